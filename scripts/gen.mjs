@@ -1,0 +1,103 @@
+// Generates src/gen from the Envoy protos of the pinned dev package, our own small protos and the field table
+// proto/fields.json (fields newer than that package). Plain JavaScript: it runs before anything is built.
+import { spawnSync } from "node:child_process";
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join, relative } from "node:path";
+import { fileURLToPath } from "node:url";
+
+const root = fileURLToPath(new URL("..", import.meta.url));
+const deps = join(root, "node_modules/@grpc/grpc-js-xds/deps");
+
+/** Adds one field declaration as the last line of a message, found by its dotted name inside the file's text. */
+function addField(text, message, declaration) {
+  let from = 0;
+  for (const name of message.split(".")) {
+    const at = text.slice(from).search(new RegExp(`\\bmessage ${name} \\{`));
+    if (at < 0) throw new Error(`proto/fields.json: no message ${message}`);
+    from = text.indexOf("{", from + at) + 1;
+  }
+  return `${text.slice(0, from)}\n  ${declaration}\n${text.slice(from)}`;
+}
+
+/** The package ships some v2 protos without what they import: leave out every file that cannot be resolved. */
+function dropOrphans(work) {
+  const protos = readdirSync(work, { recursive: true }).filter((f) => f.endsWith(".proto"));
+  const present = new Set(protos);
+  const imports = new Map(
+    protos.map((f) => [f, [...readFileSync(join(work, f), "utf8").matchAll(/^import (?:public )?"([^"]+)"/gm)].map((m) => m[1])]),
+  );
+  for (let changed = true; changed; ) {
+    changed = false;
+    for (const f of present) {
+      const missing = imports.get(f).some((i) => !i.startsWith("google/protobuf/") && !present.has(i));
+      if (missing || /^google\/api\/(service|expr\/v1beta1)/.test(f) || /\/v2(alpha\d*)?\//.test(f)) {
+        present.delete(f);
+        rmSync(join(work, f));
+        changed = true;
+      }
+    }
+  }
+}
+
+export function generate() {
+  const work = join(root, ".cache/proto");
+  rmSync(work, { recursive: true, force: true });
+  mkdirSync(work, { recursive: true });
+  for (const part of ["envoy-api/envoy", "xds/xds", "xds/udpa", "protoc-gen-validate/validate", "googleapis/google/rpc", "googleapis/google/api"])
+    cpSync(join(deps, part), join(work, part.split("/").slice(1).join("/")), { recursive: true, filter: (f) => !/\.(bazel|go|md|yaml|json|cc|py|h|java|BUILD)$/.test(f) });
+  cpSync(join(root, "proto"), work, { recursive: true });
+  const table = JSON.parse(readFileSync(join(root, "proto/fields.json"), "utf8"));
+  for (const [file, messages] of Object.entries(table)) {
+    if (file === "_") continue;
+    let text = readFileSync(join(work, file), "utf8");
+    for (const [message, declarations] of Object.entries(messages)) {
+      if (message === "import") for (const path of declarations) text = text.replace(/^package .*$/m, (line) => `${line}\nimport "${path}";`);
+      else for (const declaration of declarations) text = addField(text, message, declaration);
+    }
+    writeFileSync(join(work, file), text);
+  }
+  dropOrphans(work);
+  writeFileSync(join(work, "buf.yaml"), "version: v2\n");
+  const out = join(root, "src/gen");
+  writeFileSync(
+    join(work, "buf.gen.yaml"),
+    JSON.stringify({
+      version: "v2",
+      plugins: [{ local: "protoc-gen-es", out, strategy: "all", opt: ["target=js+dts", "import_extension=js"] }],
+    }),
+  );
+  rmSync(out, { recursive: true, force: true });
+  const bin = join(root, "node_modules/.bin");
+  const run = spawnSync(join(bin, "buf"), ["generate", "--template", "buf.gen.yaml", "--include-imports"], {
+    cwd: work,
+    stdio: ["ignore", "inherit", "inherit"],
+    env: { ...process.env, PATH: `${bin}:${process.env.PATH}` },
+  });
+  if (run.status !== 0) throw new Error("buf generate failed");
+  writeRegistry(out);
+}
+
+/** One file that lists every generated file, loaded only where all types must be known (EnvoyFilter, the strict conformance parse). */
+function writeRegistry(out) {
+  const files = [];
+  const walk = (dir) => {
+    for (const entry of readdirSync(dir, { withFileTypes: true })) {
+      if (entry.isDirectory()) walk(join(dir, entry.name));
+      else if (entry.name.endsWith("_pb.js")) files.push(relative(out, join(dir, entry.name)));
+    }
+  };
+  walk(out);
+  files.sort();
+  const code = files.map((f) => {
+    const name = /export const (file_\w+) =/.exec(readFileSync(join(out, f), "utf8"))?.[1];
+    return { f, name };
+  });
+  writeFileSync(
+    join(out, "all.js"),
+    `${code.map(({ f, name }) => `import { ${name} } from "./${f}";`).join("\n")}\nexport const allFiles = [\n${code.map(({ name }) => `  ${name},`).join("\n")}\n];\n`,
+  );
+  writeFileSync(join(out, "all.d.ts"), `import type { GenFile } from "@bufbuild/protobuf/codegenv2";\nexport declare const allFiles: readonly GenFile[];\n`);
+  if (!existsSync(join(out, "envoy"))) throw new Error("no Envoy types were generated");
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) generate();

@@ -1,0 +1,115 @@
+import { describe, expect, test } from "vitest";
+import { createGraph } from "./graph.ts";
+
+describe("graph", () => {
+  test("a change reruns only what read the changed key", () => {
+    const graph = createGraph();
+    const numbers = graph.source<number>("numbers");
+    numbers.set("a", 1);
+    numbers.set("b", 2);
+    const double = graph.memo("double", (key) => (numbers.get(key) ?? 0) * 2);
+    expect([double.get("a"), double.get("b"), double.computed]).toEqual([2, 4, 2]);
+    numbers.set("a", 5);
+    expect([double.get("a"), double.get("b"), double.computed]).toEqual([10, 4, 3]);
+  });
+
+  test("a look-up that found nothing is recorded", () => {
+    const graph = createGraph();
+    const names = graph.source<string>("names");
+    const greeting = graph.memo("greeting", (key) => `hello ${names.get(key) ?? "nobody"}`);
+    expect(greeting.get("x")).toBe("hello nobody");
+    names.set("x", "Ada");
+    expect(greeting.get("x")).toBe("hello Ada");
+  });
+
+  test("an equal result stops the wave", () => {
+    const graph = createGraph();
+    const numbers = graph.source<number>("numbers");
+    numbers.set("n", 1);
+    const parity = graph.memo("parity", () => (numbers.get("n") ?? 0) % 2);
+    const text = graph.memo("text", () => `parity ${parity.get("")}`);
+    expect(text.get("")).toBe("parity 1");
+    numbers.set("n", 3);
+    expect(text.get("")).toBe("parity 1");
+    expect([parity.computed, text.computed]).toEqual([2, 1]);
+  });
+
+  test("derived sets and indexes follow their input", () => {
+    const graph = createGraph();
+    const people = graph.source<{ team: string; tags: readonly string[] }>("people");
+    const tags = graph.derive("tags", people, (p, key) => p.tags.map((tag) => [`${key}/${tag}`, { tag, team: p.team }]));
+    const byTeam = graph.index(tags, "team", (t) => [t.team]);
+    people.set("ada", { team: "x", tags: ["one", "two"] });
+    people.set("bob", { team: "y", tags: ["three"] });
+    expect(byTeam.get("x")).toEqual(["ada/one", "ada/two"]);
+    people.set("ada", { team: "y", tags: ["two"] });
+    expect(byTeam.get("x")).toEqual([]);
+    expect(byTeam.get("y")).toEqual(["ada/two", "bob/three"]);
+    people.delete("bob");
+    expect(byTeam.get("y")).toEqual(["ada/two"]);
+  });
+
+  test("of two inputs that make the same key the first by name has it, and the other takes over", () => {
+    const graph = createGraph();
+    const claims = graph.source<string>("claims");
+    const hosts = graph.derive("hosts", claims, (host, key) => [[host, key]]);
+    claims.set("b", "host");
+    claims.set("a", "host");
+    expect(hosts.get("host")).toBe("a");
+    claims.delete("a");
+    expect(hosts.get("host")).toBe("b");
+    claims.delete("b");
+    expect(hosts.get("host")).toBeUndefined();
+  });
+
+  test("causes name the root objects through every stage, and the noted fields", () => {
+    const graph = createGraph();
+    const a = graph.source<number>("A");
+    const b = graph.source<number>("B");
+    a.set("one", 1);
+    b.set("two", 2);
+    const sums = graph.derive("sums", a, (value, key) => [[key, value + (b.get("two") ?? 0)]]);
+    const part = graph.memo("part", (key) => {
+      graph.note("A/one", "spec.x");
+      return sums.get(key);
+    });
+    expect(part.get("one")).toBe(3);
+    expect(part.causes("one")).toEqual([
+      { object: "A/one" },
+      { object: "A/one", field: "spec.x" },
+      { object: "B/two" },
+    ]);
+  });
+
+  test("onInvalidate fires once per outdated entry, and again after it was refreshed", () => {
+    const graph = createGraph();
+    const numbers = graph.source<number>("numbers");
+    const told: string[] = [];
+    const memo = graph.memo("memo", (key) => numbers.get(key), { onInvalidate: (key) => told.push(key) });
+    memo.get("a");
+    numbers.set("a", 1);
+    numbers.set("a", 2);
+    expect(told).toEqual(["a"]);
+    memo.get("a");
+    numbers.set("a", 3);
+    expect(told).toEqual(["a", "a"]);
+  });
+
+  test("a computation that fails is tried again", () => {
+    const graph = createGraph();
+    let fail = true;
+    const memo = graph.memo("memo", () => {
+      if (fail) throw new Error("no");
+      return 1;
+    });
+    expect(() => memo.get("")).toThrow("no");
+    fail = false;
+    expect(memo.get("")).toBe(1);
+  });
+
+  test("a loop is an error, not a hang", () => {
+    const graph = createGraph();
+    const memo: { get(key: string): unknown } = graph.memo("memo", (key) => memo.get(key));
+    expect(() => memo.get("x")).toThrow("depends on itself");
+  });
+});

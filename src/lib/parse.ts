@@ -1,0 +1,92 @@
+/**
+ * Outside text in, plain data out: size cap, then depth scan, then parse. Nothing else in the program parses JSON or
+ * YAML that came from outside.
+ */
+import {
+  boolYaml11Tag,
+  floatCoreTag,
+  intYaml11Tag,
+  legacyMapTag,
+  loadAll,
+  mergeTag,
+  NOT_RESOLVED,
+  nullCoreTag,
+  Schema,
+  seqTag,
+  strTag,
+} from "js-yaml";
+import { FairleadError } from "./error.ts";
+
+export interface ParseLimits {
+  readonly maxBytes: number;
+  readonly maxDepth: number;
+}
+
+/** One object of the API: the request size and nesting that a Kubernetes API server accepts of config kinds. */
+export const objectLimits: ParseLimits = { maxBytes: 6 * 1024 * 1024, maxDepth: 100 };
+
+/** Files a user names on the command line, or lists of many objects. */
+export const fileLimits: ParseLimits = { maxBytes: 512 * 1024 * 1024, maxDepth: 100 };
+
+/** Scalars as sigs.k8s.io/yaml reads them: YAML 1.1 booleans and octals, no timestamps, no base-60 numbers. */
+const kubernetesSchema = new Schema([
+  strTag,
+  seqTag,
+  legacyMapTag,
+  nullCoreTag,
+  boolYaml11Tag,
+  {
+    ...intYaml11Tag,
+    resolve: (source, explicit, tag) => (source.includes(":") ? NOT_RESOLVED : intYaml11Tag.resolve(source, explicit, tag)),
+  },
+  floatCoreTag,
+  mergeTag,
+]);
+
+export function parseJson(text: string, limits: ParseLimits = objectLimits): unknown {
+  checkSize(text, limits);
+  checkJsonDepth(text, limits.maxDepth);
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    throw new FairleadError("invalid", `not JSON: ${error instanceof Error ? error.message : "cannot be read"}`, { cause: error });
+  }
+}
+
+/** All documents of a YAML (or JSON) text; empty documents are left out. */
+export function parseYaml(text: string, limits: ParseLimits = fileLimits): readonly unknown[] {
+  checkSize(text, limits);
+  try {
+    return loadAll(text, { schema: kubernetesSchema, maxDepth: limits.maxDepth, maxAliases: 100 }).filter(
+      (document) => document !== null && document !== undefined,
+    );
+  } catch (error) {
+    throw new FairleadError("invalid", `not YAML: ${error instanceof Error ? error.message : "cannot be read"}`, { cause: error });
+  }
+}
+
+export function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+function checkSize(text: string, limits: ParseLimits): void {
+  if (text.length > limits.maxBytes)
+    throw new FairleadError("too-large", `the text has ${text.length} characters; at most ${limits.maxBytes} are accepted`);
+}
+
+/** Counts brackets outside strings, so that a hostile text is refused before the recursive parser sees it. */
+function checkJsonDepth(text: string, maxDepth: number): void {
+  let depth = 0;
+  let inString = false;
+  for (let i = 0; i < text.length; i++) {
+    const c = text.charCodeAt(i);
+    if (inString) {
+      if (c === 0x5c) i++;
+      else if (c === 0x22) inString = false;
+    } else if (c === 0x22) inString = true;
+    else if (c === 0x7b || c === 0x5b) {
+      depth++;
+      if (depth > maxDepth) throw new FairleadError("invalid", `nested deeper than ${maxDepth} levels`);
+    } else if (c === 0x7d || c === 0x5d) depth--;
+  }
+}

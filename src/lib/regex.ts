@@ -1,0 +1,22 @@
+/** User-written patterns, always RE2: the same verdict as Go's regexp, and no backtracking. */
+import { RE2JS } from "re2js";
+
+export interface Pattern {
+  /** True where the pattern is found anywhere in the text. */
+  find(text: string): boolean;
+  /** True where the pattern matches the whole text. */
+  matches(text: string): boolean;
+}
+
+/** Istio's bound on the size of a pattern that a user may write. */
+const maxLength = 1024;
+
+export function compilePattern(source: string): Pattern | { readonly error: string } {
+  if (source.length > maxLength) return { error: `the pattern has ${source.length} characters; at most ${maxLength} are accepted` };
+  try {
+    const compiled = RE2JS.compile(source);
+    return { find: (text) => compiled.matcher(text).find(), matches: (text) => compiled.matches(text) };
+  } catch (error) {
+    return { error: error instanceof Error ? error.message : "not a valid pattern" };
+  }
+}

@@ -1,0 +1,41 @@
+/** What a test needs of the machine. Missing means skipped and counted as such; FAIRLEAD_REQUIRE=root,envoy,… turns that into a failure. */
+import { spawnSync } from "node:child_process";
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+
+export type Need = "root" | "envoy" | "kubectl" | "iptables" | "conformance" | "openssl";
+
+const onPath = (tool: string): string | undefined =>
+  (process.env["PATH"] ?? "")
+    .split(":")
+    .map((dir) => join(dir, tool))
+    .find((file) => existsSync(file));
+
+/** The Envoy that tests run: the one named, the one on the path, or the copy that set-up cached. */
+export function findEnvoy(): string | undefined {
+  const named = process.env["FAIRLEAD_ENVOY"];
+  if (named) return named;
+  const cached = join(import.meta.dirname, "../.cache/envoy/envoy");
+  return onPath("envoy") ?? (existsSync(cached) ? cached : undefined);
+}
+
+/** The folder of recorded Istio behaviour that lies beside the project where it is developed. */
+export const conformanceDir = join(import.meta.dirname, "../../shared/conformance");
+
+const present: Record<Need, () => boolean> = {
+  root: () => process.getuid?.() === 0 && spawnSync("ip", ["netns", "list"]).status === 0,
+  envoy: () => findEnvoy() !== undefined,
+  kubectl: () => onPath("kubectl") !== undefined,
+  iptables: () => onPath("iptables") !== undefined || existsSync("/usr/sbin/iptables"),
+  conformance: () => existsSync(conformanceDir),
+  openssl: () => onPath("openssl") !== undefined,
+};
+
+/** True when the tests must be skipped; throws where the run demands the tool. Use as `describe.skipIf(lacks("envoy"))`. */
+export function lacks(...needs: readonly Need[]): boolean {
+  const missing = needs.filter((need) => !present[need]());
+  const demanded = (process.env["FAIRLEAD_REQUIRE"] ?? "").split(",");
+  const refused = missing.filter((need) => demanded.includes(need));
+  if (refused.length > 0) throw new Error(`this run requires ${refused.join(", ")}, which the machine does not have`);
+  return missing.length > 0;
+}

@@ -1,3 +1,8 @@
+export { type Endpoint, type Health, type Locality, localityName, parseLocality } from "./endpoint.ts";
+export { compareSpecificity, hostCovers, hostsOverlap, isWildcard, resolveHost } from "./host.ts";
 export { formatIdentity, type Identity, isIdentity, parseIdentity } from "./identity.ts";
 export { compareAge, type Config, type KubeObject, type ObjectMeta, objectKey, objectName, type OwnerReference } from "./object.ts";
+export { isGrpc, isHttp, isHttp2, isSniffed, isTcp, isTls, type Protocol, parseProtocol, servicePortProtocol } from "./protocol.ts";
+export { type MetadataKey, metadataKeys, type Profile, type Proxy, type ProxyClass, type ProxyType, type ServiceTarget } from "./proxy.ts";
 export { type Resource, type ResourceType, types } from "./resource.ts";
+export { type Resolution, type Service, type ServicePort, serviceKey } from "./service.ts";

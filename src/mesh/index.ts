@@ -1,0 +1,1 @@
+export type { EgressScope, MergedDestinationRule, Mesh, MtlsMode, PeerMtls, Scope } from "./mesh.ts";

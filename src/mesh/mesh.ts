@@ -1,0 +1,85 @@
+/**
+ * The read-only view of the mesh that rendering sees. Every look-up is recorded by the graph, so a part knows what it
+ * was made from and is made again only when that has changed. Lists hold keys; contents are read member by member.
+ */
+import type { Graph } from "../collections/index.ts";
+import type {
+  AuthorizationPolicySpec,
+  Config,
+  DestinationRuleSpec,
+  Endpoint,
+  GatewaySpec,
+  MeshConfigSpec,
+  PeerAuthenticationSpec,
+  RequestAuthenticationSpec,
+  Service,
+  SidecarSpec,
+  VirtualServiceSpec,
+} from "../model/index.ts";
+
+export interface Mesh {
+  readonly graph: Graph;
+  /** Cluster domain: `cluster.local`. */
+  readonly domain: string;
+  /** MeshConfig with Istio's defaults filled in. */
+  settings(): MeshConfigSpec;
+
+  service(key: string): Service | undefined;
+  /** Ready-to-send and not-ready endpoints of one port of a service, in a stable order. */
+  endpoints(serviceKey: string, portName: string): readonly Endpoint[];
+  /** SPIFFE ids that serve the service, sorted: of its endpoints, and those declared. */
+  identities(serviceKey: string): readonly string[];
+
+  /** What a sidecar sees: the Sidecar object that selects it, or the default for its namespace. */
+  scope(namespace: string, labels: Readonly<Record<string, string>>): Scope;
+  /** What a gateway sees: every service exported to its namespace. */
+  gatewayScope(namespace: string): Scope;
+
+  /** Gateways whose selector matches the proxy, oldest first. */
+  gateways(namespace: string, labels: Readonly<Record<string, string>>): readonly Config<GatewaySpec>[];
+  /** VirtualServices bound to a gateway (`ns/name`, or `mesh`) and visible to the namespace, oldest first; hosts resolved, delegates merged. */
+  virtualServicesForGateway(namespace: string, gateway: string): readonly Config<VirtualServiceSpec>[];
+
+  /** Effective mTLS mode of a workload's port: workload over namespace over mesh, port level first. */
+  peerAuthentication(namespace: string, labels: Readonly<Record<string, string>>): PeerMtls;
+  requestAuthentications(namespace: string, labels: Readonly<Record<string, string>>): readonly Config<RequestAuthenticationSpec>[];
+  authorizationPolicies(namespace: string, labels: Readonly<Record<string, string>>): readonly Config<AuthorizationPolicySpec>[];
+}
+
+export type MtlsMode = "STRICT" | "PERMISSIVE" | "DISABLE";
+
+export interface PeerMtls {
+  readonly mode: MtlsMode;
+  readonly ports: ReadonlyMap<number, MtlsMode>;
+  readonly policies: readonly Config<PeerAuthenticationSpec>[];
+}
+
+/** The traffic policy for one host as a client in one namespace sees it: DestinationRules of that host merged as Istio does. */
+export interface MergedDestinationRule {
+  readonly spec: DestinationRuleSpec;
+  readonly meta: Config<DestinationRuleSpec>["meta"];
+  /** All objects that were merged, `ns/name`, first one first. */
+  readonly from: readonly string[];
+}
+
+export interface Scope {
+  readonly key: string;
+  readonly namespace: string;
+  readonly sidecar: Config<SidecarSpec> | undefined;
+  /** At least one; the default scope has one that catches all. */
+  readonly egress: readonly EgressScope[];
+  /** Keys of all visible services over all egress listeners, oldest first. */
+  readonly services: readonly string[];
+  /** The service of that host as this scope sees it (own namespace first, then oldest). */
+  serviceFor(host: string): Service | undefined;
+  /** For a service of this scope. Labels are those of the client workload (workloadSelector of the rule). */
+  destinationRule(serviceKey: string, clientLabels: Readonly<Record<string, string>>): MergedDestinationRule | undefined;
+}
+
+export interface EgressScope {
+  /** The Sidecar's egress entry; undefined for the catch-all default. */
+  readonly listener: NonNullable<SidecarSpec["egress"]>[number] | undefined;
+  readonly services: readonly string[];
+  /** Resolved VirtualServices for `mesh`, in precedence order. */
+  readonly virtualServices: readonly Config<VirtualServiceSpec>[];
+}

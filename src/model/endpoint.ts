@@ -1,0 +1,44 @@
+/** One address and port that serves a port of a service. */
+
+export interface Locality {
+  readonly region: string;
+  readonly zone: string;
+  readonly subZone: string;
+}
+
+export type Health = "healthy" | "unhealthy" | "draining" | "terminating";
+
+export interface Endpoint {
+  /** First address is the one connected to; more for dual stack. An IP, a DNS name, or `unix:///path`. */
+  readonly addresses: readonly string[];
+  readonly port: number;
+  /** Name of the service port it serves. */
+  readonly portName: string;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly locality: Locality;
+  /** 0 where unset. */
+  readonly weight: number;
+  /** SPIFFE id, or "". */
+  readonly identity: string;
+  readonly namespace: string;
+  readonly workload: string;
+  /** `istio` where the workload has a sidecar that takes mTLS, else `disabled` or "". */
+  readonly tlsMode: string;
+  readonly network: string;
+  readonly cluster: string;
+  readonly health: Health;
+  readonly node: string;
+  readonly hostname: string;
+  readonly subdomain: string;
+}
+
+export function localityName(l: Locality): string {
+  return [l.region, l.zone, l.subZone].filter((part) => part !== "").join("/");
+}
+
+/** `region/zone/subzone`, also with dots as labels write it. */
+export function parseLocality(text: string): Locality {
+  const separator = text.includes("/") ? "/" : ".";
+  const [region = "", zone = "", subZone = ""] = text.split(separator);
+  return { region, zone, subZone };
+}

@@ -1,0 +1,8 @@
+/** The kinds of resources that are rendered, in the order in which they are pushed. */
+import { clusterKind } from "./cluster.ts";
+import { endpointKind } from "./endpoint.ts";
+import type { ResourceKind } from "./kind.ts";
+import { listenerKind } from "./listener.ts";
+import { routeKind } from "./route.ts";
+
+export const resourceKinds: readonly ResourceKind[] = [clusterKind, endpointKind, listenerKind, routeKind];

@@ -1,0 +1,148 @@
+/**
+ * (mesh, class of proxy) in, encoded Envoy resources with their provenance out. A renderer keeps what it made and, when
+ * the mesh changes, makes again only the resources that read something that changed.
+ */
+import type { Cause } from "../collections/index.ts";
+import { digest } from "../lib/index.ts";
+import type { Mesh } from "../mesh/index.ts";
+import type { ProxyClass, Resource, ResourceType } from "../model/index.ts";
+import { resourceKinds } from "./kinds.ts";
+import { createView } from "./view.ts";
+
+/** Something that kept one resource from being made: a fault of ours, contained to that resource. */
+export interface RenderFault {
+  readonly type: ResourceType;
+  readonly name: string;
+  readonly error: unknown;
+}
+
+export interface RendererOptions {
+  /** Told once per resource that could not be made; the last good one stays. */
+  readonly onFault?: (fault: RenderFault) => void;
+  /** Told when resources of these types may have changed; call `refresh` to find out. */
+  readonly onInvalidate?: () => void;
+}
+
+export interface Renderer {
+  readonly proxy: ProxyClass;
+  all(type: ResourceType): ReadonlyMap<string, Resource>;
+  get(type: ResourceType, name: string): Resource | undefined;
+  /** Brings everything up to date and says which types came out different since the last call. */
+  refresh(): ReadonlySet<ResourceType>;
+  /** Which objects and fields made this resource. */
+  causes(type: ResourceType, name: string): readonly Cause[];
+  /** How many resources were rendered in total. */
+  readonly rendered: number;
+  dispose(): void;
+}
+
+interface Shelf {
+  /** What was last handed out, by name; undefined where there is no such resource. */
+  readonly made: Map<string, Resource | undefined>;
+  names: ReadonlyMap<string, Resource> | undefined;
+}
+
+export function createRenderer(mesh: Mesh, proxy: ProxyClass, options: RendererOptions = {}): Renderer {
+  const graph = mesh.graph;
+  const view = createView(graph, mesh, proxy);
+  const shelves = new Map<ResourceType, Shelf>(resourceKinds.map((kind) => [kind.type, { made: new Map(), names: undefined }]));
+  const stale = new Set<string>();
+  let rendered = 0;
+
+  const invalidated = (id: string): void => {
+    const first = stale.size === 0;
+    stale.add(id);
+    if (first) options.onInvalidate?.();
+  };
+
+  const names = graph.memo<readonly string[]>(
+    "names",
+    (type) => resourceKinds.find((kind) => kind.type === type)?.names(view) ?? [],
+    { onInvalidate: (type) => invalidated(`${type}|`) },
+  );
+
+  const resources = graph.memo<Resource | undefined>(
+    "resource",
+    (id) => {
+      const { type, name } = splitId(id);
+      const kind = resourceKinds.find((candidate) => candidate.type === type);
+      if (!kind) return undefined;
+      rendered++;
+      try {
+        const part = kind.render(view, name);
+        return part && { name, bytes: part.bytes, hash: digest(part.bytes), needs: part.needs };
+      } catch (error) {
+        options.onFault?.({ type: kind.type, name, error });
+        return shelves.get(kind.type)?.made.get(name);
+      }
+    },
+    { equals: (a, b) => a === b || (a !== undefined && b !== undefined && a.hash === b.hash), onInvalidate: invalidated },
+  );
+
+  const get = (type: ResourceType, name: string): Resource | undefined => {
+    const resource = resources.get(`${type}|${name}`);
+    shelves.get(type)?.made.set(name, resource);
+    return resource;
+  };
+
+  const all = (type: ResourceType): ReadonlyMap<string, Resource> => {
+    const shelf = shelves.get(type);
+    if (!shelf) return new Map();
+    if (shelf.names) return shelf.names;
+    const out = new Map<string, Resource>();
+    for (const name of names.get(type)) {
+      const resource = get(type, name);
+      if (resource) out.set(name, resource);
+    }
+    shelf.names = out;
+    return out;
+  };
+
+  return {
+    proxy,
+    all,
+    get,
+    refresh() {
+      const changed = new Set<ResourceType>();
+      const pending = [...stale];
+      stale.clear();
+      for (const id of pending) {
+        const { type, name } = splitId(id);
+        const shelf = shelves.get(type);
+        if (!shelf) continue;
+        if (name === "") {
+          const before = shelf.names;
+          shelf.names = undefined;
+          if (before && !sameNames(before, all(type))) changed.add(type);
+          continue;
+        }
+        const before = shelf.made.get(name);
+        const now = get(type, name);
+        if (before?.hash === now?.hash) continue;
+        shelf.names = undefined;
+        changed.add(type);
+      }
+      return changed;
+    },
+    causes: (type, name) => resources.causes(`${type}|${name}`),
+    get rendered() {
+      return rendered;
+    },
+    dispose() {
+      names.dispose();
+      resources.dispose();
+      view.dispose();
+    },
+  };
+}
+
+function splitId(id: string): { type: ResourceType; name: string } {
+  const at = id.indexOf("|");
+  return { type: id.slice(0, at) as ResourceType, name: id.slice(at + 1) };
+}
+
+function sameNames(a: ReadonlyMap<string, Resource>, b: ReadonlyMap<string, Resource>): boolean {
+  if (a.size !== b.size) return false;
+  for (const [name, resource] of a) if (b.get(name)?.hash !== resource.hash) return false;
+  return true;
+}

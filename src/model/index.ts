@@ -6,3 +6,4 @@ export { isGrpc, isHttp, isHttp2, isSniffed, isTcp, isTls, type Protocol, parseP
 export { type MetadataKey, metadataKeys, type Profile, type Proxy, type ProxyClass, type ProxyType, type ServiceTarget } from "./proxy.ts";
 export { type Resource, type ResourceType, types } from "./resource.ts";
 export { type Resolution, type Service, type ServicePort, serviceKey } from "./service.ts";
+export * from "./kinds/index.ts";

@@ -135,7 +135,10 @@ export type Infer<S> = S extends { readonly value?: (never: never) => infer Valu
 
 type Options<Node extends Schema> = Omit<Node, "type" | "meaning" | "enum" | "items" | "values" | "fields">;
 
-export const string = (options: Options<StringNode> = {}): Typed<StringNode, string> => ({ type: "string", ...options });
+export const string = (options: Options<StringNode> = {}): Typed<StringNode, string> => ({
+  type: "string",
+  ...options,
+});
 
 /** A closed set of names; protobuf JSON also accepts the number. */
 export const enumOf = <const Name extends string>(

@@ -1,0 +1,281 @@
+/** The extension providers that MeshConfig declares. */
+import {
+  array,
+  boolean,
+  duration,
+  enumOf,
+  type Infer,
+  int32,
+  int64,
+  map,
+  object,
+  string,
+  struct,
+  uint32,
+} from "./schema.ts";
+
+export const extensionProviderEnvoyExternalAuthorizationRequestBody = object({
+  maxRequestBytes: uint32(),
+  allowPartialMessage: boolean(),
+  packAsBytes: boolean(),
+});
+export type ExtensionProviderEnvoyExternalAuthorizationRequestBody = Infer<
+  typeof extensionProviderEnvoyExternalAuthorizationRequestBody
+>;
+
+export const extensionProviderEnvoyExternalAuthorizationHttpProvider = object({
+  service: string(),
+  port: uint32(),
+  timeout: duration({ rules: [] }),
+  pathPrefix: string(),
+  failOpen: boolean(),
+  clearRouteCache: boolean(),
+  statusOnError: string(),
+  includeHeadersInCheck: array(string()),
+  includeRequestHeadersInCheck: array(string()),
+  includeAdditionalHeadersInCheck: map(string()),
+  includeRequestBodyInCheck: extensionProviderEnvoyExternalAuthorizationRequestBody,
+  headersToUpstreamOnAllow: array(string()),
+  headersToDownstreamOnDeny: array(string()),
+  headersToDownstreamOnAllow: array(string()),
+});
+export type ExtensionProviderEnvoyExternalAuthorizationHttpProvider = Infer<
+  typeof extensionProviderEnvoyExternalAuthorizationHttpProvider
+>;
+
+export const extensionProviderEnvoyExternalAuthorizationGrpcProvider = object({
+  service: string(),
+  port: uint32(),
+  timeout: duration({ rules: [] }),
+  failOpen: boolean(),
+  clearRouteCache: boolean(),
+  statusOnError: string(),
+  includeRequestBodyInCheck: extensionProviderEnvoyExternalAuthorizationRequestBody,
+});
+export type ExtensionProviderEnvoyExternalAuthorizationGrpcProvider = Infer<
+  typeof extensionProviderEnvoyExternalAuthorizationGrpcProvider
+>;
+
+export const extensionProviderHttpHeader = object(
+  { name: string(), value: string(), envName: string() },
+  { oneOf: [["value", "envName"]] },
+);
+export type ExtensionProviderHttpHeader = Infer<typeof extensionProviderHttpHeader>;
+
+export const extensionProviderZipkinTracingProvider = object({
+  service: string(),
+  port: uint32(),
+  maxTagLength: uint32(),
+  enable64bitTraceId: boolean(),
+  path: string(),
+  traceContextOption: enumOf(["USE_B3", "USE_B3_WITH_W3C_PROPAGATION"]),
+  timeout: duration({ rules: [] }),
+  headers: array(extensionProviderHttpHeader),
+});
+export type ExtensionProviderZipkinTracingProvider = Infer<typeof extensionProviderZipkinTracingProvider>;
+
+export const extensionProviderLightstepTracingProvider = object({
+  service: string(),
+  port: uint32(),
+  accessToken: string(),
+  maxTagLength: uint32(),
+});
+export type ExtensionProviderLightstepTracingProvider = Infer<typeof extensionProviderLightstepTracingProvider>;
+
+export const extensionProviderDatadogTracingProvider = object({
+  service: string(),
+  port: uint32(),
+  maxTagLength: uint32(),
+});
+export type ExtensionProviderDatadogTracingProvider = Infer<typeof extensionProviderDatadogTracingProvider>;
+
+export const extensionProviderStackdriverProviderLogging = object({ labels: map(string()) });
+export type ExtensionProviderStackdriverProviderLogging = Infer<typeof extensionProviderStackdriverProviderLogging>;
+
+export const extensionProviderStackdriverProvider = object({
+  debug: boolean(),
+  maxNumberOfAttributes: int64(),
+  maxNumberOfAnnotations: int64(),
+  maxNumberOfMessageEvents: int64(),
+  maxTagLength: uint32(),
+  logging: extensionProviderStackdriverProviderLogging,
+});
+export type ExtensionProviderStackdriverProvider = Infer<typeof extensionProviderStackdriverProvider>;
+
+export const extensionProviderOpenCensusAgentTracingProvider = object({
+  service: string(),
+  port: uint32(),
+  context: array(enumOf(["UNSPECIFIED", "W3C_TRACE_CONTEXT", "GRPC_BIN", "CLOUD_TRACE_CONTEXT", "B3"])),
+  maxTagLength: uint32(),
+});
+export type ExtensionProviderOpenCensusAgentTracingProvider = Infer<
+  typeof extensionProviderOpenCensusAgentTracingProvider
+>;
+
+export const extensionProviderSkyWalkingTracingProvider = object({
+  service: string(),
+  port: uint32(),
+  accessToken: string(),
+});
+export type ExtensionProviderSkyWalkingTracingProvider = Infer<typeof extensionProviderSkyWalkingTracingProvider>;
+
+export const extensionProviderHttpService = object({
+  path: string(),
+  timeout: duration({ rules: [] }),
+  headers: array(extensionProviderHttpHeader),
+});
+export type ExtensionProviderHttpService = Infer<typeof extensionProviderHttpService>;
+
+export const extensionProviderGrpcService = object({
+  timeout: duration({ rules: [] }),
+  initialMetadata: array(extensionProviderHttpHeader),
+});
+export type ExtensionProviderGrpcService = Infer<typeof extensionProviderGrpcService>;
+
+export const extensionProviderResourceDetectorsEnvironmentResourceDetector = object({});
+export type ExtensionProviderResourceDetectorsEnvironmentResourceDetector = Infer<
+  typeof extensionProviderResourceDetectorsEnvironmentResourceDetector
+>;
+
+export const extensionProviderResourceDetectorsDynatraceResourceDetector = object({});
+export type ExtensionProviderResourceDetectorsDynatraceResourceDetector = Infer<
+  typeof extensionProviderResourceDetectorsDynatraceResourceDetector
+>;
+
+export const extensionProviderResourceDetectors = object({
+  environment: extensionProviderResourceDetectorsEnvironmentResourceDetector,
+  dynatrace: extensionProviderResourceDetectorsDynatraceResourceDetector,
+});
+export type ExtensionProviderResourceDetectors = Infer<typeof extensionProviderResourceDetectors>;
+
+export const extensionProviderOpenTelemetryTracingProviderDynatraceSamplerDynatraceApi = object({
+  service: string(),
+  port: uint32(),
+  http: extensionProviderHttpService,
+});
+export type ExtensionProviderOpenTelemetryTracingProviderDynatraceSamplerDynatraceApi = Infer<
+  typeof extensionProviderOpenTelemetryTracingProviderDynatraceSamplerDynatraceApi
+>;
+
+export const extensionProviderOpenTelemetryTracingProviderDynatraceSampler = object({
+  tenant: string(),
+  clusterId: int32(),
+  rootSpansPerMinute: uint32(),
+  httpService: extensionProviderOpenTelemetryTracingProviderDynatraceSamplerDynatraceApi,
+});
+export type ExtensionProviderOpenTelemetryTracingProviderDynatraceSampler = Infer<
+  typeof extensionProviderOpenTelemetryTracingProviderDynatraceSampler
+>;
+
+export const extensionProviderOpenTelemetryTracingProvider = object(
+  {
+    service: string(),
+    port: uint32(),
+    maxTagLength: uint32(),
+    http: extensionProviderHttpService,
+    grpc: extensionProviderGrpcService,
+    resourceDetectors: extensionProviderResourceDetectors,
+    serviceAttributeEnrichment: enumOf(["ISTIO_CANONICAL", "OTEL_SEMANTIC_CONVENTIONS"]),
+    dynatraceSampler: extensionProviderOpenTelemetryTracingProviderDynatraceSampler,
+  },
+  { oneOf: [["dynatraceSampler"]] },
+);
+export type ExtensionProviderOpenTelemetryTracingProvider = Infer<typeof extensionProviderOpenTelemetryTracingProvider>;
+
+export const extensionProviderPrometheusMetricsProvider = object({});
+export type ExtensionProviderPrometheusMetricsProvider = Infer<typeof extensionProviderPrometheusMetricsProvider>;
+
+export const extensionProviderEnvoyFileAccessLogProviderLogFormat = object(
+  { text: string(), labels: struct() },
+  { oneOf: [["text", "labels"]] },
+);
+export type ExtensionProviderEnvoyFileAccessLogProviderLogFormat = Infer<
+  typeof extensionProviderEnvoyFileAccessLogProviderLogFormat
+>;
+
+export const extensionProviderEnvoyFileAccessLogProvider = object({
+  path: string(),
+  logFormat: extensionProviderEnvoyFileAccessLogProviderLogFormat,
+  omitEmptyValues: boolean(),
+});
+export type ExtensionProviderEnvoyFileAccessLogProvider = Infer<typeof extensionProviderEnvoyFileAccessLogProvider>;
+
+export const extensionProviderEnvoyHttpGrpcV3LogProvider = object({
+  service: string(),
+  port: uint32(),
+  logName: string(),
+  filterStateObjectsToLog: array(string()),
+  additionalRequestHeadersToLog: array(string()),
+  additionalResponseHeadersToLog: array(string()),
+  additionalResponseTrailersToLog: array(string()),
+});
+export type ExtensionProviderEnvoyHttpGrpcV3LogProvider = Infer<typeof extensionProviderEnvoyHttpGrpcV3LogProvider>;
+
+export const extensionProviderEnvoyTcpGrpcV3LogProvider = object({
+  service: string(),
+  port: uint32(),
+  logName: string(),
+  filterStateObjectsToLog: array(string()),
+});
+export type ExtensionProviderEnvoyTcpGrpcV3LogProvider = Infer<typeof extensionProviderEnvoyTcpGrpcV3LogProvider>;
+
+export const extensionProviderEnvoyOpenTelemetryLogProviderLogFormat = object({ text: string(), labels: struct() });
+export type ExtensionProviderEnvoyOpenTelemetryLogProviderLogFormat = Infer<
+  typeof extensionProviderEnvoyOpenTelemetryLogProviderLogFormat
+>;
+
+export const extensionProviderEnvoyOpenTelemetryLogProvider = object({
+  service: string(),
+  port: uint32(),
+  logName: string(),
+  logFormat: extensionProviderEnvoyOpenTelemetryLogProviderLogFormat,
+});
+export type ExtensionProviderEnvoyOpenTelemetryLogProvider = Infer<
+  typeof extensionProviderEnvoyOpenTelemetryLogProvider
+>;
+
+export const extensionProviderSDSProvider = object({ name: string(), service: string(), port: uint32() });
+export type ExtensionProviderSDSProvider = Infer<typeof extensionProviderSDSProvider>;
+
+export const extensionProvider = object(
+  {
+    name: string(),
+    envoyExtAuthzHttp: extensionProviderEnvoyExternalAuthorizationHttpProvider,
+    envoyExtAuthzGrpc: extensionProviderEnvoyExternalAuthorizationGrpcProvider,
+    zipkin: extensionProviderZipkinTracingProvider,
+    lightstep: extensionProviderLightstepTracingProvider,
+    datadog: extensionProviderDatadogTracingProvider,
+    stackdriver: extensionProviderStackdriverProvider,
+    opencensus: extensionProviderOpenCensusAgentTracingProvider,
+    skywalking: extensionProviderSkyWalkingTracingProvider,
+    opentelemetry: extensionProviderOpenTelemetryTracingProvider,
+    prometheus: extensionProviderPrometheusMetricsProvider,
+    envoyFileAccessLog: extensionProviderEnvoyFileAccessLogProvider,
+    envoyHttpAls: extensionProviderEnvoyHttpGrpcV3LogProvider,
+    envoyTcpAls: extensionProviderEnvoyTcpGrpcV3LogProvider,
+    envoyOtelAls: extensionProviderEnvoyOpenTelemetryLogProvider,
+    sds: extensionProviderSDSProvider,
+  },
+  {
+    oneOf: [
+      [
+        "envoyExtAuthzHttp",
+        "envoyExtAuthzGrpc",
+        "zipkin",
+        "lightstep",
+        "datadog",
+        "stackdriver",
+        "opencensus",
+        "skywalking",
+        "opentelemetry",
+        "prometheus",
+        "envoyFileAccessLog",
+        "envoyHttpAls",
+        "envoyTcpAls",
+        "envoyOtelAls",
+        "sds",
+      ],
+    ],
+  },
+);
+export type ExtensionProvider = Infer<typeof extensionProvider>;

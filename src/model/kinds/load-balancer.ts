@@ -1,0 +1,106 @@
+/** Load balancing of a destination. */
+import { array, boolean, double, duration, enumOf, type Infer, map, object, string, uint32, uint64 } from "./schema.ts";
+
+export const loadBalancerSettingsConsistentHashLBHTTPCookieAttribute = object(
+  { name: string(), value: string() },
+  { required: ["name"] },
+);
+export type LoadBalancerSettingsConsistentHashLBHTTPCookieAttribute = Infer<
+  typeof loadBalancerSettingsConsistentHashLBHTTPCookieAttribute
+>;
+
+export const loadBalancerSettingsConsistentHashLBHTTPCookie = object(
+  {
+    name: string(),
+    path: string(),
+    ttl: duration({ rules: [] }),
+    attributes: array(loadBalancerSettingsConsistentHashLBHTTPCookieAttribute),
+  },
+  { required: ["name"] },
+);
+export type LoadBalancerSettingsConsistentHashLBHTTPCookie = Infer<
+  typeof loadBalancerSettingsConsistentHashLBHTTPCookie
+>;
+
+export const loadBalancerSettingsConsistentHashLBRingHash = object({ minimumRingSize: uint64() });
+export type LoadBalancerSettingsConsistentHashLBRingHash = Infer<typeof loadBalancerSettingsConsistentHashLBRingHash>;
+
+export const loadBalancerSettingsConsistentHashLBMagLev = object({ tableSize: uint64() });
+export type LoadBalancerSettingsConsistentHashLBMagLev = Infer<typeof loadBalancerSettingsConsistentHashLBMagLev>;
+
+export const loadBalancerSettingsConsistentHashLB = object(
+  {
+    httpHeaderName: string(),
+    httpCookie: loadBalancerSettingsConsistentHashLBHTTPCookie,
+    useSourceIp: boolean(),
+    httpQueryParameterName: string(),
+    ringHash: loadBalancerSettingsConsistentHashLBRingHash,
+    maglev: loadBalancerSettingsConsistentHashLBMagLev,
+    minimumRingSize: uint64(),
+  },
+  {
+    oneOf: [
+      ["httpHeaderName", "httpCookie", "useSourceIp", "httpQueryParameterName"],
+      ["ringHash", "maglev"],
+    ],
+  },
+);
+export type LoadBalancerSettingsConsistentHashLB = Infer<typeof loadBalancerSettingsConsistentHashLB>;
+
+export const localityLoadBalancerSettingDistribute = object({ from: string(), to: map(uint32()) });
+export type LocalityLoadBalancerSettingDistribute = Infer<typeof localityLoadBalancerSettingDistribute>;
+
+export const localityLoadBalancerSettingFailover = object({ from: string(), to: string() });
+export type LocalityLoadBalancerSettingFailover = Infer<typeof localityLoadBalancerSettingFailover>;
+
+export const localityLoadBalancerSetting = object({
+  distribute: array(localityLoadBalancerSettingDistribute),
+  failover: array(localityLoadBalancerSettingFailover),
+  failoverPriority: array(string()),
+  enabled: boolean({ nullable: true }),
+});
+export type LocalityLoadBalancerSetting = Infer<typeof localityLoadBalancerSetting>;
+
+export const zoneAwareLoadBalancerSettingFailover = object({ from: string(), to: string() });
+export type ZoneAwareLoadBalancerSettingFailover = Infer<typeof zoneAwareLoadBalancerSettingFailover>;
+
+export const zoneAwareLoadBalancerSetting = object({
+  enabled: boolean({ nullable: true }),
+  failover: array(zoneAwareLoadBalancerSettingFailover),
+  failoverPriority: array(string()),
+  minClusterSize: uint64({ nullable: true, minimum: 1, maximum: 4294967295 }),
+});
+export type ZoneAwareLoadBalancerSetting = Infer<typeof zoneAwareLoadBalancerSetting>;
+
+export const warmupConfiguration = object(
+  {
+    duration: duration(),
+    minimumPercent: double({ nullable: true, minimum: 0, maximum: 100 }),
+    aggression: double({ nullable: true, minimum: 0 }),
+  },
+  { required: ["duration"] },
+);
+export type WarmupConfiguration = Infer<typeof warmupConfiguration>;
+
+export const loadBalancerSettingsBackendUtilization = object({
+  errorUtilizationPenaltyPercent: uint32(),
+  metricNamesForComputingUtilization: array(string()),
+  weightExpirationPeriod: string(),
+  weightStabilizationPeriod: string(),
+  weightUpdatePeriod: string(),
+});
+export type LoadBalancerSettingsBackendUtilization = Infer<typeof loadBalancerSettingsBackendUtilization>;
+
+export const loadBalancerSettings = object(
+  {
+    simple: enumOf(["UNSPECIFIED", "LEAST_CONN", "RANDOM", "PASSTHROUGH", "ROUND_ROBIN", "LEAST_REQUEST"]),
+    consistentHash: loadBalancerSettingsConsistentHashLB,
+    localityLbSetting: localityLoadBalancerSetting,
+    zoneAwareLbSetting: zoneAwareLoadBalancerSetting,
+    warmupDurationSecs: duration(),
+    warmup: warmupConfiguration,
+    backendUtilization: loadBalancerSettingsBackendUtilization,
+  },
+  { oneOf: [["simple", "consistentHash", "backendUtilization"]] },
+);
+export type LoadBalancerSettings = Infer<typeof loadBalancerSettings>;

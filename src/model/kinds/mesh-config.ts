@@ -1,0 +1,165 @@
+/** MeshConfig: the settings of the whole mesh. */
+import { extensionProvider } from "./extension-provider.ts";
+import { httpRetry } from "./http-policy.ts";
+import { localityLoadBalancerSetting, zoneAwareLoadBalancerSetting } from "./load-balancer.ts";
+import { proxyConfigValues } from "./proxy-config-values.ts";
+import { array, boolean, duration, enumOf, type Infer, int32, map, object, string } from "./schema.ts";
+import {
+  clientTLSSettings,
+  connectionPoolSettings,
+  connectionPoolTcpKeepalive,
+  outlierDetection,
+} from "./traffic-policy.ts";
+
+export const meshConfigOutboundTrafficPolicy = object({
+  mode: enumOf(["REGISTRY_ONLY", "ALLOW_ANY", "ALLOW_ANY_DYNAMIC_DNS"], { numbers: [0, 1, 3] }),
+  tls: clientTLSSettings,
+});
+export type MeshConfigOutboundTrafficPolicy = Infer<typeof meshConfigOutboundTrafficPolicy>;
+
+export const meshConfigInboundTrafficPolicy = object({ mode: enumOf(["PASSTHROUGH", "LOCALHOST"]) });
+export type MeshConfigInboundTrafficPolicy = Infer<typeof meshConfigInboundTrafficPolicy>;
+
+export const configSource = object({
+  address: string(),
+  tlsSettings: clientTLSSettings,
+  subscribedResources: array(enumOf(["SERVICE_REGISTRY"])),
+});
+export type ConfigSource = Infer<typeof configSource>;
+
+export const meshConfigCertificateData = object(
+  { pem: string(), spiffeBundleUrl: string(), certSigners: array(string()), trustDomains: array(string()) },
+  { oneOf: [["pem", "spiffeBundleUrl"]] },
+);
+export type MeshConfigCertificateData = Infer<typeof meshConfigCertificateData>;
+
+export const meshCertificate = object({ secretName: string(), dnsNames: array(string()) });
+export type MeshCertificate = Infer<typeof meshCertificate>;
+
+export const meshConfigServiceSettingsSettings = object({ clusterLocal: boolean() });
+export type MeshConfigServiceSettingsSettings = Infer<typeof meshConfigServiceSettingsSettings>;
+
+export const meshConfigServiceSettings = object({
+  settings: meshConfigServiceSettingsSettings,
+  hosts: array(string()),
+});
+export type MeshConfigServiceSettings = Infer<typeof meshConfigServiceSettings>;
+
+export const labelSelectorRequirement = object({ key: string(), operator: string(), values: array(string()) });
+export type LabelSelectorRequirement = Infer<typeof labelSelectorRequirement>;
+
+export const meshLabelSelector = object({
+  matchLabels: map(string()),
+  matchExpressions: array(labelSelectorRequirement),
+});
+export type MeshLabelSelector = Infer<typeof meshLabelSelector>;
+
+export const meshConfigServiceScopeConfigs = object({
+  namespaceSelector: meshLabelSelector,
+  servicesSelector: meshLabelSelector,
+  scope: enumOf(["LOCAL", "GLOBAL"]),
+});
+export type MeshConfigServiceScopeConfigs = Infer<typeof meshConfigServiceScopeConfigs>;
+
+export const meshConfigCA = object({
+  address: string(),
+  tlsSettings: clientTLSSettings,
+  requestTimeout: duration({ rules: [] }),
+  istiodSide: boolean(),
+});
+export type MeshConfigCA = Infer<typeof meshConfigCA>;
+
+export const meshConfigDefaultProviders = object({
+  tracing: array(string()),
+  metrics: array(string()),
+  accessLogging: array(string()),
+});
+export type MeshConfigDefaultProviders = Infer<typeof meshConfigDefaultProviders>;
+
+export const meshConfigProxyPathNormalization = object({
+  normalization: enumOf(["DEFAULT", "NONE", "BASE", "MERGE_SLASHES", "DECODE_AND_MERGE_SLASHES"]),
+});
+export type MeshConfigProxyPathNormalization = Infer<typeof meshConfigProxyPathNormalization>;
+
+export const meshConfigTLSConfig = object({
+  minProtocolVersion: enumOf(["TLS_AUTO", "TLSV1_2", "TLSV1_3"]),
+  ecdhCurves: array(string()),
+  cipherSuites: array(string()),
+});
+export type MeshConfigTLSConfig = Infer<typeof meshConfigTLSConfig>;
+
+export const meshConfigDefaultTrafficPolicy = object({ connectionPool: connectionPoolSettings, outlierDetection });
+export type MeshConfigDefaultTrafficPolicy = Infer<typeof meshConfigDefaultTrafficPolicy>;
+
+export const serviceEntryVisibilityMatchRule = object(
+  { namespaceSelector: meshLabelSelector },
+  { oneOf: [["namespaceSelector"]] },
+);
+export type ServiceEntryVisibilityMatchRule = Infer<typeof serviceEntryVisibilityMatchRule>;
+
+export const serviceEntryVisibilityPolicy = object({
+  visibility: enumOf(["VISIBILITY_UNSPECIFIED", "NONE", "NAMESPACE", "PUBLIC"]),
+  matchingRules: array(serviceEntryVisibilityMatchRule),
+});
+export type ServiceEntryVisibilityPolicy = Infer<typeof serviceEntryVisibilityPolicy>;
+
+export const serviceEntryVisibility = object({
+  defaultVisibility: enumOf(["VISIBILITY_UNSPECIFIED", "NONE", "NAMESPACE", "PUBLIC"]),
+  applyToSidecars: boolean(),
+  policies: array(serviceEntryVisibilityPolicy),
+});
+export type ServiceEntryVisibility = Infer<typeof serviceEntryVisibility>;
+
+export const meshConfigSpec = object({
+  proxyListenPort: int32(),
+  proxyInboundListenPort: int32(),
+  proxyHttpPort: int32(),
+  connectTimeout: duration({ rules: [] }),
+  hboneIdleTimeout: duration({ rules: [] }),
+  protocolDetectionTimeout: duration({ rules: [] }),
+  tcpKeepalive: connectionPoolTcpKeepalive,
+  ingressClass: string(),
+  ingressService: string(),
+  ingressControllerMode: enumOf(["UNSPECIFIED", "OFF", "DEFAULT", "STRICT"]),
+  ingressSelector: string(),
+  enableTracing: boolean(),
+  accessLogFile: string(),
+  accessLogFormat: string(),
+  accessLogEncoding: enumOf(["TEXT", "JSON"]),
+  enableEnvoyAccessLogService: boolean(),
+  disableEnvoyListenerLog: boolean(),
+  defaultConfig: proxyConfigValues,
+  outboundTrafficPolicy: meshConfigOutboundTrafficPolicy,
+  inboundTrafficPolicy: meshConfigInboundTrafficPolicy,
+  configSources: array(configSource),
+  enableAutoMtls: boolean(),
+  trustDomain: string(),
+  trustDomainAliases: array(string()),
+  caCertificates: array(meshConfigCertificateData),
+  defaultServiceExportTo: array(string()),
+  defaultVirtualServiceExportTo: array(string()),
+  defaultDestinationRuleExportTo: array(string()),
+  rootNamespace: string(),
+  localityLbSetting: localityLoadBalancerSetting,
+  zoneAwareLbSetting: zoneAwareLoadBalancerSetting,
+  dnsRefreshRate: duration({ rules: [] }),
+  h2UpgradePolicy: enumOf(["DO_NOT_UPGRADE", "UPGRADE"]),
+  inboundClusterStatName: string(),
+  outboundClusterStatName: string(),
+  certificates: array(meshCertificate),
+  serviceSettings: array(meshConfigServiceSettings),
+  serviceScopeConfigs: array(meshConfigServiceScopeConfigs),
+  enablePrometheusMerge: boolean(),
+  verifyCertificateAtClient: boolean(),
+  ca: meshConfigCA,
+  extensionProviders: array(extensionProvider),
+  defaultProviders: meshConfigDefaultProviders,
+  discoverySelectors: array(meshLabelSelector),
+  pathNormalization: meshConfigProxyPathNormalization,
+  defaultHttpRetryPolicy: httpRetry,
+  meshMTLS: meshConfigTLSConfig,
+  tlsDefaults: meshConfigTLSConfig,
+  defaultTrafficPolicy: meshConfigDefaultTrafficPolicy,
+  serviceEntryVisibility,
+});
+export type MeshConfigSpec = Infer<typeof meshConfigSpec>;

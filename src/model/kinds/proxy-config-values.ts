@@ -1,0 +1,254 @@
+/** ProxyConfig as MeshConfig, annotations and nodes carry it. */
+import { proxyImage } from "./proxy-config.ts";
+import {
+  array,
+  boolean,
+  double,
+  duration,
+  enumOf,
+  type Infer,
+  int32,
+  int64,
+  map,
+  object,
+  string,
+  uint32,
+} from "./schema.ts";
+import { clientTLSSettings, connectionPoolTcpKeepalive } from "./traffic-policy.ts";
+import { readinessProbe } from "./workload-group.ts";
+
+export const proxyTracingZipkin = object({ address: string() });
+export type ProxyTracingZipkin = Infer<typeof proxyTracingZipkin>;
+
+export const proxyTracingLightstep = object({ address: string(), accessToken: string() });
+export type ProxyTracingLightstep = Infer<typeof proxyTracingLightstep>;
+
+export const proxyTracingDatadog = object({ address: string() });
+export type ProxyTracingDatadog = Infer<typeof proxyTracingDatadog>;
+
+export const proxyTracingStackdriver = object({
+  debug: boolean(),
+  maxNumberOfAttributes: int64(),
+  maxNumberOfAnnotations: int64(),
+  maxNumberOfMessageEvents: int64(),
+});
+export type ProxyTracingStackdriver = Infer<typeof proxyTracingStackdriver>;
+
+export const proxyTracingOpenCensusAgent = object({
+  address: string(),
+  context: array(enumOf(["UNSPECIFIED", "W3C_TRACE_CONTEXT", "GRPC_BIN", "CLOUD_TRACE_CONTEXT", "B3"])),
+});
+export type ProxyTracingOpenCensusAgent = Infer<typeof proxyTracingOpenCensusAgent>;
+
+export const proxyTracingLiteral = object({ value: string() });
+export type ProxyTracingLiteral = Infer<typeof proxyTracingLiteral>;
+
+export const proxyTracingEnvironment = object({ name: string(), defaultValue: string() });
+export type ProxyTracingEnvironment = Infer<typeof proxyTracingEnvironment>;
+
+export const proxyTracingRequestHeader = object({ name: string(), defaultValue: string() });
+export type ProxyTracingRequestHeader = Infer<typeof proxyTracingRequestHeader>;
+
+export const proxyTracingCustomTag = object(
+  { literal: proxyTracingLiteral, environment: proxyTracingEnvironment, header: proxyTracingRequestHeader },
+  { oneOf: [["literal", "environment", "header"]] },
+);
+export type ProxyTracingCustomTag = Infer<typeof proxyTracingCustomTag>;
+
+export const proxyTracing = object(
+  {
+    zipkin: proxyTracingZipkin,
+    lightstep: proxyTracingLightstep,
+    datadog: proxyTracingDatadog,
+    stackdriver: proxyTracingStackdriver,
+    openCensusAgent: proxyTracingOpenCensusAgent,
+    customTags: map(proxyTracingCustomTag),
+    maxPathTagLength: uint32(),
+    sampling: double(),
+    tlsSettings: clientTLSSettings,
+    enableIstioTags: boolean(),
+  },
+  { oneOf: [["zipkin", "lightstep", "datadog", "stackdriver", "openCensusAgent"]] },
+);
+export type ProxyTracing = Infer<typeof proxyTracing>;
+
+export const sds = object({ enabled: boolean(), k8sSaJwtPath: string() });
+export type SDS = Infer<typeof sds>;
+
+export const remoteService = object({
+  address: string(),
+  tlsSettings: clientTLSSettings,
+  tcpKeepalive: connectionPoolTcpKeepalive,
+});
+export type RemoteService = Infer<typeof remoteService>;
+
+export const topologyProxyProtocolConfiguration = object({});
+export type TopologyProxyProtocolConfiguration = Infer<typeof topologyProxyProtocolConfiguration>;
+
+export const topology = object({
+  numTrustedProxies: uint32(),
+  forwardClientCertDetails: enumOf([
+    "UNDEFINED",
+    "SANITIZE",
+    "FORWARD_ONLY",
+    "APPEND_FORWARD",
+    "SANITIZE_SET",
+    "ALWAYS_FORWARD_ONLY",
+  ]),
+  proxyProtocol: topologyProxyProtocolConfiguration,
+});
+export type Topology = Infer<typeof topology>;
+
+export const proxyConfigProxyStatsMatcher = object({
+  inclusionPrefixes: array(string()),
+  inclusionSuffixes: array(string()),
+  inclusionRegexps: array(string()),
+});
+export type ProxyConfigProxyStatsMatcher = Infer<typeof proxyConfigProxyStatsMatcher>;
+
+export const privateKeyProviderCryptoMb = object({ pollDelay: duration({ rules: [] }), fallback: boolean() });
+export type PrivateKeyProviderCryptoMb = Infer<typeof privateKeyProviderCryptoMb>;
+
+export const privateKeyProviderQAT = object({ pollDelay: duration({ rules: [] }), fallback: boolean() });
+export type PrivateKeyProviderQAT = Infer<typeof privateKeyProviderQAT>;
+
+export const privateKeyProvider = object(
+  { cryptomb: privateKeyProviderCryptoMb, qat: privateKeyProviderQAT },
+  { oneOf: [["cryptomb", "qat"]] },
+);
+export type PrivateKeyProvider = Infer<typeof privateKeyProvider>;
+
+export const proxyConfigProxyHeadersSetCurrentClientCertDetails = object({
+  subject: boolean(),
+  cert: boolean(),
+  chain: boolean(),
+  dns: boolean(),
+  uri: boolean(),
+});
+export type ProxyConfigProxyHeadersSetCurrentClientCertDetails = Infer<
+  typeof proxyConfigProxyHeadersSetCurrentClientCertDetails
+>;
+
+export const proxyConfigProxyHeadersRequestId = object({ disabled: boolean() });
+export type ProxyConfigProxyHeadersRequestId = Infer<typeof proxyConfigProxyHeadersRequestId>;
+
+export const proxyConfigProxyHeadersServer = object({ disabled: boolean(), value: string() });
+export type ProxyConfigProxyHeadersServer = Infer<typeof proxyConfigProxyHeadersServer>;
+
+export const proxyConfigProxyHeadersAttemptCount = object({ disabled: boolean() });
+export type ProxyConfigProxyHeadersAttemptCount = Infer<typeof proxyConfigProxyHeadersAttemptCount>;
+
+export const proxyConfigProxyHeadersEnvoyDebugHeaders = object({ disabled: boolean() });
+export type ProxyConfigProxyHeadersEnvoyDebugHeaders = Infer<typeof proxyConfigProxyHeadersEnvoyDebugHeaders>;
+
+export const proxyConfigProxyHeadersMetadataExchangeHeaders = object({ mode: enumOf(["UNDEFINED", "IN_MESH"]) });
+export type ProxyConfigProxyHeadersMetadataExchangeHeaders = Infer<
+  typeof proxyConfigProxyHeadersMetadataExchangeHeaders
+>;
+
+export const proxyConfigProxyHeadersXForwardedHost = object({ enabled: boolean() });
+export type ProxyConfigProxyHeadersXForwardedHost = Infer<typeof proxyConfigProxyHeadersXForwardedHost>;
+
+export const proxyConfigProxyHeadersXForwardedPort = object({ enabled: boolean() });
+export type ProxyConfigProxyHeadersXForwardedPort = Infer<typeof proxyConfigProxyHeadersXForwardedPort>;
+
+export const proxyConfigProxyHeaders = object({
+  forwardedClientCert: enumOf([
+    "UNDEFINED",
+    "SANITIZE",
+    "FORWARD_ONLY",
+    "APPEND_FORWARD",
+    "SANITIZE_SET",
+    "ALWAYS_FORWARD_ONLY",
+  ]),
+  setCurrentClientCertDetails: proxyConfigProxyHeadersSetCurrentClientCertDetails,
+  requestId: proxyConfigProxyHeadersRequestId,
+  server: proxyConfigProxyHeadersServer,
+  attemptCount: proxyConfigProxyHeadersAttemptCount,
+  envoyDebugHeaders: proxyConfigProxyHeadersEnvoyDebugHeaders,
+  metadataExchangeHeaders: proxyConfigProxyHeadersMetadataExchangeHeaders,
+  preserveHttp1HeaderCase: boolean(),
+  xForwardedHost: proxyConfigProxyHeadersXForwardedHost,
+  xForwardedPort: proxyConfigProxyHeadersXForwardedPort,
+});
+export type ProxyConfigProxyHeaders = Infer<typeof proxyConfigProxyHeaders>;
+
+export const proxyConfigConnectionSettings = object({
+  profile: enumOf(["SIDECAR", "EDGE"]),
+  listenerPerConnectionBufferLimitBytes: int32(),
+  clusterPerConnectionBufferLimitBytes: int32(),
+  httpIdleTimeout: duration({ rules: [] }),
+  httpMaxConnectionDuration: duration({ rules: [] }),
+  httpDrainTimeout: duration({ rules: [] }),
+  httpRequestTimeout: duration({ rules: [] }),
+  httpRequestHeadersTimeout: duration({ rules: [] }),
+  httpStreamIdleTimeout: duration({ rules: [] }),
+  httpMaxStreamDuration: duration({ rules: [] }),
+  httpMaxConcurrentStreams: int32(),
+  http2InitialStreamWindowSize: int32(),
+  http2InitialConnectionWindowSize: int32(),
+  httpHeadersWithUnderscoresAction: enumOf([
+    "HEADERS_WITH_UNDERSCORES_UNSPECIFIED",
+    "HEADERS_WITH_UNDERSCORES_ALLOW",
+    "HEADERS_WITH_UNDERSCORES_REJECT_REQUEST",
+    "HEADERS_WITH_UNDERSCORES_DROP_HEADER",
+  ]),
+  httpMergeSlashes: boolean(),
+  httpPathWithEscapedSlashesAction: enumOf([
+    "PATH_WITH_ESCAPED_SLASHES_UNSPECIFIED",
+    "KEEP_UNCHANGED",
+    "REJECT_REQUEST",
+    "UNESCAPE_AND_REDIRECT",
+    "UNESCAPE_AND_FORWARD",
+  ]),
+  listenerConnectionLimit: int32(),
+  globalDownstreamConnectionLimit: int32(),
+});
+export type ProxyConfigConnectionSettings = Infer<typeof proxyConfigConnectionSettings>;
+
+export const proxyConfigValues = object(
+  {
+    configPath: string(),
+    binaryPath: string(),
+    serviceCluster: string(),
+    tracingServiceName: enumOf(["APP_LABEL_AND_NAMESPACE", "CANONICAL_NAME_ONLY", "CANONICAL_NAME_AND_NAMESPACE"]),
+    drainDuration: duration({ rules: [] }),
+    discoveryAddress: string(),
+    discoveryRefreshDelay: duration({ rules: [] }),
+    zipkinAddress: string(),
+    statsdUdpAddress: string(),
+    envoyMetricsServiceAddress: string(),
+    proxyAdminPort: int32(),
+    availabilityZone: string(),
+    controlPlaneAuthPolicy: enumOf(["NONE", "MUTUAL_TLS", "INHERIT"], { numbers: [0, 1, 1000] }),
+    customConfigFile: string(),
+    statNameLength: int32(),
+    concurrency: int32(),
+    proxyBootstrapTemplatePath: string(),
+    interceptionMode: enumOf(["REDIRECT", "TPROXY", "NONE"]),
+    tracing: proxyTracing,
+    sds,
+    envoyAccessLogService: remoteService,
+    envoyMetricsService: remoteService,
+    proxyMetadata: map(string()),
+    runtimeValues: map(string()),
+    statusPort: int32(),
+    extraStatTags: array(string()),
+    gatewayTopology: topology,
+    terminationDrainDuration: duration({ rules: [] }),
+    meshId: string(),
+    readinessProbe,
+    proxyStatsMatcher: proxyConfigProxyStatsMatcher,
+    holdApplicationUntilProxyStarts: boolean(),
+    caCertificatesPem: array(string()),
+    image: proxyImage,
+    privateKeyProvider,
+    proxyHeaders: proxyConfigProxyHeaders,
+    fileFlushInterval: duration({ rules: [] }),
+    fileFlushMinSizeKb: uint32(),
+    statsCompression: boolean(),
+    connectionSettings: proxyConfigConnectionSettings,
+  },
+  { oneOf: [["serviceCluster", "tracingServiceName"]] },
+);
+export type ProxyConfigValues = Infer<typeof proxyConfigValues>;

@@ -1,0 +1,157 @@
+/** Telemetry: metrics, access logs and traces. */
+import { defineKind } from "./kind.ts";
+import { array, boolean, double, duration, enumOf, type Infer, map, object, string } from "./schema.ts";
+import { policyTargetReference, workloadSelector } from "./selector.ts";
+import { istioStatus } from "./status.ts";
+
+export const telemetryTracingSelector = object({ mode: enumOf(["CLIENT_AND_SERVER", "CLIENT", "SERVER"]) });
+export type TelemetryTracingSelector = Infer<typeof telemetryTracingSelector>;
+
+export const providerRef = object({ name: string({ minLength: 1 }) }, { required: ["name"] });
+export type ProviderRef = Infer<typeof providerRef>;
+
+export const telemetryTracingLiteral = object({ value: string({ minLength: 1 }) }, { required: ["value"] });
+export type TelemetryTracingLiteral = Infer<typeof telemetryTracingLiteral>;
+
+export const telemetryTracingEnvironment = object(
+  { name: string({ minLength: 1 }), defaultValue: string() },
+  { required: ["name"] },
+);
+export type TelemetryTracingEnvironment = Infer<typeof telemetryTracingEnvironment>;
+
+export const telemetryTracingRequestHeader = object(
+  { name: string({ minLength: 1 }), defaultValue: string() },
+  { required: ["name"] },
+);
+export type TelemetryTracingRequestHeader = Infer<typeof telemetryTracingRequestHeader>;
+
+export const telemetryTracingFormatter = object({ value: string({ minLength: 1 }) }, { required: ["value"] });
+export type TelemetryTracingFormatter = Infer<typeof telemetryTracingFormatter>;
+
+export const telemetryTracingCustomTag = object(
+  {
+    literal: telemetryTracingLiteral,
+    environment: telemetryTracingEnvironment,
+    header: telemetryTracingRequestHeader,
+    formatter: telemetryTracingFormatter,
+  },
+  { oneOf: [["literal", "environment", "header", "formatter"]] },
+);
+export type TelemetryTracingCustomTag = Infer<typeof telemetryTracingCustomTag>;
+
+export const telemetryTracing = object({
+  match: telemetryTracingSelector,
+  providers: array(providerRef),
+  randomSamplingPercentage: double({ nullable: true, minimum: 0, maximum: 100 }),
+  disableSpanReporting: boolean({ nullable: true }),
+  customTags: map(telemetryTracingCustomTag),
+  useRequestIdForTraceSampling: boolean({ nullable: true }),
+  enableIstioTags: boolean({ nullable: true }),
+  disableContextPropagation: boolean({ nullable: true }),
+});
+export type TelemetryTracing = Infer<typeof telemetryTracing>;
+
+export const metricSelector = object(
+  {
+    metric: enumOf([
+      "ALL_METRICS",
+      "REQUEST_COUNT",
+      "REQUEST_DURATION",
+      "REQUEST_SIZE",
+      "RESPONSE_SIZE",
+      "TCP_OPENED_CONNECTIONS",
+      "TCP_CLOSED_CONNECTIONS",
+      "TCP_SENT_BYTES",
+      "TCP_RECEIVED_BYTES",
+      "GRPC_REQUEST_MESSAGES",
+      "GRPC_RESPONSE_MESSAGES",
+    ]),
+    customMetric: string({ minLength: 1 }),
+    mode: enumOf(["CLIENT_AND_SERVER", "CLIENT", "SERVER"]),
+  },
+  { oneOf: [["metric", "customMetric"]] },
+);
+export type MetricSelector = Infer<typeof metricSelector>;
+
+export const telemetryMetricsOverridesTagOverride = object(
+  { operation: enumOf(["UPSERT", "REMOVE"]), value: string() },
+  {
+    rules: [
+      {
+        message: "value must be set when operation is UPSERT",
+        rule: '((has(self.operation) ? self.operation : "") == "UPSERT") ? (self.value != "") : true',
+      },
+      {
+        message: "value must not be set when operation is REMOVE",
+        rule: '((has(self.operation) ? self.operation : "") == "REMOVE") ? !has(self.value) : true',
+      },
+    ],
+  },
+);
+export type TelemetryMetricsOverridesTagOverride = Infer<typeof telemetryMetricsOverridesTagOverride>;
+
+export const telemetryMetricsOverrides = object({
+  match: metricSelector,
+  disabled: boolean({ nullable: true }),
+  tagOverrides: map(telemetryMetricsOverridesTagOverride),
+});
+export type TelemetryMetricsOverrides = Infer<typeof telemetryMetricsOverrides>;
+
+export const telemetryMetrics = object({
+  providers: array(providerRef),
+  overrides: array(telemetryMetricsOverrides),
+  reportingInterval: duration(),
+});
+export type TelemetryMetrics = Infer<typeof telemetryMetrics>;
+
+export const telemetryAccessLoggingLogSelector = object({ mode: enumOf(["CLIENT_AND_SERVER", "CLIENT", "SERVER"]) });
+export type TelemetryAccessLoggingLogSelector = Infer<typeof telemetryAccessLoggingLogSelector>;
+
+export const telemetryAccessLoggingFilter = object({ expression: string() });
+export type TelemetryAccessLoggingFilter = Infer<typeof telemetryAccessLoggingFilter>;
+
+export const telemetryAccessLogging = object({
+  match: telemetryAccessLoggingLogSelector,
+  providers: array(providerRef),
+  disabled: boolean({ nullable: true }),
+  filter: telemetryAccessLoggingFilter,
+});
+export type TelemetryAccessLogging = Infer<typeof telemetryAccessLogging>;
+
+export const telemetrySpec = object(
+  {
+    selector: workloadSelector,
+    targetRef: policyTargetReference,
+    targetRefs: array(policyTargetReference, { maxItems: 16 }),
+    tracing: array(telemetryTracing),
+    metrics: array(telemetryMetrics),
+    accessLogging: array(telemetryAccessLogging),
+  },
+  {
+    rules: [
+      {
+        message: "only one of targetRefs or selector can be set",
+        rule: "(has(self.selector) ? 1 : 0) + (has(self.targetRef) ? 1 : 0) + (has(self.targetRefs) ? 1 : 0) <= 1",
+      },
+    ],
+  },
+);
+export type TelemetrySpec = Infer<typeof telemetrySpec>;
+
+export const telemetry = defineKind({
+  group: "telemetry.istio.io",
+  versions: [
+    { name: "v1", served: true, storage: false },
+    { name: "v1alpha1", served: true, storage: true },
+  ],
+  kind: "Telemetry",
+  plural: "telemetries",
+  shortNames: ["telemetry"],
+  categories: ["istio-io", "telemetry-istio-io"],
+  scope: "Namespaced",
+  printerColumns: [{ name: "Age", type: "date", jsonPath: ".metadata.creationTimestamp" }],
+  spec: telemetrySpec,
+  status: istioStatus,
+  crdLabels: { app: "istio-pilot", chart: "istio", heritage: "Tiller", istio: "telemetry", release: "istio" },
+  encoding: "protobuf",
+});

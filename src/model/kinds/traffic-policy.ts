@@ -1,0 +1,99 @@
+/** Connection pools, outlier detection and client TLS of a destination. */
+import { loadBalancerSettings } from "./load-balancer.ts";
+import { array, boolean, double, duration, enumOf, type Infer, int32, object, string, uint32 } from "./schema.ts";
+import { portSelector } from "./virtual-service.ts";
+
+export const connectionPoolTcpKeepalive = object({ probes: uint32(), time: duration(), interval: duration() });
+export type ConnectionPoolTcpKeepalive = Infer<typeof connectionPoolTcpKeepalive>;
+
+export const connectionPoolTCPSettings = object({
+  maxConnections: int32(),
+  connectTimeout: duration(),
+  tcpKeepalive: connectionPoolTcpKeepalive,
+  maxConnectionDuration: duration(),
+  idleTimeout: duration({ rules: [] }),
+});
+export type ConnectionPoolTCPSettings = Infer<typeof connectionPoolTCPSettings>;
+
+export const connectionPoolHttpKeepalive = object({ interval: duration(), timeout: duration() });
+export type ConnectionPoolHttpKeepalive = Infer<typeof connectionPoolHttpKeepalive>;
+
+export const connectionPoolHTTPSettings = object({
+  http1MaxPendingRequests: int32(),
+  http2MaxRequests: int32(),
+  maxRequestsPerConnection: int32(),
+  maxRetries: int32(),
+  idleTimeout: duration(),
+  h2UpgradePolicy: enumOf(["DEFAULT", "DO_NOT_UPGRADE", "UPGRADE"]),
+  useClientProtocol: boolean(),
+  maxConcurrentStreams: int32(),
+  http2KeepAlive: connectionPoolHttpKeepalive,
+});
+export type ConnectionPoolHTTPSettings = Infer<typeof connectionPoolHTTPSettings>;
+
+export const connectionPoolSettings = object({ tcp: connectionPoolTCPSettings, http: connectionPoolHTTPSettings });
+export type ConnectionPoolSettings = Infer<typeof connectionPoolSettings>;
+
+export const outlierDetection = object({
+  consecutiveErrors: int32(),
+  splitExternalLocalOriginErrors: boolean(),
+  consecutiveLocalOriginFailures: uint32({ nullable: true }),
+  consecutiveGatewayErrors: uint32({ nullable: true }),
+  consecutive5xxErrors: uint32({ nullable: true }),
+  interval: duration(),
+  baseEjectionTime: duration(),
+  maxEjectionPercent: int32(),
+  minHealthPercent: int32(),
+  outlierDetectionHttpErrorCodes: array(uint32({ minimum: 100, maximum: 599 })),
+});
+export type OutlierDetection = Infer<typeof outlierDetection>;
+
+export const clientTLSSettings = object({
+  mode: enumOf(["DISABLE", "SIMPLE", "MUTUAL", "ISTIO_MUTUAL"]),
+  clientCertificate: string(),
+  privateKey: string(),
+  caCertificates: string(),
+  credentialName: string(),
+  subjectAltNames: array(string()),
+  sni: string(),
+  insecureSkipVerify: boolean({ nullable: true }),
+  caCrl: string(),
+});
+export type ClientTLSSettings = Infer<typeof clientTLSSettings>;
+
+export const trafficPolicyPortTrafficPolicy = object({
+  port: portSelector,
+  loadBalancer: loadBalancerSettings,
+  connectionPool: connectionPoolSettings,
+  outlierDetection,
+  tls: clientTLSSettings,
+});
+export type TrafficPolicyPortTrafficPolicy = Infer<typeof trafficPolicyPortTrafficPolicy>;
+
+export const trafficPolicyTunnelSettings = object(
+  { protocol: string(), targetHost: string(), targetPort: uint32() },
+  { required: ["targetHost", "targetPort"] },
+);
+export type TrafficPolicyTunnelSettings = Infer<typeof trafficPolicyTunnelSettings>;
+
+export const trafficPolicyProxyProtocol = object({ version: enumOf(["V1", "V2"]) });
+export type TrafficPolicyProxyProtocol = Infer<typeof trafficPolicyProxyProtocol>;
+
+export const trafficPolicyRetryBudget = object({
+  percent: double({ nullable: true, minimum: 0, maximum: 100 }),
+  minRetryConcurrency: uint32(),
+  budgetInterval: duration({ rules: [] }),
+});
+export type TrafficPolicyRetryBudget = Infer<typeof trafficPolicyRetryBudget>;
+
+export const trafficPolicy = object({
+  loadBalancer: loadBalancerSettings,
+  connectionPool: connectionPoolSettings,
+  outlierDetection,
+  tls: clientTLSSettings,
+  portLevelSettings: array(trafficPolicyPortTrafficPolicy, { maxItems: 4096 }),
+  tunnel: trafficPolicyTunnelSettings,
+  proxyProtocol: trafficPolicyProxyProtocol,
+  retryBudget: trafficPolicyRetryBudget,
+});
+export type TrafficPolicy = Infer<typeof trafficPolicy>;

@@ -1,0 +1,141 @@
+/** VirtualService: traffic routing for hosts. */
+
+import {
+  corsPolicy,
+  httpDirectResponse,
+  httpFaultInjection,
+  httpRedirect,
+  httpRetry,
+  httpRewrite,
+  percent,
+  routeHeaders,
+  stringMatch,
+} from "./http-policy.ts";
+import { defineKind } from "./kind.ts";
+import { array, boolean, duration, type Infer, int32, map, object, string, uint32 } from "./schema.ts";
+import { istioStatus } from "./status.ts";
+
+export const httpMatchRequest = object({
+  name: string(),
+  uri: stringMatch,
+  scheme: stringMatch,
+  method: stringMatch,
+  authority: stringMatch,
+  headers: map(stringMatch),
+  port: uint32(),
+  sourceLabels: map(string()),
+  gateways: array(string()),
+  queryParams: map(stringMatch),
+  ignoreUriCase: boolean(),
+  withoutHeaders: map(stringMatch),
+  sourceNamespace: string(),
+  statPrefix: string(),
+});
+export type HTTPMatchRequest = Infer<typeof httpMatchRequest>;
+
+export const portSelector = object({ number: uint32() });
+export type PortSelector = Infer<typeof portSelector>;
+
+export const destination = object({ host: string(), subset: string(), port: portSelector }, { required: ["host"] });
+export type Destination = Infer<typeof destination>;
+
+export const httpRouteDestination = object(
+  { destination, weight: int32(), headers: routeHeaders },
+  { required: ["destination"] },
+);
+export type HTTPRouteDestination = Infer<typeof httpRouteDestination>;
+
+export const delegate = object({ name: string(), namespace: string() });
+export type Delegate = Infer<typeof delegate>;
+
+export const httpMirrorPolicy = object({ destination, percentage: percent }, { required: ["destination"] });
+export type HTTPMirrorPolicy = Infer<typeof httpMirrorPolicy>;
+
+export const httpRoute = object({
+  name: string(),
+  match: array(httpMatchRequest),
+  route: array(httpRouteDestination),
+  redirect: httpRedirect,
+  directResponse: httpDirectResponse,
+  delegate,
+  rewrite: httpRewrite,
+  timeout: duration(),
+  retries: httpRetry,
+  fault: httpFaultInjection,
+  mirror: destination,
+  mirrors: array(httpMirrorPolicy),
+  mirrorPercent: uint32({ nullable: true }),
+  mirrorPercentage: percent,
+  corsPolicy,
+  headers: routeHeaders,
+  mirror_percent: uint32({ nullable: true }),
+});
+export type HTTPRoute = Infer<typeof httpRoute>;
+
+export const tlsMatchAttributes = object(
+  {
+    sniHosts: array(string()),
+    destinationSubnets: array(string()),
+    port: uint32(),
+    sourceLabels: map(string()),
+    gateways: array(string()),
+    sourceNamespace: string(),
+  },
+  { required: ["sniHosts"] },
+);
+export type TLSMatchAttributes = Infer<typeof tlsMatchAttributes>;
+
+export const routeDestination = object({ destination, weight: int32() }, { required: ["destination"] });
+export type RouteDestination = Infer<typeof routeDestination>;
+
+export const tlsRoute = object(
+  { match: array(tlsMatchAttributes), route: array(routeDestination) },
+  { required: ["match"] },
+);
+export type TLSRoute = Infer<typeof tlsRoute>;
+
+export const l4MatchAttributes = object({
+  destinationSubnets: array(string()),
+  port: uint32(),
+  sourceSubnet: string(),
+  sourceLabels: map(string()),
+  gateways: array(string()),
+  sourceNamespace: string(),
+});
+export type L4MatchAttributes = Infer<typeof l4MatchAttributes>;
+
+export const tcpRoute = object({ match: array(l4MatchAttributes), route: array(routeDestination) });
+export type TCPRoute = Infer<typeof tcpRoute>;
+
+export const virtualServiceSpec = object({
+  hosts: array(string()),
+  gateways: array(string()),
+  http: array(httpRoute),
+  tls: array(tlsRoute),
+  tcp: array(tcpRoute),
+  exportTo: array(string()),
+});
+export type VirtualServiceSpec = Infer<typeof virtualServiceSpec>;
+
+export const virtualService = defineKind({
+  group: "networking.istio.io",
+  versions: [
+    { name: "v1", served: true, storage: true },
+    { name: "v1alpha3", served: true, storage: false },
+    { name: "v1beta1", served: true, storage: false },
+  ],
+  kind: "VirtualService",
+  plural: "virtualservices",
+  shortNames: ["vs"],
+  categories: ["istio-io", "networking-istio-io"],
+  scope: "Namespaced",
+  printerColumns: [
+    { name: "Gateways", type: "string", jsonPath: ".spec.gateways" },
+    { name: "Hosts", type: "string", jsonPath: ".spec.hosts" },
+    { name: "Age", type: "date", jsonPath: ".metadata.creationTimestamp" },
+  ],
+  spec: virtualServiceSpec,
+  status: istioStatus,
+  crdLabels: { app: "istio-pilot", chart: "istio", heritage: "Tiller", release: "istio" },
+  encoding: "protobuf",
+});

@@ -1,0 +1,88 @@
+/** WorkloadGroup: the template of workloads that register themselves. */
+import { defineKind } from "./kind.ts";
+import { array, type Infer, int32, map, object, string, uint32 } from "./schema.ts";
+import { istioStatus } from "./status.ts";
+import { workloadTemplate } from "./workload-entry.ts";
+
+export const workloadGroupObjectMeta = object({
+  labels: map(string(), { maxProperties: 256 }),
+  annotations: map(string(), { maxProperties: 256 }),
+});
+export type WorkloadGroupObjectMeta = Infer<typeof workloadGroupObjectMeta>;
+
+export const httpHeader = object({ name: string({ pattern: "^[-_A-Za-z0-9]+$" }), value: string() });
+export type HTTPHeader = Infer<typeof httpHeader>;
+
+export const httpHealthCheckConfig = object(
+  {
+    path: string(),
+    port: uint32({ rules: [{ message: "port must be between 1-65535", rule: "0 < self && self <= 65535" }] }),
+    host: string(),
+    scheme: string({
+      rules: [{ message: "scheme must be one of [HTTP, HTTPS]", rule: 'self in ["", "HTTP", "HTTPS"]' }],
+    }),
+    httpHeaders: array(httpHeader),
+  },
+  { required: ["port"] },
+);
+export type HTTPHealthCheckConfig = Infer<typeof httpHealthCheckConfig>;
+
+export const tcpHealthCheckConfig = object(
+  {
+    host: string(),
+    port: uint32({ rules: [{ message: "port must be between 1-65535", rule: "0 < self && self <= 65535" }] }),
+  },
+  { required: ["port"] },
+);
+export type TCPHealthCheckConfig = Infer<typeof tcpHealthCheckConfig>;
+
+export const execHealthCheckConfig = object({ command: array(string({ minLength: 1 })) }, { required: ["command"] });
+export type ExecHealthCheckConfig = Infer<typeof execHealthCheckConfig>;
+
+export const grpcHealthCheckConfig = object({
+  port: uint32({ rules: [{ message: "port must be between 1-65535", rule: "0 < self && self <= 65535" }] }),
+  service: string(),
+});
+export type GrpcHealthCheckConfig = Infer<typeof grpcHealthCheckConfig>;
+
+export const readinessProbe = object(
+  {
+    initialDelaySeconds: int32({ minimum: 0 }),
+    timeoutSeconds: int32({ minimum: 0 }),
+    periodSeconds: int32({ minimum: 0 }),
+    successThreshold: int32({ minimum: 0 }),
+    failureThreshold: int32({ minimum: 0 }),
+    httpGet: httpHealthCheckConfig,
+    tcpSocket: tcpHealthCheckConfig,
+    exec: execHealthCheckConfig,
+    grpc: grpcHealthCheckConfig,
+  },
+  { oneOf: [["httpGet", "tcpSocket", "exec", "grpc"]] },
+);
+export type ReadinessProbe = Infer<typeof readinessProbe>;
+
+export const workloadGroupSpec = object(
+  { metadata: workloadGroupObjectMeta, template: workloadTemplate, probe: readinessProbe },
+  { required: ["template"] },
+);
+export type WorkloadGroupSpec = Infer<typeof workloadGroupSpec>;
+
+export const workloadGroup = defineKind({
+  group: "networking.istio.io",
+  versions: [
+    { name: "v1", served: true, storage: true },
+    { name: "v1alpha3", served: true, storage: false },
+    { name: "v1beta1", served: true, storage: false },
+  ],
+  kind: "WorkloadGroup",
+  plural: "workloadgroups",
+  shortNames: ["wg"],
+  categories: ["istio-io", "networking-istio-io"],
+  scope: "Namespaced",
+  printerColumns: [{ name: "Age", type: "date", jsonPath: ".metadata.creationTimestamp" }],
+  spec: workloadGroupSpec,
+  status: istioStatus,
+  required: ["spec"],
+  crdLabels: { app: "istio-pilot", chart: "istio", heritage: "Tiller", release: "istio" },
+  encoding: "protobuf",
+});

@@ -3,7 +3,17 @@ export { createDebounce, type Debounce } from "./debounce.ts";
 export { type DurationParts, durationParts, parseDuration, parseDurationMs } from "./duration.ts";
 export { type ErrorCode, FairleadError, systemCode } from "./error.ts";
 export { digest } from "./hash.ts";
-export { createLogger, type LogFields, type Logger, type LogLevel, type LogOptions, parseLevels, printable, silentLogger } from "./log.ts";
+export { formatIp, type Prefix, parseIp, parsePrefix } from "./ip.ts";
+export {
+  createLogger,
+  type LogFields,
+  type Logger,
+  type LogLevel,
+  type LogOptions,
+  parseLevels,
+  printable,
+  silentLogger,
+} from "./log.ts";
 export { fileLimits, isRecord, objectLimits, type ParseLimits, parseJson, parseYaml } from "./parse.ts";
 export { compilePattern, type Pattern } from "./regex.ts";
 export { compareText, sortBy } from "./sort.ts";

@@ -1,0 +1,63 @@
+/** PEM bundles in, certificates out; and the questions asked of chains of them. */
+import { X509Certificate } from "node:crypto";
+import { FairleadError } from "../lib/index.ts";
+import { formatCertificate } from "./certificate.ts";
+import { parsePem } from "./pem.ts";
+
+/** All certificates of a file, in its order; other blocks and text between them are passed over. */
+export function parseCertificates(pem: string): readonly X509Certificate[] {
+  return parsePem(pem)
+    .filter((block) => block.label === "CERTIFICATE")
+    .map((block) => parseCertificateDer(block.der));
+}
+
+/** The first certificate of a file; throws where there is none. */
+export function parseCertificate(pem: string): X509Certificate {
+  const [first] = parseCertificates(pem);
+  if (!first) throw new FairleadError("invalid", "the file has no certificate");
+  return first;
+}
+
+export function parseCertificateDer(der: Uint8Array): X509Certificate {
+  try {
+    return new X509Certificate(der);
+  } catch (cause) {
+    throw new FairleadError("invalid", "a certificate cannot be read", { cause });
+  }
+}
+
+export function formatBundle(certificates: readonly X509Certificate[]): string {
+  return certificates.map(formatCertificate).join("");
+}
+
+/**
+ * True where the certificate is signed, step by step, through the intermediates up to one of the roots, and every
+ * link is a CA in its time of life. The leaf's own life is the caller's question.
+ */
+export function chainsTo(
+  certificate: X509Certificate,
+  intermediates: readonly X509Certificate[],
+  roots: readonly X509Certificate[],
+  now: Date,
+): boolean {
+  const alive = (ca: X509Certificate): boolean => ca.ca && ca.validFromDate <= now && now < ca.validToDate;
+  const signedBy = (child: X509Certificate, ca: X509Certificate): boolean =>
+    alive(ca) && child.checkIssued(ca) && child.verify(ca.publicKey);
+  let current = certificate;
+  for (let step = 0; step <= intermediates.length; step++) {
+    const link = current;
+    if (roots.some((root) => root.raw.equals(link.raw) || signedBy(link, root))) return true;
+    const next = intermediates.find((ca) => !ca.raw.equals(link.raw) && signedBy(link, ca));
+    if (!next) return false;
+    current = next;
+  }
+  return false;
+}
+
+/** The URI names (SPIFFE ids) of a certificate; those of any other kind are left out. */
+export function uriNames(certificate: X509Certificate): readonly string[] {
+  return (certificate.subjectAltName ?? "")
+    .split(", ")
+    .filter((name) => name.startsWith("URI:"))
+    .map((name) => name.slice("URI:".length));
+}

@@ -1,0 +1,77 @@
+/** Secrets on disk: mode 0600 from the first byte, never through a link, replaced whole or not at all. */
+import { randomBytes } from "node:crypto";
+import { constants } from "node:fs";
+import { type FileHandle, open, rename, unlink } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { FairleadError, systemCode } from "../lib/index.ts";
+
+/** Creates the file; throws `already-exists` and touches nothing where there is one. */
+export async function createSecretFile(path: string, text: string): Promise<void> {
+  try {
+    await writeNew(path, text);
+  } catch (error) {
+    if (systemCode(error) !== "EEXIST") throw error;
+    throw new FairleadError("already-exists", `${path} exists and is not overwritten`, { cause: error });
+  }
+  await syncFolder(path);
+}
+
+/** Puts the text in place of what was there, in one step. */
+export async function replaceSecretFile(path: string, text: string): Promise<void> {
+  const temporary = join(dirname(path), `.${randomBytes(8).toString("hex")}.tmp`);
+  try {
+    await writeNew(temporary, text);
+    await rename(temporary, path);
+  } catch (error) {
+    await unlink(temporary).catch(() => {});
+    throw error;
+  }
+  await syncFolder(path);
+}
+
+/** Refuses a secret that others on the machine can read, or that is larger than any key. */
+export async function readSecretFile(path: string, maxBytes = 64 * 1024): Promise<string> {
+  const file = await openSecret(path);
+  try {
+    const { mode, size } = await file.stat();
+    if ((mode & 0o077) !== 0)
+      throw new FairleadError("no-permission", `${path} can be read by others (mode ${(mode & 0o777).toString(8)})`, {
+        hint: `chmod 600 ${path}`,
+      });
+    if (size > maxBytes)
+      throw new FairleadError("too-large", `${path} has ${size} bytes; at most ${maxBytes} are read`);
+    return await file.readFile("utf8");
+  } finally {
+    await file.close();
+  }
+}
+
+async function openSecret(path: string): Promise<FileHandle> {
+  try {
+    return await open(path, constants.O_RDONLY | constants.O_NOFOLLOW);
+  } catch (error) {
+    throw new FairleadError(systemCode(error) === "ENOENT" ? "not-found" : "storage", `${path} cannot be opened`, {
+      cause: error,
+    });
+  }
+}
+
+async function writeNew(path: string, text: string): Promise<void> {
+  const flags = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW;
+  const file = await open(path, flags, 0o600);
+  try {
+    await file.writeFile(text);
+    await file.sync();
+  } finally {
+    await file.close();
+  }
+}
+
+async function syncFolder(path: string): Promise<void> {
+  const folder = await open(dirname(path), constants.O_RDONLY);
+  try {
+    await folder.sync();
+  } finally {
+    await folder.close();
+  }
+}

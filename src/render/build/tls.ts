@@ -1,0 +1,145 @@
+/** Names of secrets and of certificate files in; the pieces of Envoy's TLS contexts out. */
+import { create } from "@bufbuild/protobuf";
+import {
+  DataSourceSchema,
+  type TransportSocket,
+  TransportSocketSchema,
+} from "../../gen/envoy/config/core/v3/base_pb.js";
+import {
+  ApiConfigSource_ApiType,
+  ApiVersion,
+  type ConfigSource,
+  ConfigSourceSchema,
+} from "../../gen/envoy/config/core/v3/config_source_pb.js";
+import { RawBufferSchema } from "../../gen/envoy/extensions/transport_sockets/raw_buffer/v3/raw_buffer_pb.js";
+import {
+  type CertificateValidationContext,
+  CertificateValidationContextSchema,
+} from "../../gen/envoy/extensions/transport_sockets/tls/v3/common_pb.js";
+import {
+  type SdsSecretConfig,
+  SdsSecretConfigSchema,
+} from "../../gen/envoy/extensions/transport_sockets/tls/v3/secret_pb.js";
+import {
+  type CommonTlsContext,
+  CommonTlsContext_CombinedCertificateValidationContextSchema,
+  type DownstreamTlsContext,
+  DownstreamTlsContextSchema,
+  type UpstreamTlsContext,
+  UpstreamTlsContextSchema,
+} from "../../gen/envoy/extensions/transport_sockets/tls/v3/tls_pb.js";
+import { packAny } from "./any.ts";
+import { seconds } from "./duration.ts";
+import { exactMatch } from "./match.ts";
+
+/** Secrets that the agent beside Envoy holds. */
+export const workloadSecret = "default";
+export const rootSecret = "ROOTCA";
+
+const builtinPrefix = "builtin://";
+const invalidName = "invalid://";
+const typedPrefixes = ["kubernetes://", "kubernetes-gateway://", "configmap://"];
+const externalPrefix = "sds://";
+const caSuffix = "-cacert";
+
+/** The workload's own secrets must be there before traffic, so Envoy waits for them without end; files it may lack. */
+function agentSource(wait: boolean): ConfigSource {
+  return create(ConfigSourceSchema, {
+    configSourceSpecifier: {
+      case: "apiConfigSource",
+      value: {
+        apiType: ApiConfigSource_ApiType.GRPC,
+        transportApiVersion: ApiVersion.V3,
+        setNodeOnFirstMessageOnly: true,
+        grpcServices: [{ targetSpecifier: { case: "envoyGrpc", value: { clusterName: "sds-grpc" } } }],
+      },
+    },
+    ...(wait ? { initialFetchTimeout: seconds(0) } : {}),
+    resourceApiVersion: ApiVersion.V3,
+  });
+}
+
+/** A secret that the agent serves: `default`, `ROOTCA`, or the name of files. */
+export function agentSecret(name: string): SdsSecretConfig {
+  const wait = name === workloadSecret || name === rootSecret;
+  return create(SdsSecretConfigSchema, { name, sdsConfig: agentSource(wait) });
+}
+
+export function certificateFilesSecret(certificate: string, key: string): SdsSecretConfig {
+  return agentSecret(`file-cert:${certificate}~${key}`);
+}
+
+/** `system` stands for the roots of the operating system. */
+export function rootFileSecret(path: string): SdsSecretConfig {
+  return agentSecret(`file-root:${path}`);
+}
+
+/** A secret named by `credentialName`, kept in Kubernetes and served over ADS. A missing one must not hold up the rest. */
+export function credentialSecret(name: string): SdsSecretConfig {
+  if (name === builtinPrefix) return agentSecret(workloadSecret);
+  if (name === builtinPrefix + caSuffix) return agentSecret(rootSecret);
+  return create(SdsSecretConfigSchema, {
+    name: credentialResource(name),
+    sdsConfig: { configSourceSpecifier: { case: "ads", value: {} }, resourceApiVersion: ApiVersion.V3 },
+  });
+}
+
+/** The CA that belongs to a credential: its own secret, or one with this suffix beside it. */
+export function credentialCaSecret(name: string): SdsSecretConfig {
+  return credentialSecret(name + caSuffix);
+}
+
+/** The SDS resource that a `credentialName` asks for. */
+export function credentialResource(name: string): string {
+  const bare = name.startsWith(externalPrefix) ? name.slice(externalPrefix.length) : name;
+  if (bare.startsWith(builtinPrefix)) return workloadSecret;
+  if (bare.startsWith(invalidName)) return invalidName;
+  return typedPrefixes.some((prefix) => bare.startsWith(prefix)) ? bare : `kubernetes://${bare}`;
+}
+
+export interface Validation {
+  readonly root: SdsSecretConfig;
+  readonly subjectAltNames?: readonly string[];
+  readonly crl?: string | undefined;
+}
+
+/** Trust in a root that comes over SDS, with demands on the peer's names. */
+export function combinedValidation(validation: Validation): CommonTlsContext["validationContextType"] {
+  const defaultValidationContext = peerNames(validation.subjectAltNames ?? []);
+  if (validation.crl) {
+    defaultValidationContext.crl = create(DataSourceSchema, { specifier: { case: "filename", value: validation.crl } });
+  }
+  return {
+    case: "combinedValidationContext",
+    value: create(CommonTlsContext_CombinedCertificateValidationContextSchema, {
+      defaultValidationContext,
+      validationContextSdsSecretConfig: validation.root,
+    }),
+  };
+}
+
+/** Istio writes names in the older, untyped field: it checks URIs and DNS names alike. */
+export function peerNames(subjectAltNames: readonly string[]): CertificateValidationContext {
+  return create(CertificateValidationContextSchema, { matchSubjectAltNames: subjectAltNames.map(exactMatch) });
+}
+
+export const tlsSocketName = "envoy.transport_sockets.tls";
+
+export function upstreamTlsSocket(context: UpstreamTlsContext): TransportSocket {
+  return tlsSocket(packAny(UpstreamTlsContextSchema, context));
+}
+
+export function downstreamTlsSocket(context: DownstreamTlsContext): TransportSocket {
+  return tlsSocket(packAny(DownstreamTlsContextSchema, context));
+}
+
+function tlsSocket(config: ReturnType<typeof packAny>): TransportSocket {
+  return create(TransportSocketSchema, { name: tlsSocketName, configType: { case: "typedConfig", value: config } });
+}
+
+export function rawBufferSocket(): TransportSocket {
+  return create(TransportSocketSchema, {
+    name: "envoy.transport_sockets.raw_buffer",
+    configType: { case: "typedConfig", value: packAny(RawBufferSchema, {}) },
+  });
+}

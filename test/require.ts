@@ -1,6 +1,7 @@
 /** What a test needs of the machine. Missing means skipped and counted as such; FAIRLEAD_REQUIRE=root,envoy,… turns that into a failure. */
 import { spawnSync } from "node:child_process";
-import { existsSync } from "node:fs";
+import { appendFileSync, existsSync } from "node:fs";
+import { homedir } from "node:os";
 import { join } from "node:path";
 
 export type Need = "root" | "envoy" | "kubectl" | "iptables" | "conformance" | "openssl";
@@ -15,7 +16,7 @@ const onPath = (tool: string): string | undefined =>
 export function findEnvoy(): string | undefined {
   const named = process.env["FAIRLEAD_ENVOY"];
   if (named) return named;
-  const cached = join(import.meta.dirname, "../.cache/envoy/envoy");
+  const cached = join(process.env["XDG_CACHE_HOME"] || join(homedir(), ".cache"), "fairlead/envoy-1.40.0/envoy");
   return onPath("envoy") ?? (existsSync(cached) ? cached : undefined);
 }
 
@@ -37,5 +38,7 @@ export function lacks(...needs: readonly Need[]): boolean {
   const demanded = (process.env["FAIRLEAD_REQUIRE"] ?? "").split(",");
   const refused = missing.filter((need) => demanded.includes(need));
   if (refused.length > 0) throw new Error(`this run requires ${refused.join(", ")}, which the machine does not have`);
+  const log = process.env["FAIRLEAD_SKIP_LOG"];
+  if (missing.length > 0 && log) appendFileSync(log, `${missing.join(", ")} not at hand\n`);
   return missing.length > 0;
 }

@@ -1,0 +1,11 @@
+// `npm start`: the standalone mesh with the sample application. Arguments after `--` are passed on.
+import { spawn } from "node:child_process";
+import { fileURLToPath } from "node:url";
+
+const fairlead = fileURLToPath(new URL("../fairlead", import.meta.url));
+const child = spawn(process.execPath, [fairlead, "up", "--demo", ...process.argv.slice(2)], { stdio: "inherit" });
+for (const signal of ["SIGTERM", "SIGHUP"]) process.on(signal, () => child.kill(signal));
+process.on("SIGINT", () => {});
+child.on("exit", (code) => {
+  process.exitCode = code ?? 1;
+});

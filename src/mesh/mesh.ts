@@ -14,6 +14,7 @@ import type {
   RequestAuthenticationSpec,
   Service,
   SidecarSpec,
+  TelemetrySpec,
   VirtualServiceSpec,
 } from "../model/index.ts";
 
@@ -44,6 +45,13 @@ export interface Mesh {
   peerAuthentication(namespace: string, labels: Readonly<Record<string, string>>): PeerMtls;
   requestAuthentications(namespace: string, labels: Readonly<Record<string, string>>): readonly Config<RequestAuthenticationSpec>[];
   authorizationPolicies(namespace: string, labels: Readonly<Record<string, string>>): readonly Config<AuthorizationPolicySpec>[];
+  /**
+   * Telemetry that applies to a workload, in the order in which it overrides: the oldest mesh-wide one (root namespace,
+   * no selector), the oldest namespace-wide one, then all of its namespace that select it or its Gateway, oldest first.
+   */
+  telemetries(namespace: string, labels: Readonly<Record<string, string>>): readonly Config<TelemetrySpec>[];
+  /** Keys of all services of that host, in any namespace and whoever may see them: extension providers name services so. */
+  servicesOfHost(host: string): readonly string[];
 }
 
 export type MtlsMode = "STRICT" | "PERMISSIVE" | "DISABLE";

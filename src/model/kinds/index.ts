@@ -69,6 +69,109 @@ export {
   type ServerTLSSettings,
   type ServerTLSSettingsTLSCertificate,
 } from "./gateway.ts";
+export {
+  type BackendTLSPolicyAncestor,
+  type BackendTLSPolicySpec,
+  type BackendTLSPolicyStatus,
+  type BackendTLSPolicySubjectAltName,
+  type BackendTLSPolicyTargetRef,
+  type BackendTLSPolicyValidation,
+  backendTlsPolicy,
+} from "./gateway-api/backend-tls-policy.ts";
+export {
+  type KubeGatewayAddress,
+  type KubeGatewayAllowedListeners,
+  type KubeGatewayBackend,
+  type KubeGatewayDefault,
+  type KubeGatewayFrontend,
+  type KubeGatewayInfrastructure,
+  type KubeGatewayNamespaces,
+  type KubeGatewayPerPort,
+  type KubeGatewaySpec,
+  type KubeGatewayStatus,
+  type KubeGatewayStatusAddress,
+  type KubeGatewayTls,
+  type KubeGatewayValidation,
+  kubeGateway,
+} from "./gateway-api/gateway.ts";
+export {
+  type GatewayClassSpec,
+  type GatewayClassStatus,
+  type GatewayClassSupportedFeature,
+  gatewayClass,
+} from "./gateway-api/gateway-class.ts";
+export {
+  type GRPCRouteBackendRef,
+  type GRPCRouteFilter,
+  type GRPCRouteHeader,
+  type GRPCRouteMatch,
+  type GRPCRouteMethod,
+  type GRPCRouteRule,
+  type GRPCRouteSpec,
+  type GRPCRouteStatus,
+  grpcRoute,
+} from "./gateway-api/grpc-route.ts";
+export {
+  type HTTPRouteBackendRef,
+  type HTTPRouteCors,
+  type HTTPRouteExternalAuth,
+  type HTTPRouteFilter,
+  type HTTPRouteForwardBody,
+  type HTTPRouteGrpc,
+  type HTTPRouteHeader,
+  type HTTPRouteHttp,
+  type HTTPRouteMatch,
+  type HTTPRouteMatchPath,
+  type HTTPRoutePath,
+  type HTTPRouteQueryParam,
+  type HTTPRouteRequestRedirect,
+  type HTTPRouteRetry,
+  type HTTPRouteRule,
+  type HTTPRouteSpec,
+  type HTTPRouteStatus,
+  type HTTPRouteTimeouts,
+  type HTTPRouteUrlRewrite,
+  httpRoute,
+} from "./gateway-api/http-route.ts";
+export {
+  type ListenerSetParentRef,
+  type ListenerSetSpec,
+  type ListenerSetStatus,
+  listenerSet,
+} from "./gateway-api/listener-set.ts";
+export {
+  type ReferenceGrantFrom,
+  type ReferenceGrantSpec,
+  type ReferenceGrantTo,
+  referenceGrant,
+} from "./gateway-api/reference-grant.ts";
+export type {
+  GatewayApiAdd,
+  GatewayApiAllowedRoutes,
+  GatewayApiBackendRef,
+  GatewayApiCertificateRef,
+  GatewayApiCondition,
+  GatewayApiCookieConfig,
+  GatewayApiFraction,
+  GatewayApiInfrastructureParametersRef,
+  GatewayApiKind,
+  GatewayApiListener,
+  GatewayApiMatchExpression,
+  GatewayApiNamespaces,
+  GatewayApiParametersRef,
+  GatewayApiParent,
+  GatewayApiParentRef,
+  GatewayApiRequestHeaderModifier,
+  GatewayApiRequestMirror,
+  GatewayApiRule,
+  GatewayApiRuleBackendRef,
+  GatewayApiSelector,
+  GatewayApiSessionPersistence,
+  GatewayApiStatusListener,
+  GatewayApiTls,
+} from "./gateway-api/shared.ts";
+export { type TCPRouteSpec, type TCPRouteStatus, tcpRoute } from "./gateway-api/tcp-route.ts";
+export { type TLSRouteSpec, type TLSRouteStatus, tlsRoute } from "./gateway-api/tls-route.ts";
 export type {
   CorsPolicy,
   HeaderOperations,
@@ -176,6 +279,7 @@ export {
   type Topology,
   type TopologyProxyProtocolConfiguration,
 } from "./proxy-config-values.ts";
+export { gatewayApiKinds, istioKinds, kindOf, kindOfPlural, kinds } from "./registry.ts";
 export {
   type ClaimToHeader,
   type JWTHeader,
@@ -183,7 +287,21 @@ export {
   type RequestAuthenticationSpec,
   requestAuthentication,
 } from "./request-authentication.ts";
-export type { Infer, Junctor, ObjectNode, Rule, Schema } from "./schema.ts";
+export type {
+  AnyNode,
+  ArrayNode,
+  BooleanNode,
+  Infer,
+  IntegerNode,
+  IntOrStringNode,
+  Junctor,
+  MapNode,
+  NumberNode,
+  ObjectNode,
+  Rule,
+  Schema,
+  StringNode,
+} from "./schema.ts";
 export type { PolicyPortSelector, PolicyTargetReference, WorkloadSelector } from "./selector.ts";
 export {
   type ServiceEntryPort,

@@ -1,0 +1,160 @@
+/** BackendTLSPolicy: how TLS to a backend is checked. */
+import { defineKind } from "../kind.ts";
+import { array, enumOf, type Infer, map, object, string } from "../schema.ts";
+import { gatewayApiCondition, gatewayApiInfrastructureParametersRef, gatewayApiParentRef } from "./shared.ts";
+
+export const backendTLSPolicyTargetRef = object(
+  {
+    group: string({ pattern: "^$|^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$", maxLength: 253 }),
+    kind: string({ pattern: "^[a-zA-Z]([-a-zA-Z0-9]*[a-zA-Z0-9])?$", minLength: 1, maxLength: 63 }),
+    name: string({ minLength: 1, maxLength: 253 }),
+    sectionName: string({
+      pattern: "^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$",
+      minLength: 1,
+      maxLength: 253,
+    }),
+  },
+  { required: ["group", "kind", "name"] },
+);
+export type BackendTLSPolicyTargetRef = Infer<typeof backendTLSPolicyTargetRef>;
+
+export const backendTLSPolicySubjectAltName = object(
+  {
+    hostname: string({
+      pattern: "^(\\*\\.)?[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$",
+      minLength: 1,
+      maxLength: 253,
+    }),
+    type: enumOf(["Hostname", "URI"]),
+    uri: string({ pattern: "^(([^:/?#]+):)(//([^/?#]*))([^?#]*)(\\?([^#]*))?(#(.*))?", minLength: 1, maxLength: 253 }),
+  },
+  {
+    rules: [
+      {
+        message: "SubjectAltName element must contain Hostname, if Type is set to Hostname",
+        rule: '!(self.type == "Hostname" && (!has(self.hostname) || self.hostname == ""))',
+      },
+      {
+        message: "SubjectAltName element must not contain Hostname, if Type is not set to Hostname",
+        rule: '!(self.type != "Hostname" && has(self.hostname) && self.hostname != "")',
+      },
+      {
+        message: "SubjectAltName element must contain URI, if Type is set to URI",
+        rule: '!(self.type == "URI" && (!has(self.uri) || self.uri == ""))',
+      },
+      {
+        message: "SubjectAltName element must not contain URI, if Type is not set to URI",
+        rule: '!(self.type != "URI" && has(self.uri) && self.uri != "")',
+      },
+    ],
+    required: ["type"],
+  },
+);
+export type BackendTLSPolicySubjectAltName = Infer<typeof backendTLSPolicySubjectAltName>;
+
+export const backendTLSPolicyValidation = object(
+  {
+    caCertificateRefs: array(gatewayApiInfrastructureParametersRef, { maxItems: 8, listType: "atomic" }),
+    hostname: string({
+      pattern: "^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$",
+      minLength: 1,
+      maxLength: 253,
+    }),
+    subjectAltNames: array(backendTLSPolicySubjectAltName, { maxItems: 5, listType: "atomic" }),
+    wellKnownCACertificates: string({
+      pattern:
+        "^(System|([a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/([A-Za-z0-9][-A-Za-z0-9_.]{0,61})?[A-Za-z0-9]))$",
+      minLength: 1,
+      maxLength: 253,
+    }),
+  },
+  {
+    rules: [
+      {
+        message: "must not contain both CACertificateRefs and WellKnownCACertificates",
+        rule: '!(has(self.caCertificateRefs) && size(self.caCertificateRefs) > 0 && has(self.wellKnownCACertificates) && self.wellKnownCACertificates != "")',
+      },
+      {
+        message: "must specify either CACertificateRefs or WellKnownCACertificates",
+        rule: '(has(self.caCertificateRefs) && size(self.caCertificateRefs) > 0 || has(self.wellKnownCACertificates) && self.wellKnownCACertificates != "")',
+      },
+    ],
+    required: ["hostname"],
+  },
+);
+export type BackendTLSPolicyValidation = Infer<typeof backendTLSPolicyValidation>;
+
+export const backendTLSPolicySpec = object(
+  {
+    options: map(string({ minLength: 0, maxLength: 4096 }), { maxProperties: 16 }),
+    targetRefs: array(backendTLSPolicyTargetRef, {
+      rules: [
+        {
+          message: "sectionName must be specified when targetRefs includes 2 or more references to the same target",
+          rule: "self.all(p1, self.all(p2, p1.group == p2.group && p1.kind == p2.kind && p1.name == p2.name ? ((!has(p1.sectionName) || p1.sectionName == '') == (!has(p2.sectionName) || p2.sectionName == '')) : true))",
+        },
+        {
+          message: "sectionName must be unique when targetRefs includes 2 or more references to the same target",
+          rule: "self.all(p1, self.exists_one(p2, p1.group == p2.group && p1.kind == p2.kind && p1.name == p2.name && (((!has(p1.sectionName) || p1.sectionName == '') && (!has(p2.sectionName) || p2.sectionName == '')) || (has(p1.sectionName) && has(p2.sectionName) && p1.sectionName == p2.sectionName))))",
+        },
+      ],
+      minItems: 1,
+      maxItems: 16,
+      listType: "atomic",
+    }),
+    validation: backendTLSPolicyValidation,
+  },
+  { required: ["targetRefs", "validation"] },
+);
+export type BackendTLSPolicySpec = Infer<typeof backendTLSPolicySpec>;
+
+export const backendTLSPolicyAncestor = object(
+  {
+    ancestorRef: gatewayApiParentRef,
+    conditions: array(gatewayApiCondition, { minItems: 1, maxItems: 8, listType: "map", listMapKeys: ["type"] }),
+    controllerName: string({
+      pattern:
+        "^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*\\/[A-Za-z0-9\\/\\-._~%!$&'()*+,;=:]+$",
+      minLength: 1,
+      maxLength: 253,
+    }),
+  },
+  { required: ["ancestorRef", "conditions", "controllerName"] },
+);
+export type BackendTLSPolicyAncestor = Infer<typeof backendTLSPolicyAncestor>;
+
+export const backendTLSPolicyStatus = object(
+  { ancestors: array(backendTLSPolicyAncestor, { maxItems: 16, listType: "atomic" }) },
+  { required: ["ancestors"] },
+);
+export type BackendTLSPolicyStatus = Infer<typeof backendTLSPolicyStatus>;
+
+export const backendTlsPolicy = defineKind({
+  group: "gateway.networking.k8s.io",
+  versions: [
+    { name: "v1", served: true, storage: true },
+    {
+      name: "v1alpha3",
+      served: true,
+      storage: false,
+      deprecationWarning:
+        "The v1alpha3 version of BackendTLSPolicy has been deprecated and will be removed in a future release of the API. Please upgrade to v1.",
+    },
+  ],
+  kind: "BackendTLSPolicy",
+  plural: "backendtlspolicies",
+  shortNames: ["btlspolicy"],
+  categories: ["gateway-api"],
+  scope: "Namespaced",
+  printerColumns: [{ name: "Age", type: "date", jsonPath: ".metadata.creationTimestamp" }],
+  spec: backendTLSPolicySpec,
+  status: backendTLSPolicyStatus,
+  required: ["spec"],
+  crdLabels: { "gateway.networking.k8s.io/policy": "Direct" },
+  crdAnnotations: {
+    "api-approved.kubernetes.io": "https://github.com/kubernetes-sigs/gateway-api/pull/4530",
+    "gateway.networking.k8s.io/bundle-version": "v1.6.0",
+    "gateway.networking.k8s.io/channel": "experimental",
+  },
+  encoding: "kubernetes",
+});

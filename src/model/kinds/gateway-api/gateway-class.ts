@@ -1,0 +1,85 @@
+/** GatewayClass: which controller looks after a Gateway. */
+import { defineKind } from "../kind.ts";
+import { array, type Infer, object, string } from "../schema.ts";
+import { gatewayApiCondition, gatewayApiParametersRef } from "./shared.ts";
+
+export const gatewayClassSpec = object(
+  {
+    controllerName: string({
+      rules: [{ message: "Value is immutable", rule: "self == oldSelf" }],
+      pattern:
+        "^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*\\/[A-Za-z0-9\\/\\-._~%!$&'()*+,;=:]+$",
+      minLength: 1,
+      maxLength: 253,
+    }),
+    description: string({ maxLength: 64 }),
+    parametersRef: gatewayApiParametersRef,
+  },
+  { required: ["controllerName"] },
+);
+export type GatewayClassSpec = Infer<typeof gatewayClassSpec>;
+
+export const gatewayClassSupportedFeature = object({ name: string() }, { required: ["name"] });
+export type GatewayClassSupportedFeature = Infer<typeof gatewayClassSupportedFeature>;
+
+export const gatewayClassStatus = object(
+  {
+    conditions: array(gatewayApiCondition, {
+      default: [
+        {
+          lastTransitionTime: "1970-01-01T00:00:00Z",
+          message: "Waiting for controller",
+          reason: "Pending",
+          status: "Unknown",
+          type: "Accepted",
+        },
+      ],
+      maxItems: 8,
+      listType: "map",
+      listMapKeys: ["type"],
+    }),
+    supportedFeatures: array(gatewayClassSupportedFeature, { maxItems: 64, listType: "map", listMapKeys: ["name"] }),
+  },
+  {
+    default: {
+      conditions: [
+        {
+          lastTransitionTime: "1970-01-01T00:00:00Z",
+          message: "Waiting for controller",
+          reason: "Pending",
+          status: "Unknown",
+          type: "Accepted",
+        },
+      ],
+    },
+  },
+);
+export type GatewayClassStatus = Infer<typeof gatewayClassStatus>;
+
+export const gatewayClass = defineKind({
+  group: "gateway.networking.k8s.io",
+  versions: [
+    { name: "v1", served: true, storage: true },
+    { name: "v1beta1", served: true, storage: false },
+  ],
+  kind: "GatewayClass",
+  plural: "gatewayclasses",
+  shortNames: ["gc"],
+  categories: ["gateway-api"],
+  scope: "Cluster",
+  printerColumns: [
+    { name: "Controller", type: "string", jsonPath: ".spec.controllerName" },
+    { name: "Accepted", type: "string", jsonPath: '.status.conditions[?(@.type=="Accepted")].status' },
+    { name: "Age", type: "date", jsonPath: ".metadata.creationTimestamp" },
+    { name: "Description", type: "string", jsonPath: ".spec.description", priority: 1 },
+  ],
+  spec: gatewayClassSpec,
+  status: gatewayClassStatus,
+  required: ["spec"],
+  crdAnnotations: {
+    "api-approved.kubernetes.io": "https://github.com/kubernetes-sigs/gateway-api/pull/4530",
+    "gateway.networking.k8s.io/bundle-version": "v1.6.0",
+    "gateway.networking.k8s.io/channel": "experimental",
+  },
+  encoding: "kubernetes",
+});

@@ -1,0 +1,545 @@
+/** HTTPRoute: HTTP routing to backends. */
+import { defineKind } from "../kind.ts";
+import { array, boolean, enumOf, type Infer, int32, integer, object, string } from "../schema.ts";
+import {
+  gatewayApiBackendRef,
+  gatewayApiInfrastructureParametersRef,
+  gatewayApiParent,
+  gatewayApiParentRef,
+  gatewayApiRequestHeaderModifier,
+  gatewayApiRequestMirror,
+  gatewayApiSessionPersistence,
+} from "./shared.ts";
+
+export const httpRouteCors = object({
+  allowCredentials: boolean(),
+  allowHeaders: array(string({ pattern: "^[A-Za-z0-9!#$%&'*+\\-.^_\\x60|~]+$", minLength: 1, maxLength: 256 }), {
+    rules: [
+      { message: "AllowHeaders cannot contain '*' alongside other methods", rule: "!('*' in self && self.size() > 1)" },
+    ],
+    maxItems: 64,
+    listType: "set",
+  }),
+  allowMethods: array(enumOf(["GET", "HEAD", "POST", "PUT", "DELETE", "CONNECT", "OPTIONS", "TRACE", "PATCH", "*"]), {
+    rules: [
+      { message: "AllowMethods cannot contain '*' alongside other methods", rule: "!('*' in self && self.size() > 1)" },
+    ],
+    maxItems: 9,
+    listType: "set",
+  }),
+  allowOrigins: array(
+    string({
+      pattern: "(^\\*$)|(^(http(s)?):\\/\\/(((\\*\\.)?([a-zA-Z0-9\\-]+\\.)*[a-zA-Z0-9-]+|\\*)(:([0-9]{1,5}))?)$)",
+      minLength: 1,
+      maxLength: 253,
+    }),
+    {
+      rules: [
+        {
+          message: "AllowOrigins cannot contain '*' alongside other origins",
+          rule: "!('*' in self && self.size() > 1)",
+        },
+      ],
+      maxItems: 64,
+      listType: "set",
+    },
+  ),
+  exposeHeaders: array(string({ pattern: "^[A-Za-z0-9!#$%&'*+\\-.^_\\x60|~]+$", minLength: 1, maxLength: 256 }), {
+    maxItems: 64,
+    listType: "set",
+  }),
+  maxAge: int32({ default: 5, minimum: 1 }),
+});
+export type HTTPRouteCors = Infer<typeof httpRouteCors>;
+
+export const httpRouteForwardBody = object({ maxSize: integer() });
+export type HTTPRouteForwardBody = Infer<typeof httpRouteForwardBody>;
+
+export const httpRouteGrpc = object({ allowedHeaders: array(string(), { maxItems: 64, listType: "set" }) });
+export type HTTPRouteGrpc = Infer<typeof httpRouteGrpc>;
+
+export const httpRouteHttp = object({
+  allowedHeaders: array(string(), { maxItems: 64, listType: "set" }),
+  allowedResponseHeaders: array(string(), { maxItems: 64, listType: "set" }),
+  path: string({ pattern: "^(?:[-A-Za-z0-9/._~!$&'()*+,;=:@]|[%][0-9a-fA-F]{2})+$", maxLength: 1024 }),
+});
+export type HTTPRouteHttp = Infer<typeof httpRouteHttp>;
+
+export const httpRouteExternalAuth = object(
+  {
+    backendRef: gatewayApiBackendRef,
+    forwardBody: httpRouteForwardBody,
+    grpc: httpRouteGrpc,
+    http: httpRouteHttp,
+    protocol: enumOf(["HTTP", "GRPC"]),
+  },
+  {
+    rules: [
+      {
+        message: "grpc must be specified when protocol is set to 'GRPC'",
+        rule: "self.protocol == 'GRPC' ? has(self.grpc) : true",
+      },
+      { message: "protocol must be 'GRPC' when grpc is set", rule: "has(self.grpc) ? self.protocol == 'GRPC' : true" },
+      {
+        message: "http must be specified when protocol is set to 'HTTP'",
+        rule: "self.protocol == 'HTTP' ? has(self.http) : true",
+      },
+      { message: "protocol must be 'HTTP' when http is set", rule: "has(self.http) ? self.protocol == 'HTTP' : true" },
+    ],
+    required: ["backendRef", "protocol"],
+  },
+);
+export type HTTPRouteExternalAuth = Infer<typeof httpRouteExternalAuth>;
+
+export const httpRoutePath = object(
+  {
+    replaceFullPath: string({ maxLength: 1024 }),
+    replacePrefixMatch: string({ maxLength: 1024 }),
+    type: enumOf(["ReplaceFullPath", "ReplacePrefixMatch"]),
+  },
+  {
+    rules: [
+      {
+        message: "replaceFullPath must be specified when type is set to 'ReplaceFullPath'",
+        rule: "self.type == 'ReplaceFullPath' ? has(self.replaceFullPath) : true",
+      },
+      {
+        message: "type must be 'ReplaceFullPath' when replaceFullPath is set",
+        rule: "has(self.replaceFullPath) ? self.type == 'ReplaceFullPath' : true",
+      },
+      {
+        message: "replacePrefixMatch must be specified when type is set to 'ReplacePrefixMatch'",
+        rule: "self.type == 'ReplacePrefixMatch' ? has(self.replacePrefixMatch) : true",
+      },
+      {
+        message: "type must be 'ReplacePrefixMatch' when replacePrefixMatch is set",
+        rule: "has(self.replacePrefixMatch) ? self.type == 'ReplacePrefixMatch' : true",
+      },
+    ],
+    required: ["type"],
+  },
+);
+export type HTTPRoutePath = Infer<typeof httpRoutePath>;
+
+export const httpRouteRequestRedirect = object({
+  hostname: string({
+    pattern: "^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$",
+    minLength: 1,
+    maxLength: 253,
+  }),
+  path: httpRoutePath,
+  port: int32({ minimum: 1, maximum: 65535 }),
+  scheme: enumOf(["http", "https"]),
+  statusCode: integer({ default: 302 }),
+});
+export type HTTPRouteRequestRedirect = Infer<typeof httpRouteRequestRedirect>;
+
+export const httpRouteUrlRewrite = object({
+  hostname: string({
+    pattern: "^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$",
+    minLength: 1,
+    maxLength: 253,
+  }),
+  path: httpRoutePath,
+});
+export type HTTPRouteUrlRewrite = Infer<typeof httpRouteUrlRewrite>;
+
+export const httpRouteFilter = object(
+  {
+    cors: httpRouteCors,
+    extensionRef: gatewayApiInfrastructureParametersRef,
+    externalAuth: httpRouteExternalAuth,
+    requestHeaderModifier: gatewayApiRequestHeaderModifier,
+    requestMirror: gatewayApiRequestMirror,
+    requestRedirect: httpRouteRequestRedirect,
+    responseHeaderModifier: gatewayApiRequestHeaderModifier,
+    type: enumOf([
+      "RequestHeaderModifier",
+      "ResponseHeaderModifier",
+      "RequestMirror",
+      "RequestRedirect",
+      "URLRewrite",
+      "ExtensionRef",
+      "CORS",
+      "ExternalAuth",
+    ]),
+    urlRewrite: httpRouteUrlRewrite,
+  },
+  {
+    rules: [
+      {
+        message: "filter.cors must be nil if the filter.type is not CORS",
+        rule: "!(has(self.cors) && self.type != 'CORS')",
+      },
+      {
+        message: "filter.cors must be specified for CORS filter.type",
+        rule: "!(!has(self.cors) && self.type == 'CORS')",
+      },
+      {
+        message: "filter.requestHeaderModifier must be nil if the filter.type is not RequestHeaderModifier",
+        rule: "!(has(self.requestHeaderModifier) && self.type != 'RequestHeaderModifier')",
+      },
+      {
+        message: "filter.requestHeaderModifier must be specified for RequestHeaderModifier filter.type",
+        rule: "!(!has(self.requestHeaderModifier) && self.type == 'RequestHeaderModifier')",
+      },
+      {
+        message: "filter.responseHeaderModifier must be nil if the filter.type is not ResponseHeaderModifier",
+        rule: "!(has(self.responseHeaderModifier) && self.type != 'ResponseHeaderModifier')",
+      },
+      {
+        message: "filter.responseHeaderModifier must be specified for ResponseHeaderModifier filter.type",
+        rule: "!(!has(self.responseHeaderModifier) && self.type == 'ResponseHeaderModifier')",
+      },
+      {
+        message: "filter.requestMirror must be nil if the filter.type is not RequestMirror",
+        rule: "!(has(self.requestMirror) && self.type != 'RequestMirror')",
+      },
+      {
+        message: "filter.requestMirror must be specified for RequestMirror filter.type",
+        rule: "!(!has(self.requestMirror) && self.type == 'RequestMirror')",
+      },
+      {
+        message: "filter.requestRedirect must be nil if the filter.type is not RequestRedirect",
+        rule: "!(has(self.requestRedirect) && self.type != 'RequestRedirect')",
+      },
+      {
+        message: "filter.requestRedirect must be specified for RequestRedirect filter.type",
+        rule: "!(!has(self.requestRedirect) && self.type == 'RequestRedirect')",
+      },
+      {
+        message: "filter.urlRewrite must be nil if the filter.type is not URLRewrite",
+        rule: "!(has(self.urlRewrite) && self.type != 'URLRewrite')",
+      },
+      {
+        message: "filter.urlRewrite must be specified for URLRewrite filter.type",
+        rule: "!(!has(self.urlRewrite) && self.type == 'URLRewrite')",
+      },
+      {
+        message: "filter.extensionRef must be nil if the filter.type is not ExtensionRef",
+        rule: "!(has(self.extensionRef) && self.type != 'ExtensionRef')",
+      },
+      {
+        message: "filter.extensionRef must be specified for ExtensionRef filter.type",
+        rule: "!(!has(self.extensionRef) && self.type == 'ExtensionRef')",
+      },
+      {
+        message: "filter.externalAuth must be nil if the filter.type is not ExternalAuth",
+        rule: "!(has(self.externalAuth) && self.type != 'ExternalAuth')",
+      },
+      {
+        message: "filter.externalAuth must be specified for ExternalAuth filter.type",
+        rule: "!(!has(self.externalAuth) && self.type == 'ExternalAuth')",
+      },
+    ],
+    required: ["type"],
+  },
+);
+export type HTTPRouteFilter = Infer<typeof httpRouteFilter>;
+
+export const httpRouteBackendRef = object(
+  {
+    filters: array(httpRouteFilter, {
+      rules: [
+        {
+          message: "May specify either httpRouteFilterRequestRedirect or httpRouteFilterRequestRewrite, but not both",
+          rule: "!(self.exists(f, f.type == 'RequestRedirect') && self.exists(f, f.type == 'URLRewrite'))",
+        },
+        { message: "CORS filter cannot be repeated", rule: "self.filter(f, f.type == 'CORS').size() <= 1" },
+        {
+          message: "RequestHeaderModifier filter cannot be repeated",
+          rule: "self.filter(f, f.type == 'RequestHeaderModifier').size() <= 1",
+        },
+        {
+          message: "ResponseHeaderModifier filter cannot be repeated",
+          rule: "self.filter(f, f.type == 'ResponseHeaderModifier').size() <= 1",
+        },
+        {
+          message: "RequestRedirect filter cannot be repeated",
+          rule: "self.filter(f, f.type == 'RequestRedirect').size() <= 1",
+        },
+        { message: "URLRewrite filter cannot be repeated", rule: "self.filter(f, f.type == 'URLRewrite').size() <= 1" },
+      ],
+      maxItems: 16,
+      listType: "atomic",
+    }),
+    group: string({
+      default: "",
+      pattern: "^$|^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$",
+      maxLength: 253,
+    }),
+    kind: string({ default: "Service", pattern: "^[a-zA-Z]([-a-zA-Z0-9]*[a-zA-Z0-9])?$", minLength: 1, maxLength: 63 }),
+    name: string({ minLength: 1, maxLength: 253 }),
+    namespace: string({ pattern: "^[a-z0-9]([-a-z0-9]*[a-z0-9])?$", minLength: 1, maxLength: 63 }),
+    port: int32({ minimum: 1, maximum: 65535 }),
+    weight: int32({ default: 1, minimum: 0, maximum: 1000000 }),
+  },
+  {
+    rules: [
+      {
+        message: "Must have port for Service reference",
+        rule: "(size(self.group) == 0 && self.kind == 'Service') ? has(self.port) : true",
+      },
+    ],
+    required: ["name"],
+  },
+);
+export type HTTPRouteBackendRef = Infer<typeof httpRouteBackendRef>;
+
+export const httpRouteHeader = object(
+  {
+    name: string({ pattern: "^[A-Za-z0-9!#$%&'*+\\-.^_\\x60|~]+$", minLength: 1, maxLength: 256 }),
+    type: enumOf(["Exact", "RegularExpression"], { default: "Exact" }),
+    value: string({ pattern: "^[!-~]+([\\t ]?[!-~]+)*$", minLength: 1, maxLength: 4096 }),
+  },
+  { required: ["name", "value"] },
+);
+export type HTTPRouteHeader = Infer<typeof httpRouteHeader>;
+
+export const httpRouteMatchPath = object(
+  {
+    type: enumOf(["Exact", "PathPrefix", "RegularExpression"], { default: "PathPrefix" }),
+    value: string({ default: "/", maxLength: 1024 }),
+  },
+  {
+    default: { type: "PathPrefix", value: "/" },
+    rules: [
+      {
+        message: "value must be an absolute path and start with '/' when type one of ['Exact', 'PathPrefix']",
+        rule: "(self.type in ['Exact','PathPrefix']) ? self.value.startsWith('/') : true",
+      },
+      {
+        message: "must not contain '//' when type one of ['Exact', 'PathPrefix']",
+        rule: "(self.type in ['Exact','PathPrefix']) ? !self.value.contains('//') : true",
+      },
+      {
+        message: "must not contain '/./' when type one of ['Exact', 'PathPrefix']",
+        rule: "(self.type in ['Exact','PathPrefix']) ? !self.value.contains('/./') : true",
+      },
+      {
+        message: "must not contain '/../' when type one of ['Exact', 'PathPrefix']",
+        rule: "(self.type in ['Exact','PathPrefix']) ? !self.value.contains('/../') : true",
+      },
+      {
+        message: "must not contain '%2f' when type one of ['Exact', 'PathPrefix']",
+        rule: "(self.type in ['Exact','PathPrefix']) ? !self.value.contains('%2f') : true",
+      },
+      {
+        message: "must not contain '%2F' when type one of ['Exact', 'PathPrefix']",
+        rule: "(self.type in ['Exact','PathPrefix']) ? !self.value.contains('%2F') : true",
+      },
+      {
+        message: "must not contain '#' when type one of ['Exact', 'PathPrefix']",
+        rule: "(self.type in ['Exact','PathPrefix']) ? !self.value.contains('#') : true",
+      },
+      {
+        message: "must not end with '/..' when type one of ['Exact', 'PathPrefix']",
+        rule: "(self.type in ['Exact','PathPrefix']) ? !self.value.endsWith('/..') : true",
+      },
+      {
+        message: "must not end with '/.' when type one of ['Exact', 'PathPrefix']",
+        rule: "(self.type in ['Exact','PathPrefix']) ? !self.value.endsWith('/.') : true",
+      },
+      {
+        message: "type must be one of ['Exact', 'PathPrefix', 'RegularExpression']",
+        rule: "self.type in ['Exact','PathPrefix'] || self.type == 'RegularExpression'",
+      },
+      {
+        message:
+          "must only contain valid characters (matching ^(?:[-A-Za-z0-9/._~!$&'()*+,;=:@]|[%][0-9a-fA-F]{2})+$) for types ['Exact', 'PathPrefix']",
+        rule: '(self.type in [\'Exact\',\'PathPrefix\']) ? self.value.matches(r"""^(?:[-A-Za-z0-9/._~!$&\'()*+,;=:@]|[%][0-9a-fA-F]{2})+$""") : true',
+      },
+    ],
+  },
+);
+export type HTTPRouteMatchPath = Infer<typeof httpRouteMatchPath>;
+
+export const httpRouteQueryParam = object(
+  {
+    name: string({ pattern: "^[A-Za-z0-9!#$%&'*+\\-.^_\\x60|~]+$", minLength: 1, maxLength: 256 }),
+    type: enumOf(["Exact", "RegularExpression"], { default: "Exact" }),
+    value: string({ minLength: 1, maxLength: 1024 }),
+  },
+  { required: ["name", "value"] },
+);
+export type HTTPRouteQueryParam = Infer<typeof httpRouteQueryParam>;
+
+export const httpRouteMatch = object({
+  headers: array(httpRouteHeader, { maxItems: 16, listType: "map", listMapKeys: ["name"] }),
+  method: enumOf(["GET", "HEAD", "POST", "PUT", "DELETE", "CONNECT", "OPTIONS", "TRACE", "PATCH"]),
+  path: httpRouteMatchPath,
+  queryParams: array(httpRouteQueryParam, { maxItems: 16, listType: "map", listMapKeys: ["name"] }),
+});
+export type HTTPRouteMatch = Infer<typeof httpRouteMatch>;
+
+export const httpRouteRetry = object({
+  attempts: integer({ minimum: 1 }),
+  backoff: string({ pattern: "^([0-9]{1,5}(h|m|s|ms)){1,4}$" }),
+  codes: array(integer({ minimum: 400, maximum: 599 }), { listType: "set" }),
+});
+export type HTTPRouteRetry = Infer<typeof httpRouteRetry>;
+
+export const httpRouteTimeouts = object(
+  {
+    backendRequest: string({ pattern: "^([0-9]{1,5}(h|m|s|ms)){1,4}$" }),
+    request: string({ pattern: "^([0-9]{1,5}(h|m|s|ms)){1,4}$" }),
+  },
+  {
+    rules: [
+      {
+        message: "backendRequest timeout cannot be longer than request timeout",
+        rule: "!(has(self.request) && has(self.backendRequest) && duration(self.request) != duration('0s') && duration(self.backendRequest) > duration(self.request))",
+      },
+    ],
+  },
+);
+export type HTTPRouteTimeouts = Infer<typeof httpRouteTimeouts>;
+
+export const httpRouteRule = object(
+  {
+    backendRefs: array(httpRouteBackendRef, { maxItems: 16, listType: "atomic" }),
+    filters: array(httpRouteFilter, {
+      rules: [
+        {
+          message: "May specify either httpRouteFilterRequestRedirect or httpRouteFilterRequestRewrite, but not both",
+          rule: "!(self.exists(f, f.type == 'RequestRedirect') && self.exists(f, f.type == 'URLRewrite'))",
+        },
+        { message: "CORS filter cannot be repeated", rule: "self.filter(f, f.type == 'CORS').size() <= 1" },
+        {
+          message: "RequestHeaderModifier filter cannot be repeated",
+          rule: "self.filter(f, f.type == 'RequestHeaderModifier').size() <= 1",
+        },
+        {
+          message: "ResponseHeaderModifier filter cannot be repeated",
+          rule: "self.filter(f, f.type == 'ResponseHeaderModifier').size() <= 1",
+        },
+        {
+          message: "RequestRedirect filter cannot be repeated",
+          rule: "self.filter(f, f.type == 'RequestRedirect').size() <= 1",
+        },
+        { message: "URLRewrite filter cannot be repeated", rule: "self.filter(f, f.type == 'URLRewrite').size() <= 1" },
+      ],
+      maxItems: 16,
+      listType: "atomic",
+    }),
+    matches: array(httpRouteMatch, {
+      default: [{ path: { type: "PathPrefix", value: "/" } }],
+      maxItems: 64,
+      listType: "atomic",
+    }),
+    name: string({
+      pattern: "^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$",
+      minLength: 1,
+      maxLength: 253,
+    }),
+    retry: httpRouteRetry,
+    sessionPersistence: gatewayApiSessionPersistence,
+    timeouts: httpRouteTimeouts,
+  },
+  {
+    rules: [
+      {
+        message: "RequestRedirect filter must not be used together with backendRefs",
+        rule: "(has(self.backendRefs) && size(self.backendRefs) > 0) ? (!has(self.filters) || self.filters.all(f, !has(f.requestRedirect))): true",
+      },
+      {
+        message:
+          "When using RequestRedirect filter with path.replacePrefixMatch, exactly one PathPrefix match must be specified",
+        rule: "(has(self.filters) && self.filters.exists_one(f, has(f.requestRedirect) && has(f.requestRedirect.path) && f.requestRedirect.path.type == 'ReplacePrefixMatch' && has(f.requestRedirect.path.replacePrefixMatch))) ? ((size(self.matches) != 1 || !has(self.matches[0].path) || self.matches[0].path.type != 'PathPrefix') ? false : true) : true",
+      },
+      {
+        message:
+          "When using URLRewrite filter with path.replacePrefixMatch, exactly one PathPrefix match must be specified",
+        rule: "(has(self.filters) && self.filters.exists_one(f, has(f.urlRewrite) && has(f.urlRewrite.path) && f.urlRewrite.path.type == 'ReplacePrefixMatch' && has(f.urlRewrite.path.replacePrefixMatch))) ? ((size(self.matches) != 1 || !has(self.matches[0].path) || self.matches[0].path.type != 'PathPrefix') ? false : true) : true",
+      },
+      {
+        message:
+          "Within backendRefs, when using RequestRedirect filter with path.replacePrefixMatch, exactly one PathPrefix match must be specified",
+        rule: "(has(self.backendRefs) && self.backendRefs.exists_one(b, (has(b.filters) && b.filters.exists_one(f, has(f.requestRedirect) && has(f.requestRedirect.path) && f.requestRedirect.path.type == 'ReplacePrefixMatch' && has(f.requestRedirect.path.replacePrefixMatch))) )) ? ((size(self.matches) != 1 || !has(self.matches[0].path) || self.matches[0].path.type != 'PathPrefix') ? false : true) : true",
+      },
+      {
+        message:
+          "Within backendRefs, When using URLRewrite filter with path.replacePrefixMatch, exactly one PathPrefix match must be specified",
+        rule: "(has(self.backendRefs) && self.backendRefs.exists_one(b, (has(b.filters) && b.filters.exists_one(f, has(f.urlRewrite) && has(f.urlRewrite.path) && f.urlRewrite.path.type == 'ReplacePrefixMatch' && has(f.urlRewrite.path.replacePrefixMatch))) )) ? ((size(self.matches) != 1 || !has(self.matches[0].path) || self.matches[0].path.type != 'PathPrefix') ? false : true) : true",
+      },
+    ],
+  },
+);
+export type HTTPRouteRule = Infer<typeof httpRouteRule>;
+
+export const httpRouteSpec = object({
+  hostnames: array(
+    string({
+      pattern: "^(\\*\\.)?[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$",
+      minLength: 1,
+      maxLength: 253,
+    }),
+    { maxItems: 16, listType: "atomic" },
+  ),
+  parentRefs: array(gatewayApiParentRef, {
+    rules: [
+      {
+        message:
+          "sectionName or port must be specified when parentRefs includes 2 or more references to the same parent",
+        rule: "self.all(p1, self.all(p2, p1.group == p2.group && p1.kind == p2.kind && p1.name == p2.name && (((!has(p1.__namespace__) || p1.__namespace__ == '') && (!has(p2.__namespace__) || p2.__namespace__ == '')) || (has(p1.__namespace__) && has(p2.__namespace__) && p1.__namespace__ == p2.__namespace__)) ? ((!has(p1.sectionName) || p1.sectionName == '') == (!has(p2.sectionName) || p2.sectionName == '') && (!has(p1.port) || p1.port == 0) == (!has(p2.port) || p2.port == 0)): true))",
+      },
+      {
+        message: "sectionName or port must be unique when parentRefs includes 2 or more references to the same parent",
+        rule: "self.all(p1, self.exists_one(p2, p1.group == p2.group && p1.kind == p2.kind && p1.name == p2.name && (((!has(p1.__namespace__) || p1.__namespace__ == '') && (!has(p2.__namespace__) || p2.__namespace__ == '')) || (has(p1.__namespace__) && has(p2.__namespace__) && p1.__namespace__ == p2.__namespace__ )) && (((!has(p1.sectionName) || p1.sectionName == '') && (!has(p2.sectionName) || p2.sectionName == '')) || ( has(p1.sectionName) && has(p2.sectionName) && p1.sectionName == p2.sectionName)) && (((!has(p1.port) || p1.port == 0) && (!has(p2.port) || p2.port == 0)) || (has(p1.port) && has(p2.port) && p1.port == p2.port))))",
+      },
+    ],
+    maxItems: 32,
+    listType: "atomic",
+  }),
+  rules: array(httpRouteRule, {
+    default: [{ matches: [{ path: { type: "PathPrefix", value: "/" } }] }],
+    rules: [
+      {
+        message:
+          "While 16 rules and 64 matches per rule are allowed, the total number of matches across all rules in a route must be less than 128",
+        rule: "(self.size() > 0 ? self[0].matches.size() : 0) + (self.size() > 1 ? self[1].matches.size() : 0) + (self.size() > 2 ? self[2].matches.size() : 0) + (self.size() > 3 ? self[3].matches.size() : 0) + (self.size() > 4 ? self[4].matches.size() : 0) + (self.size() > 5 ? self[5].matches.size() : 0) + (self.size() > 6 ? self[6].matches.size() : 0) + (self.size() > 7 ? self[7].matches.size() : 0) + (self.size() > 8 ? self[8].matches.size() : 0) + (self.size() > 9 ? self[9].matches.size() : 0) + (self.size() > 10 ? self[10].matches.size() : 0) + (self.size() > 11 ? self[11].matches.size() : 0) + (self.size() > 12 ? self[12].matches.size() : 0) + (self.size() > 13 ? self[13].matches.size() : 0) + (self.size() > 14 ? self[14].matches.size() : 0) + (self.size() > 15 ? self[15].matches.size() : 0) <= 128",
+      },
+      {
+        message: "Rule name must be unique within the route",
+        rule: "self.all(l1, !has(l1.name) || self.exists_one(l2, has(l2.name) && l1.name == l2.name))",
+      },
+    ],
+    minItems: 1,
+    maxItems: 16,
+    listType: "atomic",
+  }),
+  useDefaultGateways: enumOf(["All", "None"]),
+});
+export type HTTPRouteSpec = Infer<typeof httpRouteSpec>;
+
+export const httpRouteStatus = object(
+  { parents: array(gatewayApiParent, { maxItems: 32, listType: "atomic" }) },
+  { required: ["parents"] },
+);
+export type HTTPRouteStatus = Infer<typeof httpRouteStatus>;
+
+export const httpRoute = defineKind({
+  group: "gateway.networking.k8s.io",
+  versions: [
+    { name: "v1", served: true, storage: true },
+    { name: "v1beta1", served: true, storage: false },
+  ],
+  kind: "HTTPRoute",
+  plural: "httproutes",
+  shortNames: [],
+  categories: ["gateway-api"],
+  scope: "Namespaced",
+  printerColumns: [
+    { name: "Hostnames", type: "string", jsonPath: ".spec.hostnames" },
+    { name: "Age", type: "date", jsonPath: ".metadata.creationTimestamp" },
+  ],
+  spec: httpRouteSpec,
+  status: httpRouteStatus,
+  required: ["spec"],
+  crdAnnotations: {
+    "api-approved.kubernetes.io": "https://github.com/kubernetes-sigs/gateway-api/pull/4530",
+    "gateway.networking.k8s.io/bundle-version": "v1.6.0",
+    "gateway.networking.k8s.io/channel": "experimental",
+  },
+  encoding: "kubernetes",
+});

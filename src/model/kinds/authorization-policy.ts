@@ -22,6 +22,7 @@ export const authorizationSource = object(
     notTrustDomains: array(string()),
   },
   {
+    proto: "istio.security.v1beta1.Source",
     rules: [
       {
         message: "Cannot set serviceAccounts with namespaces or principals",
@@ -32,38 +33,53 @@ export const authorizationSource = object(
 );
 export type AuthorizationSource = Infer<typeof authorizationSource>;
 
-export const authorizationRuleFrom = object({ source: authorizationSource });
+export const authorizationRuleFrom = object(
+  { source: authorizationSource },
+  { proto: "istio.security.v1beta1.Rule.From" },
+);
 export type AuthorizationRuleFrom = Infer<typeof authorizationRuleFrom>;
 
-export const authorizationOperation = object({
-  hosts: array(string()),
-  notHosts: array(string()),
-  ports: array(string()),
-  notPorts: array(string()),
-  methods: array(string()),
-  notMethods: array(string()),
-  paths: array(string()),
-  notPaths: array(string()),
-});
+export const authorizationOperation = object(
+  {
+    hosts: array(string()),
+    notHosts: array(string()),
+    ports: array(string()),
+    notPorts: array(string()),
+    methods: array(string()),
+    notMethods: array(string()),
+    paths: array(string()),
+    notPaths: array(string()),
+  },
+  { proto: "istio.security.v1beta1.Operation" },
+);
 export type AuthorizationOperation = Infer<typeof authorizationOperation>;
 
-export const authorizationRuleTo = object({ operation: authorizationOperation });
+export const authorizationRuleTo = object(
+  { operation: authorizationOperation },
+  { proto: "istio.security.v1beta1.Rule.To" },
+);
 export type AuthorizationRuleTo = Infer<typeof authorizationRuleTo>;
 
 export const authorizationCondition = object(
   { key: string(), values: array(string()), notValues: array(string()) },
-  { required: ["key"] },
+  { proto: "istio.security.v1beta1.Condition", required: ["key"] },
 );
 export type AuthorizationCondition = Infer<typeof authorizationCondition>;
 
-export const authorizationRule = object({
-  from: array(authorizationRuleFrom, { maxItems: 512 }),
-  to: array(authorizationRuleTo),
-  when: array(authorizationCondition),
-});
+export const authorizationRule = object(
+  {
+    from: array(authorizationRuleFrom, { maxItems: 512 }),
+    to: array(authorizationRuleTo),
+    when: array(authorizationCondition),
+  },
+  { proto: "istio.security.v1beta1.Rule" },
+);
 export type AuthorizationRule = Infer<typeof authorizationRule>;
 
-export const authorizationPolicyExtensionProvider = object({ name: string() });
+export const authorizationPolicyExtensionProvider = object(
+  { name: string() },
+  { proto: "istio.security.v1beta1.AuthorizationPolicy.ExtensionProvider" },
+);
 export type AuthorizationPolicyExtensionProvider = Infer<typeof authorizationPolicyExtensionProvider>;
 
 export const authorizationPolicySpec = object(
@@ -72,10 +88,13 @@ export const authorizationPolicySpec = object(
     targetRef: policyTargetReference,
     targetRefs: array(policyTargetReference, { maxItems: 16 }),
     rules: array(authorizationRule, { maxItems: 512 }),
-    action: enumOf(["ALLOW", "DENY", "AUDIT", "CUSTOM"]),
+    action: enumOf(["ALLOW", "DENY", "AUDIT", "CUSTOM"], {
+      proto: "istio.security.v1beta1.AuthorizationPolicy.Action",
+    }),
     provider: authorizationPolicyExtensionProvider,
   },
   {
+    proto: "istio.security.v1beta1.AuthorizationPolicy",
     oneOf: [["provider"]],
     rules: [
       {

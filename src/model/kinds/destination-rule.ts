@@ -7,13 +7,13 @@ import { trafficPolicy } from "./traffic-policy.ts";
 
 export const destinationSubset = object(
   { name: string(), labels: map(string()), trafficPolicy },
-  { required: ["name"] },
+  { proto: "istio.networking.v1alpha3.Subset", required: ["name"] },
 );
 export type DestinationSubset = Infer<typeof destinationSubset>;
 
 export const destinationRuleSpec = object(
   { host: string(), trafficPolicy, subsets: array(destinationSubset), exportTo: array(string()), workloadSelector },
-  { required: ["host"] },
+  { proto: "istio.networking.v1alpha3.DestinationRule", required: ["host"] },
 );
 export type DestinationRuleSpec = Infer<typeof destinationRuleSpec>;
 

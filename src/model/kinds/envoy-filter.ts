@@ -5,94 +5,122 @@ import { policyTargetReference } from "./selector.ts";
 import { sidecarWorkloadSelector } from "./sidecar.ts";
 import { istioStatus } from "./status.ts";
 
-export const envoyFilterProxyMatch = object({ proxyVersion: string(), metadata: map(string()) });
+export const envoyFilterProxyMatch = object(
+  { proxyVersion: string(), metadata: map(string()) },
+  { proto: "istio.networking.v1alpha3.EnvoyFilter.ProxyMatch" },
+);
 export type EnvoyFilterProxyMatch = Infer<typeof envoyFilterProxyMatch>;
 
-export const envoyFilterListenerMatchSubFilterMatch = object({ name: string() });
+export const envoyFilterListenerMatchSubFilterMatch = object(
+  { name: string() },
+  { proto: "istio.networking.v1alpha3.EnvoyFilter.ListenerMatch.SubFilterMatch" },
+);
 export type EnvoyFilterListenerMatchSubFilterMatch = Infer<typeof envoyFilterListenerMatchSubFilterMatch>;
 
-export const envoyFilterListenerMatchFilterMatch = object({
-  name: string(),
-  subFilter: envoyFilterListenerMatchSubFilterMatch,
-});
+export const envoyFilterListenerMatchFilterMatch = object(
+  { name: string(), subFilter: envoyFilterListenerMatchSubFilterMatch },
+  { proto: "istio.networking.v1alpha3.EnvoyFilter.ListenerMatch.FilterMatch" },
+);
 export type EnvoyFilterListenerMatchFilterMatch = Infer<typeof envoyFilterListenerMatchFilterMatch>;
 
-export const envoyFilterListenerMatchFilterChainMatch = object({
-  name: string(),
-  sni: string(),
-  transportProtocol: string(),
-  applicationProtocols: string(),
-  filter: envoyFilterListenerMatchFilterMatch,
-  destinationPort: uint32(),
-  transportSocket: string(),
-});
+export const envoyFilterListenerMatchFilterChainMatch = object(
+  {
+    name: string(),
+    sni: string(),
+    transportProtocol: string(),
+    applicationProtocols: string(),
+    filter: envoyFilterListenerMatchFilterMatch,
+    destinationPort: uint32(),
+    transportSocket: string(),
+  },
+  { proto: "istio.networking.v1alpha3.EnvoyFilter.ListenerMatch.FilterChainMatch" },
+);
 export type EnvoyFilterListenerMatchFilterChainMatch = Infer<typeof envoyFilterListenerMatchFilterChainMatch>;
 
-export const envoyFilterListenerMatch = object({
-  portNumber: uint32(),
-  portName: string(),
-  filterChain: envoyFilterListenerMatchFilterChainMatch,
-  listenerFilter: string(),
-  name: string(),
-});
+export const envoyFilterListenerMatch = object(
+  {
+    portNumber: uint32(),
+    portName: string(),
+    filterChain: envoyFilterListenerMatchFilterChainMatch,
+    listenerFilter: string(),
+    name: string(),
+  },
+  { proto: "istio.networking.v1alpha3.EnvoyFilter.ListenerMatch" },
+);
 export type EnvoyFilterListenerMatch = Infer<typeof envoyFilterListenerMatch>;
 
-export const envoyFilterRouteConfigurationMatchRouteMatch = object({
-  name: string(),
-  action: enumOf(["ANY", "ROUTE", "REDIRECT", "DIRECT_RESPONSE"]),
-});
+export const envoyFilterRouteConfigurationMatchRouteMatch = object(
+  {
+    name: string(),
+    action: enumOf(["ANY", "ROUTE", "REDIRECT", "DIRECT_RESPONSE"], {
+      proto: "istio.networking.v1alpha3.EnvoyFilter.RouteConfigurationMatch.RouteMatch.Action",
+    }),
+  },
+  { proto: "istio.networking.v1alpha3.EnvoyFilter.RouteConfigurationMatch.RouteMatch" },
+);
 export type EnvoyFilterRouteConfigurationMatchRouteMatch = Infer<typeof envoyFilterRouteConfigurationMatchRouteMatch>;
 
-export const envoyFilterRouteConfigurationMatchVirtualHostMatch = object({
-  name: string(),
-  domainName: string(),
-  route: envoyFilterRouteConfigurationMatchRouteMatch,
-});
+export const envoyFilterRouteConfigurationMatchVirtualHostMatch = object(
+  { name: string(), domainName: string(), route: envoyFilterRouteConfigurationMatchRouteMatch },
+  { proto: "istio.networking.v1alpha3.EnvoyFilter.RouteConfigurationMatch.VirtualHostMatch" },
+);
 export type EnvoyFilterRouteConfigurationMatchVirtualHostMatch = Infer<
   typeof envoyFilterRouteConfigurationMatchVirtualHostMatch
 >;
 
-export const envoyFilterRouteConfigurationMatch = object({
-  portNumber: uint32(),
-  portName: string(),
-  gateway: string(),
-  vhost: envoyFilterRouteConfigurationMatchVirtualHostMatch,
-  name: string(),
-});
+export const envoyFilterRouteConfigurationMatch = object(
+  {
+    portNumber: uint32(),
+    portName: string(),
+    gateway: string(),
+    vhost: envoyFilterRouteConfigurationMatchVirtualHostMatch,
+    name: string(),
+  },
+  { proto: "istio.networking.v1alpha3.EnvoyFilter.RouteConfigurationMatch" },
+);
 export type EnvoyFilterRouteConfigurationMatch = Infer<typeof envoyFilterRouteConfigurationMatch>;
 
-export const envoyFilterClusterMatch = object({
-  portNumber: uint32(),
-  service: string(),
-  subset: string(),
-  name: string(),
-});
+export const envoyFilterClusterMatch = object(
+  { portNumber: uint32(), service: string(), subset: string(), name: string() },
+  { proto: "istio.networking.v1alpha3.EnvoyFilter.ClusterMatch" },
+);
 export type EnvoyFilterClusterMatch = Infer<typeof envoyFilterClusterMatch>;
 
-export const envoyFilterWaypointMatchRouteMatch = object({ name: string() });
+export const envoyFilterWaypointMatchRouteMatch = object(
+  { name: string() },
+  { proto: "istio.networking.v1alpha3.EnvoyFilter.WaypointMatch.RouteMatch" },
+);
 export type EnvoyFilterWaypointMatchRouteMatch = Infer<typeof envoyFilterWaypointMatchRouteMatch>;
 
-export const envoyFilterWaypointMatchFilterMatchSubFilterMatch = object({ name: string() });
+export const envoyFilterWaypointMatchFilterMatchSubFilterMatch = object(
+  { name: string() },
+  { proto: "istio.networking.v1alpha3.EnvoyFilter.WaypointMatch.FilterMatch.SubFilterMatch" },
+);
 export type EnvoyFilterWaypointMatchFilterMatchSubFilterMatch = Infer<
   typeof envoyFilterWaypointMatchFilterMatchSubFilterMatch
 >;
 
-export const envoyFilterWaypointMatchFilterMatch = object({
-  name: string(),
-  subFilter: envoyFilterWaypointMatchFilterMatchSubFilterMatch,
-});
+export const envoyFilterWaypointMatchFilterMatch = object(
+  { name: string(), subFilter: envoyFilterWaypointMatchFilterMatchSubFilterMatch },
+  { proto: "istio.networking.v1alpha3.EnvoyFilter.WaypointMatch.FilterMatch" },
+);
 export type EnvoyFilterWaypointMatchFilterMatch = Infer<typeof envoyFilterWaypointMatchFilterMatch>;
 
-export const envoyFilterWaypointMatch = object({
-  portNumber: uint32({ rules: [{ message: "port must be between 1-65535", rule: "0 < self && self <= 65535" }] }),
-  route: envoyFilterWaypointMatchRouteMatch,
-  filter: envoyFilterWaypointMatchFilterMatch,
-});
+export const envoyFilterWaypointMatch = object(
+  {
+    portNumber: uint32({ rules: [{ message: "port must be between 1-65535", rule: "0 < self && self <= 65535" }] }),
+    route: envoyFilterWaypointMatchRouteMatch,
+    filter: envoyFilterWaypointMatchFilterMatch,
+  },
+  { proto: "istio.networking.v1alpha3.EnvoyFilter.WaypointMatch" },
+);
 export type EnvoyFilterWaypointMatch = Infer<typeof envoyFilterWaypointMatch>;
 
 export const envoyFilterEnvoyConfigObjectMatch = object(
   {
-    context: enumOf(["ANY", "SIDECAR_INBOUND", "SIDECAR_OUTBOUND", "GATEWAY", "WAYPOINT"]),
+    context: enumOf(["ANY", "SIDECAR_INBOUND", "SIDECAR_OUTBOUND", "GATEWAY", "WAYPOINT"], {
+      proto: "istio.networking.v1alpha3.EnvoyFilter.PatchContext",
+    }),
     proxy: envoyFilterProxyMatch,
     listener: envoyFilterListenerMatch,
     routeConfiguration: envoyFilterRouteConfigurationMatch,
@@ -100,6 +128,7 @@ export const envoyFilterEnvoyConfigObjectMatch = object(
     waypoint: envoyFilterWaypointMatch,
   },
   {
+    proto: "istio.networking.v1alpha3.EnvoyFilter.EnvoyConfigObjectMatch",
     oneOf: [["listener", "routeConfiguration", "cluster", "waypoint"]],
     rules: [
       {
@@ -111,41 +140,55 @@ export const envoyFilterEnvoyConfigObjectMatch = object(
 );
 export type EnvoyFilterEnvoyConfigObjectMatch = Infer<typeof envoyFilterEnvoyConfigObjectMatch>;
 
-export const envoyFilterPatch = object({
-  operation: enumOf([
-    "INVALID",
-    "MERGE",
-    "ADD",
-    "REMOVE",
-    "INSERT_BEFORE",
-    "INSERT_AFTER",
-    "INSERT_FIRST",
-    "REPLACE",
-    "MERGE_AND_REPLACE_LIST",
-  ]),
-  value: struct(),
-  filterClass: enumOf(["UNSPECIFIED", "AUTHN", "AUTHZ", "STATS"]),
-});
+export const envoyFilterPatch = object(
+  {
+    operation: enumOf(
+      [
+        "INVALID",
+        "MERGE",
+        "ADD",
+        "REMOVE",
+        "INSERT_BEFORE",
+        "INSERT_AFTER",
+        "INSERT_FIRST",
+        "REPLACE",
+        "MERGE_AND_REPLACE_LIST",
+      ],
+      { proto: "istio.networking.v1alpha3.EnvoyFilter.Patch.Operation" },
+    ),
+    value: struct(),
+    filterClass: enumOf(["UNSPECIFIED", "AUTHN", "AUTHZ", "STATS"], {
+      proto: "istio.networking.v1alpha3.EnvoyFilter.Patch.FilterClass",
+    }),
+  },
+  { proto: "istio.networking.v1alpha3.EnvoyFilter.Patch" },
+);
 export type EnvoyFilterPatch = Infer<typeof envoyFilterPatch>;
 
-export const envoyFilterEnvoyConfigObjectPatch = object({
-  applyTo: enumOf([
-    "INVALID",
-    "LISTENER",
-    "FILTER_CHAIN",
-    "NETWORK_FILTER",
-    "HTTP_FILTER",
-    "ROUTE_CONFIGURATION",
-    "VIRTUAL_HOST",
-    "HTTP_ROUTE",
-    "CLUSTER",
-    "EXTENSION_CONFIG",
-    "BOOTSTRAP",
-    "LISTENER_FILTER",
-  ]),
-  match: envoyFilterEnvoyConfigObjectMatch,
-  patch: envoyFilterPatch,
-});
+export const envoyFilterEnvoyConfigObjectPatch = object(
+  {
+    applyTo: enumOf(
+      [
+        "INVALID",
+        "LISTENER",
+        "FILTER_CHAIN",
+        "NETWORK_FILTER",
+        "HTTP_FILTER",
+        "ROUTE_CONFIGURATION",
+        "VIRTUAL_HOST",
+        "HTTP_ROUTE",
+        "CLUSTER",
+        "EXTENSION_CONFIG",
+        "BOOTSTRAP",
+        "LISTENER_FILTER",
+      ],
+      { proto: "istio.networking.v1alpha3.EnvoyFilter.ApplyTo" },
+    ),
+    match: envoyFilterEnvoyConfigObjectMatch,
+    patch: envoyFilterPatch,
+  },
+  { proto: "istio.networking.v1alpha3.EnvoyFilter.EnvoyConfigObjectPatch" },
+);
 export type EnvoyFilterEnvoyConfigObjectPatch = Infer<typeof envoyFilterEnvoyConfigObjectPatch>;
 
 export const envoyFilterSpec = object(
@@ -156,6 +199,7 @@ export const envoyFilterSpec = object(
     priority: int32(),
   },
   {
+    proto: "istio.networking.v1alpha3.EnvoyFilter",
     rules: [
       {
         message: "only one of targetRefs or workloadSelector can be set",

@@ -5,21 +5,22 @@ import { istioStatus } from "./status.ts";
 
 export const gatewayPort = object(
   { number: uint32(), protocol: string(), name: string(), targetPort: uint32() },
-  { required: ["number", "protocol", "name"] },
+  { proto: "istio.networking.v1alpha3.Port", required: ["number", "protocol", "name"] },
 );
 export type GatewayPort = Infer<typeof gatewayPort>;
 
-export const serverTLSSettingsTLSCertificate = object({
-  serverCertificate: string(),
-  privateKey: string(),
-  caCertificates: string(),
-});
+export const serverTLSSettingsTLSCertificate = object(
+  { serverCertificate: string(), privateKey: string(), caCertificates: string() },
+  { proto: "istio.networking.v1alpha3.ServerTLSSettings.TLSCertificate" },
+);
 export type ServerTLSSettingsTLSCertificate = Infer<typeof serverTLSSettingsTLSCertificate>;
 
 export const serverTLSSettings = object(
   {
     httpsRedirect: boolean(),
-    mode: enumOf(["PASSTHROUGH", "SIMPLE", "MUTUAL", "AUTO_PASSTHROUGH", "ISTIO_MUTUAL", "OPTIONAL_MUTUAL"]),
+    mode: enumOf(["PASSTHROUGH", "SIMPLE", "MUTUAL", "AUTO_PASSTHROUGH", "ISTIO_MUTUAL", "OPTIONAL_MUTUAL"], {
+      proto: "istio.networking.v1alpha3.ServerTLSSettings.TLSmode",
+    }),
     serverCertificate: string(),
     privateKey: string(),
     caCertificates: string(),
@@ -31,13 +32,18 @@ export const serverTLSSettings = object(
     subjectAltNames: array(string()),
     verifyCertificateSpki: array(string()),
     verifyCertificateHash: array(string()),
-    minProtocolVersion: enumOf(["TLS_AUTO", "TLSV1_0", "TLSV1_1", "TLSV1_2", "TLSV1_3"]),
-    maxProtocolVersion: enumOf(["TLS_AUTO", "TLSV1_0", "TLSV1_1", "TLSV1_2", "TLSV1_3"]),
+    minProtocolVersion: enumOf(["TLS_AUTO", "TLSV1_0", "TLSV1_1", "TLSV1_2", "TLSV1_3"], {
+      proto: "istio.networking.v1alpha3.ServerTLSSettings.TLSProtocol",
+    }),
+    maxProtocolVersion: enumOf(["TLS_AUTO", "TLSV1_0", "TLSV1_1", "TLSV1_2", "TLSV1_3"], {
+      proto: "istio.networking.v1alpha3.ServerTLSSettings.TLSProtocol",
+    }),
     cipherSuites: array(string()),
     insecureSkipVerify: boolean({ nullable: true }),
     ecdhCurves: array(string()),
   },
   {
+    proto: "istio.networking.v1alpha3.ServerTLSSettings",
     rules: [
       {
         message: "only one of credentialNames or tlsCertificates can be set",
@@ -65,11 +71,14 @@ export const gatewayServer = object(
     defaultEndpoint: string(),
     name: string(),
   },
-  { required: ["port", "hosts"] },
+  { proto: "istio.networking.v1alpha3.Server", required: ["port", "hosts"] },
 );
 export type GatewayServer = Infer<typeof gatewayServer>;
 
-export const gatewaySpec = object({ servers: array(gatewayServer), selector: map(string()) });
+export const gatewaySpec = object(
+  { servers: array(gatewayServer), selector: map(string()) },
+  { proto: "istio.networking.v1alpha3.Gateway" },
+);
 export type GatewaySpec = Infer<typeof gatewaySpec>;
 
 export const gateway = defineKind({

@@ -3,7 +3,7 @@ import { array, boolean, double, duration, enumOf, type Infer, map, object, stri
 
 export const loadBalancerSettingsConsistentHashLBHTTPCookieAttribute = object(
   { name: string(), value: string() },
-  { required: ["name"] },
+  { proto: "istio.networking.v1alpha3.LoadBalancerSettings.ConsistentHashLB.HTTPCookie.Attribute", required: ["name"] },
 );
 export type LoadBalancerSettingsConsistentHashLBHTTPCookieAttribute = Infer<
   typeof loadBalancerSettingsConsistentHashLBHTTPCookieAttribute
@@ -16,16 +16,22 @@ export const loadBalancerSettingsConsistentHashLBHTTPCookie = object(
     ttl: duration({ rules: [] }),
     attributes: array(loadBalancerSettingsConsistentHashLBHTTPCookieAttribute),
   },
-  { required: ["name"] },
+  { proto: "istio.networking.v1alpha3.LoadBalancerSettings.ConsistentHashLB.HTTPCookie", required: ["name"] },
 );
 export type LoadBalancerSettingsConsistentHashLBHTTPCookie = Infer<
   typeof loadBalancerSettingsConsistentHashLBHTTPCookie
 >;
 
-export const loadBalancerSettingsConsistentHashLBRingHash = object({ minimumRingSize: uint64() });
+export const loadBalancerSettingsConsistentHashLBRingHash = object(
+  { minimumRingSize: uint64() },
+  { proto: "istio.networking.v1alpha3.LoadBalancerSettings.ConsistentHashLB.RingHash" },
+);
 export type LoadBalancerSettingsConsistentHashLBRingHash = Infer<typeof loadBalancerSettingsConsistentHashLBRingHash>;
 
-export const loadBalancerSettingsConsistentHashLBMagLev = object({ tableSize: uint64() });
+export const loadBalancerSettingsConsistentHashLBMagLev = object(
+  { tableSize: uint64() },
+  { proto: "istio.networking.v1alpha3.LoadBalancerSettings.ConsistentHashLB.MagLev" },
+);
 export type LoadBalancerSettingsConsistentHashLBMagLev = Infer<typeof loadBalancerSettingsConsistentHashLBMagLev>;
 
 export const loadBalancerSettingsConsistentHashLB = object(
@@ -39,6 +45,7 @@ export const loadBalancerSettingsConsistentHashLB = object(
     minimumRingSize: uint64(),
   },
   {
+    proto: "istio.networking.v1alpha3.LoadBalancerSettings.ConsistentHashLB",
     oneOf: [
       ["httpHeaderName", "httpCookie", "useSourceIp", "httpQueryParameterName"],
       ["ringHash", "maglev"],
@@ -47,29 +54,44 @@ export const loadBalancerSettingsConsistentHashLB = object(
 );
 export type LoadBalancerSettingsConsistentHashLB = Infer<typeof loadBalancerSettingsConsistentHashLB>;
 
-export const localityLoadBalancerSettingDistribute = object({ from: string(), to: map(uint32()) });
+export const localityLoadBalancerSettingDistribute = object(
+  { from: string(), to: map(uint32()) },
+  { proto: "istio.networking.v1alpha3.LocalityLoadBalancerSetting.Distribute" },
+);
 export type LocalityLoadBalancerSettingDistribute = Infer<typeof localityLoadBalancerSettingDistribute>;
 
-export const localityLoadBalancerSettingFailover = object({ from: string(), to: string() });
+export const localityLoadBalancerSettingFailover = object(
+  { from: string(), to: string() },
+  { proto: "istio.networking.v1alpha3.LocalityLoadBalancerSetting.Failover" },
+);
 export type LocalityLoadBalancerSettingFailover = Infer<typeof localityLoadBalancerSettingFailover>;
 
-export const localityLoadBalancerSetting = object({
-  distribute: array(localityLoadBalancerSettingDistribute),
-  failover: array(localityLoadBalancerSettingFailover),
-  failoverPriority: array(string()),
-  enabled: boolean({ nullable: true }),
-});
+export const localityLoadBalancerSetting = object(
+  {
+    distribute: array(localityLoadBalancerSettingDistribute),
+    failover: array(localityLoadBalancerSettingFailover),
+    failoverPriority: array(string()),
+    enabled: boolean({ nullable: true }),
+  },
+  { proto: "istio.networking.v1alpha3.LocalityLoadBalancerSetting" },
+);
 export type LocalityLoadBalancerSetting = Infer<typeof localityLoadBalancerSetting>;
 
-export const zoneAwareLoadBalancerSettingFailover = object({ from: string(), to: string() });
+export const zoneAwareLoadBalancerSettingFailover = object(
+  { from: string(), to: string() },
+  { proto: "istio.networking.v1alpha3.ZoneAwareLoadBalancerSetting.Failover" },
+);
 export type ZoneAwareLoadBalancerSettingFailover = Infer<typeof zoneAwareLoadBalancerSettingFailover>;
 
-export const zoneAwareLoadBalancerSetting = object({
-  enabled: boolean({ nullable: true }),
-  failover: array(zoneAwareLoadBalancerSettingFailover),
-  failoverPriority: array(string()),
-  minClusterSize: uint64({ nullable: true, minimum: 1, maximum: 4294967295 }),
-});
+export const zoneAwareLoadBalancerSetting = object(
+  {
+    enabled: boolean({ nullable: true }),
+    failover: array(zoneAwareLoadBalancerSettingFailover),
+    failoverPriority: array(string()),
+    minClusterSize: uint64({ nullable: true, minimum: 1, maximum: 4294967295 }),
+  },
+  { proto: "istio.networking.v1alpha3.ZoneAwareLoadBalancerSetting" },
+);
 export type ZoneAwareLoadBalancerSetting = Infer<typeof zoneAwareLoadBalancerSetting>;
 
 export const warmupConfiguration = object(
@@ -78,7 +100,7 @@ export const warmupConfiguration = object(
     minimumPercent: double({ nullable: true, minimum: 0, maximum: 100 }),
     aggression: double({ nullable: true, minimum: 0 }),
   },
-  { required: ["duration"] },
+  { proto: "istio.networking.v1alpha3.WarmupConfiguration", required: ["duration"] },
 );
 export type WarmupConfiguration = Infer<typeof warmupConfiguration>;
 
@@ -93,7 +115,9 @@ export type LoadBalancerSettingsBackendUtilization = Infer<typeof loadBalancerSe
 
 export const loadBalancerSettings = object(
   {
-    simple: enumOf(["UNSPECIFIED", "LEAST_CONN", "RANDOM", "PASSTHROUGH", "ROUND_ROBIN", "LEAST_REQUEST"]),
+    simple: enumOf(["UNSPECIFIED", "LEAST_CONN", "RANDOM", "PASSTHROUGH", "ROUND_ROBIN", "LEAST_REQUEST"], {
+      proto: "istio.networking.v1alpha3.LoadBalancerSettings.SimpleLB",
+    }),
     consistentHash: loadBalancerSettingsConsistentHashLB,
     localityLbSetting: localityLoadBalancerSetting,
     zoneAwareLbSetting: zoneAwareLoadBalancerSetting,
@@ -101,6 +125,9 @@ export const loadBalancerSettings = object(
     warmup: warmupConfiguration,
     backendUtilization: loadBalancerSettingsBackendUtilization,
   },
-  { oneOf: [["simple", "consistentHash", "backendUtilization"]] },
+  {
+    proto: "istio.networking.v1alpha3.LoadBalancerSettings",
+    oneOf: [["simple", "consistentHash", "backendUtilization"]],
+  },
 );
 export type LoadBalancerSettings = Infer<typeof loadBalancerSettings>;

@@ -3,18 +3,21 @@ import { array, type Infer, map, object, string, uint32 } from "./schema.ts";
 
 export const meshNetworkEndpoints = object(
   { fromCidr: string(), fromRegistry: string() },
-  { oneOf: [["fromCidr", "fromRegistry"]] },
+  { proto: "istio.mesh.v1alpha1.Network.NetworkEndpoints", oneOf: [["fromCidr", "fromRegistry"]] },
 );
 export type MeshNetworkEndpoints = Infer<typeof meshNetworkEndpoints>;
 
 export const meshNetworkGateway = object(
   { registryServiceName: string(), address: string(), port: uint32(), locality: string() },
-  { oneOf: [["registryServiceName", "address"]] },
+  { proto: "istio.mesh.v1alpha1.Network.IstioNetworkGateway", oneOf: [["registryServiceName", "address"]] },
 );
 export type MeshNetworkGateway = Infer<typeof meshNetworkGateway>;
 
-export const meshNetwork = object({ endpoints: array(meshNetworkEndpoints), gateways: array(meshNetworkGateway) });
+export const meshNetwork = object(
+  { endpoints: array(meshNetworkEndpoints), gateways: array(meshNetworkGateway) },
+  { proto: "istio.mesh.v1alpha1.Network" },
+);
 export type MeshNetwork = Infer<typeof meshNetwork>;
 
-export const meshNetworksSpec = object({ networks: map(meshNetwork) });
+export const meshNetworksSpec = object({ networks: map(meshNetwork) }, { proto: "istio.mesh.v1alpha1.MeshNetworks" });
 export type MeshNetworksSpec = Infer<typeof meshNetworksSpec>;

@@ -4,7 +4,14 @@ import { enumOf, type Infer, map, object } from "./schema.ts";
 import { workloadSelector } from "./selector.ts";
 import { istioStatus } from "./status.ts";
 
-export const peerAuthenticationMutualTLS = object({ mode: enumOf(["UNSET", "DISABLE", "PERMISSIVE", "STRICT"]) });
+export const peerAuthenticationMutualTLS = object(
+  {
+    mode: enumOf(["UNSET", "DISABLE", "PERMISSIVE", "STRICT"], {
+      proto: "istio.security.v1beta1.PeerAuthentication.MutualTLS.Mode",
+    }),
+  },
+  { proto: "istio.security.v1beta1.PeerAuthentication.MutualTLS" },
+);
 export type PeerAuthenticationMutualTLS = Infer<typeof peerAuthenticationMutualTLS>;
 
 export const peerAuthenticationSpec = object(
@@ -14,9 +21,11 @@ export const peerAuthenticationSpec = object(
     portLevelMtls: map(peerAuthenticationMutualTLS, {
       rules: [{ message: "port must be between 1-65535", rule: "self.all(key, 0 < int(key) && int(key) <= 65535)" }],
       minProperties: 1,
+      keys: "uint32",
     }),
   },
   {
+    proto: "istio.security.v1beta1.PeerAuthentication",
     rules: [
       {
         message: "portLevelMtls requires selector",

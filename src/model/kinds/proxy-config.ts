@@ -4,15 +4,18 @@ import { type Infer, int32, map, object, string } from "./schema.ts";
 import { workloadSelector } from "./selector.ts";
 import { istioStatus } from "./status.ts";
 
-export const proxyImage = object({ imageType: string() });
+export const proxyImage = object({ imageType: string() }, { proto: "istio.networking.v1beta1.ProxyImage" });
 export type ProxyImage = Infer<typeof proxyImage>;
 
-export const proxyConfigSpec = object({
-  selector: workloadSelector,
-  concurrency: int32({ nullable: true, minimum: 0 }),
-  environmentVariables: map(string({ maxLength: 2048 })),
-  image: proxyImage,
-});
+export const proxyConfigSpec = object(
+  {
+    selector: workloadSelector,
+    concurrency: int32({ nullable: true, minimum: 0 }),
+    environmentVariables: map(string({ maxLength: 2048 })),
+    image: proxyImage,
+  },
+  { proto: "istio.networking.v1beta1.ProxyConfig" },
+);
 export type ProxyConfigSpec = Infer<typeof proxyConfigSpec>;
 
 export const proxyConfig = defineKind({

@@ -4,12 +4,15 @@ import { array, boolean, duration, enumOf, type Infer, object, string } from "./
 import { policyTargetReference, workloadSelector } from "./selector.ts";
 import { istioStatus } from "./status.ts";
 
-export const jwtHeader = object({ name: string({ minLength: 1 }), prefix: string() }, { required: ["name"] });
+export const jwtHeader = object(
+  { name: string({ minLength: 1 }), prefix: string() },
+  { proto: "istio.security.v1beta1.JWTHeader", required: ["name"] },
+);
 export type JWTHeader = Infer<typeof jwtHeader>;
 
 export const claimToHeader = object(
   { header: string({ pattern: "^[-_A-Za-z0-9]+$", minLength: 1 }), claim: string({ minLength: 1 }) },
-  { required: ["header", "claim"] },
+  { proto: "istio.security.v1beta1.ClaimToHeader", required: ["header", "claim"] },
 );
 export type ClaimToHeader = Infer<typeof claimToHeader>;
 
@@ -43,6 +46,7 @@ export const jwtRule = object(
     presence: enumOf(["OPTIONAL", "REQUIRED"]),
   },
   {
+    proto: "istio.security.v1beta1.JWTRule",
     rules: [
       {
         message: "only one of jwks or jwksUri can be set",
@@ -61,6 +65,7 @@ export const requestAuthenticationSpec = object(
     jwtRules: array(jwtRule, { maxItems: 4096 }),
   },
   {
+    proto: "istio.security.v1beta1.RequestAuthentication",
     rules: [
       {
         message: "only one of targetRefs or selector can be set",

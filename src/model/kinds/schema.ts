@@ -61,6 +61,8 @@ export interface StringNode extends Common, Text {
   readonly format?: string;
   readonly enum?: readonly string[];
   readonly numbers?: readonly number[];
+  /** The enum's name in protobuf, as decoding errors give it. */
+  readonly proto?: string;
 }
 
 export interface IntegerNode extends Common, Range {
@@ -101,6 +103,8 @@ export interface ArrayNode extends Common {
 export interface MapNode extends Common {
   readonly type: "map";
   readonly values: Schema;
+  /** Keys are text in JSON; protobuf maps may have them as numbers. */
+  readonly keys?: "uint32";
   readonly minProperties?: number;
   readonly maxProperties?: number;
 }
@@ -108,6 +112,8 @@ export interface MapNode extends Common {
 export interface ObjectNode extends Common {
   readonly type: "object";
   readonly fields: Readonly<Record<string, Schema>>;
+  /** The message's name in protobuf, as decoding errors give it. */
+  readonly proto?: string;
   readonly required?: readonly string[];
   /** protobuf oneofs: of each group at most one field is set. */
   readonly oneOf?: readonly (readonly string[])[];

@@ -1,21 +1,24 @@
 /** How policies name the workloads they apply to. */
 import { type Infer, map, object, string, uint32 } from "./schema.ts";
 
-export const workloadSelector = object({
-  matchLabels: map(
-    string({
-      rules: [{ message: "wildcard not allowed in label value match", rule: '!self.contains("*")' }],
-      maxLength: 63,
-    }),
-    {
-      rules: [
-        { message: "wildcard not allowed in label key match", rule: 'self.all(key, !key.contains("*"))' },
-        { message: "key must not be empty", rule: "self.all(key, key.size() != 0)" },
-      ],
-      maxProperties: 4096,
-    },
-  ),
-});
+export const workloadSelector = object(
+  {
+    matchLabels: map(
+      string({
+        rules: [{ message: "wildcard not allowed in label value match", rule: '!self.contains("*")' }],
+        maxLength: 63,
+      }),
+      {
+        rules: [
+          { message: "wildcard not allowed in label key match", rule: 'self.all(key, !key.contains("*"))' },
+          { message: "key must not be empty", rule: "self.all(key, key.size() != 0)" },
+        ],
+        maxProperties: 4096,
+      },
+    ),
+  },
+  { proto: "istio.type.v1beta1.WorkloadSelector" },
+);
 export type WorkloadSelector = Infer<typeof workloadSelector>;
 
 export const policyTargetReference = object(
@@ -27,9 +30,12 @@ export const policyTargetReference = object(
       rules: [{ message: "cross namespace referencing is not currently supported", rule: "self.size() == 0" }],
     }),
   },
-  { required: ["kind", "name"] },
+  { proto: "istio.type.v1beta1.PolicyTargetReference", required: ["kind", "name"] },
 );
 export type PolicyTargetReference = Infer<typeof policyTargetReference>;
 
-export const policyPortSelector = object({ number: uint32({ minimum: 1, maximum: 65535 }) }, { required: ["number"] });
+export const policyPortSelector = object(
+  { number: uint32({ minimum: 1, maximum: 65535 }) },
+  { proto: "istio.type.v1beta1.PortSelector", required: ["number"] },
+);
 export type PolicyPortSelector = Infer<typeof policyPortSelector>;

@@ -12,7 +12,7 @@ export const serviceEntryPort = object(
     name: string({ maxLength: 256 }),
     targetPort: uint32({ rules: [{ message: "port must be between 1-65535", rule: "0 < self && self <= 65535" }] }),
   },
-  { required: ["number", "name"] },
+  { proto: "istio.networking.v1alpha3.ServicePort", required: ["number", "name"] },
 );
 export type ServiceEntryPort = Infer<typeof serviceEntryPort>;
 
@@ -34,14 +34,17 @@ export const serviceEntrySpec = object(
       listType: "map",
       listMapKeys: ["name"],
     }),
-    location: enumOf(["MESH_EXTERNAL", "MESH_INTERNAL"]),
-    resolution: enumOf(["NONE", "STATIC", "DNS", "DNS_ROUND_ROBIN", "DYNAMIC_DNS"]),
+    location: enumOf(["MESH_EXTERNAL", "MESH_INTERNAL"], { proto: "istio.networking.v1alpha3.ServiceEntry.Location" }),
+    resolution: enumOf(["NONE", "STATIC", "DNS", "DNS_ROUND_ROBIN", "DYNAMIC_DNS"], {
+      proto: "istio.networking.v1alpha3.ServiceEntry.Resolution",
+    }),
     endpoints: array(workloadEntrySpec, { maxItems: 4096 }),
     workloadSelector: sidecarWorkloadSelector,
     exportTo: array(string()),
     subjectAltNames: array(string()),
   },
   {
+    proto: "istio.networking.v1alpha3.ServiceEntry",
     required: ["hosts"],
     rules: [
       {
@@ -71,7 +74,7 @@ export const serviceEntryStatus = object(
     validationMessages: array(analysisMessageBase),
     observedGeneration: intOrString(),
   },
-  { preserveUnknown: true },
+  { proto: "istio.networking.v1alpha3.ServiceEntryStatus", preserveUnknown: true },
 );
 export type ServiceEntryStatus = Infer<typeof serviceEntryStatus>;
 

@@ -7,49 +7,69 @@ import { istioStatus } from "./status.ts";
 import { connectionPoolSettings } from "./traffic-policy.ts";
 import { destination } from "./virtual-service.ts";
 
-export const sidecarWorkloadSelector = object({
-  labels: map(
-    string({
-      rules: [{ message: "wildcard is not supported in selector", rule: '!self.contains("*")' }],
-      maxLength: 63,
-    }),
-    { maxProperties: 256 },
-  ),
-});
+export const sidecarWorkloadSelector = object(
+  {
+    labels: map(
+      string({
+        rules: [{ message: "wildcard is not supported in selector", rule: '!self.contains("*")' }],
+        maxLength: 63,
+      }),
+      { maxProperties: 256 },
+    ),
+  },
+  { proto: "istio.networking.v1alpha3.WorkloadSelector" },
+);
 export type SidecarWorkloadSelector = Infer<typeof sidecarWorkloadSelector>;
 
-export const sidecarPort = object({ number: uint32(), protocol: string(), name: string(), targetPort: uint32() });
+export const sidecarPort = object(
+  { number: uint32(), protocol: string(), name: string(), targetPort: uint32() },
+  { proto: "istio.networking.v1alpha3.SidecarPort" },
+);
 export type SidecarPort = Infer<typeof sidecarPort>;
 
 export const istioIngressListener = object(
   {
     port: sidecarPort,
     bind: string(),
-    captureMode: enumOf(["DEFAULT", "IPTABLES", "NONE"]),
+    captureMode: enumOf(["DEFAULT", "IPTABLES", "NONE"], { proto: "istio.networking.v1alpha3.CaptureMode" }),
     defaultEndpoint: string(),
     tls: serverTLSSettings,
     connectionPool: connectionPoolSettings,
   },
-  { required: ["port"] },
+  { proto: "istio.networking.v1alpha3.IstioIngressListener", required: ["port"] },
 );
 export type IstioIngressListener = Infer<typeof istioIngressListener>;
 
 export const istioEgressListener = object(
-  { port: sidecarPort, bind: string(), captureMode: enumOf(["DEFAULT", "IPTABLES", "NONE"]), hosts: array(string()) },
-  { required: ["hosts"] },
+  {
+    port: sidecarPort,
+    bind: string(),
+    captureMode: enumOf(["DEFAULT", "IPTABLES", "NONE"], { proto: "istio.networking.v1alpha3.CaptureMode" }),
+    hosts: array(string()),
+  },
+  { proto: "istio.networking.v1alpha3.IstioEgressListener", required: ["hosts"] },
 );
 export type IstioEgressListener = Infer<typeof istioEgressListener>;
 
-export const outboundTrafficPolicy = object({ mode: enumOf(["REGISTRY_ONLY", "ALLOW_ANY"]), egressProxy: destination });
+export const outboundTrafficPolicy = object(
+  {
+    mode: enumOf(["REGISTRY_ONLY", "ALLOW_ANY"], { proto: "istio.networking.v1alpha3.OutboundTrafficPolicy.Mode" }),
+    egressProxy: destination,
+  },
+  { proto: "istio.networking.v1alpha3.OutboundTrafficPolicy" },
+);
 export type OutboundTrafficPolicy = Infer<typeof outboundTrafficPolicy>;
 
-export const sidecarSpec = object({
-  workloadSelector: sidecarWorkloadSelector,
-  ingress: array(istioIngressListener),
-  egress: array(istioEgressListener),
-  inboundConnectionPool: connectionPoolSettings,
-  outboundTrafficPolicy,
-});
+export const sidecarSpec = object(
+  {
+    workloadSelector: sidecarWorkloadSelector,
+    ingress: array(istioIngressListener),
+    egress: array(istioEgressListener),
+    inboundConnectionPool: connectionPoolSettings,
+    outboundTrafficPolicy,
+  },
+  { proto: "istio.networking.v1alpha3.Sidecar" },
+);
 export type SidecarSpec = Infer<typeof sidecarSpec>;
 
 export const sidecar = defineKind({

@@ -4,28 +4,40 @@ import { array, boolean, double, duration, enumOf, type Infer, map, object, stri
 import { policyTargetReference, workloadSelector } from "./selector.ts";
 import { istioStatus } from "./status.ts";
 
-export const telemetryTracingSelector = object({ mode: enumOf(["CLIENT_AND_SERVER", "CLIENT", "SERVER"]) });
+export const telemetryTracingSelector = object(
+  { mode: enumOf(["CLIENT_AND_SERVER", "CLIENT", "SERVER"], { proto: "istio.telemetry.v1alpha1.WorkloadMode" }) },
+  { proto: "istio.telemetry.v1alpha1.Tracing.TracingSelector" },
+);
 export type TelemetryTracingSelector = Infer<typeof telemetryTracingSelector>;
 
-export const providerRef = object({ name: string({ minLength: 1 }) }, { required: ["name"] });
+export const providerRef = object(
+  { name: string({ minLength: 1 }) },
+  { proto: "istio.telemetry.v1alpha1.ProviderRef", required: ["name"] },
+);
 export type ProviderRef = Infer<typeof providerRef>;
 
-export const telemetryTracingLiteral = object({ value: string({ minLength: 1 }) }, { required: ["value"] });
+export const telemetryTracingLiteral = object(
+  { value: string({ minLength: 1 }) },
+  { proto: "istio.telemetry.v1alpha1.Tracing.Literal", required: ["value"] },
+);
 export type TelemetryTracingLiteral = Infer<typeof telemetryTracingLiteral>;
 
 export const telemetryTracingEnvironment = object(
   { name: string({ minLength: 1 }), defaultValue: string() },
-  { required: ["name"] },
+  { proto: "istio.telemetry.v1alpha1.Tracing.Environment", required: ["name"] },
 );
 export type TelemetryTracingEnvironment = Infer<typeof telemetryTracingEnvironment>;
 
 export const telemetryTracingRequestHeader = object(
   { name: string({ minLength: 1 }), defaultValue: string() },
-  { required: ["name"] },
+  { proto: "istio.telemetry.v1alpha1.Tracing.RequestHeader", required: ["name"] },
 );
 export type TelemetryTracingRequestHeader = Infer<typeof telemetryTracingRequestHeader>;
 
-export const telemetryTracingFormatter = object({ value: string({ minLength: 1 }) }, { required: ["value"] });
+export const telemetryTracingFormatter = object(
+  { value: string({ minLength: 1 }) },
+  { proto: "istio.telemetry.v1alpha1.Tracing.Formatter", required: ["value"] },
+);
 export type TelemetryTracingFormatter = Infer<typeof telemetryTracingFormatter>;
 
 export const telemetryTracingCustomTag = object(
@@ -35,47 +47,59 @@ export const telemetryTracingCustomTag = object(
     header: telemetryTracingRequestHeader,
     formatter: telemetryTracingFormatter,
   },
-  { oneOf: [["literal", "environment", "header", "formatter"]] },
+  { proto: "istio.telemetry.v1alpha1.Tracing.CustomTag", oneOf: [["literal", "environment", "header", "formatter"]] },
 );
 export type TelemetryTracingCustomTag = Infer<typeof telemetryTracingCustomTag>;
 
-export const telemetryTracing = object({
-  match: telemetryTracingSelector,
-  providers: array(providerRef),
-  randomSamplingPercentage: double({ nullable: true, minimum: 0, maximum: 100 }),
-  disableSpanReporting: boolean({ nullable: true }),
-  customTags: map(telemetryTracingCustomTag),
-  useRequestIdForTraceSampling: boolean({ nullable: true }),
-  enableIstioTags: boolean({ nullable: true }),
-  disableContextPropagation: boolean({ nullable: true }),
-});
+export const telemetryTracing = object(
+  {
+    match: telemetryTracingSelector,
+    providers: array(providerRef),
+    randomSamplingPercentage: double({ nullable: true, minimum: 0, maximum: 100 }),
+    disableSpanReporting: boolean({ nullable: true }),
+    customTags: map(telemetryTracingCustomTag),
+    useRequestIdForTraceSampling: boolean({ nullable: true }),
+    enableIstioTags: boolean({ nullable: true }),
+    disableContextPropagation: boolean({ nullable: true }),
+  },
+  { proto: "istio.telemetry.v1alpha1.Tracing" },
+);
 export type TelemetryTracing = Infer<typeof telemetryTracing>;
 
 export const metricSelector = object(
   {
-    metric: enumOf([
-      "ALL_METRICS",
-      "REQUEST_COUNT",
-      "REQUEST_DURATION",
-      "REQUEST_SIZE",
-      "RESPONSE_SIZE",
-      "TCP_OPENED_CONNECTIONS",
-      "TCP_CLOSED_CONNECTIONS",
-      "TCP_SENT_BYTES",
-      "TCP_RECEIVED_BYTES",
-      "GRPC_REQUEST_MESSAGES",
-      "GRPC_RESPONSE_MESSAGES",
-    ]),
+    metric: enumOf(
+      [
+        "ALL_METRICS",
+        "REQUEST_COUNT",
+        "REQUEST_DURATION",
+        "REQUEST_SIZE",
+        "RESPONSE_SIZE",
+        "TCP_OPENED_CONNECTIONS",
+        "TCP_CLOSED_CONNECTIONS",
+        "TCP_SENT_BYTES",
+        "TCP_RECEIVED_BYTES",
+        "GRPC_REQUEST_MESSAGES",
+        "GRPC_RESPONSE_MESSAGES",
+      ],
+      { proto: "istio.telemetry.v1alpha1.MetricSelector.IstioMetric" },
+    ),
     customMetric: string({ minLength: 1 }),
-    mode: enumOf(["CLIENT_AND_SERVER", "CLIENT", "SERVER"]),
+    mode: enumOf(["CLIENT_AND_SERVER", "CLIENT", "SERVER"], { proto: "istio.telemetry.v1alpha1.WorkloadMode" }),
   },
-  { oneOf: [["metric", "customMetric"]] },
+  { proto: "istio.telemetry.v1alpha1.MetricSelector", oneOf: [["metric", "customMetric"]] },
 );
 export type MetricSelector = Infer<typeof metricSelector>;
 
 export const telemetryMetricsOverridesTagOverride = object(
-  { operation: enumOf(["UPSERT", "REMOVE"]), value: string() },
   {
+    operation: enumOf(["UPSERT", "REMOVE"], {
+      proto: "istio.telemetry.v1alpha1.MetricsOverrides.TagOverride.Operation",
+    }),
+    value: string(),
+  },
+  {
+    proto: "istio.telemetry.v1alpha1.MetricsOverrides.TagOverride",
     rules: [
       {
         message: "value must be set when operation is UPSERT",
@@ -90,32 +114,43 @@ export const telemetryMetricsOverridesTagOverride = object(
 );
 export type TelemetryMetricsOverridesTagOverride = Infer<typeof telemetryMetricsOverridesTagOverride>;
 
-export const telemetryMetricsOverrides = object({
-  match: metricSelector,
-  disabled: boolean({ nullable: true }),
-  tagOverrides: map(telemetryMetricsOverridesTagOverride),
-});
+export const telemetryMetricsOverrides = object(
+  {
+    match: metricSelector,
+    disabled: boolean({ nullable: true }),
+    tagOverrides: map(telemetryMetricsOverridesTagOverride),
+  },
+  { proto: "istio.telemetry.v1alpha1.MetricsOverrides" },
+);
 export type TelemetryMetricsOverrides = Infer<typeof telemetryMetricsOverrides>;
 
-export const telemetryMetrics = object({
-  providers: array(providerRef),
-  overrides: array(telemetryMetricsOverrides),
-  reportingInterval: duration(),
-});
+export const telemetryMetrics = object(
+  { providers: array(providerRef), overrides: array(telemetryMetricsOverrides), reportingInterval: duration() },
+  { proto: "istio.telemetry.v1alpha1.Metrics" },
+);
 export type TelemetryMetrics = Infer<typeof telemetryMetrics>;
 
-export const telemetryAccessLoggingLogSelector = object({ mode: enumOf(["CLIENT_AND_SERVER", "CLIENT", "SERVER"]) });
+export const telemetryAccessLoggingLogSelector = object(
+  { mode: enumOf(["CLIENT_AND_SERVER", "CLIENT", "SERVER"], { proto: "istio.telemetry.v1alpha1.WorkloadMode" }) },
+  { proto: "istio.telemetry.v1alpha1.AccessLogging.LogSelector" },
+);
 export type TelemetryAccessLoggingLogSelector = Infer<typeof telemetryAccessLoggingLogSelector>;
 
-export const telemetryAccessLoggingFilter = object({ expression: string() });
+export const telemetryAccessLoggingFilter = object(
+  { expression: string() },
+  { proto: "istio.telemetry.v1alpha1.AccessLogging.Filter" },
+);
 export type TelemetryAccessLoggingFilter = Infer<typeof telemetryAccessLoggingFilter>;
 
-export const telemetryAccessLogging = object({
-  match: telemetryAccessLoggingLogSelector,
-  providers: array(providerRef),
-  disabled: boolean({ nullable: true }),
-  filter: telemetryAccessLoggingFilter,
-});
+export const telemetryAccessLogging = object(
+  {
+    match: telemetryAccessLoggingLogSelector,
+    providers: array(providerRef),
+    disabled: boolean({ nullable: true }),
+    filter: telemetryAccessLoggingFilter,
+  },
+  { proto: "istio.telemetry.v1alpha1.AccessLogging" },
+);
 export type TelemetryAccessLogging = Infer<typeof telemetryAccessLogging>;
 
 export const telemetrySpec = object(
@@ -128,6 +163,7 @@ export const telemetrySpec = object(
     accessLogging: array(telemetryAccessLogging),
   },
   {
+    proto: "istio.telemetry.v1alpha1.Telemetry",
     rules: [
       {
         message: "only one of targetRefs or selector can be set",

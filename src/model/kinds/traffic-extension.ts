@@ -5,10 +5,13 @@ import { policyPortSelector, policyTargetReference, workloadSelector } from "./s
 import { istioStatus } from "./status.ts";
 import { vmConfig } from "./wasm-plugin.ts";
 
-export const trafficSelector = object({
-  mode: enumOf(["UNDEFINED", "CLIENT", "SERVER", "CLIENT_AND_SERVER"]),
-  ports: array(policyPortSelector, { listType: "map", listMapKeys: ["number"] }),
-});
+export const trafficSelector = object(
+  {
+    mode: enumOf(["UNDEFINED", "CLIENT", "SERVER", "CLIENT_AND_SERVER"], { proto: "istio.type.v1beta1.WorkloadMode" }),
+    ports: array(policyPortSelector, { listType: "map", listMapKeys: ["number"] }),
+  },
+  { proto: "istio.extensions.v1alpha1.TrafficSelector" },
+);
 export type TrafficSelector = Infer<typeof trafficSelector>;
 
 export const wasmConfig = object(
@@ -23,22 +26,26 @@ export const wasmConfig = object(
       minLength: 1,
     }),
     sha256: string({ pattern: "(^$|^[a-f0-9]{64}$)" }),
-    imagePullPolicy: enumOf(["UNSPECIFIED_POLICY", "IfNotPresent", "Always"]),
+    imagePullPolicy: enumOf(["UNSPECIFIED_POLICY", "IfNotPresent", "Always"], {
+      proto: "istio.extensions.v1alpha1.PullPolicy",
+    }),
     imagePullSecret: string({ minLength: 1, maxLength: 253 }),
     verificationKey: string(),
     pluginConfig: struct(),
     pluginName: string({ minLength: 1, maxLength: 256 }),
-    failStrategy: enumOf(["FAIL_CLOSE", "FAIL_OPEN", "FAIL_RELOAD"]),
+    failStrategy: enumOf(["FAIL_CLOSE", "FAIL_OPEN", "FAIL_RELOAD"], {
+      proto: "istio.extensions.v1alpha1.FailStrategy",
+    }),
     vmConfig,
-    type: enumOf(["UNSPECIFIED_PLUGIN_TYPE", "HTTP", "NETWORK"]),
+    type: enumOf(["UNSPECIFIED_PLUGIN_TYPE", "HTTP", "NETWORK"], { proto: "istio.extensions.v1alpha1.PluginType" }),
   },
-  { required: ["url"] },
+  { proto: "istio.extensions.v1alpha1.WasmConfig", required: ["url"] },
 );
 export type WasmConfig = Infer<typeof wasmConfig>;
 
 export const luaConfig = object(
   { inlineCode: string({ minLength: 1, maxLength: 65536 }) },
-  { required: ["inlineCode"] },
+  { proto: "istio.extensions.v1alpha1.LuaConfig", required: ["inlineCode"] },
 );
 export type LuaConfig = Infer<typeof luaConfig>;
 
@@ -46,13 +53,16 @@ export const trafficExtensionSpec = object(
   {
     selector: workloadSelector,
     targetRefs: array(policyTargetReference, { maxItems: 16 }),
-    phase: enumOf(["UNSPECIFIED", "AUTHN", "AUTHZ", "STATS"]),
+    phase: enumOf(["UNSPECIFIED", "AUTHN", "AUTHZ", "STATS"], {
+      proto: "istio.extensions.v1alpha1.TrafficExtension.ExecutionPhase",
+    }),
     priority: int32({ nullable: true }),
     match: array(trafficSelector),
     wasm: wasmConfig,
     lua: luaConfig,
   },
   {
+    proto: "istio.extensions.v1alpha1.TrafficExtension",
     oneOf: [["wasm", "lua"]],
     rules: [
       {

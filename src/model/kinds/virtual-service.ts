@@ -15,61 +15,76 @@ import { defineKind } from "./kind.ts";
 import { array, boolean, duration, type Infer, int32, map, object, string, uint32 } from "./schema.ts";
 import { istioStatus } from "./status.ts";
 
-export const httpMatchRequest = object({
-  name: string(),
-  uri: stringMatch,
-  scheme: stringMatch,
-  method: stringMatch,
-  authority: stringMatch,
-  headers: map(stringMatch),
-  port: uint32(),
-  sourceLabels: map(string()),
-  gateways: array(string()),
-  queryParams: map(stringMatch),
-  ignoreUriCase: boolean(),
-  withoutHeaders: map(stringMatch),
-  sourceNamespace: string(),
-  statPrefix: string(),
-});
+export const httpMatchRequest = object(
+  {
+    name: string(),
+    uri: stringMatch,
+    scheme: stringMatch,
+    method: stringMatch,
+    authority: stringMatch,
+    headers: map(stringMatch),
+    port: uint32(),
+    sourceLabels: map(string()),
+    gateways: array(string()),
+    queryParams: map(stringMatch),
+    ignoreUriCase: boolean(),
+    withoutHeaders: map(stringMatch),
+    sourceNamespace: string(),
+    statPrefix: string(),
+  },
+  { proto: "istio.networking.v1alpha3.HTTPMatchRequest" },
+);
 export type HTTPMatchRequest = Infer<typeof httpMatchRequest>;
 
-export const portSelector = object({ number: uint32() });
+export const portSelector = object({ number: uint32() }, { proto: "istio.networking.v1alpha3.PortSelector" });
 export type PortSelector = Infer<typeof portSelector>;
 
-export const destination = object({ host: string(), subset: string(), port: portSelector }, { required: ["host"] });
+export const destination = object(
+  { host: string(), subset: string(), port: portSelector },
+  { proto: "istio.networking.v1alpha3.Destination", required: ["host"] },
+);
 export type Destination = Infer<typeof destination>;
 
 export const httpRouteDestination = object(
   { destination, weight: int32(), headers: routeHeaders },
-  { required: ["destination"] },
+  { proto: "istio.networking.v1alpha3.HTTPRouteDestination", required: ["destination"] },
 );
 export type HTTPRouteDestination = Infer<typeof httpRouteDestination>;
 
-export const delegate = object({ name: string(), namespace: string() });
+export const delegate = object(
+  { name: string(), namespace: string() },
+  { proto: "istio.networking.v1alpha3.Delegate" },
+);
 export type Delegate = Infer<typeof delegate>;
 
-export const httpMirrorPolicy = object({ destination, percentage: percent }, { required: ["destination"] });
+export const httpMirrorPolicy = object(
+  { destination, percentage: percent },
+  { proto: "istio.networking.v1alpha3.HTTPMirrorPolicy", required: ["destination"] },
+);
 export type HTTPMirrorPolicy = Infer<typeof httpMirrorPolicy>;
 
-export const httpRoute = object({
-  name: string(),
-  match: array(httpMatchRequest),
-  route: array(httpRouteDestination),
-  redirect: httpRedirect,
-  directResponse: httpDirectResponse,
-  delegate,
-  rewrite: httpRewrite,
-  timeout: duration(),
-  retries: httpRetry,
-  fault: httpFaultInjection,
-  mirror: destination,
-  mirrors: array(httpMirrorPolicy),
-  mirrorPercent: uint32({ nullable: true }),
-  mirrorPercentage: percent,
-  corsPolicy,
-  headers: routeHeaders,
-  mirror_percent: uint32({ nullable: true }),
-});
+export const httpRoute = object(
+  {
+    name: string(),
+    match: array(httpMatchRequest),
+    route: array(httpRouteDestination),
+    redirect: httpRedirect,
+    directResponse: httpDirectResponse,
+    delegate,
+    rewrite: httpRewrite,
+    timeout: duration(),
+    retries: httpRetry,
+    fault: httpFaultInjection,
+    mirror: destination,
+    mirrors: array(httpMirrorPolicy),
+    mirrorPercent: uint32({ nullable: true }),
+    mirrorPercentage: percent,
+    corsPolicy,
+    headers: routeHeaders,
+    mirror_percent: uint32({ nullable: true }),
+  },
+  { proto: "istio.networking.v1alpha3.HTTPRoute" },
+);
 export type HTTPRoute = Infer<typeof httpRoute>;
 
 export const tlsMatchAttributes = object(
@@ -81,40 +96,52 @@ export const tlsMatchAttributes = object(
     gateways: array(string()),
     sourceNamespace: string(),
   },
-  { required: ["sniHosts"] },
+  { proto: "istio.networking.v1alpha3.TLSMatchAttributes", required: ["sniHosts"] },
 );
 export type TLSMatchAttributes = Infer<typeof tlsMatchAttributes>;
 
-export const routeDestination = object({ destination, weight: int32() }, { required: ["destination"] });
+export const routeDestination = object(
+  { destination, weight: int32() },
+  { proto: "istio.networking.v1alpha3.RouteDestination", required: ["destination"] },
+);
 export type RouteDestination = Infer<typeof routeDestination>;
 
 export const tlsRoute = object(
   { match: array(tlsMatchAttributes), route: array(routeDestination) },
-  { required: ["match"] },
+  { proto: "istio.networking.v1alpha3.TLSRoute", required: ["match"] },
 );
 export type TLSRoute = Infer<typeof tlsRoute>;
 
-export const l4MatchAttributes = object({
-  destinationSubnets: array(string()),
-  port: uint32(),
-  sourceSubnet: string(),
-  sourceLabels: map(string()),
-  gateways: array(string()),
-  sourceNamespace: string(),
-});
+export const l4MatchAttributes = object(
+  {
+    destinationSubnets: array(string()),
+    port: uint32(),
+    sourceSubnet: string(),
+    sourceLabels: map(string()),
+    gateways: array(string()),
+    sourceNamespace: string(),
+  },
+  { proto: "istio.networking.v1alpha3.L4MatchAttributes" },
+);
 export type L4MatchAttributes = Infer<typeof l4MatchAttributes>;
 
-export const tcpRoute = object({ match: array(l4MatchAttributes), route: array(routeDestination) });
+export const tcpRoute = object(
+  { match: array(l4MatchAttributes), route: array(routeDestination) },
+  { proto: "istio.networking.v1alpha3.TCPRoute" },
+);
 export type TCPRoute = Infer<typeof tcpRoute>;
 
-export const virtualServiceSpec = object({
-  hosts: array(string()),
-  gateways: array(string()),
-  http: array(httpRoute),
-  tls: array(tlsRoute),
-  tcp: array(tcpRoute),
-  exportTo: array(string()),
-});
+export const virtualServiceSpec = object(
+  {
+    hosts: array(string()),
+    gateways: array(string()),
+    http: array(httpRoute),
+    tls: array(tlsRoute),
+    tcp: array(tcpRoute),
+    exportTo: array(string()),
+  },
+  { proto: "istio.networking.v1alpha3.VirtualService" },
+);
 export type VirtualServiceSpec = Infer<typeof virtualServiceSpec>;
 
 export const virtualService = defineKind({

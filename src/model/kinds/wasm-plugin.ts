@@ -7,10 +7,11 @@ import { istioStatus } from "./status.ts";
 export const envVar = object(
   {
     name: string({ minLength: 1, maxLength: 256 }),
-    valueFrom: enumOf(["INLINE", "HOST"]),
+    valueFrom: enumOf(["INLINE", "HOST"], { proto: "istio.extensions.v1alpha1.EnvValueSource" }),
     value: string({ maxLength: 2048 }),
   },
   {
+    proto: "istio.extensions.v1alpha1.EnvVar",
     required: ["name"],
     rules: [
       {
@@ -22,13 +23,19 @@ export const envVar = object(
 );
 export type EnvVar = Infer<typeof envVar>;
 
-export const vmConfig = object({ env: array(envVar, { maxItems: 256, listType: "map", listMapKeys: ["name"] }) });
+export const vmConfig = object(
+  { env: array(envVar, { maxItems: 256, listType: "map", listMapKeys: ["name"] }) },
+  { proto: "istio.extensions.v1alpha1.VmConfig" },
+);
 export type VmConfig = Infer<typeof vmConfig>;
 
-export const wasmPluginTrafficSelector = object({
-  mode: enumOf(["UNDEFINED", "CLIENT", "SERVER", "CLIENT_AND_SERVER"]),
-  ports: array(policyPortSelector, { listType: "map", listMapKeys: ["number"] }),
-});
+export const wasmPluginTrafficSelector = object(
+  {
+    mode: enumOf(["UNDEFINED", "CLIENT", "SERVER", "CLIENT_AND_SERVER"], { proto: "istio.type.v1beta1.WorkloadMode" }),
+    ports: array(policyPortSelector, { listType: "map", listMapKeys: ["number"] }),
+  },
+  { proto: "istio.extensions.v1alpha1.WasmPlugin.TrafficSelector" },
+);
 export type WasmPluginTrafficSelector = Infer<typeof wasmPluginTrafficSelector>;
 
 export const wasmPluginSpec = object(
@@ -46,19 +53,24 @@ export const wasmPluginSpec = object(
       minLength: 1,
     }),
     sha256: string({ pattern: "(^$|^[a-f0-9]{64}$)" }),
-    imagePullPolicy: enumOf(["UNSPECIFIED_POLICY", "IfNotPresent", "Always"]),
+    imagePullPolicy: enumOf(["UNSPECIFIED_POLICY", "IfNotPresent", "Always"], {
+      proto: "istio.extensions.v1alpha1.PullPolicy",
+    }),
     imagePullSecret: string({ minLength: 1, maxLength: 253 }),
     verificationKey: string(),
     pluginConfig: struct(),
     pluginName: string({ minLength: 1, maxLength: 256 }),
-    phase: enumOf(["UNSPECIFIED_PHASE", "AUTHN", "AUTHZ", "STATS"]),
+    phase: enumOf(["UNSPECIFIED_PHASE", "AUTHN", "AUTHZ", "STATS"], { proto: "istio.extensions.v1alpha1.PluginPhase" }),
     priority: int32({ nullable: true }),
-    failStrategy: enumOf(["FAIL_CLOSE", "FAIL_OPEN", "FAIL_RELOAD"]),
+    failStrategy: enumOf(["FAIL_CLOSE", "FAIL_OPEN", "FAIL_RELOAD"], {
+      proto: "istio.extensions.v1alpha1.FailStrategy",
+    }),
     vmConfig,
     match: array(wasmPluginTrafficSelector),
-    type: enumOf(["UNSPECIFIED_PLUGIN_TYPE", "HTTP", "NETWORK"]),
+    type: enumOf(["UNSPECIFIED_PLUGIN_TYPE", "HTTP", "NETWORK"], { proto: "istio.extensions.v1alpha1.PluginType" }),
   },
   {
+    proto: "istio.extensions.v1alpha1.WasmPlugin",
     required: ["url"],
     rules: [
       {

@@ -31,6 +31,7 @@ export const workloadEntrySpec = object(
     serviceAccount: string({ maxLength: 253 }),
   },
   {
+    proto: "istio.networking.v1alpha3.WorkloadEntry",
     rules: [
       { message: "Address is required", rule: "has(self.address) || has(self.network)" },
       {
@@ -70,6 +71,7 @@ export const workloadTemplate = object(
     serviceAccount: string({ maxLength: 253 }),
   },
   {
+    proto: "istio.networking.v1alpha3.WorkloadEntry",
     rules: [
       {
         message: "UDS may not include ports",

@@ -4,13 +4,16 @@ import { array, type Infer, int32, map, object, string, uint32 } from "./schema.
 import { istioStatus } from "./status.ts";
 import { workloadTemplate } from "./workload-entry.ts";
 
-export const workloadGroupObjectMeta = object({
-  labels: map(string(), { maxProperties: 256 }),
-  annotations: map(string(), { maxProperties: 256 }),
-});
+export const workloadGroupObjectMeta = object(
+  { labels: map(string(), { maxProperties: 256 }), annotations: map(string(), { maxProperties: 256 }) },
+  { proto: "istio.networking.v1alpha3.WorkloadGroup.ObjectMeta" },
+);
 export type WorkloadGroupObjectMeta = Infer<typeof workloadGroupObjectMeta>;
 
-export const httpHeader = object({ name: string({ pattern: "^[-_A-Za-z0-9]+$" }), value: string() });
+export const httpHeader = object(
+  { name: string({ pattern: "^[-_A-Za-z0-9]+$" }), value: string() },
+  { proto: "istio.networking.v1alpha3.HTTPHeader" },
+);
 export type HTTPHeader = Infer<typeof httpHeader>;
 
 export const httpHealthCheckConfig = object(
@@ -23,7 +26,7 @@ export const httpHealthCheckConfig = object(
     }),
     httpHeaders: array(httpHeader),
   },
-  { required: ["port"] },
+  { proto: "istio.networking.v1alpha3.HTTPHealthCheckConfig", required: ["port"] },
 );
 export type HTTPHealthCheckConfig = Infer<typeof httpHealthCheckConfig>;
 
@@ -32,17 +35,23 @@ export const tcpHealthCheckConfig = object(
     host: string(),
     port: uint32({ rules: [{ message: "port must be between 1-65535", rule: "0 < self && self <= 65535" }] }),
   },
-  { required: ["port"] },
+  { proto: "istio.networking.v1alpha3.TCPHealthCheckConfig", required: ["port"] },
 );
 export type TCPHealthCheckConfig = Infer<typeof tcpHealthCheckConfig>;
 
-export const execHealthCheckConfig = object({ command: array(string({ minLength: 1 })) }, { required: ["command"] });
+export const execHealthCheckConfig = object(
+  { command: array(string({ minLength: 1 })) },
+  { proto: "istio.networking.v1alpha3.ExecHealthCheckConfig", required: ["command"] },
+);
 export type ExecHealthCheckConfig = Infer<typeof execHealthCheckConfig>;
 
-export const grpcHealthCheckConfig = object({
-  port: uint32({ rules: [{ message: "port must be between 1-65535", rule: "0 < self && self <= 65535" }] }),
-  service: string(),
-});
+export const grpcHealthCheckConfig = object(
+  {
+    port: uint32({ rules: [{ message: "port must be between 1-65535", rule: "0 < self && self <= 65535" }] }),
+    service: string(),
+  },
+  { proto: "istio.networking.v1alpha3.GrpcHealthCheckConfig" },
+);
 export type GrpcHealthCheckConfig = Infer<typeof grpcHealthCheckConfig>;
 
 export const readinessProbe = object(
@@ -57,13 +66,13 @@ export const readinessProbe = object(
     exec: execHealthCheckConfig,
     grpc: grpcHealthCheckConfig,
   },
-  { oneOf: [["httpGet", "tcpSocket", "exec", "grpc"]] },
+  { proto: "istio.networking.v1alpha3.ReadinessProbe", oneOf: [["httpGet", "tcpSocket", "exec", "grpc"]] },
 );
 export type ReadinessProbe = Infer<typeof readinessProbe>;
 
 export const workloadGroupSpec = object(
   { metadata: workloadGroupObjectMeta, template: workloadTemplate, probe: readinessProbe },
-  { required: ["template"] },
+  { proto: "istio.networking.v1alpha3.WorkloadGroup", required: ["template"] },
 );
 export type WorkloadGroupSpec = Infer<typeof workloadGroupSpec>;
 

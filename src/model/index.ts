@@ -7,3 +7,4 @@ export { type MetadataKey, metadataKeys, type Profile, type Proxy, type ProxyCla
 export { type Resource, type ResourceType, types } from "./resource.ts";
 export { type Resolution, type Service, type ServicePort, serviceKey } from "./service.ts";
 export * from "./kinds/index.ts";
+export { type LabelSelector, matchesRequirements, matchesSelector, parseLabelSelector, type Requirement, selectorRequirements } from "./label-selector.ts";

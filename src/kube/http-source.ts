@@ -1,0 +1,135 @@
+/**
+ * A Kubernetes API over HTTP as ObjectSource: list in pages, watch from there, go on where a watch ended, list again
+ * when told that the version is gone. While the API cannot be reached the collections keep what they have.
+ */
+import type { Graph } from "../collections/index.ts";
+import { createBackoff, FairleadError, type Logger, wait } from "../lib/index.ts";
+import type { KubeObject } from "../model/index.ts";
+import { createBatcher } from "./batcher.ts";
+import type { KubeClient } from "./client.ts";
+import type { KindRef } from "./kind.ts";
+import type { ObjectSource, WatchedKind, WatchScope } from "./object-source.ts";
+import { createReplica, type Replica } from "./replica.ts";
+import { apiStatus } from "./status.ts";
+
+export interface HttpSourceOptions {
+  readonly graph: Graph;
+  readonly client: KubeClient;
+  readonly log: Logger;
+  readonly random: () => number;
+  readonly pageSize?: number;
+  /** Longest silence of a watch; the API sends bookmarks more often, or the watch is opened again. */
+  readonly stallMs?: number;
+  /** Longest wait between attempts. */
+  readonly maxBackoffMs?: number;
+}
+
+export function createHttpSource(options: HttpSourceOptions): ObjectSource {
+  const batcher = createBatcher(options.graph);
+  const all = new AbortController();
+  return {
+    watchKind(kind, scope = {}) {
+      const replica = createReplica(options.graph, batcher, kind);
+      const own = new AbortController();
+      const signal = AbortSignal.any([all.signal, own.signal]);
+      return follow({
+        ...options,
+        kind,
+        scope,
+        replica,
+        signal,
+        flush: () => batcher.flush(),
+        stop: () => own.abort(),
+      });
+    },
+    close: () => all.abort(),
+  };
+}
+
+interface Follow extends HttpSourceOptions {
+  readonly kind: KindRef;
+  readonly scope: WatchScope;
+  readonly replica: Replica;
+  readonly signal: AbortSignal;
+  readonly flush: () => void;
+  readonly stop: () => void;
+}
+
+function follow(options: Follow): WatchedKind {
+  const { replica, signal, log, kind } = options;
+  const synced = Promise.withResolvers<void>();
+  const backoff = createBackoff({ minMs: 200, maxMs: options.maxBackoffMs ?? 30_000, random: options.random });
+  let served = true;
+
+  const settle = (nowServed: boolean): void => {
+    served = nowServed;
+    options.flush();
+    synced.resolve();
+  };
+  const step = async (): Promise<void> => {
+    if (replica.version === undefined) {
+      const list = await listAll(options);
+      replica.replace(list.items, list.resourceVersion);
+      settle(true);
+    }
+    for await (const event of options.client.watch(kind, {
+      ...options.scope,
+      ...(replica.version === undefined ? {} : { resourceVersion: replica.version }),
+      stallMs: options.stallMs ?? 45_000,
+      signal,
+    })) {
+      backoff.reset();
+      replica.apply(event);
+    }
+  };
+  const failed = (error: unknown): number => {
+    const status = apiStatus(error);
+    const { code, message } = FairleadError.from(error);
+    if (code === "timeout") return 0;
+    if (status?.code === 410) replica.expire();
+    if (status?.code === 404) {
+      // The CRD is not there (yet, or any more): the kind is off, everything else goes on.
+      replica.replace([], "");
+      replica.expire();
+      settle(false);
+    } else log.warn(`following ${kind.plural}: ${message}`);
+    return Math.max(backoff.nextMs(), status?.retryAfterMs ?? 0);
+  };
+  const loop = async (): Promise<void> => {
+    while (!signal.aborted) {
+      const started = performance.now();
+      const pauseMs = await step().then(
+        // A server that ends every watch at once must not be asked in a tight loop.
+        () => (performance.now() - started < 1000 ? backoff.nextMs() : 0),
+        (error: unknown) => (signal.aborted ? 0 : failed(error)),
+      );
+      if (pauseMs > 0) await wait(pauseMs, signal).catch(() => {});
+    }
+  };
+  void loop();
+
+  return {
+    objects: replica.objects,
+    synced: synced.promise,
+    get served() {
+      return served;
+    },
+    stop: options.stop,
+  };
+}
+
+async function listAll(options: Follow): Promise<{ items: readonly KubeObject[]; resourceVersion: string }> {
+  const items: KubeObject[] = [];
+  let next: string | undefined;
+  for (;;) {
+    const page = await options.client.list(options.kind, {
+      ...options.scope,
+      limit: options.pageSize ?? 500,
+      continue: next,
+      signal: options.signal,
+    });
+    items.push(...page.items);
+    if (page.continue === undefined) return { items, resourceVersion: page.resourceVersion };
+    next = page.continue;
+  }
+}

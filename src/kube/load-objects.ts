@@ -1,0 +1,75 @@
+/** Files and folders in, Kubernetes objects out: `.yaml`, `.yml` and `.json`, folders recursively, lists flattened. */
+import { readdir, readFile, stat } from "node:fs/promises";
+import { extname, join } from "node:path";
+import { compareText, FairleadError, isRecord, parseYaml } from "../lib/index.ts";
+import type { KubeObject } from "../model/index.ts";
+import { asObject } from "./narrow.ts";
+
+export interface LoadedObject {
+  readonly file: string;
+  readonly object: KubeObject;
+}
+
+export interface LoadOptions {
+  /** Documents that are no Kubernetes objects (a mesh.yaml, say) are handed here instead of being an error. */
+  readonly other?: (file: string, document: unknown) => void;
+}
+
+const extensions: ReadonlySet<string> = new Set([".yaml", ".yml", ".json"]);
+
+export async function loadObjects(
+  paths: readonly string[],
+  options: LoadOptions = {},
+): Promise<readonly LoadedObject[]> {
+  const out: LoadedObject[] = [];
+  for (const path of paths)
+    for (const file of await filesOf(path)) out.push(...parseObjects(file, await readFile(file, "utf8"), options));
+  return out;
+}
+
+/** The objects of one text; `file` is only used in messages. */
+export function parseObjects(file: string, text: string, options: LoadOptions = {}): readonly LoadedObject[] {
+  let documents: readonly unknown[];
+  try {
+    documents = parseYaml(text);
+  } catch (error) {
+    throw new FairleadError("invalid", `${file}: ${FairleadError.from(error).message}`, { cause: error });
+  }
+  return documents.flatMap((document) => flatten(file, document, options)).map((object) => ({ file, object }));
+}
+
+function flatten(file: string, document: unknown, options: LoadOptions): KubeObject[] {
+  if (
+    isRecord(document) &&
+    Array.isArray(document.items) &&
+    typeof document.kind === "string" &&
+    document.kind.endsWith("List")
+  )
+    return document.items.flatMap((item) => flatten(file, item, options));
+  const object = asObject(document);
+  if (object) return [object];
+  if (isRecord(document) && typeof document.kind === "string" && typeof document.apiVersion === "string")
+    throw new FairleadError("invalid", `${file}: a ${document.kind} without metadata.name`);
+  if (options.other) options.other(file, document);
+  else
+    throw new FairleadError(
+      "invalid",
+      `${file}: not a Kubernetes object (it needs apiVersion, kind and metadata.name)`,
+    );
+  return [];
+}
+
+async function filesOf(path: string): Promise<readonly string[]> {
+  const info = await stat(path).catch((error: unknown) => {
+    throw new FairleadError("not-found", `cannot read ${path}`, { cause: error });
+  });
+  if (!info.isDirectory()) return [path];
+  const entries = await readdir(path, { withFileTypes: true });
+  const nested = await Promise.all(
+    entries
+      .sort((a, b) => compareText(a.name, b.name))
+      .filter((entry) => entry.isDirectory() || extensions.has(extname(entry.name)))
+      .map((entry) => filesOf(join(path, entry.name))),
+  );
+  return nested.flat();
+}

@@ -1,0 +1,177 @@
+/**
+ * A schema and parsed JSON in, the typed value out. Protobuf JSON as istiod reads it: snake_case or camelCase names,
+ * enums by name or number, numbers as text, null as absent, first fault ends it. Unknown fields are reported, not kept.
+ */
+import { isRecord } from "../lib/index.ts";
+import type { IntegerNode, ObjectNode, Schema, StringNode } from "../model/index.ts";
+import { cannotUnmarshal, durationError, notANumber } from "./json-error.ts";
+import { fieldPath, itemPath } from "./problem.ts";
+
+export interface UnknownField {
+  readonly path: string;
+  readonly message: string;
+}
+
+export type DecodedValue =
+  | { readonly value: unknown; readonly unknown: readonly UnknownField[] }
+  | { readonly fault: { readonly path: string; readonly message: string } };
+
+interface Walk {
+  readonly unknown: UnknownField[];
+}
+
+/** Ends the walk at the first fault; never leaves this file. */
+class Fault extends Error {
+  readonly path: string;
+  constructor(path: string, message: string) {
+    super(message);
+    this.path = path;
+  }
+}
+
+export function decodeValue(schema: Schema, raw: unknown, path: string): DecodedValue {
+  const walk: Walk = { unknown: [] };
+  try {
+    return { value: decode(schema, raw, path, walk), unknown: walk.unknown };
+  } catch (error) {
+    if (!(error instanceof Fault)) throw error;
+    return { fault: { path: error.path, message: error.message } };
+  }
+}
+
+function decode(schema: Schema, raw: unknown, path: string, walk: Walk): unknown {
+  switch (schema.type) {
+    case "object":
+      return decodeObject(schema, raw, path, walk);
+    case "array":
+      if (!Array.isArray(raw)) throw new Fault(path, cannotUnmarshal(raw, "[]json.RawMessage"));
+      return raw.map((item, i) =>
+        item === null ? zero(schema.items) : decode(schema.items, item, itemPath(path, i), walk),
+      );
+    case "map":
+      return decodeMap(schema, raw, path, walk);
+    case "string":
+      return decodeString(schema, raw, path);
+    case "integer":
+      return decodeNumber(raw, path, integerType(schema));
+    case "number":
+      return decodeNumber(raw, path, "float64");
+    case "boolean":
+      if (typeof raw !== "boolean") throw new Fault(path, cannotUnmarshal(raw, "bool"));
+      return raw;
+    case "int-or-string":
+      return raw;
+    case "any":
+      if (schema.object && !isRecord(raw))
+        throw new Fault(path, `bad StructValue: ${cannotUnmarshal(raw, "map[string]json.RawMessage")}`);
+      return raw;
+  }
+}
+
+/** A null in a list is protobuf's zero value. */
+function zero(schema: Schema): unknown {
+  switch (schema.type) {
+    case "object":
+    case "map":
+      return {};
+    case "array":
+      return [];
+    case "string":
+      return schema.enum?.[0] ?? "";
+    case "integer":
+    case "number":
+      return 0;
+    case "boolean":
+      return false;
+    default:
+      return null;
+  }
+}
+
+function decodeObject(schema: ObjectNode, raw: unknown, path: string, walk: Walk): unknown {
+  if (!isRecord(raw)) throw new Fault(path, cannotUnmarshal(raw, "map[string]json.RawMessage"));
+  const given = new Map<string, unknown>();
+  const strangers: string[] = [];
+  for (const [key, value] of Object.entries(raw)) {
+    const name = fieldName(schema, key);
+    if (name === undefined) strangers.push(key);
+    else if (!given.has(name) || key === name) given.set(name, value);
+  }
+  const out: Record<string, unknown> = {};
+  for (const [name, field] of Object.entries(schema.fields)) {
+    const value = given.get(name);
+    if (value === undefined || value === null) continue;
+    out[name] = decode(field, value, fieldPath(path, name), walk);
+  }
+  for (const key of strangers) {
+    if (schema.preserveUnknown) continue;
+    walk.unknown.push({
+      path: fieldPath(path, key),
+      message: `unknown field ${JSON.stringify(key)}${schema.proto ? ` in ${schema.proto}` : ""}`,
+    });
+  }
+  return out;
+}
+
+/** The field that a key of the JSON means: protobuf accepts both spellings. */
+function fieldName(schema: ObjectNode, key: string): string | undefined {
+  const camel = key.replace(/_([a-z0-9])/g, (_, letter: string) => letter.toUpperCase());
+  if (Object.hasOwn(schema.fields, camel)) return camel;
+  return Object.hasOwn(schema.fields, key) ? key : undefined;
+}
+
+function decodeMap(schema: Schema & { type: "map" }, raw: unknown, path: string, walk: Walk): unknown {
+  if (!isRecord(raw)) throw new Fault(path, cannotUnmarshal(raw, "map[string]json.RawMessage"));
+  return Object.fromEntries(
+    Object.entries(raw).map(([key, value]) => {
+      const at = itemPath(path, key);
+      if (schema.keys) decodeNumber(key, at, "uint32");
+      return [key, value === null ? zero(schema.values) : decode(schema.values, value, at, walk)];
+    }),
+  );
+}
+
+function decodeString(schema: StringNode, raw: unknown, path: string): unknown {
+  if (schema.meaning === "enum") return decodeEnum(schema, raw, path);
+  if (typeof raw !== "string") throw new Fault(path, cannotUnmarshal(raw, "string"));
+  const wrong = schema.meaning === "duration" ? durationError(raw) : undefined;
+  if (wrong) throw new Fault(path, `bad Duration: ${wrong}`);
+  return raw;
+}
+
+function decodeEnum(schema: StringNode, raw: unknown, path: string): unknown {
+  const names = schema.enum ?? [];
+  if (typeof raw === "number" && schema.proto) {
+    const at = schema.numbers ? schema.numbers.indexOf(raw) : raw;
+    return names[at] ?? names[0];
+  }
+  if (typeof raw !== "string")
+    throw new Fault(path, cannotUnmarshal(raw, schema.proto ? "protoreflect.EnumNumber" : "string"));
+  // Gateway API enums are open strings to a reader; only protobuf refuses an unknown name.
+  if (!names.includes(raw) && schema.proto)
+    throw new Fault(path, `unknown value ${JSON.stringify(JSON.stringify(raw))} for enum ${schema.proto}`);
+  return raw;
+}
+
+const integerType = (schema: IntegerNode): string => schema.meaning ?? schema.format ?? "int64";
+
+const limits: ReadonlyMap<string, readonly [number, number]> = new Map([
+  ["int32", [-(2 ** 31), 2 ** 31 - 1]],
+  ["uint32", [0, 2 ** 32 - 1]],
+  ["int64", [-(2 ** 63), 2 ** 63]],
+  ["uint64", [0, 2 ** 64]],
+]);
+
+function decodeNumber(raw: unknown, path: string, type: string): number {
+  const value = typeof raw === "string" ? parseNumber(raw, path) : raw;
+  if (typeof value !== "number") throw new Fault(path, cannotUnmarshal(raw, type));
+  const range = limits.get(type);
+  if (range && (!Number.isInteger(value) || value < range[0] || value > range[1]))
+    throw new Fault(path, cannotUnmarshal(value, type));
+  return value;
+}
+
+function parseNumber(text: string, path: string): number {
+  if (!/^-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?$/.test(text)) throw new Fault(path, notANumber(text));
+  return Number(text);
+}

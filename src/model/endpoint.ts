@@ -6,7 +6,8 @@ export interface Locality {
   readonly subZone: string;
 }
 
-export type Health = "healthy" | "unhealthy" | "draining" | "terminating";
+/** `unknown`: nobody watches it (WorkloadEntry and ServiceEntry endpoints without a health check); it is sent like a healthy one. */
+export type Health = "unknown" | "healthy" | "unhealthy" | "draining" | "terminating";
 
 export interface Endpoint {
   /** First address is the one connected to; more for dual stack. An IP, a DNS name, or `unix:///path`. */

@@ -1,0 +1,26 @@
+/** What a command is handed and what it gives back; one file per command implements it. */
+import type { Command } from "commander";
+
+/** The outside of a command: streams, environment, cancellation. Tests hand in their own. */
+export interface Io {
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly cwd: string;
+  /** Only what was asked for. */
+  out(text: string): void;
+  /** Everything else: progress, warnings, errors. */
+  err(text: string): void;
+  /** Whether stdout is a terminal (colours, redraws). */
+  readonly tty: boolean;
+  readonly signal: AbortSignal;
+}
+
+/** Adds the command to the program; its action resolves to the exit status. */
+export type Register = (program: Command, io: Io, exit: (status: number) => void) => void;
+
+export interface CommandEntry {
+  readonly name: string;
+  readonly aliases?: readonly string[];
+  readonly summary: string;
+  /** Loaded only when the command is used, so that start-up stays short. */
+  load(): Promise<{ readonly register: Register }>;
+}

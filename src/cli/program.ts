@@ -1,0 +1,57 @@
+/** Arguments in, an exit status out: 0 done, 1 the answer is no, 2 wrong usage. */
+import { Command, CommanderError } from "commander";
+import { FairleadError, printable } from "../lib/index.ts";
+import type { CommandEntry, Io } from "./command.ts";
+import { commands } from "./commands.ts";
+
+export async function runProgram(args: readonly string[], io: Io): Promise<number> {
+  let status = 0;
+  const program = new Command("fairlead")
+    .description("A service mesh control plane: Istio's API, stock Envoy, no cluster needed to start.")
+    .exitOverride()
+    .configureOutput({ writeOut: (text) => io.out(text), writeErr: (text) => io.err(text) })
+    .showSuggestionAfterError()
+    .enablePositionalOptions();
+  const wanted = findCommand(args[0] === "help" ? args[1] : args[0]);
+  for (const entry of commands) {
+    if (entry === wanted) {
+      const { register } = await entry.load();
+      register(program, io, (code) => {
+        status = code;
+      });
+    } else program.command(entry.name).aliases([...(entry.aliases ?? [])]).summary(entry.summary).allowUnknownOption();
+  }
+  inheritSettings(program, io);
+  try {
+    if (args.length === 0) {
+      program.outputHelp();
+      return 0;
+    }
+    await program.parseAsync([...args], { from: "user" });
+    return status;
+  } catch (thrown) {
+    return report(thrown, io);
+  }
+}
+
+function findCommand(name: string | undefined): CommandEntry | undefined {
+  return commands.find((entry) => entry.name === name || entry.aliases?.includes(name ?? ""));
+}
+
+/** Sub-commands are made by `register` and do not know how the program writes and exits. */
+function inheritSettings(command: Command, io: Io): void {
+  for (const child of command.commands) {
+    child.exitOverride().configureOutput({ writeOut: (text) => io.out(text), writeErr: (text) => io.err(text) });
+    inheritSettings(child, io);
+  }
+}
+
+function report(thrown: unknown, io: Io): number {
+  // Commander has already written its own message; help and version are no errors.
+  if (thrown instanceof CommanderError) return thrown.exitCode === 0 ? 0 : 2;
+  const error = FairleadError.from(thrown);
+  io.err(`fairlead: ${error.message.split("\n").map(printable).join("\n")}\n`);
+  if (error.hint) io.err(`  ${error.hint}\n`);
+  if (error.code === "internal" && io.env["FAIRLEAD_DEBUG"] && error.stack) io.err(`${error.stack}\n`);
+  return error.code === "usage" ? 2 : 1;
+}

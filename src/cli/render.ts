@@ -1,0 +1,137 @@
+/** `fairlead render`: files in, what a proxy would be sent out, with no cluster and no running control plane. */
+import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
+import { basename, join } from "node:path";
+import { type Command, Option } from "commander";
+import { createOffline, type Offline } from "../control-plane/index.ts";
+import { loadObjects } from "../kube/index.ts";
+import { FairleadError, isRecord, parseYaml } from "../lib/index.ts";
+import { type KubeObject, type Profile, type Proxy, type ResourceType, types } from "../model/index.ts";
+import { createJsonPrinter, createRenderer, type JsonResource } from "../render/index.ts";
+import type { Io } from "./command.ts";
+import { printYaml, redactSecrets } from "./print.ts";
+
+interface RenderFlags {
+  readonly filename: readonly string[];
+  readonly proxy?: string;
+  readonly all?: boolean;
+  readonly out?: string;
+  readonly meshConfig?: string;
+  readonly profile: Profile;
+  readonly output: "json" | "yaml" | "summary";
+}
+
+/** Files of a proxy's folder, and keys of the printed object, by the type they hold. */
+const sections: readonly (readonly [string, ResourceType, "always" | "where-used"])[] = [
+  ["clusters", types.cluster, "always"],
+  ["listeners", types.listener, "always"],
+  ["routes", types.route, "always"],
+  ["endpoints", types.endpoint, "always"],
+  ["secrets", types.secret, "where-used"],
+  ["ecds", types.extension, "where-used"],
+];
+
+type Rendered = Readonly<Record<string, readonly JsonResource[]>>;
+
+export function register(program: Command, io: Io, exit: (status: number) => void): void {
+  program
+    .command("render")
+    .summary("Show what a proxy would be sent, offline, from files")
+    .description(
+      "Renders the Envoy configuration of proxies from Kubernetes and Istio YAML, without a cluster.\n" +
+        "A proxy is every Pod with a container named istio-proxy. A file named mesh.yaml is taken as MeshConfig.",
+    )
+    .requiredOption("-f, --filename <path...>", "files and folders (recursive) with YAML or JSON")
+    .option("--proxy <pod.namespace>", "render this proxy and print it")
+    .option("--all", "render every proxy; needs --out")
+    .option("--out <dir>", "write one folder per proxy instead of printing")
+    .option("--mesh-config <file>", "MeshConfig, instead of a mesh.yaml among the files")
+    .addOption(new Option("--profile <profile>", "which filters the Envoy has").choices(["istio-proxy", "envoy"]).default("istio-proxy"))
+    .addOption(new Option("-o, --output <format>", "how to print").choices(["json", "yaml", "summary"]).default("json"))
+    .addHelpText(
+      "after",
+      "\nExamples:\n" +
+        "  fairlead render -f k8s/ --proxy productpage-v1.default -o summary\n" +
+        "  fairlead render -f k8s/ -f mesh.yaml --all --out rendered/\n",
+    )
+    .action(async (flags: RenderFlags) => exit(await render(flags, io)));
+}
+
+async function render(flags: RenderFlags, io: Io): Promise<number> {
+  if (flags.proxy === undefined && !flags.all)
+    throw new FairleadError("usage", "name a proxy with --proxy POD.NAMESPACE, or render all with --all --out DIR");
+  if (flags.all && flags.out === undefined) throw new FairleadError("usage", "--all needs --out DIR");
+  const { objects, meshConfig } = await readInput(flags);
+  const offline = createOffline({ objects, ...(meshConfig ? { meshConfig } : {}) });
+  for (const problem of offline.problems()) io.err(`warning: ${problem}\n`);
+  const proxies = flags.all ? offline.proxies() : [findProxy(offline, flags.proxy ?? "")];
+  const print = await createJsonPrinter();
+  for (const proxy of proxies) {
+    const rendered = renderProxy(offline, proxy, flags.profile, print, io);
+    if (flags.out !== undefined) await writeFolder(join(flags.out, `${proxy.name}.${proxy.namespace}`), rendered);
+    else io.out(format(redactSecrets(rendered), flags.output));
+  }
+  return 0;
+}
+
+async function readInput(flags: RenderFlags): Promise<{ objects: readonly KubeObject[]; meshConfig: Readonly<Record<string, unknown>> | undefined }> {
+  const meshFiles = new Map<string, Readonly<Record<string, unknown>>>();
+  const loaded = await loadObjects(flags.filename, {
+    other(file, document) {
+      if (basename(file) !== "mesh.yaml" || !isRecord(document))
+        throw new FairleadError("invalid", `${file}: not a Kubernetes object (it needs apiVersion, kind and metadata.name)`);
+      meshFiles.set(file, document);
+    },
+  });
+  if (flags.meshConfig !== undefined) {
+    const [document] = parseYaml(await readFile(flags.meshConfig, "utf8").catch((cause: unknown) => {
+      throw new FairleadError("not-found", `cannot read ${flags.meshConfig}`, { cause });
+    }));
+    if (!isRecord(document)) throw new FairleadError("invalid", `${flags.meshConfig}: not a MeshConfig`);
+    return { objects: loaded.map((l) => l.object), meshConfig: document };
+  }
+  if (meshFiles.size > 1)
+    throw new FairleadError("invalid", `more than one mesh.yaml: ${[...meshFiles.keys()].join(", ")}`, { hint: "name the right one with --mesh-config" });
+  return { objects: loaded.map((l) => l.object), meshConfig: [...meshFiles.values()][0] };
+}
+
+function findProxy(offline: Offline, name: string): Proxy {
+  const proxy = offline.proxies().find((candidate) => `${candidate.name}.${candidate.namespace}` === name);
+  if (proxy) return proxy;
+  const known = offline.proxies().map((candidate) => `${candidate.name}.${candidate.namespace}`);
+  throw new FairleadError("not-found", `no proxy ${name} in the input`, {
+    hint: known.length > 0 ? `there is ${known.slice(0, 10).join(", ")}${known.length > 10 ? ", …" : ""}` : "no Pod has a container named istio-proxy",
+  });
+}
+
+function renderProxy(offline: Offline, proxy: Proxy, profile: Profile, print: (type: ResourceType, bytes: Uint8Array) => JsonResource, io: Io): Rendered {
+  const renderer = createRenderer(offline.mesh, offline.classOf({ ...proxy, profile }), {
+    onFault: ({ type, name, error }) => io.err(`fault: ${type} ${name}: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`),
+  });
+  try {
+    const out: Record<string, readonly JsonResource[]> = {};
+    for (const [section, type, when] of sections) {
+      const resources = [...renderer.all(type).values()].sort((a, b) => (a.name < b.name ? -1 : 1));
+      if (when === "where-used" && resources.length === 0) continue;
+      out[section] = resources.map((resource) => print(type, resource.bytes));
+    }
+    return out;
+  } finally {
+    renderer.dispose();
+  }
+}
+
+/** A folder is replaced whole, so that nothing of an earlier rendering stays. */
+async function writeFolder(dir: string, rendered: Rendered): Promise<void> {
+  await rm(dir, { recursive: true, force: true });
+  await mkdir(dir, { recursive: true });
+  for (const [section, resources] of Object.entries(rendered))
+    await writeFile(join(dir, `${section}.json`), `${JSON.stringify(resources, null, 1)}\n`, { mode: section === "secrets" ? 0o600 : 0o644 });
+}
+
+function format(rendered: Rendered, output: RenderFlags["output"]): string {
+  if (output === "json") return `${JSON.stringify(rendered, null, 2)}\n`;
+  if (output === "yaml") return printYaml(rendered);
+  return Object.entries(rendered)
+    .map(([section, resources]) => `${section} (${resources.length})\n${resources.map((r) => `  ${String(r["clusterName"] ?? r["name"] ?? "")}\n`).join("")}`)
+    .join("");
+}

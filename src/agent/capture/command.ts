@@ -1,0 +1,109 @@
+/** `istio-iptables` as a command: arguments and surroundings in, lines and an exit status out. */
+import { readFileSync } from "node:fs";
+import { networkInterfaces } from "node:os";
+import { FairleadError } from "../../lib/index.ts";
+import { applyCapture, type CaptureHost } from "./apply.ts";
+import { type CaptureConfig, validateCapture } from "./config.ts";
+import { type CaptureSurroundings, parseCaptureFlags } from "./flags.ts";
+import { describeConfig, describeEnvironment } from "./print.ts";
+import { formatRestore } from "./restore.ts";
+import { buildCaptureRules } from "./rules.ts";
+
+export interface CaptureOutput {
+  /** One log record; may have several lines. */
+  readonly write: (level: "info" | "warn" | "error", message: string) => void;
+}
+
+/** Surroundings of the real machine. */
+export function readSurroundings(env: CaptureSurroundings["env"]): CaptureSurroundings {
+  const interfaces = Object.values(networkInterfaces()).flatMap((list) => list ?? []);
+  const ofFamily = (family: string): readonly string[] =>
+    interfaces.filter((entry) => entry.family === family).map((entry) => entry.address);
+  return {
+    env,
+    addresses: [...ofFamily("IPv4"), ...ofFamily("IPv6")],
+    nameservers: () => parseNameservers(readFileSync("/etc/resolv.conf", "utf8")),
+    userId: (name) => parseUserId(readFileSync("/etc/passwd", "utf8"), name),
+  };
+}
+
+/** 0 done, 1 refused or failed; 255 for a command line that cannot be read, as pilot-agent exits. */
+export async function runCapture(
+  argv: readonly string[],
+  around: CaptureSurroundings,
+  output: CaptureOutput,
+  createHost: (config: CaptureConfig) => CaptureHost["run"],
+): Promise<number> {
+  try {
+    const config = parseCaptureFlags(argv, around);
+    validateCapture(config);
+    if (config.nativeNftables)
+      throw new FairleadError("invalid", "nftables mode is not supported", { hint: "leave out --native-nftables" });
+    if (config.runValidation) output.write("warn", "--run-validation is accepted but not done: capture is not probed");
+    if (config.dryRun) output.write("info", "running iptables in dry-run mode, no rule changes will be made");
+    if (config.skipRuleApply) return 0;
+    if (config.dryRun) dryRun(config, around, output);
+    else await applyForReal(config, around, output, createHost);
+    return 0;
+  } catch (error) {
+    const known = FairleadError.from(error);
+    output.write("error", known.hint === undefined ? known.message : `${known.message} (${known.hint})`);
+    return known.code === "usage" ? 255 : 1;
+  }
+}
+
+function dryRun(config: CaptureConfig, around: CaptureSurroundings, output: CaptureOutput): void {
+  const info = (message: string): void => output.write("info", message);
+  try {
+    const rules = buildCaptureRules(config);
+    describe(config, around, output);
+    info("Clean-state detected, new iptables are needed");
+    if (config.cleanupOnly) info("Performing cleanup of existing iptables");
+    else {
+      info("Applying iptables chains and rules");
+      info(
+        `Running iptables restore with: iptables-restore and the following input:\n${formatRestore(rules.v4).trim()}`,
+      );
+      if (config.enableIpv6)
+        info(
+          `Running iptables restore with: ip6tables-restore and the following input:\n${formatRestore(rules.v6).trim()}`,
+        );
+    }
+  } finally {
+    info("Final iptables state (IPv4):\n");
+    if (config.enableIpv6) info("Final iptables state (IPv6):\n");
+  }
+  info("skipping configuring routes due to dry run mode");
+}
+
+async function applyForReal(
+  config: CaptureConfig,
+  around: CaptureSurroundings,
+  output: CaptureOutput,
+  createHost: (config: CaptureConfig) => CaptureHost["run"],
+): Promise<void> {
+  describe(config, around, output);
+  await applyCapture(config, { run: createHost(config), log: (message) => output.write("info", message) });
+}
+
+function describe(config: CaptureConfig, around: CaptureSurroundings, output: CaptureOutput): void {
+  if (config.redirectDns && !config.captureAllDns && config.dnsServersV4.length + config.dnsServersV6.length === 0)
+    output.write(
+      "warn",
+      "REDIRECT_DNS is set, but CAPTURE_ALL_DNS is false, and no DNS servers provided. DNS capture disabled.",
+    );
+  output.write("info", describeEnvironment(around.env));
+  output.write("info", describeConfig(config));
+}
+
+function parseNameservers(text: string): readonly string[] {
+  return text
+    .split("\n")
+    .map((line) => line.trim().split(/\s+/))
+    .flatMap(([word, server]) => (word === "nameserver" && server !== undefined ? [server] : []));
+}
+
+function parseUserId(passwd: string, name: string): string | undefined {
+  const entry = passwd.split("\n").find((line) => line.startsWith(`${name}:`));
+  return entry?.split(":")[2];
+}

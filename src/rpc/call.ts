@@ -1,0 +1,119 @@
+/** One HTTP/2 stream of the server in, a call with its messages, its way back and its end out. */
+import type { IncomingHttpHeaders, ServerHttp2Stream } from "node:http2";
+import { constants } from "node:http2";
+import { messageChunks, readMessages } from "./frame.ts";
+import type { Payload } from "./method.ts";
+import type { Peer } from "./peer.ts";
+import { encodeMessage, RpcError, type Status, status } from "./status.ts";
+import { parseTimeout } from "./timeout.ts";
+import { drained } from "./write.ts";
+
+/** What a handler knows of its caller. */
+export interface Call {
+  readonly path: string;
+  /** A request header, by its lower-case name; the last where repeated. */
+  metadata(name: string): string | undefined;
+  readonly peer: Peer;
+  /** Aborted when the client goes, the deadline passes or the server stops; the reason is an RpcError. */
+  readonly signal: AbortSignal;
+}
+
+/** A call before its messages have types. */
+export interface WireCall extends Call {
+  readonly messages: () => AsyncGenerator<Uint8Array>;
+  /** Resolves when the transport has taken the message, so that a sender goes at the pace of its reader. */
+  readonly send: (payload: Payload) => Promise<void>;
+  /** Ends the call; the first end counts. */
+  readonly finish: (code: Status, message?: string) => void;
+  readonly abort: (reason: RpcError) => void;
+}
+
+/** How long a reader that takes nothing may keep its stream after the call's end. */
+const lingerMs = 5000;
+
+const baseHeaders = {
+  ":status": 200,
+  "content-type": "application/grpc",
+  "grpc-accept-encoding": "identity,gzip",
+} as const;
+
+export function createCall(
+  stream: ServerHttp2Stream,
+  headers: IncomingHttpHeaders,
+  peer: Peer,
+  options: { maxMessageBytes: number },
+): WireCall {
+  const controller = new AbortController();
+  const abort = (reason: RpcError): void => {
+    clearTimeout(deadline);
+    if (!controller.signal.aborted) controller.abort(reason);
+  };
+  const finish = createFinish(stream);
+  const timeoutMs = parseTimeout(header(headers, "grpc-timeout"));
+  const deadline = timeoutMs === undefined ? undefined : setTimeout(expire, timeoutMs);
+  function expire(): void {
+    const reason = new RpcError(status.deadlineExceeded, "the deadline has passed");
+    finish(reason.status, reason.message);
+    abort(reason);
+  }
+  stream.once("close", () => abort(new RpcError(status.cancelled, "the client has gone")));
+  return {
+    path: header(headers, ":path") ?? "",
+    metadata: (name) => header(headers, name),
+    peer,
+    signal: controller.signal,
+    messages: () =>
+      readMessages(stream.iterator({ destroyOnReturn: false }), {
+        maxBytes: options.maxMessageBytes,
+        encoding: header(headers, "grpc-encoding"),
+      }),
+    async send(payload) {
+      for (const chunk of messageChunks(payload)) {
+        controller.signal.throwIfAborted();
+        if (stream.writableEnded || stream.destroyed) throw new RpcError(status.cancelled, "the call has ended");
+        if (!stream.headersSent) stream.respond(baseHeaders, { waitForTrailers: true });
+        if (!stream.write(chunk)) await drained(stream, controller.signal);
+      }
+    },
+    finish,
+    abort,
+  };
+}
+
+function createFinish(stream: ServerHttp2Stream): (code: Status, message?: string) => void {
+  let done = false;
+  return (code, message = "") => {
+    if (done || stream.destroyed || stream.closed) return;
+    done = true;
+    const trailers = {
+      "grpc-status": String(code),
+      ...(message === "" ? {} : { "grpc-message": encodeMessage(message) }),
+    };
+    if (stream.headersSent) {
+      stream.once("wantTrailers", () => {
+        stream.sendTrailers(trailers);
+        release(stream);
+      });
+      stream.end();
+    } else {
+      stream.respond({ ...baseHeaders, ...trailers }, { endStream: true });
+      release(stream);
+    }
+    const linger = setTimeout(() => stream.close(constants.NGHTTP2_CANCEL), lingerMs);
+    linger.unref();
+    stream.once("close", () => clearTimeout(linger));
+  };
+}
+
+/** A client that has not half-closed would keep the stream open after its trailers: NO_ERROR says that no more is read. */
+function release(stream: ServerHttp2Stream): void {
+  stream.resume();
+  setImmediate(() => {
+    if (!stream.destroyed && !stream.readableEnded) stream.close(constants.NGHTTP2_NO_ERROR);
+  });
+}
+
+function header(headers: IncomingHttpHeaders, name: string): string | undefined {
+  const value = headers[name];
+  return Array.isArray(value) ? value.at(-1) : value;
+}

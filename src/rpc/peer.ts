@@ -1,0 +1,57 @@
+/** Who is at the other end of a session: address and, with TLS, the certificate and whether it was verified. */
+import type { X509Certificate } from "node:crypto";
+import type { Socket } from "node:net";
+import { TLSSocket } from "node:tls";
+
+export interface Peer {
+  /** `address:port`, or `unix` for a local socket. */
+  readonly address: string;
+  readonly tls: PeerTls | undefined;
+}
+
+export interface PeerTls {
+  /** True only for a client certificate that chains to the configured roots. */
+  readonly verified: boolean;
+  readonly certificate: X509Certificate | undefined;
+  /** URI SANs of a verified certificate; empty for any other. */
+  readonly uris: readonly string[];
+}
+
+export function peerOf(socket: Socket): Peer {
+  const address = socket.remoteAddress ? `${socket.remoteAddress}:${socket.remotePort ?? 0}` : "unix";
+  if (!(socket instanceof TLSSocket)) return { address, tls: undefined };
+  const certificate = socket.getPeerX509Certificate();
+  const verified = certificate !== undefined && socket.authorized;
+  return { address, tls: { verified, certificate, uris: verified ? uriNames(certificate.subjectAltName ?? "") : [] } };
+}
+
+/**
+ * Node prints SANs as `TYPE:value, TYPE:value` and puts a value with special characters into JSON quotes (the fix of
+ * CVE-2021-44532), so a comma inside a name cannot pass for a second name.
+ */
+export function uriNames(text: string): string[] {
+  const out: string[] = [];
+  for (let at = 0; at < text.length; ) {
+    const colon = text.indexOf(":", at);
+    if (colon < 0) return [];
+    const type = text.slice(at, colon);
+    const quoted = text[colon + 1] === '"';
+    const end = quoted ? closingQuote(text, colon + 1) : text.indexOf(", ", colon);
+    const stop = end < 0 ? text.length : end;
+    if (type === "URI") {
+      if (quoted) return [];
+      out.push(text.slice(colon + 1, stop));
+    }
+    at = stop + 2;
+  }
+  return out;
+}
+
+/** The index just after the closing quote. */
+function closingQuote(text: string, open: number): number {
+  for (let i = open + 1; i < text.length; i++) {
+    if (text[i] === "\\") i++;
+    else if (text[i] === '"') return i + 1;
+  }
+  return text.length;
+}

@@ -1,0 +1,58 @@
+/** A typed method and its handler in, a route that a server can serve out: unary, server-streaming or bidirectional. */
+import type { Call, WireCall } from "./call.ts";
+import type { Method } from "./method.ts";
+import { RpcError, status } from "./status.ts";
+
+export interface Route {
+  readonly path: string;
+  /** Runs the call to its end; what it throws becomes the status. */
+  serve(call: WireCall): Promise<void>;
+}
+
+/** Resolves when the transport has taken the message. */
+export type Send<O> = (message: O) => Promise<void>;
+
+export function unary<I, O>(method: Method<I, O>, handler: (request: I, call: Call) => Promise<O>): Route {
+  return {
+    path: method.path,
+    async serve(call) {
+      const answer = await handler(await single(method, call), call);
+      await call.send(method.response.encode(answer));
+    },
+  };
+}
+
+export function serverStream<I, O>(
+  method: Method<I, O>,
+  handler: (request: I, call: Call, send: Send<O>) => Promise<void>,
+): Route {
+  return {
+    path: method.path,
+    serve: async (call) =>
+      handler(await single(method, call), call, (message) => call.send(method.response.encode(message))),
+  };
+}
+
+export function bidi<I, O>(
+  method: Method<I, O>,
+  handler: (requests: AsyncGenerator<I>, call: Call, send: Send<O>) => Promise<void>,
+): Route {
+  return {
+    path: method.path,
+    serve: (call) => handler(decoded(method, call), call, (message) => call.send(method.response.encode(message))),
+  };
+}
+
+async function* decoded<I>(method: Method<I, unknown>, call: WireCall): AsyncGenerator<I> {
+  for await (const bytes of call.messages()) yield method.request.decode(bytes);
+}
+
+async function single<I>(method: Method<I, unknown>, call: WireCall): Promise<I> {
+  const messages = call.messages();
+  const first = await messages.next();
+  if (first.done) throw new RpcError(status.unimplemented, "the call has no request message");
+  const request = method.request.decode(first.value);
+  if (!(await messages.next()).done)
+    throw new RpcError(status.unimplemented, "the call has more than one request message");
+  return request;
+}

@@ -59,6 +59,8 @@ export interface Index {
   get(word: string): readonly string[];
   /** All words that have members, sorted. */
   words(): readonly string[];
+  /** The same as a collection, word -> member keys: what groups are derived from. */
+  readonly groups: Collection<ReadonlySet<string>>;
 }
 
 export interface Memo<V> {
@@ -289,6 +291,7 @@ export function createGraph(): Graph {
           return sorted;
         },
         words: () => keyed.collection.keys(),
+        groups: keyed.collection,
       };
     },
 

@@ -15,5 +15,6 @@ export {
   silentLogger,
 } from "./log.ts";
 export { fileLimits, isRecord, objectLimits, type ParseLimits, parseJson, parseYaml } from "./parse.ts";
+export { readList, readNumber, readRecord, readText, readTextMap, readTexts } from "./read.ts";
 export { compilePattern, type Pattern } from "./regex.ts";
 export { compareText, sortBy } from "./sort.ts";

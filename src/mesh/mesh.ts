@@ -8,6 +8,7 @@ import type {
   Config,
   DestinationRuleSpec,
   Endpoint,
+  EnvoyFilterSpec,
   GatewaySpec,
   MeshConfigSpec,
   PeerAuthenticationSpec,
@@ -15,7 +16,9 @@ import type {
   Service,
   SidecarSpec,
   TelemetrySpec,
+  TrafficExtensionSpec,
   VirtualServiceSpec,
+  WasmPluginSpec,
 } from "../model/index.ts";
 
 export interface Mesh {
@@ -25,6 +28,7 @@ export interface Mesh {
   /** MeshConfig with Istio's defaults filled in. */
   settings(): MeshConfigSpec;
 
+  /** As the registry has it. What one proxy sees of it (ports may be left out by a Sidecar) is `Scope.service`. */
   service(key: string): Service | undefined;
   /** Ready-to-send and not-ready endpoints of one port of a service, in a stable order. */
   endpoints(serviceKey: string, portName: string): readonly Endpoint[];
@@ -40,6 +44,10 @@ export interface Mesh {
   gateways(namespace: string, labels: Readonly<Record<string, string>>): readonly Config<GatewaySpec>[];
   /** VirtualServices bound to a gateway (`ns/name`, or `mesh`) and visible to the namespace, oldest first; hosts resolved, delegates merged. */
   virtualServicesForGateway(namespace: string, gateway: string): readonly Config<VirtualServiceSpec>[];
+  /** The same as keys for `virtualService`: a reader of keys is left alone when a member's content changes. */
+  virtualServiceKeysForGateway(namespace: string, gateway: string): readonly string[];
+  /** One VirtualService, hosts resolved, delegates merged; `exportTo` as written. */
+  virtualService(key: string): Config<VirtualServiceSpec> | undefined;
 
   /** Effective mTLS mode of a workload's port: workload over namespace over mesh, port level first. */
   peerAuthentication(namespace: string, labels: Readonly<Record<string, string>>): PeerMtls;
@@ -50,6 +58,11 @@ export interface Mesh {
    * no selector), the oldest namespace-wide one, then all of its namespace that select it or its Gateway, oldest first.
    */
   telemetries(namespace: string, labels: Readonly<Record<string, string>>): readonly Config<TelemetrySpec>[];
+  /** Root namespace first, then the proxy's own; oldest first within each. Priority is not applied. */
+  envoyFilters(namespace: string, labels: Readonly<Record<string, string>>): readonly Config<EnvoyFilterSpec>[];
+  /** Root namespace first, then the proxy's own; oldest first within each. Phase and priority are not applied. */
+  wasmPlugins(namespace: string, labels: Readonly<Record<string, string>>): readonly Config<WasmPluginSpec>[];
+  trafficExtensions(namespace: string, labels: Readonly<Record<string, string>>): readonly Config<TrafficExtensionSpec>[];
   /** Keys of all services of that host, in any namespace and whoever may see them: extension providers name services so. */
   servicesOfHost(host: string): readonly string[];
 }
@@ -78,16 +91,32 @@ export interface Scope {
   readonly egress: readonly EgressScope[];
   /** Keys of all visible services over all egress listeners, oldest first. */
   readonly services: readonly string[];
+  /** A service of this scope with the ports that the scope leaves it. */
+  service(key: string): Service | undefined;
   /** The service of that host as this scope sees it (own namespace first, then oldest). */
   serviceFor(host: string): Service | undefined;
-  /** For a service of this scope. Labels are those of the client workload (workloadSelector of the rule). */
-  destinationRule(serviceKey: string, clientLabels: Readonly<Record<string, string>>): MergedDestinationRule | undefined;
+  /** Key of the service of that host in this scope. */
+  keyFor(host: string): string | undefined;
+  /**
+   * For a service of this scope. Labels are those of the client workload (workloadSelector of the rule); without them
+   * (inbound), rules with a workloadSelector do not count.
+   */
+  destinationRule(serviceKey: string, clientLabels: Readonly<Record<string, string>> | undefined): MergedDestinationRule | undefined;
+  /** Hosts of ExternalName Services that are other names of this service, and visible here. */
+  aliases(serviceKey: string): readonly string[];
 }
 
 export interface EgressScope {
   /** The Sidecar's egress entry; undefined for the catch-all default. */
   readonly listener: NonNullable<SidecarSpec["egress"]>[number] | undefined;
   readonly services: readonly string[];
-  /** Resolved VirtualServices for `mesh`, in precedence order. */
+  /** A service of this listener with the ports that the listener leaves it. */
+  service(key: string): Service | undefined;
+  /** Resolved VirtualServices for `mesh`, in precedence order. Reads the content of all: prefer keys and `Mesh.virtualService`. */
   readonly virtualServices: readonly Config<VirtualServiceSpec>[];
+  /** Keys of the same, in the same order. */
+  readonly virtualServiceKeys: readonly string[];
+  /** Key of the VirtualService with the most specific host that covers this one, first in precedence among equals. */
+  virtualServiceFor(host: string): string | undefined;
+  aliases(serviceKey: string): readonly string[];
 }

@@ -8,3 +8,5 @@ export { type Resource, type ResourceType, types } from "./resource.ts";
 export { type Resolution, type Service, type ServicePort, serviceKey } from "./service.ts";
 export * from "./kinds/index.ts";
 export { type LabelSelector, matchesRequirements, matchesSelector, parseLabelSelector, type Requirement, selectorRequirements } from "./label-selector.ts";
+export { defaultMeshConfig, defaultProxyConfig, mergeMeshConfig, mergeProxyConfig } from "./settings.ts";
+export { labelPairs, matchesLabels, matchesSelector } from "./labels.ts";

@@ -1,0 +1,3 @@
+export { createInputs, groupOf, type Inputs, meshConfigKey, type ObjectsOf } from "./inputs.ts";
+export { type ContainerPort, type Pod, readPod } from "./pod.ts";
+export { createRegistry, type Registry, type RegistryOptions } from "./registry.ts";

@@ -1,0 +1,125 @@
+/** A Kubernetes Pod in, what the mesh needs to know of it out; heartbeats and other edits die here. */
+import { readList, readNumber, readRecord, readText, readTextMap, readTexts } from "../lib/index.ts";
+import type { KubeObject, ObjectMeta } from "../model/index.ts";
+
+export interface ContainerPort {
+  readonly name: string;
+  readonly protocol: string;
+  readonly port: number;
+}
+
+export interface Pod {
+  readonly name: string;
+  readonly namespace: string;
+  readonly creationTimestamp: string;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly annotations: Readonly<Record<string, string>>;
+  /** `status.podIPs`, else `status.podIP`; empty before the pod has one. */
+  readonly addresses: readonly string[];
+  readonly node: string;
+  readonly serviceAccount: string;
+  /** The workload's name, derived from owner and labels. */
+  readonly workload: string;
+  readonly hostname: string;
+  readonly subdomain: string;
+  /** Ports of containers that run as long as the pod: app containers, then native sidecars. */
+  readonly ports: readonly ContainerPort[];
+  /** Running, ready, and not about to go: may serve a ServiceEntry that selects it. */
+  readonly usable: boolean;
+  /** Args of the container `istio-proxy`; undefined where there is none. */
+  readonly proxyArgs: readonly string[] | undefined;
+  readonly proxyEnv: Readonly<Record<string, string>>;
+}
+
+export function readPod(object: KubeObject): Pod {
+  const spec = readRecord(object["spec"]);
+  const status = readRecord(object["status"]);
+  const labels = object.metadata.labels ?? {};
+  const name = object.metadata.name;
+  const addresses = podAddresses(status);
+  const subdomain = readText(spec["subdomain"]);
+  const proxy = proxyContainer(spec);
+  return {
+    name,
+    namespace: object.metadata.namespace ?? "default",
+    creationTimestamp: object.metadata.creationTimestamp ?? "",
+    labels,
+    annotations: object.metadata.annotations ?? {},
+    addresses,
+    node: readText(spec["nodeName"]),
+    serviceAccount: readText(spec["serviceAccountName"]),
+    workload: labels["service.istio.io/workload-name"] ?? ownerName(object),
+    hostname: subdomain === "" ? "" : readText(spec["hostname"]) || name,
+    subdomain,
+    ports: lastingContainers(spec).flatMap(containerPorts),
+    usable: isUsable(object.metadata, status) && addresses.length > 0,
+    proxyArgs: proxy && readTexts(proxy["args"]),
+    proxyEnv: containerEnv(proxy),
+  };
+}
+
+function podAddresses(status: Readonly<Record<string, unknown>>): readonly string[] {
+  const all = readList(status["podIPs"])
+    .map((item) => readText(readRecord(item)["ip"]))
+    .filter((ip) => ip !== "");
+  if (all.length > 0) return all;
+  const one = readText(status["podIP"]);
+  return one === "" ? [] : [one];
+}
+
+function isUsable(meta: ObjectMeta, status: Readonly<Record<string, unknown>>): boolean {
+  const phase = readText(status["phase"]);
+  if (phase === "Failed" || phase === "Succeeded" || meta.deletionTimestamp !== undefined) return false;
+  return readList(status["conditions"]).some((item) => {
+    const condition = readRecord(item);
+    return condition["type"] === "Ready" && condition["status"] === "True";
+  });
+}
+
+/** Containers that stay: the app's, and init containers with restartPolicy Always (native sidecars). */
+function lastingContainers(spec: Readonly<Record<string, unknown>>): readonly Readonly<Record<string, unknown>>[] {
+  const init = readList(spec["initContainers"]).map(readRecord);
+  return [...readList(spec["containers"]).map(readRecord), ...init.filter((c) => c["restartPolicy"] === "Always")];
+}
+
+function containerPorts(container: Readonly<Record<string, unknown>>): readonly ContainerPort[] {
+  return readList(container["ports"])
+    .map(readRecord)
+    .map((port) => ({
+      name: readText(port["name"]),
+      protocol: readText(port["protocol"]) || "TCP",
+      port: readNumber(port["containerPort"]) ?? 0,
+    }));
+}
+
+function proxyContainer(spec: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> | undefined {
+  const all = [...readList(spec["containers"]), ...readList(spec["initContainers"])].map(readRecord);
+  return all.find((container) => container["name"] === "istio-proxy");
+}
+
+function containerEnv(container: Readonly<Record<string, unknown>> | undefined): Readonly<Record<string, string>> {
+  const pairs = readList(container?.["env"]).map((item) => {
+    const entry = readRecord(item);
+    return [readText(entry["name"]), entry["value"]] as const;
+  });
+  return readTextMap(Object.fromEntries(pairs));
+}
+
+/**
+ * Istio's heuristic: only a generated pod name leads to its controller; a ReplicaSet named after the pod template's
+ * hash stands for its Deployment or Rollout, a Job with a time stamp for its CronJob.
+ */
+function ownerName(object: KubeObject): string {
+  const labels = object.metadata.labels ?? {};
+  const owner = object.metadata.ownerReferences?.find((ref) => ref.controller === true);
+  if (!readText(readRecord(object.metadata)["generateName"]) || !owner) return object.metadata.name;
+  if (owner.kind === "ReplicaSet") {
+    const hash = [labels["pod-template-hash"], labels["rollouts-pod-template-hash"]].find(
+      (value) => value !== undefined && value !== "" && owner.name.endsWith(value),
+    );
+    return hash !== undefined && owner.name.endsWith(`-${hash}`) ? owner.name.slice(0, -hash.length - 1) : owner.name;
+  }
+  if (owner.kind === "ReplicationController" && labels["deploymentconfig"]) return labels["deploymentconfig"];
+  if (owner.kind === "Job") return /^(.+)-\d{8,10}$/.exec(owner.name)?.[1] ?? owner.name;
+  return owner.name;
+}

@@ -1,8 +1,8 @@
 /** The front page of the sample application: details and reviews of a book, as a person sees them. */
 import { call, escapeHtml, json, type Reply, serve } from "./lib/server.ts";
 
-const detailsUrl = process.env["DETAILS_URL"] ?? "http://details:9080";
-const reviewsUrl = process.env["REVIEWS_URL"] ?? "http://reviews:9080";
+const detailsUrl = process.env.DETAILS_URL ?? "http://details:9080";
+const reviewsUrl = process.env.REVIEWS_URL ?? "http://reviews:9080";
 
 interface Review {
   readonly reviewer: string;
@@ -13,11 +13,15 @@ interface Review {
 serve(async (url, headers) => {
   // As in the original, the user who has logged in travels as a header; here a query parameter logs in.
   const user = url.searchParams.get("u") ?? headers["end-user"];
-  const passed = typeof user === "string" && user !== "" && user !== "normal" ? { ...headers, "end-user": user } : headers;
+  const passed =
+    typeof user === "string" && user !== "" && user !== "normal" ? { ...headers, "end-user": user } : headers;
   if (url.pathname === "/api/v1/products/0/reviews") return relay(await call(`${reviewsUrl}/reviews/0`, passed));
   if (url.pathname === "/api/v1/products/0") return relay(await call(`${detailsUrl}/details/0`, passed));
   if (url.pathname !== "/productpage" && url.pathname !== "/") return { status: 404, body: "use /productpage\n" };
-  const [details, reviews] = await Promise.all([call(`${detailsUrl}/details/0`, passed), call(`${reviewsUrl}/reviews/0`, passed)]);
+  const [details, reviews] = await Promise.all([
+    call(`${detailsUrl}/details/0`, passed),
+    call(`${reviewsUrl}/reviews/0`, passed),
+  ]);
   return { type: "text/html; charset=utf-8", body: page(details, reviews, typeof user === "string" ? user : "") };
 });
 
@@ -39,14 +43,21 @@ function page(details: Reply, reviews: Reply, user: string): string {
 function detailsHtml(reply: Reply): string {
   if (reply.status !== 200) return `<p>Error fetching product details! (${reply.status} ${escapeHtml(reply.body)})</p>`;
   const book: Record<string, unknown> = JSON.parse(reply.body);
-  const rows = Object.entries(book).map(([key, value]) => `<dt>${escapeHtml(key)}</dt><dd>${escapeHtml(String(value))}</dd>`);
+  const rows = Object.entries(book).map(
+    ([key, value]) => `<dt>${escapeHtml(key)}</dt><dd>${escapeHtml(String(value))}</dd>`,
+  );
   return `<dl>${rows.join("")}</dl>`;
 }
 
 function reviewsHtml(reply: Reply): string {
   if (reply.status !== 200) return `<p>Error fetching product reviews! (${reply.status} ${escapeHtml(reply.body)})</p>`;
-  const { version, podname, reviews }: { version: string; podname: string; reviews: readonly Review[] } = JSON.parse(reply.body);
-  const items = reviews.map((review) => `<blockquote><p>${escapeHtml(review.text)}</p><footer>${escapeHtml(review.reviewer)}${starsHtml(review)}</footer></blockquote>`);
+  const { version, podname, reviews }: { version: string; podname: string; reviews: readonly Review[] } = JSON.parse(
+    reply.body,
+  );
+  const items = reviews.map(
+    (review) =>
+      `<blockquote><p>${escapeHtml(review.text)}</p><footer>${escapeHtml(review.reviewer)}${starsHtml(review)}</footer></blockquote>`,
+  );
   return `${items.join("")}<p>Reviews served by: ${escapeHtml(podname)} (${escapeHtml(version)})</p>`;
 }
 

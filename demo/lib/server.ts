@@ -10,17 +10,28 @@ export interface Answer {
 export type Handler = (url: URL, headers: IncomingHttpHeaders) => Promise<Answer> | Answer;
 
 /** Headers that belong to the request of the user, not to one hop of it. */
-const carried = ["end-user", "x-request-id", "traceparent", "tracestate", "b3", "x-b3-traceid", "x-b3-spanid", "x-b3-sampled", "cookie", "user-agent"];
+const carried = [
+  "end-user",
+  "x-request-id",
+  "traceparent",
+  "tracestate",
+  "b3",
+  "x-b3-traceid",
+  "x-b3-spanid",
+  "x-b3-sampled",
+  "cookie",
+  "user-agent",
+];
 
 export function serve(handler: Handler): void {
-  const port = Number(process.env["PORT"] ?? 9080);
+  const port = Number(process.env.PORT ?? 9080);
   const server = createServer((req, res) => {
     const url = new URL(req.url ?? "/", "http://localhost");
     Promise.resolve()
       .then(() => (url.pathname === "/health" ? { body: "ok" } : handler(url, req.headers)))
       .catch((error: unknown): Answer => ({ status: 500, body: error instanceof Error ? error.message : "failed" }))
       .then(({ status = 200, type = "text/plain", body }) => {
-        res.writeHead(status, { "content-type": type, "x-served-by": process.env["HOSTNAME"] ?? "" });
+        res.writeHead(status, { "content-type": type, "x-served-by": process.env.HOSTNAME ?? "" });
         res.end(body);
       });
   });
@@ -39,7 +50,9 @@ export interface Reply {
 
 /** Calls another service; a service that cannot be reached is status 0 with the cause as body. */
 export function call(url: string, headers: IncomingHttpHeaders, timeoutMs = 10_000): Promise<Reply> {
-  const passed = Object.fromEntries(carried.flatMap((name) => (headers[name] === undefined ? [] : [[name, headers[name]]])));
+  const passed = Object.fromEntries(
+    carried.flatMap((name) => (headers[name] === undefined ? [] : [[name, headers[name]]])),
+  );
   return new Promise((resolve) => {
     const req = request(url, { headers: passed, timeout: timeoutMs, agent: false }, (res) => {
       let body = "";
@@ -60,6 +73,12 @@ export function json(value: unknown, status = 200): Answer {
 }
 
 export function escapeHtml(text: string): string {
-  const entities = new Map([["&", "&amp;"], ["<", "&lt;"], [">", "&gt;"], ['"', "&quot;"], ["'", "&#39;"]]);
+  const entities = new Map([
+    ["&", "&amp;"],
+    ["<", "&lt;"],
+    [">", "&gt;"],
+    ['"', "&quot;"],
+    ["'", "&#39;"],
+  ]);
   return text.replace(/[&<>"']/g, (c) => entities.get(c) ?? c);
 }

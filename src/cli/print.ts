@@ -6,16 +6,25 @@ export function printYaml(data: unknown): string {
 }
 
 /** Fields of Envoy's Secret that hold key material. */
-const secretFields: ReadonlySet<string> = new Set(["privateKey", "inlineString", "inlineBytes", "password", "sessionTicketKeys", "keys"]);
+const secretFields: ReadonlySet<string> = new Set([
+  "privateKey",
+  "inlineString",
+  "inlineBytes",
+  "password",
+  "sessionTicketKeys",
+  "keys",
+]);
 
 /** A copy of printed resources whose `secrets` say that there is a key, and not which. */
 export function redactSecrets<T extends Readonly<Record<string, unknown>>>(rendered: T): T {
   if (!("secrets" in rendered)) return rendered;
-  return { ...rendered, secrets: redact(rendered["secrets"]) };
+  return { ...rendered, secrets: redact(rendered.secrets) };
 }
 
 function redact(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(redact);
   if (typeof value !== "object" || value === null) return value;
-  return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, secretFields.has(key) ? "[redacted]" : redact(inner)]));
+  return Object.fromEntries(
+    Object.entries(value).map(([key, inner]) => [key, secretFields.has(key) ? "[redacted]" : redact(inner)]),
+  );
 }

@@ -19,7 +19,12 @@ export async function runProgram(args: readonly string[], io: Io): Promise<numbe
       register(program, io, (code) => {
         status = code;
       });
-    } else program.command(entry.name).aliases([...(entry.aliases ?? [])]).summary(entry.summary).allowUnknownOption();
+    } else
+      program
+        .command(entry.name)
+        .aliases([...(entry.aliases ?? [])])
+        .summary(entry.summary)
+        .allowUnknownOption();
   }
   inheritSettings(program, io);
   try {
@@ -52,6 +57,6 @@ function report(thrown: unknown, io: Io): number {
   const error = FairleadError.from(thrown);
   io.err(`fairlead: ${error.message.split("\n").map(printable).join("\n")}\n`);
   if (error.hint) io.err(`  ${error.hint}\n`);
-  if (error.code === "internal" && io.env["FAIRLEAD_DEBUG"] && error.stack) io.err(`${error.stack}\n`);
+  if (error.code === "internal" && io.env.FAIRLEAD_DEBUG && error.stack) io.err(`${error.stack}\n`);
   return error.code === "usage" ? 2 : 1;
 }

@@ -45,7 +45,11 @@ export function register(program: Command, io: Io, exit: (status: number) => voi
     .option("--all", "render every proxy; needs --out")
     .option("--out <dir>", "write one folder per proxy instead of printing")
     .option("--mesh-config <file>", "MeshConfig, instead of a mesh.yaml among the files")
-    .addOption(new Option("--profile <profile>", "which filters the Envoy has").choices(["istio-proxy", "envoy"]).default("istio-proxy"))
+    .addOption(
+      new Option("--profile <profile>", "which filters the Envoy has")
+        .choices(["istio-proxy", "envoy"])
+        .default("istio-proxy"),
+    )
     .addOption(new Option("-o, --output <format>", "how to print").choices(["json", "yaml", "summary"]).default("json"))
     .addHelpText(
       "after",
@@ -73,24 +77,33 @@ async function render(flags: RenderFlags, io: Io): Promise<number> {
   return 0;
 }
 
-async function readInput(flags: RenderFlags): Promise<{ objects: readonly KubeObject[]; meshConfig: Readonly<Record<string, unknown>> | undefined }> {
+async function readInput(
+  flags: RenderFlags,
+): Promise<{ objects: readonly KubeObject[]; meshConfig: Readonly<Record<string, unknown>> | undefined }> {
   const meshFiles = new Map<string, Readonly<Record<string, unknown>>>();
   const loaded = await loadObjects(flags.filename, {
     other(file, document) {
       if (basename(file) !== "mesh.yaml" || !isRecord(document))
-        throw new FairleadError("invalid", `${file}: not a Kubernetes object (it needs apiVersion, kind and metadata.name)`);
+        throw new FairleadError(
+          "invalid",
+          `${file}: not a Kubernetes object (it needs apiVersion, kind and metadata.name)`,
+        );
       meshFiles.set(file, document);
     },
   });
   if (flags.meshConfig !== undefined) {
-    const [document] = parseYaml(await readFile(flags.meshConfig, "utf8").catch((cause: unknown) => {
-      throw new FairleadError("not-found", `cannot read ${flags.meshConfig}`, { cause });
-    }));
+    const [document] = parseYaml(
+      await readFile(flags.meshConfig, "utf8").catch((cause: unknown) => {
+        throw new FairleadError("not-found", `cannot read ${flags.meshConfig}`, { cause });
+      }),
+    );
     if (!isRecord(document)) throw new FairleadError("invalid", `${flags.meshConfig}: not a MeshConfig`);
     return { objects: loaded.map((l) => l.object), meshConfig: document };
   }
   if (meshFiles.size > 1)
-    throw new FairleadError("invalid", `more than one mesh.yaml: ${[...meshFiles.keys()].join(", ")}`, { hint: "name the right one with --mesh-config" });
+    throw new FairleadError("invalid", `more than one mesh.yaml: ${[...meshFiles.keys()].join(", ")}`, {
+      hint: "name the right one with --mesh-config",
+    });
   return { objects: loaded.map((l) => l.object), meshConfig: [...meshFiles.values()][0] };
 }
 
@@ -99,13 +112,23 @@ function findProxy(offline: Offline, name: string): Proxy {
   if (proxy) return proxy;
   const known = offline.proxies().map((candidate) => `${candidate.name}.${candidate.namespace}`);
   throw new FairleadError("not-found", `no proxy ${name} in the input`, {
-    hint: known.length > 0 ? `there is ${known.slice(0, 10).join(", ")}${known.length > 10 ? ", …" : ""}` : "no Pod has a container named istio-proxy",
+    hint:
+      known.length > 0
+        ? `there is ${known.slice(0, 10).join(", ")}${known.length > 10 ? ", …" : ""}`
+        : "no Pod has a container named istio-proxy",
   });
 }
 
-function renderProxy(offline: Offline, proxy: Proxy, profile: Profile, print: (type: ResourceType, bytes: Uint8Array) => JsonResource, io: Io): Rendered {
+function renderProxy(
+  offline: Offline,
+  proxy: Proxy,
+  profile: Profile,
+  print: (type: ResourceType, bytes: Uint8Array) => JsonResource,
+  io: Io,
+): Rendered {
   const renderer = createRenderer(offline.mesh, offline.classOf({ ...proxy, profile }), {
-    onFault: ({ type, name, error }) => io.err(`fault: ${type} ${name}: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`),
+    onFault: ({ type, name, error }) =>
+      io.err(`fault: ${type} ${name}: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`),
   });
   try {
     const out: Record<string, readonly JsonResource[]> = {};
@@ -125,13 +148,18 @@ async function writeFolder(dir: string, rendered: Rendered): Promise<void> {
   await rm(dir, { recursive: true, force: true });
   await mkdir(dir, { recursive: true });
   for (const [section, resources] of Object.entries(rendered))
-    await writeFile(join(dir, `${section}.json`), `${JSON.stringify(resources, null, 1)}\n`, { mode: section === "secrets" ? 0o600 : 0o644 });
+    await writeFile(join(dir, `${section}.json`), `${JSON.stringify(resources, null, 1)}\n`, {
+      mode: section === "secrets" ? 0o600 : 0o644,
+    });
 }
 
 function format(rendered: Rendered, output: RenderFlags["output"]): string {
   if (output === "json") return `${JSON.stringify(rendered, null, 2)}\n`;
   if (output === "yaml") return printYaml(rendered);
   return Object.entries(rendered)
-    .map(([section, resources]) => `${section} (${resources.length})\n${resources.map((r) => `  ${String(r["clusterName"] ?? r["name"] ?? "")}\n`).join("")}`)
+    .map(
+      ([section, resources]) =>
+        `${section} (${resources.length})\n${resources.map((r) => `  ${String(r.clusterName ?? r.name ?? "")}\n`).join("")}`,
+    )
     .join("");
 }

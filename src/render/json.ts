@@ -1,6 +1,12 @@
 /** Encoded resources in, proto3 JSON out, with every Any expanded. */
 import { createRegistry, type DescFile, type DescMessage, fromBinary, type Registry, toJson } from "@bufbuild/protobuf";
-import { BoolValueSchema, DurationSchema, StringValueSchema, StructSchema, UInt32ValueSchema } from "@bufbuild/protobuf/wkt";
+import {
+  BoolValueSchema,
+  DurationSchema,
+  StringValueSchema,
+  StructSchema,
+  UInt32ValueSchema,
+} from "@bufbuild/protobuf/wkt";
 import { type ResourceType, types } from "../model/index.ts";
 
 export type JsonResource = Readonly<Record<string, unknown>>;

@@ -45,7 +45,9 @@ interface Shelf {
 export function createRenderer(mesh: Mesh, proxy: ProxyClass, options: RendererOptions = {}): Renderer {
   const graph = mesh.graph;
   const view = createView(graph, mesh, proxy);
-  const shelves = new Map<ResourceType, Shelf>(resourceKinds.map((kind) => [kind.type, { made: new Map(), names: undefined }]));
+  const shelves = new Map<ResourceType, Shelf>(
+    resourceKinds.map((kind) => [kind.type, { made: new Map(), names: undefined }]),
+  );
   const stale = new Set<string>();
   let rendered = 0;
 
@@ -76,7 +78,10 @@ export function createRenderer(mesh: Mesh, proxy: ProxyClass, options: RendererO
         return shelves.get(kind.type)?.made.get(name);
       }
     },
-    { equals: (a, b) => a === b || (a !== undefined && b !== undefined && a.hash === b.hash), onInvalidate: invalidated },
+    {
+      equals: (a, b) => a === b || (a !== undefined && b !== undefined && a.hash === b.hash),
+      onInvalidate: invalidated,
+    },
   );
 
   const get = (type: ResourceType, name: string): Resource | undefined => {

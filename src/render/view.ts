@@ -28,7 +28,11 @@ export interface ViewWithCauses extends View {
 }
 
 /** Encodes a message as a part. */
-export function encodePart<Desc extends DescMessage>(schema: Desc, message: MessageShape<Desc>, needs: readonly string[] = []): Part {
+export function encodePart<Desc extends DescMessage>(
+  schema: Desc,
+  message: MessageShape<Desc>,
+  needs: readonly string[] = [],
+): Part {
   return { bytes: toBinary(schema, message), needs };
 }
 
@@ -62,5 +66,7 @@ export function createView(graph: Graph, mesh: Mesh, proxy: ProxyClass): ViewWit
 }
 
 function sameBytes(a: Part, b: Part): boolean {
-  return a.bytes.length === b.bytes.length && Buffer.compare(a.bytes, b.bytes) === 0 && a.needs.join() === b.needs.join();
+  return (
+    a.bytes.length === b.bytes.length && Buffer.compare(a.bytes, b.bytes) === 0 && a.needs.join() === b.needs.join()
+  );
 }

@@ -39,9 +39,11 @@ describe.skipIf(lacks("conformance"))("xds conformance", () => {
     expect(failures).toEqual([]);
     const answer = spawnSync(process.execPath, [compare, cases, out, "--json", "--min", "0"], { encoding: "utf8" });
     const figure: Figure & { cases: number; resources: number } = JSON.parse(answer.stdout);
-    console.log(`xds conformance: ${figure.casesEqual} of ${figure.cases} cases, ${figure.equal} of ${figure.resources} resources equal`);
+    console.log(
+      `xds conformance: ${figure.casesEqual} of ${figure.cases} cases, ${figure.equal} of ${figure.resources} resources equal`,
+    );
     const floor: Figure = JSON.parse(readFileSync(floorFile, "utf8"));
-    if (process.env["FAIRLEAD_RAISE_FLOOR"] && figure.equal >= floor.equal)
+    if (process.env.FAIRLEAD_RAISE_FLOOR && figure.equal >= floor.equal)
       writeFileSync(floorFile, `${JSON.stringify({ casesEqual: figure.casesEqual, equal: figure.equal }, null, 2)}\n`);
     expect(figure.casesEqual).toBeGreaterThanOrEqual(floor.casesEqual);
     expect(figure.equal).toBeGreaterThanOrEqual(floor.equal);

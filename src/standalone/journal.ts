@@ -1,0 +1,90 @@
+/**
+ * What was made on the host (namespaces, devices, processes) is written down in DIR/run before it is made, so that the
+ * next start, or `fairlead down`, can remove what a dead owner left. What a living owner has is never touched.
+ */
+import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { isRecord, parseJson } from "../lib/index.ts";
+import { isAlive, type Owner } from "./owner.ts";
+
+export type Leftover =
+  | { readonly kind: "namespace"; readonly name: string }
+  | { readonly kind: "device"; readonly name: string }
+  | { readonly kind: "folder"; readonly path: string }
+  | { readonly kind: "process"; readonly process: Owner };
+
+export interface Journal {
+  /** Writes down what is about to be made. */
+  add(item: Leftover): void;
+  /** Strikes out what has been removed. */
+  remove(item: Leftover): void;
+  items(): readonly Leftover[];
+  /** Removes the journal itself; for an owner that has cleaned up. */
+  close(): void;
+}
+
+interface Page {
+  readonly owner: Owner;
+  readonly items: readonly Leftover[];
+}
+
+export function openJournal(dir: string, name: string, owner: Owner): Journal {
+  const file = join(dir, `${name}.json`);
+  let items: readonly Leftover[] = [];
+  const write = (): void => {
+    mkdirSync(dir, { recursive: true, mode: 0o700 });
+    writeFileSync(`${file}.new`, JSON.stringify({ owner, items } satisfies Page), { mode: 0o600 });
+    renameSync(`${file}.new`, file);
+  };
+  const same = (a: Leftover, b: Leftover): boolean => JSON.stringify(a) === JSON.stringify(b);
+  return {
+    add(item) {
+      items = [...items, item];
+      write();
+    },
+    remove(item) {
+      items = items.filter((other) => !same(other, item));
+      write();
+    },
+    items: () => items,
+    close: () => rmSync(file, { force: true }),
+  };
+}
+
+/** The pages of owners that are gone, with a way to strike each out once its leftovers are removed. */
+export function deadPages(
+  dir: string,
+): readonly { readonly owner: Owner; readonly items: readonly Leftover[]; done(): void }[] {
+  return journalFiles(dir).flatMap((file) => {
+    const page = readPage(file);
+    if (!page || isAlive(page.owner)) return [];
+    return [{ owner: page.owner, items: page.items, done: () => rmSync(file, { force: true }) }];
+  });
+}
+
+export function livingOwners(dir: string): readonly Owner[] {
+  return journalFiles(dir).flatMap((file) => {
+    const page = readPage(file);
+    return page && isAlive(page.owner) ? [page.owner] : [];
+  });
+}
+
+function journalFiles(dir: string): readonly string[] {
+  try {
+    return readdirSync(dir)
+      .filter((name) => name.endsWith(".json"))
+      .map((name) => join(dir, name));
+  } catch {
+    return [];
+  }
+}
+
+function readPage(file: string): Page | undefined {
+  try {
+    const page = parseJson(readFileSync(file, "utf8"));
+    if (isRecord(page) && isRecord(page.owner) && Array.isArray(page.items)) return page as unknown as Page;
+  } catch {
+    // A page cut short by a crash says nothing; what it was about is found by name (see `leftoverNames`).
+  }
+  return undefined;
+}

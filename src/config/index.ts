@@ -1,2 +1,6 @@
 export { type Decoded, decode, decodeMeshConfig, decodeMeshNetworks } from "./decode.ts";
 export type { Problem } from "./problem.ts";
+export { type Accepted, type AcceptOptions, acceptObject } from "./schema/accept.ts";
+export { type CelRules, loadCel } from "./schema/cel.ts";
+export { type CustomResourceDefinition, crdFor, type JsonSchema, jsonSchema, objectSchema } from "./schema/crd.ts";
+export { type FieldIssue, type FieldReason, formatIssue } from "./schema/field-issue.ts";

@@ -68,6 +68,8 @@ export interface StringNode extends Common, Text {
 export interface IntegerNode extends Common, Range {
   readonly type: "integer";
   readonly format?: "int32" | "int64";
+  /** A closed set of numbers. */
+  readonly allowed?: readonly number[];
   readonly meaning?: "uint32" | "uint64";
 }
 

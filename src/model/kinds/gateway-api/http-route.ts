@@ -130,7 +130,7 @@ export const httpRouteRequestRedirect = object({
   path: httpRoutePath,
   port: int32({ minimum: 1, maximum: 65535 }),
   scheme: enumOf(["http", "https"]),
-  statusCode: integer({ default: 302 }),
+  statusCode: integer({ default: 302, allowed: [301, 302, 303, 307, 308] }),
 });
 export type HTTPRouteRequestRedirect = Infer<typeof httpRouteRequestRedirect>;
 

@@ -1,0 +1,82 @@
+/**
+ * A kind and an object in, what an API server with the kind's CRD does with it out: the object pruned and defaulted,
+ * or why it is refused. Schema and CEL only; webhooks come after.
+ */
+import { isRecord } from "../../lib/index.ts";
+import type { Kind, Schema } from "../../model/index.ts";
+import type { CelRules } from "./cel.ts";
+import { applyDefaults } from "./default.ts";
+import { blocksRules, type FieldIssue, issue, rulesNotChecked } from "./field-issue.ts";
+import { matchesPattern } from "./junctor.ts";
+import { checkListTypes } from "./list-type.ts";
+import { prune } from "./prune.ts";
+import { checkRules } from "./rules.ts";
+import { checkStructure } from "./structure.ts";
+
+export interface Accepted {
+  /** What would be stored. */
+  readonly object: Readonly<Record<string, unknown>>;
+  /** Fields that the schema does not know, by path: strict decoding refuses them, else they are dropped. */
+  readonly unknownFields: readonly string[];
+  readonly issues: readonly FieldIssue[];
+}
+
+export interface AcceptOptions {
+  readonly cel: CelRules;
+  /** The stored object, on an update. */
+  readonly old?: Readonly<Record<string, unknown>>;
+  /** Which half is being written; the other is taken from the stored object. Create and plain updates write `spec`. */
+  readonly part?: "spec" | "status";
+}
+
+export function acceptObject(kind: Kind, raw: Readonly<Record<string, unknown>>, options: AcceptOptions): Accepted {
+  const { apiVersion, kind: name, metadata, ...body } = raw;
+  const schema = bodySchema(kind);
+  const pruned = prune(schema, body, "");
+  const value = applyDefaults(schema, pruned.value);
+  const object = { apiVersion, kind: name, metadata, ...(isRecord(value) ? value : {}) };
+  return { object, unknownFields: pruned.unknown, issues: check(kind, object, options) };
+}
+
+/** The schema of everything but the head of the object. */
+function bodySchema(kind: Kind): Schema {
+  const known = schemas.get(kind);
+  if (known) return known;
+  const made: Schema = { type: "object", fields: { spec: kind.spec, ...(kind.status ? { status: kind.status } : {}) } };
+  schemas.set(kind, made);
+  return made;
+}
+
+const schemas = new WeakMap<Kind, Schema>();
+
+function check(kind: Kind, object: Readonly<Record<string, unknown>>, options: AcceptOptions): readonly FieldIssue[] {
+  const part = options.part ?? "spec";
+  const schema = part === "status" ? kind.status : kind.spec;
+  const missing = [
+    ...checkName(object.metadata),
+    ...(kind.required ?? [])
+      .filter((name) => !Object.hasOwn(object, name))
+      .map((name) => issue("FieldValueRequired", name, "")),
+  ];
+  if (!schema || !Object.hasOwn(object, part))
+    return missing.some(blocksRules) ? [...missing, rulesNotChecked] : missing;
+  const value = object[part];
+  const structure = [...missing, ...checkStructure(schema, value, part)];
+  if (structure.some(blocksRules)) return [...structure, rulesNotChecked];
+  const old = options.old?.[part];
+  return [...structure, ...checkListTypes(schema, value, part), ...checkRules(options.cel, schema, value, old, part)];
+}
+
+const subdomain = "[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*";
+const subdomainRule =
+  "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character";
+
+/** Kubernetes' rule for the names of custom resources. */
+function checkName(metadata: unknown): readonly FieldIssue[] {
+  const name = isRecord(metadata) ? metadata.name : undefined;
+  if (typeof name !== "string") return [];
+  if (name.length > 253) return [issue("FieldValueInvalid", "metadata.name", "must be no more than 253 bytes", name)];
+  if (matchesPattern(`^${subdomain}$`, name)) return [];
+  const detail = `${subdomainRule} (e.g. 'example.com', regex used for validation is '${subdomain}')`;
+  return [issue("FieldValueInvalid", "metadata.name", detail, name)];
+}

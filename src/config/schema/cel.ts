@@ -1,0 +1,88 @@
+/**
+ * CEL as the API server runs it: a rule's text in, a compiled function out. The library is loaded when the first rule
+ * is needed; every rule is compiled once. Rules are bounded by what they look at: the structural check has refused
+ * longer lists and texts before a rule runs.
+ */
+import { isIP } from "node:net";
+import type { CelError, CelFunc, CelInput, CelValue } from "@bufbuild/cel";
+import { parseDuration } from "../../lib/index.ts";
+import { parseRequestUri } from "./go-url.ts";
+
+export type CelBindings = Readonly<Record<string, CelInput>>;
+
+export type CelVerdict = { readonly value: unknown } | { readonly error: string };
+
+export interface CelRules {
+  evaluate(expression: string, bindings: CelBindings): CelVerdict;
+}
+
+export async function loadCel(): Promise<CelRules> {
+  const cel = await import("@bufbuild/cel");
+  const { strings } = await import("@bufbuild/cel/ext");
+  const env = cel.celEnv({ funcs: [...strings, ...kubernetesFunctions(cel)] });
+  const compiled = new Map<string, (bindings?: Record<string, CelInput>) => CelValue | CelError>();
+  const compile = (expression: string): ((bindings?: Record<string, CelInput>) => CelValue | CelError) => {
+    const known = compiled.get(expression);
+    if (known) return known;
+    const made = cel.plan(env, cel.parse(expression));
+    compiled.set(expression, made);
+    return made;
+  };
+  return {
+    evaluate(expression, bindings) {
+      try {
+        const result = compile(expression)(bindings);
+        return cel.isCelError(result) ? { error: goWords(result.message) } : { value: result };
+      } catch (error) {
+        return { error: goWords(error instanceof Error ? error.message : String(error)) };
+      }
+    },
+  };
+}
+
+/** The library's words for what cel-go says otherwise. */
+function goWords(message: string): string {
+  const key = /(?:field|key)[^:]*: *([^ ]+)|no such (?:key|field):? *'?([^ ']+)'?/i.exec(message);
+  const name = key?.[1] ?? key?.[2];
+  return name === undefined ? message : `no such key: ${name}`;
+}
+
+/** Kubernetes' additions that the CRDs of Istio and the Gateway API use, and two conversions with cel-go's errors. */
+function kubernetesFunctions(cel: typeof import("@bufbuild/cel")): CelFunc[] {
+  const { BOOL, INT, STRING } = cel.CelScalar;
+  const url = cel.mapType(STRING, STRING);
+  const part = (method: string, name: string): CelFunc =>
+    cel.celMethod(method, url, [], STRING, function () {
+      const value = this.get(name);
+      return typeof value === "string" ? value : "";
+    });
+  return [
+    cel.celFunc("isURL", [STRING], BOOL, (text) => !("error" in parseRequestUri(text))),
+    cel.celFunc("url", [STRING], url, (text) => {
+      const parsed = parseRequestUri(text);
+      if ("error" in parsed) throw new Error(`URL parse error during conversion from string: ${parsed.error}`);
+      return new Map(Object.entries(parsed));
+    }),
+    part("getScheme", "scheme"),
+    part("getHost", "host"),
+    part("getEscapedPath", "path"),
+    cel.celFunc("isIP", [STRING], BOOL, (text) => isIP(text) !== 0 && !text.includes("%")),
+    cel.celFunc("int", [STRING], INT, (text) => {
+      if (!/^[+-]?\d+$/.test(text)) throw new Error("type conversion error from 'string' to 'int'");
+      return BigInt(text);
+    }),
+    ...durations(cel),
+  ];
+}
+
+/** Go's durations (`1h2m`), counted in nanoseconds so that they compare as numbers. */
+function durations(cel: typeof import("@bufbuild/cel")): CelFunc[] {
+  const { INT, STRING } = cel.CelScalar;
+  return [
+    cel.celFunc("duration", [STRING], INT, (text) => {
+      const nanos = parseDuration(text);
+      if (nanos === undefined) throw new Error("type conversion error from 'string' to 'google.protobuf.Duration'");
+      return nanos;
+    }),
+  ];
+}

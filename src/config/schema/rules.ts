@@ -1,0 +1,95 @@
+/** A schema, a value and, on an update, the value before in; every CEL rule that does not hold out. */
+import { isRecord } from "../../lib/index.ts";
+import type { Rule, Schema } from "../../model/index.ts";
+import { fieldPath, itemPath } from "../problem.ts";
+import type { CelRules } from "./cel.ts";
+import { toCel } from "./cel-value.ts";
+import { type FieldIssue, type FieldReason, issue } from "./field-issue.ts";
+import { keyOf } from "./list-type.ts";
+
+export function checkRules(
+  cel: CelRules,
+  schema: Schema,
+  value: unknown,
+  old: unknown,
+  path: string,
+): readonly FieldIssue[] {
+  if (value === null || value === undefined) return [];
+  const here = schema.rules?.flatMap((rule) => checkRule(cel, schema, rule, value, old, path)) ?? [];
+  return [...here, ...checkInside(cel, schema, value, old, path)];
+}
+
+function checkInside(cel: CelRules, schema: Schema, value: unknown, old: unknown, path: string): readonly FieldIssue[] {
+  if (schema.type === "array" && Array.isArray(value)) {
+    if (!hasRules(schema.items)) return [];
+    const before = oldItems(schema, old);
+    return value.flatMap((item, i) =>
+      checkRules(cel, schema.items, item, before.get(JSON.stringify(keyOf(schema, item))), itemPath(path, i)),
+    );
+  }
+  if (!isRecord(value)) return [];
+  const before = isRecord(old) ? old : {};
+  if (schema.type === "map")
+    return hasRules(schema.values)
+      ? Object.entries(value).flatMap(([key, item]) =>
+          checkRules(cel, schema.values, item, before[key], itemPath(path, key)),
+        )
+      : [];
+  if (schema.type !== "object") return [];
+  return Object.entries(schema.fields).flatMap(([name, field]) =>
+    Object.hasOwn(value, name) && hasRules(field)
+      ? checkRules(cel, field, value[name], before[name], fieldPath(path, name))
+      : [],
+  );
+}
+
+/** Only lists with keys have an "entry before"; in others no entry can be told to be the same one. */
+function oldItems(schema: Schema & { type: "array" }, old: unknown): ReadonlyMap<string, unknown> {
+  if (schema.listType !== "map" || !Array.isArray(old)) return new Map();
+  return new Map(old.map((item) => [JSON.stringify(keyOf(schema, item)), item]));
+}
+
+const withRules = new WeakMap<Schema, boolean>();
+
+/** Most of an object has no rule below it; those parts are not walked. */
+function hasRules(schema: Schema): boolean {
+  const known = withRules.get(schema);
+  if (known !== undefined) return known;
+  const inside =
+    schema.type === "array"
+      ? [schema.items]
+      : schema.type === "map"
+        ? [schema.values]
+        : schema.type === "object"
+          ? Object.values(schema.fields)
+          : [];
+  const found = (schema.rules?.length ?? 0) > 0 || inside.some(hasRules);
+  withRules.set(schema, found);
+  return found;
+}
+
+function checkRule(
+  cel: CelRules,
+  schema: Schema,
+  rule: Rule,
+  value: unknown,
+  old: unknown,
+  path: string,
+): readonly FieldIssue[] {
+  const transition = /\boldSelf\b/.test(rule.rule);
+  if (transition && old === undefined && !rule.optionalOldSelf) return [];
+  const bindings = { self: toCel(schema, value), ...(transition ? { oldSelf: toCel(schema, old) } : {}) };
+  const verdict = cel.evaluate(rule.rule, bindings);
+  const text = rule.message ?? `failed rule: ${rule.rule}`;
+  if ("error" in verdict)
+    return [issue("FieldValueInvalid", path, `${verdict.error} evaluating rule: ${text}`, typeWord(value))];
+  if (verdict.value === true) return [];
+  const reason: FieldReason = rule.reason ?? "FieldValueInvalid";
+  const at = rule.fieldPath ? `${path}${rule.fieldPath}` : path;
+  return [issue(reason, at, text, typeof value === "object" ? undefined : value)];
+}
+
+function typeWord(value: unknown): string {
+  if (Array.isArray(value)) return "array";
+  return typeof value === "number" ? (Number.isInteger(value) ? "integer" : "number") : typeof value;
+}

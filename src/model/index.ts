@@ -9,4 +9,4 @@ export { type Resolution, type Service, type ServicePort, serviceKey } from "./s
 export * from "./kinds/index.ts";
 export { type LabelSelector, matchesRequirements, matchesSelector, parseLabelSelector, type Requirement, selectorRequirements } from "./label-selector.ts";
 export { defaultMeshConfig, defaultProxyConfig, mergeMeshConfig, mergeProxyConfig } from "./settings.ts";
-export { labelPairs, matchesLabels, matchesSelector } from "./labels.ts";
+export { labelPairs, matchesLabels, matchesSelector as matchesMeshSelector } from "./labels.ts";

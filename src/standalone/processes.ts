@@ -1,0 +1,71 @@
+/** Child processes that are never left behind: started with their output prefixed, stopped politely, then by force. */
+import { type ChildProcess, spawn } from "node:child_process";
+import { createInterface } from "node:readline";
+import type { Readable } from "node:stream";
+import type { Journal, Leftover } from "./journal.ts";
+import { ownerOf } from "./owner.ts";
+
+export interface Running {
+  readonly pid: number;
+  /** Resolves with the exit status, or the signal's name. */
+  readonly exited: Promise<number | string>;
+  stop(graceMs: number): Promise<void>;
+}
+
+export interface StartOptions {
+  readonly file: string;
+  readonly args: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
+  readonly cwd?: string;
+  /** Called with each line of output. */
+  readonly line: (text: string) => void;
+  readonly journal: Journal;
+}
+
+export function startProcess(options: StartOptions): Running {
+  const child: ChildProcess = spawn(options.file, [...options.args], {
+    env: { ...options.env },
+    ...(options.cwd === undefined ? {} : { cwd: options.cwd }),
+    stdio: ["ignore", "pipe", "pipe"],
+    // A group of its own: Ctrl-C in the terminal reaches only us, and we stop our children in order.
+    detached: true,
+  });
+  for (const stream of [child.stdout, child.stderr]) if (stream) readLines(stream, options.line);
+  const pid = child.pid ?? -1;
+  const owner = ownerOf(pid);
+  const item: Leftover | undefined = owner && { kind: "process", process: owner };
+  if (item) options.journal.add(item);
+  const exited = new Promise<number | string>((resolve) => {
+    child.once("error", (error) => {
+      options.line(`cannot start ${options.file}: ${error.message}`);
+      resolve(127);
+    });
+    child.once("exit", (code, signal) => {
+      if (item) options.journal.remove(item);
+      resolve(code ?? signal ?? 1);
+    });
+  });
+  return { pid, exited, stop: (graceMs) => stopGroup(pid, exited, graceMs) };
+}
+
+function readLines(stream: Readable, line: (text: string) => void): void {
+  createInterface({ input: stream }).on("line", line);
+}
+
+async function stopGroup(pid: number, exited: Promise<unknown>, graceMs: number): Promise<void> {
+  signalGroup(pid, "SIGTERM");
+  const timer = setTimeout(() => signalGroup(pid, "SIGKILL"), graceMs);
+  await exited;
+  clearTimeout(timer);
+  // The leader is gone; whatever it started and did not wait for goes too.
+  signalGroup(pid, "SIGKILL");
+}
+
+export function signalGroup(pid: number, signal: NodeJS.Signals): void {
+  if (pid <= 1) return;
+  try {
+    process.kill(-pid, signal);
+  } catch {
+    // Already gone.
+  }
+}

@@ -1,0 +1,17 @@
+export { runAccounts } from "./accounts.ts";
+export { runAddresses } from "./addresses.ts";
+export { createClusterNames } from "./cluster-names.ts";
+export { type ControllerContext, follow } from "./controller.ts";
+export { createDnsServer, type DnsServer, type Lookup } from "./dns.ts";
+export { runEndpointSlices } from "./endpoint-slices.ts";
+export { runGarbageCollection } from "./garbage.ts";
+export { type Journal, type Leftover, livingOwners, openJournal } from "./journal.ts";
+export * as standaloneKinds from "./kinds.ts";
+export { removeLeftovers } from "./leftovers.ts";
+export { runNamespaceEnd } from "./namespace-end.ts";
+export { createMeshNetwork, type MeshNetwork } from "./network.ts";
+export { isAlive, type Owner, ownerOf } from "./owner.ts";
+export { type NetworkPlan, type PlanOptions, planNetwork } from "./plan.ts";
+export { removePod, runPodLeases } from "./pod-leases.ts";
+export { type Running, type StartOptions, startProcess } from "./processes.ts";
+export { startWorkload, type Workload, type WorkloadHost, type WorkloadSpec } from "./workload.ts";

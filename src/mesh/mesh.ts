@@ -12,6 +12,7 @@ import type {
   GatewaySpec,
   MeshConfigSpec,
   PeerAuthenticationSpec,
+  ProxyConfigValues,
   RequestAuthenticationSpec,
   Service,
   SidecarSpec,
@@ -60,9 +61,15 @@ export interface Mesh {
   telemetries(namespace: string, labels: Readonly<Record<string, string>>): readonly Config<TelemetrySpec>[];
   /** Root namespace first, then the proxy's own; oldest first within each. Priority is not applied. */
   envoyFilters(namespace: string, labels: Readonly<Record<string, string>>): readonly Config<EnvoyFilterSpec>[];
-  /** Root namespace first, then the proxy's own; oldest first within each. Phase and priority are not applied. */
+  /** The proxy's own namespace first, then the root one; oldest first within each. Phase and priority are not applied. */
   wasmPlugins(namespace: string, labels: Readonly<Record<string, string>>): readonly Config<WasmPluginSpec>[];
   trafficExtensions(namespace: string, labels: Readonly<Record<string, string>>): readonly Config<TrafficExtensionSpec>[];
+  /** Settings of a proxy: mesh-wide, then ProxyConfig objects (mesh, namespace), the pod's annotation, ProxyConfig objects that select it. */
+  proxyConfig(
+    namespace: string,
+    labels: Readonly<Record<string, string>>,
+    annotations: Readonly<Record<string, string>>,
+  ): ProxyConfigValues;
   /** Keys of all services of that host, in any namespace and whoever may see them: extension providers name services so. */
   servicesOfHost(host: string): readonly string[];
 }

@@ -1,0 +1,62 @@
+/** A proxy as it connected, and the mesh, in; its class, which is all that rendering may read of it, out. */
+import { isIPv4, isIPv6 } from "node:net";
+import type { Proxy, ProxyClass, Service, ServiceTarget } from "../model/index.ts";
+import type { Mesh } from "./mesh.ts";
+
+export interface ClassifyInputs {
+  readonly mesh: Mesh;
+  /** Ports of services that the proxy's workload serves, in any order. */
+  targets(proxy: Proxy): readonly ServiceTarget[];
+  /** Labels as the registry has them, where it knows the workload better than the proxy itself. */
+  labels?(proxy: Proxy): Readonly<Record<string, string>> | undefined;
+}
+
+/** Reads are recorded: run inside a memo, the class is made again when something it is made from changes. */
+export function classify(inputs: ClassifyInputs, proxy: Proxy): ProxyClass {
+  const { mesh } = inputs;
+  const targets = sortTargets(mesh, inputs.targets(proxy));
+  return {
+    type: proxy.type,
+    namespace: proxy.namespace,
+    labels: { ...proxy.labels, ...inputs.labels?.(proxy) },
+    serviceAccount: proxy.serviceAccount,
+    targets,
+    locality: proxy.locality,
+    network: proxy.network,
+    cluster: proxy.cluster,
+    ipv4: proxy.addresses.some((address) => isIPv4(address)) || proxy.addresses.length === 0,
+    ipv6: proxy.addresses.some((address) => isIPv6(address)),
+    interception: proxy.interception,
+    proxyConfig: proxy.proxyConfig,
+    metadata: proxy.metadata,
+    istioVersion: proxy.istioVersion,
+    profile: proxy.profile,
+    ownAddresses: needsAddresses(mesh, proxy, targets) ? proxy.addresses : [],
+    node: proxy.node,
+  };
+}
+
+/** Oldest service first, then by host; ports of one service keep their order. */
+function sortTargets(mesh: Mesh, targets: readonly ServiceTarget[]): readonly ServiceTarget[] {
+  const keyed = targets.map((target) => ({ target, service: mesh.service(target.service) }));
+  return keyed
+    .filter((entry) => entry.service !== undefined)
+    .sort((a, b) => compareServices(a.service, b.service))
+    .map((entry) => entry.target);
+}
+
+function compareServices(a: Service | undefined, b: Service | undefined): number {
+  const [x, y] = [a?.creationTimestamp ?? "", b?.creationTimestamp ?? ""];
+  if (x !== y) return x < y ? -1 : 1;
+  const [m, n] = [a?.host ?? "", b?.host ?? ""];
+  return m < n ? -1 : m > n ? 1 : 0;
+}
+
+/**
+ * A proxy makes no listener for its own address of a headless service, and in capture mode NONE it binds to its own
+ * addresses. Everyone else shares a class whatever their address is.
+ */
+function needsAddresses(mesh: Mesh, proxy: Proxy, targets: readonly ServiceTarget[]): boolean {
+  if (proxy.type === "sidecar" && proxy.interception === "NONE") return true;
+  return targets.some((target) => mesh.service(target.service)?.headless);
+}

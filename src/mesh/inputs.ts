@@ -1,0 +1,44 @@
+/** What the mesh is made of: the registry's services and the decoded config objects, as collections. */
+import type { Collection } from "../collections/index.ts";
+import type {
+  AuthorizationPolicySpec,
+  Config,
+  DestinationRuleSpec,
+  Endpoint,
+  EnvoyFilterSpec,
+  GatewaySpec,
+  MeshConfigSpec,
+  PeerAuthenticationSpec,
+  ProxyConfigSpec,
+  RequestAuthenticationSpec,
+  Service,
+  SidecarSpec,
+  TelemetrySpec,
+  TrafficExtensionSpec,
+  VirtualServiceSpec,
+  WasmPluginSpec,
+} from "../model/index.ts";
+
+export interface MeshConfigs {
+  readonly virtualServices: Collection<Config<VirtualServiceSpec>>;
+  readonly destinationRules: Collection<Config<DestinationRuleSpec>>;
+  readonly gateways: Collection<Config<GatewaySpec>>;
+  readonly sidecars: Collection<Config<SidecarSpec>>;
+  readonly peerAuthentications: Collection<Config<PeerAuthenticationSpec>>;
+  readonly requestAuthentications: Collection<Config<RequestAuthenticationSpec>>;
+  readonly authorizationPolicies: Collection<Config<AuthorizationPolicySpec>>;
+  readonly telemetries: Collection<Config<TelemetrySpec>>;
+  readonly envoyFilters: Collection<Config<EnvoyFilterSpec>>;
+  readonly wasmPlugins: Collection<Config<WasmPluginSpec>>;
+  readonly trafficExtensions: Collection<Config<TrafficExtensionSpec>>;
+  readonly proxyConfigs: Collection<Config<ProxyConfigSpec>>;
+}
+
+export interface MeshInputs {
+  readonly domain: string;
+  settings(): MeshConfigSpec;
+  /** By `namespace/host`; `exportTo` has the mesh's default filled in. */
+  readonly services: Collection<Service>;
+  endpoints(serviceKey: string): readonly Endpoint[];
+  readonly configs: MeshConfigs;
+}

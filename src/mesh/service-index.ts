@@ -1,0 +1,80 @@
+/** The registry's services in, who sees which of them, by namespace and by host, out. */
+import type { Collection, Graph } from "../collections/index.ts";
+import { sortBy } from "../lib/index.ts";
+import type { Service } from "../model/index.ts";
+import { everyone, exportWords } from "./visibility.ts";
+
+/** What lists of services are made from; edits of ports and endpoints do not reach it. */
+export interface ServiceHead {
+  readonly key: string;
+  readonly host: string;
+  readonly namespace: string;
+  readonly name: string;
+  readonly created: string;
+  readonly kubernetes: boolean;
+  readonly words: readonly string[];
+  readonly alias: string | undefined;
+}
+
+export interface ServiceIndex {
+  head(key: string): ServiceHead | undefined;
+  /** Keys of services that the namespace sees: those exported to it by name first, then public ones; oldest first. */
+  visible(namespace: string): readonly string[];
+  isVisible(key: string, namespace: string): boolean;
+  ofHost(host: string): readonly string[];
+  /** Keys of ExternalName Services that lead to the host, through others if need be. */
+  aliasesOf(host: string): readonly string[];
+  byAge(keys: readonly string[]): readonly string[];
+}
+
+export function createServiceIndex(graph: Graph, services: Collection<Service>): ServiceIndex {
+  const heads = graph.derive<Service, ServiceHead>("service heads", services, (service, key) => [[key, headOf(service)]]);
+  const byWord = graph.index(heads, "export", (head) => head.words);
+  const byHost = graph.index(heads, "host", (head) => [head.host]);
+  const byTarget = graph.index(heads, "alias", (head) => (head.alias === undefined ? [] : [head.alias]));
+  const byAge = (keys: readonly string[]): readonly string[] =>
+    sortBy(
+      keys.flatMap((key) => heads.get(key) ?? []),
+      (head) => head.created,
+      (head) => head.name,
+      (head) => head.namespace,
+    ).map((head) => head.key);
+  const sorted = graph.memo<readonly string[]>("services by export", (word) => byAge(byWord.get(word)));
+  const aliases = graph.memo<readonly string[]>("aliases", (host) => {
+    const found = new Set<string>();
+    const walk = (target: string): void => {
+      for (const key of byTarget.get(target)) {
+        const head = heads.get(key);
+        if (!head || found.has(key)) continue;
+        found.add(key);
+        walk(head.host);
+      }
+    };
+    walk(host);
+    return [...found].sort();
+  });
+  return {
+    head: (key) => heads.get(key),
+    visible: (namespace) => [...sorted.get(namespace), ...sorted.get(everyone)],
+    isVisible(key, namespace) {
+      const words = heads.get(key)?.words ?? [];
+      return words.includes(everyone) || words.includes(namespace);
+    },
+    ofHost: byHost.get,
+    aliasesOf: aliases.get,
+    byAge,
+  };
+}
+
+function headOf(service: Service): ServiceHead {
+  return {
+    key: service.key,
+    host: service.host,
+    namespace: service.namespace,
+    name: service.name,
+    created: service.creationTimestamp,
+    kubernetes: service.registry === "Kubernetes",
+    words: exportWords(service.exportTo ?? [everyone], service.namespace),
+    alias: service.resolution === "alias" ? service.externalName : undefined,
+  };
+}

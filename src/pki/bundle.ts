@@ -1,7 +1,9 @@
 /** PEM bundles in, certificates out; and the questions asked of chains of them. */
 import { X509Certificate } from "node:crypto";
 import { FairleadError } from "../lib/index.ts";
-import { formatCertificate } from "./certificate.ts";
+import { extensionValue, formatCertificate } from "./certificate.ts";
+import { contextTag, readDer, tags } from "./der.ts";
+import { oids } from "./oids.ts";
 import { parsePem } from "./pem.ts";
 
 /** All certificates of a file, in its order; other blocks and text between them are passed over. */
@@ -54,10 +56,16 @@ export function chainsTo(
   return false;
 }
 
-/** The URI names (SPIFFE ids) of a certificate; those of any other kind are left out. */
+/** The URI names (SPIFFE ids) of a certificate, read from its bytes: printed forms of names can be forged. */
 export function uriNames(certificate: X509Certificate): readonly string[] {
-  return (certificate.subjectAltName ?? "")
-    .split(", ")
-    .filter((name) => name.startsWith("URI:"))
-    .map((name) => name.slice("URI:".length));
+  const value = extensionValue(certificate, oids.subjectAltName);
+  if (!value) return [];
+  const names = readDer(readDer(value).take(tags.sequence).content);
+  const out: string[] = [];
+  while (!names.atEnd) {
+    const uri = names.takeIf(contextTag(6, false));
+    if (uri) out.push(Buffer.from(uri.content).toString("latin1"));
+    else names.takeAny();
+  }
+  return out;
 }

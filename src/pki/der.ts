@@ -89,6 +89,7 @@ export interface DerReader {
   take(tag: number): DerElement;
   /** The next element if it has the tag. */
   takeIf(tag: number): DerElement | undefined;
+  takeAny(): DerElement;
   readonly atEnd: boolean;
   /** Refuses anything left over. */
   end(): void;
@@ -103,6 +104,11 @@ export function readDer(bytes: Uint8Array): DerReader {
     },
     takeIf(tag: number) {
       if (bytes[at] !== tag) return undefined;
+      const element = elementAt(bytes, at);
+      at += element.raw.length;
+      return element;
+    },
+    takeAny() {
       const element = elementAt(bytes, at);
       at += element.raw.length;
       return element;

@@ -1,11 +1,16 @@
 /** Facts about a resource in; the `istio` filter metadata that Istio's telemetry and tools read out. */
 import { create, type JsonObject } from "@bufbuild/protobuf";
 import { type Metadata, MetadataSchema } from "../../gen/envoy/config/core/v3/base_pb.js";
-import type { ObjectMeta } from "../../model/index.ts";
+import type { ObjectMeta, Service } from "../../model/index.ts";
 import { packStruct } from "./any.ts";
 
 export function istioMetadata(fields: JsonObject): Metadata {
   return create(MetadataSchema, { filterMetadata: { istio: fields } });
+}
+
+/** One entry of `services`: whom telemetry shows as the destination. */
+export function serviceMetadata(service: Pick<Service, "host" | "name" | "namespace">): JsonObject {
+  return { host: service.host, name: service.name, namespace: service.namespace };
 }
 
 /** `…/namespaces/NS/destination-rule/NAME`: how Istio names the object behind a piece of configuration. */

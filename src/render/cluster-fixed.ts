@@ -1,0 +1,72 @@
+/** Clusters that every proxy has whatever the mesh contains: for traffic that no service is known for. */
+import { create } from "@bufbuild/protobuf";
+import {
+  type Cluster,
+  Cluster_DiscoveryType,
+  Cluster_LbPolicy,
+  ClusterSchema,
+} from "../gen/envoy/config/cluster/v3/cluster_pb.js";
+import { loopBind } from "./build/bind.ts";
+import { discoveryType } from "./build/discovery.ts";
+import { duration } from "./build/duration.ts";
+import type { Fields } from "./build/fields.ts";
+import { buildPassthroughHttpOptions } from "./build/http-options.ts";
+import { blackHoleCluster, inboundPassthroughCluster, passthroughCluster } from "./cluster-name.ts";
+import { delimited } from "./cluster-stat-name.ts";
+import { clusterFilters } from "./proxy-profile.ts";
+import { circuitBreakers, connectionOptions, connectTimeout } from "./traffic-policy/connection-pool.ts";
+import { preservesHeaderCase } from "./traffic-policy/http-options.ts";
+import type { View } from "./view.ts";
+
+type ClusterInit = Fields<typeof ClusterSchema>;
+
+/** A gateway has no original destination, and nothing behind it on the same machine. */
+const sidecarOnly: ReadonlyMap<string, (view: View) => Cluster> = new Map([
+  [passthroughCluster, buildPassthrough],
+  [inboundPassthroughCluster, buildInboundPassthrough],
+]);
+const everywhere: ReadonlyMap<string, (view: View) => Cluster> = new Map([[blackHoleCluster, buildBlackHole]]);
+
+export function fixedClusters(view: View): ReadonlyMap<string, (view: View) => Cluster> {
+  return view.proxy.type === "router" ? everywhere : new Map([...everywhere, ...sidecarOnly]);
+}
+
+function buildBlackHole(view: View): Cluster {
+  return create(ClusterSchema, {
+    name: blackHoleCluster,
+    altStatName: delimited(blackHoleCluster),
+    ...discoveryType(Cluster_DiscoveryType.STATIC),
+    connectTimeout: duration(view.mesh.settings().connectTimeout),
+  });
+}
+
+function buildPassthrough(view: View): Cluster {
+  return create(ClusterSchema, {
+    name: passthroughCluster,
+    ...originalDestination(view),
+    filters: clusterFilters(view.proxy.profile),
+  });
+}
+
+function buildInboundPassthrough(view: View): Cluster {
+  return create(ClusterSchema, {
+    name: inboundPassthroughCluster,
+    ...originalDestination(view),
+    upstreamBindConfig: loopBind(view.proxy, "each"),
+  });
+}
+
+/** Both directions count under one name, as Istio's do. */
+function originalDestination(view: View): ClusterInit {
+  const settings = view.mesh.settings();
+  const pool = settings.defaultTrafficPolicy?.connectionPool;
+  return {
+    altStatName: delimited(passthroughCluster),
+    ...discoveryType(Cluster_DiscoveryType.ORIGINAL_DST),
+    lbPolicy: Cluster_LbPolicy.CLUSTER_PROVIDED,
+    connectTimeout: connectTimeout(settings, pool),
+    circuitBreakers: circuitBreakers(pool, undefined),
+    upstreamConnectionOptions: connectionOptions(settings, pool),
+    typedExtensionProtocolOptions: buildPassthroughHttpOptions(preservesHeaderCase(view.proxy)),
+  };
+}

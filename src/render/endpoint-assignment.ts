@@ -1,0 +1,24 @@
+/** What an outbound cluster stands for in; its endpoints in groups with weights and priorities, for this proxy, out. */
+import type { OutboundTarget } from "./cluster-outbound.ts";
+import { groupByLocality, type LocalityGroup, placeGroups } from "./endpoint-locality.ts";
+import { clusterMembers, endpointPolicy } from "./endpoint-members.ts";
+import { proxyLabels } from "./topology-labels.ts";
+import { localityPolicy } from "./traffic-policy/locality.ts";
+import type { View } from "./view.ts";
+
+export function clusterGroups(view: View, target: OutboundTarget): readonly LocalityGroup[] {
+  const groups = groupByLocality(clusterMembers(view, target));
+  const served = target.mode === "sni-dnat" ? groups.map(onlyMtls) : groups;
+  // Endpoints that come with the cluster follow the cluster's policy, those sent apart their own.
+  const policy = target.found === "eds" ? endpointPolicy(target) : target.effective.policy;
+  const places = localityPolicy(view.mesh.settings(), policy.loadBalancer, target.service);
+  const client = { locality: view.proxy.locality, labels: proxyLabels(view.proxy) };
+  return placeGroups(served, places, client, policy.outlierDetection !== undefined);
+}
+
+/** A gateway that passes TLS through cannot tell what it carries, so it leads only to servers that demand mTLS. */
+function onlyMtls(group: LocalityGroup): LocalityGroup {
+  const members = group.members.filter(({ mtls, endpoint }) => mtls && endpoint.tlsMode === "istio");
+  const weight = members.reduce((sum, member) => sum + member.weight, 0);
+  return { ...group, members, weight: members.length > 0 ? weight : undefined };
+}

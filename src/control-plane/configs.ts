@@ -33,13 +33,18 @@ interface Outcome<Spec> {
   readonly problems: readonly Problem[];
 }
 
-export function createConfigs(graph: Graph, objects: ObjectsOf): DecodedConfigs {
+export function createConfigs(
+  graph: Graph,
+  objects: ObjectsOf,
+  discovered: (object: KubeObject) => boolean,
+): DecodedConfigs {
   const outcomes: Collection<Outcome<unknown>>[] = [];
   const decoded = <K extends Kind>(kind: K): Collection<Config<SpecOf<K>>> => {
     const all = graph.derive<KubeObject, Outcome<SpecOf<K>>>(
       `decoded ${kind.plural}`,
       objects(kind.group, kind.kind),
       (object, key) => {
+        if (!discovered(object)) return [];
         const result = decode(kind, object);
         return [[key, { config: result.ok, problems: result.problems }]];
       },

@@ -1,2 +1,1 @@
-export { createOffline, type Offline, type OfflineInput } from "./offline.ts";
-export { createStages, defaultStageOptions, type StageOptions, type Stages } from "./stages.ts";
+export { createOffline, type Offline, type OfflineOptions } from "./offline.ts";

@@ -1,49 +1,42 @@
-/** Objects in memory in, the mesh and its proxies out, for commands that need no control plane. */
+/** Objects in memory in; the mesh and its proxies out, by the same stages that serve a cluster. For `render`, `analyze`, tests. */
 import { createGraph } from "../collections/index.ts";
-import { isRecord, parseYaml, readRecord, readText } from "../lib/index.ts";
+import { createMemorySource, type MemorySource } from "../kube/index.ts";
 import type { Mesh } from "../mesh/index.ts";
 import type { KubeObject, Proxy, ProxyClass } from "../model/index.ts";
-import { createInputs, meshConfigKey } from "../registry/index.ts";
 import { createStages } from "./stages.ts";
+import { watchObjects } from "./watched-kinds.ts";
 
-export interface OfflineInput {
-  readonly objects: readonly KubeObject[];
-  /** Wins over a ConfigMap `istio` in `istio-system` among the objects. */
+export interface OfflineOptions {
+  readonly objects: Iterable<KubeObject>;
+  /** MeshConfig; wins over ConfigMap istio-system/istio. */
   readonly meshConfig?: Readonly<Record<string, unknown>>;
 }
 
 export interface Offline {
   readonly mesh: Mesh;
-  /** Sorted by namespace and name. */
+  readonly source: MemorySource;
   proxies(): readonly Proxy[];
   classOf(proxy: Proxy): ProxyClass;
   problems(): readonly string[];
 }
 
-export function createOffline({ objects, meshConfig }: OfflineInput): Offline {
+export function createOffline(options: OfflineOptions): Offline {
   const graph = createGraph();
-  const inputs = createInputs(graph);
-  const config = meshConfig ?? meshConfigMap(objects);
-  // Before the stages are made: a first fill in one go costs each derived set one pass.
-  if (config) inputs.meshConfig.set(meshConfigKey, config);
-  graph.change(() => {
-    for (const object of objects) inputs.put(object);
+  const source = createMemorySource({ graph, objects: options.objects });
+  const stages = createStages({
+    graph,
+    objects: watchObjects(source).objects,
+    domain: "cluster.local",
+    cluster: "Kubernetes",
+    configMap: "istio-system/istio",
+    meshConfig: options.meshConfig && JSON.stringify(options.meshConfig),
   });
-  const stages = createStages(graph, inputs);
   return {
     mesh: stages.mesh,
-    proxies: () => stages.proxies.keys().flatMap((key) => stages.proxies.get(key) ?? []),
+    source,
+    proxies: stages.podProxies,
     classOf: stages.classOf,
-    problems: () => stages.problems().map(({ object, path, message }) => `${object}${path === "" ? "" : ` ${path}`}: ${message}`),
+    problems: () =>
+      stages.problems().map(({ object, path, message }) => `${object}${path === "" ? "" : ` ${path}`}: ${message}`),
   };
-}
-
-function meshConfigMap(objects: readonly KubeObject[]): Readonly<Record<string, unknown>> | undefined {
-  const map = objects.find(
-    ({ kind, metadata }) => kind === "ConfigMap" && metadata.name === "istio" && metadata.namespace === "istio-system",
-  );
-  const text = readText(readRecord(map?.["data"])["mesh"]);
-  if (text === "") return undefined;
-  const [document] = parseYaml(text);
-  return isRecord(document) ? document : undefined;
 }

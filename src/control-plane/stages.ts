@@ -1,115 +1,82 @@
-/**
- * Kubernetes objects in, the mesh out: the stages in the order in which data flows through them. Nothing else makes a
- * stage, so that offline rendering and the control plane are the same thing.
- */
-import type { Collection, Graph } from "../collections/index.ts";
-import { decode, decodeMeshConfig, type Problem } from "../config/index.ts";
-import {
-  authorizationPolicy,
-  type Config,
-  destinationRule,
-  envoyFilter,
-  gateway,
-  type Kind,
-  type KubeObject,
-  type MeshConfigSpec,
-  matchesSelector,
-  mergeMeshConfig,
-  peerAuthentication,
-  type Proxy,
-  type ProxyClass,
-  proxyConfig,
-  requestAuthentication,
-  type SpecOf,
-  sidecar,
-  telemetry,
-  trafficExtension,
-  virtualService,
-  wasmPlugin,
-} from "../model/index.ts";
+/** The stages from objects to the mesh, in the order in which data flows through them. Nothing else constructs a stage. */
+import { type Collection, createGraph, type Graph } from "../collections/index.ts";
+import type { Problem } from "../config/index.ts";
 import { classify, createMesh, type Mesh } from "../mesh/index.ts";
-import { createRegistry, type Inputs, meshConfigKey, proxyOfPod, type Registry } from "../registry/index.ts";
+import type { KubeObject, Proxy, ProxyClass } from "../model/index.ts";
+import { createRegistry, proxyOfPod, type Registry } from "../registry/index.ts";
+import { createConfigs } from "./configs.ts";
+import { createSettings, type Settings } from "./settings.ts";
 
-export interface StageOptions {
-  /** Cluster domain. */
+export interface StagesOptions {
+  readonly graph?: Graph;
+  /** Stage 1: the objects of one kind, from a watch or from memory. */
+  readonly objects: (group: string, kind: string) => Collection<KubeObject>;
   readonly domain: string;
-  /** Name of the cluster that the objects come from. */
   readonly cluster: string;
+  readonly meshConfig?: string | undefined;
+  /** `namespace/name` of the ConfigMap with the mesh config. */
+  readonly configMap: string;
 }
 
 export interface Stages {
-  readonly mesh: Mesh;
+  readonly graph: Graph;
+  readonly settings: Settings;
   readonly registry: Registry;
-  /** The proxies that would connect from the pods, by `namespace/pod`. */
-  readonly proxies: Collection<Proxy>;
-  /** Recorded: inside a memo, the class follows its inputs. */
-  classOf(proxy: Proxy): ProxyClass;
-  /** What was left out, or is doubtful, and why. */
+  readonly mesh: Mesh;
+  /** What is wrong with objects, as far as it was met. */
   problems(): readonly Problem[];
+  /** The proxies that Pods say they have. */
+  podProxies(): readonly Proxy[];
+  classOf(proxy: Proxy): ProxyClass;
 }
 
-export const defaultStageOptions: StageOptions = { domain: "cluster.local", cluster: "Kubernetes" };
+export function createStages(options: StagesOptions): Stages {
+  const graph = options.graph ?? createGraph();
+  const { objects, domain, cluster } = options;
 
-export function createStages(graph: Graph, inputs: Inputs, options: StageOptions = defaultStageOptions): Stages {
-  const problems = new Map<string, readonly Problem[]>();
-
-  // MeshConfig over Istio's defaults; one that cannot be read leaves the defaults.
-  const settingsMemo = graph.memo<MeshConfigSpec>("settings", () => {
-    const written = inputs.meshConfig.get(meshConfigKey);
-    const decoded = decodeMeshConfig(JSON.stringify(written ?? {}));
-    problems.set("MeshConfig", decoded.problems);
-    return mergeMeshConfig(decoded.ok ?? {});
+  // MeshConfig and discovery selectors: what applies to everything after.
+  const settings = createSettings(graph, {
+    configMaps: objects("", "ConfigMap"),
+    namespaces: objects("", "Namespace"),
+    configMap: options.configMap,
+    meshConfig: options.meshConfig,
   });
-  const settings = (): MeshConfigSpec => settingsMemo.get("");
-
-  // Namespaces that discoverySelectors leave out are as if they did not exist.
-  const namespaces = inputs.source("", "Namespace");
-  const discoveredNamespace = graph.memo<boolean>("discovered", (name) => {
-    const selectors = settings().discoverySelectors ?? [];
-    if (selectors.length === 0) return true;
-    const labels = namespaces.get(name)?.metadata.labels ?? {};
-    return name === settings().rootNamespace || selectors.some((selector) => matchesSelector(selector, labels));
+  // Raw objects become typed specs; what cannot be decoded is left out, with its reason.
+  const { configs, problems } = createConfigs(graph, objects, settings.discovered);
+  // Services, slices, pods and nodes become services, endpoints and workloads.
+  const registry = createRegistry(graph, objects, {
+    domain,
+    cluster,
+    settings: settings.current,
+    discovered: settings.discovered,
   });
-  const discovered = (object: KubeObject): boolean => discoveredNamespace.get(object.metadata.namespace ?? "default");
-
-  const decoded = <K extends Kind>(kind: K): Collection<Config<SpecOf<K>>> =>
-    graph.derive<KubeObject, Config<SpecOf<K>>>(kind.kind, inputs.source(kind.group, kind.kind), (object, key) => {
-      if (!discovered(object)) return [];
-      const result = decode(kind, object);
-      problems.set(`${kind.kind}/${key}`, result.problems);
-      return result.ok ? [[key, result.ok]] : [];
-    });
-
-  const registry = createRegistry(graph, inputs.source, { ...options, settings, discovered });
+  // Visibility, scopes and effective policy.
   const mesh = createMesh(graph, {
-    domain: options.domain,
-    settings,
+    domain,
+    settings: settings.current,
     services: registry.services,
     endpoints: registry.endpoints,
-    configs: {
-      virtualServices: decoded(virtualService),
-      destinationRules: decoded(destinationRule),
-      gateways: decoded(gateway),
-      sidecars: decoded(sidecar),
-      peerAuthentications: decoded(peerAuthentication),
-      requestAuthentications: decoded(requestAuthentication),
-      authorizationPolicies: decoded(authorizationPolicy),
-      telemetries: decoded(telemetry),
-      envoyFilters: decoded(envoyFilter),
-      wasmPlugins: decoded(wasmPlugin),
-      trafficExtensions: decoded(trafficExtension),
-      proxyConfigs: decoded(proxyConfig),
-    },
+    configs,
   });
-  const proxies = graph.derive("proxies", registry.pods, (pod, key) => {
-    const proxy = proxyOfPod(pod, { ...options, node: (name) => registry.nodes.get(name), proxyConfig: mesh.proxyConfig });
-    return proxy ? [[key, proxy]] : [];
-  });
+
+  const context = {
+    domain,
+    cluster,
+    node: (name: string) => registry.nodes.get(name),
+    proxyConfig: mesh.proxyConfig,
+  };
   return {
-    mesh,
+    graph,
+    settings,
     registry,
-    proxies,
-    classOf: (proxy) => classify({ mesh, targets: (p) => registry.podTargets(`${p.namespace}/${p.name}`) ?? [] }, proxy),
-    problems: () => [...problems.values()].flat(),
+    mesh,
+    problems: () => [...settings.problems(), ...problems()],
+    podProxies: () =>
+      registry.pods.keys().flatMap((key) => {
+        const pod = registry.pods.get(key);
+        return (pod && proxyOfPod(pod, context)) ?? [];
+      }),
+    classOf: (proxy) =>
+      classify({ mesh, targets: ({ namespace, name }) => registry.podTargets(`${namespace}/${name}`) ?? [] }, proxy),
   };
 }

@@ -10,8 +10,8 @@ export interface Requirement {
 export interface LabelSelector {
   readonly matchLabels?: Readonly<Record<string, string>>;
   readonly matchExpressions?: readonly {
-    readonly key: string;
-    readonly operator: string;
+    readonly key?: string;
+    readonly operator?: string;
     readonly values?: readonly string[];
   }[];
 }
@@ -52,7 +52,7 @@ export function selectorRequirements(selector: LabelSelector): readonly Requirem
   );
   const written = (selector.matchExpressions ?? []).map((e): Requirement => {
     const operator = e.operator as Requirement["operator"];
-    return { key: e.key, operator, values: e.values ?? [] };
+    return { key: e.key ?? "", operator, values: e.values ?? [] };
   });
   return [...exact, ...written];
 }

@@ -13,6 +13,7 @@ export function milliseconds(ms: number): Duration {
   return create(DurationSchema, durationParts(BigInt(Math.round(ms * 1e6))));
 }
 
+/** Whole seconds. */
 export function seconds(amount: number): Duration {
-  return milliseconds(amount * 1000);
+  return create(DurationSchema, { seconds: BigInt(amount), nanos: 0 });
 }

@@ -204,6 +204,7 @@ export const meshConfigSpec = object(
     discoverySelectors: array(meshLabelSelector),
     pathNormalization: meshConfigProxyPathNormalization,
     defaultHttpRetryPolicy: httpRetry,
+    defaultInboundHttpRetryPolicy: httpRetry,
     meshMTLS: meshConfigTLSConfig,
     tlsDefaults: meshConfigTLSConfig,
     defaultTrafficPolicy: meshConfigDefaultTrafficPolicy,

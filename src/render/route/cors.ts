@@ -1,0 +1,33 @@
+/** A CORS policy of a VirtualService in, Envoy's per-route policy out. */
+import { create } from "@bufbuild/protobuf";
+import {
+  CorsPolicySchema,
+  type CorsPolicy as EnvoyCorsPolicy,
+} from "../../gen/envoy/extensions/filters/http/cors/v3/cors_pb.js";
+import type { StringMatcher } from "../../gen/envoy/type/matcher/v3/string_pb.js";
+import type { CorsPolicy } from "../../model/index.ts";
+import { duration } from "../build/duration.ts";
+import { exactMatch } from "../build/match.ts";
+import { runtimePercent, wholePercent } from "../build/route-percent.ts";
+import { isUsableMatch, stringMatcher } from "./string-match.ts";
+
+export function corsPolicy(policy: CorsPolicy): EnvoyCorsPolicy {
+  const maxAge = duration(policy.maxAge);
+  return create(CorsPolicySchema, {
+    // The filter is there for all routes; only those with a policy switch it on.
+    filterEnabled: runtimePercent(wholePercent(100)),
+    allowOriginStringMatch: allowedOrigins(policy),
+    allowMethods: (policy.allowMethods ?? []).join(","),
+    allowHeaders: (policy.allowHeaders ?? []).join(","),
+    exposeHeaders: (policy.exposeHeaders ?? []).join(","),
+    maxAge: maxAge ? maxAge.seconds.toString() : "",
+    ...(typeof policy.allowCredentials === "boolean" ? { allowCredentials: policy.allowCredentials } : {}),
+    forwardNotMatchingPreflights: policy.unmatchedPreflights !== "IGNORE",
+  });
+}
+
+function allowedOrigins(policy: CorsPolicy): StringMatcher[] {
+  const origins = policy.allowOrigins ?? [];
+  if (origins.length === 0) return (policy.allowOrigin ?? []).map(exactMatch);
+  return origins.filter(isUsableMatch).flatMap((origin) => stringMatcher(origin) ?? []);
+}

@@ -1,0 +1,69 @@
+/** A service as a proxy sees it in, every name under which requests for it arrive out. */
+import { isIP } from "node:net";
+import type { ProxyClass, Service } from "../../model/index.ts";
+import { isWildcardAddress, servicePlaces } from "../addresses.ts";
+
+/** IPv6 addresses go in brackets. */
+export function hostPort(host: string, port: number): string {
+  return `${bracketed(host)}:${port}`;
+}
+
+export const bracketed = (host: string): string => (host.includes(":") ? `[${host}]` : host);
+
+export interface DomainOptions {
+  readonly domain: string;
+  /** Names of ExternalName Services that stand for this one. */
+  readonly aliases: readonly string[];
+  /** With a port each name is there twice, bare and with it: for listeners that serve all ports. */
+  readonly port: number | undefined;
+}
+
+export interface Domains {
+  readonly names: readonly string[];
+  /** Those that were made by shortening or lengthening: they give way to another host of that very name. */
+  readonly variants: ReadonlySet<string>;
+}
+
+export function serviceDomains(proxy: ProxyClass, service: Service, options: DomainOptions): Domains {
+  const { port } = options;
+  const withPort = (name: string): string[] =>
+    port === undefined ? [bracketed(name)] : [bracketed(name), hostPort(name, port)];
+  const names: string[] = [];
+  const variants = new Set<string>();
+  for (const host of [service.host, ...options.aliases]) {
+    const other = nameVariants(host, proxy.namespace, options.domain).flatMap(withPort);
+    names.push(...withPort(host), ...other);
+    for (const name of other) variants.add(name);
+  }
+  // Pods of a headless Service have names below that of the Service.
+  if (service.resolution === "passthrough" && service.registry === "Kubernetes")
+    names.push(...names.map((name) => `*.${name}`));
+  names.push(...domainAddresses(proxy, service).flatMap(withPort));
+  return { names, variants };
+}
+
+/**
+ * With the final dot of an absolute name, and, for Kubernetes services, the forms that search domains allow: in the
+ * service's own namespace the bare name too.
+ */
+function nameVariants(host: string, namespace: string, domain: string): readonly string[] {
+  const absolute = isIP(host) === 0 ? [`${host}.`] : [];
+  const suffix = `.svc.${domain}`;
+  if (!host.endsWith(suffix)) return absolute;
+  const qualified = host.slice(0, host.indexOf(".svc."));
+  const dot = qualified.indexOf(".");
+  if (dot < 0) return absolute;
+  if (qualified.slice(dot + 1) === namespace) {
+    return [...absolute, qualified.slice(0, dot), `${qualified}.svc`, qualified];
+  }
+  return [...absolute, qualified, `${qualified}.svc`];
+}
+
+/** Of a ServiceEntry's addresses Istio takes the last alone; of a Service's those of the first one's family. */
+function domainAddresses(proxy: ProxyClass, service: Service): readonly string[] {
+  const place = servicePlaces(proxy, service).at(-1) ?? [];
+  const family = isIP(place[0] ?? "");
+  // A cluster IP of a family that the proxy lacks cannot be reached, and so is no name.
+  if (service.registry === "Kubernetes" && !(family === 4 ? proxy.ipv4 : proxy.ipv6)) return [];
+  return place.filter((address) => !isWildcardAddress(address) && isIP(address) === family);
+}

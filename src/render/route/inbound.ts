@@ -1,0 +1,29 @@
+/** A port that a workload serves in, the route configuration inside its inbound connection manager out. */
+import type { RouteConfiguration } from "../../gen/envoy/config/route/v3/route_pb.js";
+import { type HTTPRetry, isGrpc, type Protocol } from "../../model/index.ts";
+import { inlineRouteConfig, virtualHost } from "../build/route-config.ts";
+import type { View } from "../view.ts";
+import { inboundDefaultRoute } from "./default-route.ts";
+import { hostPort } from "./domains.ts";
+
+export interface InboundPort {
+  /** Names the route configuration too. */
+  readonly cluster: string;
+  /** The service's port, not the workload's; 0 for the catch-all. */
+  readonly port: number;
+  readonly protocol: Protocol;
+  /** Host of the service, for the name of the span; "" for the catch-all. */
+  readonly host: string;
+}
+
+export function inboundRouteConfig(view: View, inbound: InboundPort): RouteConfiguration {
+  const { cluster, port, protocol, host } = inbound;
+  const operation = `${hostPort(host, port)}/*`;
+  const route = inboundDefaultRoute({ cluster, operation, retry: inboundRetryPolicy(view) }, !isGrpc(protocol));
+  const shell = { name: `inbound|http|${port}`, domains: ["*"], includeRequestAttemptCount: false };
+  return inlineRouteConfig(cluster, virtualHost(shell, [route]));
+}
+
+function inboundRetryPolicy(view: View): HTTPRetry | undefined {
+  return view.mesh.settings().defaultInboundHttpRetryPolicy;
+}

@@ -1,0 +1,108 @@
+/** A sidecar and the name of a route configuration in, the encoded configuration out. */
+import { RouteConfigurationSchema } from "../../gen/envoy/config/route/v3/route_pb.js";
+import { assemble } from "../assemble.ts";
+import { namedRouteConfig } from "../build/route-config.ts";
+import { outboundCluster } from "../cluster-name.ts";
+import type { Part, View } from "../view.ts";
+import { catchAllHost } from "./catch-all.ts";
+import { outboundDefaultRoute } from "./default-route.ts";
+import { destinationHash, serviceHash } from "./destination-hash.ts";
+import { hostPort } from "./domains.ts";
+import {
+  type EgressPlace,
+  egressPlace,
+  egressService,
+  egressServices,
+  parseRouteName,
+  type RouteName,
+  sidecarScope,
+} from "./egress.ts";
+import { meshSource, type PlannedHost, planHosts } from "./host-plan.ts";
+import type { RoutePlace } from "./place.ts";
+import { appendsForwardedHost, includesAttemptCount } from "./proxy-headers.ts";
+import { encodeRoutes, type RouteList, routeList } from "./route-list.ts";
+import { routeSemantics } from "./semantics.ts";
+import { virtualHostPart } from "./virtual-host.ts";
+
+export function outboundRouteConfig(view: View, name: string): Part | undefined {
+  const parsed = parseRouteName(name);
+  if (!parsed) return undefined;
+  const hosts = plannedHosts(view, parsed).map((host) => hostPart(view, parsed, host));
+  if (parsed.host === undefined) hosts.push(catchAllHost(view));
+  return assemble(RouteConfigurationSchema, namedRouteConfig(name), "virtualHosts", hosts);
+}
+
+function plannedHosts(view: View, parsed: RouteName): readonly PlannedHost[] {
+  const { host, name } = parsed;
+  const plan = planFor(view, parsed);
+  if (host === undefined) return [...plan.values()];
+  // The listener is the service's own, so whatever arrives there is for it.
+  const own = [...plan.values()].filter(({ domains }) => domains.includes(name) || domains.includes(host));
+  return own.length === 1 ? own.map((only) => ({ ...only, domains: ["*"] })) : own;
+}
+
+function plannedHost(view: View, parsed: RouteName, name: string): PlannedHost | undefined {
+  if (parsed.host === undefined) return planFor(view, parsed).get(name);
+  return plannedHosts(view, parsed).find((planned) => planned.name === name);
+}
+
+function planFor(view: View, parsed: RouteName): ReadonlyMap<string, PlannedHost> {
+  const id = parsed.port === 0 ? parsed.name : String(parsed.port);
+  return view.shared(`route.plan|${id}`, () => {
+    const place = egressPlace(sidecarScope(view), parsed);
+    return new Map((place ? planHosts(view, place) : []).map((host) => [host.name, host]));
+  });
+}
+
+/** The part reads its own entry of the plan only, so that it outlives changes of the others. */
+function hostPart(view: View, parsed: RouteName, { name }: PlannedHost): Part {
+  return view.part(`vhost|${parsed.name}|${name}`, () => {
+    const host = view.shared(`route.host|${parsed.name}|${name}`, () => plannedHost(view, parsed, name));
+    const place = egressPlace(sidecarScope(view), parsed);
+    if (!host || !place) return { bytes: new Uint8Array(), needs: [] };
+    const shell = { name, domains: host.domains, includeRequestAttemptCount: includesAttemptCount(view.proxy) };
+    return virtualHostPart(shell, [ownerRoutes(view, place, host)]);
+  });
+}
+
+function ownerRoutes(view: View, place: EgressPlace, { owner }: PlannedHost): RouteList {
+  if (owner.kind === "service") return serviceRoutes(view, place, owner);
+  const { key } = owner;
+  return view.shared(`route.list|${place.index}|${place.port}|${key}`, () => {
+    const config = view.mesh.virtualService(key);
+    return config ? routeList(view, config, meshPlace(view, place, config.meta)) : noRoutes;
+  });
+}
+
+const noRoutes: RouteList = { routes: new Uint8Array(), last: new Uint8Array(), needs: [] };
+
+function serviceRoutes(
+  view: View,
+  place: EgressPlace,
+  { key, port }: { readonly key: string; readonly port: number },
+): RouteList {
+  const host = (egressService(view, place, key)?.host ?? "").toLowerCase();
+  const cluster = outboundCluster(host, port);
+  const route = outboundDefaultRoute(
+    { cluster, operation: `${hostPort(host, port)}/*`, retry: view.mesh.settings().defaultHttpRetryPolicy },
+    serviceHash(view, sidecarScope(view), key, port),
+  );
+  return { routes: encodeRoutes([route]), last: new Uint8Array(), needs: [cluster] };
+}
+
+function meshPlace(view: View, place: EgressPlace, meta: Parameters<typeof routeSemantics>[0]): RoutePlace {
+  const scope = sidecarScope(view);
+  const services = egressServices(view, place);
+  return {
+    ...meshSource(view, place.port),
+    tls: false,
+    semantics: routeSemantics(meta),
+    appendXForwardedHost: appendsForwardedHost(view.proxy),
+    defaultRetry: view.mesh.settings().defaultHttpRetryPolicy,
+    serviceOf(host) {
+      const key = services.get(host);
+      return key === undefined ? undefined : egressService(view, place, key);
+    },
+    hashOf: (destination) => destinationHash(view, scope, destination),
+  };
+}

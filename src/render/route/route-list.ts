@@ -1,0 +1,43 @@
+/** A VirtualService and a place in; its encoded routes out, the one that takes everything apart from the others. */
+import { create, toBinary } from "@bufbuild/protobuf";
+import { type Route, VirtualHostSchema } from "../../gen/envoy/config/route/v3/route_components_pb.js";
+import { type Config, objectName, type VirtualServiceSpec } from "../../model/index.ts";
+import type { View } from "../view.ts";
+import { clustersOf } from "./action.ts";
+import { httpRoute } from "./http-route.ts";
+import { takesEverything } from "./match.ts";
+import type { RoutePlace } from "./place.ts";
+import { selectRoutes } from "./select.ts";
+
+/**
+ * Routes encoded as the field of a virtual host: messages concatenate, so virtual hosts that share routes share the
+ * work. Where lists are joined, those that take everything have to come last.
+ */
+export interface RouteList {
+  readonly routes: Uint8Array;
+  readonly last: Uint8Array;
+  readonly needs: readonly string[];
+}
+
+export function routeList(view: View, config: Config<VirtualServiceSpec>, place: RoutePlace): RouteList {
+  const routes: Route[] = [];
+  const object = objectName("VirtualService", config.meta);
+  for (const selected of selectRoutes(config.spec, place)) {
+    view.mesh.graph.note(object, selected.field);
+    const route = httpRoute(config, selected, place);
+    routes.push(route);
+    // Whatever follows cannot be reached.
+    if (route.match && takesEverything(route.match)) break;
+  }
+  const tail = routes.at(-1);
+  const closed = tail?.match !== undefined && takesEverything(tail.match);
+  return {
+    routes: encodeRoutes(closed ? routes.slice(0, -1) : routes),
+    last: encodeRoutes(closed ? [tail] : []),
+    needs: routes.flatMap((route) => (route.action.case === "route" ? clustersOf(route.action.value) : [])),
+  };
+}
+
+export function encodeRoutes(routes: Route[]): Uint8Array {
+  return toBinary(VirtualHostSchema, create(VirtualHostSchema, { routes }));
+}

@@ -10,6 +10,8 @@ import {
   type ObjectMeta,
   type ObjectNode,
   objectName,
+  type ProxyConfigValues,
+  proxyConfigValues,
   type SpecOf,
 } from "../model/index.ts";
 import { decodeValue } from "./decode-value.ts";
@@ -35,6 +37,11 @@ export function decode<K extends Kind>(kind: K, raw: unknown): Decoded<Config<Sp
 /** MeshConfig as it stands in ConfigMap `istio`; an empty text is an empty config. */
 export function decodeMeshConfig(yaml: string): Decoded<MeshConfigSpec> {
   return decodeText<MeshConfigSpec>(meshConfigSpec, yaml, "MeshConfig");
+}
+
+/** The settings of one proxy, as its agent sends them or its annotation has them. */
+export function decodeProxyConfig(yaml: string): Decoded<ProxyConfigValues> {
+  return decodeText<ProxyConfigValues>(proxyConfigValues, yaml, "ProxyConfig");
 }
 
 export function decodeMeshNetworks(yaml: string): Decoded<MeshNetworksSpec> {

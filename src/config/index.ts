@@ -1,4 +1,4 @@
-export { type Decoded, decode, decodeMeshConfig, decodeMeshNetworks } from "./decode.ts";
+export { type Decoded, decode, decodeMeshConfig, decodeMeshNetworks, decodeProxyConfig } from "./decode.ts";
 export type { Problem } from "./problem.ts";
 export { type Accepted, type AcceptOptions, acceptObject } from "./schema/accept.ts";
 export { type CelRules, loadCel } from "./schema/cel.ts";

@@ -1,0 +1,185 @@
+/**
+ * The mesh in; encoded resources per connected proxy out. Proxies of one class share a renderer; a change refreshes only
+ * the renderers that read something that changed, after a short quiet time, and tells only their proxies.
+ */
+import { setImmediate as nextTurn } from "node:timers/promises";
+import { type Cause, type Memo, sameData } from "../collections/index.ts";
+import { createDebounce, digest } from "../lib/index.ts";
+import type { Mesh } from "../mesh/index.ts";
+import { type Proxy, type ProxyClass, type Resource, type ResourceType, types } from "../model/index.ts";
+import { createRenderer, type Renderer, type RenderFault } from "../render/index.ts";
+import type { ProxyNode, ProxySession, ResourceSource } from "../xds/index.ts";
+
+export interface ResourceSourceOptions {
+  readonly mesh: Mesh;
+  proxyOf(node: ProxyNode): Proxy;
+  classOf(proxy: Proxy): ProxyClass;
+  readonly debounceMs: number;
+  readonly debounceMaxMs: number;
+  readonly onFault: (proxy: ProxyClass, fault: RenderFault) => void;
+  /** Told when a push round starts, with how many classes it concerns. */
+  readonly onPush?: (classes: number) => void;
+}
+
+export interface ControlledSource extends ResourceSource {
+  /** Refreshes everything that is due at once; for tests and forced pushes. */
+  flush(): Promise<void>;
+  /** Which objects and fields made a resource of a connected proxy. */
+  causes(proxyId: string, type: ResourceType, name: string): readonly Cause[];
+  readonly classes: number;
+  close(): void;
+}
+
+interface Member {
+  readonly id: string;
+  readonly node: ProxyNode;
+  group: Group;
+  readonly changed: (types: ReadonlySet<ResourceType>) => void;
+}
+
+interface Group {
+  readonly key: string;
+  readonly renderer: Renderer;
+  readonly members: Set<Member>;
+}
+
+export function createResourceSource(options: ResourceSourceOptions): ControlledSource {
+  const { mesh } = options;
+  const groups = new Map<string, Group>();
+  const members = new Map<string, Member>();
+  const nodes = new Map<string, ProxyNode>();
+  const dueGroups = new Set<string>();
+  const dueMembers = new Set<string>();
+  let connections = 0;
+  let pushing: Promise<void> | undefined;
+
+  const debounce = createDebounce({
+    quietMs: options.debounceMs,
+    maxMs: options.debounceMaxMs,
+    run: () => void flush(),
+  });
+  const classes: Memo<ProxyClass> = mesh.graph.memo(
+    "class",
+    (id) => {
+      const node = nodes.get(id);
+      if (!node) throw new Error(`no proxy ${id}`);
+      return Object.freeze(options.classOf(options.proxyOf(node)));
+    },
+    {
+      equals: sameData,
+      onInvalidate(id) {
+        dueMembers.add(id);
+        debounce.signal();
+      },
+    },
+  );
+
+  const groupFor = (proxyClass: ProxyClass): Group => {
+    const key = classKey(proxyClass);
+    let group = groups.get(key);
+    if (!group) {
+      const renderer = createRenderer(mesh, proxyClass, {
+        onFault: (fault) => options.onFault(proxyClass, fault),
+        onInvalidate() {
+          dueGroups.add(key);
+          debounce.signal();
+        },
+      });
+      group = { key, renderer, members: new Set() };
+      groups.set(key, group);
+    }
+    return group;
+  };
+
+  const leave = (member: Member): void => {
+    member.group.members.delete(member);
+    if (member.group.members.size > 0) return;
+    member.group.renderer.dispose();
+    groups.delete(member.group.key);
+    dueGroups.delete(member.group.key);
+  };
+
+  /** A proxy whose class came out different (a label, a service it now belongs to) moves to another renderer. */
+  const reclassify = (id: string): void => {
+    const member = members.get(id);
+    if (!member) return;
+    const group = groupFor(classes.get(id));
+    if (group === member.group) return;
+    leave(member);
+    group.members.add(member);
+    member.group = group;
+    member.changed(allTypes);
+  };
+
+  const round = async (): Promise<void> => {
+    while (dueMembers.size > 0 || dueGroups.size > 0) {
+      for (const id of take(dueMembers)) reclassify(id);
+      const due = take(dueGroups);
+      options.onPush?.(due.length);
+      for (const key of due) {
+        const group = groups.get(key);
+        if (!group) continue;
+        const types = group.renderer.refresh();
+        if (types.size > 0) for (const member of group.members) member.changed(types);
+        // One class at a time, so that streams and probes are served in between.
+        await nextTurn();
+      }
+    }
+  };
+  const flush = (): Promise<void> => {
+    pushing ??= round().finally(() => {
+      pushing = undefined;
+    });
+    return pushing;
+  };
+
+  return {
+    connect(node, _identity, changed): ProxySession {
+      const id = `${++connections}`;
+      nodes.set(id, node);
+      const member: Member = { id, node, changed, group: groupFor(classes.get(id)) };
+      members.set(id, member);
+      member.group.members.add(member);
+      return {
+        all: (type) => member.group.renderer.all(type),
+        get: (type, name): Resource | undefined => member.group.renderer.get(type, name),
+        close() {
+          members.delete(id);
+          nodes.delete(id);
+          classes.drop(id);
+          dueMembers.delete(id);
+          leave(member);
+        },
+      };
+    },
+    flush,
+    causes(proxyId, type, name) {
+      for (const member of members.values())
+        if (member.node.id === proxyId) return member.group.renderer.causes(type, name);
+      return [];
+    },
+    get classes() {
+      return groups.size;
+    },
+    close: () => debounce.stop(),
+  };
+}
+
+const allTypes: ReadonlySet<ResourceType> = new Set(Object.values(types));
+
+function take(set: Set<string>): readonly string[] {
+  const all = [...set];
+  set.clear();
+  return all;
+}
+
+/** The same class gives the same key whatever the order of its labels. */
+function classKey(proxyClass: ProxyClass): string {
+  return digest(
+    JSON.stringify(proxyClass, (_key, value: unknown) =>
+      typeof value === "object" && value !== null && !Array.isArray(value)
+        ? Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)))
+        : value,
+    ),
+  );
+}

@@ -13,17 +13,23 @@ import {
   peerAuthentication,
   proxyConfig,
   requestAuthentication,
+  type ServiceEntrySpec,
   type SpecOf,
+  serviceEntry,
   sidecar,
   telemetry,
   trafficExtension,
   virtualService,
+  type WorkloadEntrySpec,
   wasmPlugin,
+  workloadEntry,
 } from "../model/index.ts";
 import type { ObjectsOf } from "../registry/index.ts";
 
 export interface DecodedConfigs {
   readonly configs: MeshConfigs;
+  readonly serviceEntries: Collection<Config<ServiceEntrySpec>>;
+  readonly workloadEntries: Collection<Config<WorkloadEntrySpec>>;
   /** Problems of objects that were met, worst first; recorded nowhere else. */
   problems(): readonly Problem[];
 }
@@ -68,6 +74,8 @@ export function createConfigs(
   };
   return {
     configs,
+    serviceEntries: decoded(serviceEntry),
+    workloadEntries: decoded(workloadEntry),
     problems: () => outcomes.flatMap((all) => all.keys().flatMap((key) => all.get(key)?.problems ?? [])),
   };
 }

@@ -42,13 +42,15 @@ export function createStages(options: StagesOptions): Stages {
     meshConfig: options.meshConfig,
   });
   // Raw objects become typed specs; what cannot be decoded is left out, with its reason.
-  const { configs, problems } = createConfigs(graph, objects, settings.discovered);
+  const { configs, serviceEntries, workloadEntries, problems } = createConfigs(graph, objects, settings.discovered);
   // Services, slices, pods and nodes become services, endpoints and workloads.
   const registry = createRegistry(graph, objects, {
     domain,
     cluster,
     settings: settings.current,
     discovered: settings.discovered,
+    serviceEntries,
+    workloadEntries,
   });
   // Visibility, scopes and effective policy.
   const mesh = createMesh(graph, {
@@ -76,7 +78,6 @@ export function createStages(options: StagesOptions): Stages {
         const pod = registry.pods.get(key);
         return (pod && proxyOfPod(pod, context)) ?? [];
       }),
-    classOf: (proxy) =>
-      classify({ mesh, targets: ({ namespace, name }) => registry.podTargets(`${namespace}/${name}`) ?? [] }, proxy),
+    classOf: (proxy) => classify({ mesh, targets: registry.targets }, proxy),
   };
 }

@@ -2,5 +2,6 @@
 import { clusterKind } from "./cluster.ts";
 import { endpointKind } from "./endpoint.ts";
 import type { ResourceKind } from "./kind.ts";
+import { routeKind } from "./route.ts";
 
-export const resourceKinds: readonly ResourceKind[] = [clusterKind, endpointKind];
+export const resourceKinds: readonly ResourceKind[] = [clusterKind, endpointKind, routeKind];

@@ -23,6 +23,8 @@ export function readTexts(value: unknown): readonly string[] {
 
 /** A map of texts such as labels; members of another type are left out. */
 export function readTextMap(value: unknown): Readonly<Record<string, string>> {
-  const entries = Object.entries(readRecord(value)).filter((entry): entry is [string, string] => typeof entry[1] === "string");
+  const entries = Object.entries(readRecord(value)).filter(
+    (entry): entry is [string, string] => typeof entry[1] === "string",
+  );
   return Object.fromEntries(entries);
 }

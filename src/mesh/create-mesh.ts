@@ -1,6 +1,6 @@
 /** The registry's services and the decoded config objects in, the view that rendering reads out. */
 import type { Graph } from "../collections/index.ts";
-import { compareAge, type Config, type Endpoint, matchesLabels, objectKey, type SidecarSpec } from "../model/index.ts";
+import { type Config, compareAge, type Endpoint, matchesLabels, objectKey, type SidecarSpec } from "../model/index.ts";
 import { createDestinationRules } from "./destination-rule.ts";
 import { identitiesOf } from "./identities.ts";
 import type { MeshInputs } from "./inputs.ts";
@@ -34,14 +34,22 @@ export function createMesh(graph: Graph, inputs: MeshInputs): Mesh {
   /** `namespace|sidecar key`, or `namespace|gateway`. */
   const scopes = graph.memo<ScopeData>("scope", (id) => {
     const [namespace = "", key = ""] = id.split("|");
-    return key === "gateway" ? gatewayScope(context, namespace) : sidecarScope(context, namespace, configs.sidecars.get(key)?.spec);
+    return key === "gateway"
+      ? gatewayScope(context, namespace)
+      : sidecarScope(context, namespace, configs.sidecars.get(key)?.spec);
   });
   const views = new Map<string, Scope>();
   const view = (namespace: string, sidecarKey: string): Scope => {
     const id = `${namespace}|${sidecarKey}`;
     let found = views.get(id);
     if (!found) {
-      found = createScopeView({ ...context, rules }, id, namespace, () => scopes.get(id), () => configs.sidecars.get(sidecarKey));
+      found = createScopeView(
+        { ...context, rules },
+        id,
+        namespace,
+        () => scopes.get(id),
+        () => configs.sidecars.get(sidecarKey),
+      );
       views.set(id, found);
     }
     return found;
@@ -56,7 +64,9 @@ export function createMesh(graph: Graph, inputs: MeshInputs): Mesh {
   const trafficExtensions = createPolicyLookup(graph, "TrafficExtensions", configs.trafficExtensions);
   const proxyConfigs = createNamespaceList(graph, "ProxyConfigs", configs.proxyConfigs);
   // Gateways select proxies of any namespace, so all of them are looked at.
-  const gateways = graph.memo<readonly string[]>("Gateways by age", () => sortedKeys(configs.gateways.keys(), (key) => configs.gateways.get(key)));
+  const gateways = graph.memo<readonly string[]>("Gateways by age", () =>
+    sortedKeys(configs.gateways.keys(), (key) => configs.gateways.get(key)),
+  );
 
   return {
     graph,
@@ -66,7 +76,8 @@ export function createMesh(graph: Graph, inputs: MeshInputs): Mesh {
     endpoints: (key, portName) => endpoints.get(`${key}|${portName}`),
     identities: identities.get,
     servicesOfHost: index.ofHost,
-    scope: (namespace, labels) => view(namespace, sidecarFor(sidecars(namespace), labels) ?? rootSidecar(sidecars(root())) ?? ""),
+    scope: (namespace, labels) =>
+      view(namespace, sidecarFor(sidecars(namespace), labels) ?? rootSidecar(sidecars(root())) ?? ""),
     gatewayScope: (namespace) => view(namespace, "gateway"),
     gateways: (_namespace, labels) =>
       gateways
@@ -75,7 +86,8 @@ export function createMesh(graph: Graph, inputs: MeshInputs): Mesh {
         .filter((gateway) => matchesLabels(gateway.spec.selector ?? {}, labels)),
     virtualService: virtualServices.get,
     virtualServiceKeysForGateway: virtualServices.bound,
-    virtualServicesForGateway: (namespace, gateway) => virtualServices.bound(namespace, gateway).flatMap((key) => virtualServices.get(key) ?? []),
+    virtualServicesForGateway: (namespace, gateway) =>
+      virtualServices.bound(namespace, gateway).flatMap((key) => virtualServices.get(key) ?? []),
     peerAuthentication: (namespace, labels) =>
       composePeerAuthentication(peerAuthentications([namespace, root()], namespace, labels), root()),
     requestAuthentications: (namespace, labels) => requestAuthentications([namespace, root()], namespace, labels),
@@ -112,7 +124,10 @@ function rootSidecar(sidecars: readonly Config<SidecarSpec>[]): string | undefin
 const rootLike = (sidecars: readonly Config<SidecarSpec>[]): Config<SidecarSpec> | undefined =>
   sidecars.find(({ spec }) => !spec.workloadSelector);
 
-function sortedKeys<T extends Config<unknown>>(keys: readonly string[], get: (key: string) => T | undefined): readonly string[] {
+function sortedKeys<T extends Config<unknown>>(
+  keys: readonly string[],
+  get: (key: string) => T | undefined,
+): readonly string[] {
   return keys
     .flatMap((key) => get(key) ?? [])
     .sort((a, b) => compareAge(a.meta, b.meta))

@@ -24,7 +24,9 @@ function mergeRoute(root: HTTPRoute, route: HTTPRoute): HTTPRoute | undefined {
   const match = mergeMatches(root.match ?? [], route.match ?? []);
   if (!match) return undefined;
   const name = joinNames(root.name, route.name);
-  const fromRoot = Object.fromEntries(inherited.flatMap((field) => (root[field] === undefined ? [] : [[field, root[field]]])));
+  const fromRoot = Object.fromEntries(
+    inherited.flatMap((field) => (root[field] === undefined ? [] : [[field, root[field]]])),
+  );
   return { ...fromRoot, ...defined(route), ...(match.length > 0 ? { match } : {}), ...(name ? { name } : {}) };
 }
 
@@ -43,13 +45,28 @@ function mergeMatches(
   return merged;
 }
 
-const maps = ["headers", "withoutHeaders", "queryParams", "sourceLabels"] as const satisfies readonly (keyof HTTPMatchRequest)[];
-const scalars = ["uri", "scheme", "method", "authority", "port", "sourceNamespace", "statPrefix"] as const satisfies readonly (keyof HTTPMatchRequest)[];
+const maps = [
+  "headers",
+  "withoutHeaders",
+  "queryParams",
+  "sourceLabels",
+] as const satisfies readonly (keyof HTTPMatchRequest)[];
+const scalars = [
+  "uri",
+  "scheme",
+  "method",
+  "authority",
+  "port",
+  "sourceNamespace",
+  "statPrefix",
+] as const satisfies readonly (keyof HTTPMatchRequest)[];
 
 function mergeMatch(root: HTTPMatchRequest, leaf: HTTPMatchRequest): HTTPMatchRequest {
   const name = joinNames(root.name, leaf.name);
   const gateways = leaf.gateways?.length ? leaf.gateways : root.gateways;
-  const fromRoot = Object.fromEntries(scalars.flatMap((field) => (leaf[field] ? [] : root[field] ? [[field, root[field]]] : [])));
+  const fromRoot = Object.fromEntries(
+    scalars.flatMap((field) => (leaf[field] ? [] : root[field] ? [[field, root[field]]] : [])),
+  );
   const joined = Object.fromEntries(
     maps.flatMap((field) => (root[field] || leaf[field] ? [[field, { ...root[field], ...leaf[field] }]] : [])),
   );
@@ -63,7 +80,9 @@ function joinNames(root: string | undefined, leaf: string | undefined): string {
 
 /** True when the inner match is not within the outer one, as far as istiod looks. */
 function conflicts(root: HTTPMatchRequest, leaf: HTTPMatchRequest): boolean {
-  const texts = (["uri", "scheme", "method", "authority"] as const).some((field) => textConflicts(root[field], leaf[field]));
+  const texts = (["uri", "scheme", "method", "authority"] as const).some((field) =>
+    textConflicts(root[field], leaf[field]),
+  );
   const tables = (["headers", "withoutHeaders", "queryParams"] as const).some((field) =>
     Object.entries(leaf[field] ?? {}).some(([key, value]) => textConflicts(own(root[field], key), value)),
   );

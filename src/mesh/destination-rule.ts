@@ -1,6 +1,14 @@
 /** DestinationRules as written in; for a client's namespace and a service, the merged rules that apply out. */
 import type { Graph } from "../collections/index.ts";
-import { compareAge, type Config, type DestinationRuleSpec, isWildcard, matchesLabels, objectKey, resolveHost } from "../model/index.ts";
+import {
+  type Config,
+  compareAge,
+  type DestinationRuleSpec,
+  isWildcard,
+  matchesLabels,
+  objectKey,
+  resolveHost,
+} from "../model/index.ts";
 import type { MeshInputs } from "./inputs.ts";
 import type { MergedDestinationRule } from "./mesh.ts";
 import { mostSpecific } from "./most-specific.ts";
@@ -35,15 +43,32 @@ export interface DestinationRules {
 }
 
 export function createDestinationRules(graph: Graph, inputs: MeshInputs): DestinationRules {
-  const rules = graph.derive<DestinationRule, Resolved>("resolved DestinationRules", inputs.configs.destinationRules, (config, key) => {
-    const { rootNamespace, defaultDestinationRuleExportTo: fallback = ["*"] } = inputs.settings();
-    const host = resolveHost(config.spec.host ?? "", config.meta.namespace, inputs.domain);
-    // A rule for some workloads never leaves its namespace.
-    const exportTo = config.spec.workloadSelector ? ["."] : [...new Set(config.spec.exportTo ?? [])].sort();
-    return [[key, { key, config, host, exportTo, pools: poolsOf(exportTo, config.meta.namespace, rootNamespace ?? "", fallback) }]];
-  });
+  const rules = graph.derive<DestinationRule, Resolved>(
+    "resolved DestinationRules",
+    inputs.configs.destinationRules,
+    (config, key) => {
+      const { rootNamespace, defaultDestinationRuleExportTo: fallback = ["*"] } = inputs.settings();
+      const host = resolveHost(config.spec.host ?? "", config.meta.namespace, inputs.domain);
+      // A rule for some workloads never leaves its namespace.
+      const exportTo = config.spec.workloadSelector ? ["."] : [...new Set(config.spec.exportTo ?? [])].sort();
+      return [
+        [
+          key,
+          {
+            key,
+            config,
+            host,
+            exportTo,
+            pools: poolsOf(exportTo, config.meta.namespace, rootNamespace ?? "", fallback),
+          },
+        ],
+      ];
+    },
+  );
   const place = (pool: Pool, namespace: string): string => `${pool}|${namespace}`;
-  const byHost = graph.index(rules, "host", (rule) => rule.pools.map((pool) => `${place(pool, rule.config.meta.namespace)}|${rule.host}`));
+  const byHost = graph.index(rules, "host", (rule) =>
+    rule.pools.map((pool) => `${place(pool, rule.config.meta.namespace)}|${rule.host}`),
+  );
   const wildcards = graph.index(rules, "wildcard", (rule) =>
     isWildcard(rule.host) ? rule.pools.map((pool) => place(pool, rule.config.meta.namespace)) : [],
   );
@@ -83,7 +108,12 @@ function selects(rule: Consolidated, client: string, labels: Readonly<Record<str
   return selector !== undefined && rule.meta.namespace === client && matchesLabels(selector.matchLabels ?? {}, labels);
 }
 
-function poolsOf(exportTo: readonly string[], namespace: string, root: string, fallback: readonly string[]): readonly Pool[] {
+function poolsOf(
+  exportTo: readonly string[],
+  namespace: string,
+  root: string,
+  fallback: readonly string[],
+): readonly Pool[] {
   const isLocal = exportTo.length === 0 || exportTo.some((word) => word === "*" || word === "." || word === namespace);
   const only = exportTo.length === 1 ? exportTo[0] : undefined;
   const isPrivate = exportTo.length === 0 ? fallback.includes(".") : only === "." || only === namespace;
@@ -108,14 +138,22 @@ function consolidate(rules: readonly Resolved[]): readonly Consolidated[] {
       separate = verdict.separate;
       if (verdict.merge) out[i] = merge(existing, rule);
     }
-    if (separate) out.push({ spec: { ...rule.config.spec, host: rule.host }, meta: rule.config.meta, from: [rule.key], exportTo: rule.exportTo });
+    if (separate)
+      out.push({
+        spec: { ...rule.config.spec, host: rule.host },
+        meta: rule.config.meta,
+        from: [rule.key],
+        exportTo: rule.exportTo,
+      });
   }
   return out;
 }
 
 /** Whether a rule is merged into an existing one, and whether it also stands for itself; the last existing one decides that. */
 function joins(existing: Consolidated, rule: Resolved): { readonly merge: boolean; readonly separate: boolean } {
-  const same = existing.exportTo.length === rule.exportTo.length && existing.exportTo.every((word) => rule.exportTo.includes(word));
+  const same =
+    existing.exportTo.length === rule.exportTo.length &&
+    existing.exportTo.every((word) => rule.exportTo.includes(word));
   const wider = existing.exportTo.length > 0 && existing.exportTo.every((word) => rule.exportTo.includes(word));
   if (!same && !wider) return { merge: false, separate: true };
   const [a, b] = [existing.spec.workloadSelector, rule.config.spec.workloadSelector];

@@ -46,10 +46,12 @@ function namespaceOf(prefix: string, own: string): { readonly namespace: string;
 }
 
 function createHosts(sets: ReadonlyMap<string, HostSet>, exact: EgressHosts["exact"]): EgressHosts {
-  const setsFor = (namespace: string): readonly HostSet[] => [sets.get(namespace), sets.get(anyNamespace)].filter((set) => set !== undefined);
+  const setsFor = (namespace: string): readonly HostSet[] =>
+    [sets.get(namespace), sets.get(anyNamespace)].filter((set) => set !== undefined);
   const isExcluded = (namespace: string, host: string): boolean =>
     setsFor(namespace).some((set) => set.excluded.some((excluded) => hostCovers(excluded, host)));
-  const matches = (set: HostSet, host: string): boolean => set.exact.has(host) || set.wildcards.some((wildcard) => hostCovers(wildcard, host));
+  const matches = (set: HostSet, host: string): boolean =>
+    set.exact.has(host) || set.wildcards.some((wildcard) => hostCovers(wildcard, host));
   // Before the Gateway API a VirtualService for `*.com` was imported by a listener that names `a.com`.
   const matchesLoosely = (set: HostSet, host: string): boolean =>
     matches(set, host) ||
@@ -57,7 +59,8 @@ function createHosts(sets: ReadonlyMap<string, HostSet>, exact: EgressHosts["exa
     (isWildcard(host) && [...set.exact].some((name) => hostsOverlap(host, name)));
   return {
     exact,
-    importsService: (namespace, host) => !isExcluded(namespace, host) && setsFor(namespace).some((set) => matches(set, host)),
+    importsService: (namespace, host) =>
+      !isExcluded(namespace, host) && setsFor(namespace).some((set) => matches(set, host)),
     importsAlias(namespace, host, alias) {
       const set = setsFor(namespace).find((candidate) => matches(candidate, host));
       return set !== undefined && matches(set, alias);
@@ -65,7 +68,8 @@ function createHosts(sets: ReadonlyMap<string, HostSet>, exact: EgressHosts["exa
     importsVirtualService: (namespace, hosts, gatewayApi) =>
       hosts.some(
         (host) =>
-          !isExcluded(namespace, host) && setsFor(namespace).some((set) => (gatewayApi ? matches(set, host) : matchesLoosely(set, host))),
+          !isExcluded(namespace, host) &&
+          setsFor(namespace).some((set) => (gatewayApi ? matches(set, host) : matchesLoosely(set, host))),
       ),
   };
 }

@@ -2,7 +2,11 @@
 import { type Endpoint, formatIdentity, parseIdentity, type Service } from "../model/index.ts";
 
 /** Sorted; each SPIFFE id once more per alias of the trust domain, and names of other kinds as they are. */
-export function identitiesOf(service: Service | undefined, endpoints: readonly Endpoint[], aliases: readonly string[]): readonly string[] {
+export function identitiesOf(
+  service: Service | undefined,
+  endpoints: readonly Endpoint[],
+  aliases: readonly string[],
+): readonly string[] {
   const found = new Set<string>(service?.serviceAccounts ?? []);
   for (const endpoint of endpoints) if (endpoint.identity !== "") found.add(endpoint.identity);
   for (const id of [...found]) {

@@ -52,8 +52,14 @@ export interface Mesh {
 
   /** Effective mTLS mode of a workload's port: workload over namespace over mesh, port level first. */
   peerAuthentication(namespace: string, labels: Readonly<Record<string, string>>): PeerMtls;
-  requestAuthentications(namespace: string, labels: Readonly<Record<string, string>>): readonly Config<RequestAuthenticationSpec>[];
-  authorizationPolicies(namespace: string, labels: Readonly<Record<string, string>>): readonly Config<AuthorizationPolicySpec>[];
+  requestAuthentications(
+    namespace: string,
+    labels: Readonly<Record<string, string>>,
+  ): readonly Config<RequestAuthenticationSpec>[];
+  authorizationPolicies(
+    namespace: string,
+    labels: Readonly<Record<string, string>>,
+  ): readonly Config<AuthorizationPolicySpec>[];
   /**
    * Telemetry that applies to a workload, in the order in which it overrides: the oldest mesh-wide one (root namespace,
    * no selector), the oldest namespace-wide one, then all of its namespace that select it or its Gateway, oldest first.
@@ -63,7 +69,10 @@ export interface Mesh {
   envoyFilters(namespace: string, labels: Readonly<Record<string, string>>): readonly Config<EnvoyFilterSpec>[];
   /** The proxy's own namespace first, then the root one; oldest first within each. Phase and priority are not applied. */
   wasmPlugins(namespace: string, labels: Readonly<Record<string, string>>): readonly Config<WasmPluginSpec>[];
-  trafficExtensions(namespace: string, labels: Readonly<Record<string, string>>): readonly Config<TrafficExtensionSpec>[];
+  trafficExtensions(
+    namespace: string,
+    labels: Readonly<Record<string, string>>,
+  ): readonly Config<TrafficExtensionSpec>[];
   /** Settings of a proxy: mesh-wide, then ProxyConfig objects (mesh, namespace), the pod's annotation, ProxyConfig objects that select it. */
   proxyConfig(
     namespace: string,
@@ -108,7 +117,10 @@ export interface Scope {
    * For a service of this scope. Labels are those of the client workload (workloadSelector of the rule); without them
    * (inbound), rules with a workloadSelector do not count.
    */
-  destinationRule(serviceKey: string, clientLabels: Readonly<Record<string, string>> | undefined): MergedDestinationRule | undefined;
+  destinationRule(
+    serviceKey: string,
+    clientLabels: Readonly<Record<string, string>> | undefined,
+  ): MergedDestinationRule | undefined;
   /** Hosts of ExternalName Services that are other names of this service, and visible here. */
   aliases(serviceKey: string): readonly string[];
 }

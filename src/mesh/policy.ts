@@ -1,6 +1,6 @@
 /** Policies as written in; those that a workload is under, by selector or targetRefs, out. */
 import type { Collection, Graph } from "../collections/index.ts";
-import { compareAge, type Config, matchesLabels, type PolicyTargetReference } from "../model/index.ts";
+import { type Config, compareAge, matchesLabels, type PolicyTargetReference } from "../model/index.ts";
 
 /** What every kind of policy has in common. */
 export interface PolicySpec {
@@ -13,16 +13,30 @@ export interface PolicySpec {
 export type Labels = Readonly<Record<string, string>>;
 
 /** Policies of the namespaces, in that order, that attach to the workload; oldest first within a namespace. */
-export type PolicyLookup<Spec> = (namespaces: readonly string[], workload: string, labels: Labels) => readonly Config<Spec>[];
+export type PolicyLookup<Spec> = (
+  namespaces: readonly string[],
+  workload: string,
+  labels: Labels,
+) => readonly Config<Spec>[];
 
-export function createPolicyLookup<Spec extends PolicySpec>(graph: Graph, name: string, configs: Collection<Config<Spec>>): PolicyLookup<Spec> {
+export function createPolicyLookup<Spec extends PolicySpec>(
+  graph: Graph,
+  name: string,
+  configs: Collection<Config<Spec>>,
+): PolicyLookup<Spec> {
   const list = createNamespaceList(graph, name, configs);
   return (namespaces, workload, labels) =>
-    [...new Set(namespaces)].flatMap((namespace) => list(namespace).filter((config) => attaches(config, workload, labels)));
+    [...new Set(namespaces)].flatMap((namespace) =>
+      list(namespace).filter((config) => attaches(config, workload, labels)),
+    );
 }
 
 /** All objects of a namespace, oldest first. */
-export function createNamespaceList<Spec>(graph: Graph, name: string, configs: Collection<Config<Spec>>): (namespace: string) => readonly Config<Spec>[] {
+export function createNamespaceList<Spec>(
+  graph: Graph,
+  name: string,
+  configs: Collection<Config<Spec>>,
+): (namespace: string) => readonly Config<Spec>[] {
   const byNamespace = graph.index(configs, "namespace", (config) => [config.meta.namespace]);
   const sorted = graph.memo<readonly Config<Spec>[]>(`${name} by namespace`, (namespace) =>
     byNamespace

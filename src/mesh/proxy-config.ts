@@ -1,6 +1,12 @@
 /** Mesh-wide proxy settings, ProxyConfig objects and a pod's annotation in, the settings of one proxy out. */
 import { isRecord, parseYaml } from "../lib/index.ts";
-import { type Config, matchesLabels, mergeProxyConfig, type ProxyConfigSpec, type ProxyConfigValues } from "../model/index.ts";
+import {
+  type Config,
+  matchesLabels,
+  mergeProxyConfig,
+  type ProxyConfigSpec,
+  type ProxyConfigValues,
+} from "../model/index.ts";
 
 export interface ProxyConfigSources {
   readonly base: ProxyConfigValues | undefined;
@@ -14,7 +20,8 @@ export interface ProxyConfigSources {
 
 /** Later ones win: mesh, mesh-wide object, namespace-wide object, annotation, object that selects the workload. */
 export function effectiveProxyConfig(sources: ProxyConfigSources): ProxyConfigValues {
-  const wide = (list: readonly Config<ProxyConfigSpec>[]): Config<ProxyConfigSpec> | undefined => list.find(({ spec }) => !spec.selector);
+  const wide = (list: readonly Config<ProxyConfigSpec>[]): Config<ProxyConfigSpec> | undefined =>
+    list.find(({ spec }) => !spec.selector);
   const selecting = sources.workload.find(({ spec }) => {
     const labels = spec.selector?.matchLabels ?? {};
     return Object.keys(labels).length > 0 && matchesLabels(labels, sources.labels);

@@ -1,11 +1,5 @@
 /** A VirtualService with names as its owner wrote them in, the same with full host and gateway names out. */
-import {
-  type Config,
-  type Destination,
-  type HTTPRoute,
-  resolveHost,
-  type VirtualServiceSpec,
-} from "../model/index.ts";
+import { type Config, type Destination, type HTTPRoute, resolveHost, type VirtualServiceSpec } from "../model/index.ts";
 
 type VirtualService = Config<VirtualServiceSpec>;
 
@@ -13,12 +7,18 @@ export function resolveVirtualService(config: VirtualService, domain: string): V
   const { spec, meta } = config;
   const host = (name: string): string => resolveHost(name, meta.namespace, domain);
   const destination = (d: Destination): Destination => ({ ...d, host: host(d.host ?? "") });
-  const gateways = (names: readonly string[]): readonly string[] => names.map((name) => resolveGateway(name, meta.namespace));
+  const gateways = (names: readonly string[]): readonly string[] =>
+    names.map((name) => resolveGateway(name, meta.namespace));
   const matches = <M extends { readonly gateways?: readonly string[] }>(list: readonly M[]): readonly M[] =>
     list.map((match) => (match.gateways ? { ...match, gateways: gateways(match.gateways) } : match));
   const routes = <R extends { readonly destination?: Destination }>(list: readonly R[]): readonly R[] =>
     list.map((route) => (route.destination ? { ...route, destination: destination(route.destination) } : route));
-  const layer4 = <T extends { readonly match?: readonly { readonly gateways?: readonly string[] }[]; readonly route?: readonly { readonly destination?: Destination }[] }>(
+  const layer4 = <
+    T extends {
+      readonly match?: readonly { readonly gateways?: readonly string[] }[];
+      readonly route?: readonly { readonly destination?: Destination }[];
+    },
+  >(
     list: readonly T[],
   ): readonly T[] =>
     list.map((entry) => ({

@@ -3,7 +3,14 @@ import type { Config, Service, SidecarSpec } from "../model/index.ts";
 import type { DestinationRules } from "./destination-rule.ts";
 import { parseEgressHosts } from "./egress-hosts.ts";
 import type { EgressScope, Scope } from "./mesh.ts";
-import { type EgressData, mostSpecificVirtualService, type ScopeContext, type ScopeData, type ScopedServices, withPortsLeft } from "./scope.ts";
+import {
+  type EgressData,
+  mostSpecificVirtualService,
+  type ScopeContext,
+  type ScopeData,
+  type ScopedServices,
+  withPortsLeft,
+} from "./scope.ts";
 
 interface ViewContext extends ScopeContext {
   readonly rules: DestinationRules;
@@ -22,7 +29,8 @@ export function createScopeView(
   const keyOfHost = graph.memo<string | undefined>("service of host", (host) => data().byHost.get(host));
   const portsOf = graph.memo<readonly number[] | undefined>("ports in scope", (id) => {
     const [number = "", serviceKey = ""] = id.split("|");
-    const services: ScopedServices | undefined = number === "" ? data().services : data().egress[Number(number)]?.services;
+    const services: ScopedServices | undefined =
+      number === "" ? data().services : data().egress[Number(number)]?.services;
     return services?.ports.get(serviceKey);
   });
   const trimmed = (where: string, id: string): Service | undefined => {
@@ -64,7 +72,7 @@ export function createScopeView(
     };
     return egressViews[i];
   };
-    const service = (id: string): Service | undefined => trimmed("", id);
+  const service = (id: string): Service | undefined => trimmed("", id);
   return {
     key,
     namespace,

@@ -87,14 +87,19 @@ function oneNamespacePerHost({ index }: ScopeContext, keys: readonly string[], o
     const head = index.head(key);
     if (!head) continue;
     const known = chosen.get(head.host);
-    const isBetter = !known || head.namespace === own || (known.namespace !== own && !known.kubernetes && head.kubernetes);
+    const isBetter =
+      !known || head.namespace === own || (known.namespace !== own && !known.kubernetes && head.kubernetes);
     if (isBetter) chosen.set(head.host, head);
   }
   return keys.filter((key) => chosen.get(index.head(key)?.host ?? "")?.key === key);
 }
 
 /** Own, exported, public; in each those of Gateway API routes of the own namespace first. */
-function importedVirtualServices({ virtualServices }: ScopeContext, hosts: EgressHosts, namespace: string): readonly string[] {
+function importedVirtualServices(
+  { virtualServices }: ScopeContext,
+  hosts: EgressHosts,
+  namespace: string,
+): readonly string[] {
   const found = virtualServices.boundGroups(namespace, "mesh").flatMap((group) => {
     const heads = group
       .flatMap((key) => virtualServices.head(key) ?? [])
@@ -128,7 +133,11 @@ function destinations(
   });
 }
 
-function portsLeft(service: Service, wanted: ReadonlySet<number>, strict: boolean): readonly number[] | undefined | "none" {
+function portsLeft(
+  service: Service,
+  wanted: ReadonlySet<number>,
+  strict: boolean,
+): readonly number[] | undefined | "none" {
   if (!strict && wanted.has(0)) return undefined;
   const found = service.ports.filter((port) => wanted.has(port.port)).map((port) => port.port);
   if (found.length === 0) return "none";
@@ -188,10 +197,18 @@ export function withPortsLeft(service: Service, ports: readonly number[] | undef
 }
 
 /** Key of the VirtualService with the most specific host; among equal hosts the first in precedence. */
-export function mostSpecificVirtualService({ virtualServices }: ScopeContext, keys: readonly string[], host: string): string | undefined {
+export function mostSpecificVirtualService(
+  { virtualServices }: ScopeContext,
+  keys: readonly string[],
+  host: string,
+): string | undefined {
   const owners = new Map<string, string>();
   for (const key of keys)
     for (const name of virtualServices.head(key)?.hosts ?? []) if (!owners.has(name)) owners.set(name, key);
-  const found = mostSpecific(host, (name) => owners.has(name), [...owners.keys()].filter((name) => name.startsWith("*")));
+  const found = mostSpecific(
+    host,
+    (name) => owners.has(name),
+    [...owners.keys()].filter((name) => name.startsWith("*")),
+  );
   return found === undefined ? undefined : owners.get(found);
 }

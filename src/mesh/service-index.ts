@@ -28,7 +28,9 @@ export interface ServiceIndex {
 }
 
 export function createServiceIndex(graph: Graph, services: Collection<Service>): ServiceIndex {
-  const heads = graph.derive<Service, ServiceHead>("service heads", services, (service, key) => [[key, headOf(service)]]);
+  const heads = graph.derive<Service, ServiceHead>("service heads", services, (service, key) => [
+    [key, headOf(service)],
+  ]);
   const byWord = graph.index(heads, "export", (head) => head.words);
   const byHost = graph.index(heads, "host", (head) => [head.host]);
   const byTarget = graph.index(heads, "alias", (head) => (head.alias === undefined ? [] : [head.alias]));

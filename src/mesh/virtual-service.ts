@@ -1,6 +1,6 @@
 /** VirtualServices as written in; with full host names and delegates merged, and by who sees them, out. */
 import type { Collection, Graph } from "../collections/index.ts";
-import { compareAge, type Config, type ObjectMeta, type VirtualServiceSpec } from "../model/index.ts";
+import { type Config, compareAge, type ObjectMeta, type VirtualServiceSpec } from "../model/index.ts";
 import { mergeDelegate } from "./delegate.ts";
 import type { MeshInputs } from "./inputs.ts";
 import { resolveVirtualService } from "./resolve.ts";
@@ -53,13 +53,17 @@ export function createVirtualServices(graph: Graph, inputs: MeshInputs): Virtual
     const words = exportWords(exportTo, config.meta.namespace);
     return [[key, { config: resolve(config, written, inputs), words }]];
   });
-  const heads = graph.derive<Resolved, VirtualServiceHead>("VirtualService heads", resolved, ({ config }, key) => [[key, headOf(key, config)]]);
+  const heads = graph.derive<Resolved, VirtualServiceHead>("VirtualService heads", resolved, ({ config }, key) => [
+    [key, headOf(key, config)],
+  ]);
   const targets = graph.memo<readonly RouteTarget[]>("VirtualService targets", (key) => {
     const found = resolved.get(key);
     return found ? routeTargets(found.config.spec) : [];
   });
   const byGateway = graph.index(resolved, "gateway", ({ config, words }) =>
-    gatewaysOf(config.spec).flatMap((gateway) => words.map((word) => `${bucket(word, config.meta.namespace)}|${gateway}`)),
+    gatewaysOf(config.spec).flatMap((gateway) =>
+      words.map((word) => `${bucket(word, config.meta.namespace)}|${gateway}`),
+    ),
   );
   const sorted = graph.memo<readonly string[]>("VirtualServices by gateway", (word) =>
     byGateway

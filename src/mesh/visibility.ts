@@ -10,6 +10,9 @@ export function exportWords(exportTo: readonly string[], namespace: string): rea
 }
 
 /** As written, or the mesh-wide default where nothing is. */
-export function exportsOf(written: readonly string[] | undefined, fallback: readonly string[] | undefined): readonly string[] {
+export function exportsOf(
+  written: readonly string[] | undefined,
+  fallback: readonly string[] | undefined,
+): readonly string[] {
   return written !== undefined && written.length > 0 ? written : (fallback ?? [everyone]);
 }

@@ -9,7 +9,10 @@ export function labelPairs(labels: Readonly<Record<string, string>>): readonly s
 }
 
 /** True when `labels` has every pair of the selector; an empty selector matches all. */
-export function matchesLabels(selector: Readonly<Record<string, string>>, labels: Readonly<Record<string, string>>): boolean {
+export function matchesLabels(
+  selector: Readonly<Record<string, string>>,
+  labels: Readonly<Record<string, string>>,
+): boolean {
   return Object.entries(selector).every(([key, value]) => Object.hasOwn(labels, key) && labels[key] === value);
 }
 

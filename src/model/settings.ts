@@ -1,6 +1,5 @@
 /** MeshConfig and ProxyConfig as their owners wrote them in, with Istio's defaults and merging rules out. */
-import type { MeshConfigSpec } from "./kinds/index.ts";
-import type { ProxyConfigValues } from "./kinds/index.ts";
+import type { MeshConfigSpec, ProxyConfigValues } from "./kinds/index.ts";
 
 export const defaultProxyConfig: ProxyConfigValues = {
   configPath: "./etc/istio/proxy",
@@ -65,7 +64,10 @@ export function mergeMeshConfig(written: MeshConfigSpec, defaults: MeshConfigSpe
 }
 
 /** Fields replace fields; proxyMetadata adds up, and proxyHeaders keep the members that the new ones leave open. */
-export function mergeProxyConfig(written: ProxyConfigValues, base: ProxyConfigValues = defaultProxyConfig): ProxyConfigValues {
+export function mergeProxyConfig(
+  written: ProxyConfigValues,
+  base: ProxyConfigValues = defaultProxyConfig,
+): ProxyConfigValues {
   const { proxyMetadata, proxyHeaders } = written;
   const chosen = present(written);
   // serviceCluster and tracingServiceName are one choice.
@@ -82,7 +84,10 @@ type ProxyHeaders = NonNullable<ProxyConfigValues["proxyHeaders"]>;
 
 function keptHeaders(written: ProxyHeaders, base: ProxyHeaders): ProxyHeaders {
   const { forwardedClientCert, requestId, attemptCount, server, envoyDebugHeaders } = base;
-  return { ...present({ forwardedClientCert, requestId, attemptCount, server, envoyDebugHeaders }), ...present(written) };
+  return {
+    ...present({ forwardedClientCert, requestId, attemptCount, server, envoyDebugHeaders }),
+    ...present(written),
+  };
 }
 
 type Provider = NonNullable<MeshConfigSpec["extensionProviders"]>[number];
@@ -95,5 +100,7 @@ function mergeProviders(written: readonly Provider[], defaults: readonly Provide
 
 /** Without the members that are undefined or null, which protobuf JSON reads as "not written". */
 function present<T extends object>(value: T): Partial<T> {
-  return Object.fromEntries(Object.entries(value).filter(([, member]) => member !== undefined && member !== null)) as Partial<T>;
+  return Object.fromEntries(
+    Object.entries(value).filter(([, member]) => member !== undefined && member !== null),
+  ) as Partial<T>;
 }

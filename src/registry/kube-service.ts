@@ -46,7 +46,11 @@ export function kubeService(object: KubeObject, context: ServiceContext): Servic
     serviceAccounts: declaredAccounts(annotations, namespace, context.trustDomain),
     ...(externalName === "" ? {} : { externalName }),
     nodeLocal: readText(spec["internalTrafficPolicy"]) === "Local",
-    trafficDistribution: distributionOf(readText(spec["trafficDistribution"]), annotations, context.namespaceAnnotations),
+    trafficDistribution: distributionOf(
+      readText(spec["trafficDistribution"]),
+      annotations,
+      context.namespaceAnnotations,
+    ),
     publishNotReady: spec["publishNotReadyAddresses"] === true,
     annotations,
     externalAddresses: externalAddresses(spec, readRecord(object["status"])),
@@ -119,7 +123,7 @@ const distributions: ReadonlyMap<string, Distribution> = new Map([
 const distributionAnnotation = "networking.istio.io/traffic-distribution";
 
 /** The spec's field (exact words), then the Service's annotation, then its namespace's; an unknown annotation means "any". */
-function distributionOf(
+export function distributionOf(
   field: string,
   annotations: Readonly<Record<string, string>>,
   namespaceAnnotations: Readonly<Record<string, string>>,
@@ -134,7 +138,8 @@ function externalAddresses(
   spec: Readonly<Record<string, unknown>>,
   status: Readonly<Record<string, unknown>>,
 ): readonly string[] {
-  const balancer = readText(spec["type"]) === "LoadBalancer" ? readList(readRecord(status["loadBalancer"])["ingress"]) : [];
+  const balancer =
+    readText(spec["type"]) === "LoadBalancer" ? readList(readRecord(status["loadBalancer"])["ingress"]) : [];
   const given = balancer.map((item) => readText(readRecord(item)["ip"]) || readText(readRecord(item)["hostname"]));
   return [...given.filter((address) => address !== ""), ...readTexts(spec["externalIPs"])];
 }

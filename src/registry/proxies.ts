@@ -20,7 +20,12 @@ export function proxyOfPod(pod: Pod, context: ProxyContext): Proxy | undefined {
   if (!pod.proxyArgs || address === undefined) return undefined;
   const type = pod.proxyArgs.includes("router") ? "router" : "sidecar";
   const locality = podLocality(pod, context.node);
-  const where = { cluster: context.cluster, locality, node: pod.node, network: pod.labels["topology.istio.io/network"] ?? "" };
+  const where = {
+    cluster: context.cluster,
+    locality,
+    node: pod.node,
+    network: pod.labels["topology.istio.io/network"] ?? "",
+  };
   return {
     id: `${type}~${address}~${pod.name}.${pod.namespace}~${pod.namespace}.svc.${context.domain}`,
     type,

@@ -1,33 +1,47 @@
 /**
- * Services, EndpointSlices, Pods, Nodes and Namespaces in; the mesh's services, their endpoints, and the services that
- * a workload belongs to out.
+ * Services, EndpointSlices, Pods, Nodes, ServiceEntries and WorkloadEntries in; the mesh's services, their endpoints,
+ * and the services that a workload belongs to out.
  */
-import { type Collection, type Graph, type Index, unionOf } from "../collections/index.ts";
+import { type Collection, type Graph, unionOf } from "../collections/index.ts";
 import {
+  type Config,
   type Endpoint,
   type KubeObject,
-  labelPairs,
   type Locality,
+  labelPairs,
   type MeshConfigSpec,
   matchesLabels,
   type Service,
+  type ServiceEntrySpec,
   type ServiceTarget,
   serviceKey,
+  type WorkloadEntrySpec,
 } from "../model/index.ts";
 import { sliceEndpoints, sliceServiceName } from "./endpoint-slice.ts";
+import { createExternal } from "./external.ts";
 import type { ObjectsOf } from "./inputs.ts";
 import { kubeHost, kubeService } from "./kube-service.ts";
 import { mergeServices } from "./merge.ts";
 import { type Pod, readPod } from "./pod.ts";
-import { type TargetPort, targetPorts, targetsOfPod } from "./targets.ts";
+import { type TargetPort, targetPorts, targetsOfPod, targetsOfSlices } from "./targets.ts";
 import { nodeLocality, type WorkloadFacts, workloadFacts } from "./workload.ts";
+import { kubeServiceEndpoints, type WorkloadInstance } from "./workload-instance.ts";
 
 export interface RegistryOptions {
   readonly domain: string;
   readonly cluster: string;
   settings(): MeshConfigSpec;
-  /** False for namespaces that discoverySelectors leave out. */
+  /** False for objects in namespaces that discoverySelectors leave out. */
   discovered(object: KubeObject): boolean;
+  readonly serviceEntries: Collection<Config<ServiceEntrySpec>>;
+  readonly workloadEntries: Collection<Config<WorkloadEntrySpec>>;
+}
+
+/** What is asked of a proxy to find the services it belongs to. */
+export interface WorkloadAddress {
+  readonly namespace: string;
+  readonly name: string;
+  readonly addresses: readonly string[];
 }
 
 export interface Registry {
@@ -37,8 +51,8 @@ export interface Registry {
   readonly nodes: Collection<Locality>;
   /** All endpoints of a service, over all ports. */
   endpoints(serviceKey: string): readonly Endpoint[];
-  /** Ports of services that the pod serves; undefined where it is not known. */
-  podTargets(podKey: string): readonly ServiceTarget[] | undefined;
+  /** Ports of services that the workload serves. */
+  targets(workload: WorkloadAddress): readonly ServiceTarget[];
 }
 
 /** One source of a service: a Service object, or one host of a ServiceEntry. */
@@ -47,7 +61,8 @@ export interface ServiceVariant {
   readonly targets: readonly TargetPort[];
 }
 
-interface Slice {
+/** An EndpointSlice with the key of its service. */
+export interface Slice {
   readonly service: string;
   readonly endpoints: readonly Endpoint[];
 }
@@ -56,27 +71,12 @@ export function createRegistry(graph: Graph, objects: ObjectsOf, options: Regist
   const { domain, cluster, settings, discovered } = options;
   const nodes = graph.derive("nodes", objects("", "Node"), (object, key) => [[key, nodeLocality(object)]]);
   const namespaces = objects("", "Namespace");
-  const pods = graph.derive("pods", objects("", "Pod"), (object, key) => (discovered(object) ? [[key, readPod(object)]] : []));
+  const namespaceAnnotations = (name: string): Readonly<Record<string, string>> =>
+    namespaces.get(name)?.metadata.annotations ?? {};
+  const pods = graph.derive("pods", objects("", "Pod"), (object, key) =>
+    discovered(object) ? [[key, readPod(object)]] : [],
+  );
   const podsByAddress = graph.index(pods, "address", (pod) => pod.addresses);
-
-  const kubeVariants = graph.derive<KubeObject, ServiceVariant>("kube services", objects("", "Service"), (object, key) => {
-    if (!discovered(object)) return [];
-    const namespace = namespaces.get(object.metadata.namespace ?? "default");
-    const context = {
-      domain,
-      trustDomain: settings().trustDomain ?? "",
-      namespaceAnnotations: namespace?.metadata.annotations ?? {},
-    };
-    return [[`Service/${key}`, { service: kubeService(object, context), targets: targetPorts(object) }]];
-  });
-  const variants = unionOf("service variants", [kubeVariants]);
-  const variantsByKey = graph.index(variants, "key", (variant) => [variant.service.key]);
-  const services = graph.derive("services", variantsByKey.groups, (keys, key) => {
-    const found = [...keys].flatMap((id) => variants.get(id)?.service ?? []);
-    const merged = mergeServices(found);
-    return merged ? [[key, { ...merged, exportTo: merged.exportTo ?? settings().defaultServiceExportTo ?? ["*"] }]] : [];
-  });
-
   const facts = graph.memo<WorkloadFacts>("workload facts", (podKey) =>
     workloadFacts(podKey === "" ? undefined : pods.get(podKey), {
       cluster,
@@ -85,69 +85,136 @@ export function createRegistry(graph: Graph, objects: ObjectsOf, options: Regist
       node: (name) => nodes.get(name),
     }),
   );
-  const slices = graph.derive<KubeObject, Slice>("endpoint slices", objects("discovery.k8s.io", "EndpointSlice"), (object, key) => {
-    const name = sliceServiceName(object);
-    const namespace = object.metadata.namespace ?? "default";
-    if (name === undefined || !discovered(object)) return [];
-    const owner = serviceKey(namespace, kubeHost(name, namespace, domain));
-    const endpoints = sliceEndpoints(object, {
-      service: services.get(owner),
-      pod: (podKey) => pods.get(podKey),
-      podsAt: podsByAddress.get,
-      facts: (pod) => facts.get(pod ? `${pod.namespace}/${pod.name}` : ""),
-    });
-    return [[key, { service: owner, endpoints }]];
-  });
-  const slicesByService = graph.index(slices, "service", (slice) => [slice.service]);
 
-  const endpoints = graph.memo<readonly Endpoint[]>("endpoints", (key) =>
-    uniqueEndpoints(slicesByService.get(key).flatMap((id) => slices.get(id)?.endpoints ?? [])),
+  const kubeVariants = graph.derive<KubeObject, ServiceVariant>(
+    "kube services",
+    objects("", "Service"),
+    (object, key) => {
+      if (!discovered(object)) return [];
+      const context = {
+        domain,
+        trustDomain: settings().trustDomain ?? "",
+        namespaceAnnotations: namespaceAnnotations(object.metadata.namespace ?? "default"),
+      };
+      return [[`Service/${key}`, { service: kubeService(object, context), targets: targetPorts(object) }]];
+    },
   );
-  const selectors = selectorIndex(graph, kubeVariants);
-  const podTargets = graph.memo<readonly ServiceTarget[] | undefined>("pod targets", (podKey) => {
-    const pod = pods.get(podKey);
-    if (!pod) return undefined;
-    const selecting = selectors(pod.namespace, pod.labels).flatMap((id) => kubeVariants.get(id) ?? []);
-    if (selecting.length > 0) return targetsOfPod(pod, selecting);
-    return targetsByAddress(pod, podKey);
+  const external = createExternal(graph, {
+    ...options,
+    pods,
+    facts: facts.get,
+    namespaceAnnotations,
+    statusOf: (kind, key) => objects("networking.istio.io", kind).get(key)?.["status"],
   });
-  /** Services without a selector whose endpoints name the pod's address. */
-  const slicesByAddress = graph.index(slices, "address", (slice) => slice.endpoints.flatMap((e) => e.addresses));
-  const targetsByAddress = (pod: Pod, _key: string): readonly ServiceTarget[] => {
+  const variants = unionOf("service variants", [kubeVariants, external.variants]);
+  const variantsByKey = graph.index(variants, "key", (variant) => [variant.service.key]);
+  const services = graph.derive("services", variantsByKey.groups, (ids, key) => {
+    const merged = mergeServices([...ids].flatMap((id) => variants.get(id)?.service ?? []));
+    return merged
+      ? [[key, { ...merged, exportTo: merged.exportTo ?? settings().defaultServiceExportTo ?? ["*"] }]]
+      : [];
+  });
+
+  const slices = graph.derive<KubeObject, Slice>(
+    "endpoint slices",
+    objects("discovery.k8s.io", "EndpointSlice"),
+    (object, key) => {
+      const name = sliceServiceName(object);
+      const namespace = object.metadata.namespace ?? "default";
+      if (name === undefined || !discovered(object)) return [];
+      const owner = serviceKey(namespace, kubeHost(name, namespace, domain));
+      const endpoints = sliceEndpoints(object, {
+        service: services.get(owner),
+        pod: (podKey) => pods.get(podKey),
+        podsAt: podsByAddress.get,
+        facts: (pod) => facts.get(pod ? `${pod.namespace}/${pod.name}` : ""),
+      });
+      return [[key, { service: owner, endpoints }]];
+    },
+  );
+  const slicesByService = graph.index(slices, "service", (slice) => [slice.service]);
+  const slicesByAddress = graph.index(slices, "address", (slice) =>
+    slice.endpoints.flatMap((endpoint) => endpoint.addresses),
+  );
+
+  const kubeEndpoints = (key: string): readonly Endpoint[] => {
+    const variant = variantsByKey.get(key).flatMap((id) => kubeVariants.get(id) ?? [])[0];
+    if (!variant) return [];
+    const { service, targets } = variant;
+    const isSelecting = service.selector && service.resolution === "static";
+    const entries = isSelecting ? external.entriesMatching(service.namespace, service.selector ?? {}) : [];
+    return [
+      ...uniqueEndpoints(slicesByService.get(key).flatMap((id) => slices.get(id)?.endpoints ?? [])),
+      ...entries.flatMap((entry) => kubeServiceEndpoints(entry, service, targets)),
+    ];
+  };
+  const endpoints = graph.memo<readonly Endpoint[]>("endpoints", (key) => [
+    ...kubeEndpoints(key),
+    ...external.endpoints(variantsByKey.get(key).filter((id) => external.variants.get(id) !== undefined)),
+  ]);
+
+  const selecting = createSelectorIndex(graph, kubeVariants);
+  const kubeTargets = ({ namespace, name, addresses }: WorkloadAddress): readonly ServiceTarget[] => {
+    const entry = external.entryAt(namespace, addresses[0]);
+    if (entry) return entryTargets(entry, selecting(namespace, entry.facts.labels));
+    const pod = pods.get(`${namespace}/${name}`);
+    if (!pod) return [];
+    const found = selecting(namespace, pod.labels);
+    if (found.length > 0) return targetsOfPod(pod, found);
     const address = pod.addresses[0];
     if (address === undefined) return [];
-    return slicesByAddress
-      .get(address)
-      .flatMap((id) => slices.get(id) ?? [])
-      .flatMap((slice) => {
-        const service = services.get(slice.service);
-        if (service?.namespace !== pod.namespace) return [];
-        return slice.endpoints
-          .filter((endpoint) => endpoint.addresses[0] === address)
-          .flatMap((endpoint) => {
-            const port = service.ports.find((candidate) => candidate.name === endpoint.portName);
-            return port ? [{ service: service.key, port: port.port, targetPort: endpoint.port }] : [];
-          });
-      });
+    return targetsOfSlices(
+      slicesByAddress.get(address).flatMap((id) => slices.get(id) ?? []),
+      address,
+      (key) => {
+        const service = services.get(key);
+        return service?.namespace === namespace ? service : undefined;
+      },
+    );
   };
+  const targets = graph.memo<readonly ServiceTarget[]>("targets", (id) => {
+    const [namespace = "", name = "", all = ""] = id.split("|");
+    const addresses = all === "" ? [] : all.split(",");
+    return [...kubeTargets({ namespace, name, addresses }), ...external.targets(namespace, addresses)];
+  });
 
-  return { services, pods, nodes, endpoints: endpoints.get, podTargets: podTargets.get };
+  return {
+    services,
+    pods,
+    nodes,
+    endpoints: endpoints.get,
+    targets: ({ namespace, name, addresses }) => targets.get(`${namespace}|${name}|${addresses.join(",")}`),
+  };
 }
 
-/** Variants whose selector matches labels; found by one pair of the selector, so that others are not read. */
-function selectorIndex(
+/** Service variants whose selector matches labels; found by one pair of the selector, so that others are not read. */
+function createSelectorIndex(
   graph: Graph,
   variants: Collection<ServiceVariant>,
-): (namespace: string, labels: Readonly<Record<string, string>>) => readonly string[] {
-  const index: Index = graph.index(variants, "selector", ({ service }) => {
+): (namespace: string, labels: Readonly<Record<string, string>>) => readonly ServiceVariant[] {
+  const index = graph.index(variants, "selector", ({ service }) => {
     const [first] = labelPairs(service.selector ?? {});
     return first === undefined ? [] : [`${service.namespace}|${first}`];
   });
   return (namespace, labels) =>
     labelPairs(labels)
       .flatMap((pair) => index.get(`${namespace}|${pair}`))
-      .filter((id) => matchesLabels(variants.get(id)?.service.selector ?? {}, labels))
-      .sort();
+      .sort()
+      .flatMap((id) => variants.get(id) ?? [])
+      .filter(({ service }) => matchesLabels(service.selector ?? {}, labels));
+}
+
+function entryTargets(entry: WorkloadInstance, variants: readonly ServiceVariant[]): readonly ServiceTarget[] {
+  return variants
+    .filter(({ service }) => service.resolution === "static")
+    .flatMap(({ service, targets }) =>
+      kubeServiceEndpoints(entry, service, targets).flatMap((endpoint) => {
+        const port = service.ports.find((candidate) => candidate.name === endpoint.portName);
+        return port && port.protocol !== "UDP"
+          ? [{ service: service.key, port: port.port, targetPort: endpoint.port }]
+          : [];
+      }),
+    );
 }
 
 /** An endpoint that moves from one slice to another is in both for a while. */

@@ -1,8 +1,8 @@
 /** A pod and the Services that select it in, the ports it serves for them out. */
 import { readList, readNumber, readRecord, readText } from "../lib/index.ts";
-import type { KubeObject, Protocol, ServiceTarget } from "../model/index.ts";
+import type { KubeObject, Protocol, Service, ServiceTarget } from "../model/index.ts";
 import type { Pod } from "./pod.ts";
-import type { ServiceVariant } from "./registry.ts";
+import type { ServiceVariant, Slice } from "./registry.ts";
 
 /** Where a Service port leads on a pod: a number, or the name of a container port. */
 export interface TargetPort {
@@ -43,4 +43,21 @@ const portId = (port: number, protocol: Protocol): string => `${port}/${protocol
 function portOn(pod: Pick<Pod, "ports">, { target, transport }: TargetPort): number | undefined {
   if (typeof target === "number") return target;
   return pod.ports.find((port) => port.name === target && port.protocol === transport)?.port;
+}
+
+/** Services without a selector whose endpoints name the pod's address. */
+export function targetsOfSlices(
+  slices: readonly Slice[],
+  address: string,
+  serviceOf: (key: string) => Service | undefined,
+): readonly ServiceTarget[] {
+  return slices.flatMap((slice) => {
+    const service = serviceOf(slice.service);
+    return slice.endpoints
+      .filter((endpoint) => endpoint.addresses[0] === address)
+      .flatMap((endpoint) => {
+        const port = service?.ports.find((candidate) => candidate.name === endpoint.portName);
+        return service && port ? [{ service: service.key, port: port.port, targetPort: endpoint.port }] : [];
+      });
+  });
 }

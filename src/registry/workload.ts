@@ -39,7 +39,10 @@ export function tlsModeOf(labels: Readonly<Record<string, string>>): string {
 }
 
 /** The label of the pod wins over those of its node. */
-export function podLocality(pod: { readonly labels: Readonly<Record<string, string>>; readonly node: string }, node: FactsContext["node"]): Locality {
+export function podLocality(
+  pod: { readonly labels: Readonly<Record<string, string>>; readonly node: string },
+  node: FactsContext["node"],
+): Locality {
   const label = localityLabel(pod.labels);
   if (label !== "") return parseLocality(label);
   return (pod.node === "" ? undefined : node(pod.node)) ?? noLocality;
@@ -73,4 +76,3 @@ export function augmentLabels(
   ];
   return { ...labels, ...Object.fromEntries(extra.filter(([, value]) => value !== "")) };
 }
-

@@ -20,22 +20,22 @@ export function sliceServiceName(object: KubeObject): string | undefined {
 }
 
 export function sliceEndpoints(object: KubeObject, context: SliceContext): readonly Endpoint[] {
-  if (readText(object["addressType"]) === "FQDN") return [];
+  if (readText(object.addressType) === "FQDN") return [];
   const namespace = object.metadata.namespace ?? "default";
-  const ports = readList(object["ports"]).map(readRecord);
-  return readList(object["endpoints"])
+  const ports = readList(object.ports).map(readRecord);
+  return readList(object.endpoints)
     .map(readRecord)
     .flatMap((entry) => {
-      const health = healthOf(readRecord(entry["conditions"]), context.service);
-      return readTexts(entry["addresses"]).flatMap((address) => {
+      const health = healthOf(readRecord(entry.conditions), context.service);
+      return readTexts(entry.addresses).flatMap((address) => {
         const found = podOf(entry, address, namespace, context);
         if (found === "missing") return [];
         const facts = context.facts(found);
         return ports.map((port) => ({
           ...facts,
           addresses: [address],
-          port: readNumber(port["port"]) ?? 0,
-          portName: readText(port["name"]),
+          port: readNumber(port.port) ?? 0,
+          portName: readText(port.name),
           weight: 0,
           health,
         }));
@@ -50,9 +50,9 @@ function podOf(
   namespace: string,
   context: SliceContext,
 ): Pod | undefined | "missing" {
-  const target = readRecord(entry["targetRef"]);
-  if (target["kind"] === "Pod") {
-    return context.pod(`${readText(target["namespace"]) || namespace}/${readText(target["name"])}`) ?? "missing";
+  const target = readRecord(entry.targetRef);
+  if (target.kind === "Pod") {
+    return context.pod(`${readText(target.namespace) || namespace}/${readText(target.name)}`) ?? "missing";
   }
   // A slice written by hand: the pod with that address in the same namespace is the best guess.
   return context

@@ -160,7 +160,7 @@ function hostInstance(config: Config<ServiceEntrySpec>, host: string, cluster: s
 function isHealthy(config: Config<WorkloadEntrySpec>, status: unknown): boolean {
   const watched = config.meta.annotations?.["proxy.istio.io/health-checks-enabled"];
   if (!watched || !/^(1|t|true)$/i.test(watched)) return true;
-  return readList(readRecord(status)["conditions"])
+  return readList(readRecord(status).conditions)
     .map(readRecord)
-    .some((condition) => condition["type"] === "Healthy" && condition["status"] === "True");
+    .some((condition) => condition.type === "Healthy" && condition.status === "True");
 }

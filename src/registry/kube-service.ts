@@ -20,12 +20,12 @@ export interface ServiceContext {
 
 export function kubeService(object: KubeObject, context: ServiceContext): Service {
   const { name, namespace = "default" } = object.metadata;
-  const spec = readRecord(object["spec"]);
+  const spec = readRecord(object.spec);
   const annotations = object.metadata.annotations ?? {};
   const host = kubeHost(name, namespace, context.domain);
-  const externalName = readText(spec["type"]) === "ExternalName" ? readText(spec["externalName"]) : "";
-  const headless = readText(spec["clusterIP"]) === "None";
-  const selector = readTextMap(spec["selector"]);
+  const externalName = readText(spec.type) === "ExternalName" ? readText(spec.externalName) : "";
+  const headless = readText(spec.clusterIP) === "None";
+  const selector = readTextMap(spec.selector);
   return {
     key: serviceKey(namespace, host),
     host,
@@ -34,7 +34,7 @@ export function kubeService(object: KubeObject, context: ServiceContext): Servic
     registry: "Kubernetes",
     object: objectName("Service", { name, namespace }),
     creationTimestamp: object.metadata.creationTimestamp ?? "",
-    ports: readList(spec["ports"]).map(servicePort),
+    ports: readList(spec.ports).map(servicePort),
     resolution: resolutionOf(headless, externalName),
     meshExternal: externalName !== "",
     addresses: headless ? [] : clusterAddresses(spec),
@@ -45,15 +45,11 @@ export function kubeService(object: KubeObject, context: ServiceContext): Servic
     selector: Object.keys(selector).length > 0 ? selector : undefined,
     serviceAccounts: declaredAccounts(annotations, namespace, context.trustDomain),
     ...(externalName === "" ? {} : { externalName }),
-    nodeLocal: readText(spec["internalTrafficPolicy"]) === "Local",
-    trafficDistribution: distributionOf(
-      readText(spec["trafficDistribution"]),
-      annotations,
-      context.namespaceAnnotations,
-    ),
-    publishNotReady: spec["publishNotReadyAddresses"] === true,
+    nodeLocal: readText(spec.internalTrafficPolicy) === "Local",
+    trafficDistribution: distributionOf(readText(spec.trafficDistribution), annotations, context.namespaceAnnotations),
+    publishNotReady: spec.publishNotReadyAddresses === true,
     annotations,
-    externalAddresses: externalAddresses(spec, readRecord(object["status"])),
+    externalAddresses: externalAddresses(spec, readRecord(object.status)),
   };
 }
 
@@ -69,17 +65,17 @@ function resolutionOf(headless: boolean, externalName: string): Resolution {
 
 function servicePort(value: unknown): ServicePort {
   const port = readRecord(value);
-  const number = readNumber(port["port"]) ?? 0;
-  const name = readText(port["name"]);
-  const appProtocol = port["appProtocol"];
-  const targetPort = readNumber(port["targetPort"]);
+  const number = readNumber(port.port) ?? 0;
+  const name = readText(port.name);
+  const appProtocol = port.appProtocol;
+  const targetPort = readNumber(port.targetPort);
   return {
     name,
     port: number,
     protocol: servicePortProtocol(
       number,
       name,
-      readText(port["protocol"]),
+      readText(port.protocol),
       typeof appProtocol === "string" ? appProtocol : undefined,
     ),
     ...(targetPort === undefined ? {} : { targetPort }),
@@ -87,9 +83,9 @@ function servicePort(value: unknown): ServicePort {
 }
 
 function clusterAddresses(spec: Readonly<Record<string, unknown>>): readonly string[] {
-  const first = readText(spec["clusterIP"]);
+  const first = readText(spec.clusterIP);
   if (first === "") return [];
-  const all = readTexts(spec["clusterIPs"]);
+  const all = readTexts(spec.clusterIPs);
   return all.length > 1 ? all : [first];
 }
 
@@ -138,8 +134,7 @@ function externalAddresses(
   spec: Readonly<Record<string, unknown>>,
   status: Readonly<Record<string, unknown>>,
 ): readonly string[] {
-  const balancer =
-    readText(spec["type"]) === "LoadBalancer" ? readList(readRecord(status["loadBalancer"])["ingress"]) : [];
-  const given = balancer.map((item) => readText(readRecord(item)["ip"]) || readText(readRecord(item)["hostname"]));
-  return [...given.filter((address) => address !== ""), ...readTexts(spec["externalIPs"])];
+  const balancer = readText(spec.type) === "LoadBalancer" ? readList(readRecord(status.loadBalancer).ingress) : [];
+  const given = balancer.map((item) => readText(readRecord(item).ip) || readText(readRecord(item).hostname));
+  return [...given.filter((address) => address !== ""), ...readTexts(spec.externalIPs)];
 }

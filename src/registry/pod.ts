@@ -32,12 +32,12 @@ export interface Pod {
 }
 
 export function readPod(object: KubeObject): Pod {
-  const spec = readRecord(object["spec"]);
-  const status = readRecord(object["status"]);
+  const spec = readRecord(object.spec);
+  const status = readRecord(object.status);
   const labels = object.metadata.labels ?? {};
   const name = object.metadata.name;
   const addresses = podAddresses(status);
-  const subdomain = readText(spec["subdomain"]);
+  const subdomain = readText(spec.subdomain);
   const proxy = proxyContainer(spec);
   return {
     name,
@@ -46,61 +46,61 @@ export function readPod(object: KubeObject): Pod {
     labels,
     annotations: object.metadata.annotations ?? {},
     addresses,
-    node: readText(spec["nodeName"]),
-    serviceAccount: readText(spec["serviceAccountName"]),
+    node: readText(spec.nodeName),
+    serviceAccount: readText(spec.serviceAccountName),
     workload: labels["service.istio.io/workload-name"] ?? ownerName(object),
-    hostname: subdomain === "" ? "" : readText(spec["hostname"]) || name,
+    hostname: subdomain === "" ? "" : readText(spec.hostname) || name,
     subdomain,
     ports: lastingContainers(spec).flatMap(containerPorts),
     usable: isUsable(object.metadata, status) && addresses.length > 0,
-    proxyArgs: proxy && readTexts(proxy["args"]),
+    proxyArgs: proxy && readTexts(proxy.args),
     proxyEnv: containerEnv(proxy),
   };
 }
 
 function podAddresses(status: Readonly<Record<string, unknown>>): readonly string[] {
-  const all = readList(status["podIPs"])
-    .map((item) => readText(readRecord(item)["ip"]))
+  const all = readList(status.podIPs)
+    .map((item) => readText(readRecord(item).ip))
     .filter((ip) => ip !== "");
   if (all.length > 0) return all;
-  const one = readText(status["podIP"]);
+  const one = readText(status.podIP);
   return one === "" ? [] : [one];
 }
 
 function isUsable(meta: ObjectMeta, status: Readonly<Record<string, unknown>>): boolean {
-  const phase = readText(status["phase"]);
+  const phase = readText(status.phase);
   if (phase === "Failed" || phase === "Succeeded" || meta.deletionTimestamp !== undefined) return false;
-  return readList(status["conditions"]).some((item) => {
+  return readList(status.conditions).some((item) => {
     const condition = readRecord(item);
-    return condition["type"] === "Ready" && condition["status"] === "True";
+    return condition.type === "Ready" && condition.status === "True";
   });
 }
 
 /** Containers that stay: the app's, and init containers with restartPolicy Always (native sidecars). */
 function lastingContainers(spec: Readonly<Record<string, unknown>>): readonly Readonly<Record<string, unknown>>[] {
-  const init = readList(spec["initContainers"]).map(readRecord);
-  return [...readList(spec["containers"]).map(readRecord), ...init.filter((c) => c["restartPolicy"] === "Always")];
+  const init = readList(spec.initContainers).map(readRecord);
+  return [...readList(spec.containers).map(readRecord), ...init.filter((c) => c.restartPolicy === "Always")];
 }
 
 function containerPorts(container: Readonly<Record<string, unknown>>): readonly ContainerPort[] {
-  return readList(container["ports"])
+  return readList(container.ports)
     .map(readRecord)
     .map((port) => ({
-      name: readText(port["name"]),
-      protocol: readText(port["protocol"]) || "TCP",
-      port: readNumber(port["containerPort"]) ?? 0,
+      name: readText(port.name),
+      protocol: readText(port.protocol) || "TCP",
+      port: readNumber(port.containerPort) ?? 0,
     }));
 }
 
 function proxyContainer(spec: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> | undefined {
-  const all = [...readList(spec["containers"]), ...readList(spec["initContainers"])].map(readRecord);
-  return all.find((container) => container["name"] === "istio-proxy");
+  const all = [...readList(spec.containers), ...readList(spec.initContainers)].map(readRecord);
+  return all.find((container) => container.name === "istio-proxy");
 }
 
 function containerEnv(container: Readonly<Record<string, unknown>> | undefined): Readonly<Record<string, string>> {
-  const pairs = readList(container?.["env"]).map((item) => {
+  const pairs = readList(container?.env).map((item) => {
     const entry = readRecord(item);
-    return [readText(entry["name"]), entry["value"]] as const;
+    return [readText(entry.name), entry.value] as const;
   });
   return readTextMap(Object.fromEntries(pairs));
 }
@@ -112,14 +112,14 @@ function containerEnv(container: Readonly<Record<string, unknown>> | undefined):
 function ownerName(object: KubeObject): string {
   const labels = object.metadata.labels ?? {};
   const owner = object.metadata.ownerReferences?.find((ref) => ref.controller === true);
-  if (!readText(readRecord(object.metadata)["generateName"]) || !owner) return object.metadata.name;
+  if (!readText(readRecord(object.metadata).generateName) || !owner) return object.metadata.name;
   if (owner.kind === "ReplicaSet") {
     const hash = [labels["pod-template-hash"], labels["rollouts-pod-template-hash"]].find(
       (value) => value !== undefined && value !== "" && owner.name.endsWith(value),
     );
     return hash !== undefined && owner.name.endsWith(`-${hash}`) ? owner.name.slice(0, -hash.length - 1) : owner.name;
   }
-  if (owner.kind === "ReplicationController" && labels["deploymentconfig"]) return labels["deploymentconfig"];
+  if (owner.kind === "ReplicationController" && labels.deploymentconfig) return labels.deploymentconfig;
   if (owner.kind === "Job") return /^(.+)-\d{8,10}$/.exec(owner.name)?.[1] ?? owner.name;
   return owner.name;
 }

@@ -42,7 +42,7 @@ export function proxyOfPod(pod: Pod, context: ProxyContext): Proxy | undefined {
     interception: "REDIRECT",
     proxyConfig: context.proxyConfig(pod.namespace, pod.labels, pod.annotations),
     metadata: {
-      ...(pod.labels["app"] === undefined ? {} : { WORKLOAD_NAME: pod.labels["app"] }),
+      ...(pod.labels.app === undefined ? {} : { WORKLOAD_NAME: pod.labels.app }),
       MESH_ID: context.domain,
     },
     istioVersion: "1.28.0",

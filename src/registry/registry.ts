@@ -104,7 +104,7 @@ export function createRegistry(graph: Graph, objects: ObjectsOf, options: Regist
     pods,
     facts: facts.get,
     namespaceAnnotations,
-    statusOf: (kind, key) => objects("networking.istio.io", kind).get(key)?.["status"],
+    statusOf: (kind, key) => objects("networking.istio.io", kind).get(key)?.status,
   });
   const variants = unionOf("service variants", [kubeVariants, external.variants]);
   const variantsByKey = graph.index(variants, "key", (variant) => [variant.service.key]);

@@ -80,9 +80,9 @@ function vipOf(text: string): string | undefined {
 function allocatedAddresses({ spec, meta }: ServiceEntry, host: string, status: unknown): readonly string[] {
   const isOff = meta.labels?.["networking.istio.io/enable-autoallocate-ip"]?.toLowerCase() === "false";
   if (isOff || spec.addresses?.length || (spec.resolution ?? "NONE") === "NONE") return [];
-  return readList(readRecord(status)["addresses"])
+  return readList(readRecord(status).addresses)
     .map(readRecord)
-    .filter((entry) => entry["host"] === host)
-    .map((entry) => readText(entry["value"]))
+    .filter((entry) => entry.host === host)
+    .map((entry) => readText(entry.value))
     .filter((value) => parseIp(value) !== undefined);
 }

@@ -12,13 +12,13 @@ export interface TargetPort {
 }
 
 export function targetPorts(object: KubeObject): readonly TargetPort[] {
-  return readList(readRecord(object["spec"])["ports"])
+  return readList(readRecord(object.spec).ports)
     .map(readRecord)
     .map((port) => ({
-      portName: readText(port["name"]),
-      transport: readText(port["protocol"]) || "TCP",
+      portName: readText(port.name),
+      transport: readText(port.protocol) || "TCP",
       // The API server fills in the port itself where no target is written.
-      target: readNumber(port["targetPort"]) ?? (readText(port["targetPort"]) || (readNumber(port["port"]) ?? 0)),
+      target: readNumber(port.targetPort) ?? (readText(port.targetPort) || (readNumber(port.port) ?? 0)),
     }));
 }
 

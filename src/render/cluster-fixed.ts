@@ -7,13 +7,20 @@ import {
   ClusterSchema,
 } from "../gen/envoy/config/cluster/v3/cluster_pb.js";
 import { loopBind } from "./build/bind.ts";
+import { clusterFilters } from "./build/cluster-filter.ts";
 import { discoveryType } from "./build/discovery.ts";
 import { duration } from "./build/duration.ts";
 import type { Fields } from "./build/fields.ts";
 import { buildPassthroughHttpOptions } from "./build/http-options.ts";
-import { blackHoleCluster, inboundPassthroughCluster, passthroughCluster } from "./cluster-name.ts";
+import { buildAnyHost } from "./cluster-any-host.ts";
+import {
+  allowAnyDynamicDnsCluster,
+  blackHoleCluster,
+  inboundPassthroughCluster,
+  passthroughCluster,
+} from "./cluster-name.ts";
 import { delimited } from "./cluster-stat-name.ts";
-import { clusterFilters } from "./proxy-profile.ts";
+import { outboundPolicy } from "./outbound-policy.ts";
 import { circuitBreakers, connectionOptions, connectTimeout } from "./traffic-policy/connection-pool.ts";
 import { preservesHeaderCase } from "./traffic-policy/http-options.ts";
 import type { View } from "./view.ts";
@@ -27,8 +34,12 @@ const sidecarOnly: ReadonlyMap<string, (view: View) => Cluster> = new Map([
 ]);
 const everywhere: ReadonlyMap<string, (view: View) => Cluster> = new Map([[blackHoleCluster, buildBlackHole]]);
 
+const anyHost: ReadonlyMap<string, (view: View) => Cluster> = new Map([[allowAnyDynamicDnsCluster, buildAnyHost]]);
+
 export function fixedClusters(view: View): ReadonlyMap<string, (view: View) => Cluster> {
-  return view.proxy.type === "router" ? everywhere : new Map([...everywhere, ...sidecarOnly]);
+  if (view.proxy.type === "router") return everywhere;
+  const resolves = outboundPolicy(view).mode === "ALLOW_ANY_DYNAMIC_DNS";
+  return new Map([...everywhere, ...sidecarOnly, ...(resolves ? anyHost : [])]);
 }
 
 function buildBlackHole(view: View): Cluster {
@@ -44,7 +55,7 @@ function buildPassthrough(view: View): Cluster {
   return create(ClusterSchema, {
     name: passthroughCluster,
     ...originalDestination(view),
-    filters: clusterFilters(view.proxy.profile),
+    filters: clusterFilters(view.proxy),
   });
 }
 

@@ -7,8 +7,9 @@ import {
   ClusterSchema,
 } from "../gen/envoy/config/cluster/v3/cluster_pb.js";
 import { HealthStatus } from "../gen/envoy/config/core/v3/health_check_pb.js";
-import { discoveryType, dnsCacheName, dynamicDiscovery, edsDiscovery } from "./build/discovery.ts";
-import { dnsSettings, lookupFamily } from "./build/dns.ts";
+import { clusterFilters } from "./build/cluster-filter.ts";
+import { discoveryType, dynamicDiscovery, edsDiscovery } from "./build/discovery.ts";
+import { dnsSettings } from "./build/dns.ts";
 import { loadAssignment } from "./build/endpoint.ts";
 import type { Fields } from "./build/fields.ts";
 import { buildHttpOptions } from "./build/http-options.ts";
@@ -18,7 +19,8 @@ import { sniCluster } from "./cluster-name.ts";
 import { type OutboundTarget, racesAddresses } from "./cluster-outbound.ts";
 import { delimited, statName } from "./cluster-stat-name.ts";
 import { clusterGroups } from "./endpoint-assignment.ts";
-import { clusterFilters, meshAlpn } from "./proxy-profile.ts";
+import { hostDnsCache } from "./filters/dynamic-forward-proxy.ts";
+import { offeredAlpn } from "./profile.ts";
 import { circuitBreakers, connectionOptions, connectTimeout } from "./traffic-policy/connection-pool.ts";
 import { type HttpOptions, httpOptions } from "./traffic-policy/http-options.ts";
 import { loadBalancer, localityConfig } from "./traffic-policy/load-balancer.ts";
@@ -49,7 +51,7 @@ export function buildOutbound(view: View, target: OutboundTarget): Cluster | und
     typedExtensionProtocolOptions: buildHttpOptions(http),
     ...socketsOf(view, target, tls, http),
     metadata: metadataOf(target),
-    filters: clusterFilters(view.proxy.profile),
+    filters: clusterFilters(view.proxy),
   });
 }
 
@@ -84,10 +86,7 @@ function discoveryOf(view: View, target: OutboundTarget, insecure: boolean): Clu
   const { found, discovery, name, service } = target;
   switch (found) {
     case "dynamic-forward-proxy":
-      return dynamicDiscovery(
-        { name: dnsCacheName(service.host), dnsLookupFamily: lookupFamily(view.proxy) },
-        insecure,
-      );
+      return dynamicDiscovery(hostDnsCache(view.proxy, service.host), insecure);
     case "original-dst":
       return { ...discoveryType(Cluster_DiscoveryType.ORIGINAL_DST), ...portOverride(target) };
     case "eds":
@@ -155,7 +154,7 @@ function socketsOf(view: View, target: OutboundTarget, tls: ClientTls, http: Htt
   const proxyProtocol = target.effective.policy.proxyProtocol;
   return clusterSockets(tls, {
     defaultSni: isDynamic(target) ? "" : target.name,
-    meshAlpn: meshAlpn(view.proxy.profile, target.port.protocol, http2),
+    meshAlpn: offeredAlpn(view.proxy, target.port.protocol, http2),
     http2,
     tlsDefaults: view.mesh.settings().tlsDefaults,
     originalDestination: target.discovery === "original-dst",

@@ -45,7 +45,3 @@ export function dynamicDiscovery(
     },
   };
 }
-
-export function dnsCacheName(host: string): string {
-  return `${host}_dfp_dns_cache`;
-}

@@ -10,8 +10,8 @@ import {
   type OutlierDetection,
   type Protocol,
   type ProxyClass,
-  type ProxyConfigValues,
 } from "../../model/index.ts";
+import { proxyConfig } from "../proxy-config.ts";
 
 export interface HttpOptions {
   /** `downstream`: whatever the client spoke. Undefined where nothing is known: HTTP/1.1, if it is HTTP at all. */
@@ -27,6 +27,18 @@ export interface HttpOptions {
   /** Status codes that count as failures for outlier detection, instead of 5xx. */
   readonly errorCodes: readonly number[];
 }
+
+/** Nothing is known of the upstream. */
+export const unknownHttp: HttpOptions = {
+  upstream: undefined,
+  preserveCase: false,
+  common: undefined,
+  maxConcurrentStreams: undefined,
+  keepAlive: undefined,
+  autoSni: false,
+  autoSanValidation: false,
+  errorCodes: [],
+};
 
 export interface CommonHttpOptions {
   readonly idleTimeout: string | undefined;
@@ -52,12 +64,11 @@ export function httpOptions(source: HttpSource): HttpOptions {
     ? { upstream: "downstream" as const, preserveCase: spoken.upstream === "http1" && spoken.preserveCase }
     : spoken;
   return {
+    ...unknownHttp,
     ...final,
     common: commonOptions(source.pool),
     maxConcurrentStreams: final.upstream === "http2" ? positive(http?.maxConcurrentStreams) : undefined,
     keepAlive: final.upstream === "http2" ? http?.http2KeepAlive : undefined,
-    autoSni: false,
-    autoSanValidation: false,
     errorCodes: source.inbound ? [] : (source.outlier?.outlierDetectionHttpErrorCodes ?? []),
   };
 }
@@ -95,8 +106,7 @@ function commonOptions(pool: ConnectionPoolSettings | undefined): CommonHttpOpti
 }
 
 export function preservesHeaderCase(proxy: ProxyClass): boolean {
-  const config: ProxyConfigValues = proxy.proxyConfig;
-  return config.proxyHeaders?.preserveHttp1HeaderCase === true;
+  return proxyConfig(proxy).proxyHeaders?.preserveHttp1HeaderCase === true;
 }
 
 function positive(value: number | undefined): number | undefined {

@@ -60,6 +60,29 @@ function askedTls(source: TlsSource, settings: ClientTLSSettings): ClientTls {
   }
 }
 
+/** Settings that hold for hosts that nobody declared: there is nothing to fill them up from. */
+export function hostlessTls(settings: ClientTLSSettings, proxy: ProxyClass): ClientTls {
+  const subjectAltNames = settings.subjectAltNames ?? [];
+  switch (settings.mode) {
+    case "ISTIO_MUTUAL":
+      return {
+        mode: "mesh",
+        sni: settings.sni ?? "",
+        subjectAltNames,
+        auto: false,
+        insecureSkipVerify: settings.insecureSkipVerify === true,
+      };
+    case "SIMPLE":
+    case "MUTUAL": {
+      const mutual = settings.mode === "MUTUAL";
+      const usable = mayUseCredential(proxy, false, settings) && hasCertificate(settings, mutual);
+      return usable ? { mode: "user", settings, mutual, subjectAltNames } : plain;
+    }
+    default:
+      return plain;
+  }
+}
+
 function autoTls(source: TlsSource): ClientTls {
   const { mesh, proxy, service, sni } = source;
   if (service.meshExternal || !mesh.settings().enableAutoMtls || !serversTakeMtls(source)) return plain;
@@ -92,9 +115,8 @@ function meshTls(source: TlsSource, settings: ClientTLSSettings, auto: boolean):
 }
 
 function userTls(source: TlsSource, settings: ClientTLSSettings, mutual: boolean): ClientTls {
-  if (!mayUseCredential(source, settings)) return plain;
-  const usesFiles = !settings.credentialName;
-  if (mutual && usesFiles && (!settings.clientCertificate || !settings.privateKey)) return plain;
+  const allowed = mayUseCredential(source.proxy, source.ruleHasSelector, settings);
+  if (!allowed || !hasCertificate(settings, mutual)) return plain;
   const names = settings.subjectAltNames ?? [];
   const declared = source.service.registry === "External" ? source.mesh.identities(source.service.key) : [];
   return { mode: "user", settings, mutual, subjectAltNames: names.length > 0 ? names : declared };
@@ -104,9 +126,20 @@ function userTls(source: TlsSource, settings: ClientTLSSettings, mutual: boolean
  * A sidecar gets a Secret only by a rule that selects workloads: else every sidecar of the mesh would wait for a secret
  * that it may not read. ConfigMaps are open to all.
  */
-function mayUseCredential({ proxy, ruleHasSelector }: TlsSource, { credentialName = "" }: ClientTLSSettings): boolean {
+function mayUseCredential(
+  proxy: ProxyClass,
+  ruleHasSelector: boolean,
+  { credentialName = "" }: ClientTLSSettings,
+): boolean {
   const secret = credentialName !== "" && !credentialName.startsWith("configmap://");
   return !secret || proxy.type !== "sidecar" || ruleHasSelector;
+}
+
+function hasCertificate(
+  { credentialName, clientCertificate, privateKey }: ClientTLSSettings,
+  mutual: boolean,
+): boolean {
+  return !mutual || Boolean(credentialName) || Boolean(clientCertificate && privateKey);
 }
 
 /** Files that the proxy was started with (`TLS_CLIENT_*`). */

@@ -83,7 +83,7 @@ export function createVirtualServices(graph: Graph, inputs: MeshInputs): Virtual
       const [own = [], exported = [], open = []] = boundGroups(namespace, gateway);
       const isConsumer = (key: string): boolean => {
         const head = heads.get(key);
-        return head?.gatewayApi && head.meta.namespace === namespace;
+        return head?.gatewayApi === true && head.meta.namespace === namespace;
       };
       return [...own, ...exported, ...open.filter(isConsumer), ...open.filter((key) => !isConsumer(key))];
     },

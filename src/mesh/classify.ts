@@ -53,10 +53,13 @@ function compareServices(a: Service | undefined, b: Service | undefined): number
 }
 
 /**
- * A proxy makes no listener for its own address of a headless service, and in capture mode NONE it binds to its own
- * addresses. Everyone else shares a class whatever their address is.
+ * A proxy makes no listener for its own address of a headless service, in capture mode NONE it binds to its own
+ * addresses, and a Sidecar may send inbound traffic to them. Everyone else shares a class whatever their address is.
  */
 function needsAddresses(mesh: Mesh, proxy: Proxy, targets: readonly ServiceTarget[]): boolean {
-  if (proxy.type === "sidecar" && proxy.interception === "NONE") return true;
-  return targets.some((target) => mesh.service(target.service)?.headless);
+  if (targets.some((target) => mesh.service(target.service)?.headless)) return true;
+  if (proxy.type !== "sidecar") return false;
+  if (proxy.interception === "NONE") return true;
+  const ingress = mesh.scope(proxy.namespace, proxy.labels).sidecar?.spec.ingress ?? [];
+  return ingress.some(({ defaultEndpoint = "" }) => /^(0\.0\.0\.0|\[::\]):/.test(defaultEndpoint));
 }

@@ -1,0 +1,127 @@
+/** A signing bundle in, certificates for workloads and for the control plane itself out. */
+import type { X509Certificate } from "node:crypto";
+import { FairleadError } from "../lib/index.ts";
+import { formatIdentity, type Identity, isIdentity } from "../model/index.ts";
+import {
+  formatBundle,
+  formatCertificate,
+  formatPrivateKey,
+  generateKey,
+  issueCertificate,
+  type KeyAlgorithm,
+  parseCsr,
+  type SubjectAltName,
+} from "../pki/index.ts";
+import type { SigningBundle } from "./signing-bundle.ts";
+
+export interface AuthorityOptions {
+  readonly bundle: SigningBundle;
+  readonly now: () => Date;
+  readonly defaultTtlMs?: number;
+  readonly maxTtlMs?: number;
+}
+
+export interface IssuedCertificate {
+  readonly certificate: X509Certificate;
+  /** Leaf, then what lies between it and the roots: one PEM each. */
+  readonly chain: readonly string[];
+  /** All roots in one PEM. */
+  readonly roots: string;
+}
+
+export interface ServingCertificate {
+  /** Leaf and intermediates. */
+  readonly cert: string;
+  readonly key: string;
+  readonly notAfter: Date;
+}
+
+export interface CertificateAuthority {
+  /** The only name in the certificate is the identity; of the request nothing counts but its key. */
+  sign(csrPem: string, identity: Identity, ttlMs: number): IssuedCertificate;
+  issueServing(
+    names: { readonly dns: readonly string[]; readonly addresses: readonly string[] },
+    ttlMs?: number,
+  ): Promise<ServingCertificate>;
+  roots(): string;
+  bundle(): SigningBundle;
+  /** From now on signs with another bundle, such as a renewed one from disk. */
+  replaceBundle(bundle: SigningBundle): void;
+}
+
+const hourMs = 3_600_000;
+const servingTtlMs = 365 * 24 * hourMs;
+const servingAlgorithm: KeyAlgorithm = "ecdsa-p256";
+
+export function createCertificateAuthority(options: AuthorityOptions): CertificateAuthority {
+  const { now, defaultTtlMs = 24 * hourMs, maxTtlMs = 90 * 24 * hourMs } = options;
+  let current = options.bundle;
+
+  /** Istio's rule: none asked for is the default, too much is an error rather than a surprise. */
+  function lifetime(asked: number): number {
+    if (!(asked > 0)) return defaultTtlMs;
+    if (asked > maxTtlMs)
+      throw new FairleadError(
+        "invalid",
+        `the requested life of ${asked / 1000} s exceeds the maximum of ${maxTtlMs / 1000} s`,
+      );
+    return asked;
+  }
+
+  return {
+    sign(csrPem, identity, ttlMs) {
+      if (!isIdentity(identity))
+        throw new FairleadError("invalid", "the identity is not of the form ns/sa with well-formed names");
+      const { publicKey } = parseCsr(csrPem);
+      const altNames: readonly SubjectAltName[] = [{ type: "uri", value: formatIdentity(identity) }];
+      const signer = current;
+      const certificate = issueCertificate({
+        profile: "leaf",
+        altNames,
+        publicKey,
+        signer,
+        now: now(),
+        ttlMs: lifetime(ttlMs),
+      });
+      const chain = [certificate, ...signer.chain].map(formatCertificate);
+      return { certificate, chain, roots: formatBundle(signer.roots) };
+    },
+    async issueServing({ dns, addresses }, ttlMs = servingTtlMs) {
+      const key = await generateKey(servingAlgorithm);
+      const altNames: readonly SubjectAltName[] = [
+        ...dns.map((value) => ({ type: "dns", value }) as const),
+        ...addresses.map((value) => ({ type: "ip", value }) as const),
+      ];
+      const signer = current;
+      const certificate = issueCertificate({
+        profile: "leaf",
+        altNames,
+        publicKey: key.publicKey,
+        signer,
+        now: now(),
+        ttlMs,
+      });
+      return {
+        cert: formatBundle([certificate, ...signer.chain]),
+        key: formatPrivateKey(key.privateKey),
+        notAfter: certificate.validToDate,
+      };
+    },
+    roots: () => formatBundle(current.roots),
+    bundle: () => current,
+    replaceBundle(bundle) {
+      current = bundle;
+    },
+  };
+}
+
+/** The names by which istiod is called, as Istio's own certificate has them. */
+export function controlPlaneNames(namespace: string, revision = ""): readonly string[] {
+  const services = [
+    "istiod",
+    "istiod-remote",
+    "istio-pilot",
+    ...(revision === "" || revision === "default" ? [] : [`istiod-${revision}`]),
+  ];
+  return services.map((service) => `${service}.${namespace}.svc`);
+}

@@ -1,0 +1,21 @@
+export {
+  type AuthorityOptions,
+  type CertificateAuthority,
+  controlPlaneNames,
+  createCertificateAuthority,
+  type IssuedCertificate,
+  type ServingCertificate,
+} from "./authority.ts";
+export { type AuthorizeNode, authorizeIssuance, type Issuance, type IssuanceRequest } from "./authorize.ts";
+export { type CaCounter, type CaGauge, type CaMetrics, caGauges } from "./metrics.ts";
+export { createRateLimit, type RateLimit, type RateLimitOptions } from "./rate-limit.ts";
+export { type CaSecretStore, caSecretName, caSecretType, loadOrCreateCa } from "./secret-store.ts";
+export { type AuthenticateToken, type CertificateServiceOptions, createCertificateService } from "./service.ts";
+export {
+  type CaFiles,
+  createSelfSignedBundle,
+  formatSigningBundle,
+  parseSigningBundle,
+  type RootOptions,
+  type SigningBundle,
+} from "./signing-bundle.ts";

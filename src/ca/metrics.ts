@@ -1,0 +1,43 @@
+/** The counters and gauges of the CA as a port, with Istio's names. */
+import type { CertificateAuthority } from "./authority.ts";
+
+export type CaCounter =
+  | "citadel_server_csr_count"
+  | "citadel_server_success_cert_issuance_count"
+  | "citadel_server_authentication_failure_count"
+  | "citadel_server_csr_parsing_err_count"
+  | "citadel_server_csr_sign_err_count"
+  | "citadel_server_id_extraction_err_count";
+
+export type CaGauge =
+  | "citadel_server_root_cert_expiry_timestamp"
+  | "citadel_server_root_cert_expiry_seconds"
+  | "citadel_server_cert_chain_expiry_timestamp"
+  | "citadel_server_cert_chain_expiry_seconds";
+
+export interface CaMetrics {
+  count(name: CaCounter): void;
+}
+
+/** Read when metrics are scraped. */
+export function caGauges(authority: CertificateAuthority, now: () => Date): Readonly<Partial<Record<CaGauge, number>>> {
+  const { roots, chain } = authority.bundle();
+  const seconds = (time: Date): number => Math.floor(time.getTime() / 1000);
+  const left = (time: Date): number => (time.getTime() - now().getTime()) / 1000;
+  const [root] = roots;
+  const [signer] = chain;
+  return {
+    ...(root
+      ? {
+          citadel_server_root_cert_expiry_timestamp: seconds(root.validToDate),
+          citadel_server_root_cert_expiry_seconds: left(root.validToDate),
+        }
+      : {}),
+    ...(signer
+      ? {
+          citadel_server_cert_chain_expiry_timestamp: seconds(signer.validToDate),
+          citadel_server_cert_chain_expiry_seconds: left(signer.validToDate),
+        }
+      : {}),
+  };
+}

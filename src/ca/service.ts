@@ -1,0 +1,131 @@
+/** `istio.v1.auth.IstioCertificateService/CreateCertificate`: a call with a token and a CSR in, a certificate chain out, or an answer that says nothing of why not. */
+import { create } from "@bufbuild/protobuf";
+import {
+  type IstioCertificateRequest,
+  type IstioCertificateResponse,
+  IstioCertificateResponseSchema,
+  IstioCertificateService,
+} from "../gen/istio/auth_pb.js";
+import { FairleadError, type Logger } from "../lib/index.ts";
+import { formatIdentity, type Identity, parseIdentity } from "../model/index.ts";
+import { type Call, protoMethod, type Route, RpcError, status, unary } from "../rpc/index.ts";
+import type { CertificateAuthority } from "./authority.ts";
+import { type AuthorizeNode, authorizeIssuance } from "./authorize.ts";
+import type { CaMetrics } from "./metrics.ts";
+import type { RateLimit } from "./rate-limit.ts";
+
+/** A bearer token in, who it belongs to out; undefined or a throw for a token that is not accepted. */
+export type AuthenticateToken = (token: string, signal: AbortSignal) => Promise<Identity | undefined>;
+
+export interface CertificateServiceOptions {
+  readonly authority: CertificateAuthority;
+  readonly authenticate: AuthenticateToken;
+  readonly authorizeNode?: AuthorizeNode;
+  readonly rateLimit: RateLimit;
+  readonly metrics: CaMetrics;
+  readonly log: Logger;
+  /** How long the judge of tokens may take. */
+  readonly authenticateTimeoutMs?: number;
+}
+
+/** Service-account tokens have about 1 KB. */
+const maxTokenBytes = 16 * 1024;
+
+export function createCertificateService(options: CertificateServiceOptions): Route {
+  const log = options.log.scope("ca");
+  return unary(protoMethod(IstioCertificateService.method.createCertificate), async (request, call) => {
+    options.metrics.count("citadel_server_csr_count");
+    const identity = await permittedIdentity(request, call, options, log);
+    if (!options.rateLimit.take(formatIdentity(identity)))
+      throw new RpcError(status.resourceExhausted, "too many certificate requests");
+    return issue(request, identity, call, options, log);
+  });
+}
+
+async function permittedIdentity(
+  request: IstioCertificateRequest,
+  call: Call,
+  options: CertificateServiceOptions,
+  log: Logger,
+): Promise<Identity> {
+  const caller = await authenticate(call, options, log);
+  const asked = request.metadata?.ImpersonatedIdentity;
+  const impersonated = typeof asked === "string" ? asked : "";
+  const issuance = caller
+    ? authorizeIssuance({ caller, impersonated }, options.authorizeNode)
+    : { refused: "not authenticated" };
+  if ("identity" in issuance) return issuance.identity;
+  options.metrics.count("citadel_server_authentication_failure_count");
+  if (caller)
+    log.warn("issuance refused", {
+      caller: formatIdentity(caller),
+      cause: issuance.refused,
+      client: call.peer.address,
+    });
+  throw new RpcError(status.unauthenticated, "request authenticate failure");
+}
+
+/** As in Istio a verified client certificate goes first, then the token. */
+async function authenticate(
+  call: Call,
+  options: CertificateServiceOptions,
+  log: Logger,
+): Promise<Identity | undefined> {
+  const [uri, ...others] = call.peer.tls?.uris ?? [];
+  const shown = uri !== undefined && others.length === 0 ? parseIdentity(uri) : undefined;
+  if (shown) return shown;
+  const token = bearerToken(call.metadata("authorization"));
+  if (token === undefined) return undefined;
+  const deadline = AbortSignal.timeout(options.authenticateTimeoutMs ?? 5000);
+  const signal = AbortSignal.any([call.signal, deadline]);
+  try {
+    return await Promise.race([options.authenticate(token, signal), rejectOn(signal)]);
+  } catch (error) {
+    log.warn("a token was not accepted", { cause: FairleadError.from(error).message, client: call.peer.address });
+    return undefined;
+  }
+}
+
+/** Three parts of base64url, nothing else: whatever is no token does not reach the judge of tokens. */
+function bearerToken(header: string | undefined): string | undefined {
+  if (header === undefined || header.length > maxTokenBytes) return undefined;
+  return /^bearer ([\w-]+\.[\w-]+\.[\w-]+)$/i.exec(header)?.[1];
+}
+
+function issue(
+  request: IstioCertificateRequest,
+  identity: Identity,
+  call: Call,
+  options: CertificateServiceOptions,
+  log: Logger,
+): IstioCertificateResponse {
+  try {
+    const ttlMs = Number(request.validityDuration) * 1000;
+    const { certificate, chain, roots } = options.authority.sign(request.csr, identity, ttlMs);
+    options.metrics.count("citadel_server_success_cert_issuance_count");
+    log.info("certificate issued", {
+      identity: formatIdentity(identity),
+      serial: certificate.serialNumber,
+      until: certificate.validToDate.toISOString(),
+      client: call.peer.address,
+    });
+    return create(IstioCertificateResponseSchema, { certChain: [...chain, roots] });
+  } catch (error) {
+    const known = FairleadError.from(error);
+    const byCaller = known.code === "invalid" || known.code === "too-large";
+    options.metrics.count(byCaller ? "citadel_server_csr_parsing_err_count" : "citadel_server_csr_sign_err_count");
+    log.warn("certificate not issued", {
+      identity: formatIdentity(identity),
+      cause: known.message,
+      client: call.peer.address,
+    });
+    throw new RpcError(byCaller ? status.invalidArgument : status.internal, "CSR signing error");
+  }
+}
+
+function rejectOn(signal: AbortSignal): Promise<never> {
+  return new Promise((_, reject) => {
+    if (signal.aborted) reject(signal.reason);
+    else signal.addEventListener("abort", () => reject(signal.reason), { once: true });
+  });
+}

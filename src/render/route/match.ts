@@ -13,7 +13,7 @@ import { compareText, sortBy } from "../../lib/index.ts";
 import type { HTTPMatchRequest, StringMatch } from "../../model/index.ts";
 import { claimMatcher, claimPath } from "./jwt-claim.ts";
 import type { RouteSemantics } from "./semantics.ts";
-import { asksPresenceOnly, isUsableMatch, stringMatcher } from "./string-match.ts";
+import { asksPresenceOnly, isUsableMatch, isUsablePattern, stringMatcher } from "./string-match.ts";
 
 type PathSpecifier = NonNullable<MessageInitShape<typeof RouteMatchSchema>["pathSpecifier"]>;
 
@@ -36,7 +36,7 @@ export function isUsableRouteMatch(match: HTTPMatchRequest | undefined): boolean
   const named = [match.headers, match.withoutHeaders, match.queryParams].flatMap((map) => Object.entries(map ?? {}));
   return (
     named.every(([name, value]) => name !== "" && isUsableMatch(value)) &&
-    (match.uri?.regex === undefined || isUsableMatch({ regex: match.uri.regex })) &&
+    (match.uri?.regex === undefined || isUsablePattern(match.uri.regex)) &&
     [match.method, match.authority, match.scheme].every(isUsableMatch)
   );
 }

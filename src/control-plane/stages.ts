@@ -1,9 +1,10 @@
 /** The stages from objects to the mesh, in the order in which data flows through them. Nothing else constructs a stage. */
-import { type Collection, createGraph, type Graph } from "../collections/index.ts";
+import { type Collection, createGraph, type Graph, unionOf } from "../collections/index.ts";
 import type { Problem } from "../config/index.ts";
 import { classify, createMesh, type Mesh } from "../mesh/index.ts";
 import type { KubeObject, Proxy, ProxyClass } from "../model/index.ts";
 import { createRegistry, proxyOfPod, type Registry } from "../registry/index.ts";
+import { createIngress } from "../translate/index.ts";
 import { createConfigs } from "./configs.ts";
 import { createSettings, type Settings } from "./settings.ts";
 
@@ -43,6 +44,15 @@ export function createStages(options: StagesOptions): Stages {
   });
   // Raw objects become typed specs; what cannot be decoded is left out, with its reason.
   const { configs, serviceEntries, workloadEntries, problems } = createConfigs(graph, objects, settings.discovered);
+  // Ingresses become gateways and routes like those that users write.
+  const ingress = createIngress(graph, {
+    domain,
+    ingresses: objects("networking.k8s.io", "Ingress"),
+    classes: objects("networking.k8s.io", "IngressClass"),
+    services: objects("", "Service"),
+    settings: settings.current,
+    discovered: settings.discovered,
+  });
   // Services, slices, pods and nodes become services, endpoints and workloads.
   const registry = createRegistry(graph, objects, {
     domain,
@@ -58,7 +68,11 @@ export function createStages(options: StagesOptions): Stages {
     settings: settings.current,
     services: registry.services,
     endpoints: registry.endpoints,
-    configs,
+    configs: {
+      ...configs,
+      gateways: unionOf("gateways and ingresses", [configs.gateways, ingress.gateways]),
+      virtualServices: unionOf("routes and ingresses", [configs.virtualServices, ingress.virtualServices]),
+    },
   });
 
   const context = {

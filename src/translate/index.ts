@@ -1,0 +1,1 @@
+export { createIngress, type IngressInputs, type TranslatedIngress } from "./ingress.ts";

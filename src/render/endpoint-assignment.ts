@@ -2,7 +2,6 @@
 import type { OutboundTarget } from "./cluster-outbound.ts";
 import { groupByLocality, type LocalityGroup, placeGroups } from "./endpoint-locality.ts";
 import { clusterMembers, endpointPolicy } from "./endpoint-members.ts";
-import { proxyLabels } from "./topology-labels.ts";
 import { localityPolicy } from "./traffic-policy/locality.ts";
 import type { View } from "./view.ts";
 
@@ -12,8 +11,7 @@ export function clusterGroups(view: View, target: OutboundTarget): readonly Loca
   // Endpoints that come with the cluster follow the cluster's policy, those sent apart their own.
   const policy = target.found === "eds" ? endpointPolicy(target) : target.effective.policy;
   const places = localityPolicy(view.mesh.settings(), policy.loadBalancer, target.service);
-  const client = { locality: view.proxy.locality, labels: proxyLabels(view.proxy) };
-  return placeGroups(served, places, client, policy.outlierDetection !== undefined);
+  return placeGroups(served, places, view.proxy, policy.outlierDetection !== undefined);
 }
 
 /** A gateway that passes TLS through cannot tell what it carries, so it leads only to servers that demand mTLS. */

@@ -9,7 +9,7 @@ import {
   type ZoneAwareLoadBalancerSetting,
 } from "../model/index.ts";
 import type { Member } from "./endpoint-members.ts";
-import type { Labels } from "./topology-labels.ts";
+import { labelOf, type Placed } from "./topology-labels.ts";
 import { hasAny, type LocalityPolicy, topology } from "./traffic-policy/locality.ts";
 
 export interface LocalityGroup {
@@ -19,11 +19,6 @@ export interface LocalityGroup {
   /** Undefined where nothing is left in it. */
   readonly weight: number | undefined;
   readonly members: readonly Member[];
-}
-
-export interface Client {
-  readonly locality: Locality;
-  readonly labels: Labels;
 }
 
 const maxWeight = 4294967295;
@@ -45,7 +40,7 @@ export function groupByLocality(members: readonly Member[]): readonly LocalityGr
 export function placeGroups(
   groups: readonly LocalityGroup[],
   policy: LocalityPolicy,
-  client: Client,
+  client: Placed,
   failover: boolean,
 ): readonly LocalityGroup[] {
   if (policy.kind === "zone-aware") return zoneAware(groups, policy.setting, client);
@@ -86,10 +81,10 @@ function distribute(
 function fallBack(
   groups: readonly LocalityGroup[],
   { failover = [], failoverPriority = [] }: LocalityLoadBalancerSetting,
-  client: Client,
+  client: Placed,
 ): readonly LocalityGroup[] {
   if (failoverPriority.length === 0) return byDistance(groups, failover, client.locality);
-  const ranked = byLabels(groups, failoverPriority, client.labels);
+  const ranked = byLabels(groups, failoverPriority, client);
   return failover.length > 0 ? byDistance(ranked, failover, client.locality) : ranked;
 }
 
@@ -97,10 +92,10 @@ function fallBack(
 function zoneAware(
   groups: readonly LocalityGroup[],
   { enabled, failover = [], failoverPriority = [] }: ZoneAwareLoadBalancerSetting,
-  client: Client,
+  client: Placed,
 ): readonly LocalityGroup[] {
   if (enabled === false) return groups;
-  const ranked = failoverPriority.length > 0 ? byLabels(groups, failoverPriority, client.labels) : groups;
+  const ranked = failoverPriority.length > 0 ? byLabels(groups, failoverPriority, client) : groups;
   const target = failover.find((entry) => entry.from === client.locality.region)?.to;
   return rank(ranked, 3, ({ locality }) => {
     if (locality.region === client.locality.region) return 0;
@@ -129,15 +124,15 @@ function byDistance(
 function byLabels(
   groups: readonly LocalityGroup[],
   priorities: readonly string[],
-  client: Labels,
+  client: Placed,
 ): readonly LocalityGroup[] {
   const wanted = priorities.map((entry) => {
     const [label = "", value, ...rest] = entry.split("=");
-    return { label, value: value !== undefined && rest.length === 0 ? value : (client[label] ?? "") };
+    return { label, value: value !== undefined && rest.length === 0 ? value : (labelOf(client, label) ?? "") };
   });
   const networkFirst = priorities[0] === topology.network;
-  const score = ({ labels }: Member): number => {
-    const differs = wanted.map(({ label, value }) => (labels[label] ?? "") !== value);
+  const score = ({ endpoint }: Member): number => {
+    const differs = wanted.map(({ label, value }) => (labelOf(endpoint, label) ?? "") !== value);
     const outside = networkFirst && differs[0] === true;
     const first = differs.findIndex((different, i) => different && !(outside && i === 0));
     return (first < 0 ? 0 : priorities.length - first) + (outside ? priorities.length : 0);

@@ -12,15 +12,13 @@ import {
   type TrafficPolicy,
 } from "../model/index.ts";
 import type { OutboundTarget } from "./cluster-outbound.ts";
-import { type Labels, topologyLabels } from "./topology-labels.ts";
+import { labelOf } from "./topology-labels.ts";
 import { hostPolicy, type Policy, subsetPolicy } from "./traffic-policy/effective.ts";
 import { prefersClose } from "./traffic-policy/locality.ts";
 import type { View } from "./view.ts";
 
 export interface Member {
   readonly endpoint: Endpoint;
-  /** With the topology labels that Istio adds. */
-  readonly labels: Labels;
   readonly weight: number;
   readonly health: Health;
   /** The client is to use Istio's mTLS. */
@@ -46,12 +44,10 @@ export function endpointPolicy({ rule, port, subset }: OutboundTarget): Policy {
 }
 
 function memberOf(mesh: Mesh, target: OutboundTarget, endpoint: Endpoint): Member {
-  const labels = topologyLabels(endpoint.labels, endpoint);
   return {
     endpoint,
-    labels,
     weight: endpoint.weight > 0 ? endpoint.weight : 1,
-    health: labels[drainingLabel] ? "draining" : endpoint.health,
+    health: endpoint.labels[drainingLabel] ? "draining" : endpoint.health,
     mtls: usesMtls(mesh, target, endpoint),
   };
 }
@@ -62,13 +58,13 @@ function isVisible(view: View, target: OutboundTarget): (member: Member) => bool
   const wanted = Object.entries(subset?.labels ?? {});
   const unhealthy = keepsUnhealthy(service, endpointPolicy(target));
   const local = isClusterLocal(mesh.settings(), mesh.domain, service);
-  return ({ endpoint, labels, health }) => {
+  return ({ endpoint, health }) => {
     if (target.found === "eds" && !isAddress(endpoint)) return false;
     if (service.nodeLocal && endpoint.node !== proxy.node) return false;
     if (local && endpoint.cluster !== proxy.cluster) return false;
     if (health === "terminating" || (health === "unhealthy" && !unhealthy)) return false;
     if (health === "draining" && !service.labels[persistentSessionLabel]) return false;
-    return wanted.every(([key, value]) => labels[key] === value);
+    return wanted.every(([key, value]) => labelOf(endpoint, key) === value);
   };
 }
 

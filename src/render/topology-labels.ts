@@ -1,29 +1,25 @@
-/** A workload's labels and where it runs in; its labels as selectors of places see them, out. */
-import type { Locality, ProxyClass } from "../model/index.ts";
+/** Where a workload runs in; the labels about places that Istio adds to its own, one at a time, out. */
+import type { Locality } from "../model/index.ts";
 import { topology } from "./traffic-policy/locality.ts";
 
-export type Labels = Readonly<Record<string, string>>;
-
-export interface Place {
+export interface Placed {
+  readonly labels: Readonly<Record<string, string>>;
   readonly locality: Locality;
   readonly cluster: string;
   readonly network: string;
   readonly node: string;
 }
 
-/** Where a workload really runs counts more than what its labels claim, except for the network. */
-export function topologyLabels(labels: Labels, { locality, cluster, network, node }: Place): Labels {
-  const places: readonly (readonly [string, string])[] = [
-    [topology.region, locality.region],
-    [topology.zone, locality.zone],
-    [topology.subZone, locality.subZone],
-    [topology.cluster, cluster],
-    [topology.node, node],
-    [topology.network, labels[topology.network] || network],
-  ];
-  return { ...labels, ...Object.fromEntries(places.filter(([, value]) => value !== "")) };
-}
+const places: ReadonlyMap<string, (placed: Placed) => string> = new Map([
+  [topology.region, ({ locality }) => locality.region],
+  [topology.zone, ({ locality }) => locality.zone],
+  [topology.subZone, ({ locality }) => locality.subZone],
+  [topology.cluster, ({ cluster }) => cluster],
+  [topology.node, ({ node }) => node],
+  [topology.network, ({ labels, network }) => labels[topology.network] || network],
+]);
 
-export function proxyLabels(proxy: ProxyClass): Labels {
-  return topologyLabels(proxy.labels, proxy);
+/** Where a workload really runs counts more than what its labels claim, except for the network. */
+export function labelOf(placed: Placed, label: string): string | undefined {
+  return places.get(label)?.(placed) || placed.labels[label];
 }

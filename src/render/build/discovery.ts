@@ -1,7 +1,7 @@
 /** How a cluster's endpoints are found in; the fields that tell Envoy so, out. */
-import type { MessageInitShape } from "@bufbuild/protobuf";
+import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import { Cluster_DiscoveryType, type ClusterSchema } from "../../gen/envoy/config/cluster/v3/cluster_pb.js";
-import { ApiVersion } from "../../gen/envoy/config/core/v3/config_source_pb.js";
+import { ApiVersion, ConfigSourceSchema } from "../../gen/envoy/config/core/v3/config_source_pb.js";
 import { ClusterConfigSchema } from "../../gen/envoy/extensions/clusters/dynamic_forward_proxy/v3/cluster_pb.js";
 import type { DnsCacheConfigSchema } from "../../gen/envoy/extensions/common/dynamic_forward_proxy/v3/dns_cache_pb.js";
 import { packAny } from "./any.ts";
@@ -10,18 +10,17 @@ import type { Fields } from "./fields.ts";
 
 type ClusterInit = Fields<typeof ClusterSchema>;
 
-/** Endpoints over ADS. Envoy waits for them without end: a cluster without endpoints would answer 503. */
+/** Envoy waits for endpoints without end: a cluster without them would answer 503. */
+const ads = create(ConfigSourceSchema, {
+  configSourceSpecifier: { case: "ads", value: {} },
+  initialFetchTimeout: seconds(0),
+  resourceApiVersion: ApiVersion.V3,
+});
+
 export function edsDiscovery(name: string): ClusterInit {
   return {
     clusterDiscoveryType: { case: "type", value: Cluster_DiscoveryType.EDS },
-    edsClusterConfig: {
-      serviceName: name,
-      edsConfig: {
-        configSourceSpecifier: { case: "ads", value: {} },
-        initialFetchTimeout: seconds(0),
-        resourceApiVersion: ApiVersion.V3,
-      },
-    },
+    edsClusterConfig: { serviceName: name, edsConfig: ads },
   };
 }
 

@@ -59,10 +59,17 @@ function agentSource(wait: boolean): ConfigSource {
   });
 }
 
+// Nearly every cluster and listener refers to these two: made once, never changed.
+const ownSecrets: ReadonlyMap<string, SdsSecretConfig> = new Map(
+  [workloadSecret, rootSecret].map((name) => [
+    name,
+    create(SdsSecretConfigSchema, { name, sdsConfig: agentSource(true) }),
+  ]),
+);
+
 /** A secret that the agent serves: `default`, `ROOTCA`, or the name of files. */
 export function agentSecret(name: string): SdsSecretConfig {
-  const wait = name === workloadSecret || name === rootSecret;
-  return create(SdsSecretConfigSchema, { name, sdsConfig: agentSource(wait) });
+  return ownSecrets.get(name) ?? create(SdsSecretConfigSchema, { name, sdsConfig: agentSource(false) });
 }
 
 export function certificateFilesSecret(certificate: string, key: string): SdsSecretConfig {
@@ -137,9 +144,7 @@ function tlsSocket(config: ReturnType<typeof packAny>): TransportSocket {
   return create(TransportSocketSchema, { name: tlsSocketName, configType: { case: "typedConfig", value: config } });
 }
 
-export function rawBufferSocket(): TransportSocket {
-  return create(TransportSocketSchema, {
-    name: "envoy.transport_sockets.raw_buffer",
-    configType: { case: "typedConfig", value: packAny(RawBufferSchema, {}) },
-  });
-}
+export const rawBufferSocket: TransportSocket = create(TransportSocketSchema, {
+  name: "envoy.transport_sockets.raw_buffer",
+  configType: { case: "typedConfig", value: packAny(RawBufferSchema, {}) },
+});

@@ -1,5 +1,5 @@
 /** How a client secures its connections in; the transport sockets of a cluster out. */
-import { create, type MessageInitShape } from "@bufbuild/protobuf";
+import { create } from "@bufbuild/protobuf";
 import {
   type Cluster_TransportSocketMatch,
   Cluster_TransportSocketMatchSchema,
@@ -9,11 +9,12 @@ import { ProxyProtocolConfig_Version } from "../../gen/envoy/config/core/v3/prox
 import { ProxyProtocolUpstreamTransportSchema } from "../../gen/envoy/extensions/transport_sockets/proxy_protocol/v3/upstream_proxy_protocol_pb.js";
 import {
   CertificateValidationContextSchema,
+  type TlsParameters,
   TlsParameters_TlsProtocol,
+  TlsParametersSchema,
 } from "../../gen/envoy/extensions/transport_sockets/tls/v3/common_pb.js";
 import {
   type CommonTlsContext,
-  type CommonTlsContextSchema,
   UpstreamTlsContextSchema,
 } from "../../gen/envoy/extensions/transport_sockets/tls/v3/tls_pb.js";
 import type { MeshConfigTLSConfig } from "../../model/index.ts";
@@ -59,10 +60,7 @@ function plainSockets(tls: ClientTls, options: SocketOptions): ClusterSockets {
   if (tls.mode === "user" || !tls.auto || options.originalDestination)
     return { transportSocket, transportSocketMatches: [] };
   return {
-    transportSocketMatches: [
-      match("tlsMode-istio", { tlsMode: "istio" }, transportSocket),
-      match("tlsMode-disabled", {}, rawBufferSocket()),
-    ],
+    transportSocketMatches: [match("tlsMode-istio", { tlsMode: "istio" }, transportSocket), plaintextMatch],
   };
 }
 
@@ -74,12 +72,14 @@ function match(
   return create(Cluster_TransportSocketMatchSchema, { name, match: labels, transportSocket });
 }
 
+const plaintextMatch = match("tlsMode-disabled", {}, rawBufferSocket);
+
 function meshSocket(tls: ClientTls & { mode: "mesh" }, options: SocketOptions): TransportSocket {
   return upstreamTlsSocket(
     create(UpstreamTlsContextSchema, {
       sni: tls.sni || options.defaultSni,
       commonTlsContext: {
-        ...parameters(undefined),
+        tlsParams: meshParameters,
         tlsCertificateSdsSecretConfigs: [agentSecret(workloadSecret)],
         validationContextType: combinedValidation({
           root: agentSecret(rootSecret),
@@ -100,7 +100,7 @@ function userSocket(tls: ClientTls & { mode: "user" }, options: SocketOptions): 
     create(UpstreamTlsContextSchema, {
       sni: settings.sni ?? "",
       commonTlsContext: {
-        ...parameters(options.tlsDefaults),
+        tlsParams: parameters(options.tlsDefaults),
         tlsCertificateSdsSecretConfigs: mutual ? [certificate] : [],
         validationContextType: validation(tls),
         alpnProtocols: options.http2 ? ["h2"] : [],
@@ -124,29 +124,29 @@ function validation({
   return combinedValidation({ root, subjectAltNames, crl: settings.caCrl });
 }
 
-function parameters(defaults: MeshConfigTLSConfig | undefined): MessageInitShape<typeof CommonTlsContextSchema> {
-  return {
-    tlsParams: {
-      tlsMinimumProtocolVersion: TlsParameters_TlsProtocol.TLSv1_2,
-      tlsMaximumProtocolVersion: TlsParameters_TlsProtocol.TLSv1_3,
-      ecdhCurves: [...(defaults?.ecdhCurves ?? [])],
-      cipherSuites: [...(defaults?.cipherSuites ?? [])],
-    },
-  };
+function parameters(defaults: MeshConfigTLSConfig | undefined): TlsParameters {
+  return create(TlsParametersSchema, {
+    tlsMinimumProtocolVersion: TlsParameters_TlsProtocol.TLSv1_2,
+    tlsMaximumProtocolVersion: TlsParameters_TlsProtocol.TLSv1_3,
+    ecdhCurves: [...(defaults?.ecdhCurves ?? [])],
+    cipherSuites: [...(defaults?.cipherSuites ?? [])],
+  });
 }
+
+const meshParameters = parameters(undefined);
 
 /** The PROXY header goes before TLS, on every way out of the cluster. */
 function withProxyProtocol(sockets: ClusterSockets, version: "V1" | "V2" | undefined): ClusterSockets {
   if (version === undefined) return sockets;
   const { transportSocket, transportSocketMatches } = sockets;
   if (transportSocketMatches.length === 0) {
-    return { transportSocket: proxied(transportSocket ?? rawBufferSocket(), version), transportSocketMatches };
+    return { transportSocket: proxied(transportSocket ?? rawBufferSocket, version), transportSocketMatches };
   }
   return {
     ...(transportSocket ? { transportSocket: proxied(transportSocket, version) } : {}),
     transportSocketMatches: transportSocketMatches.map((entry) => ({
       ...entry,
-      transportSocket: proxied(entry.transportSocket ?? rawBufferSocket(), version),
+      transportSocket: proxied(entry.transportSocket ?? rawBufferSocket, version),
     })),
   };
 }

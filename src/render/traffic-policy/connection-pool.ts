@@ -23,6 +23,13 @@ export function circuitBreakers(
   pool: ConnectionPoolSettings | undefined,
   retryBudget: TrafficPolicyRetryBudget | undefined,
 ): CircuitBreakers {
+  return pool || retryBudget ? breakers(pool, retryBudget) : noLimits;
+}
+
+function breakers(
+  pool: ConnectionPoolSettings | undefined,
+  retryBudget: TrafficPolicyRetryBudget | undefined,
+): CircuitBreakers {
   return create(CircuitBreakersSchema, {
     thresholds: [
       {
@@ -35,6 +42,8 @@ export function circuitBreakers(
     ],
   });
 }
+
+const noLimits = breakers(undefined, undefined);
 
 /** Zero cannot be told from absent in Istio's API. */
 function limit(value: number | undefined): number {

@@ -1,0 +1,131 @@
+/** Paths and handlers in; a bounded HTTP(S) server out. */
+import { createServer, type IncomingMessage, type Server } from "node:http";
+import { createServer as createSecureServer } from "node:https";
+import type { AddressInfo } from "node:net";
+import { FairleadError, type Logger, systemCode } from "../lib/index.ts";
+
+export interface HttpRequest {
+  readonly method: string;
+  readonly url: URL;
+  readonly headers: IncomingMessage["headers"];
+  readonly remoteAddress: string;
+  /** The body as text, at most `maxBodyBytes`. */
+  body(): Promise<string>;
+}
+
+export interface HttpAnswer {
+  readonly status: number;
+  readonly type?: string;
+  readonly body: string;
+}
+
+export type HttpHandler = (request: HttpRequest) => Promise<HttpAnswer> | HttpAnswer;
+
+export interface HttpServerOptions {
+  readonly address: { readonly host: string; readonly port: number };
+  /** Longest matching prefix wins; an exact path is a prefix of itself. */
+  readonly routes: ReadonlyMap<string, HttpHandler>;
+  readonly tls?: { readonly cert: string; readonly key: string };
+  readonly log: Logger;
+  readonly maxBodyBytes?: number;
+}
+
+export interface HttpServer {
+  readonly address: { readonly host: string; readonly port: number };
+  setTls(tls: { readonly cert: string; readonly key: string }): void;
+  close(): Promise<void>;
+}
+
+export async function createHttpServer(options: HttpServerOptions): Promise<HttpServer> {
+  const listener = (req: IncomingMessage, res: Parameters<Parameters<typeof createServer>[1] & object>[1]): void => {
+    answer(req, options)
+      .catch((thrown: unknown): HttpAnswer => {
+        const error = FairleadError.from(thrown);
+        if (error.code === "internal") options.log.error(`${req.method} ${req.url}: ${error.message}`);
+        return { status: statusOf(error), body: `${error.code === "internal" ? "internal error" : error.message}\n` };
+      })
+      .then(({ status, type = "text/plain; charset=utf-8", body }) => {
+        res.writeHead(status, { "content-type": type, "x-content-type-options": "nosniff" });
+        res.end(body);
+      })
+      .catch(() => res.destroy());
+  };
+  const limits = { maxHeaderSize: 64 * 1024, headersTimeout: 10_000, requestTimeout: 30_000 };
+  const server: Server = options.tls ? createSecureServer({ ...options.tls, ...limits, minVersion: "TLSv1.2" }, listener) : createServer(limits, listener);
+  server.on("clientError", (_error, socket) => socket.destroy());
+  server.on("tlsClientError", () => {});
+  await listen(server, options.address);
+  const bound = server.address() as AddressInfo;
+  return {
+    address: { host: options.address.host, port: bound.port },
+    setTls(tls) {
+      if ("setSecureContext" in server && typeof server.setSecureContext === "function") server.setSecureContext(tls);
+    },
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
+}
+
+function listen(server: Server, { host, port }: { host: string; port: number }): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once("error", (cause) => {
+      const inUse = systemCode(cause) === "EADDRINUSE";
+      reject(
+        new FairleadError(inUse ? "port-in-use" : "unavailable", `cannot listen on ${host}:${port}: ${inUse ? "the port is in use" : cause.message}`, {
+          hint: inUse ? "stop what uses it, or choose another port (0 takes any free one)" : "check the address",
+          cause,
+        }),
+      );
+    });
+    server.listen(port, host, () => resolve());
+  });
+}
+
+async function answer(req: IncomingMessage, options: HttpServerOptions): Promise<HttpAnswer> {
+  const url = new URL(req.url ?? "/", "http://localhost");
+  const handler = findHandler(options.routes, url.pathname);
+  if (!handler) return { status: 404, body: "404 page not found\n" };
+  return await handler({
+    method: req.method ?? "GET",
+    url,
+    headers: req.headers,
+    remoteAddress: req.socket.remoteAddress ?? "",
+    body: () => readBody(req, options.maxBodyBytes ?? 6 * 1024 * 1024),
+  });
+}
+
+function findHandler(routes: ReadonlyMap<string, HttpHandler>, path: string): HttpHandler | undefined {
+  const best = [...routes.keys()].filter((prefix) => path === prefix || (prefix.endsWith("/") && path.startsWith(prefix))).sort((a, b) => b.length - a.length)[0];
+  return best === undefined ? undefined : routes.get(best);
+}
+
+async function readBody(req: IncomingMessage, maxBytes: number): Promise<string> {
+  if (req.headers["content-encoding"]) throw new FairleadError("invalid", "encoded bodies are not accepted");
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of req) {
+    size += (chunk as Buffer).length;
+    if (size > maxBytes) {
+      req.destroy();
+      throw new FairleadError("too-large", `the body has more than ${maxBytes} bytes`);
+    }
+    chunks.push(chunk as Buffer);
+  }
+  return Buffer.concat(chunks).toString("utf8");
+}
+
+function statusOf(error: FairleadError): number {
+  const codes = new Map([
+    ["invalid", 400],
+    ["usage", 400],
+    ["unauthenticated", 401],
+    ["forbidden", 403],
+    ["not-found", 404],
+    ["too-large", 413],
+    ["unavailable", 503],
+  ]);
+  return codes.get(error.code) ?? 500;
+}

@@ -1,6 +1,6 @@
 /** A port that a workload serves in, the route configuration inside its inbound connection manager out. */
 import type { RouteConfiguration } from "../../gen/envoy/config/route/v3/route_pb.js";
-import { type HTTPRetry, isGrpc, type Protocol } from "../../model/index.ts";
+import { isGrpc, type Protocol } from "../../model/index.ts";
 import { inlineRouteConfig, virtualHost } from "../build/route-config.ts";
 import type { View } from "../view.ts";
 import { inboundDefaultRoute } from "./default-route.ts";
@@ -18,12 +18,9 @@ export interface InboundPort {
 
 export function inboundRouteConfig(view: View, inbound: InboundPort): RouteConfiguration {
   const { cluster, port, protocol, host } = inbound;
-  const operation = `${hostPort(host, port)}/*`;
-  const route = inboundDefaultRoute({ cluster, operation, retry: inboundRetryPolicy(view) }, !isGrpc(protocol));
+  // A retry would cut gRPC streams.
+  const retry = isGrpc(protocol) ? false : view.mesh.settings().defaultInboundHttpRetryPolicy;
+  const route = inboundDefaultRoute({ cluster, operation: `${hostPort(host, port)}/*`, retry });
   const shell = { name: `inbound|http|${port}`, domains: ["*"], includeRequestAttemptCount: false };
   return inlineRouteConfig(cluster, virtualHost(shell, [route]));
-}
-
-function inboundRetryPolicy(view: View): HTTPRetry | undefined {
-  return view.mesh.settings().defaultInboundHttpRetryPolicy;
 }

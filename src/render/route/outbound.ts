@@ -5,7 +5,7 @@ import { namedRouteConfig } from "../build/route-config.ts";
 import { outboundCluster } from "../cluster-name.ts";
 import type { Part, View } from "../view.ts";
 import { catchAllHost } from "./catch-all.ts";
-import { outboundDefaultRoute } from "./default-route.ts";
+import { outboundDefaultAction, outboundDefaultRoute } from "./default-route.ts";
 import { destinationHash, serviceHash } from "./destination-hash.ts";
 import { hostPort } from "./domains.ts";
 import {
@@ -20,7 +20,7 @@ import {
 import { meshSource, type PlannedHost, planHosts } from "./host-plan.ts";
 import type { RoutePlace } from "./place.ts";
 import { appendsForwardedHost, includesAttemptCount } from "./proxy-headers.ts";
-import { encodeRoutes, type RouteList, routeList } from "./route-list.ts";
+import { type RouteList, routeList } from "./route-list.ts";
 import { routeSemantics } from "./semantics.ts";
 import { virtualHostPart } from "./virtual-host.ts";
 
@@ -83,11 +83,12 @@ function serviceRoutes(
 ): RouteList {
   const host = (egressService(view, place, key)?.host ?? "").toLowerCase();
   const cluster = outboundCluster(host, port);
-  const route = outboundDefaultRoute(
-    { cluster, operation: `${hostPort(host, port)}/*`, retry: view.mesh.settings().defaultHttpRetryPolicy },
-    serviceHash(view, sidecarScope(view), key, port),
+  const action = view.shared("route.default-action", () =>
+    outboundDefaultAction(view.mesh.settings().defaultHttpRetryPolicy),
   );
-  return { routes: encodeRoutes([route]), last: new Uint8Array(), needs: [cluster] };
+  const hash = serviceHash(view, sidecarScope(view), key, port);
+  const routes = outboundDefaultRoute({ cluster, operation: `${hostPort(host, port)}/*`, action, hash });
+  return { routes, last: new Uint8Array(), needs: [cluster] };
 }
 
 function meshPlace(view: View, place: EgressPlace, meta: Parameters<typeof routeSemantics>[0]): RoutePlace {

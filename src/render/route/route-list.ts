@@ -38,6 +38,6 @@ export function routeList(view: View, config: Config<VirtualServiceSpec>, place:
   };
 }
 
-export function encodeRoutes(routes: Route[]): Uint8Array {
+function encodeRoutes(routes: Route[]): Uint8Array {
   return toBinary(VirtualHostSchema, create(VirtualHostSchema, { routes }));
 }

@@ -4,8 +4,10 @@ import type { DestinationRules } from "./destination-rule.ts";
 import { parseEgressHosts } from "./egress-hosts.ts";
 import type { EgressScope, Scope } from "./mesh.ts";
 import {
+  createRouteHosts,
   type EgressData,
   mostSpecificVirtualService,
+  type RouteHosts,
   type ScopeContext,
   type ScopeData,
   type ScopedServices,
@@ -42,36 +44,49 @@ export function createScopeView(
     if (!head || head.alias !== undefined) return [];
     return index.aliasesOf(head.host).flatMap((alias) => index.head(alias)?.host ?? []);
   };
-  const mostSpecific = graph.memo<string | undefined>("VirtualService of host", (id) => {
-    const [number = "", host = ""] = id.split("|");
-    return mostSpecificVirtualService(context, data().egress[Number(number)]?.virtualServices ?? [], host);
+  const listenerCount = graph.memo<number>("egress listeners", () => data().egress.length);
+  const entry = (i: number): EgressData => data().egress[i] ?? emptyEgress;
+  const servicesOf = graph.memo<readonly string[]>("services of listener", (i) => entry(Number(i)).services.keys);
+  const routesOf = graph.memo<readonly string[]>(
+    "VirtualServices of listener",
+    (i) => entry(Number(i)).virtualServices,
+  );
+  const listenerOf = graph.memo<EgressData["listener"]>("listener", (i) => entry(Number(i)).listener);
+  const routeHosts = graph.memo<RouteHosts>("hosts of VirtualServices", (i) =>
+    createRouteHosts(context, routesOf.get(i)),
+  );
+  const routeOf = graph.memo<string | undefined>("VirtualService of host", (id) => {
+    const [i = "", host = ""] = id.split("|");
+    return mostSpecificVirtualService(routeHosts.get(i), host);
   });
-  const egressViews: EgressScope[] = [];
-  const egressView = (i: number): EgressScope => {
-    const entry = (): EgressData => data().egress[i] ?? emptyEgress;
-    egressViews[i] ??= {
+  const egressViews = new Map<number, EgressScope>();
+  const egressView = (n: number): EgressScope => {
+    const i = String(n);
+    const made: EgressScope = egressViews.get(n) ?? {
       get listener() {
-        return entry().listener;
+        return listenerOf.get(i);
       },
       get services() {
-        return entry().services.keys;
+        return servicesOf.get(i);
       },
-      service: (id) => trimmed(String(i), id),
+      service: (id) => trimmed(i, id),
       get virtualServiceKeys() {
-        return entry().virtualServices;
+        return routesOf.get(i);
       },
       get virtualServices() {
-        return entry().virtualServices.flatMap((id) => context.virtualServices.get(id) ?? []);
+        return routesOf.get(i).flatMap((id) => context.virtualServices.get(id) ?? []);
       },
-      virtualServiceFor: (host) => mostSpecific.get(`${i}|${host}`),
+      virtualServiceFor: (host) => routeOf.get(`${i}|${host}`),
       aliases(id) {
         const head = index.head(id);
-        const hosts = parseEgressHosts(entry().listener?.hosts ?? ["*/*"], namespace);
+        const hosts = parseEgressHosts(listenerOf.get(i)?.hosts ?? ["*/*"], namespace);
         return head ? aliasHosts(id).filter((alias) => hosts.importsAlias(head.namespace, head.host, alias)) : [];
       },
     };
-    return egressViews[i];
+    egressViews.set(n, made);
+    return made;
   };
+  const allServices = graph.memo<readonly string[]>("services of scope", () => data().services.keys);
   const service = (id: string): Service | undefined => trimmed("", id);
   return {
     key,
@@ -80,10 +95,10 @@ export function createScopeView(
       return sidecar();
     },
     get egress() {
-      return data().egress.map((_, i) => egressView(i));
+      return Array.from({ length: listenerCount.get("") }, (_, i) => egressView(i));
     },
     get services() {
-      return data().services.keys;
+      return allServices.get("");
     },
     service,
     keyFor: keyOfHost.get,

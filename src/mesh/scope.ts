@@ -1,6 +1,6 @@
 /** A Sidecar, or none, and a namespace in; the services and VirtualServices that its proxies see, as keys, out. */
 import type { Graph } from "../collections/index.ts";
-import { type IstioEgressListener, parseProtocol, type Service, type SidecarSpec } from "../model/index.ts";
+import { type IstioEgressListener, isWildcard, parseProtocol, type Service, type SidecarSpec } from "../model/index.ts";
 import { type EgressHosts, parseEgressHosts } from "./egress-hosts.ts";
 import type { MeshInputs } from "./inputs.ts";
 import { mostSpecific } from "./most-specific.ts";
@@ -196,19 +196,22 @@ export function withPortsLeft(service: Service, ports: readonly number[] | undef
   return { ...service, ports: service.ports.filter((port) => ports.includes(port.port)) };
 }
 
-/** Key of the VirtualService with the most specific host; among equal hosts the first in precedence. */
-export function mostSpecificVirtualService(
-  { virtualServices }: ScopeContext,
-  keys: readonly string[],
-  host: string,
-): string | undefined {
+/** Hosts of VirtualServices with the key of the first in precedence that has each. */
+export interface RouteHosts {
+  readonly owners: ReadonlyMap<string, string>;
+  readonly wildcards: readonly string[];
+}
+
+export function createRouteHosts({ virtualServices }: ScopeContext, keys: readonly string[]): RouteHosts {
   const owners = new Map<string, string>();
-  for (const key of keys)
-    for (const name of virtualServices.head(key)?.hosts ?? []) if (!owners.has(name)) owners.set(name, key);
-  const found = mostSpecific(
-    host,
-    (name) => owners.has(name),
-    [...owners.keys()].filter((name) => name.startsWith("*")),
-  );
+  for (const key of keys) {
+    for (const host of virtualServices.head(key)?.hosts ?? []) if (!owners.has(host)) owners.set(host, key);
+  }
+  return { owners, wildcards: [...owners.keys()].filter((host) => isWildcard(host)) };
+}
+
+/** Key of the VirtualService with the most specific host. */
+export function mostSpecificVirtualService({ owners, wildcards }: RouteHosts, host: string): string | undefined {
+  const found = mostSpecific(host, (name) => owners.has(name), wildcards);
   return found === undefined ? undefined : owners.get(found);
 }

@@ -19,9 +19,9 @@ import {
 } from "../model/index.ts";
 import { sliceEndpoints, sliceServiceName } from "./endpoint-slice.ts";
 import { createExternal } from "./external.ts";
-import type { ObjectsOf } from "./inputs.ts";
 import { kubeHost, kubeService } from "./kube-service.ts";
 import { mergeServices } from "./merge.ts";
+import type { ObjectsOf } from "./objects.ts";
 import { type Pod, readPod } from "./pod.ts";
 import { type TargetPort, targetPorts, targetsOfPod, targetsOfSlices } from "./targets.ts";
 import { nodeLocality, type WorkloadFacts, workloadFacts } from "./workload.ts";

@@ -2,23 +2,23 @@
 import { isIPv4, isIPv6 } from "node:net";
 import type { Proxy, ProxyClass, Service, ServiceTarget } from "../model/index.ts";
 import type { Mesh } from "./mesh.ts";
+import { nodeLabel } from "./node-use.ts";
 
 export interface ClassifyInputs {
   readonly mesh: Mesh;
   /** Ports of services that the proxy's workload serves, in any order. */
   targets(proxy: Proxy): readonly ServiceTarget[];
-  /** Labels as the registry has them, where it knows the workload better than the proxy itself. */
-  labels?(proxy: Proxy): Readonly<Record<string, string>> | undefined;
 }
 
 /** Reads are recorded: run inside a memo, the class is made again when something it is made from changes. */
 export function classify(inputs: ClassifyInputs, proxy: Proxy): ProxyClass {
   const { mesh } = inputs;
   const targets = sortTargets(mesh, inputs.targets(proxy));
+  const usesNodes = mesh.usesNodes();
   return {
     type: proxy.type,
     namespace: proxy.namespace,
-    labels: { ...proxy.labels, ...inputs.labels?.(proxy) },
+    labels: usesNodes ? proxy.labels : withoutNode(proxy.labels),
     serviceAccount: proxy.serviceAccount,
     targets,
     locality: proxy.locality,
@@ -32,8 +32,13 @@ export function classify(inputs: ClassifyInputs, proxy: Proxy): ProxyClass {
     istioVersion: proxy.istioVersion,
     profile: proxy.profile,
     ownAddresses: needsAddresses(mesh, proxy, targets) ? proxy.addresses : [],
-    node: proxy.node,
+    node: usesNodes ? proxy.node : "",
   };
+}
+
+function withoutNode(labels: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
+  const { [nodeLabel]: _, ...rest } = labels;
+  return rest;
 }
 
 /** Oldest service first, then by host; ports of one service keep their order. */

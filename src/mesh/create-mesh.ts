@@ -5,6 +5,7 @@ import { createDestinationRules } from "./destination-rule.ts";
 import { identitiesOf } from "./identities.ts";
 import type { MeshInputs } from "./inputs.ts";
 import type { Mesh, Scope } from "./mesh.ts";
+import { createNodeUse } from "./node-use.ts";
 import { composePeerAuthentication } from "./peer-authentication.ts";
 import { createNamespaceList, createPolicyLookup, type Labels } from "./policy.ts";
 import { effectiveProxyConfig } from "./proxy-config.ts";
@@ -76,6 +77,7 @@ export function createMesh(graph: Graph, inputs: MeshInputs): Mesh {
     endpoints: (key, portName) => endpoints.get(`${key}|${portName}`),
     identities: identities.get,
     servicesOfHost: index.ofHost,
+    usesNodes: createNodeUse(graph, inputs),
     scope: (namespace, labels) =>
       view(namespace, sidecarFor(sidecars(namespace), labels) ?? rootSidecar(sidecars(root())) ?? ""),
     gatewayScope: (namespace) => view(namespace, "gateway"),

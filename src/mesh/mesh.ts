@@ -79,6 +79,8 @@ export interface Mesh {
     labels: Readonly<Record<string, string>>,
     annotations: Readonly<Record<string, string>>,
   ): ProxyConfigValues;
+  /** Whether anything depends on the node that a client runs on. */
+  usesNodes(): boolean;
   /** Keys of all services of that host, in any namespace and whoever may see them: extension providers name services so. */
   servicesOfHost(host: string): readonly string[];
 }

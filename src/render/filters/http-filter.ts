@@ -1,0 +1,27 @@
+/** One HTTP filter of a connection manager: what it is told about its place, and how it is written down. */
+import { create } from "@bufbuild/protobuf";
+import type { Any } from "@bufbuild/protobuf/wkt";
+import {
+  type HttpFilter,
+  HttpFilterSchema,
+} from "../../gen/envoy/extensions/filters/network/http_connection_manager/v3/http_connection_manager_pb.js";
+import type { Protocol } from "../../model/index.ts";
+import type { Direction } from "../direction.ts";
+import type { View } from "../view.ts";
+
+export interface HttpPlace {
+  readonly view: View;
+  readonly direction: Direction;
+  readonly protocol: Protocol;
+  /** 0 where the chain is for any port. */
+  readonly port: number;
+  /** Host of a service with a wildcard name that Envoy resolves per request; undefined for all others. */
+  readonly dynamicHost: string | undefined;
+}
+
+/** A pass adds its filters, or none where it has nothing to do. */
+export type HttpFilterPass = (place: HttpPlace) => readonly HttpFilter[];
+
+export function httpFilter(name: string, config: Any): HttpFilter {
+  return create(HttpFilterSchema, { name, configType: { case: "typedConfig", value: config } });
+}

@@ -1,0 +1,22 @@
+/** Exchanges workload facts with the peer in HTTP headers: `istio.metadata_exchange`. */
+import type { JsonObject } from "@bufbuild/protobuf";
+import { packStruct } from "../build/any.ts";
+import { hasIstioFilters } from "../profile.ts";
+import { proxyConfig } from "../proxy-config.ts";
+import { type HttpFilterPass, httpFilter } from "./http-filter.ts";
+
+const typeUrl = "type.googleapis.com/io.istio.http.peer_metadata.Config";
+const discovery = [{ istio_headers: {} }, { workload_discovery: {} }];
+
+export const peerMetadata: HttpFilterPass = ({ view, direction }) => {
+  if (!hasIstioFilters(view.proxy)) return [];
+  if (direction === "inbound") {
+    return [filter({ downstream_discovery: discovery, downstream_propagation: [{ istio_headers: {} }] })];
+  }
+  // Facts about workloads must not leave the mesh where the user said so.
+  const inMesh = proxyConfig(view.proxy).proxyHeaders?.metadataExchangeHeaders?.mode === "IN_MESH";
+  const headers: JsonObject = inMesh ? { skip_external_clusters: true } : {};
+  return [filter({ upstream_discovery: discovery, upstream_propagation: [{ istio_headers: headers }] })];
+};
+
+const filter = (config: JsonObject) => httpFilter("istio.metadata_exchange", packStruct(typeUrl, config));

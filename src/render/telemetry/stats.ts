@@ -1,0 +1,63 @@
+/** A proxy and a direction in; the filters that report Istio's standard metrics out: `istio.stats`. */
+import type { Any } from "@bufbuild/protobuf/wkt";
+import type { Filter } from "../../gen/envoy/config/listener/v3/listener_components_pb.js";
+import type { HttpFilter } from "../../gen/envoy/extensions/filters/network/http_connection_manager/v3/http_connection_manager_pb.js";
+import { PluginConfigSchema } from "../../gen/istio/stats_pb.js";
+import { packAny } from "../build/any.ts";
+import { duration } from "../build/duration.ts";
+import { networkFilter } from "../build/listener-chain.ts";
+import type { Direction } from "../direction.ts";
+import { httpFilter } from "../filters/http-filter.ts";
+import { hasIstioFilters } from "../profile.ts";
+import type { View } from "../view.ts";
+import { type MetricsSetting, metricsSettings } from "./metrics.ts";
+import { findProvider } from "./provider.ts";
+import { modeOf } from "./telemetry.ts";
+
+const filterName = "istio.stats";
+
+const metricNames: ReadonlyMap<string, string> = new Map([
+  ["REQUEST_COUNT", "requests_total"],
+  ["REQUEST_DURATION", "request_duration_milliseconds"],
+  ["REQUEST_SIZE", "request_bytes"],
+  ["RESPONSE_SIZE", "response_bytes"],
+  ["TCP_OPENED_CONNECTIONS", "tcp_connections_opened_total"],
+  ["TCP_CLOSED_CONNECTIONS", "tcp_connections_closed_total"],
+  ["TCP_SENT_BYTES", "tcp_sent_bytes_total"],
+  ["TCP_RECEIVED_BYTES", "tcp_received_bytes_total"],
+  ["GRPC_REQUEST_MESSAGES", "request_messages_total"],
+  ["GRPC_RESPONSE_MESSAGES", "response_messages_total"],
+]);
+
+export function statsHttpFilters(view: View, direction: Direction): readonly HttpFilter[] {
+  return statsConfigs(view, direction).map((config) => httpFilter(filterName, config));
+}
+
+export function statsNetworkFilters(view: View, direction: Direction): readonly Filter[] {
+  return statsConfigs(view, direction).map((config) => networkFilter(filterName, config));
+}
+
+/** One per metrics provider that is scraped; a stock Envoy has no such filter. */
+function statsConfigs(view: View, direction: Direction): readonly Any[] {
+  return view.shared(`stats|${direction}`, () => {
+    if (!hasIstioFilters(view.proxy)) return [];
+    return [...metricsSettings(view, modeOf(direction))].flatMap(([name, setting]) =>
+      findProvider(view, name)?.prometheus && !setting.disabled ? [statsConfig(setting, direction)] : [],
+    );
+  });
+}
+
+function statsConfig(setting: MetricsSetting, direction: Direction): Any {
+  const interval = duration(setting.reportingInterval);
+  return packAny(PluginConfigSchema, {
+    // Where anybody can send any Host, it must not become a label.
+    disableHostHeaderFallback: direction !== "outbound",
+    ...(interval ? { tcpReportingDuration: interval } : {}),
+    metrics: setting.overrides.map(({ metric, disabled, remove, set }) => ({
+      name: metricNames.get(metric) ?? metric,
+      dimensions: { ...set },
+      tagsToRemove: [...remove],
+      drop: disabled,
+    })),
+  });
+}

@@ -1,0 +1,27 @@
+/** A proxy in; the Telemetry objects that apply to it out, each remembered as a cause. */
+import type { Config, TelemetrySpec } from "../../model/index.ts";
+import { objectName } from "../../model/index.ts";
+import type { Direction } from "../direction.ts";
+import type { View } from "../view.ts";
+
+export type Mode = "CLIENT" | "SERVER";
+
+/** A gateway is a client of what is behind it. */
+export const modeOf = (direction: Direction): Mode => (direction === "inbound" ? "SERVER" : "CLIENT");
+
+export const matchesMode = (selected: string | undefined, mode: Mode): boolean =>
+  selected === undefined || selected === "CLIENT_AND_SERVER" || selected === mode;
+
+export const providerNames = (providers: readonly { readonly name?: string }[] | undefined): readonly string[] =>
+  (providers ?? []).flatMap(({ name }) => name ?? []);
+
+/** Later ones override earlier ones. */
+export function telemetries<F extends "metrics" | "tracing" | "accessLogging">(
+  view: View,
+  field: F,
+): readonly Config<TelemetrySpec>[] {
+  const { namespace, labels } = view.proxy;
+  const all = view.mesh.telemetries(namespace, labels).filter(({ spec }) => (spec[field]?.length ?? 0) > 0);
+  for (const { kind, meta } of all) view.mesh.graph.note(objectName(kind, meta), `spec.${field}`);
+  return all;
+}

@@ -1,0 +1,85 @@
+/** A proxy and a direction in; the tracing settings of its connection managers out. */
+
+import type { HttpConnectionManager_TracingSchema } from "../../gen/envoy/extensions/filters/network/http_connection_manager/v3/http_connection_manager_pb.js";
+import type { ExtensionProvider, ProxyTracing, TelemetryTracing } from "../../model/index.ts";
+import type { Fields } from "../build/fields.ts";
+import type { Direction } from "../direction.ts";
+import { proxyConfig } from "../proxy-config.ts";
+import { versionAtLeast } from "../proxy-version.ts";
+import type { View } from "../view.ts";
+import { customTags } from "./custom-tags.ts";
+import { findProvider } from "./provider.ts";
+import { matchesMode, modeOf, providerNames, telemetries } from "./telemetry.ts";
+import { tracingProvider } from "./tracing-provider.ts";
+
+type TracingInit = Fields<typeof HttpConnectionManager_TracingSchema>;
+
+export interface Tracing {
+  /** Undefined where nothing is traced. */
+  readonly settings: TracingInit | undefined;
+  /** Whether the request id decides, and remembers, that a request is traced. */
+  readonly requestIdSamples: boolean;
+}
+
+export function tracing(view: View, direction: Direction): Tracing {
+  const spec = mergedSpec(view, direction);
+  if (!spec) return { settings: meshTracing(view), requestIdSamples: true };
+  if (spec.disableSpanReporting || !spec.provider) return { settings: undefined, requestIdSamples: true };
+  const provider = tracingProvider(view, spec.provider);
+  if (!provider) return { settings: undefined, requestIdSamples: true };
+  const own = proxyConfig(view.proxy).tracing;
+  const maxPathTagLength = provider.maxPathTagLength || own?.maxPathTagLength;
+  const settings: TracingInit = {
+    ...provider.settings,
+    ...sampling(provider.samples ? 100 : (spec.randomSamplingPercentage ?? meshSampling(own))),
+    customTags: customTags(view.proxy, {
+      istioTags: spec.enableIstioTags ?? true,
+      telemetry: spec.customTags,
+      proxyConfig: own?.customTags,
+    }),
+    ...(maxPathTagLength ? { maxPathTagLength } : {}),
+    ...(spec.disableContextPropagation && versionAtLeast(view.proxy, 1, 30) ? { noContextPropagation: true } : {}),
+  };
+  return { settings, requestIdSamples: spec.useRequestIdForTraceSampling ?? true };
+}
+
+/** Without Telemetry objects and default providers: the provider is the one in the bootstrap. */
+function meshTracing(view: View): TracingInit | undefined {
+  if (!view.mesh.settings().enableTracing) return undefined;
+  const own = proxyConfig(view.proxy).tracing;
+  const tags = { istioTags: own?.enableIstioTags ?? true, telemetry: undefined, proxyConfig: own?.customTags };
+  return {
+    ...sampling(meshSampling(own)),
+    customTags: customTags(view.proxy, tags),
+    ...(own?.maxPathTagLength ? { maxPathTagLength: own.maxPathTagLength } : {}),
+  };
+}
+
+const sampling = (percent: number): TracingInit => ({
+  clientSampling: { value: 100 },
+  overallSampling: { value: 100 },
+  randomSampling: { value: percent },
+});
+
+/** 1 % unless set; so is what is out of range. */
+function meshSampling(own: ProxyTracing | undefined): number {
+  const percent = own?.sampling ?? 0;
+  return percent === 0 || percent > 100 ? 1 : percent;
+}
+
+type Spec = Omit<TelemetryTracing, "providers" | "match"> & { readonly provider: ExtensionProvider | undefined };
+
+/** Undefined where neither Telemetry nor a default provider says anything. Later objects override field by field. */
+function mergedSpec(view: View, direction: Direction): Spec | undefined {
+  const entries = telemetries(view, "tracing").flatMap(({ spec }) => spec.tracing ?? []);
+  const [fallback] = view.mesh.settings().defaultProviders?.tracing ?? [];
+  if (entries.length === 0 && fallback === undefined) return undefined;
+  let merged: Spec = { provider: fallback === undefined ? undefined : findProvider(view, fallback) };
+  for (const { providers, match, ...fields } of entries) {
+    if (!matchesMode(match?.mode, modeOf(direction))) continue;
+    const [name] = providerNames(providers);
+    const set = Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined && value !== null));
+    merged = { ...merged, ...set, ...(name === undefined ? {} : { provider: findProvider(view, name) }) };
+  }
+  return merged;
+}

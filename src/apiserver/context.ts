@@ -1,0 +1,39 @@
+/** What every handler is given: the parts of the server, and the request as far as it is understood. */
+import type { Logger } from "../lib/index.ts";
+import type { Admission } from "./admission.ts";
+import type { Definitions } from "./definitions.ts";
+import type { KindRegistry } from "./kind-registry.ts";
+import type { ResourceRequest } from "./request.ts";
+import type { Shaper } from "./shape.ts";
+import type { Snapshots } from "./snapshots.ts";
+import type { Store } from "./store.ts";
+import type { WatchHub } from "./watch-hub.ts";
+
+export interface User {
+  readonly name: string;
+  readonly uid: string;
+  readonly groups: readonly string[];
+  readonly extra: Readonly<Record<string, readonly string[]>>;
+}
+
+export interface Parts {
+  readonly store: Store;
+  readonly registry: KindRegistry;
+  readonly definitions: Definitions;
+  readonly shaper: Shaper;
+  readonly hub: WatchHub;
+  readonly snapshots: Snapshots;
+  readonly admission: Admission;
+  readonly now: () => Date;
+  readonly randomText: (length: number) => string;
+  readonly log: Logger;
+}
+
+export interface WriteContext extends Parts {
+  readonly user: User;
+  readonly request: ResourceRequest;
+  /** Becomes a Warning header. */
+  readonly warn: (text: string) => void;
+  readonly dryRun: boolean;
+  readonly fieldManager: string;
+}

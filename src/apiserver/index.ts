@@ -1,0 +1,9 @@
+export {
+  type ApiServer,
+  type ApiServerOptions,
+  adminUser,
+  controlPlane,
+  createApiServer,
+  type KubeconfigUser,
+} from "./server.ts";
+export type { ServiceResolver } from "./webhooks.ts";

@@ -1,0 +1,173 @@
+/** Who set which field: an object before and after a write in, the object with its managedFields brought up to date out. */
+import { isRecord } from "../lib/index.ts";
+import type { KubeObject, ObjectMeta } from "../model/index.ts";
+import { type Fields, listAt, textAt } from "./access.ts";
+import { failure } from "./failure.ts";
+import {
+  difference,
+  emptySet,
+  type FieldSet,
+  fieldPaths,
+  fieldSet,
+  formatFieldSet,
+  intersection,
+  isEmpty,
+  parseFieldSet,
+  union,
+} from "./field-set.ts";
+import { changedFields, fieldsOf, mergeTyped, removeFields, type Typed } from "./typed-value.ts";
+
+export interface Manager {
+  readonly name: string;
+  readonly operation: "Apply" | "Update";
+  readonly apiVersion: string;
+  readonly subresource: string;
+  readonly time: string;
+}
+
+interface Entry extends Manager {
+  readonly fields: FieldSet;
+}
+
+/** Fields that nobody owns: they name the object or belong to the API itself. */
+const notOwned: FieldSet = fieldSet(false, [
+  ["f:apiVersion", { own: true, children: new Map() }],
+  ["f:kind", { own: true, children: new Map() }],
+  [
+    "f:metadata",
+    fieldSet(
+      false,
+      [
+        "name",
+        "namespace",
+        "uid",
+        "resourceVersion",
+        "generation",
+        "creationTimestamp",
+        "deletionTimestamp",
+        "deletionGracePeriodSeconds",
+        "selfLink",
+        "managedFields",
+        "generateName",
+      ].map((name) => [`f:${name}`, { own: true, children: new Map() }]),
+    ),
+  ],
+]);
+
+/** After a create, update or patch that is no apply: what it changed is its own now, and nobody else's. */
+export function trackUpdate(
+  typed: Typed,
+  before: KubeObject | undefined,
+  next: KubeObject,
+  manager: Manager,
+): KubeObject {
+  const written = listAt(next.metadata, "managedFields");
+  // A client resets all ownership by sending one empty entry.
+  const entries =
+    written.length === 1 && isRecord(written[0]) && Object.keys(written[0]).length === 0
+      ? []
+      : readEntries(before ?? next);
+  const [was, is] = [before && unmanaged(before), unmanaged(next)];
+  const changed = stripped(changedFields(typed, was, is));
+  const gone = was === undefined ? emptySet : difference(fieldsOf(typed, was), fieldsOf(typed, is));
+  if (isEmpty(changed) && isEmpty(gone)) return withEntries(next, entries);
+  const others = entries
+    .filter((e) => !sameManager(e, manager))
+    .map((e) => ({ ...e, fields: difference(difference(e.fields, changed), gone) }));
+  const mine = entries.find((e) => sameManager(e, manager))?.fields ?? emptySet;
+  return withEntries(next, [...others, { ...manager, fields: union(difference(mine, gone), changed) }]);
+}
+
+/** Server-side apply: the live object (if any) and what a manager wants in, the result out; 409 where others disagree. */
+export function applyManaged(
+  typed: Typed,
+  live: KubeObject | undefined,
+  applied: KubeObject,
+  manager: Manager,
+  force: boolean,
+): KubeObject {
+  const wanted = stripped(fieldsOf(typed, unmanaged(applied)));
+  const entries = live ? readEntries(live) : [];
+  const base = live ? unmanaged(live) : undefined;
+  const merged = base === undefined ? unmanaged(applied) : mergeTyped(typed, base, unmanaged(applied));
+  const changed = base === undefined ? emptySet : changedFields(typed, base, merged);
+  const others = entries.filter((e) => !sameManager(e, manager));
+  const conflicts = others
+    .map((e) => ({ entry: e, fields: intersection(intersection(e.fields, wanted), changed) }))
+    .filter((c) => !isEmpty(c.fields));
+  if (conflicts.length > 0 && !force) throw applyConflict(conflicts);
+  const kept = force
+    ? others.map((e) => ({ ...e, fields: difference(e.fields, intersection(wanted, changed)) }))
+    : others;
+  const mine = entries.find((e) => sameManager(e, manager))?.fields ?? emptySet;
+  const dropped = kept.reduce((set, e) => difference(set, e.fields), difference(mine, wanted));
+  const result = removeFields(typed, merged, dropped) as KubeObject;
+  return withEntries(result, [...kept, { ...manager, fields: wanted }]);
+}
+
+function applyConflict(conflicts: readonly { readonly entry: Entry; readonly fields: FieldSet }[]): Error {
+  const causes = conflicts.flatMap(({ entry, fields }) =>
+    fieldPaths(fields).map((path) => ({
+      reason: "FieldManagerConflict",
+      message: `conflict with ${JSON.stringify(entry.name)}${entry.subresource ? ` with subresource ${JSON.stringify(entry.subresource)}` : ""} using ${entry.apiVersion}`,
+      field: path,
+    })),
+  );
+  const [first] = causes;
+  const text =
+    causes.length === 1
+      ? `Apply failed with 1 conflict: ${first?.message}: ${first?.field}`
+      : `Apply failed with ${causes.length} conflicts: ${[...new Set(causes.map((c) => c.message))]
+          .map(
+            (m) =>
+              `${m}:\n${causes
+                .filter((c) => c.message === m)
+                .map((c) => `- ${c.field}`)
+                .join("\n")}`,
+          )
+          .join("\n")}`;
+  return failure("Conflict", text, { causes });
+}
+
+function readEntries(object: KubeObject): readonly Entry[] {
+  return listAt(object.metadata, "managedFields").map((entry) => ({
+    name: textAt(entry, "manager"),
+    operation: textAt(entry, "operation") === "Apply" ? "Apply" : "Update",
+    apiVersion: textAt(entry, "apiVersion"),
+    subresource: textAt(entry, "subresource"),
+    time: textAt(entry, "time"),
+    fields: parseFieldSet(isRecord(entry) ? entry.fieldsV1 : undefined),
+  }));
+}
+
+function withEntries(object: KubeObject, entries: readonly Entry[]): KubeObject {
+  const managedFields = entries
+    .filter((entry) => entry.fields.children.size > 0)
+    .map(({ name, operation, apiVersion, subresource, time, fields }) => ({
+      manager: name,
+      operation,
+      apiVersion,
+      time,
+      fieldsType: "FieldsV1",
+      fieldsV1: formatFieldSet({ ...fields, own: false }),
+      ...(subresource === "" ? {} : { subresource }),
+    }));
+  const { managedFields: _, ...metadata } = object.metadata as ObjectMeta & Fields;
+  return {
+    ...object,
+    metadata: { ...metadata, ...(managedFields.length === 0 ? {} : { managedFields }) } as ObjectMeta,
+  };
+}
+
+function unmanaged(object: KubeObject): KubeObject {
+  const { managedFields: _, ...metadata } = object.metadata as ObjectMeta & Fields;
+  return { ...object, metadata: metadata as ObjectMeta };
+}
+
+function stripped(set: FieldSet): FieldSet {
+  return difference(set, notOwned);
+}
+
+function sameManager(a: Manager, b: Manager): boolean {
+  return a.name === b.name && a.operation === b.operation && a.subresource === b.subresource;
+}

@@ -1,0 +1,140 @@
+/**
+ * Kubernetes' strategic merge: an object, a patch and the kind's schema in, the patched object out. Lists whose schema
+ * names a merge key are merged item by item; `$patch`, `$retainKeys`, `$setElementOrder` and `$deleteFromPrimitiveList`
+ * are understood.
+ */
+import { isDeepStrictEqual } from "node:util";
+import { isRecord } from "../lib/index.ts";
+import { type Fields, recordAt, textAt } from "./access.ts";
+import type { Definitions } from "./definitions.ts";
+import { failure } from "./failure.ts";
+import type { JsonSchema } from "./kind.ts";
+
+const deleteList = "$deleteFromPrimitiveList/";
+const setOrder = "$setElementOrder/";
+
+export function strategicMerge(definitions: Definitions, schema: JsonSchema, target: unknown, patch: unknown): unknown {
+  if (!isRecord(patch)) throw failure("BadRequest", "strategic merge patch: the body is not an object");
+  return mergeObject(definitions, schema, isRecord(target) ? target : {}, patch);
+}
+
+function mergeObject(definitions: Definitions, schema: JsonSchema, target: Fields, patch: Fields): Fields {
+  if (patch.$patch === "replace") return cleaned(patch);
+  if (patch.$patch === "delete") return {};
+  const out = new Map(Object.entries(target));
+  const retain = patch.$retainKeys;
+  if (Array.isArray(retain)) for (const name of out.keys()) if (!retain.includes(name)) out.delete(name);
+  for (const [name, value] of Object.entries(patch)) {
+    if (name.startsWith(deleteList)) dropFrom(out, name.slice(deleteList.length), value);
+    else if (name.startsWith("$")) continue;
+    else if (value === null) out.delete(name);
+    else
+      out.set(
+        name,
+        mergeField(
+          definitions,
+          fieldSchema(definitions, schema, name),
+          out.get(name),
+          value,
+          patch[`${setOrder}${name}`],
+        ),
+      );
+  }
+  // An order may be given for a list that is otherwise left as it is.
+  for (const [name, order] of Object.entries(patch)) {
+    const field = name.startsWith(setOrder) ? name.slice(setOrder.length) : undefined;
+    const list = field === undefined ? undefined : out.get(field);
+    if (field !== undefined && !(field in patch) && Array.isArray(list))
+      out.set(field, reorder(list, order, mergeKey(fieldSchema(definitions, schema, field))));
+  }
+  return Object.fromEntries(out);
+}
+
+function mergeField(
+  definitions: Definitions,
+  schema: JsonSchema,
+  target: unknown,
+  value: unknown,
+  order: unknown,
+): unknown {
+  if (isRecord(value))
+    return mergeObject(definitions, definitions.resolve(schema), isRecord(target) ? target : {}, value);
+  if (!Array.isArray(value)) return value;
+  const current = Array.isArray(target) ? target : [];
+  if (!textAt(schema, "x-kubernetes-patch-strategy").includes("merge"))
+    return value.map((item) => (isRecord(item) ? cleaned(item) : item));
+  const key = mergeKey(schema);
+  const merged = key === "" ? mergePrimitives(current, value) : mergeItems(definitions, schema, key, current, value);
+  return reorder(merged, order, key);
+}
+
+function mergePrimitives(current: readonly unknown[], value: readonly unknown[]): readonly unknown[] {
+  return [...current, ...value.filter((item) => !current.includes(item))];
+}
+
+function mergeItems(
+  definitions: Definitions,
+  schema: JsonSchema,
+  key: string,
+  current: readonly unknown[],
+  value: readonly unknown[],
+): readonly unknown[] {
+  const inner = definitions.resolve(schema.items);
+  const replace = value.some((item) => isRecord(item) && item.$patch === "replace");
+  let out = replace ? [] : [...current];
+  for (const item of value) {
+    if (!isRecord(item)) throw failure("BadRequest", `strategic merge patch: an item without ${key}`);
+    if (item.$patch === "replace") continue;
+    if (item[key] === undefined)
+      throw failure("BadRequest", `strategic merge patch: an item of the list does not contain the merge key ${key}`);
+    const same = (other: unknown): boolean => isRecord(other) && isDeepStrictEqual(other[key], item[key]);
+    if (item.$patch === "delete") out = out.filter((other) => !same(other));
+    else {
+      const at = out.findIndex(same);
+      const before = at < 0 ? {} : recordAt(out[at]);
+      const next = mergeObject(definitions, inner, before, item);
+      if (at < 0) out.push(next);
+      else out[at] = next;
+    }
+  }
+  return out;
+}
+
+/** Items named in the order come in it; others keep their place relative to the item before them. */
+function reorder(list: readonly unknown[], order: unknown, key: string): readonly unknown[] {
+  if (!Array.isArray(order)) return list;
+  const id = (item: unknown): unknown => (key === "" ? item : isRecord(item) ? item[key] : undefined);
+  const wanted = order.map(id);
+  const place = (item: unknown): number => wanted.findIndex((w) => isDeepStrictEqual(w, id(item)));
+  let last = -1;
+  const placed = list.map((item) => {
+    const at = place(item);
+    if (at >= 0) last = at;
+    return { item, at: at >= 0 ? at : last + 0.5 };
+  });
+  return placed.sort((a, b) => a.at - b.at).map(({ item }) => item);
+}
+
+function dropFrom(out: Map<string, unknown>, name: string, values: unknown): void {
+  const list = out.get(name);
+  if (Array.isArray(list) && Array.isArray(values))
+    out.set(
+      name,
+      list.filter((item) => !values.includes(item)),
+    );
+}
+
+function fieldSchema(definitions: Definitions, schema: JsonSchema, name: string): JsonSchema {
+  const properties = recordAt(definitions.resolve(schema), "properties");
+  const found = Object.hasOwn(properties, name) ? properties[name] : schema.additionalProperties;
+  return isRecord(found) ? found : {};
+}
+
+function mergeKey(schema: JsonSchema): string {
+  return textAt(schema, "x-kubernetes-patch-merge-key");
+}
+
+/** New content must not carry directives into the store. */
+function cleaned(value: Fields): Fields {
+  return Object.fromEntries(Object.entries(value).filter(([name, inner]) => !name.startsWith("$") && inner !== null));
+}

@@ -1,0 +1,89 @@
+/** get and list: a request in, the body of the answer out. */
+import { type KubeObject, objectKey } from "../model/index.ts";
+import type { Parts } from "./context.ts";
+import { failure, notFound } from "./failure.ts";
+import { apiVersionOf, resourceOf } from "./kind.ts";
+import { type Form, metadataOnly, represent } from "./represent.ts";
+import type { ResourceRequest } from "./request.ts";
+import { selectorOf } from "./selectors.ts";
+import { tableOf } from "./table.ts";
+
+export function readObject(parts: Parts, request: ResourceRequest): KubeObject {
+  const { kind, name = "", namespace } = request;
+  const found = parts.store.get(resourceOf(kind), objectKey({ name, namespace }));
+  if (!found) throw notFound(kind, name);
+  return represent(kind, found);
+}
+
+export function getAnswer(parts: Parts, request: ResourceRequest, form: Form): unknown {
+  checkVersion(parts, request.query);
+  return objectAnswer(parts, request, readObject(parts, request), form);
+}
+
+/** Any single object as the client wants to see it. */
+export function objectAnswer(parts: Parts, request: ResourceRequest, object: KubeObject, form: Form): unknown {
+  if (form === "metadata") return metadataOnly(object);
+  if (form === "plain" || object.kind !== request.kind.kind) return object;
+  return tableOf(request.kind, [object], {
+    now: parts.now(),
+    includeObject: request.query.get("includeObject"),
+    columns: true,
+    metadata: { resourceVersion: object.metadata.resourceVersion },
+  });
+}
+
+export function listAnswer(parts: Parts, request: ResourceRequest, form: Form): unknown {
+  const { kind, query } = request;
+  const limit = Number(query.get("limit") ?? 0) || 0;
+  const token = query.get("continue");
+  const page = token
+    ? parts.snapshots.following(token, limit)
+    : parts.snapshots.first(select(parts, request), parts.store.version, limit);
+  const metadata = {
+    resourceVersion: String(page.version),
+    ...(page.next === undefined ? {} : { continue: page.next, remainingItemCount: page.remaining }),
+  };
+  const items = page.items.map((object) => represent(kind, object));
+  if (form === "table")
+    return tableOf(kind, items, {
+      now: parts.now(),
+      includeObject: query.get("includeObject"),
+      columns: true,
+      metadata,
+    });
+  if (form === "metadata")
+    return {
+      kind: "PartialObjectMetadataList",
+      apiVersion: "meta.k8s.io/v1",
+      metadata,
+      items: items.map(metadataOnly),
+    };
+  return { kind: kind.listKind, apiVersion: apiVersionOf(kind), metadata, items };
+}
+
+function select(parts: Parts, request: ResourceRequest): readonly KubeObject[] {
+  checkVersion(parts, request.query);
+  const { kind, query, namespace } = request;
+  const all = parts.store.list(resourceOf(kind));
+  if (namespace === undefined && !query.get("labelSelector") && !query.get("fieldSelector")) return all;
+  return all.filter(selectorOf(kind, query, namespace));
+}
+
+/** Only the newest state is kept: an older one can be asked for as "at least", not as "exactly". */
+export function checkVersion(parts: Parts, query: URLSearchParams): void {
+  const asked = query.get("resourceVersion") ?? "";
+  if (asked === "" || asked === "0") return;
+  const version = versionNumber(asked);
+  if (version > parts.store.version)
+    throw failure("Timeout", `Too large resource version: ${version}, current: ${parts.store.version}`, {
+      causes: [{ reason: "ResourceVersionTooLarge", message: "Too large resource version" }],
+      retryAfterSeconds: 1,
+    });
+  if (query.get("resourceVersionMatch") === "Exact" && version !== parts.store.version)
+    throw failure("Expired", `The resourceVersion for the provided list is too old: ${version}`);
+}
+
+export function versionNumber(text: string): number {
+  if (!/^\d{1,15}$/.test(text)) throw failure("BadRequest", `invalid resource version: ${JSON.stringify(text)}`);
+  return Number(text);
+}

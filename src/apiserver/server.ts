@@ -1,0 +1,191 @@
+/** Options in, a running API out: opens the store, brings in what belongs to a first start, listens. */
+import { randomBytes } from "node:crypto";
+import { mkdir } from "node:fs/promises";
+import { createSecureServer, type Http2SecureServer } from "node:http2";
+import type { AddressInfo } from "node:net";
+import { join } from "node:path";
+import type { TLSSocket } from "node:tls";
+import { crdFor } from "../config/index.ts";
+import { FairleadError, type Logger, systemCode } from "../lib/index.ts";
+import { type KubeObject, kinds as meshKinds } from "../model/index.ts";
+import { replaceSecretFile } from "../pki/index.ts";
+import { type Authority, openAuthority } from "./authority.ts";
+import { bootstrapObjects, controlPlaneUser } from "./bootstrap.ts";
+import type { Parts } from "./context.ts";
+import { createDefinitions } from "./definitions.ts";
+import { createHandler } from "./handler.ts";
+import { createKindRegistry } from "./kind-registry.ts";
+import { formatKubeconfig } from "./kubeconfig.ts";
+import { createOtherPaths } from "./other-paths.ts";
+import { seed } from "./seed.ts";
+import { createShaper } from "./shape.ts";
+import { createCustomValidator } from "./shape-custom.ts";
+import { createSnapshots } from "./snapshots.ts";
+import { createStore } from "./store.ts";
+import { openStoreFile } from "./store-file.ts";
+import { openTokens } from "./tokens.ts";
+import type { WatchTimes } from "./watch.ts";
+import { createWatchHub } from "./watch-hub.ts";
+import { createWebhooks, type ServiceResolver } from "./webhooks.ts";
+
+export interface ApiServerOptions {
+  readonly dataDir: string;
+  readonly host?: string;
+  /** 0 picks a free one. */
+  readonly port?: number;
+  /** Further names and addresses for the server's certificate. */
+  readonly names?: readonly string[];
+  readonly now: () => Date;
+  readonly log: Logger;
+  /** Where a webhook that names a Service is reached. */
+  readonly resolveService?: ServiceResolver;
+  readonly watchTimes?: WatchTimes;
+  /** Events kept per kind for watches that resume. */
+  readonly historyLimit?: number;
+}
+
+export interface KubeconfigUser {
+  readonly user: string;
+  readonly group?: string;
+}
+
+export interface ApiServer {
+  /** `127.0.0.1:6443`. */
+  readonly address: string;
+  readonly url: string;
+  /** PEM of the authority that signed the server's certificate. */
+  readonly ca: string;
+  /** A kubeconfig with a fresh client certificate. */
+  kubeconfig(user: KubeconfigUser): Promise<string>;
+  /** The same into a file that only its owner can read. */
+  writeKubeconfig(path: string, user: KubeconfigUser): Promise<void>;
+  close(): Promise<void>;
+}
+
+export const adminUser: KubeconfigUser = { user: "fairlead:admin", group: "system:masters" };
+export const controlPlane: KubeconfigUser = { user: controlPlaneUser };
+
+const defaultTimes: WatchTimes = { bookmarkMs: 20_000, maxMs: 30 * 60_000 };
+const letters = "bcdfghjklmnpqrstvwxz2456789";
+
+export async function createApiServer(options: ApiServerOptions): Promise<ApiServer> {
+  await mkdir(options.dataDir, { recursive: true, mode: 0o700 });
+  const authority = await openAuthority(options.dataDir, options.now);
+  const store = createStore(openStoreFile(join(options.dataDir, "store.mdb")), options.log.scope("store"));
+  try {
+    const parts = createParts(options, store);
+    await seed(parts, [
+      ...bootstrapObjects,
+      ...meshKinds.map((kind): KubeObject => crdFor(kind) as unknown as KubeObject),
+    ]);
+    const tokens = await openTokens(options.dataDir, store, options.now);
+    let address = "";
+    const other = createOtherPaths(parts.registry, parts.definitions, tokens, () => address);
+    const handle = createHandler({ ...parts, tokens, other, watchTimes: options.watchTimes ?? defaultTimes });
+    const server = await listen(options, authority, (request, response) => void handle(request, response));
+    const bound = server.address() as AddressInfo;
+    address = `${bound.family === "IPv6" ? `[${bound.address}]` : bound.address}:${bound.port}`;
+    return running(server, authority, address, () => store.close());
+  } catch (error) {
+    await store.close();
+    throw error;
+  }
+}
+
+function createParts(options: ApiServerOptions, store: ReturnType<typeof createStore>): Parts {
+  const definitions = createDefinitions();
+  return {
+    store,
+    definitions,
+    registry: createKindRegistry(store),
+    shaper: createShaper(definitions, createCustomValidator()),
+    hub: createWatchHub(store, options.historyLimit),
+    snapshots: createSnapshots(),
+    admission: createWebhooks({
+      store,
+      now: options.now,
+      log: options.log.scope("admission"),
+      ...(options.resolveService ? { resolveService: options.resolveService } : {}),
+    }),
+    now: options.now,
+    randomText: (length) => [...randomBytes(length)].map((byte) => letters[byte % letters.length]).join(""),
+    log: options.log,
+  };
+}
+
+async function listen(
+  options: ApiServerOptions,
+  authority: Authority,
+  handle: Parameters<typeof createSecureServer>[1],
+): Promise<Http2SecureServer> {
+  const host = options.host ?? "127.0.0.1";
+  const names = [
+    "localhost",
+    "127.0.0.1",
+    "::1",
+    "kubernetes",
+    "kubernetes.default",
+    "kubernetes.default.svc",
+    ...(options.names ?? []),
+  ];
+  const own = ["0.0.0.0", "::"].includes(host) ? [] : [host];
+  const { certificate, key } = await authority.issueServer([...new Set([...names, ...own])]);
+  const server = createSecureServer(
+    {
+      allowHTTP1: true,
+      cert: certificate,
+      key,
+      ca: authority.ca,
+      minVersion: "TLSv1.2",
+      // Certificates are asked for, and judged by `authenticate`: a token is as good.
+      requestCert: true,
+      rejectUnauthorized: false,
+      settings: { maxConcurrentStreams: 250 },
+    },
+    handle,
+  );
+  // Bad handshakes and resets are the client's affair.
+  server.on("tlsClientError", () => {});
+  server.on("sessionError", () => {});
+  const started = Promise.withResolvers<void>();
+  server.once("error", started.reject);
+  server.listen(options.port ?? 0, host, started.resolve);
+  await started.promise.catch((error: unknown) => {
+    if (systemCode(error) !== "EADDRINUSE") throw error;
+    throw new FairleadError("port-in-use", `the API's address ${host}:${options.port} is in use`, {
+      cause: error,
+      hint: "choose another with --api-addr",
+    });
+  });
+  server.on("error", (error) => options.log.error(`the API's listener: ${error.message}`));
+  return server;
+}
+
+function running(
+  server: Http2SecureServer,
+  authority: Authority,
+  address: string,
+  closeStore: () => Promise<void>,
+): ApiServer {
+  const sockets = new Set<TLSSocket>();
+  server.on("secureConnection", (socket: TLSSocket) => {
+    sockets.add(socket);
+    socket.once("close", () => sockets.delete(socket));
+  });
+  const url = `https://${address}`;
+  const kubeconfig = async ({ user, group }: KubeconfigUser): Promise<string> =>
+    formatKubeconfig({ server: url, ca: authority.ca, user, credential: await authority.issueClient(user, group) });
+  return {
+    address,
+    url,
+    ca: authority.ca,
+    kubeconfig,
+    writeKubeconfig: async (path, user) => replaceSecretFile(path, await kubeconfig(user)),
+    async close() {
+      const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+      for (const socket of sockets) socket.destroy();
+      await closed;
+      await closeStore();
+    },
+  };
+}

@@ -1,0 +1,84 @@
+/** A custom kind and an object in; pruned, defaulted and checked against the kind's schema and CEL rules out. */
+import { isDeepStrictEqual } from "node:util";
+import { acceptObject, type CelRules, loadCel, objectSchema } from "../config/index.ts";
+import { type Kind, type KubeObject, kindOfPlural } from "../model/index.ts";
+import { schemaOfJson } from "./json-schema.ts";
+import type { ApiKind, JsonSchema } from "./kind.ts";
+import type { CustomShape, SchemaValidator } from "./shape.ts";
+
+export function createCustomValidator(): SchemaValidator {
+  let cel: CelRules | undefined;
+  const plans = new WeakMap<JsonSchema, Plan>();
+  const planOf = (kind: ApiKind, schema: JsonSchema): Plan => {
+    let plan = plans.get(schema);
+    if (!plan) {
+      plan = makePlan(kind, schema);
+      plans.set(schema, plan);
+    }
+    return plan;
+  };
+  return {
+    async ready() {
+      // CEL costs some 100 ms to load: only those pay who write custom resources.
+      cel ??= await loadCel();
+    },
+    shape(kind, schema, object, before, part) {
+      if (!cel) throw new Error("the schema validator was used before it was ready");
+      return planOf(kind, schema)(object, before, part, cel);
+    },
+  };
+}
+
+type Plan = (object: KubeObject, before: KubeObject | undefined, part: "spec" | "status", cel: CelRules) => CustomShape;
+
+/** Our own kinds are checked by the schema they were made from; a definition that somebody wrote, by what it says. */
+function makePlan(kind: ApiKind, schema: JsonSchema): Plan {
+  const own = kindOfPlural(kind.group, kind.plural);
+  if (own && isDeepStrictEqual(objectSchema(own), schema)) return plan(own);
+  return foreignPlan(kind, schema);
+}
+
+function plan(kind: Kind): Plan {
+  return (object, before, part, cel) => {
+    const accepted = acceptObject(kind, object, { cel, part, ...(before === undefined ? {} : { old: before }) });
+    return { object: accepted.object as KubeObject, unknown: accepted.unknownFields, errors: accepted.issues };
+  };
+}
+
+/** Its top level may have any fields, so the whole body is checked as if it were one field. */
+function foreignPlan(kind: ApiKind, schema: JsonSchema): Plan {
+  const body = schemaOfJson(schema, new Set(["apiVersion", "kind", "metadata"]));
+  const node = body.type === "object" ? body : { type: "object" as const, fields: {}, preserveUnknown: true as const };
+  const wrapped: Kind = {
+    group: kind.group,
+    versions: [{ name: kind.version, served: true, storage: true }],
+    kind: kind.kind,
+    listKind: kind.listKind,
+    plural: kind.plural,
+    singular: kind.singular,
+    shortNames: [],
+    categories: [],
+    scope: kind.namespaced ? "Namespaced" : "Cluster",
+    printerColumns: [],
+    spec: node,
+    status: undefined,
+    encoding: "kubernetes",
+  };
+  const inner = plan(wrapped);
+  const wrap = ({ apiVersion, kind: name, metadata, ...rest }: KubeObject): KubeObject => ({
+    apiVersion,
+    kind: name,
+    metadata,
+    spec: rest,
+  });
+  const path = (text: string): string => text.replace(/^spec\.?/, "");
+  return (object, before, _part, cel) => {
+    const shaped = inner(wrap(object), before && wrap(before), "spec", cel);
+    const { apiVersion, kind: name, metadata, spec } = shaped.object;
+    return {
+      object: { apiVersion, kind: name, metadata, ...(spec as object) },
+      unknown: shaped.unknown.map(path),
+      errors: shaped.errors.map((error) => ({ ...error, path: path(error.path) })),
+    };
+  };
+}

@@ -1,0 +1,160 @@
+/**
+ * The file behind the store, an LMDB environment: records in, records out, each with a checksum over its key and value.
+ * A file that cannot be trusted is refused by name; it is never read as if it were empty.
+ */
+import { crc32 } from "node:zlib";
+import { open, type RootDatabase } from "lmdb";
+import { FairleadError, isRecord, parseJson, systemCode } from "../lib/index.ts";
+import type { KubeObject } from "../model/index.ts";
+
+export interface StoredObject {
+  readonly resource: string;
+  readonly key: string;
+  readonly object: KubeObject;
+}
+
+export interface RecordWrite {
+  readonly resource: string;
+  readonly key: string;
+  /** Undefined deletes. */
+  readonly next: KubeObject | undefined;
+}
+
+export interface StoreFile {
+  readonly objects: readonly StoredObject[];
+  readonly version: number;
+  /** All or nothing; resolves when it is on disk. */
+  commit(writes: readonly RecordWrite[], version: number): Promise<void>;
+  close(): Promise<void>;
+}
+
+const formatVersion = 1;
+const formatKey = "format";
+const versionKey = "version";
+
+export function openStoreFile(path: string): StoreFile {
+  const db = openDatabase(path);
+  try {
+    const content = readAll(db, path);
+    return {
+      ...content,
+      commit: (writes, version) => commit(db, writes, version),
+      close: () => db.close(),
+    };
+  } catch (error) {
+    void db.close();
+    throw error;
+  }
+}
+
+function openDatabase(path: string): RootDatabase<Buffer, string> {
+  try {
+    return open<Buffer, string>({
+      path,
+      encoding: "binary",
+      // Otherwise a commit is reported before it has reached the disk.
+      overlappingSync: false,
+      noMemInit: false,
+      maxReaders: 16,
+      compression: false,
+    });
+  } catch (error) {
+    throw damaged(path, error instanceof Error ? error.message : "it cannot be opened", error);
+  }
+}
+
+async function commit(
+  db: RootDatabase<Buffer, string>,
+  writes: readonly RecordWrite[],
+  version: number,
+): Promise<void> {
+  try {
+    await db.transaction(() => {
+      for (const { resource, key, next } of writes) {
+        const name = `o|${resource}|${key}`;
+        if (next) db.put(name, seal(name, JSON.stringify(next)));
+        else db.remove(name);
+      }
+      db.put(versionKey, seal(versionKey, String(version)));
+    });
+  } catch (error) {
+    const cause = error instanceof Error ? error.message : String(error);
+    throw new FairleadError("storage", `the store cannot be written: ${systemCode(error) ?? cause}`, {
+      cause: error,
+      hint: "free space on the disk of the data folder; writing goes on by itself",
+    });
+  }
+}
+
+function readAll(
+  db: RootDatabase<Buffer, string>,
+  path: string,
+): { objects: readonly StoredObject[]; version: number } {
+  const objects: StoredObject[] = [];
+  const meta = new Map<string, number>();
+  for (const { key, value } of entries(db, path)) {
+    const text = unseal(path, key, value);
+    if (key.startsWith("o|")) objects.push(parseRecord(path, key, text));
+    else meta.set(key, Number(text));
+  }
+  const format = meta.get(formatKey);
+  if (format === undefined) {
+    if (objects.length > 0 || meta.size > 0) throw damaged(path, "it has no format version");
+    db.putSync(formatKey, seal(formatKey, String(formatVersion)));
+    return { objects, version: 1 };
+  }
+  if (format !== formatVersion)
+    throw new FairleadError(
+      "storage",
+      `${path} has format ${format}; this version of Fairlead reads format ${formatVersion}`,
+      {
+        hint: "start the newer version of Fairlead that wrote it, or choose another --data folder",
+      },
+    );
+  const newest = objects.reduce((max, { object }) => Math.max(max, Number(object.metadata.resourceVersion)), 1);
+  const version = meta.get(versionKey) ?? 1;
+  if (version < newest) throw damaged(path, "an object is newer than the store");
+  return { objects, version };
+}
+
+function entries(
+  db: RootDatabase<Buffer, string>,
+  path: string,
+): readonly { readonly key: string; readonly value: Buffer }[] {
+  try {
+    // Copies: the buffers that LMDB hands out are only good until the next read.
+    return [...db.getRange()].map(({ key, value }) => ({ key, value: Buffer.from(value) }));
+  } catch (error) {
+    throw damaged(path, error instanceof Error ? error.message : "it cannot be read", error);
+  }
+}
+
+function parseRecord(path: string, name: string, text: string): StoredObject {
+  const [, resource, key] = name.split("|");
+  const object = parseJson(text);
+  if (resource === undefined || key === undefined || !isRecord(object))
+    throw damaged(path, `the record ${name} is not an object`);
+  return { resource, key, object: object as unknown as KubeObject };
+}
+
+function seal(name: string, text: string): Buffer {
+  const body = Buffer.from(text);
+  const out = Buffer.allocUnsafe(4 + body.length);
+  out.writeUInt32BE(crc32(body, crc32(name)), 0);
+  body.copy(out, 4);
+  return out;
+}
+
+function unseal(path: string, name: string, value: Buffer): string {
+  const body = value.subarray(4);
+  if (value.length < 4 || value.readUInt32BE(0) !== crc32(body, crc32(name)))
+    throw damaged(path, `the checksum of ${name} is wrong`);
+  return body.toString();
+}
+
+function damaged(path: string, why: string, cause?: unknown): FairleadError {
+  return new FairleadError("storage", `the store ${path} is damaged: ${why}`, {
+    cause,
+    hint: "put back a copy of the file, or move it away to start with an empty store",
+  });
+}

@@ -1,0 +1,272 @@
+/** create, update and patch: a decoded body in, the object as stored out. Every way to write an object ends here. */
+import { isDeepStrictEqual } from "node:util";
+import { type KubeObject, objectKey } from "../model/index.ts";
+import { listAt, numberAt, textAt } from "./access.ts";
+import type { WriteContext } from "./context.ts";
+import { checkEscalation } from "./escalation.ts";
+import { establish } from "./establish.ts";
+import { alreadyExists, conflict, type FieldError, failure, invalid, modified, notFound } from "./failure.ts";
+import { apiVersionOf, resourceOf } from "./kind.ts";
+import { applyManaged, type Manager, trackUpdate } from "./managed-fields.ts";
+import { prepareNew, prepareStatus, prepareUpdate, timestamp } from "./metadata.ts";
+import { represent } from "./represent.ts";
+import type { FieldValidation } from "./shape.ts";
+import type { Typed } from "./typed-value.ts";
+import { validateObject } from "./validate.ts";
+import { immutableErrors } from "./validate-update.ts";
+
+const maxAttempts = 8;
+/** Written often and never applied: keeping track of their owners would cost more than they do. */
+const untracked: ReadonlySet<string> = new Set(["coordination.k8s.io/leases", "/events"]);
+
+export async function createObject(context: WriteContext, body: KubeObject): Promise<KubeObject> {
+  const { request, store, now } = context;
+  const { kind } = request;
+  const namespace = checkNamespace(context, body);
+  const generate = textAt(body.metadata, "generateName");
+  const decoded = context.shaper.decode(kind, body, fieldValidation(context), context.warn);
+  // A generated name that is taken is drawn again.
+  for (let attempt = 0; attempt < maxAttempts; attempt++) {
+    const name = body.metadata.name || (generate === "" ? "" : `${generate}${context.randomText(5)}`);
+    const key = objectKey({ name, namespace });
+    if (store.get(resourceOf(kind), key)) {
+      if (body.metadata.name) throw alreadyExists(kind, name);
+      continue;
+    }
+    const fresh = prepareNew(kind, decoded, name, namespace, now());
+    const admitted = (await context.admission.mutate(admission(context, "CREATE", fresh, undefined))) ?? fresh;
+    const prepared = prepareNew(kind, admitted, name, namespace, now());
+    const checked = await checkWrite(
+      context,
+      "CREATE",
+      { ...prepared, metadata: { ...prepared.metadata, uid: fresh.metadata.uid ?? "" } },
+      undefined,
+    );
+    const tracked = track(context, undefined, checked);
+    if (context.dryRun) return represent(kind, tracked);
+    const stored = await store.write(resourceOf(kind), key, undefined, tracked);
+    if (stored !== "changed") return represent(kind, stored);
+    if (body.metadata.name) throw alreadyExists(kind, name);
+  }
+  throw failure("InternalError", `no free name could be generated for ${generate}`);
+}
+
+export function updateObject(context: WriteContext, body: KubeObject): Promise<KubeObject> {
+  const { kind, name = "" } = context.request;
+  if (body.metadata.name !== undefined && body.metadata.name !== "" && body.metadata.name !== name)
+    throw failure(
+      "BadRequest",
+      `the name of the object (${body.metadata.name}) does not match the name on the URL (${name})`,
+    );
+  checkNamespace(context, body);
+  if ("custom" in kind.schema && !body.metadata.resourceVersion)
+    throw invalid(kind, name, [
+      {
+        path: "metadata.resourceVersion",
+        reason: "FieldValueInvalid",
+        message: "Invalid value: 0x0: must be specified for an update",
+      },
+    ]);
+  return changeObject(context, () => body);
+}
+
+/** Reads, computes, and writes if nothing happened in between; computes again where the caller did not insist on a version. */
+export async function changeObject(
+  context: WriteContext,
+  compute: (before: KubeObject) => KubeObject,
+  options: { readonly applied?: boolean } = {},
+): Promise<KubeObject> {
+  const { kind, name = "", namespace } = context.request;
+  const resource = resourceOf(kind);
+  const key = objectKey({ name, namespace });
+  for (let attempt = 0; attempt < maxAttempts; attempt++) {
+    const stored = context.store.get(resource, key);
+    if (!stored) throw notFound(kind, name);
+    const before = represent(kind, stored);
+    const wanted = compute(before);
+    checkPreconditions(context, wanted, before);
+    const next = await nextObject(context, wanted, before, options.applied === true);
+    if (context.dryRun || isDeepStrictEqual(withoutTimes(next), withoutTimes(before)))
+      return context.dryRun ? next : before;
+    const written = await context.store.write(
+      resource,
+      key,
+      stored.metadata.resourceVersion,
+      isFinished(next) ? undefined : next,
+    );
+    if (written !== "changed") return represent(kind, isFinished(next) ? next : written);
+    await context.store.settled();
+  }
+  throw modified(kind, name);
+}
+
+/** Server-side apply; creates what is not there. */
+export async function applyObject(context: WriteContext, applied: KubeObject, force: boolean): Promise<KubeObject> {
+  const { kind, name = "", namespace } = context.request;
+  if (applied.metadata.name !== name)
+    throw failure(
+      "BadRequest",
+      `the name of the object (${applied.metadata.name}) does not match the name on the URL (${name})`,
+    );
+  checkNamespace(context, applied);
+  if (listAt(applied.metadata, "managedFields").length > 0)
+    throw failure("BadRequest", "metadata.managedFields must be nil");
+  context.shaper.decode(kind, applied, fieldValidation(context), context.warn);
+  const manager = managerOf(context, "Apply");
+  if (!context.store.get(resourceOf(kind), objectKey({ name, namespace }))) {
+    if (context.request.subresource !== undefined) throw notFound(kind, name);
+    return createObject(context, applyManaged(typedOf(context), undefined, applied, manager, force));
+  }
+  return changeObject(context, (before) => applyManaged(typedOf(context), before, applied, manager, force), {
+    applied: true,
+  });
+}
+
+async function nextObject(
+  context: WriteContext,
+  wanted: KubeObject,
+  before: KubeObject,
+  applied: boolean,
+): Promise<KubeObject> {
+  const { kind, subresource } = context.request;
+  const prepare = subresource === "status" ? prepareStatus : prepareUpdate;
+  const decoded = context.shaper.decode(kind, wanted, applied ? "Ignore" : fieldValidation(context), context.warn);
+  const fresh = prepare(kind, decoded, before);
+  const admitted = (await context.admission.mutate(admission(context, "UPDATE", fresh, before))) ?? fresh;
+  const checked = await checkWrite(context, "UPDATE", prepare(kind, admitted, before), before);
+  const tracked = applied ? checked : track(context, before, checked);
+  return {
+    ...tracked,
+    metadata: {
+      ...tracked.metadata,
+      ...(before.metadata.resourceVersion === undefined ? {} : { resourceVersion: before.metadata.resourceVersion }),
+    },
+  };
+}
+
+async function checkWrite(
+  context: WriteContext,
+  operation: "CREATE" | "UPDATE",
+  object: KubeObject,
+  before: KubeObject | undefined,
+): Promise<KubeObject> {
+  const { kind, subresource } = context.request;
+  const shaped = context.shaper.check(kind, object, before, subresource === "status" ? "status" : "spec");
+  const errors: FieldError[] = [
+    ...shaped.errors,
+    ...validateObject(kind, shaped.object),
+    ...immutableErrors(kind, shaped.object, before),
+  ];
+  if (errors.length > 0) throw invalid(kind, object.metadata.name, errors);
+  if (subresource === undefined) checkEscalation(context, shaped.object);
+  await context.admission.validate(admission(context, operation, shaped.object, before));
+  if (kind.warning !== undefined && subresource === undefined) context.warn(kind.warning);
+  return establish(kind, shaped.object, context.now());
+}
+
+function admission(
+  context: WriteContext,
+  operation: "CREATE" | "UPDATE",
+  object: KubeObject,
+  before: KubeObject | undefined,
+) {
+  return {
+    operation,
+    request: context.request,
+    user: context.user,
+    object,
+    before,
+    dryRun: context.dryRun,
+    warn: context.warn,
+  };
+}
+
+/** The namespace of the URL is the one that counts; it has to exist and to be alive. */
+function checkNamespace(context: WriteContext, body: KubeObject): string | undefined {
+  const { kind, namespace, verb } = context.request;
+  if (!kind.namespaced) return undefined;
+  if (namespace === undefined || namespace === "")
+    throw failure("BadRequest", `the namespace of the ${kind.kind} is not in the URL`);
+  const own = body.metadata.namespace;
+  if (own !== undefined && own !== "" && own !== namespace)
+    throw failure(
+      "BadRequest",
+      `the namespace of the provided object does not match the namespace sent on the request`,
+    );
+  const found = context.store.get("/namespaces", namespace);
+  if (!found) throw notFound({ group: "", plural: "namespaces", kind: "Namespace" }, namespace);
+  if (found.metadata.deletionTimestamp !== undefined && verb === "create")
+    throw failure(
+      "Forbidden",
+      `${kind.plural} "${body.metadata.name}" is forbidden: unable to create new content in namespace ${namespace} because it is being terminated`,
+      {
+        name: body.metadata.name,
+        kind: kind.plural,
+        causes: [
+          {
+            reason: "NamespaceTerminating",
+            message: `namespace ${namespace} is being terminated`,
+            field: "metadata.namespace",
+          },
+        ],
+      },
+    );
+  return namespace;
+}
+
+function checkPreconditions(context: WriteContext, wanted: KubeObject, before: KubeObject): void {
+  const { kind } = context.request;
+  const { uid, resourceVersion } = wanted.metadata;
+  if (uid !== undefined && uid !== "" && uid !== before.metadata.uid)
+    throw conflict(
+      kind,
+      before.metadata.name,
+      `Precondition failed: UID in precondition: ${uid}, UID in object meta: ${before.metadata.uid}`,
+    );
+  if (resourceVersion !== undefined && resourceVersion !== "" && resourceVersion !== before.metadata.resourceVersion)
+    throw modified(kind, before.metadata.name);
+}
+
+/** Marked for deletion, and nothing and nobody is left to wait for. */
+function isFinished(object: KubeObject): boolean {
+  const { deletionTimestamp, finalizers } = object.metadata;
+  if (deletionTimestamp === undefined || (finalizers ?? []).length > 0) return false;
+  if ((numberAt(object.metadata, "deletionGracePeriodSeconds") ?? 0) > 0) return false;
+  return object.kind !== "Namespace" || object.apiVersion !== "v1" || listAt(object, "spec", "finalizers").length === 0;
+}
+
+function track(context: WriteContext, before: KubeObject | undefined, next: KubeObject): KubeObject {
+  const { kind } = context.request;
+  if (untracked.has(resourceOf(kind))) return next;
+  // An apply that creates has written down its own.
+  if (before === undefined && listAt(next.metadata, "managedFields").length > 0) return next;
+  return trackUpdate(typedOf(context), before, next, managerOf(context, "Update"));
+}
+
+function typedOf(context: WriteContext): Typed {
+  return { definitions: context.definitions, schema: context.definitions.schemaOf(context.request.kind) };
+}
+
+function managerOf(context: WriteContext, operation: Manager["operation"]): Manager {
+  const { kind, subresource } = context.request;
+  return {
+    name: context.fieldManager,
+    operation,
+    apiVersion: apiVersionOf(kind),
+    subresource: subresource ?? "",
+    time: timestamp(context.now()),
+  };
+}
+
+function fieldValidation(context: WriteContext): FieldValidation {
+  const asked = context.request.query.get("fieldValidation");
+  return asked === "Strict" || asked === "Ignore" ? asked : "Warn";
+}
+
+/** A write that changes nothing but the times in managedFields is none. */
+function withoutTimes(object: KubeObject): KubeObject {
+  const managed = listAt(object.metadata, "managedFields");
+  if (managed.length === 0) return object;
+  const timeless = managed.map((entry) => ({ ...(entry as object), time: "" }));
+  return { ...object, metadata: { ...object.metadata, managedFields: timeless } as KubeObject["metadata"] };
+}

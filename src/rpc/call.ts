@@ -6,7 +6,7 @@ import type { Payload } from "./method.ts";
 import type { Peer } from "./peer.ts";
 import { encodeMessage, RpcError, type Status, status } from "./status.ts";
 import { parseTimeout } from "./timeout.ts";
-import { drained } from "./write.ts";
+import { drained, inTurn } from "./write.ts";
 
 /** What a handler knows of its caller. */
 export interface Call {
@@ -67,14 +67,14 @@ export function createCall(
         maxBytes: options.maxMessageBytes,
         encoding: header(headers, "grpc-encoding"),
       }),
-    async send(payload) {
+    send: inTurn(async (payload) => {
       for (const chunk of messageChunks(payload)) {
         controller.signal.throwIfAborted();
         if (stream.writableEnded || stream.destroyed) throw new RpcError(status.cancelled, "the call has ended");
         if (!stream.headersSent) stream.respond(baseHeaders, { waitForTrailers: true });
         if (!stream.write(chunk)) await drained(stream, controller.signal);
       }
-    },
+    }),
     finish,
     abort,
   };

@@ -1,4 +1,4 @@
-/** Waiting for a stream that has taken enough for now. */
+/** Writing to a stream at its pace: one message after the other, each chunk when the last was taken. */
 import type { Writable } from "node:stream";
 import { RpcError, status } from "./status.ts";
 
@@ -20,4 +20,14 @@ export function drained(stream: Writable, signal: AbortSignal): Promise<void> {
     stream.once("close", onClose);
     signal.addEventListener("abort", onAbort, { once: true });
   });
+}
+
+/** Messages of callers that do not know of each other must not mix, so each waits for the one before it. */
+export function inTurn<T>(write: (message: T) => Promise<void>): (message: T) => Promise<void> {
+  let last: Promise<void> = Promise.resolve();
+  return (message) => {
+    const turn = last.then(() => write(message));
+    last = turn.catch(() => {});
+    return turn;
+  };
 }

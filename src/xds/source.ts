@@ -18,11 +18,18 @@ export interface ResourceSource {
    * A proxy has connected. `changed` is called (after debouncing, never from inside `connect`) with the types whose
    * resources for this proxy may have changed. Throws a FairleadError `invalid` for a node that cannot be served.
    */
-  connect(node: ProxyNode, identity: Identity | undefined, changed: (types: ReadonlySet<ResourceType>) => void): ProxySession;
+  connect(
+    node: ProxyNode,
+    identity: Identity | undefined,
+    changed: (types: ReadonlySet<ResourceType>) => void,
+  ): ProxySession;
 }
 
 export interface ProxySession {
-  /** All resources of a wildcard type (clusters, listeners, name table), by name. */
+  /**
+   * All resources of a wildcard type (clusters, listeners, name table), by name. The map is never changed once handed
+   * out: the same map means that nothing changed, and proxies of a class that get the same map share it.
+   */
   all(type: ResourceType): ReadonlyMap<string, Resource>;
   /** One resource by name (endpoints, routes, secrets, extensions; others too). */
   get(type: ResourceType, name: string): Resource | undefined;

@@ -1,0 +1,44 @@
+/** What the protocol says of each resource type: its place in a push, its short name, whether asking for nothing means all. */
+import { type ResourceType, types } from "../model/index.ts";
+
+/** The order in which a change is told: what is pointed to before what points at it. */
+export const pushOrder: readonly ResourceType[] = [
+  types.cluster,
+  types.endpoint,
+  types.listener,
+  types.route,
+  types.secret,
+  types.extension,
+  types.nameTable,
+];
+
+const byUrl = new Map<string, ResourceType>(pushOrder.map((type) => [type, type]));
+
+/** Undefined for a type that is not served. */
+export function knownType(url: string): ResourceType | undefined {
+  return byUrl.get(url);
+}
+
+/** CDS, LDS and Istio's own types: a request without names asks for all. */
+export function isWildcardType(type: ResourceType): boolean {
+  return type === types.cluster || type === types.listener || type === types.nameTable;
+}
+
+/** In a state-of-the-world response of these, what is left out is deleted by the client; of the others it is kept. */
+export function isWholeSet(type: ResourceType): boolean {
+  return isWildcardType(type);
+}
+
+const shortNames: Record<ResourceType, string> = {
+  [types.cluster]: "CDS",
+  [types.endpoint]: "EDS",
+  [types.listener]: "LDS",
+  [types.route]: "RDS",
+  [types.secret]: "SDS",
+  [types.extension]: "ECDS",
+  [types.nameTable]: "NDS",
+};
+
+export function shortName(type: ResourceType): string {
+  return shortNames[type];
+}

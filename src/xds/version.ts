@@ -1,0 +1,16 @@
+/** Versions and nonces of responses: RFC 3339 time, a slash, a counter; the nonce adds what cannot be guessed. */
+
+export interface Versions {
+  next(): { readonly version: string; readonly nonce: string };
+}
+
+export function createVersions(options: { now: () => Date; uuid: () => string }): Versions {
+  let counter = 0;
+  return {
+    next() {
+      counter++;
+      const version = `${options.now().toISOString()}/${counter}`;
+      return { version, nonce: `${version}${options.uuid()}` };
+    },
+  };
+}

@@ -102,6 +102,9 @@ function decodeObject(schema: ObjectNode, raw: unknown, path: string, walk: Walk
     const value = given.get(name);
     if (value === undefined || value === null) continue;
     out[name] = decode(field, value, fieldPath(path, name), walk);
+    // Of a protobuf oneof the last field that is set remains.
+    const group = schema.oneOf?.find((names) => names.includes(name)) ?? [];
+    for (const other of group) if (other !== name) delete out[other];
   }
   for (const key of strangers) {
     if (schema.preserveUnknown) continue;

@@ -14,6 +14,8 @@ export type CelVerdict = { readonly value: unknown } | { readonly error: string 
 
 export interface CelRules {
   evaluate(expression: string, bindings: CelBindings): CelVerdict;
+  /** Undefined where the text is CEL. */
+  syntaxError(expression: string): string | undefined;
 }
 
 export async function loadCel(): Promise<CelRules> {
@@ -29,6 +31,14 @@ export async function loadCel(): Promise<CelRules> {
     return made;
   };
   return {
+    syntaxError(expression) {
+      try {
+        cel.parse(expression);
+        return undefined;
+      } catch (error) {
+        return error instanceof Error ? error.message : String(error);
+      }
+    },
     evaluate(expression, bindings) {
       try {
         const result = compile(expression)(bindings);

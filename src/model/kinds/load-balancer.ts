@@ -107,9 +107,9 @@ export type WarmupConfiguration = Infer<typeof warmupConfiguration>;
 export const loadBalancerSettingsBackendUtilization = object({
   errorUtilizationPenaltyPercent: uint32(),
   metricNamesForComputingUtilization: array(string()),
-  weightExpirationPeriod: string(),
-  weightStabilizationPeriod: string(),
-  weightUpdatePeriod: string(),
+  weightExpirationPeriod: duration({ rules: [] }),
+  weightStabilizationPeriod: duration({ rules: [] }),
+  weightUpdatePeriod: duration({ rules: [] }),
 });
 export type LoadBalancerSettingsBackendUtilization = Infer<typeof loadBalancerSettingsBackendUtilization>;
 

@@ -43,7 +43,7 @@ export const jwtRule = object(
       minLength: 1,
       maxLength: 2048,
     }),
-    presence: enumOf(["OPTIONAL", "REQUIRED"]),
+    presence: enumOf(["OPTIONAL", "REQUIRED"], { proto: "istio.security.v1beta1.JWTRule.JWTRequirement" }),
   },
   {
     proto: "istio.security.v1beta1.JWTRule",

@@ -68,6 +68,8 @@ export function createStages(options: StagesOptions): Stages {
     settings: settings.current,
     services: registry.services,
     endpoints: registry.endpoints,
+    secrets: objects("", "Secret"),
+    configMaps: objects("", "ConfigMap"),
     configs: {
       ...configs,
       gateways: unionOf("gateways and ingresses", [configs.gateways, ingress.gateways]),

@@ -7,6 +7,7 @@ import type {
   Endpoint,
   EnvoyFilterSpec,
   GatewaySpec,
+  KubeObject,
   MeshConfigSpec,
   PeerAuthenticationSpec,
   ProxyConfigSpec,
@@ -41,4 +42,8 @@ export interface MeshInputs {
   readonly services: Collection<Service>;
   endpoints(serviceKey: string): readonly Endpoint[];
   readonly configs: MeshConfigs;
+  readonly secrets: Collection<KubeObject>;
+  readonly configMaps: Collection<KubeObject>;
+  /** Recorded by whoever answers; absent: everybody may. */
+  maySeeSecrets?(namespace: string, serviceAccount: string): boolean;
 }

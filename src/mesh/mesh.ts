@@ -21,6 +21,7 @@ import type {
   VirtualServiceSpec,
   WasmPluginSpec,
 } from "../model/index.ts";
+import type { Credentials } from "./credential.ts";
 
 export interface Mesh {
   readonly graph: Graph;
@@ -79,6 +80,10 @@ export interface Mesh {
     labels: Readonly<Record<string, string>>,
     annotations: Readonly<Record<string, string>>,
   ): ProxyConfigValues;
+  /** Certificates and keys in Secrets and ConfigMaps. Who may read them is `maySeeSecrets`. */
+  readonly credentials: Credentials;
+  /** Whether the service account may read the Secrets of its namespace (a SubjectAccessReview; always, offline). */
+  maySeeSecrets(namespace: string, serviceAccount: string): boolean;
   /** Whether anything depends on the node that a client runs on. */
   usesNodes(): boolean;
   /** Keys of all services of that host, in any namespace and whoever may see them: extension providers name services so. */

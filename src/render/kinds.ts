@@ -2,6 +2,7 @@
 import { clusterKind } from "./cluster.ts";
 import { endpointKind } from "./endpoint.ts";
 import type { ResourceKind } from "./kind.ts";
+import { listenerKind } from "./listener.ts";
 import { routeKind } from "./route.ts";
 
-export const resourceKinds: readonly ResourceKind[] = [clusterKind, endpointKind, routeKind];
+export const resourceKinds: readonly ResourceKind[] = [clusterKind, endpointKind, listenerKind, routeKind];

@@ -3,7 +3,7 @@
  * the renderers that read something that changed, after a short quiet time, and tells only their proxies.
  */
 import { setImmediate as nextTurn } from "node:timers/promises";
-import { type Cause, type Memo, sameData } from "../collections/index.ts";
+import { type Memo, sameData } from "../collections/index.ts";
 import { createDebounce, digest } from "../lib/index.ts";
 import type { Mesh } from "../mesh/index.ts";
 import { type Proxy, type ProxyClass, type Resource, type ResourceType, types } from "../model/index.ts";
@@ -24,8 +24,8 @@ export interface ResourceSourceOptions {
 export interface ControlledSource extends ResourceSource {
   /** Refreshes everything that is due at once; for tests and forced pushes. */
   flush(): Promise<void>;
-  /** Which objects and fields made a resource of a connected proxy. */
-  causes(proxyId: string, type: ResourceType, name: string): readonly Cause[];
+  /** What renders for a connected proxy, by its node id: its resources and their causes. */
+  rendererOf(nodeId: string): Renderer | undefined;
   readonly classes: number;
   close(): void;
 }
@@ -153,11 +153,7 @@ export function createResourceSource(options: ResourceSourceOptions): Controlled
       };
     },
     flush,
-    causes(proxyId, type, name) {
-      for (const member of members.values())
-        if (member.node.id === proxyId) return member.group.renderer.causes(type, name);
-      return [];
-    },
+    rendererOf: (nodeId) => [...members.values()].find((member) => member.node.id === nodeId)?.group.renderer,
     get classes() {
       return groups.size;
     },

@@ -1,0 +1,101 @@
+/** `fairlead discovery`: the control plane on a Kubernetes API, with istiod's flags. */
+import { renameSync, writeFileSync } from "node:fs";
+import type { Command } from "commander";
+import { startDiscovery } from "../control-plane/index.ts";
+import { createLogger, FairleadError, parseDurationMs } from "../lib/index.ts";
+import { clusterAccess } from "./cluster-access.ts";
+import type { Io } from "./command.ts";
+import { formatAddress, type ListenAddress, parseListenAddress } from "./listen-address.ts";
+
+interface DiscoveryFlags {
+  readonly kubeconfig?: string;
+  readonly grpcAddr: string;
+  readonly secureGRPCAddr: string;
+  readonly monitoringAddr: string;
+  readonly httpsAddr: string;
+  readonly httpAddr: string;
+  readonly extraSecureAddr: readonly string[];
+  readonly boundAddresses?: string;
+  readonly domain: string;
+  readonly clusterID: string;
+  readonly log_output_level?: string;
+  readonly log_as_json?: boolean;
+}
+
+export function register(program: Command, io: Io, exit: (status: number) => void): void {
+  program
+    .command("discovery")
+    .summary("Run the control plane on a Kubernetes API")
+    .description("The control plane: xDS on 15010 and 15012, certificates on 15012, metrics and debug on 15014, webhooks on 15017.")
+    .option("--kubeconfig <file>", "how to reach the API; inside a cluster its service account is used")
+    .option("--grpcAddr <addr>", "plaintext xDS", ":15010")
+    .option("--secureGRPCAddr <addr>", "xDS and certificates over TLS", ":15012")
+    .option("--monitoringAddr <addr>", "metrics, version, debug", ":15014")
+    .option("--httpsAddr <addr>", "webhooks", ":15017")
+    .option("--httpAddr <addr>", "readiness, debug", ":8080")
+    .option("--extra-secure-addr <addr...>", "further addresses for the TLS port", [])
+    .option("--bound-addresses <file>", "write the addresses, once bound, as JSON to this file")
+    .option("--domain <domain>", "DNS domain suffix", "cluster.local")
+    .option("--clusterID <id>", "name of the cluster that this API belongs to", "Kubernetes")
+    .option("--log_output_level <levels>", "as istiod: default:info,ads:debug")
+    .option("--log_as_json", "log lines as JSON")
+    .addHelpText("after", "\nFlags of istiod that do not apply are accepted and reported.\n\nExample:\n  fairlead discovery --kubeconfig ~/.kube/config --grpcAddr 127.0.0.1:0\n")
+    .allowUnknownOption()
+    .allowExcessArguments()
+    .action(async (flags: DiscoveryFlags, command: Command) => exit(await discovery(flags, command.args, io)));
+}
+
+async function discovery(flags: DiscoveryFlags, unknown: readonly string[], io: Io): Promise<number> {
+  const log = createLogger({
+    write: (line) => io.err(`${line}\n`),
+    now: () => new Date(),
+    ...(flags.log_output_level === undefined ? {} : { levels: flags.log_output_level }),
+    ...(flags.log_as_json ? { json: true } : {}),
+  });
+  for (const flag of unknown) log.warn(`${flag} is not known here and has no effect`);
+  const at = (flag: string, text: string): ListenAddress => parseListenAddress(flag, text, "0.0.0.0");
+  const access = await clusterAccess(flags, io);
+  const plane = await startDiscovery({
+    access,
+    addresses: {
+      grpc: at("--grpcAddr", flags.grpcAddr),
+      secureGrpc: at("--secureGRPCAddr", flags.secureGRPCAddr),
+      monitoring: at("--monitoringAddr", flags.monitoringAddr),
+      https: at("--httpsAddr", flags.httpsAddr),
+      http: at("--httpAddr", flags.httpAddr),
+    },
+    extraSecure: flags.extraSecureAddr.map((text) => at("--extra-secure-addr", text)),
+    domain: flags.domain,
+    cluster: io.env["CLUSTER_ID"] ?? flags.clusterID,
+    namespace: io.env["POD_NAMESPACE"] ?? "istio-system",
+    revision: io.env["REVISION"] ?? "",
+    debounceMs: durationEnv(io, "PILOT_DEBOUNCE_AFTER", 100),
+    debounceMaxMs: durationEnv(io, "PILOT_DEBOUNCE_MAX", 10_000),
+    log,
+    now: () => new Date(),
+    monotonicMs: () => performance.now(),
+    random: Math.random,
+    signal: io.signal,
+  });
+  const bound = Object.fromEntries(Object.entries(plane.addresses).map(([name, address]) => [name, formatAddress(address)]));
+  if (flags.boundAddresses !== undefined) {
+    writeFileSync(`${flags.boundAddresses}.new`, JSON.stringify(bound), { mode: 0o600 });
+    renameSync(`${flags.boundAddresses}.new`, flags.boundAddresses);
+  }
+  log.info("the control plane serves", bound);
+  await new Promise<void>((resolve) => {
+    if (io.signal.aborted) resolve();
+    else io.signal.addEventListener("abort", () => resolve(), { once: true });
+  });
+  log.info("stopping");
+  await plane.close();
+  return 0;
+}
+
+function durationEnv(io: Io, name: string, fallbackMs: number): number {
+  const text = io.env[name];
+  if (text === undefined || text === "") return fallbackMs;
+  const ms = parseDurationMs(text);
+  if (ms === undefined) throw new FairleadError("usage", `${name}: ${text} is not a duration`, { hint: "write it as 100ms or 10s" });
+  return ms;
+}

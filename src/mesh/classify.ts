@@ -59,12 +59,12 @@ function compareServices(a: Service | undefined, b: Service | undefined): number
 
 /**
  * A proxy makes no listener for its own address of a headless service, in capture mode NONE it binds to its own
- * addresses, and a Sidecar may send inbound traffic to them. Everyone else shares a class whatever their address is.
+ * addresses, and a Sidecar may send inbound traffic to them or, where it says nothing else, bind to them. Everyone else shares a class whatever their address is.
  */
 function needsAddresses(mesh: Mesh, proxy: Proxy, targets: readonly ServiceTarget[]): boolean {
   if (targets.some((target) => mesh.service(target.service)?.headless)) return true;
   if (proxy.type !== "sidecar") return false;
   if (proxy.interception === "NONE") return true;
   const ingress = mesh.scope(proxy.namespace, proxy.labels).sidecar?.spec.ingress ?? [];
-  return ingress.some(({ defaultEndpoint = "" }) => /^(0\.0\.0\.0|\[::\]):/.test(defaultEndpoint));
+  return ingress.some(({ bind, defaultEndpoint = "" }) => !bind || /^(0\.0\.0\.0|\[::\]):/.test(defaultEndpoint));
 }

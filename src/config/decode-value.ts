@@ -158,18 +158,19 @@ function decodeEnum(schema: StringNode, raw: unknown, path: string): unknown {
 
 const integerType = (schema: IntegerNode): string => schema.meaning ?? schema.format ?? "int64";
 
+/** The first number that is too large, because the last that is not has no exact double for 64 bits. */
 const limits: ReadonlyMap<string, readonly [number, number]> = new Map([
-  ["int32", [-(2 ** 31), 2 ** 31 - 1]],
-  ["uint32", [0, 2 ** 32 - 1]],
+  ["int32", [-(2 ** 31), 2 ** 31]],
+  ["uint32", [0, 2 ** 32]],
   ["int64", [-(2 ** 63), 2 ** 63]],
   ["uint64", [0, 2 ** 64]],
 ]);
 
 function decodeNumber(raw: unknown, path: string, type: string): number {
   const value = typeof raw === "string" ? parseNumber(raw, path) : raw;
-  if (typeof value !== "number") throw new Fault(path, cannotUnmarshal(raw, type));
+  if (typeof value !== "number" || !Number.isFinite(value)) throw new Fault(path, cannotUnmarshal(raw, type));
   const range = limits.get(type);
-  if (range && (!Number.isInteger(value) || value < range[0] || value > range[1]))
+  if (range && (!Number.isInteger(value) || value < range[0] || value >= range[1]))
     throw new Fault(path, cannotUnmarshal(value, type));
   return value;
 }

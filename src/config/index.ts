@@ -1,3 +1,11 @@
+export {
+  type AdmissionFailure,
+  type AdmissionResponse,
+  type AdmissionReview,
+  type Reviewed,
+  reviewAdmission,
+  reviewAdmissionText,
+} from "./admission.ts";
 export { type Decoded, decode, decodeMeshConfig, decodeMeshNetworks, decodeProxyConfig } from "./decode.ts";
 export type { Problem } from "./problem.ts";
 export { type Accepted, type AcceptOptions, acceptObject } from "./schema/accept.ts";

@@ -18,3 +18,4 @@ export { fileLimits, isRecord, objectLimits, type ParseLimits, parseJson, parseY
 export { readList, readNumber, readRecord, readText, readTextMap, readTexts } from "./read.ts";
 export { compilePattern, type Pattern } from "./regex.ts";
 export { compareText, sortBy } from "./sort.ts";
+export { repeatedKey } from "./json-keys.ts";

@@ -34,11 +34,12 @@ const sorted = (lines: readonly string[]): string =>
 function asIstioctl(object: Readonly<Record<string, unknown>>, expected: Expected, cel: CelRules): Judged {
   const kind = kindOf(expected.apiVersion, expected.kind);
   if (!kind || kind.encoding === "kubernetes") return { ok: true, lines: [] };
-  const { errors, warnings } = validateConfig(kind, object, { cel });
+  const { readable, errors, warnings } = validateConfig(kind, object, { cel });
   const stray = Object.keys(object).filter((key) => !known.includes(key));
   const metadata = isRecord(object.metadata) ? object.metadata : {};
   const name = `${expected.kind}/${metadata.namespace ?? ""}/${metadata.name ?? ""}`;
-  const messages = [...warnings, ...errors].map(({ message }) => message);
+  const unread = readable ? "" : "cannot parse proto message: ";
+  const messages = [...warnings, ...errors].map(({ message }) => `${unread}${message}`);
   const all = errors.length === 0 && stray.length > 0 ? stray.map((key) => `unknown field "${key}"`) : messages;
   const lines = all.flatMap((message) => `${name}: ${message}`.split(/\n\s*\* /));
   return { ok: errors.length === 0 && stray.length === 0, lines };

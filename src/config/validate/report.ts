@@ -13,12 +13,16 @@ export interface Report {
 }
 
 export interface Verdict {
+  /** False where the object could not be decoded; the one error says why. */
+  readonly readable: boolean;
   readonly errors: readonly Problem[];
   readonly warnings: readonly Problem[];
 }
 
-export interface ReportedVerdict extends Verdict {
+export interface ReportedVerdict {
   readonly report: Report;
+  readonly errors: readonly Problem[];
+  readonly warnings: readonly Problem[];
 }
 
 export function createReport(object: string, root: string): ReportedVerdict {

@@ -64,7 +64,7 @@ const checks: ReadonlyMap<Kind, Run> = new Map([
 
 /** A kind that istiod has no rules for has no problems. */
 export function validateConfig(kind: Kind, raw: unknown, options: ValidateOptions = {}): Verdict {
-  return checks.get(kind)?.(raw, options) ?? { errors: [], warnings: [] };
+  return checks.get(kind)?.(raw, options) ?? { readable: true, errors: [], warnings: [] };
 }
 
 function validateDecoded<Spec>(
@@ -75,16 +75,17 @@ function validateDecoded<Spec>(
   const { ok, problems } = decoded;
   // The webhook decodes strictly: a field it does not know is refused, and nothing else is looked at.
   const [first] = problems;
-  if (!ok || first) return { errors: first ? [unreadable(first)] : [], warnings: [] };
+  if (!ok || first) return { readable: false, errors: first ? [unreadable(first)] : [], warnings: [] };
   const object = `${ok.kind}/${ok.meta.namespace}/${ok.meta.name}`;
   const { report, errors, warnings } = createReport(object, "spec");
   const { name, namespace, labels = {}, annotations = {} } = ok.meta;
   const wrong = metadataError(ok);
-  if (wrong) return { errors: [{ object, path: "metadata.annotations", message: wrong }], warnings: [] };
+  if (wrong)
+    return { readable: true, errors: [{ object, path: "metadata.annotations", message: wrong }], warnings: [] };
   check(report, ok.spec, { name, namespace, labels, annotations }, options);
-  return { errors, warnings };
+  return { readable: true, errors, warnings };
 }
 
 function unreadable({ object, path, message }: Problem): Problem {
-  return { object, path, message: `cannot parse proto message: ${message}`, hint: "check the field's name and type" };
+  return { object, path, message, hint: "check the field's name and type" };
 }

@@ -267,37 +267,50 @@ const inSync = (server: Ads): boolean => {
   );
 };
 
+/** A control plane with its source, a listener and two backends; it can go and come back on the same port. */
+async function startMesh() {
+  const source = createMemorySource();
+  const backends = [await startBackend("even"), await startBackend("odd")];
+  const port = await freePort();
+  const nameOf = (generation: number): string => `outbound|80||v${generation}.default.svc.cluster.local`;
+  const put = (generation: number, change: { cluster?: (name: string) => Resource } = {}): void => {
+    const name = nameOf(generation);
+    source.set({
+      [types.cluster]: [(change.cluster ?? cluster)(name)],
+      [types.endpoint]: [endpoints(name, backends[generation % 2] ?? 0)],
+      [types.listener]: [listener("in", port)],
+      [types.route]: [route("routes", name)],
+    });
+  };
+  const serve = async (at: number) => {
+    const server = createAds({
+      source,
+      identifier: "test",
+      ready: () => true,
+      log: silentLogger,
+      now: () => new Date(),
+      uuid: randomUUID,
+    });
+    const rpc = createRpcServer({ routes: server.routes(() => undefined), log: silentLogger });
+    const bound = await rpc.listen({ host: "127.0.0.1", port: at });
+    open.push(() => rpc.close());
+    return { server, rpc, xdsPort: bound.port };
+  };
+  return { source, port, put, serve, nameOf };
+}
+
+const variants = [
+  ["GRPC", "sotw"],
+  ["DELTA_GRPC", "delta"],
+] as const;
+
 describe.skipIf(lacks("envoy"))("Envoy", () => {
-  test.each([
-    ["GRPC", "sotw"],
-    ["DELTA_GRPC", "delta"],
-  ] as const)(
+  test.each(variants)(
     "%s: ready, nothing refused, and no request lost while route and cluster flip",
     async (apiType, variant) => {
-      const source = createMemorySource();
-      const server = createAds({
-        source,
-        identifier: "test",
-        ready: () => true,
-        log: silentLogger,
-        now: () => new Date(),
-        uuid: randomUUID,
-      });
-      const rpc = createRpcServer({ routes: server.routes(() => undefined), log: silentLogger });
-      const { port: xdsPort } = await rpc.listen({ host: "127.0.0.1", port: 0 });
-      open.push(() => rpc.close());
-      const backends = [await startBackend("even"), await startBackend("odd")];
-      const port = await freePort();
-      const put = (generation: number): void => {
-        const name = `outbound|80||v${generation}.default.svc.cluster.local`;
-        source.set({
-          [types.cluster]: [cluster(name)],
-          [types.endpoint]: [endpoints(name, backends[generation % 2] ?? 0)],
-          [types.listener]: [listener("in", port)],
-          [types.route]: [route("routes", name)],
-        });
-      };
+      const { source, port, put, serve } = await startMesh();
       put(0);
+      const { server, xdsPort } = await serve(0);
       const { admin } = await startEnvoy(xdsPort, apiType);
       expect(source.connected[0]?.extensions.size).toBeGreaterThan(100);
       expect(source.connected[0]?.userAgent).toMatch(/^envoy 1\.\d+/);
@@ -323,4 +336,55 @@ describe.skipIf(lacks("envoy"))("Envoy", () => {
       expect(clusters).not.toContain("v29.default");
     },
   );
+
+  test.each(variants)(
+    "%s: a cluster that Envoy refuses holds back its route; the old one serves on, and a better one frees it",
+    async (apiType) => {
+      const { port, put, serve, nameOf } = await startMesh();
+      put(0);
+      const { server, xdsPort } = await serve(0);
+      await startEnvoy(xdsPort, apiType);
+      await until(() => inSync(server), "first config");
+      const traffic = startTraffic(port);
+      await until(() => traffic.answers.has("even"), "first answer");
+
+      const bad = (name: string): Resource =>
+        encoded(name, ClusterSchema, {
+          name,
+          clusterDiscoveryType: { case: "clusterType", value: { name: "no.such.kind" } },
+        });
+      put(1, { cluster: bad });
+      await until(() => server.status()[0]?.held[0]?.ended === true, "the route to be held back");
+      const [proxy] = server.status();
+      expect(proxy?.held).toMatchObject([{ type: types.route, name: "routes", clusters: [nameOf(1)] }]);
+      expect(proxy?.types.find((type) => type.type === types.cluster)).toMatchObject({
+        refused: [nameOf(1)],
+        lastError: expect.stringContaining(nameOf(1)),
+      });
+      const before = traffic.answers.get("even") ?? 0;
+      await until(() => (traffic.answers.get("even") ?? 0) > before + 20, "the old route to serve on");
+
+      put(1);
+      await until(() => inSync(server) && traffic.answers.has("odd"), "the mended cluster");
+      await traffic.stop();
+      expect([...traffic.answers.keys()].sort()).toEqual(["even", "odd"]);
+    },
+  );
+
+  // State of the world leaves no way: a whole set of clusters without the old ones deletes them before the routes turn.
+  test("delta: a control plane that comes back with other routes and clusters costs no request", async () => {
+    const { port, put, serve } = await startMesh();
+    put(0);
+    const first = await serve(0);
+    await startEnvoy(first.xdsPort, "DELTA_GRPC");
+    await until(() => inSync(first.server), "first config");
+    const traffic = startTraffic(port);
+    await until(() => traffic.answers.has("even"), "first answer");
+    await first.rpc.close();
+    put(1);
+    const second = await serve(first.xdsPort);
+    await until(() => inSync(second.server) && traffic.answers.has("odd"), "the config of the second", 20_000);
+    await traffic.stop();
+    expect([...traffic.answers.keys()].sort()).toEqual(["even", "odd"]);
+  });
 });

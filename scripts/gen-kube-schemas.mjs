@@ -7,6 +7,9 @@ import { fileURLToPath } from "node:url";
 const root = fileURLToPath(new URL("..", import.meta.url));
 const models = join(root, "node_modules/@kubernetes/client-node/dist/gen/models");
 
+/** Field numbers of the protobuf form, in which some clients send objects; `+2(…)` are fields of an inlined message. */
+const numbers = JSON.parse(readFileSync(new URL("kube-field-numbers.json", import.meta.url), "utf8"));
+
 /** The kinds served, by the package that Kubernetes' own definitions have; what they use is found from them. */
 const roots = {
   "apimachinery.pkg.apis.meta": [
@@ -212,8 +215,10 @@ export async function generateKubeSchemas() {
       properties[attribute.baseName] = schema;
     }
     if (model === "V1DeploymentSpec") properties.strategy["x-kubernetes-patch-strategy"] = "retainKeys";
+    const wire = numbers[names.get(model)];
     definitions[names.get(model)] = {
       type: "object",
+      ...(wire ? { "x-numbers": wire } : {}),
       ...(declared.description ? { description: declared.description } : {}),
       properties,
       ...(required.length > 0 ? { required } : {}),

@@ -3,13 +3,15 @@ import type { Readable } from "node:stream";
 import { createGunzip } from "node:zlib";
 import { FairleadError, isRecord, objectLimits, parseJson, parseYaml } from "../lib/index.ts";
 import type { KubeObject } from "../model/index.ts";
+import type { Definitions } from "./definitions.ts";
 import { failure } from "./failure.ts";
 import { type ApiKind, apiVersionOf } from "./kind.ts";
+import { isProtobuf, parseProtobuf } from "./protobuf-body.ts";
 
 /** Kubernetes' own limit of a request body. */
 export const maxBodyBytes = 3 * 1024 * 1024;
 
-export async function readBody(stream: Readable, encoding: string | undefined): Promise<string> {
+export async function readBody(stream: Readable, encoding: string | undefined): Promise<Buffer> {
   const source = encoding === "gzip" ? stream.pipe(createGunzip()) : stream;
   const chunks: Buffer[] = [];
   let size = 0;
@@ -25,10 +27,13 @@ export async function readBody(stream: Readable, encoding: string | undefined): 
     if (error instanceof FairleadError) throw error;
     throw failure("BadRequest", "the request's body could not be read");
   }
-  return Buffer.concat(chunks).toString();
+  return Buffer.concat(chunks);
 }
 
-export function parseBody(text: string, contentType: string): unknown {
+/** `kind` is the one that the URL names. */
+export function parseBody(definitions: Definitions, kind: ApiKind, bytes: Buffer, contentType: string): unknown {
+  if (isProtobuf(contentType)) return parseProtobuf(definitions, kind, bytes);
+  const text = bytes.toString();
   const type = contentType.split(";")[0]?.trim().toLowerCase() ?? "";
   if (text.trim() === "") return undefined;
   try {

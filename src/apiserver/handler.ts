@@ -8,6 +8,7 @@ import { asKind, parseBody, readBody } from "./body.ts";
 import type { Parts, User, WriteContext } from "./context.ts";
 import { deleteCollection, deleteObject } from "./delete.ts";
 import { failure, statusOf } from "./failure.ts";
+import { impersonate } from "./impersonate.ts";
 import type { OtherPaths } from "./other-paths.ts";
 import { patchFrom } from "./patch.ts";
 import { getAnswer, listAnswer, objectAnswer } from "./read.ts";
@@ -32,7 +33,7 @@ export function createHandler(options: HandlerOptions): Handler {
   return async (request, response) => {
     const warnings: string[] = [];
     try {
-      const user = await identify(options.tokens, request);
+      const user = impersonate(authorizer, await identify(options.tokens, request), request);
       await answer(options, authorizer, user, request, response, warnings);
     } catch (error) {
       const status = statusOf(error);
@@ -145,9 +146,9 @@ async function resource(
     fieldManager: managerName(found.query, headerOf(request, "user-agent")),
   };
   const contentType = headerOf(request, "content-type") ?? "";
-  const text = await readBody(request, headerOf(request, "content-encoding"));
+  const bytes = await readBody(request, headerOf(request, "content-encoding"));
   await options.shaper.ready(found.kind);
-  const { code, body } = await write(context, options.tokens, contentType, text);
+  const { code, body } = await write(context, options.tokens, contentType, bytes);
   const shown =
     isRecord(body) && isRecord(body.metadata) && typeof body.kind === "string" && body.kind !== "Status"
       ? objectAnswer(options, found, body as KubeObject, form)
@@ -159,12 +160,13 @@ async function write(
   context: WriteContext,
   tokens: Tokens,
   contentType: string,
-  text: string,
+  bytes: Buffer,
 ): Promise<{ readonly code: number; readonly body: unknown }> {
   const { kind, verb, subresource } = context.request;
+  const parse = (): unknown => parseBody(context.definitions, kind, bytes, contentType);
   switch (verb) {
     case "create": {
-      const body = parseBody(text, contentType);
+      const body = parse();
       if (subresource !== undefined) return { code: 201, body: await createSubresource(context, tokens, body) };
       const review = reviewOf(kind.kind);
       if (review && kind.verbs.length === 1)
@@ -172,16 +174,16 @@ async function write(
       return { code: 201, body: await createObject(context, asKind(body, kind)) };
     }
     case "update": {
-      const body = parseBody(text, contentType);
+      const body = parse();
       if (subresource === "finalize") return { code: 200, body: await finalize(context, body) };
       return { code: 200, body: await updateObject(context, asKind(body, kind)) };
     }
     case "patch":
-      return patchFrom(context, contentType, text);
+      return patchFrom(context, contentType, bytes);
     case "delete":
-      return { code: 200, body: await deleteObject(context, parseBody(text, contentType)) };
+      return { code: 200, body: await deleteObject(context, parse()) };
     case "deletecollection":
-      return { code: 200, body: await deleteCollection(context, parseBody(text, contentType)) };
+      return { code: 200, body: await deleteCollection(context, parse()) };
     default:
       throw failure("MethodNotAllowed", "the server does not allow this method on the requested resource");
   }

@@ -117,7 +117,7 @@ function withoutHead({
 function rewrite(schema: unknown, prefix: string, include: (name: string) => void): unknown {
   if (Array.isArray(schema)) return schema.map((item) => rewrite(item, prefix, include));
   if (!isRecord(schema)) return schema;
-  const { $ref: ref, "x-quantity": _, ...rest } = schema;
+  const { $ref: ref, "x-quantity": _, "x-numbers": _n, ...rest } = schema;
   if (typeof ref === "string") {
     include(ref);
     return { ...rest, allOf: [{ $ref: `${prefix}${ref}` }] };

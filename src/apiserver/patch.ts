@@ -13,11 +13,11 @@ import { applyObject, changeObject } from "./write.ts";
 export async function patchFrom(
   context: WriteContext,
   contentType: string,
-  text: string,
+  bytes: Buffer,
 ): Promise<{ readonly code: number; readonly body: KubeObject }> {
   const type = contentType.split(";")[0]?.trim() ?? "";
-  const patch = parseBody(text, type);
   const { kind, name = "", namespace, query } = context.request;
+  const patch = parseBody(context.definitions, kind, bytes, type);
   switch (type) {
     case "application/json-patch+json":
       return { code: 200, body: await change(context, (before) => applyJsonPatch(before, patch)) };

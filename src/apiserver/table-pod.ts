@@ -1,4 +1,4 @@
-/** The columns of a Pod, whose status is put together from its containers as kubectl's users know it. */
+/** The columns of a Pod after its name, whose status is put together from its containers as kubectl's users know it. */
 import type { KubeObject } from "../model/index.ts";
 import { at, listAt, numberAt, textAt } from "./access.ts";
 import { age } from "./age.ts";
@@ -12,7 +12,6 @@ const cell = (name: string, type: string, priority: number, value: Column["cell"
 });
 
 export const podColumns: readonly Column[] = [
-  { name: "Name", type: "string", format: "name", priority: 0, cell: (o) => o.metadata.name },
   cell(
     "Ready",
     "string",

@@ -10,3 +10,4 @@ export * from "./kinds/index.ts";
 export { type LabelSelector, matchesRequirements, matchesSelector, parseLabelSelector, type Requirement, selectorRequirements } from "./label-selector.ts";
 export { defaultMeshConfig, defaultProxyConfig, mergeMeshConfig, mergeProxyConfig } from "./settings.ts";
 export { labelPairs, matchesLabels, matchesSelector as matchesMeshSelector } from "./labels.ts";
+export { istioVersion } from "./version.ts";

@@ -1,7 +1,7 @@
 /** `istio-iptables` as a command: arguments and surroundings in, lines and an exit status out. */
 import { readFileSync } from "node:fs";
 import { networkInterfaces } from "node:os";
-import { FairleadError } from "../../lib/index.ts";
+import { FairleadError, formatIp } from "../../lib/index.ts";
 import { applyCapture, type CaptureHost } from "./apply.ts";
 import { type CaptureConfig, validateCapture } from "./config.ts";
 import { type CaptureSurroundings, parseCaptureFlags } from "./flags.ts";
@@ -16,15 +16,35 @@ export interface CaptureOutput {
 
 /** Surroundings of the real machine. */
 export function readSurroundings(env: CaptureSurroundings["env"]): CaptureSurroundings {
-  const interfaces = Object.values(networkInterfaces()).flatMap((list) => list ?? []);
-  const ofFamily = (family: string): readonly string[] =>
-    interfaces.filter((entry) => entry.family === family).map((entry) => entry.address);
   return {
     env,
-    addresses: [...ofFamily("IPv4"), ...ofFamily("IPv6")],
+    addresses: localAddresses(),
     nameservers: () => parseNameservers(readFileSync("/etc/resolv.conf", "utf8")),
     userId: (name) => parseUserId(readFileSync("/etc/passwd", "utf8"), name),
   };
+}
+
+/** The kernel's own lists, because Node leaves out interfaces whose link is not running. */
+function localAddresses(): readonly string[] {
+  const found = Object.values(networkInterfaces()).flatMap((list) => list ?? []);
+  const ofFamily = (family: string): readonly string[] =>
+    found.filter((entry) => entry.family === family).map((entry) => entry.address);
+  const v4 = [...(readOptional("/proc/net/fib_trie") ?? "").matchAll(/\|-- (\S+)\s+\/32 host LOCAL/g)].map(
+    ([, address = ""]) => address,
+  );
+  const v6 = (readOptional("/proc/net/if_inet6") ?? "").split("\n").flatMap((line) => {
+    const [hex = ""] = line.split(" ");
+    return hex.length === 32 ? [formatIp(Buffer.from(hex, "hex"))] : [];
+  });
+  return [...new Set([...ofFamily("IPv4"), ...v4, ...ofFamily("IPv6"), ...v6])];
+}
+
+function readOptional(path: string): string | undefined {
+  try {
+    return readFileSync(path, "utf8");
+  } catch {
+    return undefined;
+  }
 }
 
 /** 0 done, 1 refused or failed; 255 for a command line that cannot be read, as pilot-agent exits. */

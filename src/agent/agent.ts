@@ -1,0 +1,277 @@
+/**
+ * The sidecar's side of the mesh: whole options in, a running Envoy out with an identity, a configuration and a
+ * health port, until it is told to end. Nothing it started is left behind.
+ */
+import { mkdirSync } from "node:fs";
+import { connect } from "node:net";
+import { dirname, relative, resolve } from "node:path";
+import { createBackoff, FairleadError, wait } from "../lib/index.ts";
+import { replaceSecretFile } from "../pki/index.ts";
+import { createRpcClient, createRpcServer, type Route, type RpcServer } from "../rpc/index.ts";
+import type { AgentOptions } from "./agent-options.ts";
+import { buildBootstrap, lightstepTokenFile } from "./bootstrap/bootstrap.ts";
+import { createEnvoyAdmin, type EnvoyAdmin } from "./envoy/admin.ts";
+import { drainEnvoy } from "./envoy/drain.ts";
+import { type EnvoyExit, type EnvoyProcess, startEnvoy } from "./envoy/process.ts";
+import { createCertificateClient, tokenMetadata, trustFile } from "./identity/certificate-client.ts";
+import { createSdsRoutes } from "./identity/sds.ts";
+import { createSecretSource } from "./identity/secrets.ts";
+import { createWorkloadIdentity, type WorkloadIdentity } from "./identity/workload-identity.ts";
+import { type StatusServer, startStatusServer } from "./status-server.ts";
+import { createXdsRelay } from "./xds-relay.ts";
+
+export interface Agent {
+  /** Runs until the signal (drain, then end), `/quitquitquit` (end) or Envoy's own end; resolves with the exit status. */
+  run(signal: AbortSignal): Promise<number>;
+}
+
+/** What must be put away at the end, last made first. */
+interface Closers {
+  add(close: () => Promise<unknown> | unknown): void;
+  closeAll(): Promise<void>;
+}
+
+export function createAgent(options: AgentOptions): Agent {
+  return {
+    async run(signal) {
+      const closers = createClosers(options);
+      const ended = new AbortController();
+      closers.add(() => ended.abort());
+      try {
+        const identity = startIdentity(options, ended.signal);
+        await serveIdentity(options, identity, closers);
+        await serveXds(options, closers);
+        return await runEnvoy(options, identity, signal, closers);
+      } finally {
+        await closers.closeAll();
+      }
+    },
+  };
+}
+
+function createClosers({ log }: AgentOptions): Closers {
+  const list: (() => Promise<unknown> | unknown)[] = [];
+  return {
+    add: (close) => list.unshift(close),
+    async closeAll() {
+      for (const close of list)
+        try {
+          await close();
+        } catch (error) {
+          log.warn("something could not be closed", { cause: FairleadError.from(error).message });
+        }
+    },
+  };
+}
+
+function startIdentity(options: AgentOptions, signal: AbortSignal): WorkloadIdentity {
+  const { ca } = options;
+  const identity = createWorkloadIdentity({
+    ...options.rotation,
+    fetch: createCertificateClient({
+      target: ca.target,
+      tls: trustFile(resolve(options.workDir, ca.rootFile), ca.serverName),
+      metadata: tokenMetadata(resolve(options.workDir, options.tokenFile)),
+      algorithm: options.keyAlgorithm,
+      ttlMs: options.certificateTtlMs,
+      altNames: options.identityUri === "" ? [] : [{ type: "uri", value: options.identityUri }],
+    }),
+    now: options.now,
+    random: options.random,
+    log: options.log.scope("identity"),
+  });
+  identity.run(signal).catch((error) => {
+    if (!signal.aborted)
+      options.log.error("certificates are no longer renewed", { cause: FairleadError.from(error).message });
+  });
+  return identity;
+}
+
+/** A socket that somebody else serves (SPIRE) is left to them. */
+async function serveIdentity(options: AgentOptions, identity: WorkloadIdentity, closers: Closers): Promise<void> {
+  const path = shortestPath(options.workDir, options.sdsSocket);
+  if (await isServed(path)) {
+    options.log.info("the identity socket is served by another process, which is used", { path });
+    return;
+  }
+  const log = options.log.scope("sds");
+  const source = createSecretSource({ identity, extraRoots: () => options.extraRoots, log });
+  await listen(options, path, createSdsRoutes(source, log), closers);
+}
+
+async function serveXds(options: AgentOptions, closers: Closers): Promise<void> {
+  const { discovery } = options;
+  const metadata = tokenMetadata(resolve(options.workDir, options.tokenFile));
+  const client = createRpcClient({
+    target: discovery.target,
+    ...(discovery.plaintext
+      ? {}
+      : { tls: trustFile(resolve(options.workDir, discovery.rootFile), discovery.serverName) }),
+    // A token is never sent in the clear.
+    metadata: async () => ({ ...options.xdsHeaders, ...(discovery.plaintext ? {} : await metadata()) }),
+  });
+  closers.add(() => client.close());
+  await listen(
+    options,
+    shortestPath(options.workDir, options.xdsSocket),
+    createXdsRelay({ client, log: options.log.scope("xdsproxy") }),
+    closers,
+  );
+}
+
+async function listen(
+  options: AgentOptions,
+  path: string,
+  routes: readonly Route[],
+  closers: Closers,
+): Promise<RpcServer> {
+  mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+  // Envoy's answers to what it is sent are small, but its first request lists all it holds.
+  const server = createRpcServer({ routes, limits: { maxMessageBytes: 64 * 1024 * 1024 }, log: options.log });
+  await server.listen({ path });
+  closers.add(() => server.close());
+  return server;
+}
+
+async function runEnvoy(
+  options: AgentOptions,
+  identity: WorkloadIdentity,
+  signal: AbortSignal,
+  closers: Closers,
+): Promise<number> {
+  const configFile = await writeBootstrap(options);
+  const admin = createEnvoyAdmin({
+    host: options.localhost,
+    adminPort: options.proxyConfig.proxyAdminPort ?? 15000,
+    metricsPort: options.prometheusPort,
+  });
+  const quit = new AbortController();
+  const drained = { already: false };
+  const server = await serveStatus(options, { identity, admin, quit, drained });
+  closers.add(() => server.close());
+  const backoff = createBackoff({ minMs: 500, maxMs: 30_000, random: options.random });
+  for (;;) {
+    const envoy = await startEnvoy({
+      binary: options.proxyConfig.binaryPath ?? "envoy",
+      configFile,
+      proxyConfig: options.proxyConfig,
+      ipv6Only: options.ipv6Only,
+      logLevel: options.proxyLogLevel,
+      componentLogLevel: options.proxyComponentLogLevel,
+      skipDeprecatedLogs: options.skipDeprecatedLogs,
+      workDir: options.workDir,
+      env: options.env,
+      log: options.log,
+      ...(options.writeEnvoyLine ? { writeLine: options.writeEnvoyLine } : {}),
+    });
+    closers.add(() => envoy.kill());
+    const outcome = await firstOf(envoy, signal, quit.signal);
+    if (outcome === "quit") return endNow(envoy);
+    if (outcome === "stop") return drained.already ? endNow(envoy) : drain(envoy, admin, options);
+    options.log.error("Envoy exited", { code: outcome.code ?? undefined, signal: outcome.signal ?? undefined });
+    if (options.onEnvoyExit === "exit") return outcome.code ?? 1;
+    await wait(backoff.nextMs(), AbortSignal.any([signal, quit.signal])).catch(() => {});
+    if (signal.aborted || quit.signal.aborted) return 0;
+  }
+}
+
+async function writeBootstrap(options: AgentOptions): Promise<string> {
+  const { proxyConfig } = options;
+  if (proxyConfig.customConfigFile) return proxyConfig.customConfigFile;
+  const folder = resolve(options.workDir, proxyConfig.configPath ?? ".");
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  const token = proxyConfig.tracing?.lightstep?.accessToken;
+  if (token)
+    await replaceSecretFile(resolve(options.workDir, lightstepTokenFile(proxyConfig.configPath ?? ".")), token);
+  const file = resolve(folder, "envoy-rev.json");
+  await replaceSecretFile(file, `${JSON.stringify(buildBootstrap(options.bootstrap), undefined, 2)}\n`);
+  return file;
+}
+
+interface StatusParts {
+  readonly identity: WorkloadIdentity;
+  readonly admin: EnvoyAdmin;
+  readonly quit: AbortController;
+  readonly drained: { already: boolean };
+}
+
+function serveStatus(options: AgentOptions, { identity, admin, quit, drained }: StatusParts): Promise<StatusServer> {
+  const startedAt = options.now();
+  return startStatusServer({
+    host: options.statusHost,
+    port: options.proxyConfig.statusPort ?? 15020,
+    notReady: () => admin.notReady(),
+    envoyMetrics: (query) => admin.metrics(query),
+    agentMetrics: () => agentMetrics(identity, startedAt, options.now()),
+    appProbes: options.appProbes,
+    appAddress: options.appAddress,
+    onQuit: () => quit.abort(),
+    async onDrain() {
+      drained.already = true;
+      await admin.drain({ inboundOnly: options.type === "sidecar", skipExit: true });
+    },
+    log: options.log.scope("status"),
+  });
+}
+
+function agentMetrics(identity: WorkloadIdentity, startedAt: Date, now: Date): string {
+  const gauge = (name: string, help: string, value: number, labels = ""): string =>
+    `# HELP istio_agent_${name} ${help}\n# TYPE istio_agent_${name} gauge\nistio_agent_${name}${labels} ${value}\n`;
+  const until = identity.current()?.notAfter;
+  const left = until ? (until.getTime() - now.getTime()) / 1000 : undefined;
+  return (
+    gauge("uptime_seconds", "Time since the agent started.", (now.getTime() - startedAt.getTime()) / 1000) +
+    (left === undefined
+      ? ""
+      : gauge("cert_expiry_seconds", "Time until the certificate expires.", left, '{resource_name="default"}'))
+  );
+}
+
+async function firstOf(
+  envoy: EnvoyProcess,
+  stop: AbortSignal,
+  quit: AbortSignal,
+): Promise<EnvoyExit | "stop" | "quit"> {
+  const when = <T>(signal: AbortSignal, value: T): Promise<T> =>
+    new Promise((resolve) => {
+      if (signal.aborted) resolve(value);
+      else signal.addEventListener("abort", () => resolve(value), { once: true });
+    });
+  return Promise.race([envoy.exited, when(stop, "stop" as const), when(quit, "quit" as const)]);
+}
+
+async function endNow(envoy: EnvoyProcess): Promise<number> {
+  envoy.kill();
+  await envoy.exited;
+  return 0;
+}
+
+async function drain(envoy: EnvoyProcess, admin: EnvoyAdmin, options: AgentOptions): Promise<number> {
+  await drainEnvoy(envoy, {
+    admin,
+    inboundOnly: options.type === "sidecar",
+    durationMs: options.terminationDrainMs,
+    ...(options.exitWhenIdle ? { untilIdle: options.exitWhenIdle } : {}),
+    log: options.log,
+  });
+  return 0;
+}
+
+/** Socket paths may have 107 bytes, so the shorter way to the same place is taken. */
+function shortestPath(workDir: string, path: string): string {
+  const absolute = resolve(workDir, path);
+  const here = relative(process.cwd(), absolute);
+  return here.length < absolute.length ? here : absolute;
+}
+
+function isServed(path: string): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect({ path });
+    const end = (served: boolean) => (): void => {
+      socket.destroy();
+      resolve(served);
+    };
+    socket.once("connect", end(true));
+    socket.once("error", end(false));
+  });
+}

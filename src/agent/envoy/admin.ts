@@ -1,0 +1,108 @@
+/** Envoy's admin port in, its readiness and connections out, and the order to drain. */
+import { request } from "node:http";
+import { FairleadError } from "../../lib/index.ts";
+
+export interface EnvoyAdmin {
+  /** Undefined when ready, else what is missing, in the words that users of Istio know. */
+  notReady(): Promise<string | undefined>;
+  /** Lets go of clients: only the inbound side of a sidecar, so that work in progress can still call others. */
+  drain(options: { readonly inboundOnly: boolean; readonly skipExit: boolean }): Promise<void>;
+  /** Connections from outside, leaving out those listeners; undefined where Envoy has no such count. */
+  activeConnections(except: ReadonlySet<string>): Promise<number | undefined>;
+  /** Envoy's metrics in Prometheus' form. */
+  metrics(query: string): Promise<string>;
+}
+
+export interface EnvoyAdminOptions {
+  readonly host: string;
+  readonly adminPort: number;
+  readonly metricsPort: number;
+}
+
+const readyFilter =
+  "^(server\\.state|listener_manager\\.workers_started|cluster_manager\\.cds\\.update_(success|rejected)|listener_manager\\.lds\\.update_(success|rejected))$";
+const states = ["LIVE", "DRAINING", "PRE_INITIALIZING", "INITIALIZING"];
+const maxBytes = 64 * 1024 * 1024;
+
+export function createEnvoyAdmin(options: EnvoyAdminOptions): EnvoyAdmin {
+  const { host, adminPort, metricsPort } = options;
+  return {
+    async notReady() {
+      const stats = await readStats(host, adminPort, readyFilter);
+      return configMissing(stats) ?? stateMissing(stats);
+    },
+    async drain({ inboundOnly, skipExit }) {
+      const flags = [...(inboundOnly ? ["inboundonly"] : []), "graceful", ...(skipExit ? ["skip_exit"] : [])];
+      await call("POST", host, adminPort, `/drain_listeners?${flags.join("&")}`);
+    },
+    async activeConnections(except) {
+      const stats = await readStats(host, adminPort, "downstream_cx_active$");
+      if (stats.size === 0) return undefined;
+      let sum = 0;
+      for (const [name, value] of stats) if (isClientListener(name) && !except.has(name)) sum += value;
+      return sum;
+    },
+    metrics: (query) => call("GET", host, metricsPort, `/stats/prometheus${query}`),
+  };
+}
+
+function configMissing(stats: ReadonlyMap<string, number>): string | undefined {
+  const count = (name: string): number => stats.get(name) ?? 0;
+  const [cds, lds] = [count("cluster_manager.cds.update_success"), count("listener_manager.lds.update_success")];
+  if (cds > 0 && lds > 0) return undefined;
+  const [badCds, badLds] = [
+    count("cluster_manager.cds.update_rejected"),
+    count("listener_manager.lds.update_rejected"),
+  ];
+  const text = `cds updates: ${cds} successful, ${badCds} rejected; lds updates: ${lds} successful, ${badLds} rejected`;
+  if (cds === 0 && lds === 0 && badCds + badLds === 0)
+    return `config not received from XDS server (is Istiod running?): ${text}`;
+  if (badCds + badLds > 0) return `config received from XDS server, but was rejected: ${text}`;
+  return `config not fully received from XDS server: ${text}`;
+}
+
+function stateMissing(stats: ReadonlyMap<string, number>): string | undefined {
+  const state = stats.get("server.state");
+  if (state === undefined) return "server.state is not yet updated";
+  if (state !== 0) return `server is not live, current state is: ${states[state] ?? "UNKNOWN"}`;
+  return stats.get("listener_manager.workers_started") === 1 ? undefined : "workers have not yet started";
+}
+
+/** Per-worker counts repeat the listener's own; internal listeners are plumbing. */
+function isClientListener(name: string): boolean {
+  return name.startsWith("listener.") && !name.includes("worker_") && !name.startsWith("listener.envoy_internal_");
+}
+
+async function readStats(host: string, port: number, filter: string): Promise<ReadonlyMap<string, number>> {
+  const text = await call("GET", host, port, `/stats?usedonly&filter=${encodeURIComponent(filter)}`);
+  const pairs = text.split("\n").map((line) => line.split(": "));
+  return new Map(
+    pairs.flatMap(([name = "", value = ""]) => (/^\d+$/.test(value) ? [[name, Number(value)] as const] : [])),
+  );
+}
+
+function call(method: "GET" | "POST", host: string, port: number, path: string): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const fail = (cause: string): void =>
+      reject(new FairleadError("unavailable", `Envoy's port ${port} does not answer: ${cause}`));
+    const outgoing = request(
+      { method, host, port, path, timeout: 5000, headers: { connection: "close" } },
+      (response) => {
+        const chunks: Buffer[] = [];
+        let size = 0;
+        response.on("data", (chunk: Buffer) => {
+          size += chunk.length;
+          if (size > maxBytes) response.destroy(new Error("the answer is too large"));
+          else chunks.push(chunk);
+        });
+        response.on("error", (error) => fail(error.message));
+        response.on("end", () =>
+          response.statusCode === 200 ? resolve(Buffer.concat(chunks).toString()) : fail(`HTTP ${response.statusCode}`),
+        );
+      },
+    );
+    outgoing.on("timeout", () => outgoing.destroy(new Error("timed out")));
+    outgoing.on("error", (error) => fail(error.message));
+    outgoing.end();
+  });
+}

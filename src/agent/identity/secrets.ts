@@ -1,0 +1,105 @@
+/** A secret's name in, its content out, and news of changes: the workload's own credentials, and files that Envoy's configuration names. */
+import { existsSync, type FSWatcher, readFileSync, watch } from "node:fs";
+import { basename, dirname } from "node:path";
+import { digest, type Logger } from "../../lib/index.ts";
+import type { WorkloadIdentity } from "./workload-identity.ts";
+
+export type SecretContent =
+  | { readonly type: "certificate"; readonly chain: string; readonly key: string }
+  | { readonly type: "roots"; readonly pem: string };
+
+export interface Secret {
+  readonly name: string;
+  readonly content: SecretContent;
+  /** Changes with the content, and tells nothing of it. */
+  readonly version: string;
+}
+
+export interface SecretSource {
+  /** Undefined while there is nothing to serve under the name. */
+  get(name: string): Secret | undefined;
+  /** Calls back when a secret of the name may have changed; returns the way to stop. */
+  watch(name: string, changed: () => void): () => void;
+}
+
+export interface SecretSourceOptions {
+  readonly identity: WorkloadIdentity;
+  /** Roots believed besides those the CA answered with. */
+  readonly extraRoots: () => string;
+  readonly log: Logger;
+}
+
+const workloadName = "default";
+const rootsName = "ROOTCA";
+const certificatePrefix = "file-cert:";
+const rootsPrefix = "file-root:";
+const maxFileBytes = 1024 * 1024;
+
+export function createSecretSource(options: SecretSourceOptions): SecretSource {
+  const { identity, log } = options;
+  const read = (name: string): SecretContent | undefined => {
+    if (name === workloadName || name === rootsName) return ownContent(name, options);
+    return fileContent(name, log);
+  };
+  return {
+    get(name) {
+      const content = read(name);
+      return content && { name, content, version: digest(JSON.stringify(content)) };
+    },
+    watch(name, changed) {
+      if (name === workloadName || name === rootsName) return identity.onChange(changed);
+      const stops = filesOf(name).map((path) => watchFile(path, changed, log));
+      return () => {
+        for (const stop of stops) stop();
+      };
+    },
+  };
+}
+
+function ownContent(name: string, options: SecretSourceOptions): SecretContent | undefined {
+  const credentials = options.identity.current();
+  if (!credentials) return undefined;
+  if (name === workloadName) return { type: "certificate", chain: credentials.chain, key: credentials.key };
+  return { type: "roots", pem: credentials.roots + options.extraRoots() };
+}
+
+/** `file-cert:CHAIN~KEY` and `file-root:ROOTS`; no other name means a file. */
+function filesOf(name: string): readonly string[] {
+  if (name.startsWith(rootsPrefix)) return [name.slice(rootsPrefix.length)];
+  if (!name.startsWith(certificatePrefix)) return [];
+  const parts = name.slice(certificatePrefix.length).split("~");
+  return parts.length === 2 ? parts : [];
+}
+
+function fileContent(name: string, log: Logger): SecretContent | undefined {
+  const paths = filesOf(name);
+  try {
+    const [first, second] = paths.map(readBounded);
+    if (first === undefined) return undefined;
+    return second === undefined ? { type: "roots", pem: first } : { type: "certificate", chain: first, key: second };
+  } catch {
+    log.warn("a secret's file cannot be read", { name });
+    return undefined;
+  }
+}
+
+function readBounded(path: string): string {
+  const text = readFileSync(path, "utf8");
+  if (text.length > maxFileBytes) throw new RangeError("too large");
+  return text;
+}
+
+/** Watches the folder: Kubernetes changes mounted files by renaming a link beside them, and the file may not exist yet. */
+function watchFile(path: string, changed: () => void, log: Logger): () => void {
+  const folder = dirname(path);
+  let watcher: FSWatcher | undefined;
+  try {
+    watcher = watch(existsSync(folder) ? folder : "/", { persistent: false }, (_, file) => {
+      if (file === null || file === basename(path) || file.startsWith("..data")) changed();
+    });
+    watcher.on("error", () => watcher?.close());
+  } catch {
+    log.warn("a secret's folder cannot be watched", { folder });
+  }
+  return () => watcher?.close();
+}

@@ -1,0 +1,12 @@
+export { type Agent, createAgent } from "./agent.ts";
+export { type AgentMachine, type AgentOptions, agentOptionsFromEnv, readAgentMachine } from "./agent-options.ts";
+export { type BootstrapOptions, buildBootstrap } from "./bootstrap/bootstrap.ts";
+export { buildNode, type Node, type NodeOptions, parseDownwardApi } from "./bootstrap/node.ts";
+export { loadProxyConfig, type ProxyConfigSources } from "./bootstrap/proxy-config.ts";
+export { applyCapture, type CaptureHost, createRunCommand, type RunCommand } from "./capture/apply.ts";
+export { type CaptureOutput, readSurroundings, runCapture } from "./capture/command.ts";
+export { type CaptureConfig, defaultCapture, validateCapture } from "./capture/config.ts";
+export { type CaptureSurroundings, parseCaptureFlags } from "./capture/flags.ts";
+export { formatRestore } from "./capture/restore.ts";
+export type { CaptureRule, CaptureRules } from "./capture/rule.ts";
+export { buildCaptureRules } from "./capture/rules.ts";

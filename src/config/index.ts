@@ -13,5 +13,6 @@ export { type CelRules, loadCel } from "./schema/cel.ts";
 export { type CustomResourceDefinition, crdFor, type JsonSchema, jsonSchema, objectSchema } from "./schema/crd.ts";
 export { type FieldIssue, type FieldReason, formatIssue } from "./schema/field-issue.ts";
 export type { PatchChecker, ValidateOptions } from "./validate/check.ts";
+export { validateMeshConfig, validateMeshNetworks } from "./validate/mesh-config.ts";
 export type { Verdict } from "./validate/report.ts";
 export { validateConfig } from "./validate/validate-config.ts";

@@ -17,10 +17,22 @@ export function impersonate(authorizer: Authorizer, user: User, request: Request
   else mayActAs(authorizer, user, { resource: "users", namespace: "", name });
   for (const group of groups) mayActAs(authorizer, user, { resource: "groups", namespace: "", name: group });
   const own = account ? ["system:serviceaccounts", `system:serviceaccounts:${namespace}`] : [];
-  return { name, uid: "", groups: [...new Set([...groups, ...(groups.length === 0 ? own : []), "system:authenticated"])], extra: {} };
+  return {
+    name,
+    uid: "",
+    groups: [...new Set([...groups, ...(groups.length === 0 ? own : []), "system:authenticated"])],
+    extra: {},
+  };
 }
 
-function mayActAs(authorizer: Authorizer, user: User, who: Pick<ResourceAction, "resource" | "namespace" | "name">): void {
+function mayActAs(
+  authorizer: Authorizer,
+  user: User,
+  who: Pick<ResourceAction, "resource" | "namespace" | "name">,
+): void {
   if (authorizer.authorize(user, { verb: "impersonate", group: "", subresource: "", ...who }).allowed) return;
-  throw failure("Forbidden", `${who.resource} "${who.name}" is forbidden: User "${user.name}" cannot impersonate resource "${who.resource}" in API group "" at the cluster scope`);
+  throw failure(
+    "Forbidden",
+    `${who.resource} "${who.name}" is forbidden: User "${user.name}" cannot impersonate resource "${who.resource}" in API group "" at the cluster scope`,
+  );
 }

@@ -6,4 +6,4 @@ export {
   createApiServer,
   type KubeconfigUser,
 } from "./server.ts";
-export type { ServiceResolver } from "./webhooks.ts";
+export type { ServiceResolver } from "./webhook-call.ts";

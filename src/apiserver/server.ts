@@ -26,7 +26,8 @@ import { openStoreFile } from "./store-file.ts";
 import { openTokens } from "./tokens.ts";
 import type { WatchTimes } from "./watch.ts";
 import { createWatchHub } from "./watch-hub.ts";
-import { createWebhooks, type ServiceResolver } from "./webhooks.ts";
+import type { ServiceResolver } from "./webhook-call.ts";
+import { createWebhooks } from "./webhooks.ts";
 
 export interface ApiServerOptions {
   readonly dataDir: string;
@@ -94,16 +95,17 @@ export async function createApiServer(options: ApiServerOptions): Promise<ApiSer
 
 function createParts(options: ApiServerOptions, store: ReturnType<typeof createStore>): Parts {
   const definitions = createDefinitions();
+  const registry = createKindRegistry(store);
   return {
     store,
     definitions,
-    registry: createKindRegistry(store),
+    registry,
     shaper: createShaper(definitions, createCustomValidator()),
     hub: createWatchHub(store, options.historyLimit),
     snapshots: createSnapshots(),
     admission: createWebhooks({
       store,
-      now: options.now,
+      registry,
       log: options.log.scope("admission"),
       ...(options.resolveService ? { resolveService: options.resolveService } : {}),
     }),

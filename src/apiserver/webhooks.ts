@@ -1,22 +1,152 @@
 /** The webhook configurations in the store as admission: which webhooks a write concerns, in which order, and what they make of it. */
-import type { Logger } from "../lib/index.ts";
-import type { Admission } from "./admission.ts";
+import { randomUUID } from "node:crypto";
+import { isDeepStrictEqual } from "node:util";
+import { isRecord, type Logger, parseJson } from "../lib/index.ts";
+import type { KubeObject } from "../model/index.ts";
+import { listAt, numberAt, recordAt, textAt, textsAt } from "./access.ts";
+import type { Admission, AdmissionRequest } from "./admission.ts";
+import { asKind } from "./body.ts";
+import { failure } from "./failure.ts";
+import type { ApiKind } from "./kind.ts";
+import type { KindRegistry } from "./kind-registry.ts";
+import { applyJsonPatch } from "./patch-json.ts";
+import { represent } from "./represent.ts";
+import { serviceEndpoints } from "./service-endpoints.ts";
 import type { Store } from "./store.ts";
-
-/** Where `namespace/name:port` is reached, if anywhere. */
-export type ServiceResolver = (service: {
-  readonly namespace: string;
-  readonly name: string;
-  readonly port: number;
-}) => { readonly host: string; readonly port: number } | undefined;
+import { createWebhookClient, type ServiceResolver } from "./webhook-call.ts";
+import { concernedKind } from "./webhook-match.ts";
 
 export interface WebhookOptions {
   readonly store: Store;
-  readonly now: () => Date;
+  readonly registry: KindRegistry;
   readonly log: Logger;
   readonly resolveService?: ServiceResolver;
 }
 
-export function createWebhooks(_options: WebhookOptions): Admission {
-  return { mutate: async ({ object }) => object, validate: async () => {} };
+interface Concerned {
+  readonly name: string;
+  readonly webhook: unknown;
+  readonly kind: ApiKind;
+}
+
+const group = "admissionregistration.k8s.io";
+
+export function createWebhooks(options: WebhookOptions): Admission {
+  const client = createWebhookClient(options.resolveService ?? serviceEndpoints(options.store));
+  const concerned = (plural: string, request: AdmissionRequest): readonly Concerned[] =>
+    options.store.list(`${group}/${plural}`).flatMap((configuration) =>
+      listAt(configuration, "webhooks").flatMap((webhook) => {
+        const kind = concernedKind(webhook, request, options.registry, options.store);
+        return kind ? [{ name: textAt(webhook, "name"), webhook, kind }] : [];
+      }),
+    );
+
+  /** Undefined where the webhook could not be asked and may be ignored. */
+  const ask = async ({ name, webhook, kind }: Concerned, request: AdmissionRequest) => {
+    if (request.dryRun && !textAt(webhook, "sideEffects").startsWith("None"))
+      throw failure("BadRequest", `admission webhook "${name}" does not support dry run`);
+    try {
+      const response = await client.ask(webhook, reviewOf(kind, request));
+      for (const warning of textsAt(response, "warnings")) request.warn(warning);
+      return response;
+    } catch (error) {
+      const why = error instanceof Error ? error.message : String(error);
+      options.log.warn(`webhook ${name}: ${why}`);
+      if (textAt(webhook, "failurePolicy") === "Ignore") return undefined;
+      throw failure(
+        "InternalError",
+        `Internal error occurred: failed calling webhook "${name}": failed to call webhook: ${why}`,
+      );
+    }
+  };
+
+  const mutateBy = async (one: Concerned, request: AdmissionRequest): Promise<KubeObject | undefined> => {
+    const response = await ask(one, request);
+    if (!response || !request.object) return request.object;
+    refuseDenied(one.name, response);
+    const patch = textAt(response, "patch");
+    if (patch === "") return request.object;
+    const operations = parseJson(Buffer.from(patch, "base64").toString());
+    return represent(
+      request.request.kind,
+      asKind(applyJsonPatch(represent(one.kind, request.object), operations), one.kind),
+    );
+  };
+
+  return {
+    async mutate(request) {
+      let object = request.object;
+      const hooks = concerned("mutatingwebhookconfigurations", request);
+      const seen = new Map<Concerned, KubeObject | undefined>();
+      for (const one of hooks) {
+        object = await mutateBy(one, { ...request, object });
+        seen.set(one, object);
+      }
+      // A webhook that asked for it sees once more what others have changed after it.
+      for (const one of hooks.filter((hook) => textAt(hook.webhook, "reinvocationPolicy") === "IfNeeded"))
+        if (!isDeepStrictEqual(seen.get(one), object)) object = await mutateBy(one, { ...request, object });
+      return object;
+    },
+    async validate(request) {
+      const answers = await Promise.all(
+        concerned("validatingwebhookconfigurations", request).map(async (one) => ({
+          one,
+          response: await ask(one, request),
+        })),
+      );
+      for (const { one, response } of answers) if (response) refuseDenied(one.name, response);
+    },
+  };
+}
+
+function refuseDenied(name: string, response: Readonly<Record<string, unknown>>): void {
+  if (response.allowed === true) return;
+  const status = recordAt(response, "status");
+  const message = textAt(status, "message") || textAt(status, "reason");
+  const code = Math.max(400, numberAt(status, "code") ?? 400);
+  const text = `admission webhook "${name}" denied the request${message === "" ? " without explanation" : `: ${message}`}`;
+  const error = failure(
+    code === 403 ? "Forbidden" : code === 422 ? "Invalid" : "BadRequest",
+    text,
+    isRecord(status.details) ? status.details : undefined,
+  );
+  throw error;
+}
+
+function reviewOf(kind: ApiKind, { operation, request, user, object, before, dryRun }: AdmissionRequest): unknown {
+  const names = (k: ApiKind) => ({
+    kind: { group: k.group, version: k.version, kind: k.kind },
+    resource: { group: k.group, version: k.version, resource: k.plural },
+  });
+  const asked = names(request.kind);
+  const shown = object ?? before;
+  return {
+    kind: "AdmissionReview",
+    apiVersion: "admission.k8s.io/v1",
+    request: {
+      uid: randomUUID(),
+      ...names(kind),
+      requestKind: asked.kind,
+      requestResource: asked.resource,
+      ...(request.subresource === undefined
+        ? {}
+        : { subResource: request.subresource, requestSubResource: request.subresource }),
+      name: shown?.metadata.name ?? "",
+      ...(request.namespace === undefined ? {} : { namespace: request.namespace }),
+      operation,
+      userInfo: {
+        username: user.name,
+        ...(user.uid === "" ? {} : { uid: user.uid }),
+        groups: user.groups,
+        extra: user.extra,
+      },
+      object: object ? represent(kind, object) : null,
+      oldObject: before ? represent(kind, before) : null,
+      dryRun,
+      options: {
+        kind: `${operation.charAt(0)}${operation.slice(1).toLowerCase()}Options`,
+        apiVersion: "meta.k8s.io/v1",
+      },
+    },
+  };
 }

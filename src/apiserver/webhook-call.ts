@@ -1,0 +1,110 @@
+/** One webhook and one AdmissionReview in, its answer out; over HTTPS only, trusting the webhook's own CA bundle. */
+import { Agent, request } from "node:https";
+import { isRecord, parseJson } from "../lib/index.ts";
+import { numberAt, recordAt, textAt } from "./access.ts";
+import { maxBodyBytes } from "./body.ts";
+
+/** Where a Service is reached, if anywhere. */
+export type ServiceResolver = (service: {
+  readonly namespace: string;
+  readonly name: string;
+  readonly port: number;
+}) => { readonly host: string; readonly port: number } | undefined;
+
+export interface WebhookClient {
+  /** Throws when there is no answer that can be understood. */
+  ask(webhook: unknown, review: unknown): Promise<Readonly<Record<string, unknown>>>;
+  close(): void;
+}
+
+interface Target {
+  readonly host: string;
+  readonly port: number;
+  readonly path: string;
+  readonly servername: string;
+}
+
+const maxAgents = 64;
+
+export function createWebhookClient(resolveService: ServiceResolver): WebhookClient {
+  const agents = new Map<string, Agent>();
+  const agentFor = (target: Target, ca: string): Agent => {
+    const key = `${target.servername} ${ca}`;
+    let agent = agents.get(key);
+    if (!agent) {
+      const [oldest] = agents.keys();
+      if (agents.size >= maxAgents && oldest !== undefined) {
+        agents.get(oldest)?.destroy();
+        agents.delete(oldest);
+      }
+      const trust = ca === "" ? {} : { ca: Buffer.from(ca, "base64") };
+      agent = new Agent({ keepAlive: true, maxSockets: 32, servername: target.servername, ...trust });
+      agents.set(key, agent);
+    }
+    return agent;
+  };
+  return {
+    async ask(webhook, review) {
+      const config = recordAt(webhook, "clientConfig");
+      const target = targetOf(config, resolveService);
+      const timeoutMs = (numberAt(webhook, "timeoutSeconds") ?? 10) * 1000;
+      const text = await post(target, agentFor(target, textAt(config, "caBundle")), JSON.stringify(review), timeoutMs);
+      const answer = parseJson(text);
+      const response = isRecord(answer) ? answer.response : undefined;
+      if (!isRecord(response)) throw new Error("the answer is not an AdmissionReview with a response");
+      return response;
+    },
+    close() {
+      for (const agent of agents.values()) agent.destroy();
+    },
+  };
+}
+
+function targetOf(config: Readonly<Record<string, unknown>>, resolveService: ServiceResolver): Target {
+  const text = textAt(config, "url");
+  if (text !== "") {
+    const url = new URL(text);
+    if (url.protocol !== "https:") throw new Error(`the URL of the webhook is not https`);
+    const host = url.hostname.replace(/^\[|\]$/g, "");
+    return { host, port: Number(url.port || 443), path: `${url.pathname}${url.search}`, servername: host };
+  }
+  const service = recordAt(config, "service");
+  const [name, namespace, port] = [
+    textAt(service, "name"),
+    textAt(service, "namespace"),
+    numberAt(service, "port") ?? 443,
+  ];
+  const found = resolveService({ name, namespace, port });
+  if (!found) throw new Error(`no endpoints available for service "${name}"`);
+  return { ...found, path: textAt(service, "path") || "/", servername: `${name}.${namespace}.svc` };
+}
+
+function post(target: Target, agent: Agent, body: string, timeoutMs: number): Promise<string> {
+  const { promise, resolve, reject } = Promise.withResolvers<string>();
+  const headers = {
+    "content-type": "application/json",
+    accept: "application/json",
+    "content-length": Buffer.byteLength(body),
+  };
+  const deadline = AbortSignal.timeout(timeoutMs);
+  const call = request(
+    { host: target.host, port: target.port, path: target.path, method: "POST", agent, headers, signal: deadline },
+    (answer) => {
+      const chunks: Buffer[] = [];
+      let size = 0;
+      answer.on("data", (chunk: Buffer) => {
+        size += chunk.length;
+        chunks.push(chunk);
+        if (size > maxBodyBytes) call.destroy(new Error("the answer is too large"));
+      });
+      answer.on("error", reject);
+      answer.on("end", () => {
+        if (answer.statusCode === 200) resolve(Buffer.concat(chunks).toString());
+        else reject(new Error(`it answered ${answer.statusCode}`));
+      });
+    },
+  );
+  call.on("error", (error) => reject(deadline.aborted ? new Error("context deadline exceeded") : error));
+  call.end(body);
+  return promise;
+}

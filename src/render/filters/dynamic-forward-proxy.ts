@@ -1,7 +1,6 @@
 /** Resolves the requested host when it is asked for: wildcard hosts with resolution DYNAMIC_DNS, and ALLOW_ANY_DYNAMIC_DNS. */
 
 import { create } from "@bufbuild/protobuf";
-import { Cluster_DnsLookupFamily } from "../../gen/envoy/config/cluster/v3/cluster_pb.js";
 import type { Filter } from "../../gen/envoy/config/listener/v3/listener_components_pb.js";
 import {
   type DnsCacheConfig,
@@ -13,6 +12,7 @@ import { CaresDnsResolverConfigSchema } from "../../gen/envoy/extensions/network
 import type { ProxyClass } from "../../model/index.ts";
 import { socket } from "../build/address.ts";
 import { packAny } from "../build/any.ts";
+import { lookupFamily } from "../build/dns.ts";
 import type { Fields } from "../build/fields.ts";
 import { networkFilter } from "../build/listener-chain.ts";
 import { outboundPolicy } from "../outbound-policy.ts";
@@ -60,6 +60,3 @@ export function anyHostDnsCache(proxy: ProxyClass): DnsCacheConfig {
     ...(proxy.metadata.DNS_CAPTURE === "true" ? { typedDnsResolverConfig: resolver } : {}),
   });
 }
-
-const lookupFamily = (proxy: ProxyClass): Cluster_DnsLookupFamily =>
-  proxy.ipv6 && !proxy.ipv4 ? Cluster_DnsLookupFamily.V6_ONLY : Cluster_DnsLookupFamily.V4_ONLY;

@@ -13,11 +13,16 @@ export interface AccessFlags {
 
 /** As kubectl looks: the flag, KUBECONFIG, ~/.kube/config; inside a cluster its service account; last the standalone mesh of this user. */
 export async function clusterAccess(flags: AccessFlags, io: Io): Promise<ClusterAccess> {
-  const candidates = flags.kubeconfig !== undefined ? [flags.kubeconfig] : (io.env["KUBECONFIG"]?.split(":").filter((path) => path !== "") ?? []);
+  const candidates =
+    flags.kubeconfig !== undefined
+      ? [flags.kubeconfig]
+      : (io.env.KUBECONFIG?.split(":").filter((path) => path !== "") ?? []);
   if (candidates.length > 0) return loadKubeconfig({ paths: candidates, context: flags.context, env: io.env });
   const inside = inClusterAccess(io.env);
   if (inside) return inside;
-  const defaults = [join(defaultDataDir(io.env), "kubeconfig"), join(io.env["HOME"] ?? "", ".kube/config")].filter((path) => existsSync(path));
+  const defaults = [join(defaultDataDir(io.env), "kubeconfig"), join(io.env.HOME ?? "", ".kube/config")].filter(
+    (path) => existsSync(path),
+  );
   const [found] = defaults;
   if (!found)
     throw new FairleadError("not-found", "no Kubernetes API to talk to", {

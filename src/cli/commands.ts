@@ -3,8 +3,25 @@ import type { CommandEntry } from "./command.ts";
 
 export const commands: readonly CommandEntry[] = [
   {
+    name: "up",
+    summary: "Start a standalone mesh: API, control plane and certificates, without a cluster",
+    load: () => import("./up.ts"),
+  },
+  { name: "down", summary: "Remove what a killed `up` or `run` left behind", load: () => import("./down.ts") },
+  { name: "run", summary: "Join a process to the standalone mesh as a Pod", load: () => import("./run.ts") },
+  { name: "apply", summary: "Create or change objects from files", load: () => import("./apply.ts") },
+  { name: "get", summary: "Show objects of the API", load: () => import("./get.ts") },
+  { name: "delete", summary: "Remove objects by name or from files", load: () => import("./delete.ts") },
+  {
     name: "render",
     summary: "Show what a proxy would be sent, offline, from files",
     load: () => import("./render.ts"),
+  },
+  { name: "discovery", summary: "Run the control plane on a Kubernetes API", load: () => import("./discovery.ts") },
+  { name: "agent", summary: "Run the node agent beside a workload", load: () => import("./agent.ts") },
+  {
+    name: "iptables",
+    summary: "Set up the rules that capture a workload's traffic",
+    load: () => import("./iptables.ts"),
   },
 ];

@@ -26,7 +26,9 @@ export function register(program: Command, io: Io, exit: (status: number) => voi
   program
     .command("discovery")
     .summary("Run the control plane on a Kubernetes API")
-    .description("The control plane: xDS on 15010 and 15012, certificates on 15012, metrics and debug on 15014, webhooks on 15017.")
+    .description(
+      "The control plane: xDS on 15010 and 15012, certificates on 15012, metrics and debug on 15014, webhooks on 15017.",
+    )
     .option("--kubeconfig <file>", "how to reach the API; inside a cluster its service account is used")
     .option("--grpcAddr <addr>", "plaintext xDS", ":15010")
     .option("--secureGRPCAddr <addr>", "xDS and certificates over TLS", ":15012")
@@ -39,7 +41,10 @@ export function register(program: Command, io: Io, exit: (status: number) => voi
     .option("--clusterID <id>", "name of the cluster that this API belongs to", "Kubernetes")
     .option("--log_output_level <levels>", "as istiod: default:info,ads:debug")
     .option("--log_as_json", "log lines as JSON")
-    .addHelpText("after", "\nFlags of istiod that do not apply are accepted and reported.\n\nExample:\n  fairlead discovery --kubeconfig ~/.kube/config --grpcAddr 127.0.0.1:0\n")
+    .addHelpText(
+      "after",
+      "\nFlags of istiod that do not apply are accepted and reported.\n\nExample:\n  fairlead discovery --kubeconfig ~/.kube/config --grpcAddr 127.0.0.1:0\n",
+    )
     .allowUnknownOption()
     .allowExcessArguments()
     .action(async (flags: DiscoveryFlags, command: Command) => exit(await discovery(flags, command.args, io)));
@@ -66,9 +71,9 @@ async function discovery(flags: DiscoveryFlags, unknown: readonly string[], io: 
     },
     extraSecure: flags.extraSecureAddr.map((text) => at("--extra-secure-addr", text)),
     domain: flags.domain,
-    cluster: io.env["CLUSTER_ID"] ?? flags.clusterID,
-    namespace: io.env["POD_NAMESPACE"] ?? "istio-system",
-    revision: io.env["REVISION"] ?? "",
+    cluster: io.env.CLUSTER_ID ?? flags.clusterID,
+    namespace: io.env.POD_NAMESPACE ?? "istio-system",
+    revision: io.env.REVISION ?? "",
     debounceMs: durationEnv(io, "PILOT_DEBOUNCE_AFTER", 100),
     debounceMaxMs: durationEnv(io, "PILOT_DEBOUNCE_MAX", 10_000),
     log,
@@ -77,7 +82,9 @@ async function discovery(flags: DiscoveryFlags, unknown: readonly string[], io: 
     random: Math.random,
     signal: io.signal,
   });
-  const bound = Object.fromEntries(Object.entries(plane.addresses).map(([name, address]) => [name, formatAddress(address)]));
+  const bound = Object.fromEntries(
+    Object.entries(plane.addresses).map(([name, address]) => [name, formatAddress(address)]),
+  );
   if (flags.boundAddresses !== undefined) {
     writeFileSync(`${flags.boundAddresses}.new`, JSON.stringify(bound), { mode: 0o600 });
     renameSync(`${flags.boundAddresses}.new`, flags.boundAddresses);
@@ -96,6 +103,7 @@ function durationEnv(io: Io, name: string, fallbackMs: number): number {
   const text = io.env[name];
   if (text === undefined || text === "") return fallbackMs;
   const ms = parseDurationMs(text);
-  if (ms === undefined) throw new FairleadError("usage", `${name}: ${text} is not a duration`, { hint: "write it as 100ms or 10s" });
+  if (ms === undefined)
+    throw new FairleadError("usage", `${name}: ${text} is not a duration`, { hint: "write it as 100ms or 10s" });
   return ms;
 }

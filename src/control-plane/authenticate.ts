@@ -30,7 +30,11 @@ export function createTokenJudge(options: TokenJudgeOptions): TokenJudge {
 }
 
 /** Tokens outlive their Pods by a minute in Kubernetes; a Pod of the same name with another uid is not the one they were made for. */
-function isStillThere(pods: Collection<KubeObject>, namespace: string, pod: { name: string; uid: string } | undefined): boolean {
+function isStillThere(
+  pods: Collection<KubeObject>,
+  namespace: string,
+  pod: { name: string; uid: string } | undefined,
+): boolean {
   if (!pod) return true;
   const known = pods.get(`${namespace}/${pod.name}`)?.metadata.uid;
   return known === undefined || known === pod.uid;

@@ -10,15 +10,25 @@ export function createCaSecretStore(client: KubeClient, namespace: string): CaSe
     async get() {
       const found = await client.find(secrets, { name: caSecretName, namespace });
       if (!found) return undefined;
-      const data = isRecord(found["data"]) ? found["data"] : {};
+      const data = isRecord(found.data) ? found.data : {};
       return Object.fromEntries(
-        Object.entries(data).flatMap(([key, value]) => (typeof value === "string" ? [[key, Buffer.from(value, "base64").toString("utf8")]] : [])),
+        Object.entries(data).flatMap(([key, value]) =>
+          typeof value === "string" ? [[key, Buffer.from(value, "base64").toString("utf8")]] : [],
+        ),
       );
     },
     async create(data) {
-      const encoded = Object.fromEntries(Object.entries(data).map(([key, value]) => [key, Buffer.from(value).toString("base64")]));
+      const encoded = Object.fromEntries(
+        Object.entries(data).map(([key, value]) => [key, Buffer.from(value).toString("base64")]),
+      );
       try {
-        await client.create(secrets, { apiVersion: "v1", kind: "Secret", metadata: { name: caSecretName, namespace }, type: caSecretType, data: encoded });
+        await client.create(secrets, {
+          apiVersion: "v1",
+          kind: "Secret",
+          metadata: { name: caSecretName, namespace },
+          type: caSecretType,
+          data: encoded,
+        });
         return "created";
       } catch (error) {
         if (error instanceof FairleadError && error.code === "already-exists") return "exists";

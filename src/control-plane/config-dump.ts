@@ -16,17 +16,32 @@ export function createConfigDump(source: ControlledSource, ads: Ads): (connectio
       [...renderer.all(type).values()].map((resource: Resource) => ({ "@type": type, ...print(type, resource.bytes) }));
     return {
       configs: [
-        { "@type": dumpType("ClustersConfigDump"), dynamicActiveClusters: all(types.cluster).map((cluster) => ({ cluster })) },
+        {
+          "@type": dumpType("ClustersConfigDump"),
+          dynamicActiveClusters: all(types.cluster).map((cluster) => ({ cluster })),
+        },
         {
           "@type": dumpType("ListenersConfigDump"),
-          dynamicListeners: all(types.listener).map((listener) => ({ name: nameOf(listener), activeState: { listener } })),
+          dynamicListeners: all(types.listener).map((listener) => ({
+            name: nameOf(listener),
+            activeState: { listener },
+          })),
         },
-        { "@type": dumpType("RoutesConfigDump"), dynamicRouteConfigs: all(types.route).map((routeConfig) => ({ routeConfig })) },
+        {
+          "@type": dumpType("RoutesConfigDump"),
+          dynamicRouteConfigs: all(types.route).map((routeConfig) => ({ routeConfig })),
+        },
         {
           "@type": dumpType("SecretsConfigDump"),
-          dynamicActiveSecrets: [...renderer.all(types.secret).keys()].map((name) => ({ name, secret: { "@type": types.secret, name } })),
+          dynamicActiveSecrets: [...renderer.all(types.secret).keys()].map((name) => ({
+            name,
+            secret: { "@type": types.secret, name },
+          })),
         },
-        { "@type": dumpType("EndpointsConfigDump"), dynamicEndpointConfigs: all(types.endpoint).map((endpointConfig) => ({ endpointConfig })) },
+        {
+          "@type": dumpType("EndpointsConfigDump"),
+          dynamicEndpointConfigs: all(types.endpoint).map((endpointConfig) => ({ endpointConfig })),
+        },
       ],
     };
   };

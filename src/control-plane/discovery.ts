@@ -17,7 +17,14 @@ import { createGraph } from "../collections/index.ts";
 import { type ClusterAccess, createHttpSource, createKubeClient, runLeaderElection } from "../kube/index.ts";
 import { FairleadError, type Logger } from "../lib/index.ts";
 import { type Identity, parseIdentity } from "../model/index.ts";
-import { answerDebug, createHttpServer, createMetrics, type HttpHandler, istioVersion, versionInfo } from "../ops/index.ts";
+import {
+  answerDebug,
+  createHttpServer,
+  createMetrics,
+  type HttpHandler,
+  istioVersion,
+  versionInfo,
+} from "../ops/index.ts";
 import { type Call, createRpcServer, type Route, RpcError, type RpcServer, status } from "../rpc/index.ts";
 import { type Authenticate, createAds } from "../xds/index.ts";
 import { createTokenJudge, type TokenJudge } from "./authenticate.ts";
@@ -82,7 +89,13 @@ export async function startDiscovery(options: DiscoveryOptions): Promise<Discove
 
   // 2.-4. Decoded configs, services and endpoints, and the view that rendering reads.
   const configMap = options.revision === "" || options.revision === "default" ? "istio" : `istio-${options.revision}`;
-  const stages = createStages({ graph, objects: watched.objects, domain, cluster: options.cluster, configMap: `${namespace}/${configMap}` });
+  const stages = createStages({
+    graph,
+    objects: watched.objects,
+    domain,
+    cluster: options.cluster,
+    configMap: `${namespace}/${configMap}`,
+  });
   await untilAborted(watched.synced(), running);
 
   // 5. Resources per class of proxies, refreshed when something they read has changed.
@@ -95,7 +108,9 @@ export async function startDiscovery(options: DiscoveryOptions): Promise<Discove
     debounceMaxMs: options.debounceMaxMs,
     onFault: (proxy, { name, error }) => {
       metrics.count("fairlead_render_faults");
-      log.error(`cannot render ${name} for ${proxy.namespace}: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`);
+      log.error(
+        `cannot render ${name} for ${proxy.namespace}: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`,
+      );
     },
     onPush: () => metrics.count("pilot_push_triggers", { type: "config" }),
   });
@@ -113,24 +128,43 @@ export async function startDiscovery(options: DiscoveryOptions): Promise<Discove
 
   // Beside it: certificates.
   const trustDomain = (): string => stages.settings.current().trustDomain ?? "cluster.local";
-  const bundle = await loadOrCreateCa(createCaSecretStore(client, namespace), { organization: trustDomain(), now: now() });
+  const bundle = await loadOrCreateCa(createCaSecretStore(client, namespace), {
+    organization: trustDomain(),
+    now: now(),
+  });
   const authority = createCertificateAuthority({ bundle, now });
   const judge = createTokenJudge({ client, pods: watched.objects("", "Pod"), audiences: ["istio-ca"], trustDomain });
   const certificates = createCertificateService({
     authority,
     authenticate: judge.identify,
-    rateLimit: createRateLimit({ perKey: { burst: 100, perSecond: 10 }, total: { burst: 2000, perSecond: 1000 }, monotonicMs: options.monotonicMs }),
+    rateLimit: createRateLimit({
+      perKey: { burst: 100, perSecond: 10 },
+      total: { burst: 2000, perSecond: 1000 },
+      monotonicMs: options.monotonicMs,
+    }),
     metrics,
     log,
   });
 
   const servers: { close(): Promise<void> }[] = [];
   try {
-    const grpc = await serveGrpc(options, ads.routes(() => undefined), undefined, [options.addresses.grpc], servers);
+    const grpc = await serveGrpc(
+      options,
+      ads.routes(() => undefined),
+      undefined,
+      [options.addresses.grpc],
+      servers,
+    );
     const secureRoutes = [...ads.routes(authenticateWith(judge)), certificates];
     const serving = await authority.issueServing(servingNames(options));
     const tls = { cert: serving.cert, key: serving.key, clientCa: authority.roots() };
-    const secureGrpc = await serveGrpc(options, secureRoutes, tls, [options.addresses.secureGrpc, ...options.extraSecure], servers);
+    const secureGrpc = await serveGrpc(
+      options,
+      secureRoutes,
+      tls,
+      [options.addresses.secureGrpc, ...options.extraSecure],
+      servers,
+    );
 
     const debug: HttpHandler = async (request) => {
       const identity = await identityOf(judge, request.headers.authorization);
@@ -139,12 +173,24 @@ export async function startDiscovery(options: DiscoveryOptions): Promise<Discove
           systemNamespace: namespace,
           proxies: ads.status,
           configDump: createConfigDump(resources, ads),
-          views: { mesh: () => stages.settings.current(), registryz: () => stages.registry.services.keys().map((key) => stages.registry.services.get(key)) },
+          views: {
+            mesh: () => stages.settings.current(),
+            registryz: () => stages.registry.services.keys().map((key) => stages.registry.services.get(key)),
+          },
         },
-        { path: request.url.pathname.replace(/^\/debug\/?/, ""), query: request.url.searchParams, remoteAddress: request.remoteAddress, identity },
+        {
+          path: request.url.pathname.replace(/^\/debug\/?/, ""),
+          query: request.url.searchParams,
+          remoteAddress: request.remoteAddress,
+          identity,
+        },
       );
       const text = typeof answer.body === "string" ? answer.body : `${JSON.stringify(answer.body, null, 2)}\n`;
-      return { status: answer.status, type: typeof answer.body === "string" ? "text/plain" : "application/json", body: text };
+      return {
+        status: answer.status,
+        type: typeof answer.body === "string" ? "text/plain" : "application/json",
+        body: text,
+      };
     };
     const readiness: HttpHandler = () => (ready ? { status: 200, body: "" } : { status: 503, body: "not ready\n" });
     const monitoring = await createHttpServer({
@@ -158,19 +204,37 @@ export async function startDiscovery(options: DiscoveryOptions): Promise<Discove
       ]),
     });
     servers.push(monitoring);
-    const http = await createHttpServer({ address: options.addresses.http, log, routes: new Map<string, HttpHandler>([["/ready", readiness], ["/debug/", debug], ["/debug", debug]]) });
+    const http = await createHttpServer({
+      address: options.addresses.http,
+      log,
+      routes: new Map<string, HttpHandler>([
+        ["/ready", readiness],
+        ["/debug/", debug],
+        ["/debug", debug],
+      ]),
+    });
     servers.push(http);
     const https = await createHttpServer({
       address: options.addresses.https,
       tls: serving,
       log,
-      routes: new Map<string, HttpHandler>([["/ready", readiness], ["/validate", admissionHandler(metrics)]]),
+      routes: new Map<string, HttpHandler>([
+        ["/ready", readiness],
+        ["/validate", admissionHandler(metrics)],
+      ]),
     });
     servers.push(https);
 
     describeState(metrics, options, { authority, stages, classes: () => resources.classes });
     lead(options, running, client, (leading) => {
-      runRootDistribution({ client, namespaces: watched.objects("", "Namespace"), configMaps: watched.objects("", "ConfigMap"), roots: authority.roots, log, signal: leading });
+      runRootDistribution({
+        client,
+        namespaces: watched.objects("", "Namespace"),
+        configMaps: watched.objects("", "ConfigMap"),
+        roots: authority.roots,
+        log,
+        signal: leading,
+      });
       runWebhookPatch({ client, roots: authority.roots, log, signal: leading, revision: options.revision });
     });
     ready = true;
@@ -191,18 +255,26 @@ async function serveGrpc(
   addresses: readonly Address[],
   servers: { close(): Promise<void> }[],
 ): Promise<Address> {
-  const server: RpcServer = createRpcServer({ routes, log: options.log.scope("grpc"), random: options.random, ...(tls ? { tls } : {}) });
+  const server: RpcServer = createRpcServer({
+    routes,
+    log: options.log.scope("grpc"),
+    random: options.random,
+    ...(tls ? { tls } : {}),
+  });
   servers.push(server);
   const [main, ...extra] = addresses;
   if (!main) throw new FairleadError("internal", "no address to listen on");
   const bound = await server.listen(main);
-  for (const address of extra) await server.listen({ host: address.host, port: address.port === 0 ? bound.port : address.port });
+  for (const address of extra)
+    await server.listen({ host: address.host, port: address.port === 0 ? bound.port : address.port });
   return { host: main.host, port: bound.port };
 }
 
 /** Names and addresses that callers use for the TLS ports. */
 function servingNames(options: DiscoveryOptions): { dns: readonly string[]; addresses: readonly string[] } {
-  const hosts = [options.addresses.secureGrpc, options.addresses.https, ...options.extraSecure].map((address) => address.host);
+  const hosts = [options.addresses.secureGrpc, options.addresses.https, ...options.extraSecure].map(
+    (address) => address.host,
+  );
   return {
     dns: [...controlPlaneNames(options.namespace, options.revision), "localhost"],
     addresses: [...new Set(["127.0.0.1", ...hosts.filter((host) => host !== "0.0.0.0" && host !== "::")])],
@@ -247,7 +319,12 @@ function describeState(
   });
 }
 
-function lead(options: DiscoveryOptions, signal: AbortSignal, client: Parameters<typeof runLeaderElection>[0]["client"], work: (leading: AbortSignal) => void): void {
+function lead(
+  options: DiscoveryOptions,
+  signal: AbortSignal,
+  client: Parameters<typeof runLeaderElection>[0]["client"],
+  work: (leading: AbortSignal) => void,
+): void {
   runLeaderElection({
     client,
     namespace: options.namespace,
@@ -261,7 +338,11 @@ function lead(options: DiscoveryOptions, signal: AbortSignal, client: Parameters
   });
 }
 
-async function shutDown(stop: AbortController, servers: readonly { close(): Promise<void> }[], parts: readonly { close(): void }[]): Promise<void> {
+async function shutDown(
+  stop: AbortController,
+  servers: readonly { close(): Promise<void> }[],
+  parts: readonly { close(): void }[],
+): Promise<void> {
   stop.abort();
   await Promise.all(servers.map((server) => server.close()));
   for (const part of parts) part.close();
@@ -273,4 +354,3 @@ function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
     work.then(resolve, reject);
   });
 }
-

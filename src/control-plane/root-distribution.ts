@@ -56,7 +56,7 @@ async function write(options: RootDistributionOptions, namespace: string): Promi
   if (!object || object.metadata.deletionTimestamp !== undefined) return;
   const data = { "root-cert.pem": options.roots() };
   const existing = options.configMaps.get(`${namespace}/${name}`);
-  const current = existing && isRecord(existing["data"]) ? existing["data"]["root-cert.pem"] : undefined;
+  const current = existing && isRecord(existing.data) ? existing.data["root-cert.pem"] : undefined;
   if (current === data["root-cert.pem"]) return;
   const metadata = { name, namespace, labels: { "istio.io/config": "true" } };
   try {

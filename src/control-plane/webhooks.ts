@@ -1,7 +1,7 @@
 /** The validation webhook: admission reviews in, verdicts out; and the caBundle of its configuration kept right. */
-import { validateAdmission } from "../config/index.ts";
+import { reviewAdmissionText } from "../config/index.ts";
 import type { KindRef, KubeClient } from "../kube/index.ts";
-import { isRecord, type Logger, objectLimits, parseJson, wait } from "../lib/index.ts";
+import { isRecord, type Logger, wait } from "../lib/index.ts";
 import type { HttpHandler, Metrics } from "../ops/index.ts";
 
 export function admissionHandler(metrics: Metrics): HttpHandler {
@@ -11,9 +11,12 @@ export function admissionHandler(metrics: Metrics): HttpHandler {
       metrics.count("galley_validation_http_error", { status: "415" });
       return { status: 415, body: "invalid Content-Type, want `application/json`\n" };
     }
-    const answer = validateAdmission(parseJson(await request.body(), objectLimits));
-    metrics.count(answer.allowed ? "galley_validation_passed" : "galley_validation_failed", answer.resource);
-    return { status: 200, type: "application/json", body: JSON.stringify(answer.review) };
+    const { review, failure } = reviewAdmissionText(await request.body());
+    metrics.count(
+      review.response.allowed ? "galley_validation_passed" : "galley_validation_failed",
+      failure === undefined ? {} : { reason: failure },
+    );
+    return { status: 200, type: "application/json", body: JSON.stringify(review) };
   };
 }
 
@@ -37,7 +40,9 @@ export interface WebhookPatchOptions {
 export function runWebhookPatch(options: WebhookPatchOptions): void {
   const loop = async (): Promise<void> => {
     while (!options.signal.aborted) {
-      await patchAll(options).catch((error: unknown) => options.log.warn(`webhook configurations: ${error instanceof Error ? error.message : String(error)}`));
+      await patchAll(options).catch((error: unknown) =>
+        options.log.warn(`webhook configurations: ${error instanceof Error ? error.message : String(error)}`),
+      );
       await wait(30_000, options.signal).catch(() => {});
     }
   };
@@ -47,13 +52,15 @@ export function runWebhookPatch(options: WebhookPatchOptions): void {
 async function patchAll(options: WebhookPatchOptions): Promise<void> {
   const { client } = options;
   const caBundle = Buffer.from(options.roots()).toString("base64");
-  const { items } = await client.list(configurations, { labelSelector: `app=istiod,istio.io/rev=${options.revision || "default"}` });
+  const { items } = await client.list(configurations, {
+    labelSelector: `app=istiod,istio.io/rev=${options.revision || "default"}`,
+  });
   for (const item of items) {
-    const webhooks = Array.isArray(item["webhooks"]) ? item["webhooks"].filter(isRecord) : [];
+    const webhooks = Array.isArray(item.webhooks) ? item.webhooks.filter(isRecord) : [];
     // Until the bundle is right the API could not call us, so the installer leaves the policy at Ignore.
     const wanted = webhooks.map((webhook) => ({
       ...webhook,
-      clientConfig: { ...(isRecord(webhook["clientConfig"]) ? webhook["clientConfig"] : {}), caBundle },
+      clientConfig: { ...(isRecord(webhook.clientConfig) ? webhook.clientConfig : {}), caBundle },
       failurePolicy: "Fail",
     }));
     if (JSON.stringify(wanted) === JSON.stringify(webhooks)) continue;

@@ -30,23 +30,33 @@ export async function answerDebug(sources: DebugSources, request: DebugRequest):
   const proxy = findProxy(sources, request.query.get("proxyID"));
   const namespace = proxy && proxyNamespace(proxy);
   if (!mayDebug(request, { path: request.path, proxyNamespace: namespace }, sources.systemNamespace))
-    throw new FairleadError(request.identity ? "forbidden" : "unauthenticated", "not allowed to read debug information");
+    throw new FairleadError(
+      request.identity ? "forbidden" : "unauthenticated",
+      "not allowed to read debug information",
+    );
   if (request.path === "syncz") return { status: 200, body: syncz(sources.proxies(), request.query.get("namespace")) };
   if (request.path === "adsz" || request.path === "connections") return { status: 200, body: adsz(sources.proxies()) };
   if (request.path === "config_dump") {
     if (!request.query.get("proxyID")) return { status: 400, body: "You must provide a proxyID in the query string\n" };
     // istioctl looks for this text.
-    if (!proxy) return { status: 404, body: "Proxy not connected to this Pilot instance. It may be connected to another instance.\n" };
+    if (!proxy)
+      return {
+        status: 404,
+        body: "Proxy not connected to this Pilot instance. It may be connected to another instance.\n",
+      };
     return { status: 200, body: await sources.configDump(proxy.connectionId) };
   }
-  if (request.path === "" || request.path === "list") return { status: 200, body: ["adsz", "config_dump", "syncz", ...Object.keys(sources.views)].sort() };
+  if (request.path === "" || request.path === "list")
+    return { status: 200, body: ["adsz", "config_dump", "syncz", ...Object.keys(sources.views)].sort() };
   const view = sources.views[request.path];
   return view ? { status: 200, body: view() } : { status: 404, body: "404 page not found\n" };
 }
 
 function findProxy(sources: DebugSources, id: string | null): ProxyStatus | undefined {
   if (!id) return undefined;
-  return sources.proxies().find((proxy) => proxy.connectionId === id || proxyName(proxy) === id || proxyName(proxy).startsWith(`${id}.`));
+  return sources
+    .proxies()
+    .find((proxy) => proxy.connectionId === id || proxyName(proxy) === id || proxyName(proxy).startsWith(`${id}.`));
 }
 
 /** `name.namespace` */
@@ -55,7 +65,7 @@ export function proxyName(proxy: ProxyStatus): string {
 }
 
 function proxyNamespace(proxy: ProxyStatus): string {
-  return proxy.identity?.namespace ?? String(proxy.node.metadata["NAMESPACE"] ?? proxyName(proxy).split(".").at(-1) ?? "");
+  return proxy.identity?.namespace ?? String(proxy.node.metadata.NAMESPACE ?? proxyName(proxy).split(".").at(-1) ?? "");
 }
 
 /** Fields and names as istioctl and Kiali read them. */
@@ -68,10 +78,10 @@ function syncz(proxies: readonly ProxyStatus[], namespace: string | null): reado
         return { sent: type?.sentNonce ?? "", acked: type?.ackedNonce ?? "" };
       };
       return {
-        cluster_id: String(proxy.node.metadata["CLUSTER_ID"] ?? ""),
+        cluster_id: String(proxy.node.metadata.CLUSTER_ID ?? ""),
         proxy: proxyName(proxy),
         proxy_type: proxy.node.id.split("~")[0],
-        istio_version: String(proxy.node.metadata["ISTIO_VERSION"] ?? ""),
+        istio_version: String(proxy.node.metadata.ISTIO_VERSION ?? ""),
         cluster_sent: of("CDS").sent,
         cluster_acked: of("CDS").acked,
         listener_sent: of("LDS").sent,
@@ -85,7 +95,9 @@ function syncz(proxies: readonly ProxyStatus[], namespace: string | null): reado
         // Beyond istiod's fields: what a person at 3 a.m. asks next.
         connected_at: proxy.connectedAt.toISOString(),
         user_agent: proxy.node.userAgent,
-        errors: Object.fromEntries(proxy.types.filter((type) => type.lastError !== "").map((type) => [shortName(type.type), type.lastError])),
+        errors: Object.fromEntries(
+          proxy.types.filter((type) => type.lastError !== "").map((type) => [shortName(type.type), type.lastError]),
+        ),
         held: proxy.held.map((held) => ({ type: shortName(held.type), name: held.name, clusters: held.clusters })),
       };
     });

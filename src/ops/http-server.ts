@@ -51,7 +51,9 @@ export async function createHttpServer(options: HttpServerOptions): Promise<Http
       .catch(() => res.destroy());
   };
   const limits = { maxHeaderSize: 64 * 1024, headersTimeout: 10_000, requestTimeout: 30_000 };
-  const server: Server = options.tls ? createSecureServer({ ...options.tls, ...limits, minVersion: "TLSv1.2" }, listener) : createServer(limits, listener);
+  const server: Server = options.tls
+    ? createSecureServer({ ...options.tls, ...limits, minVersion: "TLSv1.2" }, listener)
+    : createServer(limits, listener);
   server.on("clientError", (_error, socket) => socket.destroy());
   server.on("tlsClientError", () => {});
   await listen(server, options.address);
@@ -74,10 +76,14 @@ function listen(server: Server, { host, port }: { host: string; port: number }):
     server.once("error", (cause) => {
       const inUse = systemCode(cause) === "EADDRINUSE";
       reject(
-        new FairleadError(inUse ? "port-in-use" : "unavailable", `cannot listen on ${host}:${port}: ${inUse ? "the port is in use" : cause.message}`, {
-          hint: inUse ? "stop what uses it, or choose another port (0 takes any free one)" : "check the address",
-          cause,
-        }),
+        new FairleadError(
+          inUse ? "port-in-use" : "unavailable",
+          `cannot listen on ${host}:${port}: ${inUse ? "the port is in use" : cause.message}`,
+          {
+            hint: inUse ? "stop what uses it, or choose another port (0 takes any free one)" : "check the address",
+            cause,
+          },
+        ),
       );
     });
     server.listen(port, host, () => resolve());
@@ -98,7 +104,9 @@ async function answer(req: IncomingMessage, options: HttpServerOptions): Promise
 }
 
 function findHandler(routes: ReadonlyMap<string, HttpHandler>, path: string): HttpHandler | undefined {
-  const best = [...routes.keys()].filter((prefix) => path === prefix || (prefix.endsWith("/") && path.startsWith(prefix))).sort((a, b) => b.length - a.length)[0];
+  const best = [...routes.keys()]
+    .filter((prefix) => path === prefix || (prefix.endsWith("/") && path.startsWith(prefix)))
+    .sort((a, b) => b.length - a.length)[0];
   return best === undefined ? undefined : routes.get(best);
 }
 

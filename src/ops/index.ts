@@ -1,5 +1,12 @@
 export { type DebugCaller, type DebugQuestion, mayDebug } from "./authorize-debug.ts";
 export { answerDebug, type DebugAnswer, type DebugRequest, type DebugSources, proxyName } from "./debug.ts";
-export { createHttpServer, type HttpAnswer, type HttpHandler, type HttpRequest, type HttpServer, type HttpServerOptions } from "./http-server.ts";
+export {
+  createHttpServer,
+  type HttpAnswer,
+  type HttpHandler,
+  type HttpRequest,
+  type HttpServer,
+  type HttpServerOptions,
+} from "./http-server.ts";
 export { createMetrics, type Labels, type Metrics } from "./metrics.ts";
 export { istioVersion, versionInfo } from "./version.ts";

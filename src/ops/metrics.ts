@@ -27,9 +27,17 @@ const definitions: Readonly<Record<string, Definition>> = {
   pilot_info: { help: "Pilot version and build information.", labels: ["version"] },
   pilot_xds: { help: "Number of endpoints connected to this pilot using XDS.", labels: ["version"] },
   pilot_xds_pushes: { help: "Pilot build and send errors for lds, rds, cds and eds.", labels: ["type"] },
-  pilot_xds_push_time: { help: "Total time in seconds Pilot takes to push lds, rds, cds and eds.", labels: ["type"], buckets: seconds },
+  pilot_xds_push_time: {
+    help: "Total time in seconds Pilot takes to push lds, rds, cds and eds.",
+    labels: ["type"],
+    buckets: seconds,
+  },
   pilot_xds_send_time: { help: "Total time in seconds Pilot takes to send generated configuration.", buckets: seconds },
-  pilot_xds_config_size_bytes: { help: "Distribution of configuration sizes pushed to clients.", labels: ["type"], buckets: [1e4, 1e6, 4e6, 1e7, 4e7] },
+  pilot_xds_config_size_bytes: {
+    help: "Distribution of configuration sizes pushed to clients.",
+    labels: ["type"],
+    buckets: [1e4, 1e6, 4e6, 1e7, 4e7],
+  },
   pilot_xds_cds_reject: { help: "Pilot rejected CDS configs.", labels: ["node", "err"] },
   pilot_xds_eds_reject: { help: "Pilot rejected EDS.", labels: ["node", "err"] },
   pilot_xds_lds_reject: { help: "Pilot rejected LDS.", labels: ["node", "err"] },
@@ -39,26 +47,49 @@ const definitions: Readonly<Record<string, Definition>> = {
   pilot_xds_write_timeout: { help: "Pilot XDS response write timeouts." },
   pilot_xds_expired_nonce: { help: "Total number of XDS requests with an expired nonce.", labels: ["type"] },
   pilot_xds_recv_max: { help: "The largest XDS request size in bytes." },
-  pilot_proxy_queue_time: { help: "Time in seconds, a proxy is in the push queue before being dequeued.", buckets: [0.1, 0.5, 1, 3, 5, 10, 20, 30] },
-  pilot_proxy_convergence_time: { help: "Delay in seconds between config change and a proxy receiving all required configuration.", buckets: [0.1, 0.5, 1, 3, 5, 10, 20, 30] },
-  pilot_push_triggers: { help: "Total number of times a push was triggered, labeled by reason for the push.", labels: ["type"] },
-  pilot_debounce_time: { help: "Delay in seconds between the first config enters debouncing and the merged push request is pushed into the push queue.", buckets: seconds },
+  pilot_proxy_queue_time: {
+    help: "Time in seconds, a proxy is in the push queue before being dequeued.",
+    buckets: [0.1, 0.5, 1, 3, 5, 10, 20, 30],
+  },
+  pilot_proxy_convergence_time: {
+    help: "Delay in seconds between config change and a proxy receiving all required configuration.",
+    buckets: [0.1, 0.5, 1, 3, 5, 10, 20, 30],
+  },
+  pilot_push_triggers: {
+    help: "Total number of times a push was triggered, labeled by reason for the push.",
+    labels: ["type"],
+  },
+  pilot_debounce_time: {
+    help: "Delay in seconds between the first config enters debouncing and the merged push request is pushed into the push queue.",
+    buckets: seconds,
+  },
   pilot_services: { help: "Total services known to pilot." },
   pilot_virt_services: { help: "Total virtual services known to pilot." },
   pilot_total_rejected_configs: { help: "Total number of configs that Pilot had to reject or ignore." },
-  pilot_envoy_filter_status: { help: "Status of Envoy filters whether it was applied or errored.", labels: ["name", "patchType", "result"] },
+  pilot_envoy_filter_status: {
+    help: "Status of Envoy filters whether it was applied or errored.",
+    labels: ["name", "patchType", "result"],
+  },
   citadel_server_csr_count: { help: "The number of CSRs received by Citadel server." },
   citadel_server_success_cert_issuance_count: { help: "The number of certificates issuances that have succeeded." },
   citadel_server_authentication_failure_count: { help: "The number of authentication failures." },
   citadel_server_csr_parsing_err_count: { help: "The number of errors occurred when parsing the CSR." },
   citadel_server_csr_sign_err_count: { help: "The number of errors occurred when signing the CSR.", labels: ["error"] },
   citadel_server_id_extraction_err_count: { help: "The number of errors occurred when extracting the ID from CSR." },
-  citadel_server_root_cert_expiry_timestamp: { help: "The unix timestamp, in seconds, when Citadel root cert will expire." },
-  citadel_server_root_cert_expiry_seconds: { help: "The time remaining, in seconds, before Citadel root cert will expire." },
-  citadel_server_cert_chain_expiry_timestamp: { help: "The unix timestamp, in seconds, when Citadel cert chain will expire." },
-  citadel_server_cert_chain_expiry_seconds: { help: "The time remaining, in seconds, before Citadel cert chain will expire." },
-  galley_validation_passed: { help: "Resource is valid", labels: ["group", "version", "resource"] },
-  galley_validation_failed: { help: "Resource validation failed", labels: ["group", "version", "resource", "reason"] },
+  citadel_server_root_cert_expiry_timestamp: {
+    help: "The unix timestamp, in seconds, when Citadel root cert will expire.",
+  },
+  citadel_server_root_cert_expiry_seconds: {
+    help: "The time remaining, in seconds, before Citadel root cert will expire.",
+  },
+  citadel_server_cert_chain_expiry_timestamp: {
+    help: "The unix timestamp, in seconds, when Citadel cert chain will expire.",
+  },
+  citadel_server_cert_chain_expiry_seconds: {
+    help: "The time remaining, in seconds, before Citadel cert chain will expire.",
+  },
+  galley_validation_passed: { help: "Resource is valid" },
+  galley_validation_failed: { help: "Resource validation failed", labels: ["reason"] },
   galley_validation_http_error: { help: "Resource validation http serve errors", labels: ["status"] },
   fairlead_classes: { help: "Classes of connected proxies; each is rendered once." },
   fairlead_render_faults: { help: "Resources that could not be rendered because of a fault of ours." },
@@ -69,11 +100,26 @@ export function createMetrics(): Metrics {
   const registry = new Registry();
   const updates: (() => void)[] = [];
   const made = new Map<string, Counter | Gauge | Histogram>();
-  const get = <T extends Counter | Gauge | Histogram>(name: string, create: (options: { name: string; help: string; labelNames: string[]; registers: Registry[]; buckets?: number[] }) => T): T => {
+  const get = <T extends Counter | Gauge | Histogram>(
+    name: string,
+    create: (options: {
+      name: string;
+      help: string;
+      labelNames: string[];
+      registers: Registry[];
+      buckets?: number[];
+    }) => T,
+  ): T => {
     const existing = made.get(name);
     if (existing) return existing as T;
     const { help = name, labels = [], buckets } = definitions[name] ?? {};
-    const metric = create({ name, help, labelNames: [...labels], registers: [registry], ...(buckets ? { buckets: [...buckets] } : {}) });
+    const metric = create({
+      name,
+      help,
+      labelNames: [...labels],
+      registers: [registry],
+      ...(buckets ? { buckets: [...buckets] } : {}),
+    });
     made.set(name, metric);
     return metric;
   };
@@ -82,7 +128,8 @@ export function createMetrics(): Metrics {
     Object.fromEntries(Object.entries(labels).filter(([key]) => definitions[name]?.labels?.includes(key)));
   return {
     count: (name, labels = {}, by = 1) => get(name, (options) => new Counter(options)).inc(known(name, labels), by),
-    observe: (name, value, labels = {}) => get(name, (options) => new Histogram(options)).observe(known(name, labels), value),
+    observe: (name, value, labels = {}) =>
+      get(name, (options) => new Histogram(options)).observe(known(name, labels), value),
     set: (name, value, labels = {}) => get(name, (options) => new Gauge(options)).set(known(name, labels), value),
     onScrape: (update) => updates.push(update),
     text() {

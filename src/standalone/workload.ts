@@ -5,7 +5,7 @@
 import { createHash } from "node:crypto";
 import { chownSync, mkdirSync, rmSync } from "node:fs";
 import { readFile } from "node:fs/promises";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { type KubeClient, microTime, requestToken } from "../kube/index.ts";
 import { FairleadError, isRecord, type Logger, wait } from "../lib/index.ts";
 import type { KubeObject } from "../model/index.ts";
@@ -188,6 +188,7 @@ interface PodFiles {
   readonly resolvConf: string;
   readonly token: string;
   readonly rootCert: string;
+  readonly labels: string;
 }
 
 async function prepareFiles(
@@ -206,13 +207,16 @@ async function prepareFiles(
     rmSync(dir, { recursive: true, force: true });
     host.journal.remove({ kind: "folder", path: dir });
   });
+  // Where Istio's agent looks for them, below its own folder.
   const files = {
     dir,
     resolvConf: join(dir, "resolv.conf"),
-    token: join(dir, "istio-token"),
-    rootCert: join(dir, "root-cert.pem"),
+    token: join(dir, "var/run/secrets/tokens/istio-token"),
+    rootCert: join(dir, "var/run/secrets/istio/root-cert.pem"),
+    labels: join(dir, "etc/istio/pod/labels"),
   };
   const put = async (file: string, content: string): Promise<void> => {
+    makeFolders(dir, file);
     await replaceSecretFile(file, content);
     chownSync(file, proxyUser, proxyUser);
   };
@@ -228,6 +232,7 @@ async function prepareFiles(
   };
   await put(files.resolvConf, resolvConf(host.plan.hostAddress, spec.namespace, host.domain));
   await put(files.rootCert, await rootCertificate(host, spec.namespace, signal));
+  await put(files.labels, labelsFile(spec.labels));
   await refreshToken();
   const timer = setInterval(
     () => refreshToken().catch((error: unknown) => host.log.warn(`${spec.name}: no new token: ${String(error)}`)),
@@ -235,6 +240,23 @@ async function prepareFiles(
   );
   undo.push(async () => clearInterval(timer));
   return files;
+}
+
+/** Folders between the Pod's and the file's, for the user that the agent runs as. */
+function makeFolders(top: string, file: string): void {
+  const folders: string[] = [];
+  for (let folder = dirname(file); folder.length > top.length; folder = dirname(folder)) folders.unshift(folder);
+  for (const folder of folders) {
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    chownSync(folder, proxyUser, proxyUser);
+  }
+}
+
+/** As the downward API writes them. */
+function labelsFile(labels: Readonly<Record<string, string>>): string {
+  return Object.entries(labels)
+    .map(([key, value]) => `${key}=${JSON.stringify(value)}\n`)
+    .join("");
 }
 
 /** The control plane writes it into every namespace, a moment after the namespace was made. */
@@ -298,7 +320,6 @@ function startAgent(
 ): Running {
   const proxyConfig = {
     discoveryAddress: host.discoveryAddress,
-    configPath: join(files.dir, "proxy"),
     binaryPath: host.envoy,
     terminationDrainDuration: "1s",
   };
@@ -313,17 +334,11 @@ function startAgent(
     ISTIO_META_CLUSTER_ID: "Kubernetes",
     ISTIO_META_NODE_NAME: "localhost",
     ISTIO_META_MESH_ID: host.domain,
-    ISTIO_METAJSON_LABELS: JSON.stringify(spec.labels),
     ISTIO_META_INTERCEPTION_MODE: "REDIRECT",
     TRUST_DOMAIN: host.domain,
     PILOT_CERT_PROVIDER: "istiod",
-    CA_ADDR: host.discoveryAddress,
-    CA_SNI: "istiod.istio-system.svc",
     JWT_POLICY: "third-party-jwt",
     PROXY_CONFIG: JSON.stringify(proxyConfig),
-    FAIRLEAD_TOKEN_FILE: files.token,
-    FAIRLEAD_ROOT_CERT_FILE: files.rootCert,
-    FAIRLEAD_WORK_DIR: files.dir,
     FAIRLEAD_ENVOY: host.envoy,
   };
   const command = [...host.fairlead, "agent", "proxy", spec.type, "--domain", `${spec.namespace}.svc.${host.domain}`];

@@ -35,7 +35,10 @@ const flagNames: ReadonlyMap<string, string> = new Map([
   ["http", "--httpAddr"],
 ]);
 
-export async function startControlPlane(options: ChildOptions, restarted: (pid: number) => void): Promise<ControlPlaneChild> {
+export async function startControlPlane(
+  options: ChildOptions,
+  restarted: (pid: number) => void,
+): Promise<ControlPlaneChild> {
   const boundFile = join(options.dir, "run", "control-plane-addresses.json");
   let current = launch(options, boundFile, undefined);
   let addresses = await waitForAddresses(current, boundFile);
@@ -77,12 +80,28 @@ function launch(options: ChildOptions, boundFile: string, bound: ReadonlyMap<str
     return [flag, bound?.get(name) ?? (wanted ? formatAddress(wanted) : "127.0.0.1:0")];
   });
   const securePort = bound?.get("secureGrpc")?.split(":").at(-1) ?? "0";
-  const extra = options.meshAddress === undefined ? [] : ["--extra-secure-addr", `${options.meshAddress}:${securePort}`];
+  const extra =
+    options.meshAddress === undefined ? [] : ["--extra-secure-addr", `${options.meshAddress}:${securePort}`];
   const [file = "", ...args] = options.fairlead;
   return startProcess({
     file,
-    args: [...args, "discovery", "--kubeconfig", options.kubeconfig, "--domain", options.domain, "--bound-addresses", boundFile, ...flags, ...extra],
-    env: Object.fromEntries(Object.entries(process.env).flatMap(([key, value]) => (value === undefined || key === "KUBECONFIG" ? [] : [[key, value]]))),
+    args: [
+      ...args,
+      "discovery",
+      "--kubeconfig",
+      options.kubeconfig,
+      "--domain",
+      options.domain,
+      "--bound-addresses",
+      boundFile,
+      ...flags,
+      ...extra,
+    ],
+    env: Object.fromEntries(
+      Object.entries(process.env).flatMap(([key, value]) =>
+        value === undefined || key === "KUBECONFIG" ? [] : [[key, value]],
+      ),
+    ),
     line: options.line,
     journal: options.journal,
   });
@@ -95,12 +114,17 @@ async function waitForAddresses(child: Running, file: string): Promise<ReadonlyM
   });
   const deadline = performance.now() + 30_000;
   while (performance.now() < deadline) {
-    if (ended !== undefined) throw new FairleadError("unavailable", `the control plane ended with ${ended} while starting`, { hint: "its last lines above say why" });
+    if (ended !== undefined)
+      throw new FairleadError("unavailable", `the control plane ended with ${ended} while starting`, {
+        hint: "its last lines above say why",
+      });
     const found = readAddresses(file);
     if (found) return found;
     await wait(20);
   }
-  throw new FairleadError("timeout", "the control plane did not start in 30 s", { hint: "its last lines above say why" });
+  throw new FairleadError("timeout", "the control plane did not start in 30 s", {
+    hint: "its last lines above say why",
+  });
 }
 
 function readAddresses(file: string): ReadonlyMap<string, string> | undefined {

@@ -8,7 +8,11 @@ export interface Relay {
   close(): Promise<void>;
 }
 
-export async function createRelay(listen: ListenAddress, target: () => ListenAddress | undefined, flag: string): Promise<Relay> {
+export async function createRelay(
+  listen: ListenAddress,
+  target: () => ListenAddress | undefined,
+  flag: string,
+): Promise<Relay> {
   const open = new Set<{ destroy(): void }>();
   const server = createServer((client) => {
     const to = target();
@@ -31,10 +35,14 @@ export async function createRelay(listen: ListenAddress, target: () => ListenAdd
     server.once("error", (cause) => {
       const inUse = systemCode(cause) === "EADDRINUSE";
       reject(
-        new FairleadError(inUse ? "port-in-use" : "unavailable", `the gateway cannot listen on ${listen.host}:${listen.port}: ${inUse ? "the port is in use" : cause.message}`, {
-          hint: `choose another with ${flag} HOST:PORT`,
-          cause,
-        }),
+        new FairleadError(
+          inUse ? "port-in-use" : "unavailable",
+          `the gateway cannot listen on ${listen.host}:${listen.port}: ${inUse ? "the port is in use" : cause.message}`,
+          {
+            hint: `choose another with ${flag} HOST:PORT`,
+            cause,
+          },
+        ),
       );
     });
     server.listen(listen.port, listen.host, () => resolve());

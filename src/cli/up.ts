@@ -1,0 +1,119 @@
+/** `fairlead up`: the standalone mesh, with the sample application if asked for. Prints `ready` on stdout when it serves. */
+import type { Command } from "commander";
+import { createLogger } from "../lib/index.ts";
+import type { Io } from "./command.ts";
+import { type ListenAddress, parseListenAddress } from "./listen-address.ts";
+import { selfCommand } from "./self.ts";
+import { defaultDataDir } from "./up/data-dir.ts";
+import { type StandaloneMesh, startStandaloneMesh } from "./up/standalone-mesh.ts";
+
+interface UpFlags {
+  readonly demo?: boolean;
+  readonly check?: boolean;
+  readonly data?: string;
+  readonly apiAddr: string;
+  readonly gatewayAddr: string;
+  readonly grpcAddr: string;
+  readonly secureGRPCAddr: string;
+  readonly monitoringAddr: string;
+  readonly httpsAddr: string;
+  readonly httpAddr: string;
+  readonly podCidr?: string;
+  readonly serviceCidr?: string;
+  readonly dnsUpstream?: string;
+  readonly log_output_level?: string;
+}
+
+export function register(program: Command, io: Io, exit: (status: number) => void): void {
+  program
+    .command("up")
+    .summary("Start a standalone mesh: API, control plane and certificates, without a cluster")
+    .description(
+      "Starts an embedded Kubernetes API with a durable store, the control plane and its certificate authority.\n" +
+        "With --demo also a sample application with real Envoys and a gateway (needs root).\n" +
+        "Prints one line, `ready`, on stdout when it serves; Ctrl-C stops and removes everything it made.",
+    )
+    .option("--demo", "run the sample application, with sidecars and a gateway")
+    .option("--check", "prove the demo with real requests, print what was checked, and stop")
+    .option("--data <dir>", "folder that holds everything (default: fairlead in the user's data folder)")
+    .option("--api-addr <addr>", "Kubernetes API", "127.0.0.1:7443")
+    .option("--gateway-addr <addr>", "the demo's gateway", "127.0.0.1:8081")
+    .option("--grpcAddr <addr>", "plaintext xDS", "127.0.0.1:15010")
+    .option("--secureGRPCAddr <addr>", "xDS and certificates over TLS", "127.0.0.1:15012")
+    .option("--monitoringAddr <addr>", "metrics, version, debug", "127.0.0.1:15014")
+    .option("--httpsAddr <addr>", "webhooks", "127.0.0.1:15017")
+    .option("--httpAddr <addr>", "readiness, debug", "127.0.0.1:8080")
+    .option("--pod-cidr <cidr>", "addresses of Pods (default: derived from the data folder)")
+    .option("--service-cidr <cidr>", "addresses of Services (default: derived from the data folder)")
+    .option("--dns-upstream <addr>", "where Pods' questions about other names go; refused without")
+    .option("--log_output_level <levels>", "as istiod: default:info,ads:debug")
+    .addHelpText(
+      "after",
+      "\nExamples:\n  fairlead up\n  sudo fairlead up --demo\n  fairlead up --data /tmp/mesh --api-addr 127.0.0.1:0 --grpcAddr 127.0.0.1:0\n",
+    )
+    .action(async (flags: UpFlags) => exit(await up(flags, io)));
+}
+
+async function up(flags: UpFlags, io: Io): Promise<number> {
+  const log = createLogger({
+    write: (line) => io.err(`${line}\n`),
+    now: () => new Date(),
+    ...(flags.log_output_level === undefined ? {} : { levels: flags.log_output_level }),
+  });
+  const at = (flag: string, text: string): ListenAddress => parseListenAddress(flag, text, "127.0.0.1");
+  const demo = flags.demo === true || flags.check === true;
+  const gateway = at("--gateway-addr", flags.gatewayAddr);
+  const mesh = await startStandaloneMesh({
+    dataDir: flags.data ?? defaultDataDir(io.env),
+    api: at("--api-addr", flags.apiAddr),
+    addresses: new Map([
+      ["grpc", at("--grpcAddr", flags.grpcAddr)],
+      ["secureGrpc", at("--secureGRPCAddr", flags.secureGRPCAddr)],
+      ["monitoring", at("--monitoringAddr", flags.monitoringAddr)],
+      ["https", at("--httpsAddr", flags.httpsAddr)],
+      ["http", at("--httpAddr", flags.httpAddr)],
+    ]),
+    ...(flags.podCidr === undefined ? {} : { podCidr: flags.podCidr }),
+    ...(flags.serviceCidr === undefined ? {} : { serviceCidr: flags.serviceCidr }),
+    ...(flags.dnsUpstream === undefined ? {} : { dnsUpstream: at("--dns-upstream", flags.dnsUpstream) }),
+    needsNetwork: demo,
+    fairlead: selfCommand(),
+    log,
+    line: (source, text) => io.err(`[${source}] ${text}\n`),
+  });
+  try {
+    if (demo) return await runDemo(mesh, flags, gateway, io, log);
+    io.out("ready\n");
+    io.err(`\nThe API:  export KUBECONFIG=${mesh.kubeconfig}\n`);
+    await untilStopped(io.signal);
+    return 0;
+  } finally {
+    await mesh.stop();
+  }
+}
+
+async function runDemo(
+  mesh: StandaloneMesh,
+  _flags: UpFlags,
+  gateway: ListenAddress,
+  io: Io,
+  log: ReturnType<typeof createLogger>,
+): Promise<number> {
+  const { startDemo } = await import("./up/demo.ts");
+  const demo = await startDemo(mesh, gateway, io, log);
+  try {
+    io.out("ready\n");
+    demo.greet();
+    await untilStopped(io.signal);
+    return 0;
+  } finally {
+    await demo.stop();
+  }
+}
+
+function untilStopped(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener("abort", () => resolve(), { once: true });
+  });
+}

@@ -1,0 +1,100 @@
+/** The embedded API in; the controllers of a cluster, running on it, out. */
+import { type Collection, createGraph } from "../../collections/index.ts";
+import { createHttpSource, type KindRef, type KubeClient, type ObjectSource } from "../../kube/index.ts";
+import type { Logger } from "../../lib/index.ts";
+import type { KubeObject } from "../../model/index.ts";
+import {
+  type ControllerContext,
+  createClusterNames,
+  type Lookup,
+  type NetworkPlan,
+  removePod,
+  runAccounts,
+  runAddresses,
+  runEndpointSlices,
+  runGarbageCollection,
+  runNamespaceEnd,
+  runPodLeases,
+  standaloneKinds,
+} from "../../standalone/index.ts";
+
+export interface Controllers {
+  readonly lookup: Lookup;
+  close(): void;
+}
+
+export async function startControllers(
+  client: KubeClient,
+  plan: NetworkPlan,
+  domain: string,
+  log: Logger,
+): Promise<Controllers> {
+  const graph = createGraph();
+  const source: ObjectSource = createHttpSource({ graph, client, log, random: Math.random });
+  const stop = new AbortController();
+  const watched = new Map<string, { objects: Collection<KubeObject>; synced: Promise<void> }>();
+  const objects = (kind: KindRef): Collection<KubeObject> => {
+    const id = `${kind.group}/${kind.plural}`;
+    const found = watched.get(id) ?? source.watchKind(kind);
+    watched.set(id, found);
+    return found.objects;
+  };
+  const context: ControllerContext = {
+    client,
+    objects,
+    log,
+    random: Math.random,
+    now: () => new Date(),
+    signal: stop.signal,
+  };
+  for (const kind of [
+    standaloneKinds.namespaces,
+    standaloneKinds.services,
+    standaloneKinds.pods,
+    standaloneKinds.endpointSlices,
+    standaloneKinds.leases,
+    standaloneKinds.serviceAccounts,
+  ])
+    objects(kind);
+  await Promise.all([...watched.values()].map(({ synced }) => synced));
+  await removeDeadPods(context);
+  runAccounts(context);
+  runAddresses(context, plan);
+  runEndpointSlices(context);
+  runNamespaceEnd(context);
+  await runGarbageCollection(context);
+  runPodLeases(context, () => performance.now());
+  return {
+    lookup: createClusterNames(domain, objects(standaloneKinds.services), objects(standaloneKinds.endpointSlices)),
+    close() {
+      stop.abort();
+      source.close();
+    },
+  };
+}
+
+/** Nobody can have renewed a lease while the API was down: Pods of a runner that is gone must not be served from the start. */
+async function removeDeadPods(context: ControllerContext): Promise<void> {
+  const [pods, leases] = [context.objects(standaloneKinds.pods), context.objects(standaloneKinds.leases)];
+  for (const key of pods.keys()) {
+    const pod = pods.get(key);
+    const name = pod?.metadata.annotations?.[standaloneKinds.runnerAnnotation];
+    if (!pod || name === undefined) continue;
+    if (!holderAlive(leases.get(`${pod.metadata.namespace}/${name}`))) await removePod(context, pod);
+  }
+}
+
+/** The holder's name carries its process id. */
+function holderAlive(lease: KubeObject | undefined): boolean {
+  const spec = lease?.spec;
+  const holder =
+    typeof spec === "object" && spec !== null && "holderIdentity" in spec ? String(spec.holderIdentity) : "";
+  const pid = Number(/^fairlead-run-(\d+)$/.exec(holder)?.[1] ?? 0);
+  if (pid === 0 || pid === process.pid) return false;
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,19 @@
+/** Where the sample application's scripts and YAML lie beside the bundle. */
+import { existsSync, readFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { FairleadError } from "../../lib/index.ts";
+
+/** Folder of the bundle: the script that was started. */
+const bundleDir = (): string => dirname(process.argv[1] ?? ".");
+
+export function demoScript(name: string): string {
+  return join(bundleDir(), "demo", `${name}.js`);
+}
+
+export function demoConfig(name: string): string {
+  const file = [join(bundleDir(), "..", "demo", "config", name), join(bundleDir(), "demo", "config", name)].find(
+    (path) => existsSync(path),
+  );
+  if (!file) throw new FairleadError("not-found", `the demo's ${name} is missing`, { hint: "run from a checkout" });
+  return readFileSync(file, "utf8");
+}

@@ -1,0 +1,139 @@
+/** A standalone mesh in; the sample application with its gateway, running in it, out. */
+import { appendFileSync, mkdirSync } from "node:fs";
+import { join } from "node:path";
+import { type KindRef, parseObjects } from "../../kube/index.ts";
+import { FairleadError, type Logger } from "../../lib/index.ts";
+import { startWorkload, type Workload, type WorkloadSpec } from "../../standalone/index.ts";
+import type { Io } from "../command.ts";
+import { formatAddress, type ListenAddress } from "../listen-address.ts";
+import { applyObject } from "../objects.ts";
+import { demoConfig, demoScript } from "./demo-files.ts";
+import { createRelay } from "./relay.ts";
+import type { StandaloneMesh } from "./standalone-mesh.ts";
+import { createWorkloadHost } from "./workload-host.ts";
+
+export interface Demo {
+  readonly gatewayUrl: string;
+  readonly workloads: ReadonlyMap<string, Workload>;
+  greet(): void;
+  stop(): Promise<void>;
+}
+
+const configMaps: KindRef = { group: "", version: "v1", plural: "configmaps", kind: "ConfigMap", namespaced: true };
+const marker = { name: "fairlead-demo", namespace: "istio-system" };
+
+function bookinfo(app: string, version: string, script: string = app): WorkloadSpec {
+  return {
+    name: `${app}-${version}`,
+    namespace: "default",
+    labels: { app, version },
+    serviceAccount: `bookinfo-${app}`,
+    ports: [9080],
+    type: "sidecar",
+    command: [process.execPath, demoScript(script)],
+    env: { PORT: "9080", SERVICE_VERSION: version },
+  };
+}
+
+const gatewaySpec: WorkloadSpec = {
+  name: "istio-ingressgateway",
+  namespace: "istio-system",
+  labels: { app: "istio-ingressgateway", istio: "ingressgateway" },
+  serviceAccount: "istio-ingressgateway-service-account",
+  ports: [8080],
+  type: "router",
+  command: [],
+  env: {},
+};
+
+const applications: readonly WorkloadSpec[] = [
+  bookinfo("details", "v1"),
+  bookinfo("ratings", "v1"),
+  bookinfo("reviews", "v1"),
+  bookinfo("reviews", "v2"),
+  bookinfo("reviews", "v3"),
+  bookinfo("productpage", "v1"),
+];
+
+export async function startDemo(
+  mesh: StandaloneMesh,
+  gatewayAddress: ListenAddress,
+  io: Io,
+  log: Logger,
+): Promise<Demo> {
+  const { discoveryAddress } = mesh;
+  if (discoveryAddress === undefined)
+    throw new FairleadError("no-permission", "the demo needs network namespaces", { hint: "start it with sudo" });
+  await applyOnce(mesh);
+  const logs = join(mesh.dir, "logs");
+  mkdirSync(logs, { recursive: true, mode: 0o700 });
+  // Access logs of seven Envoys would drown everything else: each workload has its own file.
+  const line = (source: string, text: string): void =>
+    appendFileSync(join(logs, `${source.replace("/", "-")}.log`), `${text}\n`);
+  const host = createWorkloadHost({ ...mesh, discoveryAddress, io, log, line });
+  const workloads = new Map<string, Workload>();
+  const stopAll = async (): Promise<void> => {
+    await Promise.all([...workloads.values()].map((workload) => workload.stop()));
+  };
+  try {
+    io.err("starting the sample application …\n");
+    const specs = [gatewaySpec, ...applications];
+    const started = await Promise.allSettled(
+      specs.map(async (spec) => {
+        workloads.set(spec.name, await startWorkload(host, spec, io.signal));
+        io.err(`  ${spec.name} is ready\n`);
+      }),
+    );
+    const failed = started.flatMap((result, i) =>
+      result.status === "rejected" ? [{ spec: specs[i], error: FairleadError.from(result.reason) }] : [],
+    );
+    const [first] = failed;
+    if (first)
+      throw new FairleadError(first.error.code, `${first.spec?.name}: ${first.error.message}`, {
+        hint: `see ${logs}`,
+        cause: first.error,
+      });
+    const gateway = workloads.get(gatewaySpec.name)?.address ?? "";
+    const relay = await createRelay(gatewayAddress, () => ({ host: gateway, port: 8080 }), "--gateway-addr");
+    mesh.publish("gateway", formatAddress(relay.address));
+    const gatewayUrl = `http://${formatAddress(relay.address)}`;
+    return {
+      gatewayUrl,
+      workloads,
+      greet: () => greet(mesh, gatewayUrl, io),
+      async stop() {
+        await relay.close();
+        await stopAll();
+      },
+    };
+  } catch (error) {
+    await stopAll();
+    throw error;
+  }
+}
+
+/** Only at the first start: afterwards the objects are the user's, whatever they made of them. */
+async function applyOnce(mesh: StandaloneMesh): Promise<void> {
+  if (await mesh.client.find(configMaps, marker)) return;
+  for (const { object } of parseObjects("bookinfo.yaml", demoConfig("bookinfo.yaml")))
+    await applyObject(mesh.client, object);
+  await mesh.client.create(configMaps, {
+    apiVersion: "v1",
+    kind: "ConfigMap",
+    metadata: marker,
+    data: { applied: "bookinfo.yaml" },
+  });
+}
+
+function greet(mesh: StandaloneMesh, gatewayUrl: string, io: Io): void {
+  io.err(
+    `\nThe sample application:  ${gatewayUrl}/productpage\n` +
+      `The API:                 export KUBECONFIG=${mesh.kubeconfig}\n` +
+      `Logs:                    ${join(mesh.dir, "logs")}\n\n` +
+      "Three things to try:\n" +
+      "  kubectl get pods -A                                   every workload is a Pod with its sidecar\n" +
+      "  kubectl apply -f demo/config/reviews-v1.yaml          all reviews from v1, live at once\n" +
+      `  ./fairlead proxy-status --data ${mesh.dir}\n\n` +
+      "Without kubectl: ./fairlead apply -f demo/config/reviews-v1.yaml. Ctrl-C stops and removes everything.\n",
+  );
+}

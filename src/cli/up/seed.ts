@@ -1,0 +1,84 @@
+/** What `up` puts into an empty API: the mesh's namespace and config, and the validation webhook. Made once, then the user's. */
+import type { KindRef, KubeClient } from "../../kube/index.ts";
+import { FairleadError } from "../../lib/index.ts";
+import { istioKinds, type KubeObject } from "../../model/index.ts";
+import { printYaml } from "../print.ts";
+
+const namespaces: KindRef = { group: "", version: "v1", plural: "namespaces", kind: "Namespace", namespaced: false };
+const configMaps: KindRef = { group: "", version: "v1", plural: "configmaps", kind: "ConfigMap", namespaced: true };
+const nodes: KindRef = { group: "", version: "v1", plural: "nodes", kind: "Node", namespaced: false };
+const webhooks: KindRef = {
+  group: "admissionregistration.k8s.io",
+  version: "v1",
+  plural: "validatingwebhookconfigurations",
+  kind: "ValidatingWebhookConfiguration",
+  namespaced: false,
+};
+
+export async function seedApi(client: KubeClient): Promise<void> {
+  for (const name of ["default", "istio-system"])
+    await ensure(client, namespaces, { apiVersion: "v1", kind: "Namespace", metadata: { name } });
+  await ensure(client, nodes, {
+    apiVersion: "v1",
+    kind: "Node",
+    metadata: { name: "localhost", labels: { "kubernetes.io/hostname": "localhost" } },
+  });
+  await ensure(client, configMaps, {
+    apiVersion: "v1",
+    kind: "ConfigMap",
+    metadata: { name: "istio", namespace: "istio-system", labels: { "istio.io/rev": "default" } },
+    data: { mesh: printYaml(meshConfig), meshNetworks: "networks: {}\n" },
+  });
+}
+
+/** Istio's defaults, plus what makes a first look worth while: access logs and the standard metrics. */
+const meshConfig = {
+  accessLogFile: "/dev/stdout",
+  defaultProviders: { metrics: ["prometheus"] },
+  enablePrometheusMerge: true,
+  rootNamespace: "istio-system",
+  trustDomain: "cluster.local",
+};
+
+/** The ordinary webhook configuration, pointing at the control plane's own port; the control plane fills in its root. */
+export async function seedWebhook(client: KubeClient, httpsAddress: string): Promise<void> {
+  const object: KubeObject = {
+    apiVersion: "admissionregistration.k8s.io/v1",
+    kind: "ValidatingWebhookConfiguration",
+    metadata: {
+      name: "istiod-default-validator",
+      labels: { app: "istiod", istio: "istiod", "istio.io/rev": "default" },
+    },
+    webhooks: [
+      {
+        name: "validation.istio.io",
+        clientConfig: { url: `https://${httpsAddress}/validate` },
+        rules: [...new Set(istioKinds.map((kind) => kind.group))].map((group) => ({
+          operations: ["CREATE", "UPDATE"],
+          apiGroups: [group],
+          apiVersions: ["*"],
+          resources: ["*"],
+        })),
+        failurePolicy: "Ignore",
+        sideEffects: "None",
+        admissionReviewVersions: ["v1"],
+      },
+    ],
+  };
+  const existing = await client.find(webhooks, { name: object.metadata.name });
+  if (!existing) await ensure(client, webhooks, object);
+  // The port may be another one than at the last start.
+  else if (!JSON.stringify(existing).includes(`https://${httpsAddress}/validate`))
+    await client.update(webhooks, {
+      ...object,
+      metadata: { ...object.metadata, resourceVersion: existing.metadata.resourceVersion ?? "" },
+    });
+}
+
+async function ensure(client: KubeClient, kind: KindRef, object: KubeObject): Promise<void> {
+  const { name, namespace } = object.metadata;
+  if (await client.find(kind, { name, namespace })) return;
+  await client.create(kind, object).catch((error: unknown) => {
+    if (!(error instanceof FairleadError) || error.code !== "already-exists") throw error;
+  });
+}

@@ -20,6 +20,11 @@ export interface Held {
 export interface HoldBack {
   /** Whether this new version may be sent now. */
   mayGo(state: TypeState, resource: Resource, nowMs: number): boolean;
+  /**
+   * After a reconnect Envoy asks for all its types at once. The first answer on clusters waits a moment for the
+   * requests on listeners and routes, which tell whether those may still name a cluster that has gone.
+   */
+  awaitsRoutes(state: TypeState, nowMs: number): boolean;
   /** Of clusters that are no longer wanted, those that a route of the client still names. */
   stillNamed(removed: ReadonlySet<string>, nowMs: number): ReadonlySet<string>;
   /** Whether endpoints that are no longer wanted belong to a cluster that the client still has. */
@@ -40,6 +45,8 @@ export interface HoldBackOptions {
   /** Called once for each wait that ended without its clusters. */
   readonly onEnded: (held: Held) => void;
 }
+
+const resumeMs = 200;
 
 const naming = [types.listener, types.route] as const;
 
@@ -119,7 +126,7 @@ export function createHoldBack(options: HoldBackOptions): HoldBack {
   function stillNamed(removed: ReadonlySet<string>, nowMs: number): ReadonlySet<string> {
     removalWakeMs = undefined;
     if (cds()?.wildcard !== true) return new Set();
-    const kept = resuming(nowMs) ? new Set(removed) : new Set<string>();
+    const kept = new Set<string>();
     for (const type of naming) {
       const state = states.get(type);
       for (const name of state?.heldNames() ?? []) if (state) keepNamed(state, name, removed, kept, nowMs);
@@ -128,12 +135,14 @@ export function createHoldBack(options: HoldBackOptions): HoldBack {
     return kept;
   }
 
-  /** After a reconnect it is not known what the client's routes name until they have been answered. */
-  function resuming(nowMs: number): boolean {
-    if (cds()?.resumed !== true || naming.every((type) => states.get(type)?.answered === true)) return false;
+  function awaitsRoutes(state: TypeState, nowMs: number): boolean {
+    if (state.type !== types.cluster || !state.wildcard || !state.resumed || state.answered) return false;
+    const wanted = session.all(types.cluster);
+    if (naming.every((type) => states.has(type)) || state.sent.keys().every((name) => wanted.has(name))) return false;
     resumedSinceMs ??= nowMs;
-    if (nowMs - resumedSinceMs >= maxWaitMs) return false;
-    wakeBy(resumedSinceMs + maxWaitMs);
+    if (nowMs - resumedSinceMs >= resumeMs) return false;
+    wakeBy(resumedSinceMs + resumeMs);
+    waiting.add(types.cluster);
     return true;
   }
 
@@ -176,6 +185,7 @@ export function createHoldBack(options: HoldBackOptions): HoldBack {
 
   return {
     mayGo,
+    awaitsRoutes,
     stillNamed,
     keepsEndpoints(state, name) {
       const kept = state.type === types.endpoint && cds()?.wildcard === true && cds()?.sent.has(name) === true;

@@ -23,6 +23,7 @@ export interface Planning {
 
 export function planType(state: TypeState, planning: Planning, nowMs: number): Plan | undefined {
   planning.holdBack.begin(state.type);
+  if (planning.variant === "delta" && planning.holdBack.awaitsRoutes(state, nowMs)) return undefined;
   const whole = planning.variant === "sotw" && isWholeSet(state.type);
   const target = state.wildcard ? wildcardTarget(state, planning, nowMs) : namedTarget(state, planning, nowMs);
   // A whole set with a part left out would delete that part, so a first answer waits as one.

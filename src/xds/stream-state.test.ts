@@ -491,18 +491,30 @@ describe("delta", () => {
     expect(client.settle()).toEqual(["CDS"]);
   });
 
-  test("after a reconnect a removed cluster waits for the routes, of which it is not known what they name", () => {
+  test("after a reconnect a removed cluster waits for routes of which it is not known what they name", () => {
     client.send(CDS, {
       initial: new Map([
         ["a", cluster("a").hash],
-        ["b", cluster("b").hash],
         ["gone", "x"],
       ]),
     });
+    expect(client.settle()).toEqual([]);
     client.send(LDS, { initial: new Map() });
-    expect(client.settle()).toEqual(["CDS", "LDS"]);
     client.send(RDS, { subscribe: ["r"], initial: new Map([["r", "old"]]) });
-    expect(client.settle()).toEqual(["RDS r", "CDS -gone"]);
+    expect(client.settle()).toEqual(["CDS b", "LDS", "RDS r", "CDS -gone"]);
+  });
+
+  test("a client that resumes clusters alone hears what has gone in the first response", () => {
+    client.send(CDS, {
+      initial: new Map([
+        ["a", cluster("a").hash],
+        ["gone", "x"],
+      ]),
+    });
+    expect(client.settle()).toEqual([]);
+    expect(client.state.wakeAtMs()).toBe(1200);
+    client.advance(200);
+    expect(client.settle()).toEqual(["CDS b -gone"]);
   });
 
   test("subscriptions inside an acknowledgement count, even of a superseded response", () => {

@@ -25,7 +25,7 @@ export interface InboundTarget {
   readonly unknown: boolean;
 }
 
-export type InboundService = Pick<Service, "host" | "name" | "namespace" | "registry">;
+type InboundService = Pick<Service, "host" | "name" | "namespace" | "registry">;
 
 /** A Sidecar with ingress listeners replaces what the services say. */
 export function inboundTargets(view: View): readonly InboundTarget[] {

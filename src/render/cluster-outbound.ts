@@ -12,7 +12,7 @@ import { type OutboundName, outboundCluster, sniCluster } from "./cluster-name.t
 import { type EffectivePolicy, hostPolicy, subsetPolicy, withMeshDefaults } from "./traffic-policy/effective.ts";
 import type { View } from "./view.ts";
 
-export type Discovery = "eds" | "strict-dns" | "logical-dns" | "original-dst" | "dynamic-forward-proxy";
+type Discovery = "eds" | "strict-dns" | "logical-dns" | "original-dst" | "dynamic-forward-proxy";
 
 export interface OutboundTarget {
   readonly name: string;

@@ -97,7 +97,7 @@ export function credentialCaSecret(name: string): SdsSecretConfig {
 }
 
 /** The SDS resource that a `credentialName` asks for. */
-export function credentialResource(name: string): string {
+function credentialResource(name: string): string {
   const bare = name.startsWith(externalPrefix) ? name.slice(externalPrefix.length) : name;
   if (bare.startsWith(builtinPrefix)) return workloadSecret;
   if (bare.startsWith(invalidName)) return invalidName;
@@ -126,11 +126,11 @@ export function combinedValidation(validation: Validation): CommonTlsContext["va
 }
 
 /** Istio writes names in the older, untyped field: it checks URIs and DNS names alike. */
-export function peerNames(subjectAltNames: readonly string[]): CertificateValidationContext {
+function peerNames(subjectAltNames: readonly string[]): CertificateValidationContext {
   return create(CertificateValidationContextSchema, { matchSubjectAltNames: subjectAltNames.map(exactMatch) });
 }
 
-export const tlsSocketName = "envoy.transport_sockets.tls";
+const tlsSocketName = "envoy.transport_sockets.tls";
 
 export function upstreamTlsSocket(context: UpstreamTlsContext): TransportSocket {
   return tlsSocket(packAny(UpstreamTlsContextSchema, context));

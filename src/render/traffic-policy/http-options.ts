@@ -40,7 +40,7 @@ export const unknownHttp: HttpOptions = {
   errorCodes: [],
 };
 
-export interface CommonHttpOptions {
+interface CommonHttpOptions {
   readonly idleTimeout: string | undefined;
   readonly maxConnectionDuration: string | undefined;
   readonly maxRequestsPerConnection: number;

@@ -5,7 +5,8 @@ const kube = { host: "a.ns.svc.cluster.local", name: "a", namespace: "ns", regis
 const port = { subset: "v1", port: 80, portName: "http", targetPort: 8080 };
 
 test("every word of a pattern is replaced", () => {
-  const pattern = "%SERVICE%_%SERVICE_NAME%_%SERVICE_FQDN%_%SUBSET_NAME%_%TARGET_PORT%_%SERVICE_PORT%_%SERVICE_PORT_NAME%";
+  const pattern =
+    "%SERVICE%_%SERVICE_NAME%_%SERVICE_FQDN%_%SUBSET_NAME%_%TARGET_PORT%_%SERVICE_PORT%_%SERVICE_PORT_NAME%";
   expect(statName(pattern, { service: kube, ...port })).toBe("a.ns_a_a.ns.svc.cluster.local_v1_8080_80_http");
 });
 

@@ -107,21 +107,20 @@ describe("failover by labels", () => {
 
   test("puts everything of another network last", () => {
     const network = "topology.istio.io/network";
-    const mixed = [
-      member("us/a", {}, 1, "net1"),
-      member("eu/a", {}, 1, "net2"),
-      member("eu/a", {}, 1, "net1"),
-    ];
+    const mixed = [member("us/a", {}, 1, "net1"), member("eu/a", {}, 1, "net2"), member("eu/a", {}, 1, "net1")];
     const groups = places(mixed, locality({ failoverPriority: [network, "topology.kubernetes.io/region"] }));
     const order = [...groups].sort((a, b) => a.priority - b.priority);
-    expect(order.map(({ members: [first] }) => `${first?.endpoint.network} ${first?.endpoint.locality.region}`)).toEqual(
-      ["net1 eu", "net1 us", "net2 eu"],
-    );
+    expect(
+      order.map(({ members: [first] }) => `${first?.endpoint.network} ${first?.endpoint.locality.region}`),
+    ).toEqual(["net1 eu", "net1 us", "net2 eu"]);
   });
 
   test("goes before distance where both are given", () => {
     const both = locality({ failoverPriority: ["version"], failover: [{ from: "eu", to: "us" }] });
-    const groups = places([member("us/a", { version: "v1" }), member("eu/a", {}), member("eu/a", { version: "v1" })], both);
+    const groups = places(
+      [member("us/a", { version: "v1" }), member("eu/a", {}), member("eu/a", { version: "v1" })],
+      both,
+    );
     const order = [...groups].sort((a, b) => a.priority - b.priority).map(({ members: [first] }) => first?.endpoint);
     expect(order.map((endpoint) => [endpoint?.locality.region, endpoint?.labels["version"]])).toEqual([
       ["eu", "v1"],

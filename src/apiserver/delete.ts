@@ -3,6 +3,7 @@ import { isRecord } from "../lib/index.ts";
 import { type KubeObject, objectKey } from "../model/index.ts";
 import { listAt, numberAt, textAt } from "./access.ts";
 import type { WriteContext } from "./context.ts";
+import { customResourceDefinitions } from "./core-kinds.ts";
 import { conflict, modified, notFound, type Status, success } from "./failure.ts";
 import { type ApiKind, resourceOf } from "./kind.ts";
 import { timestamp } from "./metadata.ts";
@@ -32,12 +33,25 @@ export async function deleteObject(context: WriteContext, options: unknown): Pro
     const next = afterDelete(kind, stored, graceOf(context, stored, options), context.now());
     if (context.dryRun || next === stored)
       return next === undefined ? success(kind, name, stored.metadata.uid) : represent(kind, next);
+    if (next === undefined && resource === customResourceDefinitions) await deleteInstances(context, stored);
     const written = await context.store.write(resource, key, stored.metadata.resourceVersion, next);
     if (written !== "changed")
       return next === undefined ? success(kind, name, stored.metadata.uid) : represent(kind, written);
     await context.store.settled();
   }
   throw modified(kind, name);
+}
+
+/** A definition takes its objects with it: they must not come back when it does. */
+async function deleteInstances(context: WriteContext, definition: KubeObject): Promise<void> {
+  const resource = resourceOf({
+    group: textAt(definition, "spec", "group"),
+    plural: textAt(definition, "spec", "names", "plural"),
+  });
+  const objects = context.store.list(resource);
+  await Promise.all(
+    objects.map((o) => context.store.write(resource, objectKey(o.metadata), o.metadata.resourceVersion, undefined)),
+  );
 }
 
 export async function deleteCollection(context: WriteContext, options: unknown): Promise<unknown> {

@@ -21,7 +21,8 @@ import { types } from "../model/index.ts";
 import { createCsr, formatPrivateKey, generateKey, parseCertificate, uriNames } from "../pki/index.ts";
 import { bidi, createRpcServer, protoMethod, type RpcServer } from "../rpc/index.ts";
 import { createAgent } from "./agent.ts";
-import { type AgentOptions, agentOptionsFromEnv, readAgentMachine } from "./agent-options.ts";
+import { type AgentOptions, readAgentMachine } from "./agent-options.ts";
+import { agentOptionsFromEnv } from "./agent-options-from-env.ts";
 
 const token = "a.b.c";
 

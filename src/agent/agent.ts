@@ -12,7 +12,7 @@ import type { AgentOptions } from "./agent-options.ts";
 import { buildBootstrap, lightstepTokenFile } from "./bootstrap/bootstrap.ts";
 import { createEnvoyAdmin, type EnvoyAdmin } from "./envoy/admin.ts";
 import { drainEnvoy } from "./envoy/drain.ts";
-import { type EnvoyExit, type EnvoyProcess, startEnvoy } from "./envoy/process.ts";
+import { type EnvoyExit, type EnvoyOptions, type EnvoyProcess, startEnvoy } from "./envoy/process.ts";
 import { createCertificateClient, tokenMetadata, trustFile } from "./identity/certificate-client.ts";
 import { createSdsRoutes } from "./identity/sds.ts";
 import { createSecretSource } from "./identity/secrets.ts";
@@ -151,19 +151,7 @@ async function runEnvoy(
   closers.add(() => server.close());
   const backoff = createBackoff({ minMs: 500, maxMs: 30_000, random: options.random });
   for (;;) {
-    const envoy = await startEnvoy({
-      binary: options.proxyConfig.binaryPath ?? "envoy",
-      configFile,
-      proxyConfig: options.proxyConfig,
-      ipv6Only: options.ipv6Only,
-      logLevel: options.proxyLogLevel,
-      componentLogLevel: options.proxyComponentLogLevel,
-      skipDeprecatedLogs: options.skipDeprecatedLogs,
-      workDir: options.workDir,
-      env: options.env,
-      log: options.log,
-      ...(options.writeEnvoyLine ? { writeLine: options.writeEnvoyLine } : {}),
-    });
+    const envoy = await startEnvoy(envoyOptions(options, configFile));
     closers.add(() => envoy.kill());
     const outcome = await firstOf(envoy, signal, quit.signal);
     if (outcome === "quit") return endNow(envoy);
@@ -173,6 +161,22 @@ async function runEnvoy(
     await wait(backoff.nextMs(), AbortSignal.any([signal, quit.signal])).catch(() => {});
     if (signal.aborted || quit.signal.aborted) return 0;
   }
+}
+
+function envoyOptions(options: AgentOptions, configFile: string): EnvoyOptions {
+  return {
+    binary: options.proxyConfig.binaryPath ?? "envoy",
+    configFile,
+    proxyConfig: options.proxyConfig,
+    ipv6Only: options.ipv6Only,
+    logLevel: options.proxyLogLevel,
+    componentLogLevel: options.proxyComponentLogLevel,
+    skipDeprecatedLogs: options.skipDeprecatedLogs,
+    workDir: options.workDir,
+    env: options.env,
+    log: options.log,
+    ...(options.writeEnvoyLine ? { writeLine: options.writeEnvoyLine } : {}),
+  };
 }
 
 async function writeBootstrap(options: AgentOptions): Promise<string> {

@@ -1,6 +1,8 @@
 export { type Agent, createAgent } from "./agent.ts";
-export { type AgentMachine, type AgentOptions, agentOptionsFromEnv, readAgentMachine } from "./agent-options.ts";
-export { type BootstrapOptions, buildBootstrap } from "./bootstrap/bootstrap.ts";
+export { type AgentMachine, type AgentOptions, readAgentMachine } from "./agent-options.ts";
+export { agentOptionsFromEnv } from "./agent-options-from-env.ts";
+export { buildBootstrap } from "./bootstrap/bootstrap.ts";
+export type { BootstrapOptions } from "./bootstrap/context.ts";
 export { buildNode, type Node, type NodeOptions, parseDownwardApi } from "./bootstrap/node.ts";
 export { loadProxyConfig, type ProxyConfigSources } from "./bootstrap/proxy-config.ts";
 export { applyCapture, type CaptureHost, createRunCommand, type RunCommand } from "./capture/apply.ts";

@@ -1,6 +1,6 @@
 /** The static clusters of the bootstrap: the agent's sockets, Envoy's own statistics, and the telemetry services the settings name. */
 import type { ConnectionPoolTcpKeepalive, ProxyConfigValues, RemoteService } from "../../model/index.ts";
-import type { BootstrapContext } from "./bootstrap.ts";
+import type { BootstrapContext } from "./context.ts";
 import { defined, type Json, type JsonObject, socketAddress, typed } from "./json.ts";
 import { upstreamTls } from "./tls.ts";
 

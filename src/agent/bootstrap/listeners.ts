@@ -1,5 +1,5 @@
 /** The static listeners of the bootstrap: Envoy's statistics (15090), readiness by way of the agent (15021), and the metrics over mTLS that some ask for. */
-import type { BootstrapContext } from "./bootstrap.ts";
+import type { BootstrapContext } from "./context.ts";
 import { defined, type Json, type JsonObject, typed } from "./json.ts";
 import { sdsSecret } from "./tls.ts";
 

@@ -1,0 +1,243 @@
+/** pilot-agent's environment, arguments and mounted files in, one whole set of options out; nobody else reads the environment. */
+import { isIPv6 } from "node:net";
+import { join } from "node:path";
+import { FairleadError, parseDurationMs, parseIp } from "../lib/index.ts";
+import { istioVersion, type ProxyConfigValues, type ProxyType } from "../model/index.ts";
+import type { KeyAlgorithm } from "../pki/index.ts";
+import type { AgentMachine, AgentOptions } from "./agent-options.ts";
+import { parseAppProbes } from "./app-probe.ts";
+import type { BootstrapOptions } from "./bootstrap/context.ts";
+import { buildNode, type Node, parseDownwardApi } from "./bootstrap/node.ts";
+import { loadProxyConfig } from "./bootstrap/proxy-config.ts";
+import {
+  type AgentFlags,
+  createEnvReader,
+  type Environment,
+  type EnvReader,
+  parseAgentFlags,
+  parseHostPort,
+} from "./env-reader.ts";
+
+const identityFolder = "./var/run/secrets/workload-spiffe-uds";
+const thirdPartyToken = "./var/run/secrets/tokens/istio-token";
+const firstPartyToken = "./var/run/secrets/kubernetes.io/serviceaccount/token";
+const dayMs = 24 * 3_600_000;
+
+/** What the parts below read. */
+interface Source {
+  readonly env: Environment;
+  readonly read: EnvReader;
+  readonly flags: AgentFlags;
+  readonly machine: AgentMachine;
+  readonly type: ProxyType;
+  readonly namespace: string;
+  readonly addresses: readonly string[];
+  readonly proxyConfig: ProxyConfigValues;
+  readonly podAnnotations: Readonly<Record<string, string>> | undefined;
+  readonly discoveryAddress: string;
+  readonly socketFile: string;
+  readonly statusPort: number;
+  readonly prometheusPort: number;
+}
+
+/** Throws `usage` or `invalid`, naming the variable or argument. */
+export function agentOptionsFromEnv(env: Environment, argv: readonly string[], machine: AgentMachine): AgentOptions {
+  const source = readSource(env, argv, machine);
+  const { read, flags, type, addresses, proxyConfig, prometheusPort, statusPort } = source;
+  const ipv6Only = addresses.every((address) => isIPv6(address));
+  const localhost = ipv6Only ? "::1" : "127.0.0.1";
+  const bootstrap = bootstrapOptions(source);
+  const minimumMs = read.durationMs("MINIMUM_DRAIN_DURATION", 5000);
+  const idle = { minimumMs, except: ownListeners([statusPort, prometheusPort]) };
+  return {
+    type,
+    workDir: machine.workDir,
+    proxyConfig,
+    bootstrap,
+    ...endpoints(source),
+    ...identityOptions(source),
+    sdsSocket: bootstrap.sdsSocket,
+    xdsSocket: bootstrap.xdsSocket,
+    xdsHeaders: xdsHeaders(env),
+    statusHost: ipv6Only ? "::" : "0.0.0.0",
+    localhost,
+    ipv6Only,
+    prometheusPort,
+    appProbes: parseAppProbes(env.ISTIO_KUBE_APP_PROBERS),
+    appAddress: addresses[0] ?? localhost,
+    proxyLogLevel: flags.get("proxyLogLevel") ?? "warning",
+    proxyComponentLogLevel: flags.get("proxyComponentLogLevel") ?? "",
+    skipDeprecatedLogs: skipDeprecatedLogs(read),
+    terminationDrainMs: parseDurationMs(proxyConfig.terminationDrainDuration ?? "5s") ?? 5000,
+    exitWhenIdle: exitWhenIdle(read) ? idle : undefined,
+    onEnvoyExit: "exit",
+    env,
+    now: machine.now,
+    random: machine.random,
+    log: machine.log,
+  };
+}
+
+function readSource(env: Environment, argv: readonly string[], machine: AgentMachine): Source {
+  const flags = parseAgentFlags(argv);
+  const read = createEnvReader(env);
+  const podAnnotations = downward(machine.readFile("./etc/istio/pod/annotations"));
+  const proxyConfig = loadProxyConfig({
+    meshFile: machine.readFile(flags.get("meshConfig") ?? "./etc/istio/config/mesh"),
+    env: env.PROXY_CONFIG,
+    annotations: podAnnotations ?? {},
+    cpuLimit: read.number("ISTIO_CPU_LIMIT", 0),
+    concurrency: Number(flags.get("concurrency") ?? 0),
+  });
+  return {
+    env,
+    read,
+    flags,
+    machine,
+    type: proxyType(flags.positional[0] ?? "sidecar"),
+    namespace: read.text("POD_NAMESPACE", ""),
+    addresses: proxyAddresses(read.text("INSTANCE_IP", ""), machine.addresses),
+    proxyConfig,
+    podAnnotations,
+    discoveryAddress: proxyConfig.discoveryAddress ?? "istiod.istio-system.svc:15012",
+    socketFile: read.text("WORKLOAD_IDENTITY_SOCKET_FILE", "socket"),
+    statusPort: read.number("ENVOY_STATUS_PORT", 15021),
+    prometheusPort: read.number("ENVOY_PROMETHEUS_PORT", 15090),
+  };
+}
+
+const exitWhenIdle = (read: EnvReader): boolean => read.bool("EXIT_ON_ZERO_ACTIVE_CONNECTIONS", false);
+const skipDeprecatedLogs = (read: EnvReader): boolean => read.bool("ENVOY_SKIP_DEPRECATED_LOGS", true);
+
+function bootstrapOptions(source: Source): BootstrapOptions {
+  const { read, flags, machine, proxyConfig, addresses, socketFile } = source;
+  return {
+    node: nodeOf(source),
+    proxyConfig,
+    addresses,
+    sdsSocket: `${identityFolder}/${socketFile}`,
+    xdsSocket: `${proxyConfig.configPath ?? "./etc/istio/proxy"}/XDS`,
+    compliancePolicy: read.text("COMPLIANCE_POLICY", ""),
+    dualStack: read.bool("ISTIO_DUAL_STACK", false),
+    logAsJson: flags.get("log_as_json") === "true",
+    deltaXds: read.bool("ISTIO_DELTA_XDS", true),
+    statusProxyProtocol: read.bool("ENVOY_STATUS_PORT_ENABLE_PROXY_PROTOCOL", false),
+    stripFragment: read.bool("HTTP_STRIP_FRAGMENT_FROM_PATH_UNSAFE_IF_DISABLED", true),
+    hostIp: read.text("HOST_IP", ""),
+    log: machine.log,
+  };
+}
+
+function nodeOf(source: Source): Node {
+  const { env, read, flags, machine, type, namespace, addresses, proxyConfig } = source;
+  const domain = flags.get("domain") || `${namespace}.svc.cluster.local`;
+  const { host } = parseHostPort(source.discoveryAddress, "discoveryAddress");
+  const discovery = env.PEER_METADATA_DISCOVERY ? read.bool("PEER_METADATA_DISCOVERY", false) : undefined;
+  return buildNode({
+    id: [type, addresses[0] ?? "", `${read.text("POD_NAME", "")}.${namespace}`, domain].join("~"),
+    env,
+    addresses,
+    proxyConfig,
+    podLabels: downward(machine.readFile("./etc/istio/pod/labels")),
+    podAnnotations: source.podAnnotations,
+    controlPlaneNames: proxyConfig.controlPlaneAuthPolicy === "MUTUAL_TLS" ? [controlPlaneName(host)] : [],
+    outlierLogPath: flags.get("outlierLogPath") ?? "",
+    statusPort: source.statusPort,
+    prometheusPort: source.prometheusPort,
+    secureMetricsPort: read.number("ENVOY_SECURE_METRICS_PORT", 0),
+    secureMergedMetricsPort: read.number("ENVOY_SECURE_MERGED_METRICS_PORT", 0),
+    identitySocketFile: source.socketFile,
+    istioVersion,
+    exitOnZeroActiveConnections: exitWhenIdle(read),
+    skipDeprecatedLogs: skipDeprecatedLogs(read),
+    metadataDiscovery: discovery,
+    credentialSocket: false,
+    credentialFileSocket: false,
+    log: machine.log,
+  });
+}
+
+function endpoints({ env, proxyConfig, discoveryAddress }: Source): Pick<AgentOptions, "discovery" | "ca"> {
+  const target = parseHostPort(discoveryAddress, "discoveryAddress");
+  const rootFile = rootFileOf(env);
+  const serverName = env.ISTIOD_SAN || (target.host === "localhost" ? controlPlaneName(target.host) : undefined);
+  const ownCa = env.CA_ADDR || undefined;
+  return {
+    discovery: {
+      target,
+      rootFile: env.XDS_ROOT_CA || rootFile,
+      serverName,
+      plaintext: proxyConfig.controlPlaneAuthPolicy === "NONE",
+    },
+    ca: {
+      target: ownCa === undefined ? target : parseHostPort(ownCa, "CA_ADDR"),
+      rootFile: env.CA_ROOT_CA || rootFile,
+      serverName: ownCa === undefined ? serverName : undefined,
+    },
+  };
+}
+
+type IdentityKeys = "tokenFile" | "identityUri" | "keyAlgorithm" | "certificateTtlMs" | "rotation" | "extraRoots";
+
+function identityOptions({ env, read, namespace }: Source): Pick<AgentOptions, IdentityKeys> {
+  const trustDomain = read.text("TRUST_DOMAIN", "cluster.local");
+  return {
+    tokenFile: read.text("JWT_POLICY", "third-party-jwt") === "first-party-jwt" ? firstPartyToken : thirdPartyToken,
+    identityUri: `spiffe://${trustDomain}/ns/${namespace}/sa/${read.text("SERVICE_ACCOUNT", "default")}`,
+    keyAlgorithm: keyAlgorithm(env),
+    certificateTtlMs: read.durationMs("SECRET_TTL", dayMs),
+    rotation: {
+      graceRatio: read.number("SECRET_GRACE_PERIOD_RATIO", 0.5),
+      graceJitter: read.number("SECRET_GRACE_PERIOD_RATIO_JITTER", 0.01),
+    },
+    extraRoots: "",
+  };
+}
+
+function proxyType(text: string): ProxyType {
+  if (text === "sidecar" || text === "router") return text;
+  throw new FairleadError("usage", `${JSON.stringify(text)} is no type of proxy`, { hint: "give sidecar or router" });
+}
+
+/** The Pod's own address leads: the control plane takes the first for it. */
+function proxyAddresses(instanceIp: string, found: readonly string[]): readonly string[] {
+  const first = parseIp(instanceIp) === undefined ? [] : [instanceIp];
+  const others = found.length > 0 ? found : ["127.0.0.1", "::1"];
+  return [...new Set([...first, ...others])];
+}
+
+/** Who calls localhost means the usual control plane behind a forwarded port. */
+function controlPlaneName(host: string): string {
+  return host === "localhost" ? "istiod.istio-system.svc" : host;
+}
+
+function rootFileOf(env: Environment): string {
+  if (env.PROV_CERT) return join(env.PROV_CERT, "root-cert.pem");
+  const ofKubernetes = env.PILOT_CERT_PROVIDER === "kubernetes";
+  return ofKubernetes
+    ? "./var/run/secrets/kubernetes.io/serviceaccount/ca.crt"
+    : "./var/run/secrets/istio/root-cert.pem";
+}
+
+function keyAlgorithm(env: Environment): KeyAlgorithm {
+  if (env.ECC_SIGNATURE_ALGORITHM === "ECDSA") return env.ECC_CURVE === "P384" ? "ecdsa-p384" : "ecdsa-p256";
+  if (env.WORKLOAD_RSA_KEY_SIZE === undefined) return "ecdsa-p256";
+  return Number(env.WORKLOAD_RSA_KEY_SIZE) > 2048 ? "rsa-4096" : "rsa-2048";
+}
+
+function xdsHeaders(env: Environment): Readonly<Record<string, string>> {
+  const prefix = "XDS_HEADER_";
+  const found = Object.entries(env).filter(([name, value]) => name.startsWith(prefix) && value !== undefined);
+  return Object.fromEntries(found.map(([name, value = ""]) => [name.slice(prefix.length).toLowerCase(), value]));
+}
+
+function downward(text: string | undefined): Readonly<Record<string, string>> | undefined {
+  return text === undefined ? undefined : parseDownwardApi(text);
+}
+
+function ownListeners(ports: readonly number[]): ReadonlySet<string> {
+  const names = ["0.0.0.0", "[__]"].flatMap((host) =>
+    ports.map((port) => `listener.${host}_${port}.downstream_cx_active`),
+  );
+  return new Set([...names, "listener.admin.downstream_cx_active"]);
+}

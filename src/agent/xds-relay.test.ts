@@ -1,0 +1,98 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { create } from "@bufbuild/protobuf";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { AggregatedDiscoveryService } from "../gen/envoy/service/discovery/v3/ads_pb.js";
+import { DiscoveryRequestSchema, DiscoveryResponseSchema } from "../gen/envoy/service/discovery/v3/discovery_pb.js";
+import { silentLogger } from "../lib/index.ts";
+import {
+  bidi,
+  createRpcClient,
+  createRpcServer,
+  protoMethod,
+  type RpcClient,
+  RpcError,
+  type RpcServer,
+  status,
+} from "../rpc/index.ts";
+import { createXdsRelay } from "./xds-relay.ts";
+
+const method = protoMethod(AggregatedDiscoveryService.method.streamAggregatedResources);
+let dir: string;
+const closers: (() => unknown)[] = [];
+
+beforeEach(() => {
+  dir = mkdtempSync(join(tmpdir(), "fl-xds-"));
+});
+afterEach(async () => {
+  for (const close of closers.splice(0).reverse()) await close();
+  rmSync(dir, { recursive: true });
+});
+
+/** Upstream that answers each request with its names, and ends as it is told. */
+async function startUpstream(end: (names: readonly string[]) => void): Promise<RpcServer> {
+  const route = bidi(method, async (requests, _, send) => {
+    for await (const request of requests) {
+      end(request.resourceNames);
+      await send(create(DiscoveryResponseSchema, { nonce: request.resourceNames.join(","), typeUrl: request.typeUrl }));
+    }
+  });
+  const server = createRpcServer({ routes: [route], log: silentLogger });
+  closers.push(() => server.close());
+  await server.listen({ path: join(dir, "up") });
+  return server;
+}
+
+async function startRelay(connected: boolean[]): Promise<RpcClient> {
+  const upstream = createRpcClient({ target: { path: join(dir, "up") } });
+  const routes = createXdsRelay({ client: upstream, log: silentLogger, onConnected: (state) => connected.push(state) });
+  const server = createRpcServer({ routes, log: silentLogger });
+  await server.listen({ path: join(dir, "down") });
+  const client = createRpcClient({ target: { path: join(dir, "down") } });
+  closers.push(
+    () => upstream.close(),
+    () => server.close(),
+    () => client.close(),
+  );
+  return client;
+}
+
+const ask = (name: string) => create(DiscoveryRequestSchema, { typeUrl: "t", resourceNames: [name] });
+
+test("messages go both ways as they are", async () => {
+  await startUpstream(() => {});
+  const connected: boolean[] = [];
+  const client = await startRelay(connected);
+  const stream = await client.stream(method);
+  for (const name of ["a", "b"]) {
+    await stream.send(ask(name));
+    expect((await stream.messages.next()).value?.nonce).toBe(name);
+  }
+  stream.cancel();
+  expect(connected).toEqual([true]);
+});
+
+test("the control plane's refusal is told as it is", async () => {
+  await startUpstream(() => {
+    throw new RpcError(status.permissionDenied, "not you");
+  });
+  const client = await startRelay([]);
+  const stream = await client.stream(method);
+  await stream.send(ask("a"));
+  await expect(stream.messages.next()).rejects.toMatchObject({ status: status.permissionDenied, message: "not you" });
+});
+
+test("a control plane that is away is UNAVAILABLE, and the next stream finds it when it is back", async () => {
+  const connected: boolean[] = [];
+  const client = await startRelay(connected);
+  const first = await client.stream(method);
+  await first.send(ask("a"));
+  await expect(first.messages.next()).rejects.toMatchObject({ status: status.unavailable });
+  await startUpstream(() => {});
+  const second = await client.stream(method);
+  await second.send(ask("b"));
+  expect((await second.messages.next()).value?.nonce).toBe("b");
+  second.cancel();
+  expect(connected).toEqual([false, true]);
+});

@@ -4,7 +4,14 @@ import { join } from "node:path";
 import type { Command } from "commander";
 import { createKubeClient, loadKubeconfig } from "../kube/index.ts";
 import { createLogger, FairleadError, isRecord, parseJson } from "../lib/index.ts";
-import { type NetworkPlan, openJournal, ownerOf, startWorkload, type WorkloadSpec } from "../standalone/index.ts";
+import {
+  endJournal,
+  type NetworkPlan,
+  openJournal,
+  ownerOf,
+  startWorkload,
+  type WorkloadSpec,
+} from "../standalone/index.ts";
 import type { Io } from "./command.ts";
 import { defaultDataDir } from "./up/data-dir.ts";
 import { createWorkloadHost } from "./up/workload-host.ts";
@@ -53,7 +60,6 @@ async function run(command: readonly string[], flags: RunFlags, io: Io): Promise
   );
   try {
     const host = createWorkloadHost({
-      dir,
       client,
       plan,
       journal,
@@ -71,7 +77,7 @@ async function run(command: readonly string[], flags: RunFlags, io: Io): Promise
       await workload.stop();
     }
   } finally {
-    journal.close();
+    await endJournal(journal);
     client.close();
   }
 }

@@ -25,7 +25,7 @@ import {
   istioVersion,
   versionInfo,
 } from "../ops/index.ts";
-import { type Call, createRpcServer, type Route, RpcError, type RpcServer, status } from "../rpc/index.ts";
+import { type Call, createRpcServer, type Route, RpcError, status } from "../rpc/index.ts";
 import { type Authenticate, createAds } from "../xds/index.ts";
 import { createTokenJudge, type TokenJudge } from "./authenticate.ts";
 import { createCaSecretStore } from "./ca-secret.ts";
@@ -248,25 +248,26 @@ export async function startDiscovery(options: DiscoveryOptions): Promise<Discove
   }
 }
 
+/** One server per address; further ones take the first's port where they name none. */
 async function serveGrpc(
   options: DiscoveryOptions,
   routes: readonly Route[],
   tls: { cert: string; key: string; clientCa: string } | undefined,
-  addresses: readonly Address[],
+  [main, ...extra]: readonly [Address, ...Address[]],
   servers: { close(): Promise<void> }[],
 ): Promise<Address> {
-  const server: RpcServer = createRpcServer({
-    routes,
-    log: options.log.scope("grpc"),
-    random: options.random,
-    ...(tls ? { tls } : {}),
-  });
-  servers.push(server);
-  const [main, ...extra] = addresses;
-  if (!main) throw new FairleadError("internal", "no address to listen on");
-  const bound = await server.listen(main);
-  for (const address of extra)
-    await server.listen({ host: address.host, port: address.port === 0 ? bound.port : address.port });
+  const listen = (address: Address): Promise<Address> => {
+    const server = createRpcServer({
+      routes,
+      log: options.log.scope("grpc"),
+      random: options.random,
+      ...(tls ? { tls } : {}),
+    });
+    servers.push(server);
+    return server.listen(address);
+  };
+  const bound = await listen(main);
+  for (const address of extra) await listen({ host: address.host, port: address.port === 0 ? bound.port : address.port });
   return { host: main.host, port: bound.port };
 }
 

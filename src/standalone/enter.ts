@@ -1,23 +1,25 @@
-/** A command in; the command line that runs it inside a Pod's network namespace with its own resolv.conf out. */
+/** A command in; the command line that runs it inside a Pod's network namespace, with its own view of some files, out. */
 
 export interface EnterOptions {
   /** Path of the network namespace. */
   readonly namespace: string;
-  /** File to show as /etc/resolv.conf, in a mount namespace of the process's own. */
-  readonly resolvConf: string;
+  /** Files and folders to show elsewhere, in a mount namespace of the process's own: from, to. */
+  readonly binds: readonly (readonly [string, string])[];
   /** Runs as this user and group; as the caller where absent. */
   readonly uid?: number;
 }
 
 /**
  * The shell text is fixed; everything that varies is a positional argument, so no name can become code. `make-rprivate`
- * keeps the bind mount from reaching the host.
+ * keeps the bind mounts from reaching the host.
  */
+const script =
+  'mount --make-rprivate / && while [ "$1" != "--" ]; do mount --bind "$1" "$2" || exit 125; shift 2; done && shift && exec "$@"';
+
 export function enterCommand(
   options: EnterOptions,
   command: readonly string[],
 ): { readonly file: string; readonly args: readonly string[] } {
-  const script = 'mount --make-rprivate / && mount --bind "$1" "$(readlink -f /etc/resolv.conf)" && shift && exec "$@"';
   const become =
     options.uid === undefined
       ? []
@@ -34,7 +36,8 @@ export function enterCommand(
       "-c",
       script,
       "sh",
-      options.resolvConf,
+      ...options.binds.flat(),
+      "--",
       ...become,
       ...command,
     ],

@@ -1,7 +1,7 @@
 /** The journals of dead owners in; what they left on the host removed out. */
 import { rmSync } from "node:fs";
 import type { Logger } from "../lib/index.ts";
-import { deadPages, type Leftover } from "./journal.ts";
+import { deadPages, type Journal, type Leftover } from "./journal.ts";
 import { removeLeftover } from "./network.ts";
 import { isAlive } from "./owner.ts";
 import { signalGroup } from "./processes.ts";
@@ -12,14 +12,24 @@ export async function removeLeftovers(runDir: string, log: Logger): Promise<numb
   for (const page of deadPages(runDir)) {
     const order = (item: Leftover): number => (item.kind === "process" ? 0 : 1);
     for (const item of [...page.items].sort((a, b) => order(a) - order(b))) {
-      if (item.kind === "process") {
-        if (isAlive(item.process)) signalGroup(item.process.pid, "SIGKILL");
-      } else if (item.kind === "folder") rmSync(item.path, { recursive: true, force: true });
-      else await removeLeftover(item);
+      await removeOne(item);
       removed++;
     }
     page.done();
     log.info(`removed what process ${page.owner.pid} had left`, { items: page.items.length });
   }
   return removed;
+}
+
+/** For an owner that ends in good order: whatever is still written down goes, then the journal itself. */
+export async function endJournal(journal: Journal): Promise<void> {
+  for (const item of journal.items()) await removeOne(item);
+  journal.close();
+}
+
+async function removeOne(item: Leftover): Promise<void> {
+  if (item.kind === "process") {
+    if (isAlive(item.process)) signalGroup(item.process.pid, "SIGKILL");
+  } else if (item.kind === "folder") rmSync(item.path, { recursive: true, force: true });
+  else await removeLeftover(item);
 }

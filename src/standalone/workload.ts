@@ -3,7 +3,7 @@
  * same code serves the demo's workloads and its gateway.
  */
 import { createHash } from "node:crypto";
-import { chownSync, mkdirSync, rmSync } from "node:fs";
+import { chownSync, mkdirSync, realpathSync, rmSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { type KubeClient, microTime, requestToken } from "../kube/index.ts";
@@ -17,6 +17,7 @@ import { configMaps, leases, pods, runnerAnnotation, serviceAccounts } from "./k
 import { createPodNetwork, type PodNetwork } from "./network.ts";
 import type { NetworkPlan } from "./plan.ts";
 import { type Running, startProcess } from "./processes.ts";
+import type { RuntimeDir } from "./runtime-dir.ts";
 import { readPodShape } from "./service-shape.ts";
 
 export interface WorkloadSpec {
@@ -36,14 +37,11 @@ export interface WorkloadHost {
   readonly client: KubeClient;
   readonly plan: NetworkPlan;
   readonly journal: Journal;
-  /** Folder for tokens, sockets and bootstraps, of this owner alone. */
-  readonly dir: string;
+  /** Where agents find Node, the bundle, Envoy and their own folders. */
+  readonly runtime: RuntimeDir;
   /** `host:port` of the control plane on the mesh network. */
   readonly discoveryAddress: string;
   readonly domain: string;
-  readonly envoy: string;
-  /** How to run a Fairlead command: the runtime, its flags, and the bundle. */
-  readonly fairlead: readonly string[];
   readonly log: Logger;
   readonly line: (source: string, text: string) => void;
   readonly now: () => Date;
@@ -199,7 +197,7 @@ async function prepareFiles(
   undo: (() => Promise<void>)[],
   signal: AbortSignal,
 ): Promise<PodFiles> {
-  const dir = join(host.dir, id);
+  const dir = join(host.runtime.path, "pods", id);
   host.journal.add({ kind: "folder", path: dir });
   mkdirSync(dir, { recursive: true, mode: 0o700 });
   chownSync(dir, proxyUser, proxyUser);
@@ -274,8 +272,8 @@ async function rootCertificate(host: WorkloadHost, namespace: string, signal: Ab
 }
 
 async function capture(host: WorkloadHost, network: PodNetwork, files: PodFiles): Promise<void> {
-  const enter = enterCommand({ namespace: network.path, resolvConf: files.resolvConf }, [
-    ...host.fairlead,
+  const enter = enterCommand({ namespace: network.path, binds: binds(host, files) }, [
+    ...host.runtime.fairlead,
     "iptables",
     ...captureFlags,
   ]);
@@ -306,6 +304,11 @@ const captureFlags = [
   "15090,15021,15020",
 ];
 
+/** The file that /etc/resolv.conf leads to is what must be covered. */
+function binds(host: WorkloadHost, files: PodFiles): readonly (readonly [string, string])[] {
+  return [[files.resolvConf, realpathSync("/etc/resolv.conf")], ...host.runtime.binds];
+}
+
 function baseEnv(): Record<string, string> {
   const path = process.env.PATH ?? "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
   return { PATH: path.includes("/usr/sbin") ? path : `${path}:/usr/sbin:/sbin`, LANG: "C.UTF-8" };
@@ -320,7 +323,7 @@ function startAgent(
 ): Running {
   const proxyConfig = {
     discoveryAddress: host.discoveryAddress,
-    binaryPath: host.envoy,
+    binaryPath: host.runtime.envoy,
     terminationDrainDuration: "1s",
   };
   const env = {
@@ -339,10 +342,17 @@ function startAgent(
     PILOT_CERT_PROVIDER: "istiod",
     JWT_POLICY: "third-party-jwt",
     PROXY_CONFIG: JSON.stringify(proxyConfig),
-    FAIRLEAD_ENVOY: host.envoy,
+    FAIRLEAD_ENVOY: host.runtime.envoy,
   };
-  const command = [...host.fairlead, "agent", "proxy", spec.type, "--domain", `${spec.namespace}.svc.${host.domain}`];
-  const enter = enterCommand({ namespace: network.path, resolvConf: files.resolvConf, uid: proxyUser }, command);
+  const command = [
+    ...host.runtime.fairlead,
+    "agent",
+    "proxy",
+    spec.type,
+    "--domain",
+    `${spec.namespace}.svc.${host.domain}`,
+  ];
+  const enter = enterCommand({ namespace: network.path, binds: binds(host, files), uid: proxyUser }, command);
   return startProcess({
     ...enter,
     env,
@@ -353,7 +363,7 @@ function startAgent(
 }
 
 function startApp(host: WorkloadHost, spec: WorkloadSpec, network: PodNetwork, files: PodFiles): Running {
-  const enter = enterCommand({ namespace: network.path, resolvConf: files.resolvConf }, spec.command);
+  const enter = enterCommand({ namespace: network.path, binds: binds(host, files) }, spec.command);
   const env = { ...baseEnv(), HOME: process.env.HOME ?? "/", HOSTNAME: spec.name, ...spec.env };
   return startProcess({ ...enter, env, line: (text) => host.line(spec.name, text), journal: host.journal });
 }

@@ -15,7 +15,25 @@ const webhooks: KindRef = {
   namespaced: false,
 };
 
-export async function seedApi(client: KubeClient): Promise<void> {
+const roles: KindRef = { group: "rbac.authorization.k8s.io", version: "v1", plural: "roles", kind: "Role", namespaced: true };
+const roleBindings: KindRef = { ...roles, plural: "rolebindings", kind: "RoleBinding" };
+
+/** The control plane keeps its root in a Secret of its own namespace, and may write Secrets nowhere else. */
+const secretRole: KubeObject = {
+  apiVersion: "rbac.authorization.k8s.io/v1",
+  kind: "Role",
+  metadata: { name: "istiod", namespace: "istio-system" },
+  rules: [{ apiGroups: [""], resources: ["secrets"], verbs: ["create", "get", "list", "watch", "update", "patch"] }],
+};
+const secretRoleBinding = (user: string): KubeObject => ({
+  apiVersion: "rbac.authorization.k8s.io/v1",
+  kind: "RoleBinding",
+  metadata: { name: "istiod", namespace: "istio-system" },
+  roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "Role", name: "istiod" },
+  subjects: [{ apiGroup: "rbac.authorization.k8s.io", kind: "User", name: user }],
+});
+
+export async function seedApi(client: KubeClient, controlPlaneUser: string): Promise<void> {
   for (const name of ["default", "istio-system"])
     await ensure(client, namespaces, { apiVersion: "v1", kind: "Namespace", metadata: { name } });
   await ensure(client, nodes, {
@@ -23,6 +41,8 @@ export async function seedApi(client: KubeClient): Promise<void> {
     kind: "Node",
     metadata: { name: "localhost", labels: { "kubernetes.io/hostname": "localhost" } },
   });
+  await ensure(client, roles, secretRole);
+  await ensure(client, roleBindings, secretRoleBinding(controlPlaneUser));
   await ensure(client, configMaps, {
     apiVersion: "v1",
     kind: "ConfigMap",

@@ -1,4 +1,5 @@
 /** Options in; the standalone mesh running (API, controllers, control plane, mesh network) out, or nothing at all. */
+import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { adminUser, controlPlane, createApiServer } from "../../apiserver/index.ts";
 import { createKubeClient, type KubeClient, loadKubeconfig } from "../../kube/index.ts";
@@ -6,6 +7,7 @@ import { FairleadError, type Logger } from "../../lib/index.ts";
 import {
   createDnsServer,
   createMeshNetwork,
+  endJournal,
   type Journal,
   type NetworkPlan,
   openJournal,
@@ -78,10 +80,11 @@ async function start(
     ...(options.serviceCidr === undefined ? {} : { serviceCidr: options.serviceCidr }),
   });
   const runDir = join(data.path, "run");
+  mkdirSync(runDir, { recursive: true, mode: 0o700 });
   await removeLeftovers(runDir, log);
   const owner = ownerOf(process.pid) ?? { pid: process.pid, started: "" };
   const journal = openJournal(runDir, `up-${process.pid}`, owner);
-  undo.push(() => journal.close());
+  undo.push(() => endJournal(journal));
 
   const api = await createApiServer({
     dataDir: join(data.path, "api"),
@@ -97,7 +100,7 @@ async function start(
   await api.writeKubeconfig(planeKubeconfig, controlPlane);
   const client = createKubeClient(await loadKubeconfig({ paths: [kubeconfig], env: {} }));
   undo.push(() => client.close());
-  await seedApi(client);
+  await seedApi(client, controlPlane.user);
 
   const controllers = await startControllers(client, plan, domain, log.scope("standalone"));
   undo.push(() => controllers.close());

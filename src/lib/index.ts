@@ -4,6 +4,7 @@ export { type DurationParts, durationParts, parseDuration, parseDurationMs } fro
 export { type ErrorCode, FairleadError, systemCode } from "./error.ts";
 export { digest } from "./hash.ts";
 export { formatIp, type Prefix, parseIp, parsePrefix } from "./ip.ts";
+export { repeatedKey } from "./json-keys.ts";
 export {
   createLogger,
   type LogFields,
@@ -16,6 +17,5 @@ export {
 } from "./log.ts";
 export { fileLimits, isRecord, objectLimits, type ParseLimits, parseJson, parseYaml } from "./parse.ts";
 export { readList, readNumber, readRecord, readText, readTextMap, readTexts } from "./read.ts";
-export { compilePattern, type Pattern } from "./regex.ts";
+export { compilePattern, type Pattern, patternSize } from "./regex.ts";
 export { compareText, sortBy } from "./sort.ts";
-export { repeatedKey } from "./json-keys.ts";

@@ -12,11 +12,21 @@ export interface Pattern {
 const maxLength = 1024;
 
 export function compilePattern(source: string): Pattern | { readonly error: string } {
-  if (source.length > maxLength) return { error: `the pattern has ${source.length} characters; at most ${maxLength} are accepted` };
+  if (source.length > maxLength)
+    return { error: `the pattern has ${source.length} characters; at most ${maxLength} are accepted` };
   try {
     const compiled = RE2JS.compile(source);
     return { find: (text) => compiled.matcher(text).find(), matches: (text) => compiled.matches(text) };
   } catch (error) {
     return { error: error instanceof Error ? error.message : "not a valid pattern" };
+  }
+}
+
+/** Size of the compiled program, which Envoy bounds; undefined for what is no pattern. No bound on the length of the source. */
+export function patternSize(source: string): number | undefined {
+  try {
+    return RE2JS.compile(source).programSize();
+  } catch {
+    return undefined;
   }
 }

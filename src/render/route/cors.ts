@@ -6,13 +6,13 @@ import {
 } from "../../gen/envoy/extensions/filters/http/cors/v3/cors_pb.js";
 import type { StringMatcher } from "../../gen/envoy/type/matcher/v3/string_pb.js";
 import type { CorsPolicy } from "../../model/index.ts";
-import { duration } from "../build/duration.ts";
 import { exactMatch } from "../build/match.ts";
 import { runtimePercent, wholePercent } from "../build/route-percent.ts";
-import { isUsableMatch, stringMatcher } from "./string-match.ts";
+import { asksPresenceOnly, isUsableMatch, stringMatcher } from "./string-match.ts";
+import { unsignedDuration } from "./timeout.ts";
 
 export function corsPolicy(policy: CorsPolicy): EnvoyCorsPolicy {
-  const maxAge = duration(policy.maxAge);
+  const maxAge = unsignedDuration(policy.maxAge);
   return create(CorsPolicySchema, {
     // The filter is there for all routes; only those with a policy switch it on.
     filterEnabled: runtimePercent(wholePercent(100)),
@@ -29,5 +29,7 @@ export function corsPolicy(policy: CorsPolicy): EnvoyCorsPolicy {
 function allowedOrigins(policy: CorsPolicy): StringMatcher[] {
   const origins = policy.allowOrigins ?? [];
   if (origins.length === 0) return (policy.allowOrigin ?? []).map(exactMatch);
-  return origins.filter(isUsableMatch).flatMap((origin) => stringMatcher(origin) ?? []);
+  return origins
+    .filter((origin) => !asksPresenceOnly(origin) && isUsableMatch(origin))
+    .flatMap((origin) => stringMatcher(origin) ?? []);
 }

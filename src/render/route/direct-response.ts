@@ -8,17 +8,9 @@ import {
 import type { HTTPBody, HTTPDirectResponse } from "../../model/index.ts";
 import { maxDirectResponseBytes } from "../build/route-config.ts";
 
-/** Undefined for a status that Envoy refuses. */
-export function directResponse(response: HTTPDirectResponse): DirectResponseAction | undefined {
-  const status = response.status ?? 0;
-  if (status < 200 || status > 599) return undefined;
+export function directResponse(response: HTTPDirectResponse): DirectResponseAction {
   const body = bodyOf(response.body);
-  return create(DirectResponseActionSchema, body ? { status, body } : { status });
-}
-
-/** The answer of a route that Envoy would refuse, and with it every other route of its configuration. */
-export function refusal(): DirectResponseAction {
-  return create(DirectResponseActionSchema, { status: 500 });
+  return create(DirectResponseActionSchema, { status: response.status ?? 0, ...(body ? { body } : {}) });
 }
 
 /** A body beyond the configured bound would be refused: then the status goes out alone. */

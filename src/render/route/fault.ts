@@ -9,7 +9,7 @@ import {
 } from "../../gen/envoy/extensions/filters/http/fault/v3/fault_pb.js";
 import type { HTTPFaultInjection, HTTPFaultInjectionAbort, HTTPFaultInjectionDelay } from "../../model/index.ts";
 import { percentFraction, wholePercent } from "../build/route-percent.ts";
-import { positiveDuration } from "./timeout.ts";
+import { unsignedDuration } from "./timeout.ts";
 
 const grpcStatuses = [
   "OK",
@@ -39,7 +39,7 @@ export function fault(injection: HTTPFaultInjection): HTTPFault {
 }
 
 function faultDelay(delay: HTTPFaultInjectionDelay): FaultDelay | undefined {
-  const value = positiveDuration(delay.fixedDelay);
+  const value = unsignedDuration(delay.fixedDelay);
   if (!value) return undefined;
   const percentage = delay.percentage ? percentFraction(delay.percentage.value ?? 0) : wholePercent(delay.percent ?? 0);
   return create(FaultDelaySchema, { percentage, faultDelaySecifier: { case: "fixedDelay", value } });
@@ -54,9 +54,7 @@ function faultAbort(abort: HTTPFaultInjectionAbort): FaultAbort | undefined {
 
 function abortStatus(abort: HTTPFaultInjectionAbort): FaultAbort["errorType"] | undefined {
   const { httpStatus, grpcStatus } = abort;
-  if (httpStatus !== undefined) {
-    return httpStatus >= 200 && httpStatus < 600 ? { case: "httpStatus", value: httpStatus } : undefined;
-  }
+  if (httpStatus !== undefined) return { case: "httpStatus", value: Math.max(httpStatus, 0) };
   if (grpcStatus === undefined) return undefined;
   return { case: "grpcStatus", value: Math.max(grpcStatuses.indexOf(grpcStatus), 0) };
 }

@@ -3,9 +3,9 @@ import { compareText } from "../../lib/index.ts";
 import { compareSpecificity, hostCovers } from "../../model/index.ts";
 import type { BoundServer } from "../gateway-servers.ts";
 import type { View } from "../view.ts";
-import { hostPort } from "./domains.ts";
+import { hostPort, isUsableDomain } from "./domains.ts";
 import type { RouteSource } from "./place.ts";
-import { selectRoutes } from "./select.ts";
+import { appliesSomewhere } from "./select.ts";
 
 /** The routes of one VirtualService on one gateway. */
 export interface GatewayRoutes {
@@ -57,7 +57,7 @@ export function planGatewayHosts(view: View, servers: readonly BoundServer[]): r
       const routes = shared.length > 0 ? routesOf(bound, virtualService) : undefined;
       if (routes) for (const host of shared) open(host.toLowerCase()).routes.push(routes);
     }
-    if (redirectToTls) for (const host of bound.server.hosts ?? []) open(host.toLowerCase());
+    if (redirectToTls) for (const host of bound.server.hosts?.filter(isUsableDomain) ?? []) open(host.toLowerCase());
   }
   return collapse(hosts).sort((a, b) => compareText(a.name, b.name));
 }
@@ -72,7 +72,7 @@ function sharedHosts(view: View, bound: BoundServer, key: string): readonly stri
       else if (hostCovers(served, host)) shared.add(host);
     }
   }
-  return [...shared];
+  return [...shared].filter(isUsableDomain);
 }
 
 /** A host with a namespace is open to VirtualServices of that namespace alone. */
@@ -92,8 +92,7 @@ function createRouteIndex(view: View): (bound: BoundServer, key: string) => Gate
     const found = known.get(id);
     if (found) return found;
     const routes = { gateway, virtualService, port: server.port?.number ?? 0, tls: server.tls !== undefined };
-    const config = view.mesh.virtualService(virtualService);
-    if (!config || selectRoutes(config.spec, gatewaySource(view, routes)).next().done === true) return undefined;
+    if (!appliesSomewhere(view.mesh.virtualService(virtualService), gatewaySource(view, routes))) return undefined;
     known.set(id, routes);
     return routes;
   };

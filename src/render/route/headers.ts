@@ -24,6 +24,15 @@ export function headerEdits(headers: RouteHeaders | undefined): HeaderEdits {
   };
 }
 
+/** Literal text with `%%` for a percent sign, and `%COMMAND%`, `%COMMAND(ARGUMENT):LENGTH%`; Envoy refuses any other percent sign. */
+const headerFormat = /^(?:[^%]|%%|%[A-Z0-9_]+(?:\([^%]*?\))?(?::\d+)?%)*$/;
+
+export function hasUsableHeaders({ headers }: { readonly headers?: RouteHeaders }): boolean {
+  const edits = headerEdits(headers);
+  const added = [...edits.requestHeadersToAdd, ...edits.responseHeadersToAdd];
+  return added.every(({ header }) => headerFormat.test(header?.value ?? ""));
+}
+
 /** First those of `first`, then those of `second`. */
 export function joinEdits(first: HeaderEdits, second: HeaderEdits): HeaderEdits {
   return {
@@ -65,7 +74,7 @@ function removals(operations: HeaderOperations | undefined): string[] {
   return (operations?.remove ?? []).filter((name) => !isInternal(name));
 }
 
-/** Envoy refuses edits of pseudo headers and of the host, and a header without a name. */
-const isInternal = (name: string): boolean => name === "" || name.startsWith(":") || name.toLowerCase() === "host";
+/** Envoy refuses edits of pseudo headers and of the host. */
+const isInternal = (name: string): boolean => name.startsWith(":") || name.toLowerCase() === "host";
 
 const isAuthority = (name: string): boolean => [":authority", "host"].includes(name.toLowerCase());

@@ -10,11 +10,11 @@ import {
 } from "../../model/index.ts";
 import type { View } from "../view.ts";
 import { createDomainClaims } from "./domain-claims.ts";
-import { bracketed, hostPort, serviceDomains } from "./domains.ts";
+import { bracketed, hostPort, isUsableDomain, serviceDomains } from "./domains.ts";
 import { type EgressPlace, egressScope, egressService, egressServices } from "./egress.ts";
 import { splitHosts } from "./host-split.ts";
 import type { RouteSource } from "./place.ts";
-import { selectRoutes } from "./select.ts";
+import { appliesSomewhere } from "./select.ts";
 import { routeSemantics } from "./semantics.ts";
 
 /** Whose routes a virtual host has: those of a VirtualService, or the one to a service's port. */
@@ -60,7 +60,8 @@ export function planHosts(view: View, place: EgressPlace): readonly PlannedHost[
         place.port === 0 && group.port !== 80 ? claimed.filter((domain) => domain.includes(":")) : claimed;
       if (domains.length > 0) hosts.push({ name, domains, owner: group.owner });
     };
-    for (const other of group.others) add(other.toLowerCase(), [bracketed(other.toLowerCase())], new Set());
+    for (const other of group.others.filter(isUsableDomain))
+      add(other.toLowerCase(), [bracketed(other.toLowerCase())], new Set());
     for (const service of group.services) {
       const { names, variants } = serviceDomains(view.proxy, service, {
         domain: view.mesh.domain,
@@ -120,7 +121,7 @@ function virtualServiceGroups(
   const found = split.services.flatMap((host) => egressService(view, place, services.get(host) ?? "") ?? []);
   if (semantics === "gateway-api" && !mayRoute(view, config, found)) return [];
   const ports = portsOf(place, found);
-  if (ports.length === 0 || !appliesSomewhere(view, place, key)) return [];
+  if (ports.length === 0 || !hasRoutes(view, place, key)) return [];
   return ports.map((port) => ({
     port,
     owner: { kind: "virtual-service", key },
@@ -148,9 +149,8 @@ function mayRoute(view: View, config: Config<VirtualServiceSpec>, services: read
 }
 
 /** False where no route is for this proxy: its hosts are then served as if there were no VirtualService. */
-function appliesSomewhere(view: View, { port }: EgressPlace, key: string): boolean {
-  return view.shared(`route.applies|${port}|${key}`, () => {
-    const config = view.mesh.virtualService(key);
-    return config !== undefined && selectRoutes(config.spec, meshSource(view, port)).next().done !== true;
-  });
+function hasRoutes(view: View, { port }: EgressPlace, key: string): boolean {
+  return view.shared(`route.applies|${port}|${key}`, () =>
+    appliesSomewhere(view.mesh.virtualService(key), meshSource(view, port)),
+  );
 }

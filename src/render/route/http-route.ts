@@ -6,49 +6,70 @@ import { CorsPolicySchema } from "../../gen/envoy/extensions/filters/http/cors/v
 import { HTTPFaultSchema } from "../../gen/envoy/extensions/filters/http/fault/v3/fault_pb.js";
 import type { Config, HTTPRoute, VirtualServiceSpec } from "../../model/index.ts";
 import { packAny } from "../build/any.ts";
+import { brokenConstraint } from "../build/constraints.ts";
 import { configPath, istioMetadata } from "../build/metadata.ts";
 import { onlyDestination, routeAction } from "./action.ts";
 import { corsPolicy } from "./cors.ts";
-import { directResponse, refusal } from "./direct-response.ts";
+import { directResponse } from "./direct-response.ts";
 import { fault } from "./fault.ts";
-import { headerEdits, joinEdits } from "./headers.ts";
-import { routeMatch } from "./match.ts";
+import { hasUsableHeaders, headerEdits, joinEdits } from "./headers.ts";
 import type { RoutePlace } from "./place.ts";
 import { redirectAction } from "./redirect.ts";
 import { isUsableRewrite } from "./rewrite.ts";
 import type { SelectedRoute } from "./select.ts";
 
 export function httpRoute(config: Config<VirtualServiceSpec>, selected: SelectedRoute, place: RoutePlace): Route {
-  const { route, match } = selected;
-  const envoyMatch = routeMatch(match, place.semantics);
-  const action = actionOf(route, envoyMatch, place);
+  const route = builtRoute(config, selected, place);
+  if (route && brokenConstraint(RouteSchema, route) === undefined) return route;
+  // Envoy would refuse it, and with it every other route of its configuration: only this one shall suffer.
   return create(RouteSchema, {
-    name: match?.name ? `${route.name ?? ""}.${match.name}` : (route.name ?? ""),
-    match: envoyMatch,
-    action,
-    metadata: istioMetadata({ config: configPath("VirtualService", config.meta) }),
-    decorator: { operation: operation(action, envoyMatch, `${config.meta.name}:${place.port}`) },
-    statPrefix: match?.statPrefix ?? "",
-    ...(action.case === "route"
-      ? joinEdits(headerEdits(route.headers), headerEdits(onlyDestination(route)?.headers))
-      : headerEdits(route.headers)),
-    typedPerFilterConfig: filterConfigs(route),
+    ...commonFields(config, selected),
+    action: { case: "directResponse", value: { status: 500 } },
+    decorator: { operation: `${config.meta.name}:${place.port}/*` },
   });
 }
 
-/** What Envoy would refuse answers with an error instead: otherwise no route of the configuration would change any more. */
-function actionOf(route: HTTPRoute, match: RouteMatch, place: RoutePlace): Route["action"] {
-  const refused: Route["action"] = { case: "directResponse", value: refusal() };
-  if (route.redirect) {
-    const value = redirectAction(route.redirect, place);
-    return value ? { case: "redirect", value } : refused;
-  }
-  if (route.directResponse) {
-    const value = directResponse(route.directResponse);
-    return value ? { case: "directResponse", value } : refused;
-  }
-  const value = isUsableRewrite(route.rewrite) ? routeAction(route, match, place) : undefined;
-  return value ? { case: "route", value } : refused;
+function builtRoute(config: Config<VirtualServiceSpec>, selected: SelectedRoute, place: RoutePlace): Route | undefined {
+  const { route, envoyMatch } = selected;
+  const action = actionOf(route, envoyMatch, place);
+  const filters = filterConfigs(route);
+  const only = action?.case === "route" ? onlyDestination(route) : undefined;
+  if (
+    !action ||
+    !filters ||
+    !isUsableRewrite(route.rewrite) ||
+    ![route, ...(route.route ?? [])].every(hasUsableHeaders)
+  )
+    return undefined;
+  return create(RouteSchema, {
+    ...commonFields(config, selected),
+    action,
+    decorator: { operation: operation(action, envoyMatch, `${config.meta.name}:${place.port}`) },
+    ...joinEdits(headerEdits(route.headers), headerEdits(only?.headers)),
+    typedPerFilterConfig: filters,
+  });
+}
+
+function commonFields(config: Config<VirtualServiceSpec>, { route, match, envoyMatch }: SelectedRoute) {
+  return {
+    name: match?.name ? `${route.name ?? ""}.${match.name}` : (route.name ?? ""),
+    match: envoyMatch,
+    metadata: istioMetadata({ config: configPath("VirtualService", config.meta) }),
+    statPrefix: match?.statPrefix ?? "",
+  };
+}
+
+function actionOf(route: HTTPRoute, match: RouteMatch, place: RoutePlace): Route["action"] | undefined {
+  if (route.redirect) return memberOf("redirect", redirectAction(route.redirect, place));
+  if (route.directResponse) return { case: "directResponse", value: directResponse(route.directResponse) };
+  return memberOf("route", routeAction(route, match, place));
+}
+
+function memberOf<Case extends string, Value>(
+  name: Case,
+  value: Value | undefined,
+): { case: Case; value: Value } | undefined {
+  return value && { case: name, value };
 }
 
 /** The name of the span: the one host that is called, or the VirtualService where that is not one. */
@@ -65,9 +86,14 @@ function operationPath({ pathSpecifier }: RouteMatch): string {
   return pathSpecifier.case === "safeRegex" ? pathSpecifier.value.regex : "/*";
 }
 
-function filterConfigs(route: HTTPRoute): Record<string, Any> {
+/** Undefined where Envoy would refuse one of them. */
+function filterConfigs(route: HTTPRoute): Record<string, Any> | undefined {
+  const faults = route.fault && fault(route.fault);
+  const cors = route.corsPolicy && corsPolicy(route.corsPolicy);
+  if (faults && brokenConstraint(HTTPFaultSchema, faults) !== undefined) return undefined;
+  if (cors && brokenConstraint(CorsPolicySchema, cors) !== undefined) return undefined;
   return {
-    ...(route.fault ? { "envoy.filters.http.fault": packAny(HTTPFaultSchema, fault(route.fault)) } : {}),
-    ...(route.corsPolicy ? { "envoy.filters.http.cors": packAny(CorsPolicySchema, corsPolicy(route.corsPolicy)) } : {}),
+    ...(faults ? { "envoy.filters.http.fault": packAny(HTTPFaultSchema, faults) } : {}),
+    ...(cors ? { "envoy.filters.http.cors": packAny(CorsPolicySchema, cors) } : {}),
   };
 }

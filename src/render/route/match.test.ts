@@ -86,7 +86,7 @@ test.each<[HTTPMatchRequest, boolean]>([
   [{ queryParams: { a: { regex: "*" } } }, true],
   [{ authority: { regex: "a{1" } }, true],
 ])("%j is usable: %s", (match, usable) => {
-  expect(isUsableRouteMatch(match)).toBe(usable);
+  expect(isUsableRouteMatch(match, routeMatch(match, "virtual-service"))).toBe(usable);
 });
 
 test.each<[HTTPMatchRequest | undefined, boolean]>([

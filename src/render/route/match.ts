@@ -11,9 +11,11 @@ import {
 import type { MetadataMatcher } from "../../gen/envoy/type/matcher/v3/metadata_pb.js";
 import { compareText, sortBy } from "../../lib/index.ts";
 import type { HTTPMatchRequest, StringMatch } from "../../model/index.ts";
+import { brokenConstraint } from "../build/constraints.ts";
 import { claimMatcher, claimPath } from "./jwt-claim.ts";
+import { isUsablePattern } from "./pattern.ts";
 import type { RouteSemantics } from "./semantics.ts";
-import { asksPresenceOnly, isUsableMatch, isUsablePattern, stringMatcher } from "./string-match.ts";
+import { asksPresenceOnly, isUsableMatch, stringMatcher } from "./string-match.ts";
 
 type PathSpecifier = NonNullable<MessageInitShape<typeof RouteMatchSchema>["pathSpecifier"]>;
 
@@ -30,14 +32,13 @@ export function routeMatch(match: HTTPMatchRequest | undefined, semantics: Route
   });
 }
 
-/** True where Envoy would take every pattern and name in it. */
-export function isUsableRouteMatch(match: HTTPMatchRequest | undefined): boolean {
-  if (!match) return true;
-  const named = [match.headers, match.withoutHeaders, match.queryParams].flatMap((map) => Object.entries(map ?? {}));
+/** False where Envoy would refuse something in it. */
+export function isUsableRouteMatch(match: HTTPMatchRequest | undefined, built: RouteMatch): boolean {
+  if (brokenConstraint(RouteMatchSchema, built) !== undefined) return false;
+  const named = [match?.headers, match?.withoutHeaders, match?.queryParams].flatMap((map) => Object.values(map ?? {}));
   return (
-    named.every(([name, value]) => name !== "" && isUsableMatch(value)) &&
-    (match.uri?.regex === undefined || isUsablePattern(match.uri.regex)) &&
-    [match.method, match.authority, match.scheme].every(isUsableMatch)
+    (match?.uri?.regex === undefined || isUsablePattern(match.uri.regex)) &&
+    [...named, match?.method, match?.authority, match?.scheme].every(isUsableMatch)
   );
 }
 

@@ -2,8 +2,8 @@
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import type { RouteActionSchema } from "../../gen/envoy/config/route/v3/route_components_pb.js";
 import type { HTTPRewrite } from "../../model/index.ts";
+import { isUsablePattern } from "./pattern.ts";
 import type { RouteSemantics } from "./semantics.ts";
-import { isUsablePattern } from "./string-match.ts";
 
 type PathRewrite = Pick<MessageInitShape<typeof RouteActionSchema>, "prefixRewrite" | "regexRewrite">;
 

@@ -22,12 +22,9 @@ export interface RouteList {
 export function routeList(view: View, config: Config<VirtualServiceSpec>, place: RoutePlace): RouteList {
   const routes: Route[] = [];
   const object = objectName("VirtualService", config.meta);
-  for (const selected of selectRoutes(config.spec, place)) {
+  for (const selected of selectRoutes(config, place)) {
     view.mesh.graph.note(object, selected.field);
-    const route = httpRoute(config, selected, place);
-    routes.push(route);
-    // Whatever follows cannot be reached.
-    if (route.match && takesEverything(route.match)) break;
+    routes.push(httpRoute(config, selected, place));
   }
   const tail = routes.at(-1);
   const closed = tail?.match !== undefined && takesEverything(tail.match);

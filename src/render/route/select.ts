@@ -1,31 +1,46 @@
-/** A VirtualService and the place of its routes in; the route and match pairs that apply there, in order, out. */
-import type { HTTPMatchRequest, HTTPRoute, VirtualServiceSpec } from "../../model/index.ts";
-import { isUsableRouteMatch } from "./match.ts";
+/** A VirtualService and the place of its routes in; the routes that apply there, each with one match, in order, out. */
+import type { RouteMatch } from "../../gen/envoy/config/route/v3/route_components_pb.js";
+import type { Config, HTTPMatchRequest, HTTPRoute, VirtualServiceSpec } from "../../model/index.ts";
+import { isUsableRouteMatch, routeMatch, takesEverything } from "./match.ts";
 import type { RouteSource } from "./place.ts";
+import { routeSemantics } from "./semantics.ts";
 
 export interface SelectedRoute {
   readonly route: HTTPRoute;
   readonly match: HTTPMatchRequest | undefined;
+  readonly envoyMatch: RouteMatch;
   /** Path of the field, for provenance. */
   readonly field: string;
 }
 
-export function* selectRoutes(spec: VirtualServiceSpec, source: RouteSource): Generator<SelectedRoute> {
-  for (const [i, route] of (spec.http ?? []).entries()) {
-    if (!route.match?.length) {
-      yield { route, match: undefined, field: `spec.http[${i}]` };
-      return;
-    }
-    for (const [j, match] of route.match.entries()) {
-      if (applies(match, source)) yield { route, match, field: `spec.http[${i}].match[${j}]` };
-    }
+export function* selectRoutes(config: Config<VirtualServiceSpec>, source: RouteSource): Generator<SelectedRoute> {
+  const semantics = routeSemantics(config.meta);
+  for (const { route, match, field } of candidates(config.spec)) {
+    if (!applies(match, source)) continue;
+    const envoyMatch = routeMatch(match, semantics);
+    // A match that Envoy would refuse cannot apply to anything.
+    if (!isUsableRouteMatch(match, envoyMatch)) continue;
+    yield { route, match, envoyMatch, field };
+    // Whatever follows cannot be reached.
+    if (takesEverything(envoyMatch)) return;
   }
 }
 
-/** A match that Envoy would refuse cannot apply to anything. */
-function applies(match: HTTPMatchRequest, source: RouteSource): boolean {
-  if (match.port && match.port !== source.port) return false;
-  return comesFrom(match, source) && isUsableRouteMatch(match);
+export function appliesSomewhere(config: Config<VirtualServiceSpec> | undefined, source: RouteSource): boolean {
+  return config !== undefined && selectRoutes(config, source).next().done !== true;
+}
+
+function* candidates(spec: VirtualServiceSpec): Generator<Omit<SelectedRoute, "envoyMatch">> {
+  for (const [i, route] of (spec.http ?? []).entries()) {
+    if (!route.match?.length) yield { route, match: undefined, field: `spec.http[${i}]` };
+    for (const [j, match] of (route.match ?? []).entries())
+      yield { route, match, field: `spec.http[${i}].match[${j}]` };
+  }
+}
+
+function applies(match: HTTPMatchRequest | undefined, source: RouteSource): boolean {
+  if (!match) return true;
+  return (!match.port || match.port === source.port) && comesFrom(match, source);
 }
 
 /** Gateways named in the match stand in for everything else that it says about the source. */

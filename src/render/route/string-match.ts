@@ -1,9 +1,9 @@
 /** Istio's StringMatch in, Envoy's string matcher out; says which matches Envoy would refuse. */
 import { create } from "@bufbuild/protobuf";
 import { type StringMatcher, StringMatcherSchema } from "../../gen/envoy/type/matcher/v3/string_pb.js";
-import { compilePattern } from "../../lib/index.ts";
 import type { StringMatch } from "../../model/index.ts";
 import { exactMatch, prefixMatch } from "../build/match.ts";
+import { isUsablePattern } from "./pattern.ts";
 
 /**
  * Nothing to compare with: presence alone counts. Istio reads the regex `*` so too, and Envoy refuses an empty prefix,
@@ -30,9 +30,4 @@ function regexMatcher(regex: string): StringMatcher {
 /** One bad pattern would make Envoy refuse the whole route configuration. */
 export function isUsableMatch(match: StringMatch | null | undefined): boolean {
   return asksPresenceOnly(match) || match?.regex === undefined || isUsablePattern(match.regex);
-}
-
-/** Envoy has no bound on length; ours is only about the cost of trying. */
-export function isUsablePattern(regex: string): boolean {
-  return regex.length > 1024 || !("error" in compilePattern(regex));
 }

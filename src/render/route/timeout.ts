@@ -9,10 +9,13 @@ export function timeouts(written: string | undefined): { timeout: Duration; maxG
   return { timeout, maxGrpcTimeout: timeout };
 }
 
-/** Undefined for what Envoy would refuse: a negative duration. */
+/** Envoy counts nanoseconds in 64 bits. */
+const maxSeconds = 9_223_372_035n;
+
+/** Undefined for what Envoy would refuse: a negative duration, or one of centuries. */
 export function unsignedDuration(written: string | undefined): Duration | undefined {
   const parsed = duration(written);
-  return parsed && parsed.seconds >= 0n && parsed.nanos >= 0 ? parsed : undefined;
+  return parsed && parsed.seconds >= 0n && parsed.nanos >= 0 && parsed.seconds <= maxSeconds ? parsed : undefined;
 }
 
 /** Undefined for zero too. */

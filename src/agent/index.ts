@@ -9,6 +9,7 @@ export { applyCapture, type CaptureHost, createRunCommand, type RunCommand } fro
 export { type CaptureOutput, readSurroundings, runCapture } from "./capture/command.ts";
 export { type CaptureConfig, defaultCapture, validateCapture } from "./capture/config.ts";
 export { type CaptureSurroundings, parseCaptureFlags } from "./capture/flags.ts";
+export { formatCaptureRecord } from "./capture/print.ts";
 export { formatRestore } from "./capture/restore.ts";
 export type { CaptureRule, CaptureRules } from "./capture/rule.ts";
 export { buildCaptureRules } from "./capture/rules.ts";

@@ -5,6 +5,7 @@ import { conformanceDir, lacks } from "../../../test/require.ts";
 import { isRecord, parseJson } from "../../lib/index.ts";
 import { runCapture } from "./command.ts";
 import type { CaptureSurroundings } from "./flags.ts";
+import { formatCaptureRecord } from "./print.ts";
 
 const texts = (value: unknown): readonly string[] => (Array.isArray(value) ? value.map(String) : []);
 
@@ -115,4 +116,9 @@ describe("capture flags", () => {
     expect(restore["iptables-restore"]?.some((line) => line.includes("! --uid-owner"))).toBe(false);
     expect(restore["iptables-restore"]).toContain("-A ISTIO_OUTPUT -d 10.1.2.3/8 -j ISTIO_REDIRECT");
   });
+});
+
+test("a printed record keeps its line breaks and escapes other control characters", () => {
+  const text = formatCaptureRecord(new Date(0), "info", "input:\n* nat\n-N \u001b[31mX");
+  expect(text).toBe("1970-01-01T00:00:00.000Z\tinfo\tinput:\n* nat\n-N \\u001b[31mX\n");
 });

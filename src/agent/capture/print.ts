@@ -1,4 +1,5 @@
 /** Capture settings in, the lines that `istio-iptables` logs out; tools and people read them by these words. */
+import { printable } from "../../lib/index.ts";
 import type { CaptureConfig } from "./config.ts";
 
 /** Variables worth showing beside the settings that came of them. */
@@ -56,4 +57,10 @@ export function describeConfig(c: CaptureConfig): string {
     ["FORCE_IPTABLES_BINARY", c.forceIptablesBinary],
   ];
   return `Istio config:\n${shown.map(([name, value]) => `${name}=${value}\n`).join("")}`;
+}
+
+/** One record as istio-iptables logs it: its line breaks are kept, because the input of iptables-restore is read from them. */
+export function formatCaptureRecord(time: Date, level: "info" | "warn" | "error", message: string): string {
+  const lines = message.split("\n").map(printable).join("\n");
+  return `${time.toISOString()}\t${level}\t${lines}\n`;
 }

@@ -2,7 +2,7 @@
 import { isIPv6 } from "node:net";
 import { join } from "node:path";
 import { FairleadError, parseDurationMs, parseIp } from "../lib/index.ts";
-import { istioVersion, type ProxyConfigValues, type ProxyType } from "../model/index.ts";
+import { defaultProxyConfig, istioVersion, type ProxyConfigValues, type ProxyType } from "../model/index.ts";
 import type { KeyAlgorithm } from "../pki/index.ts";
 import type { AgentMachine, AgentOptions } from "./agent-options.ts";
 import { parseAppProbes } from "./app-probe.ts";
@@ -53,6 +53,7 @@ export function agentOptionsFromEnv(env: Environment, argv: readonly string[], m
     type,
     workDir: machine.workDir,
     proxyConfig,
+    envoyBinary: envoyBinary(proxyConfig, env),
     bootstrap,
     ...endpoints(source),
     ...identityOptions(source),
@@ -192,6 +193,13 @@ function identityOptions({ env, read, namespace }: Source): Pick<AgentOptions, I
     },
     extraRoots: "",
   };
+}
+
+/** The image's place for Envoy is only a default; outside an image the environment may name the one that is there. */
+function envoyBinary({ binaryPath }: ProxyConfigValues, env: Environment): string {
+  const named = env.FAIRLEAD_ENVOY;
+  const byDefault = binaryPath === undefined || binaryPath === defaultProxyConfig.binaryPath;
+  return byDefault && named ? named : (binaryPath ?? "/usr/local/bin/envoy");
 }
 
 function proxyType(text: string): ProxyType {

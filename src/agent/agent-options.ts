@@ -14,6 +14,7 @@ export interface AgentOptions {
   /** All relative paths, the agent's and Envoy's, start here. */
   readonly workDir: string;
   readonly proxyConfig: ProxyConfigValues;
+  readonly envoyBinary: string;
   readonly bootstrap: BootstrapOptions;
   readonly discovery: Endpoint & { readonly plaintext: boolean };
   readonly ca: Endpoint;

@@ -165,7 +165,7 @@ async function runEnvoy(
 
 function envoyOptions(options: AgentOptions, configFile: string): EnvoyOptions {
   return {
-    binary: options.proxyConfig.binaryPath ?? "envoy",
+    binary: options.envoyBinary,
     configFile,
     proxyConfig: options.proxyConfig,
     ipv6Only: options.ipv6Only,

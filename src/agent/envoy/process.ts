@@ -1,7 +1,7 @@
 /** Envoy's command line in, a running Envoy out that never outlives the agent. */
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { closeSync, constants, existsSync, openSync, rmSync } from "node:fs";
+import { accessSync, closeSync, constants, existsSync, openSync, rmSync } from "node:fs";
 import { Socket } from "node:net";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
@@ -63,7 +63,8 @@ export function envoyArguments(options: EnvoyOptions): readonly string[] {
   ];
 }
 
-export function startEnvoy(options: EnvoyOptions): Promise<EnvoyProcess> {
+export async function startEnvoy(options: EnvoyOptions): Promise<EnvoyProcess> {
+  requireProgram(options.binary);
   const output = openOutput(options);
   const args = envoyArguments(options);
   options.log.info("Envoy command", { args: args.join(" ") });
@@ -83,16 +84,30 @@ export function startEnvoy(options: EnvoyOptions): Promise<EnvoyProcess> {
   return started(child, exited, options.binary);
 }
 
+/** Asked before, because the program that sets the death signal would start in its place and hide the failure. */
+function requireProgram(binary: string): void {
+  try {
+    accessSync(binary, constants.X_OK);
+  } catch (cause) {
+    throw missing(binary, cause);
+  }
+}
+
 async function started(child: ChildProcess, exited: Promise<EnvoyExit>, binary: string): Promise<EnvoyProcess> {
-  const failed = once(child, "error").then(([error]) => {
-    throw new FairleadError("missing-tool", `Envoy cannot be started: ${error.message}`, {
-      hint: `is ${binary} there and executable? ISTIO_META_… binaryPath or FAIRLEAD_ENVOY names another`,
-      cause: error,
-    });
+  const failed = once(child, "error").then(([cause]) => {
+    throw missing(binary, cause);
   });
-  await Promise.race([once(child, "spawn"), failed]);
   failed.catch(() => {});
+  await Promise.race([once(child, "spawn"), failed]);
   return { pid: child.pid ?? 0, exited, kill: () => void child.kill("SIGKILL") };
+}
+
+function missing(binary: string, cause: unknown): FairleadError {
+  const hint = "install Envoy, or name it in FAIRLEAD_ENVOY or in ProxyConfig's binaryPath";
+  return new FairleadError("missing-tool", `Envoy cannot be started: ${binary} is not there or not executable`, {
+    hint,
+    cause,
+  });
 }
 
 /** The kernel ends Envoy when the agent dies without a word; only where the tool for it is there. */

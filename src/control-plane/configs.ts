@@ -4,20 +4,29 @@ import { decode, type Problem } from "../config/index.ts";
 import type { MeshConfigs } from "../mesh/index.ts";
 import {
   authorizationPolicy,
+  backendTlsPolicy,
   type Config,
   destinationRule,
   envoyFilter,
   gateway,
+  gatewayClass,
+  grpcRoute,
+  httpRoute,
   type Kind,
   type KubeObject,
+  kubeGateway,
+  listenerSet,
   peerAuthentication,
   proxyConfig,
+  referenceGrant,
   requestAuthentication,
   type ServiceEntrySpec,
   type SpecOf,
   serviceEntry,
   sidecar,
+  tcpRoute,
   telemetry,
+  tlsRoute,
   trafficExtension,
   virtualService,
   type WorkloadEntrySpec,
@@ -25,11 +34,13 @@ import {
   workloadEntry,
 } from "../model/index.ts";
 import type { ObjectsOf } from "../registry/index.ts";
+import type { GatewayApiConfigs } from "../translate/index.ts";
 
 export interface DecodedConfigs {
   readonly configs: MeshConfigs;
   readonly serviceEntries: Collection<Config<ServiceEntrySpec>>;
   readonly workloadEntries: Collection<Config<WorkloadEntrySpec>>;
+  readonly gatewayApi: GatewayApiConfigs;
   /** Problems of objects that were met, worst first; recorded nowhere else. */
   problems(): readonly Problem[];
 }
@@ -76,6 +87,17 @@ export function createConfigs(
     configs,
     serviceEntries: decoded(serviceEntry),
     workloadEntries: decoded(workloadEntry),
+    gatewayApi: {
+      gatewayClasses: decoded(gatewayClass),
+      gateways: decoded(kubeGateway),
+      listenerSets: decoded(listenerSet),
+      httpRoutes: decoded(httpRoute),
+      grpcRoutes: decoded(grpcRoute),
+      tcpRoutes: decoded(tcpRoute),
+      tlsRoutes: decoded(tlsRoute),
+      referenceGrants: decoded(referenceGrant),
+      backendTlsPolicies: decoded(backendTlsPolicy),
+    },
     problems: () => outcomes.flatMap((all) => all.keys().flatMap((key) => all.get(key)?.problems ?? [])),
   };
 }

@@ -4,7 +4,7 @@ import type { Problem } from "../config/index.ts";
 import { classify, createMesh, type Mesh } from "../mesh/index.ts";
 import type { KubeObject, Proxy, ProxyClass } from "../model/index.ts";
 import { createRegistry, proxyOfPod, type Registry } from "../registry/index.ts";
-import { createIngress } from "../translate/index.ts";
+import { createGatewayApi, createIngress } from "../translate/index.ts";
 import { createConfigs } from "./configs.ts";
 import { createSettings, type Settings } from "./settings.ts";
 
@@ -43,7 +43,11 @@ export function createStages(options: StagesOptions): Stages {
     meshConfig: options.meshConfig,
   });
   // Raw objects become typed specs; what cannot be decoded is left out, with its reason.
-  const { configs, serviceEntries, workloadEntries, problems } = createConfigs(graph, objects, settings.discovered);
+  const { configs, serviceEntries, workloadEntries, gatewayApi, problems } = createConfigs(
+    graph,
+    objects,
+    settings.discovered,
+  );
   // Ingresses become gateways and routes like those that users write.
   const ingress = createIngress(graph, {
     domain,
@@ -62,6 +66,18 @@ export function createStages(options: StagesOptions): Stages {
     serviceEntries,
     workloadEntries,
   });
+  // So do the Gateway API's objects; some name services of any registry.
+  const hosts = graph.index(registry.services, "any host", (service) => [service.host]);
+  const translated = createGatewayApi(graph, {
+    domain,
+    configs: gatewayApi,
+    services: objects("", "Service"),
+    namespaces: objects("", "Namespace"),
+    secrets: objects("", "Secret"),
+    configMaps: objects("", "ConfigMap"),
+    serviceEntries,
+    hasHost: (host) => hosts.get(host).length > 0,
+  });
   // Visibility, scopes and effective policy.
   const mesh = createMesh(graph, {
     domain,
@@ -72,8 +88,13 @@ export function createStages(options: StagesOptions): Stages {
     configMaps: objects("", "ConfigMap"),
     configs: {
       ...configs,
-      gateways: unionOf("gateways and ingresses", [configs.gateways, ingress.gateways]),
-      virtualServices: unionOf("routes and ingresses", [configs.virtualServices, ingress.virtualServices]),
+      gateways: unionOf("gateways and ingresses", [configs.gateways, ingress.gateways, translated.gateways]),
+      virtualServices: unionOf("routes and ingresses", [
+        configs.virtualServices,
+        ingress.virtualServices,
+        translated.virtualServices,
+      ]),
+      destinationRules: unionOf("traffic rules", [configs.destinationRules, translated.destinationRules]),
     },
   });
 

@@ -4,5 +4,6 @@ import { endpointKind } from "./endpoint.ts";
 import type { ResourceKind } from "./kind.ts";
 import { listenerKind } from "./listener.ts";
 import { routeKind } from "./route.ts";
+import { secretKind } from "./secret.ts";
 
-export const resourceKinds: readonly ResourceKind[] = [clusterKind, endpointKind, listenerKind, routeKind];
+export const resourceKinds: readonly ResourceKind[] = [clusterKind, endpointKind, listenerKind, routeKind, secretKind];

@@ -97,7 +97,7 @@ export function credentialCaSecret(name: string): SdsSecretConfig {
 }
 
 /** The SDS resource that a `credentialName` asks for. */
-function credentialResource(name: string): string {
+export function credentialResource(name: string): string {
   const bare = name.startsWith(externalPrefix) ? name.slice(externalPrefix.length) : name;
   if (bare.startsWith(builtinPrefix)) return workloadSecret;
   if (bare.startsWith(invalidName)) return invalidName;

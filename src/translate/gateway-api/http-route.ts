@@ -1,9 +1,11 @@
 /** HTTPRoutes and GRPCRoutes in, the HTTP routes of VirtualServices out: one per match, so that they can be put in order. */
 import type {
   Config,
+  GRPCRouteBackendRef,
   GRPCRouteRule,
   GRPCRouteSpec,
   HTTPRoute,
+  HTTPRouteBackendRef,
   HTTPRouteDestination,
   HTTPRouteRule,
   HTTPRouteSpec,
@@ -95,7 +97,7 @@ function ruleRoute(
   };
 }
 
-type BackendRefs = NonNullable<(HTTPRouteRule | GRPCRouteRule)["backendRefs"]>;
+type BackendRefs = readonly (HTTPRouteBackendRef | GRPCRouteBackendRef)[];
 
 function destinationsOf(context: BackendContext, refs: BackendRefs): Outcome<readonly HTTPRouteDestination[]> {
   const out: HTTPRouteDestination[] = [];

@@ -11,6 +11,7 @@ export type Json = any;
 export interface RenderedProxy {
   readonly clusters: ReadonlyMap<string, Json>;
   readonly endpoints: ReadonlyMap<string, Json>;
+  readonly routes: ReadonlyMap<string, Json>;
   readonly listeners: ReadonlyMap<string, Json>;
   /** `object#field` of everything that made the resource. */
   causes(type: ResourceType, name: string): readonly string[];
@@ -42,6 +43,7 @@ export async function renderProxy(input: RenderInput): Promise<RenderedProxy> {
   return {
     clusters: all(types.cluster),
     endpoints: all(types.endpoint),
+    routes: all(types.route),
     listeners: all(types.listener),
     causes: (type, name) =>
       renderer.causes(type, name).map(({ object, field }) => (field === undefined ? object : `${object}#${field}`)),

@@ -28,7 +28,7 @@ export function corsPolicy(policy: CorsPolicy): EnvoyCorsPolicy {
 
 function allowedOrigins(policy: CorsPolicy): StringMatcher[] {
   const origins = policy.allowOrigins ?? [];
-  if (origins.length === 0) return (policy.allowOrigin ?? []).map(exactMatch);
+  if (origins.length === 0) return (policy.allowOrigin ?? []).map((origin) => exactMatch(origin));
   return origins
     .filter((origin) => !asksPresenceOnly(origin) && isUsableMatch(origin))
     .flatMap((origin) => stringMatcher(origin) ?? []);

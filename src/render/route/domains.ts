@@ -11,7 +11,6 @@ export function hostPort(host: string, port: number): string {
 export const bracketed = (host: string): string => (host.includes(":") ? `[${host}]` : host);
 
 /** Envoy refuses a configuration with such a name in it. */
-// biome-ignore lint/suspicious/noControlCharactersInRegex: these are what a name may not have
 export const isUsableDomain = (host: string): boolean => !/[\0\r\n]/.test(host);
 
 export interface DomainOptions {

@@ -56,6 +56,14 @@ export function egressServices(view: View, place: EgressPlace): ReadonlyMap<stri
   return portTable(view, place.index).get(place.port) ?? new Map();
 }
 
+/** One host alone: its readers are left alone when other services come and go. */
+export function egressServiceOf(view: View, place: EgressPlace, host: string): Service | undefined {
+  const key = view.shared(`route.service|${place.index}|${place.port}|${host}`, () =>
+    egressServices(view, place).get(host),
+  );
+  return key === undefined ? undefined : egressService(view, place, key);
+}
+
 /** The service with the ports that count at the place. */
 export function egressService(view: View, place: EgressPlace, key: string): Service | undefined {
   const service = egressScope(view, place)?.service(key);

@@ -12,7 +12,7 @@ import {
   type EgressPlace,
   egressPlace,
   egressService,
-  egressServices,
+  egressServiceOf,
   parseRouteName,
   type RouteName,
   sidecarScope,
@@ -93,17 +93,13 @@ function serviceRoutes(
 
 function meshPlace(view: View, place: EgressPlace, meta: Parameters<typeof routeSemantics>[0]): RoutePlace {
   const scope = sidecarScope(view);
-  const services = egressServices(view, place);
   return {
     ...meshSource(view, place.port),
     tls: false,
     semantics: routeSemantics(meta),
     appendXForwardedHost: appendsForwardedHost(view.proxy),
     defaultRetry: view.mesh.settings().defaultHttpRetryPolicy,
-    serviceOf(host) {
-      const key = services.get(host);
-      return key === undefined ? undefined : egressService(view, place, key);
-    },
+    serviceOf: (host) => egressServiceOf(view, place, host),
     hashOf: (destination) => destinationHash(view, scope, destination),
   };
 }

@@ -31,8 +31,8 @@ export function outboundRetry(policy: HTTPRetry | undefined, hashed: boolean): R
     numRetries: policy?.attempts ?? defaultAttempts,
     ...retryConditions(policy?.retryOn, defaultRetryOn),
     hostSelectionRetryMaxAttempts: 5n,
-    retryHostPredicate: elsewhere ? [otherHosts()] : [],
-    ...(policy?.retryRemoteLocalities ? { retryPriority: otherPriorities() } : {}),
+    retryHostPredicate: elsewhere ? [otherHosts] : [],
+    ...(policy?.retryRemoteLocalities ? { retryPriority: otherPriorities } : {}),
     ...(perTryTimeout ? { perTryTimeout } : {}),
     ...(baseInterval ? { retryBackOff: { baseInterval } } : {}),
   });
@@ -74,16 +74,12 @@ function isStatusCode(word: string): boolean {
   return STATUS_CODES[code] !== undefined && !onlyNode.has(code);
 }
 
-function otherHosts() {
-  return create(RetryPolicy_RetryHostPredicateSchema, {
-    name: "envoy.retry_host_predicates.previous_hosts",
-    configType: { case: "typedConfig", value: packAny(PreviousHostsPredicateSchema, {}) },
-  });
-}
+const otherHosts = create(RetryPolicy_RetryHostPredicateSchema, {
+  name: "envoy.retry_host_predicates.previous_hosts",
+  configType: { case: "typedConfig", value: packAny(PreviousHostsPredicateSchema, {}) },
+});
 
-function otherPriorities() {
-  return create(RetryPolicy_RetryPrioritySchema, {
-    name: "envoy.retry_priorities.previous_priorities",
-    configType: { case: "typedConfig", value: packAny(PreviousPrioritiesConfigSchema, { updateFrequency: 2 }) },
-  });
-}
+const otherPriorities = create(RetryPolicy_RetryPrioritySchema, {
+  name: "envoy.retry_priorities.previous_priorities",
+  configType: { case: "typedConfig", value: packAny(PreviousPrioritiesConfigSchema, { updateFrequency: 2 }) },
+});

@@ -1,0 +1,71 @@
+/** What a change costs: only the virtual hosts that read it are made again, and only their configuration comes out different. */
+import { expect, test } from "vitest";
+import { createOffline } from "../../src/control-plane/index.ts";
+import { type KubeObject, types } from "../../src/model/index.ts";
+import { createRenderer } from "../../src/render/index.ts";
+import { routeKind } from "../../src/render/route.ts";
+import { createView } from "../../src/render/view.ts";
+import { istio, pod, service } from "./objects.ts";
+
+const count = 200;
+const virtualService = (i: number, timeout: string): KubeObject =>
+  istio("VirtualService", `v${i}`, {
+    hosts: [`s${i}`],
+    http: [{ timeout, route: [{ destination: { host: `s${i}` } }] }],
+  });
+const destinationRule = (i: number, header: string): KubeObject =>
+  istio("DestinationRule", `r${i}`, {
+    host: `s${i}`,
+    trafficPolicy: { loadBalancer: { consistentHash: { httpHeaderName: header } } },
+  });
+
+function setUp() {
+  const numbers = Array.from({ length: count }, (_, i) => i);
+  const objects = [
+    pod("client", { proxy: "sidecar" }),
+    ...numbers.map((i) => service(`s${i}`, { port: i % 2 ? 80 : 81, spec: { clusterIP: `10.1.0.${i}` } })),
+    ...numbers.filter((i) => i % 10 === 1).map((i) => virtualService(i, "1s")),
+  ];
+  const offline = createOffline({ objects });
+  const [proxy] = offline.proxies();
+  if (!proxy) throw new Error("no proxy");
+  const view = createView(offline.mesh.graph, offline.mesh, offline.classOf(proxy));
+  const render = (): void => {
+    for (const name of routeKind.names(view)) routeKind.render(view, name);
+  };
+  /** How many virtual hosts a change makes anew. */
+  const cost = (change: () => void): number => {
+    render();
+    const before = view.parts.computed;
+    change();
+    render();
+    return view.parts.computed - before;
+  };
+  return { offline, proxy, cost };
+}
+
+test.each<[string, KubeObject, number]>([
+  ["a VirtualService's route", virtualService(11, "2s"), 1],
+  ["a new VirtualService", virtualService(13, "2s"), 1],
+  ["a DestinationRule for a service without VirtualService", destinationRule(13, "x"), 1],
+  ["a DestinationRule for a service with one", destinationRule(11, "x"), 1],
+  ["a new service", service("new", { spec: { clusterIP: "10.2.0.1" } }), 1],
+  ["an object for another host", istio("DestinationRule", "z", { host: "elsewhere.example" }), 0],
+])("%s", (_, object, expected) => {
+  const { offline, cost } = setUp();
+  expect(cost(() => offline.source.apply([object]))).toBe(expected);
+});
+
+test("one VirtualService changes one route configuration", () => {
+  const { offline, proxy } = setUp();
+  const renderer = createRenderer(offline.mesh, offline.classOf(proxy));
+  const hashes = (): Map<string, string> =>
+    new Map([...renderer.all(types.route)].map(([name, { hash }]) => [name, hash]));
+  const before = hashes();
+  offline.source.apply([virtualService(11, "3s")]);
+  expect([...renderer.refresh()]).toEqual([types.route]);
+  const after = hashes();
+  expect(after.get("81")).toBe(before.get("81"));
+  expect(after.get("80")).not.toBe(before.get("80"));
+  expect(renderer.get(types.route, "80")?.needs).toContain("outbound|80||s11.default.svc.cluster.local");
+});

@@ -99,6 +99,8 @@ function connect<Req, Res>(
     queue,
     ended,
     end: () => call.end(),
+    pause: () => call.pause(),
+    resume: () => call.resume(),
     cancel: () => call.cancel(),
   };
 }
@@ -411,6 +413,31 @@ describe("faults", () => {
   test("X10: a stream without a request is closed in time", async () => {
     const stream = sotw(await start({ limits: { firstRequestMs: 50 } }));
     expect((await stream.ended).code).toBe(DEADLINE_EXCEEDED);
+  });
+
+  test("X11: readers that take nothing keep nobody else from his config, and get the latest in the end", async () => {
+    const big = (fill: number) => ({ [CDS]: [resource("big", Buffer.alloc(3_000_000, fill))] });
+    source.set(big(1));
+    const port = await start({ limits: { maxConcurrentPushes: 2, slotMs: 20 } });
+    const stalled = Array.from({ length: 5 }, () => {
+      const stream = sotw(port);
+      stream.pause();
+      stream.request({ node: node(), typeUrl: CDS });
+      return stream;
+    });
+    while (ads.status().length < 5) await new Promise((resolve) => setImmediate(resolve));
+    const healthy = sotw(port);
+    healthy.request({ node: node(), typeUrl: CDS });
+    expect((await healthy.next()).resources[0]?.value[0]).toBe(1);
+    for (let i = 2; i < 50; i++) source.set(big(i));
+    expect((await healthy.next()).resources[0]?.value.at(-1)).toBe(49);
+    for (const stream of stalled) stream.resume();
+    for (const stream of stalled) {
+      let last = (await stream.next()).resources[0]?.value[0];
+      let responses = 1;
+      for (; last !== 49; responses++) last = (await stream.next()).resources[0]?.value[0];
+      expect(responses).toBeLessThanOrEqual(2);
+    }
   });
 
   test("X12: past the cap a stream is refused", async () => {

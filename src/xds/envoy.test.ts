@@ -366,6 +366,7 @@ describe.skipIf(lacks("envoy"))("Envoy", () => {
 
       put(1);
       await until(() => inSync(server) && traffic.answers.has("odd"), "the mended cluster");
+      expect(server.status()[0]?.types.flatMap((type) => type.refused)).toEqual([]);
       await traffic.stop();
       expect([...traffic.answers.keys()].sort()).toEqual(["even", "odd"]);
     },

@@ -48,6 +48,9 @@ export interface HoldBackOptions {
 
 const resumeMs = 200;
 
+/** How long a route waits for a cluster that nobody makes: the source may be read between two of its own steps. */
+const settleMs = 1000;
+
 const naming = [types.listener, types.route] as const;
 
 export function createHoldBack(options: HoldBackOptions): HoldBack {
@@ -70,6 +73,8 @@ export function createHoldBack(options: HoldBackOptions): HoldBack {
     );
   }
 
+  const isUnmade = (cluster: string): boolean => !session.all(types.cluster).has(cluster);
+
   function endpointsReady(assignment: string): boolean {
     const state = states.get(types.endpoint);
     // A client that follows no endpoints cannot acknowledge any.
@@ -83,7 +88,7 @@ export function createHoldBack(options: HoldBackOptions): HoldBack {
    */
   function isReady(cluster: string, waitedMs: number): boolean {
     const wanted = session.all(types.cluster).get(cluster);
-    if (!wanted) return true;
+    if (!wanted) return waitedMs >= settleMs;
     const accepted = cds()?.accepted(cluster);
     const proven = waitedMs >= maxWaitMs && wanted.needs.length > 0 && !wasRefused(cluster);
     if (!accepted && !proven) return false;
@@ -196,7 +201,7 @@ export function createHoldBack(options: HoldBackOptions): HoldBack {
       const ends = waits
         .values()
         .filter((held) => !held.ended)
-        .map((held) => held.sinceMs + maxWaitMs);
+        .map((held) => held.sinceMs + (held.clusters.some(isUnmade) ? settleMs : maxWaitMs));
       const all = [...ends, ...(removalWakeMs === undefined ? [] : [removalWakeMs])];
       return all.length === 0 ? undefined : Math.min(...all);
     },

@@ -24,6 +24,7 @@ export interface Planning {
 export function planType(state: TypeState, planning: Planning, nowMs: number): Plan | undefined {
   planning.holdBack.begin(state.type);
   if (planning.variant === "delta" && planning.holdBack.awaitsRoutes(state, nowMs)) return undefined;
+  state.keepRefusals((name) => lookup(state, name, planning.session)?.hash);
   const whole = planning.variant === "sotw" && isWholeSet(state.type);
   const target = state.wildcard ? wildcardTarget(state, planning, nowMs) : namedTarget(state, planning, nowMs);
   // A whole set with a part left out would delete that part, so a first answer waits as one.
@@ -146,9 +147,7 @@ function newlyAbsent(
 ): string[] {
   const missing: string[] = [];
   for (const name of state.names) {
-    const exists =
-      target.has(name) ||
-      (state.wildcard ? session.all(state.type).get(name) : session.get(state.type, name)) !== undefined;
+    const exists = target.has(name) || lookup(state, name, session) !== undefined;
     if (exists) state.absent.delete(name);
     else if (!state.absent.has(name)) {
       state.absent.add(name);
@@ -156,4 +155,8 @@ function newlyAbsent(
     }
   }
   return missing;
+}
+
+function lookup(state: TypeState, name: string, session: ProxySession): Resource | undefined {
+  return state.wildcard ? session.all(state.type).get(name) : session.get(state.type, name);
 }

@@ -323,8 +323,22 @@ describe.each(["sotw", "delta"] as const)("%s", (variant) => {
       expect(client.ended).toEqual([]);
     });
 
-    test("a route that names a cluster which nobody makes does not wait", () => {
+    test("a route that names a cluster which nobody makes waits a moment only, in case it is about to be made", () => {
       source.set({ [RDS]: [route("r", "nowhere")] });
+      expect(client.flush()).toEqual([]);
+      expect(client.state.wakeAtMs()).toBe(2000);
+      client.advance(1000);
+      expect(client.flush()).toEqual(["RDS r"]);
+      expect(client.ended).toEqual([]);
+    });
+
+    test("a route that is read before its cluster still comes after it", () => {
+      source.set({ [RDS]: [route("r", "dns")] });
+      expect(client.flush()).toEqual([]);
+      source.set({ [CDS]: [cluster("a"), cluster("b"), plain("dns")] });
+      const made = client.next();
+      expect(client.flush()).toEqual([]);
+      client.ack(made);
       expect(client.flush()).toEqual(["RDS r"]);
     });
 

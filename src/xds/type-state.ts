@@ -75,6 +75,11 @@ export class TypeState {
     return this.#refused.keys();
   }
 
+  /** A refusal counts only for as long as the refused version is the wanted one. */
+  keepRefusals(wantedHash: (name: string) => string | undefined): void {
+    for (const [name, hash] of this.#refused) if (wantedHash(name) !== hash) this.#refused.delete(name);
+  }
+
   /** Since when an answer on this name is awaited; undefined when none is. */
   awaitedSinceMs(name: string): number | undefined {
     return this.#inFlight.find((response) => response.changes.has(name))?.sentAtMs;

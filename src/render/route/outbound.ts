@@ -37,8 +37,9 @@ function plannedHosts(view: View, parsed: RouteName): readonly PlannedHost[] {
   const plan = planFor(view, parsed);
   if (host === undefined) return [...plan.values()];
   // The listener is the service's own, so whatever arrives there is for it.
-  const own = [...plan.values()].filter(({ domains }) => domains.includes(name) || domains.includes(host));
-  return own.length === 1 ? own.map((only) => ({ ...only, domains: ["*"] })) : own;
+  const named = plan.get(name);
+  const own = named?.domains.includes(host) ? named : [...plan.values()].find(({ domains }) => domains.includes(host));
+  return own ? [{ ...own, domains: ["*"] }] : [];
 }
 
 function plannedHost(view: View, parsed: RouteName, name: string): PlannedHost | undefined {

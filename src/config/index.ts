@@ -6,6 +6,9 @@ export {
   reviewAdmission,
   reviewAdmissionText,
 } from "./admission.ts";
+export { type AnalyzeOptions, analysers, analyze } from "./analyze/analyze.ts";
+export type { AnalysisLevel, AnalysisMessage } from "./analyze/message.ts";
+export type { AnalysisSources } from "./analyze/objects.ts";
 export { type Decoded, decode, decodeMeshConfig, decodeMeshNetworks, decodeProxyConfig } from "./decode.ts";
 export type { Problem } from "./problem.ts";
 export { type Accepted, type AcceptOptions, acceptObject } from "./schema/accept.ts";

@@ -20,7 +20,6 @@ import {
   workloadGroup,
 } from "../../model/index.ts";
 import { decode } from "../decode.ts";
-import type { Problem } from "../problem.ts";
 import { checkPeerAuthentication, checkRequestAuthentication } from "./authentication.ts";
 import { checkAuthorizationPolicy } from "./authorization-policy.ts";
 import type { Check, ValidateOptions } from "./check.ts";
@@ -37,10 +36,11 @@ import { checkVirtualService } from "./virtual-service.ts";
 import { checkTrafficExtension, checkWasmPlugin } from "./wasm.ts";
 import { checkWorkloadEntry, checkWorkloadGroup } from "./workload.ts";
 
-type Run = (raw: unknown, options: ValidateOptions) => Verdict;
+type Run = (config: Config<unknown>, options: ValidateOptions) => Verdict;
 
 function run<K extends Kind>(kind: K, check: Check<SpecOf<K>>): readonly [Kind, Run] {
-  return [kind, (raw, options) => validateDecoded(decode(kind, raw), check, options)];
+  // A config of the kind was decoded with the kind's schema, so its spec has the kind's type.
+  return [kind, (config, options) => runCheck(config as Config<SpecOf<K>>, check, options)];
 }
 
 /** The kinds that istiod validates; others pass. */
@@ -62,30 +62,29 @@ const checks: ReadonlyMap<Kind, Run> = new Map([
   run(workloadGroup, checkWorkloadGroup),
 ]);
 
+const fine: Verdict = { readable: true, errors: [], warnings: [] };
+
 /** A kind that istiod has no rules for has no problems. */
 export function validateConfig(kind: Kind, raw: unknown, options: ValidateOptions = {}): Verdict {
-  return checks.get(kind)?.(raw, options) ?? { readable: true, errors: [], warnings: [] };
-}
-
-function validateDecoded<Spec>(
-  decoded: { readonly ok?: Config<Spec>; readonly problems: readonly Problem[] },
-  check: Check<Spec>,
-  options: ValidateOptions,
-): Verdict {
-  const { ok, problems } = decoded;
+  if (!checks.has(kind)) return fine;
+  const { ok, problems } = decode(kind, raw);
   // The webhook decodes strictly: a field it does not know is refused, and nothing else is looked at.
   const [first] = problems;
-  if (!ok || first) return { readable: false, errors: first ? [unreadable(first)] : [], warnings: [] };
-  const object = `${ok.kind}/${ok.meta.namespace}/${ok.meta.name}`;
-  const { report, errors, warnings } = createReport(object, "spec");
-  const { name, namespace, labels = {}, annotations = {} } = ok.meta;
-  const wrong = metadataError(ok);
-  if (wrong)
-    return { readable: true, errors: [{ object, path: "metadata.annotations", message: wrong }], warnings: [] };
-  check(report, ok.spec, { name, namespace, labels, annotations }, options);
-  return { readable: true, errors, warnings };
+  if (first) return { readable: false, errors: [{ ...first, hint: "check the field's name and type" }], warnings: [] };
+  return ok ? validateDecoded(kind, ok, options) : fine;
 }
 
-function unreadable({ object, path, message }: Problem): Problem {
-  return { object, path, message, hint: "check the field's name and type" };
+/** For what has been decoded already, leniently: unknown fields are gone and not complained about. */
+export function validateDecoded(kind: Kind, config: Config<unknown>, options: ValidateOptions = {}): Verdict {
+  return checks.get(kind)?.(config, options) ?? fine;
+}
+
+function runCheck<Spec>(config: Config<Spec>, check: Check<Spec>, options: ValidateOptions): Verdict {
+  const { name, namespace, labels = {}, annotations = {} } = config.meta;
+  const object = `${config.kind}/${namespace}/${name}`;
+  const wrong = metadataError(config);
+  if (wrong) return { ...fine, errors: [{ object, path: "metadata.annotations", message: wrong }] };
+  const { report, errors, warnings } = createReport(object, "spec");
+  check(report, config.spec, { name, namespace, labels, annotations }, options);
+  return { readable: true, errors, warnings };
 }

@@ -28,7 +28,7 @@ export function serve(handler: Handler): void {
   const server = createServer((req, res) => {
     const url = new URL(req.url ?? "/", "http://localhost");
     Promise.resolve()
-      .then(() => (url.pathname === "/health" ? { body: "ok" } : handler(url, req.headers)))
+      .then(() => own(url, req.headers) ?? handler(url, req.headers))
       .catch((error: unknown): Answer => ({ status: 500, body: error instanceof Error ? error.message : "failed" }))
       .then(({ status = 200, type = "text/plain", body }) => {
         res.writeHead(status, { "content-type": type, "x-served-by": process.env.HOSTNAME ?? "" });
@@ -41,6 +41,13 @@ export function serve(handler: Handler): void {
       server.close(() => process.exit(0));
       server.closeAllConnections();
     });
+}
+
+/** Paths that every server of the sample answers: its health, and who the sidecar says has called. */
+function own(url: URL, headers: IncomingHttpHeaders): Answer | undefined {
+  if (url.pathname === "/health") return { body: "ok" };
+  if (!url.pathname.endsWith("/peer")) return undefined;
+  return json({ xfcc: headers["x-forwarded-client-cert"] ?? "" });
 }
 
 export interface Reply {

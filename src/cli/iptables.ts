@@ -1,7 +1,6 @@
 /** `fairlead iptables`: capture rules with istio-iptables' flags. */
 import type { Command } from "commander";
-import { createRunCommand, readSurroundings, runCapture } from "../agent/index.ts";
-import { createLogger } from "../lib/index.ts";
+import { createRunCommand, formatCaptureRecord, readSurroundings, runCapture } from "../agent/index.ts";
 import type { Io } from "./command.ts";
 
 export function register(program: Command, io: Io, exit: (status: number) => void): void {
@@ -19,8 +18,10 @@ export function register(program: Command, io: Io, exit: (status: number) => voi
       "\nExample:\n  fairlead iptables -p 15001 -z 15006 -u 1337 -m REDIRECT -i '*' -b '*' -d 15090,15021,15020 --dry-run\n",
     )
     .action(async (flags: readonly string[]) => {
-      const log = createLogger({ write: (line) => io.out(`${line}\n`), now: () => new Date() });
-      const output = { write: (level: "info" | "warn" | "error", message: string) => log[level](message) };
+      const output = {
+        write: (level: "info" | "warn" | "error", message: string) =>
+          io.out(formatCaptureRecord(new Date(), level, message)),
+      };
       exit(
         await runCapture(flags, readSurroundings(io.env), output, (config) =>
           createRunCommand(config.networkNamespace),

@@ -94,7 +94,7 @@ async function up(flags: UpFlags, io: Io): Promise<number> {
 
 async function runDemo(
   mesh: StandaloneMesh,
-  _flags: UpFlags,
+  flags: UpFlags,
   gateway: ListenAddress,
   io: Io,
   log: ReturnType<typeof createLogger>,
@@ -102,6 +102,10 @@ async function runDemo(
   const { startDemo } = await import("./up/demo.ts");
   const demo = await startDemo(mesh, gateway, io, log);
   try {
+    if (flags.check) {
+      const { checkDemo } = await import("./up/check.ts");
+      return await checkDemo(mesh, demo, io);
+    }
     io.out("ready\n");
     demo.greet();
     await untilStopped(io.signal);

@@ -16,15 +16,8 @@ import {
 import { createGraph } from "../collections/index.ts";
 import { type ClusterAccess, createHttpSource, createKubeClient, runLeaderElection } from "../kube/index.ts";
 import { FairleadError, type Logger } from "../lib/index.ts";
-import { type Identity, parseIdentity } from "../model/index.ts";
-import {
-  answerDebug,
-  createHttpServer,
-  createMetrics,
-  type HttpHandler,
-  istioVersion,
-  versionInfo,
-} from "../ops/index.ts";
+import { type Identity, istioVersion, parseIdentity } from "../model/index.ts";
+import { answerDebug, createHttpServer, createMetrics, type HttpHandler, versionInfo } from "../ops/index.ts";
 import { type Call, createRpcServer, type Route, RpcError, status } from "../rpc/index.ts";
 import { type Authenticate, createAds } from "../xds/index.ts";
 import { createTokenJudge, type TokenJudge } from "./authenticate.ts";
@@ -235,7 +228,14 @@ export async function startDiscovery(options: DiscoveryOptions): Promise<Discove
         log,
         signal: leading,
       });
-      runWebhookPatch({ client, roots: authority.roots, log, signal: leading, revision: options.revision });
+      runWebhookPatch({
+        client,
+        configurations: watched.objects("admissionregistration.k8s.io", "ValidatingWebhookConfiguration"),
+        roots: authority.roots,
+        log,
+        signal: leading,
+        revision: options.revision,
+      });
     });
     ready = true;
     return {
@@ -267,7 +267,8 @@ async function serveGrpc(
     return server.listen(address);
   };
   const bound = await listen(main);
-  for (const address of extra) await listen({ host: address.host, port: address.port === 0 ? bound.port : address.port });
+  for (const address of extra)
+    await listen({ host: address.host, port: address.port === 0 ? bound.port : address.port });
   return { host: main.host, port: bound.port };
 }
 

@@ -21,6 +21,7 @@ const coreKinds: readonly KindRef[] = [
   core("discovery.k8s.io", "endpointslices", "EndpointSlice"),
   core("networking.k8s.io", "ingresses", "Ingress"),
   core("networking.k8s.io", "ingressclasses", "IngressClass", false),
+  core("admissionregistration.k8s.io", "validatingwebhookconfigurations", "ValidatingWebhookConfiguration", false),
 ];
 
 const watchedKinds: ReadonlyMap<string, KindRef> = new Map(

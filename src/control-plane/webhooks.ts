@@ -1,7 +1,9 @@
 /** The validation webhook: admission reviews in, verdicts out; and the caBundle of its configuration kept right. */
+import { type Collection, sameData } from "../collections/index.ts";
 import { reviewAdmissionText } from "../config/index.ts";
 import type { KindRef, KubeClient } from "../kube/index.ts";
-import { isRecord, type Logger, wait } from "../lib/index.ts";
+import { isRecord, type Logger } from "../lib/index.ts";
+import type { KubeObject } from "../model/index.ts";
 import type { HttpHandler, Metrics } from "../ops/index.ts";
 
 export function admissionHandler(metrics: Metrics): HttpHandler {
@@ -20,7 +22,7 @@ export function admissionHandler(metrics: Metrics): HttpHandler {
   };
 }
 
-const configurations: KindRef = {
+export const webhookConfigurations: KindRef = {
   group: "admissionregistration.k8s.io",
   version: "v1",
   plural: "validatingwebhookconfigurations",
@@ -30,41 +32,43 @@ const configurations: KindRef = {
 
 export interface WebhookPatchOptions {
   readonly client: KubeClient;
+  readonly configurations: Collection<KubeObject>;
   roots(): string;
   readonly revision: string;
   readonly log: Logger;
   readonly signal: AbortSignal;
 }
 
-/** Every half minute, and at once: cheap, and heals whatever somebody else wrote. */
+/** Follows the configurations that are ours, and heals whatever somebody else wrote. */
 export function runWebhookPatch(options: WebhookPatchOptions): void {
-  const loop = async (): Promise<void> => {
-    while (!options.signal.aborted) {
-      await patchAll(options).catch((error: unknown) =>
-        options.log.warn(`webhook configurations: ${error instanceof Error ? error.message : String(error)}`),
-      );
-      await wait(30_000, options.signal).catch(() => {});
-    }
+  const { configurations, signal, log } = options;
+  const check = (key: string): void => {
+    const found = configurations.get(key);
+    if (!found || signal.aborted || !isOurs(found, options.revision)) return;
+    patch(options, found).catch((error: unknown) => {
+      log.warn(`webhook configuration ${key}: ${error instanceof Error ? error.message : String(error)}`);
+      setTimeout(() => check(key), 1_000).unref();
+    });
   };
-  void loop();
+  const stop = configurations.subscribe((key) => queueMicrotask(() => check(key)));
+  signal.addEventListener("abort", stop, { once: true });
+  for (const key of configurations.keys()) check(key);
 }
 
-async function patchAll(options: WebhookPatchOptions): Promise<void> {
-  const { client } = options;
+function isOurs({ metadata }: KubeObject, revision: string): boolean {
+  return metadata.labels?.["app"] === "istiod" && metadata.labels["istio.io/rev"] === (revision || "default");
+}
+
+async function patch(options: WebhookPatchOptions, item: KubeObject): Promise<void> {
   const caBundle = Buffer.from(options.roots()).toString("base64");
-  const { items } = await client.list(configurations, {
-    labelSelector: `app=istiod,istio.io/rev=${options.revision || "default"}`,
-  });
-  for (const item of items) {
-    const webhooks = Array.isArray(item.webhooks) ? item.webhooks.filter(isRecord) : [];
-    // Until the bundle is right the API could not call us, so the installer leaves the policy at Ignore.
-    const wanted = webhooks.map((webhook) => ({
-      ...webhook,
-      clientConfig: { ...(isRecord(webhook.clientConfig) ? webhook.clientConfig : {}), caBundle },
-      failurePolicy: "Fail",
-    }));
-    if (JSON.stringify(wanted) === JSON.stringify(webhooks)) continue;
-    await client.update(configurations, { ...item, webhooks: wanted });
-    options.log.info(`webhook configuration ${item.metadata.name} has our root now`);
-  }
+  const webhooks = Array.isArray(item["webhooks"]) ? item["webhooks"].filter(isRecord) : [];
+  // Until the bundle is right the API could not call us, so the installer leaves the policy at Ignore.
+  const wanted = webhooks.map((webhook) => ({
+    ...webhook,
+    clientConfig: { ...(isRecord(webhook["clientConfig"]) ? webhook["clientConfig"] : {}), caBundle },
+    failurePolicy: "Fail",
+  }));
+  if (sameData(wanted, webhooks)) return;
+  await options.client.update(webhookConfigurations, { ...item, webhooks: wanted });
+  options.log.info(`webhook configuration ${item.metadata.name} has our root now`);
 }

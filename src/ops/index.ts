@@ -9,4 +9,4 @@ export {
   type HttpServerOptions,
 } from "./http-server.ts";
 export { createMetrics, type Labels, type Metrics } from "./metrics.ts";
-export { istioVersion, versionInfo } from "./version.ts";
+export { versionInfo } from "./version.ts";

@@ -1,7 +1,5 @@
-/** Which Istio this stands in for, and what answers `/version`. */
-
-/** The one place where the Istio version is written down. */
-export const istioVersion = "1.32.0";
+/** What answers `/version`, in istiod's words. */
+import { istioVersion } from "../model/index.ts";
 
 export function versionInfo(): Readonly<Record<string, string>> {
   return {

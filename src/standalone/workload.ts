@@ -51,6 +51,8 @@ export interface Workload {
   readonly address: string;
   /** Resolves when the process has ended by itself. */
   readonly ended: Promise<number | string>;
+  /** Runs a command as the workload would, beside its process; its traffic goes through the sidecar. */
+  exec(command: readonly string[]): Promise<{ readonly status: number | string; readonly output: string }>;
   stop(): Promise<void>;
 }
 
@@ -82,7 +84,7 @@ export async function startWorkload(host: WorkloadHost, spec: WorkloadSpec, sign
     await markReady(host, spec);
     renewLease(host, spec, undo);
     const ended = app ? Promise.race([app.exited, agent.exited]) : agent.exited;
-    return { address, ended, stop };
+    return { address, ended, exec: (command) => execIn(host, network, files, command), stop };
   } catch (error) {
     await stop();
     throw error;
@@ -366,6 +368,18 @@ function startApp(host: WorkloadHost, spec: WorkloadSpec, network: PodNetwork, f
   const enter = enterCommand({ namespace: network.path, binds: binds(host, files) }, spec.command);
   const env = { ...baseEnv(), HOME: process.env.HOME ?? "/", HOSTNAME: spec.name, ...spec.env };
   return startProcess({ ...enter, env, line: (text) => host.line(spec.name, text), journal: host.journal });
+}
+
+async function execIn(
+  host: WorkloadHost,
+  network: PodNetwork,
+  files: PodFiles,
+  command: readonly string[],
+): Promise<{ status: number | string; output: string }> {
+  const lines: string[] = [];
+  const enter = enterCommand({ namespace: network.path, binds: binds(host, files) }, command);
+  const running = startProcess({ ...enter, env: baseEnv(), line: (text) => lines.push(text), journal: host.journal });
+  return { status: await running.exited, output: lines.join("\n") };
 }
 
 async function waitForProxy(agent: Running, address: string, signal: AbortSignal): Promise<void> {

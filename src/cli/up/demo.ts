@@ -2,7 +2,7 @@
 import { appendFileSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { type KindRef, parseObjects } from "../../kube/index.ts";
-import { FairleadError, type Logger } from "../../lib/index.ts";
+import { FairleadError, type Logger, wait } from "../../lib/index.ts";
 import { startWorkload, type Workload, type WorkloadSpec } from "../../standalone/index.ts";
 import type { Io } from "../command.ts";
 import { formatAddress, type ListenAddress } from "../listen-address.ts";
@@ -15,6 +15,10 @@ import { createWorkloadHost } from "./workload-host.ts";
 export interface Demo {
   readonly gatewayUrl: string;
   readonly workloads: ReadonlyMap<string, Workload>;
+  /** Runs one more workload in the same mesh. */
+  start(spec: WorkloadSpec): Promise<Workload>;
+  /** The command that runs one of the sample's servers. */
+  script(name: string): readonly string[];
   greet(): void;
   stop(): Promise<void>;
 }
@@ -97,9 +101,16 @@ export async function startDemo(
     const relay = await createRelay(gatewayAddress, () => ({ host: gateway, port: 8080 }), "--gateway-addr");
     mesh.publish("gateway", formatAddress(relay.address));
     const gatewayUrl = `http://${formatAddress(relay.address)}`;
+    await waitForPage(`${gatewayUrl}/productpage`, io.signal);
     return {
       gatewayUrl,
       workloads,
+      async start(spec) {
+        const workload = await startWorkload(host, spec, io.signal);
+        workloads.set(spec.name, workload);
+        return workload;
+      },
+      script: (name) => [process.execPath, demoScript(name)],
       greet: () => greet(mesh, gatewayUrl, io),
       async stop() {
         await relay.close();
@@ -110,6 +121,20 @@ export async function startDemo(
     await stopAll();
     throw error;
   }
+}
+
+/** The last Pods' endpoints reach the gateway a moment after they are ready; what is announced must be there. */
+async function waitForPage(url: string, signal: AbortSignal): Promise<void> {
+  const deadline = AbortSignal.any([signal, AbortSignal.timeout(15_000)]);
+  while (!deadline.aborted) {
+    const served = await fetch(url, { signal: deadline }).then(
+      async (answer) => answer.ok && (await answer.text()).includes("Reviews served by"),
+      () => false,
+    );
+    if (served) return;
+    await wait(50, deadline).catch(() => {});
+  }
+  throw new FairleadError("timeout", `${url} is not served`, { hint: "the logs of the gateway say why" });
 }
 
 /** Only at the first start: afterwards the objects are the user's, whatever they made of them. */

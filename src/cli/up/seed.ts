@@ -1,6 +1,6 @@
 /** What `up` puts into an empty API: the mesh's namespace and config, and the validation webhook. Made once, then the user's. */
 import type { KindRef, KubeClient } from "../../kube/index.ts";
-import { FairleadError } from "../../lib/index.ts";
+import { FairleadError, wait } from "../../lib/index.ts";
 import { istioKinds, type KubeObject } from "../../model/index.ts";
 import { printYaml } from "../print.ts";
 
@@ -15,7 +15,13 @@ const webhooks: KindRef = {
   namespaced: false,
 };
 
-const roles: KindRef = { group: "rbac.authorization.k8s.io", version: "v1", plural: "roles", kind: "Role", namespaced: true };
+const roles: KindRef = {
+  group: "rbac.authorization.k8s.io",
+  version: "v1",
+  plural: "roles",
+  kind: "Role",
+  namespaced: true,
+};
 const roleBindings: KindRef = { ...roles, plural: "rolebindings", kind: "RoleBinding" };
 
 /** The control plane keeps its root in a Secret of its own namespace, and may write Secrets nowhere else. */
@@ -93,6 +99,19 @@ export async function seedWebhook(client: KubeClient, httpsAddress: string): Pro
       ...object,
       metadata: { ...object.metadata, resourceVersion: existing.metadata.resourceVersion ?? "" },
     });
+}
+
+/** Until the control plane has put its root in, nothing is validated: a mesh that says it is ready validates. */
+export async function waitForWebhook(client: KubeClient): Promise<void> {
+  const deadline = performance.now() + 15_000;
+  while (performance.now() < deadline) {
+    const found = await client.find(webhooks, { name: "istiod-default-validator" });
+    if (found && JSON.stringify(found).includes('"caBundle":"')) return;
+    await wait(20);
+  }
+  throw new FairleadError("timeout", "the control plane did not take over its webhook in 15 s", {
+    hint: "see its log above",
+  });
 }
 
 async function ensure(client: KubeClient, kind: KindRef, object: KubeObject): Promise<void> {

@@ -19,7 +19,7 @@ import type { ListenAddress } from "../listen-address.ts";
 import { startControlPlane } from "./control-plane-child.ts";
 import { startControllers } from "./controllers.ts";
 import { type DataDir, openDataDir } from "./data-dir.ts";
-import { seedApi, seedWebhook } from "./seed.ts";
+import { seedApi, seedWebhook, waitForWebhook } from "./seed.ts";
 
 export interface MeshOptions {
   readonly dataDir: string;
@@ -142,6 +142,7 @@ async function start(
   undo.push(() => plane.stop());
   for (const [name, address] of plane.addresses) addresses.set(name, address);
   await seedWebhook(client, plane.addresses.get("https") ?? "");
+  await waitForWebhook(client);
   publish();
   const securePort = plane.addresses.get("secureGrpc")?.split(":").at(-1);
   const discoveryAddress = meshAddress === undefined ? undefined : `${meshAddress}:${securePort}`;

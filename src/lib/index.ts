@@ -17,5 +17,5 @@ export {
 } from "./log.ts";
 export { fileLimits, isRecord, objectLimits, type ParseLimits, parseJson, parseYaml } from "./parse.ts";
 export { readList, readNumber, readRecord, readText, readTextMap, readTexts } from "./read.ts";
-export { compilePattern, type Pattern, patternSize } from "./regex.ts";
+export { compilePattern, type Pattern, patternSize, quotePattern } from "./regex.ts";
 export { compareText, sortBy } from "./sort.ts";

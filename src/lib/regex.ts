@@ -30,3 +30,8 @@ export function patternSize(source: string): number | undefined {
     return undefined;
   }
 }
+
+/** The text as a pattern that matches exactly it, with the escapes of Go's QuoteMeta. */
+export function quotePattern(text: string): string {
+  return text.replace(/[\\.+*?()|[\]{}^$]/g, "\\$&");
+}

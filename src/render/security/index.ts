@@ -1,7 +1,16 @@
-/** Slots for RequestAuthentication and AuthorizationPolicy in the filter chains: a proxy's class and a place in, filters out. */
+/** RequestAuthentication and AuthorizationPolicy in the filter chains: a proxy's class and a place in, filters out. */
 import type { Filter } from "../../gen/envoy/config/listener/v3/listener_components_pb.js";
+import { ExtAuthzSchema } from "../../gen/envoy/extensions/filters/http/ext_authz/v3/ext_authz_pb.js";
+import { RBACSchema } from "../../gen/envoy/extensions/filters/http/rbac/v3/rbac_pb.js";
+import { ExtAuthzSchema as TcpExtAuthzSchema } from "../../gen/envoy/extensions/filters/network/ext_authz/v3/ext_authz_pb.js";
 import type { HttpFilter } from "../../gen/envoy/extensions/filters/network/http_connection_manager/v3/http_connection_manager_pb.js";
+import { RBACSchema as TcpRbacSchema } from "../../gen/envoy/extensions/filters/network/rbac/v3/rbac_pb.js";
+import { packAny } from "../build/any.ts";
+import { networkFilter } from "../build/listener-chain.ts";
+import { httpFilter } from "../filters/http-filter.ts";
 import type { View } from "../view.ts";
+import { type AuthorizationFilter, customAuthorization, localAuthorization, rbacName } from "./authorization.ts";
+import { jwtFilter } from "./jwt.ts";
 
 /** Where the filters go. Istio has no security filters on a sidecar's outbound HTTP chains. */
 export type SecurityDirection = "inbound" | "outbound" | "gateway";
@@ -10,18 +19,42 @@ export type SecurityDirection = "inbound" | "outbound" | "gateway";
 export type SecurityStage = "custom" | "authentication" | "authorization";
 
 export function securityHttpFilters(
-  _view: View,
-  _stage: SecurityStage,
-  _direction: SecurityDirection,
+  view: View,
+  stage: SecurityStage,
+  direction: SecurityDirection,
 ): readonly HttpFilter[] {
-  return [];
+  if (direction === "outbound") return [];
+  return view.shared(`security|http|${stage}`, () => {
+    if (stage === "authentication") return jwtFilter(view);
+    const filters = stage === "custom" ? customAuthorization(view, "http") : localAuthorization(view, "http");
+    return filters.map(writeHttp);
+  });
 }
 
 /** `authentication` has no network filters. */
 export function securityNetworkFilters(
-  _view: View,
-  _stage: SecurityStage,
-  _direction: SecurityDirection,
+  view: View,
+  stage: SecurityStage,
+  direction: SecurityDirection,
 ): readonly Filter[] {
-  return [];
+  if (direction === "outbound" || stage === "authentication") return [];
+  return view.shared(`security|tcp|${stage}`, () => {
+    const filters = stage === "custom" ? customAuthorization(view, "tcp") : localAuthorization(view, "tcp");
+    return filters.map(writeTcp);
+  });
+}
+
+function writeHttp(filter: AuthorizationFilter): HttpFilter {
+  return filter.kind === "external-http"
+    ? httpFilter("envoy.filters.http.ext_authz", packAny(ExtAuthzSchema, filter.settings))
+    : httpFilter(rbacName("http"), packAny(RBACSchema, filter.kind === "rbac" ? filter.settings : {}));
+}
+
+function writeTcp(filter: AuthorizationFilter): Filter {
+  return filter.kind === "external-tcp"
+    ? networkFilter("envoy.filters.network.ext_authz", packAny(TcpExtAuthzSchema, filter.settings))
+    : networkFilter(
+        rbacName("tcp"),
+        packAny(TcpRbacSchema, { statPrefix: "tcp.", ...(filter.kind === "rbac" ? filter.settings : {}) }),
+      );
 }

@@ -1,0 +1,90 @@
+/** The RequestAuthentications that a proxy is under in; the filter that verifies tokens out. */
+import { create, type MessageInitShape } from "@bufbuild/protobuf";
+import {
+  JwtAuthenticationSchema,
+  type JwtProvider,
+  JwtProviderSchema,
+  type JwtRequirementSchema,
+} from "../../gen/envoy/extensions/filters/http/jwt_authn/v3/config_pb.js";
+import type { HttpFilter } from "../../gen/envoy/extensions/filters/network/http_connection_manager/v3/http_connection_manager_pb.js";
+import { compareText } from "../../lib/index.ts";
+import { type JWTRule, objectName } from "../../model/index.ts";
+import { packAny } from "../build/any.ts";
+import { httpFilter } from "../filters/http-filter.ts";
+import type { View } from "../view.ts";
+import { jwksOf } from "./jwks.ts";
+import { jwtFilterName, payloadKey } from "./jwt-names.ts";
+
+type Requirement = MessageInitShape<typeof JwtRequirementSchema>;
+
+export function jwtFilter(view: View): readonly HttpFilter[] {
+  const rules = jwtRules(view);
+  if (rules.length === 0) return [];
+  const named = rules.map((rule, index) => [`origins-${index}`, jwtProvider(view, rule)] as const);
+  const config = packAny(JwtAuthenticationSchema, {
+    rules: [
+      {
+        match: { pathSpecifier: { case: "prefix", value: "/" } },
+        requirementType: { case: "requires", value: requirement(named.map(([name]) => name)) },
+      },
+    ],
+    providers: Object.fromEntries(named),
+    bypassCorsPreflight: true,
+  });
+  return [httpFilter(jwtFilterName, config)];
+}
+
+/** In the order of their issuers: Envoy tries providers in turn, and the same input must give the same bytes. */
+function jwtRules(view: View): readonly JWTRule[] {
+  const { namespace, labels } = view.proxy;
+  const rules = view.mesh.requestAuthentications(namespace, labels).flatMap(({ meta, spec }) => {
+    view.mesh.graph.note(objectName("RequestAuthentication", meta), "spec.jwtRules");
+    return spec.jwtRules ?? [];
+  });
+  return rules.sort((a, b) => compareText(a.issuer ?? "", b.issuer ?? ""));
+}
+
+function jwtProvider(view: View, rule: JWTRule): JwtProvider {
+  return create(JwtProviderSchema, {
+    issuer: rule.issuer ?? "",
+    audiences: [...(rule.audiences ?? [])],
+    jwksSourceSpecifier: {
+      case: "localJwks",
+      value: { specifier: { case: "inlineString", value: jwksOf(view, rule) } },
+    },
+    forward: rule.forwardOriginalToken ?? false,
+    forwardPayloadHeader: rule.outputPayloadToHeader ?? "",
+    fromHeaders: (rule.fromHeaders ?? []).map(({ name = "", prefix = "" }) => ({ name, valuePrefix: prefix })),
+    fromParams: [...(rule.fromParams ?? [])],
+    fromCookies: [...(rule.fromCookies ?? [])],
+    claimToHeaders: (rule.outputClaimToHeaders ?? []).map(({ header = "", claim = "" }) => ({
+      headerName: header,
+      claimName: claim,
+    })),
+    payloadInMetadata: payloadKey,
+    normalizePayloadInMetadata: { spaceDelimitedClaims: spaceDelimited(rule.spaceDelimitedClaims ?? []) },
+    // A gateway's routes may depend on claims, so the route is chosen again once they are known.
+    clearRouteCache: view.proxy.type !== "sidecar",
+  });
+}
+
+const spaceDelimited = (claims: readonly string[]): string[] =>
+  [...new Set([...claims, "permission", "scope"])].sort(compareText);
+
+/**
+ * A request without a token passes here; whether it needs one is for AuthorizationPolicy to say. R17: a token that is
+ * there must be good: of some provider, or, where providers look in different places, of each that found one.
+ */
+function requirement(names: readonly string[]): Requirement {
+  const each = names.map((name) => anyOf([byProvider(name), { requiresType: { case: "allowMissing", value: {} } }]));
+  const [only] = each;
+  if (only && each.length === 1) return only;
+  const all: Requirement = { requiresType: { case: "requiresAll", value: { requirements: each } } };
+  return anyOf([...names.map(byProvider), all]);
+}
+
+const byProvider = (value: string): Requirement => ({ requiresType: { case: "providerName", value } });
+
+const anyOf = (requirements: Requirement[]): Requirement => ({
+  requiresType: { case: "requiresAny", value: { requirements } },
+});

@@ -1,7 +1,8 @@
 /** A sidecar's scope in; its egress listeners as routes see them, with their services by port, out. */
 import type { EgressScope, Scope } from "../../mesh/index.ts";
-import { parseProtocol, type Service } from "../../model/index.ts";
+import { parseProtocol, type Service, type ServicePort } from "../../model/index.ts";
 import type { View } from "../view.ts";
+import type { DestinationService } from "./destination.ts";
 
 export const unixPrefix = "unix://";
 /** Names the routes of the mesh-wide HTTP proxy port. */
@@ -57,18 +58,17 @@ export function egressServices(view: View, place: EgressPlace): ReadonlyMap<stri
 }
 
 /** One host alone: its readers are left alone when other services come and go. */
-export function egressServiceOf(view: View, place: EgressPlace, host: string): Service | undefined {
-  const key = view.shared(`route.service|${place.index}|${place.port}|${host}`, () =>
-    egressServices(view, place).get(host),
-  );
-  return key === undefined ? undefined : egressService(view, place, key);
+export function egressDestination(view: View, place: EgressPlace, host: string): DestinationService | undefined {
+  return view.shared(`route.destination|${place.index}|${place.port}|${host}`, () => {
+    const key = egressServices(view, place).get(host);
+    const service = key === undefined ? undefined : egressScope(view, place)?.service(key);
+    return service && { externalName: service.externalName, ports: portsAt(place, service) };
+  });
 }
 
-/** The service with the ports that count at the place. */
-export function egressService(view: View, place: EgressPlace, key: string): Service | undefined {
-  const service = egressScope(view, place)?.service(key);
-  if (!service || place.port === 0) return service;
-  return { ...service, ports: service.ports.filter(({ port }) => port === place.port).slice(0, 1) };
+/** The ports of a service that count at the place. */
+export function portsAt(place: EgressPlace, { ports }: Service): readonly ServicePort[] {
+  return place.port === 0 ? ports : ports.filter(({ port }) => port === place.port).slice(0, 1);
 }
 
 /** Made once per listener, so that each port's routes look only at the services of that port. */

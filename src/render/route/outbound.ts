@@ -10,14 +10,13 @@ import { destinationHash, serviceHash } from "./destination-hash.ts";
 import { hostPort } from "./domains.ts";
 import {
   type EgressPlace,
+  egressDestination,
   egressPlace,
-  egressService,
-  egressServiceOf,
   parseRouteName,
   type RouteName,
   sidecarScope,
 } from "./egress.ts";
-import { meshSource, type PlannedHost, planHosts } from "./host-plan.ts";
+import { meshSource, type PlannedHost, planHosts, type RouteOwner } from "./host-plan.ts";
 import type { RoutePlace } from "./place.ts";
 import { appendsForwardedHost, includesAttemptCount } from "./proxy-headers.ts";
 import { type RouteList, routeList } from "./route-list.ts";
@@ -34,32 +33,39 @@ export function outboundRouteConfig(view: View, name: string): Part | undefined 
 
 function plannedHosts(view: View, parsed: RouteName): readonly PlannedHost[] {
   const { host, name } = parsed;
-  const plan = planFor(view, parsed);
-  if (host === undefined) return [...plan.values()];
+  const { hosts } = planFor(view, parsed);
+  if (host === undefined) return [...hosts.values()];
   // The listener is the service's own, so whatever arrives there is for it.
-  const named = plan.get(name);
-  const own = named?.domains.includes(host) ? named : [...plan.values()].find(({ domains }) => domains.includes(host));
+  const named = hosts.get(name);
+  const own = named?.domains.includes(host) ? named : [...hosts.values()].find(({ domains }) => domains.includes(host));
   return own ? [{ ...own, domains: ["*"] }] : [];
 }
 
 function plannedHost(view: View, parsed: RouteName, name: string): PlannedHost | undefined {
-  if (parsed.host === undefined) return planFor(view, parsed).get(name);
+  if (parsed.host === undefined) return planFor(view, parsed).hosts.get(name);
   return plannedHosts(view, parsed).find((planned) => planned.name === name);
 }
 
-function planFor(view: View, parsed: RouteName): ReadonlyMap<string, PlannedHost> {
+interface Plan {
+  readonly place: EgressPlace | undefined;
+  readonly hosts: ReadonlyMap<string, PlannedHost>;
+}
+
+function planFor(view: View, parsed: RouteName): Plan {
   const id = parsed.port === 0 ? parsed.name : String(parsed.port);
   return view.shared(`route.plan|${id}`, () => {
     const place = egressPlace(sidecarScope(view), parsed);
-    return new Map((place ? planHosts(view, place) : []).map((host) => [host.name, host]));
+    return { place, hosts: new Map((place ? planHosts(view, place) : []).map((host) => [host.name, host])) };
   });
 }
 
 /** The part reads its own entry of the plan only, so that it outlives changes of the others. */
 function hostPart(view: View, parsed: RouteName, { name }: PlannedHost): Part {
   return view.part(`vhost|${parsed.name}|${name}`, () => {
-    const host = view.shared(`route.host|${parsed.name}|${name}`, () => plannedHost(view, parsed, name));
-    const place = egressPlace(sidecarScope(view), parsed);
+    const { place, host } = view.shared(`route.host|${parsed.name}|${name}`, () => ({
+      place: planFor(view, parsed).place,
+      host: plannedHost(view, parsed, name),
+    }));
     if (!host || !place) return { bytes: new Uint8Array(), needs: [] };
     const shell = { name, domains: host.domains, includeRequestAttemptCount: includesAttemptCount(view.proxy) };
     return virtualHostPart(shell, [ownerRoutes(view, place, host)]);
@@ -67,7 +73,7 @@ function hostPart(view: View, parsed: RouteName, { name }: PlannedHost): Part {
 }
 
 function ownerRoutes(view: View, place: EgressPlace, { owner }: PlannedHost): RouteList {
-  if (owner.kind === "service") return serviceRoutes(view, place, owner);
+  if (owner.kind === "service") return serviceRoutes(view, owner);
   const { key } = owner;
   return view.shared(`route.list|${place.index}|${place.port}|${key}`, () => {
     const config = view.mesh.virtualService(key);
@@ -77,12 +83,7 @@ function ownerRoutes(view: View, place: EgressPlace, { owner }: PlannedHost): Ro
 
 const noRoutes: RouteList = { routes: new Uint8Array(), last: new Uint8Array(), needs: [] };
 
-function serviceRoutes(
-  view: View,
-  place: EgressPlace,
-  { key, port }: { readonly key: string; readonly port: number },
-): RouteList {
-  const host = (egressService(view, place, key)?.host ?? "").toLowerCase();
+function serviceRoutes(view: View, { key, host, port }: Extract<RouteOwner, { readonly kind: "service" }>): RouteList {
   const cluster = outboundCluster(host, port);
   const action = view.shared("route.default-action", () =>
     outboundDefaultAction(view.mesh.settings().defaultHttpRetryPolicy),
@@ -100,7 +101,7 @@ function meshPlace(view: View, place: EgressPlace, meta: Parameters<typeof route
     semantics: routeSemantics(meta),
     appendXForwardedHost: appendsForwardedHost(view.proxy),
     defaultRetry: view.mesh.settings().defaultHttpRetryPolicy,
-    serviceOf: (host) => egressServiceOf(view, place, host),
+    serviceOf: (host) => egressDestination(view, place, host),
     hashOf: (destination) => destinationHash(view, scope, destination),
   };
 }

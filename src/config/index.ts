@@ -6,14 +6,14 @@ export {
   reviewAdmission,
   reviewAdmissionText,
 } from "./admission.ts";
-export { type AnalyzeOptions, analysers, analyze } from "./analyze/analyze.ts";
+export { type AnalyzeOptions, analyze } from "./analyze/analyze.ts";
 export type { AnalysisLevel, AnalysisMessage } from "./analyze/message.ts";
 export type { AnalysisSources } from "./analyze/objects.ts";
 export { type Decoded, decode, decodeMeshConfig, decodeMeshNetworks, decodeProxyConfig } from "./decode.ts";
 export type { Problem } from "./problem.ts";
 export { type Accepted, type AcceptOptions, acceptObject } from "./schema/accept.ts";
 export { type CelRules, loadCel } from "./schema/cel.ts";
-export { type CustomResourceDefinition, crdFor, type JsonSchema, jsonSchema, objectSchema } from "./schema/crd.ts";
+export { type CustomResourceDefinition, crdFor, type JsonSchema, objectSchema } from "./schema/crd.ts";
 export { type FieldIssue, type FieldReason, formatIssue } from "./schema/field-issue.ts";
 export type { PatchChecker, ValidateOptions } from "./validate/check.ts";
 export { validateMeshConfig, validateMeshNetworks } from "./validate/mesh-config.ts";

@@ -19,7 +19,7 @@ import { claimRoutes, destinationHosts, destinationSubsets, gateways, meshHosts 
 import { externalControlPlane, webhooks } from "./webhooks.ts";
 import { applicationUid, autoImages, injection, injectionImages, portNames, serviceAssociation } from "./workloads.ts";
 
-export const analysers: readonly Analyser[] = [
+const analysers: readonly Analyser[] = [
   annotations,
   blockedCidrs,
   authorizationPolicies,

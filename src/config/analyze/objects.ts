@@ -38,7 +38,7 @@ export type KubeKind =
   | "ValidatingWebhookConfiguration";
 
 /** What the cluster itself says of these counts; files of them are not looked at. */
-export const runtimeKinds: ReadonlySet<string> = new Set(["Namespace", "Node", "Pod", "Secret", "Service"]);
+const runtimeKinds: ReadonlySet<string> = new Set(["Namespace", "Node", "Pod", "Secret", "Service"]);
 
 const ignoredNamespaces: ReadonlySet<string> = new Set([
   "kube-system",

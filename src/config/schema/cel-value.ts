@@ -10,7 +10,7 @@ const reserved: ReadonlySet<string> = new Set(
   ),
 );
 
-export function fieldName(name: string): string {
+function fieldName(name: string): string {
   if (reserved.has(name)) return `__${name}__`;
   return name
     .replaceAll("__", "__underscores__")

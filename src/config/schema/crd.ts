@@ -61,7 +61,7 @@ export function objectSchema(kind: Kind): JsonSchema {
   };
 }
 
-export function jsonSchema(schema: Schema): JsonSchema {
+function jsonSchema(schema: Schema): JsonSchema {
   return { ...shape(schema), ...common(schema) };
 }
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { mergeMeshConfig } from "../../model/index.ts";
-import { decodeMeshConfig, validateMeshConfig, validateMeshNetworks } from "../index.ts";
+import { decodeMeshConfig, decodeMeshNetworks, validateMeshConfig, validateMeshNetworks } from "../index.ts";
 
 const judge = (yaml: string) => {
   const { ok = {} } = decodeMeshConfig(yaml);
@@ -57,8 +57,9 @@ describe("MeshConfig", () => {
 });
 
 test("MeshNetworks", () => {
-  const { errors } = validateMeshNetworks({
-    networks: { n1: { endpoints: [{ fromCidr: "1.2.3.4/40" }], gateways: [{ address: "1.1.1.1", port: 15443 }] } },
-  });
+  const { ok = {} } = decodeMeshNetworks(
+    "networks: {n1: {endpoints: [{fromCidr: 1.2.3.4/40}], gateways: [{address: 1.1.1.1, port: 15443}]}}",
+  );
+  const { errors } = validateMeshNetworks(ok);
   expect(errors.map(({ message }) => message)).toEqual(["invalid network n1: 1.2.3.4/40 is not a valid CIDR block"]);
 });

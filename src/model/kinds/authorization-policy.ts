@@ -4,7 +4,7 @@ import { array, enumOf, type Infer, object, string } from "./schema.ts";
 import { policyTargetReference, workloadSelector } from "./selector.ts";
 import { istioStatus } from "./status.ts";
 
-export const authorizationSource = object(
+const authorizationSource = object(
   {
     principals: array(string()),
     notPrincipals: array(string()),
@@ -33,13 +33,10 @@ export const authorizationSource = object(
 );
 export type AuthorizationSource = Infer<typeof authorizationSource>;
 
-export const authorizationRuleFrom = object(
-  { source: authorizationSource },
-  { proto: "istio.security.v1beta1.Rule.From" },
-);
+const authorizationRuleFrom = object({ source: authorizationSource }, { proto: "istio.security.v1beta1.Rule.From" });
 export type AuthorizationRuleFrom = Infer<typeof authorizationRuleFrom>;
 
-export const authorizationOperation = object(
+const authorizationOperation = object(
   {
     hosts: array(string()),
     notHosts: array(string()),
@@ -54,19 +51,16 @@ export const authorizationOperation = object(
 );
 export type AuthorizationOperation = Infer<typeof authorizationOperation>;
 
-export const authorizationRuleTo = object(
-  { operation: authorizationOperation },
-  { proto: "istio.security.v1beta1.Rule.To" },
-);
+const authorizationRuleTo = object({ operation: authorizationOperation }, { proto: "istio.security.v1beta1.Rule.To" });
 export type AuthorizationRuleTo = Infer<typeof authorizationRuleTo>;
 
-export const authorizationCondition = object(
+const authorizationCondition = object(
   { key: string(), values: array(string()), notValues: array(string()) },
   { proto: "istio.security.v1beta1.Condition", required: ["key"] },
 );
 export type AuthorizationCondition = Infer<typeof authorizationCondition>;
 
-export const authorizationRule = object(
+const authorizationRule = object(
   {
     from: array(authorizationRuleFrom, { maxItems: 512 }),
     to: array(authorizationRuleTo),
@@ -76,13 +70,13 @@ export const authorizationRule = object(
 );
 export type AuthorizationRule = Infer<typeof authorizationRule>;
 
-export const authorizationPolicyExtensionProvider = object(
+const authorizationPolicyExtensionProvider = object(
   { name: string() },
   { proto: "istio.security.v1beta1.AuthorizationPolicy.ExtensionProvider" },
 );
 export type AuthorizationPolicyExtensionProvider = Infer<typeof authorizationPolicyExtensionProvider>;
 
-export const authorizationPolicySpec = object(
+const authorizationPolicySpec = object(
   {
     selector: workloadSelector,
     targetRef: policyTargetReference,

@@ -5,13 +5,13 @@ import { workloadSelector } from "./selector.ts";
 import { istioStatus } from "./status.ts";
 import { trafficPolicy } from "./traffic-policy.ts";
 
-export const destinationSubset = object(
+const destinationSubset = object(
   { name: string(), labels: map(string()), trafficPolicy },
   { proto: "istio.networking.v1alpha3.Subset", required: ["name"] },
 );
 export type DestinationSubset = Infer<typeof destinationSubset>;
 
-export const destinationRuleSpec = object(
+const destinationRuleSpec = object(
   { host: string(), trafficPolicy, subsets: array(destinationSubset), exportTo: array(string()), workloadSelector },
   { proto: "istio.networking.v1alpha3.DestinationRule", required: ["host"] },
 );

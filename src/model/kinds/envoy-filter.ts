@@ -5,25 +5,25 @@ import { policyTargetReference } from "./selector.ts";
 import { sidecarWorkloadSelector } from "./sidecar.ts";
 import { istioStatus } from "./status.ts";
 
-export const envoyFilterProxyMatch = object(
+const envoyFilterProxyMatch = object(
   { proxyVersion: string(), metadata: map(string()) },
   { proto: "istio.networking.v1alpha3.EnvoyFilter.ProxyMatch" },
 );
 export type EnvoyFilterProxyMatch = Infer<typeof envoyFilterProxyMatch>;
 
-export const envoyFilterListenerMatchSubFilterMatch = object(
+const envoyFilterListenerMatchSubFilterMatch = object(
   { name: string() },
   { proto: "istio.networking.v1alpha3.EnvoyFilter.ListenerMatch.SubFilterMatch" },
 );
 export type EnvoyFilterListenerMatchSubFilterMatch = Infer<typeof envoyFilterListenerMatchSubFilterMatch>;
 
-export const envoyFilterListenerMatchFilterMatch = object(
+const envoyFilterListenerMatchFilterMatch = object(
   { name: string(), subFilter: envoyFilterListenerMatchSubFilterMatch },
   { proto: "istio.networking.v1alpha3.EnvoyFilter.ListenerMatch.FilterMatch" },
 );
 export type EnvoyFilterListenerMatchFilterMatch = Infer<typeof envoyFilterListenerMatchFilterMatch>;
 
-export const envoyFilterListenerMatchFilterChainMatch = object(
+const envoyFilterListenerMatchFilterChainMatch = object(
   {
     name: string(),
     sni: string(),
@@ -37,7 +37,7 @@ export const envoyFilterListenerMatchFilterChainMatch = object(
 );
 export type EnvoyFilterListenerMatchFilterChainMatch = Infer<typeof envoyFilterListenerMatchFilterChainMatch>;
 
-export const envoyFilterListenerMatch = object(
+const envoyFilterListenerMatch = object(
   {
     portNumber: uint32(),
     portName: string(),
@@ -49,7 +49,7 @@ export const envoyFilterListenerMatch = object(
 );
 export type EnvoyFilterListenerMatch = Infer<typeof envoyFilterListenerMatch>;
 
-export const envoyFilterRouteConfigurationMatchRouteMatch = object(
+const envoyFilterRouteConfigurationMatchRouteMatch = object(
   {
     name: string(),
     action: enumOf(["ANY", "ROUTE", "REDIRECT", "DIRECT_RESPONSE"], {
@@ -60,7 +60,7 @@ export const envoyFilterRouteConfigurationMatchRouteMatch = object(
 );
 export type EnvoyFilterRouteConfigurationMatchRouteMatch = Infer<typeof envoyFilterRouteConfigurationMatchRouteMatch>;
 
-export const envoyFilterRouteConfigurationMatchVirtualHostMatch = object(
+const envoyFilterRouteConfigurationMatchVirtualHostMatch = object(
   { name: string(), domainName: string(), route: envoyFilterRouteConfigurationMatchRouteMatch },
   { proto: "istio.networking.v1alpha3.EnvoyFilter.RouteConfigurationMatch.VirtualHostMatch" },
 );
@@ -68,7 +68,7 @@ export type EnvoyFilterRouteConfigurationMatchVirtualHostMatch = Infer<
   typeof envoyFilterRouteConfigurationMatchVirtualHostMatch
 >;
 
-export const envoyFilterRouteConfigurationMatch = object(
+const envoyFilterRouteConfigurationMatch = object(
   {
     portNumber: uint32(),
     portName: string(),
@@ -80,19 +80,19 @@ export const envoyFilterRouteConfigurationMatch = object(
 );
 export type EnvoyFilterRouteConfigurationMatch = Infer<typeof envoyFilterRouteConfigurationMatch>;
 
-export const envoyFilterClusterMatch = object(
+const envoyFilterClusterMatch = object(
   { portNumber: uint32(), service: string(), subset: string(), name: string() },
   { proto: "istio.networking.v1alpha3.EnvoyFilter.ClusterMatch" },
 );
 export type EnvoyFilterClusterMatch = Infer<typeof envoyFilterClusterMatch>;
 
-export const envoyFilterWaypointMatchRouteMatch = object(
+const envoyFilterWaypointMatchRouteMatch = object(
   { name: string() },
   { proto: "istio.networking.v1alpha3.EnvoyFilter.WaypointMatch.RouteMatch" },
 );
 export type EnvoyFilterWaypointMatchRouteMatch = Infer<typeof envoyFilterWaypointMatchRouteMatch>;
 
-export const envoyFilterWaypointMatchFilterMatchSubFilterMatch = object(
+const envoyFilterWaypointMatchFilterMatchSubFilterMatch = object(
   { name: string() },
   { proto: "istio.networking.v1alpha3.EnvoyFilter.WaypointMatch.FilterMatch.SubFilterMatch" },
 );
@@ -100,13 +100,13 @@ export type EnvoyFilterWaypointMatchFilterMatchSubFilterMatch = Infer<
   typeof envoyFilterWaypointMatchFilterMatchSubFilterMatch
 >;
 
-export const envoyFilterWaypointMatchFilterMatch = object(
+const envoyFilterWaypointMatchFilterMatch = object(
   { name: string(), subFilter: envoyFilterWaypointMatchFilterMatchSubFilterMatch },
   { proto: "istio.networking.v1alpha3.EnvoyFilter.WaypointMatch.FilterMatch" },
 );
 export type EnvoyFilterWaypointMatchFilterMatch = Infer<typeof envoyFilterWaypointMatchFilterMatch>;
 
-export const envoyFilterWaypointMatch = object(
+const envoyFilterWaypointMatch = object(
   {
     portNumber: uint32({ rules: [{ message: "port must be between 1-65535", rule: "0 < self && self <= 65535" }] }),
     route: envoyFilterWaypointMatchRouteMatch,
@@ -116,7 +116,7 @@ export const envoyFilterWaypointMatch = object(
 );
 export type EnvoyFilterWaypointMatch = Infer<typeof envoyFilterWaypointMatch>;
 
-export const envoyFilterEnvoyConfigObjectMatch = object(
+const envoyFilterEnvoyConfigObjectMatch = object(
   {
     context: enumOf(["ANY", "SIDECAR_INBOUND", "SIDECAR_OUTBOUND", "GATEWAY", "WAYPOINT"], {
       proto: "istio.networking.v1alpha3.EnvoyFilter.PatchContext",
@@ -140,7 +140,7 @@ export const envoyFilterEnvoyConfigObjectMatch = object(
 );
 export type EnvoyFilterEnvoyConfigObjectMatch = Infer<typeof envoyFilterEnvoyConfigObjectMatch>;
 
-export const envoyFilterPatch = object(
+const envoyFilterPatch = object(
   {
     operation: enumOf(
       [
@@ -165,7 +165,7 @@ export const envoyFilterPatch = object(
 );
 export type EnvoyFilterPatch = Infer<typeof envoyFilterPatch>;
 
-export const envoyFilterEnvoyConfigObjectPatch = object(
+const envoyFilterEnvoyConfigObjectPatch = object(
   {
     applyTo: enumOf(
       [
@@ -191,7 +191,7 @@ export const envoyFilterEnvoyConfigObjectPatch = object(
 );
 export type EnvoyFilterEnvoyConfigObjectPatch = Infer<typeof envoyFilterEnvoyConfigObjectPatch>;
 
-export const envoyFilterSpec = object(
+const envoyFilterSpec = object(
   {
     workloadSelector: sidecarWorkloadSelector,
     targetRefs: array(policyTargetReference, { maxItems: 16 }),

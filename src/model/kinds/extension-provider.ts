@@ -14,7 +14,7 @@ import {
   uint32,
 } from "./schema.ts";
 
-export const extensionProviderEnvoyExternalAuthorizationRequestBody = object(
+const extensionProviderEnvoyExternalAuthorizationRequestBody = object(
   { maxRequestBytes: uint32(), allowPartialMessage: boolean(), packAsBytes: boolean() },
   { proto: "istio.mesh.v1alpha1.MeshConfig.ExtensionProvider.EnvoyExternalAuthorizationRequestBody" },
 );
@@ -22,7 +22,7 @@ export type ExtensionProviderEnvoyExternalAuthorizationRequestBody = Infer<
   typeof extensionProviderEnvoyExternalAuthorizationRequestBody
 >;
 
-export const extensionProviderEnvoyExternalAuthorizationHttpProvider = object(
+const extensionProviderEnvoyExternalAuthorizationHttpProvider = object(
   {
     service: string(),
     port: uint32(),
@@ -45,7 +45,7 @@ export type ExtensionProviderEnvoyExternalAuthorizationHttpProvider = Infer<
   typeof extensionProviderEnvoyExternalAuthorizationHttpProvider
 >;
 
-export const extensionProviderEnvoyExternalAuthorizationGrpcProvider = object(
+const extensionProviderEnvoyExternalAuthorizationGrpcProvider = object(
   {
     service: string(),
     port: uint32(),
@@ -61,13 +61,13 @@ export type ExtensionProviderEnvoyExternalAuthorizationGrpcProvider = Infer<
   typeof extensionProviderEnvoyExternalAuthorizationGrpcProvider
 >;
 
-export const extensionProviderHttpHeader = object(
+const extensionProviderHttpHeader = object(
   { name: string(), value: string(), envName: string() },
   { proto: "istio.mesh.v1alpha1.MeshConfig.ExtensionProvider.HttpHeader", oneOf: [["value", "envName"]] },
 );
 export type ExtensionProviderHttpHeader = Infer<typeof extensionProviderHttpHeader>;
 
-export const extensionProviderZipkinTracingProvider = object(
+const extensionProviderZipkinTracingProvider = object(
   {
     service: string(),
     port: uint32(),
@@ -84,25 +84,25 @@ export const extensionProviderZipkinTracingProvider = object(
 );
 export type ExtensionProviderZipkinTracingProvider = Infer<typeof extensionProviderZipkinTracingProvider>;
 
-export const extensionProviderLightstepTracingProvider = object(
+const extensionProviderLightstepTracingProvider = object(
   { service: string(), port: uint32(), accessToken: string(), maxTagLength: uint32() },
   { proto: "istio.mesh.v1alpha1.MeshConfig.ExtensionProvider.LightstepTracingProvider" },
 );
 export type ExtensionProviderLightstepTracingProvider = Infer<typeof extensionProviderLightstepTracingProvider>;
 
-export const extensionProviderDatadogTracingProvider = object(
+const extensionProviderDatadogTracingProvider = object(
   { service: string(), port: uint32(), maxTagLength: uint32() },
   { proto: "istio.mesh.v1alpha1.MeshConfig.ExtensionProvider.DatadogTracingProvider" },
 );
 export type ExtensionProviderDatadogTracingProvider = Infer<typeof extensionProviderDatadogTracingProvider>;
 
-export const extensionProviderStackdriverProviderLogging = object(
+const extensionProviderStackdriverProviderLogging = object(
   { labels: map(string()) },
   { proto: "istio.mesh.v1alpha1.MeshConfig.ExtensionProvider.StackdriverProvider.Logging" },
 );
 export type ExtensionProviderStackdriverProviderLogging = Infer<typeof extensionProviderStackdriverProviderLogging>;
 
-export const extensionProviderStackdriverProvider = object(
+const extensionProviderStackdriverProvider = object(
   {
     debug: boolean(),
     maxNumberOfAttributes: int64(),
@@ -115,7 +115,7 @@ export const extensionProviderStackdriverProvider = object(
 );
 export type ExtensionProviderStackdriverProvider = Infer<typeof extensionProviderStackdriverProvider>;
 
-export const extensionProviderOpenCensusAgentTracingProvider = object(
+const extensionProviderOpenCensusAgentTracingProvider = object(
   {
     service: string(),
     port: uint32(),
@@ -132,25 +132,25 @@ export type ExtensionProviderOpenCensusAgentTracingProvider = Infer<
   typeof extensionProviderOpenCensusAgentTracingProvider
 >;
 
-export const extensionProviderSkyWalkingTracingProvider = object(
+const extensionProviderSkyWalkingTracingProvider = object(
   { service: string(), port: uint32(), accessToken: string() },
   { proto: "istio.mesh.v1alpha1.MeshConfig.ExtensionProvider.SkyWalkingTracingProvider" },
 );
 export type ExtensionProviderSkyWalkingTracingProvider = Infer<typeof extensionProviderSkyWalkingTracingProvider>;
 
-export const extensionProviderHttpService = object(
+const extensionProviderHttpService = object(
   { path: string(), timeout: duration({ rules: [] }), headers: array(extensionProviderHttpHeader) },
   { proto: "istio.mesh.v1alpha1.MeshConfig.ExtensionProvider.HttpService" },
 );
 export type ExtensionProviderHttpService = Infer<typeof extensionProviderHttpService>;
 
-export const extensionProviderGrpcService = object(
+const extensionProviderGrpcService = object(
   { timeout: duration({ rules: [] }), initialMetadata: array(extensionProviderHttpHeader) },
   { proto: "istio.mesh.v1alpha1.MeshConfig.ExtensionProvider.GrpcService" },
 );
 export type ExtensionProviderGrpcService = Infer<typeof extensionProviderGrpcService>;
 
-export const extensionProviderResourceDetectorsEnvironmentResourceDetector = object(
+const extensionProviderResourceDetectorsEnvironmentResourceDetector = object(
   {},
   { proto: "istio.mesh.v1alpha1.MeshConfig.ExtensionProvider.ResourceDetectors.EnvironmentResourceDetector" },
 );
@@ -158,7 +158,7 @@ export type ExtensionProviderResourceDetectorsEnvironmentResourceDetector = Infe
   typeof extensionProviderResourceDetectorsEnvironmentResourceDetector
 >;
 
-export const extensionProviderResourceDetectorsDynatraceResourceDetector = object(
+const extensionProviderResourceDetectorsDynatraceResourceDetector = object(
   {},
   { proto: "istio.mesh.v1alpha1.MeshConfig.ExtensionProvider.ResourceDetectors.DynatraceResourceDetector" },
 );
@@ -166,7 +166,7 @@ export type ExtensionProviderResourceDetectorsDynatraceResourceDetector = Infer<
   typeof extensionProviderResourceDetectorsDynatraceResourceDetector
 >;
 
-export const extensionProviderResourceDetectors = object(
+const extensionProviderResourceDetectors = object(
   {
     environment: extensionProviderResourceDetectorsEnvironmentResourceDetector,
     dynatrace: extensionProviderResourceDetectorsDynatraceResourceDetector,
@@ -175,7 +175,7 @@ export const extensionProviderResourceDetectors = object(
 );
 export type ExtensionProviderResourceDetectors = Infer<typeof extensionProviderResourceDetectors>;
 
-export const extensionProviderOpenTelemetryTracingProviderDynatraceSamplerDynatraceApi = object(
+const extensionProviderOpenTelemetryTracingProviderDynatraceSamplerDynatraceApi = object(
   { service: string(), port: uint32(), http: extensionProviderHttpService },
   {
     proto:
@@ -186,7 +186,7 @@ export type ExtensionProviderOpenTelemetryTracingProviderDynatraceSamplerDynatra
   typeof extensionProviderOpenTelemetryTracingProviderDynatraceSamplerDynatraceApi
 >;
 
-export const extensionProviderOpenTelemetryTracingProviderDynatraceSampler = object(
+const extensionProviderOpenTelemetryTracingProviderDynatraceSampler = object(
   {
     tenant: string(),
     clusterId: int32(),
@@ -199,7 +199,7 @@ export type ExtensionProviderOpenTelemetryTracingProviderDynatraceSampler = Infe
   typeof extensionProviderOpenTelemetryTracingProviderDynatraceSampler
 >;
 
-export const extensionProviderOpenTelemetryTracingProvider = object(
+const extensionProviderOpenTelemetryTracingProvider = object(
   {
     service: string(),
     port: uint32(),
@@ -219,13 +219,13 @@ export const extensionProviderOpenTelemetryTracingProvider = object(
 );
 export type ExtensionProviderOpenTelemetryTracingProvider = Infer<typeof extensionProviderOpenTelemetryTracingProvider>;
 
-export const extensionProviderPrometheusMetricsProvider = object(
+const extensionProviderPrometheusMetricsProvider = object(
   {},
   { proto: "istio.mesh.v1alpha1.MeshConfig.ExtensionProvider.PrometheusMetricsProvider" },
 );
 export type ExtensionProviderPrometheusMetricsProvider = Infer<typeof extensionProviderPrometheusMetricsProvider>;
 
-export const extensionProviderEnvoyFileAccessLogProviderLogFormat = object(
+const extensionProviderEnvoyFileAccessLogProviderLogFormat = object(
   { text: string(), labels: struct() },
   {
     proto: "istio.mesh.v1alpha1.MeshConfig.ExtensionProvider.EnvoyFileAccessLogProvider.LogFormat",
@@ -236,13 +236,13 @@ export type ExtensionProviderEnvoyFileAccessLogProviderLogFormat = Infer<
   typeof extensionProviderEnvoyFileAccessLogProviderLogFormat
 >;
 
-export const extensionProviderEnvoyFileAccessLogProvider = object(
+const extensionProviderEnvoyFileAccessLogProvider = object(
   { path: string(), logFormat: extensionProviderEnvoyFileAccessLogProviderLogFormat, omitEmptyValues: boolean() },
   { proto: "istio.mesh.v1alpha1.MeshConfig.ExtensionProvider.EnvoyFileAccessLogProvider" },
 );
 export type ExtensionProviderEnvoyFileAccessLogProvider = Infer<typeof extensionProviderEnvoyFileAccessLogProvider>;
 
-export const extensionProviderEnvoyHttpGrpcV3LogProvider = object(
+const extensionProviderEnvoyHttpGrpcV3LogProvider = object(
   {
     service: string(),
     port: uint32(),
@@ -256,13 +256,13 @@ export const extensionProviderEnvoyHttpGrpcV3LogProvider = object(
 );
 export type ExtensionProviderEnvoyHttpGrpcV3LogProvider = Infer<typeof extensionProviderEnvoyHttpGrpcV3LogProvider>;
 
-export const extensionProviderEnvoyTcpGrpcV3LogProvider = object(
+const extensionProviderEnvoyTcpGrpcV3LogProvider = object(
   { service: string(), port: uint32(), logName: string(), filterStateObjectsToLog: array(string()) },
   { proto: "istio.mesh.v1alpha1.MeshConfig.ExtensionProvider.EnvoyTcpGrpcV3LogProvider" },
 );
 export type ExtensionProviderEnvoyTcpGrpcV3LogProvider = Infer<typeof extensionProviderEnvoyTcpGrpcV3LogProvider>;
 
-export const extensionProviderEnvoyOpenTelemetryLogProviderLogFormat = object(
+const extensionProviderEnvoyOpenTelemetryLogProviderLogFormat = object(
   { text: string(), labels: struct() },
   { proto: "istio.mesh.v1alpha1.MeshConfig.ExtensionProvider.EnvoyOpenTelemetryLogProvider.LogFormat" },
 );
@@ -270,7 +270,7 @@ export type ExtensionProviderEnvoyOpenTelemetryLogProviderLogFormat = Infer<
   typeof extensionProviderEnvoyOpenTelemetryLogProviderLogFormat
 >;
 
-export const extensionProviderEnvoyOpenTelemetryLogProvider = object(
+const extensionProviderEnvoyOpenTelemetryLogProvider = object(
   {
     service: string(),
     port: uint32(),
@@ -283,7 +283,7 @@ export type ExtensionProviderEnvoyOpenTelemetryLogProvider = Infer<
   typeof extensionProviderEnvoyOpenTelemetryLogProvider
 >;
 
-export const extensionProviderSDSProvider = object(
+const extensionProviderSDSProvider = object(
   { name: string(), service: string(), port: uint32() },
   { proto: "istio.mesh.v1alpha1.MeshConfig.ExtensionProvider.SDSProvider" },
 );

@@ -3,13 +3,13 @@ import { defineKind } from "./kind.ts";
 import { array, boolean, enumOf, type Infer, map, object, string, uint32 } from "./schema.ts";
 import { istioStatus } from "./status.ts";
 
-export const gatewayPort = object(
+const gatewayPort = object(
   { number: uint32(), protocol: string(), name: string(), targetPort: uint32() },
   { proto: "istio.networking.v1alpha3.Port", required: ["number", "protocol", "name"] },
 );
 export type GatewayPort = Infer<typeof gatewayPort>;
 
-export const serverTLSSettingsTLSCertificate = object(
+const serverTLSSettingsTLSCertificate = object(
   { serverCertificate: string(), privateKey: string(), caCertificates: string() },
   { proto: "istio.networking.v1alpha3.ServerTLSSettings.TLSCertificate" },
 );
@@ -62,7 +62,7 @@ export const serverTLSSettings = object(
 );
 export type ServerTLSSettings = Infer<typeof serverTLSSettings>;
 
-export const gatewayServer = object(
+const gatewayServer = object(
   {
     port: gatewayPort,
     bind: string(),
@@ -75,7 +75,7 @@ export const gatewayServer = object(
 );
 export type GatewayServer = Infer<typeof gatewayServer>;
 
-export const gatewaySpec = object(
+const gatewaySpec = object(
   { servers: array(gatewayServer), selector: map(string()) },
   { proto: "istio.networking.v1alpha3.Gateway" },
 );

@@ -20,7 +20,7 @@ export const stringMatch = object(
 );
 export type StringMatch = Infer<typeof stringMatch>;
 
-export const headerOperations = object(
+const headerOperations = object(
   { set: map(string()), add: map(string()), remove: array(string()) },
   { proto: "istio.networking.v1alpha3.Headers.HeaderOperations" },
 );
@@ -48,7 +48,7 @@ export const httpRedirect = object(
 );
 export type HTTPRedirect = Infer<typeof httpRedirect>;
 
-export const httpBody = object(
+const httpBody = object(
   { string: string(), bytes: bytes() },
   { proto: "istio.networking.v1alpha3.HTTPBody", oneOf: [["string", "bytes"]] },
 );
@@ -60,7 +60,7 @@ export const httpDirectResponse = object(
 );
 export type HTTPDirectResponse = Infer<typeof httpDirectResponse>;
 
-export const regexRewrite = object(
+const regexRewrite = object(
   { match: string(), rewrite: string() },
   { proto: "istio.networking.v1alpha3.RegexRewrite" },
 );
@@ -88,13 +88,13 @@ export type HTTPRetry = Infer<typeof httpRetry>;
 export const percent = object({ value: double() }, { proto: "istio.networking.v1alpha3.Percent" });
 export type Percent = Infer<typeof percent>;
 
-export const httpFaultInjectionDelay = object(
+const httpFaultInjectionDelay = object(
   { percent: int32(), fixedDelay: duration(), exponentialDelay: duration(), percentage: percent },
   { proto: "istio.networking.v1alpha3.HTTPFaultInjection.Delay", oneOf: [["fixedDelay", "exponentialDelay"]] },
 );
 export type HTTPFaultInjectionDelay = Infer<typeof httpFaultInjectionDelay>;
 
-export const httpFaultInjectionAbort = object(
+const httpFaultInjectionAbort = object(
   { httpStatus: int32(), grpcStatus: string(), http2Error: string(), percentage: percent },
   { proto: "istio.networking.v1alpha3.HTTPFaultInjection.Abort", oneOf: [["httpStatus", "grpcStatus", "http2Error"]] },
 );

@@ -189,8 +189,6 @@ export type {
   StringMatch,
 } from "./http-policy.ts";
 export {
-  apiVersion,
-  defineKind,
   type Kind,
   type KindVersion,
   type PrinterColumn,
@@ -279,7 +277,7 @@ export {
   type Topology,
   type TopologyProxyProtocolConfiguration,
 } from "./proxy-config-values.ts";
-export { gatewayApiKinds, istioKinds, kindOf, kindOfPlural, kinds } from "./registry.ts";
+export { istioKinds, kindOf, kindOfPlural, kinds } from "./registry.ts";
 export {
   type ClaimToHeader,
   type JWTHeader,

@@ -46,12 +46,6 @@ export function defineKind<Spec extends ObjectNode, Status extends ObjectNode>(
   return { listKind: `${kind.kind}List`, singular: kind.kind.toLowerCase(), ...kind };
 }
 
-/** `networking.istio.io/v1`, or the bare version for the core group. */
-export function apiVersion(kind: Kind, version?: string): string {
-  const name = version ?? storageVersion(kind);
-  return kind.group === "" ? name : `${kind.group}/${name}`;
-}
-
 export function storageVersion(kind: Kind): string {
   return kind.versions.find((version) => version.storage)?.name ?? kind.versions[0]?.name ?? "v1";
 }

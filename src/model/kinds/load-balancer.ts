@@ -1,7 +1,7 @@
 /** Load balancing of a destination. */
 import { array, boolean, double, duration, enumOf, type Infer, map, object, string, uint32, uint64 } from "./schema.ts";
 
-export const loadBalancerSettingsConsistentHashLBHTTPCookieAttribute = object(
+const loadBalancerSettingsConsistentHashLBHTTPCookieAttribute = object(
   { name: string(), value: string() },
   { proto: "istio.networking.v1alpha3.LoadBalancerSettings.ConsistentHashLB.HTTPCookie.Attribute", required: ["name"] },
 );
@@ -9,7 +9,7 @@ export type LoadBalancerSettingsConsistentHashLBHTTPCookieAttribute = Infer<
   typeof loadBalancerSettingsConsistentHashLBHTTPCookieAttribute
 >;
 
-export const loadBalancerSettingsConsistentHashLBHTTPCookie = object(
+const loadBalancerSettingsConsistentHashLBHTTPCookie = object(
   {
     name: string(),
     path: string(),
@@ -22,19 +22,19 @@ export type LoadBalancerSettingsConsistentHashLBHTTPCookie = Infer<
   typeof loadBalancerSettingsConsistentHashLBHTTPCookie
 >;
 
-export const loadBalancerSettingsConsistentHashLBRingHash = object(
+const loadBalancerSettingsConsistentHashLBRingHash = object(
   { minimumRingSize: uint64() },
   { proto: "istio.networking.v1alpha3.LoadBalancerSettings.ConsistentHashLB.RingHash" },
 );
 export type LoadBalancerSettingsConsistentHashLBRingHash = Infer<typeof loadBalancerSettingsConsistentHashLBRingHash>;
 
-export const loadBalancerSettingsConsistentHashLBMagLev = object(
+const loadBalancerSettingsConsistentHashLBMagLev = object(
   { tableSize: uint64() },
   { proto: "istio.networking.v1alpha3.LoadBalancerSettings.ConsistentHashLB.MagLev" },
 );
 export type LoadBalancerSettingsConsistentHashLBMagLev = Infer<typeof loadBalancerSettingsConsistentHashLBMagLev>;
 
-export const loadBalancerSettingsConsistentHashLB = object(
+const loadBalancerSettingsConsistentHashLB = object(
   {
     httpHeaderName: string(),
     httpCookie: loadBalancerSettingsConsistentHashLBHTTPCookie,
@@ -54,13 +54,13 @@ export const loadBalancerSettingsConsistentHashLB = object(
 );
 export type LoadBalancerSettingsConsistentHashLB = Infer<typeof loadBalancerSettingsConsistentHashLB>;
 
-export const localityLoadBalancerSettingDistribute = object(
+const localityLoadBalancerSettingDistribute = object(
   { from: string(), to: map(uint32()) },
   { proto: "istio.networking.v1alpha3.LocalityLoadBalancerSetting.Distribute" },
 );
 export type LocalityLoadBalancerSettingDistribute = Infer<typeof localityLoadBalancerSettingDistribute>;
 
-export const localityLoadBalancerSettingFailover = object(
+const localityLoadBalancerSettingFailover = object(
   { from: string(), to: string() },
   { proto: "istio.networking.v1alpha3.LocalityLoadBalancerSetting.Failover" },
 );
@@ -77,7 +77,7 @@ export const localityLoadBalancerSetting = object(
 );
 export type LocalityLoadBalancerSetting = Infer<typeof localityLoadBalancerSetting>;
 
-export const zoneAwareLoadBalancerSettingFailover = object(
+const zoneAwareLoadBalancerSettingFailover = object(
   { from: string(), to: string() },
   { proto: "istio.networking.v1alpha3.ZoneAwareLoadBalancerSetting.Failover" },
 );
@@ -94,7 +94,7 @@ export const zoneAwareLoadBalancerSetting = object(
 );
 export type ZoneAwareLoadBalancerSetting = Infer<typeof zoneAwareLoadBalancerSetting>;
 
-export const warmupConfiguration = object(
+const warmupConfiguration = object(
   {
     duration: duration(),
     minimumPercent: double({ nullable: true, minimum: 0, maximum: 100 }),
@@ -104,7 +104,7 @@ export const warmupConfiguration = object(
 );
 export type WarmupConfiguration = Infer<typeof warmupConfiguration>;
 
-export const loadBalancerSettingsBackendUtilization = object({
+const loadBalancerSettingsBackendUtilization = object({
   errorUtilizationPenaltyPercent: uint32(),
   metricNamesForComputingUtilization: array(string()),
   weightExpirationPeriod: duration({ rules: [] }),

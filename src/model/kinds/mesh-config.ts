@@ -11,7 +11,7 @@ import {
   outlierDetection,
 } from "./traffic-policy.ts";
 
-export const meshConfigOutboundTrafficPolicy = object(
+const meshConfigOutboundTrafficPolicy = object(
   {
     mode: enumOf(["REGISTRY_ONLY", "ALLOW_ANY", "ALLOW_ANY_DYNAMIC_DNS"], {
       numbers: [0, 1, 3],
@@ -23,13 +23,13 @@ export const meshConfigOutboundTrafficPolicy = object(
 );
 export type MeshConfigOutboundTrafficPolicy = Infer<typeof meshConfigOutboundTrafficPolicy>;
 
-export const meshConfigInboundTrafficPolicy = object(
+const meshConfigInboundTrafficPolicy = object(
   { mode: enumOf(["PASSTHROUGH", "LOCALHOST"], { proto: "istio.mesh.v1alpha1.MeshConfig.InboundTrafficPolicy.Mode" }) },
   { proto: "istio.mesh.v1alpha1.MeshConfig.InboundTrafficPolicy" },
 );
 export type MeshConfigInboundTrafficPolicy = Infer<typeof meshConfigInboundTrafficPolicy>;
 
-export const configSource = object(
+const configSource = object(
   {
     address: string(),
     tlsSettings: clientTLSSettings,
@@ -39,43 +39,43 @@ export const configSource = object(
 );
 export type ConfigSource = Infer<typeof configSource>;
 
-export const meshConfigCertificateData = object(
+const meshConfigCertificateData = object(
   { pem: string(), spiffeBundleUrl: string(), certSigners: array(string()), trustDomains: array(string()) },
   { proto: "istio.mesh.v1alpha1.MeshConfig.CertificateData", oneOf: [["pem", "spiffeBundleUrl"]] },
 );
 export type MeshConfigCertificateData = Infer<typeof meshConfigCertificateData>;
 
-export const meshCertificate = object(
+const meshCertificate = object(
   { secretName: string(), dnsNames: array(string()) },
   { proto: "istio.mesh.v1alpha1.Certificate" },
 );
 export type MeshCertificate = Infer<typeof meshCertificate>;
 
-export const meshConfigServiceSettingsSettings = object(
+const meshConfigServiceSettingsSettings = object(
   { clusterLocal: boolean() },
   { proto: "istio.mesh.v1alpha1.MeshConfig.ServiceSettings.Settings" },
 );
 export type MeshConfigServiceSettingsSettings = Infer<typeof meshConfigServiceSettingsSettings>;
 
-export const meshConfigServiceSettings = object(
+const meshConfigServiceSettings = object(
   { settings: meshConfigServiceSettingsSettings, hosts: array(string()) },
   { proto: "istio.mesh.v1alpha1.MeshConfig.ServiceSettings" },
 );
 export type MeshConfigServiceSettings = Infer<typeof meshConfigServiceSettings>;
 
-export const labelSelectorRequirement = object(
+const labelSelectorRequirement = object(
   { key: string(), operator: string(), values: array(string()) },
   { proto: "istio.mesh.v1alpha1.LabelSelectorRequirement" },
 );
 export type LabelSelectorRequirement = Infer<typeof labelSelectorRequirement>;
 
-export const meshLabelSelector = object(
+const meshLabelSelector = object(
   { matchLabels: map(string()), matchExpressions: array(labelSelectorRequirement) },
   { proto: "istio.mesh.v1alpha1.LabelSelector" },
 );
 export type MeshLabelSelector = Infer<typeof meshLabelSelector>;
 
-export const meshConfigServiceScopeConfigs = object(
+const meshConfigServiceScopeConfigs = object(
   {
     namespaceSelector: meshLabelSelector,
     servicesSelector: meshLabelSelector,
@@ -85,19 +85,19 @@ export const meshConfigServiceScopeConfigs = object(
 );
 export type MeshConfigServiceScopeConfigs = Infer<typeof meshConfigServiceScopeConfigs>;
 
-export const meshConfigCA = object(
+const meshConfigCA = object(
   { address: string(), tlsSettings: clientTLSSettings, requestTimeout: duration({ rules: [] }), istiodSide: boolean() },
   { proto: "istio.mesh.v1alpha1.MeshConfig.CA" },
 );
 export type MeshConfigCA = Infer<typeof meshConfigCA>;
 
-export const meshConfigDefaultProviders = object(
+const meshConfigDefaultProviders = object(
   { tracing: array(string()), metrics: array(string()), accessLogging: array(string()) },
   { proto: "istio.mesh.v1alpha1.MeshConfig.DefaultProviders" },
 );
 export type MeshConfigDefaultProviders = Infer<typeof meshConfigDefaultProviders>;
 
-export const meshConfigProxyPathNormalization = object(
+const meshConfigProxyPathNormalization = object(
   {
     normalization: enumOf(["DEFAULT", "NONE", "BASE", "MERGE_SLASHES", "DECODE_AND_MERGE_SLASHES"], {
       proto: "istio.mesh.v1alpha1.MeshConfig.ProxyPathNormalization.NormalizationType",
@@ -107,7 +107,7 @@ export const meshConfigProxyPathNormalization = object(
 );
 export type MeshConfigProxyPathNormalization = Infer<typeof meshConfigProxyPathNormalization>;
 
-export const meshConfigTLSConfig = object(
+const meshConfigTLSConfig = object(
   {
     minProtocolVersion: enumOf(["TLS_AUTO", "TLSV1_2", "TLSV1_3"], {
       proto: "istio.mesh.v1alpha1.MeshConfig.TLSConfig.TLSProtocol",
@@ -119,19 +119,19 @@ export const meshConfigTLSConfig = object(
 );
 export type MeshConfigTLSConfig = Infer<typeof meshConfigTLSConfig>;
 
-export const meshConfigDefaultTrafficPolicy = object(
+const meshConfigDefaultTrafficPolicy = object(
   { connectionPool: connectionPoolSettings, outlierDetection },
   { proto: "istio.mesh.v1alpha1.MeshConfig.DefaultTrafficPolicy" },
 );
 export type MeshConfigDefaultTrafficPolicy = Infer<typeof meshConfigDefaultTrafficPolicy>;
 
-export const serviceEntryVisibilityMatchRule = object(
+const serviceEntryVisibilityMatchRule = object(
   { namespaceSelector: meshLabelSelector },
   { proto: "istio.mesh.v1alpha1.ServiceEntryVisibility.MatchRule", oneOf: [["namespaceSelector"]] },
 );
 export type ServiceEntryVisibilityMatchRule = Infer<typeof serviceEntryVisibilityMatchRule>;
 
-export const serviceEntryVisibilityPolicy = object(
+const serviceEntryVisibilityPolicy = object(
   {
     visibility: enumOf(["VISIBILITY_UNSPECIFIED", "NONE", "NAMESPACE", "PUBLIC"], {
       proto: "istio.mesh.v1alpha1.ServiceEntryVisibility.Visibility",
@@ -142,7 +142,7 @@ export const serviceEntryVisibilityPolicy = object(
 );
 export type ServiceEntryVisibilityPolicy = Infer<typeof serviceEntryVisibilityPolicy>;
 
-export const serviceEntryVisibility = object(
+const serviceEntryVisibility = object(
   {
     defaultVisibility: enumOf(["VISIBILITY_UNSPECIFIED", "NONE", "NAMESPACE", "PUBLIC"], {
       proto: "istio.mesh.v1alpha1.ServiceEntryVisibility.Visibility",

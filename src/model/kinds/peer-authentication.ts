@@ -4,7 +4,7 @@ import { enumOf, type Infer, map, object } from "./schema.ts";
 import { workloadSelector } from "./selector.ts";
 import { istioStatus } from "./status.ts";
 
-export const peerAuthenticationMutualTLS = object(
+const peerAuthenticationMutualTLS = object(
   {
     mode: enumOf(["UNSET", "DISABLE", "PERMISSIVE", "STRICT"], {
       proto: "istio.security.v1beta1.PeerAuthentication.MutualTLS.Mode",
@@ -14,7 +14,7 @@ export const peerAuthenticationMutualTLS = object(
 );
 export type PeerAuthenticationMutualTLS = Infer<typeof peerAuthenticationMutualTLS>;
 
-export const peerAuthenticationSpec = object(
+const peerAuthenticationSpec = object(
   {
     selector: workloadSelector,
     mtls: peerAuthenticationMutualTLS,

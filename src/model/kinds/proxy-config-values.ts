@@ -17,19 +17,19 @@ import {
 import { clientTLSSettings, connectionPoolTcpKeepalive } from "./traffic-policy.ts";
 import { readinessProbe } from "./workload-group.ts";
 
-export const proxyTracingZipkin = object({ address: string() }, { proto: "istio.mesh.v1alpha1.Tracing.Zipkin" });
+const proxyTracingZipkin = object({ address: string() }, { proto: "istio.mesh.v1alpha1.Tracing.Zipkin" });
 export type ProxyTracingZipkin = Infer<typeof proxyTracingZipkin>;
 
-export const proxyTracingLightstep = object(
+const proxyTracingLightstep = object(
   { address: string(), accessToken: string() },
   { proto: "istio.mesh.v1alpha1.Tracing.Lightstep" },
 );
 export type ProxyTracingLightstep = Infer<typeof proxyTracingLightstep>;
 
-export const proxyTracingDatadog = object({ address: string() }, { proto: "istio.mesh.v1alpha1.Tracing.Datadog" });
+const proxyTracingDatadog = object({ address: string() }, { proto: "istio.mesh.v1alpha1.Tracing.Datadog" });
 export type ProxyTracingDatadog = Infer<typeof proxyTracingDatadog>;
 
-export const proxyTracingStackdriver = object(
+const proxyTracingStackdriver = object(
   {
     debug: boolean(),
     maxNumberOfAttributes: int64(),
@@ -40,7 +40,7 @@ export const proxyTracingStackdriver = object(
 );
 export type ProxyTracingStackdriver = Infer<typeof proxyTracingStackdriver>;
 
-export const proxyTracingOpenCensusAgent = object(
+const proxyTracingOpenCensusAgent = object(
   {
     address: string(),
     context: array(
@@ -53,28 +53,28 @@ export const proxyTracingOpenCensusAgent = object(
 );
 export type ProxyTracingOpenCensusAgent = Infer<typeof proxyTracingOpenCensusAgent>;
 
-export const proxyTracingLiteral = object({ value: string() }, { proto: "istio.mesh.v1alpha1.Tracing.Literal" });
+const proxyTracingLiteral = object({ value: string() }, { proto: "istio.mesh.v1alpha1.Tracing.Literal" });
 export type ProxyTracingLiteral = Infer<typeof proxyTracingLiteral>;
 
-export const proxyTracingEnvironment = object(
+const proxyTracingEnvironment = object(
   { name: string(), defaultValue: string() },
   { proto: "istio.mesh.v1alpha1.Tracing.Environment" },
 );
 export type ProxyTracingEnvironment = Infer<typeof proxyTracingEnvironment>;
 
-export const proxyTracingRequestHeader = object(
+const proxyTracingRequestHeader = object(
   { name: string(), defaultValue: string() },
   { proto: "istio.mesh.v1alpha1.Tracing.RequestHeader" },
 );
 export type ProxyTracingRequestHeader = Infer<typeof proxyTracingRequestHeader>;
 
-export const proxyTracingCustomTag = object(
+const proxyTracingCustomTag = object(
   { literal: proxyTracingLiteral, environment: proxyTracingEnvironment, header: proxyTracingRequestHeader },
   { proto: "istio.mesh.v1alpha1.Tracing.CustomTag", oneOf: [["literal", "environment", "header"]] },
 );
 export type ProxyTracingCustomTag = Infer<typeof proxyTracingCustomTag>;
 
-export const proxyTracing = object(
+const proxyTracing = object(
   {
     zipkin: proxyTracingZipkin,
     lightstep: proxyTracingLightstep,
@@ -94,22 +94,22 @@ export const proxyTracing = object(
 );
 export type ProxyTracing = Infer<typeof proxyTracing>;
 
-export const sds = object({ enabled: boolean(), k8sSaJwtPath: string() }, { proto: "istio.mesh.v1alpha1.SDS" });
+const sds = object({ enabled: boolean(), k8sSaJwtPath: string() }, { proto: "istio.mesh.v1alpha1.SDS" });
 export type SDS = Infer<typeof sds>;
 
-export const remoteService = object(
+const remoteService = object(
   { address: string(), tlsSettings: clientTLSSettings, tcpKeepalive: connectionPoolTcpKeepalive },
   { proto: "istio.mesh.v1alpha1.RemoteService" },
 );
 export type RemoteService = Infer<typeof remoteService>;
 
-export const topologyProxyProtocolConfiguration = object(
+const topologyProxyProtocolConfiguration = object(
   {},
   { proto: "istio.mesh.v1alpha1.Topology.ProxyProtocolConfiguration" },
 );
 export type TopologyProxyProtocolConfiguration = Infer<typeof topologyProxyProtocolConfiguration>;
 
-export const topology = object(
+const topology = object(
   {
     numTrustedProxies: uint32(),
     forwardClientCertDetails: enumOf(
@@ -122,31 +122,31 @@ export const topology = object(
 );
 export type Topology = Infer<typeof topology>;
 
-export const proxyConfigProxyStatsMatcher = object(
+const proxyConfigProxyStatsMatcher = object(
   { inclusionPrefixes: array(string()), inclusionSuffixes: array(string()), inclusionRegexps: array(string()) },
   { proto: "istio.mesh.v1alpha1.ProxyConfig.ProxyStatsMatcher" },
 );
 export type ProxyConfigProxyStatsMatcher = Infer<typeof proxyConfigProxyStatsMatcher>;
 
-export const privateKeyProviderCryptoMb = object(
+const privateKeyProviderCryptoMb = object(
   { pollDelay: duration({ rules: [] }), fallback: boolean() },
   { proto: "istio.mesh.v1alpha1.PrivateKeyProvider.CryptoMb" },
 );
 export type PrivateKeyProviderCryptoMb = Infer<typeof privateKeyProviderCryptoMb>;
 
-export const privateKeyProviderQAT = object(
+const privateKeyProviderQAT = object(
   { pollDelay: duration({ rules: [] }), fallback: boolean() },
   { proto: "istio.mesh.v1alpha1.PrivateKeyProvider.QAT" },
 );
 export type PrivateKeyProviderQAT = Infer<typeof privateKeyProviderQAT>;
 
-export const privateKeyProvider = object(
+const privateKeyProvider = object(
   { cryptomb: privateKeyProviderCryptoMb, qat: privateKeyProviderQAT },
   { proto: "istio.mesh.v1alpha1.PrivateKeyProvider", oneOf: [["cryptomb", "qat"]] },
 );
 export type PrivateKeyProvider = Infer<typeof privateKeyProvider>;
 
-export const proxyConfigProxyHeadersSetCurrentClientCertDetails = object(
+const proxyConfigProxyHeadersSetCurrentClientCertDetails = object(
   { subject: boolean(), cert: boolean(), chain: boolean(), dns: boolean(), uri: boolean() },
   { proto: "istio.mesh.v1alpha1.ProxyConfig.ProxyHeaders.SetCurrentClientCertDetails" },
 );
@@ -154,31 +154,31 @@ export type ProxyConfigProxyHeadersSetCurrentClientCertDetails = Infer<
   typeof proxyConfigProxyHeadersSetCurrentClientCertDetails
 >;
 
-export const proxyConfigProxyHeadersRequestId = object(
+const proxyConfigProxyHeadersRequestId = object(
   { disabled: boolean() },
   { proto: "istio.mesh.v1alpha1.ProxyConfig.ProxyHeaders.RequestId" },
 );
 export type ProxyConfigProxyHeadersRequestId = Infer<typeof proxyConfigProxyHeadersRequestId>;
 
-export const proxyConfigProxyHeadersServer = object(
+const proxyConfigProxyHeadersServer = object(
   { disabled: boolean(), value: string() },
   { proto: "istio.mesh.v1alpha1.ProxyConfig.ProxyHeaders.Server" },
 );
 export type ProxyConfigProxyHeadersServer = Infer<typeof proxyConfigProxyHeadersServer>;
 
-export const proxyConfigProxyHeadersAttemptCount = object(
+const proxyConfigProxyHeadersAttemptCount = object(
   { disabled: boolean() },
   { proto: "istio.mesh.v1alpha1.ProxyConfig.ProxyHeaders.AttemptCount" },
 );
 export type ProxyConfigProxyHeadersAttemptCount = Infer<typeof proxyConfigProxyHeadersAttemptCount>;
 
-export const proxyConfigProxyHeadersEnvoyDebugHeaders = object(
+const proxyConfigProxyHeadersEnvoyDebugHeaders = object(
   { disabled: boolean() },
   { proto: "istio.mesh.v1alpha1.ProxyConfig.ProxyHeaders.EnvoyDebugHeaders" },
 );
 export type ProxyConfigProxyHeadersEnvoyDebugHeaders = Infer<typeof proxyConfigProxyHeadersEnvoyDebugHeaders>;
 
-export const proxyConfigProxyHeadersMetadataExchangeHeaders = object(
+const proxyConfigProxyHeadersMetadataExchangeHeaders = object(
   {
     mode: enumOf(["UNDEFINED", "IN_MESH"], {
       proto: "istio.mesh.v1alpha1.ProxyConfig.ProxyHeaders.MetadataExchangeMode",
@@ -190,19 +190,19 @@ export type ProxyConfigProxyHeadersMetadataExchangeHeaders = Infer<
   typeof proxyConfigProxyHeadersMetadataExchangeHeaders
 >;
 
-export const proxyConfigProxyHeadersXForwardedHost = object(
+const proxyConfigProxyHeadersXForwardedHost = object(
   { enabled: boolean() },
   { proto: "istio.mesh.v1alpha1.ProxyConfig.ProxyHeaders.XForwardedHost" },
 );
 export type ProxyConfigProxyHeadersXForwardedHost = Infer<typeof proxyConfigProxyHeadersXForwardedHost>;
 
-export const proxyConfigProxyHeadersXForwardedPort = object(
+const proxyConfigProxyHeadersXForwardedPort = object(
   { enabled: boolean() },
   { proto: "istio.mesh.v1alpha1.ProxyConfig.ProxyHeaders.XForwardedPort" },
 );
 export type ProxyConfigProxyHeadersXForwardedPort = Infer<typeof proxyConfigProxyHeadersXForwardedPort>;
 
-export const proxyConfigProxyHeaders = object(
+const proxyConfigProxyHeaders = object(
   {
     forwardedClientCert: enumOf(
       ["UNDEFINED", "SANITIZE", "FORWARD_ONLY", "APPEND_FORWARD", "SANITIZE_SET", "ALWAYS_FORWARD_ONLY"],
@@ -222,7 +222,7 @@ export const proxyConfigProxyHeaders = object(
 );
 export type ProxyConfigProxyHeaders = Infer<typeof proxyConfigProxyHeaders>;
 
-export const proxyConfigConnectionSettings = object(
+const proxyConfigConnectionSettings = object(
   {
     profile: enumOf(["SIDECAR", "EDGE"], { proto: "istio.mesh.v1alpha1.ProxyConfig.ConnectionSettings.Profile" }),
     listenerPerConnectionBufferLimitBytes: int32(),

@@ -7,7 +7,7 @@ import { istioStatus } from "./status.ts";
 export const proxyImage = object({ imageType: string() }, { proto: "istio.networking.v1beta1.ProxyImage" });
 export type ProxyImage = Infer<typeof proxyImage>;
 
-export const proxyConfigSpec = object(
+const proxyConfigSpec = object(
   {
     selector: workloadSelector,
     concurrency: int32({ nullable: true, minimum: 0 }),

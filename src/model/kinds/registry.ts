@@ -45,7 +45,7 @@ export const istioKinds: readonly Kind[] = [
   workloadGroup,
 ];
 
-export const gatewayApiKinds: readonly Kind[] = [
+const gatewayApiKinds: readonly Kind[] = [
   backendTlsPolicy,
   gatewayClass,
   grpcRoute,

@@ -4,19 +4,19 @@ import { array, boolean, duration, enumOf, type Infer, object, string } from "./
 import { policyTargetReference, workloadSelector } from "./selector.ts";
 import { istioStatus } from "./status.ts";
 
-export const jwtHeader = object(
+const jwtHeader = object(
   { name: string({ minLength: 1 }), prefix: string() },
   { proto: "istio.security.v1beta1.JWTHeader", required: ["name"] },
 );
 export type JWTHeader = Infer<typeof jwtHeader>;
 
-export const claimToHeader = object(
+const claimToHeader = object(
   { header: string({ pattern: "^[-_A-Za-z0-9]+$", minLength: 1 }), claim: string({ minLength: 1 }) },
   { proto: "istio.security.v1beta1.ClaimToHeader", required: ["header", "claim"] },
 );
 export type ClaimToHeader = Infer<typeof claimToHeader>;
 
-export const jwtRule = object(
+const jwtRule = object(
   {
     issuer: string({ minLength: 1 }),
     audiences: array(string({ minLength: 1 })),
@@ -57,7 +57,7 @@ export const jwtRule = object(
 );
 export type JWTRule = Infer<typeof jwtRule>;
 
-export const requestAuthenticationSpec = object(
+const requestAuthenticationSpec = object(
   {
     selector: workloadSelector,
     targetRef: policyTargetReference,

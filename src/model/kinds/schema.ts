@@ -227,13 +227,6 @@ export const struct = (
   options: Omit<Options<AnyNode>, "object"> = {},
 ): Typed<AnyNode, Readonly<Record<string, unknown>>> => ({ type: "any", object: true, ...options });
 
-/** google.protobuf.Value: any JSON value. */
-export const anyValue = (options: Omit<Options<AnyNode>, "object"> = {}): Typed<AnyNode, unknown> => ({
-  type: "any",
-  object: false,
-  ...options,
-});
-
 export const array = <S extends Schema>(
   items: S,
   options: Options<ArrayNode> = {},
@@ -249,10 +242,3 @@ export const object = <F extends Readonly<Record<string, Schema>>>(
   fields: F,
   options: Options<ObjectNode> = {},
 ): Typed<ObjectNode, { readonly [K in keyof F]?: Infer<F[K]> }> => ({ type: "object", fields, ...options });
-
-/** Another node under further constraints, for a message that is used in places with different rules. */
-export const refine = <S extends Schema>(schema: S, options: Omit<Common, "description"> & Text & Range): S => ({
-  ...schema,
-  ...options,
-  ...(schema.rules || options.rules ? { rules: [...(schema.rules ?? []), ...(options.rules ?? [])] } : {}),
-});

@@ -5,7 +5,7 @@ import { sidecarWorkloadSelector } from "./sidecar.ts";
 import { analysisMessageBase, istioCondition } from "./status.ts";
 import { workloadEntrySpec } from "./workload-entry.ts";
 
-export const serviceEntryPort = object(
+const serviceEntryPort = object(
   {
     number: uint32({ rules: [{ message: "port must be between 1-65535", rule: "0 < self && self <= 65535" }] }),
     protocol: string({ maxLength: 256 }),
@@ -16,7 +16,7 @@ export const serviceEntryPort = object(
 );
 export type ServiceEntryPort = Infer<typeof serviceEntryPort>;
 
-export const serviceEntrySpec = object(
+const serviceEntrySpec = object(
   {
     hosts: array(string({ rules: [{ message: "hostname cannot be wildcard", rule: 'self != "*"' }] }), {
       minItems: 1,
@@ -68,7 +68,7 @@ export const serviceEntrySpec = object(
 );
 export type ServiceEntrySpec = Infer<typeof serviceEntrySpec>;
 
-export const serviceEntryStatus = object(
+const serviceEntryStatus = object(
   {
     conditions: array(istioCondition),
     validationMessages: array(analysisMessageBase),

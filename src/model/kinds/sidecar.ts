@@ -21,13 +21,13 @@ export const sidecarWorkloadSelector = object(
 );
 export type SidecarWorkloadSelector = Infer<typeof sidecarWorkloadSelector>;
 
-export const sidecarPort = object(
+const sidecarPort = object(
   { number: uint32(), protocol: string(), name: string(), targetPort: uint32() },
   { proto: "istio.networking.v1alpha3.SidecarPort" },
 );
 export type SidecarPort = Infer<typeof sidecarPort>;
 
-export const istioIngressListener = object(
+const istioIngressListener = object(
   {
     port: sidecarPort,
     bind: string(),
@@ -40,7 +40,7 @@ export const istioIngressListener = object(
 );
 export type IstioIngressListener = Infer<typeof istioIngressListener>;
 
-export const istioEgressListener = object(
+const istioEgressListener = object(
   {
     port: sidecarPort,
     bind: string(),
@@ -51,7 +51,7 @@ export const istioEgressListener = object(
 );
 export type IstioEgressListener = Infer<typeof istioEgressListener>;
 
-export const outboundTrafficPolicy = object(
+const outboundTrafficPolicy = object(
   {
     mode: enumOf(["REGISTRY_ONLY", "ALLOW_ANY"], { proto: "istio.networking.v1alpha3.OutboundTrafficPolicy.Mode" }),
     egressProxy: destination,
@@ -60,7 +60,7 @@ export const outboundTrafficPolicy = object(
 );
 export type OutboundTrafficPolicy = Infer<typeof outboundTrafficPolicy>;
 
-export const sidecarSpec = object(
+const sidecarSpec = object(
   {
     workloadSelector: sidecarWorkloadSelector,
     ingress: array(istioIngressListener),

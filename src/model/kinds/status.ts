@@ -15,7 +15,7 @@ export const istioCondition = object(
 );
 export type IstioCondition = Infer<typeof istioCondition>;
 
-export const analysisMessageBaseType = object(
+const analysisMessageBaseType = object(
   { name: string(), code: string() },
   { proto: "istio.analysis.v1alpha1.AnalysisMessageBase.Type" },
 );

@@ -4,43 +4,43 @@ import { array, boolean, double, duration, enumOf, type Infer, map, object, stri
 import { policyTargetReference, workloadSelector } from "./selector.ts";
 import { istioStatus } from "./status.ts";
 
-export const telemetryTracingSelector = object(
+const telemetryTracingSelector = object(
   { mode: enumOf(["CLIENT_AND_SERVER", "CLIENT", "SERVER"], { proto: "istio.telemetry.v1alpha1.WorkloadMode" }) },
   { proto: "istio.telemetry.v1alpha1.Tracing.TracingSelector" },
 );
 export type TelemetryTracingSelector = Infer<typeof telemetryTracingSelector>;
 
-export const providerRef = object(
+const providerRef = object(
   { name: string({ minLength: 1 }) },
   { proto: "istio.telemetry.v1alpha1.ProviderRef", required: ["name"] },
 );
 export type ProviderRef = Infer<typeof providerRef>;
 
-export const telemetryTracingLiteral = object(
+const telemetryTracingLiteral = object(
   { value: string({ minLength: 1 }) },
   { proto: "istio.telemetry.v1alpha1.Tracing.Literal", required: ["value"] },
 );
 export type TelemetryTracingLiteral = Infer<typeof telemetryTracingLiteral>;
 
-export const telemetryTracingEnvironment = object(
+const telemetryTracingEnvironment = object(
   { name: string({ minLength: 1 }), defaultValue: string() },
   { proto: "istio.telemetry.v1alpha1.Tracing.Environment", required: ["name"] },
 );
 export type TelemetryTracingEnvironment = Infer<typeof telemetryTracingEnvironment>;
 
-export const telemetryTracingRequestHeader = object(
+const telemetryTracingRequestHeader = object(
   { name: string({ minLength: 1 }), defaultValue: string() },
   { proto: "istio.telemetry.v1alpha1.Tracing.RequestHeader", required: ["name"] },
 );
 export type TelemetryTracingRequestHeader = Infer<typeof telemetryTracingRequestHeader>;
 
-export const telemetryTracingFormatter = object(
+const telemetryTracingFormatter = object(
   { value: string({ minLength: 1 }) },
   { proto: "istio.telemetry.v1alpha1.Tracing.Formatter", required: ["value"] },
 );
 export type TelemetryTracingFormatter = Infer<typeof telemetryTracingFormatter>;
 
-export const telemetryTracingCustomTag = object(
+const telemetryTracingCustomTag = object(
   {
     literal: telemetryTracingLiteral,
     environment: telemetryTracingEnvironment,
@@ -51,7 +51,7 @@ export const telemetryTracingCustomTag = object(
 );
 export type TelemetryTracingCustomTag = Infer<typeof telemetryTracingCustomTag>;
 
-export const telemetryTracing = object(
+const telemetryTracing = object(
   {
     match: telemetryTracingSelector,
     providers: array(providerRef),
@@ -66,7 +66,7 @@ export const telemetryTracing = object(
 );
 export type TelemetryTracing = Infer<typeof telemetryTracing>;
 
-export const metricSelector = object(
+const metricSelector = object(
   {
     metric: enumOf(
       [
@@ -91,7 +91,7 @@ export const metricSelector = object(
 );
 export type MetricSelector = Infer<typeof metricSelector>;
 
-export const telemetryMetricsOverridesTagOverride = object(
+const telemetryMetricsOverridesTagOverride = object(
   {
     operation: enumOf(["UPSERT", "REMOVE"], {
       proto: "istio.telemetry.v1alpha1.MetricsOverrides.TagOverride.Operation",
@@ -114,7 +114,7 @@ export const telemetryMetricsOverridesTagOverride = object(
 );
 export type TelemetryMetricsOverridesTagOverride = Infer<typeof telemetryMetricsOverridesTagOverride>;
 
-export const telemetryMetricsOverrides = object(
+const telemetryMetricsOverrides = object(
   {
     match: metricSelector,
     disabled: boolean({ nullable: true }),
@@ -124,25 +124,25 @@ export const telemetryMetricsOverrides = object(
 );
 export type TelemetryMetricsOverrides = Infer<typeof telemetryMetricsOverrides>;
 
-export const telemetryMetrics = object(
+const telemetryMetrics = object(
   { providers: array(providerRef), overrides: array(telemetryMetricsOverrides), reportingInterval: duration() },
   { proto: "istio.telemetry.v1alpha1.Metrics" },
 );
 export type TelemetryMetrics = Infer<typeof telemetryMetrics>;
 
-export const telemetryAccessLoggingLogSelector = object(
+const telemetryAccessLoggingLogSelector = object(
   { mode: enumOf(["CLIENT_AND_SERVER", "CLIENT", "SERVER"], { proto: "istio.telemetry.v1alpha1.WorkloadMode" }) },
   { proto: "istio.telemetry.v1alpha1.AccessLogging.LogSelector" },
 );
 export type TelemetryAccessLoggingLogSelector = Infer<typeof telemetryAccessLoggingLogSelector>;
 
-export const telemetryAccessLoggingFilter = object(
+const telemetryAccessLoggingFilter = object(
   { expression: string() },
   { proto: "istio.telemetry.v1alpha1.AccessLogging.Filter" },
 );
 export type TelemetryAccessLoggingFilter = Infer<typeof telemetryAccessLoggingFilter>;
 
-export const telemetryAccessLogging = object(
+const telemetryAccessLogging = object(
   {
     match: telemetryAccessLoggingLogSelector,
     providers: array(providerRef),
@@ -153,7 +153,7 @@ export const telemetryAccessLogging = object(
 );
 export type TelemetryAccessLogging = Infer<typeof telemetryAccessLogging>;
 
-export const telemetrySpec = object(
+const telemetrySpec = object(
   {
     selector: workloadSelector,
     targetRef: policyTargetReference,

@@ -5,7 +5,7 @@ import { policyPortSelector, policyTargetReference, workloadSelector } from "./s
 import { istioStatus } from "./status.ts";
 import { vmConfig } from "./wasm-plugin.ts";
 
-export const trafficSelector = object(
+const trafficSelector = object(
   {
     mode: enumOf(["UNDEFINED", "CLIENT", "SERVER", "CLIENT_AND_SERVER"], { proto: "istio.type.v1beta1.WorkloadMode" }),
     ports: array(policyPortSelector, { listType: "map", listMapKeys: ["number"] }),
@@ -14,7 +14,7 @@ export const trafficSelector = object(
 );
 export type TrafficSelector = Infer<typeof trafficSelector>;
 
-export const wasmConfig = object(
+const wasmConfig = object(
   {
     url: string({
       rules: [
@@ -43,13 +43,13 @@ export const wasmConfig = object(
 );
 export type WasmConfig = Infer<typeof wasmConfig>;
 
-export const luaConfig = object(
+const luaConfig = object(
   { inlineCode: string({ minLength: 1, maxLength: 65536 }) },
   { proto: "istio.extensions.v1alpha1.LuaConfig", required: ["inlineCode"] },
 );
 export type LuaConfig = Infer<typeof luaConfig>;
 
-export const trafficExtensionSpec = object(
+const trafficExtensionSpec = object(
   {
     selector: workloadSelector,
     targetRefs: array(policyTargetReference, { maxItems: 16 }),

@@ -9,7 +9,7 @@ export const connectionPoolTcpKeepalive = object(
 );
 export type ConnectionPoolTcpKeepalive = Infer<typeof connectionPoolTcpKeepalive>;
 
-export const connectionPoolTCPSettings = object(
+const connectionPoolTCPSettings = object(
   {
     maxConnections: int32(),
     connectTimeout: duration(),
@@ -21,13 +21,13 @@ export const connectionPoolTCPSettings = object(
 );
 export type ConnectionPoolTCPSettings = Infer<typeof connectionPoolTCPSettings>;
 
-export const connectionPoolHttpKeepalive = object(
+const connectionPoolHttpKeepalive = object(
   { interval: duration(), timeout: duration() },
   { proto: "istio.networking.v1alpha3.ConnectionPoolSettings.HTTPSettings.ConnectionKeepalive" },
 );
 export type ConnectionPoolHttpKeepalive = Infer<typeof connectionPoolHttpKeepalive>;
 
-export const connectionPoolHTTPSettings = object(
+const connectionPoolHTTPSettings = object(
   {
     http1MaxPendingRequests: int32(),
     http2MaxRequests: int32(),
@@ -86,7 +86,7 @@ export const clientTLSSettings = object(
 );
 export type ClientTLSSettings = Infer<typeof clientTLSSettings>;
 
-export const trafficPolicyPortTrafficPolicy = object(
+const trafficPolicyPortTrafficPolicy = object(
   {
     port: portSelector,
     loadBalancer: loadBalancerSettings,
@@ -98,19 +98,19 @@ export const trafficPolicyPortTrafficPolicy = object(
 );
 export type TrafficPolicyPortTrafficPolicy = Infer<typeof trafficPolicyPortTrafficPolicy>;
 
-export const trafficPolicyTunnelSettings = object(
+const trafficPolicyTunnelSettings = object(
   { protocol: string(), targetHost: string(), targetPort: uint32() },
   { proto: "istio.networking.v1alpha3.TrafficPolicy.TunnelSettings", required: ["targetHost", "targetPort"] },
 );
 export type TrafficPolicyTunnelSettings = Infer<typeof trafficPolicyTunnelSettings>;
 
-export const trafficPolicyProxyProtocol = object(
+const trafficPolicyProxyProtocol = object(
   { version: enumOf(["V1", "V2"], { proto: "istio.networking.v1alpha3.TrafficPolicy.ProxyProtocol.VERSION" }) },
   { proto: "istio.networking.v1alpha3.TrafficPolicy.ProxyProtocol" },
 );
 export type TrafficPolicyProxyProtocol = Infer<typeof trafficPolicyProxyProtocol>;
 
-export const trafficPolicyRetryBudget = object(
+const trafficPolicyRetryBudget = object(
   {
     percent: double({ nullable: true, minimum: 0, maximum: 100 }),
     minRetryConcurrency: uint32(),

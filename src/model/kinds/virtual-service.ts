@@ -15,7 +15,7 @@ import { defineKind } from "./kind.ts";
 import { array, boolean, duration, type Infer, int32, map, object, string, uint32 } from "./schema.ts";
 import { istioStatus } from "./status.ts";
 
-export const httpMatchRequest = object(
+const httpMatchRequest = object(
   {
     name: string(),
     uri: stringMatch,
@@ -45,25 +45,22 @@ export const destination = object(
 );
 export type Destination = Infer<typeof destination>;
 
-export const httpRouteDestination = object(
+const httpRouteDestination = object(
   { destination, weight: int32(), headers: routeHeaders },
   { proto: "istio.networking.v1alpha3.HTTPRouteDestination", required: ["destination"] },
 );
 export type HTTPRouteDestination = Infer<typeof httpRouteDestination>;
 
-export const delegate = object(
-  { name: string(), namespace: string() },
-  { proto: "istio.networking.v1alpha3.Delegate" },
-);
+const delegate = object({ name: string(), namespace: string() }, { proto: "istio.networking.v1alpha3.Delegate" });
 export type Delegate = Infer<typeof delegate>;
 
-export const httpMirrorPolicy = object(
+const httpMirrorPolicy = object(
   { destination, percentage: percent },
   { proto: "istio.networking.v1alpha3.HTTPMirrorPolicy", required: ["destination"] },
 );
 export type HTTPMirrorPolicy = Infer<typeof httpMirrorPolicy>;
 
-export const httpRoute = object(
+const httpRoute = object(
   {
     name: string(),
     match: array(httpMatchRequest),
@@ -87,7 +84,7 @@ export const httpRoute = object(
 );
 export type HTTPRoute = Infer<typeof httpRoute>;
 
-export const tlsMatchAttributes = object(
+const tlsMatchAttributes = object(
   {
     sniHosts: array(string()),
     destinationSubnets: array(string()),
@@ -100,19 +97,19 @@ export const tlsMatchAttributes = object(
 );
 export type TLSMatchAttributes = Infer<typeof tlsMatchAttributes>;
 
-export const routeDestination = object(
+const routeDestination = object(
   { destination, weight: int32() },
   { proto: "istio.networking.v1alpha3.RouteDestination", required: ["destination"] },
 );
 export type RouteDestination = Infer<typeof routeDestination>;
 
-export const tlsRoute = object(
+const tlsRoute = object(
   { match: array(tlsMatchAttributes), route: array(routeDestination) },
   { proto: "istio.networking.v1alpha3.TLSRoute", required: ["match"] },
 );
 export type TLSRoute = Infer<typeof tlsRoute>;
 
-export const l4MatchAttributes = object(
+const l4MatchAttributes = object(
   {
     destinationSubnets: array(string()),
     port: uint32(),
@@ -125,13 +122,13 @@ export const l4MatchAttributes = object(
 );
 export type L4MatchAttributes = Infer<typeof l4MatchAttributes>;
 
-export const tcpRoute = object(
+const tcpRoute = object(
   { match: array(l4MatchAttributes), route: array(routeDestination) },
   { proto: "istio.networking.v1alpha3.TCPRoute" },
 );
 export type TCPRoute = Infer<typeof tcpRoute>;
 
-export const virtualServiceSpec = object(
+const virtualServiceSpec = object(
   {
     hosts: array(string()),
     gateways: array(string()),

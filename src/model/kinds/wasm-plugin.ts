@@ -4,7 +4,7 @@ import { array, enumOf, type Infer, int32, object, string, struct } from "./sche
 import { policyPortSelector, policyTargetReference, workloadSelector } from "./selector.ts";
 import { istioStatus } from "./status.ts";
 
-export const envVar = object(
+const envVar = object(
   {
     name: string({ minLength: 1, maxLength: 256 }),
     valueFrom: enumOf(["INLINE", "HOST"], { proto: "istio.extensions.v1alpha1.EnvValueSource" }),
@@ -29,7 +29,7 @@ export const vmConfig = object(
 );
 export type VmConfig = Infer<typeof vmConfig>;
 
-export const wasmPluginTrafficSelector = object(
+const wasmPluginTrafficSelector = object(
   {
     mode: enumOf(["UNDEFINED", "CLIENT", "SERVER", "CLIENT_AND_SERVER"], { proto: "istio.type.v1beta1.WorkloadMode" }),
     ports: array(policyPortSelector, { listType: "map", listMapKeys: ["number"] }),
@@ -38,7 +38,7 @@ export const wasmPluginTrafficSelector = object(
 );
 export type WasmPluginTrafficSelector = Infer<typeof wasmPluginTrafficSelector>;
 
-export const wasmPluginSpec = object(
+const wasmPluginSpec = object(
   {
     selector: workloadSelector,
     targetRef: policyTargetReference,

@@ -4,19 +4,19 @@ import { array, type Infer, int32, map, object, string, uint32 } from "./schema.
 import { istioStatus } from "./status.ts";
 import { workloadTemplate } from "./workload-entry.ts";
 
-export const workloadGroupObjectMeta = object(
+const workloadGroupObjectMeta = object(
   { labels: map(string(), { maxProperties: 256 }), annotations: map(string(), { maxProperties: 256 }) },
   { proto: "istio.networking.v1alpha3.WorkloadGroup.ObjectMeta" },
 );
 export type WorkloadGroupObjectMeta = Infer<typeof workloadGroupObjectMeta>;
 
-export const httpHeader = object(
+const httpHeader = object(
   { name: string({ pattern: "^[-_A-Za-z0-9]+$" }), value: string() },
   { proto: "istio.networking.v1alpha3.HTTPHeader" },
 );
 export type HTTPHeader = Infer<typeof httpHeader>;
 
-export const httpHealthCheckConfig = object(
+const httpHealthCheckConfig = object(
   {
     path: string(),
     port: uint32({ rules: [{ message: "port must be between 1-65535", rule: "0 < self && self <= 65535" }] }),
@@ -30,7 +30,7 @@ export const httpHealthCheckConfig = object(
 );
 export type HTTPHealthCheckConfig = Infer<typeof httpHealthCheckConfig>;
 
-export const tcpHealthCheckConfig = object(
+const tcpHealthCheckConfig = object(
   {
     host: string(),
     port: uint32({ rules: [{ message: "port must be between 1-65535", rule: "0 < self && self <= 65535" }] }),
@@ -39,13 +39,13 @@ export const tcpHealthCheckConfig = object(
 );
 export type TCPHealthCheckConfig = Infer<typeof tcpHealthCheckConfig>;
 
-export const execHealthCheckConfig = object(
+const execHealthCheckConfig = object(
   { command: array(string({ minLength: 1 })) },
   { proto: "istio.networking.v1alpha3.ExecHealthCheckConfig", required: ["command"] },
 );
 export type ExecHealthCheckConfig = Infer<typeof execHealthCheckConfig>;
 
-export const grpcHealthCheckConfig = object(
+const grpcHealthCheckConfig = object(
   {
     port: uint32({ rules: [{ message: "port must be between 1-65535", rule: "0 < self && self <= 65535" }] }),
     service: string(),
@@ -70,7 +70,7 @@ export const readinessProbe = object(
 );
 export type ReadinessProbe = Infer<typeof readinessProbe>;
 
-export const workloadGroupSpec = object(
+const workloadGroupSpec = object(
   { metadata: workloadGroupObjectMeta, template: workloadTemplate, probe: readinessProbe },
   { proto: "istio.networking.v1alpha3.WorkloadGroup", required: ["template"] },
 );

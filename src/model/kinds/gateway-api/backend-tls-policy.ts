@@ -3,7 +3,7 @@ import { defineKind } from "../kind.ts";
 import { array, enumOf, type Infer, map, object, string } from "../schema.ts";
 import { gatewayApiCondition, gatewayApiInfrastructureParametersRef, gatewayApiParentRef } from "./shared.ts";
 
-export const backendTLSPolicyTargetRef = object(
+const backendTLSPolicyTargetRef = object(
   {
     group: string({ pattern: "^$|^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$", maxLength: 253 }),
     kind: string({ pattern: "^[a-zA-Z]([-a-zA-Z0-9]*[a-zA-Z0-9])?$", minLength: 1, maxLength: 63 }),
@@ -18,7 +18,7 @@ export const backendTLSPolicyTargetRef = object(
 );
 export type BackendTLSPolicyTargetRef = Infer<typeof backendTLSPolicyTargetRef>;
 
-export const backendTLSPolicySubjectAltName = object(
+const backendTLSPolicySubjectAltName = object(
   {
     hostname: string({
       pattern: "^(\\*\\.)?[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$",
@@ -52,7 +52,7 @@ export const backendTLSPolicySubjectAltName = object(
 );
 export type BackendTLSPolicySubjectAltName = Infer<typeof backendTLSPolicySubjectAltName>;
 
-export const backendTLSPolicyValidation = object(
+const backendTLSPolicyValidation = object(
   {
     caCertificateRefs: array(gatewayApiInfrastructureParametersRef, { maxItems: 8, listType: "atomic" }),
     hostname: string({
@@ -84,7 +84,7 @@ export const backendTLSPolicyValidation = object(
 );
 export type BackendTLSPolicyValidation = Infer<typeof backendTLSPolicyValidation>;
 
-export const backendTLSPolicySpec = object(
+const backendTLSPolicySpec = object(
   {
     options: map(string({ minLength: 0, maxLength: 4096 }), { maxProperties: 16 }),
     targetRefs: array(backendTLSPolicyTargetRef, {
@@ -108,7 +108,7 @@ export const backendTLSPolicySpec = object(
 );
 export type BackendTLSPolicySpec = Infer<typeof backendTLSPolicySpec>;
 
-export const backendTLSPolicyAncestor = object(
+const backendTLSPolicyAncestor = object(
   {
     ancestorRef: gatewayApiParentRef,
     conditions: array(gatewayApiCondition, { minItems: 1, maxItems: 8, listType: "map", listMapKeys: ["type"] }),
@@ -123,7 +123,7 @@ export const backendTLSPolicyAncestor = object(
 );
 export type BackendTLSPolicyAncestor = Infer<typeof backendTLSPolicyAncestor>;
 
-export const backendTLSPolicyStatus = object(
+const backendTLSPolicyStatus = object(
   { ancestors: array(backendTLSPolicyAncestor, { maxItems: 16, listType: "atomic" }) },
   { required: ["ancestors"] },
 );

@@ -3,7 +3,7 @@ import { defineKind } from "../kind.ts";
 import { array, type Infer, object, string } from "../schema.ts";
 import { gatewayApiCondition, gatewayApiParametersRef } from "./shared.ts";
 
-export const gatewayClassSpec = object(
+const gatewayClassSpec = object(
   {
     controllerName: string({
       rules: [{ message: "Value is immutable", rule: "self == oldSelf" }],
@@ -19,10 +19,10 @@ export const gatewayClassSpec = object(
 );
 export type GatewayClassSpec = Infer<typeof gatewayClassSpec>;
 
-export const gatewayClassSupportedFeature = object({ name: string() }, { required: ["name"] });
+const gatewayClassSupportedFeature = object({ name: string() }, { required: ["name"] });
 export type GatewayClassSupportedFeature = Infer<typeof gatewayClassSupportedFeature>;
 
-export const gatewayClassStatus = object(
+const gatewayClassStatus = object(
   {
     conditions: array(gatewayApiCondition, {
       default: [

@@ -11,7 +11,7 @@ import {
   gatewayApiStatusListener,
 } from "./shared.ts";
 
-export const kubeGatewayAddress = object(
+const kubeGatewayAddress = object(
   {
     type: string({
       default: "IPAddress",
@@ -42,16 +42,16 @@ export const kubeGatewayAddress = object(
 );
 export type KubeGatewayAddress = Infer<typeof kubeGatewayAddress>;
 
-export const kubeGatewayNamespaces = object(
+const kubeGatewayNamespaces = object(
   { from: enumOf(["All", "Selector", "Same", "None"], { default: "None" }), selector: gatewayApiSelector },
   { default: { from: "None" } },
 );
 export type KubeGatewayNamespaces = Infer<typeof kubeGatewayNamespaces>;
 
-export const kubeGatewayAllowedListeners = object({ namespaces: kubeGatewayNamespaces });
+const kubeGatewayAllowedListeners = object({ namespaces: kubeGatewayNamespaces });
 export type KubeGatewayAllowedListeners = Infer<typeof kubeGatewayAllowedListeners>;
 
-export const kubeGatewayInfrastructure = object({
+const kubeGatewayInfrastructure = object({
   annotations: map(string({ minLength: 0, maxLength: 4096 }), {
     rules: [
       {
@@ -86,10 +86,10 @@ export const kubeGatewayInfrastructure = object({
 });
 export type KubeGatewayInfrastructure = Infer<typeof kubeGatewayInfrastructure>;
 
-export const kubeGatewayBackend = object({ clientCertificateRef: gatewayApiCertificateRef });
+const kubeGatewayBackend = object({ clientCertificateRef: gatewayApiCertificateRef });
 export type KubeGatewayBackend = Infer<typeof kubeGatewayBackend>;
 
-export const kubeGatewayValidation = object(
+const kubeGatewayValidation = object(
   {
     caCertificateRefs: array(gatewayApiParametersRef, { minItems: 1, maxItems: 16, listType: "atomic" }),
     mode: enumOf(["AllowValidOnly", "AllowInsecureFallback"], { default: "AllowValidOnly" }),
@@ -98,16 +98,16 @@ export const kubeGatewayValidation = object(
 );
 export type KubeGatewayValidation = Infer<typeof kubeGatewayValidation>;
 
-export const kubeGatewayDefault = object({ validation: kubeGatewayValidation });
+const kubeGatewayDefault = object({ validation: kubeGatewayValidation });
 export type KubeGatewayDefault = Infer<typeof kubeGatewayDefault>;
 
-export const kubeGatewayPerPort = object(
+const kubeGatewayPerPort = object(
   { port: int32({ minimum: 1, maximum: 65535 }), tls: kubeGatewayDefault },
   { required: ["port", "tls"] },
 );
 export type KubeGatewayPerPort = Infer<typeof kubeGatewayPerPort>;
 
-export const kubeGatewayFrontend = object(
+const kubeGatewayFrontend = object(
   {
     default: kubeGatewayDefault,
     perPort: array(kubeGatewayPerPort, {
@@ -126,10 +126,10 @@ export const kubeGatewayFrontend = object(
 );
 export type KubeGatewayFrontend = Infer<typeof kubeGatewayFrontend>;
 
-export const kubeGatewayTls = object({ backend: kubeGatewayBackend, frontend: kubeGatewayFrontend });
+const kubeGatewayTls = object({ backend: kubeGatewayBackend, frontend: kubeGatewayFrontend });
 export type KubeGatewayTls = Infer<typeof kubeGatewayTls>;
 
-export const kubeGatewaySpec = object(
+const kubeGatewaySpec = object(
   {
     addresses: array(kubeGatewayAddress, {
       rules: [
@@ -187,7 +187,7 @@ export const kubeGatewaySpec = object(
 );
 export type KubeGatewaySpec = Infer<typeof kubeGatewaySpec>;
 
-export const kubeGatewayStatusAddress = object(
+const kubeGatewayStatusAddress = object(
   {
     type: string({
       default: "IPAddress",
@@ -219,7 +219,7 @@ export const kubeGatewayStatusAddress = object(
 );
 export type KubeGatewayStatusAddress = Infer<typeof kubeGatewayStatusAddress>;
 
-export const kubeGatewayStatus = object(
+const kubeGatewayStatus = object(
   {
     addresses: array(kubeGatewayStatusAddress, { maxItems: 16, listType: "atomic" }),
     attachedListenerSets: int32(),

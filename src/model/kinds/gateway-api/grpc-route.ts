@@ -10,7 +10,7 @@ import {
   gatewayApiSessionPersistence,
 } from "./shared.ts";
 
-export const grpcRouteFilter = object(
+const grpcRouteFilter = object(
   {
     extensionRef: gatewayApiInfrastructureParametersRef,
     requestHeaderModifier: gatewayApiRequestHeaderModifier,
@@ -58,7 +58,7 @@ export const grpcRouteFilter = object(
 );
 export type GRPCRouteFilter = Infer<typeof grpcRouteFilter>;
 
-export const grpcRouteBackendRef = object(
+const grpcRouteBackendRef = object(
   {
     filters: array(grpcRouteFilter, {
       rules: [
@@ -97,7 +97,7 @@ export const grpcRouteBackendRef = object(
 );
 export type GRPCRouteBackendRef = Infer<typeof grpcRouteBackendRef>;
 
-export const grpcRouteHeader = object(
+const grpcRouteHeader = object(
   {
     name: string({ pattern: "^[A-Za-z0-9!#$%&'*+\\-.^_\\x60|~]+$", minLength: 1, maxLength: 256 }),
     type: enumOf(["Exact", "RegularExpression"], { default: "Exact" }),
@@ -107,7 +107,7 @@ export const grpcRouteHeader = object(
 );
 export type GRPCRouteHeader = Infer<typeof grpcRouteHeader>;
 
-export const grpcRouteMethod = object(
+const grpcRouteMethod = object(
   {
     method: string({ maxLength: 1024 }),
     service: string({ maxLength: 1024 }),
@@ -133,13 +133,13 @@ export const grpcRouteMethod = object(
 );
 export type GRPCRouteMethod = Infer<typeof grpcRouteMethod>;
 
-export const grpcRouteMatch = object({
+const grpcRouteMatch = object({
   headers: array(grpcRouteHeader, { maxItems: 16, listType: "map", listMapKeys: ["name"] }),
   method: grpcRouteMethod,
 });
 export type GRPCRouteMatch = Infer<typeof grpcRouteMatch>;
 
-export const grpcRouteRule = object({
+const grpcRouteRule = object({
   backendRefs: array(grpcRouteBackendRef, { maxItems: 16, listType: "atomic" }),
   filters: array(grpcRouteFilter, {
     rules: [
@@ -165,7 +165,7 @@ export const grpcRouteRule = object({
 });
 export type GRPCRouteRule = Infer<typeof grpcRouteRule>;
 
-export const grpcRouteSpec = object({
+const grpcRouteSpec = object({
   hostnames: array(
     string({
       pattern: "^(\\*\\.)?[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$",
@@ -208,7 +208,7 @@ export const grpcRouteSpec = object({
 });
 export type GRPCRouteSpec = Infer<typeof grpcRouteSpec>;
 
-export const grpcRouteStatus = object(
+const grpcRouteStatus = object(
   { parents: array(gatewayApiParent, { maxItems: 32, listType: "atomic" }) },
   { required: ["parents"] },
 );

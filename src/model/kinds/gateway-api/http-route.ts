@@ -11,7 +11,7 @@ import {
   gatewayApiSessionPersistence,
 } from "./shared.ts";
 
-export const httpRouteCors = object({
+const httpRouteCors = object({
   allowCredentials: boolean(),
   allowHeaders: array(string({ pattern: "^[A-Za-z0-9!#$%&'*+\\-.^_\\x60|~]+$", minLength: 1, maxLength: 256 }), {
     rules: [
@@ -52,20 +52,20 @@ export const httpRouteCors = object({
 });
 export type HTTPRouteCors = Infer<typeof httpRouteCors>;
 
-export const httpRouteForwardBody = object({ maxSize: integer() });
+const httpRouteForwardBody = object({ maxSize: integer() });
 export type HTTPRouteForwardBody = Infer<typeof httpRouteForwardBody>;
 
-export const httpRouteGrpc = object({ allowedHeaders: array(string(), { maxItems: 64, listType: "set" }) });
+const httpRouteGrpc = object({ allowedHeaders: array(string(), { maxItems: 64, listType: "set" }) });
 export type HTTPRouteGrpc = Infer<typeof httpRouteGrpc>;
 
-export const httpRouteHttp = object({
+const httpRouteHttp = object({
   allowedHeaders: array(string(), { maxItems: 64, listType: "set" }),
   allowedResponseHeaders: array(string(), { maxItems: 64, listType: "set" }),
   path: string({ pattern: "^(?:[-A-Za-z0-9/._~!$&'()*+,;=:@]|[%][0-9a-fA-F]{2})+$", maxLength: 1024 }),
 });
 export type HTTPRouteHttp = Infer<typeof httpRouteHttp>;
 
-export const httpRouteExternalAuth = object(
+const httpRouteExternalAuth = object(
   {
     backendRef: gatewayApiBackendRef,
     forwardBody: httpRouteForwardBody,
@@ -91,7 +91,7 @@ export const httpRouteExternalAuth = object(
 );
 export type HTTPRouteExternalAuth = Infer<typeof httpRouteExternalAuth>;
 
-export const httpRoutePath = object(
+const httpRoutePath = object(
   {
     replaceFullPath: string({ maxLength: 1024 }),
     replacePrefixMatch: string({ maxLength: 1024 }),
@@ -121,7 +121,7 @@ export const httpRoutePath = object(
 );
 export type HTTPRoutePath = Infer<typeof httpRoutePath>;
 
-export const httpRouteRequestRedirect = object({
+const httpRouteRequestRedirect = object({
   hostname: string({
     pattern: "^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$",
     minLength: 1,
@@ -134,7 +134,7 @@ export const httpRouteRequestRedirect = object({
 });
 export type HTTPRouteRequestRedirect = Infer<typeof httpRouteRequestRedirect>;
 
-export const httpRouteUrlRewrite = object({
+const httpRouteUrlRewrite = object({
   hostname: string({
     pattern: "^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$",
     minLength: 1,
@@ -144,7 +144,7 @@ export const httpRouteUrlRewrite = object({
 });
 export type HTTPRouteUrlRewrite = Infer<typeof httpRouteUrlRewrite>;
 
-export const httpRouteFilter = object(
+const httpRouteFilter = object(
   {
     cors: httpRouteCors,
     extensionRef: gatewayApiInfrastructureParametersRef,
@@ -237,7 +237,7 @@ export const httpRouteFilter = object(
 );
 export type HTTPRouteFilter = Infer<typeof httpRouteFilter>;
 
-export const httpRouteBackendRef = object(
+const httpRouteBackendRef = object(
   {
     filters: array(httpRouteFilter, {
       rules: [
@@ -286,7 +286,7 @@ export const httpRouteBackendRef = object(
 );
 export type HTTPRouteBackendRef = Infer<typeof httpRouteBackendRef>;
 
-export const httpRouteHeader = object(
+const httpRouteHeader = object(
   {
     name: string({ pattern: "^[A-Za-z0-9!#$%&'*+\\-.^_\\x60|~]+$", minLength: 1, maxLength: 256 }),
     type: enumOf(["Exact", "RegularExpression"], { default: "Exact" }),
@@ -296,7 +296,7 @@ export const httpRouteHeader = object(
 );
 export type HTTPRouteHeader = Infer<typeof httpRouteHeader>;
 
-export const httpRouteMatchPath = object(
+const httpRouteMatchPath = object(
   {
     type: enumOf(["Exact", "PathPrefix", "RegularExpression"], { default: "PathPrefix" }),
     value: string({ default: "/", maxLength: 1024 }),
@@ -354,7 +354,7 @@ export const httpRouteMatchPath = object(
 );
 export type HTTPRouteMatchPath = Infer<typeof httpRouteMatchPath>;
 
-export const httpRouteQueryParam = object(
+const httpRouteQueryParam = object(
   {
     name: string({ pattern: "^[A-Za-z0-9!#$%&'*+\\-.^_\\x60|~]+$", minLength: 1, maxLength: 256 }),
     type: enumOf(["Exact", "RegularExpression"], { default: "Exact" }),
@@ -364,7 +364,7 @@ export const httpRouteQueryParam = object(
 );
 export type HTTPRouteQueryParam = Infer<typeof httpRouteQueryParam>;
 
-export const httpRouteMatch = object({
+const httpRouteMatch = object({
   headers: array(httpRouteHeader, { maxItems: 16, listType: "map", listMapKeys: ["name"] }),
   method: enumOf(["GET", "HEAD", "POST", "PUT", "DELETE", "CONNECT", "OPTIONS", "TRACE", "PATCH"]),
   path: httpRouteMatchPath,
@@ -372,14 +372,14 @@ export const httpRouteMatch = object({
 });
 export type HTTPRouteMatch = Infer<typeof httpRouteMatch>;
 
-export const httpRouteRetry = object({
+const httpRouteRetry = object({
   attempts: integer({ minimum: 1 }),
   backoff: string({ pattern: "^([0-9]{1,5}(h|m|s|ms)){1,4}$" }),
   codes: array(integer({ minimum: 400, maximum: 599 }), { listType: "set" }),
 });
 export type HTTPRouteRetry = Infer<typeof httpRouteRetry>;
 
-export const httpRouteTimeouts = object(
+const httpRouteTimeouts = object(
   {
     backendRequest: string({ pattern: "^([0-9]{1,5}(h|m|s|ms)){1,4}$" }),
     request: string({ pattern: "^([0-9]{1,5}(h|m|s|ms)){1,4}$" }),
@@ -395,7 +395,7 @@ export const httpRouteTimeouts = object(
 );
 export type HTTPRouteTimeouts = Infer<typeof httpRouteTimeouts>;
 
-export const httpRouteRule = object(
+const httpRouteRule = object(
   {
     backendRefs: array(httpRouteBackendRef, { maxItems: 16, listType: "atomic" }),
     filters: array(httpRouteFilter, {
@@ -467,7 +467,7 @@ export const httpRouteRule = object(
 );
 export type HTTPRouteRule = Infer<typeof httpRouteRule>;
 
-export const httpRouteSpec = object({
+const httpRouteSpec = object({
   hostnames: array(
     string({
       pattern: "^(\\*\\.)?[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$",
@@ -512,7 +512,7 @@ export const httpRouteSpec = object({
 });
 export type HTTPRouteSpec = Infer<typeof httpRouteSpec>;
 
-export const httpRouteStatus = object(
+const httpRouteStatus = object(
   { parents: array(gatewayApiParent, { maxItems: 32, listType: "atomic" }) },
   { required: ["parents"] },
 );

@@ -3,7 +3,7 @@ import { defineKind } from "../kind.ts";
 import { array, type Infer, object, string } from "../schema.ts";
 import { gatewayApiCondition, gatewayApiListener, gatewayApiStatusListener } from "./shared.ts";
 
-export const listenerSetParentRef = object(
+const listenerSetParentRef = object(
   {
     group: string({
       default: "gateway.networking.k8s.io",
@@ -18,7 +18,7 @@ export const listenerSetParentRef = object(
 );
 export type ListenerSetParentRef = Infer<typeof listenerSetParentRef>;
 
-export const listenerSetSpec = object(
+const listenerSetSpec = object(
   {
     listeners: array(gatewayApiListener, {
       rules: [
@@ -58,7 +58,7 @@ export const listenerSetSpec = object(
 );
 export type ListenerSetSpec = Infer<typeof listenerSetSpec>;
 
-export const listenerSetStatus = object(
+const listenerSetStatus = object(
   {
     conditions: array(gatewayApiCondition, {
       default: [

@@ -2,7 +2,7 @@
 import { defineKind } from "../kind.ts";
 import { array, type Infer, object, string } from "../schema.ts";
 
-export const referenceGrantFrom = object(
+const referenceGrantFrom = object(
   {
     group: string({ pattern: "^$|^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$", maxLength: 253 }),
     kind: string({ pattern: "^[a-zA-Z]([-a-zA-Z0-9]*[a-zA-Z0-9])?$", minLength: 1, maxLength: 63 }),
@@ -12,7 +12,7 @@ export const referenceGrantFrom = object(
 );
 export type ReferenceGrantFrom = Infer<typeof referenceGrantFrom>;
 
-export const referenceGrantTo = object(
+const referenceGrantTo = object(
   {
     group: string({ pattern: "^$|^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$", maxLength: 253 }),
     kind: string({ pattern: "^[a-zA-Z]([-a-zA-Z0-9]*[a-zA-Z0-9])?$", minLength: 1, maxLength: 63 }),
@@ -22,7 +22,7 @@ export const referenceGrantTo = object(
 );
 export type ReferenceGrantTo = Infer<typeof referenceGrantTo>;
 
-export const referenceGrantSpec = object(
+const referenceGrantSpec = object(
   {
     from: array(referenceGrantFrom, { minItems: 1, maxItems: 16, listType: "atomic" }),
     to: array(referenceGrantTo, { minItems: 1, maxItems: 16, listType: "atomic" }),

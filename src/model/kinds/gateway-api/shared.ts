@@ -29,7 +29,7 @@ export const gatewayApiCondition = object(
 );
 export type GatewayApiCondition = Infer<typeof gatewayApiCondition>;
 
-export const gatewayApiMatchExpression = object(
+const gatewayApiMatchExpression = object(
   { key: string(), operator: string(), values: array(string(), { listType: "atomic" }) },
   { required: ["key", "operator"] },
 );
@@ -51,7 +51,7 @@ export const gatewayApiInfrastructureParametersRef = object(
 );
 export type GatewayApiInfrastructureParametersRef = Infer<typeof gatewayApiInfrastructureParametersRef>;
 
-export const gatewayApiKind = object(
+const gatewayApiKind = object(
   {
     group: string({
       default: "gateway.networking.k8s.io",
@@ -64,13 +64,13 @@ export const gatewayApiKind = object(
 );
 export type GatewayApiKind = Infer<typeof gatewayApiKind>;
 
-export const gatewayApiNamespaces = object(
+const gatewayApiNamespaces = object(
   { from: enumOf(["All", "Selector", "Same"], { default: "Same" }), selector: gatewayApiSelector },
   { default: { from: "Same" } },
 );
 export type GatewayApiNamespaces = Infer<typeof gatewayApiNamespaces>;
 
-export const gatewayApiAllowedRoutes = object(
+const gatewayApiAllowedRoutes = object(
   { kinds: array(gatewayApiKind, { maxItems: 8, listType: "atomic" }), namespaces: gatewayApiNamespaces },
   { default: { namespaces: { from: "Same" } } },
 );
@@ -91,7 +91,7 @@ export const gatewayApiCertificateRef = object(
 );
 export type GatewayApiCertificateRef = Infer<typeof gatewayApiCertificateRef>;
 
-export const gatewayApiTls = object(
+const gatewayApiTls = object(
   {
     certificateRefs: array(gatewayApiCertificateRef, { maxItems: 64, listType: "atomic" }),
     mode: enumOf(["Terminate", "Passthrough"], { default: "Terminate" }),
@@ -194,7 +194,7 @@ export const gatewayApiBackendRef = object(
 );
 export type GatewayApiBackendRef = Infer<typeof gatewayApiBackendRef>;
 
-export const gatewayApiAdd = object(
+const gatewayApiAdd = object(
   {
     name: string({ pattern: "^[A-Za-z0-9!#$%&'*+\\-.^_\\x60|~]+$", minLength: 1, maxLength: 256 }),
     value: string({ pattern: "^[!-~]+([\\t ]?[!-~]+)*$", minLength: 1, maxLength: 4096 }),
@@ -210,7 +210,7 @@ export const gatewayApiRequestHeaderModifier = object({
 });
 export type GatewayApiRequestHeaderModifier = Infer<typeof gatewayApiRequestHeaderModifier>;
 
-export const gatewayApiFraction = object(
+const gatewayApiFraction = object(
   { denominator: int32({ default: 100, minimum: 1 }), numerator: int32({ minimum: 0 }) },
   {
     rules: [
@@ -235,7 +235,7 @@ export const gatewayApiRequestMirror = object(
 );
 export type GatewayApiRequestMirror = Infer<typeof gatewayApiRequestMirror>;
 
-export const gatewayApiCookieConfig = object({
+const gatewayApiCookieConfig = object({
   lifetimeType: enumOf(["Permanent", "Session"], { default: "Session" }),
 });
 export type GatewayApiCookieConfig = Infer<typeof gatewayApiCookieConfig>;
@@ -277,7 +277,7 @@ export const gatewayApiParent = object(
 );
 export type GatewayApiParent = Infer<typeof gatewayApiParent>;
 
-export const gatewayApiRuleBackendRef = object(
+const gatewayApiRuleBackendRef = object(
   {
     group: string({
       default: "",

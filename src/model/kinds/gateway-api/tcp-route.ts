@@ -3,7 +3,7 @@ import { defineKind } from "../kind.ts";
 import { array, enumOf, type Infer, object } from "../schema.ts";
 import { gatewayApiParent, gatewayApiParentRef, gatewayApiRule } from "./shared.ts";
 
-export const tcpRouteSpec = object(
+const tcpRouteSpec = object(
   {
     parentRefs: array(gatewayApiParentRef, {
       rules: [
@@ -28,7 +28,7 @@ export const tcpRouteSpec = object(
 );
 export type TCPRouteSpec = Infer<typeof tcpRouteSpec>;
 
-export const tcpRouteStatus = object(
+const tcpRouteStatus = object(
   { parents: array(gatewayApiParent, { maxItems: 32, listType: "atomic" }) },
   { required: ["parents"] },
 );

@@ -3,7 +3,7 @@ import { defineKind } from "../kind.ts";
 import { array, enumOf, type Infer, object, string } from "../schema.ts";
 import { gatewayApiParent, gatewayApiParentRef, gatewayApiRule } from "./shared.ts";
 
-export const tlsRouteSpec = object(
+const tlsRouteSpec = object(
   {
     hostnames: array(
       string({
@@ -52,7 +52,7 @@ export const tlsRouteSpec = object(
 );
 export type TLSRouteSpec = Infer<typeof tlsRouteSpec>;
 
-export const tlsRouteStatus = object(
+const tlsRouteStatus = object(
   { parents: array(gatewayApiParent, { maxItems: 32, listType: "atomic" }) },
   { required: ["parents"] },
 );

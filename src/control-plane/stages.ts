@@ -4,7 +4,7 @@ import type { Problem } from "../config/index.ts";
 import { classify, createMesh, type Mesh } from "../mesh/index.ts";
 import type { KubeObject, Proxy, ProxyClass } from "../model/index.ts";
 import { createRegistry, proxyOfPod, type Registry } from "../registry/index.ts";
-import { createGatewayApi, createIngress } from "../translate/index.ts";
+import { createGatewayApi, createIngress, type ObjectStatus } from "../translate/index.ts";
 import { createConfigs } from "./configs.ts";
 import { createSettings, type Settings } from "./settings.ts";
 
@@ -24,6 +24,8 @@ export interface Stages {
   readonly settings: Settings;
   readonly registry: Registry;
   readonly mesh: Mesh;
+  /** What the statuses of the Gateway API's objects should say. */
+  readonly statuses: Collection<ObjectStatus>;
   /** What is wrong with objects, as far as it was met. */
   problems(): readonly Problem[];
   /** The proxies that Pods say they have. */
@@ -76,7 +78,9 @@ export function createStages(options: StagesOptions): Stages {
     secrets: objects("", "Secret"),
     configMaps: objects("", "ConfigMap"),
     serviceEntries,
-    hasHost: (host) => hosts.get(host).length > 0,
+    service: (key) => registry.services.get(key),
+    endpoints: registry.endpoints,
+    namespacesOfHost: (host) => hosts.get(host).map((key) => key.slice(0, key.indexOf("/"))),
   });
   // Visibility, scopes and effective policy.
   const mesh = createMesh(graph, {
@@ -109,6 +113,7 @@ export function createStages(options: StagesOptions): Stages {
     settings,
     registry,
     mesh,
+    statuses: translated.statuses,
     problems: () => [...settings.problems(), ...problems()],
     podProxies: () =>
       registry.pods.keys().flatMap((key) => {

@@ -51,6 +51,8 @@ export interface Service {
   readonly serviceAccounts: readonly string[];
   /** For `alias`: the target host. */
   readonly externalName?: string;
+  /** `ClusterIP`, `LoadBalancer`, …, as the Service has it. */
+  readonly type?: string;
   /** Only endpoints on the client's node (internalTrafficPolicy: Local). */
   readonly nodeLocal: boolean;
   /** PreferClose and such, from the spec or the annotation; "" where unset. */

@@ -45,6 +45,7 @@ export function kubeService(object: KubeObject, context: ServiceContext): Servic
     selector: Object.keys(selector).length > 0 ? selector : undefined,
     serviceAccounts: declaredAccounts(annotations, namespace, context.trustDomain),
     ...(externalName === "" ? {} : { externalName }),
+    ...(readText(spec.type) === "" ? {} : { type: readText(spec.type) }),
     nodeLocal: readText(spec.internalTrafficPolicy) === "Local",
     trafficDistribution: distributionOf(readText(spec.trafficDistribution), annotations, context.namespaceAnnotations),
     publishNotReady: spec.publishNotReadyAddresses === true,

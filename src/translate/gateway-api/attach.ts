@@ -1,7 +1,7 @@
 /** A route's parentRefs and the listeners they name in; where it attaches, and where not and why, out. */
 import { type GatewayApiParentRef, hostCovers, hostsOverlap, isWildcard } from "../../model/index.ts";
-import type { Parent } from "./gateway.ts";
 import { type GatewayApiInputs, gatewayGroup, groupKind, istioGroup } from "./inputs.ts";
+import type { Parent } from "./listener.ts";
 import { type Problem, problem } from "./problem.ts";
 
 export interface RouteRefs {
@@ -44,7 +44,8 @@ export function accepted(all: readonly Attachment[]): readonly Attachment[] {
     .sort((a, b) => (a.gateway < b.gateway ? -1 : a.gateway > b.gateway ? 1 : 0));
 }
 
-function refText(ref: GatewayApiParentRef, namespace: string): string {
+/** A reference as text, with what the API fills in; equal for equal references. */
+export function refText(ref: GatewayApiParentRef, namespace: string): string {
   return `${groupKind(ref, gatewayGroup, "Gateway")}/${ref.name ?? ""}/${ref.sectionName ?? ""}/${ref.port ?? 0}.${ref.namespace ?? namespace}`;
 }
 

@@ -44,7 +44,7 @@ export function backendDestination(context: BackendContext, ref: GatewayApiBacke
       : target.problem
         ? { problem: target.problem }
         : {};
-  if (port === undefined) return { problem: problem("UnsupportedValue", "port is required in backendRef") };
+  if (port === undefined) return { problem: problem("InvalidDestination", "port is required in backendRef") };
   return {
     value: { host: target.value, port: { number: port } },
     ...(target.problem ? { problem: target.problem } : {}),
@@ -65,7 +65,7 @@ function targetOf(
     if (kind === "/Service" && name.includes("."))
       return {
         problem: problem(
-          "UnsupportedValue",
+          "InvalidDestination",
           "service name invalid; the name of the Service must be used, not the hostname.",
         ),
       };
@@ -76,8 +76,8 @@ function targetOf(
   }
   if (kind === `${istioGroup}/Hostname`) {
     if (ref.namespace !== undefined)
-      return { problem: problem("UnsupportedValue", "namespace may not be set with Hostname type") };
-    return found(name, inputs.hasHost(name));
+      return { problem: problem("InvalidDestination", "namespace may not be set with Hostname type") };
+    return found(name, inputs.namespacesOfHost(name).length > 0);
   }
   return {
     problem: problem(

@@ -1,30 +1,135 @@
-/** The Gateway API's objects in; internal Gateways, VirtualServices and DestinationRules that mean the same out. */
-import type { Collection, Graph } from "../../collections/index.ts";
-import type { Config, DestinationRuleSpec, GatewaySpec, VirtualServiceSpec } from "../../model/index.ts";
+/** The Gateway API's objects in; internal Gateways, VirtualServices and DestinationRules that mean the same, and statuses, out. */
+import { type Collection, type Graph, unionOf } from "../../collections/index.ts";
+import type {
+  Config,
+  DestinationRuleSpec,
+  GatewayClassSpec,
+  GatewaySpec,
+  VirtualServiceSpec,
+} from "../../model/index.ts";
+import type { BackendContext } from "./backend.ts";
 import { translateBackendTls } from "./backend-tls-policy.ts";
-import { type TranslatedListener, translateGateway } from "./gateway.ts";
+import { type GatewayOutcome, gatewayController, translateGateways } from "./gateway.ts";
+import { gatewayStatus } from "./gateway-status.ts";
 import { createGrants } from "./grant.ts";
-import type { GatewayApiInputs } from "./inputs.ts";
-import { translateRoutes } from "./virtual-service.ts";
+import { grpcRoutes, httpRoutes } from "./http-route.ts";
+import { type GatewayApiInputs, gatewayGroup } from "./inputs.ts";
+import { tcpRoutes, tlsRoutes } from "./layer4-route.ts";
+import type { TranslatedListener } from "./listener.ts";
+import type { Outcome } from "./problem.ts";
+import { type RouteOutcome, routeStatus } from "./route-status.ts";
+import { condition, type ObjectStatus } from "./status.ts";
+import { backendContext, type Route, type RouteContext, routeAttachments, translateRoutes } from "./virtual-service.ts";
 
 export interface TranslatedGatewayApi {
   readonly gateways: Collection<Config<GatewaySpec>>;
   readonly virtualServices: Collection<Config<VirtualServiceSpec>>;
   readonly destinationRules: Collection<Config<DestinationRuleSpec>>;
+  /** By `Kind/namespace/name`. */
+  readonly statuses: Collection<ObjectStatus>;
 }
 
 export function createGatewayApi(graph: Graph, inputs: GatewayApiInputs): TranslatedGatewayApi {
   const grants = createGrants(graph, inputs);
-  const listeners = translateGateway(graph, inputs, grants);
+  const outcomes = translateGateways(graph, inputs, grants);
+  const listeners = graph.derive<GatewayOutcome, TranslatedListener>("gateway listeners", outcomes, (outcome) =>
+    outcome.listeners.flatMap(({ translated }) =>
+      translated ? [[translated.parent.gateway, translated] as const] : [],
+    ),
+  );
   const byOwner = graph.index(listeners, "owner", ({ parent }) => [parent.owner]);
   const parentsOf = (owner: string) => byOwner.get(owner).flatMap((key) => listeners.get(key)?.parent ?? []);
+  const context: RouteContext = { inputs, grants, parentsOf };
   return {
-    gateways: graph.derive<TranslatedListener, Config<GatewaySpec>>(
-      "Gateway API gateways",
-      listeners,
-      ({ config, problem }, key) => (problem ? [] : [[key, config]]),
+    gateways: graph.derive<TranslatedListener, Config<GatewaySpec>>("Gateway API gateways", listeners, (made, key) =>
+      made.tlsProblem || made.protocolProblem ? [] : [[key, made.config]],
     ),
-    virtualServices: translateRoutes(graph, { inputs, grants, parentsOf }),
+    virtualServices: translateRoutes(graph, context),
     destinationRules: translateBackendTls(graph, inputs),
+    statuses: createStatuses(graph, context, outcomes),
+  };
+}
+
+interface RouteEntry {
+  readonly route: Route;
+  readonly kind: string;
+  readonly outcome: RouteOutcome;
+}
+
+function createStatuses(
+  graph: Graph,
+  context: RouteContext,
+  gateways: Collection<GatewayOutcome>,
+): Collection<ObjectStatus> {
+  const { configs } = context.inputs;
+  const entries = <R extends Route>(
+    kind: string,
+    routes: Collection<R>,
+    convert: (route: R, context: BackendContext) => Outcome<unknown>,
+  ) =>
+    graph.derive<R, RouteEntry>(`${kind} outcomes`, routes, (route, key) => [
+      [`${kind}/${key}`, { route, kind, outcome: outcomeOf(context, kind, route, convert) }],
+    ]);
+  const routes = unionOf<RouteEntry>("route outcomes", [
+    entries("HTTPRoute", configs.httpRoutes, httpRoutes),
+    entries("GRPCRoute", configs.grpcRoutes, grpcRoutes),
+    entries("TCPRoute", configs.tcpRoutes, tcpRoutes),
+    entries("TLSRoute", configs.tlsRoutes, tlsRoutes),
+  ]);
+  const byGateway = graph.index(routes, "gateway", ({ outcome }) =>
+    outcome.attachments.filter(({ denied, isMesh }) => !denied && !isMesh).map(({ gateway }) => gateway),
+  );
+  const statusOf = (kind: string, { meta }: Config<unknown>, status: ObjectStatus["status"]): ObjectStatus => ({
+    group: gatewayGroup,
+    kind,
+    namespace: meta.namespace,
+    name: meta.name,
+    status,
+  });
+  return unionOf<ObjectStatus>("Gateway API statuses", [
+    graph.derive<Config<GatewayClassSpec>, ObjectStatus>(
+      "GatewayClass statuses",
+      configs.gatewayClasses,
+      (gatewayClass, key) =>
+        gatewayClass.spec.controllerName === gatewayController
+          ? [[`GatewayClass/${key}`, statusOf("GatewayClass", gatewayClass, classStatus(gatewayClass))]]
+          : [],
+    ),
+    graph.derive<GatewayOutcome, ObjectStatus>("Gateway statuses", gateways, (outcome, key) => [
+      [
+        `Gateway/${key}`,
+        statusOf(
+          "Gateway",
+          outcome.gateway,
+          gatewayStatus({ inputs: context.inputs, attachedRoutes: (id) => byGateway.get(id).length }, outcome),
+        ),
+      ],
+    ]),
+    graph.derive<RouteEntry, ObjectStatus>("route statuses", routes, ({ route, kind, outcome }, key) => [
+      [key, statusOf(kind, route, routeStatus(outcome, route.meta.namespace, route.meta.generation))],
+    ]),
+  ]);
+}
+
+function outcomeOf<R extends Route>(
+  context: RouteContext,
+  kind: string,
+  route: R,
+  convert: (route: R, context: BackendContext) => Outcome<unknown>,
+): RouteOutcome {
+  const attachments = routeAttachments(context, kind, route);
+  const converted = (isMesh: boolean): Outcome<unknown> => {
+    if (!attachments.some((attachment) => attachment.isMesh === isMesh)) return {};
+    const { problem } = convert(route, backendContext(context, kind, route.meta.namespace, isMesh));
+    return problem ? { problem } : {};
+  };
+  return { attachments, gateway: converted(false), mesh: converted(true) };
+}
+
+function classStatus({ meta }: Config<GatewayClassSpec>): ObjectStatus["status"] {
+  return {
+    conditions: [
+      condition("Accepted", meta.generation, { reason: "Accepted", message: "Handled by Istio controller" }),
+    ],
   };
 }

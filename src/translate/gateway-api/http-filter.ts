@@ -26,7 +26,7 @@ export function headerFilters(filters: readonly Filter[]): Outcome<Headers | und
   let headers: Headers | undefined;
   for (const filter of filters) {
     const made = headerFilter(filter);
-    if (!made) return { problem: problem("UnsupportedValue", `unsupported filter type "${filter.type ?? ""}"`) };
+    if (!made) return { problem: problem("InvalidFilter", `unsupported filter type "${filter.type ?? ""}"`) };
     if (made.problem) return made;
     headers = { ...headers, ...made.value };
   }
@@ -66,7 +66,7 @@ function otherFilter(context: BackendContext, filter: Filter, route: HTTPRoute):
     return { value: rewrite ? { rewrite } : {} };
   }
   if ("cors" in filter && filter.type === "CORS" && filter.cors) return { value: { corsPolicy: corsOf(filter.cors) } };
-  return { problem: problem("UnsupportedValue", `unsupported filter type "${filter.type ?? ""}"`) };
+  return { problem: problem("InvalidFilter", `unsupported filter type "${filter.type ?? ""}"`) };
 }
 
 function headerFilter(filter: Filter): Outcome<Headers> | undefined {
@@ -81,8 +81,7 @@ function operations(
 ): Outcome<Headers> {
   if (!modifier) return { value: {} };
   const bad = [...(modifier.set ?? []), ...(modifier.add ?? [])].find(({ value = "" }) => !isHeaderValue(value));
-  if (bad)
-    return { problem: problem("UnsupportedValue", `header "${bad.name ?? ""}" value contains invalid characters`) };
+  if (bad) return { problem: problem("InvalidFilter", `header "${bad.name ?? ""}" value contains invalid characters`) };
   const made: Operations = {
     ...(modifier.add?.length ? { add: headerMap(modifier.add) } : {}),
     ...(modifier.remove?.length ? { remove: modifier.remove } : {}),

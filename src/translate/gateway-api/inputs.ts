@@ -3,6 +3,7 @@ import type { Collection } from "../../collections/index.ts";
 import type {
   BackendTLSPolicySpec,
   Config,
+  Endpoint,
   GatewayClassSpec,
   GRPCRouteSpec,
   HTTPRouteSpec,
@@ -10,6 +11,7 @@ import type {
   KubeObject,
   ListenerSetSpec,
   ReferenceGrantSpec,
+  Service,
   ServiceEntrySpec,
   TCPRouteSpec,
   TLSRouteSpec,
@@ -35,8 +37,10 @@ export interface GatewayApiInputs {
   readonly secrets: Collection<KubeObject>;
   readonly configMaps: Collection<KubeObject>;
   readonly serviceEntries: Collection<Config<ServiceEntrySpec>>;
-  /** Whether a service of that host is visible to the namespace, for backendRefs of kind Hostname. */
-  hasHost(host: string): boolean;
+  /** The registry's view, for backendRefs by host and the addresses of gateways. */
+  service(key: string): Service | undefined;
+  endpoints(serviceKey: string): readonly Endpoint[];
+  namespacesOfHost(host: string): readonly string[];
 }
 
 export const gatewayGroup = "gateway.networking.k8s.io";

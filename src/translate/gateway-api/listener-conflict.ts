@@ -7,15 +7,15 @@ export interface ListenerGroup {
   readonly listeners: readonly GatewayApiListener[];
 }
 
+export type ConflictReason = "ProtocolConflict" | "HostnameConflict";
+
 /** By `Kind/namespace/name/listener`. The Gateway's own come first, then sets by age; the first to claim a port and host keeps it. */
-export function conflictingListeners(
-  groups: readonly ListenerGroup[],
-): ReadonlyMap<string, "ProtocolConflict" | "HostnameConflict"> {
+export function conflictingListeners(groups: readonly ListenerGroup[]): ReadonlyMap<string, ConflictReason> {
   const order = [...groups].sort((a, b) =>
     a.kind === b.kind ? compareAge(a.meta, b.meta) : a.kind === "Gateway" ? -1 : 1,
   );
   const accepted: GatewayApiListener[] = [];
-  const conflicts = new Map<string, "ProtocolConflict" | "HostnameConflict">();
+  const conflicts = new Map<string, ConflictReason>();
   for (const { kind, meta, listeners } of order) {
     for (const listener of listeners) {
       const prior = accepted.find((earlier) => !areDistinct(listener, earlier));
@@ -37,6 +37,6 @@ function areDistinct(a: GatewayApiListener, b: GatewayApiListener): boolean {
   return p !== q;
 }
 
-function reasonOf(a: GatewayApiListener, b: GatewayApiListener): "ProtocolConflict" | "HostnameConflict" {
+function reasonOf(a: GatewayApiListener, b: GatewayApiListener): ConflictReason {
   return isLayer4(a.protocol ?? "") || a.protocol !== b.protocol ? "ProtocolConflict" : "HostnameConflict";
 }

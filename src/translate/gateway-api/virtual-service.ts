@@ -12,15 +12,6 @@ import type { Outcome } from "./problem.ts";
 
 export type VirtualService = Config<VirtualServiceSpec>;
 
-/** Where one route ended up, for its status. */
-export interface RouteResult {
-  readonly kind: string;
-  readonly attachments: readonly Attachment[];
-  /** Problems of backends and filters, on gateways and in the mesh. */
-  readonly gateway: Outcome<unknown>;
-  readonly mesh: Outcome<unknown>;
-}
-
 /** An HTTP route's share of the VirtualService for one gateway and host. */
 interface Share {
   readonly group: string;
@@ -63,7 +54,8 @@ export function translateRoutes(graph: Graph, context: RouteContext) {
 const named = (services: readonly VirtualService[]): readonly (readonly [string, VirtualService])[] =>
   services.map((config) => [`${config.meta.namespace}/${config.meta.name}`, config]);
 
-interface Route extends Config<{ readonly parentRefs?: readonly object[]; readonly hostnames?: readonly string[] }> {}
+export interface Route
+  extends Config<{ readonly parentRefs?: readonly object[]; readonly hostnames?: readonly string[] }> {}
 
 export function routeAttachments(context: AttachContext, kind: string, { meta, spec }: Route): readonly Attachment[] {
   return attachments(context, {

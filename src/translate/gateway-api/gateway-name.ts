@@ -1,0 +1,31 @@
+/** A Gateway in; the Services that it is reached by, and who its proxies run as, out. */
+import type { Config, KubeGatewaySpec } from "../../model/index.ts";
+
+/** A Gateway with one Hostname address uses a Service that exists; all others get their own. */
+export function isManaged({ addresses = [] }: KubeGatewaySpec): boolean {
+  const [only, ...more] = addresses;
+  if (!only) return true;
+  return more.length === 0 && (only.type === undefined || only.type === "IPAddress");
+}
+
+export function defaultName({ meta, spec }: Config<KubeGatewaySpec>): string {
+  return `${meta.name}-${spec.gatewayClassName ?? ""}`;
+}
+
+export function gatewayServices(gateway: Config<KubeGatewaySpec>, domain: string): readonly string[] {
+  const { meta, spec } = gateway;
+  if (isManaged(spec))
+    return [
+      `${meta.annotations?.["gateway.istio.io/name-override"] ?? defaultName(gateway)}.${meta.namespace}.svc.${domain}`,
+    ];
+  return (spec.addresses ?? [])
+    .filter(({ type }) => type === undefined || type === "Hostname")
+    .map(({ value = "" }) => (value.includes(".") ? value : `${value}.${meta.namespace}.svc.${domain}`));
+}
+
+/** Who a managed gateway runs as; nobody knows that of a manual one. */
+export function serviceAccount(gateway: Config<KubeGatewaySpec>): string {
+  return isManaged(gateway.spec)
+    ? (gateway.meta.annotations?.["gateway.istio.io/service-account"] ?? defaultName(gateway))
+    : "";
+}

@@ -5,11 +5,6 @@ export { defaultLimits, type Limits } from "./limits.ts";
 export { type Codec, type Method, type Payload, protoCodec, protoMethod, rawCodec } from "./method.ts";
 export type { Peer, PeerTls } from "./peer.ts";
 export { bidi, type Route, type Send, serverStream, unary } from "./route.ts";
-export {
-  createRpcServer,
-  type ListenAddress,
-  type RpcServer,
-  type RpcServerOptions,
-  type ServerTls,
-} from "./server.ts";
+export { createRpcServer, type RpcServer, type RpcServerOptions } from "./server.ts";
 export { RpcError, type Status, status, toRpcError } from "./status.ts";
+export type { ListenAddress, ServerTls } from "./transport.ts";

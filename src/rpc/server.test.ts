@@ -14,9 +14,10 @@ import { createRpcClient, type RpcClient, type RpcClientOptions } from "./client
 import type { Limits } from "./limits.ts";
 import type { Peer } from "./peer.ts";
 import { bidi, serverStream, unary } from "./route.ts";
-import { createRpcServer, type RpcServer, type ServerTls } from "./server.ts";
+import { createRpcServer, type RpcServer } from "./server.ts";
 import { RpcError, status } from "./status.ts";
 import { createTestAuthority, echo, message } from "./testing.ts";
+import type { ServerTls } from "./transport.ts";
 
 const open: (() => Promise<void> | void)[] = [];
 afterEach(async () => {
@@ -296,6 +297,16 @@ describe("life of a connection", () => {
     });
     await closing;
     expect(server.load()).toEqual({ connections: 0, calls: 0 });
+  });
+
+  test.skipIf(lacks("openssl"))("closing does not wait for a handshake that never ends", async () => {
+    const server = createRpcServer({ routes: routes(), log: silentLogger, tls: createTestAuthority().issue("DNS:a") });
+    const { port } = await server.listen(at(0));
+    const socket = connect(port, "127.0.0.1");
+    socket.on("error", () => {});
+    await once(socket, "connect");
+    await Promise.all([once(socket.resume(), "close"), server.close()]);
+    expect(server.load().connections).toBe(0);
   });
 
   test("an aged connection is drained; the next call makes a new one", async () => {

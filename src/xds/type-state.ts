@@ -85,10 +85,6 @@ export class TypeState {
     return this.#inFlight.find((response) => response.changes.has(name))?.sentAtMs;
   }
 
-  get waiting(): boolean {
-    return this.#inFlight.length > 0;
-  }
-
   recordSent(
     response: { nonce: string; version: string; changes: Changes; next: ReadonlyMap<string, Resource> },
     nowMs: number,

@@ -1,0 +1,99 @@
+/** The connections of a server: counted, bounded per address, watched over, and sent away in good order. */
+import { constants, type ServerHttp2Session } from "node:http2";
+import type { Socket } from "node:net";
+import type { Logger } from "../lib/index.ts";
+import type { WireCall } from "./call.ts";
+import type { Limits } from "./limits.ts";
+import { type Peer, peerOf } from "./peer.ts";
+import { guardSession } from "./session-guard.ts";
+import { RpcError, status } from "./status.ts";
+import type { Transport } from "./transport.ts";
+
+export interface Session {
+  readonly peer: Peer;
+  readonly calls: Set<WireCall>;
+}
+
+export interface Sessions {
+  get(session: object | undefined): Session | undefined;
+  load(): { readonly connections: number; readonly calls: number };
+  /** Ends all, spread over the time; resolves when the last has gone. */
+  close(graceMs: number): Promise<void>;
+}
+
+/** How long a client has to take the end of its calls. */
+const farewellMs = 1000;
+
+export function createSessions(
+  server: Transport,
+  options: { readonly limits: Limits; readonly random: () => number; readonly log: Logger },
+): Sessions {
+  const { limits, random } = options;
+  const open = new Map<object, Session & { readonly session: ServerHttp2Session }>();
+  const sockets = new Set<Socket>();
+  const perAddress = createCount();
+
+  server.on("connection", (socket: Socket) => {
+    sockets.add(socket);
+    socket.once("close", () => sockets.delete(socket));
+  });
+
+  server.on("session", (session: ServerHttp2Session) => {
+    session.on("error", (error) => options.log.debug("session ended", { cause: error.message }));
+    const address = session.socket.remoteAddress;
+    const count = address === undefined ? 0 : perAddress.add(address, 1);
+    session.once("close", () => {
+      open.delete(session);
+      if (address !== undefined) perAddress.add(address, -1);
+    });
+    if (count > limits.maxConnectionsPerAddress) {
+      session.destroy(undefined, constants.NGHTTP2_ENHANCE_YOUR_CALM);
+      return;
+    }
+    open.set(session, { session, peer: peerOf(session.socket), calls: new Set() });
+    const onAged = (): void => retire(session, "maximum connection age", limits.maxAgeGraceMs);
+    guardSession(session, { limits, random, onAged });
+  });
+
+  function retire(session: ServerHttp2Session, why: string, graceMs: number): void {
+    if (session.destroyed) return;
+    session.goaway(constants.NGHTTP2_NO_ERROR);
+    session.close();
+    const end = setTimeout(() => {
+      for (const call of open.get(session)?.calls ?? []) {
+        call.finish(status.unavailable, why);
+        call.abort(new RpcError(status.unavailable, why));
+      }
+      const destroy = setTimeout(() => session.destroy(), farewellMs);
+      session.once("close", () => clearTimeout(destroy));
+    }, graceMs);
+    session.once("close", () => clearTimeout(end));
+  }
+
+  return {
+    get: (session) => session && open.get(session),
+    load: () => ({ connections: open.size, calls: open.values().reduce((sum, { calls }) => sum + calls.size, 0) }),
+    async close(graceMs) {
+      const gone = [...open.values()].map(({ session }) => {
+        const closed = new Promise<void>((resolve) => session.once("close", () => resolve()));
+        retire(session, "the server is shutting down", graceMs * random());
+        return closed;
+      });
+      await Promise.all(gone);
+      // What is left has never become a session, such as a handshake that does not end.
+      for (const socket of sockets) socket.destroy();
+    },
+  };
+}
+
+function createCount() {
+  const counts = new Map<string, number>();
+  return {
+    add(key: string, by: number): number {
+      const count = (counts.get(key) ?? 0) + by;
+      if (count > 0) counts.set(key, count);
+      else counts.delete(key);
+      return count;
+    },
+  };
+}

@@ -85,14 +85,21 @@ function gatewayPlace(view: View, routes: GatewayRoutes, config: Config<VirtualS
     semantics: routeSemantics(config.meta),
     appendXForwardedHost: appendsForwardedHost(view.proxy),
     defaultRetry: view.mesh.settings().defaultHttpRetryPolicy,
-    serviceOf: (host) => gatewayService(view, host, config.meta.namespace),
+    serviceOf: (host) => gatewayDestination(view, host, config.meta.namespace),
     hashOf: (destination) => destinationHash(view, scope, destination),
   };
 }
 
 /** The VirtualService's own namespace first, where the gateway may see that service. */
-function gatewayService(view: View, host: string, namespace: string): DestinationService | undefined {
-  const scope = view.mesh.gatewayScope(view.proxy.namespace);
-  const own = serviceKey(namespace, host);
-  return scope.service(own) ?? scope.serviceFor(host);
+function gatewayDestination(view: View, host: string, namespace: string): DestinationService | undefined {
+  return view.shared(`gateway-route.destination|${namespace}|${host}`, () => {
+    const scope = view.mesh.gatewayScope(view.proxy.namespace);
+    const own = serviceKey(namespace, host);
+    const service = visibleServices(view).has(own) ? scope.service(own) : scope.serviceFor(host);
+    return service && { externalName: service.externalName, ports: service.ports };
+  });
+}
+
+function visibleServices(view: View): ReadonlySet<string> {
+  return view.shared("gateway-route.services", () => new Set(view.mesh.gatewayScope(view.proxy.namespace).services));
 }

@@ -11,7 +11,7 @@ export interface DestinationService {
 export type ServiceLookup = (host: string) => DestinationService | undefined;
 
 /** Only Gateway API objects with an unknown backend have such destinations. */
-export const unknownCluster = "UnknownService";
+const unknownCluster = "UnknownService";
 
 /** The port: as written, else the service's only one, else that of the listener. A host may be unknown: traffic is then lost. */
 export function destinationCluster(

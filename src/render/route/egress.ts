@@ -4,7 +4,7 @@ import { parseProtocol, type Service, type ServicePort } from "../../model/index
 import type { View } from "../view.ts";
 import type { DestinationService } from "./destination.ts";
 
-export const unixPrefix = "unix://";
+const unixPrefix = "unix://";
 /** Names the routes of the mesh-wide HTTP proxy port. */
 export const httpProxyRoute = "http_proxy";
 

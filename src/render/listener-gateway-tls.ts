@@ -140,7 +140,7 @@ function credentialValidation(view: View, tls: Tls): Common {
 
 function clientNames(tls: Tls): Fields<typeof CertificateValidationContextSchema> {
   return {
-    matchSubjectAltNames: (tls.subjectAltNames ?? []).map(exactMatch),
+    matchSubjectAltNames: (tls.subjectAltNames ?? []).map((name) => exactMatch(name)),
     ...(tls.insecureSkipVerify ? { trustChainVerification: TrustChain.ACCEPT_UNTRUSTED } : {}),
   };
 }

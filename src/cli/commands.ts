@@ -24,4 +24,17 @@ export const commands: readonly CommandEntry[] = [
     summary: "Set up the rules that capture a workload's traffic",
     load: () => import("./iptables.ts"),
   },
+  {
+    name: "proxy-status",
+    aliases: ["ps"],
+    summary: "Show which proxies are connected and in step",
+    load: () => import("./proxy-status.ts"),
+  },
+  {
+    name: "validate",
+    aliases: ["v"],
+    summary: "Check Istio objects in files, without a cluster",
+    load: () => import("./validate.ts"),
+  },
+  { name: "version", summary: "Show the version", load: () => import("./version.ts") },
 ];

@@ -84,7 +84,17 @@ export function createRenderer(mesh: Mesh, proxy: ProxyClass, options: RendererO
     },
   );
 
+  /**
+   * What was last handed out stays so until `refresh`: a route must not be newer than the clusters that the same proxy
+   * has been told of.
+   */
   const get = (type: ResourceType, name: string): Resource | undefined => {
+    const made = shelves.get(type)?.made;
+    if (made?.has(name) && stale.has(`${type}|${name}`)) return made.get(name);
+    return make(type, name);
+  };
+
+  const make = (type: ResourceType, name: string): Resource | undefined => {
     const resource = resources.get(`${type}|${name}`);
     shelves.get(type)?.made.set(name, resource);
     return resource;
@@ -122,7 +132,7 @@ export function createRenderer(mesh: Mesh, proxy: ProxyClass, options: RendererO
           continue;
         }
         const before = shelf.made.get(name);
-        const now = get(type, name);
+        const now = make(type, name);
         if (before?.hash === now?.hash) continue;
         shelf.names = undefined;
         changed.add(type);

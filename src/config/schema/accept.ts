@@ -3,7 +3,7 @@
  * or why it is refused. Schema and CEL only; webhooks come after.
  */
 import { isRecord } from "../../lib/index.ts";
-import type { Kind, Schema } from "../../model/index.ts";
+import { type Kind, type ObjectNode, type Schema, specOf } from "../../model/index.ts";
 import type { CelRules } from "./cel.ts";
 import { applyDefaults } from "./default.ts";
 import { blocksRules, type FieldIssue, issue, rulesNotChecked } from "./field-issue.ts";
@@ -31,7 +31,7 @@ export interface AcceptOptions {
 
 export function acceptObject(kind: Kind, raw: Readonly<Record<string, unknown>>, options: AcceptOptions): Accepted {
   const { apiVersion, kind: name, metadata, ...body } = raw;
-  const schema = bodySchema(kind);
+  const schema = bodySchema(kind, specOf(kind, apiVersion));
   const pruned = prune(schema, body, "");
   const value = applyDefaults(schema, pruned.value);
   const object = { apiVersion, kind: name, metadata, ...(isRecord(value) ? value : {}) };
@@ -39,19 +39,13 @@ export function acceptObject(kind: Kind, raw: Readonly<Record<string, unknown>>,
 }
 
 /** The schema of everything but the head of the object. */
-function bodySchema(kind: Kind): Schema {
-  const known = schemas.get(kind);
-  if (known) return known;
-  const made: Schema = { type: "object", fields: { spec: kind.spec, ...(kind.status ? { status: kind.status } : {}) } };
-  schemas.set(kind, made);
-  return made;
+function bodySchema(kind: Kind, spec: ObjectNode): Schema {
+  return { type: "object", fields: { spec, ...(kind.status ? { status: kind.status } : {}) } };
 }
-
-const schemas = new WeakMap<Kind, Schema>();
 
 function check(kind: Kind, object: Readonly<Record<string, unknown>>, options: AcceptOptions): readonly FieldIssue[] {
   const part = options.part ?? "spec";
-  const schema = part === "status" ? kind.status : kind.spec;
+  const schema = part === "status" ? kind.status : specOf(kind, object.apiVersion);
   const missing = [
     ...checkName(object.metadata),
     ...(kind.required ?? [])

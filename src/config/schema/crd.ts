@@ -1,5 +1,5 @@
 /** A kind in, its CustomResourceDefinition out, as `kubectl apply` takes it. */
-import type { Kind, Schema } from "../../model/index.ts";
+import { type Kind, type Schema, specOf } from "../../model/index.ts";
 
 export type JsonSchema = Readonly<Record<string, unknown>>;
 
@@ -35,7 +35,7 @@ export function crdFor(kind: Kind): CustomResourceDefinition {
         ...(kind.printerColumns.length > 0 ? { additionalPrinterColumns: kind.printerColumns } : {}),
         ...(version.deprecationWarning ? { deprecated: true, deprecationWarning: version.deprecationWarning } : {}),
         name: version.name,
-        schema: { openAPIV3Schema: objectSchema(kind) },
+        schema: { openAPIV3Schema: objectSchema(kind, version.name) },
         served: version.served,
         storage: version.storage,
         subresources: kind.status ? { status: {} } : {},
@@ -45,7 +45,7 @@ export function crdFor(kind: Kind): CustomResourceDefinition {
 }
 
 /** The schema of the whole object, as `kubectl explain` and the API's OpenAPI document show it. */
-export function objectSchema(kind: Kind): JsonSchema {
+export function objectSchema(kind: Kind, version?: string): JsonSchema {
   const head =
     kind.encoding === "kubernetes"
       ? { apiVersion: { type: "string" }, kind: { type: "string" }, metadata: { type: "object" } }
@@ -54,7 +54,7 @@ export function objectSchema(kind: Kind): JsonSchema {
     type: "object",
     properties: {
       ...head,
-      spec: jsonSchema(kind.spec),
+      spec: jsonSchema(specOf(kind, version)),
       ...(kind.status ? { status: jsonSchema(kind.status) } : {}),
     },
     ...(kind.required ? { required: kind.required } : {}),

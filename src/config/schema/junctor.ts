@@ -45,8 +45,12 @@ function meetsFields(junctor: Junctor, value: unknown): boolean {
   );
 }
 
+/** Patterns come from schemas, so that there are few of them. */
+const compiled = new Map<string, ReturnType<typeof compilePattern>>();
+
 /** JSON schema patterns are not anchored. */
 export function matchesPattern(source: string, text: string): boolean {
-  const pattern = compilePattern(source);
+  const pattern = compiled.get(source) ?? compilePattern(source);
+  compiled.set(source, pattern);
   return "error" in pattern ? false : pattern.find(text);
 }

@@ -193,6 +193,7 @@ export {
   type KindVersion,
   type PrinterColumn,
   type SpecOf,
+  specOf,
   storageVersion,
 } from "./kind.ts";
 export type {

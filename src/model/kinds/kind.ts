@@ -13,6 +13,8 @@ export interface KindVersion {
   readonly served: boolean;
   readonly storage: boolean;
   readonly deprecationWarning?: string;
+  /** Where the version's rules are not those of the kind's `spec`; the shape is the same. */
+  readonly spec?: ObjectNode;
 }
 
 export interface Kind<Spec extends ObjectNode = ObjectNode, Status extends ObjectNode = ObjectNode> {
@@ -48,4 +50,10 @@ export function defineKind<Spec extends ObjectNode, Status extends ObjectNode>(
 
 export function storageVersion(kind: Kind): string {
   return kind.versions.find((version) => version.storage)?.name ?? kind.versions[0]?.name ?? "v1";
+}
+
+/** The schema of the spec in a version, given as it stands in an object's `apiVersion`. */
+export function specOf(kind: Kind, apiVersion: unknown): ObjectNode {
+  const name = typeof apiVersion === "string" ? apiVersion.slice(apiVersion.indexOf("/") + 1) : "";
+  return kind.versions.find((version) => version.name === name)?.spec ?? kind.spec;
 }

@@ -5,7 +5,7 @@ import {
   gatewayApiBackendRef,
   gatewayApiInfrastructureParametersRef,
   gatewayApiParent,
-  gatewayApiParentRef,
+  gatewayApiParentRefs,
   gatewayApiRequestHeaderModifier,
   gatewayApiRequestMirror,
   gatewayApiSessionPersistence,
@@ -476,21 +476,7 @@ const httpRouteSpec = object({
     }),
     { maxItems: 16, listType: "atomic" },
   ),
-  parentRefs: array(gatewayApiParentRef, {
-    rules: [
-      {
-        message:
-          "sectionName or port must be specified when parentRefs includes 2 or more references to the same parent",
-        rule: "self.all(p1, self.all(p2, p1.group == p2.group && p1.kind == p2.kind && p1.name == p2.name && (((!has(p1.__namespace__) || p1.__namespace__ == '') && (!has(p2.__namespace__) || p2.__namespace__ == '')) || (has(p1.__namespace__) && has(p2.__namespace__) && p1.__namespace__ == p2.__namespace__)) ? ((!has(p1.sectionName) || p1.sectionName == '') == (!has(p2.sectionName) || p2.sectionName == '') && (!has(p1.port) || p1.port == 0) == (!has(p2.port) || p2.port == 0)): true))",
-      },
-      {
-        message: "sectionName or port must be unique when parentRefs includes 2 or more references to the same parent",
-        rule: "self.all(p1, self.exists_one(p2, p1.group == p2.group && p1.kind == p2.kind && p1.name == p2.name && (((!has(p1.__namespace__) || p1.__namespace__ == '') && (!has(p2.__namespace__) || p2.__namespace__ == '')) || (has(p1.__namespace__) && has(p2.__namespace__) && p1.__namespace__ == p2.__namespace__ )) && (((!has(p1.sectionName) || p1.sectionName == '') && (!has(p2.sectionName) || p2.sectionName == '')) || ( has(p1.sectionName) && has(p2.sectionName) && p1.sectionName == p2.sectionName)) && (((!has(p1.port) || p1.port == 0) && (!has(p2.port) || p2.port == 0)) || (has(p1.port) && has(p2.port) && p1.port == p2.port))))",
-      },
-    ],
-    maxItems: 32,
-    listType: "atomic",
-  }),
+  parentRefs: gatewayApiParentRefs,
   rules: array(httpRouteRule, {
     default: [{ matches: [{ path: { type: "PathPrefix", value: "/" } }] }],
     rules: [

@@ -170,6 +170,21 @@ export const gatewayApiParentRef = object(
 );
 export type GatewayApiParentRef = Infer<typeof gatewayApiParentRef>;
 
+export const gatewayApiParentRefs = array(gatewayApiParentRef, {
+  rules: [
+    {
+      message: "sectionName or port must be specified when parentRefs includes 2 or more references to the same parent",
+      rule: "self.all(p1, self.all(p2, p1.group == p2.group && p1.kind == p2.kind && p1.name == p2.name && (((!has(p1.__namespace__) || p1.__namespace__ == '') && (!has(p2.__namespace__) || p2.__namespace__ == '')) || (has(p1.__namespace__) && has(p2.__namespace__) && p1.__namespace__ == p2.__namespace__)) ? ((!has(p1.sectionName) || p1.sectionName == '') == (!has(p2.sectionName) || p2.sectionName == '') && (!has(p1.port) || p1.port == 0) == (!has(p2.port) || p2.port == 0)): true))",
+    },
+    {
+      message: "sectionName or port must be unique when parentRefs includes 2 or more references to the same parent",
+      rule: "self.all(p1, self.exists_one(p2, p1.group == p2.group && p1.kind == p2.kind && p1.name == p2.name && (((!has(p1.__namespace__) || p1.__namespace__ == '') && (!has(p2.__namespace__) || p2.__namespace__ == '')) || (has(p1.__namespace__) && has(p2.__namespace__) && p1.__namespace__ == p2.__namespace__ )) && (((!has(p1.sectionName) || p1.sectionName == '') && (!has(p2.sectionName) || p2.sectionName == '')) || ( has(p1.sectionName) && has(p2.sectionName) && p1.sectionName == p2.sectionName)) && (((!has(p1.port) || p1.port == 0) && (!has(p2.port) || p2.port == 0)) || (has(p1.port) && has(p2.port) && p1.port == p2.port))))",
+    },
+  ],
+  maxItems: 32,
+  listType: "atomic",
+});
+
 export const gatewayApiBackendRef = object(
   {
     group: string({
@@ -314,3 +329,15 @@ export const gatewayApiRule = object(
   { required: ["backendRefs"] },
 );
 export type GatewayApiRule = Infer<typeof gatewayApiRule>;
+
+export const gatewayApiManyRules = array(gatewayApiRule, {
+  rules: [
+    {
+      message: "Rule name must be unique within the route",
+      rule: "self.all(l1, !has(l1.name) || self.exists_one(l2, has(l2.name) && l1.name == l2.name))",
+    },
+  ],
+  minItems: 1,
+  maxItems: 16,
+  listType: "atomic",
+});

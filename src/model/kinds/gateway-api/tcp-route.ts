@@ -1,32 +1,23 @@
 /** TCPRoute: connections to backends. */
 import { defineKind } from "../kind.ts";
-import { array, enumOf, type Infer, object } from "../schema.ts";
-import { gatewayApiParent, gatewayApiParentRef, gatewayApiRule } from "./shared.ts";
+import { array, enumOf, type Infer, type ObjectNode, object } from "../schema.ts";
+import { gatewayApiManyRules, gatewayApiParent, gatewayApiParentRefs, gatewayApiRule } from "./shared.ts";
 
 const tcpRouteSpec = object(
   {
-    parentRefs: array(gatewayApiParentRef, {
-      rules: [
-        {
-          message:
-            "sectionName or port must be specified when parentRefs includes 2 or more references to the same parent",
-          rule: "self.all(p1, self.all(p2, p1.group == p2.group && p1.kind == p2.kind && p1.name == p2.name && (((!has(p1.__namespace__) || p1.__namespace__ == '') && (!has(p2.__namespace__) || p2.__namespace__ == '')) || (has(p1.__namespace__) && has(p2.__namespace__) && p1.__namespace__ == p2.__namespace__)) ? ((!has(p1.sectionName) || p1.sectionName == '') == (!has(p2.sectionName) || p2.sectionName == '') && (!has(p1.port) || p1.port == 0) == (!has(p2.port) || p2.port == 0)): true))",
-        },
-        {
-          message:
-            "sectionName or port must be unique when parentRefs includes 2 or more references to the same parent",
-          rule: "self.all(p1, self.exists_one(p2, p1.group == p2.group && p1.kind == p2.kind && p1.name == p2.name && (((!has(p1.__namespace__) || p1.__namespace__ == '') && (!has(p2.__namespace__) || p2.__namespace__ == '')) || (has(p1.__namespace__) && has(p2.__namespace__) && p1.__namespace__ == p2.__namespace__ )) && (((!has(p1.sectionName) || p1.sectionName == '') && (!has(p2.sectionName) || p2.sectionName == '')) || ( has(p1.sectionName) && has(p2.sectionName) && p1.sectionName == p2.sectionName)) && (((!has(p1.port) || p1.port == 0) && (!has(p2.port) || p2.port == 0)) || (has(p1.port) && has(p2.port) && p1.port == p2.port))))",
-        },
-      ],
-      maxItems: 32,
-      listType: "atomic",
-    }),
+    parentRefs: gatewayApiParentRefs,
     rules: array(gatewayApiRule, { minItems: 1, maxItems: 1, listType: "atomic" }),
     useDefaultGateways: enumOf(["All", "None"]),
   },
   { required: ["rules"] },
 );
 export type TCPRouteSpec = Infer<typeof tcpRouteSpec>;
+
+/** Before v1 a route could have several rules. */
+const tcpRouteAlphaSpec: ObjectNode = {
+  ...tcpRouteSpec,
+  fields: { ...tcpRouteSpec.fields, rules: gatewayApiManyRules },
+};
 
 const tcpRouteStatus = object(
   { parents: array(gatewayApiParent, { maxItems: 32, listType: "atomic" }) },
@@ -42,6 +33,7 @@ export const tcpRoute = defineKind({
       name: "v1alpha2",
       served: true,
       storage: false,
+      spec: tcpRouteAlphaSpec,
       deprecationWarning:
         "The v1alpha2 version of TCPRoute has been deprecated and will be removed in a future release of the API. Please upgrade to v1.",
     },

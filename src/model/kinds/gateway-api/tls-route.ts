@@ -1,56 +1,51 @@
 /** TLSRoute: connections by SNI to backends. */
 import { defineKind } from "../kind.ts";
-import { array, enumOf, type Infer, object, string } from "../schema.ts";
-import { gatewayApiParent, gatewayApiParentRef, gatewayApiRule } from "./shared.ts";
+import { array, enumOf, type Infer, type ObjectNode, object, string } from "../schema.ts";
+import { gatewayApiManyRules, gatewayApiParent, gatewayApiParentRefs, gatewayApiRule } from "./shared.ts";
+
+const hostname = string({
+  pattern: "^(\\*\\.)?[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$",
+  minLength: 1,
+  maxLength: 253,
+});
 
 const tlsRouteSpec = object(
   {
-    hostnames: array(
-      string({
-        pattern: "^(\\*\\.)?[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$",
-        minLength: 1,
-        maxLength: 253,
-      }),
-      {
-        rules: [
-          { message: "Hostnames cannot contain an IP", rule: "self.all(h, !isIP(h))" },
-          {
-            message: "Hostnames must be valid based on RFC-1123",
-            rule: "self.all(h, !h.contains('*') ? h.matches('^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\\\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*)$') : true)",
-          },
-          {
-            message:
-              "Wildcards on hostnames must be the first label, and the rest of hostname must be valid based on RFC-1123",
-            rule: "self.all(h, h.contains('*') ? (h.startsWith('*.') && h.substring(2).matches('^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\\\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*)$')) : true)",
-          },
-        ],
-        minItems: 1,
-        maxItems: 1024,
-        listType: "atomic",
-      },
-    ),
-    parentRefs: array(gatewayApiParentRef, {
+    hostnames: array(hostname, {
       rules: [
+        { message: "Hostnames cannot contain an IP", rule: "self.all(h, !isIP(h))" },
         {
-          message:
-            "sectionName or port must be specified when parentRefs includes 2 or more references to the same parent",
-          rule: "self.all(p1, self.all(p2, p1.group == p2.group && p1.kind == p2.kind && p1.name == p2.name && (((!has(p1.__namespace__) || p1.__namespace__ == '') && (!has(p2.__namespace__) || p2.__namespace__ == '')) || (has(p1.__namespace__) && has(p2.__namespace__) && p1.__namespace__ == p2.__namespace__)) ? ((!has(p1.sectionName) || p1.sectionName == '') == (!has(p2.sectionName) || p2.sectionName == '') && (!has(p1.port) || p1.port == 0) == (!has(p2.port) || p2.port == 0)): true))",
+          message: "Hostnames must be valid based on RFC-1123",
+          rule: "self.all(h, !h.contains('*') ? h.matches('^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\\\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*)$') : true)",
         },
         {
           message:
-            "sectionName or port must be unique when parentRefs includes 2 or more references to the same parent",
-          rule: "self.all(p1, self.exists_one(p2, p1.group == p2.group && p1.kind == p2.kind && p1.name == p2.name && (((!has(p1.__namespace__) || p1.__namespace__ == '') && (!has(p2.__namespace__) || p2.__namespace__ == '')) || (has(p1.__namespace__) && has(p2.__namespace__) && p1.__namespace__ == p2.__namespace__ )) && (((!has(p1.sectionName) || p1.sectionName == '') && (!has(p2.sectionName) || p2.sectionName == '')) || ( has(p1.sectionName) && has(p2.sectionName) && p1.sectionName == p2.sectionName)) && (((!has(p1.port) || p1.port == 0) && (!has(p2.port) || p2.port == 0)) || (has(p1.port) && has(p2.port) && p1.port == p2.port))))",
+            "Wildcards on hostnames must be the first label, and the rest of hostname must be valid based on RFC-1123",
+          rule: "self.all(h, h.contains('*') ? (h.startsWith('*.') && h.substring(2).matches('^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\\\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*)$')) : true)",
         },
       ],
-      maxItems: 32,
+      minItems: 1,
+      maxItems: 1024,
       listType: "atomic",
     }),
+    parentRefs: gatewayApiParentRefs,
     rules: array(gatewayApiRule, { minItems: 1, maxItems: 1, listType: "atomic" }),
     useDefaultGateways: enumOf(["All", "None"]),
   },
   { required: ["hostnames", "rules"] },
 );
 export type TLSRouteSpec = Infer<typeof tlsRouteSpec>;
+
+/** Before v1 a route could have several rules, and no host. */
+const tlsRouteAlphaSpec: ObjectNode = {
+  ...tlsRouteSpec,
+  fields: {
+    ...tlsRouteSpec.fields,
+    hostnames: array(hostname, { maxItems: 1024, listType: "atomic" }),
+    rules: gatewayApiManyRules,
+  },
+  required: ["rules"],
+};
 
 const tlsRouteStatus = object(
   { parents: array(gatewayApiParent, { maxItems: 32, listType: "atomic" }) },
@@ -66,6 +61,7 @@ export const tlsRoute = defineKind({
       name: "v1alpha2",
       served: true,
       storage: false,
+      spec: tlsRouteAlphaSpec,
       deprecationWarning:
         "The v1alpha2 version of TLSRoute has been deprecated and will be removed in a future release of the API. Please upgrade to v1.",
     },

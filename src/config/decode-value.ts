@@ -12,9 +12,10 @@ export interface UnknownField {
   readonly message: string;
 }
 
-export type DecodedValue =
-  | { readonly value: unknown; readonly unknown: readonly UnknownField[] }
-  | { readonly fault: { readonly path: string; readonly message: string } };
+export type DecodedValue = {
+  /** Fields that the schema does not know, in the order in which a strict reader would meet them. */
+  readonly unknown: readonly UnknownField[];
+} & ({ readonly value: unknown } | { readonly fault: { readonly path: string; readonly message: string } });
 
 interface Walk {
   readonly unknown: UnknownField[];
@@ -35,7 +36,7 @@ export function decodeValue(schema: Schema, raw: unknown, path: string): Decoded
     return { value: decode(schema, raw, path, walk), unknown: walk.unknown };
   } catch (error) {
     if (!(error instanceof Fault)) throw error;
-    return { fault: { path: error.path, message: error.message } };
+    return { fault: { path: error.path, message: error.message }, unknown: walk.unknown };
   }
 }
 

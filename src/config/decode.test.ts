@@ -53,6 +53,12 @@ describe("decode reads what istiod reads", () => {
     expect(problems).toMatchObject([{ path, message }]);
   });
 
+  test("an unknown field before the fault is told before it, as a strict reader would stop there", () => {
+    const { ok, problems } = decode(virtualService, object({ http: [{ nme: "x" }], exportTo: 5 }));
+    expect(ok).toBeUndefined();
+    expect(problems.map(({ path }) => path)).toEqual(["spec.http[0].nme", "spec.exportTo"]);
+  });
+
   test("map keys are numbers where protobuf has them so; unknown enum names are refused", () => {
     expect(decode(peerAuthentication, object({ portLevelMtls: { x: {} } })).problems).toMatchObject([
       { path: "spec.portLevelMtls[x]", message: "invalid character 'x' looking for beginning of value" },

@@ -17,7 +17,7 @@ import {
 import { decodeValue } from "./decode-value.ts";
 import type { Problem } from "./problem.ts";
 
-/** `ok` is absent where the object cannot be decoded; else `problems` are warnings. */
+/** `ok` is absent where the object cannot be decoded: the last problem says why. All others are warnings. */
 export interface Decoded<T> {
   readonly ok?: T;
   readonly problems: readonly Problem[];
@@ -59,12 +59,12 @@ function decodeText<T>(schema: ObjectNode, yaml: string, object: string): Decode
 
 function decodeAs<T>(schema: ObjectNode, raw: unknown, object: string, path: string): Decoded<T> {
   const result = decodeValue(schema, raw, path);
-  if ("fault" in result) return { problems: [{ object, ...result.fault }] };
   const problems = result.unknown.map((field) => ({
     object,
     ...field,
     hint: "the field is ignored; check its spelling",
   }));
+  if ("fault" in result) return { problems: [...problems, { object, ...result.fault }] };
   // The value has the shape that the schema describes, which is what T was inferred from.
   return { ok: result.value as T, problems };
 }

@@ -1,7 +1,7 @@
 /** Istio's annotations on Kubernetes' objects: unknown, on the wrong kind, on their way out, or with a value that is none. */
 import { parsePrefix } from "../../lib/index.ts";
 import { mergeProxyConfig } from "../../model/index.ts";
-import { decodeMeshConfig } from "../decode.ts";
+import { decodeProxyConfig } from "../decode.ts";
 import { checkProxyValues } from "../validate/proxy-values.ts";
 import { createReport } from "../validate/report.ts";
 import type { Analyser, Analysis } from "./analyser.ts";
@@ -146,10 +146,10 @@ const quantity: ValueCheck = (value) => {
 };
 
 const proxyConfigValue: ValueCheck = (value) => {
-  const { ok, problems } = decodeMeshConfig(`defaultConfig:\n${value.replace(/^/gm, "  ")}`);
-  if (!ok) return `failed to convert to apply proxy config: ${problems[0]?.message ?? ""}`;
+  const { ok, problems } = decodeProxyConfig(value);
+  if (!ok) return `failed to convert to apply proxy config: ${problems.at(-1)?.message ?? ""}`;
   const { report, errors } = createReport("ProxyConfig", "");
-  checkProxyValues(report, mergeProxyConfig(ok.defaultConfig ?? {}));
+  checkProxyValues(report, mergeProxyConfig(ok));
   return errors[0]?.message;
 };
 

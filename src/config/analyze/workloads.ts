@@ -17,7 +17,7 @@ import {
   proxyConfig,
   servicePortProtocol,
 } from "../../model/index.ts";
-import { decodeMeshConfig } from "../decode.ts";
+import { decodeProxyConfig } from "../decode.ts";
 import type { Analyser, Analysis } from "./analyser.ts";
 import type { AnalysedObject, AnalysedObjects } from "./objects.ts";
 import { containersOf, inMesh, isControlPlane, proxyImage } from "./workload.ts";
@@ -288,7 +288,7 @@ function imageType({ objects, mesh }: Analysis, pod: AnalysedObject): string {
   const typeOf = (spec: ProxyConfigSpec | undefined): string => spec?.image?.imageType ?? "";
   const root = mesh.rootNamespace ?? "istio-system";
   const own = all.filter(({ meta }) => meta.namespace === pod.meta.namespace && meta.namespace !== root);
-  const written = decodeMeshConfig(`defaultConfig:\n${indent(pod.meta.annotations["proxy.istio.io/config"] ?? "{}")}`);
+  const written = decodeProxyConfig(pod.meta.annotations["proxy.istio.io/config"] ?? "");
   const steps = [
     mesh.defaultConfig?.image?.imageType ?? "",
     ...all.filter(({ meta }) => meta.namespace === root).map(({ spec }) => typeOf(spec)),
@@ -296,13 +296,11 @@ function imageType({ objects, mesh }: Analysis, pod: AnalysedObject): string {
     ...own
       .filter(({ spec }) => spec.selector && matchesLabels(spec.selector.matchLabels ?? {}, pod.meta.labels))
       .map(({ spec }) => typeOf(spec)),
-    written.ok?.defaultConfig?.image?.imageType ?? "",
+    written.ok?.image?.imageType ?? "",
   ];
   const variant = steps.findLast((step) => step !== "") ?? "";
   return variant === "default" ? "" : variant;
 }
-
-const indent = (text: string): string => text.replace(/^/gm, "  ");
 
 export const autoImages: Analyser = {
   name: "injection.ImageAutoAnalyzer",

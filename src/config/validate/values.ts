@@ -23,7 +23,7 @@ export const percentError = (value: number): string | undefined =>
 export function fractionError(percent: Percent | undefined): string | undefined {
   const value = percent?.value ?? 0;
   const fine = value === 0 || (value >= 0.0001 && value <= 100);
-  return fine ? undefined : `percentage ${value} is neither 0.0, nor in range [0.0001, 100.0]`;
+  return fine ? undefined : `percentage ${goNumber(value)} is neither 0.0, nor in range [0.0001, 100.0]`;
 }
 
 export function patternError(source: string, where: string): string | undefined {
@@ -43,4 +43,10 @@ export function regexMatchError(match: StringMatch | undefined, where: string): 
 export function stringMatchError(match: StringMatch | undefined, where: string): string | undefined {
   if (match?.prefix === "") return `${quote(where)}: prefix string match should not be empty`;
   return regexMatchError(match, where);
+}
+
+/** Go's `%v` of a float: exponents below -4, and with two digits. */
+function goNumber(value: number): string {
+  if (value === 0 || Math.abs(value) >= 0.0001) return String(value);
+  return value.toExponential().replace(/e-(\d)$/, "e-0$1");
 }

@@ -37,7 +37,9 @@ describe("graph", () => {
   test("derived sets and indexes follow their input", () => {
     const graph = createGraph();
     const people = graph.source<{ team: string; tags: readonly string[] }>("people");
-    const tags = graph.derive("tags", people, (p, key) => p.tags.map((tag) => [`${key}/${tag}`, { tag, team: p.team }]));
+    const tags = graph.derive("tags", people, (p, key) =>
+      p.tags.map((tag) => [`${key}/${tag}`, { tag, team: p.team }]),
+    );
     const byTeam = graph.index(tags, "team", (t) => [t.team]);
     people.set("ada", { team: "x", tags: ["one", "two"] });
     people.set("bob", { team: "y", tags: ["three"] });

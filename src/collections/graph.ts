@@ -9,25 +9,71 @@
 
 type State = "clean" | "suspect" | "stale";
 
-/** Something that can be read: a key of a source, a key of an index, a memo entry. */
-interface Cell {
-  readonly label: string;
-  /** Set for cells of root sources that hold a value: what provenance names. */
-  readonly origin: (() => string | undefined) | undefined;
+/** What the cells of one collection or memo have in common. */
+interface CellKind {
+  readonly name: string;
+  /** For root sources, where the key holds a value: what provenance names. */
+  origin?(key: string): string | undefined;
   /** For members of a derived set: the computations that made them. */
-  readonly behind: (() => Iterable<Computation>) | undefined;
-  readonly readers: Set<Computation>;
+  behind?(key: string): Iterable<Computation>;
+}
+
+/**
+ * Something that can be read: a key of a source, a key of an index, a memo entry. A class, because a mesh has hundreds
+ * of thousands of them; readers are noted only once there are some.
+ */
+class Cell {
+  readonly kind: CellKind;
+  readonly key: string;
+  readers: Set<Computation> | undefined = undefined;
+
+  constructor(kind: CellKind, key: string) {
+    this.kind = kind;
+    this.key = key;
+  }
+
   /** Brings the cell up to date; sources always are. */
-  refresh(): void;
+  refresh(): void {}
 }
 
 /** Something that reads. */
 interface Computation {
   state: State;
-  reads: Set<Cell>;
+  running: boolean;
+  /** Each once, in the order in which they were first read. */
+  reads: Cell[];
   notes: Cause[] | undefined;
   /** Told once when it leaves the clean state. */
   invalidated(): void;
+}
+
+/** A memo's entry is read, and reads. */
+class Entry<V> extends Cell implements Computation {
+  readonly memo: EntryOwner<V>;
+  state: State = "stale";
+  running = false;
+  reads: Cell[] = [];
+  notes: Cause[] | undefined = undefined;
+  value: V | undefined = undefined;
+  has = false;
+
+  constructor(memo: EntryOwner<V>, key: string) {
+    super(memo, key);
+    this.memo = memo;
+  }
+
+  override refresh(): void {
+    this.memo.refresh(this);
+  }
+
+  invalidated(): void {
+    this.memo.onInvalidate?.(this.key);
+  }
+}
+
+interface EntryOwner<V> extends CellKind {
+  refresh(entry: Entry<V>): void;
+  readonly onInvalidate: ((key: string) => void) | undefined;
 }
 
 /** Which object, and which field of it, made something. */
@@ -110,19 +156,20 @@ export function createGraph(): Graph {
   let current: Computation | undefined;
   let version = 0;
   let depth = 0;
-  const running = new Set<Computation>();
   /** Derived collections in creation order: each may read only earlier ones. */
   const eager: { flush(): void }[] = [];
 
   const record = (cell: Cell): void => {
     if (!current) return;
-    current.reads.add(cell);
+    cell.readers ??= new Set();
+    if (cell.readers.has(current)) return;
     cell.readers.add(current);
+    current.reads.push(cell);
   };
 
   const forget = (computation: Computation): void => {
-    for (const cell of computation.reads) cell.readers.delete(computation);
-    computation.reads = new Set();
+    for (const cell of computation.reads) cell.readers?.delete(computation);
+    computation.reads = [];
     computation.notes = undefined;
   };
 
@@ -132,26 +179,26 @@ export function createGraph(): Graph {
     current = computation;
     // Clean before the work, so that a change made by the work itself (which would be a fault) is not lost.
     computation.state = "clean";
-    running.add(computation);
+    computation.running = true;
     try {
       return work();
     } catch (error) {
       computation.state = "stale";
       throw error;
     } finally {
-      running.delete(computation);
+      computation.running = false;
       current = outer;
     }
   };
 
   const mark = (cell: Cell, state: "stale" | "suspect"): void => {
-    for (const reader of cell.readers) {
+    for (const reader of cell.readers ?? []) {
       const was = reader.state;
       if (was === "stale" || was === state) continue;
       reader.state = state;
       if (was !== "clean") continue;
       reader.invalidated();
-      if (isCell(reader)) mark(reader, "suspect");
+      if (reader instanceof Cell) mark(reader, "suspect");
     }
   };
 
@@ -176,17 +223,23 @@ export function createGraph(): Graph {
     const cells = new Map<string, Cell>();
     const listeners = new Set<(key: string, now: T | undefined, before: T | undefined) => void>();
     let sorted: readonly string[] | undefined;
-    const membership = plainCell(`${name}/*`);
+    const membership = new Cell({ name }, "*");
+    const kind: CellKind = {
+      name,
+      ...(behind ? { behind } : {}),
+      ...(describe
+        ? {
+            origin(key: string) {
+              const value = members.get(key);
+              return value === undefined ? undefined : describe(key, value);
+            },
+          }
+        : {}),
+    };
     const cellOf = (key: string): Cell => {
       let cell = cells.get(key);
       if (!cell) {
-        const origin = describe
-          ? () => {
-              const value = members.get(key);
-              return value === undefined ? undefined : describe(key, value);
-            }
-          : undefined;
-        cell = plainCell(`${name}/${key}`, origin, behind && (() => behind(key)));
+        cell = new Cell(kind, key);
         cells.set(key, cell);
       }
       return cell;
@@ -201,7 +254,7 @@ export function createGraph(): Graph {
       }
       const cell = cells.get(key);
       if (cell) {
-        if (cell.readers.size === 0) cells.delete(key);
+        if (!cell.readers?.size) cells.delete(key);
         else mark(cell, "stale");
       }
       for (const listener of listeners) listener(key, value, before);
@@ -266,7 +319,8 @@ export function createGraph(): Graph {
       const keyed = createKeyed<ReadonlySet<string>>(`${of.name}.${name}`);
       const sortedCache = new Map<string, readonly string[]>();
       const update = (word: string, edit: (keys: Set<string>) => void): void => {
-        const keys = new Set(keyed.members.get(word));
+        // Changed in place: copying would make the first fill of a large word quadratic, and nobody keeps the set.
+        const keys = (keyed.members.get(word) as Set<string> | undefined) ?? new Set<string>();
         edit(keys);
         sortedCache.delete(word);
         keyed.put(word, keys.size > 0 ? keys : undefined);
@@ -335,7 +389,14 @@ export function createGraph(): Graph {
       };
       const flush = (): void => {
         for (const key of dirty) {
-          const entry = entries.get(key) ?? { state: "stale", reads: new Set(), notes: undefined, outputs: new Map(), invalidated: () => dirty.add(key) };
+          const entry = entries.get(key) ?? {
+            state: "stale",
+            running: false,
+            reads: [],
+            notes: undefined,
+            outputs: new Map(),
+            invalidated: () => dirty.add(key),
+          };
           entries.set(key, entry);
           if (!outdated(entry)) continue;
           const before = entry.outputs;
@@ -361,40 +422,22 @@ export function createGraph(): Graph {
     },
 
     memo<V>(name: string, compute: (key: string) => V, options: MemoOptions<V> = {}): Memo<V> {
-      interface Entry extends Cell, Computation {
-        value: V | undefined;
-        has: boolean;
-      }
       const equals = options.equals ?? sameData;
-      const entries = new Map<string, Entry>();
+      const entries = new Map<string, Entry<V>>();
       let computed = 0;
-      const refresh = (entry: Entry, key: string): void => {
-        if (!outdated(entry)) return;
-        const value = run(entry, () => compute(key));
-        computed++;
-        if (entry.has && equals(entry.value as V, value)) return;
-        const had = entry.has;
-        entry.value = value;
-        entry.has = true;
-        if (had) mark(entry, "stale");
-      };
-      const entryOf = (key: string): Entry => {
-        let entry = entries.get(key);
-        if (!entry) {
-          const made: Entry = {
-            ...plainCell(`${name}/${key}`),
-            state: "stale",
-            reads: new Set(),
-            notes: undefined,
-            value: undefined,
-            has: false,
-            invalidated: () => options.onInvalidate?.(key),
-            refresh: () => refresh(made, key),
-          };
-          entries.set(key, made);
-          entry = made;
-        }
-        return entry;
+      const owner: EntryOwner<V> = {
+        name,
+        onInvalidate: options.onInvalidate,
+        refresh(entry) {
+          if (!outdated(entry)) return;
+          const value = run(entry, () => compute(entry.key));
+          computed++;
+          if (entry.has && equals(entry.value as V, value)) return;
+          const had = entry.has;
+          entry.value = value;
+          entry.has = true;
+          if (had) mark(entry, "stale");
+        },
       };
       const drop = (key: string): void => {
         const entry = entries.get(key);
@@ -405,9 +448,13 @@ export function createGraph(): Graph {
       };
       return {
         get(key) {
-          const entry = entryOf(key);
-          if (running.has(entry)) throw new Error(`${entry.label} depends on itself`);
-          refresh(entry, key);
+          let entry = entries.get(key);
+          if (!entry) {
+            entry = new Entry(owner, key);
+            entries.set(key, entry);
+          }
+          if (entry.running) throw new Error(`${name}/${key} depends on itself`);
+          owner.refresh(entry);
           record(entry);
           return entry.value as V;
         },
@@ -443,26 +490,18 @@ export function createGraph(): Graph {
   };
 }
 
-function plainCell(label: string, origin?: () => string | undefined, behind?: () => Iterable<Computation>): Cell {
-  return { label, origin, behind, readers: new Set(), refresh: () => {} };
-}
-
-function isCell(reader: Computation): reader is Computation & Cell {
-  return "readers" in reader;
-}
-
 function collectCauses(entry: Computation): Cause[] {
-  const seen = new Set<Cell | Computation>();
+  const seen = new Set<Cell>();
   const causes = new Map<string, Cause>();
   const walk = (computation: Computation): void => {
     for (const note of computation.notes ?? []) causes.set(`${note.object}#${note.field}`, note);
     for (const cell of computation.reads) {
       if (seen.has(cell)) continue;
       seen.add(cell);
-      const object = cell.origin?.();
+      const object = cell.kind.origin?.(cell.key);
       if (object !== undefined) causes.set(object, { object });
-      if ("reads" in cell) walk(cell as Cell & Computation);
-      for (const maker of cell.behind?.() ?? []) walk(maker);
+      if (cell instanceof Entry) walk(cell);
+      for (const maker of cell.kind.behind?.(cell.key) ?? []) walk(maker);
     }
   };
   walk(entry);

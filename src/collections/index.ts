@@ -1,2 +1,12 @@
-export { type Cause, type Collection, createGraph, type Graph, type Index, type Memo, type MemoOptions, type Source, sameData } from "./graph.ts";
+export {
+  type Cause,
+  type Collection,
+  createGraph,
+  type Graph,
+  type Index,
+  type Memo,
+  type MemoOptions,
+  type Source,
+  sameData,
+} from "./graph.ts";
 export { unionOf } from "./union.ts";

@@ -1,6 +1,14 @@
 /** The registry's services and the decoded config objects in, the view that rendering reads out. */
 import type { Graph } from "../collections/index.ts";
-import { type Config, compareAge, type Endpoint, matchesLabels, objectKey, type SidecarSpec } from "../model/index.ts";
+import {
+  type Config,
+  compareAge,
+  type Endpoint,
+  jwksKey,
+  matchesLabels,
+  objectKey,
+  type SidecarSpec,
+} from "../model/index.ts";
 import { createCredentials } from "./credential.ts";
 import { createDestinationRules } from "./destination-rule.ts";
 import { identitiesOf } from "./identities.ts";
@@ -78,6 +86,7 @@ export function createMesh(graph: Graph, inputs: MeshInputs): Mesh {
     endpoints: (key, portName) => endpoints.get(`${key}|${portName}`),
     identities: identities.get,
     servicesOfHost: index.ofHost,
+    keySet: (source) => inputs.keySets?.get(jwksKey(source)),
     credentials: createCredentials(inputs),
     maySeeSecrets: inputs.maySeeSecrets ?? (() => true),
     usesNodes: createNodeUse(graph, inputs),

@@ -8,6 +8,7 @@ import {
   matchesLabels,
   objectKey,
   resolveHost,
+  type TrafficPolicy,
 } from "../model/index.ts";
 import type { MeshInputs } from "./inputs.ts";
 import type { MergedDestinationRule } from "./mesh.ts";
@@ -174,10 +175,34 @@ function merge(existing: Consolidated, rule: Resolved): Consolidated {
   const subsets = existing.spec.subsets ?? [];
   const known = new Set(subsets.map((subset) => subset.name));
   const added = (rule.config.spec.subsets ?? []).filter((subset) => !known.has(subset.name));
-  const trafficPolicy = existing.spec.trafficPolicy ?? rule.config.spec.trafficPolicy;
+  const trafficPolicy = mergedPolicy(existing, rule.config);
   return {
     ...existing,
     from: [...existing.from, objectKey(rule.config.meta)],
     spec: { ...existing.spec, subsets: [...subsets, ...added], ...(trafficPolicy ? { trafficPolicy } : {}) },
   };
+}
+
+/** Made from a BackendTLSPolicy, not written by a user. */
+const isTranslated = ({ meta }: { readonly meta: DestinationRule["meta"] }): boolean =>
+  meta.annotations?.["internal.istio.io/parents"] !== undefined && meta.name.includes("~");
+
+/** Of two users the first; of a user and a policy the user's fields, with gaps filled by the policy's. */
+function mergedPolicy(existing: Consolidated, added: DestinationRule): TrafficPolicy | undefined {
+  const [first, second] = [existing.spec.trafficPolicy, added.spec.trafficPolicy];
+  if (!first || !second || isTranslated(existing) === isTranslated(added)) return first ?? second;
+  const [user, policy] = isTranslated(added) ? [first, second] : [second, first];
+  const ports = mergedPorts(user.portLevelSettings ?? [], policy.portLevelSettings ?? []);
+  return { ...policy, ...user, ...(ports.length > 0 ? { portLevelSettings: ports } : {}) };
+}
+
+type PortPolicies = NonNullable<TrafficPolicy["portLevelSettings"]>;
+
+function mergedPorts(user: PortPolicies, policy: PortPolicies): PortPolicies {
+  const ofPolicy = (number: number | undefined) => policy.find(({ port }) => port?.number === number);
+  const known = new Set(user.map(({ port }) => port?.number));
+  return [
+    ...user.map((own) => ({ ...ofPolicy(own.port?.number), ...own })),
+    ...policy.filter(({ port }) => !known.has(port?.number)),
+  ];
 }

@@ -44,6 +44,8 @@ export interface MeshInputs {
   readonly configs: MeshConfigs;
   readonly secrets: Collection<KubeObject>;
   readonly configMaps: Collection<KubeObject>;
+  /** Fetched key sets by `jwksKey`, a collection where they change; absent: none. */
+  readonly keySets?: { get(key: string): string | undefined };
   /** Recorded by whoever answers; absent: everybody may. */
   maySeeSecrets?(namespace: string, serviceAccount: string): boolean;
 }

@@ -10,6 +10,7 @@ import type {
   Endpoint,
   EnvoyFilterSpec,
   GatewaySpec,
+  JwksSource,
   MeshConfigSpec,
   PeerAuthenticationSpec,
   ProxyConfigValues,
@@ -80,6 +81,8 @@ export interface Mesh {
     labels: Readonly<Record<string, string>>,
     annotations: Readonly<Record<string, string>>,
   ): ProxyConfigValues;
+  /** The keys that were fetched from there; undefined while there are none. */
+  keySet(source: JwksSource): string | undefined;
   /** Certificates and keys in Secrets and ConfigMaps. Who may read them is `maySeeSecrets`. */
   readonly credentials: Credentials;
   /** Whether the service account may read the Secrets of its namespace (a SubjectAccessReview; always, offline). */

@@ -5,7 +5,7 @@ import type { Service } from "../model/index.ts";
 
 /**
  * A Kubernetes Service beats ServiceEntries, so that nobody can take its name beforehand; else the oldest has it, and
- * later ones that differ only in ports add theirs.
+ * later ones that differ only in ports and addresses add theirs.
  */
 export function mergeServices(variants: readonly Service[]): Service | undefined {
   const [first, ...rest] = sortBy(
@@ -18,7 +18,7 @@ export function mergeServices(variants: readonly Service[]): Service | undefined
   return rest.reduce((merged, next) => (canMerge(merged, next) ? withPorts(merged, next) : merged), first);
 }
 
-export function canMerge(a: Service, b: Service): boolean {
+function canMerge(a: Service, b: Service): boolean {
   return (
     a.namespace === b.namespace &&
     a.resolution === b.resolution &&
@@ -29,8 +29,9 @@ export function canMerge(a: Service, b: Service): boolean {
   );
 }
 
-export function withPorts(service: Service, other: Service): Service {
+function withPorts(service: Service, other: Service): Service {
   const known = new Set(service.ports.map((port) => port.port));
   const added = other.ports.filter((port) => !known.has(port.port));
-  return added.length === 0 ? service : { ...service, ports: [...service.ports, ...added] };
+  const addresses = [...new Set([...service.addresses, ...other.addresses])];
+  return { ...service, ports: [...service.ports, ...added], addresses };
 }

@@ -47,9 +47,7 @@ export interface MergedGateways {
 export function mergedGateways(view: View): MergedGateways {
   return view.shared("gateways", () => {
     const merge = createMerge();
-    for (const config of view.mesh.gateways(view.proxy.namespace, view.proxy.labels)) {
-      const targets = serviceTargets(view, config);
-      if (!targets) continue;
+    for (const { config, targets } of applicableGateways(view)) {
       (config.spec.servers ?? []).forEach((server, index) => {
         for (const port of resolvePorts(server.port?.number ?? 0, targets))
           merge.add(bindServer(config, server, index, port), port);
@@ -58,6 +56,33 @@ export function mergedGateways(view: View): MergedGateways {
     return merge.result();
   });
 }
+
+interface Applicable {
+  readonly config: Config<GatewaySpec>;
+  readonly targets: Targets;
+}
+
+/**
+ * On a proxy that was made for a Gateway of the Gateway API, Istio's own Gateways count only from that namespace: nobody
+ * else can add listeners to it, and so ask for its secrets.
+ */
+function applicableGateways(view: View): readonly Applicable[] {
+  const all = view.mesh.gateways(view.proxy.namespace, view.proxy.labels).flatMap((config) => {
+    const targets = serviceTargets(view, config);
+    return targets ? [{ config, targets }] : [];
+  });
+  const managed = new Set(
+    all
+      .filter(({ config }) => isTranslated(config) && config.meta.annotations?.[accountAnnotation])
+      .map(({ config }) => config.meta.namespace),
+  );
+  if (managed.size === 0) return all;
+  return all.filter(({ config }) => isTranslated(config) || managed.has(config.meta.namespace));
+}
+
+const accountAnnotation = "internal.istio.io/service-account-name";
+const semanticsAnnotation = "internal.istio.io/gateway-semantics";
+const isTranslated = ({ meta }: Config<GatewaySpec>): boolean => meta.annotations?.[semanticsAnnotation] === "gateway";
 
 export const isPassthrough = (server: GatewayServer): boolean =>
   server.tls !== undefined && ["PASSTHROUGH", "AUTO_PASSTHROUGH"].includes(tlsMode(server));

@@ -1,5 +1,5 @@
 /** A proxy's IP families in; the addresses that its listeners bind to, and the address of a service as it sees it, out. */
-import { isIPv4, isIPv6 } from "node:net";
+import { isIP } from "node:net";
 import type { ProxyClass, Service } from "../model/index.ts";
 
 const wildcard4 = "0.0.0.0";
@@ -19,14 +19,14 @@ export function localhosts(proxy: ProxyClass): readonly [string, ...string[]] {
 export const isWildcardAddress = (address: string): boolean => address === wildcard4 || address === wildcard6;
 
 /**
- * Where a proxy finds a service: each entry is one place, its further addresses those of the other family. A
+ * Where a proxy finds a service: each entry is one place with all its addresses. A
  * ServiceEntry's addresses are places of their own (Istio makes a service of each); a Service's cluster IPs are one.
  */
 export function servicePlaces(proxy: ProxyClass, service: Service): readonly (readonly [string, ...string[]])[] {
   if (service.registry === "External" && service.addresses.length > 0) {
     return service.addresses.map((address) => [address]);
   }
-  const usable = service.addresses.filter((address) => supports(proxy, address));
+  const usable = ofOneFamily(proxy, service.addresses);
   const [first, ...rest] = usable.length > 0 ? usable : autoAddresses(proxy, service);
   if (first !== undefined) return [[first, ...rest]];
   return [unspecified(proxy, service)];
@@ -35,7 +35,7 @@ export function servicePlaces(proxy: ProxyClass, service: Service): readonly (re
 /** Allocated addresses mean something only to proxies that answer DNS themselves. */
 function autoAddresses(proxy: ProxyClass, service: Service): readonly string[] {
   if (proxy.metadata.DNS_CAPTURE !== "true" || service.addresses.length > 0) return [];
-  return service.autoAddresses.filter((address) => supports(proxy, address));
+  return ofOneFamily(proxy, service.autoAddresses);
 }
 
 /** Names alone do not tell the family, so an external service follows the proxy's; a headless Service counts as IPv4. */
@@ -45,7 +45,13 @@ function unspecified(proxy: ProxyClass, service: Service): readonly [string, ...
   return service.registry === "External" ? wildcards(proxy) : [wildcard4];
 }
 
-function supports(proxy: ProxyClass, address: string): boolean {
-  const host = address.split("/")[0] ?? "";
-  return (proxy.ipv4 && isIPv4(host)) || (proxy.ipv6 && isIPv6(host));
+/** Of the family of the first address that the proxy can use: Istio's dual stack is off unless switched on. */
+function ofOneFamily(proxy: ProxyClass, addresses: readonly string[]): readonly string[] {
+  const usable = addresses.filter((address) => supports(proxy, address));
+  return usable.filter((address) => familyOf(address) === familyOf(usable[0] ?? ""));
 }
+
+const familyOf = (address: string): number => isIP(address.split("/")[0] ?? "");
+
+const supports = (proxy: ProxyClass, address: string): boolean =>
+  (proxy.ipv4 && familyOf(address) === 4) || (proxy.ipv6 && familyOf(address) === 6);

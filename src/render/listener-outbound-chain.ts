@@ -40,6 +40,8 @@ export interface OutboundTcpChain extends Match {
         readonly virtualService: Config<VirtualServiceSpec>["meta"];
         readonly field: string;
       };
+  /** Sent to whatever host the client names by SNI. */
+  readonly bySni: boolean;
   /** The VirtualService is named in the chain's metadata. */
   readonly described: boolean;
 }

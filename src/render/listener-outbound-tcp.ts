@@ -53,6 +53,7 @@ function tlsChains(view: View, port: TcpPort, virtualServices: VirtualServices):
         chains.push({
           ...anyMatch,
           kind: "tcp",
+          bySni: false,
           sniHosts,
           destinations: ranges,
           protocol: port.protocol,
@@ -73,7 +74,7 @@ function tlsChains(view: View, port: TcpPort, virtualServices: VirtualServices):
  */
 function plainChains(view: View, port: TcpPort, virtualServices: VirtualServices): readonly OutboundTcpChain[] {
   const chains: OutboundTcpChain[] = [];
-  const chain = { ...anyMatch, kind: "tcp" as const, protocol: port.protocol };
+  const chain = { ...anyMatch, kind: "tcp" as const, bySni: false, protocol: port.protocol };
   let covered = false;
   for (const { meta, spec } of virtualServices) {
     for (const [index, { match = [], route }] of (spec.tcp ?? []).entries()) {
@@ -104,7 +105,8 @@ function serviceChain({ service, port, protocol, ranges }: TcpPort, sniHosts: re
   const [only] = service.ports;
   const number = only && service.ports.length === 1 ? only.port : port;
   const target = { service: service.key, port: number };
-  return { ...anyMatch, kind: "tcp", sniHosts, destinations: ranges, protocol, target, described: false };
+  const bySni = isDynamicWildcard(service);
+  return { ...anyMatch, kind: "tcp", sniHosts, destinations: ranges, protocol, target, bySni, described: false };
 }
 
 /** The name tells services apart where the address does not: on the wildcard, and in ranges. */

@@ -69,7 +69,7 @@ function outboundFrame(view: View, { name, binds, port, bindToPort, chains }: Ou
   const [bind, ...more] = binds;
   const sniffsHttp = chains.some(({ applicationProtocols }) => applicationProtocols.length > 0);
   const listenerFilters: ListenerFilter[] = [
-    ...(chains.some(({ sniHosts }) => sniHosts.length > 0) ? [tlsInspector()] : []),
+    ...(chains.some(readsSni) ? [tlsInspector()] : []),
     ...(sniffsHttp ? [httpInspector()] : []),
   ];
   // Without sniffing there is nothing to wait for.
@@ -85,6 +85,8 @@ function outboundFrame(view: View, { name, binds, port, bindToPort, chains }: Ou
     ...(bindToPort ? { maxConnectionsToAcceptPerSocketEvent: 1 } : { bindToPort: false }),
   });
 }
+
+const readsSni = (chain: OutboundChain): boolean => chain.sniHosts.length > 0 || (chain.kind === "tcp" && chain.bySni);
 
 function chainPart(view: View, listener: OutboundListener, chain: OutboundChain): Part {
   const { filters, needs } =

@@ -34,7 +34,7 @@ export const dynamicForwardProxy: HttpFilterPass = ({ view, direction, dynamicHo
 /** The same for TLS that is not terminated: by SNI. */
 export function sniDynamicForwardProxy(proxy: ProxyClass, host: string, port: number): Filter {
   return networkFilter(
-    "envoy.filters.network.sni_dynamic_forward_proxy",
+    "envoy.extensions.filters.network.sni_dynamic_forward_proxy",
     packAny(SniFilterConfigSchema, {
       dnsCacheConfig: hostDnsCache(proxy, host),
       portSpecifier: { case: "portValue", value: port },

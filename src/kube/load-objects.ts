@@ -31,12 +31,42 @@ export async function loadObjects(
 export function parseObjects(file: string, text: string, options: LoadOptions = {}): readonly LoadedObject[] {
   let documents: readonly unknown[];
   try {
-    documents = parseYaml(text);
+    documents = documentsOf(text);
   } catch (error) {
     throw new FairleadError("invalid", `${file}: ${FairleadError.from(error).message}`, { cause: error });
   }
   return documents.flatMap((document) => flatten(file, document, options)).map((object) => ({ file, object }));
 }
+
+/**
+ * Go's readers of multi-document files, istiod's among them, count the line break before `---` to the separator: a block
+ * scalar at the end of a document then has none. It shows in the bytes of certificates.
+ */
+function documentsOf(text: string): readonly unknown[] {
+  const pieces = text.split(/\n(?=---(?:\s|$))/);
+  const last = pieces.length - 1;
+  try {
+    return pieces.flatMap((piece, i) =>
+      parseYaml(piece).map((document) => (i < last ? withoutLastBreak(document, piece) : document)),
+    );
+  } catch {
+    // As a whole, for the right line number in the message.
+    return parseYaml(text);
+  }
+}
+
+function withoutLastBreak(value: unknown, text: string): unknown {
+  if (Array.isArray(value))
+    return [...value.slice(0, -1), ...value.slice(-1).map((item) => withoutLastBreak(item, text))];
+  if (isRecord(value)) {
+    const key = Object.keys(value).at(-1);
+    return key === undefined ? value : { ...value, [key]: withoutLastBreak(value[key], text) };
+  }
+  const isBlock = typeof value === "string" && value.endsWith("\n") && text.endsWith(lastLine(value));
+  return isBlock ? value.slice(0, -1) : value;
+}
+
+const lastLine = (block: string): string => block.trimEnd().slice(block.trimEnd().lastIndexOf("\n") + 1);
 
 function flatten(file: string, document: unknown, options: LoadOptions): KubeObject[] {
   if (

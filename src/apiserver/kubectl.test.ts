@@ -91,6 +91,19 @@ describe.skipIf(lacks("kubectl"))("kubectl", () => {
     expect(await refused(`patch vs reviews -n shop --type=strategic -p '{}'`)).toContain("unknown format");
   });
 
+  test("a custom kind that is applied again is merged, with validation on", async () => {
+    const again = (subset: string): string =>
+      JSON.stringify({
+        apiVersion: "networking.istio.io/v1",
+        kind: "VirtualService",
+        metadata: { name: "again", namespace: "shop" },
+        spec: { hosts: ["reviews"], http: [{ route: [{ destination: { host: "reviews", subset } }] }] },
+      });
+    await ok("apply -f -", again("v1"));
+    expect(await ok("apply -f -", again("v2"))).toContain("configured");
+    expect(await ok("get vs again -n shop -o 'jsonpath={.spec.http[0].route[0].destination.subset}'")).toBe("v2");
+  });
+
   test("server-side apply tells of conflicts, takes over by force, and removes what it no longer names", async () => {
     const config = (data: object): string => configMap({ metadata: { name: "owned", namespace: "shop" }, data });
     await ok("apply --server-side --field-manager=one -f -", config({ a: "1", b: "1" }));

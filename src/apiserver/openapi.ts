@@ -137,12 +137,10 @@ const writeParameters = [
   queryParameter("fieldManager", "The name of the actor or entity that is making these changes."),
   queryParameter("fieldValidation", "How the server handles unknown or duplicate fields: Ignore, Warn or Strict."),
 ];
-const patchTypes = [
-  "application/apply-patch+yaml",
-  "application/json-patch+json",
-  "application/merge-patch+json",
-  "application/strategic-merge-patch+json",
-];
+const patchTypes = ["application/apply-patch+yaml", "application/json-patch+json", "application/merge-patch+json"];
+/** kubectl reads here which patch to send: custom kinds have no strategic merge. */
+const patchTypesOf = (kind: ApiKind): readonly string[] =>
+  "custom" in kind.schema ? patchTypes : [...patchTypes, "application/strategic-merge-patch+json"];
 const methods: Readonly<Record<string, string>> = {
   get: "get",
   update: "put",
@@ -172,7 +170,7 @@ function operation(kind: ApiKind, verb: string): unknown {
   const writes = ["create", "update", "patch"].includes(verb);
   const content =
     verb === "patch"
-      ? Object.fromEntries(patchTypes.map((type) => [type, { schema: { type: "object" } }]))
+      ? Object.fromEntries(patchTypesOf(kind).map((type) => [type, { schema: { type: "object" } }]))
       : { "*/*": { schema } };
   return {
     description: `${verb} ${kind.kind}`,

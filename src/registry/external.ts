@@ -6,10 +6,12 @@ import {
   type Endpoint,
   type MeshConfigSpec,
   matchesLabels,
+  type ObjectMeta,
   type ServiceEntrySpec,
   type ServiceTarget,
   type WorkloadEntrySpec,
 } from "../model/index.ts";
+import { capExports } from "./entry-visibility.ts";
 import type { Pod } from "./pod.ts";
 import type { ServiceVariant } from "./registry.ts";
 import { serviceEntryServices } from "./service-entry.ts";
@@ -23,7 +25,7 @@ export interface ExternalInputs {
   readonly workloadEntries: Collection<Config<WorkloadEntrySpec>>;
   readonly pods: Collection<Pod>;
   facts(podKey: string): WorkloadFacts;
-  namespaceAnnotations(namespace: string): Readonly<Record<string, string>>;
+  namespace(name: string): ObjectMeta | undefined;
   statusOf(kind: string, key: string): unknown;
 }
 
@@ -48,17 +50,22 @@ export function createExternal(graph: Graph, inputs: ExternalInputs): External {
     cluster,
     trustDomain: settings().trustDomain ?? "",
   });
+  const exportsOf = ({ spec, meta }: Config<ServiceEntrySpec>): readonly string[] => {
+    const declared = spec.exportTo?.length ? spec.exportTo : (settings().defaultServiceExportTo ?? ["*"]);
+    return capExports(declared, meta.namespace, inputs.namespace(meta.namespace)?.labels ?? {}, settings());
+  };
   const variants = graph.derive<Config<ServiceEntrySpec>, ExternalVariant>(
     "external services",
     serviceEntries,
     (config, key) => {
       const services = serviceEntryServices(config, {
         status: inputs.statusOf("ServiceEntry", key),
-        namespaceAnnotations: inputs.namespaceAnnotations(config.meta.namespace),
+        namespaceAnnotations: inputs.namespace(config.meta.namespace)?.annotations ?? {},
       });
+      const exportTo = exportsOf(config);
       return services.map((service) => [
         `ServiceEntry/${key}/${service.host}`,
-        { service, targets: [], serviceEntry: key },
+        { service: { ...service, exportTo }, targets: [], serviceEntry: key },
       ]);
     },
   );

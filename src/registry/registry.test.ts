@@ -235,6 +235,26 @@ describe("ServiceEntries", () => {
     expect(registry.endpoints(webKey).map(({ addresses }) => addresses[0])).toEqual(["10.9.0.1", "192.168.0.9"]);
   });
 
+  test("the mesh's owner may narrow who sees entries, never widen it", () => {
+    const policy = (visibility: "NONE" | "NAMESPACE") => ({
+      serviceEntryVisibility: {
+        applyToSidecars: true,
+        defaultVisibility: "PUBLIC" as const,
+        policies: [{ visibility, matchingRules: [{ namespaceSelector: { matchLabels: { tier: "x" } } }] }],
+      },
+    });
+    const namespace = object("v1", "Namespace", "shop", {}, { namespace: undefined, labels: { tier: "x" } });
+    const exported = (exportTo: readonly string[], settings: MeshConfigSpec): readonly string[] | undefined =>
+      registryOf(
+        [namespace, entry({ hosts: ["a.com"], ports, resolution: "DNS", exportTo })],
+        settings,
+      ).registry.services.get("shop/a.com")?.exportTo;
+    expect(exported(["*"], policy("NAMESPACE"))).toEqual(["."]);
+    expect(exported(["bank"], policy("NAMESPACE"))).toEqual(["~"]);
+    expect(exported(["*"], policy("NONE"))).toEqual(["~"]);
+    expect(exported(["bank"], {})).toEqual(["bank"]);
+  });
+
   test("two entries for one host that differ only in ports add up", () => {
     const { registry } = registryOf([
       entry({ hosts: ["a.com"], ports, resolution: "DNS" }, "one"),

@@ -103,7 +103,7 @@ export function createRegistry(graph: Graph, objects: ObjectsOf, options: Regist
     ...options,
     pods,
     facts: facts.get,
-    namespaceAnnotations,
+    namespace: (name) => namespaces.get(name)?.metadata,
     statusOf: (kind, key) => objects("networking.istio.io", kind).get(key)?.status,
   });
   const variants = unionOf("service variants", [kubeVariants, external.variants]);

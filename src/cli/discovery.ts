@@ -1,5 +1,5 @@
 /** `fairlead discovery`: the control plane on a Kubernetes API, with istiod's flags. */
-import { renameSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import type { Command } from "commander";
 import { startDiscovery } from "../control-plane/index.ts";
 import { createLogger, FairleadError, parseDurationMs } from "../lib/index.ts";
@@ -50,6 +50,8 @@ export function register(program: Command, io: Io, exit: (status: number) => voi
     .action(async (flags: DiscoveryFlags, command: Command) => exit(await discovery(flags, command.args, io)));
 }
 
+const extraRoots = "/cacerts/extra.pem";
+
 async function discovery(flags: DiscoveryFlags, unknown: readonly string[], io: Io): Promise<number> {
   const log = createLogger({
     write: (line) => io.err(`${line}\n`),
@@ -76,6 +78,12 @@ async function discovery(flags: DiscoveryFlags, unknown: readonly string[], io: 
     revision: io.env.REVISION ?? "",
     debounceMs: durationEnv(io, "PILOT_DEBOUNCE_AFTER", 100),
     debounceMaxMs: durationEnv(io, "PILOT_DEBOUNCE_MAX", 10_000),
+    keySets: {
+      blockedRanges: (io.env.BLOCKED_CIDRS_IN_JWKS_URIS ?? "").split(/[\s,]+/).filter((range) => range !== ""),
+      refreshMs: durationEnv(io, "PILOT_JWT_PUB_KEY_REFRESH_INTERVAL", 20 * 60_000),
+      // Where istiod's manifests mount further roots.
+      ...(existsSync(extraRoots) ? { extraRoots: readFileSync(extraRoots, "utf8") } : {}),
+    },
     log,
     now: () => new Date(),
     monotonicMs: () => performance.now(),

@@ -14,6 +14,13 @@ import {
   loadOrCreateCa,
 } from "../ca/index.ts";
 import { createGraph } from "../collections/index.ts";
+import {
+  createAddressGuard,
+  createHttpClient,
+  createJwksResolver,
+  type JwksResolver,
+  type JwksResolverOptions,
+} from "../fetch/index.ts";
 import { type ClusterAccess, createHttpSource, createKubeClient, runLeaderElection } from "../kube/index.ts";
 import { FairleadError, type Logger } from "../lib/index.ts";
 import { type Identity, istioVersion, parseIdentity } from "../model/index.ts";
@@ -54,6 +61,13 @@ export interface DiscoveryOptions {
   readonly revision: string;
   readonly debounceMs: number;
   readonly debounceMaxMs: number;
+  readonly keySets?: {
+    /** Addresses that keys are never fetched from, beside those that never are. */
+    readonly blockedRanges: readonly string[];
+    readonly refreshMs: number;
+    /** Further roots that key servers may have, as PEM. */
+    readonly extraRoots?: string;
+  };
   readonly log: Logger;
   readonly now: () => Date;
   readonly monotonicMs: () => number;
@@ -80,6 +94,22 @@ export async function startDiscovery(options: DiscoveryOptions): Promise<Discove
   const source = createHttpSource({ graph, client, log: log.scope("kube"), random: options.random });
   const watched = watchObjects(source);
 
+  // Beside it: keys that verify tokens, from the network.
+  const guard = createAddressGuard(options.keySets?.blockedRanges);
+  const fetchKeySets = (requestAuthentications: JwksResolverOptions["requestAuthentications"]): JwksResolver =>
+    createJwksResolver({
+      graph,
+      client: createHttpClient({ guard, ...options.keySets }),
+      requestAuthentications,
+      log: log.scope("jwks"),
+      monotonicMs: options.monotonicMs,
+      random: options.random,
+      signal: running,
+      onFetch: (good) => metrics.count(`pilot_jwks_resolver_network_fetch_${good ? "success" : "fail"}_total`),
+      ...options.keySets,
+    });
+  let keySets: JwksResolver | undefined;
+
   // 2.-4. Decoded configs, services and endpoints, and the view that rendering reads.
   const configMap = options.revision === "" || options.revision === "default" ? "istio" : `istio-${options.revision}`;
   const stages = createStages({
@@ -88,8 +118,13 @@ export async function startDiscovery(options: DiscoveryOptions): Promise<Discove
     domain,
     cluster: options.cluster,
     configMap: `${namespace}/${configMap}`,
+    fetchKeySets: (requests) => {
+      keySets = fetchKeySets(requests);
+      return keySets.keySets;
+    },
   });
   await untilAborted(watched.synced(), running);
+  await untilAborted(keySets?.settled() ?? Promise.resolve(), running);
 
   // 5. Resources per class of proxies, refreshed when something they read has changed.
   const context = { mesh: stages.mesh, registry: stages.registry, domain, cluster: options.cluster };

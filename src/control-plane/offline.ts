@@ -1,5 +1,6 @@
 /** Objects in memory in; the mesh and its proxies out, by the same stages that serve a cluster. For `render`, `analyze`, tests. */
 import { createGraph } from "../collections/index.ts";
+import { unfetchedKeySet } from "../fetch/index.ts";
 import { createMemorySource, type MemorySource } from "../kube/index.ts";
 import type { Mesh } from "../mesh/index.ts";
 import type { KubeObject, Proxy, ProxyClass } from "../model/index.ts";
@@ -29,6 +30,7 @@ export function createOffline(options: OfflineOptions): Offline {
     domain: "cluster.local",
     cluster: "Kubernetes",
     configMap: "istio-system/istio",
+    fetchKeySets: () => ({ get: () => unfetchedKeySet }),
     meshConfig: options.meshConfig && JSON.stringify(options.meshConfig),
   });
   return {

@@ -1,8 +1,8 @@
 /** The stages from objects to the mesh, in the order in which data flows through them. Nothing else constructs a stage. */
 import { type Collection, createGraph, type Graph, unionOf } from "../collections/index.ts";
 import type { Problem } from "../config/index.ts";
-import { classify, createMesh, type Mesh } from "../mesh/index.ts";
-import type { KubeObject, Proxy, ProxyClass } from "../model/index.ts";
+import { classify, createMesh, type Mesh, type MeshInputs } from "../mesh/index.ts";
+import type { Config, KubeObject, Proxy, ProxyClass, RequestAuthenticationSpec } from "../model/index.ts";
 import { createRegistry, proxyOfPod, type Registry } from "../registry/index.ts";
 import { createGatewayApi, createIngress, type ObjectStatus } from "../translate/index.ts";
 import { createConfigs } from "./configs.ts";
@@ -17,6 +17,8 @@ export interface StagesOptions {
   readonly meshConfig?: string | undefined;
   /** `namespace/name` of the ConfigMap with the mesh config. */
   readonly configMap: string;
+  /** Fetches the keys that RequestAuthentications refer to; absent: none are known. */
+  readonly fetchKeySets?: (requests: Collection<Config<RequestAuthenticationSpec>>) => MeshInputs["keySets"];
 }
 
 export interface Stages {
@@ -82,6 +84,8 @@ export function createStages(options: StagesOptions): Stages {
     endpoints: registry.endpoints,
     namespacesOfHost: (host) => hosts.get(host).map((key) => key.slice(0, key.indexOf("/"))),
   });
+  // Keys that verify tokens, from the network.
+  const keySets = options.fetchKeySets?.(configs.requestAuthentications);
   // Visibility, scopes and effective policy.
   const mesh = createMesh(graph, {
     domain,
@@ -90,6 +94,7 @@ export function createStages(options: StagesOptions): Stages {
     endpoints: registry.endpoints,
     secrets: objects("", "Secret"),
     configMaps: objects("", "ConfigMap"),
+    ...(keySets ? { keySets } : {}),
     configs: {
       ...configs,
       gateways: unionOf("gateways and ingresses", [configs.gateways, ingress.gateways, translated.gateways]),

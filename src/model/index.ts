@@ -12,3 +12,4 @@ export { type LabelSelector, matchesRequirements, matchesSelector, parseLabelSel
 export { defaultMeshConfig, defaultProxyConfig, mergeMeshConfig, mergeProxyConfig } from "./settings.ts";
 export { labelPairs, matchesLabels, matchesSelector as matchesMeshSelector } from "./labels.ts";
 export { istioVersion } from "./version.ts";
+export { type JwksSource, jwksKey, jwksLimits, jwksSource, publicJwks } from "./jwks.ts";

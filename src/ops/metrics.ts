@@ -55,6 +55,12 @@ const definitions: Readonly<Record<string, Definition>> = {
     help: "Delay in seconds between config change and a proxy receiving all required configuration.",
     buckets: [0.1, 0.5, 1, 3, 5, 10, 20, 30],
   },
+  pilot_jwks_resolver_network_fetch_success_total: {
+    help: "Total number of successfully network fetch by pilot jwks resolver",
+  },
+  pilot_jwks_resolver_network_fetch_fail_total: {
+    help: "Total number of failed network fetch by pilot jwks resolver",
+  },
   pilot_push_triggers: {
     help: "Total number of times a push was triggered, labeled by reason for the push.",
     labels: ["type"],

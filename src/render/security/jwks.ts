@@ -1,10 +1,15 @@
 /** A JWT rule in; the keys that verify its tokens, as Envoy is given them, out. */
-import type { JWTRule } from "../../model/index.ts";
+import { type JWTRule, jwksSource, publicJwks } from "../../model/index.ts";
 import type { View } from "../view.ts";
 
-/** R37: while keys are not known, there are none, so every token is refused; a stand-in key would be somebody's. */
+/**
+ * R37: without keys every token is refused; a stand-in key would be somebody's. Envoy takes this for "none", while it
+ * refuses the whole listener for a set that is empty or cannot be read.
+ */
 const noKeys = "";
 
-export function jwksOf(_view: View, rule: JWTRule): string {
-  return rule.jwks || noKeys;
+export function jwksOf(view: View, rule: JWTRule): string {
+  const source = jwksSource(rule);
+  if (source) return view.mesh.keySet(source) ?? noKeys;
+  return publicJwks(rule.jwks ?? "") ?? noKeys;
 }

@@ -1,0 +1,169 @@
+/**
+ * The one HTTP client for addresses that come from outside: a URL in, the body out, within bounds of size, time and
+ * redirects, and never from an address that the guard refuses. It reads no proxy settings from the environment.
+ */
+import { lookup as systemLookup } from "node:dns";
+import { Agent as HttpAgent, request as httpRequest, type IncomingMessage } from "node:http";
+import { Agent as HttpsAgent, request as httpsRequest } from "node:https";
+import { isIP, type LookupFunction } from "node:net";
+import { createSecureContext, getCACertificates, type SecureContext } from "node:tls";
+import { FairleadError } from "../lib/index.ts";
+import type { AddressGuard } from "./address-guard.ts";
+
+export interface HttpClientOptions {
+  readonly guard: AddressGuard;
+  /** Further roots, as PEM, beside those of the system. */
+  readonly extraRoots?: string;
+  /** For tests; the system's resolver where absent. */
+  readonly lookup?: typeof systemLookup;
+}
+
+export interface FetchLimits {
+  readonly maxBytes: number;
+  readonly timeoutMs: number;
+  readonly signal?: AbortSignal;
+}
+
+export interface HttpClient {
+  /** The body of a 2xx answer; anything else is a FairleadError that names the URL, without what was sent back. */
+  get(url: string, limits: FetchLimits): Promise<Uint8Array>;
+}
+
+const maxRedirects = 3;
+const maxHeaderBytes = 32 * 1024;
+
+export function createHttpClient(options: HttpClientOptions): HttpClient {
+  const lookup = guardedLookup(options.guard, options.lookup ?? systemLookup);
+  const plain = new HttpAgent({ keepAlive: false });
+  let encrypted: HttpsAgent | undefined;
+  const agentFor = (url: URL): HttpAgent => {
+    if (url.protocol === "http:") return plain;
+    encrypted ??= new HttpsAgent({ keepAlive: false, secureContext: trustedRoots(options.extraRoots) });
+    return encrypted;
+  };
+
+  const ask = (url: URL, signal: AbortSignal): Promise<IncomingMessage> =>
+    new Promise((resolve, reject) => {
+      const host = url.hostname.replace(/^\[|\]$/g, "");
+      // Addresses are not looked up, so the guard is asked here.
+      const refused = isIP(host) ? options.guard(host) : undefined;
+      if (refused !== undefined) {
+        reject(new FairleadError("forbidden", `${place(url)}: ${refused}`));
+        return;
+      }
+      const send = url.protocol === "https:" ? httpsRequest : httpRequest;
+      const request = send(url, {
+        agent: agentFor(url),
+        lookup,
+        signal,
+        maxHeaderSize: maxHeaderBytes,
+        headers: { accept: "application/json", "accept-encoding": "identity", "user-agent": "fairlead" },
+      });
+      request.once("response", resolve);
+      request.once("error", (error) => reject(failure(url, error, signal)));
+      request.end();
+    });
+
+  return {
+    async get(text, { maxBytes, timeoutMs, signal: outer }) {
+      const deadline = AbortSignal.timeout(timeoutMs);
+      const signal = outer ? AbortSignal.any([outer, deadline]) : deadline;
+      let url = parseUrl(text);
+      for (let hop = 0; hop <= maxRedirects; hop++) {
+        const response = await ask(url, signal);
+        const next = redirect(url, response);
+        if (next) {
+          response.destroy();
+          url = next;
+          continue;
+        }
+        return await body(url, response, maxBytes, signal);
+      }
+      throw new FairleadError("unavailable", `${text}: more than ${maxRedirects} redirects`);
+    },
+  };
+}
+
+/** Hundreds of certificates: made once, and only when https is asked for. */
+function trustedRoots(extra: string | undefined): SecureContext {
+  const ca = [...getCACertificates("bundled"), ...getCACertificates("system"), ...(extra ? [extra] : [])];
+  return createSecureContext({ ca, minVersion: "TLSv1.2" });
+}
+
+function parseUrl(text: string, base?: URL): URL {
+  const url = URL.canParse(text, base?.href) ? new URL(text, base?.href) : undefined;
+  if (!url || (url.protocol !== "http:" && url.protocol !== "https:") || url.hostname === "")
+    throw new FairleadError("invalid", `${text} is not an address that can be fetched`, {
+      hint: "it must begin with http:// or https:// and name a host",
+    });
+  if (url.username !== "" || url.password !== "")
+    throw new FairleadError("invalid", `${place(url)}: names and passwords in addresses are not accepted`);
+  return url;
+}
+
+/** Without query, where secrets may be. */
+const place = (url: URL): string => `${url.protocol}//${url.host}${url.pathname}`;
+
+function redirect(from: URL, response: IncomingMessage): URL | undefined {
+  const { statusCode = 0, headers } = response;
+  if (![301, 302, 303, 307, 308].includes(statusCode) || headers.location === undefined) return undefined;
+  const next = parseUrl(headers.location, from);
+  if (from.protocol === "https:" && next.protocol === "http:")
+    throw new FairleadError("forbidden", `${place(from)} redirects to ${place(next)}, which is not encrypted`);
+  return next;
+}
+
+async function body(url: URL, response: IncomingMessage, maxBytes: number, signal: AbortSignal): Promise<Uint8Array> {
+  const { statusCode = 0, headers } = response;
+  const fail = (error: FairleadError): never => {
+    response.destroy();
+    throw error;
+  };
+  if (statusCode < 200 || statusCode > 299)
+    fail(new FairleadError("unavailable", `${place(url)} answers with status ${statusCode}`));
+  // A compressed answer could inflate past the bound.
+  if ((headers["content-encoding"] ?? "identity") !== "identity")
+    fail(new FairleadError("invalid", `${place(url)} answers with an encoding that was not asked for`));
+  const tooLarge = new FairleadError("too-large", `${place(url)} answers with more than ${maxBytes} bytes`);
+  if (Number(headers["content-length"] ?? 0) > maxBytes) fail(tooLarge);
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  try {
+    for await (const chunk of response as AsyncIterable<Uint8Array>) {
+      size += chunk.length;
+      if (size > maxBytes) fail(tooLarge);
+      chunks.push(chunk);
+    }
+  } catch (error) {
+    throw failure(url, error, signal);
+  }
+  return Buffer.concat(chunks);
+}
+
+function failure(url: URL, error: unknown, signal: AbortSignal): FairleadError {
+  if (error instanceof FairleadError) return error;
+  if (signal.aborted && signal.reason instanceof DOMException && signal.reason.name === "TimeoutError")
+    return new FairleadError("timeout", `${place(url)} did not answer in time`);
+  const message = error instanceof Error ? error.message : "cannot be reached";
+  return new FairleadError("unavailable", `${place(url)}: ${message}`, { cause: error });
+}
+
+/** R40: what a name means is decided when it is dialled; answers that the guard refuses are never dialled. */
+function guardedLookup(guard: AddressGuard, lookup: typeof systemLookup): LookupFunction {
+  return (host, options, done) => {
+    lookup(host, { ...options, all: true }, (error, found) => {
+      if (error) {
+        done(error, "", 0);
+        return;
+      }
+      const all = [found].flat();
+      const allowed = all.filter(({ address }) => guard(address) === undefined);
+      const [first] = allowed;
+      if (!first) {
+        const why = all.map(({ address }) => guard(address)).join(", ") || "no address";
+        done(new FairleadError("forbidden", `${host} may not be called: ${why}`), "", 0);
+      } else if (options.all) done(null, allowed);
+      else done(null, first.address, first.family);
+    });
+  };
+}

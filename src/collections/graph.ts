@@ -100,7 +100,7 @@ export interface Source<T> extends Collection<T> {
 }
 
 /** The keys of a collection's members by a word derived from each member. */
-export interface Index {
+interface Index {
   /** Member keys, sorted. */
   get(word: string): readonly string[];
   /** All words that have members, sorted. */
@@ -119,7 +119,7 @@ export interface Memo<V> {
   dispose(): void;
 }
 
-export interface MemoOptions<V> {
+interface MemoOptions<V> {
   /** When true the old value is kept and readers are left alone. Default: identity, then structural for plain data. */
   readonly equals?: (a: V, b: V) => boolean;
   /** Told when an entry that had been computed may have become outdated. */
@@ -146,7 +146,7 @@ export interface Graph {
   untracked<T>(work: () => T): T;
 }
 
-export interface SourceOptions<T> {
+interface SourceOptions<T> {
   /** What provenance calls a member; the key where absent. */
   readonly describe?: (key: string, value: T) => string;
   readonly equals?: (a: T, b: T) => boolean;

@@ -3,9 +3,7 @@ export {
   type Collection,
   createGraph,
   type Graph,
-  type Index,
   type Memo,
-  type MemoOptions,
   type Source,
   sameData,
 } from "./graph.ts";

@@ -1,7 +1,7 @@
 /** `hosts` of a Sidecar's egress listener in, which services and VirtualServices they import out. */
 import { hostCovers, hostsOverlap, isWildcard } from "../model/index.ts";
 
-export const anyNamespace = "*";
+const anyNamespace = "*";
 
 interface HostSet {
   readonly exact: ReadonlySet<string>;

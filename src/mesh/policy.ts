@@ -53,7 +53,7 @@ const gatewayName = "gateway.networking.k8s.io/gateway-name";
  * A policy with targetRefs is for Gateway API gateways of its own namespace that it names; one without is for the
  * workloads that its selector matches, all where it has none.
  */
-export function attaches(config: Config<PolicySpec>, workloadNamespace: string, labels: Labels): boolean {
+function attaches(config: Config<PolicySpec>, workloadNamespace: string, labels: Labels): boolean {
   const { targetRefs = [], targetRef } = config.spec;
   const refs = targetRefs.length > 0 || !targetRef ? targetRefs : [targetRef];
   if (refs.length === 0) return matchesLabels(selectorOf(config.spec), labels);

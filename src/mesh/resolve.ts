@@ -47,7 +47,7 @@ export function resolveVirtualService(config: VirtualService, domain: string): V
 }
 
 /** `mesh`, `name`, `namespace/name`, `./name`, and the old form `name.namespace[.svc.domain]`. */
-export function resolveGateway(name: string, namespace: string): string {
+function resolveGateway(name: string, namespace: string): string {
   if (name === "mesh") return name;
   const slash = name.indexOf("/");
   if (slash >= 0) return name.slice(0, slash) === "." ? `${namespace}${name.slice(slash)}` : name;

@@ -6,10 +6,10 @@ import type { MeshInputs } from "./inputs.ts";
 import { resolveVirtualService } from "./resolve.ts";
 import { everyone, exportsOf, exportWords } from "./visibility.ts";
 
-export type VirtualService = Config<VirtualServiceSpec>;
+type VirtualService = Config<VirtualServiceSpec>;
 
 /** What lists of VirtualServices are made from; edits of routes do not reach it. */
-export interface VirtualServiceHead {
+interface VirtualServiceHead {
   readonly key: string;
   readonly meta: Pick<ObjectMeta, "name" | "creationTimestamp"> & { readonly namespace: string };
   readonly hosts: readonly string[];
@@ -18,7 +18,7 @@ export interface VirtualServiceHead {
 }
 
 /** A service that a VirtualService sends to. */
-export interface RouteTarget {
+interface RouteTarget {
   readonly host: string;
   /** 0: any port. */
   readonly port: number;
@@ -37,7 +37,7 @@ export interface VirtualServices {
 }
 
 /** How translated objects say whose rules they follow. */
-export const routeSemantics = "internal.istio.io/route-semantics";
+const routeSemantics = "internal.istio.io/route-semantics";
 
 interface Resolved {
   readonly config: VirtualService;

@@ -10,6 +10,6 @@ export { type Resolution, type Service, type ServicePort, serviceKey } from "./s
 export * from "./kinds/index.ts";
 export { type LabelSelector, matchesRequirements, matchesSelector, parseLabelSelector, type Requirement, selectorRequirements } from "./label-selector.ts";
 export { defaultMeshConfig, defaultProxyConfig, mergeMeshConfig, mergeProxyConfig } from "./settings.ts";
-export { labelPairs, matchesLabels, matchesSelector as matchesMeshSelector } from "./labels.ts";
+export { labelPairs, matchesLabels } from "./labels.ts";
 export { istioVersion } from "./version.ts";
 export { type JwksSource, jwksKey, jwksLimits, jwksSource, publicJwks } from "./jwks.ts";

@@ -1,5 +1,4 @@
-/** Label selectors as Kubernetes and Istio write them. */
-import type { MeshLabelSelector as LabelSelector } from "./kinds/index.ts";
+/** Labels, and the plain selectors that Services and Istio's objects write. */
 
 /** `key=value` of every label, sorted. */
 export function labelPairs(labels: Readonly<Record<string, string>>): readonly string[] {
@@ -14,16 +13,4 @@ export function matchesLabels(
   labels: Readonly<Record<string, string>>,
 ): boolean {
   return Object.entries(selector).every(([key, value]) => Object.hasOwn(labels, key) && labels[key] === value);
-}
-
-/** matchLabels and matchExpressions together; an unknown operator matches nothing. */
-export function matchesSelector(selector: LabelSelector, labels: Readonly<Record<string, string>>): boolean {
-  if (!matchesLabels(selector.matchLabels ?? {}, labels)) return false;
-  return (selector.matchExpressions ?? []).every(({ key = "", operator, values = [] }) => {
-    const value = Object.hasOwn(labels, key) ? labels[key] : undefined;
-    if (operator === "In") return value !== undefined && values.includes(value);
-    if (operator === "NotIn") return value === undefined || !values.includes(value);
-    if (operator === "Exists") return value !== undefined;
-    return operator === "DoesNotExist" && value === undefined;
-  });
 }

@@ -13,8 +13,8 @@ import {
 } from "../model/index.ts";
 import { capExports } from "./entry-visibility.ts";
 import type { Pod } from "./pod.ts";
-import type { ServiceVariant } from "./registry.ts";
 import { serviceEntryServices } from "./service-entry.ts";
+import type { ServiceVariant } from "./variant.ts";
 import type { WorkloadFacts } from "./workload.ts";
 import { entryInstance, podInstance, serviceEntryEndpoints, type WorkloadInstance } from "./workload-instance.ts";
 
@@ -29,7 +29,7 @@ export interface ExternalInputs {
   statusOf(kind: string, key: string): unknown;
 }
 
-export interface ExternalVariant extends ServiceVariant {
+interface ExternalVariant extends ServiceVariant {
   readonly serviceEntry: string;
 }
 

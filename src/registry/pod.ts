@@ -2,7 +2,7 @@
 import { readList, readNumber, readRecord, readText, readTextMap, readTexts } from "../lib/index.ts";
 import type { KubeObject, ObjectMeta } from "../model/index.ts";
 
-export interface ContainerPort {
+interface ContainerPort {
   readonly name: string;
   readonly protocol: string;
   readonly port: number;

@@ -23,7 +23,8 @@ import { kubeHost, kubeService } from "./kube-service.ts";
 import { mergeServices } from "./merge.ts";
 import type { ObjectsOf } from "./objects.ts";
 import { type Pod, readPod } from "./pod.ts";
-import { type TargetPort, targetPorts, targetsOfPod, targetsOfSlices } from "./targets.ts";
+import { targetPorts, targetsOfPod, targetsOfSlices } from "./targets.ts";
+import type { ServiceVariant, Slice } from "./variant.ts";
 import { nodeLocality, type WorkloadFacts, workloadFacts } from "./workload.ts";
 import { kubeServiceEndpoints, type WorkloadInstance } from "./workload-instance.ts";
 
@@ -38,7 +39,7 @@ export interface RegistryOptions {
 }
 
 /** What is asked of a proxy to find the services it belongs to. */
-export interface WorkloadAddress {
+interface WorkloadAddress {
   readonly namespace: string;
   readonly name: string;
   readonly addresses: readonly string[];
@@ -53,18 +54,6 @@ export interface Registry {
   endpoints(serviceKey: string): readonly Endpoint[];
   /** Ports of services that the workload serves. */
   targets(workload: WorkloadAddress): readonly ServiceTarget[];
-}
-
-/** One source of a service: a Service object, or one host of a ServiceEntry. */
-export interface ServiceVariant {
-  readonly service: Service;
-  readonly targets: readonly TargetPort[];
-}
-
-/** An EndpointSlice with the key of its service. */
-export interface Slice {
-  readonly service: string;
-  readonly endpoints: readonly Endpoint[];
 }
 
 export function createRegistry(graph: Graph, objects: ObjectsOf, options: RegistryOptions): Registry {

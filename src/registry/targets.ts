@@ -2,14 +2,7 @@
 import { readList, readNumber, readRecord, readText } from "../lib/index.ts";
 import type { KubeObject, Protocol, Service, ServiceTarget } from "../model/index.ts";
 import type { Pod } from "./pod.ts";
-import type { ServiceVariant, Slice } from "./registry.ts";
-
-/** Where a Service port leads on a pod: a number, or the name of a container port. */
-export interface TargetPort {
-  readonly portName: string;
-  readonly transport: string;
-  readonly target: number | string;
-}
+import type { ServiceVariant, Slice, TargetPort } from "./variant.ts";
 
 export function targetPorts(object: KubeObject): readonly TargetPort[] {
   return readList(readRecord(object.spec).ports)

@@ -10,7 +10,7 @@ import {
   type WorkloadEntrySpec,
 } from "../model/index.ts";
 import type { Pod } from "./pod.ts";
-import type { TargetPort } from "./targets.ts";
+import type { TargetPort } from "./variant.ts";
 import { augmentLabels, localityLabel, type WorkloadFacts } from "./workload.ts";
 
 export interface WorkloadInstance {

@@ -5,7 +5,7 @@ import type { Pod } from "./pod.ts";
 
 export type WorkloadFacts = Omit<Endpoint, "addresses" | "port" | "portName" | "weight" | "health">;
 
-export const noLocality: Locality = { region: "", zone: "", subZone: "" };
+const noLocality: Locality = { region: "", zone: "", subZone: "" };
 
 export interface FactsContext {
   readonly cluster: string;
@@ -34,7 +34,7 @@ export function workloadFacts(pod: Pod | undefined, context: FactsContext): Work
   };
 }
 
-export function tlsModeOf(labels: Readonly<Record<string, string>>): string {
+function tlsModeOf(labels: Readonly<Record<string, string>>): string {
   return labels["security.istio.io/tlsMode"] ?? "disabled";
 }
 

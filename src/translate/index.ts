@@ -1,4 +1,4 @@
-export { createGatewayApi, type TranslatedGatewayApi } from "./gateway-api/create-gateway-api.ts";
-export type { GatewayApiConfigs, GatewayApiInputs } from "./gateway-api/inputs.ts";
-export type { Condition, ObjectStatus } from "./gateway-api/status.ts";
-export { createIngress, type IngressInputs, type TranslatedIngress } from "./ingress.ts";
+export { createGatewayApi } from "./gateway-api/create-gateway-api.ts";
+export type { GatewayApiConfigs } from "./gateway-api/inputs.ts";
+export type { ObjectStatus } from "./gateway-api/status.ts";
+export { createIngress } from "./ingress.ts";

@@ -2,13 +2,13 @@
 import type { Config, KubeGatewaySpec } from "../../model/index.ts";
 
 /** A Gateway with one Hostname address uses a Service that exists; all others get their own. */
-export function isManaged({ addresses = [] }: KubeGatewaySpec): boolean {
+function isManaged({ addresses = [] }: KubeGatewaySpec): boolean {
   const [only, ...more] = addresses;
   if (!only) return true;
   return more.length === 0 && (only.type === undefined || only.type === "IPAddress");
 }
 
-export function defaultName({ meta, spec }: Config<KubeGatewaySpec>): string {
+function defaultName({ meta, spec }: Config<KubeGatewaySpec>): string {
   return `${meta.name}-${spec.gatewayClassName ?? ""}`;
 }
 

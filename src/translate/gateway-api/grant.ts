@@ -2,7 +2,7 @@
 import type { Graph } from "../../collections/index.ts";
 import type { GatewayApiInputs } from "./inputs.ts";
 
-export interface Reference {
+interface Reference {
   /** `group/Kind` of the object that refers, and its namespace. */
   readonly from: string;
   readonly fromNamespace: string;

@@ -39,7 +39,7 @@ export interface TranslatedListener {
 }
 
 /** `group/Kind/namespace/name`. */
-export const ownerKey = (kind: string, namespace: string, name: string): string =>
+const ownerKey = (kind: string, namespace: string, name: string): string =>
   `${gatewayGroup}/${kind}/${namespace}/${name}`;
 
 export interface Owner {

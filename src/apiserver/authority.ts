@@ -1,6 +1,6 @@
 /** The API's own certificate authority, kept in the data folder: certificates for the server and for its users out. */
 import type { KeyObject, X509Certificate } from "node:crypto";
-import { readFile, writeFile } from "node:fs/promises";
+import { readFile } from "node:fs/promises";
 import { isIP } from "node:net";
 import { join } from "node:path";
 import { FairleadError, systemCode } from "../lib/index.ts";
@@ -10,9 +10,11 @@ import {
   formatPrivateKey,
   generateKey,
   issueCertificate,
+  type KeyPair,
   parseCertificate,
   parsePrivateKey,
   readSecretFile,
+  replaceSecretFile,
 } from "../pki/index.ts";
 
 export interface Credential {
@@ -68,7 +70,8 @@ async function loadRoot(dataDir: string, now: () => Date): Promise<{ certificate
   });
   if (pem !== undefined)
     return { certificate: parseCertificate(pem), key: parsePrivateKey(await readSecretFile(keyFile)).privateKey };
-  const pair = await generateKey();
+  // The key first: a certificate without its key would be a folder that can never be opened again.
+  const pair = await loadOrCreateKey(keyFile);
   const certificate = issueCertificate({
     profile: "ca",
     subject: { commonName: "fairlead-api-ca" },
@@ -77,10 +80,18 @@ async function loadRoot(dataDir: string, now: () => Date): Promise<{ certificate
     now: now(),
     ttlMs: 10 * yearMs,
   });
-  // The key first: a certificate without its key would be a folder that can never be opened again.
-  await createSecretFile(keyFile, formatPrivateKey(pair.privateKey)).catch((error: unknown) => {
-    throw error;
-  });
-  await writeFile(certFile, formatCertificate(certificate), { flag: "wx" });
+  await replaceSecretFile(certFile, formatCertificate(certificate));
   return { certificate, key: pair.privateKey };
+}
+
+/** The key of the file; a new one, and its file, where there is none. */
+export async function loadOrCreateKey(path: string): Promise<KeyPair> {
+  try {
+    return parsePrivateKey(await readSecretFile(path));
+  } catch (error) {
+    if (!(error instanceof FairleadError) || error.code !== "not-found") throw error;
+  }
+  const pair = await generateKey("ecdsa-p256");
+  await createSecretFile(path, formatPrivateKey(pair.privateKey));
+  return pair;
 }

@@ -2,10 +2,12 @@
  * The file behind the store, an LMDB environment: records in, records out, each with a checksum over its key and value.
  * A file that cannot be trusted is refused by name; it is never read as if it were empty.
  */
+import { existsSync, writeFileSync } from "node:fs";
 import { crc32 } from "node:zlib";
 import { open, type RootDatabase } from "lmdb";
 import { FairleadError, isRecord, parseJson, systemCode } from "../lib/index.ts";
 import type { KubeObject } from "../model/index.ts";
+import { checkStoreFile } from "./store-check.ts";
 
 export interface StoredObject {
   readonly resource: string;
@@ -23,19 +25,28 @@ export interface RecordWrite {
 export interface StoreFile {
   readonly objects: readonly StoredObject[];
   readonly version: number;
-  /** All or nothing; resolves when it is on disk. */
-  commit(writes: readonly RecordWrite[], version: number): Promise<void>;
+  /** All or nothing; on disk when it returns. */
+  commit(writes: readonly RecordWrite[], version: number): void;
   close(): Promise<void>;
 }
+
+type Database = RootDatabase<Buffer, string>;
 
 const formatVersion = 1;
 const formatKey = "format";
 const versionKey = "version";
 
+/** Stands beside the file once something has been stored: from then on an empty or missing file is a loss, not a first start. */
+const markerOf = (path: string): string => `${path}.in-use`;
+
 export function openStoreFile(path: string): StoreFile {
+  const checked = checkStoreFile(path);
+  if (typeof checked === "object") throw damaged(path, checked.damage);
+  if (checked === "absent" && existsSync(markerOf(path))) throw damaged(path, "it is empty or missing");
   const db = openDatabase(path);
   try {
     const content = readAll(db, path);
+    if (!existsSync(markerOf(path))) writeFileSync(markerOf(path), "");
     return {
       ...content,
       commit: (writes, version) => commit(db, writes, version),
@@ -47,7 +58,7 @@ export function openStoreFile(path: string): StoreFile {
   }
 }
 
-function openDatabase(path: string): RootDatabase<Buffer, string> {
+function openDatabase(path: string): Database {
   try {
     return open<Buffer, string>({
       path,
@@ -63,19 +74,19 @@ function openDatabase(path: string): RootDatabase<Buffer, string> {
   }
 }
 
-async function commit(
-  db: RootDatabase<Buffer, string>,
-  writes: readonly RecordWrite[],
-  version: number,
-): Promise<void> {
+/**
+ * In the foreground: LMDB's queue for writes in the background leaves rejections behind that nobody can catch when the
+ * disk is full. Writers that come meanwhile share the next transaction, so the time of one sync is what they wait.
+ */
+function commit(db: Database, writes: readonly RecordWrite[], version: number): void {
   try {
-    await db.transaction(() => {
+    db.transactionSync(() => {
       for (const { resource, key, next } of writes) {
         const name = `o|${resource}|${key}`;
-        if (next) db.put(name, seal(name, JSON.stringify(next)));
-        else db.remove(name);
+        if (next) db.putSync(name, seal(name, JSON.stringify(next)));
+        else db.removeSync(name);
       }
-      db.put(versionKey, seal(versionKey, String(version)));
+      db.putSync(versionKey, seal(versionKey, String(version)));
     });
   } catch (error) {
     const cause = error instanceof Error ? error.message : String(error);
@@ -86,10 +97,7 @@ async function commit(
   }
 }
 
-function readAll(
-  db: RootDatabase<Buffer, string>,
-  path: string,
-): { objects: readonly StoredObject[]; version: number } {
+function readAll(db: Database, path: string): { objects: readonly StoredObject[]; version: number } {
   const objects: StoredObject[] = [];
   const meta = new Map<string, number>();
   for (const { key, value } of entries(db, path)) {
@@ -117,10 +125,7 @@ function readAll(
   return { objects, version };
 }
 
-function entries(
-  db: RootDatabase<Buffer, string>,
-  path: string,
-): readonly { readonly key: string; readonly value: Buffer }[] {
+function entries(db: Database, path: string): readonly { readonly key: string; readonly value: Buffer }[] {
   try {
     // Copies: the buffers that LMDB hands out are only good until the next read.
     return [...db.getRange()].map(({ key, value }) => ({ key, value: Buffer.from(value) }));

@@ -2,6 +2,7 @@
  * Objects in, durable objects out. What was acknowledged is on disk; what is visible was acknowledged. Every write
  * names the version that it replaces, so that of two writers one is told. Versions only grow.
  */
+import { setImmediate } from "node:timers/promises";
 import { FairleadError, type Logger } from "../lib/index.ts";
 import type { KubeObject } from "../model/index.ts";
 import type { StoreFile } from "./store-file.ts";
@@ -88,10 +89,11 @@ export function createStore(file: StoreFile, log: Logger): Store {
   };
   const commitAll = async (): Promise<void> => {
     while (queue.length > 0) {
+      await setImmediate();
       const batch = queue;
       queue = [];
       try {
-        await file.commit(batch, batch.at(-1)?.version ?? version);
+        file.commit(batch, batch.at(-1)?.version ?? version);
         for (const write of batch) {
           drop(pathOf(write.resource, write.key), write.next);
           show(write);

@@ -59,9 +59,20 @@ export async function startApi(
 }
 
 export async function credentialsOf(server: ApiServer, user: KubeconfigUser): Promise<Credentials> {
-  const config = JSON.parse(await server.kubeconfig(user)) as { users: { user: Record<string, string> }[] };
-  const text = (name: string): string => Buffer.from(config.users[0]?.user[name] ?? "", "base64").toString();
-  return { cert: text("client-certificate-data"), key: text("client-key-data") };
+  return readKubeconfig(await server.kubeconfig(user));
+}
+
+export function readKubeconfig(text: string): { readonly ca: string; readonly cert: string; readonly key: string } {
+  type Entries = Readonly<Record<string, string>>;
+  const config = JSON.parse(text) as { users: { user: Entries }[]; clusters: { cluster: Entries }[] };
+  const decode = (entries: Entries | undefined, name: string): string =>
+    Buffer.from(entries?.[name] ?? "", "base64").toString();
+  const user = config.users[0]?.user;
+  return {
+    ca: decode(config.clusters[0]?.cluster, "certificate-authority-data"),
+    cert: decode(user, "client-certificate-data"),
+    key: decode(user, "client-key-data"),
+  };
 }
 
 function kubectl(
@@ -89,21 +100,33 @@ export function call(
   server: ApiServer,
   method: string,
   path: string,
-  body: unknown,
-  contentType = "application/json",
+  body?: unknown,
+  contentType?: string,
   as: Credentials = {},
 ): Promise<Answer> {
+  return callWith(server.url, { ...as, ca: server.ca }, method, path, body, contentType);
+}
+
+export function callWith(
+  url: string,
+  as: Credentials & { readonly ca: string },
+  method: string,
+  path: string,
+  body?: unknown,
+  contentType = "application/json",
+): Promise<Answer> {
   const { token, ...tls } = as;
+  const text = body === undefined ? undefined : typeof body === "string" ? body : JSON.stringify(body);
+  const headers = {
+    accept: "application/json",
+    ...(text === undefined ? {} : { "content-type": contentType, "content-length": Buffer.byteLength(text) }),
+    ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
+  };
   return new Promise((resolve, reject) => {
-    const text = body === undefined ? undefined : typeof body === "string" ? body : JSON.stringify(body);
-    const headers = {
-      accept: "application/json",
-      ...(text === undefined ? {} : { "content-type": contentType, "content-length": Buffer.byteLength(text) }),
-      ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
-    };
-    const sent = request(`${server.url}${path}`, { method, ca: server.ca, ...tls, headers, agent: false }, (answer) => {
+    const sent = request(`${url}${path}`, { method, ...tls, headers, agent: false }, (answer) => {
       const chunks: Buffer[] = [];
       answer.on("data", (chunk: Buffer) => chunks.push(chunk));
+      answer.on("error", reject);
       answer.on("end", () =>
         resolve({
           code: answer.statusCode ?? 0,

@@ -1,10 +1,9 @@
 /** Service-account tokens: an order in, a signed JWT out; a JWT in, the user whom it stands for out, while what it is bound to lives. */
-import { createPublicKey, type KeyObject, randomUUID } from "node:crypto";
+import { type KeyObject, randomUUID } from "node:crypto";
 import { join } from "node:path";
 import { calculateJwkThumbprint, exportJWK, jwtVerify, SignJWT } from "jose";
-import { FairleadError } from "../lib/index.ts";
-import { createSecretFile, formatPrivateKey, generateKey, parsePrivateKey, readSecretFile } from "../pki/index.ts";
 import { listAt, textAt } from "./access.ts";
+import { loadOrCreateKey } from "./authority.ts";
 import type { User } from "./context.ts";
 import type { Store } from "./store.ts";
 
@@ -42,8 +41,7 @@ export interface Tokens {
 const maxTokenLength = 16 * 1024;
 
 export async function openTokens(dataDir: string, store: Store, now: () => Date): Promise<Tokens> {
-  const key = await loadKey(join(dataDir, "service-account.key"));
-  const publicKey = createPublicKey(key);
+  const { privateKey: key, publicKey } = await loadOrCreateKey(join(dataDir, "service-account.key"));
   const jwk = await exportJWK(publicKey);
   const kid = await calculateJwkThumbprint(jwk);
   return {
@@ -76,17 +74,6 @@ export async function openTokens(dataDir: string, store: Store, now: () => Date)
       }
     },
   };
-}
-
-async function loadKey(path: string): Promise<KeyObject> {
-  const pem = await readSecretFile(path).catch((error: unknown) => {
-    if (error instanceof FairleadError && error.code === "not-found") return undefined;
-    throw error;
-  });
-  if (pem !== undefined) return parsePrivateKey(pem).privateKey;
-  const { privateKey } = await generateKey("ecdsa-p256");
-  await createSecretFile(path, formatPrivateKey(privateKey));
-  return privateKey;
 }
 
 async function sign(

@@ -1,0 +1,8 @@
+/** The API as a process of its own, for tests that kill it: the data folder is its argument; it says `ready` and its address. */
+import { silentLogger } from "../lib/index.ts";
+import { adminUser, createApiServer } from "./server.ts";
+
+const [, , dataDir = ""] = process.argv;
+const server = await createApiServer({ dataDir, now: () => new Date(), log: silentLogger });
+await server.writeKubeconfig(`${dataDir}/kubeconfig`, adminUser);
+process.stdout.write(`ready ${server.url}\n`);

@@ -50,7 +50,9 @@ function run(command, args, options = {}) {
 
 export async function ensurePackages() {
   await step("packages", hashOf("package-lock.json", ".npmrc"), "node_modules/.bin", () => {
-    run("npm", ["ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"]);
+    // Not `npm ci`: it refuses a lock file without the binaries of platforms that a registry's mirror does not carry.
+    // What is locked is installed as locked, and nothing is written back.
+    run("npm", ["install", "--no-save", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"]);
   });
   if (!nodeBin())
     throw new Error("no Node 24 for this platform came with the packages; install Node 24 and start again");

@@ -9,7 +9,7 @@ import { HttpConnectionManager_PathWithEscapedSlashesAction as EscapedSlashes } 
 import type { ProxyClass, ProxyConfigConnectionSettings } from "../model/index.ts";
 import { duration } from "./build/duration.ts";
 import type { Fields } from "./build/fields.ts";
-import type { HcmInit } from "./http-connection-manager.ts";
+import type { HcmInit } from "./http-chain.ts";
 import { connectionSettings } from "./proxy-config.ts";
 
 const underscores: Readonly<Record<string, Underscores>> = {

@@ -2,7 +2,6 @@
 import { create, toBinary } from "@bufbuild/protobuf";
 import { ApiVersion } from "../gen/envoy/config/core/v3/config_source_pb.js";
 import type { Filter } from "../gen/envoy/config/listener/v3/listener_components_pb.js";
-import type { RouteConfiguration } from "../gen/envoy/config/route/v3/route_pb.js";
 import {
   HttpConnectionManager_PathWithEscapedSlashesAction as EscapedSlashes,
   HttpConnectionManagerSchema,
@@ -11,26 +10,15 @@ import { UuidRequestIdConfigSchema } from "../gen/envoy/extensions/request_id/uu
 import { isHttp2 } from "../model/index.ts";
 import { packAny } from "./build/any.ts";
 import { seconds } from "./build/duration.ts";
-import type { Fields } from "./build/fields.ts";
 import { networkFilter, packShared } from "./build/listener-chain.ts";
 import { appliedConnectionSettings } from "./connection-settings.ts";
-import type { HttpPlace } from "./filters/http-filter.ts";
 import { httpFilters } from "./filters/http-filters.ts";
+import type { HcmInit, HttpChain } from "./http-chain.ts";
 import { directionSettings } from "./http-headers.ts";
 import { proxyConfig } from "./proxy-config.ts";
 import { accessLogs } from "./telemetry/access-log.ts";
 import { tracing } from "./telemetry/tracing.ts";
 import type { View } from "./view.ts";
-
-export type HcmInit = Fields<typeof HttpConnectionManagerSchema>;
-
-export interface HttpChain extends HttpPlace {
-  readonly statPrefix: string;
-  /** A route configuration of its own, or the name of one that is asked for over RDS. */
-  readonly routes: { readonly rds: string } | { readonly config: RouteConfiguration };
-  /** Requests name the whole URL, as to a forward proxy. */
-  readonly absoluteUrls?: boolean;
-}
 
 export function httpConnectionManager(chain: HttpChain): Filter {
   const routeSpecifier: NonNullable<HcmInit["routeSpecifier"]> =

@@ -10,7 +10,7 @@ import { isHttp2, type ProxyClass, type ProxyConfigProxyHeaders } from "../model
 import { packAny } from "./build/any.ts";
 import type { Fields } from "./build/fields.ts";
 import type { Direction } from "./direction.ts";
-import type { HcmInit, HttpChain } from "./http-connection-manager.ts";
+import type { HcmInit, HttpChain } from "./http-chain.ts";
 import { acceptsHttp10, proxyConfig } from "./proxy-config.ts";
 
 export function directionSettings(chain: HttpChain): HcmInit {

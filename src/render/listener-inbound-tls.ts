@@ -61,7 +61,7 @@ export function inboundMtlsSocket(view: View, kind: "http" | "tcp"): TransportSo
   });
 }
 
-export function trustDomains(view: View): readonly string[] {
+function trustDomains(view: View): readonly string[] {
   const { trustDomain, trustDomainAliases, caCertificates } = view.mesh.settings();
   const all = [
     trustDomain,

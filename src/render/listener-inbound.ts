@@ -19,7 +19,7 @@ import { accessLogs } from "./telemetry/access-log.ts";
 import { statsNetworkFilters } from "./telemetry/stats.ts";
 import { encodePart, type Part, type View } from "./view.ts";
 
-export const inboundListenerName = "virtualInbound";
+const inboundListenerName = "virtualInbound";
 
 export function inboundListenerNames(view: View): readonly string[] {
   return view.shared("inbound-listeners", () => {

@@ -102,7 +102,7 @@ function chainPart(view: View, listener: OutboundListener, chain: OutboundChain)
   return { bytes: toBinary(FilterChainSchema, message), needs };
 }
 
-export function outboundMatch({
+function outboundMatch({
   sniHosts,
   destinations,
   applicationProtocols,

@@ -11,13 +11,10 @@ import { compareText } from "../../lib/index.ts";
 import { packAny } from "../build/any.ts";
 import type { Direction } from "../direction.ts";
 import type { View } from "../view.ts";
-import { type Logger, meshFileLogger, meshGrpcLogger, providerLogger } from "./logger.ts";
+import { type Logger, type LogPlace, meshFileLogger, meshGrpcLogger, providerLogger } from "./logger.ts";
 import { logSettings } from "./logging.ts";
 import { findProvider } from "./provider.ts";
 import { modeOf } from "./telemetry.ts";
-
-/** A listener logs only connections that no filter chain took. */
-export type LogPlace = "http" | "tcp" | "listener";
 
 export function accessLogs(view: View, direction: Direction, place: LogPlace): AccessLog[] {
   return view.shared(`access-log|${direction}|${place}`, () => buildAccessLogs(view, direction, place));

@@ -14,9 +14,11 @@ import type { ExtensionProvider, MeshConfigSpec } from "../../model/index.ts";
 import { packAny } from "../build/any.ts";
 import type { Fields } from "../build/fields.ts";
 import type { View } from "../view.ts";
-import type { LogPlace } from "./access-log.ts";
 import { defaultFields, defaultText, formattersFor, jsonFormat, textFormat } from "./log-format.ts";
 import { type ProviderCluster, providerCluster } from "./provider.ts";
+
+/** A listener logs only connections that no filter chain took. */
+export type LogPlace = "http" | "tcp" | "listener";
 
 export interface Logger {
   readonly name: string;

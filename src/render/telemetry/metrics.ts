@@ -4,7 +4,7 @@ import type { TelemetryMetrics, TelemetryMetricsOverrides } from "../../model/in
 import type { View } from "../view.ts";
 import { type Mode, matchesMode, providerNames, telemetries } from "./telemetry.ts";
 
-export interface MetricOverride {
+interface MetricOverride {
   readonly metric: string;
   readonly disabled: boolean;
   readonly remove: readonly string[];

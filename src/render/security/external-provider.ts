@@ -1,9 +1,9 @@
 /** The name of an extension provider in; how Envoy asks the external authorisation service behind it, or why it cannot, out. */
-import type { MessageInitShape } from "@bufbuild/protobuf";
+import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import { ApiVersion } from "../../gen/envoy/config/core/v3/config_source_pb.js";
 import type { GrpcServiceSchema } from "../../gen/envoy/config/core/v3/grpc_service_pb.js";
-import type { ExtAuthzSchema } from "../../gen/envoy/extensions/filters/http/ext_authz/v3/ext_authz_pb.js";
-import type { ExtAuthzSchema as TcpExtAuthzSchema } from "../../gen/envoy/extensions/filters/network/ext_authz/v3/ext_authz_pb.js";
+import { ExtAuthzSchema } from "../../gen/envoy/extensions/filters/http/ext_authz/v3/ext_authz_pb.js";
+import { ExtAuthzSchema as TcpExtAuthzSchema } from "../../gen/envoy/extensions/filters/network/ext_authz/v3/ext_authz_pb.js";
 import type { ListStringMatcherSchema } from "../../gen/envoy/type/matcher/v3/string_pb.js";
 import { type StatusCode, StatusCodeSchema } from "../../gen/envoy/type/v3/http_status_pb.js";
 import { compareText } from "../../lib/index.ts";
@@ -12,6 +12,7 @@ import type {
   ExtensionProviderEnvoyExternalAuthorizationGrpcProvider as GrpcProvider,
   ExtensionProviderEnvoyExternalAuthorizationHttpProvider as HttpProvider,
 } from "../../model/index.ts";
+import { brokenConstraint } from "../build/constraints.ts";
 import { duration, seconds } from "../build/duration.ts";
 import type { Fields } from "../build/fields.ts";
 import { exactMatch, prefixMatch, suffixMatch } from "../build/match.ts";
@@ -52,7 +53,15 @@ function build(view: View, { envoyExtAuthzHttp: http, envoyExtAuthzGrpc: grpc }:
   if (status && "problem" in status) return status;
   const wrong = http && httpProblem(http);
   if (wrong !== undefined) return { problem: wrong };
-  return http ? httpProvider(http, cluster, status) : grpcProvider(grpc ?? {}, cluster, status);
+  return sound(http ? httpProvider(http, cluster, status) : grpcProvider(grpc ?? {}, cluster, status));
+}
+
+/** Settings that Envoy would refuse would take the whole listener with them. */
+function sound(provider: ExternalProvider): ExternalProvider | Problem {
+  const broken =
+    brokenConstraint(ExtAuthzSchema, create(ExtAuthzSchema, provider.http)) ??
+    (provider.tcp && brokenConstraint(TcpExtAuthzSchema, create(TcpExtAuthzSchema, provider.tcp)));
+  return broken === undefined ? provider : { problem: `Envoy does not accept ${broken}` };
 }
 
 /** One of the codes that Envoy has a name for. */

@@ -1,7 +1,9 @@
 /** The RequestAuthentications that a proxy is under in; the filter that verifies tokens out. */
-import { create, type MessageInitShape } from "@bufbuild/protobuf";
+import { create, type DescMessage, type MessageInitShape, type MessageShape } from "@bufbuild/protobuf";
 import {
   JwtAuthenticationSchema,
+  JwtClaimToHeaderSchema,
+  JwtHeaderSchema,
   type JwtProvider,
   JwtProviderSchema,
   type JwtRequirementSchema,
@@ -10,6 +12,7 @@ import type { HttpFilter } from "../../gen/envoy/extensions/filters/network/http
 import { compareText } from "../../lib/index.ts";
 import { type JWTRule, objectName } from "../../model/index.ts";
 import { packAny } from "../build/any.ts";
+import { brokenConstraint } from "../build/constraints.ts";
 import { httpFilter } from "../filters/http-filter.ts";
 import type { View } from "../view.ts";
 import { jwksOf } from "./jwks.ts";
@@ -53,19 +56,36 @@ function jwtProvider(view: View, rule: JWTRule): JwtProvider {
       value: { specifier: { case: "inlineString", value: jwksOf(view, rule) } },
     },
     forward: rule.forwardOriginalToken ?? false,
-    forwardPayloadHeader: rule.outputPayloadToHeader ?? "",
-    fromHeaders: (rule.fromHeaders ?? []).map(({ name = "", prefix = "" }) => ({ name, valuePrefix: prefix })),
+    forwardPayloadHeader: headerName(rule.outputPayloadToHeader ?? ""),
+    fromHeaders: soundOnes(
+      JwtHeaderSchema,
+      (rule.fromHeaders ?? []).map(({ name = "", prefix = "" }) => ({ name, valuePrefix: prefix })),
+    ),
     fromParams: [...(rule.fromParams ?? [])],
     fromCookies: [...(rule.fromCookies ?? [])],
-    claimToHeaders: (rule.outputClaimToHeaders ?? []).map(({ header = "", claim = "" }) => ({
-      headerName: header,
-      claimName: claim,
-    })),
+    claimToHeaders: soundOnes(
+      JwtClaimToHeaderSchema,
+      (rule.outputClaimToHeaders ?? []).map(({ header = "", claim = "" }) => ({
+        headerName: header,
+        claimName: claim,
+      })),
+    ),
     payloadInMetadata: payloadKey,
     normalizePayloadInMetadata: { spaceDelimitedClaims: spaceDelimited(rule.spaceDelimitedClaims ?? []) },
     // A gateway's routes may depend on claims, so the route is chosen again once they are known.
     clearRouteCache: view.proxy.type !== "sidecar",
   });
+}
+
+// biome-ignore lint/suspicious/noControlCharactersInRegex: these are what Envoy refuses in a name
+const headerName = (name: string): string => (/[\0\r\n]/.test(name) ? "" : name);
+
+/** Without those that Envoy would refuse, and the whole listener with them. */
+function soundOnes<Desc extends DescMessage>(
+  schema: Desc,
+  items: readonly MessageInitShape<Desc>[],
+): MessageShape<Desc>[] {
+  return items.map((item) => create(schema, item)).filter((item) => brokenConstraint(schema, item) === undefined);
 }
 
 const spaceDelimited = (claims: readonly string[]): string[] =>

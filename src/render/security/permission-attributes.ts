@@ -5,6 +5,7 @@ import { UriTemplateMatchConfigSchema } from "../../gen/envoy/extensions/path/ma
 import { packAny } from "../build/any.ts";
 import { type Attribute, allValues, eachValue } from "./attribute.ts";
 import { cidr } from "./cidr.ts";
+import { isPathTemplate, pathTemplate } from "./path-template.ts";
 import { listWith, metadataMatch, oneOf, textValue } from "./token-match.ts";
 import { headerMatch, wildcardMatch } from "./wildcard.ts";
 
@@ -22,18 +23,21 @@ export const method: Attribute<Permission> = eachValue(true, (value) =>
 
 /** R08: Envoy compares without query and fragment. */
 export const path: Attribute<Permission> = eachValue(true, (value) =>
-  /\{\*{1,2}\}/.test(value)
-    ? permission({ case: "uriTemplate", value: pathTemplate(value) })
+  isPathTemplate(value)
+    ? template(pathTemplate(value))
     : permission({ case: "urlPath", value: { rule: { case: "path", value: wildcardMatch(value) } } }),
 );
 
-/** `{*}` stands for one segment, `{**}` for any number: `*` and `**` in Envoy's words. */
-const pathTemplate = (value: string) => ({
-  name: "uri-template",
-  typedConfig: packAny(UriTemplateMatchConfigSchema, {
-    pathTemplate: value.replaceAll("{*}", "*").replaceAll("{**}", "**"),
-  }),
-});
+const template = (text: string | undefined): Permission | undefined =>
+  text === undefined
+    ? undefined
+    : permission({
+        case: "uriTemplate",
+        value: {
+          name: "uri-template",
+          typedConfig: packAny(UriTemplateMatchConfigSchema, { pathTemplate: text }),
+        },
+      });
 
 export const destinationPort: Attribute<Permission> = eachValue(false, (value) => {
   const port = /^\d+$/.test(value) ? Number(value) : Number.NaN;

@@ -14,8 +14,16 @@ type Identifier = NonNullable<Parameters<typeof create<typeof PrincipalSchema>>[
 const principal = (identifier: NonNullable<Identifier>): Principal => create(PrincipalSchema, { identifier });
 
 /** Of the peer's certificate; a plaintext peer has none, so it matches no value, and every `not`. */
-const authenticated = (principalName: StringMatcher): Principal =>
-  principal({ case: "authenticated", value: { principalName } });
+function identity(match: (value: string) => StringMatcher): Attribute<Principal> {
+  return eachValue(false, (value) =>
+    value.length > maxIdentity
+      ? undefined
+      : principal({ case: "authenticated", value: { principalName: match(value) } }),
+  );
+}
+
+/** SPIFFE ids have at most 2048 bytes; Envoy bounds the size of patterns. */
+const maxIdentity = 2048;
 
 export interface PrincipalContext {
   /** Of the policy: what service accounts without a namespace mean. */
@@ -24,20 +32,20 @@ export interface PrincipalContext {
 }
 
 export function sourcePrincipal({ trustDomains }: PrincipalContext): Attribute<Principal> {
-  const each = eachValue(false, (value) => authenticated(principalMatch(value)));
+  const each = identity(principalMatch);
   return { ...each, match: (values) => each.match(expandPrincipals(values, trustDomains)) };
 }
 
 export function sourceTrustDomain({ trustDomains }: PrincipalContext): Attribute<Principal> {
-  const each = eachValue(false, (value) => authenticated(trustDomainMatch(value)));
+  const each = identity(trustDomainMatch);
   return { ...each, match: (values) => each.match(expandTrustDomains(values, trustDomains)) };
 }
 
 export function sourceServiceAccount({ namespace }: PrincipalContext): Attribute<Principal> {
-  return eachValue(false, (value) => authenticated(serviceAccountMatch(value, namespace)));
+  return identity((value) => serviceAccountMatch(value, namespace));
 }
 
-export const sourceNamespace: Attribute<Principal> = eachValue(false, (value) => authenticated(namespaceMatch(value)));
+export const sourceNamespace: Attribute<Principal> = identity(namespaceMatch);
 
 /** The address of the connection itself. */
 export const sourceIp: Attribute<Principal> = eachValue(false, (value) => {

@@ -113,7 +113,7 @@ function disjunction<M>(
   if (values.length === 0) return { matcher: undefined, whole: true };
   if (attribute.httpOnly && protocol === "tcp") return { matcher: undefined, whole: false };
   const matchers = attribute.match(values);
-  const usable = matchers.filter((matcher) => matcher !== undefined);
+  const usable = matchers.filter((matcher) => matcher !== undefined).filter(logic.isSound);
   const whole = usable.length === matchers.length;
   if (usable.length === 0) return { matcher: undefined, whole };
   return { matcher: attribute.alternatives ? logic.or(usable) : usable[0], whole };

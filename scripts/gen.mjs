@@ -4,6 +4,7 @@ import { spawnSync } from "node:child_process";
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
+import { generateKubeSchemas } from "./gen-kube-schemas.mjs";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const deps = join(root, "node_modules/@grpc/grpc-js-xds/deps");
@@ -117,4 +118,7 @@ function writeRegistry(out) {
   if (!existsSync(join(out, "envoy"))) throw new Error("no Envoy types were generated");
 }
 
-if (process.argv[1] === fileURLToPath(import.meta.url)) generate();
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  generate();
+  generateKubeSchemas();
+}

@@ -61,7 +61,13 @@ export async function ensurePackages() {
 export async function ensureGenerated() {
   await step(
     "generated code",
-    hashOf("proto", "scripts/gen.mjs", "scripts/gen-kube-schemas.mjs", "package-lock.json"),
+    hashOf(
+      "proto",
+      "scripts/gen.mjs",
+      "scripts/gen-kube-schemas.mjs",
+      "scripts/kube-field-numbers.json",
+      "package-lock.json",
+    ),
     "src/gen/all.js",
     () => {
       run(nodeBin(), [join(root, "scripts/gen.mjs")]);

@@ -120,5 +120,5 @@ function writeRegistry(out) {
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   generate();
-  generateKubeSchemas();
+  await generateKubeSchemas();
 }

@@ -59,13 +59,18 @@ function isVisible(view: View, target: OutboundTarget): (member: Member) => bool
   const unhealthy = keepsUnhealthy(service, endpointPolicy(target));
   const local = isClusterLocal(mesh.settings(), mesh.domain, service);
   return ({ endpoint, health }) => {
-    if (target.found === "eds" && !isAddress(endpoint)) return false;
+    if (!isReachable(endpoint) || (target.found === "eds" && !isAddress(endpoint))) return false;
     if (service.nodeLocal && endpoint.node !== proxy.node) return false;
     if (local && endpoint.cluster !== proxy.cluster) return false;
     if (health === "terminating" || (health === "unhealthy" && !unhealthy)) return false;
     if (health === "draining" && !service.labels[persistentSessionLabel]) return false;
     return wanted.every(([key, value]) => labelOf(endpoint, key) === value);
   };
+}
+
+/** Envoy refuses a whole cluster for one port that no machine has. */
+function isReachable({ addresses, port }: Endpoint): boolean {
+  return addresses[0] !== undefined && addresses[0] !== "" && port <= 65535;
 }
 
 /** EDS takes addresses only; a Unix socket has no port. */

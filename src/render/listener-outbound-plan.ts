@@ -91,10 +91,11 @@ function egressBinding(view: View, { listener }: EgressScope): Binding {
   return { binds: bind !== "" ? [bind] : bindToPort ? localhosts(view.proxy) : [], bindToPort };
 }
 
-/** Envoy's own listeners keep their ports. */
+/** Envoy's own listeners keep their ports; what is no address can have no listener. */
 function isFree(view: View, { binds, bindToPort }: Binding, { port, protocol }: ServicePort): boolean {
   if (bindToPort && !canBind(view.proxy, port)) return false;
   const [bind] = binds;
+  if (bind !== undefined && !bind.startsWith("unix://") && parseIp(bind) === undefined) return false;
   const onWildcard = bind === undefined ? isHttp(protocol) : bind === wildcards(view.proxy)[0];
   const { proxyListenPort, proxyInboundListenPort } = view.mesh.settings();
   return !onWildcard || (port !== proxyListenPort && port !== proxyInboundListenPort);

@@ -8,7 +8,9 @@ export async function createStaticSecrets(): Promise<(json: Json) => Json> {
   const self = { certificate: undefined, key: ca.privateKey };
   const root = issueCertificate({ ...life, profile: "ca", publicKey: ca.publicKey, signer: self });
   const signer = { certificate: root, key: ca.privateKey };
-  const certificate = issueCertificate({ ...life, profile: "leaf", publicKey: leaf.publicKey, signer });
+  // Envoy refuses to serve with a certificate that names nobody.
+  const altNames = [{ type: "uri", value: "spiffe://cluster.local/ns/default/sa/test" }] as const;
+  const certificate = issueCertificate({ ...life, profile: "leaf", altNames, publicKey: leaf.publicKey, signer });
   const own = {
     certificateChain: { inlineString: formatCertificate(certificate) },
     privateKey: { inlineString: formatPrivateKey(leaf.privateKey) },

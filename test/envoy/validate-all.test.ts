@@ -1,0 +1,121 @@
+/**
+ * Every recorded case, and some of our own that lie beside this file, rendered for a stock Envoy, is accepted by one: all of it, with nothing
+ * left to discovery. Each refusal is told with the resource that draws it.
+ */
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, describe, expect, test } from "vitest";
+import { runProgram } from "../../src/cli/program.ts";
+import { createStaticSecrets } from "../render/static-secrets.ts";
+import { conformanceDir, lacks } from "../require.ts";
+import { bootstrapOf, inlineClusters, inlineListeners, type RenderedFiles } from "./inline.ts";
+import type { Json } from "./json.ts";
+import { validate } from "./validate.ts";
+
+const wanted = new RegExp(process.env.FAIRLEAD_CASES ?? ".");
+const parallel = 2;
+
+describe.skipIf(lacks("envoy"))("a stock Envoy", () => {
+  const dir = mkdtempSync(join(tmpdir(), "fairlead-validate-"));
+  afterAll(() => rmSync(dir, { recursive: true, force: true }));
+
+  test("accepts each of our own cases", { timeout: 60_000 }, async () => {
+    const refusals = await refusalsOf(dir, join(import.meta.dirname, "cases"));
+    expect(refusals).toEqual([]);
+  });
+
+  test.skipIf(lacks("conformance"))("accepts each recorded case", { timeout: 120_000 }, async () => {
+    expect(await refusalsOf(dir, join(conformanceDir, "xds"))).toEqual([]);
+  });
+
+  test("is asked about everything: one wrong route, endpoint or filter is refused by name", async () => {
+    const [files] = (await renderCase(dir, join(import.meta.dirname, "cases/sidecar/input"))).values();
+    if (!files) throw new Error("no proxy in the case");
+    const withSecrets = await createStaticSecrets();
+    const verdict = (change: Partial<RenderedFiles>) => judge(dir, { ...files, ...change }, withSecrets);
+    const [route] = files.routes.filter(({ name }) => name === "80");
+    expect(
+      await verdict({ routes: [...files.routes, { ...route, virtualHosts: [{ name: "x", domains: [] }] }] }),
+    ).toEqual([expect.stringMatching(/^listener 0.0.0.0_80: .*Domains/)]);
+    const [first, ...others] = files.endpoints;
+    expect(await verdict({ endpoints: [{ ...first, endpoints: [{ priority: 999 }] }, ...others] })).toEqual([
+      expect.stringMatching(/^cluster outbound\|80\|\|web.*Priority/),
+    ]);
+    const [listener, ...rest] = files.listeners;
+    expect(await verdict({ listeners: [{ ...listener, listenerFilters: [{ name: "none" }] }, ...rest] })).toEqual([
+      expect.stringMatching(`^listener ${listener.name}: .*none`),
+    ]);
+  });
+});
+
+async function refusalsOf(dir: string, corpus: string): Promise<readonly string[]> {
+  const names = readdirSync(corpus).filter((name) => wanted.test(name) && existsSync(join(corpus, name, "input")));
+  expect(names.length).toBeGreaterThan(0);
+  const withSecrets = await createStaticSecrets();
+  const queue: { id: string; files: RenderedFiles }[] = [];
+  for (const name of names)
+    for (const [proxy, files] of await renderCase(dir, join(corpus, name, "input")))
+      queue.push({ id: `${name}/${proxy}`, files });
+  const refusals: string[] = [];
+  const work = async (): Promise<void> => {
+    for (let next = queue.shift(); next; next = queue.shift()) {
+      const { id, files } = next;
+      refusals.push(...(await judge(dir, files, withSecrets)).map((refusal) => `${id}: ${refusal}`));
+    }
+  };
+  await Promise.all(Array.from({ length: parallel }, work));
+  return refusals.sort();
+}
+
+async function renderCase(dir: string, input: string): Promise<ReadonlyMap<string, RenderedFiles>> {
+  const out = join(dir, "rendered");
+  rmSync(out, { recursive: true, force: true });
+  let errors = "";
+  const io = {
+    env: {},
+    cwd: process.cwd(),
+    out: () => {},
+    err: (text: string) => {
+      errors += text;
+    },
+    tty: false,
+    signal: AbortSignal.timeout(60_000),
+  };
+  const status = await runProgram(["render", "-f", input, "--all", "--profile", "envoy", "--out", out], io);
+  if (status !== 0 || errors.includes("fault:")) throw new Error(`${input} cannot be rendered: ${errors}`);
+  const read = (proxy: string, section: string): readonly Json[] => {
+    const file = join(out, proxy, `${section}.json`);
+    return existsSync(file) ? JSON.parse(readFileSync(file, "utf8")) : [];
+  };
+  return new Map(
+    readdirSync(out).map((proxy) => [
+      proxy,
+      {
+        clusters: read(proxy, "clusters"),
+        listeners: read(proxy, "listeners"),
+        routes: read(proxy, "routes"),
+        endpoints: read(proxy, "endpoints"),
+        ecds: read(proxy, "ecds"),
+      },
+    ]),
+  );
+}
+
+/** All at once; only where that is refused, one by one, to name the resources and to find more than the first. */
+async function judge(dir: string, files: RenderedFiles, withSecrets: (json: Json) => Json): Promise<readonly string[]> {
+  const clusters: readonly Json[] = withSecrets(inlineClusters(files));
+  const listeners: readonly Json[] = withSecrets(inlineListeners(files));
+  const whole = await validate(dir, bootstrapOf(clusters, listeners));
+  if (whole === undefined) return [];
+  const refusals: string[] = [];
+  const ask = async (kind: string, resource: Json, bootstrap: Json): Promise<void> => {
+    const said = await validate(dir, bootstrap);
+    if (said !== undefined) refusals.push(`${kind} ${resource.name}: ${said}`);
+  };
+  for (const cluster of clusters) await ask("cluster", cluster, bootstrapOf([cluster], []));
+  // Listeners may name clusters that Envoy looks up at once: empty ones of the same names will do.
+  const stubs = clusters.map(({ name }) => ({ name, type: "STATIC" }));
+  for (const listener of listeners) await ask("listener", listener, bootstrapOf(stubs, [listener]));
+  return refusals.length > 0 ? refusals : [whole];
+}

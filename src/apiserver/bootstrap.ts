@@ -73,6 +73,7 @@ const controlPlaneRules: readonly RuleText[] = [
   { groups: meshGroups, resources: "*", verbs: read },
   { groups: meshGroups, resources: "*/status", verbs: "get patch update" },
   { groups: "networking.istio.io", resources: "workloadentries", verbs: "create patch update delete" },
+  { groups: "gateway.networking.k8s.io", resources: "gatewayclasses", verbs: "create" },
   { groups: "core", resources: "configmaps events", verbs: "create patch update" },
   { groups: "coordination.k8s.io", resources: "leases", verbs: `${read} create patch update` },
   {

@@ -1,5 +1,6 @@
 /** One webhook and one AdmissionReview in, its answer out; over HTTPS only, trusting the webhook's own CA bundle. */
 import { Agent, request } from "node:https";
+import { isIP } from "node:net";
 import { isRecord, parseJson } from "../lib/index.ts";
 import { numberAt, recordAt, textAt } from "./access.ts";
 import { maxBodyBytes } from "./body.ts";
@@ -38,7 +39,12 @@ export function createWebhookClient(resolveService: ServiceResolver): WebhookCli
         agents.delete(oldest);
       }
       const trust = ca === "" ? {} : { ca: Buffer.from(ca, "base64") };
-      agent = new Agent({ keepAlive: true, maxSockets: 32, servername: target.servername, ...trust });
+      agent = new Agent({
+        keepAlive: true,
+        maxSockets: 32,
+        ...trust,
+        ...(isIP(target.servername) ? {} : { servername: target.servername }),
+      });
       agents.set(key, agent);
     }
     return agent;

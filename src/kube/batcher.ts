@@ -1,4 +1,4 @@
-/** Single changes in, one step of the graph per turn of the event loop out: a burst of events is one change. */
+/** Single changes in, few steps of the graph out: what comes within a few milliseconds is one change. */
 import type { Graph } from "../collections/index.ts";
 
 export interface Batcher {
@@ -7,11 +7,14 @@ export interface Batcher {
   flush(): void;
 }
 
+/** Far below the debounce of a push, and long enough for a burst of events that arrive one by one. */
+const windowMs = 5;
+
 export function createBatcher(graph: Graph): Batcher {
   let waiting: (() => void)[] = [];
-  let scheduled: NodeJS.Immediate | undefined;
+  let scheduled: NodeJS.Timeout | undefined;
   const flush = (): void => {
-    clearImmediate(scheduled);
+    clearTimeout(scheduled);
     scheduled = undefined;
     const changes = waiting;
     waiting = [];
@@ -23,7 +26,7 @@ export function createBatcher(graph: Graph): Batcher {
   return {
     add(change) {
       waiting.push(change);
-      scheduled ??= setImmediate(flush);
+      scheduled ??= setTimeout(flush, windowMs);
     },
     flush,
   };

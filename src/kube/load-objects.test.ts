@@ -1,33 +1,46 @@
-import { describe, expect, test } from "vitest";
-import { parseObjects } from "./load-objects.ts";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, expect, test } from "vitest";
+import { loadObjects } from "./load-objects.ts";
 
-const map = (name: string, data: string): string =>
-  `apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: ${name}\ndata:\n${data}`;
+const dir = mkdtempSync(join(tmpdir(), "fairlead-load-"));
+afterAll(() => rmSync(dir, { recursive: true, force: true }));
 
-describe("documents of one file", () => {
-  test("the line break before a separator is not part of a block scalar; the one at the end of the file is", () => {
-    const text = `${map("a", "  x: |\n    one\n    two\n")}---\n${map("b", "  x: |\n    three\n")}`;
-    expect(parseObjects("f", text).map(({ object }) => object.data)).toEqual([{ x: "one\ntwo" }, { x: "three\n" }]);
+const write = (name: string, text: string): string => {
+  const path = join(dir, name);
+  mkdirSync(join(path, ".."), { recursive: true });
+  writeFileSync(path, text);
+  return path;
+};
+
+test("folders are read through, lists flattened, other files skipped", async () => {
+  write(
+    "a/one.yaml",
+    "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: one}\n---\n---\napiVersion: v1\nkind: Secret\nmetadata: {name: two}\n",
+  );
+  write(
+    "a/b/three.json",
+    '{"kind":"List","apiVersion":"v1","items":[{"kind":"Pod","apiVersion":"v1","metadata":{"name":"three"}}]}',
+  );
+  write("a/notes.txt", "not: [yaml");
+  const names = (await loadObjects([join(dir, "a")])).map(({ object }) => object.metadata.name);
+  expect(names).toEqual(["three", "one", "two"]);
+});
+
+test("errors name the file", async () => {
+  await expect(loadObjects([write("bad.yaml", "a: [")])).rejects.toThrow(/bad\.yaml: not YAML/);
+  await expect(loadObjects([write("nameless.yaml", "apiVersion: v1\nkind: Pod\nmetadata: {}")])).rejects.toThrow(
+    "nameless.yaml: a Pod without metadata.name",
+  );
+  await expect(loadObjects([write("other.yaml", "foo: bar")])).rejects.toThrow("other.yaml: not a Kubernetes object");
+  await expect(loadObjects([join(dir, "none.yaml")])).rejects.toThrow("cannot read");
+});
+
+test("what is no object can be taken by the caller", async () => {
+  const seen: unknown[] = [];
+  await loadObjects([write("mesh.yaml", "accessLogFile: /dev/stdout")], {
+    other: (file, document) => seen.push([file.endsWith("mesh.yaml"), document]),
   });
-
-  test("other scalars keep what they say", () => {
-    const text = `${map("a", '  x: "one\\n"\n')}---\n${map("b", "  x: |+\n    two\n\n")}---\n${map("c", "  x: three\n")}`;
-    expect(parseObjects("f", text).map(({ object }) => object.data)).toEqual([
-      { x: "one\n" },
-      { x: "two\n" },
-      { x: "three" },
-    ]);
-  });
-
-  test("an indented separator is text", () => {
-    expect(parseObjects("f", map("a", "  x: |\n    one\n    ---\n    two\n"))[0]?.object.data).toEqual({
-      x: "one\n---\ntwo\n",
-    });
-  });
-
-  test("an error names the line of the file", () => {
-    expect(() => parseObjects("f.yaml", `${map("a", "  x: y\n")}---\na: [\n`)).toThrow(
-      /f\.yaml: .*\(8:|f\.yaml: .*9:/s,
-    );
-  });
+  expect(seen).toEqual([[true, { accessLogFile: "/dev/stdout" }]]);
 });

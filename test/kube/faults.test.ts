@@ -1,0 +1,198 @@
+/** The list/watch client against an API that misbehaves: a scripted server on real TLS. */
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { createServer, type Server } from "node:https";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
+import { createGraph } from "../../src/collections/index.ts";
+import {
+  createHttpSource,
+  createKubeClient,
+  type KindRef,
+  type KubeClient,
+  loadKubeconfig,
+  type ObjectSource,
+  type WatchedKind,
+} from "../../src/kube/index.ts";
+import { silentLogger } from "../../src/lib/index.ts";
+import { formatCertificate, formatPrivateKey, generateKey, issueCertificate } from "../../src/pki/index.ts";
+
+type Script = (request: IncomingMessage, response: ServerResponse, url: URL) => void;
+
+const kind: KindRef = { group: "", version: "v1", plural: "configmaps", kind: "ConfigMap", namespaced: true };
+const dir = mkdtempSync(join(tmpdir(), "fairlead-faults-"));
+const tokenFile = join(dir, "token");
+let server: Server;
+let client: KubeClient;
+let source: ObjectSource | undefined;
+let script: Script = (_request, response) => response.end();
+const asked: string[] = [];
+
+beforeAll(async () => {
+  const { privateKey, publicKey } = await generateKey();
+  const certificate = issueCertificate({
+    profile: "ca",
+    subject: { commonName: "test" },
+    publicKey,
+    signer: { certificate: undefined, key: privateKey },
+    now: new Date(),
+    ttlMs: 3600_000,
+  });
+  server = createServer(
+    { cert: formatCertificate(certificate), key: formatPrivateKey(privateKey) },
+    (request, response) => {
+      const url = new URL(request.url ?? "", "https://x");
+      asked.push(
+        url.searchParams.has("watch")
+          ? `watch ${url.searchParams.get("resourceVersion")}`
+          : `list ${url.searchParams.get("continue") ?? ""}`.trim(),
+      );
+      script(request, response, url);
+    },
+  );
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  writeFileSync(tokenFile, "first");
+  const config = {
+    "current-context": "c",
+    contexts: [{ name: "c", context: { cluster: "c", user: "u" } }],
+    clusters: [
+      {
+        name: "c",
+        cluster: {
+          server: `https://127.0.0.1:${(server.address() as AddressInfo).port}`,
+          "insecure-skip-tls-verify": true,
+        },
+      },
+    ],
+    users: [{ name: "u", user: { tokenFile: "token" } }],
+  };
+  writeFileSync(join(dir, "config"), JSON.stringify(config));
+  client = createKubeClient(await loadKubeconfig({ paths: [join(dir, "config")], env: {} }));
+});
+afterEach(() => {
+  source?.close();
+  asked.length = 0;
+});
+afterAll(() => {
+  client.close();
+  server.closeAllConnections();
+  server.close();
+  rmSync(dir, { recursive: true, force: true });
+});
+
+const object = (name: string, version: number) => ({
+  metadata: { name, namespace: "n", uid: name, resourceVersion: String(version) },
+});
+const list = (response: ServerResponse, version: number, names: readonly string[], token?: string): void => {
+  response.end(
+    JSON.stringify({
+      metadata: { resourceVersion: String(version), continue: token },
+      items: names.map((name) => object(name, version)),
+    }),
+  );
+};
+const status = (response: ServerResponse, code: number, headers: Record<string, string> = {}): void => {
+  response.writeHead(code, headers).end(JSON.stringify({ kind: "Status", code, message: `answer ${code}` }));
+};
+const event = (response: ServerResponse, type: string, value: unknown): void => {
+  response.write(`${JSON.stringify({ type, object: value })}\n`);
+};
+const follow = (play: Script, stallMs = 5000): WatchedKind => {
+  script = play;
+  source = createHttpSource({
+    graph: createGraph(),
+    client,
+    log: silentLogger,
+    random: () => 0,
+    stallMs,
+    maxBackoffMs: 50,
+  });
+  return source.watchKind(kind);
+};
+const until = async (condition: () => boolean): Promise<void> => {
+  while (!condition()) await new Promise((resolve) => setTimeout(resolve, 5));
+};
+
+test("410 in the middle of a watch lists again and applies the difference", async () => {
+  let lists = 0;
+  const watched = follow((_request, response, url) => {
+    if (!url.searchParams.has("watch")) list(response, 10 * ++lists, lists === 1 ? ["a", "b"] : ["b", "c"]);
+    else if (lists === 1) {
+      event(response, "ERROR", { kind: "Status", code: 410, reason: "Expired" });
+      response.end();
+    } else response.flushHeaders();
+  });
+  const told: string[] = [];
+  watched.objects.subscribe((key, now) => told.push(`${key} ${now ? "there" : "gone"}`));
+  await until(() => lists === 2 && told.length >= 5);
+  expect(told).toEqual(["n/a there", "n/b there", "n/a gone", "n/b there", "n/c there"]);
+});
+
+test("a watch that ends, is reset or stalls goes on at the last version", async () => {
+  let watches = 0;
+  const watched = follow((_request, response, url) => {
+    if (!url.searchParams.has("watch")) return list(response, 1, []);
+    watches++;
+    event(response, "ADDED", object(`w${watches}`, watches + 1));
+    if (watches === 1) response.end();
+    else if (watches === 2) setTimeout(() => response.destroy(), 20);
+    else if (watches === 4) event(response, "BOOKMARK", { metadata: { resourceVersion: "50" } });
+    // The third says nothing more, and the connection stays open.
+  }, 100);
+  await until(() => watches >= 5);
+  expect(asked.slice(0, 6)).toEqual(["list", "watch 1", "watch 2", "watch 3", "watch 4", "watch 50"]);
+  expect(watched.objects.keys().slice(0, 4)).toEqual(["n/w1", "n/w2", "n/w3", "n/w4"]);
+});
+
+test("pages; a page whose token has expired starts the list again", async () => {
+  let firstPages = 0;
+  const watched = follow((_request, response, url) => {
+    if (url.searchParams.has("watch")) return response.flushHeaders();
+    const token = url.searchParams.get("continue");
+    if (token === null) {
+      firstPages++;
+      return list(response, 5, ["a"], "next");
+    }
+    return firstPages === 1 ? status(response, 410) : list(response, 5, ["b"]);
+  });
+  await watched.synced;
+  expect(watched.objects.keys()).toEqual(["n/a", "n/b"]);
+  expect(firstPages).toBe(2);
+});
+
+test("429 is waited out, and a rotated token is read again", async () => {
+  let times: number[] = [];
+  const watched = follow((request, response, url) => {
+    if (url.searchParams.has("watch")) return response.flushHeaders();
+    times.push(performance.now());
+    if (times.length === 1) return status(response, 429, { "retry-after": "1" });
+    if (request.headers.authorization === "Bearer first") {
+      writeFileSync(tokenFile, "second");
+      return status(response, 401);
+    }
+    return list(response, 3, ["a"]);
+  });
+  await watched.synced;
+  expect((times[1] ?? 0) - (times[0] ?? 0)).toBeGreaterThan(950);
+  expect(watched.objects.keys()).toEqual(["n/a"]);
+  times = [];
+});
+
+test("while the API answers nothing but errors, what is here stays", async () => {
+  let down = false;
+  let refused = 0;
+  const watched = follow((_request, response, url) => {
+    if (down) {
+      refused++;
+      return status(response, 503);
+    }
+    if (!url.searchParams.has("watch")) return list(response, 3, ["a"]);
+    down = true;
+    event(response, "ERROR", { kind: "Status", code: 410 });
+    return response.end();
+  });
+  await until(() => refused > 3);
+  expect(watched.objects.keys()).toEqual(["n/a"]);
+});

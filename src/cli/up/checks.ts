@@ -276,18 +276,23 @@ async function ask(context: CheckContext, workload: string, url: string): Promis
 }
 
 /** A client outside the mesh that speaks plain HTTP to a Pod. */
-function plaintext(address: string): Promise<"answered" | "refused"> {
+function plaintext(address: string): Promise<"answered" | "refused" | "silent"> {
   return new Promise((resolve) => {
     const socket = connect(9080, address, () =>
       socket.write("GET /details/0 HTTP/1.1\r\nhost: details\r\nconnection: close\r\n\r\n"),
     );
-    socket.setTimeout(3_000, () => socket.destroy());
+    // Within a moment of the listener's change a connection may be neither served nor closed: then ask again.
+    let silent = false;
+    socket.setTimeout(500, () => {
+      silent = true;
+      socket.destroy();
+    });
     let answered = false;
     socket.on("data", (data) => {
       answered ||= data.includes("200 OK");
     });
     socket.on("error", () => {});
-    socket.on("close", () => resolve(answered ? "answered" : "refused"));
+    socket.on("close", () => resolve(answered ? "answered" : silent ? "silent" : "refused"));
   });
 }
 

@@ -39,20 +39,25 @@ export function parseObjects(file: string, text: string, options: LoadOptions = 
 }
 
 /**
- * Go's readers of multi-document files, istiod's among them, count the line break before `---` to the separator: a block
- * scalar at the end of a document then has none. It shows in the bytes of certificates.
+ * Kubernetes' own reader of multi-document files counts the line break before `---` to the separator: a block scalar at
+ * the end of a document then has none. It shows in the bytes of certificates. Istio reads its kinds with another one.
  */
 function documentsOf(text: string): readonly unknown[] {
   const pieces = text.split(/\n(?=---(?:\s|$))/);
   const last = pieces.length - 1;
   try {
     return pieces.flatMap((piece, i) =>
-      parseYaml(piece).map((document) => (i < last ? withoutLastBreak(document, piece) : document)),
+      parseYaml(piece).map((document) => (i < last && isCore(document) ? withoutLastBreak(document, piece) : document)),
     );
   } catch {
     // As a whole, for the right line number in the message.
     return parseYaml(text);
   }
+}
+
+function isCore(document: unknown): boolean {
+  const version = isRecord(document) ? document.apiVersion : undefined;
+  return typeof version === "string" && !/istio\.io\/|^gateway\.networking\.k8s\.io\//.test(version);
 }
 
 function withoutLastBreak(value: unknown, text: string): unknown {

@@ -110,6 +110,8 @@ export function createMesh(graph: Graph, inputs: MeshInputs): Mesh {
     envoyFilters: (namespace, labels) => envoyFilters([root(), namespace], namespace, labels),
     wasmPlugins: (namespace, labels) => wasmPlugins([namespace, root()], namespace, labels),
     trafficExtensions: (namespace, labels) => trafficExtensions([namespace, root()], namespace, labels),
+    wasmPlugin: (key) => configs.wasmPlugins.get(key),
+    trafficExtension: (key) => configs.trafficExtensions.get(key),
     proxyConfig: (namespace, labels, annotations) =>
       effectiveProxyConfig({
         base: settings().defaultConfig,

@@ -6,6 +6,7 @@ import {
   type KeyPair,
   type KubeObject,
   secretCa,
+  secretDockerConfig,
   secretKeyPair,
 } from "../model/index.ts";
 
@@ -20,6 +21,8 @@ export interface Credentials {
   caCertificate(namespace: string, name: string): CaCertificate | undefined;
   /** Of the ConfigMap `NAME`; a suffix `-cacert` is left away. */
   configMapCa(namespace: string, name: string): CaCertificate | undefined;
+  /** What pulling an image needs. */
+  dockerConfig(namespace: string, name: string): string | undefined;
 }
 
 const caSuffix = "-cacert";
@@ -38,6 +41,10 @@ export function createCredentials({ secrets, configMaps }: CredentialInputs): Cr
     configMapCa(namespace, name) {
       const map = configMaps.get(`${namespace}/${stripped(name)}`);
       return map && configMapCa(map);
+    },
+    dockerConfig(namespace, name) {
+      const secret = secrets.get(`${namespace}/${name}`);
+      return secret && secretDockerConfig(secret);
     },
   };
 }

@@ -75,6 +75,9 @@ export interface Mesh {
     namespace: string,
     labels: Readonly<Record<string, string>>,
   ): readonly Config<TrafficExtensionSpec>[];
+  /** One by `namespace/name`, whomever it is for. */
+  wasmPlugin(key: string): Config<WasmPluginSpec> | undefined;
+  trafficExtension(key: string): Config<TrafficExtensionSpec> | undefined;
   /** Settings of a proxy: mesh-wide, then ProxyConfig objects (mesh, namespace), the pod's annotation, ProxyConfig objects that select it. */
   proxyConfig(
     namespace: string,

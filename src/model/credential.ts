@@ -32,6 +32,13 @@ export function configMapCa(map: KubeObject): CaCertificate | undefined {
   return caOf((field) => nonEmpty(Object.hasOwn(texts, field) ? Buffer.from(texts[field] ?? "") : undefined));
 }
 
+/** What a registry asks of whoever pulls an image; only of Secrets that are declared as such. */
+export function secretDockerConfig(secret: KubeObject): string | undefined {
+  if (secret.type !== "kubernetes.io/dockerconfigjson") return undefined;
+  const bytes = secretData(secret)(".dockerconfigjson");
+  return bytes && Buffer.from(bytes).toString("utf8");
+}
+
 /** `data` is base64; `stringData` is what a file may hold before an API server has stored it. */
 function secretData(secret: KubeObject): Data {
   const data = readTextMap(secret.data);

@@ -1,4 +1,6 @@
 /** The API as kubectl sees it: the real client, validation on. */
+import { spawn } from "node:child_process";
+import { createInterface } from "node:readline";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { lacks } from "../../test/require.ts";
 import { startApi, type TestApi } from "./testing.ts";
@@ -194,11 +196,16 @@ describe.skipIf(lacks("kubectl"))("kubectl", () => {
   });
 
   test("watch sees what happens", async () => {
-    const watching = api.kubectl("get cm -n shop -w --field-selector=metadata.name=seen -o name --request-timeout=3s");
-    await new Promise((resolve) => setTimeout(resolve, 500));
     await ok("create cm seen -n shop");
-    await ok("delete cm seen -n shop");
-    expect((await watching).out).toBe("configmap/seen\nconfigmap/seen\n");
+    const env = { PATH: process.env.PATH, KUBECONFIG: api.kubeconfig };
+    const watching = spawn("kubectl", ["get", "cm", "seen", "-n", "shop", "-w", "-o", "jsonpath={.data.a}{'\\n'}"], {
+      env,
+    });
+    const lines = createInterface({ input: watching.stdout })[Symbol.asyncIterator]();
+    expect((await lines.next()).value).toBe("");
+    await ok(`patch cm seen -n shop -p '{"data":{"a":"1"}}'`);
+    expect((await lines.next()).value).toBe("1");
+    watching.kill();
   });
 
   test("dry run changes nothing", async () => {

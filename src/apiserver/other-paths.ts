@@ -8,6 +8,7 @@ import {
   apiResourceList,
   apiVersions,
 } from "./discovery.ts";
+import { failure } from "./failure.ts";
 import type { KindRegistry } from "./kind-registry.ts";
 import { createOpenApi, type OpenApi } from "./openapi.ts";
 import { issuer, type Tokens } from "./tokens.ts";
@@ -64,7 +65,14 @@ export function createOtherPaths(
     ["/healthz", () => ({ json: "ok" })],
     ["/livez", () => ({ json: "ok" })],
     ["/readyz", () => ({ json: "ok" })],
-    ["/openapi/v2", () => ({ json: openApi().v2 })],
+    [
+      "/openapi/v2",
+      (accept) => {
+        if (accept?.includes("protobuf") && !accept.includes("application/json"))
+          throw failure("NotAcceptable", "only the following media types are accepted: application/json");
+        return { json: openApi().v2 };
+      },
+    ],
     ["/openapi/v3", () => ({ json: openApi().index })],
     ["/openid/v1/jwks", () => ({ json: tokens.jwks, contentType: "application/jwk-set+json" })],
     ["/.well-known/openid-configuration", () => ({ json: openIdConfiguration(address()) })],

@@ -45,7 +45,7 @@ async function write(parts: Parts, object: KubeObject): Promise<void> {
   }
   if (resource !== customResourceDefinitions || before.metadata.labels?.["app.kubernetes.io/managed-by"] !== "fairlead")
     return;
-  if (isDeepStrictEqual(before.spec, wanted.spec)) return;
+  if (isDeepStrictEqual(before.spec, JSON.parse(JSON.stringify(wanted.spec)))) return;
   await parts.store.write(
     resource,
     key,

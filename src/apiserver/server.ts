@@ -13,6 +13,7 @@ import { type Authority, openAuthority } from "./authority.ts";
 import { bootstrapObjects, controlPlaneUser } from "./bootstrap.ts";
 import type { Parts } from "./context.ts";
 import { createDefinitions } from "./definitions.ts";
+import { expireEvents } from "./event-expiry.ts";
 import { createHandler } from "./handler.ts";
 import { createKindRegistry } from "./kind-registry.ts";
 import { formatKubeconfig } from "./kubeconfig.ts";
@@ -67,6 +68,7 @@ export const adminUser: KubeconfigUser = { user: "fairlead:admin", group: "syste
 export const controlPlane: KubeconfigUser = { user: controlPlaneUser };
 
 const defaultTimes: WatchTimes = { bookmarkMs: 20_000, maxMs: 30 * 60_000 };
+const expiryMs = 10 * 60_000;
 const letters = "bcdfghjklmnpqrstvwxz2456789";
 
 export async function createApiServer(options: ApiServerOptions): Promise<ApiServer> {
@@ -86,7 +88,16 @@ export async function createApiServer(options: ApiServerOptions): Promise<ApiSer
     const server = await listen(options, authority, (request, response) => void handle(request, response));
     const bound = server.address() as AddressInfo;
     address = `${bound.family === "IPv6" ? `[${bound.address}]` : bound.address}:${bound.port}`;
-    return running(server, authority, address, () => store.close());
+    const expiry = setInterval(() => {
+      expireEvents(store, options.now()).catch((error: unknown) =>
+        options.log.warn(`old events: ${FairleadError.from(error).message}`),
+      );
+    }, expiryMs);
+    expiry.unref();
+    return running(server, authority, address, () => {
+      clearInterval(expiry);
+      return store.close();
+    });
   } catch (error) {
     await store.close();
     throw error;

@@ -34,8 +34,13 @@ type Plan = (object: KubeObject, before: KubeObject | undefined, part: "spec" | 
 /** Our own kinds are checked by the schema they were made from; a definition that somebody wrote, by what it says. */
 function makePlan(kind: ApiKind, schema: JsonSchema): Plan {
   const own = kindOfPlural(kind.group, kind.plural);
-  if (own && isDeepStrictEqual(objectSchema(own), schema)) return plan(own);
+  // What was stored has been JSON, where fields that are undefined do not exist.
+  if (own && isDeepStrictEqual(plain(objectSchema(own)), plain(schema))) return plan(own);
   return foreignPlan(kind, schema);
+}
+
+function plain(value: unknown): unknown {
+  return JSON.parse(JSON.stringify(value));
 }
 
 function plan(kind: Kind): Plan {

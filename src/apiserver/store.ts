@@ -76,7 +76,7 @@ export function createStore(file: StoreFile, log: Logger): Store {
     const before = table.get(write.key);
     if (write.next) table.set(write.key, write.next);
     else table.delete(write.key);
-    if ((before === undefined) !== (write.next === undefined) || before !== write.next) sorted.delete(write.resource);
+    sorted.delete(write.resource);
     version = write.version;
     const object = write.next ?? (before && withVersion(before, write.version));
     if (!object) return;

@@ -1,6 +1,6 @@
 /** An object of any kind in, what is wrong with its metadata and, for Kubernetes' own kinds, its fields out. */
 import type { KubeObject } from "../model/index.ts";
-import { type Fields, listAt, numberAt, recordAt, textAt } from "./access.ts";
+import { at, type Fields, listAt, numberAt, recordAt, textAt } from "./access.ts";
 import type { FieldError } from "./failure.ts";
 import type { ApiKind } from "./kind.ts";
 
@@ -129,6 +129,8 @@ function kindErrors(kind: ApiKind, object: KubeObject): readonly FieldError[] {
             "a valid config key must consist of alphanumeric characters, '-', '_' or '.'",
           ),
         );
+    case "apiextensions.k8s.io/CustomResourceDefinition":
+      return definitionErrors(object);
     case "/Pod":
       return listAt(object, "spec", "containers").length === 0
         ? [requiredValue("spec.containers")]
@@ -136,6 +138,24 @@ function kindErrors(kind: ApiKind, object: KubeObject): readonly FieldError[] {
     default:
       return [];
   }
+}
+
+function definitionErrors(object: KubeObject): readonly FieldError[] {
+  const [group, plural] = [textAt(object, "spec", "group"), textAt(object, "spec", "names", "plural")];
+  const versions = listAt(object, "spec", "versions");
+  const stored = versions.filter((version) => at(version, "storage") === true).length;
+  const wrong = (path: string, value: unknown, why: string): readonly FieldError[] => [invalidValue(path, value, why)];
+  return [
+    ...(object.metadata.name === `${plural}.${group}`
+      ? []
+      : wrong("metadata.name", object.metadata.name, 'must be spec.names.plural+"."+spec.group')),
+    ...(stored === 1 ? [] : wrong("spec.versions", stored, "must have exactly one version marked as storage version")),
+    ...versions.flatMap((version, i) =>
+      at(version, "schema", "openAPIV3Schema") === undefined
+        ? [requiredValue(`spec.versions[${i}].schema.openAPIV3Schema`, "schemas are required")]
+        : [],
+    ),
+  ];
 }
 
 function containerErrors(object: KubeObject): readonly FieldError[] {

@@ -194,10 +194,13 @@ describe("validating webhooks", () => {
     expect([answer.code, String(answer.body.message)]).toEqual([500, expect.stringContaining("deadline exceeded")]);
   });
 
-  test("with side effects are not asked in a dry run", async () => {
+  test("are told of a dry run; one with side effects makes it impossible", async () => {
     await configure("validating");
     expect((await create("dry", {}, "?dryRun=All")).code).toBe(201);
     expect(reviews[0]?.request.dryRun).toBe(true);
+    await api.call("DELETE", "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations/test");
+    await configure("validating", { sideEffects: "Some" });
+    expect((await create("dry", {}, "?dryRun=All")).code).toBe(400);
   });
 
   test("are reached through a Service's endpoints", async () => {

@@ -1,0 +1,127 @@
+/** R06: clients that connect to a sniffed port and say nothing cost next to nothing, and with a timeout they get through. */
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { connect, createServer, type Server, type Socket } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import { afterEach, describe, expect, test } from "vitest";
+import { findEnvoy, lacks } from "../require.ts";
+import { istio, pod } from "./objects.ts";
+import { type Json, renderProxy } from "./offline.ts";
+
+const clients = 500;
+
+interface Upstream {
+  readonly server: Server;
+  readonly port: number;
+  /** Settles when that many connections have arrived. */
+  reached(count: number): Promise<void>;
+}
+
+async function startUpstream(): Promise<Upstream> {
+  let arrived = 0;
+  const server = createServer((socket) => {
+    arrived++;
+    socket.on("error", () => {});
+    server.emit("arrived");
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const address = server.address();
+  const port = typeof address === "object" && address ? address.port : 0;
+  return {
+    server,
+    port,
+    async reached(count) {
+      while (arrived < count) await once(server, "arrived");
+    },
+  };
+}
+
+async function freePort(): Promise<number> {
+  const { server, port } = await startUpstream();
+  server.close();
+  await once(server, "close");
+  return port;
+}
+
+/** A sidecar's ingress port whose protocol is not declared, on a real socket, in plain text. */
+async function sniffedPort(port: number, upstream: number, protocolDetectionTimeout: string): Promise<Json> {
+  const ingress = {
+    port: { number: port, protocol: "", name: "x" },
+    bind: "127.0.0.1",
+    captureMode: "NONE",
+    defaultEndpoint: `127.0.0.1:${upstream}`,
+  };
+  const objects = [
+    pod("web", { proxy: "sidecar" }),
+    istio("Sidecar", "s", { ingress: [ingress], egress: [{ hosts: ["~/*"] }] }),
+    istio("PeerAuthentication", "p", { mtls: { mode: "DISABLE" } }),
+  ];
+  const { listeners, clusters } = await renderProxy({ objects, profile: "envoy", mesh: { protocolDetectionTimeout } });
+  const listener = listeners.get(`127.0.0.1_${port}`);
+  return { staticResources: { listeners: [listener], clusters: [clusters.get(`inbound|${port}||`)] } };
+}
+
+async function startEnvoy(dir: string, bootstrap: Json): Promise<ChildProcess> {
+  const file = join(dir, "bootstrap.json");
+  writeFileSync(file, JSON.stringify({ node: { id: "n", cluster: "c" }, ...bootstrap }));
+  const args = ["-c", file, "--concurrency", "1", "--use-dynamic-base-id", "-l", "info"];
+  const child = spawn(findEnvoy() ?? "", args, { stdio: ["ignore", "ignore", "pipe"] });
+  let log = "";
+  for await (const chunk of child.stderr) {
+    log += chunk;
+    if (log.includes("starting main dispatch loop")) return child;
+  }
+  throw new Error(`Envoy did not start: ${log.slice(-2000)}`);
+}
+
+async function openClients(port: number): Promise<readonly Socket[]> {
+  const sockets = Array.from({ length: clients }, () => connect(port, "127.0.0.1"));
+  for (const socket of sockets) socket.on("error", () => {});
+  await Promise.all(sockets.map((socket) => once(socket, "connect")));
+  return sockets;
+}
+
+/** User and system time so far, in seconds. */
+function cpuSeconds(pid: number): number {
+  const fields = readFileSync(`/proc/${pid}/stat`, "utf8").split(") ")[1]?.split(" ") ?? [];
+  return (Number(fields[11]) + Number(fields[12])) / 100;
+}
+
+describe.skipIf(lacks("envoy"))(`${clients} clients that say nothing`, () => {
+  const cleanups: (() => void)[] = [];
+  afterEach(() => {
+    for (const cleanup of cleanups.splice(0)) cleanup();
+  });
+
+  async function scene(protocolDetectionTimeout: string) {
+    const dir = mkdtempSync(join(tmpdir(), "fairlead-silent-"));
+    cleanups.push(() => rmSync(dir, { recursive: true, force: true }));
+    const upstream = await startUpstream();
+    cleanups.push(() => upstream.server.close());
+    const port = await freePort();
+    const envoy = await startEnvoy(dir, await sniffedPort(port, upstream.port, protocolDetectionTimeout));
+    cleanups.push(() => envoy.kill("SIGKILL"));
+    const sockets = await openClients(port);
+    cleanups.push(() => {
+      for (const socket of sockets) socket.destroy();
+    });
+    return { upstream, sockets, pid: envoy.pid ?? 0 };
+  }
+
+  test("cost less than a tenth of a core while they wait", { timeout: 60_000 }, async () => {
+    const { pid } = await scene("0s");
+    const before = cpuSeconds(pid);
+    await delay(2000);
+    expect(cpuSeconds(pid) - before).toBeLessThan(0.2);
+  });
+
+  test("reach the application once detection has timed out", { timeout: 60_000 }, async () => {
+    const { upstream, sockets } = await scene("1s");
+    await upstream.reached(clients);
+    expect(sockets.every((socket) => !socket.destroyed)).toBe(true);
+  });
+});

@@ -1,4 +1,4 @@
-export { type CaCertificate, configMapCa, type KeyPair, secretCa, secretKeyPair } from "./credential.ts";
+export { type CaCertificate, configMapCa, type KeyPair, secretCa, secretDockerConfig, secretKeyPair } from "./credential.ts";
 export { type Endpoint, type Health, type Locality, localityName, parseLocality } from "./endpoint.ts";
 export { compareSpecificity, hostCovers, hostsOverlap, isWildcard, resolveHost } from "./host.ts";
 export { formatIdentity, type Identity, isIdentity, parseIdentity } from "./identity.ts";

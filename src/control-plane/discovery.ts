@@ -22,7 +22,7 @@ import {
   type JwksResolverOptions,
 } from "../fetch/index.ts";
 import { type ClusterAccess, createHttpSource, createKubeClient, runLeaderElection } from "../kube/index.ts";
-import { FairleadError, type Logger } from "../lib/index.ts";
+import type { Logger } from "../lib/index.ts";
 import { type Identity, istioVersion, parseIdentity } from "../model/index.ts";
 import { answerDebug, createHttpServer, createMetrics, type HttpHandler, versionInfo } from "../ops/index.ts";
 import { type Call, createRpcServer, type Route, RpcError, status } from "../rpc/index.ts";
@@ -30,11 +30,12 @@ import { type Authenticate, createAds } from "../xds/index.ts";
 import { createTokenJudge, type TokenJudge } from "./authenticate.ts";
 import { createCaSecretStore } from "./ca-secret.ts";
 import { createConfigDump } from "./config-dump.ts";
+import { runGatewayClasses, runServiceEntryAddresses, runStatusWriter } from "./controllers/index.ts";
 import { proxyOfNode } from "./proxy-of-node.ts";
 import { createResourceSource } from "./resource-source.ts";
 import { runRootDistribution } from "./root-distribution.ts";
 import { createStages } from "./stages.ts";
-import { watchObjects } from "./watched-kinds.ts";
+import { watchedKind, watchObjects } from "./watched-kinds.ts";
 import { admissionHandler, runWebhookPatch } from "./webhooks.ts";
 
 export interface Address {
@@ -271,6 +272,28 @@ export async function startDiscovery(options: DiscoveryOptions): Promise<Discove
         signal: leading,
         revision: options.revision,
       });
+      const shared = { client, random: options.random, signal: leading };
+      runServiceEntryAddresses({
+        ...shared,
+        serviceEntries: watched.objects("networking.istio.io", "ServiceEntry"),
+        discovered: stages.settings.discovered,
+        log: log.scope("ip-autoallocate"),
+      });
+      runGatewayClasses({
+        ...shared,
+        classes: watched.objects("gateway.networking.k8s.io", "GatewayClass"),
+        log: log.scope("status"),
+      });
+      runStatusWriter({
+        ...shared,
+        statuses: stages.statuses,
+        kinds: statusKinds.map(([group, kind]) => ({
+          ref: watchedKind(group, kind),
+          objects: watched.objects(group, kind),
+        })),
+        now,
+        log: log.scope("status"),
+      });
     });
     ready = true;
     return {
@@ -282,6 +305,15 @@ export async function startDiscovery(options: DiscoveryOptions): Promise<Discove
     throw error;
   }
 }
+
+/** Kinds whose statuses translation says. */
+const gatewayApi = "gateway.networking.k8s.io";
+const statusKinds: readonly (readonly [string, string])[] = [
+  ...["GatewayClass", "Gateway", "HTTPRoute", "GRPCRoute", "TCPRoute", "TLSRoute"].map(
+    (kind) => [gatewayApi, kind] as const,
+  ),
+  ["networking.k8s.io", "Ingress"],
+];
 
 /** One server per address; further ones take the first's port where they name none. */
 async function serveGrpc(

@@ -4,7 +4,7 @@ import type { Problem } from "../config/index.ts";
 import { classify, createMesh, type Mesh, type MeshInputs } from "../mesh/index.ts";
 import type { Config, KubeObject, Proxy, ProxyClass, RequestAuthenticationSpec } from "../model/index.ts";
 import { createRegistry, proxyOfPod, type Registry } from "../registry/index.ts";
-import { createGatewayApi, createIngress, type ObjectStatus } from "../translate/index.ts";
+import { createGatewayApi, createIngress, createIngressStatuses, type ObjectStatus } from "../translate/index.ts";
 import { createConfigs } from "./configs.ts";
 import { createSettings, type Settings } from "./settings.ts";
 
@@ -26,7 +26,7 @@ export interface Stages {
   readonly settings: Settings;
   readonly registry: Registry;
   readonly mesh: Mesh;
-  /** What the statuses of the Gateway API's objects should say. */
+  /** What the statuses of the Gateway API's objects and of Ingresses should say, by `Kind/namespace/name`. */
   readonly statuses: Collection<ObjectStatus>;
   /** What is wrong with objects, as far as it was met. */
   problems(): readonly Problem[];
@@ -84,6 +84,14 @@ export function createStages(options: StagesOptions): Stages {
     endpoints: registry.endpoints,
     namespacesOfHost: (host) => hosts.get(host).map((key) => key.slice(0, key.indexOf("/"))),
   });
+  // Where Ingresses are reached.
+  const ingressStatuses = createIngressStatuses(graph, {
+    ingresses: ingress.ingresses,
+    services: objects("", "Service"),
+    pods: objects("", "Pod"),
+    nodes: objects("", "Node"),
+    settings: settings.current,
+  });
   // Keys that verify tokens, from the network.
   const keySets = options.fetchKeySets?.(configs.requestAuthentications);
   // Visibility, scopes and effective policy.
@@ -118,7 +126,7 @@ export function createStages(options: StagesOptions): Stages {
     settings,
     registry,
     mesh,
-    statuses: translated.statuses,
+    statuses: unionOf("statuses", [translated.statuses, ingressStatuses]),
     problems: () => [...settings.problems(), ...problems()],
     podProxies: () =>
       registry.pods.keys().flatMap((key) => {

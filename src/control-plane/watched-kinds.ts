@@ -1,7 +1,7 @@
 /** Which kinds the control plane reads, and one collection for each, from whatever source. */
 import type { Collection } from "../collections/index.ts";
 import type { KindRef, ObjectSource, WatchedKind } from "../kube/index.ts";
-import { type KubeObject, kinds, storageVersion } from "../model/index.ts";
+import { type Kind, type KubeObject, kinds, storageVersion } from "../model/index.ts";
 
 const core = (group: string, plural: string, kind: string, namespaced = true): KindRef => ({
   group,
@@ -24,20 +24,26 @@ const coreKinds: readonly KindRef[] = [
   core("admissionregistration.k8s.io", "validatingwebhookconfigurations", "ValidatingWebhookConfiguration", false),
 ];
 
+/** How the API spells a kind of the mesh, in the version that it stores. */
+export function kindRef(kind: Kind): KindRef {
+  return {
+    group: kind.group,
+    version: storageVersion(kind),
+    plural: kind.plural,
+    kind: kind.kind,
+    namespaced: kind.scope === "Namespaced",
+  };
+}
+
 const watchedKinds: ReadonlyMap<string, KindRef> = new Map(
-  [
-    ...coreKinds,
-    ...kinds.map(
-      (kind): KindRef => ({
-        group: kind.group,
-        version: storageVersion(kind),
-        plural: kind.plural,
-        kind: kind.kind,
-        namespaced: kind.scope === "Namespaced",
-      }),
-    ),
-  ].map((ref) => [`${ref.group}/${ref.kind}`, ref]),
+  [...coreKinds, ...kinds.map(kindRef)].map((ref) => [`${ref.group}/${ref.kind}`, ref]),
 );
+
+export function watchedKind(group: string, kind: string): KindRef {
+  const ref = watchedKinds.get(`${group}/${kind}`);
+  if (!ref) throw new Error(`the control plane does not know how to watch ${group}/${kind}`);
+  return ref;
+}
 
 export interface WatchedObjects {
   objects(group: string, kind: string): Collection<KubeObject>;
@@ -53,9 +59,7 @@ export function watchObjects(source: ObjectSource): WatchedObjects {
       const id = `${group}/${kind}`;
       let found = watched.get(id);
       if (!found) {
-        const ref = watchedKinds.get(id);
-        if (!ref) throw new Error(`the control plane does not know how to watch ${id}`);
-        found = source.watchKind(ref);
+        found = source.watchKind(watchedKind(group, kind));
         watched.set(id, found);
       }
       return found.objects;

@@ -2,3 +2,4 @@ export { createGatewayApi } from "./gateway-api/create-gateway-api.ts";
 export type { GatewayApiConfigs } from "./gateway-api/inputs.ts";
 export type { ObjectStatus } from "./gateway-api/status.ts";
 export { createIngress } from "./ingress.ts";
+export { createIngressStatuses, type IngressStatusInputs } from "./ingress-status.ts";

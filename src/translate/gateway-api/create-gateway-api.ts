@@ -91,7 +91,7 @@ function createStatuses(
       "GatewayClass statuses",
       configs.gatewayClasses,
       (gatewayClass, key) =>
-        gatewayClass.spec.controllerName === gatewayController
+        classControllers.includes(gatewayClass.spec.controllerName ?? "")
           ? [[`GatewayClass/${key}`, statusOf("GatewayClass", gatewayClass, classStatus(gatewayClass))]]
           : [],
     ),
@@ -125,6 +125,9 @@ function outcomeOf<R extends Route>(
   };
   return { attachments, gateway: converted(false), mesh: converted(true) };
 }
+
+/** Classes that are ours to accept; gateways of the second kind run elsewhere and get no config. */
+const classControllers: readonly string[] = [gatewayController, "istio.io/unmanaged-gateway"];
 
 function classStatus({ meta }: Config<GatewayClassSpec>): ObjectStatus["status"] {
   return {

@@ -1,0 +1,3 @@
+export { runGatewayClasses } from "./gateway-classes.ts";
+export { runServiceEntryAddresses } from "./service-entry-addresses.ts";
+export { runStatusWriter } from "./status-writer.ts";

@@ -1,0 +1,67 @@
+/** Keys that are due in; one attempt at a time, each key tried again with growing pauses until it succeeds, out. */
+import { createBackoff, FairleadError, type Logger } from "../../lib/index.ts";
+
+export interface KeyedWorkOptions {
+  /** Names the work in log lines. */
+  readonly name: string;
+  readonly work: (key: string) => Promise<void>;
+  readonly log: Logger;
+  readonly random: () => number;
+  readonly signal: AbortSignal;
+  readonly minBackoffMs?: number;
+}
+
+export interface KeyedWork {
+  /** May be called from inside a change of the graph: the work starts after it. */
+  due(key: string): void;
+}
+
+export function runKeyedWork(options: KeyedWorkOptions): KeyedWork {
+  const { signal, log } = options;
+  const pending = new Set<string>();
+  const backoffs = new Map<string, ReturnType<typeof createBackoff>>();
+  const timers = new Set<NodeJS.Timeout>();
+  let working = false;
+
+  const retry = (key: string, error: unknown): void => {
+    if (signal.aborted) return;
+    const { code, message } = FairleadError.from(error);
+    // Somebody else wrote first, or the object has gone: the watch tells what holds now.
+    if (code !== "conflict" && code !== "not-found") log.warn(`${options.name} ${key}: ${message}`);
+    const backoff =
+      backoffs.get(key) ?? createBackoff({ minMs: options.minBackoffMs ?? 200, maxMs: 30_000, random: options.random });
+    backoffs.set(key, backoff);
+    const timer = setTimeout(() => {
+      timers.delete(timer);
+      due(key);
+    }, backoff.nextMs());
+    timers.add(timer.unref());
+  };
+  const run = async (): Promise<void> => {
+    await Promise.resolve();
+    for (const key of pending) {
+      if (signal.aborted) break;
+      pending.delete(key);
+      await options.work(key).then(
+        () => backoffs.delete(key),
+        (error: unknown) => retry(key, error),
+      );
+    }
+    working = false;
+  };
+  const due = (key: string): void => {
+    if (signal.aborted) return;
+    pending.add(key);
+    if (working) return;
+    working = true;
+    void run();
+  };
+  signal.addEventListener(
+    "abort",
+    () => {
+      for (const timer of timers) clearTimeout(timer);
+    },
+    { once: true },
+  );
+  return { due };
+}

@@ -33,7 +33,7 @@ const roots = {
   ],
   "api.discovery": ["V1EndpointSlice"],
   "api.coordination": ["V1Lease"],
-  "api.networking": ["V1Ingress", "V1IngressClass"],
+  "api.networking": ["V1Ingress", "V1IngressClass", "V1NetworkPolicy"],
   "api.rbac": ["V1Role", "V1RoleBinding", "V1ClusterRole", "V1ClusterRoleBinding"],
   "api.authorization": [
     "V1SubjectAccessReview",
@@ -42,10 +42,15 @@ const roots = {
     "V1SelfSubjectRulesReview",
   ],
   "api.authentication": ["V1TokenReview", "AuthenticationV1TokenRequest", "V1SelfSubjectReview"],
-  "api.admissionregistration": ["V1MutatingWebhookConfiguration", "V1ValidatingWebhookConfiguration"],
+  "api.admissionregistration": [
+    "V1MutatingWebhookConfiguration",
+    "V1ValidatingWebhookConfiguration",
+    "V1ValidatingAdmissionPolicy",
+    "V1ValidatingAdmissionPolicyBinding",
+  ],
   "apiextensions-apiserver.pkg.apis.apiextensions": ["V1CustomResourceDefinition"],
   "api.apps": ["V1Deployment", "V1ReplicaSet", "V1StatefulSet", "V1DaemonSet"],
-  "api.batch": ["V1Job"],
+  "api.batch": ["V1Job", "V1CronJob"],
   "api.autoscaling": ["V2HorizontalPodAutoscaler"],
   "api.policy": ["V1PodDisruptionBudget"],
 };

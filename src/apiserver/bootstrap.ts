@@ -17,6 +17,9 @@ const rule = ({ groups, resources, verbs, urls }: RuleText): unknown =>
     ? { apiGroups: list(groups ?? ""), resources: list(resources ?? ""), verbs: list(verbs) }
     : { nonResourceURLs: list(urls), verbs: list(verbs) };
 
+/** Where Istio has its control plane, and Fairlead keeps what belongs to its own. */
+const controlPlaneNamespace = "istio-system";
+
 const labels = { "kubernetes.io/bootstrapping": "rbac-defaults" };
 
 function clusterRole(name: string, rules: readonly RuleText[]): KubeObject {
@@ -72,6 +75,7 @@ const controlPlaneRules: readonly RuleText[] = [
   { groups: "apiextensions.k8s.io", resources: "customresourcedefinitions", verbs: read },
   { groups: meshGroups, resources: "*", verbs: read },
   { groups: meshGroups, resources: "*/status", verbs: "get patch update" },
+  { groups: "gateway.networking.k8s.io", resources: "gatewayclasses", verbs: "create patch update" },
   { groups: "networking.istio.io", resources: "workloadentries", verbs: "create patch update delete" },
   { groups: "gateway.networking.k8s.io", resources: "gatewayclasses", verbs: "create" },
   { groups: "core", resources: "configmaps events", verbs: "create patch update" },
@@ -85,8 +89,25 @@ const controlPlaneRules: readonly RuleText[] = [
   { groups: "authorization.k8s.io", resources: "subjectaccessreviews", verbs: "create" },
 ];
 
+/** Secrets are read everywhere (gateways name them), but written only at home: the authority's own. */
+const ownSecrets: readonly KubeObject[] = [
+  {
+    apiVersion: rbac,
+    kind: "Role",
+    metadata: { name: "fairlead-control-plane", namespace: controlPlaneNamespace, labels },
+    rules: [rule({ groups: "core", resources: "secrets", verbs: "create patch update" })],
+  },
+  {
+    apiVersion: rbac,
+    kind: "RoleBinding",
+    metadata: { name: "fairlead-control-plane", namespace: controlPlaneNamespace, labels },
+    roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "Role", name: "fairlead-control-plane" },
+    subjects: [{ apiGroup: "rbac.authorization.k8s.io", kind: "User", name: controlPlaneUser }],
+  },
+];
+
 export const bootstrapObjects: readonly KubeObject[] = [
-  ...["default", "kube-system", "kube-public"].map(
+  ...["default", "kube-system", "kube-public", controlPlaneNamespace].map(
     (name): KubeObject => ({ apiVersion: "v1", kind: "Namespace", metadata: { name } }),
   ),
   clusterRole("cluster-admin", [
@@ -120,4 +141,5 @@ export const bootstrapObjects: readonly KubeObject[] = [
     "system:serviceaccounts",
   ),
   clusterRoleBinding("fairlead-control-plane", "fairlead-control-plane", "User", controlPlaneUser),
+  ...ownSecrets,
 ];

@@ -12,6 +12,7 @@ interface Extras {
   readonly generation?: boolean;
   readonly verbs?: readonly string[];
   readonly notRun?: boolean;
+  readonly warning?: string;
 }
 
 const packages: Readonly<Record<string, string>> = {
@@ -47,7 +48,7 @@ function define(group: string, version: string, kind: string, extras: Extras = {
     subresources: [...(extras.status ? ["status"] : []), ...(extras.subresources ?? [])],
     generation: extras.generation === true,
     columns: columnsFor(group, kind),
-    warning: extras.notRun ? notRun(kind) : undefined,
+    warning: extras.notRun ? notRun(kind) : extras.warning,
     schema: { definition: `${packages[group] ?? group}.${version}.${kind}` },
   };
 }
@@ -107,6 +108,21 @@ export const coreKinds: readonly ApiKind[] = [
     generation: true,
     categories: ["api-extensions"],
   }),
+  define("admissionregistration.k8s.io", "v1", "ValidatingAdmissionPolicy", {
+    plural: "validatingadmissionpolicies",
+    cluster: true,
+    status: true,
+    generation: true,
+    warning: "ValidatingAdmissionPolicy is stored, but not enforced here; use a ValidatingWebhookConfiguration",
+  }),
+  define("admissionregistration.k8s.io", "v1", "ValidatingAdmissionPolicyBinding", { cluster: true, generation: true }),
+  define("networking.k8s.io", "v1", "NetworkPolicy", {
+    plural: "networkpolicies",
+    short: ["netpol"],
+    generation: true,
+    warning: "NetworkPolicy is stored, but not enforced here; use an AuthorizationPolicy",
+  }),
+  define("batch", "v1", "CronJob", { ...workload, short: ["cj"] }),
   define("apps", "v1", "Deployment", { ...workload, short: ["deploy"] }),
   define("apps", "v1", "ReplicaSet", { ...workload, short: ["rs"] }),
   define("apps", "v1", "StatefulSet", { ...workload, short: ["sts"] }),

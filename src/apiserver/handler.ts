@@ -14,7 +14,7 @@ import { patchFrom } from "./patch.ts";
 import { getAnswer, listAnswer, objectAnswer } from "./read.ts";
 import { wantedForm } from "./represent.ts";
 import { type ResourceRequest, route } from "./request.ts";
-import { headerOf, type Request, type Response, sendJson, streamSink, warningHeader } from "./respond.ts";
+import { headerOf, type Request, type Response, sendBytes, sendJson, streamSink, warningHeader } from "./respond.ts";
 import type { Tokens } from "./tokens.ts";
 import { createToken, finalizersOf, reviewOf } from "./virtual.ts";
 import { serveWatch, type WatchTimes } from "./watch.ts";
@@ -72,13 +72,15 @@ async function answer(
         ? options.other.get(found.path, headerOf(request, "accept"))
         : undefined;
     if (body === undefined) throw failure("NotFound", "the server could not find the requested resource");
-    sendJson(
-      request,
-      response,
-      200,
-      body.json,
-      body.contentType === undefined ? {} : { "content-type": body.contentType },
-    );
+    if ("bytes" in body) sendBytes(response, body.bytes, body.contentType);
+    else
+      sendJson(
+        request,
+        response,
+        200,
+        body.json,
+        body.contentType === undefined ? {} : { "content-type": body.contentType },
+      );
     return;
   }
   check(authorizer, user, actionOf(found.request));

@@ -8,15 +8,27 @@ import {
   apiResourceList,
   apiVersions,
 } from "./discovery.ts";
-import { failure } from "./failure.ts";
 import type { KindRegistry } from "./kind-registry.ts";
 import { createOpenApi, type OpenApi } from "./openapi.ts";
 import { issuer, type Tokens } from "./tokens.ts";
 
-export interface OtherAnswer {
-  readonly json: unknown;
-  readonly contentType?: string;
-}
+export type OtherAnswer =
+  | { readonly json: unknown; readonly contentType?: string }
+  | { readonly bytes: Buffer; readonly contentType: string };
+
+/**
+ * OpenAPI v2 in protobuf, with a title and no paths. kubectl asks for it when v3 does not know a kind, and then says by
+ * itself that there is no such kind.
+ */
+const emptyDocument = Buffer.concat([
+  Buffer.from([0x0a, 3]),
+  Buffer.from("2.0"),
+  Buffer.from([0x12, 14, 0x0a, 8]),
+  Buffer.from("Fairlead"),
+  Buffer.from([0x12, 2]),
+  Buffer.from("v1"),
+  Buffer.from([0x42, 0]),
+]);
 
 export interface OtherPaths {
   get(path: string, accept: string | undefined): OtherAnswer | undefined;
@@ -67,11 +79,10 @@ export function createOtherPaths(
     ["/readyz", () => ({ json: "ok" })],
     [
       "/openapi/v2",
-      (accept) => {
-        if (accept?.includes("protobuf") && !accept.includes("application/json"))
-          throw failure("NotAcceptable", "only the following media types are accepted: application/json");
-        return { json: openApi().v2 };
-      },
+      (accept) =>
+        accept?.includes("protobuf") && !accept.includes("application/json")
+          ? { bytes: emptyDocument, contentType: "application/com.github.proto-openapi.spec.v2.v1.0+protobuf" }
+          : { json: openApi().v2 },
     ],
     ["/openapi/v3", () => ({ json: openApi().index })],
     ["/openid/v1/jwks", () => ({ json: tokens.jwks, contentType: "application/jwk-set+json" })],

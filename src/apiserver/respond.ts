@@ -53,6 +53,12 @@ export function sendJson(
   );
 }
 
+export function sendBytes(response: Response, data: Buffer, contentType: string): void {
+  response.setHeader("content-type", contentType);
+  response.setHeader("content-length", String(data.length));
+  end(response, data);
+}
+
 function end(response: Response, data?: Buffer): void {
   // The two classes declare the same method in types that do not unite.
   const write = response.end.bind(response) as (chunk?: Buffer) => unknown;

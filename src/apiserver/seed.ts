@@ -1,4 +1,4 @@
-/** Objects that every start makes sure of in; they are in the store afterwards. Definitions are kept up to date, the rest is only created. */
+/** Objects that every start makes sure of in; they are in the store afterwards. What is ours is kept up to date, the rest only created. */
 import { isDeepStrictEqual } from "node:util";
 import { type KubeObject, objectKey } from "../model/index.ts";
 import type { Parts } from "./context.ts";
@@ -10,10 +10,10 @@ import { prepareNew, prepareUpdate } from "./metadata.ts";
 
 /** Marks definitions as ours: one that a user has applied instead is left alone. */
 const owner = { "app.kubernetes.io/managed-by": "fairlead" };
+const bootstrapping = "kubernetes.io/bootstrapping";
 
 export async function seed(parts: Parts, objects: readonly KubeObject[]): Promise<void> {
-  const writes = objects.map((object) => write(parts, object));
-  await Promise.all(writes);
+  await Promise.all(objects.map((object) => write(parts, object)));
 }
 
 async function write(parts: Parts, object: KubeObject): Promise<void> {
@@ -24,32 +24,25 @@ async function write(parts: Parts, object: KubeObject): Promise<void> {
   const resource = resourceOf(kind);
   const key = objectKey(object.metadata);
   const before = parts.store.get(resource, key);
-  const wanted = applyDefaults(
-    kind,
-    resource === customResourceDefinitions
-      ? { ...object, metadata: { ...object.metadata, labels: { ...object.metadata.labels, ...owner } } }
-      : object,
-  );
-  if (!before) {
-    await parts.store.write(
-      resource,
-      key,
-      undefined,
-      establish(
-        kind,
-        prepareNew(kind, wanted, object.metadata.name, object.metadata.namespace, parts.now()),
-        parts.now(),
-      ),
-    );
-    return;
-  }
-  if (resource !== customResourceDefinitions || before.metadata.labels?.["app.kubernetes.io/managed-by"] !== "fairlead")
-    return;
-  if (isDeepStrictEqual(before.spec, JSON.parse(JSON.stringify(wanted.spec)))) return;
-  await parts.store.write(
-    resource,
-    key,
-    before.metadata.resourceVersion,
-    establish(kind, prepareUpdate(kind, wanted, before), parts.now()),
+  const wanted = applyDefaults(kind, resource === customResourceDefinitions ? owned(object) : object);
+  const { name, namespace } = object.metadata;
+  const next = before ? prepareUpdate(kind, wanted, before) : prepareNew(kind, wanted, name, namespace, parts.now());
+  if (before && (!isOurs(before) || sameContent(before, next))) return;
+  await parts.store.write(resource, key, before?.metadata.resourceVersion, establish(kind, next, parts.now()));
+}
+
+function owned(object: KubeObject): KubeObject {
+  return { ...object, metadata: { ...object.metadata, labels: { ...object.metadata.labels, ...owner } } };
+}
+
+function isOurs({ metadata: { labels = {} } }: KubeObject): boolean {
+  return labels["app.kubernetes.io/managed-by"] === "fairlead" || bootstrapping in labels;
+}
+
+function sameContent(before: KubeObject, next: KubeObject): boolean {
+  const fields = ["spec", "rules", "roleRef", "subjects"];
+  // What was stored has been JSON, where fields that are undefined do not exist.
+  return fields.every((field) =>
+    isDeepStrictEqual(before[field], next[field] === undefined ? undefined : JSON.parse(JSON.stringify(next[field]))),
   );
 }

@@ -31,6 +31,12 @@ export const commands: readonly CommandEntry[] = [
     load: () => import("./proxy-status.ts"),
   },
   {
+    name: "proxy-config",
+    aliases: ["pc"],
+    summary: "Show the configuration that an Envoy has",
+    load: () => import("./proxy-config.ts"),
+  },
+  {
     name: "validate",
     aliases: ["v"],
     summary: "Check Istio objects in files, without a cluster",

@@ -3,6 +3,7 @@ import { Command, CommanderError } from "commander";
 import { FairleadError, printable } from "../lib/index.ts";
 import type { CommandEntry, Io } from "./command.ts";
 import { commands } from "./commands.ts";
+import { goFlags } from "./go-flags.ts";
 
 export async function runProgram(args: readonly string[], io: Io): Promise<number> {
   let status = 0;
@@ -32,7 +33,7 @@ export async function runProgram(args: readonly string[], io: Io): Promise<numbe
       program.outputHelp();
       return 0;
     }
-    await program.parseAsync([...args], { from: "user" });
+    await program.parseAsync([...goFlags(program, args)], { from: "user" });
     return status;
   } catch (thrown) {
     return report(thrown, io);

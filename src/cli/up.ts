@@ -6,6 +6,7 @@ import { type ListenAddress, parseListenAddress } from "./listen-address.ts";
 import { selfCommand } from "./self.ts";
 import { defaultDataDir } from "./up/data-dir.ts";
 import { type StandaloneMesh, startStandaloneMesh } from "./up/standalone-mesh.ts";
+import { isInside, relayOut, runInside } from "./up/user-namespace.ts";
 
 interface UpFlags {
   readonly demo?: boolean;
@@ -62,17 +63,16 @@ async function up(flags: UpFlags, io: Io): Promise<number> {
   });
   const at = (flag: string, text: string): ListenAddress => parseListenAddress(flag, text, "127.0.0.1");
   const demo = flags.demo === true || flags.check === true;
-  const gateway = at("--gateway-addr", flags.gatewayAddr);
+  const addresses = new Map(addressFlags.map(([name, flag, key]) => [name, at(flag, flags[key])]));
+  const outside = new Map(
+    addressFlags.flatMap(([name, flag]) => [[flag, addresses.get(name) ?? at(flag, "127.0.0.1:0")]]),
+  );
+  if (demo && process.getuid?.() !== 0 && !isInside(io)) return await runInside(upArgs(flags), outside, io);
+  const gateway = addresses.get("gateway") ?? at("--gateway-addr", flags.gatewayAddr);
   const mesh = await startStandaloneMesh({
     dataDir: flags.data ?? defaultDataDir(io.env),
-    api: at("--api-addr", flags.apiAddr),
-    addresses: new Map([
-      ["grpc", at("--grpcAddr", flags.grpcAddr)],
-      ["secureGrpc", at("--secureGRPCAddr", flags.secureGRPCAddr)],
-      ["monitoring", at("--monitoringAddr", flags.monitoringAddr)],
-      ["https", at("--httpsAddr", flags.httpsAddr)],
-      ["http", at("--httpAddr", flags.httpAddr)],
-    ]),
+    api: addresses.get("api") ?? at("--api-addr", flags.apiAddr),
+    addresses,
     ...(flags.podCidr === undefined ? {} : { podCidr: flags.podCidr }),
     ...(flags.serviceCidr === undefined ? {} : { serviceCidr: flags.serviceCidr }),
     ...(flags.dnsUpstream === undefined ? {} : { dnsUpstream: at("--dns-upstream", flags.dnsUpstream) }),
@@ -82,6 +82,7 @@ async function up(flags: UpFlags, io: Io): Promise<number> {
     line: (source, text) => io.err(`[${source}] ${text}\n`),
   });
   try {
+    for (const [flag, address] of outside) await relayOut(flag, address, io);
     if (demo) return await runDemo(mesh, flags, gateway, io, log);
     io.out("ready\n");
     io.err(`\nThe API:  export KUBECONFIG=${mesh.kubeconfig}\n`);
@@ -90,6 +91,33 @@ async function up(flags: UpFlags, io: Io): Promise<number> {
   } finally {
     await mesh.stop();
   }
+}
+
+/** Name in addresses.json, flag, and where commander puts it. */
+const addressFlags = [
+  ["api", "--api-addr", "apiAddr"],
+  ["gateway", "--gateway-addr", "gatewayAddr"],
+  ["grpc", "--grpcAddr", "grpcAddr"],
+  ["secureGrpc", "--secureGRPCAddr", "secureGRPCAddr"],
+  ["monitoring", "--monitoringAddr", "monitoringAddr"],
+  ["https", "--httpsAddr", "httpsAddr"],
+  ["http", "--httpAddr", "httpAddr"],
+] as const;
+
+/** The same command line again, without the addresses. */
+function upArgs(flags: UpFlags): readonly string[] {
+  const given = (flag: string, value: string | undefined): readonly string[] =>
+    value === undefined ? [] : [flag, value];
+  return [
+    "up",
+    ...(flags.demo ? ["--demo"] : []),
+    ...(flags.check ? ["--check"] : []),
+    ...given("--data", flags.data),
+    ...given("--pod-cidr", flags.podCidr),
+    ...given("--service-cidr", flags.serviceCidr),
+    ...given("--dns-upstream", flags.dnsUpstream),
+    ...given("--log_output_level", flags.log_output_level),
+  ];
 }
 
 async function runDemo(

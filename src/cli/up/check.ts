@@ -5,24 +5,11 @@ import { FairleadError } from "../../lib/index.ts";
 import type { Io } from "../command.ts";
 import { applyObject, deleteObject } from "../objects.ts";
 import { printTable } from "../table.ts";
+import type { CheckContext } from "./check-context.ts";
 import { checks } from "./checks.ts";
 import type { Demo } from "./demo.ts";
 import { demoConfig } from "./demo-files.ts";
 import type { StandaloneMesh } from "./standalone-mesh.ts";
-
-export interface CheckContext {
-  readonly mesh: StandaloneMesh;
-  readonly demo: Demo;
-  /** Applies one of the demo's files. */
-  apply(file: string): Promise<void>;
-  applyText(yaml: string): Promise<void>;
-  remove(file: string): Promise<void>;
-  removeText(yaml: string): Promise<void>;
-  /** Applies what must be refused; the refusal's text. */
-  refusal(yaml: string): Promise<string>;
-  /** A workload whose port says nothing of its protocol. */
-  startSniffed(): Promise<void>;
-}
 
 export async function checkDemo(mesh: StandaloneMesh, demo: Demo, io: Io): Promise<number> {
   const context = createContext(mesh, demo, (await hasKubectl()) ? kubectlWriter(mesh.kubeconfig) : ownWriter(mesh));

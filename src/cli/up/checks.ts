@@ -3,7 +3,7 @@ import { request } from "node:http";
 import { connect } from "node:net";
 import { FairleadError, wait } from "../../lib/index.ts";
 import { type Identity, parseIdentity } from "../../model/index.ts";
-import type { CheckContext } from "./check.ts";
+import type { CheckContext } from "./check-context.ts";
 
 export interface Check {
   readonly name: string;

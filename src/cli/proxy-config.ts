@@ -1,0 +1,92 @@
+/** `fairlead proxy-config`: what an Envoy has been told, in istioctl's words, flags and columns. */
+import type { Command } from "commander";
+import { FairleadError, printable } from "../lib/index.ts";
+import type { Io } from "./command.ts";
+import { printAll } from "./proxy-config/all.ts";
+import { addViewFlags, type ProxyConfigFlags } from "./proxy-config/flags.ts";
+import { type ConfigKind, configKinds } from "./proxy-config/kinds.ts";
+import { addLogCommand } from "./proxy-config/log.ts";
+import { parseFormat, printView } from "./proxy-config/output.ts";
+import { addRootCompareCommand } from "./proxy-config/rootca-compare.ts";
+import { type DumpSource, fileSource, podSource } from "./proxy-config/source.ts";
+
+export function register(program: Command, io: Io, exit: (status: number) => void): void {
+  const parent = program
+    .command("proxy-config")
+    .alias("pc")
+    .summary("Show the configuration that an Envoy has")
+    .description("What an Envoy has been told: of a Pod of the standalone mesh, or from a file.")
+    .option("-o, --output <format>", "how to print: short, json or yaml")
+    .addHelpText(
+      "after",
+      "\nExamples:\n  sudo fairlead proxy-config cluster reviews-v1 --port 9080\n  fairlead pc listener -f dump.json -o yaml\n",
+    );
+  const action = async (run: () => Promise<void>): Promise<void> => exit(await tryRun(run, io));
+  for (const kind of configKinds) addKind(parent, kind, io, action);
+  addAll(parent, io, action);
+  addLogCommand(parent, io, action);
+  addRootCompareCommand(parent, io, action);
+}
+
+type Action = (run: () => Promise<void>) => Promise<void>;
+
+function addKind(parent: Command, kind: ConfigKind, io: Io, action: Action): void {
+  const command = parent
+    .command(kind.name, kind.hidden ? { hidden: true } : {})
+    .aliases([...kind.aliases])
+    .summary(kind.summary)
+    .argument("[pod]", "[type/]name[.namespace]");
+  addViewFlags(command, kind.filters).action((pod: string | undefined, flags: ProxyConfigFlags) =>
+    action(async () => {
+      const source = await openSource(kind.name, pod, flags, io);
+      const view = await kind.load(source, flags);
+      const format = parseFormat(flags.output ?? parent.opts<ProxyConfigFlags>().output ?? kind.defaultFormat);
+      io.out(printView(view, format, "alone"));
+    }),
+  );
+}
+
+function addAll(parent: Command, io: Io, action: Action): void {
+  const command = parent
+    .command("all")
+    .alias("a")
+    .summary("Show everything that Envoy has been told")
+    .argument("[pod]", "[type/]name[.namespace]");
+  addViewFlags(command, [
+    "withHeaders",
+    "verbose",
+    "noVerbose",
+    "fqdn",
+    "direction",
+    "subset",
+    "port",
+    "address",
+    "type",
+    "name",
+  ]).action((pod: string | undefined, flags: ProxyConfigFlags) =>
+    action(async () => {
+      const format = parseFormat(flags.output ?? parent.opts<ProxyConfigFlags>().output ?? "short");
+      await printAll(await openSource("all", pod, flags, io), flags, format, (text) => io.out(text));
+    }),
+  );
+}
+
+async function openSource(kind: string, pod: string | undefined, flags: ProxyConfigFlags, io: Io): Promise<DumpSource> {
+  if ((pod === undefined) === (flags.file === undefined))
+    throw new FairleadError("usage", `${kind} requires pod name or --file parameter`);
+  return flags.file === undefined ? podSource(pod ?? "", flags, io) : fileSource(flags.file, io);
+}
+
+/** Mistakes are told as istioctl tells them, for scripts that look at its words. */
+async function tryRun(run: () => Promise<void>, io: Io): Promise<number> {
+  try {
+    await run();
+    return 0;
+  } catch (thrown) {
+    const error = FairleadError.from(thrown);
+    io.err(`Error: ${error.message.split("\n").map(printable).join("\n")}\n`);
+    if (error.hint) io.err(`  ${error.hint}\n`);
+    if (error.code === "internal" && io.env.FAIRLEAD_DEBUG && error.stack) io.err(`${error.stack}\n`);
+    return error.code === "usage" ? 2 : 1;
+  }
+}

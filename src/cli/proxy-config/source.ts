@@ -1,0 +1,135 @@
+/** A file, or the name of a Pod, in; where its Envoy's dumps come from out. */
+import { readFileSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { createKubeClient, type KubeClient } from "../../kube/index.ts";
+import { FairleadError, systemCode } from "../../lib/index.ts";
+import { clusterAccess } from "../cluster-access.ts";
+import type { Io } from "../command.ts";
+import { askDebug } from "../debug-client.ts";
+import { defaultDataDir } from "../up/data-dir.ts";
+import { type AskAdmin, reachEnvoy } from "./envoy-admin.ts";
+import { clustersOfDump } from "./planned-endpoints.ts";
+import { findPods, type PodRef, parsePodName, selectPods } from "./pod.ts";
+
+export interface SourceFlags {
+  readonly file?: string;
+  readonly data?: string;
+  readonly controlPlane?: string;
+  readonly kubeconfig?: string;
+  readonly context?: string;
+  readonly namespace?: string;
+  readonly proxyAdminPort?: number;
+}
+
+export interface DumpSource {
+  /** Envoy's /config_dump; `query` narrows it where Envoy itself is asked. */
+  configDump(query: string): Promise<string>;
+  /** Envoy's /clusters?format=json. */
+  clusters(): Promise<string>;
+}
+
+export function fileSource(file: string, io: Io): DumpSource {
+  const read = async (): Promise<string> => readDumpFile(file, io);
+  return { configDump: read, clusters: read };
+}
+
+function readDumpFile(file: string, io: Io): string {
+  try {
+    return readFileSync(file === "-" ? 0 : resolve(io.cwd, file), "utf8");
+  } catch (cause) {
+    const code = systemCode(cause) ?? "";
+    const [verb, why] = fileMistakes.get(code) ?? ["read", cause instanceof Error ? cause.message : String(cause)];
+    throw new FairleadError("not-found", `${verb} ${file}: ${why}`, { cause });
+  }
+}
+
+const fileMistakes: ReadonlyMap<string, readonly [string, string]> = new Map([
+  ["ENOENT", ["open", "no such file or directory"]],
+  ["EACCES", ["open", "permission denied"]],
+  ["ENOTDIR", ["open", "not a directory"]],
+  ["EISDIR", ["read", "is a directory"]],
+]);
+
+/** One Pod: the first where several are meant. */
+export async function podSource(target: string, flags: SourceFlags, io: Io): Promise<DumpSource & { pod: PodRef }> {
+  const [pod] = await podsMeant(target, flags, io);
+  if (!pod) throw new FairleadError("not-found", `no pods match "${target}"`);
+  const reached = reach(pod, flags, io);
+  if ("ask" in reached)
+    return {
+      pod,
+      configDump: (query) => reached.ask("GET", `config_dump${query}`),
+      clusters: () => reached.ask("GET", "clusters?format=json"),
+    };
+  io.err(`fairlead: ${reached.why}: this is what the control plane would send, not what Envoy has\n`);
+  const planned = async (): Promise<unknown> =>
+    askDebug(
+      { ...(flags.data === undefined ? {} : { data: flags.data }), ...addressOf(flags) },
+      `config_dump?proxyID=${encodeURIComponent(`${pod.name}.${pod.namespace}`)}`,
+      io,
+    );
+  return {
+    pod,
+    configDump: async () => JSON.stringify(await planned(), null, 1),
+    clusters: async () => JSON.stringify(clustersOfDump(await planned())),
+  };
+}
+
+/** For what only Envoy itself can answer. */
+export async function podAdmins(
+  target: string | { readonly selector: string },
+  flags: SourceFlags,
+  io: Io,
+): Promise<readonly { readonly pod: PodRef; readonly ask: AskAdmin }[]> {
+  return (await podsMeant(target, flags, io)).map((pod) => {
+    const reached = reach(pod, flags, io);
+    if ("why" in reached)
+      throw new FairleadError("unavailable", `Envoy of ${pod.namespace}/${pod.name} cannot be asked: ${reached.why}`, {
+        hint: "run the command as root on the machine of the standalone mesh, with its folder as --data DIR",
+      });
+    return { pod, ask: reached.ask };
+  });
+}
+
+function addressOf(flags: SourceFlags): { address?: string } {
+  return flags.controlPlane === undefined ? {} : { address: flags.controlPlane };
+}
+
+function reach(pod: PodRef, flags: SourceFlags, io: Io): ReturnType<typeof reachEnvoy> {
+  return reachEnvoy(flags.data ?? defaultDataDir(io.env), pod, flags.proxyAdminPort ?? 15000, io.signal);
+}
+
+async function podsMeant(
+  target: string | { readonly selector: string },
+  flags: SourceFlags,
+  io: Io,
+): Promise<readonly PodRef[]> {
+  const namespace = flags.namespace ?? "default";
+  if (typeof target !== "string")
+    return withClient(flags, io, (client) => selectPods(client, namespace, target.selector));
+  const wanted = parsePodName(target, namespace);
+  try {
+    return await withClient(flags, io, (client) => findPods(client, wanted));
+  } catch (error) {
+    // Without an API a plain name is still good enough for the control plane.
+    if (wanted.type === "" && flags.controlPlane !== undefined) return [wanted];
+    throw error;
+  }
+}
+
+async function withClient<T>(flags: SourceFlags, io: Io, use: (client: KubeClient) => Promise<T>): Promise<T> {
+  const kubeconfig = flags.kubeconfig ?? (flags.data === undefined ? undefined : join(flags.data, "kubeconfig"));
+  const access = await clusterAccess(
+    {
+      ...(kubeconfig === undefined ? {} : { kubeconfig }),
+      ...(flags.context === undefined ? {} : { context: flags.context }),
+    },
+    io,
+  );
+  const client = createKubeClient(access);
+  try {
+    return await use(client);
+  } finally {
+    client.close();
+  }
+}

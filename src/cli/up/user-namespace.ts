@@ -1,0 +1,83 @@
+/**
+ * `up` without root: the same command again, inside a user namespace of its own, where it may make network namespaces.
+ * That place has its own loopback; unix sockets reach across, so every address is listened on out here and relayed in.
+ */
+import { spawn, spawnSync } from "node:child_process";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { FairleadError } from "../../lib/index.ts";
+import type { Io } from "../command.ts";
+import { formatAddress, type ListenAddress } from "../listen-address.ts";
+import { selfCommand } from "../self.ts";
+import { createRelay, type Relay } from "./relay.ts";
+
+/** Names the folder of sockets to the process inside. */
+const relayVariable = "FAIRLEAD_RELAY_DIR";
+
+/** Agents run as a user of their own, so one mapped user is not enough: this needs newuidmap and a range in /etc/subuid. */
+const unshare = ["unshare", "--user", "--map-root-user", "--map-auto", "--net", "--mount", "--fork", "--kill-child"];
+/** Named namespaces live under /run, which is root's: inside, an empty one covers it. */
+const script = 'mount -t tmpfs tmpfs /run && ip link set lo up && exec "$@"';
+
+export function isInside(io: Io): boolean {
+  return io.env[relayVariable] !== undefined;
+}
+
+export function mayUnshare(): boolean {
+  const [command = "", ...args] = unshare;
+  return spawnSync(command, [...args, "true"], { stdio: "ignore" }).status === 0;
+}
+
+/** By flag: where to listen out here. Resolves with the exit status of the process inside. */
+export async function runInside(
+  args: readonly string[],
+  addresses: ReadonlyMap<string, ListenAddress>,
+  io: Io,
+): Promise<number> {
+  if (!mayUnshare())
+    throw new FairleadError("no-permission", "the demo needs network namespaces, which this user may not make", {
+      hint: `run it as root: sudo ${selfCommand().join(" ")} ${args.join(" ")}`,
+    });
+  const dir = mkdtempSync(join(tmpdir(), "fairlead-"));
+  const relays: Relay[] = [];
+  try {
+    const flags: string[] = [];
+    for (const [flag, address] of addresses) {
+      const relay = await createRelay(address, () => ({ path: join(dir, flag) }), flag);
+      relays.push(relay);
+      flags.push(flag, formatAddress({ host: "127.0.0.1", port: relay.address.port }));
+    }
+    // A later flag wins over an earlier one of the same name.
+    return await start([...selfCommand(), ...args, ...flags], dir, io);
+  } finally {
+    await Promise.all(relays.map((relay) => relay.close()));
+    rmSync(dir, { recursive: true, force: true });
+  }
+}
+
+function start(command: readonly string[], dir: string, io: Io): Promise<number> {
+  const [file = "", ...args] = unshare;
+  const child = spawn(file, [...args, "sh", "-c", script, "sh", ...command], {
+    stdio: "inherit",
+    env: { ...io.env, [relayVariable]: dir, PATH: `${io.env["PATH"] ?? ""}:/usr/sbin:/sbin` },
+    detached: true,
+  });
+  const stop = (): void => {
+    if (child.pid !== undefined) process.kill(-child.pid, "SIGINT");
+  };
+  io.signal.addEventListener("abort", stop, { once: true });
+  return new Promise((resolve) => {
+    child.on("exit", (code) => {
+      io.signal.removeEventListener("abort", stop);
+      resolve(code ?? 1);
+    });
+  });
+}
+
+/** Inside: each address also by a socket in the folder, for the process outside. */
+export async function relayOut(flag: string, address: ListenAddress, io: Io): Promise<void> {
+  const dir = io.env[relayVariable];
+  if (dir === undefined) return;
+  await createRelay({ path: join(dir, flag) }, () => address, flag);
+}

@@ -9,7 +9,7 @@ export { type Journal, type Leftover, livingOwners, openJournal } from "./journa
 export * as standaloneKinds from "./kinds.ts";
 export { endJournal, removeLeftovers } from "./leftovers.ts";
 export { runNamespaceEnd } from "./namespace-end.ts";
-export { createMeshNetwork, type MeshNetwork } from "./network.ts";
+export { createMeshNetwork, type MeshNetwork, podNetworkPath } from "./network.ts";
 export { isAlive, type Owner, ownerOf } from "./owner.ts";
 export { type NetworkPlan, type PlanOptions, planNetwork } from "./plan.ts";
 export { removePod, runPodLeases } from "./pod-leases.ts";

@@ -3,6 +3,7 @@
  * The host gets no iptables rule, no forwarding and no masquerade: all of it is one link.
  */
 import { execFile } from "node:child_process";
+import { createHash } from "node:crypto";
 import { promisify } from "node:util";
 import { FairleadError } from "../lib/index.ts";
 import type { Journal, Leftover } from "./journal.ts";
@@ -94,6 +95,16 @@ export async function createMeshNetwork(plan: NetworkPlan, journal: Journal): Pr
       }
     },
   };
+}
+
+/** What a Pod's namespace, link and folder are named by. */
+export function podNetworkId(uid: string): string {
+  return createHash("sha256").update(uid).digest("hex").slice(0, 10);
+}
+
+/** Where the network namespace of a Pod of this machine is entered. */
+export function podNetworkPath(plan: NetworkPlan, uid: string): string {
+  return `/run/netns/${plan.prefix}-${podNetworkId(uid)}`;
 }
 
 /** A Pod's own namespace with the address it was given, linked to the bridge. `device` is unique on the bridge. */

@@ -2,7 +2,6 @@
  * One line of `fairlead run` in; a Pod in the API, with its own network namespace, agent, Envoy and process, out. The
  * same code serves the demo's workloads and its gateway.
  */
-import { createHash } from "node:crypto";
 import { chownSync, mkdirSync, realpathSync, rmSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
@@ -14,7 +13,7 @@ import { ignoreMissing } from "./endpoint-slices.ts";
 import { enterCommand, resolvConf } from "./enter.ts";
 import type { Journal } from "./journal.ts";
 import { configMaps, leases, pods, runnerAnnotation, serviceAccounts } from "./kinds.ts";
-import { createPodNetwork, type PodNetwork } from "./network.ts";
+import { createPodNetwork, type PodNetwork, podNetworkId } from "./network.ts";
 import type { NetworkPlan } from "./plan.ts";
 import { type Running, startProcess } from "./processes.ts";
 import type { RuntimeDir } from "./runtime-dir.ts";
@@ -70,7 +69,7 @@ export async function startWorkload(host: WorkloadHost, spec: WorkloadSpec, sign
     await ensureAccount(host, spec);
     const uid = await createPod(host, spec, undo);
     const address = await waitForAddress(host, spec, signal);
-    const id = createHash("sha256").update(uid).digest("hex").slice(0, 10);
+    const id = podNetworkId(uid);
     const network = await createPodNetwork(host.plan, host.journal, { id, address });
     undo.push(() => network.remove());
     const files = await prepareFiles(host, spec, uid, id, undo, signal);

@@ -38,7 +38,7 @@ async function setLevels(pod: string | undefined, flags: LogFlags, io: Io): Prom
     let answer = await ask("POST", "logging");
     for (const query of wanted) {
       const [logger = ""] = query.split("=");
-      if (logger !== "level" && !new RegExp(`^\\s*${logger}:`, "m").test(answer))
+      if (logger !== "level" && !answer.split("\n").some((line) => line.trim().startsWith(`${logger}:`)))
         throw new FairleadError("invalid", `unrecognized logger name: ${logger}`);
       answer = await ask("POST", `logging?${query}`);
     }

@@ -3,6 +3,7 @@ import { decodeProxyConfig } from "../config/index.ts";
 import { FairleadError, isRecord } from "../lib/index.ts";
 import type { Mesh } from "../mesh/index.ts";
 import {
+  type Identity,
   type Locality,
   type MetadataKey,
   metadataKeys,
@@ -22,7 +23,8 @@ export interface NodeContext {
 
 const text = (value: unknown): string => (typeof value === "string" ? value : "");
 
-export function proxyOfNode(node: ProxyNode, context: NodeContext): Proxy {
+/** Without an identity nobody has proven anything: then the proxy has no account, and so no secrets. */
+export function proxyOfNode(node: ProxyNode, identity: Identity | undefined, context: NodeContext): Proxy {
   const id = parseNodeId(node.id);
   if (!id || (id.type !== "sidecar" && id.type !== "router"))
     throw new FairleadError("invalid", `node ${node.id}: only sidecars and routers are served`);
@@ -39,7 +41,7 @@ export function proxyOfNode(node: ProxyNode, context: NodeContext): Proxy {
     // The registry's labels are the Pod's own and win over what the proxy believed when it started.
     labels: known?.labels ?? labels,
     annotations,
-    serviceAccount: text(node.metadata.SERVICE_ACCOUNT) || known?.serviceAccount || "default",
+    serviceAccount: identity?.serviceAccount ?? "",
     node: text(node.metadata.NODE_NAME) || known?.node || "",
     locality: hasLocality(node.locality) ? node.locality : (known?.locality ?? node.locality),
     network: text(node.metadata.NETWORK) || known?.network || "",
@@ -47,8 +49,10 @@ export function proxyOfNode(node: ProxyNode, context: NodeContext): Proxy {
     interception: interceptionOf(text(node.metadata.INTERCEPTION_MODE)),
     proxyConfig: proxyConfigOf(node, context, namespace, labels, annotations),
     metadata: keptMetadata(node),
+    allMetadata: texts(node.metadata),
     istioVersion: text(node.metadata.ISTIO_VERSION),
     profile: profileOf(node),
+    ...(node.cluster ? { serviceCluster: node.cluster } : {}),
   };
 }
 

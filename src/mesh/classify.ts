@@ -29,11 +29,23 @@ export function classify(inputs: ClassifyInputs, proxy: Proxy): ProxyClass {
     interception: proxy.interception,
     proxyConfig: proxy.proxyConfig,
     metadata: proxy.metadata,
+    matchedMetadata: pick(proxy.allMetadata, matchedKeys(mesh, proxy)),
     istioVersion: proxy.istioVersion,
     profile: proxy.profile,
     ownAddresses: needsAddresses(mesh, proxy, targets) ? proxy.addresses : [],
     node: usesNodes ? proxy.node : "",
+    ...(proxy.serviceCluster ? { serviceCluster: proxy.serviceCluster } : {}),
   };
+}
+
+/** Proxies that no EnvoyFilter tells apart share a class, whatever else they say of themselves. */
+function matchedKeys(mesh: Mesh, { namespace, labels }: Proxy): ReadonlySet<string> {
+  const patches = mesh.envoyFilters(namespace, labels).flatMap(({ spec }) => spec.configPatches ?? []);
+  return new Set(patches.flatMap(({ match }) => Object.keys(match?.proxy?.metadata ?? {})));
+}
+
+function pick(all: Readonly<Record<string, string>>, keys: ReadonlySet<string>): Readonly<Record<string, string>> {
+  return Object.fromEntries(Object.entries(all).filter(([key]) => keys.has(key)));
 }
 
 function withoutNode(labels: Readonly<Record<string, string>>): Readonly<Record<string, string>> {

@@ -34,12 +34,16 @@ export interface ProxyClass {
   readonly proxyConfig: Readonly<Record<string, unknown>>;
   /** The closed list of further metadata keys that rendering reads. */
   readonly metadata: Readonly<Partial<Record<MetadataKey, string>>>;
+  /** Further metadata, only of keys that some EnvoyFilter for the proxy looks at. */
+  readonly matchedMetadata: Readonly<Record<string, string>>;
   readonly istioVersion: string;
   readonly profile: Profile;
   /** The proxy's own addresses: only where something depends on them (headless TCP services it belongs to, capture mode NONE), else empty. */
   readonly ownAddresses: readonly string[];
   /** Its node: only where services with node-local traffic exist, else "". */
   readonly node: string;
+  /** What Envoy was told to call its part of the mesh: traces go by it. */
+  readonly serviceCluster?: string;
 }
 
 export const metadataKeys = [
@@ -79,6 +83,9 @@ export interface Proxy {
   readonly interception: "REDIRECT" | "TPROXY" | "NONE";
   readonly proxyConfig: Readonly<Record<string, unknown>>;
   readonly metadata: Readonly<Partial<Record<MetadataKey, string>>>;
+  /** All metadata that is text, as the node sent it. */
+  readonly allMetadata: Readonly<Record<string, string>>;
   readonly istioVersion: string;
   readonly profile: Profile;
+  readonly serviceCluster?: string;
 }

@@ -9,6 +9,7 @@ import {
 import { UuidRequestIdConfigSchema } from "../gen/envoy/extensions/request_id/uuid/v3/uuid_pb.js";
 import { isHttp2 } from "../model/index.ts";
 import { packAny } from "./build/any.ts";
+import { brokenConstraint } from "./build/constraints.ts";
 import { seconds } from "./build/duration.ts";
 import { networkFilter, packShared } from "./build/listener-chain.ts";
 import { appliedConnectionSettings } from "./connection-settings.ts";
@@ -60,7 +61,14 @@ function settings(chain: HttpChain): HcmInit {
     },
     ...(traced ? { tracing: traced } : {}),
   };
-  return appliedConnectionSettings(base, view.proxy);
+  const limited = appliedConnectionSettings(base, view.proxy);
+  return isSound(limited) ? limited : base;
+}
+
+/** Limits that Envoy would refuse are left out as a whole: with them it would refuse every listener. */
+function isSound(init: HcmInit): boolean {
+  const named: HcmInit = { ...init, statPrefix: "any", routeSpecifier: { case: "rds", value: rds("any") } };
+  return brokenConstraint(HttpConnectionManagerSchema, create(HttpConnectionManagerSchema, named)) === undefined;
 }
 
 /** R20: what policies see of a path is what the application will see of it, as far as the mesh was told. */

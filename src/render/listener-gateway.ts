@@ -3,10 +3,12 @@ import { create } from "@bufbuild/protobuf";
 import { TrafficDirection } from "../gen/envoy/config/core/v3/base_pb.js";
 import { FilterChainSchema } from "../gen/envoy/config/listener/v3/listener_components_pb.js";
 import { ListenerSchema } from "../gen/envoy/config/listener/v3/listener_pb.js";
+import { DownstreamTlsContextSchema } from "../gen/envoy/extensions/transport_sockets/tls/v3/tls_pb.js";
 import { compareText } from "../lib/index.ts";
 import { objectName } from "../model/index.ts";
 import { assemble } from "./assemble.ts";
 import { address } from "./build/address.ts";
+import { brokenConstraint } from "./build/constraints.ts";
 import { type ChainMatch, chainMatch } from "./build/listener-chain.ts";
 import { proxyProtocol, tlsInspector } from "./build/listener-filter.ts";
 import { downstreamTlsSocket } from "./build/tls.ts";
@@ -41,11 +43,15 @@ export function renderGatewayListener(view: View, name: string): Part | undefine
   const parts = listener.chains.map((_, index) =>
     view.part(`listener|${name}|${index}`, () => {
       const chain = gatewayListener(view, name)?.chains[index];
-      return chain ? chainPart(view, listener, chain) : encodePart(FilterChainSchema, create(FilterChainSchema, {}));
+      return chain ? chainPart(view, listener, chain) : noChain;
     }),
   );
-  return assemble(ListenerSchema, gatewayFrame(view, listener), "filterChains", parts);
+  const made = parts.filter(({ bytes }) => bytes.length > 0);
+  return made.length === 0 ? undefined : assemble(ListenerSchema, gatewayFrame(view, listener), "filterChains", made);
 }
+
+/** Nothing serves what cannot be served as its owner wants it; other chains are not held up by it. */
+const noChain: Part = { bytes: new Uint8Array(), needs: [] };
 
 /** Listener filters have Envoy's own timeout here: a client that says nothing must not hold a connection for ever. */
 function gatewayFrame(view: View, { name, binds, port, chains }: GatewayListener) {
@@ -69,14 +75,13 @@ function chainPart(view: View, listener: GatewayListener, chain: GatewayChain): 
   if (chain.kind === "passthrough") return passthroughPart(view, chain);
   const { from, sniHosts, tls } = chain;
   view.mesh.graph.note(objectName("Gateway", from.meta), `spec.servers[${from.index}]`);
+  const context = tls && serverTlsContext(view, tls, chain.protocol);
+  // Without the demand that Envoy refuses, clients could get in whom the owner wants to keep out.
+  if (context && brokenConstraint(DownstreamTlsContextSchema, context) !== undefined) return noChain;
   const { filters, needs } = chain.kind === "http" ? httpFilters(view, listener, chain) : tcpFilters(view, chain);
   const match =
     sniHosts.length === 0 || sniHosts.includes("*") ? undefined : { serverNames: [...sniHosts].sort(compareText) };
-  return filterChain(
-    { filters, needs },
-    match,
-    tls ? downstreamTlsSocket(serverTlsContext(view, tls, chain.protocol)) : undefined,
-  );
+  return filterChain({ filters, needs }, match, context && downstreamTlsSocket(context));
 }
 
 function filterChain(
@@ -118,7 +123,7 @@ function tcpFilters(view: View, chain: GatewayTcpChain): TcpFilters {
 
 function passthroughPart(view: View, { service: key, port, protocol, subset }: PassthroughChain): Part {
   const service = clientScope(view).service(key);
-  if (!service) return encodePart(FilterChainSchema, create(FilterChainSchema, {}));
+  if (!service) return noChain;
   const cluster = sniCluster(service.host, port, subset);
   const pattern = view.mesh.settings().outboundClusterStatName;
   const portName = service.ports.find((candidate) => candidate.port === port)?.name ?? "";

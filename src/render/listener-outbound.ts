@@ -102,12 +102,7 @@ function chainPart(view: View, listener: OutboundListener, chain: OutboundChain)
   return { bytes: toBinary(FilterChainSchema, message), needs };
 }
 
-function outboundMatch({
-  sniHosts,
-  destinations,
-  applicationProtocols,
-  transport,
-}: Omit<OutboundChain, "kind">) {
+function outboundMatch({ sniHosts, destinations, applicationProtocols, transport }: Omit<OutboundChain, "kind">) {
   const serverNames = sniHosts.includes("*") ? [] : [...sniHosts].sort(compareText);
   return chainMatch({
     serverNames,

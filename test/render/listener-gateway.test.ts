@@ -172,6 +172,13 @@ describe("bad servers", () => {
     expect(made.get("0.0.0.0_80").filterChains.map(rds)).toEqual(["http.80"]);
   });
 
+  test("a server with a pin that Envoy would refuse is not served at all; the others of its port are", async () => {
+    const pinned = { mode: "MUTUAL", credentialName: "c", verifyCertificateSpki: ["too short"] };
+    const servers = [server(443, "HTTPS", ["a.com"], { tls: pinned }), server(443, "HTTPS", ["b.com"], simple("c"))];
+    const { filterChains } = (await listeners([gateway(servers)])).get("0.0.0.0_443");
+    expect(filterChains.map((chain: Json) => chain.filterChainMatch.serverNames)).toEqual([["b.com"]]);
+  });
+
   test("a gateway that no Gateway selects listens nowhere", async () => {
     expect((await listeners([])).size).toBe(0);
   });

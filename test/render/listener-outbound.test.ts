@@ -173,6 +173,13 @@ describe("VirtualServices below HTTP", () => {
     expect(chains(made.get("10.96.0.1_80"))).toEqual([`10.2.0.0/16 -> ${cluster("a")}`, `default -> ${cluster("")}`]);
   });
 
+  test("a connection time that Envoy would refuse is left out, and the listener stays", async () => {
+    const pool = { tcp: { maxConnectionDuration: "0s", idleTimeout: "7s" } };
+    const rule = istio("DestinationRule", "r", { host: "web", trafficPolicy: { connectionPool: pool } });
+    const made = await listeners([...smallMesh("tcp"), rule]);
+    expect(chains(made.get("10.96.0.1_80"))).toEqual([`any -> ${cluster("")}`]);
+  });
+
   test("the VirtualService and its field are remembered as the cause", async () => {
     const rendered = await renderProxy({ objects: [...smallMesh("tcp"), tcp([{ route: [to("a")] }])] });
     expect(rendered.causes(types.listener, "10.96.0.1_80")).toContain("VirtualService/default/v#spec.tcp[0]");

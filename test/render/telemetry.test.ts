@@ -117,6 +117,15 @@ describe("traces", () => {
     expect(into).toBeUndefined();
   });
 
+  test("a collector without a timeout has one, because Envoy wants one; a header that is none costs the tracer alone", async () => {
+    const otel = (http: object) => [{ name: "z", opentelemetry: { ...web, http } }];
+    const rules = [telemetry("t", { tracing: [{ providers: [{ name: "z" }] }] })];
+    const [out] = await traced(rules, { extensionProviders: otel({ path: "/v1/traces" }) });
+    expect(out.provider.typedConfig.httpService.httpUri.timeout).toBe("5s");
+    const bad = otel({ path: "/", headers: [{ name: "", value: "x" }] });
+    expect(await traced(rules, { extensionProviders: bad })).toEqual([undefined, undefined]);
+  });
+
   test("a provider that does not exist traces nothing, rather than something else", async () => {
     expect(await traced([telemetry("t", { tracing: [{ providers: [{ name: "nope" }] }] })])).toEqual([
       undefined,
@@ -198,6 +207,11 @@ describe("what a proxy says in headers, and how long it waits", () => {
       commonHttpProtocolOptions: { idleTimeout: "9s", headersWithUnderscoresAction: "DROP_HEADER" },
       http2ProtocolOptions: { maxConcurrentStreams: 7 },
     });
+  });
+
+  test("limits that Envoy would refuse are none, and the listener stays", async () => {
+    const connectionSettings = { httpMaxConcurrentStreams: 0, httpIdleTimeout: "9s" };
+    expect((await managers([], { defaultConfig: { connectionSettings } })).out.http2ProtocolOptions).toBeUndefined();
   });
 
   test.each<[string, object]>([

@@ -11,6 +11,7 @@ import { packAny } from "../build/any.ts";
 import { duration } from "../build/duration.ts";
 import type { Fields } from "../build/fields.ts";
 import { networkFilter } from "../build/listener-chain.ts";
+import { packSound } from "../build/sound.ts";
 import type { Direction } from "../direction.ts";
 import { accessLogs } from "../telemetry/access-log.ts";
 import type { View } from "../view.ts";
@@ -25,17 +26,16 @@ export interface TcpTarget {
   readonly options?: TcpProxyInit;
 }
 
+/** Options that Envoy would refuse are left out: the listener, and with it all else on the port, is worth more. */
 export function tcpProxy(view: View, direction: Direction, target: TcpTarget): Filter {
-  return networkFilter(
-    "envoy.filters.network.tcp_proxy",
-    packAny(TcpProxySchema, {
-      statPrefix: target.statPrefix,
-      clusterSpecifier: specifier(target),
-      ...proxyIdleTimeout(view),
-      ...target.options,
-      accessLog: accessLogs(view, direction, "tcp"),
-    }),
-  );
+  const plain: TcpProxyInit = {
+    statPrefix: target.statPrefix,
+    clusterSpecifier: specifier(target),
+    ...proxyIdleTimeout(view),
+    accessLog: accessLogs(view, direction, "tcp"),
+  };
+  const config = packSound(TcpProxySchema, { ...plain, ...target.options }) ?? packAny(TcpProxySchema, plain);
+  return networkFilter("envoy.filters.network.tcp_proxy", config);
 }
 
 /** Never logged: what goes there should not be on its way at all. */

@@ -13,6 +13,7 @@ import { compareText, isRecord, objectLimits, parseJson } from "../../lib/index.
 import type { ExtensionProvider, MeshConfigSpec } from "../../model/index.ts";
 import { packAny } from "../build/any.ts";
 import type { Fields } from "../build/fields.ts";
+import { packSound } from "../build/sound.ts";
 import type { View } from "../view.ts";
 import { defaultFields, defaultText, formattersFor, jsonFormat, textFormat } from "./log-format.ts";
 import { type ProviderCluster, providerCluster } from "./provider.ts";
@@ -69,7 +70,7 @@ export function meshGrpcLogger(place: LogPlace): Logger {
     : { name: tcpGrpcLogger, config: packAny(TcpGrpcAccessLogConfigSchema, { commonConfig: common }) };
 }
 
-/** Undefined for providers that do not log, and for those whose service is unknown. */
+/** Undefined for providers that do not log, whose service is unknown, or whose settings Envoy would refuse. */
 export function providerLogger(view: View, provider: ExtensionProvider): Logger | undefined {
   if (provider.envoyFileAccessLog) return providerFileLogger(view, provider.name, provider.envoyFileAccessLog);
   if (provider.envoyHttpAls) return httpAls(view, provider.envoyHttpAls);
@@ -83,8 +84,7 @@ type FileProvider = NonNullable<ExtensionProvider["envoyFileAccessLog"]>;
 function providerFileLogger(view: View, name: string | undefined, file: FileProvider): Logger {
   const path = file.path || "/dev/stdout";
   // The built-in provider takes its format from mesh config, as long as nobody gave it one.
-  if (name === "envoy" && !file.logFormat && !file.omitEmptyValues)
-    return meshFileLogger(view.mesh.settings(), file.path ?? "");
+  if (name === "envoy" && !file.logFormat && !file.omitEmptyValues) return meshFileLogger(view.mesh.settings(), path);
   const labels = file.logFormat?.labels;
   const format = labels
     ? jsonFormat(labels as JsonObject, file.omitEmptyValues)
@@ -98,13 +98,13 @@ function providerFileLogger(view: View, name: string | undefined, file: FileProv
 function httpAls(view: View, als: NonNullable<ExtensionProvider["envoyHttpAls"]>): Logger | undefined {
   const target = providerCluster(view, als.service, als.port);
   if (!target) return undefined;
-  const config = packAny(HttpGrpcAccessLogConfigSchema, {
+  const config = packSound(HttpGrpcAccessLogConfigSchema, {
     commonConfig: grpcCommon(als.logName || "http_envoy_accesslog", target, als.filterStateObjectsToLog),
     additionalRequestHeadersToLog: [...(als.additionalRequestHeadersToLog ?? [])],
     additionalResponseHeadersToLog: [...(als.additionalResponseHeadersToLog ?? [])],
     additionalResponseTrailersToLog: [...(als.additionalResponseTrailersToLog ?? [])],
   });
-  return { name: httpGrpcLogger, config };
+  return config && { name: httpGrpcLogger, config };
 }
 
 function tcpAls(view: View, als: NonNullable<ExtensionProvider["envoyTcpAls"]>): Logger | undefined {

@@ -8,8 +8,9 @@ import { EnvironmentResourceDetectorConfigSchema } from "../../gen/envoy/extensi
 import { DynatraceSamplerConfigSchema } from "../../gen/envoy/extensions/tracers/opentelemetry/samplers/v3/dynatrace_sampler_pb.js";
 import type { ExtensionProvider, ExtensionProviderHttpService, ProxyClass } from "../../model/index.ts";
 import { packAny } from "../build/any.ts";
-import { duration } from "../build/duration.ts";
+import { duration, seconds } from "../build/duration.ts";
 import type { Fields } from "../build/fields.ts";
+import { packSound } from "../build/sound.ts";
 import type { View } from "../view.ts";
 import { type ProviderCluster, providerCluster } from "./provider.ts";
 import { headersToAdd, headerValues } from "./provider-headers.ts";
@@ -18,12 +19,13 @@ type OpenTelemetry = NonNullable<ExtensionProvider["opentelemetry"]>;
 type Config = Fields<typeof OpenTelemetryConfigSchema>;
 type HttpService = Fields<typeof HttpServiceSchema>;
 
-/** Undefined where its sampler cannot reach the service that it asks. */
+/** Undefined where its sampler cannot reach the service that it asks, and where Envoy would refuse it. */
 export function openTelemetryTracer(view: View, otel: OpenTelemetry, target: ProviderCluster): Any | undefined {
   const sampler = otel.dynatraceSampler && dynatraceSampler(view, otel, target);
   if (otel.dynatraceSampler && !sampler) return undefined;
-  return packAny(OpenTelemetryConfigSchema, {
-    serviceName: otel.serviceAttributeEnrichment === "OTEL_SEMANTIC_CONVENTIONS" ? serviceName(view.proxy) : "",
+  const semantic = otel.serviceAttributeEnrichment === "OTEL_SEMANTIC_CONVENTIONS";
+  return packSound(OpenTelemetryConfigSchema, {
+    serviceName: semantic ? serviceName(view.proxy) : (view.proxy.serviceCluster ?? ""),
     ...exporter(otel, target),
     resourceDetectors: resourceDetectors(otel),
     ...(sampler ? { sampler } : {}),
@@ -42,10 +44,11 @@ function exporter(otel: OpenTelemetry, { host, cluster }: ProviderCluster): Conf
   };
 }
 
+/** Envoy refuses the listener without a timeout, so there is one, as Istio has for Zipkin. */
 function httpService(uri: string, cluster: string, service: ExtensionProviderHttpService): HttpService {
-  const timeout = duration(service.timeout);
+  const timeout = duration(service.timeout) ?? seconds(5);
   return {
-    httpUri: { uri, httpUpstreamType: { case: "cluster", value: cluster }, ...(timeout ? { timeout } : {}) },
+    httpUri: { uri, httpUpstreamType: { case: "cluster", value: cluster }, timeout },
     requestHeadersToAdd: headersToAdd(service.headers),
   };
 }

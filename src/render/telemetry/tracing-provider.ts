@@ -13,6 +13,7 @@ import type { ExtensionProvider } from "../../model/index.ts";
 import { packAny } from "../build/any.ts";
 import { duration, seconds } from "../build/duration.ts";
 import type { Fields } from "../build/fields.ts";
+import { packSound } from "../build/sound.ts";
 import { versionAtLeast } from "../proxy-version.ts";
 import type { View } from "../view.ts";
 import { openTelemetryTracer } from "./open-telemetry.ts";
@@ -26,22 +27,18 @@ export interface TracingProvider {
   readonly samples: boolean;
 }
 
-/** Undefined for providers that do not trace, and for those whose service is unknown. */
+/** Undefined for providers that do not trace, whose service is unknown, or whose settings Envoy would refuse. */
 export function tracingProvider(view: View, provider: ExtensionProvider): TracingProvider | undefined {
   const { zipkin, datadog, skywalking, opentelemetry } = provider;
   const target = providerCluster(view, ...serviceOf(provider));
   if (!target) return undefined;
   if (zipkin) return tracer(view, "zipkin", zipkinConfig(view, zipkin, target), zipkin.maxTagLength);
-  if (datadog) return tracer(view, "datadog", datadogConfig(target), datadog.maxTagLength);
+  if (datadog) return tracer(view, "datadog", datadogConfig(view, target), datadog.maxTagLength);
   if (skywalking) return tracer(view, "skywalking", skyWalkingConfig(target), undefined);
   if (!opentelemetry) return undefined;
   const config = openTelemetryTracer(view, opentelemetry, target);
-  return (
-    config && {
-      ...tracer(view, "opentelemetry", config, opentelemetry.maxTagLength),
-      samples: opentelemetry.dynatraceSampler !== undefined,
-    }
-  );
+  const made = tracer(view, "opentelemetry", config, opentelemetry.maxTagLength);
+  return made && { ...made, samples: opentelemetry.dynatraceSampler !== undefined };
 }
 
 function serviceOf({
@@ -55,7 +52,13 @@ function serviceOf({
 }
 
 /** A gateway's call is a span of its own, not part of the client's; SkyWalking always wants it so. */
-function tracer(view: View, kind: string, config: Any, maxPathTagLength: number | undefined): TracingProvider {
+function tracer(
+  view: View,
+  kind: string,
+  config: Any | undefined,
+  maxPathTagLength: number | undefined,
+): TracingProvider | undefined {
+  if (!config) return undefined;
   const spawn = view.proxy.type === "router" || kind === "skywalking";
   const provider = { name: `envoy.tracers.${kind}`, configType: { case: "typedConfig" as const, value: config } };
   return { settings: { provider, ...(spawn ? { spawnUpstreamSpan: true } : {}) }, maxPathTagLength, samples: false };
@@ -63,10 +66,10 @@ function tracer(view: View, kind: string, config: Any, maxPathTagLength: number 
 
 type Zipkin = NonNullable<ExtensionProvider["zipkin"]>;
 
-function zipkinConfig(view: View, zipkin: Zipkin, { host, cluster }: ProviderCluster): Any {
+function zipkinConfig(view: View, zipkin: Zipkin, { host, cluster }: ProviderCluster): Any | undefined {
   const path = zipkin.path || "/api/v2/spans";
   const w3c = zipkin.traceContextOption === "USE_B3_WITH_W3C_PROPAGATION" && versionAtLeast(view.proxy, 1, 28);
-  return packAny(ZipkinConfigSchema, {
+  return packSound(ZipkinConfigSchema, {
     collectorEndpointVersion: ZipkinConfig_CollectorEndpointVersion.HTTP_JSON,
     traceId128bit: !zipkin.enable64bitTraceId,
     sharedSpanContext: false,
@@ -86,9 +89,13 @@ function zipkinConfig(view: View, zipkin: Zipkin, { host, cluster }: ProviderClu
   });
 }
 
-/** The service name is the node's own cluster name: Envoy fills it in where it is empty. */
-const datadogConfig = ({ host, cluster }: ProviderCluster): Any =>
-  packAny(DatadogConfigSchema, { collectorCluster: cluster, collectorHostname: host });
+/** Spans go by the name of the proxy that makes them. */
+const datadogConfig = (view: View, { host, cluster }: ProviderCluster): Any =>
+  packAny(DatadogConfigSchema, {
+    collectorCluster: cluster,
+    collectorHostname: host,
+    serviceName: view.proxy.serviceCluster ?? "",
+  });
 
 const skyWalkingConfig = ({ host, cluster }: ProviderCluster): Any =>
   packAny(SkyWalkingConfigSchema, {

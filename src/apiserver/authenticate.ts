@@ -16,8 +16,17 @@ export async function authenticate(
   return "error" in verified ? verified : verified.user;
 }
 
-/** `authorized` is true only for a chain that ends in our own authority. */
+/** Reading a certificate costs as much as a small request; it stays the same as long as its connection. */
+const known = new WeakMap<TLSSocket, User>();
+
 function certificateUser(socket: TLSSocket): User | undefined {
+  const found = known.get(socket) ?? readCertificate(socket);
+  if (found) known.set(socket, found);
+  return found;
+}
+
+/** `authorized` is true only for a chain that ends in our own authority. */
+function readCertificate(socket: TLSSocket): User | undefined {
   if (!socket.authorized) return undefined;
   const { subject } = socket.getPeerCertificate();
   const name = [subject?.CN ?? []].flat()[0];

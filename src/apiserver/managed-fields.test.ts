@@ -1,0 +1,69 @@
+import { describe, expect, test } from "vitest";
+import type { KubeObject } from "../model/index.ts";
+import { coreKinds } from "./core-kinds.ts";
+import { createDefinitions } from "./definitions.ts";
+import { applyManaged, type Manager, trackUpdate } from "./managed-fields.ts";
+
+const definitions = createDefinitions();
+const service = coreKinds.find((kind) => kind.kind === "Service");
+const typed = { definitions, schema: service ? definitions.schemaOf(service) : {} };
+const manager = (name: string, operation: Manager["operation"] = "Apply"): Manager => ({
+  name,
+  operation,
+  apiVersion: "v1",
+  subresource: "",
+  time: "2026-01-01T00:00:00Z",
+});
+const object = (spec: object, labels?: Record<string, string>): KubeObject => ({
+  apiVersion: "v1",
+  kind: "Service",
+  metadata: { name: "s", ...(labels ? { labels } : {}) },
+  spec,
+});
+const apply = (live: KubeObject | undefined, wanted: KubeObject, name: string, force = false): KubeObject =>
+  applyManaged(typed, live, wanted, manager(name), force);
+const port = (number: number, name: string): object => ({ port: number, protocol: "TCP", name });
+
+describe("server-side apply", () => {
+  test("two managers own items of one list side by side", () => {
+    const first = apply(undefined, object({ ports: [port(80, "a")] }), "one");
+    const both = apply(first, object({ ports: [port(81, "b")] }), "two");
+    expect(both["spec"]).toEqual({ ports: [port(80, "a"), port(81, "b")] });
+    const without = apply(both, object({}), "two");
+    expect(without["spec"]).toEqual({ ports: [port(80, "a")] });
+  });
+
+  test("an item is the same with and without its defaulted key", () => {
+    const first = apply(undefined, object({ ports: [port(80, "a")] }), "one");
+    const again = apply(first, object({ ports: [{ port: 80, name: "a", targetPort: 8080 }] }), "two");
+    expect(again["spec"]).toEqual({ ports: [{ ...port(80, "a"), targetPort: 8080 }] });
+  });
+
+  test("the same value is shared without conflict, another is one", () => {
+    const first = apply(undefined, object({ type: "ClusterIP" }), "one");
+    expect(() => apply(first, object({ type: "ClusterIP" }), "two")).not.toThrow();
+    expect(() => apply(first, object({ type: "NodePort" }), "two")).toThrow('conflict with "one" using v1: .spec.type');
+    expect(apply(first, object({ type: "NodePort" }), "two", true)["spec"]).toEqual({ type: "NodePort" });
+  });
+
+  test("an update takes what it changes, so a later apply conflicts with it", () => {
+    const first = apply(undefined, object({ type: "ClusterIP", selector: { app: "x" } }), "one");
+    const updated = trackUpdate(
+      typed,
+      first,
+      { ...first, spec: { type: "NodePort", selector: { app: "x" } } },
+      manager("editor", "Update"),
+    );
+    expect(() => apply(updated, object({ type: "ClusterIP", selector: { app: "x" } }), "one")).toThrow(
+      'conflict with "editor"',
+    );
+    expect(() => apply(updated, object({ selector: { app: "y" } }), "one")).not.toThrow();
+  });
+
+  test("what a manager no longer names goes, unless another owns it", () => {
+    const first = apply(undefined, object({}, { a: "1", b: "1" }), "one");
+    const shared = apply(first, object({}, { b: "1" }), "two");
+    const left = apply(shared, object({}), "one");
+    expect(left.metadata.labels).toEqual({ b: "1" });
+  });
+});

@@ -34,6 +34,7 @@ import { runGatewayClasses, runServiceEntryAddresses, runStatusWriter } from "./
 import { proxyOfNode } from "./proxy-of-node.ts";
 import { createResourceSource } from "./resource-source.ts";
 import { runRootDistribution } from "./root-distribution.ts";
+import { createSecretAccess } from "./secret-access.ts";
 import { createStages } from "./stages.ts";
 import { watchedKind, watchObjects } from "./watched-kinds.ts";
 import { admissionHandler, runWebhookPatch } from "./webhooks.ts";
@@ -111,6 +112,15 @@ export async function startDiscovery(options: DiscoveryOptions): Promise<Discove
     });
   let keySets: JwksResolver | undefined;
 
+  // Beside it: who may read Secrets, by the API's own word.
+  const secretAccess = createSecretAccess({
+    graph,
+    client,
+    cluster: options.cluster,
+    log: log.scope("secrets"),
+    signal: running,
+  });
+
   // 2.-4. Decoded configs, services and endpoints, and the view that rendering reads.
   const configMap = options.revision === "" || options.revision === "default" ? "istio" : `istio-${options.revision}`;
   const stages = createStages({
@@ -119,6 +129,7 @@ export async function startDiscovery(options: DiscoveryOptions): Promise<Discove
     domain,
     cluster: options.cluster,
     configMap: `${namespace}/${configMap}`,
+    maySeeSecrets: secretAccess.allows,
     fetchKeySets: (requests) => {
       keySets = fetchKeySets(requests);
       return keySets.keySets;
@@ -131,8 +142,9 @@ export async function startDiscovery(options: DiscoveryOptions): Promise<Discove
   const context = { mesh: stages.mesh, registry: stages.registry, domain, cluster: options.cluster };
   const resources = createResourceSource({
     mesh: stages.mesh,
-    proxyOf: (node) => proxyOfNode(node, context),
+    proxyOf: (node, identity) => proxyOfNode(node, context, identity),
     classOf: stages.classOf,
+    admit: secretAccess.hold,
     debounceMs: options.debounceMs,
     debounceMaxMs: options.debounceMaxMs,
     onFault: (proxy, { name, error }) => {

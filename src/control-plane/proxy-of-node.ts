@@ -24,7 +24,7 @@ export interface NodeContext {
 const text = (value: unknown): string => (typeof value === "string" ? value : "");
 
 /** Without an identity nobody has proven anything: then the proxy has no account, and so no secrets. */
-export function proxyOfNode(node: ProxyNode, identity: Identity | undefined, context: NodeContext): Proxy {
+export function proxyOfNode(node: ProxyNode, context: NodeContext, identity?: Identity): Proxy {
   const id = parseNodeId(node.id);
   if (!id || (id.type !== "sidecar" && id.type !== "router"))
     throw new FairleadError("invalid", `node ${node.id}: only sidecars and routers are served`);

@@ -6,17 +6,19 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import { type Memo, sameData } from "../collections/index.ts";
 import { createDebounce, digest } from "../lib/index.ts";
 import type { Mesh } from "../mesh/index.ts";
-import { type Proxy, type ProxyClass, type Resource, type ResourceType, types } from "../model/index.ts";
+import { type Identity, type Proxy, type ProxyClass, type Resource, type ResourceType, types } from "../model/index.ts";
 import { createRenderer, type Renderer, type RenderFault } from "../render/index.ts";
 import type { ProxyNode, ProxySession, ResourceSource } from "../xds/index.ts";
 
 export interface ResourceSourceOptions {
   readonly mesh: Mesh;
-  proxyOf(node: ProxyNode): Proxy;
+  proxyOf(node: ProxyNode, identity: Identity | undefined): Proxy;
   classOf(proxy: Proxy): ProxyClass;
   readonly debounceMs: number;
   readonly debounceMaxMs: number;
   readonly onFault: (proxy: ProxyClass, fault: RenderFault) => void;
+  /** Called with each proxy that connects; what it returns is called when the proxy has gone. */
+  readonly admit?: (proxy: ProxyClass) => () => void;
   /** Told when a push round starts, with how many classes it concerns. */
   readonly onPush?: (classes: number) => void;
 }
@@ -47,7 +49,7 @@ export function createResourceSource(options: ResourceSourceOptions): Controlled
   const { mesh } = options;
   const groups = new Map<string, Group>();
   const members = new Map<string, Member>();
-  const nodes = new Map<string, ProxyNode>();
+  const nodes = new Map<string, { readonly node: ProxyNode; readonly identity: Identity | undefined }>();
   const dueGroups = new Set<string>();
   const dueMembers = new Set<string>();
   let connections = 0;
@@ -61,9 +63,9 @@ export function createResourceSource(options: ResourceSourceOptions): Controlled
   const classes: Memo<ProxyClass> = mesh.graph.memo(
     "class",
     (id) => {
-      const node = nodes.get(id);
-      if (!node) throw new Error(`no proxy ${id}`);
-      return Object.freeze(options.classOf(options.proxyOf(node)));
+      const known = nodes.get(id);
+      if (!known) throw new Error(`no proxy ${id}`);
+      return Object.freeze(options.classOf(options.proxyOf(known.node, known.identity)));
     },
     {
       equals: sameData,
@@ -134,10 +136,11 @@ export function createResourceSource(options: ResourceSourceOptions): Controlled
   };
 
   return {
-    connect(node, _identity, changed): ProxySession {
+    connect(node, identity, changed): ProxySession {
       const id = `${++connections}`;
-      nodes.set(id, node);
+      nodes.set(id, { node, identity });
       const member: Member = { id, node, changed, group: groupFor(classes.get(id)) };
+      const release = options.admit?.(member.group.renderer.proxy);
       members.set(id, member);
       member.group.members.add(member);
       return {
@@ -149,6 +152,7 @@ export function createResourceSource(options: ResourceSourceOptions): Controlled
           classes.drop(id);
           dueMembers.delete(id);
           leave(member);
+          release?.();
         },
       };
     },

@@ -17,6 +17,8 @@ export interface StagesOptions {
   readonly meshConfig?: string | undefined;
   /** `namespace/name` of the ConfigMap with the mesh config. */
   readonly configMap: string;
+  /** Whether an account may read Secrets; absent: every one may, as offline. */
+  readonly maySeeSecrets?: MeshInputs["maySeeSecrets"];
   /** Fetches the keys that RequestAuthentications refer to; absent: none are known. */
   readonly fetchKeySets?: (requests: Collection<Config<RequestAuthenticationSpec>>) => MeshInputs["keySets"];
 }
@@ -103,6 +105,7 @@ export function createStages(options: StagesOptions): Stages {
     secrets: objects("", "Secret"),
     configMaps: objects("", "ConfigMap"),
     ...(keySets ? { keySets } : {}),
+    ...(options.maySeeSecrets ? { maySeeSecrets: options.maySeeSecrets } : {}),
     configs: {
       ...configs,
       gateways: unionOf("gateways and ingresses", [configs.gateways, ingress.gateways, translated.gateways]),

@@ -1,4 +1,4 @@
 export { classify } from "./classify.ts";
 export { createMesh } from "./create-mesh.ts";
 export type { MeshConfigs, MeshInputs } from "./inputs.ts";
-export type { EgressScope, MergedDestinationRule, Mesh, MtlsMode, Scope } from "./mesh.ts";
+export type { Account, EgressScope, MergedDestinationRule, Mesh, MtlsMode, Scope } from "./mesh.ts";

@@ -19,6 +19,7 @@ import type {
   VirtualServiceSpec,
   WasmPluginSpec,
 } from "../model/index.ts";
+import type { Account } from "./mesh.ts";
 
 export interface MeshConfigs {
   readonly virtualServices: Collection<Config<VirtualServiceSpec>>;
@@ -47,5 +48,5 @@ export interface MeshInputs {
   /** Fetched key sets by `jwksKey`, a collection where they change; absent: none. */
   readonly keySets?: { get(key: string): string | undefined };
   /** Recorded by whoever answers; absent: everybody may. */
-  maySeeSecrets?(namespace: string, serviceAccount: string): boolean;
+  maySeeSecrets?(account: Account): boolean;
 }

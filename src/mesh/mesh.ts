@@ -88,12 +88,19 @@ export interface Mesh {
   keySet(source: JwksSource): string | undefined;
   /** Certificates and keys in Secrets and ConfigMaps. Who may read them is `maySeeSecrets`. */
   readonly credentials: Credentials;
-  /** Whether the service account may read the Secrets of its namespace (a SubjectAccessReview; always, offline). */
-  maySeeSecrets(namespace: string, serviceAccount: string): boolean;
+  /** Whether the account may read the Secrets of its own namespace (a SubjectAccessReview; always, offline). */
+  maySeeSecrets(account: Account): boolean;
   /** Whether anything depends on the node that a client runs on. */
   usesNodes(): boolean;
   /** Keys of all services of that host, in any namespace and whoever may see them: extension providers name services so. */
   servicesOfHost(host: string): readonly string[];
+}
+
+/** Who asks for secrets: the same name in another cluster or namespace is somebody else. */
+export interface Account {
+  readonly cluster: string;
+  readonly namespace: string;
+  readonly serviceAccount: string;
 }
 
 export type MtlsMode = "STRICT" | "PERMISSIVE" | "DISABLE";

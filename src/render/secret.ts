@@ -3,7 +3,8 @@ import { create } from "@bufbuild/protobuf";
 import { type Secret, SecretSchema } from "../gen/envoy/extensions/transport_sockets/tls/v3/secret_pb.js";
 import { type CaCertificate, type KeyPair, types } from "../model/index.ts";
 import type { ResourceKind } from "./kind.ts";
-import { secretNames, verifiedNames } from "./secret-names.ts";
+import { readableSecret } from "./secret-access.ts";
+import { secretNames } from "./secret-names.ts";
 import { encodePart, type View } from "./view.ts";
 
 export const secretKind: ResourceKind = {
@@ -16,25 +17,15 @@ export const secretKind: ResourceKind = {
   },
 };
 
-const caSuffix = "-cacert";
-
 function secretOf(view: View, resource: string): Secret | undefined {
-  const match = /^(kubernetes|kubernetes-gateway|configmap):\/\/(?:([^/]+)\/)?([^/]+)$/.exec(resource);
-  if (!match) return undefined;
-  const [, scheme = "", namespace = view.proxy.namespace, name = ""] = match;
+  const found = readableSecret(view, resource);
+  if (!found) return undefined;
+  const { object, namespace, name, isCa } = found;
   const { credentials } = view.mesh;
-  if (scheme === "configmap") return caSecret(resource, credentials.configMapCa(namespace, name));
-  const isCa = name.endsWith(caSuffix);
-  const mayRead = scheme === "kubernetes" ? mayReadOwn(view, namespace, isCa) : verifiedNames(view).has(resource);
-  if (!mayRead) return undefined;
+  if (object === "ConfigMap") return caSecret(resource, credentials.configMapCa(namespace, name));
   return isCa
     ? caSecret(resource, credentials.caCertificate(namespace, name))
     : tlsSecret(resource, credentials.keyPair(namespace, name));
-}
-
-/** Never from another namespace. CAs are public; keys are for accounts that may list the namespace's Secrets. */
-function mayReadOwn({ proxy, mesh }: View, namespace: string, isCa: boolean): boolean {
-  return namespace === proxy.namespace && (isCa || mesh.maySeeSecrets(namespace, proxy.serviceAccount));
 }
 
 const inline = (bytes: Uint8Array) => ({ specifier: { case: "inlineBytes" as const, value: bytes } });

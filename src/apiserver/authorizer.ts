@@ -43,7 +43,7 @@ export interface Authorizer {
 }
 
 const rbac = "rbac.authorization.k8s.io";
-export const superuserGroup = "system:masters";
+const superuserGroup = "system:masters";
 const everything: Rule = {
   verbs: ["*"],
   apiGroups: ["*"],

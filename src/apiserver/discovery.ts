@@ -7,7 +7,7 @@ interface Versioned {
 }
 
 /** Groups with their versions, the preferred (most stable, newest) first. */
-export function groupKinds(kinds: readonly ApiKind[]): readonly Versioned[] {
+function groupKinds(kinds: readonly ApiKind[]): readonly Versioned[] {
   const groups = new Map<string, Map<string, ApiKind[]>>();
   for (const kind of kinds) {
     const versions = groups.get(kind.group) ?? new Map<string, ApiKind[]>();

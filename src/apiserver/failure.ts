@@ -125,7 +125,7 @@ export function statusOf(thrown: unknown): Status & { readonly code: number } {
   return statusOf(failure(reason, ours ? error.message : "Internal error occurred: see the log of the API server"));
 }
 
-export function resourceName(kind: Named): string {
+function resourceName(kind: Named): string {
   return kind.group === "" ? kind.plural : `${kind.plural}.${kind.group}`;
 }
 

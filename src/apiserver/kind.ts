@@ -13,11 +13,6 @@ export interface Column {
   readonly cell: (object: KubeObject, now: Date) => unknown;
 }
 
-/** What comes in is brought into shape; `unknown` lists fields that were dropped, `errors` what is wrong. */
-export interface Shape {
-  readonly schema: JsonSchema;
-}
-
 export interface ApiKind {
   /** Empty for the core group. */
   readonly group: string;

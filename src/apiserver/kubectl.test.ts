@@ -197,7 +197,7 @@ describe.skipIf(lacks("kubectl"))("kubectl", () => {
 
   test("watch sees what happens", async () => {
     await ok("create cm seen -n shop");
-    const env = { PATH: process.env.PATH, KUBECONFIG: api.kubeconfig };
+    const env = { PATH: process.env.PATH, HOME: api.dir, KUBECONFIG: api.kubeconfig };
     const watching = spawn("kubectl", ["get", "cm", "seen", "-n", "shop", "-w", "-o", "jsonpath={.data.a}{'\\n'}"], {
       env,
     });

@@ -53,7 +53,7 @@ function document(path: string, kinds: readonly ApiKind[], definitions: Definiti
   };
 }
 
-export function schemaName(kind: ApiKind): string {
+function schemaName(kind: ApiKind): string {
   if ("definition" in kind.schema) return kind.schema.definition;
   return `${kind.group.split(".").reverse().join(".")}.${kind.version}.${kind.kind}`;
 }

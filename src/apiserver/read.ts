@@ -8,7 +8,7 @@ import type { ResourceRequest } from "./request.ts";
 import { selectorOf } from "./selectors.ts";
 import { tableOf } from "./table.ts";
 
-export function readObject(parts: Parts, request: ResourceRequest): KubeObject {
+function readObject(parts: Parts, request: ResourceRequest): KubeObject {
   const { kind, name = "", namespace } = request;
   const found = parts.store.get(resourceOf(kind), objectKey({ name, namespace }));
   if (!found) throw notFound(kind, name);
@@ -70,7 +70,7 @@ function select(parts: Parts, request: ResourceRequest): readonly KubeObject[] {
 }
 
 /** Only the newest state is kept: an older one can be asked for as "at least", not as "exactly". */
-export function checkVersion(parts: Parts, query: URLSearchParams): void {
+function checkVersion(parts: Parts, query: URLSearchParams): void {
   const asked = query.get("resourceVersion") ?? "";
   if (asked === "" || asked === "0") return;
   const version = versionNumber(asked);

@@ -61,7 +61,7 @@ function isNamespaceSubresource(part: string | undefined): boolean {
   return part === "status" || part === "finalize";
 }
 
-export function isWatch(query: URLSearchParams): boolean {
+function isWatch(query: URLSearchParams): boolean {
   return ["1", "true"].includes(query.get("watch") ?? "");
 }
 

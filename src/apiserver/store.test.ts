@@ -22,6 +22,7 @@ const object = (name: string, size = 10): KubeObject => ({
   metadata: { name, namespace: "default" },
   data: { x: "y".repeat(size) },
 });
+const run = (command: string, ...args: readonly string[]): number | null => spawnSync(command, args).status;
 const open = (path: string): Store => createStore(openStoreFile(path), silentLogger);
 const fill = async (path: string, count: number): Promise<void> => {
   const store = open(path);
@@ -175,7 +176,7 @@ describe("the store", () => {
     async () => {
       const dir = join(root, "full");
       mkdirSync(dir);
-      expect(spawnSync("mount", ["-t", "tmpfs", "-o", "size=1m", "tmpfs", dir]).status).toBe(0);
+      expect(run("mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", dir)).toBe(0);
       try {
         const store = open(join(dir, "store.mdb"));
         await store.write("/configmaps", "default/first", undefined, object("first"));
@@ -195,7 +196,7 @@ describe("the store", () => {
         expect(again.list("/configmaps").map((o) => o.metadata.name)).toEqual(["after", "first"]);
         await again.close();
       } finally {
-        spawnSync("umount", [dir]);
+        run("umount", dir);
       }
     },
   );

@@ -21,7 +21,7 @@ export const ageColumn: Column = {
   cell: (o, now) => age(o.metadata.creationTimestamp ?? "", now),
 };
 
-export function column(name: string, cell: Cell, priority = 0, type = "string"): Column {
+function column(name: string, cell: Cell, priority = 0, type = "string"): Column {
   return { name, type, priority, cell };
 }
 const wide = (name: string, cell: Cell): Column => column(name, cell, 1);

@@ -12,11 +12,11 @@ const labelValue = /^([A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?$/;
 const configKey = /^[-._a-zA-Z0-9]{1,253}$/;
 const maxAnnotationBytes = 256 * 1024;
 
-export function invalidValue(path: string, value: unknown, why: string): FieldError {
+function invalidValue(path: string, value: unknown, why: string): FieldError {
   return { path, reason: "FieldValueInvalid", message: `Invalid value: ${JSON.stringify(value)}: ${why}` };
 }
 
-export function requiredValue(path: string, why = ""): FieldError {
+function requiredValue(path: string, why = ""): FieldError {
   return { path, reason: "FieldValueRequired", message: why === "" ? "Required value" : `Required value: ${why}` };
 }
 

@@ -146,7 +146,7 @@ function clientOver(http: Transport): KubeClient {
   return client;
 }
 
-export function listQuery(options: ListOptions): Record<string, string | undefined> {
+function listQuery(options: ListOptions): Record<string, string | undefined> {
   return {
     labelSelector: options.labelSelector,
     fieldSelector: options.fieldSelector,

@@ -10,12 +10,11 @@ export {
 } from "./client.ts";
 export type { Credentials } from "./exec-credentials.ts";
 export { createHttpSource, type HttpSourceOptions } from "./http-source.ts";
-export { apiVersionOf, collectionPath, type KindRef, type ObjectRef, objectPath } from "./kind.ts";
+export type { KindRef, ObjectRef } from "./kind.ts";
 export { type ClusterAccess, inClusterAccess, type KubeconfigOptions, loadKubeconfig } from "./kubeconfig.ts";
-export { type LeaderElection, type LeaseOptions, leaseKind, microTime, runLeaderElection } from "./lease.ts";
+export { type LeaderElection, type LeaseOptions, microTime, runLeaderElection } from "./lease.ts";
 export { type LoadedObject, type LoadOptions, loadObjects, parseObjects } from "./load-objects.ts";
 export { createMemorySource, type MemorySource } from "./memory-source.ts";
-export { asObject } from "./narrow.ts";
 export type { ObjectSource, WatchedKind, WatchScope } from "./object-source.ts";
 export {
   type AccessQuestion,

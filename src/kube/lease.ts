@@ -8,7 +8,7 @@ import type { KubeObject } from "../model/index.ts";
 import type { KubeClient } from "./client.ts";
 import type { KindRef } from "./kind.ts";
 
-export const leaseKind: KindRef = {
+const leaseKind: KindRef = {
   group: "coordination.k8s.io",
   version: "v1",
   plural: "leases",

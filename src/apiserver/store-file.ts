@@ -2,7 +2,7 @@
  * The file behind the store, an LMDB environment: records in, records out, each with a checksum over its key and value.
  * A file that cannot be trusted is refused by name; it is never read as if it were empty.
  */
-import { existsSync, writeFileSync } from "node:fs";
+import { chmodSync, closeSync, existsSync, openSync, writeFileSync } from "node:fs";
 import { crc32 } from "node:zlib";
 import { open, type RootDatabase } from "lmdb";
 import { FairleadError, isRecord, parseJson, systemCode } from "../lib/index.ts";
@@ -43,6 +43,9 @@ export function openStoreFile(path: string): StoreFile {
   const checked = checkStoreFile(path);
   if (typeof checked === "object") throw damaged(path, checked.damage);
   if (checked === "absent" && existsSync(markerOf(path))) throw damaged(path, "it is empty or missing");
+  // Secrets are in it: nobody else may read it, not even for the moment before its mode could be changed.
+  closeSync(openSync(path, "a", 0o600));
+  chmodSync(path, 0o600);
   const db = openDatabase(path);
   try {
     const content = readAll(db, path);

@@ -160,6 +160,12 @@ describe("a damaged file", () => {
 });
 
 describe("the store", () => {
+  test("is for its owner's eyes alone", async () => {
+    const path = join(root, "mode.mdb");
+    await fill(path, 1);
+    expect(statSync(path).mode & 0o777).toBe(0o600);
+  });
+
   test("of two writers of the same version one is told, and readers see only what is on disk", async () => {
     const store = open(join(root, "two.mdb"));
     const first = store.write("/configmaps", "default/a", undefined, object("a"));

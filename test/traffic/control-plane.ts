@@ -1,0 +1,101 @@
+/**
+ * Objects in; the control plane's own stages, renderers and ADS server out, over objects in memory instead of an API.
+ * Everything after the watch is what `fairlead discovery` runs.
+ */
+import { randomUUID } from "node:crypto";
+import { createGraph } from "../../src/collections/index.ts";
+import { proxyOfNode } from "../../src/control-plane/proxy-of-node.ts";
+import { createResourceSource } from "../../src/control-plane/resource-source.ts";
+import { createStages } from "../../src/control-plane/stages.ts";
+import { watchObjects } from "../../src/control-plane/watched-kinds.ts";
+import { createMemorySource } from "../../src/kube/index.ts";
+import { silentLogger, wait } from "../../src/lib/index.ts";
+import type { KubeObject } from "../../src/model/index.ts";
+import type { Renderer } from "../../src/render/index.ts";
+import type { Route } from "../../src/rpc/index.ts";
+import { type Ads, createAds } from "../../src/xds/index.ts";
+
+export interface ControlPlane {
+  readonly ads: Ads;
+  apply(objects: readonly KubeObject[]): void;
+  remove(objects: readonly KubeObject[]): void;
+  routes(): readonly Route[];
+  rendererOf(nodeId: string): Renderer | undefined;
+  /** Resolves when every proxy has taken everything; throws after 20 s, naming what it refused or holds back. */
+  settled(): Promise<void>;
+  /** Everything that a connected proxy has ever refused. */
+  refusals(): readonly string[];
+  close(): void;
+}
+
+const domain = "cluster.local";
+const cluster = "Kubernetes";
+
+export function createControlPlane(objects: Iterable<KubeObject>): ControlPlane {
+  const graph = createGraph();
+  const source = createMemorySource({ graph, objects });
+  const stages = createStages({
+    graph,
+    objects: watchObjects(source).objects,
+    domain,
+    cluster,
+    configMap: "istio-system/istio",
+  });
+  const context = { mesh: stages.mesh, registry: stages.registry, domain, cluster };
+  const faults: string[] = [];
+  const resources = createResourceSource({
+    mesh: stages.mesh,
+    proxyOf: (node) => proxyOfNode(node, context),
+    classOf: stages.classOf,
+    debounceMs: 5,
+    debounceMaxMs: 50,
+    onFault: (_, { name, error }) => faults.push(`${name}: ${String(error)}`),
+  });
+  const ads = createAds({
+    source: resources,
+    identifier: "test",
+    ready: () => true,
+    log: silentLogger,
+    now: () => new Date(),
+    uuid: randomUUID,
+  });
+  return {
+    ads,
+    apply: source.apply,
+    remove: (gone) => {
+      for (const object of gone) source.remove(object);
+    },
+    routes: () => ads.routes(() => undefined),
+    rendererOf: resources.rendererOf,
+    async settled() {
+      await resources.flush();
+      const deadline = Date.now() + 20_000;
+      // A push starts some turns after the flush: quiet counts only when it lasts.
+      for (let quiet = 0; quiet < 3; quiet = unsettled(ads).length === 0 ? quiet + 1 : 0) {
+        if (Date.now() > deadline) throw new Error(`not settled: ${unsettled(ads).join("; ")}`);
+        await wait(10);
+      }
+      if (faults.length > 0) throw new Error(`render faults: ${faults.join("; ")}`);
+    },
+    refusals: () =>
+      ads
+        .status()
+        .flatMap(({ node, types }) =>
+          types.filter(({ nackedAt }) => nackedAt).map(({ type, lastError }) => `${node.id} ${type} ${lastError}`),
+        ),
+    close: resources.close,
+  };
+}
+
+/** What still is under way, or was refused, in words. */
+function unsettled(ads: Ads): readonly string[] {
+  return ads
+    .status()
+    .flatMap(({ node, types, held }) => [
+      ...(types.length < 4 ? [`${node.id} has asked for ${types.length} types`] : []),
+      ...held.map(({ name, clusters }) => `${name} waits for ${clusters.join(", ")}`),
+      ...types
+        .filter(({ ackedNonce, sentNonce }) => ackedNonce !== sentNonce || sentNonce === "")
+        .map(({ type, lastError }) => `${node.id} ${type}: ${lastError || "not acknowledged"}`),
+    ]);
+}

@@ -1,0 +1,176 @@
+/** A Pod's name in; a real Envoy in a namespace of its own out, with the agent's bootstrap, its capture rules and a certificate. */
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import http from "node:http";
+import { join } from "node:path";
+import { text } from "node:stream/consumers";
+import { createSdsRoutes } from "../../src/agent/identity/sds.ts";
+import type { SecretSource } from "../../src/agent/identity/secrets.ts";
+import {
+  type AgentMachine,
+  agentOptionsFromEnv,
+  applyCapture,
+  buildBootstrap,
+  createRunCommand,
+  defaultCapture,
+} from "../../src/agent/index.ts";
+import { silentLogger, wait } from "../../src/lib/index.ts";
+import type { KubeObject, ProxyType } from "../../src/model/index.ts";
+import { createRpcServer, type Route, type RpcServer } from "../../src/rpc/index.ts";
+import { startProcess } from "../../src/standalone/index.ts";
+import type { PodNetwork } from "../../src/standalone/network.ts";
+import { findEnvoy } from "../require.ts";
+import { type Caller, startCaller } from "./caller.ts";
+import type { TrafficNetwork } from "./network.ts";
+
+export interface TrafficProxy {
+  readonly nodeId: string;
+  readonly address: string;
+  /** Sends requests from inside the Pod: captured, where it is a sidecar. */
+  readonly caller: Caller;
+  admin(path: string, method?: string): Promise<string>;
+  /** Serves xDS with these routes from now on; none: the control plane is gone. */
+  connect(routes: readonly Route[] | undefined): Promise<void>;
+  alive(): boolean;
+  /** Seconds of processor time used so far. */
+  cpuSeconds(): number;
+  close(): Promise<void>;
+}
+
+export interface ProxyOptions {
+  readonly dir: string;
+  readonly network: TrafficNetwork;
+  readonly type: ProxyType;
+  readonly pod: KubeObject;
+  readonly pods: PodNetwork & { readonly address: string };
+  readonly routes: readonly Route[];
+  readonly secrets: SecretSource;
+}
+
+/** Envoy's group, exempt from capture; Istio's number. */
+const proxyGroup = "1337";
+const capture = { ...defaultCapture, proxyUid: proxyGroup, proxyGid: proxyGroup, inboundInterceptionMode: "REDIRECT" };
+const ownPorts = "15090,15021,15020";
+
+export async function startProxy(options: ProxyOptions): Promise<TrafficProxy> {
+  const { pod, pods, type } = options;
+  const dir = join(options.dir, pod.metadata.name);
+  mkdirSync(dir, { recursive: true });
+  if (type === "sidecar")
+    await applyCapture(
+      { ...capture, outboundIpRangesInclude: "*", inboundPortsInclude: "*", inboundPortsExclude: ownPorts },
+      { run: createRunCommand(pods.path), log: () => {} },
+    );
+  const bootstrap = bootstrapFor(dir, options);
+  const sds = await serve(join(dir, "sds"), createSdsRoutes(options.secrets, silentLogger));
+  let xds: RpcServer | undefined = await serve(join(dir, "xds"), options.routes);
+  const file = join(dir, "bootstrap.json");
+  writeFileSync(file, JSON.stringify(bootstrap.config));
+  const said: string[] = [];
+  let ended: number | string | undefined;
+  const envoy = startProcess({
+    file: "nsenter",
+    args: [
+      `--net=${pods.path}`,
+      "--",
+      ...["setpriv", `--regid=${proxyGroup}`, "--clear-groups", "--"],
+      findEnvoy() ?? "envoy",
+      ...["-c", file, "--use-dynamic-base-id", "--concurrency", "1", "-l", "error"],
+      ...["--drain-time-s", "1", "--parent-shutdown-time-s", "2", "--file-flush-interval-msec", "1000"],
+    ],
+    env: { PATH: process.env.PATH ?? "/usr/bin" },
+    line: (line) => said.push(line),
+    journal: options.network.journal,
+  });
+  void envoy.exited.then((status) => {
+    ended = status;
+  });
+  const admin = (path: string, method = "GET"): Promise<string> => ask(join(dir, "admin"), path, method);
+  const caller = startCaller(pods.path);
+  await untilReady(admin, () => ended, said);
+  return {
+    nodeId: bootstrap.nodeId,
+    address: pods.address,
+    caller,
+    admin,
+    async connect(routes) {
+      await xds?.close();
+      xds = routes && (await serve(join(dir, "xds"), routes));
+    },
+    alive: () => ended === undefined,
+    cpuSeconds: () => cpuSeconds(envoy.pid),
+    async close() {
+      caller.stop();
+      await envoy.stop(500);
+      await Promise.all([xds?.close(), sds.close()]);
+    },
+  };
+}
+
+/** Fields 14 and 15 of stat, in hundredths of a second; the command before them may hold spaces. */
+function cpuSeconds(pid: number): number {
+  const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
+  const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+  return (Number(fields[11]) + Number(fields[12])) / 100;
+}
+
+async function serve(path: string, routes: readonly Route[]): Promise<RpcServer> {
+  const server = createRpcServer({ routes, limits: { maxMessageBytes: 64 * 1024 * 1024 }, log: silentLogger });
+  await server.listen({ path });
+  return server;
+}
+
+/** What the agent would write, but for where its sockets and the admin port are. */
+function bootstrapFor(dir: string, { pod, pods, type }: ProxyOptions) {
+  const { name, namespace = "default", labels = {} } = pod.metadata;
+  const env = {
+    POD_NAME: name,
+    POD_NAMESPACE: namespace,
+    INSTANCE_IP: pods.address,
+    SERVICE_ACCOUNT: name,
+    ISTIO_META_CLUSTER_ID: "Kubernetes",
+    ISTIO_META_INTERCEPTION_MODE: "REDIRECT",
+    ISTIO_META_WORKLOAD_NAME: labels.app ?? name,
+  };
+  const files: Readonly<Record<string, string>> = {
+    "./etc/istio/pod/labels": Object.entries(labels)
+      .map(([key, value]) => `${key}=${JSON.stringify(value)}\n`)
+      .join(""),
+  };
+  const machine: AgentMachine = {
+    workDir: dir,
+    addresses: [pods.address],
+    readFile: (path) => files[path],
+    now: () => new Date(),
+    random: Math.random,
+    log: silentLogger,
+  };
+  const agent = agentOptionsFromEnv(env, [type, "--domain", `${namespace}.svc.cluster.local`], machine);
+  const sockets = { sdsSocket: join(dir, "sds"), xdsSocket: join(dir, "xds") };
+  const admin = { address: { pipe: { path: join(dir, "admin"), mode: 0o600 } } };
+  return { nodeId: agent.bootstrap.node.id, config: { ...buildBootstrap({ ...agent.bootstrap, ...sockets }), admin } };
+}
+
+async function untilReady(
+  admin: (path: string) => Promise<string>,
+  ended: () => number | string | undefined,
+  said: readonly string[],
+): Promise<void> {
+  const deadline = Date.now() + 30_000;
+  while (Date.now() < deadline) {
+    if (ended() !== undefined) throw new Error(`envoy ended with ${ended()}: ${said.slice(-5).join("\n")}`);
+    if ((await admin("/ready").catch(() => "")).includes("LIVE")) return;
+    await wait(20);
+  }
+  throw new Error(`envoy is not ready: ${said.slice(-5).join("\n")}`);
+}
+
+function ask(socketPath: string, path: string, method: string): Promise<string> {
+  return new Promise((resolve, reject) => {
+    http
+      .request({ socketPath, path, method, agent: false, headers: { host: "admin" } }, (response) => {
+        text(response).then(resolve, reject);
+      })
+      .on("error", reject)
+      .end();
+  });
+}

@@ -1,0 +1,83 @@
+/**
+ * Generated requests through a real stock Envoy: what it does with each is what the evaluator, written from the
+ * documented meaning of policies, says; and what reached the application may be there by what the application saw of
+ * it. FAIRLEAD_SOAK=1 sends ten times as many; FAIRLEAD_SEED and FAIRLEAD_CASES choose.
+ */
+import type { Server } from "node:http";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { lacks } from "../require.ts";
+import { freePorts, type RunningEnvoy, startEnvoy, startHttp, staticCluster } from "./envoy.ts";
+import { judge } from "./evaluate.ts";
+import { createIdentities, type Identities } from "./identity.ts";
+import { createRandom } from "./random.ts";
+import { type PolicyRequest, randomRequest } from "./request.ts";
+import { type Scenario, scenarios } from "./scenario.ts";
+import { send } from "./send.ts";
+import { createTokens, type Tokens } from "./tokens.ts";
+import { gateCluster, workloadListener } from "./workload.ts";
+
+const seed = Number(process.env.FAIRLEAD_SEED ?? 20261115);
+const perScenario = process.env.FAIRLEAD_SOAK ? 60 : 6;
+const wanted = new RegExp(process.env.FAIRLEAD_CASES ?? ".");
+const chosen = scenarios.filter(({ name }) => wanted.test(name));
+
+describe.skipIf(lacks("envoy"))("policies before a stock Envoy", () => {
+  let envoy: RunningEnvoy;
+  let identities: Identities;
+  let tokens: Tokens;
+  let ports: readonly number[] = [];
+  const servers: Server[] = [];
+
+  beforeAll(async () => {
+    [identities, tokens, ports] = await Promise.all([createIdentities(), createTokens(), freePorts(chosen.length)]);
+    const app = await startHttp((request, response) =>
+      response.writeHead(200, { "x-seen": encodeURIComponent(request.url ?? "") }).end(),
+    );
+    const gate = await startHttp((request, response) =>
+      response.writeHead(request.headers["x-pass"] === "yes" ? 200 : 403).end(),
+    );
+    servers.push(app.server, gate.server);
+    const own = await identities.issue({ trustDomain: "cluster.local", namespace: "default", account: "app" });
+    const listeners = await Promise.all(
+      chosen.map((scenario, i) =>
+        workloadListener(scenario, ports[i] ?? 0, tokens.jwks, { own, root: identities.root }),
+      ),
+    );
+    envoy = await startEnvoy(listeners, [
+      staticCluster(gateCluster, gate.port),
+      staticCluster("InboundPassthroughCluster", app.port),
+      staticCluster("BlackHoleCluster", 1),
+      ...ports.map((port) => staticCluster(`inbound|${port}||`, app.port)),
+    ]);
+  });
+  afterAll(async () => {
+    await envoy?.close();
+    for (const server of servers) server.close();
+  });
+
+  const trial = async (scenario: Scenario, port: number, request: PolicyRequest): Promise<readonly string[]> => {
+    const credentials = request.peer && (await identities.issue(request.peer));
+    const { verdict, seenPath } = await send(request, { port, token: tokens.texts.get(request.token), credentials });
+    const expected = judge(scenario, request, port);
+    const told = `${JSON.stringify(request)}: ${expected} expected, ${verdict} found`;
+    const wrong = verdict === expected ? [] : [told];
+    if (verdict !== "passed") return wrong;
+    const reached = judge(scenario, request, port, seenPath ?? "");
+    return reached === "passed" ? wrong : [...wrong, `bypass: ${seenPath} was let through: ${told}`];
+  };
+
+  test.each(chosen.map((scenario, index) => ({ name: scenario.name, scenario, index })))(
+    "$name",
+    { timeout: 60_000 },
+    async ({ scenario, index }) => {
+      const random = createRandom(seed + index);
+      const requests = Array.from({ length: perScenario }, () => randomRequest(random));
+      const found = await Promise.all(requests.map((request) => trial(scenario, ports[index] ?? 0, request)));
+      expect(found.flat()).toEqual([]);
+    },
+  );
+
+  test("Envoy is still the one that was started", () => {
+    expect(envoy.alive()).toBe(true);
+  });
+});

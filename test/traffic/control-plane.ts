@@ -19,7 +19,8 @@ export interface ControlPlane {
   readonly ads: Ads;
   apply(objects: readonly KubeObject[]): void;
   remove(objects: readonly KubeObject[]): void;
-  routes(): readonly Route[];
+  /** For a proxy whose account is taken for proven. */
+  routes(serviceAccount: string): readonly Route[];
   rendererOf(nodeId: string): Renderer | undefined;
   /** Resolves when every proxy has taken everything; throws after 20 s, naming what it refused or holds back. */
   settled(): Promise<void>;
@@ -45,7 +46,7 @@ export function createControlPlane(objects: Iterable<KubeObject>): ControlPlane 
   const faults: string[] = [];
   const resources = createResourceSource({
     mesh: stages.mesh,
-    proxyOf: (node) => proxyOfNode(node, context),
+    proxyOf: (node, identity) => proxyOfNode(node, context, identity),
     classOf: stages.classOf,
     debounceMs: 5,
     debounceMaxMs: 50,
@@ -65,7 +66,7 @@ export function createControlPlane(objects: Iterable<KubeObject>): ControlPlane 
     remove: (gone) => {
       for (const object of gone) source.remove(object);
     },
-    routes: () => ads.routes(() => undefined),
+    routes: (serviceAccount) => ads.routes(() => ({ trustDomain: domain, namespace: "default", serviceAccount })),
     rendererOf: resources.rendererOf,
     async settled() {
       await resources.flush();

@@ -37,6 +37,8 @@ export interface TrafficMesh {
 export interface PlaceOptions {
   readonly labels?: Readonly<Record<string, string>>;
   readonly node?: string;
+  /** Whether its label says that it is of the mesh. */
+  readonly mesh?: boolean;
 }
 
 export async function startTrafficMesh(): Promise<TrafficMesh> {
@@ -81,7 +83,7 @@ export async function startTrafficMesh(): Promise<TrafficMesh> {
       const own = pod(name, { address: pods.address, proxy: type, mesh: type === "sidecar", ...options });
       await mesh.apply(own);
       const secrets = await ca.workload(name);
-      const routes = controlPlane.routes();
+      const routes = controlPlane.routes(name);
       const proxy = await startProxy({ dir, network, type, pod: own, pods, routes, secrets });
       proxies.push(proxy);
       return proxy;
@@ -94,7 +96,7 @@ export async function startTrafficMesh(): Promise<TrafficMesh> {
     async startControlPlane() {
       controlPlane = createControlPlane(objects.values());
       running = true;
-      await Promise.all(proxies.map((proxy) => proxy.connect(controlPlane.routes())));
+      await Promise.all(proxies.map((proxy) => proxy.connect(controlPlane.routes(proxy.name))));
       await eventually(() => controlPlane.ads.status().length === proxies.length, "proxies to come back");
       await controlPlane.settled();
     },

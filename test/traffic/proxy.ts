@@ -23,6 +23,7 @@ import { type Caller, startCaller } from "./caller.ts";
 import type { TrafficNetwork } from "./network.ts";
 
 export interface TrafficProxy {
+  readonly name: string;
   readonly nodeId: string;
   readonly address: string;
   /** Sends requests from inside the Pod: captured, where it is a sidecar. */
@@ -88,6 +89,7 @@ export async function startProxy(options: ProxyOptions): Promise<TrafficProxy> {
   const caller = startCaller(pods.path);
   await untilReady(admin, () => ended, said);
   return {
+    name: pod.metadata.name,
     nodeId: bootstrap.nodeId,
     address: pods.address,
     caller,

@@ -6,7 +6,13 @@ import { createOffline, type Offline } from "../control-plane/index.ts";
 import { loadObjects } from "../kube/index.ts";
 import { FairleadError, isRecord, parseYaml } from "../lib/index.ts";
 import { type KubeObject, type Profile, type Proxy, type ResourceType, types } from "../model/index.ts";
-import { createJsonPrinter, createRenderer, type JsonResource } from "../render/index.ts";
+import {
+  createEnvoyTypes,
+  createJsonPrinter,
+  createRenderer,
+  type JsonResource,
+  type RendererOptions,
+} from "../render/index.ts";
 import type { Io } from "./command.ts";
 import { printYaml, redactSecrets } from "./print.ts";
 
@@ -69,8 +75,9 @@ async function render(flags: RenderFlags, io: Io): Promise<number> {
   for (const problem of offline.problems()) io.err(`warning: ${problem}\n`);
   const proxies = flags.all ? offline.proxies() : [findProxy(offline, flags.proxy ?? "")];
   const print = await createJsonPrinter();
+  const options = await rendererOptions(offline, io);
   for (const proxy of proxies) {
-    const rendered = renderProxy(offline, proxy, flags.profile, print, io);
+    const rendered = renderProxy(offline, { ...proxy, profile: flags.profile }, print, options);
     if (flags.out !== undefined) await writeFolder(join(flags.out, `${proxy.name}.${proxy.namespace}`), rendered);
     else io.out(format(redactSecrets(rendered), flags.output));
   }
@@ -119,17 +126,30 @@ function findProxy(offline: Offline, name: string): Proxy {
   });
 }
 
+/** What is wrong is told once, however many proxies it concerns. */
+async function rendererOptions(offline: Offline, io: Io): Promise<RendererOptions> {
+  const envoyTypes = createEnvoyTypes(offline.mesh.graph);
+  await envoyTypes.load();
+  const told = new Set<string>();
+  return {
+    envoyTypes,
+    onPatch({ filter, field, problem }) {
+      const line = `warning: EnvoyFilter/${filter} ${field}: skipped: ${problem}\n`;
+      if (problem !== undefined && !told.has(line)) io.err(line);
+      told.add(line);
+    },
+    onFault: ({ type, name, error }) =>
+      io.err(`fault: ${type} ${name}: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`),
+  };
+}
+
 function renderProxy(
   offline: Offline,
   proxy: Proxy,
-  profile: Profile,
   print: (type: ResourceType, bytes: Uint8Array) => JsonResource,
-  io: Io,
+  options: RendererOptions,
 ): Rendered {
-  const renderer = createRenderer(offline.mesh, offline.classOf({ ...proxy, profile }), {
-    onFault: ({ type, name, error }) =>
-      io.err(`fault: ${type} ${name}: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`),
-  });
+  const renderer = createRenderer(offline.mesh, offline.classOf(proxy), options);
   try {
     const out: Record<string, readonly JsonResource[]> = {};
     for (const [section, type, when] of sections) {

@@ -14,6 +14,9 @@ export interface ProxyContext {
   ): ProxyConfigValues;
 }
 
+/** Of a proxy that has not said which it is. */
+const version = "1.28.0";
+
 /** Undefined where the pod has no proxy, or no address yet. */
 export function proxyOfPod(pod: Pod, context: ProxyContext): Proxy | undefined {
   const address = pod.addresses[0];
@@ -26,6 +29,11 @@ export function proxyOfPod(pod: Pod, context: ProxyContext): Proxy | undefined {
     node: pod.node,
     network: pod.labels["topology.istio.io/network"] ?? "",
   };
+  const metadata = {
+    ...(pod.labels.app === undefined ? {} : { WORKLOAD_NAME: pod.labels.app }),
+    MESH_ID: context.domain,
+  };
+  const serviceAccount = pod.serviceAccount || "default";
   return {
     id: `${type}~${address}~${pod.name}.${pod.namespace}~${pod.namespace}.svc.${context.domain}`,
     type,
@@ -34,18 +42,25 @@ export function proxyOfPod(pod: Pod, context: ProxyContext): Proxy | undefined {
     addresses: pod.addresses,
     labels: augmentLabels(pod.labels, where),
     annotations: pod.annotations,
-    serviceAccount: pod.serviceAccount || "default",
+    serviceAccount,
     node: pod.node,
     locality,
     network: "",
     cluster: context.cluster,
     interception: "REDIRECT",
     proxyConfig: context.proxyConfig(pod.namespace, pod.labels, pod.annotations),
-    metadata: {
-      ...(pod.labels.app === undefined ? {} : { WORKLOAD_NAME: pod.labels.app }),
-      MESH_ID: context.domain,
+    metadata,
+    allMetadata: {
+      ...metadata,
+      NAMESPACE: pod.namespace,
+      NODE_NAME: pod.node,
+      INSTANCE_IPS: pod.addresses.join(),
+      SERVICE_ACCOUNT: serviceAccount,
+      CLUSTER_ID: context.cluster,
+      ISTIO_VERSION: version,
+      INTERCEPTION_MODE: "REDIRECT",
     },
-    istioVersion: "1.28.0",
+    istioVersion: version,
     profile: "istio-proxy",
   };
 }

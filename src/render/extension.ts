@@ -12,7 +12,7 @@ export const extensionKind: ResourceKind = {
   /** Only what some filter asks for; without extensions no listener is looked at. */
   names(view) {
     const isAny = attachedExtensions(view).some(({ code }) => code.kind === "wasm");
-    return isAny ? referencesOf(view, listenerKind).extensions : [];
+    return isAny ? referencesOf(view, "plain", listenerKind).extensions : [];
   },
   render(view, name) {
     const extension = namedExtension(view, name);

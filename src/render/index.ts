@@ -1,2 +1,3 @@
+export { createEnvoyTypes, type EnvoyTypes, type PatchReport } from "./envoy-filter/index.ts";
 export { createJsonPrinter, type JsonResource } from "./json.ts";
 export { createRenderer, type Renderer, type RendererOptions, type RenderFault } from "./renderer.ts";

@@ -12,10 +12,10 @@ export interface ListenerReferences {
   readonly extensions: readonly string[];
 }
 
-/** Of all listeners of a proxy; each is looked at again only when it has changed. */
-export function referencesOf(view: View, listeners: ResourceKind): ListenerReferences {
+/** Of all listeners of a proxy; each is looked at again only when it has changed. `id` tells who asks for which listeners. */
+export function referencesOf(view: View, id: string, listeners: ResourceKind): ListenerReferences {
   const each = listeners.names(view).map((name) =>
-    view.shared(`references|${name}`, () => {
+    view.shared(`references|${id}|${name}`, () => {
       const part = listeners.render(view, name);
       return part ? readReferences(part) : none;
     }),

@@ -6,6 +6,7 @@ import type { Cause } from "../collections/index.ts";
 import { digest } from "../lib/index.ts";
 import type { Mesh } from "../mesh/index.ts";
 import type { ProxyClass, Resource, ResourceType } from "../model/index.ts";
+import { createEnvoyTypes, type EnvoyTypes, type PatchReport, patchedKinds } from "./envoy-filter/index.ts";
 import { resourceKinds } from "./kinds.ts";
 import { createView } from "./view.ts";
 
@@ -21,6 +22,10 @@ export interface RendererOptions {
   readonly onFault?: (fault: RenderFault) => void;
   /** Told when resources of these types may have changed; call `refresh` to find out. */
   readonly onInvalidate?: () => void;
+  /** Types that patches may name, shared among renderers of one graph. Whoever has loaded them gets patches at once. */
+  readonly envoyTypes?: EnvoyTypes;
+  /** Told once for each patch of an EnvoyFilter that was applied, and for each that could not be. */
+  readonly onPatch?: (report: PatchReport) => void;
 }
 
 export interface Renderer {
@@ -45,9 +50,11 @@ interface Shelf {
 export function createRenderer(mesh: Mesh, proxy: ProxyClass, options: RendererOptions = {}): Renderer {
   const graph = mesh.graph;
   const view = createView(graph, mesh, proxy);
-  const shelves = new Map<ResourceType, Shelf>(
-    resourceKinds.map((kind) => [kind.type, { made: new Map(), names: undefined }]),
-  );
+  const kinds = patchedKinds(resourceKinds, {
+    types: options.envoyTypes ?? createEnvoyTypes(graph),
+    report: (report) => options.onPatch?.(report),
+  });
+  const shelves = new Map<ResourceType, Shelf>(kinds.map((kind) => [kind.type, { made: new Map(), names: undefined }]));
   const stale = new Set<string>();
   let rendered = 0;
 
@@ -59,7 +66,7 @@ export function createRenderer(mesh: Mesh, proxy: ProxyClass, options: RendererO
 
   const names = graph.memo<readonly string[]>(
     "names",
-    (type) => resourceKinds.find((kind) => kind.type === type)?.names(view) ?? [],
+    (type) => kinds.find((kind) => kind.type === type)?.names(view) ?? [],
     { onInvalidate: (type) => invalidated(`${type}|`) },
   );
 
@@ -67,7 +74,7 @@ export function createRenderer(mesh: Mesh, proxy: ProxyClass, options: RendererO
     "resource",
     (id) => {
       const { type, name } = splitId(id);
-      const kind = resourceKinds.find((candidate) => candidate.type === type);
+      const kind = kinds.find((candidate) => candidate.type === type);
       if (!kind) return undefined;
       rendered++;
       try {

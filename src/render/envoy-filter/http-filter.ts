@@ -1,0 +1,70 @@
+/** A network filter in; where it is an HTTP connection manager, the same with the patches on its HTTP filters, out. */
+import { anyPack, anyUnpack } from "@bufbuild/protobuf/wkt";
+import type { Filter, FilterChain } from "../../gen/envoy/config/listener/v3/listener_components_pb.js";
+import type { Listener } from "../../gen/envoy/config/listener/v3/listener_pb.js";
+import {
+  HttpConnectionManagerSchema,
+  type HttpFilter,
+  HttpFilterSchema,
+} from "../../gen/envoy/extensions/filters/network/http_connection_manager/v3/http_connection_manager_pb.js";
+import {
+  matchesChain,
+  matchesHttpFilter,
+  matchesListener,
+  matchesNetworkFilter,
+  namesHttpFilter,
+} from "./match-listener.ts";
+import { mergeAny } from "./merge.ts";
+import { type PatchRun, type ReadyPatch, valueOf } from "./patch-run.ts";
+import { placeIn } from "./place.ts";
+
+export const connectionManager = "envoy.filters.network.http_connection_manager";
+
+type HttpFilterPatch = ReadyPatch<typeof HttpFilterSchema>;
+
+export function patchHttpFilters(run: PatchRun, listener: Listener, chain: FilterChain, filter: Filter): void {
+  if (filter.name !== connectionManager || filter.configType.case !== "typedConfig") return;
+  const patches = run
+    .of("HTTP_FILTER", HttpFilterSchema)
+    .filter(
+      ({ patch }) =>
+        matchesListener(patch, listener) && matchesChain(patch, listener, chain) && matchesNetworkFilter(patch, filter),
+    );
+  if (patches.length === 0) return;
+  const manager = anyUnpack(filter.configType.value, HttpConnectionManagerSchema);
+  if (!manager) return;
+  placeHttpFilters(run, manager.httpFilters, patches);
+  for (const httpFilter of manager.httpFilters) mergeHttpFilter(run, httpFilter, patches);
+  filter.configType = { case: "typedConfig", value: anyPack(HttpConnectionManagerSchema, manager) };
+}
+
+function placeHttpFilters(run: PatchRun, filters: HttpFilter[], patches: readonly HttpFilterPatch[]): void {
+  for (const ready of patches) {
+    const { patch } = ready;
+    if (patch.operation === "MERGE") continue;
+    run.apply(patch, () =>
+      placeIn(filters, {
+        operation: patch.operation,
+        named: namesHttpFilter(patch),
+        matches: (filter) => matchesHttpFilter(patch, filter),
+        make: () => valueOf(HttpFilterSchema, ready),
+      }),
+    );
+  }
+}
+
+function mergeHttpFilter(run: PatchRun, filter: HttpFilter, patches: readonly HttpFilterPatch[]): void {
+  for (const { patch, value } of patches) {
+    if (patch.operation !== "MERGE" || !matchesHttpFilter(patch, filter)) continue;
+    run.apply(patch, () => {
+      if (filter.configType.case !== "typedConfig" || !value) return false;
+      if (value.configType.case === "typedConfig") {
+        const merged = mergeAny(run.registry, filter.configType.value, value.configType.value);
+        if ("error" in merged) return { error: `${filter.name}: ${merged.error}` };
+        filter.configType = { case: "typedConfig", value: merged };
+      }
+      if (value.name !== "") filter.name = value.name;
+      return true;
+    });
+  }
+}

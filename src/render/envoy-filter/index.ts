@@ -1,0 +1,3 @@
+export { createEnvoyTypes, type EnvoyTypes } from "./envoy-types.ts";
+export type { PatchReport } from "./patch-run.ts";
+export { patchedKinds } from "./patched-kinds.ts";

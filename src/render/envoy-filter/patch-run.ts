@@ -1,0 +1,107 @@
+/** The patches for one resource in; those that a given kind of object has, decoded, out; and what became of each. */
+import { clone, type DescMessage, type MessageShape, type Registry } from "@bufbuild/protobuf";
+import type { View } from "../view.ts";
+import type { EnvoyTypes } from "./envoy-types.ts";
+import type { ApplyTo, Patch, PatchContext } from "./patch.ts";
+
+/** One patch was put to use somewhere, or could not be. */
+export interface PatchReport {
+  /** `namespace/name` of the EnvoyFilter. */
+  readonly filter: string;
+  /** `spec.configPatches[N]`. */
+  readonly field: string;
+  /** What istiod's metric calls the patched object. */
+  readonly kind: string;
+  /** Why it was skipped; undefined where it was applied. */
+  readonly problem: string | undefined;
+}
+
+/** A patch with its value: never to be changed, only copied. */
+export interface ReadyPatch<Desc extends DescMessage> {
+  readonly patch: Patch;
+  /** Absent only where it is removed. */
+  readonly value: MessageShape<Desc> | undefined;
+}
+
+export interface PatchRun {
+  readonly registry: Registry;
+  /** Undefined where any will do. */
+  readonly context: PatchContext | undefined;
+  readonly view: View;
+  /** Those of the context that can be used, in order. */
+  of<Desc extends DescMessage>(applyTo: ApplyTo, schema: Desc): readonly ReadyPatch<Desc>[];
+  /** Does the work; a patch that cannot do it is skipped, and told. `work` says whether it did anything. */
+  apply(patch: Patch, work: () => Outcome): void;
+}
+
+/** Whether anything was done, or why it cannot be. */
+export type Outcome = boolean | { readonly error: string };
+
+export interface RunOptions {
+  readonly view: View;
+  readonly registry: Registry;
+  readonly types: EnvoyTypes;
+  readonly context: PatchContext | undefined;
+  readonly patches: readonly Patch[];
+  readonly report: (report: PatchReport) => void;
+}
+
+export function createPatchRun({ view, registry, types, context, patches, report }: RunOptions): PatchRun {
+  const own = patches.filter((patch) => !context || patch.context === "ANY" || patch.context === context);
+  const tell = (patch: Patch, problem: string | undefined): void => report(reportOf(patch, problem));
+  return {
+    registry,
+    context,
+    view,
+    of<Desc extends DescMessage>(applyTo: ApplyTo, schema: Desc) {
+      return own.flatMap((patch): ReadyPatch<Desc>[] => {
+        if (patch.applyTo !== applyTo) return [];
+        const value = patch.value && types.decode(registry, schema, patch.value);
+        const problem = patch.problem ?? (value && "error" in value ? value.error : undefined);
+        if (problem !== undefined) tell(patch, problem);
+        if (problem !== undefined || (value && "error" in value)) return [];
+        return [{ patch, value: value?.message as MessageShape<Desc> | undefined }];
+      });
+    },
+    apply(patch, work) {
+      const done = attempt(work);
+      if (done === false) return;
+      if (done !== true) return tell(patch, done.error);
+      view.mesh.graph.note(`EnvoyFilter/${patch.filter}`, fieldOf(patch));
+      tell(patch, undefined);
+    },
+  };
+}
+
+function attempt(work: () => Outcome): Outcome {
+  try {
+    return work();
+  } catch (error) {
+    return { error: error instanceof Error ? error.message : String(error) };
+  }
+}
+
+const fieldOf = ({ index }: Patch): string => `spec.configPatches[${index}]`;
+
+function reportOf(patch: Patch, problem: string | undefined): PatchReport {
+  return { filter: patch.filter, field: fieldOf(patch), kind: reportKinds[patch.applyTo], problem };
+}
+
+const reportKinds: Readonly<Record<ApplyTo, string>> = {
+  LISTENER: "listener",
+  FILTER_CHAIN: "filterchain",
+  LISTENER_FILTER: "listenerfilter",
+  NETWORK_FILTER: "networkfilter",
+  HTTP_FILTER: "httpfilter",
+  ROUTE_CONFIGURATION: "route",
+  VIRTUAL_HOST: "vhost",
+  HTTP_ROUTE: "route",
+  CLUSTER: "cluster",
+  EXTENSION_CONFIG: "extensionconfig",
+};
+
+/** The value as a message of its own, to be put into a resource. */
+export function valueOf<Desc extends DescMessage>(schema: Desc, { value }: ReadyPatch<Desc>): MessageShape<Desc> {
+  if (value === undefined) throw new Error("a value is needed");
+  return clone(schema, value);
+}

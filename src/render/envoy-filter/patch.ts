@@ -1,0 +1,124 @@
+/** EnvoyFilters in; the patches that are for one proxy, in the order in which they apply, out. */
+import { compareText, compilePattern, isRecord } from "../../lib/index.ts";
+import {
+  type Config,
+  type EnvoyFilterEnvoyConfigObjectMatch,
+  type EnvoyFilterEnvoyConfigObjectPatch,
+  type EnvoyFilterPatch,
+  type EnvoyFilterSpec,
+  objectKey,
+  type ProxyClass,
+} from "../../model/index.ts";
+import type { View } from "../view.ts";
+
+export type ApplyTo = Exclude<NonNullable<EnvoyFilterEnvoyConfigObjectPatch["applyTo"]>, "INVALID" | "BOOTSTRAP">;
+export type Operation = NonNullable<EnvoyFilterPatch["operation"]>;
+export type PatchContext = "SIDECAR_INBOUND" | "SIDECAR_OUTBOUND" | "GATEWAY";
+
+/** Plain data, so that a change which leaves a proxy's patches as they were reaches none of its resources. */
+export interface Patch {
+  /** `namespace/name` of the EnvoyFilter. */
+  readonly filter: string;
+  /** In `spec.configPatches`. */
+  readonly index: number;
+  readonly applyTo: ApplyTo;
+  readonly operation: Operation;
+  readonly context: PatchContext | "ANY";
+  readonly match: EnvoyFilterEnvoyConfigObjectMatch;
+  readonly value: object | undefined;
+  /** Why it can do nothing, wherever it would match. */
+  readonly problem: string | undefined;
+}
+
+const inserts: readonly Operation[] = ["INSERT_BEFORE", "INSERT_AFTER", "INSERT_FIRST"];
+const merges: readonly Operation[] = ["MERGE", "MERGE_AND_REPLACE_LIST"];
+const filterOperations: readonly Operation[] = ["ADD", "REMOVE", "REPLACE", "MERGE", ...inserts];
+
+/** What each kind of object can be patched with; anything else is without effect. */
+const operations: Readonly<Record<ApplyTo, readonly Operation[]>> = {
+  LISTENER: ["ADD", "REMOVE", ...merges],
+  FILTER_CHAIN: ["ADD", "REMOVE", ...merges],
+  LISTENER_FILTER: filterOperations,
+  NETWORK_FILTER: filterOperations,
+  HTTP_FILTER: filterOperations,
+  ROUTE_CONFIGURATION: merges,
+  VIRTUAL_HOST: ["ADD", "REMOVE", "REPLACE", ...merges],
+  HTTP_ROUTE: ["ADD", "REMOVE", ...inserts, ...merges],
+  CLUSTER: ["ADD", "REMOVE", ...merges],
+  EXTENSION_CONFIG: ["ADD"],
+};
+
+export const isMerge = (operation: Operation): boolean => merges.includes(operation);
+
+/** Patches that concern resources of one kind; undefined members of it never change that kind's resources. */
+export function patchesFor(view: View, applyTo: readonly ApplyTo[]): readonly Patch[] {
+  return view.shared(`patches|${applyTo.join()}`, () =>
+    allPatches(view).filter((patch) => applyTo.includes(patch.applyTo)),
+  );
+}
+
+function allPatches(view: View): readonly Patch[] {
+  return view.shared("patches", () => {
+    const root = view.mesh.settings().rootNamespace ?? "";
+    const filters = [...view.mesh.envoyFilters(view.proxy.namespace, view.proxy.labels)];
+    return filters
+      .sort((a, b) => compareFilters(a, b, root))
+      .flatMap((config) =>
+        (config.spec.configPatches ?? []).flatMap((patch, index) => readPatch(view.proxy, config, patch, index) ?? []),
+      );
+  });
+}
+
+/** Lowest priority first, then the root namespace, then by age; names count with their namespace behind a dot. */
+function compareFilters(a: Config<EnvoyFilterSpec>, b: Config<EnvoyFilterSpec>, root: string): number {
+  const rank = ({ meta }: Config<EnvoyFilterSpec>): number => (meta.namespace === root ? 0 : 1);
+  const name = ({ meta }: Config<EnvoyFilterSpec>): string => `${meta.name}.${meta.namespace}`;
+  return (
+    (a.spec.priority ?? 0) - (b.spec.priority ?? 0) ||
+    rank(a) - rank(b) ||
+    compareText(a.meta.creationTimestamp ?? "", b.meta.creationTimestamp ?? "") ||
+    compareText(name(a), name(b))
+  );
+}
+
+function readPatch(
+  proxy: ProxyClass,
+  { meta }: Config<EnvoyFilterSpec>,
+  { applyTo = "INVALID", match = {}, patch }: EnvoyFilterEnvoyConfigObjectPatch,
+  index: number,
+): Patch | undefined {
+  const { context = "ANY" } = match;
+  // The bootstrap is the agent's; waypoints are not served.
+  if (applyTo === "INVALID" || applyTo === "BOOTSTRAP" || !patch || context === "WAYPOINT") return undefined;
+  const version = matchesProxy(proxy, match);
+  if (version === false) return undefined;
+  const operation = effectiveOperation(applyTo, patch.operation ?? "INVALID");
+  const value = isRecord(patch.value) ? patch.value : undefined;
+  const problem = version === true ? problemOf(applyTo, operation, value) : version.error;
+  return { filter: objectKey(meta), index, applyTo, operation, context, match, value, problem };
+}
+
+/** Only where order has a meaning is there something to insert before. */
+function effectiveOperation(applyTo: ApplyTo, operation: Operation): Operation {
+  return inserts.includes(operation) && !operations[applyTo].includes("INSERT_FIRST") ? "ADD" : operation;
+}
+
+function problemOf(applyTo: ApplyTo, operation: Operation, value: object | undefined): string | undefined {
+  if (!operations[applyTo].includes(operation)) return `${operation} has no effect on ${applyTo}`;
+  return operation !== "REMOVE" && value === undefined ? `${operation} needs a value` : undefined;
+}
+
+function matchesProxy(
+  proxy: ProxyClass,
+  { proxy: match = {} }: EnvoyFilterEnvoyConfigObjectMatch,
+): boolean | { readonly error: string } {
+  const { proxyVersion = "", metadata = {} } = match;
+  if (proxyVersion !== "") {
+    const pattern = compilePattern(proxyVersion);
+    if ("error" in pattern) return { error: `match.proxy.proxyVersion: ${pattern.error}` };
+    if (proxy.istioVersion === "" || !pattern.find(proxy.istioVersion)) return false;
+  }
+  return Object.entries(metadata).every(
+    ([key, value]) => Object.hasOwn(proxy.matchedMetadata, key) && proxy.matchedMetadata[key] === value,
+  );
+}

@@ -25,12 +25,14 @@ import { type ClusterAccess, createHttpSource, createKubeClient, runLeaderElecti
 import type { Logger } from "../lib/index.ts";
 import { type Identity, istioVersion, parseIdentity } from "../model/index.ts";
 import { answerDebug, createHttpServer, createMetrics, type HttpHandler, versionInfo } from "../ops/index.ts";
+import { createEnvoyTypes } from "../render/index.ts";
 import { type Call, createRpcServer, type Route, RpcError, status } from "../rpc/index.ts";
 import { type Authenticate, createAds } from "../xds/index.ts";
 import { createTokenJudge, type TokenJudge } from "./authenticate.ts";
 import { createCaSecretStore } from "./ca-secret.ts";
 import { createConfigDump } from "./config-dump.ts";
 import { runGatewayClasses, runServiceEntryAddresses, runStatusWriter } from "./controllers/index.ts";
+import { createPatchReports } from "./patch-reports.ts";
 import { proxyOfNode } from "./proxy-of-node.ts";
 import { createResourceSource } from "./resource-source.ts";
 import { runRootDistribution } from "./root-distribution.ts";
@@ -138,6 +140,10 @@ export async function startDiscovery(options: DiscoveryOptions): Promise<Discove
   await untilAborted(watched.synced(), running);
   await untilAborted(keySets?.settled() ?? Promise.resolve(), running);
 
+  // Beside it: the types that patches may name. They take their time, so only where there are patches.
+  const envoyTypes = createEnvoyTypes(graph);
+  if (watched.objects("networking.istio.io", "EnvoyFilter").size > 0) await untilAborted(envoyTypes.load(), running);
+
   // 5. Resources per class of proxies, refreshed when something they read has changed.
   const context = { mesh: stages.mesh, registry: stages.registry, domain, cluster: options.cluster };
   const resources = createResourceSource({
@@ -153,6 +159,8 @@ export async function startDiscovery(options: DiscoveryOptions): Promise<Discove
         `cannot render ${name} for ${proxy.namespace}: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`,
       );
     },
+    envoyTypes,
+    onPatch: createPatchReports(metrics, log.scope("envoyfilter")),
     onPush: () => metrics.count("pilot_push_triggers", { type: "config" }),
   });
 

@@ -7,7 +7,7 @@ import { type Memo, sameData } from "../collections/index.ts";
 import { createDebounce, digest } from "../lib/index.ts";
 import type { Mesh } from "../mesh/index.ts";
 import { type Identity, type Proxy, type ProxyClass, type Resource, type ResourceType, types } from "../model/index.ts";
-import { createRenderer, type Renderer, type RenderFault } from "../render/index.ts";
+import { createRenderer, type EnvoyTypes, type PatchReport, type Renderer, type RenderFault } from "../render/index.ts";
 import type { ProxyNode, ProxySession, ResourceSource } from "../xds/index.ts";
 
 export interface ResourceSourceOptions {
@@ -17,6 +17,10 @@ export interface ResourceSourceOptions {
   readonly debounceMs: number;
   readonly debounceMaxMs: number;
   readonly onFault: (proxy: ProxyClass, fault: RenderFault) => void;
+  /** What EnvoyFilters may name; loaded before the first proxy connects where there are any. */
+  readonly envoyTypes?: EnvoyTypes;
+  /** Told for each patch and class once: applied, or why not. */
+  readonly onPatch?: (report: PatchReport) => void;
   /** Called with each proxy that connects; what it returns is called when the proxy has gone. */
   readonly admit?: (proxy: ProxyClass) => () => void;
   /** Told when a push round starts, with how many classes it concerns. */
@@ -82,6 +86,8 @@ export function createResourceSource(options: ResourceSourceOptions): Controlled
     if (!group) {
       const renderer = createRenderer(mesh, proxyClass, {
         onFault: (fault) => options.onFault(proxyClass, fault),
+        ...(options.envoyTypes ? { envoyTypes: options.envoyTypes } : {}),
+        onPatch: (report) => options.onPatch?.(report),
         onInvalidate() {
           dueGroups.add(key);
           debounce.signal();

@@ -74,7 +74,7 @@ const definitions: Readonly<Record<string, Definition>> = {
   pilot_total_rejected_configs: { help: "Total number of configs that Pilot had to reject or ignore." },
   pilot_envoy_filter_status: {
     help: "Status of Envoy filters whether it was applied or errored.",
-    labels: ["name", "patchType", "result"],
+    labels: ["name", "patch", "result"],
   },
   citadel_server_csr_count: { help: "The number of CSRs received by Citadel server." },
   citadel_server_success_cert_issuance_count: { help: "The number of certificates issuances that have succeeded." },

@@ -37,6 +37,11 @@ export const commands: readonly CommandEntry[] = [
     load: () => import("./proxy-config.ts"),
   },
   {
+    name: "analyze",
+    summary: "Look for mistakes in Istio objects of files and of a cluster",
+    load: () => import("./analyze.ts"),
+  },
+  {
     name: "validate",
     aliases: ["v"],
     summary: "Check Istio objects in files, without a cluster",

@@ -42,7 +42,7 @@ describe("analyze", () => {
   test("a host that nobody has is found only where a cluster can be asked", () => {
     const files = [istio("VirtualService", "v", { hosts: ["a.com"], ...route("nowhere") })];
     expect(run(files)).toEqual([]);
-    expect(run(files, [namespace, service])).toEqual(["IST0101 VirtualService v spec.http[0].route[0]"]);
+    expect(run(files, [namespace, service])).toEqual(["IST0101 VirtualService v spec.http[0].route[0].destination.host"]);
     expect(run([istio("VirtualService", "v", { hosts: ["a.com"], ...route("web") })], [namespace, service])).toEqual(
       [],
     );
@@ -51,8 +51,8 @@ describe("analyze", () => {
   test("a subset that no DestinationRule has, a port that the service has not", () => {
     const spec = { hosts: ["a.com"], ...route("web", { subset: "v1", port: { number: 81 } }) };
     expect(run([istio("VirtualService", "v", spec)], [namespace, service])).toEqual([
-      "IST0101 VirtualService v spec.http[0].route[0]",
-      "IST0101 VirtualService v spec.http[0].route[0]",
+      "IST0101 VirtualService v spec.http[0].route[0].destination.host",
+      "IST0101 VirtualService v spec.http[0].route[0].destination.host",
     ]);
   });
 

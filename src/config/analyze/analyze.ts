@@ -58,12 +58,17 @@ const analysers: readonly Analyser[] = [
   ...schemaAnalysers,
 ];
 
+/** Istio's names, which `--analyzer` takes. */
+export const analyserNames: readonly string[] = analysers.map(({ name }) => name);
+
 export interface AnalyzeOptions extends ValidateOptions {
   /** As written; Istio's defaults are filled in here. */
   readonly mesh?: MeshConfigSpec;
   readonly networks?: MeshNetworksSpec;
   /** Only messages about objects of this namespace, and about objects without one. */
   readonly namespace?: string;
+  /** Also what Istio does not look for; codes FLD…. */
+  readonly own?: boolean;
   /** Only these analysers; names that nobody has are ignored, and with none left all run. */
   readonly only?: readonly string[];
   /** `IST0102=Namespace default`, `IST0101=VirtualService shop/*`. */
@@ -84,8 +89,10 @@ export function analyze(sources: AnalysisSources, options: AnalyzeOptions): read
     report(object, code, message, path) {
       const level = levelOf(code);
       if (!atLeast(level, options.threshold ?? "Info") || isSuppressed(object, code, suppressions)) return;
-      if (options.namespace && object.meta.namespace !== "" && object.meta.namespace !== options.namespace) return;
       const { kind, meta } = object;
+      // A Namespace is in itself.
+      const home = kind === "Namespace" ? meta.name : meta.namespace;
+      if (options.namespace && home !== "" && home !== options.namespace) return;
       const key = JSON.stringify([code, kind, object.fullName, message, object.fromFile ? path : ""]);
       found.set(key, {
         code,
@@ -105,7 +112,7 @@ export function analyze(sources: AnalysisSources, options: AnalyzeOptions): read
     found.values(),
     ({ level }) => ranks[level],
     ({ code }) => code,
-    ({ kind, namespace, name }) => `${kind}/${namespace}/${name}`,
+    ({ kind, namespace, name }) => `${kind}/${name}/${namespace}`,
     ({ message }) => message,
   );
 }

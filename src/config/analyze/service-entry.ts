@@ -18,7 +18,7 @@ export const protocolAddresses: Analyser = {
       if (given || (entry.spec.addresses ?? []).length > 0) continue;
       (entry.spec.ports ?? []).forEach(({ protocol = "" }, i) => {
         if (["", "TCP"].includes(protocol.toUpperCase()))
-          report(entry, "IST0134", "ServiceEntry addresses are required for this protocol.", `spec.ports[${i}]`);
+          report(entry, "IST0134", "ServiceEntry addresses are required for this protocol.", `spec.ports[${i}].name`);
       });
     }
   },

@@ -1,0 +1,52 @@
+/** Messages in; the text that istioctl prints for them out. */
+import type { AnalysisLevel, AnalysisMessage } from "../../config/index.ts";
+import { printable } from "../../lib/index.ts";
+import { istioVersion } from "../../model/index.ts";
+import { printYaml } from "../print.ts";
+
+export type AnalyzeFormat = "log" | "json" | "yaml";
+
+export interface LocatedMessage extends AnalysisMessage {
+  /** `file:line`; absent for objects of the cluster. */
+  readonly reference?: string | undefined;
+}
+
+export const documentation = `https://istio.io/v${istioVersion.split(".").slice(0, 2).join(".")}/docs/reference/config/analysis`;
+
+export function formatMessages(messages: readonly LocatedMessage[], format: AnalyzeFormat, color: boolean): string {
+  if (format === "log") return messages.map((message) => formatLog(message, color)).join("\n");
+  const data = messages.map(plain);
+  return format === "json" ? goJson(data) : printYaml(data);
+}
+
+const colors: Readonly<Record<AnalysisLevel, string>> = { Info: "", Warning: "\u001b[33m", Error: "\u001b[1;31m" };
+
+function formatLog(message: LocatedMessage, color: boolean): string {
+  const level = color ? `${colors[message.level]}${message.level}\u001b[0m` : message.level;
+  const place = message.reference === undefined ? "" : ` ${message.reference}`;
+  return `${level} [${message.code}] (${printable(`${originOf(message)}${place}`)}) ${printable(message.message)}`;
+}
+
+const originOf = ({ kind, namespace, name }: AnalysisMessage): string =>
+  `${kind} ${namespace === "" ? "" : `${namespace}/`}${name}`;
+
+/** Members in the order of their names, as Go prints maps. */
+function plain(message: LocatedMessage): Readonly<Record<string, string>> {
+  const { code, level, reference } = message;
+  return {
+    code,
+    documentationUrl: code.startsWith("IST")
+      ? `${documentation}/${code.toLowerCase()}/?ref=istioctl-analyze`
+      : "docs/reference/coverage.md",
+    level,
+    message: message.message,
+    origin: originOf(message),
+    ...(reference === undefined ? {} : { reference }),
+  };
+}
+
+/** With tabs, and with `<`, `>` and `&` escaped. */
+function goJson(data: unknown): string {
+  const escapes: Readonly<Record<string, string>> = { "<": "\\u003c", ">": "\\u003e", "&": "\\u0026" };
+  return JSON.stringify(data, null, "\t").replace(/[<>&]/g, (c) => escapes[c] ?? c);
+}

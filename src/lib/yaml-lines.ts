@@ -1,0 +1,58 @@
+/** YAML text in; for each of its documents the line that every field stands on, counted from 1, out. */
+import { EVENT_ID, type Event, getScalarValue, parseEvents } from "js-yaml";
+import { fileLimits, type ParseLimits } from "./parse.ts";
+
+/** Lines by path, such as `spec.http[0].timeout`; the whole document is the empty path. */
+export type YamlLines = ReadonlyMap<string, number>;
+
+/** Empty documents have no lines and are left out, as `parseYaml` leaves them out. Text that is not YAML throws. */
+export function yamlLines(text: string, limits: ParseLimits = fileLimits): readonly YamlLines[] {
+  const lineAt = createLineCounter(text);
+  const documents: Map<string, number>[] = [];
+  /** What is open: a list with its next index, or a mapping with the key that waits for its value. */
+  const open: { readonly path: string; index: number; key: string | undefined; readonly isList: boolean }[] = [];
+
+  const place = (offset: number): string | undefined => {
+    const parent = open.at(-1);
+    const lines = documents.at(-1);
+    if (!lines) return undefined;
+    const path = !parent
+      ? ""
+      : parent.isList
+        ? `${parent.path}[${parent.index++}]`
+        : join(parent.path, parent.key ?? "");
+    if (parent) parent.key = undefined;
+    lines.set(path, lineAt(offset));
+    return path;
+  };
+  const scalar = (event: Extract<Event, { type: typeof EVENT_ID.SCALAR }>): void => {
+    const parent = open.at(-1);
+    if (parent && !parent.isList && parent.key === undefined) parent.key = getScalarValue(text, event);
+    else if (parent || !isNothing(getScalarValue(text, event))) place(event.valueStart);
+  };
+  for (const event of parseEvents(text, { maxDepth: limits.maxDepth })) {
+    if (event.type === EVENT_ID.DOCUMENT) documents.push(new Map());
+    else if (event.type === EVENT_ID.SCALAR) scalar(event);
+    else if (event.type === EVENT_ID.ALIAS) place(event.anchorStart);
+    else if (event.type === EVENT_ID.POP) open.pop();
+    else {
+      const path = place(event.start) ?? "";
+      open.push({ path, index: 0, key: undefined, isList: event.type === EVENT_ID.SEQUENCE });
+    }
+  }
+  return documents.filter((lines) => lines.size > 0);
+}
+
+const isNothing = (text: string): boolean => ["", "~", "null", "Null", "NULL"].includes(text);
+
+const join = (path: string, key: string): string => (path === "" ? key : `${path}.${key}`);
+
+/** Offsets come in rising order, nearly: the text is walked once. */
+function createLineCounter(text: string): (offset: number) => number {
+  let [at, line] = [0, 1];
+  return (offset) => {
+    if (offset < at) [at, line] = [0, 1];
+    for (; at < offset; at++) if (text.charCodeAt(at) === 10) line++;
+    return line;
+  };
+}

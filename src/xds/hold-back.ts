@@ -48,7 +48,10 @@ export interface HoldBackOptions {
 
 const resumeMs = 200;
 
-/** How long a route waits for a cluster that nobody makes: the source may be read between two of its own steps. */
+/**
+ * How long a route waits for a cluster that nobody makes, and a removed cluster for the route that is still wanted with
+ * it: what belongs together may come in two steps, in either order.
+ */
 const settleMs = 1000;
 
 const naming = [types.listener, types.route] as const;
@@ -59,6 +62,8 @@ export function createHoldBack(options: HoldBackOptions): HoldBack {
   /** Waits of the type that is being planned, as they were the last time. */
   let before = new Map<string, Held>();
   const waiting = new Set<ResourceType>();
+  /** Removed clusters that wanted routes name, and since when. */
+  const orphans = new Map<string, number>();
   let removalWakeMs: number | undefined;
   let resumedSinceMs: number | undefined;
 
@@ -132,6 +137,7 @@ export function createHoldBack(options: HoldBackOptions): HoldBack {
     removalWakeMs = undefined;
     if (cds()?.wildcard !== true) return new Set();
     const kept = new Set<string>();
+    for (const cluster of orphans.keys()) if (!removed.has(cluster)) orphans.delete(cluster);
     for (const type of naming) {
       const state = states.get(type);
       for (const name of state?.heldNames() ?? []) if (state) keepNamed(state, name, removed, kept, nowMs);
@@ -160,11 +166,20 @@ export function createHoldBack(options: HoldBackOptions): HoldBack {
   ): void {
     const [accepted, sent] = [state.accepted(name), state.sent.get(name)];
     const wanted = state.wildcard ? session.all(state.type).get(name) : session.get(state.type, name);
+    const anyway = new Set(wanted?.needs ?? []);
+    for (const cluster of anyway) if (removed.has(cluster) && isFreshOrphan(cluster, nowMs)) kept.add(cluster);
     if (!stillHolds(state, name, sent, wanted, nowMs)) return;
     const unknown = isOutdated(accepted) || isOutdated(sent);
     const named = unknown ? removed : new Set([...(accepted?.needs ?? []), ...(sent?.needs ?? [])]);
-    const anyway = new Set(wanted?.needs ?? []);
     for (const cluster of named) if (removed.has(cluster) && !anyway.has(cluster)) kept.add(cluster);
+  }
+
+  function isFreshOrphan(cluster: string, nowMs: number): boolean {
+    const sinceMs = orphans.get(cluster) ?? nowMs;
+    orphans.set(cluster, sinceMs);
+    if (nowMs - sinceMs >= settleMs) return false;
+    wakeBy(sinceMs + settleMs);
+    return true;
   }
 
   /** False once the client has accepted the wanted version, or has had the time to. */

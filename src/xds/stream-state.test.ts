@@ -279,6 +279,18 @@ describe.each(["sotw", "delta"] as const)("%s", (variant) => {
       expect(client.state.wakeAtMs()).toBeUndefined();
     });
 
+    test("a cluster that goes a moment before its route is kept for it, but not for long", () => {
+      source.set({ [CDS]: [cluster("b")], [EDS]: [endpoints("b")] });
+      expect(client.settle()).toEqual([]);
+      source.set({ [RDS]: [route("r", "b")] });
+      expect(client.settle()).toEqual(delta ? ["RDS r", "CDS -a", "EDS -a"] : ["RDS r", "CDS b"]);
+      source.set({ [CDS]: [], [EDS]: [] });
+      expect(client.settle()).toEqual([]);
+      client.advance(1000);
+      expect(client.settle()).toEqual(delta ? ["CDS -b", "EDS -b"] : ["CDS"]);
+      expect(client.state.wakeAtMs()).toBeUndefined();
+    });
+
     test("other routes do not wait", () => {
       client.subscribe(RDS, "other");
       client.settle();

@@ -26,7 +26,7 @@ export interface TrafficMesh {
   certificate(...names: readonly string[]): Promise<ServerIdentity>;
   /** Starts a server with a Pod that has no sidecar; `node` gives it a place. */
   backend(name: string, options?: PlaceOptions): Promise<Backend>;
-  proxy(type: ProxyType, name: string, options?: PlaceOptions): Promise<TrafficProxy>;
+  proxy(type: ProxyType, name: string, options?: PlaceOptions & { readonly sotw?: boolean }): Promise<TrafficProxy>;
   /** All proxies lose their control plane; what is applied meanwhile is only written down. */
   stopControlPlane(): Promise<void>;
   /** A new one, with all that was applied. */
@@ -78,13 +78,13 @@ export async function startTrafficMesh(): Promise<TrafficMesh> {
       await mesh.apply(pod(name, { address, mesh: false, ...options }));
       return backend;
     },
-    async proxy(type, name, options = {}) {
+    async proxy(type, name, { sotw = false, ...options } = {}) {
       const pods = await network.pod();
       const own = pod(name, { address: pods.address, proxy: type, mesh: type === "sidecar", ...options });
       await mesh.apply(own);
       const secrets = await ca.workload(name);
       const routes = controlPlane.routes(name);
-      const proxy = await startProxy({ dir, network, type, pod: own, pods, routes, secrets });
+      const proxy = await startProxy({ dir, network, type, pod: own, pods, routes, secrets, sotw });
       proxies.push(proxy);
       return proxy;
     },

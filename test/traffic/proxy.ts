@@ -45,6 +45,8 @@ export interface ProxyOptions {
   readonly pods: PodNetwork & { readonly address: string };
   readonly routes: readonly Route[];
   readonly secrets: SecretSource;
+  /** State of the world instead of delta. */
+  readonly sotw: boolean;
 }
 
 /** Envoy's group, exempt from capture; Istio's number. */
@@ -122,7 +124,7 @@ async function serve(path: string, routes: readonly Route[]): Promise<RpcServer>
 }
 
 /** What the agent would write, but for where its sockets and the admin port are. */
-function bootstrapFor(dir: string, { pod, pods, type }: ProxyOptions) {
+function bootstrapFor(dir: string, { pod, pods, type, sotw }: ProxyOptions) {
   const { name, namespace = "default", labels = {} } = pod.metadata;
   const env = {
     POD_NAME: name,
@@ -149,7 +151,10 @@ function bootstrapFor(dir: string, { pod, pods, type }: ProxyOptions) {
   const agent = agentOptionsFromEnv(env, [type, "--domain", `${namespace}.svc.cluster.local`], machine);
   const sockets = { sdsSocket: join(dir, "sds"), xdsSocket: join(dir, "xds") };
   const admin = { address: { pipe: { path: join(dir, "admin"), mode: 0o600 } } };
-  return { nodeId: agent.bootstrap.node.id, config: { ...buildBootstrap({ ...agent.bootstrap, ...sockets }), admin } };
+  return {
+    nodeId: agent.bootstrap.node.id,
+    config: { ...buildBootstrap({ ...agent.bootstrap, ...sockets, deltaXds: !sotw }), admin },
+  };
 }
 
 async function untilReady(

@@ -1,0 +1,98 @@
+/**
+ * How many flips in; how many requests were answered and which failed meanwhile, out. A flip moves all traffic to a
+ * destination that did not exist and takes away the one before, in one change: by subset (VirtualService and
+ * DestinationRule), and every third time by service (VirtualService, Service and EndpointSlice).
+ */
+import { wait } from "../../src/lib/index.ts";
+import type { KubeObject } from "../../src/model/index.ts";
+import { istio } from "../render/objects.ts";
+import type { Backend } from "./backend.ts";
+import { eventually, serviceOf, startTrafficMesh } from "./mesh.ts";
+
+export interface FlipReport {
+  readonly flips: number;
+  readonly requests: number;
+  readonly failures: readonly string[];
+  readonly refusals: readonly string[];
+  readonly seconds: number;
+}
+
+interface Generation {
+  readonly objects: readonly KubeObject[];
+  /** Those that go with the next flip. */
+  readonly passing: readonly KubeObject[];
+}
+
+export async function runFlips(flips: number, progress: (done: number) => void = () => {}): Promise<FlipReport> {
+  const mesh = await startTrafficMesh();
+  try {
+    const backends = [await mesh.backend("even"), await mesh.backend("odd")];
+    const [address, passing] = [mesh.serviceAddress(), mesh.serviceAddress()];
+    const generation = (i: number): Generation => generationOf(i, backends, passing);
+    let last = generation(0);
+    await mesh.apply(...serviceOf("web", { address, backends }), ...last.objects);
+    const clients = [await mesh.proxy("sidecar", "delta"), await mesh.proxy("sidecar", "sotw", { sotw: true })];
+    await mesh.apply();
+    const call = { address, port: 80, host: "web", concurrency: 3, pauseMs: 1 };
+    const loads = await Promise.all(clients.map(({ caller }) => caller.load(call)));
+    const started = performance.now();
+    for (let i = 1; i <= flips; i++) {
+      const next = generation(i);
+      const gone = last.passing.filter((object) => !next.objects.some((other) => isSame(object, other)));
+      mesh.controlPlane.remove(gone);
+      await applyInOrder(i, next.objects, mesh.controlPlane.apply);
+      last = next;
+      // Now and then the next one comes before the last has arrived.
+      if (i % 4 !== 0) await mesh.controlPlane.settled();
+      if (i % 100 === 0) progress(i);
+    }
+    await mesh.controlPlane.settled();
+    const newest = backends[flips % 2]?.name ?? "";
+    await eventually(async () => (await clients[0]?.caller.request(call))?.body === newest, "the last flip to arrive");
+    const reports = await Promise.all(loads.map((load) => load.stop()));
+    const counts = reports.flatMap(({ answers }) => Object.values(answers));
+    return {
+      flips,
+      requests: counts.reduce((sum, count) => sum + count, 0),
+      failures: reports.flatMap(({ failures }) => failures),
+      refusals: mesh.controlPlane.refusals(),
+      seconds: (performance.now() - started) / 1000,
+    };
+  } finally {
+    await mesh.close();
+  }
+}
+
+/** Together; or as a user's files may arrive, one after the other with a push in between, the route first or last. */
+async function applyInOrder(
+  i: number,
+  objects: readonly KubeObject[],
+  apply: (objects: readonly KubeObject[]) => void,
+): Promise<void> {
+  if (i % 5 > 1) return apply(objects);
+  for (const object of i % 5 === 0 ? objects : objects.toReversed()) {
+    apply([object]);
+    await wait(40);
+  }
+}
+
+const isSame = (a: KubeObject, b: KubeObject): boolean => a.kind === b.kind && a.metadata.name === b.metadata.name;
+
+function generationOf(i: number, backends: readonly Backend[], address: string): Generation {
+  const target = backends[i % 2];
+  if (!target) throw new Error("no backend");
+  if (i % 3 === 2) {
+    const host = `service-${i}`;
+    const service = serviceOf(host, { address, backends: [target] });
+    return { objects: [...service, routeTo({ host })], passing: service };
+  }
+  const subset = `v${i}`;
+  const rule = istio("DestinationRule", "web", {
+    host: "web",
+    subsets: [{ name: subset, labels: { app: target.name } }],
+  });
+  return { objects: [rule, routeTo({ host: "web", subset })], passing: [rule] };
+}
+
+const routeTo = (destination: object): KubeObject =>
+  istio("VirtualService", "web", { hosts: ["web"], http: [{ retries: { attempts: 0 }, route: [{ destination }] }] });

@@ -1,86 +1,158 @@
 /** `fairlead get`: shows objects, for a machine without kubectl; columns as the API itself gives them. */
-import { type Command, Option } from "commander";
-import { createKubeClient } from "../kube/index.ts";
-import { FairleadError, isRecord } from "../lib/index.ts";
+import type { Command } from "commander";
+import { collectionPath, createKubeClient, type KubeClient, objectPath } from "../kube/index.ts";
+import { FairleadError, isRecord, sortBy } from "../lib/index.ts";
+import type { KubeObject } from "../model/index.ts";
 import { clusterAccess } from "./cluster-access.ts";
 import type { Io } from "./command.ts";
-import { findKind } from "./objects.ts";
-import { printYaml } from "./print.ts";
-import { printTable } from "./table.ts";
+import { parseJsonPath } from "./get/json-path.ts";
+import { printApiTable, tableAccept } from "./get/table.ts";
+import { findKind, type NamedKind } from "./objects.ts";
+import { printSortedYaml } from "./print.ts";
 
 interface GetFlags {
   readonly kubeconfig?: string;
   readonly context?: string;
   readonly namespace: string;
   readonly allNamespaces?: boolean;
-  readonly output: "table" | "json" | "yaml" | "name";
+  readonly selector?: string;
+  readonly output: string;
+}
+
+/** Objects of one kind that were asked for: all, or some by name. */
+interface Question {
+  readonly kind: NamedKind;
+  readonly names: readonly string[];
+  readonly namespace: string | undefined;
 }
 
 export function register(program: Command, io: Io, exit: (status: number) => void): void {
   program
     .command("get")
     .summary("Show objects of the API")
-    .argument("<type>", "resource type, such as pods or vs")
-    .argument("[name]", "one object; all where absent")
+    .argument("<type>", "resource types, such as pods or svc,vs; or type/name")
+    .argument("[name...]", "some objects; all where absent")
     .option("--kubeconfig <file>", "how to reach the API")
     .option("--context <name>", "context of the kubeconfig")
     .option("-n, --namespace <namespace>", "namespace of the objects", "default")
     .option("-A, --all-namespaces", "over all namespaces")
-    .addOption(
-      new Option("-o, --output <format>", "how to print").choices(["table", "json", "yaml", "name"]).default("table"),
+    .option("-l, --selector <labels>", "objects with these labels")
+    .option("-o, --output <format>", "how to print: table, wide, name, json, yaml or jsonpath=TEMPLATE", "table")
+    .addHelpText(
+      "after",
+      "\nExamples:\n  fairlead get pods -A -o wide\n  fairlead get vs reviews -o yaml\n  fairlead get pods -o jsonpath='{.items[*].status.podIP}'\n",
     )
-    .addHelpText("after", "\nExamples:\n  fairlead get pods -A\n  fairlead get vs reviews -o yaml\n")
-    .action(async (type: string, name: string | undefined, flags: GetFlags) => {
-      const client = createKubeClient(await clusterAccess(flags, io));
-      try {
-        const kind = await findKind(client, type);
-        const namespace = kind.namespaced && !flags.allNamespaces ? flags.namespace : undefined;
-        const found =
-          name === undefined
-            ? [...(await client.list(kind, { namespace })).items]
-            : [await client.get(kind, { name, namespace })];
-        if (flags.output === "name")
-          io.out(found.map((object) => `${kind.singular || kind.plural}/${object.metadata.name}\n`).join(""));
-        else if (flags.output !== "table") {
-          const shown = name === undefined ? { apiVersion: "v1", kind: "List", items: found } : found[0];
-          io.out(flags.output === "json" ? `${JSON.stringify(shown, null, 2)}\n` : printYaml(shown));
-        } else if (found.length === 0)
-          io.err(namespace === undefined ? "No resources found\n" : `No resources found in ${namespace} namespace.\n`);
-        else {
-          const header = [...(flags.allNamespaces && kind.namespaced ? ["NAMESPACE"] : []), "NAME", "AGE", "STATUS"];
-          io.out(
-            printTable(
-              header,
-              found.map((object) => [
-                ...(flags.allNamespaces && kind.namespaced ? [object.metadata.namespace ?? ""] : []),
-                object.metadata.name,
-                age(object.metadata.creationTimestamp),
-                statusOf(object.status),
-              ]),
-            ),
-          );
-        }
-        exit(0);
-      } catch (error) {
-        if (error instanceof FairleadError && error.code === "not-found") {
-          io.err(`fairlead: ${error.message}\n`);
-          exit(1);
-        } else throw error;
-      } finally {
-        client.close();
-      }
-    });
+    .action(async (type: string, names: readonly string[], flags: GetFlags) => exit(await get(type, names, flags, io)));
 }
 
-function age(created: string | undefined): string {
-  const seconds = Math.max(0, (Date.now() - Date.parse(created ?? "")) / 1000);
-  if (Number.isNaN(seconds)) return "<unknown>";
-  if (seconds < 120) return `${Math.floor(seconds)}s`;
-  if (seconds < 7200) return `${Math.floor(seconds / 60)}m`;
-  if (seconds < 172_800) return `${Math.floor(seconds / 3600)}h`;
-  return `${Math.floor(seconds / 86_400)}d`;
+async function get(type: string, names: readonly string[], flags: GetFlags, io: Io): Promise<number> {
+  const show = printerOf(flags);
+  const client = createKubeClient(await clusterAccess(flags, io));
+  try {
+    const questions = await parseQuestions(client, type, names, flags);
+    const text = await show(client, questions, flags);
+    if (text !== "") io.out(text);
+    else if (names.length === 0)
+      io.err(flags.allNamespaces ? "No resources found\n" : `No resources found in ${flags.namespace} namespace.\n`);
+    return 0;
+  } catch (error) {
+    if (!(error instanceof FairleadError) || error.code !== "not-found") throw error;
+    io.err(`fairlead: ${error.message}\n`);
+    return 1;
+  } finally {
+    client.close();
+  }
 }
 
-function statusOf(status: unknown): string {
-  return isRecord(status) && typeof status.phase === "string" ? status.phase : "";
+async function parseQuestions(
+  client: KubeClient,
+  type: string,
+  names: readonly string[],
+  flags: GetFlags,
+): Promise<readonly Question[]> {
+  const [typeName = "", name] = type.split("/");
+  const kinds = await Promise.all(typeName.split(",").map((one) => findKind(client, one)));
+  return kinds.map((kind) => ({
+    kind,
+    names: name === undefined ? names : [name, ...names],
+    namespace: kind.namespaced && !flags.allNamespaces ? flags.namespace : undefined,
+  }));
+}
+
+type Show = (client: KubeClient, questions: readonly Question[], flags: GetFlags) => Promise<string>;
+
+function printerOf({ output }: GetFlags): Show {
+  if (output === "table" || output === "wide") return showTables;
+  if (output === "name") return showNames;
+  if (output === "json") return showData((data) => `${JSON.stringify(sortKeys(data), null, 4)}\n`);
+  if (output === "yaml") return showData(printSortedYaml);
+  if (output.startsWith("jsonpath=")) return showData(parseJsonPath(output.slice("jsonpath=".length)));
+  throw new FairleadError("usage", `-o ${output} is not known`, {
+    hint: "table, wide, name, json, yaml and jsonpath=TEMPLATE are",
+  });
+}
+
+async function showTables(client: KubeClient, questions: readonly Question[], flags: GetFlags): Promise<string> {
+  const texts: string[] = [];
+  for (const { kind, names, namespace } of questions) {
+    const options = {
+      wide: flags.output === "wide",
+      withNamespace: kind.namespaced && flags.allNamespaces === true,
+      prefix: questions.length > 1 ? prefixOf(kind) : "",
+    };
+    const query = flags.selector === undefined ? "" : `?labelSelector=${encodeURIComponent(flags.selector)}`;
+    const paths =
+      names.length === 0
+        ? [`${collectionPath(kind, namespace)}${query}`]
+        : names.map((name) => objectPath(kind, { name, namespace }));
+    const answers = await Promise.all(paths.map((path) => client.raw("GET", path, undefined, tableAccept)));
+    const text = printApiTable(answers.reduce(joinTables), options);
+    if (text === undefined) throw new FairleadError("invalid", `the API gives no table of ${kind.plural}`);
+    if (text !== "") texts.push(text);
+  }
+  return texts.join("\n");
+}
+
+/** Several objects by name are several answers, but one table. */
+function joinTables(first: unknown, next: unknown): unknown {
+  if (!isRecord(first) || !isRecord(next) || !Array.isArray(first.rows) || !Array.isArray(next.rows)) return first;
+  return { ...first, rows: [...first.rows, ...next.rows] };
+}
+
+async function showNames(client: KubeClient, questions: readonly Question[], flags: GetFlags): Promise<string> {
+  const lines = await Promise.all(
+    questions.map(async (question) =>
+      (await objectsOf(client, question, flags)).map((object) => `${prefixOf(question.kind)}${object.metadata.name}\n`),
+    ),
+  );
+  return lines.flat().join("");
+}
+
+function prefixOf({ kind, group }: NamedKind): string {
+  return `${kind.toLowerCase()}${group === "" ? "" : `.${group}`}/`;
+}
+
+function showData(print: (data: unknown) => string): Show {
+  return async (client, questions, flags) => {
+    const found = (await Promise.all(questions.map((question) => objectsOf(client, question, flags)))).flat();
+    const [first, ...others] = found;
+    const one = questions.length === 1 && questions[0]?.names.length === 1 && others.length === 0;
+    const list = { apiVersion: "v1", items: found, kind: "List", metadata: { resourceVersion: "" } };
+    return print(one ? first : list);
+  };
+}
+
+async function objectsOf(
+  client: KubeClient,
+  { kind, names, namespace }: Question,
+  flags: GetFlags,
+): Promise<readonly KubeObject[]> {
+  if (names.length > 0) return Promise.all(names.map((name) => client.get(kind, { name, namespace })));
+  return (await client.list(kind, { namespace, labelSelector: flags.selector })).items;
+}
+
+function sortKeys(data: unknown): unknown {
+  if (Array.isArray(data)) return data.map(sortKeys);
+  if (!isRecord(data)) return data;
+  return Object.fromEntries(sortBy(Object.entries(data), ([key]) => key).map(([key, value]) => [key, sortKeys(value)]));
 }

@@ -5,6 +5,11 @@ export function printYaml(data: unknown): string {
   return dump(data, { noRefs: true, lineWidth: 120 });
 }
 
+/** As kubectl and istioctl write it: keys in order, lists not indented, no folded lines. */
+export function printSortedYaml(data: unknown): string {
+  return dump(data, { noRefs: true, lineWidth: -1, sortKeys: true, seqNoIndent: true });
+}
+
 /** Fields of Envoy's Secret that hold key material. */
 const secretFields: ReadonlySet<string> = new Set([
   "privateKey",

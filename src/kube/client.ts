@@ -60,8 +60,8 @@ export interface KubeClient {
   /** Creates a named child of an object, such as a token of a ServiceAccount. */
   createSubresource(kind: KindRef, ref: ObjectRef, subresource: string, body: unknown): Promise<unknown>;
   watch(kind: KindRef, options: WatchOptions): AsyncIterable<WatchEvent>;
-  /** Any other path. */
-  raw(method: string, path: string, body?: unknown): Promise<unknown>;
+  /** Any other path; `accept` asks for another form of the answer, such as a Table. */
+  raw(method: string, path: string, body?: unknown, accept?: string): Promise<unknown>;
   close(): void;
 }
 
@@ -140,7 +140,7 @@ function clientOver(http: Transport): KubeClient {
     createSubresource: (kind, ref, subresource, body) =>
       http.json({ method: "POST", path: objectPath(kind, ref, subresource), body }),
     watch: (kind, options) => streamEvents(http, kind, options),
-    raw: (method, path, body) => http.json({ method, path, body }),
+    raw: (method, path, body, accept) => http.json({ method, path, body, accept }),
     close: () => http.close(),
   };
   return client;

@@ -10,7 +10,7 @@ export {
 } from "./client.ts";
 export type { Credentials } from "./exec-credentials.ts";
 export { createHttpSource, type HttpSourceOptions } from "./http-source.ts";
-export type { KindRef, ObjectRef } from "./kind.ts";
+export { collectionPath, type KindRef, type ObjectRef, objectPath } from "./kind.ts";
 export { type ClusterAccess, inClusterAccess, type KubeconfigOptions, loadKubeconfig } from "./kubeconfig.ts";
 export { type LeaderElection, type LeaseOptions, microTime, runLeaderElection } from "./lease.ts";
 export { type LoadedObject, type LoadOptions, loadObjects, parseObjects } from "./load-objects.ts";

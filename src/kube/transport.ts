@@ -12,6 +12,7 @@ export interface HttpRequest {
   readonly query?: Readonly<Record<string, string | undefined>> | undefined;
   readonly body?: unknown;
   readonly contentType?: string | undefined;
+  readonly accept?: string | undefined;
   readonly signal?: AbortSignal | undefined;
   /** Absent for watches, which have no end. */
   readonly timeoutMs?: number | undefined;
@@ -100,7 +101,7 @@ export function createTransport(access: ClusterAccess): Transport {
 
 function headersFor(r: HttpRequest, credentials: Credentials, body: Buffer | undefined): Record<string, string> {
   return {
-    accept: "application/json",
+    accept: r.accept ?? "application/json",
     "user-agent": "fairlead",
     ...(credentials.token === undefined ? {} : { authorization: `Bearer ${credentials.token}` }),
     ...(body === undefined

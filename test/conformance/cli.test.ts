@@ -7,15 +7,9 @@ import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import { describe, expect, test } from "vitest";
-import { runProgram } from "../../src/cli/program.ts";
+import { runCli } from "../../src/cli/testing.ts";
 import { fileLimits, parseJson, parseYaml } from "../../src/lib/index.ts";
 import { conformanceDir, lacks } from "../require.ts";
-
-interface Outcome {
-  readonly status: number;
-  readonly stdout: string;
-  readonly stderr: string;
-}
 
 const corpus = join(conformanceDir, "cli");
 const floorFile = join(import.meta.dirname, "cli.json");
@@ -45,7 +39,7 @@ async function compareCase(dir: string): Promise<string> {
   const [, ...args] = readFileSync(join(dir, "args.txt"), "utf8").trimEnd().split("\n");
   const expected: { rc: number; stderr: string } = JSON.parse(readFileSync(join(dir, "exit.json"), "utf8"));
   const stdout = readFileSync(join(dir, "stdout.txt"), "utf8");
-  const actual = await run(args, dir);
+  const actual = await runCli(args, dir);
   if (actual.status !== expected.rc) return `exit ${actual.status} instead of ${expected.rc}: ${actual.stderr}`;
   if (actual.stderr !== expected.stderr) return `stderr ${actual.stderr} instead of ${expected.stderr}`;
   return sameOutput(stdout, actual.stdout, formatOf(args)) ? "" : `stdout\n${actual.stdout}\ninstead of\n${stdout}`;
@@ -63,22 +57,4 @@ function sameOutput(expected: string, actual: string, format: string): boolean {
   if (format === "json") return isDeepStrictEqual(parseJson(actual, fileLimits), parseJson(expected, fileLimits));
   if (format === "yaml") return isDeepStrictEqual(parseYaml(actual), parseYaml(expected));
   return expected === actual;
-}
-
-async function run(args: readonly string[], cwd: string): Promise<Outcome> {
-  let stdout = "";
-  let stderr = "";
-  const status = await runProgram(args, {
-    env: {},
-    cwd,
-    out: (text) => {
-      stdout += text;
-    },
-    err: (text) => {
-      stderr += text;
-    },
-    tty: false,
-    signal: AbortSignal.timeout(60_000),
-  });
-  return { status, stdout, stderr };
 }

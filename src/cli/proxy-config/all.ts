@@ -1,5 +1,6 @@
 /** A whole dump in; every table, one below the other, or the dump itself without its keys, out. */
 import { FairleadError } from "../../lib/index.ts";
+import { printSortedYaml } from "../print.ts";
 import { viewBootstrap } from "./bootstrap.ts";
 import { viewClusters } from "./cluster.ts";
 import { parseDump } from "./dump.ts";
@@ -7,7 +8,7 @@ import { readDumpJson } from "./dump-json.ts";
 import { viewAssignments } from "./eds.ts";
 import type { ProxyConfigFlags } from "./flags.ts";
 import { viewListeners } from "./listener.ts";
-import { type Format, printSortedYaml } from "./output.ts";
+import type { Format } from "./output.ts";
 import { createProtoJson } from "./proto-json.ts";
 import { redactDump } from "./redact.ts";
 import { viewRoutes } from "./route.ts";

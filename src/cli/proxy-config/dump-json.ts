@@ -1,5 +1,6 @@
 /** A dump's text in, JSON out; what is no JSON is refused in the words that istioctl has for it. */
 import { FairleadError, fileLimits, parseJson } from "../../lib/index.ts";
+import { findJsonMistake } from "./json-mistake.ts";
 
 /** Which of its two parsers istioctl uses: they name the same mistake differently. */
 export type Parser = "proto" | "json";
@@ -11,21 +12,21 @@ export function readDumpJson(text: string, parser: Parser): unknown {
     return parseJson(text, fileLimits);
   } catch (cause) {
     if (cause instanceof FairleadError && cause.cause instanceof SyntaxError)
-      throw new FairleadError("invalid", prefix + describeMistake(text, cause.cause, parser), { cause });
+      throw new FairleadError("invalid", prefix + describeMistake(text, parser), { cause });
     throw cause;
   }
 }
 
-function describeMistake(text: string, error: SyntaxError, parser: Parser): string {
-  const position = Number(/at position (\d+)/.exec(error.message)?.[1] ?? text.length);
-  const cutShort = position >= text.length || error.message.startsWith("Unterminated string");
+function describeMistake(text: string, parser: Parser): string {
+  const position = findJsonMistake(text);
+  const cutShort = position >= text.length;
   if (parser === "json")
     return cutShort ? "unexpected end of JSON input" : `invalid character '${text[position]}' in JSON`;
   // The protobuf library writes a no-break space after its name.
   if (cutShort) return "proto:\u00a0unexpected EOF";
   const before = text.slice(0, position).split("\n");
   const where = `line ${before.length}:${(before.at(-1) ?? "").length + 1}`;
-  const [token = ""] = /^(?:"[^"\n]*"?|[-+._a-zA-Z0-9]{1,32}|.)/u.exec(text.slice(position)) ?? [];
+  const [token = ""] = /^(?:"(?:[^"\\]|\\.)*"|[-+._a-zA-Z0-9]{1,32}|.)/su.exec(text.slice(position)) ?? [];
   const isToken = /^(?:[{}[\],:"]|-?\d|(?:true|false|null)$)/.test(token);
   return `proto:\u00a0syntax error (${where}): ${isToken ? "unexpected token" : "invalid value"} ${token}`;
 }

@@ -1,7 +1,7 @@
 /** Data in, istioctl's JSON and YAML out. */
 import type { JsonValue } from "@bufbuild/protobuf";
-import { dump } from "js-yaml";
 import { FairleadError } from "../../lib/index.ts";
+import { printSortedYaml } from "../print.ts";
 import type { Style, View } from "./view.ts";
 
 export type Format = "short" | "json" | "yaml";
@@ -17,9 +17,4 @@ export function printView(view: View, format: Format, style: Style): string {
 
 export function printData(data: JsonValue, format: "json" | "yaml"): string {
   return format === "json" ? `${JSON.stringify(data, null, 4)}\n` : `${printSortedYaml(data)}\n`;
-}
-
-/** As sigs.k8s.io/yaml writes: keys in order, lists not indented, no folded lines. */
-export function printSortedYaml(data: unknown): string {
-  return dump(data, { noRefs: true, lineWidth: -1, sortKeys: true, seqNoIndent: true });
 }

@@ -61,18 +61,29 @@ export async function podSource(target: string, flags: SourceFlags, io: Io): Pro
       configDump: (query) => reached.ask("GET", `config_dump${query}`),
       clusters: () => reached.ask("GET", "clusters?format=json"),
     };
-  io.err(`fairlead: ${reached.why}: this is what the control plane would send, not what Envoy has\n`);
-  const planned = async (): Promise<unknown> =>
-    askDebug(
-      { ...(flags.data === undefined ? {} : { data: flags.data }), ...addressOf(flags) },
-      `config_dump?proxyID=${encodeURIComponent(`${pod.name}.${pod.namespace}`)}`,
-      io,
-    );
+  const planned = (): Promise<unknown> => plannedDump(pod, reached.why, flags, io);
   return {
     pod,
     configDump: async () => JSON.stringify(await planned(), null, 1),
     clusters: async () => JSON.stringify(clustersOfDump(await planned())),
   };
+}
+
+/** What the control plane would send; said so, since it is not what was asked for. */
+async function plannedDump(pod: PodRef, why: string, flags: SourceFlags, io: Io): Promise<unknown> {
+  const name = `${pod.name}.${pod.namespace}`;
+  const debugFlags = { ...(flags.data === undefined ? {} : { data: flags.data }), ...addressOf(flags) };
+  try {
+    const dump = await askDebug(debugFlags, `config_dump?proxyID=${encodeURIComponent(name)}`, io);
+    io.err(`fairlead: ${why}: this is what the control plane would send, not what Envoy has\n`);
+    return dump;
+  } catch (cause) {
+    const { code, message, hint } = FairleadError.from(cause);
+    throw new FairleadError(code, `${why}, and the control plane cannot say what it would send: ${message}`, {
+      ...(hint === undefined ? {} : { hint }),
+      cause,
+    });
+  }
 }
 
 /** For what only Envoy itself can answer. */

@@ -14,3 +14,9 @@ process.exitCode = await runProgram(process.argv.slice(2), {
   tty: process.stdout.isTTY === true,
   signal: abort.signal,
 });
+
+// Everything that a command started, it has stopped. Should a handle be left all the same, say so and end.
+setTimeout(() => {
+  process.stderr.write(`fairlead: still open at the end: ${process.getActiveResourcesInfo().join(", ")}\n`);
+  process.exit();
+}, 5_000).unref();

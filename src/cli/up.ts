@@ -81,14 +81,15 @@ async function up(flags: UpFlags, io: Io): Promise<number> {
     log,
     line: (source, text) => io.err(`[${source}] ${text}\n`),
   });
+  const relays = await relayOut(outside, io);
   try {
-    for (const [flag, address] of outside) await relayOut(flag, address, io);
     if (demo) return await runDemo(mesh, flags, gateway, io, log);
     io.out("ready\n");
     io.err(`\nThe API:  export KUBECONFIG=${mesh.kubeconfig}\n`);
     await untilStopped(io.signal);
     return 0;
   } finally {
+    await Promise.all(relays.map((relay) => relay.close()));
     await mesh.stop();
   }
 }

@@ -76,8 +76,10 @@ function start(command: readonly string[], dir: string, io: Io): Promise<number>
 }
 
 /** Inside: each address also by a socket in the folder, for the process outside. */
-export async function relayOut(flag: string, address: ListenAddress, io: Io): Promise<void> {
+export async function relayOut(addresses: ReadonlyMap<string, ListenAddress>, io: Io): Promise<readonly Relay[]> {
   const dir = io.env[relayVariable];
-  if (dir === undefined) return;
-  await createRelay({ path: join(dir, flag) }, () => address, flag);
+  if (dir === undefined) return [];
+  return await Promise.all(
+    [...addresses].map(([flag, address]) => createRelay({ path: join(dir, flag) }, () => address, flag)),
+  );
 }

@@ -1,6 +1,6 @@
 /** What `up` puts into an empty API: the mesh's namespace and config, and the validation webhook. Made once, then the user's. */
 import type { KindRef, KubeClient } from "../../kube/index.ts";
-import { FairleadError, wait } from "../../lib/index.ts";
+import { FairleadError, isRecord, wait } from "../../lib/index.ts";
 import { istioKinds, type KubeObject } from "../../model/index.ts";
 import { printYaml } from "../print.ts";
 
@@ -68,6 +68,20 @@ const meshConfig = {
 
 /** The ordinary webhook configuration, pointing at the control plane's own port; the control plane fills in its root. */
 export async function seedWebhook(client: KubeClient, httpsAddress: string): Promise<void> {
+  const url = `https://${httpsAddress}/validate`;
+  const webhook = {
+    name: "validation.istio.io",
+    clientConfig: { url },
+    rules: [...new Set(istioKinds.map((kind) => kind.group))].map((group) => ({
+      operations: ["CREATE", "UPDATE"],
+      apiGroups: [group],
+      apiVersions: ["*"],
+      resources: ["*"],
+    })),
+    failurePolicy: "Ignore",
+    sideEffects: "None",
+    admissionReviewVersions: ["v1"],
+  };
   const object: KubeObject = {
     apiVersion: "admissionregistration.k8s.io/v1",
     kind: "ValidatingWebhookConfiguration",
@@ -75,30 +89,16 @@ export async function seedWebhook(client: KubeClient, httpsAddress: string): Pro
       name: "istiod-default-validator",
       labels: { app: "istiod", istio: "istiod", "istio.io/rev": "default" },
     },
-    webhooks: [
-      {
-        name: "validation.istio.io",
-        clientConfig: { url: `https://${httpsAddress}/validate` },
-        rules: [...new Set(istioKinds.map((kind) => kind.group))].map((group) => ({
-          operations: ["CREATE", "UPDATE"],
-          apiGroups: [group],
-          apiVersions: ["*"],
-          resources: ["*"],
-        })),
-        failurePolicy: "Ignore",
-        sideEffects: "None",
-        admissionReviewVersions: ["v1"],
-      },
-    ],
+    webhooks: [webhook],
   };
   const existing = await client.find(webhooks, { name: object.metadata.name });
-  if (!existing) await ensure(client, webhooks, object);
-  // The port may be another one than at the last start.
-  else if (!JSON.stringify(existing).includes(`https://${httpsAddress}/validate`))
-    await client.update(webhooks, {
-      ...object,
-      metadata: { ...object.metadata, resourceVersion: existing.metadata.resourceVersion ?? "" },
-    });
+  if (!existing) return ensure(client, webhooks, object);
+  // The port may be another one than at the last start; the root is the same, so it stays, and with it the policy.
+  const [known] = Array.isArray(existing["webhooks"]) ? existing["webhooks"].filter(isRecord) : [];
+  const clientConfig = known && isRecord(known["clientConfig"]) ? known["clientConfig"] : {};
+  if (clientConfig["url"] === url) return;
+  const kept = { ...webhook, ...known, clientConfig: { ...clientConfig, url } };
+  await client.update(webhooks, { ...existing, webhooks: [kept] });
 }
 
 /** Until the control plane has put its root in, nothing is validated: a mesh that says it is ready validates. */

@@ -18,6 +18,8 @@ export interface ChildOptions {
   readonly log: Logger;
   readonly line: (text: string) => void;
   readonly random: () => number;
+  /** Before each start: we know that no other control plane lives, so what a dead one held can be freed at once. */
+  readonly freeLeadership: () => Promise<void>;
 }
 
 export interface ControlPlaneChild {
@@ -40,6 +42,7 @@ export async function startControlPlane(
   restarted: (pid: number) => void,
 ): Promise<ControlPlaneChild> {
   const boundFile = join(options.dir, "run", "control-plane-addresses.json");
+  await options.freeLeadership();
   let current = launch(options, boundFile, undefined);
   let addresses = await waitForAddresses(current, boundFile);
   let stopping = false;
@@ -56,6 +59,7 @@ export async function startControlPlane(
       options.log.warn(`the control plane ended with ${status}; starting it again in ${Math.round(waitMs)} ms`);
       await wait(waitMs);
       if (stopping) return;
+      await options.freeLeadership().catch((error: unknown) => options.log.warn(String(error)));
       // The same ports as before, or nobody would find it.
       current = launch(options, boundFile, addresses);
       restarted(current.pid);

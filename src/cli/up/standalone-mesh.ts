@@ -14,6 +14,7 @@ import {
   ownerOf,
   planNetwork,
   removeLeftovers,
+  standaloneKinds,
 } from "../../standalone/index.ts";
 import type { ListenAddress } from "../listen-address.ts";
 import { startControlPlane } from "./control-plane-child.ts";
@@ -136,6 +137,12 @@ async function start(
       log,
       line: (text) => options.line("control-plane", text),
       random: Math.random,
+      freeLeadership: () =>
+        client
+          .delete(standaloneKinds.leases, { name: "istio-leader", namespace: "istio-system" })
+          .catch((error: unknown) => {
+            if (!(error instanceof FairleadError) || error.code !== "not-found") throw error;
+          }),
     },
     () => publish(),
   );

@@ -37,6 +37,12 @@ export const commands: readonly CommandEntry[] = [
     load: () => import("./proxy-config.ts"),
   },
   {
+    name: "ztunnel-config",
+    aliases: ["zc"],
+    summary: "Show the configuration in a ztunnel's dump",
+    load: () => import("./ztunnel-config.ts"),
+  },
+  {
     name: "analyze",
     summary: "Look for mistakes in Istio objects of files and of a cluster",
     load: () => import("./analyze.ts"),

@@ -1,9 +1,10 @@
 /** `fairlead proxy-config`: what an Envoy has been told, in istioctl's words, flags and columns. */
 import type { Command } from "commander";
-import { FairleadError, printable } from "../lib/index.ts";
+import { FairleadError } from "../lib/index.ts";
 import type { Io } from "./command.ts";
 import { printAll } from "./proxy-config/all.ts";
 import { addViewFlags, type ProxyConfigFlags } from "./proxy-config/flags.ts";
+import { type Action, istioctlAction } from "./proxy-config/istioctl-action.ts";
 import { type ConfigKind, configKinds } from "./proxy-config/kinds.ts";
 import { addLogCommand } from "./proxy-config/log.ts";
 import { parseFormat, printView } from "./proxy-config/output.ts";
@@ -21,14 +22,12 @@ export function register(program: Command, io: Io, exit: (status: number) => voi
       "after",
       "\nExamples:\n  sudo fairlead proxy-config cluster reviews-v1 --port 9080\n  fairlead pc listener -f dump.json -o yaml\n",
     );
-  const action = async (run: () => Promise<void>): Promise<void> => exit(await tryRun(run, io));
+  const action = istioctlAction(io, exit);
   for (const kind of configKinds) addKind(parent, kind, io, action);
   addAll(parent, io, action);
   addLogCommand(parent, io, action);
   addRootCompareCommand(parent, io, action);
 }
-
-type Action = (run: () => Promise<void>) => Promise<void>;
 
 function addKind(parent: Command, kind: ConfigKind, io: Io, action: Action): void {
   const command = parent
@@ -75,18 +74,4 @@ async function openSource(kind: string, pod: string | undefined, flags: ProxyCon
   if ((pod === undefined) === (flags.file === undefined))
     throw new FairleadError("usage", `${kind} requires pod name or --file parameter`);
   return flags.file === undefined ? podSource(pod ?? "", flags, io) : fileSource(flags.file, io);
-}
-
-/** Mistakes are told as istioctl tells them, for scripts that look at its words. */
-async function tryRun(run: () => Promise<void>, io: Io): Promise<number> {
-  try {
-    await run();
-    return 0;
-  } catch (thrown) {
-    const error = FairleadError.from(thrown);
-    io.err(`Error: ${error.message.split("\n").map(printable).join("\n")}\n`);
-    if (error.hint) io.err(`  ${error.hint}\n`);
-    if (error.code === "internal" && io.env.FAIRLEAD_DEBUG && error.stack) io.err(`${error.stack}\n`);
-    return error.code === "usage" ? 2 : 1;
-  }
 }

@@ -3,6 +3,7 @@ import type { Command } from "commander";
 import { FairleadError } from "../../lib/index.ts";
 import type { Io } from "../command.ts";
 import { addTargetFlags } from "./flags.ts";
+import type { Action } from "./istioctl-action.ts";
 import { podAdmins, type SourceFlags } from "./source.ts";
 
 interface LogFlags extends SourceFlags {
@@ -13,7 +14,7 @@ interface LogFlags extends SourceFlags {
 
 const levels: readonly string[] = ["trace", "debug", "info", "warning", "error", "critical", "off"];
 
-export function addLogCommand(parent: Command, io: Io, action: (run: () => Promise<void>) => Promise<void>): void {
+export function addLogCommand(parent: Command, io: Io, action: Action): void {
   const command = parent
     .command("log")
     .alias("o")

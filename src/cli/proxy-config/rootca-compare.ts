@@ -9,15 +9,12 @@ import type { Io } from "../command.ts";
 import { decodeIf } from "./any.ts";
 import { parseDump } from "./dump.ts";
 import { addTargetFlags } from "./flags.ts";
+import type { Action } from "./istioctl-action.ts";
 import { createProtoJson } from "./proto-json.ts";
 import { certificatesOf } from "./secret.ts";
 import { podSource, type SourceFlags } from "./source.ts";
 
-export function addRootCompareCommand(
-  parent: Command,
-  io: Io,
-  action: (run: () => Promise<void>) => Promise<void>,
-): void {
+export function addRootCompareCommand(parent: Command, io: Io, action: Action): void {
   const command = parent
     .command("rootca-compare")
     .alias("rc")

@@ -1,4 +1,7 @@
 /** `fairlead up`: the standalone mesh, with the sample application if asked for. Prints `ready` on stdout when it serves. */
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import type { Command } from "commander";
 import { createLogger } from "../lib/index.ts";
 import type { Io } from "./command.ts";
@@ -55,7 +58,18 @@ export function register(program: Command, io: Io, exit: (status: number) => voi
     .action(async (flags: UpFlags) => exit(await up(flags, io)));
 }
 
+/** A proof leaves no trace: without a folder of the user's choice it has one of its own, for as long as it runs. */
 async function up(flags: UpFlags, io: Io): Promise<number> {
+  if (!flags.check || flags.data !== undefined) return await start(flags, io);
+  const data = mkdtempSync(join(tmpdir(), "fairlead-check-"));
+  try {
+    return await start({ ...flags, data }, io);
+  } finally {
+    rmSync(data, { recursive: true, force: true });
+  }
+}
+
+async function start(flags: UpFlags, io: Io): Promise<number> {
   const log = createLogger({
     write: (line) => io.err(`${line}\n`),
     now: () => new Date(),

@@ -28,6 +28,7 @@ export async function checkDemo(mesh: StandaloneMesh, demo: Demo, io: Io): Promi
       io.err(`FAIL  ${check.name}: ${error.message}\n`);
     }
   }
+  await Promise.allSettled([context.remove("reviews-v1.yaml"), context.removeText(sniffedService)]);
   io.out(`\n${printTable(["", "CHECK", "SEEN"], rows)}`);
   io.out(`\n${rows.length - failed} of ${rows.length} checks passed\n`);
   return failed === 0 ? 0 : 1;

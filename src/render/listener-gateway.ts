@@ -16,7 +16,7 @@ import { clientScope } from "./client-scope.ts";
 import { sniCluster } from "./cluster-name.ts";
 import { delimited, statName } from "./cluster-stat-name.ts";
 import { positive } from "./connection-settings.ts";
-import { preHttpFilters } from "./filters/network-filters.ts";
+import { isFirstHttp, preHttpFilters } from "./filters/network-filters.ts";
 import { httpConnectionManager } from "./http-connection-manager.ts";
 import type { PassthroughChain } from "./listener-gateway-passthrough.ts";
 import {
@@ -42,8 +42,9 @@ export function renderGatewayListener(view: View, name: string): Part | undefine
   if (!listener) return undefined;
   const parts = listener.chains.map((_, index) =>
     view.part(`listener|${name}|${index}`, () => {
-      const chain = gatewayListener(view, name)?.chains[index];
-      return chain ? chainPart(view, listener, chain) : noChain;
+      const current = gatewayListener(view, name);
+      const chain = current?.chains[index];
+      return chain ? chainPart(view, listener, chain, isFirstHttp(current.chains, index)) : noChain;
     }),
   );
   const made = parts.filter(({ bytes }) => bytes.length > 0);
@@ -71,14 +72,15 @@ function gatewayFrame(view: View, { name, binds, port, chains }: GatewayListener
 const looksAtTls = (chain: GatewayChain): boolean =>
   chain.kind === "passthrough" || chain.sniHosts.length > 0 || chain.tls !== undefined;
 
-function chainPart(view: View, listener: GatewayListener, chain: GatewayChain): Part {
+function chainPart(view: View, listener: GatewayListener, chain: GatewayChain, first: boolean): Part {
   if (chain.kind === "passthrough") return passthroughPart(view, chain);
   const { from, sniHosts, tls } = chain;
   view.mesh.graph.note(objectName("Gateway", from.meta), `spec.servers[${from.index}]`);
   const context = tls && serverTlsContext(view, tls, chain.protocol);
   // Without the demand that Envoy refuses, clients could get in whom the owner wants to keep out.
   if (context && brokenConstraint(DownstreamTlsContextSchema, context) !== undefined) return noChain;
-  const { filters, needs } = chain.kind === "http" ? httpFilters(view, listener, chain) : tcpFilters(view, chain);
+  const { filters, needs } =
+    chain.kind === "http" ? httpFilters(view, listener, chain, first) : tcpFilters(view, chain);
   const match =
     sniHosts.length === 0 || sniHosts.includes("*") ? undefined : { serverNames: [...sniHosts].sort(compareText) };
   return filterChain({ filters, needs }, match, context && downstreamTlsSocket(context));
@@ -102,6 +104,7 @@ function httpFilters(
   view: View,
   { name, port }: GatewayListener,
   { routeName, protocol, serverName }: GatewayHttpChain,
+  first: boolean,
 ): TcpFilters {
   const manager = httpConnectionManager({
     view,
@@ -112,7 +115,7 @@ function httpFilters(
     statPrefix: serverName || delimited(`outbound_${name}`),
     routes: { rds: routeName },
   });
-  return { filters: [...preHttpFilters(view, "gateway", port), manager], needs: [] };
+  return { filters: [...(first ? preHttpFilters(view, "gateway", port) : []), manager], needs: [] };
 }
 
 function tcpFilters(view: View, chain: GatewayTcpChain): TcpFilters {

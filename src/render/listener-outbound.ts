@@ -16,7 +16,7 @@ import { additionalAddresses, chainMatch } from "./build/listener-chain.ts";
 import { httpInspector, tlsInspector } from "./build/listener-filter.ts";
 import { configPath, istioMetadata } from "./build/metadata.ts";
 import { delimited } from "./cluster-stat-name.ts";
-import { preHttpFilters } from "./filters/network-filters.ts";
+import { isFirstHttp, preHttpFilters } from "./filters/network-filters.ts";
 import { httpConnectionManager } from "./http-connection-manager.ts";
 import { catchAllFilters } from "./listener-capture.ts";
 import { matchesAll, type OutboundChain, type OutboundListener } from "./listener-outbound-chain.ts";
@@ -46,8 +46,9 @@ export function buildOutboundListener(
     all: matchesAll(chain),
     part: view.part(`listener|${name}|${index}`, () => {
       const current = chainAt(index);
+      const isFirst = isFirstHttp([...chains.keys()].map(chainAt), index);
       return current
-        ? chainPart(view, listener, current)
+        ? chainPart(view, listener, current, isFirst)
         : encodePart(FilterChainSchema, create(FilterChainSchema, {}));
     }),
   }));
@@ -88,9 +89,9 @@ function outboundFrame(view: View, { name, binds, port, bindToPort, chains }: Ou
 
 const readsSni = (chain: OutboundChain): boolean => chain.sniHosts.length > 0 || (chain.kind === "tcp" && chain.bySni);
 
-function chainPart(view: View, listener: OutboundListener, chain: OutboundChain): Part {
+function chainPart(view: View, listener: OutboundListener, chain: OutboundChain, first: boolean): Part {
   const { filters, needs } =
-    chain.kind === "http" ? httpFilters(view, listener, chain) : tcpFilters(view, listener, chain);
+    chain.kind === "http" ? httpFilters(view, listener, chain, first) : tcpFilters(view, listener, chain);
   const described =
     chain.kind === "tcp" && chain.described && "routes" in chain.target ? chain.target.virtualService : undefined;
   const message: FilterChain = create(FilterChainSchema, {
@@ -116,6 +117,7 @@ function httpFilters(
   view: View,
   { name, port }: OutboundListener,
   chain: Extract<OutboundChain, { kind: "http" }>,
+  first: boolean,
 ): TcpFilters {
   const manager: Filter = httpConnectionManager({
     view,
@@ -127,7 +129,7 @@ function httpFilters(
     routes: { rds: chain.routeName },
     absoluteUrls: chain.absoluteUrls,
   });
-  return { filters: [...preHttpFilters(view, "outbound", port), manager], needs: [] };
+  return { filters: [...(first ? preHttpFilters(view, "outbound", port) : []), manager], needs: [] };
 }
 
 function tcpFilters(

@@ -39,13 +39,19 @@ export function networkFilters(place: TcpPlace, last: readonly Filter[]): Filter
   return [...passes.flatMap((pass) => pass(place)), ...last];
 }
 
+const phases: readonly ExtensionPhase[] = ["AUTHN", "AUTHZ", "STATS", "UNSPECIFIED_PHASE"];
+
 /** What goes before a connection manager: HTTP has its own policies and metrics. */
 export function preHttpFilters(view: View, direction: Direction, port: number): Filter[] {
-  const phases: readonly ExtensionPhase[] = ["AUTHN", "AUTHZ", "STATS", "UNSPECIFIED_PHASE"];
   return [
     ...(direction === "inbound" ? exchangeFilters(view) : []),
     ...phases.flatMap((phase) => extensionNetworkFilters(view, phase, { direction, port })),
   ];
+}
+
+/** On the way out and on gateways, Istio gives network extensions to the first HTTP chain of a listener, and to no other. */
+export function isFirstHttp(chains: readonly ({ readonly kind: string } | undefined)[], index: number): boolean {
+  return chains.findIndex((chain) => chain?.kind === "http") === index;
 }
 
 export function exchangeFilters(view: View): readonly Filter[] {

@@ -1,37 +1,11 @@
 /** The sample application as a person starts it: real Envoys, namespaces and capture, proven by its own checks; and nothing left behind. */
-import { spawn, spawnSync } from "node:child_process";
+import { spawnSync } from "node:child_process";
 import { mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
-import { findEnvoy, lacks } from "../require.ts";
-
-const root = join(import.meta.dirname, "../..");
-const anyPort = [
-  "--api-addr",
-  "--grpcAddr",
-  "--secureGRPCAddr",
-  "--monitoringAddr",
-  "--httpsAddr",
-  "--httpAddr",
-  "--gateway-addr",
-].flatMap((flag) => [flag, "127.0.0.1:0"]);
-
-function fairlead(args: readonly string[]): Promise<{ status: number | null; stdout: string; stderr: string }> {
-  return new Promise((resolve) => {
-    const child = spawn(process.execPath, [join(root, "dist/main.js"), ...args], {
-      env: { ...process.env, FAIRLEAD_ENVOY: findEnvoy() ?? "" },
-    });
-    let [stdout, stderr] = ["", ""];
-    child.stdout.setEncoding("utf8").on("data", (chunk: string) => {
-      stdout += chunk;
-    });
-    child.stderr.setEncoding("utf8").on("data", (chunk: string) => {
-      stderr += chunk;
-    });
-    child.on("close", (status) => resolve({ status, stdout, stderr }));
-  });
-}
+import { lacks } from "../require.ts";
+import { anyPort, fairlead } from "./fairlead.ts";
 
 /** What of ours is on the host: namespaces, devices and folders carry the prefix of the data folder. */
 function onHost(): readonly string[] {

@@ -8,6 +8,8 @@ export interface Analysis {
   /** With Istio's defaults filled in. */
   readonly mesh: MeshConfigSpec;
   readonly networks: MeshNetworksSpec;
+  /** Only what somebody wrote. */
+  readonly written: { readonly mesh: MeshConfigSpec; readonly networks: MeshNetworksSpec };
   readonly options: ValidateOptions;
   readonly now: Date;
   report(object: AnalysedObject<unknown>, code: string, message: string, path?: string): void;

@@ -42,7 +42,9 @@ describe("analyze", () => {
   test("a host that nobody has is found only where a cluster can be asked", () => {
     const files = [istio("VirtualService", "v", { hosts: ["a.com"], ...route("nowhere") })];
     expect(run(files)).toEqual([]);
-    expect(run(files, [namespace, service])).toEqual(["IST0101 VirtualService v spec.http[0].route[0].destination.host"]);
+    expect(run(files, [namespace, service])).toEqual([
+      "IST0101 VirtualService v spec.http[0].route[0].destination.host",
+    ]);
     expect(run([istio("VirtualService", "v", { hosts: ["a.com"], ...route("web") })], [namespace, service])).toEqual(
       [],
     );

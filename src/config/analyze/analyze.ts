@@ -4,6 +4,7 @@ import { type MeshConfigSpec, type MeshNetworksSpec, mergeMeshConfig } from "../
 import type { ValidateOptions } from "../validate/check.ts";
 import type { Analyser, Analysis } from "./analyser.ts";
 import { annotations } from "./annotations.ts";
+import { delegates } from "./delegates.ts";
 import { conditions, crdVersions, deprecatedFields } from "./deprecation.ts";
 import { caCertificates, subsetPods } from "./destination-rule.ts";
 import { envoyPatches } from "./envoy-filter.ts";
@@ -15,6 +16,7 @@ import { authorizationPolicies, blockedCidrs, gatewaySelectors } from "./policy.
 import { schemaAnalysers } from "./schema.ts";
 import { lightstep, sidecarSelectors, telemetryDefaults, telemetryProviders, telemetrySelectors } from "./scoped.ts";
 import { conflictingProtocols, protocolAddresses } from "./service-entry.ts";
+import { unhonoured } from "./unhonoured.ts";
 import { claimRoutes, destinationHosts, destinationSubsets, gateways, meshHosts } from "./virtual-service.ts";
 import { externalControlPlane, webhooks } from "./webhooks.ts";
 import { applicationUid, autoImages, injection, injectionImages, portNames, serviceAssociation } from "./workloads.ts";
@@ -58,8 +60,11 @@ const analysers: readonly Analyser[] = [
   ...schemaAnalysers,
 ];
 
-/** Istio's names, which `--analyzer` takes. */
-export const analyserNames: readonly string[] = analysers.map(({ name }) => name);
+/** What Istio has no words for. */
+const ownAnalysers: readonly Analyser[] = [unhonoured, delegates];
+
+/** What `--analyzer` takes. */
+export const analyserNames: readonly string[] = [...analysers, ...ownAnalysers].map(({ name }) => name);
 
 export interface AnalyzeOptions extends ValidateOptions {
   /** As written; Istio's defaults are filled in here. */
@@ -84,6 +89,7 @@ export function analyze(sources: AnalysisSources, options: AnalyzeOptions): read
     objects: collectObjects(sources),
     mesh: mergeMeshConfig(options.mesh ?? {}),
     networks: options.networks ?? {},
+    written: { mesh: options.mesh ?? {}, networks: options.networks ?? {} },
     options,
     now: options.now,
     report(object, code, message, path) {
@@ -105,7 +111,8 @@ export function analyze(sources: AnalysisSources, options: AnalyzeOptions): read
       });
     },
   };
-  for (const analyser of chosen(options.only ?? []))
+  const all = options.own ? [...analysers, ...ownAnalysers] : analysers;
+  for (const analyser of chosen(all, options.only ?? []))
     if (sources.cluster || !analyser.needsCluster) analyser.run(analysis);
   const ranks = { Error: 0, Warning: 1, Info: 2 };
   return sortBy(
@@ -117,9 +124,9 @@ export function analyze(sources: AnalysisSources, options: AnalyzeOptions): read
   );
 }
 
-function chosen(names: readonly string[]): readonly Analyser[] {
-  const some = analysers.filter(({ name }) => names.includes(name));
-  return some.length === 0 ? analysers : some;
+function chosen(all: readonly Analyser[], names: readonly string[]): readonly Analyser[] {
+  const some = all.filter(({ name }) => names.includes(name));
+  return some.length === 0 ? all : some;
 }
 
 interface Suppression {

@@ -28,12 +28,20 @@ function targetsOf({ tcp = [], tls = [], http = [] }: VirtualServiceSpec): reado
   const lists = Object.entries({ tcp, tls, http });
   const routed = lists.flatMap(([field, routes]) =>
     routes.flatMap(({ route = [] }, i) =>
-      route.map(({ destination = {} }, j) => ({ path: `spec.${field}[${i}].route[${j}].destination.host`, destination, mirror: false })),
+      route.map(({ destination = {} }, j) => ({
+        path: `spec.${field}[${i}].route[${j}].destination.host`,
+        destination,
+        mirror: false,
+      })),
     ),
   );
   const mirrored = http.flatMap(({ mirror, mirrors = [] }, i) => [
     ...(mirror ? [{ path: `spec.http[${i}].mirror.host`, destination: mirror, mirror: true }] : []),
-    ...mirrors.map(({ destination = {} }, j) => ({ path: `spec.http[${i}].mirrors[${j}].destination.host`, destination, mirror: true })),
+    ...mirrors.map(({ destination = {} }, j) => ({
+      path: `spec.http[${i}].mirrors[${j}].destination.host`,
+      destination,
+      mirror: true,
+    })),
   ]);
   return [...routed, ...mirrored];
 }

@@ -1,0 +1,99 @@
+import { describe, expect, test } from "vitest";
+import { istioKinds, meshConfigSpec, meshNetworksSpec, type Schema } from "../../model/index.ts";
+import { unhonouredNames } from "../unhonoured.ts";
+import { type AnalyzeOptions, analyze } from "./analyze.ts";
+
+const now = new Date("2026-01-01T00:00:00Z");
+const istio = (kind: string, name: string, spec: Readonly<Record<string, unknown>>, namespace = "shop") => ({
+  apiVersion: "networking.istio.io/v1",
+  kind,
+  metadata: { name, namespace },
+  spec,
+});
+const run = (files: readonly unknown[], options: Partial<AnalyzeOptions> = {}): readonly string[] =>
+  analyze({ files }, { now, own: true, ...options })
+    .filter(({ code }) => code.startsWith("FLD"))
+    .map(({ code, kind, name, path, message }) => `${code} ${kind} ${name} ${path}: ${message}`);
+
+describe("fields that are not honoured", () => {
+  test("are told where they are used, wherever the message is used, with why", () => {
+    const outlierDetection = { consecutiveErrors: 3, consecutive5xxErrors: 3 };
+    const spec = { host: "a", subsets: [{ name: "v1", trafficPolicy: { outlierDetection } }] };
+    expect(run([istio("DestinationRule", "d", spec)])).toEqual([
+      "FLD0001 DestinationRule d spec.subsets[0].trafficPolicy.outlierDetection.consecutiveErrors: spec.subsets[0].trafficPolicy.outlierDetection.consecutiveErrors is not honoured: Istio does not act on it either.",
+    ]);
+  });
+
+  test("are not told when they are empty or off, nor without asking for own messages", () => {
+    const fault = { delay: { fixedDelay: "1s", exponentialDelay: "" } };
+    const route = [{ destination: { host: "a" } }];
+    expect(run([istio("VirtualService", "v", { hosts: ["a"], http: [{ fault, route }] })])).toEqual([]);
+    const used = istio("WorkloadGroup", "g", { template: { serviceAccount: "a" } });
+    expect(run([used])).toHaveLength(1);
+    expect(run([used], { own: false })).toEqual([]);
+  });
+
+  test("single values of a field", () => {
+    const patch = { applyTo: "BOOTSTRAP", patch: { operation: "MERGE", value: {} } };
+    expect(run([istio("EnvoyFilter", "e", { configPatches: [patch] })])).toEqual([
+      "FLD0001 EnvoyFilter e spec.configPatches[0].applyTo: spec.configPatches[0].applyTo=BOOTSTRAP is not honoured: not done yet.",
+    ]);
+  });
+
+  test("of MeshConfig, but not what installers write down of Istio's defaults", () => {
+    const mesh = { enablePrometheusMerge: true, defaultConfig: { meshId: "m" }, certificates: [{ secretName: "s" }] };
+    expect(run([], { mesh })).toEqual([
+      "FLD0001 MeshConfig meshconfig certificates: certificates is not honoured: Istio does not act on it either.",
+      expect.stringContaining("defaultConfig.meshId is not honoured"),
+    ]);
+    expect(run([], { networks: { networks: { n: { endpoints: [{ fromRegistry: "Kubernetes" }] } } } })).toHaveLength(1);
+  });
+
+  test("every entry of the table names a field that exists", () => {
+    const all = [...istioKinds.map((kind) => kind.spec), meshConfigSpec, meshNetworksSpec];
+    const known = new Set(all.flatMap((schema) => [...fieldsOf(schema)]));
+    expect(unhonouredNames.filter((name) => !known.has(name))).toEqual([]);
+  });
+});
+
+/** `message.field` of every field below a schema. */
+function* fieldsOf(schema: Schema): Generator<string> {
+  if (schema.type === "array") yield* fieldsOf(schema.items);
+  else if (schema.type === "map") yield* fieldsOf(schema.values);
+  else if (schema.type === "object")
+    for (const [name, child] of Object.entries(schema.fields)) {
+      yield `${schema.proto}.${name}`;
+      yield* fieldsOf(child);
+    }
+}
+
+describe("delegates", () => {
+  const root = (delegate: Readonly<Record<string, string>>) =>
+    istio("VirtualService", "root", { hosts: ["a.com"], http: [{ delegate }] });
+  const leaf = (spec: Readonly<Record<string, unknown>>, namespace = "shop") =>
+    istio("VirtualService", "leaf", { http: [{ route: [{ destination: { host: "a" } }] }], ...spec }, namespace);
+
+  test.each([
+    ["does not exist", [root({ name: "leaf" })], "which does not exist"],
+    [
+      "has hosts",
+      [root({ name: "leaf" }), leaf({ hosts: ["b.com"] })],
+      "which has hosts of its own and so is no delegate",
+    ],
+    [
+      "is kept to its namespace",
+      [root({ name: "leaf", namespace: "other" }), leaf({ exportTo: ["."] }, "other")],
+      "which is not exported to namespace shop",
+    ],
+  ])("one that %s is told at the route", (_case, files, why) => {
+    const [told = "", ...more] = run(files);
+    expect(told).toContain("FLD0002 VirtualService root spec.http[0].delegate: The route delegates to VirtualService/");
+    expect(told).toContain(why);
+    expect(more).toEqual([]);
+  });
+
+  test("a good one is not", () => {
+    expect(run([root({ name: "leaf" }), leaf({})])).toEqual([]);
+    expect(run([root({ name: "leaf", namespace: "other" }), leaf({ exportTo: ["shop"] }, "other")])).toEqual([]);
+  });
+});

@@ -18,15 +18,19 @@ export function readDumpJson(text: string, parser: Parser): unknown {
 }
 
 function describeMistake(text: string, parser: Parser): string {
-  const position = findJsonMistake(text);
-  const cutShort = position >= text.length;
-  if (parser === "json")
-    return cutShort ? "unexpected end of JSON input" : `invalid character '${text[position]}' in JSON`;
+  if (parser === "json") return describeForJson(text);
+  const { position } = findJsonMistake(text);
   // The protobuf library writes a no-break space after its name.
-  if (cutShort) return "proto:\u00a0unexpected EOF";
+  if (position >= text.length) return "proto:\u00a0unexpected EOF";
   const before = text.slice(0, position).split("\n");
   const where = `line ${before.length}:${(before.at(-1) ?? "").length + 1}`;
   const [token = ""] = /^(?:"(?:[^"\\]|\\.)*"|[-+._a-zA-Z0-9]{1,32}|.)/su.exec(text.slice(position)) ?? [];
   const isToken = /^(?:[{}[\],:"]|-?\d|(?:true|false|null)$)/.test(token);
   return `proto:\u00a0syntax error (${where}): ${isToken ? "unexpected token" : "invalid value"} ${token}`;
+}
+
+/** In the words of Go's encoding/json. */
+export function describeForJson(text: string): string {
+  const { position, where } = findJsonMistake(text);
+  return position >= text.length ? "unexpected end of JSON input" : `invalid character '${text[position]}' ${where}`;
 }

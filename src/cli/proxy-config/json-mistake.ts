@@ -1,12 +1,18 @@
-/** Text that is no JSON in; where the first token is that should not be there out. */
+/** Text that is no JSON in; the first token that should not be there, and what should, out. */
 
 const tokenPattern =
   /\s*(?:([{}[\],:])|("(?:[^"\\]|\\.)*")|((?:-?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?|true|false|null)(?![-+.\w])))/sy;
 
 type Wanted = "value" | "value-or-end" | "key" | "key-or-end" | "colon" | "comma-or-end" | "nothing";
 
-/** The text's length where it was cut short. */
-export function findJsonMistake(text: string): number {
+export interface JsonMistake {
+  /** The text's length where it was cut short. */
+  readonly position: number;
+  /** What Go's encoding/json says of such a character. */
+  readonly where: string;
+}
+
+export function findJsonMistake(text: string): JsonMistake {
   const open: string[] = [];
   let wanted: Wanted = "value";
   let position = 0;
@@ -14,14 +20,23 @@ export function findJsonMistake(text: string): number {
     tokenPattern.lastIndex = position;
     const match = tokenPattern.exec(text);
     const start = position + (/^\s*/.exec(text.slice(position))?.[0].length ?? 0);
-    if (start >= text.length) return text.length;
+    const mistake = { position: start, where: describeWanted(wanted, open) };
+    if (start >= text.length) return mistake;
     // A string without an end is a text that was cut short.
-    if (!match) return text[start] === '"' ? text.length : start;
+    if (!match) return text[start] === '"' ? { ...mistake, position: text.length } : mistake;
     const next = follow(wanted, (match[1] ?? match[2] ?? match[3] ?? "")[0] ?? "", open);
-    if (!next) return start;
+    if (!next) return mistake;
     wanted = next;
     position = tokenPattern.lastIndex;
   }
+}
+
+function describeWanted(wanted: Wanted, open: readonly string[]): string {
+  if (wanted === "nothing") return "after top-level value";
+  if (wanted === "colon") return "after object key";
+  if (wanted === "key" || wanted === "key-or-end") return "looking for beginning of object key string";
+  if (wanted === "comma-or-end") return open.at(-1) === "{" ? "after object key:value pair" : "after array element";
+  return "looking for beginning of value";
 }
 
 /** What may come after a token, by its first character; undefined where that token may not stand there. */

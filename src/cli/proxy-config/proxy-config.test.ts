@@ -218,6 +218,19 @@ describe("mistakes", () => {
     expect(stderr).toBe(`Error: error unmarshalling config dump response from Envoy: ${why}\n`);
   });
 
+  test.each([
+    ["[1", "unexpected end of JSON input"],
+    ["{]", "invalid character ']' looking for beginning of object key string"],
+    ['{"a" 1}', "invalid character '1' after object key"],
+    ['{"a": 1 "b"}', "invalid character '\"' after object key:value pair"],
+    ["[1 2]", "invalid character '2' after array element"],
+    ["{} x", "invalid character 'x' after top-level value"],
+    ["{]}", "invalid character ']' looking for beginning of object key string"],
+  ])("endpoints are read by another parser: %j is refused: %s", async (text, why) => {
+    const { stderr } = await show("endpoint", text);
+    expect(stderr).toBe(`Error: error unmarshalling config dump response from Envoy: ${why}\n`);
+  });
+
   test("neither a Pod nor a file, or both, is wrong usage", async () => {
     for (const args of [
       ["pc", "route"],

@@ -1,6 +1,6 @@
 /** The text of a ztunnel's config dump in; its workloads, services, policies, certificates and connections out. */
 import { FairleadError, fileLimits, isRecord, parseJson } from "../../lib/index.ts";
-import { findJsonMistake } from "../proxy-config/json-mistake.ts";
+import { describeForJson } from "../proxy-config/dump-json.ts";
 import { flag, list, map, number, object, optional, type Shape, text, unlessEmpty } from "./shape.ts";
 
 const gatewayAddress = object({ destination: text });
@@ -146,10 +146,7 @@ function readJson(dumpText: string): unknown {
     return parseJson(dumpText, fileLimits);
   } catch (cause) {
     if (!(cause instanceof FairleadError) || !(cause.cause instanceof SyntaxError)) throw cause;
-    const position = findJsonMistake(dumpText);
-    const why =
-      position >= dumpText.length ? "unexpected end of JSON input" : `invalid character '${dumpText[position]}'`;
-    throw new FairleadError("invalid", `${prefix}${why}`, { cause });
+    throw new FairleadError("invalid", `${prefix}${describeForJson(dumpText)}`, { cause });
   }
 }
 

@@ -10,7 +10,7 @@ import { addressesOf, anyPort, fairlead, type Started, startFairlead } from "./f
 const work = mkdtempSync(join(tmpdir(), "fairlead-up-"));
 const running = new Set<Started>();
 afterEach(async () => {
-  for (const one of running) one.child.kill("SIGKILL");
+  for (const one of running) one.child.kill("SIGTERM");
   await Promise.all([...running].map((one) => one.exited));
   running.clear();
 });

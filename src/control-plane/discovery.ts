@@ -40,6 +40,7 @@ import { createSecretAccess } from "./secret-access.ts";
 import { createStages } from "./stages.ts";
 import { watchedKind, watchObjects } from "./watched-kinds.ts";
 import { admissionHandler, runWebhookPatch } from "./webhooks.ts";
+import { createWorkloadSource } from "./workload-source.ts";
 
 export interface Address {
   readonly host: string;
@@ -164,9 +165,12 @@ export async function startDiscovery(options: DiscoveryOptions): Promise<Discove
     onPush: () => metrics.count("pilot_push_triggers", { type: "config" }),
   });
 
+  // And for their agents: who is at the addresses that they ask for.
+  const workloads = createWorkloadSource(resources, { ...options, graph, registry: stages.registry });
+
   // 6. xDS for proxies, with who they are proven by certificate or token.
   const ads = createAds({
-    source: resources,
+    source: workloads,
     identifier: JSON.stringify({ Component: "istiod", ID: hostname(), Info: versionInfo() }),
     ready: () => ready,
     log: log.scope("ads"),
@@ -318,10 +322,10 @@ export async function startDiscovery(options: DiscoveryOptions): Promise<Discove
     ready = true;
     return {
       addresses: { grpc, secureGrpc, monitoring: monitoring.address, https: https.address, http: http.address },
-      close: () => shutDown(stop, servers, [resources, source, client]),
+      close: () => shutDown(stop, servers, [workloads, resources, source, client]),
     };
   } catch (error) {
-    await shutDown(stop, servers, [resources, source, client]);
+    await shutDown(stop, servers, [workloads, resources, source, client]);
     throw error;
   }
 }

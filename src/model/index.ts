@@ -1,3 +1,4 @@
+export { canonicalName, canonicalRevision } from "./canonical.ts";
 export { type CaCertificate, configMapCa, type KeyPair, secretCa, secretDockerConfig, secretKeyPair } from "./credential.ts";
 export { type Endpoint, type Health, type Locality, localityName, parseLocality } from "./endpoint.ts";
 export { compareSpecificity, hostCovers, hostsOverlap, isWildcard, resolveHost } from "./host.ts";
@@ -13,3 +14,16 @@ export { defaultMeshConfig, defaultProxyConfig, mergeMeshConfig, mergeProxyConfi
 export { labelPairs, matchesLabels } from "./labels.ts";
 export { istioVersion } from "./version.ts";
 export { type JwksSource, jwksKey, jwksLimits, jwksSource, publicJwks } from "./jwks.ts";
+export {
+  columnSeparator,
+  groupSeparator,
+  httpValueColumns,
+  type LabelColumn,
+  labelColumns,
+  type MetricChange,
+  type MetricPlan,
+  metricPlanAttribute,
+  standardMetrics,
+  tcpValueColumns,
+  telemetryCluster,
+} from "./metric-record.ts";

@@ -63,6 +63,8 @@ export const metadataKeys = [
   "ROUTER_MODE",
   "OUTLIER_LOG_PATH",
   "IDLE_TIMEOUT",
+  /** Its agent counts requests for it. */
+  "FAIRLEAD_TELEMETRY",
 ] as const;
 export type MetadataKey = (typeof metadataKeys)[number];
 

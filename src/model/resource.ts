@@ -8,6 +8,8 @@ export const types = {
   secret: "type.googleapis.com/envoy.extensions.transport_sockets.tls.v3.Secret",
   extension: "type.googleapis.com/envoy.config.core.v3.TypedExtensionConfig",
   nameTable: "type.googleapis.com/istio.networking.nds.v1.NameTable",
+  /** For agents, not for Envoys: who is at an address. */
+  workload: "type.googleapis.com/fairlead.workload.v1.Workload",
 } as const;
 
 export type ResourceType = (typeof types)[keyof typeof types];

@@ -42,6 +42,8 @@ export interface External {
   entriesMatching(namespace: string, selector: Readonly<Record<string, string>>): readonly WorkloadInstance[];
   /** The WorkloadEntry that stands for the proxy at the address. */
   entryAt(namespace: string, address: string | undefined): WorkloadInstance | undefined;
+  /** WorkloadEntries of any namespace with this address. */
+  entriesAt(address: string): readonly WorkloadInstance[];
 }
 
 export function createExternal(graph: Graph, inputs: ExternalInputs): External {
@@ -81,6 +83,8 @@ export function createExternal(graph: Graph, inputs: ExternalInputs): External {
   );
   const entriesByNamespace = graph.index(entries, "namespace", (entry) => [entry.namespace]);
   const entriesByAddress = graph.index(entries, "address", (entry) => entry.addresses);
+  const entriesAt = (address: string): readonly WorkloadInstance[] =>
+    entriesByAddress.get(address).flatMap((key) => entries.get(key) ?? []);
   const podsByNamespace = graph.index(pods, "namespace", (pod) => (pod.usable ? [pod.namespace] : []));
 
   const entriesIn = (namespace: string): readonly WorkloadInstance[] =>
@@ -150,9 +154,9 @@ export function createExternal(graph: Graph, inputs: ExternalInputs): External {
       matching(entriesIn(namespace), selector).filter((entry) => !entry.dnsOnly),
     entryAt(namespace, address) {
       if (address === undefined) return undefined;
-      const found = entriesByAddress.get(address).flatMap((key) => entries.get(key) ?? []);
-      return found.find((entry) => entry.namespace === namespace && !entry.dnsOnly);
+      return entriesAt(address).find((entry) => entry.namespace === namespace && !entry.dnsOnly);
     },
+    entriesAt,
   };
 }
 

@@ -1,3 +1,4 @@
 export type { ObjectsOf } from "./objects.ts";
 export { proxyOfPod } from "./proxies.ts";
 export { createRegistry, type Registry } from "./registry.ts";
+export type { WorkloadFacts } from "./workload.ts";

@@ -26,6 +26,7 @@ import { type Pod, readPod } from "./pod.ts";
 import { targetPorts, targetsOfPod, targetsOfSlices } from "./targets.ts";
 import type { ServiceVariant, Slice } from "./variant.ts";
 import { nodeLocality, type WorkloadFacts, workloadFacts } from "./workload.ts";
+import { createWorkloadAt } from "./workload-at.ts";
 import { kubeServiceEndpoints, type WorkloadInstance } from "./workload-instance.ts";
 
 export interface RegistryOptions {
@@ -54,6 +55,8 @@ export interface Registry {
   endpoints(serviceKey: string): readonly Endpoint[];
   /** Ports of services that the workload serves. */
   targets(workload: WorkloadAddress): readonly ServiceTarget[];
+  /** What is at an address, where only one workload is. */
+  workloadAt(address: string): WorkloadFacts | undefined;
 }
 
 export function createRegistry(graph: Graph, objects: ObjectsOf, options: RegistryOptions): Registry {
@@ -173,6 +176,12 @@ export function createRegistry(graph: Graph, objects: ObjectsOf, options: Regist
     nodes,
     endpoints: endpoints.get,
     targets: ({ namespace, name, addresses }) => targets.get(`${namespace}|${name}|${addresses.join(",")}`),
+    workloadAt: createWorkloadAt({
+      pods,
+      podsAt: podsByAddress.get,
+      facts: facts.get,
+      entriesAt: external.entriesAt,
+    }),
   };
 }
 

@@ -10,6 +10,7 @@ export const pushOrder: readonly ResourceType[] = [
   types.secret,
   types.extension,
   types.nameTable,
+  types.workload,
 ];
 
 const byUrl = new Map<string, ResourceType>(pushOrder.map((type) => [type, type]));
@@ -37,6 +38,7 @@ const shortNames: Record<ResourceType, string> = {
   [types.secret]: "SDS",
   [types.extension]: "ECDS",
   [types.nameTable]: "NDS",
+  [types.workload]: "WDS",
 };
 
 export function shortName(type: ResourceType): string {

@@ -1,0 +1,119 @@
+/**
+ * A source of Envoys' resources and the registry in; the same source with one more type for their agents out: the
+ * workload at an address. An agent asks for the addresses that its Envoy has talked with, so a change of a workload is
+ * told to its peers alone; who asks makes no difference to the answer, so it is encoded once for all of them.
+ */
+import { create, toBinary } from "@bufbuild/protobuf";
+import type { Graph } from "../collections/index.ts";
+import { type Workload, WorkloadSchema } from "../gen/fairlead/workload_pb.js";
+import { createDebounce, digest } from "../lib/index.ts";
+import { canonicalName, canonicalRevision, type Resource, type ResourceType, types } from "../model/index.ts";
+import type { Registry, WorkloadFacts } from "../registry/index.ts";
+import type { ResourceSource } from "../xds/index.ts";
+
+export interface WorkloadSourceOptions {
+  readonly graph: Graph;
+  readonly registry: Pick<Registry, "workloadAt">;
+  readonly debounceMs: number;
+  readonly debounceMaxMs: number;
+}
+
+interface Asker {
+  readonly addresses: Set<string>;
+  readonly changed: (types: ReadonlySet<ResourceType>) => void;
+}
+
+/** More than any agent keeps; a client that asks for more is told that there is nothing. */
+const maxAddresses = 16_384;
+const longestAddress = 64;
+const workloadOnly: ReadonlySet<ResourceType> = new Set([types.workload]);
+
+export function createWorkloadSource(
+  source: ResourceSource,
+  options: WorkloadSourceOptions,
+): ResourceSource & { close(): void } {
+  const { graph, registry } = options;
+  const askers = new Map<string, Set<Asker>>();
+  const due = new Set<string>();
+  const debounce = createDebounce({ quietMs: options.debounceMs, maxMs: options.debounceMaxMs, run: tell });
+  const resources = graph.memo<Resource | undefined>(
+    "workload at",
+    (address) => {
+      const facts = registry.workloadAt(address);
+      return facts && encode(address, facts);
+    },
+    {
+      equals: (a, b) => a?.hash === b?.hash,
+      onInvalidate(address) {
+        due.add(address);
+        debounce.signal();
+      },
+    },
+  );
+
+  /** Askers are forgotten here and noted again by what they still ask for. */
+  function tell(): void {
+    const concerned = new Set([...due].flatMap((address) => [...(askers.get(address) ?? [])]));
+    due.clear();
+    for (const asker of concerned) {
+      forget(asker);
+      asker.changed(workloadOnly);
+    }
+  }
+
+  function forget(asker: Asker): void {
+    for (const address of asker.addresses) {
+      const others = askers.get(address);
+      others?.delete(asker);
+      if (others?.size !== 0) continue;
+      askers.delete(address);
+      resources.drop(address);
+    }
+    asker.addresses.clear();
+  }
+
+  function ask(asker: Asker, address: string): Resource | undefined {
+    if (address.length > longestAddress) return undefined;
+    if (!asker.addresses.has(address)) {
+      if (asker.addresses.size >= maxAddresses) return undefined;
+      asker.addresses.add(address);
+      const all = askers.get(address) ?? new Set();
+      askers.set(address, all.add(asker));
+    }
+    return resources.get(address);
+  }
+
+  return {
+    connect(node, identity, changed) {
+      const session = source.connect(node, identity, changed);
+      const asker: Asker = { addresses: new Set(), changed };
+      return {
+        all: (type) => session.all(type),
+        get: (type, name) => (type === types.workload ? ask(asker, name) : session.get(type, name)),
+        close() {
+          forget(asker);
+          session.close();
+        },
+      };
+    },
+    close: () => debounce.stop(),
+  };
+}
+
+function encode(address: string, facts: WorkloadFacts): Resource {
+  const bytes = toBinary(WorkloadSchema, workloadOf(facts));
+  return { name: address, bytes, hash: digest(bytes), needs: [] };
+}
+
+function workloadOf({ workload, namespace, identity, cluster, labels }: WorkloadFacts): Workload {
+  return create(WorkloadSchema, {
+    name: workload,
+    namespace,
+    identity,
+    cluster,
+    canonicalService: canonicalName(labels, workload),
+    canonicalRevision: canonicalRevision(labels),
+    app: labels.app ?? "",
+    version: labels.version ?? "",
+  });
+}

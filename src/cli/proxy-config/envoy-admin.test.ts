@@ -43,8 +43,17 @@ describe.skipIf(lacks("root", "envoy"))("the admin port of a Pod's Envoy", () =>
     execFileSync("ip", ["-n", basename(namespace), "link", "set", "lo", "up"]);
     writeFileSync(join(dataDir, "envoy.json"), JSON.stringify(bootstrap));
     const envoy = spawn(
-      "nsenter",
-      [`--net=${namespace}`, "--", findEnvoy() ?? "", "-c", join(dataDir, "envoy.json"), "--concurrency", "1"],
+      "ip",
+      [
+        "netns",
+        "exec",
+        basename(namespace),
+        findEnvoy() ?? "",
+        "-c",
+        join(dataDir, "envoy.json"),
+        "--concurrency",
+        "1",
+      ],
       { stdio: ["ignore", "ignore", "pipe"] },
     );
     undo.push(() => envoy.kill("SIGKILL"));

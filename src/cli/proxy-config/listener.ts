@@ -31,7 +31,7 @@ export function viewListeners(dump: EnvoyDump, filter: ListenerFilter): View {
 }
 
 /** In the order of the dump, dynamic ones first. */
-export function listenersOf(dump: EnvoyDump): readonly Listener[] {
+function listenersOf(dump: EnvoyDump): readonly Listener[] {
   let section: ReturnType<typeof dump.section<typeof ListenersConfigDumpSchema>>;
   try {
     section = dump.section(ListenersConfigDumpSchema);
@@ -48,11 +48,11 @@ export function listenersOf(dump: EnvoyDump): readonly Listener[] {
   return listeners;
 }
 
-export function inOrder(listeners: readonly Listener[]): readonly Listener[] {
+function inOrder(listeners: readonly Listener[]): readonly Listener[] {
   return sortByLess(listeners, lessBy(portOf, addressOf, typeOf));
 }
 
-export function chainsOf(listener: Listener): readonly FilterChain[] {
+function chainsOf(listener: Listener): readonly FilterChain[] {
   return [...listener.filterChains, ...(listener.defaultFilterChain ? [listener.defaultFilterChain] : [])];
 }
 

@@ -31,7 +31,12 @@ import { type Authenticate, createAds } from "../xds/index.ts";
 import { createTokenJudge, type TokenJudge } from "./authenticate.ts";
 import { createCaSecretStore } from "./ca-secret.ts";
 import { createConfigDump } from "./config-dump.ts";
-import { runGatewayClasses, runServiceEntryAddresses, runStatusWriter } from "./controllers/index.ts";
+import {
+  runGatewayClasses,
+  runProblemReports,
+  runServiceEntryAddresses,
+  runStatusWriter,
+} from "./controllers/index.ts";
 import { createPatchReports } from "./patch-reports.ts";
 import { proxyOfNode } from "./proxy-of-node.ts";
 import { createResourceSource } from "./resource-source.ts";
@@ -145,6 +150,10 @@ export async function startDiscovery(options: DiscoveryOptions): Promise<Discove
   const envoyTypes = createEnvoyTypes(graph);
   if (watched.objects("networking.istio.io", "EnvoyFilter").size > 0) await untilAborted(envoyTypes.load(), running);
 
+  const patchReports = createPatchReports(metrics, log.scope("envoyfilter"));
+  watched.objects("networking.istio.io", "EnvoyFilter").subscribe((key, next, before) => {
+    if (next?.metadata.generation !== before?.metadata.generation) patchReports.forget(key);
+  });
   // 5. Resources per class of proxies, refreshed when something they read has changed.
   const context = { mesh: stages.mesh, registry: stages.registry, domain, cluster: options.cluster };
   const resources = createResourceSource({
@@ -161,7 +170,7 @@ export async function startDiscovery(options: DiscoveryOptions): Promise<Discove
       );
     },
     envoyTypes,
-    onPatch: createPatchReports(metrics, log.scope("envoyfilter")),
+    onPatch: patchReports.report,
     onPush: () => metrics.count("pilot_push_triggers", { type: "config" }),
   });
 
@@ -317,6 +326,18 @@ export async function startDiscovery(options: DiscoveryOptions): Promise<Discove
         })),
         now,
         log: log.scope("status"),
+      });
+      runProblemReports({
+        ...shared,
+        objects: watched.objects,
+        meshConfig: stages.settings.text,
+        decoding: stages.problems,
+        patches: patchReports,
+        now,
+        log: log.scope("analysis"),
+        onProblem: (kind, { level }) => {
+          if (level === "Error") metrics.count("pilot_total_rejected_configs", { type: kind.toLowerCase() });
+        },
       });
     });
     ready = true;

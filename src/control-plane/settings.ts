@@ -6,6 +6,8 @@ import { type KubeObject, type MeshConfigSpec, matchesSelector, mergeMeshConfig 
 
 export interface Settings {
   current(): MeshConfigSpec;
+  /** MeshConfig as written. */
+  text(): string;
   problems(): readonly Problem[];
   /** False for objects in namespaces that discoverySelectors leave out. */
   discovered(object: KubeObject): boolean;
@@ -21,10 +23,10 @@ export interface SettingsOptions {
 }
 
 export function createSettings(graph: Graph, options: SettingsOptions): Settings {
+  const text = (): string => options.meshConfig ?? textOf(options.configMaps.get(options.configMap));
   let lastGood: MeshConfigSpec | undefined;
   const decoded = graph.memo<{ spec: MeshConfigSpec; problems: readonly Problem[] }>("settings", () => {
-    const text = options.meshConfig ?? textOf(options.configMaps.get(options.configMap));
-    const { ok, problems } = decodeMeshConfig(text);
+    const { ok, problems } = decodeMeshConfig(text());
     // A mesh config that cannot be read must not take the mesh down: the last good one stays in force.
     if (ok) lastGood = mergeMeshConfig(ok);
     return { spec: lastGood ?? mergeMeshConfig({}), problems };
@@ -37,6 +39,7 @@ export function createSettings(graph: Graph, options: SettingsOptions): Settings
   });
   return {
     current: () => decoded.get("").spec,
+    text,
     problems: () => decoded.get("").problems,
     discovered: (object) => selected.get(object.metadata.namespace ?? "default"),
   };

@@ -71,7 +71,10 @@ const definitions: Readonly<Record<string, Definition>> = {
   },
   pilot_services: { help: "Total services known to pilot." },
   pilot_virt_services: { help: "Total virtual services known to pilot." },
-  pilot_total_rejected_configs: { help: "Total number of configs that Pilot had to reject or ignore." },
+  pilot_total_rejected_configs: {
+    help: "Total number of configs that Pilot had to reject or ignore.",
+    labels: ["type"],
+  },
   pilot_envoy_filter_status: {
     help: "Status of Envoy filters whether it was applied or errored.",
     labels: ["name", "patch", "result"],

@@ -1,0 +1,84 @@
+/** The mesh's objects in; what is wrong with each of those that have something wrong, out. Pods are not looked at. */
+import { type AnalysisLevel, analyserNames, analyze, decodeMeshConfig, type Problem } from "../../config/index.ts";
+import { type KubeObject, objectKey } from "../../model/index.ts";
+
+export interface ObjectProblem {
+  readonly code: string;
+  readonly level: AnalysisLevel;
+  readonly message: string;
+  readonly path: string;
+}
+
+export interface ProblemInputs {
+  /** Istio's and the Gateway API's objects, Services and Namespaces. */
+  readonly objects: readonly KubeObject[];
+  /** MeshConfig as written. */
+  readonly meshConfig: string;
+  /** What decoding found. */
+  readonly decoding: readonly Problem[];
+  /** What rendering skipped of EnvoyFilters, by `namespace/name`. */
+  readonly patches: ReadonlyMap<string, ReadonlyMap<string, string>>;
+  readonly now: Date;
+}
+
+/** Analysers that would take the absence of Pods for a mistake are left to `fairlead analyze`. */
+const looksAtPods: ReadonlySet<string> = new Set([
+  "auth.AuthorizationPoliciesAnalyzer",
+  "authn.BlockedCIDRsAnalyzer",
+  "destinationrule.SubsetSelectPodAnalyzer",
+  "gateway.CertificateAnalyzer",
+  "gateway.ConflictingGatewayAnalyzer",
+  "gateway.IngressGatewayPortAnalyzer",
+  "gateway.SecretAnalyzer",
+  "k8sgateway.CRDVersionAnalyzer",
+  "k8sgateway.SelectorAnalyzer",
+  "meshnetworks.MeshNetworksAnalyzer",
+  "sidecar.SelectorAnalyzer",
+  "telemetry.SelectorAnalyzer",
+  "virtualservice.JWTClaimRouteAnalyzer",
+]);
+const ofConfig = analyserNames.filter(
+  (name) =>
+    !looksAtPods.has(name) &&
+    /^(schema|virtualservice|destinationrule|serviceentry|telemetry|envoyfilter|fairlead)\./.test(name),
+);
+
+/** By `Kind/namespace/name`. */
+export function findProblems(inputs: ProblemInputs): ReadonlyMap<string, readonly ObjectProblem[]> {
+  const found = new Map<string, ObjectProblem[]>();
+  const add = (id: string, problem: ObjectProblem): void => {
+    const own = found.get(id) ?? [];
+    found.set(id, own);
+    own.push(problem);
+  };
+  for (const { object, path, message, hint } of inputs.decoding)
+    add(
+      object,
+      hint === undefined
+        ? { code: "IST0106", level: "Error", path, message: `Schema validation error: ${message}` }
+        : { code: "FLD0003", level: "Warning", path, message: `${message}; ${hint}` },
+    );
+  const mesh = decodeMeshConfig(inputs.meshConfig).ok ?? {};
+  const messages = analyze(
+    { files: [], cluster: inputs.objects },
+    { now: inputs.now, own: true, only: ofConfig, threshold: "Warning", mesh },
+  );
+  for (const { kind, namespace, name, code, level, message, path = "" } of messages)
+    if (!isStanding(kind, code)) add(`${kind}/${namespace}/${name}`, { code, level, message, path });
+  const exists = new Set(
+    inputs.objects.filter(({ kind }) => kind === "EnvoyFilter").map(({ metadata }) => objectKey(metadata)),
+  );
+  for (const [filter, skipped] of inputs.patches)
+    if (exists.has(filter))
+      for (const [path, why] of skipped)
+        add(`EnvoyFilter/${filter}`, {
+          code: "FLD0004",
+          level: "Warning",
+          path,
+          message: `The patch is skipped: ${why}`,
+        });
+  return found;
+}
+
+/** Every EnvoyFilter is warned of, whatever it says. */
+const isStanding = (kind: string, code: string): boolean => kind === "EnvoyFilter" && code === "IST0133";

@@ -1,0 +1,147 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { createLogger, readList, readRecord, readText } from "../../lib/index.ts";
+import { type KubeObject, serviceEntry, virtualService } from "../../model/index.ts";
+import { createStages } from "../stages.ts";
+import { kindRef } from "../watched-kinds.ts";
+import { runProblemReports } from "./problem-reports.ts";
+import { type ControlledApi, startControlledApi } from "./testing.ts";
+
+const istio = "networking.istio.io";
+const object = (kind: string, name: string, spec: Readonly<Record<string, unknown>>): KubeObject => ({
+  apiVersion: `${istio}/v1`,
+  kind,
+  metadata: { name, namespace: "default" },
+  spec,
+});
+const route = (host: string, subset?: string) => [
+  { route: [{ destination: { host, ...(subset ? { subset } : {}) } }] },
+];
+const reconciled = (of: KubeObject | undefined) =>
+  readList(readRecord(of?.status).conditions)
+    .map(readRecord)
+    .find(({ type }) => type === "Reconciled");
+const messageOf = (of: KubeObject | undefined): string => readText(reconciled(of)?.message);
+
+describe("problems of objects", () => {
+  let world: ControlledApi;
+  const lines: string[] = [];
+  const counted: string[] = [];
+  const patches = new Map<string, ReadonlyMap<string, string>>();
+  const listeners = new Set<() => void>();
+  const until = (kind: string, name: string, holds: (now: KubeObject | undefined) => boolean): Promise<KubeObject> =>
+    world.until(istio, kind, `default/${name}`, holds);
+
+  beforeAll(async () => {
+    world = await startControlledApi();
+    const { graph, client, objects } = world;
+    const stages = createStages({
+      graph,
+      objects,
+      domain: "cluster.local",
+      cluster: "Kubernetes",
+      configMap: "istio-system/istio",
+    });
+    await world.synced();
+    runProblemReports({
+      client,
+      objects,
+      meshConfig: stages.settings.text,
+      decoding: stages.problems,
+      patches: {
+        skipped: patches,
+        subscribe(listener) {
+          listeners.add(listener);
+          return () => listeners.delete(listener);
+        },
+      },
+      now: () => new Date("2026-01-01T00:00:00Z"),
+      random: () => 0.5,
+      log: createLogger({ write: (line) => lines.push(line), now: () => new Date(0) }),
+      onProblem: (kind, { code }) => counted.push(`${kind} ${code}`),
+      signal: world.stop.signal,
+      quietMs: 20,
+      maxMs: 200,
+    });
+    await world.create({
+      apiVersion: "v1",
+      kind: "Service",
+      metadata: { name: "web", namespace: "default" },
+      spec: { ports: [{ name: "http", port: 80 }] },
+    });
+  });
+  afterAll(() => world.close());
+
+  test("a dangling subset and an unknown gateway stand on the VirtualService, and go when it is mended", async () => {
+    await world.create(
+      object("VirtualService", "v", { hosts: ["web"], gateways: ["nowhere"], http: route("web", "v9") }),
+    );
+    const bad = await until("VirtualService", "v", (now) => messageOf(now).includes("web+v9"));
+    expect(reconciled(bad)).toMatchObject({
+      status: "False",
+      reason: "ErrorsFound",
+      observedGeneration: "1",
+      lastTransitionTime: "2026-01-01T00:00:00Z",
+    });
+    expect(messageOf(bad)).toContain('[IST0101] spec.gateways[0]: Referenced gateway not found: "nowhere"');
+    expect(readRecord(bad.status).validationMessages).toContainEqual({
+      type: { code: "IST0101" },
+      level: "ERROR",
+      documentationUrl: expect.stringContaining("/ist0101/"),
+    });
+    const ref = { name: "v", namespace: "default" };
+    await world.admin.patch(kindRef(virtualService), ref, "merge", { spec: { gateways: null, http: route("web") } });
+    const good = await until("VirtualService", "v", (now) => reconciled(now) === undefined);
+    expect(readRecord(good.status)).not.toHaveProperty("validationMessages");
+  });
+
+  test("each cause is logged and counted once, whatever else changes", async () => {
+    const about = (name: string): number =>
+      lines.filter((line) => line.includes(`VirtualService/default/${name}:`)).length;
+    await world.create(object("VirtualService", "w", { hosts: ["w.com"], http: route("web", "v8") }));
+    await until("VirtualService", "w", (now) => reconciled(now) !== undefined);
+    await world.create(object("VirtualService", "x", { hosts: ["x.com"], http: route("web", "v7") }));
+    await until("VirtualService", "x", (now) => reconciled(now) !== undefined);
+    expect([about("w"), about("x")]).toEqual([1, 1]);
+    expect(counted.filter((entry) => entry === "VirtualService IST0101").length).toBeGreaterThanOrEqual(3);
+  });
+
+  test("a field that is not honoured is a warning, beside what others wrote", async () => {
+    const spec = { hosts: ["s.com"], resolution: "DNS", ports: [{ number: 80, name: "http", protocol: "HTTP" }] };
+    await world.create(object("ServiceEntry", "s", spec));
+    const condition = { type: "Other", status: "True" };
+    await world.admin.patchStatus(
+      kindRef(serviceEntry),
+      { name: "s", namespace: "default" },
+      { addresses: [{ value: "240.240.0.9", host: "s.com" }], conditions: [condition] },
+    );
+    await world.create(object("WorkloadGroup", "g", { template: { serviceAccount: "a" } }));
+    const told = await until("WorkloadGroup", "g", (now) => reconciled(now) !== undefined);
+    expect(reconciled(told)).toMatchObject({ status: "True", reason: "WarningsFound" });
+    expect(messageOf(told)).toContain("[FLD0001] spec.template: spec.template is not honoured");
+    const untouched = await until("ServiceEntry", "s", (now) => now !== undefined);
+    expect(untouched.status).toEqual({ addresses: [{ value: "240.240.0.9", host: "s.com" }], conditions: [condition] });
+  });
+
+  test("what a leader before us wrote is taken back once it is no longer so", async () => {
+    await world.create(object("VirtualService", "old", { hosts: ["old.com"], http: route("web") }));
+    const stale = { type: "Reconciled", status: "False", reason: "ErrorsFound", message: "long gone" };
+    await world.admin.patchStatus(
+      kindRef(virtualService),
+      { name: "old", namespace: "default" },
+      { conditions: [stale], validationMessages: [{ type: { code: "IST0101" }, level: "ERROR" }] },
+    );
+    await world.create(object("VirtualService", "nudge", { hosts: ["n.com"], http: route("web") }));
+    const cleaned = await until("VirtualService", "old", (now) => now !== undefined && reconciled(now) === undefined);
+    expect(readRecord(cleaned.status)).toEqual({});
+  });
+
+  test("a patch that rendering skipped stands on its EnvoyFilter", async () => {
+    await world.create(
+      object("EnvoyFilter", "e", { configPatches: [{ applyTo: "CLUSTER", patch: { operation: "MERGE", value: {} } }] }),
+    );
+    patches.set("default/e", new Map([["spec.configPatches[0]", "no such type"]]));
+    for (const listener of listeners) listener();
+    const told = await until("EnvoyFilter", "e", (now) => reconciled(now) !== undefined);
+    expect(messageOf(told)).toBe("[FLD0004] spec.configPatches[0]: The patch is skipped: no such type");
+  });
+});

@@ -1,0 +1,122 @@
+/**
+ * Objects of users, as they change, in; what is wrong with them out: on their statuses, in the log once per object and
+ * cause, and counted. Only the leader does it, when it has been quiet for a while: it costs no push anything.
+ */
+import { type Collection, sameData } from "../../collections/index.ts";
+import type { Problem } from "../../config/index.ts";
+import type { KubeClient } from "../../kube/index.ts";
+import { createDebounce, type Logger, readRecord } from "../../lib/index.ts";
+import { istioKinds, type KubeObject } from "../../model/index.ts";
+import { kindRef } from "../watched-kinds.ts";
+import { findProblems, type ObjectProblem, type ProblemInputs } from "./find-problems.ts";
+import { runKeyedWork } from "./keyed-work.ts";
+import { mergePatch } from "./merge-patch.ts";
+import { problemStatus, tellsProblems } from "./problem-status.ts";
+
+export interface ProblemReportsOptions {
+  readonly client: KubeClient;
+  objects(group: string, kind: string): Collection<KubeObject>;
+  readonly meshConfig: () => string;
+  readonly decoding: () => readonly Problem[];
+  readonly patches: { readonly skipped: ProblemInputs["patches"]; subscribe(listener: () => void): () => void };
+  readonly now: () => Date;
+  readonly random: () => number;
+  readonly log: Logger;
+  /** Told of each problem when it is first met. */
+  readonly onProblem?: (kind: string, problem: ObjectProblem) => void;
+  readonly signal: AbortSignal;
+  readonly quietMs?: number;
+  readonly maxMs?: number;
+}
+
+/** What Istio's objects refer to. */
+const referred: readonly (readonly [string, string])[] = [
+  ["", "Service"],
+  ["", "Namespace"],
+  ["gateway.networking.k8s.io", "Gateway"],
+];
+
+export function runProblemReports(options: ProblemReportsOptions): void {
+  const { client, log, signal } = options;
+  const own = new Map(istioKinds.map((kind) => [kind.kind, { kind, objects: options.objects(kind.group, kind.kind) }]));
+  const collections = [
+    ...[...own.values()].map(({ objects }) => objects),
+    ...referred.map(([group, kind]) => options.objects(group, kind)),
+  ];
+  let found: ReadonlyMap<string, readonly ObjectProblem[]> = new Map();
+  let told: ReadonlySet<string> = new Set();
+
+  const work = async (id: string): Promise<void> => {
+    const { kind, objects } = own.get(id.slice(0, id.indexOf("/"))) ?? {};
+    const object = objects?.get(id.slice(id.indexOf("/") + 1));
+    if (!kind || !object || object.metadata.deletionTimestamp !== undefined) return;
+    const current = readRecord(object.status);
+    const { name, namespace, resourceVersion, generation } = object.metadata;
+    const time = options
+      .now()
+      .toISOString()
+      .replace(/\.\d+Z$/, "Z");
+    const status = mergePatch(current, problemStatus(current, found.get(id) ?? [], generation, time));
+    if (Object.keys(status).length === 0) return;
+    const patch = { metadata: { resourceVersion }, status };
+    await client.patch(kindRef(kind), { name, namespace }, "merge", patch, { subresource: "status", signal });
+  };
+  const queue = runKeyedWork({ ...options, name: "status of", work });
+
+  const tell = (): void => {
+    const causes = new Set<string>();
+    for (const [id, problems] of found)
+      for (const problem of problems) {
+        const cause = `${id}: [${problem.code}] ${problem.message}`;
+        causes.add(cause);
+        if (told.has(cause)) continue;
+        log.warn(cause);
+        options.onProblem?.(id.slice(0, id.indexOf("/")), problem);
+      }
+    // A cause that has gone is told again should it come back.
+    told = causes;
+  };
+  const look = (): void => {
+    if (signal.aborted) return;
+    const before = found;
+    found = findProblems({
+      objects: collections.flatMap((objects) => objects.keys().flatMap((key) => objects.get(key) ?? [])),
+      meshConfig: options.meshConfig(),
+      decoding: options.decoding(),
+      patches: options.patches.skipped,
+      now: options.now(),
+    });
+    tell();
+    for (const id of new Set([...before.keys(), ...found.keys()])) queue.due(id);
+    // Also what a leader before us wrote and nobody took back.
+    for (const [name, { objects }] of own)
+      for (const key of objects.keys())
+        if (tellsProblems(readRecord(objects.get(key)?.status))) queue.due(`${name}/${key}`);
+  };
+  const debounce = createDebounce({ quietMs: options.quietMs ?? 1_000, maxMs: options.maxMs ?? 10_000, run: look });
+  const stops = [
+    options.patches.subscribe(debounce.signal),
+    ...collections.map((objects) =>
+      objects.subscribe((_key, now, before) => {
+        if (!isStatusOnly(now, before)) debounce.signal();
+      }),
+    ),
+  ];
+  const end = (): void => {
+    debounce.stop();
+    for (const stop of stops) stop();
+  };
+  signal.addEventListener("abort", end, { once: true });
+  debounce.signal();
+}
+
+/** Our own writes must not make us look again. */
+function isStatusOnly(now: KubeObject | undefined, before: KubeObject | undefined): boolean {
+  if (!now || !before || now.metadata.uid !== before.metadata.uid) return false;
+  return ["spec", "metadata"].every((field) => sameData(steady(now, field), steady(before, field)));
+}
+
+function steady(object: KubeObject, field: string): unknown {
+  if (field !== "metadata") return object[field];
+  return [object.metadata.labels, object.metadata.annotations, object.metadata.deletionTimestamp];
+}

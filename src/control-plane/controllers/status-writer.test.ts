@@ -139,10 +139,7 @@ describe("statuses", () => {
   });
 
   test("an Ingress says where its gateway is reached, and no longer once it is not", async () => {
-    await world.admin.create(
-      { group: "", version: "v1", plural: "namespaces", kind: "Namespace", namespaced: false },
-      { apiVersion: "v1", kind: "Namespace", metadata: { name: "istio-system" } },
-    );
+    await world.api.kubectl("create namespace istio-system");
     const service = (externalIPs: readonly string[]): KubeObject => ({
       apiVersion: "v1",
       kind: "Service",

@@ -3,7 +3,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { createServer, type RequestListener, type Server } from "node:http";
-import { type AddressInfo, createServer as createTcpServer } from "node:net";
+import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Json } from "../render/offline.ts";
@@ -21,14 +21,13 @@ export async function startHttp(handler: RequestListener): Promise<{ readonly se
   return { server, port: (server.address() as AddressInfo).port };
 }
 
-/** Ports that are free now, all at once, so that none is given twice. */
-export async function freePorts(count: number): Promise<readonly number[]> {
-  const servers = Array.from({ length: count }, () => createTcpServer());
-  await Promise.all(servers.map((server) => new Promise<void>((done) => server.listen(0, "127.0.0.1", done))));
-  const ports = servers.map((server) => (server.address() as AddressInfo).port);
-  await Promise.all(servers.map((server) => new Promise((done) => server.close(done))));
-  return ports;
-}
+/**
+ * An address of loopback that belongs to this process alone, and ports below those that the system gives out: nobody
+ * else can be in the way.
+ */
+export const ownAddress = `127.${1 + ((process.pid >> 16) & 0x7f)}.${(process.pid >> 8) & 0xff}.${1 + (process.pid & 0xfd)}`;
+export const ownPorts = (count: number): readonly number[] => Array.from({ length: count }, (_, i) => 21_000 + i);
+const adminPort = 20_999;
 
 export const staticCluster = (name: string, port: number): Json => ({
   name,
@@ -46,13 +45,12 @@ export const staticCluster = (name: string, port: number): Json => ({
 
 export async function startEnvoy(listeners: readonly Json[], clusters: readonly Json[]): Promise<RunningEnvoy> {
   const dir = mkdtempSync(join(tmpdir(), "fairlead-policy-"));
-  const [adminPort = 0] = await freePorts(1);
   const file = join(dir, "bootstrap.json");
   writeFileSync(
     file,
     JSON.stringify({
       node: { id: "test", cluster: "test" },
-      admin: { address: { socketAddress: { address: "127.0.0.1", portValue: adminPort } } },
+      admin: { address: { socketAddress: { address: ownAddress, portValue: adminPort } } },
       layeredRuntime: {
         layers: [
           {
@@ -68,32 +66,32 @@ export async function startEnvoy(listeners: readonly Json[], clusters: readonly 
     }),
     { mode: 0o600 },
   );
-  const process = spawn(findEnvoy() ?? "", ["-c", file, "-l", "error", "--concurrency", "1", "--use-dynamic-base-id"], {
+  const envoy = spawn(findEnvoy() ?? "", ["-c", file, "-l", "error", "--concurrency", "1", "--use-dynamic-base-id"], {
     stdio: ["ignore", "ignore", "pipe"],
   });
   let log = "";
-  process.stderr?.on("data", (chunk) => {
+  envoy.stderr?.on("data", (chunk) => {
     log += chunk;
   });
-  await ready(process, adminPort, () => log);
+  await ready(envoy, () => log);
   return {
-    pid: process.pid ?? 0,
-    alive: () => process.exitCode === null && process.signalCode === null,
+    pid: envoy.pid ?? 0,
+    alive: () => envoy.exitCode === null && envoy.signalCode === null,
     async close() {
-      if (process.exitCode === null && process.signalCode === null) {
-        process.kill("SIGKILL");
-        await once(process, "exit");
+      if (envoy.exitCode === null && envoy.signalCode === null) {
+        envoy.kill("SIGKILL");
+        await once(envoy, "exit");
       }
       rmSync(dir, { recursive: true, force: true });
     },
   };
 }
 
-async function ready(process: ChildProcess, port: number, log: () => string): Promise<void> {
+async function ready(envoy: ChildProcess, log: () => string): Promise<void> {
   const deadline = performance.now() + 30_000;
   while (performance.now() < deadline) {
-    if (process.exitCode !== null) throw new Error(`Envoy ended with ${process.exitCode}: ${log().slice(-2000)}`);
-    const answer = await fetch(`http://127.0.0.1:${port}/ready`).catch(() => undefined);
+    if (envoy.exitCode !== null) throw new Error(`Envoy ended with ${envoy.exitCode}: ${log().slice(-2000)}`);
+    const answer = await fetch(`http://${ownAddress}:${adminPort}/ready`).catch(() => undefined);
     if (answer?.status === 200) return;
     await new Promise((resolve) => setTimeout(resolve, 50));
   }

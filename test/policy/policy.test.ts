@@ -6,7 +6,7 @@
 import type { Server } from "node:http";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { lacks } from "../require.ts";
-import { freePorts, type RunningEnvoy, startEnvoy, startHttp, staticCluster } from "./envoy.ts";
+import { ownPorts, type RunningEnvoy, startEnvoy, startHttp, staticCluster } from "./envoy.ts";
 import { judge } from "./evaluate.ts";
 import { createIdentities, type Identities } from "./identity.ts";
 import { createRandom } from "./random.ts";
@@ -25,11 +25,11 @@ describe.skipIf(lacks("envoy"))("policies before a stock Envoy", () => {
   let envoy: RunningEnvoy;
   let identities: Identities;
   let tokens: Tokens;
-  let ports: readonly number[] = [];
+  const ports = ownPorts(chosen.length);
   const servers: Server[] = [];
 
   beforeAll(async () => {
-    [identities, tokens, ports] = await Promise.all([createIdentities(), createTokens(), freePorts(chosen.length)]);
+    [identities, tokens] = await Promise.all([createIdentities(), createTokens()]);
     const app = await startHttp((request, response) =>
       response.writeHead(200, { "x-seen": encodeURIComponent(request.url ?? "") }).end(),
     );

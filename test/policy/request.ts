@@ -105,6 +105,15 @@ const headerSets: readonly PolicyRequest["headers"][] = [
   [["x-role", "guest"]],
   [["x-role", "administrator"]],
   [["x-role", ""]],
+  // Repeated: whichever one the application takes, the policy must have seen.
+  [
+    ["x-role", "guest"],
+    ["x-role", "admin"],
+  ],
+  [
+    ["x-role", ""],
+    ["X-ROLE", "admin"],
+  ],
   [["x-tenant", "acme"]],
   [["x-pass", "yes"]],
   [

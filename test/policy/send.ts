@@ -1,6 +1,7 @@
 /** A request in, byte for byte as written, over plaintext or mTLS; what came back out. */
 import { connect as connectTcp, type Socket } from "node:net";
 import { connect as connectTls } from "node:tls";
+import { ownAddress } from "./envoy.ts";
 import type { Verdict } from "./evaluate.ts";
 import type { Credentials } from "./identity.ts";
 import type { PolicyRequest } from "./request.ts";
@@ -50,7 +51,7 @@ export function requestText({ method, target, host, headers, forwardedFor }: Pol
 
 function exchange(request: PolicyRequest, { port, token, credentials }: Sending): Promise<string> {
   return new Promise((resolve, reject) => {
-    const place = { host: "127.0.0.1", port, localAddress: request.source };
+    const place = { host: ownAddress, port, localAddress: request.source };
     const text = requestText(request, token);
     const socket: Socket = credentials
       ? connectTls({

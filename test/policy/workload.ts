@@ -2,6 +2,7 @@
 import type { KubeObject } from "../../src/model/index.ts";
 import { pod, service, slice } from "../render/objects.ts";
 import { type Json, renderProxy } from "../render/offline.ts";
+import { ownAddress } from "./envoy.ts";
 import type { Credentials } from "./identity.ts";
 import type { Scenario, Spec } from "./scenario.ts";
 
@@ -26,8 +27,9 @@ export async function workloadListener(
   port: number,
   jwks: readonly [string, string],
   secrets: { readonly own: Credentials; readonly root: string },
+  protocol: "http" | "tcp" = "http",
 ): Promise<Json> {
-  const portName = scenario.port === "sniffed" ? "any" : "http";
+  const portName = scenario.port === "sniffed" ? "any" : protocol;
   const objects = [
     pod("app", { proxy: "sidecar" }),
     service("app", { portName, targetPort: port }),
@@ -50,7 +52,7 @@ export async function workloadListener(
   return {
     ...listener,
     name: `${scenario.name} ${port}`,
-    address: { socketAddress: { address: "127.0.0.1", portValue: port } },
+    address: { socketAddress: { address: ownAddress, portValue: port } },
     listenerFilters: listener.listenerFilters.filter(({ name }: Json) => !name.endsWith("original_dst")),
   };
 }

@@ -60,13 +60,18 @@ export function serviceEntryServices(config: ServiceEntry, context: ServiceEntry
 }
 
 function portsOf(spec: ServiceEntrySpec): Service["ports"] {
-  return (spec.ports ?? []).map(({ name = "", number = 0, protocol = "", targetPort = 0 }) => ({
-    name,
-    port: number,
-    protocol: parseProtocol(protocol),
-    ...(targetPort > 0 ? { targetPort } : {}),
-  }));
+  return (spec.ports ?? [])
+    .filter(({ number = 0 }) => isPort(number))
+    .map(({ name = "", number = 0, protocol = "", targetPort = 0 }) => ({
+      name,
+      port: number,
+      protocol: parseProtocol(protocol),
+      ...(isPort(targetPort) ? { targetPort } : {}),
+    }));
 }
+
+/** Others would make listeners and clusters that Envoy refuses. */
+const isPort = (number: number): boolean => number >= 1 && number <= 65535;
 
 /** An address, or a range in CIDR notation; a range of one is that address. Anything else is left out. */
 function vipOf(text: string): string | undefined {

@@ -16,6 +16,11 @@ export function localhosts(proxy: ProxyClass): readonly [string, ...string[]] {
   return proxy.ipv6 ? ["::1"] : ["127.0.0.1"];
 }
 
+/** Envoy refuses a listener at what is no address or no port; a Unix socket has no port. */
+export function canListen(bind: string, port: number): boolean {
+  return bind.startsWith("unix://") || (isIP(bind) !== 0 && port >= 1 && port <= 65535);
+}
+
 export const isWildcardAddress = (address: string): boolean => address === wildcard4 || address === wildcard6;
 
 /**

@@ -65,7 +65,7 @@ function listenerTarget(view: View, listener: IstioIngressListener): InboundTarg
   const { mesh, proxy } = view;
   const number = listener.port?.number ?? 0;
   const endpoint = defaultEndpoint(view, listener.defaultEndpoint ?? "");
-  if (endpoint === "invalid") return undefined;
+  if (endpoint === "invalid" || number > 65535) return undefined;
   const own = proxy.targets.find((target) => target.targetPort === number);
   const real = own && mesh.service(own.service);
   const service = real ?? sidecarService(view);
@@ -97,7 +97,9 @@ function defaultEndpoint(view: View, text: string): InboundTarget["endpoint"] | 
   const match = /^(?:\[([^\]]*)\]|([^:]*)):(\d+)$/.exec(text);
   if (!match) return "invalid";
   const host = endpointHost(view, match[1] ?? match[2] ?? "");
-  return host === undefined ? undefined : { host, port: Number(match[3]) };
+  const port = Number(match[3]);
+  if (port > 65535) return "invalid";
+  return host === undefined ? undefined : { host, port };
 }
 
 /** The family that was written is a wish: where the proxy has only the other, that one is taken. */

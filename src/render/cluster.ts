@@ -6,7 +6,7 @@ import { inboundTargets } from "./cluster-inbound.ts";
 import { buildInbound } from "./cluster-inbound-build.ts";
 import { inboundCluster, parseClusterName } from "./cluster-name.ts";
 import { noteRule, outboundNames, outboundTarget } from "./cluster-outbound.ts";
-import { buildOutbound } from "./cluster-outbound-build.ts";
+import { buildSoundOutbound } from "./cluster-outbound-sound.ts";
 import type { ResourceKind } from "./kind.ts";
 import { encodePart, type View } from "./view.ts";
 
@@ -37,5 +37,5 @@ function buildCluster(view: View, name: string): Cluster | undefined {
   const target = outboundTarget(view, parsed);
   if (!target) return undefined;
   noteRule(view, target);
-  return buildOutbound(view, target);
+  return buildSoundOutbound(view, target);
 }

@@ -9,6 +9,7 @@ import {
   type Protocol,
   parseProtocol,
 } from "../model/index.ts";
+import { canListen } from "./addresses.ts";
 import type { View } from "./view.ts";
 
 /** A server as it ended up on a port of the proxy. */
@@ -49,6 +50,7 @@ export function mergedGateways(view: View): MergedGateways {
     const merge = createMerge();
     for (const { config, targets } of applicableGateways(view)) {
       (config.spec.servers ?? []).forEach((server, index) => {
+        if (!canListen(server.bind || "0.0.0.0", server.port?.number ?? 0)) return;
         for (const port of resolvePorts(server.port?.number ?? 0, targets))
           merge.add(bindServer(config, server, index, port), port);
       });

@@ -1,7 +1,7 @@
 /** A sidecar's services, or the ports its Sidecar object declares, in; the ports it listens for traffic on out. */
 import type { MtlsMode } from "../mesh/index.ts";
 import { type Config, type Protocol, parseProtocol, type Service, type SidecarSpec } from "../model/index.ts";
-import { wildcards } from "./addresses.ts";
+import { canListen, wildcards } from "./addresses.ts";
 import { canBind } from "./proxy-config.ts";
 import type { View } from "./view.ts";
 
@@ -103,14 +103,15 @@ function ingressPorts(view: View, { meta, spec }: Config<SidecarSpec>): readonly
       captureMode === undefined || captureMode === "DEFAULT"
         ? view.proxy.interception === "NONE"
         : captureMode === "NONE";
-    if (none && !canBind(view.proxy, number)) return [];
+    const binds = bind ? ([bind] as const) : ownBinds(view);
+    if ((none && !canBind(view.proxy, number)) || !canListen(binds[0], number)) return [];
     return [
       {
         targetPort: number,
         port: number,
         portName: port?.name ?? "",
         protocol: parseProtocol(port?.protocol ?? ""),
-        binds: bind ? [bind] : ownBinds(view),
+        binds,
         bindToPort: none,
         // A Sidecar has no host: a made-up one keeps its telemetry apart.
         host: `${meta.name}.${meta.namespace}`,

@@ -9,7 +9,7 @@ import {
   type ServicePort,
   type VirtualServiceSpec,
 } from "../model/index.ts";
-import { isWildcardAddress, localhosts, servicePlaces, wildcards } from "./addresses.ts";
+import { canListen, isWildcardAddress, localhosts, servicePlaces, wildcards } from "./addresses.ts";
 import type { OutboundListener } from "./listener-outbound-chain.ts";
 import { createOutboundMerge, type OutboundMerge, type PortRequest } from "./listener-outbound-merge.ts";
 import { canBind } from "./proxy-config.ts";
@@ -95,7 +95,7 @@ function egressBinding(view: View, { listener }: EgressScope): Binding {
 function isFree(view: View, { binds, bindToPort }: Binding, { port, protocol }: ServicePort): boolean {
   if (bindToPort && !canBind(view.proxy, port)) return false;
   const [bind] = binds;
-  if (bind !== undefined && !bind.startsWith("unix://") && parseIp(bind) === undefined) return false;
+  if (!canListen(bind ?? wildcards(view.proxy)[0], port)) return false;
   const onWildcard = bind === undefined ? isHttp(protocol) : bind === wildcards(view.proxy)[0];
   const { proxyListenPort, proxyInboundListenPort } = view.mesh.settings();
   return !onWildcard || (port !== proxyListenPort && port !== proxyInboundListenPort);

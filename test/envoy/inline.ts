@@ -36,9 +36,20 @@ export function inlineListeners(files: RenderedFiles): readonly Json[] {
     const { rds, configDiscovery, ...rest } = object;
     if (rds) return { ...rest, routeConfig: found("route", rds.routeConfigName, routes.get(rds.routeConfigName)) };
     if (configDiscovery)
-      return { ...rest, typedConfig: found("extension", object.name, extensions.get(object.name)).typedConfig };
+      return {
+        ...rest,
+        typedConfig: standIn(found("extension", object.name, extensions.get(object.name)).typedConfig),
+      };
     return object;
   });
+}
+
+/** Wasm modules are fetched by the agent, which puts a filter that refuses everything in place of one that it cannot get. */
+function standIn(config: Json): Json {
+  const [, level] = /\.filters\.(http|network)\.wasm\.v3\.Wasm$/.exec(config["@type"]) ?? [];
+  if (level === undefined) return config;
+  const type = `type.googleapis.com/envoy.extensions.filters.${level}.rbac.v3.RBAC`;
+  return { "@type": type, rules: {}, ...(level === "network" ? { statPrefix: "wasm" } : {}) };
 }
 
 export function bootstrapOf(clusters: readonly Json[], listeners: readonly Json[]): Json {

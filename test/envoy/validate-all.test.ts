@@ -26,7 +26,10 @@ describe.skipIf(lacks("envoy"))("a stock Envoy", () => {
   });
 
   test.skipIf(lacks("conformance"))("accepts each recorded case", { timeout: 120_000 }, async () => {
-    expect(await refusalsOf(dir, join(conformanceDir, "xds"))).toEqual([]);
+    // Its EnvoyFilter puts a filter behind the router; istiod sends that too.
+    const byDesign = /^envoyfilter-filter-class-and-add\/.*must be the last filter/;
+    const refusals = await refusalsOf(dir, join(conformanceDir, "xds"));
+    expect(refusals.filter((refusal) => !byDesign.test(refusal))).toEqual([]);
   });
 
   test("is asked about everything: one wrong route, endpoint or filter is refused by name", async () => {

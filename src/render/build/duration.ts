@@ -3,10 +3,10 @@ import { create } from "@bufbuild/protobuf";
 import { type Duration, DurationSchema } from "@bufbuild/protobuf/wkt";
 import { durationParts, parseDuration } from "../../lib/index.ts";
 
-/** Undefined for what is absent and for what is no duration. */
+/** Undefined for what is absent, for what is no duration, and for a negative one: Envoy refuses those everywhere. */
 export function duration(text: string | undefined): Duration | undefined {
   const nanos = text === undefined ? undefined : parseDuration(text);
-  return nanos === undefined ? undefined : create(DurationSchema, durationParts(nanos));
+  return nanos === undefined || nanos < 0n ? undefined : create(DurationSchema, durationParts(nanos));
 }
 
 export function milliseconds(ms: number): Duration {

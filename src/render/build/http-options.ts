@@ -1,6 +1,6 @@
 /** How Envoy shall speak HTTP to an upstream in; the cluster's typed protocol options out. */
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
-import type { Any } from "@bufbuild/protobuf/wkt";
+import type { Any, Duration } from "@bufbuild/protobuf/wkt";
 import type {
   HttpHeadersMatchSchema,
   MatchPredicateSchema,
@@ -81,12 +81,17 @@ function asDownstream(preserveCase: boolean): Upstream {
 
 function http2(options: HttpOptions): MessageInitShape<typeof Http2ProtocolOptionsSchema> {
   const { keepAlive } = options;
+  const timeout = pause(keepAlive?.timeout);
   return {
     maxConcurrentStreams: options.maxConcurrentStreams,
-    ...(keepAlive
-      ? { connectionKeepalive: { interval: duration(keepAlive.interval), timeout: duration(keepAlive.timeout) } }
-      : {}),
+    ...(timeout ? { connectionKeepalive: { interval: pause(keepAlive?.interval), timeout } } : {}),
   };
+}
+
+/** Envoy refuses keepalives without a timeout, and pauses of less than a millisecond. */
+function pause(text: string | undefined): Duration | undefined {
+  const value = duration(text);
+  return value && (value.seconds > 0n || value.nanos >= 1_000_000) ? value : undefined;
 }
 
 function anyStatus(codes: readonly number[]): MessageInitShape<typeof MatchPredicateSchema> {

@@ -74,10 +74,13 @@ function match(
 
 const plaintextMatch = match("tlsMode-disabled", {}, rawBufferSocket);
 
+/** TLS has no room for a longer one, and Envoy refuses it. */
+const serverName = (name: string): string => (Buffer.byteLength(name) > 255 ? "" : name);
+
 function meshSocket(tls: ClientTls & { mode: "mesh" }, options: SocketOptions): TransportSocket {
   return upstreamTlsSocket(
     create(UpstreamTlsContextSchema, {
-      sni: tls.sni || options.defaultSni,
+      sni: serverName(tls.sni || options.defaultSni),
       commonTlsContext: {
         tlsParams: meshParameters,
         tlsCertificateSdsSecretConfigs: [agentSecret(workloadSecret)],
@@ -98,7 +101,7 @@ function userSocket(tls: ClientTls & { mode: "user" }, options: SocketOptions): 
     : certificateFilesSecret(settings.clientCertificate ?? "", settings.privateKey ?? "");
   return upstreamTlsSocket(
     create(UpstreamTlsContextSchema, {
-      sni: settings.sni ?? "",
+      sni: serverName(settings.sni ?? ""),
       commonTlsContext: {
         tlsParams: parameters(options.tlsDefaults),
         tlsCertificateSdsSecretConfigs: mutual ? [certificate] : [],

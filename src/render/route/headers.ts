@@ -7,6 +7,7 @@ import {
 } from "../../gen/envoy/config/core/v3/base_pb.js";
 import { sortBy } from "../../lib/index.ts";
 import type { HeaderOperations, RouteHeaders } from "../../model/index.ts";
+import { isUsableValue } from "./header-commands.ts";
 
 export interface HeaderEdits {
   readonly requestHeadersToAdd: HeaderValueOption[];
@@ -24,13 +25,10 @@ export function headerEdits(headers: RouteHeaders | undefined): HeaderEdits {
   };
 }
 
-/** Literal text with `%%` for a percent sign, and `%COMMAND%`, `%COMMAND(ARGUMENT):LENGTH%`; Envoy refuses any other percent sign. */
-const headerFormat = /^(?:[^%]|%%|%[A-Z0-9_]+(?:\([^%]*?\))?(?::\d+)?%)*$/;
-
 export function hasUsableHeaders({ headers }: { readonly headers?: RouteHeaders }): boolean {
   const edits = headerEdits(headers);
   const added = [...edits.requestHeadersToAdd, ...edits.responseHeadersToAdd];
-  return added.every(({ header }) => headerFormat.test(header?.value ?? ""));
+  return added.every(({ header }) => isUsableValue(header?.value ?? ""));
 }
 
 /** First those of `first`, then those of `second`. */

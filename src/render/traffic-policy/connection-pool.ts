@@ -86,5 +86,5 @@ function probes(keepalive: ConnectionPoolTcpKeepalive | undefined): number | und
 
 function wholeSeconds(text: string | undefined): number | undefined {
   const nanos = text === undefined ? undefined : parseDuration(text);
-  return nanos === undefined ? undefined : Number(nanos / 1_000_000_000n);
+  return nanos === undefined || nanos < 0n ? undefined : Number(nanos / 1_000_000_000n);
 }

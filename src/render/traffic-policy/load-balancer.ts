@@ -28,6 +28,8 @@ const noRuntimeKey = "(";
 const defaultRingSize = 1024n;
 const defaultAggression = 1;
 const defaultMinimumPercent = 10;
+/** Envoy's limit. */
+const maxTableSize = 5_000_011;
 
 /** For clusters that choose among endpoints; the others are `CLUSTER_PROVIDED`. */
 export function loadBalancer(settings: LoadBalancerSettings | undefined): LoadBalancer {
@@ -51,7 +53,7 @@ export function loadBalancer(settings: LoadBalancerSettings | undefined): LoadBa
 function consistentHash(hash: LoadBalancerSettingsConsistentHashLB): LoadBalancer {
   if (hash.maglev) {
     const lbPolicy = Cluster_LbPolicy.MAGLEV;
-    const tableSize = wide(hash.maglev.tableSize);
+    const tableSize = isPrime(hash.maglev.tableSize ?? 0) ? wide(hash.maglev.tableSize) : undefined;
     return tableSize === undefined
       ? { lbPolicy }
       : { lbPolicy, lbConfig: { case: "maglevLbConfig", value: { tableSize } } };
@@ -101,6 +103,13 @@ export function localityConfig(policy: LocalityPolicy, hasOutlierDetection: bool
   }
   if (!weighsLocalities(policy, hasOutlierDetection)) return { case: undefined };
   return { case: "localityWeightedLbConfig", value: {} };
+}
+
+/** Envoy refuses a Maglev table of another size; then its own default holds. */
+function isPrime(value: number): boolean {
+  if (value < 2 || value > maxTableSize) return false;
+  for (let divisor = 2; divisor * divisor <= value; divisor++) if (value % divisor === 0) return false;
+  return true;
 }
 
 function wide(value: number | undefined): bigint | undefined {

@@ -6,7 +6,7 @@ export {
   reviewAdmission,
   reviewAdmissionText,
 } from "./admission.ts";
-export { type AnalyzeOptions, analyserNames, analyze } from "./analyze/analyze.ts";
+export { type AnalyzeOptions, analyserNames, analysisSteps, analyze } from "./analyze/analyze.ts";
 export type { AnalysisLevel, AnalysisMessage } from "./analyze/message.ts";
 export type { AnalysisSources } from "./analyze/objects.ts";
 export { type Decoded, decode, decodeMeshConfig, decodeMeshNetworks, decodeProxyConfig } from "./decode.ts";

@@ -112,23 +112,56 @@ export function unhonouredValues(node: ObjectNode, field: string): ReadonlyMap<s
 
 /** Those that are used; what is written but empty or off asks for nothing. */
 export function unhonouredFields(schema: Schema, value: unknown, path: string): readonly UnhonouredField[] {
-  if (schema.type === "array")
-    return Array.isArray(value)
-      ? value.flatMap((item, i) => unhonouredFields(schema.items, item, `${path}[${i}]`))
-      : [];
-  if (!isRecord(value)) return [];
-  if (schema.type === "map")
-    return Object.entries(value).flatMap(([key, item]) => unhonouredFields(schema.values, item, `${path}.${key}`));
-  if (schema.type !== "object") return [];
-  return Object.entries(value).flatMap(([name, item]) => {
+  const found: UnhonouredField[] = [];
+  collect(schema, value, path, found);
+  return found;
+}
+
+function collect(schema: Schema, value: unknown, path: string, found: UnhonouredField[]): void {
+  if (!concerns(schema)) return;
+  if (schema.type === "array") {
+    for (const [i, item] of (Array.isArray(value) ? value : []).entries())
+      collect(schema.items, item, `${path}[${i}]`, found);
+  } else if (schema.type === "map") {
+    for (const [key, item] of Object.entries(isRecord(value) ? value : {}))
+      collect(schema.values, item, `${path}.${key}`, found);
+  } else if (schema.type === "object" && isRecord(value)) collectFields(schema, value, path, found);
+}
+
+function collectFields(
+  schema: ObjectNode,
+  value: Readonly<Record<string, unknown>>,
+  path: string,
+  found: UnhonouredField[],
+): void {
+  for (const [name, item] of Object.entries(value)) {
     const child = schema.fields[name];
+    if (!child || isNothing(item)) continue;
     const at = path === "" ? name : `${path}.${name}`;
-    if (!child || isNothing(item)) return [];
     const reason = unhonouredReason(schema, name);
-    if (reason) return [{ path: at, reason }];
     const wrong = values.get(`${schema.proto}.${name}=${String(item)}`);
-    return wrong ? [{ path: `${at}=${String(item)}`, reason: wrong }] : unhonouredFields(child, item, at);
-  });
+    if (reason) found.push({ path: at, reason });
+    else if (wrong) found.push({ path: `${at}=${String(item)}`, reason: wrong });
+    else collect(child, item, at, found);
+  }
+}
+
+/** Most of a spec has nothing to do with the table, and a mesh has thousands of specs: those parts are not walked. */
+const concerned = new WeakMap<Schema, boolean>();
+
+function concerns(schema: Schema): boolean {
+  const known = concerned.get(schema);
+  if (known !== undefined) return known;
+  const inner = schema.type === "array" ? schema.items : schema.type === "map" ? schema.values : undefined;
+  const own =
+    schema.type === "object" &&
+    Object.entries(schema.fields).some(
+      ([name, child]) =>
+        unhonouredReason(schema, name) !== undefined || unhonouredValues(schema, name).size > 0 || concerns(child),
+    );
+  const result = own || (inner !== undefined && concerns(inner));
+  concerned.set(schema, result);
+  return result;
 }
 
 function isNothing(value: unknown): boolean {

@@ -83,6 +83,18 @@ export interface AnalyzeOptions extends ValidateOptions {
 }
 
 export function analyze(sources: AnalysisSources, options: AnalyzeOptions): readonly AnalysisMessage[] {
+  const steps = analysisSteps(sources, options);
+  for (;;) {
+    const { done, value } = steps.next();
+    if (done) return value;
+  }
+}
+
+/** The same, a step at a time, for who has other things to do in between. */
+export function* analysisSteps(
+  sources: AnalysisSources,
+  options: AnalyzeOptions,
+): Generator<undefined, readonly AnalysisMessage[]> {
   const found = new Map<string, AnalysisMessage>();
   const suppressions = (options.suppress ?? []).map(parseSuppression);
   const analysis: Analysis = {
@@ -112,8 +124,10 @@ export function analyze(sources: AnalysisSources, options: AnalyzeOptions): read
     },
   };
   const all = options.own ? [...analysers, ...ownAnalysers] : analysers;
-  for (const analyser of chosen(all, options.only ?? []))
+  for (const analyser of chosen(all, options.only ?? [])) {
+    yield undefined;
     if (sources.cluster || !analyser.needsCluster) analyser.run(analysis);
+  }
   const ranks = { Error: 0, Warning: 1, Info: 2 };
   return sortBy(
     found.values(),

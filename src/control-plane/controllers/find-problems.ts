@@ -1,5 +1,12 @@
 /** The mesh's objects in; what is wrong with each of those that have something wrong, out. Pods are not looked at. */
-import { type AnalysisLevel, analyserNames, analyze, decodeMeshConfig, type Problem } from "../../config/index.ts";
+import { setImmediate as nextTurn } from "node:timers/promises";
+import {
+  type AnalysisLevel,
+  analyserNames,
+  analysisSteps,
+  decodeMeshConfig,
+  type Problem,
+} from "../../config/index.ts";
 import { type KubeObject, objectKey } from "../../model/index.ts";
 
 export interface ObjectProblem {
@@ -44,7 +51,7 @@ const ofConfig = analyserNames.filter(
 );
 
 /** By `Kind/namespace/name`. */
-export function findProblems(inputs: ProblemInputs): ReadonlyMap<string, readonly ObjectProblem[]> {
+export async function findProblems(inputs: ProblemInputs): Promise<ReadonlyMap<string, readonly ObjectProblem[]>> {
   const found = new Map<string, ObjectProblem[]>();
   const add = (id: string, problem: ObjectProblem): void => {
     const own = found.get(id) ?? [];
@@ -59,9 +66,11 @@ export function findProblems(inputs: ProblemInputs): ReadonlyMap<string, readonl
         : { code: "FLD0003", level: "Warning", path, message: `${message}; ${hint}` },
     );
   const mesh = decodeMeshConfig(inputs.meshConfig).ok ?? {};
-  const messages = analyze(
-    { files: [], cluster: inputs.objects },
-    { now: inputs.now, own: true, only: ofConfig, threshold: "Warning", mesh },
+  const messages = await politely(
+    analysisSteps(
+      { files: [], cluster: inputs.objects },
+      { now: inputs.now, own: true, only: ofConfig, threshold: "Warning", mesh },
+    ),
   );
   for (const { kind, namespace, name, code, level, message, path = "" } of messages)
     if (!isStanding(kind, code)) add(`${kind}/${namespace}/${name}`, { code, level, message, path });
@@ -78,6 +87,15 @@ export function findProblems(inputs: ProblemInputs): ReadonlyMap<string, readonl
           message: `The patch is skipped: ${why}`,
         });
   return found;
+}
+
+/** Streams and probes are served between the steps. */
+async function politely<T>(steps: Generator<undefined, T>): Promise<T> {
+  for (;;) {
+    const { done, value } = steps.next();
+    if (done) return value;
+    await nextTurn();
+  }
 }
 
 /** Every EnvoyFilter is warned of, whatever it says. */

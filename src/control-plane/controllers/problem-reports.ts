@@ -5,7 +5,7 @@
 import { type Collection, sameData } from "../../collections/index.ts";
 import type { Problem } from "../../config/index.ts";
 import type { KubeClient } from "../../kube/index.ts";
-import { createDebounce, type Logger, readRecord } from "../../lib/index.ts";
+import { createDebounce, FairleadError, type Logger, readRecord } from "../../lib/index.ts";
 import { istioKinds, type KubeObject } from "../../model/index.ts";
 import { kindRef } from "../watched-kinds.ts";
 import { findProblems, type ObjectProblem, type ProblemInputs } from "./find-problems.ts";
@@ -76,16 +76,17 @@ export function runProblemReports(options: ProblemReportsOptions): void {
     // A cause that has gone is told again should it come back.
     told = causes;
   };
-  const look = (): void => {
-    if (signal.aborted) return;
+  const look = async (): Promise<void> => {
     const before = found;
-    found = findProblems({
+    const now = await findProblems({
       objects: collections.flatMap((objects) => objects.keys().flatMap((key) => objects.get(key) ?? [])),
       meshConfig: options.meshConfig(),
       decoding: options.decoding(),
       patches: options.patches.skipped,
       now: options.now(),
     });
+    if (signal.aborted) return;
+    found = now;
     tell();
     for (const id of new Set([...before.keys(), ...found.keys()])) queue.due(id);
     // Also what a leader before us wrote and nobody took back.
@@ -93,7 +94,21 @@ export function runProblemReports(options: ProblemReportsOptions): void {
       for (const key of objects.keys())
         if (tellsProblems(readRecord(objects.get(key)?.status))) queue.due(`${name}/${key}`);
   };
-  const debounce = createDebounce({ quietMs: options.quietMs ?? 1_000, maxMs: options.maxMs ?? 10_000, run: look });
+  /** One at a time; what changes meanwhile is looked at after. */
+  let looking = false;
+  const run = (): void => {
+    if (looking) {
+      debounce.signal();
+      return;
+    }
+    looking = true;
+    look()
+      .catch((error: unknown) => log.error(`looking for problems: ${FairleadError.from(error).message}`))
+      .finally(() => {
+        looking = false;
+      });
+  };
+  const debounce = createDebounce({ quietMs: options.quietMs ?? 1_000, maxMs: options.maxMs ?? 10_000, run });
   const stops = [
     options.patches.subscribe(debounce.signal),
     ...collections.map((objects) =>

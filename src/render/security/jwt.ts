@@ -77,7 +77,6 @@ function jwtProvider(view: View, rule: JWTRule): JwtProvider {
   });
 }
 
-// biome-ignore lint/suspicious/noControlCharactersInRegex: these are what Envoy refuses in a name
 const headerName = (name: string): string => (/[\0\r\n]/.test(name) ? "" : name);
 
 /** Without those that Envoy would refuse, and the whole listener with them. */

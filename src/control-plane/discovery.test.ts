@@ -1,0 +1,127 @@
+import { get } from "node:http";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { controlPlane } from "../apiserver/index.ts";
+import { loadKubeconfig } from "../kube/index.ts";
+import { readList, readRecord, readText, silentLogger } from "../lib/index.ts";
+import type { KubeObject } from "../model/index.ts";
+import { type ControlledApi, startControlledApi } from "./controllers/testing.ts";
+import { type Discovery, startDiscovery } from "./discovery.ts";
+
+const free = { host: "127.0.0.1", port: 0 };
+const istio = "networking.istio.io";
+const object = (
+  apiVersion: string,
+  kind: string,
+  name: string,
+  spec: Readonly<Record<string, unknown>>,
+): KubeObject => ({
+  apiVersion,
+  kind,
+  metadata: { name, namespace: "default" },
+  spec,
+});
+const conditions = (of: KubeObject | undefined) =>
+  readList(readRecord(of?.status).conditions)
+    .map(readRecord)
+    .map(({ type, status }) => `${readText(type)}=${readText(status)}`);
+
+function fetchText(url: string): Promise<string> {
+  return new Promise((resolve, reject) => {
+    get(url, (answer) => {
+      const chunks: Buffer[] = [];
+      answer.on("data", (chunk: Buffer) => chunks.push(chunk));
+      answer.on("end", () => resolve(Buffer.concat(chunks).toString()));
+    }).on("error", reject);
+  });
+}
+
+describe("the control plane on an API", () => {
+  let world: ControlledApi;
+  let plane: Discovery;
+
+  beforeAll(async () => {
+    world = await startControlledApi();
+    const namespace = { apiVersion: "v1", kind: "Namespace", metadata: { name: "istio-system" } };
+    // The API may have made it itself.
+    await world.create(namespace).catch(() => {});
+    // What an installer gives the control plane for its root.
+    await world.admin.raw("POST", "/apis/rbac.authorization.k8s.io/v1/namespaces/istio-system/roles", {
+      apiVersion: "rbac.authorization.k8s.io/v1",
+      kind: "Role",
+      metadata: { name: "istiod", namespace: "istio-system" },
+      rules: [
+        { apiGroups: [""], resources: ["secrets"], verbs: ["create", "get", "list", "watch", "update", "patch"] },
+      ],
+    });
+    await world.admin.raw("POST", "/apis/rbac.authorization.k8s.io/v1/namespaces/istio-system/rolebindings", {
+      apiVersion: "rbac.authorization.k8s.io/v1",
+      kind: "RoleBinding",
+      metadata: { name: "istiod", namespace: "istio-system" },
+      roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "Role", name: "istiod" },
+      subjects: [{ apiGroup: "rbac.authorization.k8s.io", kind: "User", name: controlPlane.user }],
+    });
+    const kubeconfig = join(world.api.dir, "plane");
+    await world.api.server.writeKubeconfig(kubeconfig, controlPlane);
+    plane = await startDiscovery({
+      access: await loadKubeconfig({ paths: [kubeconfig], env: {} }),
+      addresses: { grpc: free, secureGrpc: free, monitoring: free, https: free, http: free },
+      extraSecure: [],
+      domain: "cluster.local",
+      cluster: "Kubernetes",
+      namespace: "istio-system",
+      revision: "",
+      debounceMs: 5,
+      debounceMaxMs: 50,
+      log: silentLogger,
+      now: () => new Date(),
+      monotonicMs: () => performance.now(),
+      random: Math.random,
+      signal: world.stop.signal,
+    });
+  });
+  afterAll(async () => {
+    await plane.close();
+    await world.close();
+  });
+
+  test("the leader gives addresses, writes statuses and tells problems, with the rights of the control plane alone", async () => {
+    await world.create(
+      object(`${istio}/v1`, "ServiceEntry", "out", {
+        hosts: ["out.example.com"],
+        resolution: "DNS",
+        ports: [{ number: 443, name: "tls", protocol: "TLS" }],
+      }),
+    );
+    await world.create(
+      object("gateway.networking.k8s.io/v1", "Gateway", "edge", {
+        gatewayClassName: "istio",
+        listeners: [{ name: "http", port: 80, protocol: "HTTP" }],
+      }),
+    );
+    await world.create(
+      object(`${istio}/v1`, "VirtualService", "lost", {
+        hosts: ["lost.example.com"],
+        gateways: ["nowhere"],
+        http: [{ route: [{ destination: { host: "out.example.com" } }] }],
+      }),
+    );
+    await world.until(
+      istio,
+      "ServiceEntry",
+      "default/out",
+      (now) => readList(readRecord(now?.status).addresses).length === 2,
+    );
+    await world.until("gateway.networking.k8s.io", "GatewayClass", "istio", (now) =>
+      conditions(now).includes("Accepted=True"),
+    );
+    await world.until("gateway.networking.k8s.io", "Gateway", "default/edge", (now) =>
+      conditions(now).includes("Accepted=True"),
+    );
+    await world.until(istio, "VirtualService", "default/lost", (now) => conditions(now).includes("Reconciled=False"));
+    const { host, port } = plane.addresses.monitoring;
+    expect(await fetchText(`http://${host}:${port}/metrics`)).toMatch(
+      /^pilot_total_rejected_configs\{type="virtualservice"\} 1$/m,
+    );
+  });
+});

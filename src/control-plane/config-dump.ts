@@ -1,6 +1,15 @@
 /** A connected proxy in; what it is sent, in the form of Envoy's own config dump, with key material redacted, out. */
+import { create, type DescMessage, type MessageInitShape, toBinary } from "@bufbuild/protobuf";
+import { SecretsConfigDumpSchema } from "../gen/envoy/admin/v3/config_dump_pb.js";
+import {
+  ClustersConfigDumpSchema,
+  EndpointsConfigDumpSchema,
+  ListenersConfigDumpSchema,
+  RoutesConfigDumpSchema,
+} from "../gen/envoy/admin/v3/config_dump_shared_pb.js";
+import { SecretSchema } from "../gen/envoy/extensions/transport_sockets/tls/v3/secret_pb.js";
 import { type Resource, type ResourceType, types } from "../model/index.ts";
-import { createJsonPrinter } from "../render/index.ts";
+import { createJsonPrinter, type Renderer } from "../render/index.ts";
 import type { Ads } from "../xds/index.ts";
 import type { ControlledSource } from "./resource-source.ts";
 
@@ -8,8 +17,7 @@ const dumpType = (name: string): string => `type.googleapis.com/envoy.admin.v3.$
 
 export function createConfigDump(source: ControlledSource, ads: Ads): (connectionId: string) => Promise<unknown> {
   return async (connectionId) => {
-    const proxy = ads.status().find((candidate) => candidate.connectionId === connectionId);
-    const renderer = proxy && source.rendererOf(proxy.node.id);
+    const renderer = rendererOf(source, ads, connectionId);
     if (!renderer) return { configs: [] };
     const print = await createJsonPrinter();
     const all = (type: ResourceType): readonly object[] =>
@@ -45,6 +53,52 @@ export function createConfigDump(source: ControlledSource, ads: Ads): (connectio
       ],
     };
   };
+}
+
+/** The same as messages, for those who ask by xDS. */
+export function createConfigDumpMessages(
+  source: ControlledSource,
+  ads: Ads,
+): (connectionId: string) => readonly { readonly typeUrl: string; readonly bytes: Uint8Array }[] {
+  return (connectionId) => {
+    const renderer = rendererOf(source, ads, connectionId);
+    if (!renderer) return [];
+    const all = (type: ResourceType) =>
+      [...renderer.all(type).values()].map(({ name, bytes }) => ({ name, any: { typeUrl: type, value: bytes } }));
+    return [
+      dump(ClustersConfigDumpSchema, {
+        dynamicActiveClusters: all(types.cluster).map(({ any: cluster }) => ({ cluster })),
+      }),
+      dump(ListenersConfigDumpSchema, {
+        dynamicListeners: all(types.listener).map(({ name, any: listener }) => ({ name, activeState: { listener } })),
+      }),
+      dump(RoutesConfigDumpSchema, {
+        dynamicRouteConfigs: all(types.route).map(({ any: routeConfig }) => ({ routeConfig })),
+      }),
+      dump(SecretsConfigDumpSchema, {
+        dynamicActiveSecrets: all(types.secret).map(({ name }) => ({
+          name,
+          secret: { typeUrl: types.secret, value: toBinary(SecretSchema, create(SecretSchema, { name })) },
+        })),
+      }),
+      dump(EndpointsConfigDumpSchema, {
+        dynamicEndpointConfigs: all(types.endpoint).map(({ any: endpointConfig }) => ({ endpointConfig })),
+      }),
+    ];
+  };
+}
+
+function dump<D extends DescMessage>(schema: D, content: MessageInitShape<D>): { typeUrl: string; bytes: Uint8Array } {
+  return {
+    typeUrl: `type.googleapis.com/${schema.typeName}`,
+    bytes: toBinary(schema, create(schema, content)),
+  };
+}
+
+/** By the connection itself: another one may claim the same node id. */
+function rendererOf(source: ControlledSource, ads: Ads, connectionId: string): Renderer | undefined {
+  const proxy = ads.status().find((candidate) => candidate.connectionId === connectionId);
+  return proxy && source.rendererOf(proxy.node);
 }
 
 function nameOf(resource: object): unknown {

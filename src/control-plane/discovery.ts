@@ -24,13 +24,21 @@ import {
 import { type ClusterAccess, createHttpSource, createKubeClient, runLeaderElection } from "../kube/index.ts";
 import type { Logger } from "../lib/index.ts";
 import { type Identity, istioVersion, parseIdentity } from "../model/index.ts";
-import { answerDebug, createHttpServer, createMetrics, type HttpHandler, versionInfo } from "../ops/index.ts";
+import {
+  answerDebug,
+  createDebugTypes,
+  createHttpServer,
+  createMetrics,
+  type DebugSources,
+  type HttpHandler,
+  versionInfo,
+} from "../ops/index.ts";
 import { createEnvoyTypes } from "../render/index.ts";
 import { type Call, createRpcServer, type Route, RpcError, status } from "../rpc/index.ts";
-import { type Authenticate, createAds } from "../xds/index.ts";
+import { type Ads, type Authenticate, createAds } from "../xds/index.ts";
 import { createTokenJudge, type TokenJudge } from "./authenticate.ts";
 import { createCaSecretStore } from "./ca-secret.ts";
-import { createConfigDump } from "./config-dump.ts";
+import { createConfigDump, createConfigDumpMessages } from "./config-dump.ts";
 import {
   runGatewayClasses,
   runProblemReports,
@@ -178,7 +186,7 @@ export async function startDiscovery(options: DiscoveryOptions): Promise<Discove
   const workloads = createWorkloadSource(resources, { ...options, graph, registry: stages.registry });
 
   // 6. xDS for proxies, with who they are proven by certificate or token.
-  const ads = createAds({
+  const ads: Ads = createAds({
     source: workloads,
     identifier: JSON.stringify({ Component: "istiod", ID: hostname(), Info: versionInfo() }),
     ready: () => ready,
@@ -186,6 +194,23 @@ export async function startDiscovery(options: DiscoveryOptions): Promise<Discove
     now,
     uuid: randomUUID,
     metrics,
+    other: {
+      handles: (typeUrl) => debugTypes.handles(typeUrl),
+      answer: (request) => debugTypes.answer(request),
+    },
+  });
+  const debugSources: DebugSources = {
+    systemNamespace: namespace,
+    proxies: ads.status,
+    configDump: createConfigDump(resources, ads),
+    views: new Map<string, () => unknown>([
+      ["mesh", () => stages.settings.current()],
+      ["registryz", () => stages.registry.services.keys().map((key) => stages.registry.services.get(key))],
+    ]),
+  };
+  const debugTypes = createDebugTypes({
+    ...debugSources,
+    configDumpMessages: createConfigDumpMessages(resources, ads),
   });
 
   // Beside it: certificates.
@@ -230,23 +255,12 @@ export async function startDiscovery(options: DiscoveryOptions): Promise<Discove
 
     const debug: HttpHandler = async (request) => {
       const identity = await identityOf(judge, request.headers.authorization);
-      const answer = await answerDebug(
-        {
-          systemNamespace: namespace,
-          proxies: ads.status,
-          configDump: createConfigDump(resources, ads),
-          views: {
-            mesh: () => stages.settings.current(),
-            registryz: () => stages.registry.services.keys().map((key) => stages.registry.services.get(key)),
-          },
-        },
-        {
-          path: request.url.pathname.replace(/^\/debug\/?/, ""),
-          query: request.url.searchParams,
-          remoteAddress: request.remoteAddress,
-          identity,
-        },
-      );
+      const answer = await answerDebug(debugSources, {
+        path: request.url.pathname.replace(/^\/debug\/?/, ""),
+        query: request.url.searchParams,
+        remoteAddress: request.remoteAddress,
+        identity,
+      });
       const text = typeof answer.body === "string" ? answer.body : `${JSON.stringify(answer.body, null, 2)}\n`;
       return {
         status: answer.status,

@@ -30,8 +30,8 @@ export interface ResourceSourceOptions {
 export interface ControlledSource extends ResourceSource {
   /** Refreshes everything that is due at once; for tests and forced pushes. */
   flush(): Promise<void>;
-  /** What renders for a connected proxy, by its node id: its resources and their causes. */
-  rendererOf(nodeId: string): Renderer | undefined;
+  /** What renders for a connected proxy, by the node it connected with: its resources and their causes. */
+  rendererOf(node: ProxyNode): Renderer | undefined;
   readonly classes: number;
   close(): void;
 }
@@ -163,7 +163,7 @@ export function createResourceSource(options: ResourceSourceOptions): Controlled
       };
     },
     flush,
-    rendererOf: (nodeId) => [...members.values()].find((member) => member.node.id === nodeId)?.group.renderer,
+    rendererOf: (node) => members.values().find((member) => member.node === node)?.group.renderer,
     get classes() {
       return groups.size;
     },

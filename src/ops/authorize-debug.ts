@@ -15,7 +15,7 @@ export interface DebugQuestion {
 }
 
 /** What a workload outside the system namespace may read, of proxies of its own namespace. */
-const ownPaths: ReadonlySet<string> = new Set(["config_dump", "ndsz", "edsz"]);
+const ownPaths: ReadonlySet<string> = new Set(["config_dump", "ndsz", "edsz", "syncz"]);
 
 export function mayDebug(caller: DebugCaller, question: DebugQuestion, systemNamespace: string): boolean {
   if (isLoopback(caller.remoteAddress)) return true;

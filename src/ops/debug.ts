@@ -9,7 +9,7 @@ export interface DebugSources {
   proxies(): readonly ProxyStatus[];
   /** What a connected proxy is sent, as JSON, secrets redacted. */
   configDump(connectionId: string): Promise<unknown>;
-  readonly views: Readonly<Record<string, () => unknown>>;
+  readonly views: ReadonlyMap<string, () => unknown>;
 }
 
 export interface DebugRequest {
@@ -27,14 +27,19 @@ export interface DebugAnswer {
 export type { Resource, ResourceType };
 
 export async function answerDebug(sources: DebugSources, request: DebugRequest): Promise<DebugAnswer> {
-  const proxy = findProxy(sources, request.query.get("proxyID"));
+  const proxy = findProxy(sources.proxies(), request.query.get("proxyID"));
   const namespace = proxy && proxyNamespace(proxy);
   if (!mayDebug(request, { path: request.path, proxyNamespace: namespace }, sources.systemNamespace))
     throw new FairleadError(
       request.identity ? "forbidden" : "unauthenticated",
       "not allowed to read debug information",
     );
-  if (request.path === "syncz") return { status: 200, body: syncz(sources.proxies(), request.query.get("namespace")) };
+  if (request.path === "syncz") {
+    const seen = knownProxies(sources.proxies()).filter((one) =>
+      mayDebug(request, { path: "syncz", proxyNamespace: proxyNamespace(one) }, sources.systemNamespace),
+    );
+    return { status: 200, body: syncz(seen, request.query.get("namespace")) };
+  }
   if (request.path === "adsz" || request.path === "connections") return { status: 200, body: adsz(sources.proxies()) };
   if (request.path === "config_dump") {
     if (!request.query.get("proxyID")) return { status: 400, body: "You must provide a proxyID in the query string\n" };
@@ -47,16 +52,21 @@ export async function answerDebug(sources: DebugSources, request: DebugRequest):
     return { status: 200, body: await sources.configDump(proxy.connectionId) };
   }
   if (request.path === "" || request.path === "list")
-    return { status: 200, body: ["adsz", "config_dump", "syncz", ...Object.keys(sources.views)].sort() };
-  const view = sources.views[request.path];
+    return { status: 200, body: ["adsz", "config_dump", "syncz", ...sources.views.keys()].sort() };
+  const view = sources.views.get(request.path);
   return view ? { status: 200, body: view() } : { status: 404, body: "404 page not found\n" };
 }
 
-function findProxy(sources: DebugSources, id: string | null): ProxyStatus | undefined {
+export function findProxy(proxies: readonly ProxyStatus[], id: string | null): ProxyStatus | undefined {
   if (!id) return undefined;
-  return sources
-    .proxies()
-    .find((proxy) => proxy.connectionId === id || proxyName(proxy) === id || proxyName(proxy).startsWith(`${id}.`));
+  return knownProxies(proxies).find(
+    (proxy) => proxy.connectionId === id || proxyName(proxy) === id || proxyName(proxy).startsWith(`${id}.`),
+  );
+}
+
+/** A connection that follows nothing is somebody who asks, such as istioctl, and no proxy. */
+export function knownProxies(proxies: readonly ProxyStatus[]): readonly ProxyStatus[] {
+  return proxies.filter((proxy) => proxy.types.length > 0);
 }
 
 /** `name.namespace` */
@@ -64,7 +74,7 @@ export function proxyName(proxy: ProxyStatus): string {
   return proxy.node.id.split("~")[2] ?? proxy.node.id;
 }
 
-function proxyNamespace(proxy: ProxyStatus): string {
+export function proxyNamespace(proxy: ProxyStatus): string {
   return proxy.identity?.namespace ?? String(proxy.node.metadata.NAMESPACE ?? proxyName(proxy).split(".").at(-1) ?? "");
 }
 

@@ -1,5 +1,6 @@
 export { type DebugCaller, type DebugQuestion, mayDebug } from "./authorize-debug.ts";
 export { answerDebug, type DebugAnswer, type DebugRequest, type DebugSources, proxyName } from "./debug.ts";
+export { createDebugTypes } from "./debug-types.ts";
 export {
   createHttpServer,
   type HttpAnswer,

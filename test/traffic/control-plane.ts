@@ -20,7 +20,7 @@ export interface ControlPlane {
   apply(objects: readonly KubeObject[]): void;
   remove(objects: readonly KubeObject[]): void;
   /** For a proxy whose account is taken for proven. */
-  routes(serviceAccount: string): readonly Route[];
+  routes(serviceAccount: string, namespace?: string): readonly Route[];
   rendererOf(nodeId: string): Renderer | undefined;
   /** Resolves when every proxy has taken everything; throws after 20 s, naming what it refused or holds back. */
   settled(): Promise<void>;
@@ -66,8 +66,12 @@ export function createControlPlane(objects: Iterable<KubeObject>): ControlPlane 
     remove: (gone) => {
       for (const object of gone) source.remove(object);
     },
-    routes: (serviceAccount) => ads.routes(() => ({ trustDomain: domain, namespace: "default", serviceAccount })),
-    rendererOf: resources.rendererOf,
+    routes: (serviceAccount, namespace = "default") =>
+      ads.routes(() => ({ trustDomain: domain, namespace, serviceAccount })),
+    rendererOf(nodeId) {
+      const proxy = ads.status().find(({ node }) => node.id === nodeId);
+      return proxy && resources.rendererOf(proxy.node);
+    },
     async settled() {
       await resources.flush();
       const deadline = Date.now() + 20_000;
@@ -93,7 +97,7 @@ function unsettled(ads: Ads): readonly string[] {
   return ads
     .status()
     .flatMap(({ node, types, held }) => [
-      ...(types.length < 4 ? [`${node.id} has asked for ${types.length} types`] : []),
+      ...(types.length < 2 ? [`${node.id} has asked for ${types.length} types`] : []),
       ...held.map(({ name, clusters }) => `${name} waits for ${clusters.join(", ")}`),
       ...types
         .filter(({ ackedNonce, sentNonce }) => ackedNonce !== sentNonce || sentNonce === "")

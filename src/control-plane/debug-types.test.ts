@@ -1,0 +1,186 @@
+import { randomUUID } from "node:crypto";
+import { create, fromBinary, type MessageInitShape, toBinary } from "@bufbuild/protobuf";
+import * as grpc from "@grpc/grpc-js";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { createGraph } from "../collections/index.ts";
+import { ClustersConfigDumpSchema } from "../gen/envoy/admin/v3/config_dump_shared_pb.js";
+import {
+  type DiscoveryRequest,
+  DiscoveryRequestSchema,
+  type DiscoveryResponse,
+  DiscoveryResponseSchema,
+} from "../gen/envoy/service/discovery/v3/discovery_pb.js";
+import { ClientConfigSchema, ConfigStatus } from "../gen/envoy/service/status/v3/csds_pb.js";
+import { createMemorySource } from "../kube/index.ts";
+import { silentLogger } from "../lib/index.ts";
+import { type Identity, types } from "../model/index.ts";
+import { createDebugTypes } from "../ops/index.ts";
+import { createRpcServer } from "../rpc/index.ts";
+import { type Ads, type Authenticate, createAds } from "../xds/index.ts";
+import { createConfigDump, createConfigDumpMessages } from "./config-dump.ts";
+import { proxyOfNode } from "./proxy-of-node.ts";
+import { createResourceSource } from "./resource-source.ts";
+import { createStages } from "./stages.ts";
+import { watchObjects } from "./watched-kinds.ts";
+
+const path = "/envoy.service.discovery.v3.AggregatedDiscoveryService/StreamAggregatedResources";
+const domain = "cluster.local";
+const cluster = "Kubernetes";
+const open: (() => Promise<void> | void)[] = [];
+let ads: Ads;
+
+beforeEach(() => {
+  const graph = createGraph();
+  const objects = watchObjects(createMemorySource({ graph, objects: [] })).objects;
+  const stages = createStages({ graph, objects, domain, cluster, configMap: "istio-system/istio" });
+  const context = { mesh: stages.mesh, registry: stages.registry, domain, cluster };
+  const resources = createResourceSource({
+    mesh: stages.mesh,
+    proxyOf: (node, identity) => proxyOfNode(node, context, identity),
+    classOf: stages.classOf,
+    debounceMs: 1,
+    debounceMaxMs: 10,
+    onFault: (_, { error }) => {
+      throw error;
+    },
+  });
+  ads = createAds({
+    source: resources,
+    identifier: '{"Component":"istiod"}',
+    ready: () => true,
+    log: silentLogger,
+    now: () => new Date(),
+    uuid: randomUUID,
+    other: {
+      handles: (typeUrl) => debugTypes.handles(typeUrl),
+      answer: (request) => debugTypes.answer(request),
+    },
+  });
+  const debugTypes = createDebugTypes({
+    systemNamespace: "istio-system",
+    proxies: ads.status,
+    configDump: createConfigDump(resources, ads),
+    configDumpMessages: createConfigDumpMessages(resources, ads),
+    views: new Map(),
+  });
+  open.push(() => resources.close());
+});
+
+afterEach(async () => {
+  for (const end of open.splice(0).reverse()) await end();
+});
+
+/** A port on which everybody is who the test says, or nobody where it says none. */
+async function serve(authenticate: Authenticate): Promise<number> {
+  const server = createRpcServer({ routes: ads.routes(authenticate), log: silentLogger });
+  open.push(() => server.close());
+  return (await server.listen({ host: "127.0.0.1", port: 0 })).port;
+}
+
+const account = (namespace: string): Identity => ({ trustDomain: domain, namespace, serviceAccount: "default" });
+
+function ask(port: number, request: MessageInitShape<typeof DiscoveryRequestSchema>) {
+  const stub = new grpc.Client(`127.0.0.1:${port}`, grpc.credentials.createInsecure());
+  open.push(() => stub.close());
+  const call = stub.makeBidiStreamRequest<DiscoveryRequest, DiscoveryResponse>(
+    path,
+    (value) => Buffer.from(toBinary(DiscoveryRequestSchema, value)),
+    (bytes) => fromBinary(DiscoveryResponseSchema, bytes),
+  );
+  const send = (init: MessageInitShape<typeof DiscoveryRequestSchema>) =>
+    call.write(create(DiscoveryRequestSchema, init));
+  const status = new Promise<number>((resolve) => call.once("status", ({ code }) => resolve(code)));
+  const next = () =>
+    new Promise<DiscoveryResponse>((resolve, reject) => {
+      call.once("data", resolve);
+      call.once("error", reject);
+    });
+  call.on("error", () => {});
+  const first = next();
+  first.catch(() => {});
+  send(request);
+  return { first, next, send, status };
+}
+
+const nodeOf = (name: string, namespace: string) => ({
+  id: `sidecar~10.0.0.1~${name}.${namespace}~${namespace}.svc.${domain}`,
+  metadata: { NAMESPACE: namespace, CLUSTER_ID: cluster, ISTIO_VERSION: "1.30.0", LABELS: { app: name } },
+});
+
+async function connectProxy(name: string, namespace: string): Promise<void> {
+  const port = await serve(() => account(namespace));
+  const stream = ask(port, { node: nodeOf(name, namespace), typeUrl: types.cluster });
+  const { nonce, versionInfo } = await stream.first;
+  stream.send({ typeUrl: types.cluster, responseNonce: nonce, versionInfo });
+  // An answer of another type shows that the ACK before it was read.
+  const other = stream.next();
+  stream.send({ typeUrl: types.listener });
+  await other;
+}
+
+const question = (typeUrl: string, namespace: string, ...resourceNames: string[]) => ({
+  node: { ...nodeOf("istioctl", namespace), metadata: { NAMESPACE: namespace, GENERATOR: "event" } },
+  typeUrl,
+  resourceNames,
+});
+
+test("syncz: every proxy of the mesh, with the state of each type, for the system's own", async () => {
+  await connectProxy("web", "shop");
+  await connectProxy("db", "store");
+  const port = await serve(() => account("istio-system"));
+  const answer = await ask(port, question("istio.io/debug/syncz", "istio-system")).first;
+  expect(answer).toMatchObject({
+    typeUrl: "istio.io/debug/syncz",
+    controlPlane: { identifier: '{"Component":"istiod"}' },
+  });
+  const clients = answer.resources.map(({ typeUrl, value }) => {
+    expect(typeUrl).toBe("type.googleapis.com/envoy.service.status.v3.ClientConfig");
+    return fromBinary(ClientConfigSchema, value);
+  });
+  expect(clients.map(({ node }) => node?.id)).toEqual([nodeOf("web", "shop").id, nodeOf("db", "store").id]);
+  expect(clients[0]?.node?.metadata).toEqual({ CLUSTER_ID: cluster, NAMESPACE: "shop", ISTIO_VERSION: "1.30.0" });
+  expect(clients[0]?.genericXdsConfigs).toMatchObject([
+    { typeUrl: types.cluster, configStatus: ConfigStatus.SYNCED, lastUpdated: expect.anything() },
+    { typeUrl: types.listener, configStatus: ConfigStatus.STALE },
+  ]);
+});
+
+test("others see the proxies of their own namespace alone", async () => {
+  await connectProxy("web", "shop");
+  await connectProxy("db", "store");
+  const port = await serve(() => account("shop"));
+  const { resources } = await ask(port, question("istio.io/debug/syncz", "shop")).first;
+  expect(resources.map(({ value }) => fromBinary(ClientConfigSchema, value).node?.id)).toEqual([
+    nodeOf("web", "shop").id,
+  ]);
+  const foreign = await ask(port, question("istio.io/debug/config_dump", "shop", "db.store")).first;
+  expect(foreign.resources).toEqual([]);
+  expect(await ask(port, question("istio.io/debug", "shop", "registryz")).status).toBe(grpc.status.PERMISSION_DENIED);
+});
+
+test("config_dump: messages of Envoy's own dump", async () => {
+  await connectProxy("web", "shop");
+  const port = await serve(() => account("shop"));
+  const { resources } = await ask(port, question("istio.io/debug/config_dump", "shop", "web.shop")).first;
+  const clusters = resources.find(({ typeUrl }) => typeUrl.endsWith("envoy.admin.v3.ClustersConfigDump"));
+  const dump = fromBinary(ClustersConfigDumpSchema, clusters?.value ?? new Uint8Array());
+  expect(dump.dynamicActiveClusters[0]?.cluster?.typeUrl).toBe(types.cluster);
+  expect(resources.map(({ typeUrl }) => typeUrl.split(".").at(-1))).toContain("ListenersConfigDump");
+});
+
+test("any path of the debug API by its name", async () => {
+  await connectProxy("web", "shop");
+  const port = await serve(() => account("istio-system"));
+  const { resources } = await ask(port, question("istio.io/debug", "istio-system", "syncz?namespace=shop")).first;
+  expect(resources.map(({ typeUrl }) => typeUrl)).toEqual(["istio.io/debug"]);
+  expect(JSON.parse(new TextDecoder().decode(resources[0]?.value))).toMatchObject([{ proxy: "web.shop" }]);
+  expect(await ask(port, question("istio.io/debug", "istio-system")).status).toBe(grpc.status.INVALID_ARGUMENT);
+});
+
+test.each(["istio.io/debug/syncz", "istio.io/debug/config_dump", "istio.io/debug"])(
+  "%s is refused on a port that asks for no identity, even from loopback",
+  async (typeUrl) => {
+    const port = await serve(() => undefined);
+    expect(await ask(port, question(typeUrl, "istio-system", "syncz")).status).toBe(grpc.status.UNAUTHENTICATED);
+  },
+);

@@ -1,0 +1,104 @@
+/** The debug API over xDS, as istioctl asks it: requests of the types `istio.io/debug…` in; answers as resources out. */
+import { create, type JsonObject, toBinary } from "@bufbuild/protobuf";
+import { timestampFromDate } from "@bufbuild/protobuf/wkt";
+import { type ClientConfig, ClientConfigSchema, ConfigStatus } from "../gen/envoy/service/status/v3/csds_pb.js";
+import { digest, FairleadError } from "../lib/index.ts";
+import type { OtherRequest, OtherTypes, ProxyStatus, TypeStatus, WireResource } from "../xds/index.ts";
+import { mayDebug } from "./authorize-debug.ts";
+import { answerDebug, type DebugSources, findProxy, knownProxies, proxyNamespace } from "./debug.ts";
+
+const debugType = "istio.io/debug";
+const synczType = `${debugType}/syncz`;
+const configDumpType = `${debugType}/config_dump`;
+const clientConfigUrl = "type.googleapis.com/envoy.service.status.v3.ClientConfig";
+
+export interface DebugTypesOptions extends DebugSources {
+  /** What a connected proxy is sent, as messages of Envoy's own config dump, secrets redacted. */
+  configDumpMessages(connectionId: string): readonly { readonly typeUrl: string; readonly bytes: Uint8Array }[];
+}
+
+export function createDebugTypes(options: DebugTypesOptions): OtherTypes {
+  return {
+    handles: (typeUrl) => typeUrl === debugType || typeUrl.startsWith(`${debugType}/`),
+    async answer(request) {
+      // Also from loopback: here a port-forward of the API does not stand for the caller, its token does.
+      if (!request.identity) throw new FairleadError("unauthenticated", "authentication required");
+      if (request.typeUrl === synczType) return syncz(options, request);
+      if (request.typeUrl === configDumpType) return configDump(options, request);
+      return request.typeUrl === debugType ? [await anyPath(options, request)] : [];
+    },
+  };
+}
+
+function mayAsk(options: DebugSources, request: OtherRequest, path: string, proxy: ProxyStatus): boolean {
+  const caller = { remoteAddress: "", identity: request.identity };
+  return mayDebug(caller, { path, proxyNamespace: proxyNamespace(proxy) }, options.systemNamespace);
+}
+
+function syncz(options: DebugSources, request: OtherRequest): readonly WireResource[] {
+  return knownProxies(options.proxies())
+    .filter((proxy) => mayAsk(options, request, "syncz", proxy))
+    .map((proxy) => {
+      const bytes = toBinary(ClientConfigSchema, clientConfig(proxy));
+      return { name: proxy.node.id, bytes, hash: digest(bytes), typeUrl: clientConfigUrl };
+    });
+}
+
+function clientConfig(proxy: ProxyStatus): ClientConfig {
+  const metadata: JsonObject = {};
+  for (const key of ["CLUSTER_ID", "NAMESPACE", "ISTIO_VERSION"]) {
+    const value = proxy.node.metadata[key];
+    if (typeof value === "string") metadata[key] = value;
+  }
+  return create(ClientConfigSchema, {
+    node: { id: proxy.node.id, metadata },
+    genericXdsConfigs: [...proxy.types]
+      .sort((a, b) => (a.type < b.type ? -1 : 1))
+      .map((type) => ({
+        typeUrl: type.type,
+        configStatus: configStatus(type),
+        ...(type.sentAt ? { lastUpdated: timestampFromDate(type.sentAt) } : {}),
+        ...(type.lastError === "" ? {} : { errorState: errorState(type) }),
+      })),
+  });
+}
+
+function errorState(type: TypeStatus) {
+  return {
+    details: type.lastError,
+    ...(type.sentAt ? { lastUpdateAttempt: timestampFromDate(type.sentAt) } : {}),
+  };
+}
+
+/** istiod's order of questions. */
+function configStatus(type: TypeStatus): ConfigStatus {
+  if (type.lastError !== "") return ConfigStatus.ERROR;
+  if (type.sentNonce === "") return ConfigStatus.NOT_SENT;
+  return type.ackedNonce === type.sentNonce ? ConfigStatus.SYNCED : ConfigStatus.STALE;
+}
+
+/** Unknown and forbidden proxies look the same, so that nobody learns who is connected. */
+function configDump(options: DebugTypesOptions, request: OtherRequest): readonly WireResource[] {
+  const [id, ...others] = request.names;
+  const proxy = id !== undefined && others.length === 0 ? findProxy(options.proxies(), id) : undefined;
+  if (!proxy || !mayAsk(options, request, "config_dump", proxy)) return [];
+  return options
+    .configDumpMessages(proxy.connectionId)
+    .map(({ typeUrl, bytes }) => ({ name: typeUrl, bytes, hash: digest(bytes), typeUrl }));
+}
+
+/** The name is what would follow `/debug/` in a URL. */
+async function anyPath(options: DebugSources, request: OtherRequest): Promise<WireResource> {
+  const [name, ...others] = request.names;
+  if (name === undefined || others.length > 0)
+    throw new FairleadError("invalid", "exactly one debug request is required");
+  const at = name.indexOf("?");
+  const { body } = await answerDebug(options, {
+    path: at < 0 ? name : name.slice(0, at),
+    query: new URLSearchParams(at < 0 ? "" : name.slice(at + 1)),
+    remoteAddress: "",
+    identity: request.identity,
+  });
+  const bytes = new TextEncoder().encode(typeof body === "string" ? body : JSON.stringify(body));
+  return { name, bytes, hash: digest(bytes), typeUrl: debugType };
+}

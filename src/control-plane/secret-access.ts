@@ -1,6 +1,6 @@
 /**
  * Accounts of connected proxies in; whether each may list the Secrets of its namespace, as the API says, out. Unknown
- * means no; an answer is asked for again for as long as somebody of that account is connected.
+ * means no. The API is asked when a key is first wanted, and again for as long as somebody of that account is connected.
  */
 import type { Graph } from "../collections/index.ts";
 import { type KubeClient, reviewAccess } from "../kube/index.ts";
@@ -22,12 +22,14 @@ export interface SecretAccessOptions {
 export interface SecretAccess {
   /** Recorded: what was made from a no is made again when it becomes a yes, and the other way round. */
   allows(account: Account): boolean;
-  /** Asks, and goes on asking until the returned function is called. */
+  /** Only for accounts that are held the API is asked; until the returned function is called. */
   hold(account: Account): () => void;
 }
 
 interface Held {
   count: number;
+  asked: boolean;
+  wasTold: boolean;
   timer: NodeJS.Timeout | undefined;
 }
 
@@ -45,20 +47,31 @@ export function createSecretAccess(options: SecretAccessOptions): SecretAccess {
     if (held.get(key) !== entry || options.signal.aborted) return;
     if (allowed) verdicts.set(key, "allowed");
     else verdicts.delete(key);
+    if (!allowed && !entry.wasTold)
+      options.log.warn(
+        `${nameOf(account)} may not list Secrets of ${account.namespace}: its proxies are given no keys`,
+      );
+    entry.wasTold = !allowed;
     const pauseMs = allowed ? (options.allowedMs ?? 300_000) : (options.deniedMs ?? 60_000);
     entry.timer = setTimeout(() => void ask(key, account, entry), pauseMs).unref();
   };
 
   return {
-    allows: (account) => verdicts.get(keyOf(account)) === "allowed",
+    allows(account) {
+      const key = keyOf(account);
+      const entry = held.get(key);
+      if (entry && !entry.asked) {
+        entry.asked = true;
+        void ask(key, account, entry);
+      }
+      return verdicts.get(key) === "allowed";
+    },
     hold(account) {
       if (account.serviceAccount === "" || account.cluster !== options.cluster) return () => {};
       const key = keyOf(account);
-      const entry = held.get(key) ?? { count: 0, timer: undefined };
-      if (entry.count++ === 0) {
-        held.set(key, entry);
-        void ask(key, account, entry);
-      }
+      const entry = held.get(key) ?? { count: 0, asked: false, wasTold: false, timer: undefined };
+      entry.count++;
+      held.set(key, entry);
       let isHeld = true;
       return () => {
         if (!isHeld) return;

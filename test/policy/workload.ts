@@ -85,7 +85,7 @@ function tokenObject([first, second]: readonly [string, string], both: boolean):
 }
 
 /** Secrets written out, since nobody serves them here. */
-function withSecrets(json: Json, secrets: { readonly own: Credentials; readonly root: string }): Json {
+export function withSecrets(json: Json, secrets: { readonly own: Credentials; readonly root: string }): Json {
   const rewrite = (value: Json): Json => {
     if (Array.isArray(value)) return value.map(rewrite);
     if (typeof value !== "object" || value === null) return value;

@@ -1,6 +1,7 @@
 /** Exchanges workload facts with the peer in HTTP headers: `istio.metadata_exchange`. */
 import type { JsonObject } from "@bufbuild/protobuf";
-import { packStruct } from "../build/any.ts";
+import { HeaderMutationSchema } from "../../gen/envoy/extensions/filters/http/header_mutation/v3/header_mutation_pb.js";
+import { packAny, packStruct } from "../build/any.ts";
 import { hasIstioFilters } from "../profile.ts";
 import { proxyConfig } from "../proxy-config.ts";
 import { type HttpFilterPass, httpFilter } from "./http-filter.ts";
@@ -9,7 +10,7 @@ const typeUrl = "type.googleapis.com/io.istio.http.peer_metadata.Config";
 const discovery = [{ istio_headers: {} }, { workload_discovery: {} }];
 
 export const peerMetadata: HttpFilterPass = ({ view, direction }) => {
-  if (!hasIstioFilters(view.proxy)) return [];
+  if (!hasIstioFilters(view.proxy)) return direction === "gateway" ? [disbelief()] : [];
   if (direction === "inbound") {
     return [filter({ downstream_discovery: discovery, downstream_propagation: [{ istio_headers: {} }] })];
   }
@@ -20,3 +21,16 @@ export const peerMetadata: HttpFilterPass = ({ view, direction }) => {
 };
 
 const filter = (config: JsonObject) => httpFilter("istio.metadata_exchange", packStruct(typeUrl, config));
+
+/** R09: where nothing writes these headers anew, what a client outside claims in them must not reach a peer that reads them. */
+const disbelief = () =>
+  httpFilter(
+    "envoy.filters.http.header_mutation",
+    packAny(HeaderMutationSchema, {
+      mutations: {
+        requestMutations: ["x-envoy-peer-metadata", "x-envoy-peer-metadata-id"].map((value) => ({
+          action: { case: "remove" as const, value },
+        })),
+      },
+    }),
+  );

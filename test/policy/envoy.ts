@@ -16,7 +16,7 @@ export interface RunningEnvoy {
 }
 
 export async function startHttp(handler: RequestListener): Promise<{ readonly server: Server; readonly port: number }> {
-  const server = createServer(handler);
+  const server = createServer({ maxHeaderSize: 128 * 1024 }, handler);
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   return { server, port: (server.address() as AddressInfo).port };
 }

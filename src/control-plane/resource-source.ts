@@ -16,7 +16,8 @@ export interface ResourceSourceOptions {
   classOf(proxy: Proxy): ProxyClass;
   readonly debounceMs: number;
   readonly debounceMaxMs: number;
-  readonly onFault: (proxy: ProxyClass, fault: RenderFault) => void;
+  /** A fault of ours: what could not be made again stays as it was. */
+  readonly onFault: (proxy: ProxyClass, fault: Pick<RenderFault, "name" | "error">) => void;
   /** What EnvoyFilters may name; loaded before the first proxy connects where there are any. */
   readonly envoyTypes?: EnvoyTypes;
   /** Told for each patch and class once: applied, or why not. */
@@ -33,7 +34,15 @@ export interface ControlledSource extends ResourceSource {
   /** What renders for a connected proxy, by the node it connected with: its resources and their causes. */
   rendererOf(node: ProxyNode): Renderer | undefined;
   readonly classes: number;
+  /** Connected proxies. */
+  readonly nodes: number;
   close(): void;
+}
+
+interface Known {
+  readonly node: ProxyNode;
+  readonly identity: Identity | undefined;
+  last: ProxyClass | undefined;
 }
 
 interface Member {
@@ -53,7 +62,7 @@ export function createResourceSource(options: ResourceSourceOptions): Controlled
   const { mesh } = options;
   const groups = new Map<string, Group>();
   const members = new Map<string, Member>();
-  const nodes = new Map<string, { readonly node: ProxyNode; readonly identity: Identity | undefined }>();
+  const nodes = new Map<string, Known>();
   const dueGroups = new Set<string>();
   const dueMembers = new Set<string>();
   let connections = 0;
@@ -69,7 +78,8 @@ export function createResourceSource(options: ResourceSourceOptions): Controlled
     (id) => {
       const known = nodes.get(id);
       if (!known) throw new Error(`no proxy ${id}`);
-      return Object.freeze(options.classOf(options.proxyOf(known.node, known.identity)));
+      known.last = classify(known);
+      return known.last;
     },
     {
       equals: sameData,
@@ -79,6 +89,17 @@ export function createResourceSource(options: ResourceSourceOptions): Controlled
       },
     },
   );
+
+  /** The first class has to be made; after that a fault of ours leaves the proxy in the class it has. */
+  const classify = ({ node, identity, last }: Known): ProxyClass => {
+    try {
+      return Object.freeze(options.classOf(options.proxyOf(node, identity)));
+    } catch (error) {
+      if (!last) throw error;
+      options.onFault(last, { name: `the class of ${node.id}`, error });
+      return last;
+    }
+  };
 
   const groupFor = (proxyClass: ProxyClass): Group => {
     const key = classKey(proxyClass);
@@ -119,6 +140,16 @@ export function createResourceSource(options: ResourceSourceOptions): Controlled
     member.changed(allTypes);
   };
 
+  /** A fault in one class must not keep the others from their news. */
+  const refresh = ({ renderer, members: concerned }: Group): void => {
+    try {
+      const changed = renderer.refresh();
+      if (changed.size > 0) for (const member of concerned) member.changed(changed);
+    } catch (error) {
+      options.onFault(renderer.proxy, { name: "a class of proxies", error });
+    }
+  };
+
   const round = async (): Promise<void> => {
     while (dueMembers.size > 0 || dueGroups.size > 0) {
       for (const id of take(dueMembers)) reclassify(id);
@@ -127,8 +158,7 @@ export function createResourceSource(options: ResourceSourceOptions): Controlled
       for (const key of due) {
         const group = groups.get(key);
         if (!group) continue;
-        const types = group.renderer.refresh();
-        if (types.size > 0) for (const member of group.members) member.changed(types);
+        refresh(group);
         // One class at a time, so that streams and probes are served in between.
         await nextTurn();
       }
@@ -141,11 +171,21 @@ export function createResourceSource(options: ResourceSourceOptions): Controlled
     return pushing;
   };
 
+  const firstClass = (id: string): ProxyClass => {
+    try {
+      return classes.get(id);
+    } catch (error) {
+      nodes.delete(id);
+      classes.drop(id);
+      throw error;
+    }
+  };
+
   return {
     connect(node, identity, changed): ProxySession {
       const id = `${++connections}`;
-      nodes.set(id, { node, identity });
-      const member: Member = { id, node, changed, group: groupFor(classes.get(id)) };
+      nodes.set(id, { node, identity, last: undefined });
+      const member: Member = { id, node, changed, group: groupFor(firstClass(id)) };
       const release = options.admit?.(member.group.renderer.proxy);
       members.set(id, member);
       member.group.members.add(member);
@@ -166,6 +206,9 @@ export function createResourceSource(options: ResourceSourceOptions): Controlled
     rendererOf: (node) => members.values().find((member) => member.node === node)?.group.renderer,
     get classes() {
       return groups.size;
+    },
+    get nodes() {
+      return nodes.size;
     },
     close: () => debounce.stop(),
   };

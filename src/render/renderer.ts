@@ -56,6 +56,7 @@ export function createRenderer(mesh: Mesh, proxy: ProxyClass, options: RendererO
   });
   const shelves = new Map<ResourceType, Shelf>(kinds.map((kind) => [kind.type, { made: new Map(), names: undefined }]));
   const stale = new Set<string>();
+  const lastNames = new Map<ResourceType, readonly string[]>();
   let rendered = 0;
 
   const invalidated = (id: string): void => {
@@ -66,7 +67,19 @@ export function createRenderer(mesh: Mesh, proxy: ProxyClass, options: RendererO
 
   const names = graph.memo<readonly string[]>(
     "names",
-    (type) => kinds.find((kind) => kind.type === type)?.names(view) ?? [],
+    (type) => {
+      const kind = kinds.find((candidate) => candidate.type === type);
+      if (!kind) return [];
+      try {
+        return kind.names(view);
+      } catch (error) {
+        // No names would tell the proxy to drop everything, so a first fault is the caller's.
+        const last = lastNames.get(kind.type);
+        if (!last) throw error;
+        options.onFault?.({ type: kind.type, name: "", error });
+        return last;
+      }
+    },
     { onInvalidate: (type) => invalidated(`${type}|`) },
   );
 
@@ -112,7 +125,9 @@ export function createRenderer(mesh: Mesh, proxy: ProxyClass, options: RendererO
     if (!shelf) return new Map();
     if (shelf.names) return shelf.names;
     const out = new Map<string, Resource>();
-    for (const name of names.get(type)) {
+    const wanted = names.get(type);
+    lastNames.set(type, wanted);
+    for (const name of wanted) {
       const resource = get(type, name);
       if (resource) out.set(name, resource);
     }

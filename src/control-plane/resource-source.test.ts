@@ -1,0 +1,110 @@
+import { afterEach, expect, test } from "vitest";
+import { createGraph } from "../collections/index.ts";
+import { createMemorySource } from "../kube/index.ts";
+import { FairleadError } from "../lib/index.ts";
+import { type Proxy, types } from "../model/index.ts";
+import type { ProxyNode } from "../xds/index.ts";
+import { proxyOfNode } from "./proxy-of-node.ts";
+import { createResourceSource } from "./resource-source.ts";
+import { createStages } from "./stages.ts";
+import { watchObjects } from "./watched-kinds.ts";
+
+const domain = "cluster.local";
+const cluster = "Kubernetes";
+
+const node = (name: string, type = "sidecar"): ProxyNode => ({
+  id: `${type}~10.0.0.1~${name}.default~default.svc.${domain}`,
+  cluster: "",
+  metadata: { NAMESPACE: "default", LABELS: { app: name } },
+  locality: { region: "", zone: "", subZone: "" },
+  extensions: new Set(),
+  userAgent: "",
+});
+
+const closing: (() => void)[] = [];
+afterEach(() => {
+  for (const close of closing.splice(0)) close();
+});
+
+function start() {
+  const graph = createGraph();
+  const api = createMemorySource({ graph, objects: [] });
+  const stages = createStages({
+    graph,
+    objects: watchObjects(api).objects,
+    domain,
+    cluster,
+    configMap: "istio-system/istio",
+  });
+  const context = { mesh: stages.mesh, registry: stages.registry, domain, cluster };
+  const faults: string[] = [];
+  let broken = (_proxy: Proxy): boolean => false;
+  const source = createResourceSource({
+    mesh: stages.mesh,
+    proxyOf(from, identity) {
+      const proxy = proxyOfNode(from, context, identity);
+      if (broken(proxy)) throw new Error("a fault of ours");
+      return proxy;
+    },
+    classOf: stages.classOf,
+    debounceMs: 1,
+    debounceMaxMs: 10,
+    onFault: (_proxy, { error }) => faults.push(error instanceof Error ? error.message : String(error)),
+  });
+  closing.push(() => source.close());
+  const service = (name: string) =>
+    api.apply([
+      {
+        apiVersion: "v1",
+        kind: "Service",
+        metadata: { name, namespace: "default", resourceVersion: name, uid: name },
+        spec: { clusterIP: "10.1.0.1", ports: [{ name: "http", port: 80 }], selector: { app: name } },
+      },
+      {
+        apiVersion: "v1",
+        kind: "Pod",
+        metadata: {
+          name,
+          namespace: "default",
+          resourceVersion: name,
+          uid: `pod-${name}`,
+          labels: { app: name, "topology.istio.io/network": "n" },
+        },
+        spec: {},
+        status: { podIP: "10.0.0.1" },
+      },
+    ]);
+  return {
+    source,
+    faults,
+    service,
+    fail: (when: typeof broken) => {
+      broken = when;
+    },
+  };
+}
+
+test("a fault while one proxy is classified again leaves the others served", async () => {
+  const { source, faults, service, fail } = start();
+  const told: string[] = [];
+  const sessions = ["a", "b"].map((name) => source.connect(node(name), undefined, () => told.push(name)));
+  for (const session of sessions) session.all(types.cluster);
+  fail((proxy) => proxy.name === "a");
+  service("a");
+  service("b");
+  await source.flush();
+  expect(faults).toContain("a fault of ours");
+  expect(told).toContain("b");
+  fail(() => false);
+  service("c");
+  await source.flush();
+  expect([...(sessions[0]?.all(types.cluster).keys() ?? [])]).toContain("outbound|80||c.default.svc.cluster.local");
+});
+
+test("a node that cannot be served leaves nothing behind", () => {
+  const { source } = start();
+  for (let i = 0; i < 3; i++)
+    expect(() => source.connect(node("z", "ztunnel"), undefined, () => {})).toThrow(FairleadError);
+  expect(source.classes).toBe(0);
+  expect(source.nodes).toBe(0);
+});

@@ -27,7 +27,7 @@ export function addedClusters(run: PatchRun): readonly Cluster[] {
     const { patch } = ready;
     if (patch.operation !== "ADD" || (patch.context === "ANY" && run.context === "SIDECAR_INBOUND")) return [];
     run.apply(patch, () => true);
-    return [valueOf(ClusterSchema, ready)];
+    return [valueOf(ready)];
   });
 }
 

@@ -7,7 +7,7 @@ import {
 } from "../../gen/envoy/config/listener/v3/listener_components_pb.js";
 import type { Listener } from "../../gen/envoy/config/listener/v3/listener_pb.js";
 import { patchHttpFilters } from "./http-filter.ts";
-import { matchesChain, matchesListener, matchesNetworkFilter, namesNetworkFilter } from "./match-listener.ts";
+import { byName, isNamed, matchesChain, matchesListener, networkFilterOf } from "./match-listener.ts";
 import { mergeAny, mergeInto } from "./merge.ts";
 import { isMerge } from "./patch.ts";
 import { type Outcome, type PatchRun, type ReadyPatch, valueOf } from "./patch-run.ts";
@@ -31,7 +31,7 @@ export function patchFilterChains(run: PatchRun, listener: Listener): void {
     delete listener.defaultFilterChain;
   for (const ready of chains.filter(({ patch }) => patch.operation === "ADD"))
     run.apply(ready.patch, () => {
-      const chain = valueOf(FilterChainSchema, ready);
+      const chain = valueOf(ready);
       if (chain.filters.length === 0) return { error: "a filter chain needs filters" };
       listener.filterChains.push(chain);
       return true;
@@ -80,22 +80,22 @@ function patchNetworkFilters(
     run.apply(patch, () =>
       placeIn(chain.filters, {
         operation: patch.operation,
-        named: namesNetworkFilter(patch),
-        matches: (filter) => matchesNetworkFilter(patch, filter),
-        make: () => valueOf(FilterSchema, ready),
+        matches: byName(networkFilterOf(patch)),
+        make: () => valueOf(ready),
       }),
     );
   }
   // What was just added is merged into as well.
+  const merges = own.filter(({ patch }) => patch.operation === "MERGE");
   for (const filter of chain.filters) {
-    mergeNetworkFilter(run, filter, own);
+    mergeNetworkFilter(run, filter, merges);
     patchHttpFilters(run, listener, chain, filter);
   }
 }
 
 function mergeNetworkFilter(run: PatchRun, filter: Filter, patches: readonly FilterPatch[]): void {
   for (const { patch, value } of patches) {
-    if (patch.operation !== "MERGE" || !matchesNetworkFilter(patch, filter)) continue;
+    if (!isNamed(networkFilterOf(patch), filter)) continue;
     run.apply(patch, () => {
       if (filter.configType.case !== "typedConfig" || !value) return false;
       if (value.configType.case === "typedConfig") {

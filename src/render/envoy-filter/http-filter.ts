@@ -7,13 +7,7 @@ import {
   type HttpFilter,
   HttpFilterSchema,
 } from "../../gen/envoy/extensions/filters/network/http_connection_manager/v3/http_connection_manager_pb.js";
-import {
-  matchesChain,
-  matchesHttpFilter,
-  matchesListener,
-  matchesNetworkFilter,
-  namesHttpFilter,
-} from "./match-listener.ts";
+import { byName, httpFilterOf, isNamed, matchesChain, matchesListener, networkFilterOf } from "./match-listener.ts";
 import { mergeAny } from "./merge.ts";
 import { type PatchRun, type ReadyPatch, valueOf } from "./patch-run.ts";
 import { placeIn } from "./place.ts";
@@ -28,13 +22,16 @@ export function patchHttpFilters(run: PatchRun, listener: Listener, chain: Filte
     .of("HTTP_FILTER", HttpFilterSchema)
     .filter(
       ({ patch }) =>
-        matchesListener(patch, listener) && matchesChain(patch, listener, chain) && matchesNetworkFilter(patch, filter),
+        matchesListener(patch, listener) &&
+        matchesChain(patch, listener, chain) &&
+        isNamed(networkFilterOf(patch), filter),
     );
   if (patches.length === 0) return;
   const manager = anyUnpack(filter.configType.value, HttpConnectionManagerSchema);
   if (!manager) return;
   placeHttpFilters(run, manager.httpFilters, patches);
-  for (const httpFilter of manager.httpFilters) mergeHttpFilter(run, httpFilter, patches);
+  const merges = patches.filter(({ patch }) => patch.operation === "MERGE");
+  for (const httpFilter of manager.httpFilters) mergeHttpFilter(run, httpFilter, merges);
   filter.configType = { case: "typedConfig", value: anyPack(HttpConnectionManagerSchema, manager) };
 }
 
@@ -45,9 +42,8 @@ function placeHttpFilters(run: PatchRun, filters: HttpFilter[], patches: readonl
     run.apply(patch, () =>
       placeIn(filters, {
         operation: patch.operation,
-        named: namesHttpFilter(patch),
-        matches: (filter) => matchesHttpFilter(patch, filter),
-        make: () => valueOf(HttpFilterSchema, ready),
+        matches: byName(httpFilterOf(patch)),
+        make: () => valueOf(ready),
       }),
     );
   }
@@ -55,7 +51,7 @@ function placeHttpFilters(run: PatchRun, filters: HttpFilter[], patches: readonl
 
 function mergeHttpFilter(run: PatchRun, filter: HttpFilter, patches: readonly HttpFilterPatch[]): void {
   for (const { patch, value } of patches) {
-    if (patch.operation !== "MERGE" || !matchesHttpFilter(patch, filter)) continue;
+    if (!isNamed(httpFilterOf(patch), filter)) continue;
     run.apply(patch, () => {
       if (filter.configType.case !== "typedConfig" || !value) return false;
       if (value.configType.case === "typedConfig") {

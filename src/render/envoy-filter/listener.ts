@@ -3,7 +3,7 @@ import type { ListenerFilter } from "../../gen/envoy/config/listener/v3/listener
 import { ListenerFilterSchema } from "../../gen/envoy/config/listener/v3/listener_components_pb.js";
 import { type Listener, ListenerSchema } from "../../gen/envoy/config/listener/v3/listener_pb.js";
 import { patchFilterChains } from "./filter-chain.ts";
-import { matchesListener, matchesListenerFilter, namesListenerFilter } from "./match-listener.ts";
+import { byName, listenerFilterOf, matchesListener } from "./match-listener.ts";
 import { mergeAny, mergeInto } from "./merge.ts";
 import { isMerge } from "./patch.ts";
 import { type Outcome, type PatchRun, type ReadyPatch, valueOf } from "./patch-run.ts";
@@ -38,9 +38,8 @@ function patchListenerFilters(run: PatchRun, listener: Listener): void {
         ? mergeListenerFilters(run, listener.listenerFilters, ready)
         : placeIn(listener.listenerFilters, {
             operation: patch.operation,
-            named: namesListenerFilter(patch),
-            matches: (filter) => matchesListenerFilter(patch, filter),
-            make: () => valueOf(ListenerFilterSchema, ready),
+            matches: byName(listenerFilterOf(patch)),
+            make: () => valueOf(ready),
           }),
     );
   }
@@ -55,7 +54,7 @@ function mergeListenerFilters(
   filters: readonly ListenerFilter[],
   { patch, value }: ReadyPatch<typeof ListenerFilterSchema>,
 ): Outcome {
-  if (!namesListenerFilter(patch) || value?.configType.case !== "typedConfig") return false;
+  if (listenerFilterOf(patch) === undefined || value?.configType.case !== "typedConfig") return false;
   let isAny = false;
   for (const filter of filters) {
     if (filter.configType.case !== "typedConfig") continue;
@@ -73,6 +72,6 @@ export function addedListeners(run: PatchRun): readonly Listener[] {
     const { patch } = ready;
     if (patch.operation !== "ADD" || (patch.context === "ANY" && run.context === "SIDECAR_INBOUND")) return [];
     run.apply(patch, () => true);
-    return [valueOf(ListenerSchema, ready)];
+    return [valueOf(ready)];
   });
 }

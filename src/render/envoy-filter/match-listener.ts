@@ -1,7 +1,6 @@
 /** What a patch says about listeners and a place in one in; whether the place is meant out. */
-import type { Filter, FilterChain, ListenerFilter } from "../../gen/envoy/config/listener/v3/listener_components_pb.js";
+import type { FilterChain } from "../../gen/envoy/config/listener/v3/listener_components_pb.js";
 import type { Listener } from "../../gen/envoy/config/listener/v3/listener_pb.js";
-import type { HttpFilter } from "../../gen/envoy/extensions/filters/network/http_connection_manager/v3/http_connection_manager_pb.js";
 import type { Patch } from "./patch.ts";
 
 /** Traffic of all ports arrives there; the port is then a condition of the chain. */
@@ -39,18 +38,25 @@ function hasProtocols(offered: readonly string[] | undefined, wanted: string): b
   return offered !== undefined && wanted.split(",").every((protocol) => offered.includes(protocol));
 }
 
-export const namesListenerFilter = ({ match }: Patch): boolean => (match.listener?.listenerFilter ?? "") !== "";
+/** Name of the listener filter that the patch is about; undefined for any. */
+export const listenerFilterOf = ({ match }: Patch): string | undefined => match.listener?.listenerFilter || undefined;
 
-export const matchesListenerFilter = (patch: Patch, { name }: ListenerFilter): boolean =>
-  !namesListenerFilter(patch) || patch.match.listener?.listenerFilter === name;
+/** Name of the network filter that the patch is about; undefined for any. */
+export function networkFilterOf({ match }: Patch): string | undefined {
+  const filter = match.listener?.filterChain?.filter;
+  return filter && (filter.name ?? "");
+}
 
-export const namesNetworkFilter = ({ match }: Patch): boolean => match.listener?.filterChain?.filter !== undefined;
+/** Name of the HTTP filter that the patch is about; undefined for any. */
+export function httpFilterOf({ match }: Patch): string | undefined {
+  const filter = match.listener?.filterChain?.filter?.subFilter;
+  return filter && (filter.name ?? "");
+}
 
-export const matchesNetworkFilter = (patch: Patch, { name }: Filter): boolean =>
-  !namesNetworkFilter(patch) || (patch.match.listener?.filterChain?.filter?.name ?? "") === name;
+export const isNamed = (wanted: string | undefined, { name }: { readonly name: string }): boolean =>
+  wanted === undefined || wanted === name;
 
-export const namesHttpFilter = ({ match }: Patch): boolean =>
-  match.listener?.filterChain?.filter?.subFilter !== undefined;
-
-export const matchesHttpFilter = (patch: Patch, { name }: HttpFilter): boolean =>
-  !namesHttpFilter(patch) || (patch.match.listener?.filterChain?.filter?.subFilter?.name ?? "") === name;
+/** For places in a list: the members of that name, where one is named. */
+export function byName(wanted: string | undefined): ((item: { readonly name: string }) => boolean) | undefined {
+  return wanted === undefined ? undefined : ({ name }) => name === wanted;
+}

@@ -1,5 +1,5 @@
 /** The patches for one resource in; those that a given kind of object has, decoded, out; and what became of each. */
-import { clone, type DescMessage, type MessageShape, type Registry } from "@bufbuild/protobuf";
+import type { DescMessage, MessageShape, Registry } from "@bufbuild/protobuf";
 import type { View } from "../view.ts";
 import type { EnvoyTypes } from "./envoy-types.ts";
 import type { ApplyTo, Patch, PatchContext } from "./patch.ts";
@@ -49,24 +49,33 @@ export interface RunOptions {
 export function createPatchRun({ view, registry, types, context, patches, report }: RunOptions): PatchRun {
   const own = patches.filter((patch) => !context || patch.context === "ANY" || patch.context === context);
   const tell = (patch: Patch, problem: string | undefined): void => report(reportOf(patch, problem));
+  const ready = new Map<ApplyTo, readonly ReadyPatch<DescMessage>[]>();
+  const done = new Set<Patch>();
+  const decode = (applyTo: ApplyTo, schema: DescMessage): readonly ReadyPatch<DescMessage>[] =>
+    own.flatMap((patch): ReadyPatch<DescMessage>[] => {
+      if (patch.applyTo !== applyTo) return [];
+      const value = patch.value && types.decode(registry, schema, patch.value);
+      const problem = patch.problem ?? (value && "error" in value ? value.error : undefined);
+      if (problem !== undefined) tell(patch, problem);
+      if (problem !== undefined || (value && "error" in value)) return [];
+      return [{ patch, value: value?.message }];
+    });
   return {
     registry,
     context,
     view,
     of<Desc extends DescMessage>(applyTo: ApplyTo, schema: Desc) {
-      return own.flatMap((patch): ReadyPatch<Desc>[] => {
-        if (patch.applyTo !== applyTo) return [];
-        const value = patch.value && types.decode(registry, schema, patch.value);
-        const problem = patch.problem ?? (value && "error" in value ? value.error : undefined);
-        if (problem !== undefined) tell(patch, problem);
-        if (problem !== undefined || (value && "error" in value)) return [];
-        return [{ patch, value: value?.message as MessageShape<Desc> | undefined }];
-      });
+      const found = ready.get(applyTo) ?? decode(applyTo, schema);
+      ready.set(applyTo, found);
+      // An applyTo stands for one type.
+      return found as readonly ReadyPatch<Desc>[];
     },
     apply(patch, work) {
-      const done = attempt(work);
-      if (done === false) return;
-      if (done !== true) return tell(patch, done.error);
+      const outcome = attempt(work);
+      if (outcome === false) return;
+      if (outcome !== true) return tell(patch, outcome.error);
+      if (done.has(patch)) return;
+      done.add(patch);
       view.mesh.graph.note(`EnvoyFilter/${patch.filter}`, fieldOf(patch));
       tell(patch, undefined);
     },
@@ -100,8 +109,8 @@ const reportKinds: Readonly<Record<ApplyTo, string>> = {
   EXTENSION_CONFIG: "extensionconfig",
 };
 
-/** The value as a message of its own, to be put into a resource. */
-export function valueOf<Desc extends DescMessage>(schema: Desc, { value }: ReadyPatch<Desc>): MessageShape<Desc> {
+/** The value to be put into a resource. Its fields may be set; what they hold is shared and must not be changed. */
+export function valueOf<Desc extends DescMessage>({ value }: ReadyPatch<Desc>): MessageShape<Desc> {
   if (value === undefined) throw new Error("a value is needed");
-  return clone(schema, value);
+  return { ...value };
 }

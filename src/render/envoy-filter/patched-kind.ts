@@ -12,11 +12,12 @@ const isGone = ({ bytes }: Part): boolean => bytes.length === 0;
 export function patchedKind(context: PatchContext, base: ResourceKind, patcher: Patcher): ResourceKind {
   const { type } = base;
 
-  /** One of the proxy's own resources, after its patches. */
-  const patched = (view: View, patches: readonly Patch[], name: string): Part =>
+  /** One of the proxy's own resources, after its patches; these are read inside, or the part would not know of a change. */
+  const patched = (view: View, name: string): Part =>
     view.part(`patched|${type}|${name}`, () => {
       const part = base.render(view, name);
       if (!part) return gone;
+      const patches = context.patches(view, patcher.applyTo);
       return patcher.patch(context.run(view, patches, patcher.context(view, name)), name, part) ?? gone;
     });
 
@@ -25,7 +26,7 @@ export function patchedKind(context: PatchContext, base: ResourceKind, patcher: 
     const names = base.names(view);
     if (!changesNames(patcher, patches)) return new Map(names.map((name) => [name, name]));
     const left = names.flatMap((name): [string, string][] => {
-      const part = patched(view, patches, name);
+      const part = patched(view, name);
       return isGone(part) ? [] : [[patcher.nameOf(part), name]];
     });
     // Of two that come to have one name, the first is kept.
@@ -48,7 +49,7 @@ export function patchedKind(context: PatchContext, base: ResourceKind, patcher: 
       const patches = context.patches(view, patcher.applyTo);
       if (patches.length === 0) return base.render(view, name);
       const before = changesNames(patcher, patches) ? ownNames(view, patches).get(name) : name;
-      const part = before === undefined ? gone : patched(view, patches, before);
+      const part = before === undefined ? gone : patched(view, before);
       return isGone(part) ? added(view, patches).get(name) : part;
     },
   };

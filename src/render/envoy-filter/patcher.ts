@@ -120,7 +120,7 @@ function servicesBehind(view: View, name: string): readonly string[] {
 export function addedExtensions(run: PatchRun): ReadonlyMap<string, TypedExtensionConfig> {
   const found = new Map<string, TypedExtensionConfig>();
   for (const ready of run.of("EXTENSION_CONFIG", TypedExtensionConfigSchema)) {
-    const config = valueOf(TypedExtensionConfigSchema, ready);
+    const config = valueOf(ready);
     run.apply(ready.patch, () => {
       if (found.has(config.name)) return { error: `there is another extension ${config.name}` };
       found.set(config.name, config);

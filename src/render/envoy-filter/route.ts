@@ -1,4 +1,5 @@
 /** A route configuration in; the same with the patches on it, its virtual hosts and their routes out. */
+import { clone } from "@bufbuild/protobuf";
 import {
   type Route,
   RouteSchema,
@@ -46,7 +47,7 @@ function patchHosts(
   });
   for (const ready of patches.filter(({ patch }) => patch.operation === "ADD"))
     run.apply(ready.patch, () => {
-      config.virtualHosts.push(valueOf(VirtualHostSchema, ready));
+      config.virtualHosts.push(valueOf(ready));
       return true;
     });
   // By name, and last: a host that was added under the name of a removed one goes with it.
@@ -68,7 +69,7 @@ function patchHost(
     }
     if (patch.operation === "ADD" || !value) continue;
     run.apply(patch, () => {
-      if (patch.operation === "REPLACE") current = valueOf(VirtualHostSchema, ready);
+      if (patch.operation === "REPLACE") current = clone(VirtualHostSchema, value);
       else mergeInto(VirtualHostSchema, current, value, listRule(patch));
       return true;
     });
@@ -109,5 +110,9 @@ function placeRoute(routes: Route[], ready: RoutePatch): boolean {
   const named = namesRoute(patch);
   const matches = (route: Route): boolean => matchesRoute(patch, route);
   if (patch.operation === "INSERT_FIRST" && named && !routes.some(matches)) return false;
-  return placeIn(routes, { operation: patch.operation, named, matches, make: () => valueOf(RouteSchema, ready) });
+  return placeIn(routes, {
+    operation: patch.operation,
+    matches: named ? matches : undefined,
+    make: () => valueOf(ready),
+  });
 }

@@ -5,6 +5,7 @@ import { FairleadError, parseDurationMs, parseIp } from "../lib/index.ts";
 import { defaultProxyConfig, istioVersion, type ProxyConfigValues, type ProxyType } from "../model/index.ts";
 import type { KeyAlgorithm } from "../pki/index.ts";
 import type { AgentMachine, AgentOptions } from "./agent-options.ts";
+import { parseAppMetrics } from "./app-metrics.ts";
 import { parseAppProbes } from "./app-probe.ts";
 import type { BootstrapOptions } from "./bootstrap/context.ts";
 import { buildNode, type Node, parseDownwardApi } from "./bootstrap/node.ts";
@@ -59,6 +60,7 @@ export function agentOptionsFromEnv(env: Environment, argv: readonly string[], m
     ...identityOptions(source),
     sdsSocket: bootstrap.sdsSocket,
     xdsSocket: bootstrap.xdsSocket,
+    telemetrySocket: bootstrap.telemetrySocket ?? "",
     xdsHeaders: xdsHeaders(env),
     statusHost: ipv6Only ? "::" : "0.0.0.0",
     localhost,
@@ -66,6 +68,10 @@ export function agentOptionsFromEnv(env: Environment, argv: readonly string[], m
     prometheusPort,
     appProbes: parseAppProbes(env.ISTIO_KUBE_APP_PROBERS),
     appAddress: addresses[0] ?? localhost,
+    appMetrics: parseAppMetrics(env.ISTIO_PROMETHEUS_ANNOTATIONS, source.podAnnotations ?? {}, [
+      proxyConfig.statusPort ?? 15020,
+      prometheusPort,
+    ]),
     proxyLogLevel: flags.get("proxyLogLevel") ?? "warning",
     proxyComponentLogLevel: flags.get("proxyComponentLogLevel") ?? "",
     skipDeprecatedLogs: skipDeprecatedLogs(read),
@@ -107,6 +113,7 @@ function readSource(env: Environment, argv: readonly string[], machine: AgentMac
   };
 }
 
+const configFolder = ({ configPath }: ProxyConfigValues): string => configPath ?? "./etc/istio/proxy";
 const exitWhenIdle = (read: EnvReader): boolean => read.bool("EXIT_ON_ZERO_ACTIVE_CONNECTIONS", false);
 const skipDeprecatedLogs = (read: EnvReader): boolean => read.bool("ENVOY_SKIP_DEPRECATED_LOGS", true);
 
@@ -117,7 +124,8 @@ function bootstrapOptions(source: Source): BootstrapOptions {
     proxyConfig,
     addresses,
     sdsSocket: `${identityFolder}/${socketFile}`,
-    xdsSocket: `${proxyConfig.configPath ?? "./etc/istio/proxy"}/XDS`,
+    xdsSocket: `${configFolder(proxyConfig)}/XDS`,
+    telemetrySocket: `${configFolder(proxyConfig)}/TELEMETRY`,
     compliancePolicy: read.text("COMPLIANCE_POLICY", ""),
     dualStack: read.bool("ISTIO_DUAL_STACK", false),
     logAsJson: flags.get("log_as_json") === "true",
@@ -154,6 +162,7 @@ function nodeOf(source: Source): Node {
     metadataDiscovery: discovery,
     credentialSocket: false,
     credentialFileSocket: false,
+    countsRequests: true,
     log: machine.log,
   });
 }

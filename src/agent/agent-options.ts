@@ -6,6 +6,7 @@ import type { Logger } from "../lib/index.ts";
 import type { ProxyConfigValues, ProxyType } from "../model/index.ts";
 import type { KeyAlgorithm } from "../pki/index.ts";
 import type { RpcClientOptions } from "../rpc/index.ts";
+import type { AppMetrics } from "./app-metrics.ts";
 import type { AppProbe } from "./app-probe.ts";
 import type { BootstrapOptions } from "./bootstrap/context.ts";
 
@@ -22,6 +23,8 @@ export interface AgentOptions {
   readonly tokenFile: string;
   readonly sdsSocket: string;
   readonly xdsSocket: string;
+  /** Where Envoy's access logger sends what is counted here; empty: nothing is. */
+  readonly telemetrySocket: string;
   readonly xdsHeaders: Readonly<Record<string, string>>;
   readonly identityUri: string;
   readonly keyAlgorithm: KeyAlgorithm;
@@ -34,6 +37,8 @@ export interface AgentOptions {
   readonly prometheusPort: number;
   readonly appProbes: ReadonlyMap<string, AppProbe>;
   readonly appAddress: string;
+  /** Where the application shows metrics of its own. */
+  readonly appMetrics: AppMetrics | undefined;
   readonly proxyLogLevel: string;
   readonly proxyComponentLogLevel: string;
   readonly skipDeprecatedLogs: boolean;

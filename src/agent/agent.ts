@@ -9,6 +9,7 @@ import { createBackoff, FairleadError, wait } from "../lib/index.ts";
 import { replaceSecretFile } from "../pki/index.ts";
 import { createRpcClient, createRpcServer, type Route, type RpcServer } from "../rpc/index.ts";
 import type { AgentOptions } from "./agent-options.ts";
+import { readAppMetrics } from "./app-metrics.ts";
 import { buildBootstrap, lightstepTokenFile } from "./bootstrap/bootstrap.ts";
 import { createEnvoyAdmin, type EnvoyAdmin } from "./envoy/admin.ts";
 import { drainEnvoy } from "./envoy/drain.ts";
@@ -18,6 +19,7 @@ import { createSdsRoutes } from "./identity/sds.ts";
 import { createSecretSource } from "./identity/secrets.ts";
 import { createWorkloadIdentity, type WorkloadIdentity } from "./identity/workload-identity.ts";
 import { type StatusServer, startStatusServer } from "./status-server.ts";
+import { createTelemetry, type Telemetry } from "./telemetry/telemetry.ts";
 import { createXdsRelay } from "./xds-relay.ts";
 
 export interface Agent {
@@ -40,8 +42,9 @@ export function createAgent(options: AgentOptions): Agent {
       try {
         const identity = startIdentity(options, ended.signal);
         await serveIdentity(options, identity, closers);
-        await serveXds(options, closers);
-        return await runEnvoy(options, identity, signal, closers);
+        const telemetry = await serveTelemetry(options, closers);
+        await serveXds(options, telemetry, closers);
+        return await runEnvoy(options, { identity, telemetry }, signal, closers);
       } finally {
         await closers.closeAll();
       }
@@ -99,7 +102,14 @@ async function serveIdentity(options: AgentOptions, identity: WorkloadIdentity, 
   await listen(options, path, createSdsRoutes(source, log), closers);
 }
 
-async function serveXds(options: AgentOptions, closers: Closers): Promise<void> {
+async function serveTelemetry(options: AgentOptions, closers: Closers): Promise<Telemetry> {
+  const telemetry = createTelemetry({ node: options.bootstrap.node, log: options.log.scope("telemetry") });
+  if (options.telemetrySocket !== "")
+    await listen(options, shortestPath(options.workDir, options.telemetrySocket), telemetry.routes, closers);
+  return telemetry;
+}
+
+async function serveXds(options: AgentOptions, telemetry: Telemetry, closers: Closers): Promise<void> {
   const { discovery } = options;
   const metadata = tokenMetadata(resolve(options.workDir, options.tokenFile));
   const client = createRpcClient({
@@ -114,7 +124,7 @@ async function serveXds(options: AgentOptions, closers: Closers): Promise<void> 
   await listen(
     options,
     shortestPath(options.workDir, options.xdsSocket),
-    createXdsRelay({ client, log: options.log.scope("xdsproxy") }),
+    createXdsRelay({ client, log: options.log.scope("xdsproxy"), own: telemetry.subscription }),
     closers,
   );
 }
@@ -135,7 +145,7 @@ async function listen(
 
 async function runEnvoy(
   options: AgentOptions,
-  identity: WorkloadIdentity,
+  parts: Pick<StatusParts, "identity" | "telemetry">,
   signal: AbortSignal,
   closers: Closers,
 ): Promise<number> {
@@ -147,7 +157,7 @@ async function runEnvoy(
   });
   const quit = new AbortController();
   const drained = { already: false };
-  const server = await serveStatus(options, { identity, admin, quit, drained });
+  const server = await serveStatus(options, { ...parts, admin, quit, drained });
   closers.add(() => server.close());
   const backoff = createBackoff({ minMs: 500, maxMs: 30_000, random: options.random });
   for (;;) {
@@ -194,19 +204,23 @@ async function writeBootstrap(options: AgentOptions): Promise<string> {
 
 interface StatusParts {
   readonly identity: WorkloadIdentity;
+  readonly telemetry: Telemetry;
   readonly admin: EnvoyAdmin;
   readonly quit: AbortController;
   readonly drained: { already: boolean };
 }
 
-function serveStatus(options: AgentOptions, { identity, admin, quit, drained }: StatusParts): Promise<StatusServer> {
+function serveStatus(options: AgentOptions, parts: StatusParts): Promise<StatusServer> {
+  const { identity, telemetry, admin, quit, drained } = parts;
+  const { appMetrics } = options;
   const startedAt = options.now();
   return startStatusServer({
     host: options.statusHost,
     port: options.proxyConfig.statusPort ?? 15020,
     notReady: () => admin.notReady(),
     envoyMetrics: (query) => admin.metrics(query),
-    agentMetrics: () => agentMetrics(identity, startedAt, options.now()),
+    agentMetrics: () => agentMetrics(identity, startedAt, options.now()) + telemetry.text(),
+    appMetrics: async () => (appMetrics ? readAppMetrics(appMetrics, options.localhost) : ""),
     appProbes: options.appProbes,
     appAddress: options.appAddress,
     onQuit: () => quit.abort(),

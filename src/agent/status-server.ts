@@ -10,6 +10,8 @@ export interface StatusServerOptions {
   /** Envoy's metrics; a throw leaves them out. */
   readonly envoyMetrics: (query: string) => Promise<string>;
   readonly agentMetrics: () => string;
+  /** The application's own metrics, where it has any; a throw leaves them out. */
+  readonly appMetrics: () => Promise<string>;
   readonly appProbes: ReadonlyMap<string, AppProbe>;
   readonly appAddress: string;
   readonly onQuit: () => void;
@@ -93,11 +95,15 @@ async function ready(_: IncomingMessage, __: URL, options: StatusServerOptions):
 }
 
 async function metrics(_: IncomingMessage, url: URL, options: StatusServerOptions): Promise<Answer> {
-  const envoy = await options.envoyMetrics(url.search).catch((error) => {
-    options.log.warn("Envoy's metrics cannot be read", { cause: FairleadError.from(error).message });
+  const orNone = (whose: string) => (error: unknown) => {
+    options.log.warn(`${whose} metrics cannot be read`, { cause: FairleadError.from(error).message });
     return "";
-  });
-  return { status: 200, body: options.agentMetrics() + envoy, type: "text/plain; version=0.0.4; charset=utf-8" };
+  };
+  const [envoy, app] = await Promise.all([
+    options.envoyMetrics(url.search).catch(orNone("Envoy's")),
+    options.appMetrics().catch(orNone("the application's")),
+  ]);
+  return { status: 200, body: options.agentMetrics() + envoy + app, type: "text/plain; version=0.0.4; charset=utf-8" };
 }
 
 /** Orders come from the own Pod, by POST, or not at all. */

@@ -1,6 +1,8 @@
 /**
  * Envoy's ADS streams on a unix socket in, the same streams to the control plane out, byte for byte. When the control
  * plane goes, Envoy's stream ends with UNAVAILABLE; Envoy keeps its configuration and comes back by its own backoff.
+ * What the agent itself wants to know goes over the same stream: its requests are put in between, and answers of its
+ * types do not reach Envoy.
  */
 import { FairleadError, type Logger } from "../lib/index.ts";
 import {
@@ -15,25 +17,40 @@ import {
   type Send,
   status,
 } from "../rpc/index.ts";
+import { WireReader } from "./telemetry/wire.ts";
 
 export interface XdsRelayOptions {
   readonly client: RpcClient;
   readonly log: Logger;
   /** Called when a stream is through to the control plane, and when it is lost. */
   readonly onConnected?: (connected: boolean) => void;
+  /** What the agent asks for itself, on incremental streams. */
+  readonly own?: OwnSubscription;
 }
 
-const service = "/envoy.service.discovery.v3.AggregatedDiscoveryService";
-const methods: readonly Method<Payload, Payload>[] = ["StreamAggregatedResources", "DeltaAggregatedResources"].map(
-  (name) => ({
-    path: `${service}/${name}`,
-    request: rawCodec,
-    response: rawCodec,
-  }),
-);
+/** Requests and responses of incremental xDS, encoded. */
+export interface OwnSubscription {
+  readonly typeUrl: string;
+  /** A stream is there: `send` takes requests until what is returned has been called. */
+  attach(send: (request: Uint8Array) => void): () => void;
+  /** A response of the type; the answer to it is returned, or nothing where it cannot be read. */
+  receive(response: Uint8Array): Uint8Array | undefined;
+}
+
+const method = (name: string): Method<Payload, Payload> => ({
+  path: `/envoy.service.discovery.v3.AggregatedDiscoveryService/${name}`,
+  request: rawCodec,
+  response: rawCodec,
+});
+const sotw = method("StreamAggregatedResources");
+const delta = method("DeltaAggregatedResources");
 
 export function createXdsRelay(options: XdsRelayOptions): readonly Route[] {
-  return methods.map((method) => bidi(method, (requests, call, send) => relay(method, requests, call, send, options)));
+  const { own: _, ...plain } = options;
+  return [
+    bidi(sotw, (requests, call, send) => relay(sotw, requests, call, send, plain)),
+    bidi(delta, (requests, call, send) => relay(delta, requests, call, send, options)),
+  ];
 }
 
 async function relay(
@@ -43,19 +60,27 @@ async function relay(
   send: Send<Payload>,
   options: XdsRelayOptions,
 ): Promise<void> {
-  const { log, onConnected } = options;
+  const { log, onConnected, own } = options;
+  let detach = (): void => {};
   const ended = new AbortController();
   const signal = AbortSignal.any([call.signal, ended.signal]);
   try {
     const upstream = await options.client.stream(method, { signal });
-    const up = forward(requests, upstream.send).then(upstream.end);
-    // Its failure shows in the answers as well, which are what is awaited.
-    up.catch(() => {});
+    // A failure shows in the answers as well, which are what is awaited.
+    const sendOwn = (request: Uint8Array): void => void upstream.send([request]).catch(() => {});
+    const attach = (): void => {
+      if (own) detach = own.attach(sendOwn);
+    };
+    forward(requests, upstream.send, attach)
+      .then(upstream.end)
+      .catch(() => {});
     let first = true;
     for await (const message of upstream.messages) {
       if (first) onConnected?.(true);
       first = false;
-      await send(message);
+      const [bytes] = message;
+      if (own && bytes && responseType(bytes) === own.typeUrl) answerOwn(own, bytes, sendOwn);
+      else await send(message);
     }
     throw new RpcError(status.unavailable, "the control plane ended the stream");
   } catch (error) {
@@ -67,10 +92,31 @@ async function relay(
       ? error
       : new RpcError(status.unavailable, "the control plane cannot be reached", { cause: error });
   } finally {
+    detach();
     ended.abort();
   }
 }
 
-async function forward(requests: AsyncGenerator<Payload>, send: Send<Payload>): Promise<void> {
-  for await (const request of requests) await send(request);
+function answerOwn(own: OwnSubscription, response: Uint8Array, send: (request: Uint8Array) => void): void {
+  const answer = own.receive(response);
+  if (answer) send(answer);
+}
+
+/** Envoy's first request says who asks; nothing may come before it. */
+async function forward(requests: AsyncGenerator<Payload>, send: Send<Payload>, afterFirst: () => void): Promise<void> {
+  let isFirst = true;
+  for await (const request of requests) {
+    await send(request);
+    if (isFirst) afterFirst();
+    isFirst = false;
+  }
+}
+
+const typeUrlField = 4;
+
+/** Of a DeltaDiscoveryResponse, without decoding what it carries. */
+function responseType(response: Uint8Array): string {
+  const reader = new WireReader(response);
+  for (let field = reader.next(); field !== 0; field = reader.next()) if (field === typeUrlField) return reader.text();
+  return "";
 }

@@ -32,6 +32,7 @@ export function proxyOfPod(pod: Pod, context: ProxyContext): Proxy | undefined {
   const metadata = {
     ...(pod.labels.app === undefined ? {} : { WORKLOAD_NAME: pod.labels.app }),
     MESH_ID: context.domain,
+    FAIRLEAD_TELEMETRY: "true",
   };
   const serviceAccount = pod.serviceAccount || "default";
   return {

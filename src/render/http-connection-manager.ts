@@ -18,6 +18,7 @@ import type { HcmInit, HttpChain } from "./http-chain.ts";
 import { directionSettings } from "./http-headers.ts";
 import { proxyConfig } from "./proxy-config.ts";
 import { accessLogs } from "./telemetry/access-log.ts";
+import { agentHttpLogs } from "./telemetry/agent-metrics.ts";
 import { tracing } from "./telemetry/tracing.ts";
 import type { View } from "./view.ts";
 
@@ -54,7 +55,7 @@ function settings(chain: HttpChain): HcmInit {
     upgradeConfigs: [{ upgradeType: "websocket" }],
     streamIdleTimeout: seconds(0),
     proxy100Continue: true,
-    accessLog: accessLogs(view, direction, "http"),
+    accessLog: [...accessLogs(view, direction, "http"), ...agentHttpLogs(view, direction)],
     httpFilters: httpFilters(chain),
     requestIdExtension: {
       typedConfig: packAny(UuidRequestIdConfigSchema, { useRequestIdForTraceSampling: requestIdSamples }),

@@ -8,6 +8,10 @@ import { isHttp, isSniffed } from "../model/index.ts";
 /** `istio.alpn`, `istio.metadata_exchange`, `istio.stats`. */
 export const hasIstioFilters = (proxy: ProxyClass): boolean => proxy.profile === "istio-proxy";
 
+/** Without `istio.stats` the agent counts, where there is one that says so. */
+export const isCountedByAgent = (proxy: ProxyClass): boolean =>
+  !hasIstioFilters(proxy) && proxy.metadata.FAIRLEAD_TELEMETRY === "true";
+
 /**
  * What TCP over mTLS is answered with. A build without metadata exchange must not accept the peer's offer of it: the
  * peer would write a preamble into the stream.

@@ -1,5 +1,10 @@
 /** The static clusters of the bootstrap: the agent's sockets, Envoy's own statistics, and the telemetry services the settings name. */
-import type { ConnectionPoolTcpKeepalive, ProxyConfigValues, RemoteService } from "../../model/index.ts";
+import {
+  type ConnectionPoolTcpKeepalive,
+  type ProxyConfigValues,
+  type RemoteService,
+  telemetryCluster,
+} from "../../model/index.ts";
 import type { BootstrapContext } from "./context.ts";
 import { defined, type Json, type JsonObject, socketAddress, typed } from "./json.ts";
 import { upstreamTls } from "./tls.ts";
@@ -27,11 +32,18 @@ export function staticClusters(context: BootstrapContext): readonly JsonObject[]
     cluster("sds-grpc", "1s", pipe(context.sdsSocket), http2),
     ...(context.fileSdsSocket === "" ? [] : [cluster("sds-files-grpc", "1s", pipe(context.fileSdsSocket), http2)]),
     cluster("xds-grpc", "1s", pipe(context.xdsSocket), { ...xdsLimits, ...http2 }),
+    ...(context.telemetrySocket === undefined ? [] : [telemetry(pipe(context.telemetrySocket))]),
     ...tracingCluster(context),
     ...serviceCluster(context, "envoy_metrics_service", proxyConfig.envoyMetricsService),
     ...serviceCluster(context, "envoy_accesslog_service", proxyConfig.envoyAccessLogService),
     ...(context.selfDiscovery ? [localCluster] : []),
   ];
+}
+
+/** Batches that the agent does not take in time are dropped, not heaped up. */
+function telemetry(address: JsonObject): JsonObject {
+  const thresholds = [{ priority: "DEFAULT", max_connections: 8, max_pending_requests: 32, max_requests: 32 }];
+  return cluster(telemetryCluster, "1s", address, { circuit_breakers: { thresholds }, ...http2 });
 }
 
 function cluster(name: string, connectTimeout: string, address: JsonObject, more: JsonObject = {}): JsonObject {

@@ -10,6 +10,8 @@ export interface BootstrapOptions {
   readonly addresses: readonly string[];
   readonly sdsSocket: string;
   readonly xdsSocket: string;
+  /** Where the agent counts requests for an Envoy that cannot itself; absent: nowhere. */
+  readonly telemetrySocket?: string;
   /** `fips-140-2` and such; empty for none. */
   readonly compliancePolicy: string;
   readonly dualStack: boolean;

@@ -28,6 +28,8 @@ export interface NodeOptions {
   /** A credential socket, or a file credential socket, is mounted by someone else. */
   readonly credentialSocket: boolean;
   readonly credentialFileSocket: boolean;
+  /** The agent counts requests for an Envoy that cannot itself. */
+  readonly countsRequests?: boolean;
   readonly log: Logger;
 }
 
@@ -84,6 +86,7 @@ export function buildNode(options: NodeOptions): Node {
       ANNOTATIONS: nonEmpty(annotations),
       credential: options.credentialSocket ? "true" : undefined,
       "file-credential": options.credentialFileSocket ? "true" : undefined,
+      FAIRLEAD_TELEMETRY: options.countsRequests ? "true" : undefined,
     }),
   };
   const [region = "", zone = "", subZone = ""] = locality.split("/");

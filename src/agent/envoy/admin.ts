@@ -1,6 +1,5 @@
 /** Envoy's admin port in, its readiness and connections out, and the order to drain. */
-import { request } from "node:http";
-import { FairleadError } from "../../lib/index.ts";
+import { requestText } from "../request-text.ts";
 
 export interface EnvoyAdmin {
   /** Undefined when ready, else what is missing, in the words that users of Istio know. */
@@ -22,7 +21,6 @@ export interface EnvoyAdminOptions {
 const readyFilter =
   "^(server\\.state|listener_manager\\.workers_started|cluster_manager\\.cds\\.update_(success|rejected)|listener_manager\\.lds\\.update_(success|rejected))$";
 const states = ["LIVE", "DRAINING", "PRE_INITIALIZING", "INITIALIZING"];
-const maxBytes = 64 * 1024 * 1024;
 
 export function createEnvoyAdmin(options: EnvoyAdminOptions): EnvoyAdmin {
   const { host, adminPort, metricsPort } = options;
@@ -33,7 +31,7 @@ export function createEnvoyAdmin(options: EnvoyAdminOptions): EnvoyAdmin {
     },
     async drain({ inboundOnly, skipExit }) {
       const flags = [...(inboundOnly ? ["inboundonly"] : []), "graceful", ...(skipExit ? ["skip_exit"] : [])];
-      await call("POST", host, adminPort, `/drain_listeners?${flags.join("&")}`);
+      await requestText({ method: "POST", host, port: adminPort, path: `/drain_listeners?${flags.join("&")}` });
     },
     async activeConnections(except) {
       const stats = await readStats(host, adminPort, "downstream_cx_active$");
@@ -42,7 +40,7 @@ export function createEnvoyAdmin(options: EnvoyAdminOptions): EnvoyAdmin {
       for (const [name, value] of stats) if (isClientListener(name) && !except.has(name)) sum += value;
       return sum;
     },
-    metrics: (query) => call("GET", host, metricsPort, `/stats/prometheus${query}`),
+    metrics: (query) => requestText({ host, port: metricsPort, path: `/stats/prometheus${query}` }),
   };
 }
 
@@ -74,35 +72,9 @@ function isClientListener(name: string): boolean {
 }
 
 async function readStats(host: string, port: number, filter: string): Promise<ReadonlyMap<string, number>> {
-  const text = await call("GET", host, port, `/stats?usedonly&filter=${encodeURIComponent(filter)}`);
+  const text = await requestText({ host, port, path: `/stats?usedonly&filter=${encodeURIComponent(filter)}` });
   const pairs = text.split("\n").map((line) => line.split(": "));
   return new Map(
     pairs.flatMap(([name = "", value = ""]) => (/^\d+$/.test(value) ? [[name, Number(value)] as const] : [])),
   );
-}
-
-function call(method: "GET" | "POST", host: string, port: number, path: string): Promise<string> {
-  return new Promise((resolve, reject) => {
-    const fail = (cause: string): void =>
-      reject(new FairleadError("unavailable", `Envoy's port ${port} does not answer: ${cause}`));
-    const outgoing = request(
-      { method, host, port, path, timeout: 5000, headers: { connection: "close" } },
-      (response) => {
-        const chunks: Buffer[] = [];
-        let size = 0;
-        response.on("data", (chunk: Buffer) => {
-          size += chunk.length;
-          if (size > maxBytes) response.destroy(new Error("the answer is too large"));
-          else chunks.push(chunk);
-        });
-        response.on("error", (error) => fail(error.message));
-        response.on("end", () =>
-          response.statusCode === 200 ? resolve(Buffer.concat(chunks).toString()) : fail(`HTTP ${response.statusCode}`),
-        );
-      },
-    );
-    outgoing.on("timeout", () => outgoing.destroy(new Error("timed out")));
-    outgoing.on("error", (error) => fail(error.message));
-    outgoing.end();
-  });
 }

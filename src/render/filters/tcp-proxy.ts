@@ -14,6 +14,7 @@ import { networkFilter } from "../build/listener-chain.ts";
 import { packSound } from "../build/sound.ts";
 import type { Direction } from "../direction.ts";
 import { accessLogs } from "../telemetry/access-log.ts";
+import { tcpLogging } from "../telemetry/agent-metrics.ts";
 import type { View } from "../view.ts";
 
 export type TcpProxyInit = Fields<typeof Schema>;
@@ -32,7 +33,7 @@ export function tcpProxy(view: View, direction: Direction, target: TcpTarget): F
     statPrefix: target.statPrefix,
     clusterSpecifier: specifier(target),
     ...proxyIdleTimeout(view),
-    accessLog: accessLogs(view, direction, "tcp"),
+    ...tcpLogging(view, direction, accessLogs(view, direction, "tcp")),
   };
   const config = packSound(TcpProxySchema, { ...plain, ...target.options }) ?? packAny(TcpProxySchema, plain);
   return networkFilter("envoy.filters.network.tcp_proxy", config);

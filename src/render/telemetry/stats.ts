@@ -3,6 +3,7 @@ import type { Any } from "@bufbuild/protobuf/wkt";
 import type { Filter } from "../../gen/envoy/config/listener/v3/listener_components_pb.js";
 import type { HttpFilter } from "../../gen/envoy/extensions/filters/network/http_connection_manager/v3/http_connection_manager_pb.js";
 import { PluginConfigSchema } from "../../gen/istio/stats_pb.js";
+import { standardMetrics } from "../../model/index.ts";
 import { packAny } from "../build/any.ts";
 import { duration } from "../build/duration.ts";
 import { networkFilter } from "../build/listener-chain.ts";
@@ -15,19 +16,6 @@ import { findProvider } from "./provider.ts";
 import { modeOf } from "./telemetry.ts";
 
 const filterName = "istio.stats";
-
-const metricNames: ReadonlyMap<string, string> = new Map([
-  ["REQUEST_COUNT", "requests_total"],
-  ["REQUEST_DURATION", "request_duration_milliseconds"],
-  ["REQUEST_SIZE", "request_bytes"],
-  ["RESPONSE_SIZE", "response_bytes"],
-  ["TCP_OPENED_CONNECTIONS", "tcp_connections_opened_total"],
-  ["TCP_CLOSED_CONNECTIONS", "tcp_connections_closed_total"],
-  ["TCP_SENT_BYTES", "tcp_sent_bytes_total"],
-  ["TCP_RECEIVED_BYTES", "tcp_received_bytes_total"],
-  ["GRPC_REQUEST_MESSAGES", "request_messages_total"],
-  ["GRPC_RESPONSE_MESSAGES", "response_messages_total"],
-]);
 
 export function statsHttpFilters(view: View, direction: Direction): readonly HttpFilter[] {
   return statsConfigs(view, direction).map((config) => httpFilter(filterName, config));
@@ -54,7 +42,7 @@ function statsConfig(setting: MetricsSetting, direction: Direction): Any {
     disableHostHeaderFallback: direction !== "outbound",
     ...(interval ? { tcpReportingDuration: interval } : {}),
     metrics: setting.overrides.map(({ metric, disabled, remove, set }) => ({
-      name: metricNames.get(metric) ?? metric,
+      name: standardMetrics.get(metric) ?? metric,
       dimensions: { ...set },
       tagsToRemove: [...remove],
       drop: disabled,

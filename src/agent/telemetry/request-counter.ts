@@ -1,0 +1,115 @@
+/** Lines that a stock Envoy wrote of its requests and connections in; Istio's standard metrics out. */
+import { columnSeparator, groupSeparator, httpValueColumns, istioVersion, tcpValueColumns } from "../../model/index.ts";
+import { createConnections } from "./connections.ts";
+import { formatSeries } from "./exposition.ts";
+import type { Named } from "./labels.ts";
+import { type LogLines, readLogLines } from "./log-lines.ts";
+import { type Plan, parsePlan } from "./metric-plan.ts";
+import { counters, histograms, type Series } from "./series.ts";
+import { createSeriesStore } from "./series-store.ts";
+import type { WorkloadTable } from "./workload-table.ts";
+
+export interface RequestCounter {
+  /** Takes one request of Envoy's access logger; throws `invalid` for what is none. */
+  take(request: Uint8Array): void;
+  /** In Prometheus' text format; empty as long as nothing was logged. */
+  text(): string;
+}
+
+export interface RequestCounterOptions {
+  readonly own: Named;
+  readonly table: WorkloadTable;
+  readonly monotonicMs: () => number;
+  readonly maxSeries?: number;
+  readonly idleMs?: number;
+}
+
+const hourMs = 3_600_000;
+const maxPlans = 64;
+
+export function createRequestCounter(options: RequestCounterOptions): RequestCounter {
+  const { own, table, monotonicMs, maxSeries = 5000, idleMs = hourMs } = options;
+  const store = createSeriesStore({ own, table, maxSeries, idleMs, monotonicMs });
+  const connections = createConnections({ maxConnections: 4 * maxSeries, silentMs: hourMs, monotonicMs });
+  const plans = new Map<string, Plan | undefined>();
+  let malformed = 0;
+
+  function planOf(text: string): Plan | undefined {
+    if (!plans.has(text)) {
+      if (plans.size >= maxPlans) plans.clear();
+      plans.set(text, parsePlan(text));
+    }
+    return plans.get(text);
+  }
+
+  function takeLines({ plan: text, lines }: LogLines): void {
+    const plan = planOf(text);
+    const takeLine = plan?.protocol === "http" ? takeRequest : takeConnection;
+    for (const line of lines) {
+      const at = line.indexOf(groupSeparator);
+      const values = line.slice(at + 1).split(columnSeparator);
+      if (!plan || at < 0 || !takeLine(plan, line.slice(0, at), values)) malformed++;
+    }
+  }
+
+  function takeRequest(plan: Plan, key: string, values: readonly string[]): boolean {
+    const [duration, received, sent, messages = ""] = values;
+    const numbers = [duration, received, sent].map(parseCount);
+    if (values.length !== httpValueColumns.length || numbers.includes(undefined)) return false;
+    const series = store.find(plan, key);
+    if (!series) return false;
+    countRequest(series, numbers, messages);
+    return true;
+  }
+
+  function takeConnection(plan: Plan, key: string, values: readonly string[]): boolean {
+    const [type = "", id = "", received, sent] = values;
+    const [receivedBytes, sentBytes] = [parseCount(received), parseCount(sent)];
+    if (values.length !== tcpValueColumns.length || receivedBytes === undefined || sentBytes === undefined)
+      return false;
+    connections.report({ type, id, receivedBytes, sentBytes }, () => store.find(plan, key));
+    return true;
+  }
+
+  return {
+    take(request) {
+      for (const lines of readLogLines(request)) takeLines(lines);
+      store.sweep();
+    },
+    text() {
+      store.sweep();
+      connections.sweep();
+      if (plans.size === 0) return "";
+      return (
+        formatSeries(store.shown()) +
+        `# TYPE istio_build gauge\nistio_build{component="proxy",tag="${istioVersion}"} 1\n` +
+        ownMetric("series", "gauge", "Label sets of the standard metrics.", store.size) +
+        ownMetric("overflow_total", "counter", "Requests counted without labels, for want of room.", store.overflowed) +
+        ownMetric("malformed_total", "counter", "Log lines that could not be read.", malformed)
+      );
+    },
+  };
+}
+
+function countRequest(series: Series, numbers: readonly (number | undefined)[], messages: string): void {
+  const [duration = 0, received = 0, sent = 0] = numbers;
+  series.count(counters.requests, 1);
+  series.histograms[histograms.durationMs]?.observe(duration);
+  series.histograms[histograms.receivedBytes]?.observe(received);
+  series.histograms[histograms.sentBytes]?.observe(sent);
+  const counted = /^(\d{1,15}),(\d{1,15})$/.exec(messages);
+  if (!counted) return;
+  series.count(counters.requestMessages, Number(counted[1]));
+  series.count(counters.responseMessages, Number(counted[2]));
+}
+
+/** Envoy writes `-` where there is nothing to count. */
+function parseCount(text: string | undefined): number | undefined {
+  if (text === "-") return 0;
+  return text !== undefined && /^\d{1,15}$/.test(text) ? Number(text) : undefined;
+}
+
+function ownMetric(name: string, type: "gauge" | "counter", help: string, value: number): string {
+  const metric = `fairlead_agent_metrics_${name}`;
+  return `# HELP ${metric} ${help}\n# TYPE ${metric} ${type}\n${metric} ${value}\n`;
+}

@@ -114,4 +114,24 @@ describe("graph", () => {
     const memo: { get(key: string): unknown } = graph.memo("memo", (key) => memo.get(key));
     expect(() => memo.get("x")).toThrow("depends on itself");
   });
+
+  test("a member that cannot be derived is told, keeps what it gave last, and costs nobody else", () => {
+    const told: string[] = [];
+    const graph = createGraph({ onFault: (what) => told.push(what) });
+    const numbers = graph.source<number>("numbers");
+    const halves = graph.derive("halves", numbers, (value, key) => {
+      if (value % 2 === 1) throw new Error("odd");
+      return [[key, value / 2]];
+    });
+    graph.change(() => {
+      numbers.set("a", 4);
+      numbers.set("b", 1);
+      numbers.set("c", 8);
+    });
+    expect([halves.get("a"), halves.get("b"), halves.get("c"), told]).toEqual([2, undefined, 4, ["halves/b"]]);
+    numbers.set("a", 5);
+    expect(halves.get("a")).toBe(2);
+    numbers.set("a", 6);
+    expect(halves.get("a")).toBe(3);
+  });
 });

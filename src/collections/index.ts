@@ -1,10 +1,6 @@
-export {
-  type Cause,
-  type Collection,
-  createGraph,
-  type Graph,
-  type Memo,
-  type Source,
-  sameData,
-} from "./graph.ts";
+export type { Cause } from "./cells.ts";
+export type { Collection, Source } from "./collection.ts";
+export { createGraph, type Graph } from "./graph.ts";
+export type { Memo } from "./memo.ts";
+export { sameData } from "./same-data.ts";
 export { unionOf } from "./union.ts";

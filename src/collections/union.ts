@@ -1,5 +1,5 @@
 /** Several collections with keys of their own in, one that has the members of all out. */
-import type { Collection } from "./graph.ts";
+import type { Collection } from "./collection.ts";
 
 /** Keys must not repeat between the parts. Reads are recorded by the part that is read. */
 export function unionOf<T>(name: string, parts: readonly Collection<T>[]): Collection<T> {

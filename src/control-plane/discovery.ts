@@ -107,7 +107,12 @@ export async function startDiscovery(options: DiscoveryOptions): Promise<Discove
   let ready = false;
 
   // 1. Objects of the API, as collections that follow it.
-  const graph = createGraph();
+  const graph = createGraph({
+    onFault(what, error) {
+      metrics.count("fairlead_render_faults");
+      log.error(`${what} was left out: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`);
+    },
+  });
   const client = createKubeClient(options.access);
   const source = createHttpSource({ graph, client, log: log.scope("kube"), random: options.random });
   const watched = watchObjects(source);

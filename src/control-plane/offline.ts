@@ -22,7 +22,8 @@ export interface Offline {
 }
 
 export function createOffline(options: OfflineOptions): Offline {
-  const graph = createGraph();
+  const faults: string[] = [];
+  const graph = createGraph({ onFault: (what, error) => faults.push(`${what} was left out: ${String(error)}`) });
   const source = createMemorySource({ graph, objects: options.objects });
   const stages = createStages({
     graph,
@@ -38,7 +39,9 @@ export function createOffline(options: OfflineOptions): Offline {
     source,
     proxies: stages.podProxies,
     classOf: stages.classOf,
-    problems: () =>
-      stages.problems().map(({ object, path, message }) => `${object}${path === "" ? "" : ` ${path}`}: ${message}`),
+    problems: () => [
+      ...faults,
+      ...stages.problems().map(({ object, path, message }) => `${object}${path === "" ? "" : ` ${path}`}: ${message}`),
+    ],
   };
 }

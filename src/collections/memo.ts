@@ -1,0 +1,79 @@
+/** A function of a key in; its results, computed when asked for and again only when something they read has changed, out. */
+
+import { collectCauses } from "./causes.ts";
+import { type Cause, Entry, type EntryOwner } from "./cells.ts";
+import type { Recorder } from "./recorder.ts";
+import { sameData } from "./same-data.ts";
+
+export interface Memo<V> {
+  get(key: string): V;
+  /** The root objects (and noted fields) that this entry was made from. */
+  causes(key: string): readonly Cause[];
+  /** How often an entry was computed: tests count work with it. */
+  readonly computed: number;
+  drop(key: string): void;
+  dispose(): void;
+}
+
+export interface MemoOptions<V> {
+  /** When true the old value is kept and readers are left alone. Default: identity, then structural for plain data. */
+  readonly equals?: (a: V, b: V) => boolean;
+  /** Told when an entry that had been computed may have become outdated. */
+  readonly onInvalidate?: (key: string) => void;
+}
+
+export function createMemo<V>(
+  recorder: Recorder,
+  name: string,
+  compute: (key: string) => V,
+  options: MemoOptions<V>,
+): Memo<V> {
+  const equals = options.equals ?? sameData;
+  const entries = new Map<string, Entry<V>>();
+  let computed = 0;
+  const owner: EntryOwner<V> = {
+    name,
+    onInvalidate: options.onInvalidate,
+    refresh(entry) {
+      if (!recorder.outdated(entry)) return;
+      const value = recorder.run(entry, () => compute(entry.key));
+      computed++;
+      if (entry.has && equals(entry.value as V, value)) return;
+      const had = entry.has;
+      entry.value = value;
+      entry.has = true;
+      if (had) recorder.mark(entry, "stale");
+    },
+  };
+  const drop = (key: string): void => {
+    const entry = entries.get(key);
+    if (!entry) return;
+    recorder.mark(entry, "stale");
+    recorder.forget(entry);
+    entries.delete(key);
+  };
+  return {
+    get(key) {
+      let entry = entries.get(key);
+      if (!entry) {
+        entry = new Entry(owner, key);
+        entries.set(key, entry);
+      }
+      if (entry.running) throw new Error(`${name}/${key} depends on itself`);
+      owner.refresh(entry);
+      recorder.record(entry);
+      return entry.value as V;
+    },
+    causes(key) {
+      const entry = entries.get(key);
+      return entry ? collectCauses(entry) : [];
+    },
+    get computed() {
+      return computed;
+    },
+    drop,
+    dispose() {
+      for (const key of [...entries.keys()]) drop(key);
+    },
+  };
+}

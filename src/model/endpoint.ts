@@ -17,6 +17,8 @@ export interface Endpoint {
   readonly portName: string;
   readonly labels: Readonly<Record<string, string>>;
   readonly locality: Locality;
+  /** The locality as its source spells it: `eu/a/` of a node is not `eu/a` of a label, and Istio sends them apart. */
+  readonly place: string;
   /** 0 where unset. */
   readonly weight: number;
   /** SPIFFE id, or "". */
@@ -37,9 +39,13 @@ export function localityName(l: Locality): string {
   return [l.region, l.zone, l.subZone].filter((part) => part !== "").join("/");
 }
 
-/** `region/zone/subzone`, also with dots as labels write it. */
-export function parseLocality(text: string): Locality {
-  const separator = text.includes("/") ? "/" : ".";
-  const [region = "", zone = "", subZone = ""] = text.split(separator);
+/** A label's value with slashes: Kubernetes has no place for them in labels. */
+export function localityText(label: string): string {
+  return label.includes("/") ? label : label.replaceAll(".", "/");
+}
+
+/** Of `region/zone/subzone`. */
+export function splitLocality(text: string): Locality {
+  const [region = "", zone = "", subZone = ""] = text.split("/");
   return { region, zone, subZone };
 }

@@ -1,19 +1,33 @@
 export { canonicalName, canonicalRevision } from "./canonical.ts";
-export { type CaCertificate, configMapCa, type KeyPair, secretCa, secretDockerConfig, secretKeyPair } from "./credential.ts";
-export { type Endpoint, type Health, type Locality, localityName, parseLocality } from "./endpoint.ts";
+export {
+  type CaCertificate,
+  configMapCa,
+  type KeyPair,
+  secretCa,
+  secretDockerConfig,
+  secretKeyPair,
+} from "./credential.ts";
+export {
+  type Endpoint,
+  type Health,
+  type Locality,
+  localityName,
+  localityText,
+  splitLocality,
+} from "./endpoint.ts";
 export { compareSpecificity, hostCovers, hostsOverlap, isWildcard, resolveHost } from "./host.ts";
 export { formatIdentity, type Identity, isIdentity, parseIdentity } from "./identity.ts";
-export { compareAge, type Config, type KubeObject, type ObjectMeta, objectKey, objectName, type OwnerReference } from "./object.ts";
-export { isGrpc, isHttp, isHttp2, isSniffed, isTcp, isTls, type Protocol, parseProtocol, servicePortProtocol } from "./protocol.ts";
-export { type MetadataKey, metadataKeys, type Profile, type Proxy, type ProxyClass, type ProxyType, type ServiceTarget } from "./proxy.ts";
-export { type Resource, type ResourceType, types } from "./resource.ts";
-export { type Resolution, type Service, type ServicePort, serviceKey } from "./service.ts";
-export * from "./kinds/index.ts";
-export { type LabelSelector, matchesRequirements, matchesSelector, parseLabelSelector, type Requirement, selectorRequirements } from "./label-selector.ts";
-export { defaultMeshConfig, defaultProxyConfig, mergeMeshConfig, mergeProxyConfig } from "./settings.ts";
-export { labelPairs, matchesLabels } from "./labels.ts";
-export { istioVersion } from "./version.ts";
 export { type JwksSource, jwksKey, jwksLimits, jwksSource, publicJwks } from "./jwks.ts";
+export * from "./kinds/index.ts";
+export {
+  type LabelSelector,
+  matchesRequirements,
+  matchesSelector,
+  parseLabelSelector,
+  type Requirement,
+  selectorRequirements,
+} from "./label-selector.ts";
+export { labelPairs, matchesLabels } from "./labels.ts";
 export {
   columnSeparator,
   groupSeparator,
@@ -27,3 +41,36 @@ export {
   tcpValueColumns,
   telemetryCluster,
 } from "./metric-record.ts";
+export {
+  type Config,
+  compareAge,
+  type KubeObject,
+  type ObjectMeta,
+  type OwnerReference,
+  objectKey,
+  objectName,
+} from "./object.ts";
+export {
+  isGrpc,
+  isHttp,
+  isHttp2,
+  isSniffed,
+  isTcp,
+  isTls,
+  type Protocol,
+  parseProtocol,
+  servicePortProtocol,
+} from "./protocol.ts";
+export {
+  type MetadataKey,
+  metadataKeys,
+  type Profile,
+  type Proxy,
+  type ProxyClass,
+  type ProxyType,
+  type ServiceTarget,
+} from "./proxy.ts";
+export { type Resource, type ResourceType, types } from "./resource.ts";
+export { type Resolution, type Service, type ServicePort, serviceKey } from "./service.ts";
+export { defaultMeshConfig, defaultProxyConfig, mergeMeshConfig, mergeProxyConfig } from "./settings.ts";
+export { istioVersion } from "./version.ts";

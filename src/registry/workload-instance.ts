@@ -4,9 +4,9 @@ import {
   type Endpoint,
   formatIdentity,
   type Health,
-  type Locality,
-  parseLocality,
+  localityText,
   type Service,
+  splitLocality,
   type WorkloadEntrySpec,
 } from "../model/index.ts";
 import type { Pod } from "./pod.ts";
@@ -59,7 +59,8 @@ export function entryInstance(
 ): WorkloadInstance {
   const own = { ...spec.labels, ...meta.labels };
   const { address = "", network = "", serviceAccount = "" } = spec;
-  const locality = spec.locality ? splitLocality(spec.locality) : parseLocality(localityLabel(own));
+  const place = spec.locality || localityText(localityLabel(own));
+  const locality = splitLocality(place);
   const { cluster, trustDomain } = context;
   return {
     kind: "WorkloadEntry",
@@ -69,6 +70,7 @@ export function entryInstance(
     facts: {
       labels: augmentLabels(own, { cluster, locality, node: "", network }),
       locality,
+      place,
       identity: serviceAccount === "" ? "" : formatIdentity({ trustDomain, namespace: meta.namespace, serviceAccount }),
       namespace: meta.namespace,
       workload:
@@ -86,12 +88,6 @@ export function entryInstance(
     ports: new Map(Object.entries(spec.ports ?? {})),
     dnsOnly: address !== "" && parseIp(address) === undefined,
   };
-}
-
-/** In the field, unlike in a label, only slashes separate. */
-function splitLocality(text: string): Locality {
-  const [region = "", zone = "", subZone = ""] = text.split("/");
-  return { region, zone, subZone };
 }
 
 /** Endpoints of a ServiceEntry's ports on a workload: the workload's port of that name, the target port, the port itself. */

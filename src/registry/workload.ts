@@ -1,11 +1,9 @@
 /** A pod and the node it runs on in, what every endpoint of that pod has in common out. */
 import { readTextMap } from "../lib/index.ts";
-import { type Endpoint, type KubeObject, type Locality, parseLocality } from "../model/index.ts";
+import { type Endpoint, type KubeObject, type Locality, localityText, splitLocality } from "../model/index.ts";
 import type { Pod } from "./pod.ts";
 
 export type WorkloadFacts = Omit<Endpoint, "addresses" | "port" | "portName" | "weight" | "health">;
-
-const noLocality: Locality = { region: "", zone: "", subZone: "" };
 
 export interface FactsContext {
   readonly cluster: string;
@@ -16,12 +14,14 @@ export interface FactsContext {
 
 /** Without a pod nothing is known of the workload, and it does not take mTLS. */
 export function workloadFacts(pod: Pod | undefined, context: FactsContext): WorkloadFacts {
-  const locality = pod ? podLocality(pod, context.node) : noLocality;
+  const place = pod ? podPlace(pod, context.node) : "";
+  const locality = splitLocality(place);
   const network = pod?.labels["topology.istio.io/network"] || context.network;
   const node = pod?.node ?? "";
   return {
     labels: augmentLabels(pod?.labels ?? {}, { cluster: context.cluster, locality, node, network }),
     locality,
+    place,
     identity: pod ? `spiffe://${context.trustDomain}/ns/${pod.namespace}/sa/${pod.serviceAccount}` : "",
     namespace: pod?.namespace ?? "",
     workload: pod?.workload ?? "",
@@ -38,14 +38,21 @@ function tlsModeOf(labels: Readonly<Record<string, string>>): string {
   return labels["security.istio.io/tlsMode"] ?? "disabled";
 }
 
+interface PlacedPod {
+  readonly labels: Readonly<Record<string, string>>;
+  readonly node: string;
+}
+
+export function podLocality(pod: PlacedPod, node: FactsContext["node"]): Locality {
+  return splitLocality(podPlace(pod, node));
+}
+
 /** The label of the pod wins over those of its node. */
-export function podLocality(
-  pod: { readonly labels: Readonly<Record<string, string>>; readonly node: string },
-  node: FactsContext["node"],
-): Locality {
+function podPlace(pod: PlacedPod, node: FactsContext["node"]): string {
   const label = localityLabel(pod.labels);
-  if (label !== "") return parseLocality(label);
-  return (pod.node === "" ? undefined : node(pod.node)) ?? noLocality;
+  if (label !== "") return localityText(label);
+  const { region, zone, subZone } = (pod.node === "" ? undefined : node(pod.node)) ?? splitLocality("");
+  return region === "" && zone === "" && subZone === "" ? "" : [region, zone, subZone].join("/");
 }
 
 export function localityLabel(labels: Readonly<Record<string, string>>): string {

@@ -2,16 +2,17 @@
 import type { OutboundTarget } from "./cluster-outbound.ts";
 import { groupByLocality, type LocalityGroup, placeGroups } from "./endpoint-locality.ts";
 import { clusterMembers, endpointPolicy } from "./endpoint-members.ts";
-import { localityPolicy } from "./traffic-policy/locality.ts";
+import { localityPolicy, weighsLocalities } from "./traffic-policy/locality.ts";
 import type { View } from "./view.ts";
 
 export function clusterGroups(view: View, target: OutboundTarget): readonly LocalityGroup[] {
-  const groups = groupByLocality(clusterMembers(view, target));
-  const served = target.mode === "sni-dnat" ? groups.map(onlyMtls) : groups;
   // Endpoints that come with the cluster follow the cluster's policy, those sent apart their own.
   const policy = target.found === "eds" ? endpointPolicy(target) : target.effective.policy;
   const places = localityPolicy(view.mesh.settings(), policy.loadBalancer, target.service);
-  return placeGroups(served, places, view.proxy, policy.outlierDetection !== undefined);
+  const fails = policy.outlierDetection !== undefined;
+  const groups = groupByLocality(clusterMembers(view, target), weighsLocalities(places, fails));
+  const served = target.mode === "sni-dnat" ? groups.map(onlyMtls) : groups;
+  return placeGroups(served, places, view.proxy, fails);
 }
 
 /** A gateway that passes TLS through cannot tell what it carries, so it leads only to servers that demand mTLS. */

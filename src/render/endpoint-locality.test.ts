@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { type Endpoint, localityName, parseLocality } from "../model/index.ts";
+import { type Endpoint, localityName, splitLocality } from "../model/index.ts";
 import { groupByLocality, type LocalityGroup, placeGroups } from "./endpoint-locality.ts";
 import type { Member } from "./endpoint-members.ts";
 import type { LocalityPolicy } from "./traffic-policy/locality.ts";
@@ -10,7 +10,8 @@ function member(locality: string, labels: Record<string, string> = {}, weight = 
     port: 80,
     portName: "http",
     labels,
-    locality: parseLocality(locality),
+    locality: splitLocality(locality),
+    place: locality,
     weight,
     identity: "",
     namespace: "ns",
@@ -28,7 +29,7 @@ function member(locality: string, labels: Record<string, string> = {}, weight = 
 
 const client = {
   labels: { version: "v1", tier: "gold" },
-  locality: parseLocality("eu/a/1"),
+  locality: splitLocality("eu/a/1"),
   cluster: "Kubernetes",
   network: "net1",
   node: "n1",
@@ -42,19 +43,25 @@ const locality = (setting: (LocalityPolicy & { kind: "locality" })["setting"], a
 });
 
 const places = (members: readonly Member[], policy: LocalityPolicy, failover = true): readonly LocalityGroup[] =>
-  placeGroups(groupByLocality(members), policy, client, failover);
+  placeGroups(groupByLocality(members, true), policy, client, failover);
 
 const priorities = (groups: readonly LocalityGroup[]) =>
   Object.fromEntries(groups.map((group) => [localityName(group.locality), group.priority]));
 
 describe("groups", () => {
   test("are sorted by place and weigh what their members weigh", () => {
-    const groups = groupByLocality([member("us/a", {}, 3), member("eu/b"), member("us/a", {}, 2), member("")]);
+    const groups = groupByLocality([member("us/a", {}, 3), member("eu/b"), member("us/a", {}, 2), member("")], false);
     expect(groups.map((group) => [localityName(group.locality), group.weight])).toEqual([
       ["", 1],
       ["eu/b", 1],
       ["us/a", 5],
     ]);
+  });
+
+  test("of one locality are apart by its spelling, and one where their weight counts", () => {
+    const members = [member("us/a"), member("us/a/"), member("us/a/")];
+    expect(groupByLocality(members, false).map((group) => group.weight)).toEqual([1, 2]);
+    expect(groupByLocality(members, true).map((group) => group.weight)).toEqual([3]);
   });
 });
 

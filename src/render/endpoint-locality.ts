@@ -23,10 +23,14 @@ export interface LocalityGroup {
 
 const maxWeight = 4294967295;
 
-export function groupByLocality(members: readonly Member[]): readonly LocalityGroup[] {
+/**
+ * `merge`: one group per locality, however it is spelled. Istio sends one per spelling, of which Envoy adds up the
+ * endpoints but takes one weight: that does no harm only where it does not weigh localities.
+ */
+export function groupByLocality(members: readonly Member[], merge: boolean): readonly LocalityGroup[] {
   const groups = new Map<string, Member[]>();
   for (const member of members) {
-    const name = localityName(member.endpoint.locality);
+    const name = merge ? localityName(member.endpoint.locality) : member.endpoint.place;
     const group = groups.get(name);
     if (group) group.push(member);
     else groups.set(name, [member]);

@@ -1,7 +1,7 @@
 /** The port to admission: an object that is about to be written in; the object as webhooks leave it out, or their refusal. */
 import type { KubeObject } from "../model/index.ts";
-import type { User } from "./context.ts";
 import type { ResourceRequest } from "./request.ts";
+import type { User } from "./user.ts";
 
 export interface AdmissionRequest {
   readonly operation: "CREATE" | "UPDATE" | "DELETE";

@@ -1,7 +1,7 @@
 /** A connection and its headers in, the user out: a client certificate of our own authority, or a service-account token. Nobody else. */
 import type { TLSSocket } from "node:tls";
-import type { User } from "./context.ts";
 import { apiAudience, type Tokens } from "./tokens.ts";
+import type { User } from "./user.ts";
 
 export async function authenticate(
   tokens: Tokens,

@@ -1,8 +1,8 @@
 /** The one place that decides who may do what: a user and an action in, yes or no with the reason out, from the RBAC objects in the store. */
 import type { KubeObject } from "../model/index.ts";
 import { listAt, textAt, textsAt } from "./access.ts";
-import type { User } from "./context.ts";
 import type { Store } from "./store.ts";
+import type { User } from "./user.ts";
 
 export interface ResourceAction {
   readonly verb: string;

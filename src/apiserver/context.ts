@@ -7,14 +7,8 @@ import type { ResourceRequest } from "./request.ts";
 import type { Shaper } from "./shape.ts";
 import type { Snapshots } from "./snapshots.ts";
 import type { Store } from "./store.ts";
+import type { User } from "./user.ts";
 import type { WatchHub } from "./watch-hub.ts";
-
-export interface User {
-  readonly name: string;
-  readonly uid: string;
-  readonly groups: readonly string[];
-  readonly extra: Readonly<Record<string, readonly string[]>>;
-}
 
 export interface Parts {
   readonly store: Store;

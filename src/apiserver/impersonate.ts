@@ -1,8 +1,8 @@
 /** A user and the Impersonate headers of a request in, the user to act as out; to act as another has to be allowed itself. */
 import type { Authorizer, ResourceAction } from "./authorizer.ts";
-import type { User } from "./context.ts";
 import { failure } from "./failure.ts";
 import { headerOf, type Request } from "./respond.ts";
+import type { User } from "./user.ts";
 
 export function impersonate(authorizer: Authorizer, user: User, request: Request): User {
   const name = headerOf(request, "impersonate-user") ?? "";

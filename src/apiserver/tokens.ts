@@ -4,8 +4,8 @@ import { join } from "node:path";
 import { calculateJwkThumbprint, exportJWK, jwtVerify, SignJWT } from "jose";
 import { listAt, textAt } from "./access.ts";
 import { loadOrCreateKey } from "./authority.ts";
-import type { User } from "./context.ts";
 import type { Store } from "./store.ts";
+import type { User } from "./user.ts";
 
 export const issuer = "https://kubernetes.default.svc.cluster.local";
 /** The audience of a token that is for this API. */

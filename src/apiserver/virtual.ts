@@ -2,11 +2,12 @@
 import { objectKey } from "../model/index.ts";
 import { at, type Fields, listAt, numberAt, recordAt, textAt, textsAt } from "./access.ts";
 import { type Action, createAuthorizer, type Rule } from "./authorizer.ts";
-import type { User, WriteContext } from "./context.ts";
+import type { WriteContext } from "./context.ts";
 import { failure, notFound } from "./failure.ts";
 import { apiVersionOf } from "./kind.ts";
 import { timestamp } from "./metadata.ts";
 import { apiAudience, askedAudiences, type BoundObject, type Tokens } from "./tokens.ts";
+import type { User } from "./user.ts";
 
 export type Review = (context: WriteContext, tokens: Tokens, body: Fields) => Promise<unknown> | unknown;
 

@@ -3,29 +3,15 @@ import { FairleadError, isRecord } from "../lib/index.ts";
 import type { KubeObject } from "../model/index.ts";
 import { apiVersionOf, collectionPath, type KindRef, type ObjectRef, objectPath } from "./kind.ts";
 import type { ClusterAccess } from "./kubeconfig.ts";
+import type { ListOptions, WatchOptions } from "./list-options.ts";
 import { asObject } from "./narrow.ts";
 import { createTransport, type Transport } from "./transport.ts";
 import { streamEvents, type WatchEvent } from "./watch-stream.ts";
-
-export interface ListOptions {
-  readonly namespace?: string | undefined;
-  readonly labelSelector?: string | undefined;
-  readonly fieldSelector?: string | undefined;
-  readonly limit?: number | undefined;
-  readonly continue?: string | undefined;
-  readonly resourceVersion?: string | undefined;
-  readonly signal?: AbortSignal | undefined;
-}
 
 export interface ListAnswer {
   readonly items: readonly KubeObject[];
   readonly resourceVersion: string;
   readonly continue: string | undefined;
-}
-
-export interface WatchOptions extends ListOptions {
-  /** The watch ends when nothing, not even a bookmark, has come for so long. */
-  readonly stallMs?: number;
 }
 
 export type PatchType = "json" | "merge" | "strategic" | "apply";

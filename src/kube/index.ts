@@ -3,9 +3,7 @@ export {
   type DeleteOptions,
   type KubeClient,
   type ListAnswer,
-  type ListOptions,
   type PatchType,
-  type WatchOptions,
   type WriteOptions,
 } from "./client.ts";
 export type { Credentials } from "./exec-credentials.ts";
@@ -13,6 +11,7 @@ export { createHttpSource, type HttpSourceOptions } from "./http-source.ts";
 export { collectionPath, type KindRef, type ObjectRef, objectPath } from "./kind.ts";
 export { type ClusterAccess, inClusterAccess, type KubeconfigOptions, loadKubeconfig } from "./kubeconfig.ts";
 export { type LeaderElection, type LeaseOptions, microTime, runLeaderElection } from "./lease.ts";
+export type { ListOptions, WatchOptions } from "./list-options.ts";
 export { type LoadedObject, type LoadOptions, loadObjects, parseObjects } from "./load-objects.ts";
 export { createMemorySource, type MemorySource } from "./memory-source.ts";
 export type { ObjectSource, WatchedKind, WatchScope } from "./object-source.ts";

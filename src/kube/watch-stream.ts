@@ -1,7 +1,7 @@
 /** One watch request in, its events out, until the server ends it, it stalls, or it is cancelled. */
 import { FairleadError, isRecord, objectLimits, parseJson } from "../lib/index.ts";
-import type { ListOptions, WatchOptions } from "./client.ts";
 import { collectionPath, type KindRef } from "./kind.ts";
+import type { ListOptions, WatchOptions } from "./list-options.ts";
 import { statusError } from "./status.ts";
 import type { Transport } from "./transport.ts";
 

@@ -34,7 +34,7 @@ const sidecarContexts: readonly PatchContext[] = ["SIDECAR_OUTBOUND", "SIDECAR_I
 export const contextsOf = ({ proxy }: View): readonly PatchContext[] =>
   proxy.type === "router" ? ["GATEWAY"] : sidecarContexts;
 
-export const routeObjects: readonly ApplyTo[] = ["ROUTE_CONFIGURATION", "VIRTUAL_HOST", "HTTP_ROUTE"];
+const routeObjects: readonly ApplyTo[] = ["ROUTE_CONFIGURATION", "VIRTUAL_HOST", "HTTP_ROUTE"];
 
 export const listenerPatcher: Patcher = {
   own: "LISTENER",

@@ -29,7 +29,7 @@ export interface Extension {
     | { readonly kind: "lua"; readonly lua: LuaConfig };
 }
 
-export const resourcePrefix = "extensions.istio.io/trafficextension/";
+const resourcePrefix = "extensions.istio.io/trafficextension/";
 
 /** Istio turns a WasmPlugin into a TrafficExtension of a name that no user can write. */
 const pluginMarker = "~istio-translated-wasmplugin";

@@ -15,4 +15,5 @@ export { type NetworkPlan, type PlanOptions, planNetwork } from "./plan.ts";
 export { removePod, runPodLeases } from "./pod-leases.ts";
 export { type Running, type StartOptions, startProcess } from "./processes.ts";
 export { createRuntimeDir, type RuntimeDir, type RuntimeSources } from "./runtime-dir.ts";
-export { startWorkload, type Workload, type WorkloadHost, type WorkloadSpec } from "./workload.ts";
+export { startWorkload, type Workload } from "./workload.ts";
+export type { WorkloadHost, WorkloadSpec } from "./workload-spec.ts";

@@ -1,0 +1,101 @@
+/** The files that a workload's agent finds where Istio's agent looks for them: token, root, labels, resolv.conf. */
+import { chownSync, mkdirSync, rmSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { requestToken } from "../kube/index.ts";
+import { FairleadError, isRecord, wait } from "../lib/index.ts";
+import { replaceSecretFile } from "../pki/index.ts";
+import { resolvConf } from "./enter.ts";
+import { configMaps } from "./kinds.ts";
+import { proxyUser, type Undo, type WorkloadHost, type WorkloadSpec } from "./workload-spec.ts";
+
+const tokenSeconds = 3600;
+
+export interface PodFiles {
+  readonly dir: string;
+  readonly resolvConf: string;
+  readonly token: string;
+  readonly rootCert: string;
+  readonly labels: string;
+}
+
+export async function prepareFiles(
+  host: WorkloadHost,
+  spec: WorkloadSpec,
+  uid: string,
+  id: string,
+  undo: Undo,
+  signal: AbortSignal,
+): Promise<PodFiles> {
+  const dir = join(host.runtime.path, "pods", id);
+  host.journal.add({ kind: "folder", path: dir });
+  mkdirSync(dir, { recursive: true, mode: 0o700 });
+  chownSync(dir, proxyUser, proxyUser);
+  undo.push(async () => {
+    rmSync(dir, { recursive: true, force: true });
+    host.journal.remove({ kind: "folder", path: dir });
+  });
+  // Where Istio's agent looks for them, below its own folder.
+  const files = {
+    dir,
+    resolvConf: join(dir, "resolv.conf"),
+    token: join(dir, "var/run/secrets/tokens/istio-token"),
+    rootCert: join(dir, "var/run/secrets/istio/root-cert.pem"),
+    labels: join(dir, "etc/istio/pod/labels"),
+  };
+  const put = async (file: string, content: string): Promise<void> => {
+    makeFolders(dir, file);
+    await replaceSecretFile(file, content);
+    chownSync(file, proxyUser, proxyUser);
+  };
+  const refreshToken = async (): Promise<void> => {
+    const order = {
+      namespace: spec.namespace,
+      serviceAccount: spec.serviceAccount,
+      audiences: ["istio-ca"],
+      expirationSeconds: tokenSeconds,
+      boundPod: { name: spec.name, uid },
+    };
+    await put(files.token, (await requestToken(host.client, order)).token);
+  };
+  await put(files.resolvConf, resolvConf(host.plan.hostAddress, spec.namespace, host.domain));
+  await put(files.rootCert, await rootCertificate(host, spec.namespace, signal));
+  await put(files.labels, labelsFile(spec.labels));
+  await refreshToken();
+  const timer = setInterval(
+    () => refreshToken().catch((error: unknown) => host.log.warn(`${spec.name}: no new token: ${String(error)}`)),
+    tokenSeconds * 500,
+  );
+  undo.push(async () => clearInterval(timer));
+  return files;
+}
+
+/** Folders between the Pod's and the file's, for the user that the agent runs as. */
+function makeFolders(top: string, file: string): void {
+  const folders: string[] = [];
+  for (let folder = dirname(file); folder.length > top.length; folder = dirname(folder)) folders.unshift(folder);
+  for (const folder of folders) {
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    chownSync(folder, proxyUser, proxyUser);
+  }
+}
+
+/** As the downward API writes them. */
+function labelsFile(labels: Readonly<Record<string, string>>): string {
+  return Object.entries(labels)
+    .map(([key, value]) => `${key}=${JSON.stringify(value)}\n`)
+    .join("");
+}
+
+/** The control plane writes it into every namespace, a moment after the namespace was made. */
+async function rootCertificate(host: WorkloadHost, namespace: string, signal: AbortSignal): Promise<string> {
+  const deadline = AbortSignal.any([signal, AbortSignal.timeout(15_000)]);
+  while (!deadline.aborted) {
+    const found = await host.client.find(configMaps, { name: "istio-ca-root-cert", namespace });
+    const data = found && isRecord(found.data) ? found.data["root-cert.pem"] : undefined;
+    if (typeof data === "string") return data;
+    await wait(100, deadline).catch(() => {});
+  }
+  throw new FairleadError("timeout", `namespace ${namespace} has no ConfigMap istio-ca-root-cert`, {
+    hint: "is the control plane running? see its log",
+  });
+}

@@ -1,0 +1,127 @@
+/** A workload's Pod in the API: made, kept alive by its lease, told ready, and removed. */
+import { microTime } from "../kube/index.ts";
+import { FairleadError, wait } from "../lib/index.ts";
+import type { KubeObject } from "../model/index.ts";
+import { ignoreMissing } from "./endpoint-slices.ts";
+import { leases, pods, runnerAnnotation, serviceAccounts } from "./kinds.ts";
+import { readPodShape } from "./service-shape.ts";
+import type { Undo, WorkloadHost, WorkloadSpec } from "./workload-spec.ts";
+
+export async function ensureAccount(host: WorkloadHost, spec: WorkloadSpec): Promise<void> {
+  const metadata = { name: spec.serviceAccount, namespace: spec.namespace };
+  if (await host.client.find(serviceAccounts, metadata)) return;
+  await host.client
+    .create(serviceAccounts, { apiVersion: "v1", kind: "ServiceAccount", metadata })
+    .catch((error: unknown) => {
+      if (!(error instanceof FairleadError) || error.code !== "already-exists") throw error;
+    });
+}
+
+export async function createPod(host: WorkloadHost, spec: WorkloadSpec, undo: Undo): Promise<string> {
+  const { client } = host;
+  const ref = { name: spec.name, namespace: spec.namespace };
+  const leaseRef = { name: `run-${spec.name}`, namespace: spec.namespace };
+  await client.create(leases, leaseObject(host, leaseRef)).catch(async (error: unknown) => {
+    if (!(error instanceof FairleadError) || error.code !== "already-exists") throw error;
+    await client.patch(leases, leaseRef, "merge", { spec: leaseSpec(host) });
+  });
+  const pod = await client.create(pods, podObject(spec, leaseRef.name)).catch((cause: unknown) => {
+    if (cause instanceof FairleadError && cause.code === "already-exists")
+      throw new FairleadError("already-exists", `Pod ${spec.namespace}/${spec.name} is already there`, {
+        hint: `choose another --name, or remove it: fairlead delete pod ${spec.name} -n ${spec.namespace}`,
+        cause,
+      });
+    throw cause;
+  });
+  undo.push(async () => {
+    await client.delete(pods, ref, { gracePeriodSeconds: 0 }).catch(ignoreMissing);
+    await client.delete(leases, leaseRef).catch(ignoreMissing);
+  });
+  return pod.metadata.uid ?? spec.name;
+}
+
+function podObject(spec: WorkloadSpec, lease: string): KubeObject {
+  const app = {
+    name: "app",
+    image: "fairlead.dev/process",
+    command: spec.command,
+    ports: spec.ports.map((containerPort) => ({ containerPort, protocol: "TCP" })),
+  };
+  const proxy = { name: "istio-proxy", image: "fairlead.dev/agent", args: ["proxy", spec.type] };
+  return {
+    apiVersion: "v1",
+    kind: "Pod",
+    metadata: {
+      name: spec.name,
+      namespace: spec.namespace,
+      labels: { ...spec.labels, ...(spec.type === "sidecar" ? { "security.istio.io/tlsMode": "istio" } : {}) },
+      annotations: { [runnerAnnotation]: lease },
+    },
+    spec: {
+      serviceAccountName: spec.serviceAccount,
+      nodeName: "localhost",
+      containers: spec.command.length > 0 ? [app, proxy] : [{ ...proxy, ports: app.ports }],
+    },
+  };
+}
+
+function leaseSpec(host: WorkloadHost): object {
+  return { holderIdentity: `fairlead-run-${process.pid}`, leaseDurationSeconds: 15, renewTime: microTime(host.now()) };
+}
+
+function leaseObject(host: WorkloadHost, metadata: { name: string; namespace: string }): KubeObject {
+  return { apiVersion: "coordination.k8s.io/v1", kind: "Lease", metadata, spec: leaseSpec(host) };
+}
+
+export function renewLease(host: WorkloadHost, spec: WorkloadSpec, undo: Undo): void {
+  const timer = setInterval(() => {
+    host.client
+      .patch(leases, { name: `run-${spec.name}`, namespace: spec.namespace }, "merge", { spec: leaseSpec(host) })
+      .catch((error: unknown) =>
+        host.log.warn(
+          `${spec.name}: the lease could not be renewed: ${error instanceof Error ? error.message : String(error)}`,
+        ),
+      );
+  }, 5_000);
+  undo.push(async () => clearInterval(timer));
+}
+
+export async function waitForAddress(host: WorkloadHost, spec: WorkloadSpec, signal: AbortSignal): Promise<string> {
+  const deadline = AbortSignal.any([signal, AbortSignal.timeout(15_000)]);
+  const ref = { name: spec.name, namespace: spec.namespace };
+  while (!deadline.aborted) {
+    const { address } = readPodShape(await host.client.get(pods, ref));
+    if (address !== "") return address;
+    await wait(50, deadline).catch(() => {});
+  }
+  throw new FairleadError("timeout", `Pod ${spec.namespace}/${spec.name} was given no address`, {
+    hint: "is the `fairlead up` of this data folder running?",
+  });
+}
+
+export async function markReady(host: WorkloadHost, spec: WorkloadSpec): Promise<void> {
+  const time = host.now().toISOString();
+  const containers = spec.command.length > 0 ? ["app", "istio-proxy"] : ["istio-proxy"];
+  await host.client.patchStatus(
+    pods,
+    { name: spec.name, namespace: spec.namespace },
+    {
+      phase: "Running",
+      startTime: time,
+      conditions: ["PodScheduled", "Initialized", "ContainersReady", "Ready"].map((type) => ({
+        type,
+        status: "True",
+        lastTransitionTime: time,
+      })),
+      containerStatuses: containers.map((name) => ({
+        name,
+        ready: true,
+        started: true,
+        restartCount: 0,
+        image: "",
+        imageID: "",
+        state: { running: { startedAt: time } },
+      })),
+    },
+  );
+}

@@ -21,7 +21,14 @@ import {
   type JwksResolver,
   type JwksResolverOptions,
 } from "../fetch/index.ts";
-import { type ClusterAccess, createHttpSource, createKubeClient, runLeaderElection } from "../kube/index.ts";
+import {
+  type ClusterAccess,
+  createHttpSource,
+  createKubeClient,
+  fencedClient,
+  type KubeClient,
+  runLeaderElection,
+} from "../kube/index.ts";
 import type { Logger } from "../lib/index.ts";
 import { type Identity, istioVersion, parseIdentity } from "../model/index.ts";
 import {
@@ -307,7 +314,7 @@ export async function startDiscovery(options: DiscoveryOptions): Promise<Discove
     servers.push(https);
 
     describeState(metrics, options, { authority, stages, classes: () => resources.classes });
-    lead(options, running, client, (leading) => {
+    lead(options, running, client, (leading, client) => {
       runRootDistribution({
         client,
         namespaces: watched.objects("", "Namespace"),
@@ -373,9 +380,8 @@ export async function startDiscovery(options: DiscoveryOptions): Promise<Discove
 /** Kinds whose statuses translation says. */
 const gatewayApi = "gateway.networking.k8s.io";
 const statusKinds: readonly (readonly [string, string])[] = [
-  ...["GatewayClass", "Gateway", "HTTPRoute", "GRPCRoute", "TCPRoute", "TLSRoute"].map(
-    (kind) => [gatewayApi, kind] as const,
-  ),
+  ...["GatewayClass", "Gateway", "ListenerSet", "BackendTLSPolicy"].map((kind) => [gatewayApi, kind] as const),
+  ...["HTTPRoute", "GRPCRoute", "TCPRoute", "TLSRoute"].map((kind) => [gatewayApi, kind] as const),
   ["networking.k8s.io", "Ingress"],
 ];
 
@@ -455,10 +461,10 @@ function describeState(
 function lead(
   options: DiscoveryOptions,
   signal: AbortSignal,
-  client: Parameters<typeof runLeaderElection>[0]["client"],
-  work: (leading: AbortSignal) => void,
+  client: KubeClient,
+  work: (leading: AbortSignal, client: KubeClient) => void,
 ): void {
-  runLeaderElection({
+  const election = runLeaderElection({
     client,
     namespace: options.namespace,
     name: "istio-leader",
@@ -467,7 +473,7 @@ function lead(
     monotonicMs: options.monotonicMs,
     log: options.log.scope("leader"),
     signal,
-    lead: work,
+    lead: (leading) => work(leading, fencedClient(client, election)),
   });
 }
 
@@ -483,6 +489,7 @@ async function shutDown(
 
 function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {
+    if (signal.aborted) reject(signal.reason);
     signal.addEventListener("abort", () => reject(signal.reason), { once: true });
     work.then(resolve, reject);
   });

@@ -85,7 +85,8 @@ function follow(options: Follow): WatchedKind {
   const failed = (error: unknown): number => {
     const status = apiStatus(error);
     const { code, message } = FairleadError.from(error);
-    if (code === "timeout") return 0;
+    // A silent watch is opened again at once; a gateway that says so by itself (504) is given time like any other error.
+    if (code === "timeout" && status === undefined) return 0;
     if (status?.code === 410) replica.expire();
     if (status?.code === 404) {
       // The CRD is not there (yet, or any more): the kind is off, everything else goes on.

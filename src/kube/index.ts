@@ -7,6 +7,7 @@ export {
   type WriteOptions,
 } from "./client.ts";
 export type { Credentials } from "./exec-credentials.ts";
+export { fencedClient } from "./fenced-client.ts";
 export { createHttpSource, type HttpSourceOptions } from "./http-source.ts";
 export { collectionPath, type KindRef, type ObjectRef, objectPath } from "./kind.ts";
 export { type ClusterAccess, inClusterAccess, type KubeconfigOptions, loadKubeconfig } from "./kubeconfig.ts";

@@ -43,11 +43,14 @@ export function runLeaderElection(options: LeaseOptions): LeaderElection {
   const renewMs = options.renewMs ?? 2_000;
   let renewedAt: number | undefined;
   let term: AbortController | undefined;
+  let expiry: NodeJS.Timeout | undefined;
   let seen: { readonly version: string | undefined; readonly at: number } | undefined;
 
   // Two thirds of the time others wait: what is left covers a slow clock and a write under way.
-  const leading = (): boolean => renewedAt !== undefined && options.monotonicMs() - renewedAt < (durationMs * 2) / 3;
+  const termMs = (durationMs * 2) / 3;
+  const leading = (): boolean => renewedAt !== undefined && options.monotonicMs() - renewedAt < termMs;
   const end = (): void => {
+    clearTimeout(expiry);
     renewedAt = undefined;
     term?.abort();
     term = undefined;
@@ -69,7 +72,11 @@ export function runLeaderElection(options: LeaseOptions): LeaderElection {
     const asked = options.monotonicMs();
     await writeLease(options, lease, durationMs);
     renewedAt = asked;
-    if (term === undefined) {
+    // A renewal that hangs must not keep the term open.
+    clearTimeout(expiry);
+    expiry = setTimeout(end, Math.max(0, asked + termMs - options.monotonicMs()));
+    expiry.unref();
+    if (term === undefined && leading()) {
       term = new AbortController();
       options.lead(AbortSignal.any([term.signal, options.signal]));
     }

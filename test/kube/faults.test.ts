@@ -10,10 +10,12 @@ import { createGraph } from "../../src/collections/index.ts";
 import {
   createHttpSource,
   createKubeClient,
+  fencedClient,
   type KindRef,
   type KubeClient,
   loadKubeconfig,
   type ObjectSource,
+  runLeaderElection,
   type WatchedKind,
 } from "../../src/kube/index.ts";
 import { silentLogger } from "../../src/lib/index.ts";
@@ -195,4 +197,53 @@ test("while the API answers nothing but errors, what is here stays", async () =>
   });
   await until(() => refused > 3);
   expect(watched.objects.keys()).toEqual(["n/a"]);
+});
+
+test("an API that answers 504 at once is not asked in a tight loop", async () => {
+  const times: number[] = [];
+  follow((_request, response) => {
+    times.push(performance.now());
+    status(response, 504);
+  });
+  await until(() => times.length >= 8);
+  expect((times[7] ?? 0) - (times[0] ?? 0)).toBeGreaterThan(150);
+});
+
+test("leadership ends by time alone while the API does not answer, and nothing is written after it", async () => {
+  let answers = true;
+  const writes: string[] = [];
+  script = (request, response) => {
+    if (!answers) return;
+    if (request.method === "GET") return status(response, 404);
+    writes.push(request.method ?? "");
+    response.writeHead(201).end(JSON.stringify({ metadata: { name: "l", namespace: "n" } }));
+  };
+  const stop = new AbortController();
+  const led = Promise.withResolvers<AbortSignal>();
+  const election = runLeaderElection({
+    client,
+    namespace: "n",
+    name: "l",
+    identity: "me",
+    now: () => new Date(),
+    monotonicMs: () => performance.now(),
+    log: silentLogger,
+    durationMs: 600,
+    renewMs: 50,
+    signal: stop.signal,
+    lead: led.resolve,
+  });
+  const fenced = fencedClient(client, election);
+  const term = await led.promise;
+  await fenced.create(kind, { ...object("a", 1), apiVersion: "v1", kind: "ConfigMap" });
+  answers = false;
+  await until(() => term.aborted);
+  expect(election.leading).toBe(false);
+  answers = true;
+  writes.length = 0;
+  await expect(fenced.delete(kind, { name: "a", namespace: "n" })).rejects.toThrow("no longer leads");
+  expect(writes).not.toContain("DELETE");
+  stop.abort();
+  server.closeAllConnections();
+  await election.done;
 });

@@ -12,6 +12,7 @@ import {
   createRenderer,
   type JsonResource,
   type RendererOptions,
+  sayReport,
 } from "../render/index.ts";
 import type { Io } from "./command.ts";
 import { printYaml, redactSecrets } from "./print.ts";
@@ -78,7 +79,7 @@ async function render(flags: RenderFlags, io: Io): Promise<number> {
   const options = await rendererOptions(offline, io);
   for (const proxy of proxies) {
     const rendered = renderProxy(offline, { ...proxy, profile: flags.profile }, print, options);
-    if (flags.out !== undefined) await writeFolder(join(flags.out, `${proxy.name}.${proxy.namespace}`), rendered);
+    if (flags.out !== undefined) await writeFolder(folderOf(flags.out, proxy), rendered);
     else io.out(format(redactSecrets(rendered), flags.output));
   }
   return 0;
@@ -133,10 +134,10 @@ async function rendererOptions(offline: Offline, io: Io): Promise<RendererOption
   const told = new Set<string>();
   return {
     envoyTypes,
-    onPatch({ filter, field, problem }) {
-      const line = `warning: EnvoyFilter/${filter} ${field}: skipped: ${problem}\n`;
-      if (problem !== undefined && !told.has(line)) io.err(line);
-      told.add(line);
+    onPatch(report) {
+      const said = sayReport(report);
+      if (said !== undefined && !told.has(said)) io.err(`warning: ${said}\n`);
+      told.add(said ?? "");
     },
     onFault: ({ type, name, error }) =>
       io.err(`fault: ${type} ${name}: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`),
@@ -161,6 +162,16 @@ function renderProxy(
   } finally {
     renderer.dispose();
   }
+}
+
+/** The names come from files of any origin, and the folder is replaced: it must lie below the one that was named. */
+function folderOf(out: string, { name, namespace }: Proxy): string {
+  const folder = `${name}.${namespace}`;
+  if (/[/\\\0]/.test(folder) || folder === "." || folder === "..")
+    throw new FairleadError("invalid", `Pod ${namespace}/${name}: the name cannot be that of a folder`, {
+      hint: "Kubernetes would refuse it too: use lower-case letters, digits and -",
+    });
+  return join(out, folder);
 }
 
 /** A folder is replaced whole, so that nothing of an earlier rendering stays. */

@@ -82,9 +82,34 @@ function journalFiles(dir: string): readonly string[] {
 function readPage(file: string): Page | undefined {
   try {
     const page = parseJson(readFileSync(file, "utf8"));
-    if (isRecord(page) && isRecord(page.owner) && Array.isArray(page.items)) return page as unknown as Page;
+    const owner = isRecord(page) ? ownerIn(page.owner) : undefined;
+    if (owner && isRecord(page) && Array.isArray(page.items)) return { owner, items: page.items.flatMap(leftoverIn) };
   } catch {
     // A page cut short by a crash says nothing; what it was about is found by name (see `leftoverNames`).
   }
   return undefined;
+}
+
+/**
+ * `down` may run as root on a folder that somebody else can write: nothing is believed but what we would have made
+ * ourselves, so that a page cannot name other people's files or devices.
+ */
+function leftoverIn(item: unknown): readonly Leftover[] {
+  if (!isRecord(item)) return [];
+  const { kind, name, path } = item;
+  if (kind === "namespace" && typeof name === "string" && /^fl[0-9a-f]{6}-[0-9a-z]+$/.test(name))
+    return [{ kind, name }];
+  if (kind === "device" && typeof name === "string" && /^fl[0-9a-f]{6}h$/.test(name)) return [{ kind, name }];
+  if (kind === "folder" && typeof path === "string" && ownFolder.test(path)) return [{ kind, path }];
+  const process = kind === "process" ? ownerIn(item.process) : undefined;
+  return kind === "process" && process ? [{ kind, process }] : [];
+}
+
+const ownFolder = /^\/run\/fairlead\/fl[0-9a-f]{6}-\d+(\/pods\/[0-9a-f]+)?$/;
+
+function ownerIn(value: unknown): Owner | undefined {
+  if (!isRecord(value)) return undefined;
+  const { pid, started } = value;
+  const sound = typeof pid === "number" && Number.isSafeInteger(pid) && pid > 1 && typeof started === "string";
+  return sound ? { pid, started } : undefined;
 }

@@ -1,0 +1,43 @@
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, expect, test } from "vitest";
+import { runProgram } from "./program.ts";
+
+const work = mkdtempSync(join(tmpdir(), "fairlead-render-"));
+afterAll(() => rmSync(work, { recursive: true, force: true }));
+
+const pod = (name: string, namespace: string) =>
+  JSON.stringify({
+    apiVersion: "v1",
+    kind: "Pod",
+    metadata: { name, namespace },
+    spec: { containers: [{ name: "istio-proxy", image: "x", args: ["proxy", "sidecar"] }] },
+    status: { podIP: "10.0.0.1" },
+  });
+
+test.each([
+  ["../victim", "x"],
+  ["a", "/../../victim.x"],
+  ["a/../../victim", "x"],
+])("a Pod named %s in namespace %s cannot lead out of --out", async (name, namespace) => {
+  const victim = join(work, "victim.x");
+  mkdirSync(victim, { recursive: true });
+  writeFileSync(join(victim, "precious"), "");
+  writeFileSync(join(work, "pod.json"), pod(name, namespace));
+  let err = "";
+  const status = await runProgram(["render", "-f", join(work, "pod.json"), "--all", "--out", join(work, "out")], {
+    env: {},
+    cwd: work,
+    out: () => {},
+    err: (text) => {
+      err += text;
+    },
+    tty: false,
+    signal: new AbortController().signal,
+  });
+  expect(status).toBe(1);
+  expect(err).toContain("the name cannot be that of a folder");
+  expect(readdirSync(victim)).toEqual(["precious"]);
+  expect(existsSync(join(work, "out"))).toBe(false);
+});

@@ -21,6 +21,7 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
   const waiters = new Set<() => void>();
   const backoff = createBackoff({ minMs: 50, maxMs: 5_000, random: options.random });
   let working = false;
+  let failures = 0;
 
   const work = async (): Promise<void> => {
     working = true;
@@ -30,11 +31,11 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
       try {
         await options.reconcile(key);
         backoff.reset();
+        failures = 0;
       } catch (thrown) {
         if (options.signal.aborted) break;
         const error = FairleadError.from(thrown);
-        // A conflict only means that somebody else wrote first: look again.
-        if (error.code !== "conflict") options.log.warn(`${options.name}: ${key}: ${error.message}`);
+        if (!isRace(error, ++failures)) options.log.warn(`${options.name}: ${key}: ${error.message}`);
         pending.add(key);
         await wait(backoff.nextMs(), options.signal).catch(() => {});
       }
@@ -51,4 +52,9 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
     },
     idle: () => (working ? new Promise((resolve) => waiters.add(resolve)) : Promise.resolve()),
   };
+}
+
+/** Somebody else wrote first, or what we see is older than our own write: look again, and speak up only if it stays so. */
+function isRace(error: FairleadError, failures: number): boolean {
+  return error.code === "conflict" || (error.code === "already-exists" && failures <= 5);
 }

@@ -1,7 +1,7 @@
-/** What became of EnvoyFilters' patches in; istiod's metric, a line in the log for each that was skipped, and which are, out. */
+/** What became of EnvoyFilters' patches in; istiod's metric, a line in the log for each that was not wholly applied, and which were skipped, out. */
 import type { Logger } from "../lib/index.ts";
 import type { Metrics } from "../ops/index.ts";
-import type { PatchReport } from "../render/index.ts";
+import { type PatchReport, sayReport } from "../render/index.ts";
 
 export interface PatchReports {
   report(report: PatchReport): void;
@@ -31,13 +31,12 @@ export function createPatchReports(metrics: Metrics, log: Logger): PatchReports 
   return {
     skipped,
     report(report) {
-      const { filter, field, kind, problem } = report;
+      const { filter, kind, problem } = report;
       const result = problem === undefined ? "applied" : "error";
       metrics.set("pilot_envoy_filter_status", 1, { name: filter, patch: kind, result });
       note(report);
-      if (problem === undefined) return;
-      const line = `EnvoyFilter ${filter}: ${field} is skipped: ${problem}`;
-      if (told.has(line)) return;
+      const line = sayReport(report);
+      if (line === undefined || told.has(line)) return;
       if (told.size >= maxTold) told.clear();
       told.add(line);
       log.warn(line);

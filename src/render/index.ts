@@ -1,3 +1,4 @@
-export { createEnvoyTypes, type EnvoyTypes, type PatchReport } from "./envoy-filter/index.ts";
+export { createEnvoyTypes, type EnvoyTypes, type PatchReport, sayReport } from "./envoy-filter/index.ts";
 export { createJsonPrinter, type JsonResource } from "./json.ts";
 export { createRenderer, type Renderer, type RendererOptions, type RenderFault } from "./renderer.ts";
+export { withoutSharedKeys } from "./security/shared-keys.ts";

@@ -2,7 +2,13 @@
 import { describe, expect, test } from "vitest";
 import { createOffline } from "../../src/control-plane/index.ts";
 import { type KubeObject, type ResourceType, types } from "../../src/model/index.ts";
-import { createEnvoyTypes, createJsonPrinter, createRenderer, type PatchReport } from "../../src/render/index.ts";
+import {
+  createEnvoyTypes,
+  createJsonPrinter,
+  createRenderer,
+  type PatchReport,
+  sayReport,
+} from "../../src/render/index.ts";
 import { istio, pod, service, slice } from "./objects.ts";
 import type { Json } from "./offline.ts";
 
@@ -289,7 +295,19 @@ describe("a patch that cannot apply is skipped and told, and the rest is served"
       field: "spec.configPatches[1]",
       kind: "httpfilter",
       problem: undefined,
+      leftOut: [],
     });
+  });
+
+  test("fields that are not known are left out and told", async () => {
+    const { reports, get, renderer } = await setUp([
+      filter("newer", [cluster("MERGE", { altStatName: "x", newer: 1, outlierDetection: { newest: {} } })]),
+    ]);
+    renderer.all(types.cluster);
+    expect(get(types.cluster, web).altStatName).toBe("x");
+    expect(reports.map(sayReport)).toEqual([
+      "EnvoyFilter/default/newer spec.configPatches[0] has fields that are not known, which are left out: newer, outlierDetection.newest",
+    ]);
   });
 
   test("everything removed is nothing sent", async () => {

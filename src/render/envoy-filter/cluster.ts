@@ -10,13 +10,14 @@ import { type Outcome, type PatchRun, valueOf } from "./patch-run.ts";
 
 /** Changes the cluster in place; false where it is to go. `hosts`: services behind an inbound cluster. */
 export function patchCluster(run: PatchRun, cluster: Cluster, hosts: readonly string[]): boolean {
-  for (const { patch, value } of run.of("CLUSTER", ClusterSchema)) {
+  for (const ready of run.of("CLUSTER", ClusterSchema)) {
+    const { patch, value } = ready;
     if (patch.operation === "ADD" || !matchesCluster(patch, cluster, hosts)) continue;
     if (patch.operation === "REMOVE") {
-      run.apply(patch, () => true);
+      run.apply(ready, () => true);
       return false;
     }
-    if (isMerge(patch.operation) && value) run.apply(patch, () => mergeCluster(run, cluster, value, patch));
+    if (isMerge(patch.operation) && value) run.apply(ready, () => mergeCluster(run, cluster, value, patch));
   }
   return true;
 }
@@ -26,7 +27,7 @@ export function addedClusters(run: PatchRun): readonly Cluster[] {
   return run.of("CLUSTER", ClusterSchema).flatMap((ready) => {
     const { patch } = ready;
     if (patch.operation !== "ADD" || (patch.context === "ANY" && run.context === "SIDECAR_INBOUND")) return [];
-    run.apply(patch, () => true);
+    run.apply(ready, () => true);
     return [valueOf(ready)];
   });
 }

@@ -3,7 +3,7 @@
  * happens only where an EnvoyFilter is met: until it is done its patches do not exist yet, then what they touch is made
  * again.
  */
-import { createRegistry, type DescMessage, type Message, type Registry } from "@bufbuild/protobuf";
+import { createRegistry, type DescMessage, type Registry } from "@bufbuild/protobuf";
 import {
   AnySchema,
   BoolValueSchema,
@@ -22,16 +22,14 @@ import {
   ValueSchema,
 } from "@bufbuild/protobuf/wkt";
 import type { Graph } from "../../collections/index.ts";
-import { readMessage } from "./read-message.ts";
-
-export type Decoded = { readonly message: Message } | { readonly error: string };
+import { type ReadMessage, readMessage } from "./read-message.ts";
 
 export interface EnvoyTypes {
   /** Recorded: whoever was told undefined is made again when the types are there. Asking starts the load. */
   current(): Registry | undefined;
   load(): Promise<void>;
   /** A patch's value as a message; kept, so it must not be changed. */
-  decode(registry: Registry, schema: DescMessage, value: object): Decoded;
+  decode(registry: Registry, schema: DescMessage, value: object): ReadMessage;
 }
 
 const wellKnown: readonly DescMessage[] = [
@@ -56,7 +54,7 @@ export function createEnvoyTypes(graph: Graph): EnvoyTypes {
   let registry: Registry | undefined;
   let loading: Promise<void> | undefined;
   const loaded = graph.memo<Registry | undefined>("envoy types", () => registry, { equals: Object.is });
-  const decoded = new WeakMap<object, Map<string, Decoded>>();
+  const decoded = new WeakMap<object, Map<string, ReadMessage>>();
 
   const load = (): Promise<void> => {
     loading ??= import("../../gen/all.js").then(({ allFiles }) => {

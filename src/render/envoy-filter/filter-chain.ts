@@ -30,7 +30,7 @@ export function patchFilterChains(run: PatchRun, listener: Listener): void {
   if (defaultFilterChain && defaultFilterChain.filters.length > 0 && !keeps(defaultFilterChain))
     delete listener.defaultFilterChain;
   for (const ready of chains.filter(({ patch }) => patch.operation === "ADD"))
-    run.apply(ready.patch, () => {
+    run.apply(ready, () => {
       const chain = valueOf(ready);
       if (chain.filters.length === 0) return { error: "a filter chain needs filters" };
       listener.filterChains.push(chain);
@@ -44,10 +44,10 @@ function patchChain(run: PatchRun, listener: Listener, chain: FilterChain, patch
     const { patch } = ready;
     if (!matchesChain(patch, listener, chain)) continue;
     if (patch.operation === "REMOVE") {
-      run.apply(patch, () => true);
+      run.apply(ready, () => true);
       return false;
     }
-    if (isMerge(patch.operation)) run.apply(patch, () => mergeChain(run, chain, ready));
+    if (isMerge(patch.operation)) run.apply(ready, () => mergeChain(run, chain, ready));
   }
   return true;
 }
@@ -77,7 +77,7 @@ function patchNetworkFilters(
   for (const ready of own) {
     const { patch } = ready;
     if (patch.operation === "MERGE") continue;
-    run.apply(patch, () =>
+    run.apply(ready, () =>
       placeIn(chain.filters, {
         operation: patch.operation,
         matches: byName(networkFilterOf(patch)),
@@ -94,9 +94,10 @@ function patchNetworkFilters(
 }
 
 function mergeNetworkFilter(run: PatchRun, filter: Filter, patches: readonly FilterPatch[]): void {
-  for (const { patch, value } of patches) {
+  for (const ready of patches) {
+    const { patch, value } = ready;
     if (!isNamed(networkFilterOf(patch), filter)) continue;
-    run.apply(patch, () => {
+    run.apply(ready, () => {
       if (filter.configType.case !== "typedConfig" || !value) return false;
       if (value.configType.case === "typedConfig") {
         const merged = mergeAny(run.registry, filter.configType.value, value.configType.value);

@@ -39,7 +39,7 @@ function placeHttpFilters(run: PatchRun, filters: HttpFilter[], patches: readonl
   for (const ready of patches) {
     const { patch } = ready;
     if (patch.operation === "MERGE") continue;
-    run.apply(patch, () =>
+    run.apply(ready, () =>
       placeIn(filters, {
         operation: patch.operation,
         matches: byName(httpFilterOf(patch)),
@@ -50,9 +50,10 @@ function placeHttpFilters(run: PatchRun, filters: HttpFilter[], patches: readonl
 }
 
 function mergeHttpFilter(run: PatchRun, filter: HttpFilter, patches: readonly HttpFilterPatch[]): void {
-  for (const { patch, value } of patches) {
+  for (const ready of patches) {
+    const { patch, value } = ready;
     if (!isNamed(httpFilterOf(patch), filter)) continue;
-    run.apply(patch, () => {
+    run.apply(ready, () => {
       if (filter.configType.case !== "typedConfig" || !value) return false;
       if (value.configType.case === "typedConfig") {
         const merged = mergeAny(run.registry, filter.configType.value, value.configType.value);

@@ -1,3 +1,4 @@
 export { createEnvoyTypes, type EnvoyTypes } from "./envoy-types.ts";
 export type { PatchReport } from "./patch-run.ts";
 export { patchedKinds } from "./patched-kinds.ts";
+export { sayReport } from "./say-report.ts";

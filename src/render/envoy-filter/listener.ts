@@ -15,10 +15,10 @@ export function patchListener(run: PatchRun, listener: Listener): boolean {
     const { patch, value } = ready;
     if (patch.operation === "ADD" || !matchesListener(patch, listener)) continue;
     if (patch.operation === "REMOVE") {
-      run.apply(patch, () => true);
+      run.apply(ready, () => true);
       return false;
     }
-    run.apply(patch, () => {
+    run.apply(ready, () => {
       const lists = patch.operation === "MERGE" ? "append" : "replace";
       if (value) mergeInto(ListenerSchema, listener, value, lists);
       return isMerge(patch.operation);
@@ -33,7 +33,7 @@ function patchListenerFilters(run: PatchRun, listener: Listener): void {
   for (const ready of run.of("LISTENER_FILTER", ListenerFilterSchema)) {
     const { patch } = ready;
     if (!matchesListener(patch, listener)) continue;
-    run.apply(patch, () =>
+    run.apply(ready, () =>
       patch.operation === "MERGE"
         ? mergeListenerFilters(run, listener.listenerFilters, ready)
         : placeIn(listener.listenerFilters, {
@@ -71,7 +71,7 @@ export function addedListeners(run: PatchRun): readonly Listener[] {
   return run.of("LISTENER", ListenerSchema).flatMap((ready) => {
     const { patch } = ready;
     if (patch.operation !== "ADD" || (patch.context === "ANY" && run.context === "SIDECAR_INBOUND")) return [];
-    run.apply(patch, () => true);
+    run.apply(ready, () => true);
     return [valueOf(ready)];
   });
 }

@@ -14,6 +14,8 @@ export interface PatchReport {
   readonly kind: string;
   /** Why it was skipped; undefined where it was applied. */
   readonly problem: string | undefined;
+  /** Fields of its value that no known type has: they are left out, the rest is applied. */
+  readonly leftOut: readonly string[];
 }
 
 /** A patch with its value: never to be changed, only copied. */
@@ -21,6 +23,7 @@ export interface ReadyPatch<Desc extends DescMessage> {
   readonly patch: Patch;
   /** Absent only where it is removed. */
   readonly value: MessageShape<Desc> | undefined;
+  readonly leftOut: readonly string[];
 }
 
 export interface PatchRun {
@@ -31,7 +34,7 @@ export interface PatchRun {
   /** Those of the context that can be used, in order. */
   of<Desc extends DescMessage>(applyTo: ApplyTo, schema: Desc): readonly ReadyPatch<Desc>[];
   /** Does the work; a patch that cannot do it is skipped, and told. `work` says whether it did anything. */
-  apply(patch: Patch, work: () => Outcome): void;
+  apply(ready: ReadyPatch<DescMessage>, work: () => Outcome): void;
 }
 
 /** Whether anything was done, or why it cannot be. */
@@ -48,7 +51,8 @@ export interface RunOptions {
 
 export function createPatchRun({ view, registry, types, context, patches, report }: RunOptions): PatchRun {
   const own = patches.filter((patch) => !context || patch.context === "ANY" || patch.context === context);
-  const tell = (patch: Patch, problem: string | undefined): void => report(reportOf(patch, problem));
+  const tell = (patch: Patch, problem: string | undefined, leftOut: readonly string[] = []): void =>
+    report({ filter: patch.filter, field: fieldOf(patch), kind: reportKinds[patch.applyTo], problem, leftOut });
   const ready = new Map<ApplyTo, readonly ReadyPatch<DescMessage>[]>();
   const done = new Set<Patch>();
   const decode = (applyTo: ApplyTo, schema: DescMessage): readonly ReadyPatch<DescMessage>[] =>
@@ -58,7 +62,7 @@ export function createPatchRun({ view, registry, types, context, patches, report
       const problem = patch.problem ?? (value && "error" in value ? value.error : undefined);
       if (problem !== undefined) tell(patch, problem);
       if (problem !== undefined || (value && "error" in value)) return [];
-      return [{ patch, value: value?.message }];
+      return [{ patch, value: value?.message, leftOut: value?.leftOut ?? [] }];
     });
   return {
     registry,
@@ -70,14 +74,14 @@ export function createPatchRun({ view, registry, types, context, patches, report
       // An applyTo stands for one type.
       return found as readonly ReadyPatch<Desc>[];
     },
-    apply(patch, work) {
+    apply({ patch, leftOut }, work) {
       const outcome = attempt(work);
       if (outcome === false) return;
       if (outcome !== true) return tell(patch, outcome.error);
       if (done.has(patch)) return;
       done.add(patch);
       view.mesh.graph.note(`EnvoyFilter/${patch.filter}`, fieldOf(patch));
-      tell(patch, undefined);
+      tell(patch, undefined, leftOut);
     },
   };
 }
@@ -91,10 +95,6 @@ function attempt(work: () => Outcome): Outcome {
 }
 
 const fieldOf = ({ index }: Patch): string => `spec.configPatches[${index}]`;
-
-function reportOf(patch: Patch, problem: string | undefined): PatchReport {
-  return { filter: patch.filter, field: fieldOf(patch), kind: reportKinds[patch.applyTo], problem };
-}
 
 const reportKinds: Readonly<Record<ApplyTo, string>> = {
   LISTENER: "listener",

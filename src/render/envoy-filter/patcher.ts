@@ -121,7 +121,7 @@ export function addedExtensions(run: PatchRun): ReadonlyMap<string, TypedExtensi
   const found = new Map<string, TypedExtensionConfig>();
   for (const ready of run.of("EXTENSION_CONFIG", TypedExtensionConfigSchema)) {
     const config = valueOf(ready);
-    run.apply(ready.patch, () => {
+    run.apply(ready, () => {
       if (found.has(config.name)) return { error: `there is another extension ${config.name}` };
       found.set(config.name, config);
       return true;

@@ -13,39 +13,54 @@ import {
 } from "@bufbuild/protobuf";
 import { durationParts, isRecord, parseDuration } from "../../lib/index.ts";
 
-export function readMessage(
-  registry: Registry,
-  schema: DescMessage,
-  value: unknown,
-): { readonly message: Message } | { readonly error: string } {
+export type ReadMessage =
+  /** `leftOut`: paths of fields that the known types do not have. */
+  { readonly message: Message; readonly leftOut: readonly string[] } | { readonly error: string };
+
+export function readMessage(registry: Registry, schema: DescMessage, value: unknown): ReadMessage {
+  const reader: Reader = { registry, leftOut: [] };
   try {
-    return { message: fromJson(schema, canonical(registry, schema, value, ""), { registry }) };
+    return { message: fromJson(schema, canonical(reader, schema, value, ""), { registry }), leftOut: reader.leftOut };
   } catch (error) {
-    return { error: error instanceof Error ? error.message : String(error) };
+    const said = error instanceof Error ? error.message : String(error);
+    // What was written there may be nobody else's business.
+    return { error: said.replace(/ from JSON: .*$/s, " from what is written") };
   }
 }
 
+interface Reader {
+  readonly registry: Registry;
+  readonly leftOut: string[];
+}
+
 /** Canonical JSON of the message: what is left for the library to refuse is values of the wrong type. */
-function canonical(registry: Registry, schema: DescMessage, value: unknown, path: string): JsonValue {
+function canonical(reader: Reader, schema: DescMessage, value: unknown, path: string): JsonValue {
   if (value === null) return null;
   switch (schema.typeName) {
     case "google.protobuf.Duration":
       return canonicalDuration(value, path);
     case "google.protobuf.Any":
-      return canonicalAny(registry, value, path);
+      return canonicalAny(reader, value, path);
     default:
       if (schema.typeName.startsWith("google.protobuf.")) return value as JsonValue;
   }
   if (!isRecord(value)) throw new Error(`${path || "the value"}: an object is expected`);
-  return canonicalFields(registry, schema, value, path);
+  return canonicalFields(reader, schema, value, path);
 }
 
 function canonicalFields(
-  registry: Registry,
+  reader: Reader,
   schema: DescMessage,
   value: Readonly<Record<string, unknown>>,
   path: string,
 ): JsonObject {
+  const below = (name: string): string => (path === "" ? name : `${path}.${name}`);
+  const known = new Set(schema.fields.flatMap(({ jsonName, name }) => [jsonName, name]));
+  reader.leftOut.push(
+    ...Object.keys(value)
+      .filter((name) => !known.has(name))
+      .map(below),
+  );
   const out: JsonObject = {};
   const chosen = new Map<string, string>();
   for (const field of schema.fields) {
@@ -55,24 +70,24 @@ function canonicalFields(
     const before = field.oneof && chosen.get(field.oneof.name);
     if (before !== undefined) delete out[before];
     if (field.oneof) chosen.set(field.oneof.name, field.jsonName);
-    out[field.jsonName] = canonicalField(registry, field, value[written], path === "" ? written : `${path}.${written}`);
+    out[field.jsonName] = canonicalField(reader, field, value[written], below(written));
   }
   return out;
 }
 
-function canonicalField(registry: Registry, field: DescField, value: unknown, path: string): JsonValue {
+function canonicalField(reader: Reader, field: DescField, value: unknown, path: string): JsonValue {
   switch (field.fieldKind) {
     case "message":
-      return canonical(registry, field.message, value, path);
+      return canonical(reader, field.message, value, path);
     case "enum":
       return canonicalEnum(field.enum, value, path);
     case "list":
       if (!Array.isArray(value)) throw new Error(`${path}: a list is expected`);
-      return value.map((item, i) => canonicalItem(registry, field, item, `${path}[${i}]`));
+      return value.map((item, i) => canonicalItem(reader, field, item, `${path}[${i}]`));
     case "map":
       if (!isRecord(value)) throw new Error(`${path}: an object is expected`);
       return Object.fromEntries(
-        Object.entries(value).map(([key, item]) => [key, canonicalItem(registry, field, item, `${path}.${key}`)]),
+        Object.entries(value).map(([key, item]) => [key, canonicalItem(reader, field, item, `${path}.${key}`)]),
       );
     case "scalar":
       return value as JsonValue;
@@ -80,12 +95,12 @@ function canonicalField(registry: Registry, field: DescField, value: unknown, pa
 }
 
 function canonicalItem(
-  registry: Registry,
+  reader: Reader,
   field: DescField & { readonly fieldKind: "list" | "map" },
   value: unknown,
   path: string,
 ): JsonValue {
-  if (field.message) return canonical(registry, field.message, value, path);
+  if (field.message) return canonical(reader, field.message, value, path);
   return field.enum ? canonicalEnum(field.enum, value, path) : (value as JsonValue);
 }
 
@@ -107,15 +122,15 @@ function canonicalDuration(value: unknown, path: string): JsonValue {
   return `${nanos < 0n ? "-" : ""}${parts.seconds}.${String(parts.nanos).padStart(9, "0")}s`;
 }
 
-function canonicalAny(registry: Registry, value: unknown, path: string): JsonValue {
+function canonicalAny(reader: Reader, value: unknown, path: string): JsonValue {
   const url = isRecord(value) ? value["@type"] : undefined;
   if (!isRecord(value) || typeof url !== "string") throw new Error(`${path}: an object with @type is expected`);
-  const schema = registry.getMessage(url.slice(url.lastIndexOf("/") + 1));
+  const schema = reader.registry.getMessage(url.slice(url.lastIndexOf("/") + 1));
   if (!schema) throw new Error(`${path}: the type ${url} is not known`);
   if (schema.typeName.startsWith("google.protobuf.")) {
     if (!Object.hasOwn(value, "value")) throw new Error(`${path}: an object with value is expected`);
-    return { "@type": url, value: canonical(registry, schema, value.value, `${path}.value`) };
+    return { "@type": url, value: canonical(reader, schema, value.value, `${path}.value`) };
   }
   const { "@type": _, ...fields } = value;
-  return { "@type": url, ...canonicalFields(registry, schema, fields, path) };
+  return { "@type": url, ...canonicalFields(reader, schema, fields, path) };
 }

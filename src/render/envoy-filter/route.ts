@@ -20,9 +20,10 @@ const listRule = ({ operation }: Patch) => (operation === "MERGE" ? "append" : "
 
 /** Changes the configuration in place. */
 export function patchRoutes(run: PatchRun, config: RouteConfiguration): void {
-  for (const { patch, value } of run.of("ROUTE_CONFIGURATION", RouteConfigurationSchema)) {
+  for (const ready of run.of("ROUTE_CONFIGURATION", RouteConfigurationSchema)) {
+    const { patch, value } = ready;
     if (!value || !matchesConfig(run, patch, config)) continue;
-    run.apply(patch, () => {
+    run.apply(ready, () => {
       mergeInto(RouteConfigurationSchema, config, value, listRule(patch));
       return true;
     });
@@ -46,7 +47,7 @@ function patchHosts(
     return current;
   });
   for (const ready of patches.filter(({ patch }) => patch.operation === "ADD"))
-    run.apply(ready.patch, () => {
+    run.apply(ready, () => {
       config.virtualHosts.push(valueOf(ready));
       return true;
     });
@@ -64,11 +65,11 @@ function patchHost(
     const { patch, value } = ready;
     if (!matchesHost(patch, current)) continue;
     if (patch.operation === "REMOVE") {
-      run.apply(patch, () => true);
+      run.apply(ready, () => true);
       return { current, stays: false };
     }
     if (patch.operation === "ADD" || !value) continue;
-    run.apply(patch, () => {
+    run.apply(ready, () => {
       if (patch.operation === "REPLACE") current = clone(VirtualHostSchema, value);
       else mergeInto(VirtualHostSchema, current, value, listRule(patch));
       return true;
@@ -83,20 +84,21 @@ function patchHostRoutes(run: PatchRun, host: VirtualHost, patches: readonly Rou
   for (const ready of own) {
     const { patch } = ready;
     if (isMerge(patch.operation) || patch.operation === "REMOVE") continue;
-    run.apply(patch, () => placeRoute(host.routes, ready));
+    run.apply(ready, () => placeRoute(host.routes, ready));
   }
 }
 
 /** False where the route is to go. */
 function patchRoute(run: PatchRun, route: Route, patches: readonly RoutePatch[]): boolean {
-  for (const { patch, value } of patches) {
+  for (const ready of patches) {
+    const { patch, value } = ready;
     if (!matchesRoute(patch, route)) continue;
     if (patch.operation === "REMOVE") {
-      run.apply(patch, () => true);
+      run.apply(ready, () => true);
       return false;
     }
     if (isMerge(patch.operation) && value)
-      run.apply(patch, () => {
+      run.apply(ready, () => {
         mergeInto(RouteSchema, route, value, listRule(patch));
         return true;
       });

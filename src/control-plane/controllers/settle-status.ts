@@ -11,14 +11,13 @@ export function settleStatus(current: Json, ours: Json, now: string): Json {
   const settled = Object.fromEntries(
     Object.entries(ours).map(([field, value]) => [field, settleField(field, current[field], value, now)]),
   );
-  // Nobody but us knows where a Gateway is reached: an address that we no longer give is gone.
-  const { addresses: _, ...kept } = current;
-  return { ...kept, ...settled };
+  return { ...current, ...settled };
 }
 
 function settleField(field: string, current: unknown, ours: unknown, now: string): unknown {
   if (field === "conditions") return settleConditions(readList(current), readList(ours), now);
-  if (field === "parents") return settleParents(readList(current), readList(ours), now);
+  if (field === "parents") return settleParents("parentRef", readList(current), readList(ours), now);
+  if (field === "ancestors") return settleParents("ancestorRef", readList(current), readList(ours), now);
   if (field === "listeners")
     return readList(ours)
       .map(readRecord)
@@ -38,18 +37,25 @@ function settleConditions(current: readonly unknown[], ours: readonly unknown[],
 }
 
 /** A parent is told apart by its reference; one of another controller is not ours to touch. */
-function settleParents(current: readonly unknown[], ours: readonly unknown[], now: string): readonly unknown[] {
-  const [controller] = ours.map((parent) => readRecord(parent).controllerName);
+function settleParents(
+  ref: "parentRef" | "ancestorRef",
+  current: readonly unknown[],
+  ours: readonly unknown[],
+  now: string,
+): readonly unknown[] {
   const before = current.map(readRecord);
-  const mine = before.filter(({ controllerName }) => controllerName === (controller ?? gatewayController));
+  const mine = before.filter(({ controllerName }) => controllers.includes(readText(controllerName)));
   const settled = ours.map(readRecord).map((parent) => {
-    const same = mine.find(({ parentRef }) => sameRef(parentRef, parent.parentRef));
+    const same = mine.find(
+      (other) => other.controllerName === parent.controllerName && sameRef(other[ref], parent[ref]),
+    );
     return settleEntry(same ?? {}, parent, now);
   });
   return [...settled, ...before.filter((parent) => !mine.includes(parent))];
 }
 
-const gatewayController = "istio.io/gateway-controller";
+/** Ours, for Gateways and for the mesh. */
+const controllers: readonly string[] = ["istio.io/gateway-controller", "istio.io/mesh-controller"];
 
 const sameRef = (a: unknown, b: unknown): boolean =>
   ["group", "kind", "namespace", "name", "sectionName", "port"].every(

@@ -1,4 +1,4 @@
-/** BackendTLSPolicies in, DestinationRules with the TLS settings of their backends out. */
+/** BackendTLSPolicies in; DestinationRules with the TLS settings of their backends, and what is wrong with them, out. */
 import type { Collection, Graph } from "../../collections/index.ts";
 import { readList, readNumber, readRecord, readText, sortBy } from "../../lib/index.ts";
 import {
@@ -10,7 +10,9 @@ import {
   configMapCa,
   type DestinationRuleSpec,
 } from "../../model/index.ts";
+import { type BackendTlsVerdict, notFound } from "./backend-tls-status.ts";
 import { type GatewayApiInputs, generatedName, istioGroup } from "./inputs.ts";
+import { type Problem, problem } from "./problem.ts";
 
 type Policy = Config<BackendTLSPolicySpec>;
 
@@ -24,16 +26,31 @@ interface TargetPolicy {
   readonly policy: Policy;
 }
 
-export function translateBackendTls(graph: Graph, inputs: GatewayApiInputs): Collection<Config<DestinationRuleSpec>> {
+export interface TranslatedBackendTls {
+  readonly destinationRules: Collection<Config<DestinationRuleSpec>>;
+  readonly verdicts: Collection<PolicyVerdict>;
+}
+
+/** What became of a policy; which Gateways lead to its targets is not known here. */
+export interface PolicyVerdict extends Omit<BackendTlsVerdict, "gateways"> {
+  readonly policy: Policy;
+}
+
+export function translateBackendTls(graph: Graph, inputs: GatewayApiInputs): TranslatedBackendTls {
   const policies = inputs.configs.backendTlsPolicies;
   const byTarget = graph.index(policies, "target", ({ spec, meta }) =>
     (spec.targetRefs ?? []).map((ref) => targetKey(meta.namespace, ref)),
   );
+  /** An older policy for the same target. */
+  const winner = (policy: Policy, ref: BackendTLSPolicyTargetRef): Policy | undefined =>
+    byTarget
+      .get(targetKey(policy.meta.namespace, ref))
+      .flatMap((id) => policies.get(id) ?? [])
+      .find((other) => compareAge(other.meta, policy.meta) < 0 && hasTarget(other, ref));
   const targeted = graph.derive<Policy, TargetPolicy>("backend TLS", policies, (policy, key) => {
     const tls = tlsOf(inputs, policy);
     return (policy.spec.targetRefs ?? []).flatMap((ref, i) => {
-      const others = byTarget.get(targetKey(policy.meta.namespace, ref)).flatMap((id) => policies.get(id) ?? []);
-      if (others.some((other) => compareAge(other.meta, policy.meta) < 0 && hasTarget(other, ref))) return [];
+      if (winner(policy, ref)) return [];
       return targetHosts(inputs, policy.meta.namespace, ref).map(
         ({ host, port }) =>
           [`${key}/${i}/${host}`, { target: targetKey(policy.meta.namespace, ref), host, port, tls, policy }] as const,
@@ -41,10 +58,55 @@ export function translateBackendTls(graph: Graph, inputs: GatewayApiInputs): Col
     });
   });
   const byHost = graph.index(targeted, "host", ({ target, host }) => [`${target}|${host}`]);
-  return graph.derive<ReadonlySet<string>, Config<DestinationRuleSpec>>("backend TLS rules", byHost.groups, (keys) => {
-    const rule = ruleOf([...keys].flatMap((key) => targeted.get(key) ?? []));
-    return rule ? [[`${rule.meta.namespace}/${rule.meta.name}`, rule]] : [];
+  return {
+    destinationRules: graph.derive("backend TLS rules", byHost.groups, (keys) => {
+      const rule = ruleOf([...keys].flatMap((key) => targeted.get(key) ?? []));
+      return rule ? [[`${rule.meta.namespace}/${rule.meta.name}`, rule] as const] : [];
+    }),
+    verdicts: graph.derive<Policy, PolicyVerdict>("backend TLS verdicts", policies, (policy, key) => {
+      const targets = (policy.spec.targetRefs ?? []).map((ref) => ({
+        ref,
+        problem: targetProblem(inputs, policy, ref, winner(policy, ref)),
+      }));
+      return [[key, { policy, targets, ca: caProblem(inputs, policy) }]];
+    }),
+  };
+}
+
+function targetProblem(
+  inputs: GatewayApiInputs,
+  { meta }: Policy,
+  ref: BackendTLSPolicyTargetRef,
+  winner: Policy | undefined,
+): Problem | undefined {
+  const { group = "", kind = "", name = "", sectionName } = ref;
+  const place = `${meta.namespace}/${name}`;
+  const isService = group === "" && kind === "Service";
+  if (!isService && !(group === istioGroup && kind === "ServiceEntry")) return notFound(`unsupported kind ${kind}`);
+  const exists = isService ? inputs.services.get(place) : inputs.serviceEntries.get(place);
+  if (!exists) return notFound(`reference ${place} (of kind ${kind}) not found`);
+  if (targetHosts(inputs, meta.namespace, ref).length === 0)
+    return notFound(`sectionName "${sectionName ?? ""}" does not exist in ${kind} ${place}`);
+  if (!winner) return undefined;
+  const other = `${winner.meta.namespace}/${winner.meta.name}`;
+  return problem("Conflicted", `Conflicts with BackendTLSPolicy "${other}" targeting the same backend`);
+}
+
+function caProblem({ configMaps }: GatewayApiInputs, { spec, meta }: Policy): BackendTlsVerdict["ca"] {
+  const { caCertificateRefs = [], wellKnownCACertificates } = spec.validation ?? {};
+  const [ref] = caCertificateRefs;
+  if (wellKnownCACertificates !== undefined || !ref) return undefined;
+  const [kind, place] = [`${ref.group ?? ""}/${ref.kind ?? ""}`, `${meta.namespace}/${ref.name ?? ""}`];
+  const wrong = (reason: string, how: string, why: string): BackendTlsVerdict["ca"] => ({
+    resolved: problem(reason, `Certificate ${how}: ${why}`),
+    accepted: problem("NoValidCACertificate", `Certificate reference invalid: ${why}`),
   });
+  if (kind !== "/ConfigMap")
+    return wrong("InvalidKind", "reference not supported", `unsupported kind ${ref.kind ?? ""}`);
+  const map = configMaps.get(place);
+  if (!map)
+    return wrong("InvalidCACertificateRef", "reference not found", `reference ${place} (of kind ConfigMap) not found`);
+  return configMapCa(map) ? undefined : wrong("InvalidCACertificateRef", "invalid", "no certificate in key ca.crt");
 }
 
 const targetKey = (namespace: string, { group = "", kind = "", name = "" }: BackendTLSPolicyTargetRef): string =>

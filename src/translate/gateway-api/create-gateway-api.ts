@@ -1,16 +1,19 @@
 /** The Gateway API's objects in; internal Gateways, VirtualServices and DestinationRules that mean the same, and statuses, out. */
 import { type Collection, type Graph, unionOf } from "../../collections/index.ts";
-import type {
-  Config,
-  DestinationRuleSpec,
-  GatewayClassSpec,
-  GatewaySpec,
-  VirtualServiceSpec,
+import { readList, readRecord, readText } from "../../lib/index.ts";
+import {
+  type Config,
+  type DestinationRuleSpec,
+  type GatewayClassSpec,
+  type GatewaySpec,
+  objectKey,
+  type VirtualServiceSpec,
 } from "../../model/index.ts";
 import type { BackendContext } from "./backend.ts";
-import { translateBackendTls } from "./backend-tls-policy.ts";
+import { type PolicyVerdict, translateBackendTls } from "./backend-tls-policy.ts";
+import { backendTlsStatus } from "./backend-tls-status.ts";
 import { type GatewayOutcome, gatewayController, translateGateways } from "./gateway.ts";
-import { gatewayStatus } from "./gateway-status.ts";
+import { gatewayStatus, listenerSetStatus, refusedSetStatus } from "./gateway-status.ts";
 import { createGrants } from "./grant.ts";
 import { grpcRoutes, httpRoutes } from "./http-route.ts";
 import { type GatewayApiInputs, gatewayGroup } from "./inputs.ts";
@@ -40,13 +43,14 @@ export function createGatewayApi(graph: Graph, inputs: GatewayApiInputs): Transl
   const byOwner = graph.index(listeners, "owner", ({ parent }) => [parent.owner]);
   const parentsOf = (owner: string) => byOwner.get(owner).flatMap((key) => listeners.get(key)?.parent ?? []);
   const context: RouteContext = { inputs, grants, parentsOf };
+  const backendTls = translateBackendTls(graph, inputs);
   return {
     gateways: graph.derive<TranslatedListener, Config<GatewaySpec>>("Gateway API gateways", listeners, (made, key) =>
       made.tlsProblem || made.protocolProblem ? [] : [[key, made.config]],
     ),
     virtualServices: translateRoutes(graph, context),
-    destinationRules: translateBackendTls(graph, inputs),
-    statuses: createStatuses(graph, context, outcomes),
+    destinationRules: backendTls.destinationRules,
+    statuses: createStatuses(graph, context, outcomes, backendTls.verdicts),
   };
 }
 
@@ -60,6 +64,7 @@ function createStatuses(
   graph: Graph,
   context: RouteContext,
   gateways: Collection<GatewayOutcome>,
+  policies: Collection<PolicyVerdict>,
 ): Collection<ObjectStatus> {
   const { configs } = context.inputs;
   const entries = <R extends Route>(
@@ -79,6 +84,15 @@ function createStatuses(
   const byGateway = graph.index(routes, "gateway", ({ outcome }) =>
     outcome.attachments.filter(({ denied, isMesh }) => !denied && !isMesh).map(({ gateway }) => gateway),
   );
+  const byBackend = graph.index(routes, "backend", ({ route }) => backendsOf(route));
+  const gatewaysOf = ({ policy }: PolicyVerdict): readonly string[] => {
+    const targets = (policy.spec.targetRefs ?? []).map(({ kind, name }) => `${kind}/${policy.meta.namespace}/${name}`);
+    const entries = targets.flatMap(byBackend.get).flatMap((key) => routes.get(key) ?? []);
+    const owners = entries.flatMap(({ outcome }) => outcome.attachments.flatMap(({ parent }) => parent?.owner ?? []));
+    const names = owners.filter((owner) => owner.startsWith(`${gatewayGroup}/Gateway/`)).sort();
+    return [...new Set(names.map((owner) => owner.slice(owner.lastIndexOf("/") + 1)))];
+  };
+  const statusContext = { inputs: context.inputs, attachedRoutes: (id: string) => byGateway.get(id).length };
   const statusOf = (kind: string, { meta }: Config<unknown>, status: ObjectStatus["status"]): ObjectStatus => ({
     group: gatewayGroup,
     kind,
@@ -96,19 +110,34 @@ function createStatuses(
           : [],
     ),
     graph.derive<GatewayOutcome, ObjectStatus>("Gateway statuses", gateways, (outcome, key) => [
-      [
-        `Gateway/${key}`,
-        statusOf(
-          "Gateway",
-          outcome.gateway,
-          gatewayStatus({ inputs: context.inputs, attachedRoutes: (id) => byGateway.get(id).length }, outcome),
-        ),
-      ],
+      [`Gateway/${key}`, statusOf("Gateway", outcome.gateway, gatewayStatus(statusContext, outcome))],
     ]),
+    graph.derive<GatewayOutcome, ObjectStatus>("ListenerSet statuses", gateways, (outcome) =>
+      [
+        ...outcome.listenerSets.map((set) => [set, listenerSetStatus(statusContext, outcome, set)] as const),
+        ...outcome.refusedSets.map((set) => [set, refusedSetStatus(set)] as const),
+      ].map(([set, status]) => [`ListenerSet/${objectKey(set.meta)}`, statusOf("ListenerSet", set, status)]),
+    ),
+    graph.derive<PolicyVerdict, ObjectStatus>("BackendTLSPolicy statuses", policies, (verdict, key) => {
+      const status = backendTlsStatus(verdict.policy, { ...verdict, gateways: gatewaysOf(verdict) });
+      return [[`BackendTLSPolicy/${key}`, statusOf("BackendTLSPolicy", verdict.policy, status)]];
+    }),
     graph.derive<RouteEntry, ObjectStatus>("route statuses", routes, ({ route, kind, outcome }, key) => [
       [key, statusOf(kind, route, routeStatus(outcome, route.meta.namespace, route.meta.generation))],
     ]),
   ]);
+}
+
+/** `Kind/namespace/name` of what a route sends to. */
+function backendsOf({ meta, spec }: Route): readonly string[] {
+  const rules = readList(readRecord(spec).rules).map(readRecord);
+  return rules.flatMap(({ backendRefs }) =>
+    readList(backendRefs)
+      .map(readRecord)
+      .map(({ kind, namespace, name }) =>
+        [readText(kind) || "Service", readText(namespace) || meta.namespace, readText(name)].join("/"),
+      ),
+  );
 }
 
 function outcomeOf<R extends Route>(

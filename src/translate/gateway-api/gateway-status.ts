@@ -1,5 +1,6 @@
 /** A Gateway's listeners, and the Services it is reached by, in; its status out. */
 import { isIP } from "node:net";
+import type { Config } from "../../model/index.ts";
 import type { GatewayOutcome, ListenerOutcome } from "./gateway.ts";
 import { type GatewayApiInputs, gatewayGroup } from "./inputs.ts";
 import { kindsOf } from "./listener.ts";
@@ -30,6 +31,7 @@ export function gatewayStatus(
     ...(addresses.length > 0
       ? { addresses: [...new Set(addresses)].map((value) => ({ type: isIP(value) ? "IPAddress" : "Hostname", value })) }
       : {}),
+    ...(outcome.listenerSets.length > 0 ? { attachedListenerSets: outcome.listenerSets.length } : {}),
     conditions: conditions(
       acceptedCondition(own, services, generation),
       condition(
@@ -43,6 +45,47 @@ export function gatewayStatus(
     listeners: own.map((listener) => listenerStatus(context, listener, generation)),
   };
 }
+
+/** As a Gateway's, but it is accepted only if one of its listeners is good; then it is reached where its Gateway is. */
+export function listenerSetStatus(
+  context: GatewayStatusContext,
+  outcome: GatewayOutcome,
+  { meta }: Config<unknown>,
+): Readonly<Record<string, unknown>> {
+  const { generation } = meta;
+  const own = outcome.listeners.filter(({ owner }) => owner.kind === "ListenerSet" && isSame(owner.meta, meta));
+  const isGood = own.some((listener) => !problemOf(listener));
+  const bad = isGood ? undefined : problem("ListenersNotValid", "None of the ListenerSet's listeners are valid");
+  const parent =
+    outcome.services.length > 0
+      ? undefined
+      : problem("UnsupportedAddress", "Parent not accepted: only Hostname is supported");
+  const places = resolveInstances(context.inputs, { ...outcome, listeners: own });
+  return {
+    conditions: conditions(
+      condition("Accepted", generation, { reason: "Accepted", message: "Resource accepted" }, parent ?? bad),
+      condition(
+        "Programmed",
+        generation,
+        { reason: "Programmed", message: programmedMessage(places.internal) },
+        bad ?? notProgrammed(outcome.services, places),
+      ),
+    ),
+    listeners: own.map((listener) => listenerStatus(context, listener, generation)),
+  };
+}
+
+export function refusedSetStatus({ meta }: Config<unknown>): Readonly<Record<string, unknown>> {
+  const told = problem(
+    "NotAllowed",
+    "The parent Gateway does not allow this reference; check the 'spec.allowedRoutes'",
+  );
+  const refused = (type: string) => condition(type, meta.generation, { reason: type, message: "" }, told);
+  return { conditions: conditions(refused("Accepted"), refused("Programmed")), listeners: [] };
+}
+
+const isSame = (a: Config<unknown>["meta"], b: Config<unknown>["meta"]): boolean =>
+  a.name === b.name && a.namespace === b.namespace;
 
 function acceptedCondition(
   own: readonly ListenerOutcome[],

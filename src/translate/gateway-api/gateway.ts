@@ -4,6 +4,7 @@ import {
   type Config,
   type GatewayApiListener,
   type KubeGatewaySpec,
+  type ListenerSetSpec,
   matchesSelector,
   objectKey,
 } from "../../model/index.ts";
@@ -28,6 +29,9 @@ export interface GatewayOutcome {
   /** Hosts of the Services that the gateway is reached by; none: no address of it can be used. */
   readonly services: readonly string[];
   readonly listeners: readonly ListenerOutcome[];
+  readonly listenerSets: readonly Config<ListenerSetSpec>[];
+  /** Those that the Gateway does not let in. */
+  readonly refusedSets: readonly Config<ListenerSetSpec>[];
 }
 
 /** By key of the Gateway; those of other controllers are not there. */
@@ -39,10 +43,10 @@ export function translateGateways(graph: Graph, inputs: GatewayApiInputs, grants
   return graph.derive<Config<KubeGatewaySpec>, GatewayOutcome>("gateway outcomes", gateways, (gateway, key) => {
     if (!isOurs(inputs, gateway.spec.gatewayClassName ?? "")) return [];
     const services = gatewayServices(gateway, inputs.domain);
-    const sets = setsByGateway
-      .get(objectKey(gateway.meta))
-      .flatMap((id) => listenerSets.get(id) ?? [])
-      .filter(({ meta }) => allowsListeners(inputs, gateway, meta.namespace));
+    const { yes: sets = [], no: refusedSets = [] } = Object.groupBy(
+      setsByGateway.get(objectKey(gateway.meta)).flatMap((id) => listenerSets.get(id) ?? []),
+      ({ meta }) => (allowsListeners(inputs, gateway, meta.namespace) ? "yes" : "no"),
+    );
     const groups = [
       { kind: "Gateway" as const, meta: gateway.meta, listeners: gateway.spec.listeners ?? [] },
       ...sets.map(({ meta, spec }) => ({
@@ -65,7 +69,7 @@ export function translateGateways(graph: Graph, inputs: GatewayApiInputs, grants
         };
       }),
     );
-    return [[key, { gateway, services, listeners }]];
+    return [[key, { gateway, services, listeners, listenerSets: sets, refusedSets }]];
   });
 }
 

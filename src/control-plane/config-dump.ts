@@ -9,9 +9,12 @@ import {
 } from "../gen/envoy/admin/v3/config_dump_shared_pb.js";
 import { SecretSchema } from "../gen/envoy/extensions/transport_sockets/tls/v3/secret_pb.js";
 import { type Resource, type ResourceType, types } from "../model/index.ts";
-import { createJsonPrinter, type Renderer } from "../render/index.ts";
+import { createJsonPrinter, type Renderer, withoutSharedKeys } from "../render/index.ts";
 import type { Ads } from "../xds/index.ts";
 import type { ControlledSource } from "./resource-source.ts";
+
+const shown = (type: ResourceType, { bytes }: Resource): Uint8Array =>
+  type === types.listener ? withoutSharedKeys(bytes) : bytes;
 
 const dumpType = (name: string): string => `type.googleapis.com/envoy.admin.v3.${name}`;
 
@@ -21,7 +24,7 @@ export function createConfigDump(source: ControlledSource, ads: Ads): (connectio
     if (!renderer) return { configs: [] };
     const print = await createJsonPrinter();
     const all = (type: ResourceType): readonly object[] =>
-      [...renderer.all(type).values()].map((resource: Resource) => ({ "@type": type, ...print(type, resource.bytes) }));
+      [...renderer.all(type).values()].map((resource) => ({ "@type": type, ...print(type, shown(type, resource)) }));
     return {
       configs: [
         {
@@ -64,7 +67,10 @@ export function createConfigDumpMessages(
     const renderer = rendererOf(source, ads, connectionId);
     if (!renderer) return [];
     const all = (type: ResourceType) =>
-      [...renderer.all(type).values()].map(({ name, bytes }) => ({ name, any: { typeUrl: type, value: bytes } }));
+      [...renderer.all(type).values()].map((resource) => ({
+        name: resource.name,
+        any: { typeUrl: type, value: shown(type, resource) },
+      }));
     return [
       dump(ClustersConfigDumpSchema, {
         dynamicActiveClusters: all(types.cluster).map(({ any: cluster }) => ({ cluster })),

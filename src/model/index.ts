@@ -17,7 +17,7 @@ export {
 } from "./endpoint.ts";
 export { compareSpecificity, hostCovers, hostsOverlap, isWildcard, resolveHost } from "./host.ts";
 export { formatIdentity, type Identity, isIdentity, parseIdentity } from "./identity.ts";
-export { type JwksSource, jwksKey, jwksLimits, jwksSource, publicJwks } from "./jwks.ts";
+export { type JwksSource, jwksKey, jwksLimits, jwksSource, publicJwks, shownJwks } from "./jwks.ts";
 export * from "./kinds/index.ts";
 export {
   type LabelSelector,
@@ -71,6 +71,6 @@ export {
   type ServiceTarget,
 } from "./proxy.ts";
 export { type Resource, type ResourceType, types } from "./resource.ts";
-export { type Resolution, type Service, type ServicePort, serviceKey } from "./service.ts";
+export { hostKey, type Resolution, type Service, type ServicePort, serviceKey, variantKey } from "./service.ts";
 export { defaultMeshConfig, defaultProxyConfig, mergeMeshConfig, mergeProxyConfig } from "./settings.ts";
 export { istioVersion } from "./version.ts";

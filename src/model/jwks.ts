@@ -38,6 +38,14 @@ export function publicJwks(text: string): string | undefined {
   return JSON.stringify({ ...set, keys: keys.map(withoutPrivate) });
 }
 
+/** The set for people to look at: without the secret of symmetric keys, which are their own private half. */
+export function shownJwks(text: string): string {
+  const set = readSet(text);
+  if (!set || !Array.isArray(set.keys) || !set.keys.some((key) => isRecord(key) && key.k !== undefined)) return text;
+  const keys = set.keys.map((key) => (isRecord(key) && key.k !== undefined ? { ...key, k: "[redacted]" } : key));
+  return JSON.stringify({ ...set, keys });
+}
+
 function readSet(text: string): Readonly<Record<string, unknown>> | undefined {
   try {
     const parsed = parseJson(text, jwksLimits);

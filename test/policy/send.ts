@@ -36,7 +36,7 @@ export async function send(request: PolicyRequest, sending: Sending): Promise<Ou
   };
 }
 
-export function requestText({ method, target, host, headers, forwardedFor }: PolicyRequest, token?: string): string {
+function requestText({ method, target, host, headers, forwardedFor }: PolicyRequest, token?: string): string {
   const lines = [
     `${method} ${target} HTTP/1.1`,
     `host: ${host}`,

@@ -6,11 +6,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
 import { createGraph, type Source } from "../../src/collections/index.ts";
+import { createOffline } from "../../src/control-plane/index.ts";
 import { createStages } from "../../src/control-plane/stages.ts";
 import { watchObjects } from "../../src/control-plane/watched-kinds.ts";
 import { createMemorySource } from "../../src/kube/index.ts";
 import { type KubeObject, types } from "../../src/model/index.ts";
-import { createJsonPrinter, createRenderer } from "../../src/render/index.ts";
+import { createJsonPrinter, createRenderer, withoutSharedKeys } from "../../src/render/index.ts";
 import { findEnvoy, lacks } from "../require.ts";
 import { pod, service, slice } from "./objects.ts";
 import { type Json, type RenderInput, renderProxy } from "./offline.ts";
@@ -224,4 +225,19 @@ describe.skipIf(lacks("envoy"))("a stock Envoy", () => {
     const run = spawnSync(findEnvoy() ?? "", ["--mode", "validate", "-c", file, "-l", "error"], { encoding: "utf8" });
     expect(run.status === 0 ? "" : run.stderr).toBe("");
   });
+});
+
+test("a dump shows public keys, and hides the secret of symmetric ones", async () => {
+  const shared = JSON.stringify({ keys: [{ kty: "oct", kid: "s", k: "c2VjcmV0LXNlY3JldA" }] });
+  const open = makeKey("k").open;
+  const objects = [...workload(), tokens({ issuer: "a", jwks: open }, { issuer: "b", jwks: shared })];
+  const offline = createOffline({ objects });
+  const [proxy] = offline.proxies();
+  if (!proxy) throw new Error("no proxy");
+  const resource = createRenderer(offline.mesh, offline.classOf(proxy)).get(types.listener, "virtualInbound");
+  if (!resource) throw new Error("no listener");
+  const print = await createJsonPrinter();
+  expect(jwksOf(print(types.listener, resource.bytes))).toEqual([open, shared]);
+  const hidden = shared.replace("c2VjcmV0LXNlY3JldA", "[redacted]");
+  expect(jwksOf(print(types.listener, withoutSharedKeys(resource.bytes)))).toEqual([open, hidden]);
 });

@@ -1,7 +1,6 @@
 /** The processes of a workload, inside its network namespace: capture rules, agent with Envoy, and the command itself. */
 import { realpathSync } from "node:fs";
 import { readFile } from "node:fs/promises";
-import { join } from "node:path";
 import { FairleadError, wait } from "../lib/index.ts";
 import { enterCommand } from "./enter.ts";
 import type { PodNetwork } from "./network.ts";
@@ -71,7 +70,7 @@ export function startAgent(
     INSTANCE_IP: address,
     HOST_IP: host.plan.hostAddress,
     SERVICE_ACCOUNT: spec.serviceAccount,
-    ISTIO_META_WORKLOAD_NAME: spec.labels.app ?? spec.name,
+    ISTIO_META_WORKLOAD_NAME: spec.labels["service.istio.io/workload-name"] ?? spec.name,
     ISTIO_META_CLUSTER_ID: "Kubernetes",
     ISTIO_META_NODE_NAME: "localhost",
     ISTIO_META_MESH_ID: host.domain,

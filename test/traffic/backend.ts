@@ -3,6 +3,7 @@ import { once } from "node:events";
 import http from "node:http";
 import net from "node:net";
 import tls from "node:tls";
+import type { ServerIdentity } from "./ca.ts";
 
 export interface Seen {
   readonly method: string;
@@ -27,12 +28,6 @@ export interface Backend {
 export const httpPort = 8080;
 export const tlsPort = 8443;
 export const tcpPort = 9090;
-
-export interface ServerIdentity {
-  readonly cert: string;
-  readonly key: string;
-  readonly ca: string;
-}
 
 /** HTTP on 8080, HTTP over TLS on 8443 with the server's name seen, and on 9090 a TCP server that says its name on any line. */
 export async function startBackend(name: string, address: string, identity: ServerIdentity): Promise<Backend> {

@@ -5,12 +5,11 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createSecretSource, type SecretSource } from "../../src/agent/identity/secrets.ts";
-import { silentLogger, wait } from "../../src/lib/index.ts";
+import { wait } from "../../src/lib/index.ts";
 import { type KubeObject, objectKey, type ProxyType } from "../../src/model/index.ts";
-import { formatCertificate, formatPrivateKey, generateKey, issueCertificate } from "../../src/pki/index.ts";
 import { pod, service, slice } from "../render/objects.ts";
-import { type Backend, httpPort, type ServerIdentity, startBackend, tcpPort, tlsPort } from "./backend.ts";
+import { type Backend, httpPort, startBackend, tcpPort, tlsPort } from "./backend.ts";
+import { createCa, type ServerIdentity } from "./ca.ts";
 import { type ControlPlane, createControlPlane } from "./control-plane.ts";
 import { createTrafficNetwork } from "./network.ts";
 import { startProxy, type TrafficProxy } from "./proxy.ts";
@@ -156,34 +155,5 @@ export function meshConfig(config: Readonly<Record<string, unknown>>): KubeObjec
     kind: "ConfigMap",
     metadata: { name: "istio", namespace: "istio-system" },
     data: { mesh: JSON.stringify(config) },
-  };
-}
-
-async function createCa() {
-  const own = await generateKey();
-  const life = { subject: { organization: "test" }, now: new Date(), ttlMs: 3_600_000 };
-  const self = { certificate: undefined, key: own.privateKey };
-  const root = issueCertificate({ ...life, profile: "ca", publicKey: own.publicKey, signer: self });
-  const signer = { certificate: root, key: own.privateKey };
-  const roots = formatCertificate(root);
-  const issue = async (profile: "leaf" | "server", altNames: { type: "uri" | "dns"; value: string }[]) => {
-    const pair = await generateKey();
-    const certificate = issueCertificate({ ...life, profile, altNames, publicKey: pair.publicKey, signer });
-    return { cert: formatCertificate(certificate), key: formatPrivateKey(pair.privateKey), ca: roots };
-  };
-  return {
-    roots,
-    server: (names: readonly string[]) =>
-      issue(
-        "server",
-        names.map((value) => ({ type: "dns", value })),
-      ),
-    async workload(account: string): Promise<SecretSource> {
-      const own = await issue("leaf", [{ type: "uri", value: `spiffe://cluster.local/ns/default/sa/${account}` }]);
-      const now = new Date();
-      const credentials = { chain: own.cert, key: own.key, roots, notBefore: now, notAfter: now };
-      const identity = { current: () => credentials, onChange: () => () => {}, run: async () => {} };
-      return createSecretSource({ identity, extraRoots: () => "", log: silentLogger });
-    },
   };
 }

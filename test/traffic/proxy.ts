@@ -5,19 +5,13 @@ import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { createSdsRoutes } from "../../src/agent/identity/sds.ts";
 import type { SecretSource } from "../../src/agent/identity/secrets.ts";
-import {
-  type AgentMachine,
-  agentOptionsFromEnv,
-  applyCapture,
-  buildBootstrap,
-  createRunCommand,
-  defaultCapture,
-} from "../../src/agent/index.ts";
+import { applyCapture, createRunCommand, defaultCapture } from "../../src/agent/index.ts";
 import { silentLogger, wait } from "../../src/lib/index.ts";
 import type { KubeObject, ProxyType } from "../../src/model/index.ts";
 import { createRpcServer, type Route, type RpcServer } from "../../src/rpc/index.ts";
 import { startProcess } from "../../src/standalone/index.ts";
 import type { PodNetwork } from "../../src/standalone/network.ts";
+import { agentBootstrap } from "../agent-bootstrap.ts";
 import { findEnvoy } from "../require.ts";
 import { type Caller, startCaller } from "./caller.ts";
 import type { TrafficNetwork } from "./network.ts";
@@ -63,7 +57,8 @@ export async function startProxy(options: ProxyOptions): Promise<TrafficProxy> {
       { ...capture, outboundIpRangesInclude: "*", inboundPortsInclude: "*", inboundPortsExclude: ownPorts },
       { run: createRunCommand(pods.path), log: () => {} },
     );
-  const bootstrap = bootstrapFor(dir, options);
+  const { name, namespace = "default", labels = {} } = pod.metadata;
+  const bootstrap = agentBootstrap({ dir, type, name, namespace, labels, address: pods.address, sotw: options.sotw });
   const sds = await serve(join(dir, "sds"), createSdsRoutes(options.secrets, silentLogger));
   let xds: RpcServer | undefined = await serve(join(dir, "xds"), options.routes);
   const file = join(dir, "bootstrap.json");
@@ -91,7 +86,7 @@ export async function startProxy(options: ProxyOptions): Promise<TrafficProxy> {
   const caller = startCaller(pods.path);
   await untilReady(admin, () => ended, said);
   return {
-    name: pod.metadata.name,
+    name,
     nodeId: bootstrap.nodeId,
     address: pods.address,
     caller,
@@ -121,40 +116,6 @@ async function serve(path: string, routes: readonly Route[]): Promise<RpcServer>
   const server = createRpcServer({ routes, limits: { maxMessageBytes: 64 * 1024 * 1024 }, log: silentLogger });
   await server.listen({ path });
   return server;
-}
-
-/** What the agent would write, but for where its sockets and the admin port are. */
-function bootstrapFor(dir: string, { pod, pods, type, sotw }: ProxyOptions) {
-  const { name, namespace = "default", labels = {} } = pod.metadata;
-  const env = {
-    POD_NAME: name,
-    POD_NAMESPACE: namespace,
-    INSTANCE_IP: pods.address,
-    SERVICE_ACCOUNT: name,
-    ISTIO_META_CLUSTER_ID: "Kubernetes",
-    ISTIO_META_INTERCEPTION_MODE: "REDIRECT",
-    ISTIO_META_WORKLOAD_NAME: labels.app ?? name,
-  };
-  const files: Readonly<Record<string, string>> = {
-    "./etc/istio/pod/labels": Object.entries(labels)
-      .map(([key, value]) => `${key}=${JSON.stringify(value)}\n`)
-      .join(""),
-  };
-  const machine: AgentMachine = {
-    workDir: dir,
-    addresses: [pods.address],
-    readFile: (path) => files[path],
-    now: () => new Date(),
-    random: Math.random,
-    log: silentLogger,
-  };
-  const agent = agentOptionsFromEnv(env, [type, "--domain", `${namespace}.svc.cluster.local`], machine);
-  const sockets = { sdsSocket: join(dir, "sds"), xdsSocket: join(dir, "xds") };
-  const admin = { address: { pipe: { path: join(dir, "admin"), mode: 0o600 } } };
-  return {
-    nodeId: agent.bootstrap.node.id,
-    config: { ...buildBootstrap({ ...agent.bootstrap, ...sockets, deltaXds: !sotw }), admin },
-  };
 }
 
 async function untilReady(

@@ -164,3 +164,9 @@ describe("secret discovery on a unix socket", () => {
       seen = describeSecret((await next(stream.messages)).resources[0]?.value);
   });
 });
+
+test("the machine's own list of CAs is a secret", () => {
+  const source = createSecretSource({ identity: createIdentity(), extraRoots: () => "", log: silentLogger });
+  const content = source.get("file-root:system")?.content;
+  expect(content?.type === "roots" && content.pem).toContain("-----BEGIN CERTIFICATE-----");
+});

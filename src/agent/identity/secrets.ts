@@ -1,6 +1,7 @@
 /** A secret's name in, its content out, and news of changes: the workload's own credentials, and files that Envoy's configuration names. */
 import { existsSync, type FSWatcher, readFileSync, watch } from "node:fs";
 import { basename, dirname } from "node:path";
+import { rootCertificates } from "node:tls";
 import { digest, type Logger } from "../../lib/index.ts";
 import type { WorkloadIdentity } from "./workload-identity.ts";
 
@@ -35,6 +36,16 @@ const certificatePrefix = "file-cert:";
 const rootsPrefix = "file-root:";
 const maxFileBytes = 1024 * 1024;
 
+/** What TLS to servers outside is checked with where the user names no CA: the machine's own list, or Node's where it has none. */
+const systemRoots = "file-root:system";
+const systemRootFiles = [
+  "/etc/ssl/certs/ca-certificates.crt",
+  "/etc/pki/tls/certs/ca-bundle.crt",
+  "/etc/ssl/ca-bundle.pem",
+  "/etc/pki/ca-trust/extracted/pem/tls-ca-bundle.pem",
+  "/etc/ssl/cert.pem",
+];
+
 export function createSecretSource(options: SecretSourceOptions): SecretSource {
   const { identity, log } = options;
   const read = (name: string): SecretContent | undefined => {
@@ -65,6 +76,7 @@ function ownContent(name: string, options: SecretSourceOptions): SecretContent |
 
 /** `file-cert:CHAIN~KEY` and `file-root:ROOTS`; no other name means a file. */
 function filesOf(name: string): readonly string[] {
+  if (name === systemRoots) return systemRootFiles.filter((path) => existsSync(path)).slice(0, 1);
   if (name.startsWith(rootsPrefix)) return [name.slice(rootsPrefix.length)];
   if (!name.startsWith(certificatePrefix)) return [];
   const parts = name.slice(certificatePrefix.length).split("~");
@@ -75,7 +87,8 @@ function fileContent(name: string, log: Logger): SecretContent | undefined {
   const paths = filesOf(name);
   try {
     const [first, second] = paths.map(readBounded);
-    if (first === undefined) return undefined;
+    if (first === undefined)
+      return name === systemRoots ? { type: "roots", pem: rootCertificates.join("\n") } : undefined;
     return second === undefined ? { type: "roots", pem: first } : { type: "certificate", chain: first, key: second };
   } catch {
     log.warn("a secret's file cannot be read", { name });

@@ -12,7 +12,7 @@ import {
   loadCel,
 } from "../config/index.ts";
 import { createKubeClient } from "../kube/index.ts";
-import { FairleadError, isRecord } from "../lib/index.ts";
+import { FairleadError, isRecord, parseDurationMs } from "../lib/index.ts";
 import { type KubeObject, kindOf } from "../model/index.ts";
 import { listAnalysers } from "./analyze/analysers.ts";
 import { clusterObjects, meshTexts } from "./analyze/cluster.ts";
@@ -38,6 +38,8 @@ interface AnalyzeFlags {
   readonly recursive?: boolean;
   readonly ignoreUnknown?: boolean;
   readonly revision: string;
+  readonly timeout: string;
+  readonly remoteContexts: readonly string[];
   readonly color?: boolean;
   readonly verbose?: boolean;
 }
@@ -68,6 +70,8 @@ export function register(program: Command, io: Io, exit: (status: number) => voi
     .option("-R, --recursive", "has no effect: folders always are")
     .option("--ignore-unknown", "do not fail because of documents that cannot be read")
     .option("-r, --revision <revision>", "revision of the control plane", "default")
+    .option("--timeout <duration>", "how long to wait for the API", "30s")
+    .option("--remote-contexts <name>", "contexts of further clusters; not looked at yet", collect, [])
     .option("--color", "colour the levels")
     .option("--no-color", "do not")
     .option("-v, --verbose", "say what was looked at")
@@ -131,10 +135,16 @@ interface Cluster {
 }
 
 async function readCluster(flags: AnalyzeFlags, io: Io): Promise<Cluster> {
+  const timeoutMs = parseDurationMs(flags.timeout);
+  if (timeoutMs === undefined)
+    throw new FairleadError("usage", `--timeout: ${flags.timeout} is not a duration`, { hint: "write it as 30s" });
+  if (flags.remoteContexts.length > 0)
+    io.err(`Warning: ${flags.remoteContexts.join(", ")}: further clusters are not looked at\n`);
+  const signal = AbortSignal.any([io.signal, AbortSignal.timeout(timeoutMs)]);
   const access = await clusterAccess(flags, io);
   const client = createKubeClient(access);
   try {
-    const objects = await clusterObjects(client, io.signal, (message) => io.err(`Warning: ${message}\n`));
+    const objects = await clusterObjects(client, signal, (message) => io.err(`Warning: ${message}\n`));
     return { objects, namespace: access.namespace };
   } finally {
     client.close();

@@ -24,7 +24,7 @@ export interface Offline {
 export function createOffline(options: OfflineOptions): Offline {
   const faults: string[] = [];
   const graph = createGraph({ onFault: (what, error) => faults.push(`${what} was left out: ${String(error)}`) });
-  const source = createMemorySource({ graph, objects: options.objects });
+  const source = createMemorySource({ graph, objects: [...options.objects].map(dated) });
   const stages = createStages({
     graph,
     objects: watchObjects(source).objects,
@@ -44,4 +44,13 @@ export function createOffline(options: OfflineOptions): Offline {
       ...stages.problems().map(({ object, path, message }) => `${object}${path === "" ? "" : ` ${path}`}: ${message}`),
     ],
   };
+}
+
+/**
+ * An API server dates every object, so only what the control plane makes itself, such as the Gateway of an Ingress, has no
+ * date and comes before all others. Files rarely have dates: theirs count as older than any, and equal.
+ */
+function dated(object: KubeObject): KubeObject {
+  if (object.metadata.creationTimestamp) return object;
+  return { ...object, metadata: { ...object.metadata, creationTimestamp: "1970-01-01T00:00:00Z" } };
 }

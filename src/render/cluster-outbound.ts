@@ -9,6 +9,7 @@ import {
   type ServicePort,
 } from "../model/index.ts";
 import { type OutboundName, outboundCluster, sniCluster } from "./cluster-name.ts";
+import { routesBySni } from "./gateway-servers.ts";
 import { type EffectivePolicy, hostPolicy, subsetPolicy, withMeshDefaults } from "./traffic-policy/effective.ts";
 import type { View } from "./view.ts";
 
@@ -44,7 +45,7 @@ export function outboundNames(view: View): OutboundNames {
     const modes: readonly OutboundName["mode"][] = routesBySni(view) ? ["outbound", "sni-dnat"] : ["outbound"];
     const scope = scopeOf(view);
     const targets = scope.services.flatMap((key) => {
-      const service = view.mesh.service(key);
+      const service = scope.service(key);
       // Of several services with one host, the scope's choice has the clusters.
       if (!service || scope.serviceFor(service.host)?.key !== key) return [];
       return modes.flatMap((mode) => targetsOf(view, scope, service, mode));
@@ -142,14 +143,6 @@ function passThrough(found: Discovery, { policy }: EffectivePolicy): Discovery {
 
 function subsetDiscovery(host: Discovery, subset: DestinationSubset): Discovery {
   return subset.trafficPolicy?.loadBalancer?.simple === "PASSTHROUGH" ? "original-dst" : host;
-}
-
-/** Behind an AUTO_PASSTHROUGH server, connections are told apart by the SNI of Istio's mTLS alone. */
-function routesBySni(view: View): boolean {
-  const { mesh, proxy } = view;
-  if (proxy.type !== "router") return false;
-  const gateways = mesh.gateways(proxy.namespace, proxy.labels);
-  return gateways.some(({ spec }) => spec.servers?.some(({ tls }) => tls?.mode === "AUTO_PASSTHROUGH") ?? false);
 }
 
 /** Tells provenance which fields of the rule made the cluster. */

@@ -41,6 +41,8 @@ export interface MergedGateways {
   /** In the order in which ports were first claimed. */
   readonly ports: readonly GatewayPort[];
   readonly byRoute: ReadonlyMap<string, readonly BoundServer[]>;
+  /** Of some AUTO_PASSTHROUGH server whose hosts are not another's on the same port. */
+  readonly hasAutoPassthrough: boolean;
   /** Servers that lost a conflict, with the reason. */
   readonly rejected: readonly { readonly server: BoundServer; readonly reason: string }[];
 }
@@ -57,6 +59,11 @@ export function mergedGateways(view: View): MergedGateways {
     }
     return merge.result();
   });
+}
+
+/** Behind an AUTO_PASSTHROUGH server, connections are told apart by the SNI of Istio's mTLS alone. */
+export function routesBySni(view: View): boolean {
+  return view.proxy.type === "router" && mergedGateways(view).hasAutoPassthrough;
 }
 
 interface Applicable {
@@ -179,6 +186,7 @@ function createMerge() {
   const byRoute = new Map<string, BoundServer[]>();
   const hosts = new Map<string, Set<string>>();
   const rejected: { server: BoundServer; reason: string }[] = [];
+  let hasAutoPassthrough = false;
 
   const open = (bound: BoundServer, number: number): void => {
     const { protocol, routeName: route, server } = bound;
@@ -218,6 +226,7 @@ function createMerge() {
   const place = (bound: BoundServer, number: number): string | undefined => {
     if (bound.server.tls && !claimHosts(hosts, number, bound.server))
       return "a server on the same port has the same hosts";
+    hasAutoPassthrough ||= bound.server.tls?.mode === "AUTO_PASSTHROUGH";
     const current = plain.get(number);
     if (claimed.has(number) && current) return joinPlain(current, bound, number);
     if (claimed.has(number) && isTlsServer(bound)) return joinTls(bound, number);
@@ -231,7 +240,7 @@ function createMerge() {
       const reason = place(bound, number);
       if (reason !== undefined) rejected.push({ server: bound, reason });
     },
-    result: (): MergedGateways => ({ ports: [...ports.values()], byRoute, rejected }),
+    result: (): MergedGateways => ({ ports: [...ports.values()], byRoute, hasAutoPassthrough, rejected }),
   };
 }
 

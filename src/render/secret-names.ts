@@ -1,8 +1,16 @@
 /** A proxy's gateways and traffic rules in; the names of the Kubernetes secrets that its listeners and clusters ask for out. */
-import { type ClientTLSSettings, type DestinationRuleSpec, objectKey, type TrafficPolicy } from "../model/index.ts";
+import {
+  type ClientTLSSettings,
+  type DestinationRuleSpec,
+  type GatewayServer,
+  objectKey,
+  type ServerTLSSettings,
+  type TrafficPolicy,
+} from "../model/index.ts";
 import { credentialResource } from "./build/tls.ts";
 import { clientScope } from "./client-scope.ts";
-import { type BoundServer, isPassthrough, mergedGateways } from "./gateway-servers.ts";
+import { isPassthrough, mergedGateways } from "./gateway-servers.ts";
+import { gatewayListeners } from "./listener-gateway-plan.ts";
 import { caCredentialName, credentialNames } from "./listener-gateway-tls.ts";
 import type { View } from "./view.ts";
 
@@ -17,13 +25,15 @@ export function secretNames(view: View): readonly string[] {
 
 function gatewayNames(view: View): readonly string[] {
   if (view.proxy.type !== "router") return [];
-  return mergedGateways(view).ports.flatMap(({ servers }) => servers.flatMap(serverNames));
+  const chains = [...gatewayListeners(view).values()].flatMap((listener) => listener.chains);
+  return chains.flatMap((chain) => (chain.kind === "passthrough" ? [] : serverNames(chain.tls)));
 }
 
+const terminated = (server: GatewayServer) => (isPassthrough(server) ? undefined : server.tls);
+
 /** Certificates, and where clients show theirs the CA to check them with. */
-function serverNames({ server }: BoundServer): readonly string[] {
-  const { tls } = server;
-  if (!tls || isPassthrough(server) || tls.mode === "ISTIO_MUTUAL") return [];
+function serverNames(tls: ServerTLSSettings | undefined): readonly string[] {
+  if (!tls || tls.mode === "ISTIO_MUTUAL") return [];
   const own = credentialNames(tls);
   if (own.length === 0) return [];
   const isMutual = tls.mode === "MUTUAL" || tls.mode === "OPTIONAL_MUTUAL";
@@ -75,7 +85,9 @@ export function verifiedNames(view: View): ReadonlySet<string> {
   return new Set(
     trusted.flatMap((bound) => {
       const isTranslated = objectKey(bound.meta).includes("~");
-      return serverNames(bound).filter((name) => isTranslated || name.startsWith(`kubernetes-gateway://${namespace}/`));
+      return serverNames(terminated(bound.server)).filter(
+        (name) => isTranslated || name.startsWith(`kubernetes-gateway://${namespace}/`),
+      );
     }),
   );
 }

@@ -13,6 +13,7 @@ export interface RenderedProxy {
   readonly endpoints: ReadonlyMap<string, Json>;
   readonly routes: ReadonlyMap<string, Json>;
   readonly listeners: ReadonlyMap<string, Json>;
+  readonly secrets: ReadonlyMap<string, Json>;
   /** `object#field` of everything that made the resource. */
   causes(type: ResourceType, name: string): readonly string[];
 }
@@ -45,6 +46,7 @@ export async function renderProxy(input: RenderInput): Promise<RenderedProxy> {
     endpoints: all(types.endpoint),
     routes: all(types.route),
     listeners: all(types.listener),
+    secrets: all(types.secret),
     causes: (type, name) =>
       renderer.causes(type, name).map(({ object, field }) => (field === undefined ? object : `${object}#${field}`)),
   };

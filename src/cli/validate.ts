@@ -1,10 +1,10 @@
-/** `fairlead validate -f`: files in; what the API and its webhook would say of each object out. */
-import { readFile } from "node:fs/promises";
+/** `fairlead validate -f`: files in; istioctl's verdict on each object, in istioctl's words, out. */
+import { readFile, stat } from "node:fs/promises";
 import { type Command, Option } from "commander";
-import { validateConfig } from "../config/index.ts";
-import { parseObjects } from "../kube/index.ts";
+import { loadCel, validateConfig } from "../config/index.ts";
+import { loadObjects, parseObjects } from "../kube/index.ts";
 import { FairleadError } from "../lib/index.ts";
-import { kindOf, objectName } from "../model/index.ts";
+import { type KubeObject, kindOf } from "../model/index.ts";
 import type { Io } from "./command.ts";
 import { printYaml } from "./print.ts";
 
@@ -21,7 +21,7 @@ export function register(program: Command, io: Io, exit: (status: number) => voi
     .command("validate")
     .alias("v")
     .summary("Check Istio objects in files, without a cluster")
-    .requiredOption("-f, --filename <file...>", "files with YAML or JSON; - is standard input")
+    .requiredOption("-f, --filename <path...>", "files and folders with YAML or JSON; - is standard input")
     .addOption(new Option("-o, --output <format>", "how to print").choices(["table", "json", "yaml"]).default("table"))
     .addHelpText(
       "after",
@@ -32,40 +32,68 @@ export function register(program: Command, io: Io, exit: (status: number) => voi
     );
 }
 
-async function validate(files: readonly string[], output: "table" | "json" | "yaml", io: Io): Promise<number> {
-  const findings: Finding[] = [];
-  let checked = 0;
-  for (const file of files) {
-    const text =
-      file === "-"
-        ? await readStdin()
-        : await readFile(file, "utf8").catch((cause: unknown) => {
-            throw new FairleadError("not-found", `cannot read ${file}`, { cause });
-          });
-    for (const { object } of parseObjects(file, text)) {
-      const kind = kindOf(object.apiVersion, object.kind);
-      if (!kind) continue;
-      checked++;
-      const { errors, warnings } = validateConfig(kind, object);
-      const name = objectName(object.kind, object.metadata);
-      for (const { path, message } of errors)
-        findings.push({ file, object: name, severity: "error", field: path, message });
-      for (const { path, message } of warnings)
-        findings.push({ file, object: name, severity: "warning", field: path, message });
-    }
-  }
+async function validate(paths: readonly string[], output: "table" | "json" | "yaml", io: Io): Promise<number> {
+  const cel = await loadCel();
+  const files = new Map<string, readonly KubeObject[]>();
+  for (const path of paths) for (const [file, objects] of await read(path)) files.set(file, objects);
+  const findings = [...files].flatMap(([file, objects]) => objects.flatMap((object) => judge(file, object, cel)));
   const failed = findings.some((finding) => finding.severity === "error");
   if (output === "json") io.out(`${JSON.stringify(findings, null, 2)}\n`);
   else if (output === "yaml") io.out(printYaml(findings));
-  else {
-    for (const finding of findings)
-      io.err(`${finding.severity}: ${finding.file}: ${finding.object} ${finding.field}: ${finding.message}\n`);
-    if (!failed)
-      io.out(
-        `${files.map((file) => JSON.stringify(file)).join(", ")} ${files.length === 1 ? "is" : "are"} valid (${checked} checked)\n`,
-      );
-  }
+  else io.err(asText([...files.keys()], findings, failed));
   return failed ? 1 : 0;
+}
+
+/** Files of a folder are told apart, as on the command line. */
+async function read(path: string): Promise<ReadonlyMap<string, readonly KubeObject[]>> {
+  if (path === "-") return new Map([["-", parseObjects("-", await readStdin()).map(({ object }) => object)]]);
+  const info = await stat(path).catch((cause: unknown) => {
+    throw new FairleadError("not-found", `cannot stat file "${path}"`, { cause });
+  });
+  if (!info.isDirectory())
+    return new Map([[path, parseObjects(path, await readFile(path, "utf8")).map(({ object }) => object)]]);
+  const byFile = new Map<string, KubeObject[]>();
+  for (const { file, object } of await loadObjects([path])) byFile.set(file, [...(byFile.get(file) ?? []), object]);
+  return byFile;
+}
+
+const objectFields: ReadonlySet<string> = new Set(["apiVersion", "kind", "metadata", "spec", "status"]);
+
+function judge(file: string, object: KubeObject, cel: Awaited<ReturnType<typeof loadCel>>): readonly Finding[] {
+  const kind = kindOf(object.apiVersion, object.kind);
+  if (kind?.encoding !== "protobuf") return [];
+  const name = `${object.kind}/${object.metadata.namespace ?? ""}/${object.metadata.name}`;
+  const { readable, errors, warnings } = validateConfig(kind, object, { cel });
+  const finding = (severity: Finding["severity"], field: string, message: string): Finding => ({
+    file,
+    object: name,
+    severity,
+    field,
+    message: readable ? message : `cannot parse proto message: ${message}`,
+  });
+  const stray = errors.length > 0 ? [] : Object.keys(object).filter((key) => !objectFields.has(key));
+  return [
+    ...warnings.map(({ path, message }) => finding("warning", path, message)),
+    ...errors.map(({ path, message }) => finding("error", path, message)),
+    ...stray.map((key) => finding("error", key, `unknown field "${key}"`)),
+  ];
+}
+
+/** As istioctl prints it: the warnings of each file, then all errors together; or that the file is valid. */
+function asText(files: readonly string[], findings: readonly Finding[], failed: boolean): string {
+  const list = (some: readonly Finding[]): string =>
+    some.map(({ object, message }) => `\n\t* ${object}: ${message}`).join("");
+  const perFile = files.map((file) => {
+    const warnings = findings.filter((finding) => finding.file === file && finding.severity === "warning");
+    if (warnings.length > 0) return `${JSON.stringify(file)} has warnings: ${list(warnings)}\n\n`;
+    if (failed) return "";
+    return file === "-" ? "validation succeed\n" : `${JSON.stringify(file)} is valid\n`;
+  });
+  const errors = findings.filter((finding) => finding.severity === "error");
+  const closing = failed
+    ? `Error: ${errors.length} error${errors.length === 1 ? "" : "s"} occurred:${list(errors)}\n\n\n`
+    : "";
+  return `${perFile.join("")}${closing}`;
 }
 
 async function readStdin(): Promise<string> {

@@ -139,6 +139,11 @@ async function rendererOptions(offline: Offline, io: Io): Promise<RendererOption
       if (said !== undefined && !told.has(said)) io.err(`warning: ${said}\n`);
       told.add(said ?? "");
     },
+    onProblem({ object, field, problem }) {
+      const said = `${object} ${field}: ${problem}`;
+      if (!told.has(said)) io.err(`warning: ${said}\n`);
+      told.add(said);
+    },
     onFault: ({ type, name, error }) =>
       io.err(`fault: ${type} ${name}: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`),
   };

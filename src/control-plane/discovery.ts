@@ -54,6 +54,7 @@ import {
 } from "./controllers/index.ts";
 import { createPatchReports } from "./patch-reports.ts";
 import { proxyOfNode } from "./proxy-of-node.ts";
+import { createRenderProblems } from "./render-problems.ts";
 import { createResourceSource } from "./resource-source.ts";
 import { runRootDistribution } from "./root-distribution.ts";
 import { createSecretAccess } from "./secret-access.ts";
@@ -191,6 +192,7 @@ export async function startDiscovery(options: DiscoveryOptions): Promise<Discove
     },
     envoyTypes,
     onPatch: patchReports.report,
+    onProblem: createRenderProblems(metrics, log.scope("render")),
     onPush: () => metrics.count("pilot_push_triggers", { type: "config" }),
   });
 

@@ -7,7 +7,14 @@ import { type Memo, sameData } from "../collections/index.ts";
 import { createDebounce, digest } from "../lib/index.ts";
 import type { Mesh } from "../mesh/index.ts";
 import { type Identity, type Proxy, type ProxyClass, type Resource, type ResourceType, types } from "../model/index.ts";
-import { createRenderer, type EnvoyTypes, type PatchReport, type Renderer, type RenderFault } from "../render/index.ts";
+import {
+  createRenderer,
+  type EnvoyTypes,
+  type PatchReport,
+  type Renderer,
+  type RenderFault,
+  type RenderProblem,
+} from "../render/index.ts";
 import type { ProxyNode, ProxySession, ResourceSource } from "../xds/index.ts";
 
 export interface ResourceSourceOptions {
@@ -22,6 +29,8 @@ export interface ResourceSourceOptions {
   readonly envoyTypes?: EnvoyTypes;
   /** Told for each patch and class once: applied, or why not. */
   readonly onPatch?: (report: PatchReport) => void;
+  /** Told of what users wrote and could not be used, by each class that met it. */
+  readonly onProblem?: (problem: RenderProblem) => void;
   /** Called with each proxy that connects; what it returns is called when the proxy has gone. */
   readonly admit?: (proxy: ProxyClass) => () => void;
   /** Told when a push round starts, with how many classes it concerns. */
@@ -109,6 +118,7 @@ export function createResourceSource(options: ResourceSourceOptions): Controlled
         onFault: (fault) => options.onFault(proxyClass, fault),
         ...(options.envoyTypes ? { envoyTypes: options.envoyTypes } : {}),
         onPatch: (report) => options.onPatch?.(report),
+        onProblem: (problem) => options.onProblem?.(problem),
         onInvalidate() {
           dueGroups.add(key);
           debounce.signal();

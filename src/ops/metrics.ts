@@ -101,6 +101,7 @@ const definitions: Readonly<Record<string, Definition>> = {
   galley_validation_failed: { help: "Resource validation failed", labels: ["reason"] },
   galley_validation_http_error: { help: "Resource validation http serve errors", labels: ["status"] },
   fairlead_classes: { help: "Classes of connected proxies; each is rendered once." },
+  fairlead_settings_not_usable: { help: "Settings of users that could not be used as they are; the log names each." },
   fairlead_render_faults: { help: "Resources that could not be rendered because of a fault of ours." },
   fairlead_xds_held_back: { help: "Routes and listeners held back because a cluster they name was not accepted." },
 };

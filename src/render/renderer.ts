@@ -8,7 +8,7 @@ import type { Mesh } from "../mesh/index.ts";
 import type { ProxyClass, Resource, ResourceType } from "../model/index.ts";
 import { createEnvoyTypes, type EnvoyTypes, type PatchReport, patchedKinds } from "./envoy-filter/index.ts";
 import { resourceKinds } from "./kinds.ts";
-import { createView } from "./view.ts";
+import { createView, type RenderProblem } from "./view.ts";
 
 /** Something that kept one resource from being made: a fault of ours, contained to that resource. */
 export interface RenderFault {
@@ -26,6 +26,8 @@ export interface RendererOptions {
   readonly envoyTypes?: EnvoyTypes;
   /** Told once for each patch of an EnvoyFilter that was applied, and for each that could not be. */
   readonly onPatch?: (report: PatchReport) => void;
+  /** Told of what users wrote and could not be used, each time that it is met. */
+  readonly onProblem?: (problem: RenderProblem) => void;
 }
 
 export interface Renderer {
@@ -49,7 +51,7 @@ interface Shelf {
 
 export function createRenderer(mesh: Mesh, proxy: ProxyClass, options: RendererOptions = {}): Renderer {
   const graph = mesh.graph;
-  const view = createView(graph, mesh, proxy);
+  const view = createView(graph, mesh, proxy, (problem) => options.onProblem?.(problem));
   const kinds = patchedKinds(resourceKinds, {
     types: options.envoyTypes ?? createEnvoyTypes(graph),
     report: (report) => options.onPatch?.(report),

@@ -20,6 +20,16 @@ export interface View {
   part(id: string, make: () => Part): Part;
   /** A memoised intermediate result (plain data) that several parts of this class share. */
   shared<T>(id: string, make: () => T): T;
+  /** Says that something a user wrote could not be used here, and what is done instead. */
+  tell(problem: RenderProblem): void;
+}
+
+/** A user's mistake that was met while rendering and contained. */
+export interface RenderProblem {
+  /** `AuthorizationPolicy/ns/name`. */
+  readonly object: string;
+  readonly field: string;
+  readonly problem: string;
 }
 
 export interface ViewWithCauses extends View {
@@ -36,7 +46,12 @@ export function encodePart<Desc extends DescMessage>(
   return { bytes: toBinary(schema, message), needs };
 }
 
-export function createView(graph: Graph, mesh: Mesh, proxy: ProxyClass): ViewWithCauses {
+export function createView(
+  graph: Graph,
+  mesh: Mesh,
+  proxy: ProxyClass,
+  tell: (problem: RenderProblem) => void = () => {},
+): ViewWithCauses {
   // A memo entry is made by the closure of whoever asked for it first; ids say all that closures depend on.
   const makers = new Map<string, () => unknown>();
   const call = (id: string): unknown => {
@@ -49,6 +64,7 @@ export function createView(graph: Graph, mesh: Mesh, proxy: ProxyClass): ViewWit
   return {
     mesh,
     proxy,
+    tell,
     parts,
     part(id, make) {
       makers.set(id, make);

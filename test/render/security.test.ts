@@ -85,6 +85,27 @@ describe("a condition that cannot be enforced", () => {
     expect(JSON.stringify(kept)).not.toMatch(/xxxxx|uriTemplate|directRemoteIp|destinationPort|"key":""/);
   });
 
+  test("is told, with the object and the field", async () => {
+    const told: unknown[] = [];
+    const rules = [...unenforceable.map(([, rule]) => rule), { when: [{ key: "source.mood", values: ["good"] }] }];
+    const custom = { action: "CUSTOM", provider: { name: "none" }, rules: [{}] };
+    const objects = [...workload(), policy("p", { rules }), policy("c", custom), tokens({ issuer: "i", jwks: "{}" })];
+    const offline = createOffline({ objects });
+    const [proxy] = offline.proxies();
+    if (!proxy) throw new Error("no proxy");
+    createRenderer(offline.mesh, offline.classOf(proxy), {
+      onProblem: ({ object, field }) => told.push(`${object} ${field}`),
+    }).all(types.listener);
+    const expected = rules.map((_, index) => `AuthorizationPolicy/default/p spec.rules[${index}]`);
+    expect(new Set(told)).toEqual(
+      new Set([
+        ...expected,
+        "AuthorizationPolicy/default/c spec.provider",
+        "RequestAuthentication/default/tokens spec.jwtRules[0]",
+      ]),
+    );
+  });
+
   test("among good values takes only itself along", async () => {
     const spec = { action: "DENY", rules: [{ from: [{ source: { ipBlocks: ["nonsense", "10.0.0.1"] } }] }] };
     const rules = rulesOf(httpFilters(await inbound([...workload(), policy("p", spec)])));

@@ -34,6 +34,7 @@ function contextOf(view: View, protocol: PolicyProtocol): RbacContext {
     protocol,
     trustDomains: meshTrustDomains(view),
     note: ({ meta }, field) => view.mesh.graph.note(objectName("AuthorizationPolicy", meta), field),
+    tell: ({ meta }, field, problem) => view.tell({ object: objectName("AuthorizationPolicy", meta), field, problem }),
   };
 }
 
@@ -83,10 +84,17 @@ function providerFilters(
   ambiguous: boolean,
 ): readonly AuthorizationFilter[] {
   const named = name === "" ? `${matchPrefix}-` : `${matchPrefix}-${name}-`;
-  const sets = ruleSets(policies, "CUSTOM", contextOf(view, protocol), named);
+  const context = contextOf(view, protocol);
+  const sets = ruleSets(policies, "CUSTOM", context, named);
   const asked = sets.enforced ?? emptyRules("CUSTOM");
-  const provider = ambiguous ? undefined : externalProvider(view, name);
-  if (!provider || "problem" in provider) return [{ kind: "rbac", settings: { rules: refuseInstead(asked) } }];
+  const provider = ambiguous
+    ? { problem: "a workload may have policies of one provider only" }
+    : externalProvider(view, name);
+  if ("problem" in provider) {
+    const told = `${name}: ${provider.problem}; what it should judge is refused`;
+    for (const policy of policies) context.tell(policy, "spec.provider", told);
+    return [{ kind: "rbac", settings: { rules: refuseInstead(asked) } }];
+  }
   const { tried } = sets;
   const first: AuthorizationFilter = {
     kind: "rbac",

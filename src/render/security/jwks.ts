@@ -8,8 +8,14 @@ import type { View } from "../view.ts";
  */
 const noKeys = "";
 
-export function jwksOf(view: View, rule: JWTRule): string {
+/** A rule with the object and field that it comes from. */
+export type SourcedRule = JWTRule & { readonly from: { readonly object: string; readonly field: string } };
+
+/** Fetches that fail are told by who fetches. */
+export function jwksOf(view: View, rule: SourcedRule): string {
   const source = jwksSource(rule);
   if (source) return view.mesh.keySet(source) ?? noKeys;
-  return publicJwks(rule.jwks ?? "") ?? noKeys;
+  const keys = publicJwks(rule.jwks ?? "");
+  if (keys === undefined) view.tell({ ...rule.from, problem: "jwks has no usable key; its tokens are refused" });
+  return keys ?? noKeys;
 }

@@ -10,12 +10,12 @@ import {
 } from "../../gen/envoy/extensions/filters/http/jwt_authn/v3/config_pb.js";
 import type { HttpFilter } from "../../gen/envoy/extensions/filters/network/http_connection_manager/v3/http_connection_manager_pb.js";
 import { compareText } from "../../lib/index.ts";
-import { type JWTRule, objectName } from "../../model/index.ts";
+import { objectName } from "../../model/index.ts";
 import { packAny } from "../build/any.ts";
 import { brokenConstraint } from "../build/constraints.ts";
 import { httpFilter } from "../filters/http-filter.ts";
 import type { View } from "../view.ts";
-import { jwksOf } from "./jwks.ts";
+import { jwksOf, type SourcedRule } from "./jwks.ts";
 import { jwtFilterName, payloadKey } from "./jwt-names.ts";
 
 type Requirement = MessageInitShape<typeof JwtRequirementSchema>;
@@ -38,16 +38,20 @@ export function jwtFilter(view: View): readonly HttpFilter[] {
 }
 
 /** In the order of their issuers: Envoy tries providers in turn, and the same input must give the same bytes. */
-function jwtRules(view: View): readonly JWTRule[] {
+function jwtRules(view: View): readonly SourcedRule[] {
   const { namespace, labels } = view.proxy;
   const rules = view.mesh.requestAuthentications(namespace, labels).flatMap(({ meta, spec }) => {
-    view.mesh.graph.note(objectName("RequestAuthentication", meta), "spec.jwtRules");
-    return spec.jwtRules ?? [];
+    const object = objectName("RequestAuthentication", meta);
+    view.mesh.graph.note(object, "spec.jwtRules");
+    return (spec.jwtRules ?? []).map((rule, index) => ({
+      ...rule,
+      from: { object, field: `spec.jwtRules[${index}]` },
+    }));
   });
   return rules.sort((a, b) => compareText(a.issuer ?? "", b.issuer ?? ""));
 }
 
-function jwtProvider(view: View, rule: JWTRule): JwtProvider {
+function jwtProvider(view: View, rule: SourcedRule): JwtProvider {
   return create(JwtProviderSchema, {
     issuer: rule.issuer ?? "",
     audiences: [...(rule.audiences ?? [])],

@@ -18,8 +18,9 @@ export type PolicyProtocol = "http" | "tcp";
 export interface RbacContext {
   readonly protocol: PolicyProtocol;
   readonly trustDomains: TrustDomains;
-  /** Told of each rule that is in the result. */
+  /** Told of each policy that is in the result. */
   note(policy: Policy, field: string): void;
+  tell(policy: Policy, field: string, problem: string): void;
 }
 
 /** Absent where there is no policy of that sort; present and empty where none of its rules can match. */
@@ -58,7 +59,8 @@ function rules(policies: readonly Policy[], action: Action, context: RbacContext
     // No rule at all: matches nothing, so ALLOW allows nothing.
     if (written.length === 0) rbac.policies[nameOf(0)] = never();
     for (const [index, rule] of written.entries()) {
-      const made = rule && rulePolicy(rule, { ...context, namespace, allows: action === "ALLOW" });
+      const tell = (problem: string): void => context.tell(policy, `spec.rules[${index}]`, problem);
+      const made = rule && rulePolicy(rule, { ...context, namespace, allows: action === "ALLOW", tell });
       if (made) rbac.policies[nameOf(index)] = made;
     }
     context.note(policy, "spec.rules");

@@ -24,6 +24,7 @@ export interface RuleContext extends PrincipalContext {
    * the whole rule with it where it allows.
    */
   readonly allows: boolean;
+  tell(problem: string): void;
 }
 
 export function rulePolicy(rule: AuthorizationRule, context: RuleContext): Policy | undefined {
@@ -50,7 +51,10 @@ function whenConditions({ when = [] }: AuthorizationRule, context: RuleContext):
     const ofSource = ofTarget ? undefined : principalAttribute(key, context);
     if (ofTarget) target.push(...condition(ofTarget, values, notValues));
     else if (ofSource) source.push(...condition(ofSource, values, notValues));
-    else return undefined;
+    else {
+      context.tell(`nobody knows the key ${key}; the rule is left out`);
+      return undefined;
+    }
   }
   return { target, source };
 }
@@ -108,13 +112,19 @@ function disjunction<M>(
   logic: Logic<M>,
   { attribute }: Condition<M>,
   values: readonly string[],
-  { protocol }: RuleContext,
+  { protocol, allows, tell }: RuleContext,
 ): Disjunction<M> {
   if (values.length === 0) return { matcher: undefined, whole: true };
   if (attribute.httpOnly && protocol === "tcp") return { matcher: undefined, whole: false };
   const matchers = attribute.match(values);
   const usable = matchers.filter((matcher) => matcher !== undefined).filter(logic.isSound);
   const whole = usable.length === matchers.length;
+  if (!whole) {
+    const outcome = allows ? "the rule does not match" : "the rule does not ask for it";
+    tell(`${shortened(values)} cannot be enforced, so ${outcome}`);
+  }
   if (usable.length === 0) return { matcher: undefined, whole };
   return { matcher: attribute.alternatives ? logic.or(usable) : usable[0], whole };
 }
+
+const shortened = (values: readonly string[]): string => values.join(", ").slice(0, 100);

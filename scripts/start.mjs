@@ -4,8 +4,7 @@ import { fileURLToPath } from "node:url";
 
 const fairlead = fileURLToPath(new URL("../fairlead", import.meta.url));
 const child = spawn(process.execPath, [fairlead, "up", "--demo", ...process.argv.slice(2)], { stdio: "inherit" });
-for (const signal of ["SIGTERM", "SIGHUP"]) process.on(signal, () => child.kill(signal));
-process.on("SIGINT", () => {});
+for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(signal, () => child.kill(signal));
 child.on("exit", (code) => {
   process.exitCode = code ?? 1;
 });

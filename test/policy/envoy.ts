@@ -25,7 +25,8 @@ export async function startHttp(handler: RequestListener): Promise<{ readonly se
  * An address of loopback that belongs to this process alone, and ports below those that the system gives out: nobody
  * else can be in the way.
  */
-export const ownAddress = `127.${1 + ((process.pid >> 16) & 0x7f)}.${(process.pid >> 8) & 0xff}.${1 + (process.pid & 0xfd)}`;
+const place = process.pid;
+export const ownAddress = `127.${1 + (Math.floor(place / 64_000) % 100)}.${Math.floor(place / 250) % 256}.${1 + (place % 250)}`;
 export const ownPorts = (count: number): readonly number[] => Array.from({ length: count }, (_, i) => 21_000 + i);
 const adminPort = 20_999;
 

@@ -72,6 +72,8 @@ async function run(command: readonly string[], flags: RunFlags, io: Io): Promise
     io.err(`${spec.namespace}/${spec.name} is ready at ${workload.address}\n`);
     try {
       const ended = await Promise.race([workload.ended, untilStopped(io.signal)]);
+      if (ended === "deleted") io.err(`${spec.namespace}/${spec.name} was deleted\n`);
+      if (ended === "deleted") return 0;
       return typeof ended === "number" ? ended : 1;
     } finally {
       await workload.stop();

@@ -1,7 +1,9 @@
 /**
- * Pods of `fairlead run` and their Leases in; Pods whose runner has gone silent are marked not ready, then deleted, out.
- * Time is measured on our own clock from the moment a renewal was seen, so a runner's wrong clock does no harm.
+ * Pods of `fairlead run` and their Leases in; Pods whose runner has gone silent are marked not ready, then deleted, out;
+ * those whose runner speaks again are ready again. Time is measured on our own clock from the moment a renewal was seen,
+ * so a runner's wrong clock does no harm.
  */
+import { isRecord } from "../lib/index.ts";
 import { type KubeObject, objectKey } from "../model/index.ts";
 import { type ControllerContext, follow } from "./controller.ts";
 import { ignoreMissing } from "./endpoint-slices.ts";
@@ -11,33 +13,62 @@ import { readPodShape } from "./service-shape.ts";
 export const notReadyAfterMs = 15_000;
 export const deletedAfterMs = 60_000;
 
-export function runPodLeases(context: ControllerContext, monotonicMs: () => number): void {
+/** More than this between two looks means that we ourselves did not run, and could not see any renewal. */
+const longestStepMs = 2_000;
+const silentReason = "RunnerSilent";
+
+export function runPodLeases(context: ControllerContext, monotonicMs: () => number, checkMs = 1_000): void {
   const [allPods, allLeases] = [context.objects(pods), context.objects(leases)];
+  const ranMs = createRunClock(monotonicMs);
   const renewed = new Map<string, number>();
   follow(allLeases, (key, now) => {
-    if (now) renewed.set(key, monotonicMs());
+    if (now) renewed.set(key, ranMs());
     else renewed.delete(key);
   });
   const seen = new Map<string, number>();
   const check = async (): Promise<void> => {
+    const nowMs = ranMs();
     for (const key of allPods.keys()) {
       const pod = allPods.get(key);
       const lease = pod && leaseKey(pod);
       if (!pod || lease === undefined) continue;
-      const first = seen.get(key) ?? monotonicMs();
+      const first = seen.get(key) ?? nowMs;
       seen.set(key, first);
-      const silentMs = monotonicMs() - (renewed.get(lease) ?? first);
-      if (silentMs > deletedAfterMs) await removePod(context, pod);
-      else if (silentMs > notReadyAfterMs && readPodShape(pod).ready) await markNotReady(context, pod);
+      await judge(context, pod, nowMs - (renewed.get(lease) ?? first));
     }
     for (const key of seen.keys()) if (!allPods.get(key)) seen.delete(key);
   };
+  let checking = false;
   const timer = setInterval(() => {
-    check().catch((error: unknown) =>
-      context.log.warn(`pod leases: ${error instanceof Error ? error.message : String(error)}`),
-    );
-  }, 1_000);
+    if (checking) return;
+    checking = true;
+    check()
+      .catch((error: unknown) =>
+        context.log.warn(`pod leases: ${error instanceof Error ? error.message : String(error)}`),
+      )
+      .finally(() => {
+        checking = false;
+      });
+  }, checkMs);
   context.signal.addEventListener("abort", () => clearInterval(timer), { once: true });
+}
+
+/** Time in which this process ran: a stopped or starved one must not take all runners for dead. */
+function createRunClock(monotonicMs: () => number): () => number {
+  let ranMs = 0;
+  let last = monotonicMs();
+  return () => {
+    const now = monotonicMs();
+    ranMs += Math.min(now - last, longestStepMs);
+    last = now;
+    return ranMs;
+  };
+}
+
+async function judge(context: ControllerContext, pod: KubeObject, silentMs: number): Promise<void> {
+  if (silentMs > deletedAfterMs) await removePod(context, pod);
+  else if (silentMs > notReadyAfterMs && readPodShape(pod).ready) await setReady(context, pod, false);
+  else if (silentMs <= notReadyAfterMs && conditions(pod).some(isSilent)) await setReady(context, pod, true);
 }
 
 function leaseKey(pod: KubeObject): string | undefined {
@@ -52,21 +83,23 @@ export async function removePod(context: Pick<ControllerContext, "client">, pod:
   if (lease !== undefined) await context.client.delete(leases, { name: lease, namespace }).catch(ignoreMissing);
 }
 
-async function markNotReady(context: ControllerContext, pod: KubeObject): Promise<void> {
+async function setReady(context: ControllerContext, pod: KubeObject, ready: boolean): Promise<void> {
   const { name, namespace } = pod.metadata;
-  await context.client.patchStatus(
-    pods,
-    { name, namespace },
-    {
-      conditions: [
-        {
-          type: "Ready",
-          status: "False",
-          reason: "RunnerSilent",
-          message: "its `fairlead run` has not renewed its lease",
-          lastTransitionTime: context.now().toISOString(),
-        },
-      ],
-    },
-  );
+  const told = ready
+    ? { status: "True" }
+    : { status: "False", reason: silentReason, message: "its `fairlead run` has not renewed its lease" };
+  const condition = { type: "Ready", ...told, lastTransitionTime: context.now().toISOString() };
+  const others = conditions(pod).filter(({ type }) => type !== "Ready");
+  await context.client
+    .patchStatus(pods, { name, namespace }, { conditions: [...others, condition] })
+    .catch(ignoreMissing);
+}
+
+function conditions(pod: KubeObject): readonly Readonly<Record<string, unknown>>[] {
+  const list = isRecord(pod.status) ? pod.status.conditions : undefined;
+  return Array.isArray(list) ? list.filter(isRecord) : [];
+}
+
+function isSilent(condition: Readonly<Record<string, unknown>>): boolean {
+  return condition.type === "Ready" && condition.reason === silentReason;
 }

@@ -21,10 +21,6 @@ export async function createPod(host: WorkloadHost, spec: WorkloadSpec, undo: Un
   const { client } = host;
   const ref = { name: spec.name, namespace: spec.namespace };
   const leaseRef = { name: `run-${spec.name}`, namespace: spec.namespace };
-  await client.create(leases, leaseObject(host, leaseRef)).catch(async (error: unknown) => {
-    if (!(error instanceof FairleadError) || error.code !== "already-exists") throw error;
-    await client.patch(leases, leaseRef, "merge", { spec: leaseSpec(host) });
-  });
   const pod = await client.create(pods, podObject(spec, leaseRef.name)).catch((cause: unknown) => {
     if (cause instanceof FairleadError && cause.code === "already-exists")
       throw new FairleadError("already-exists", `Pod ${spec.namespace}/${spec.name} is already there`, {
@@ -36,6 +32,11 @@ export async function createPod(host: WorkloadHost, spec: WorkloadSpec, undo: Un
   undo.push(async () => {
     await client.delete(pods, ref, { gracePeriodSeconds: 0 }).catch(ignoreMissing);
     await client.delete(leases, leaseRef).catch(ignoreMissing);
+  });
+  // Only whoever has the Pod may touch its lease: under a taken name it is another runner's.
+  await client.create(leases, leaseObject(host, leaseRef)).catch(async (error: unknown) => {
+    if (!(error instanceof FairleadError) || error.code !== "already-exists") throw error;
+    await client.patch(leases, leaseRef, "merge", { spec: leaseSpec(host) });
   });
   return pod.metadata.uid ?? spec.name;
 }
@@ -73,17 +74,34 @@ function leaseObject(host: WorkloadHost, metadata: { name: string; namespace: st
   return { apiVersion: "coordination.k8s.io/v1", kind: "Lease", metadata, spec: leaseSpec(host) };
 }
 
-export function renewLease(host: WorkloadHost, spec: WorkloadSpec, undo: Undo): void {
-  const timer = setInterval(() => {
+const renewMs = 5_000;
+const lookMs = 1_000;
+
+/** Renews the lease for as long as the workload is there. Resolves when somebody has deleted the Pod. */
+export function keepPod(host: WorkloadHost, spec: WorkloadSpec, uid: string, undo: Undo): Promise<"deleted"> {
+  const stop = new AbortController();
+  undo.push(async () => stop.abort());
+  const warn = (what: string) => (error: unknown) => {
+    if (!stop.signal.aborted) host.log.warn(`${spec.name}: ${what}: ${FairleadError.from(error).message}`);
+  };
+  const renew = (): Promise<unknown> =>
     host.client
       .patch(leases, { name: `run-${spec.name}`, namespace: spec.namespace }, "merge", { spec: leaseSpec(host) })
-      .catch((error: unknown) =>
-        host.log.warn(
-          `${spec.name}: the lease could not be renewed: ${error instanceof Error ? error.message : String(error)}`,
-        ),
-      );
-  }, 5_000);
-  undo.push(async () => clearInterval(timer));
+      .catch(warn("the lease could not be renewed"));
+  const isDeleted = async (): Promise<boolean> => {
+    const pod = await host.client.find(pods, { name: spec.name, namespace: spec.namespace });
+    return pod?.metadata.uid !== uid || pod.metadata.deletionTimestamp !== undefined;
+  };
+  return new Promise((resolve) => {
+    const watch = async (): Promise<void> => {
+      for (let sinceMs = 0; !stop.signal.aborted; sinceMs += lookMs) {
+        if (await isDeleted().catch(() => false)) return resolve("deleted");
+        if (sinceMs % renewMs === 0) await renew();
+        await wait(lookMs, stop.signal).catch(() => {});
+      }
+    };
+    void watch();
+  });
 }
 
 export async function waitForAddress(host: WorkloadHost, spec: WorkloadSpec, signal: AbortSignal): Promise<string> {

@@ -4,13 +4,13 @@
  */
 import { createPodNetwork, podNetworkId } from "./network.ts";
 import { prepareFiles } from "./workload-files.ts";
-import { createPod, ensureAccount, markReady, renewLease, waitForAddress } from "./workload-pod.ts";
+import { createPod, ensureAccount, keepPod, markReady, waitForAddress } from "./workload-pod.ts";
 import { capture, execIn, startAgent, startApp, waitForListen, waitForProxy } from "./workload-process.ts";
 import type { Undo, WorkloadHost, WorkloadSpec } from "./workload-spec.ts";
 
 export interface Workload {
   readonly address: string;
-  /** Resolves when the process has ended by itself. */
+  /** Resolves when the process has ended by itself, or with "deleted" when its Pod was. */
   readonly ended: Promise<number | string>;
   /** Runs a command as the workload would, beside its process; its traffic goes through the sidecar. */
   exec(command: readonly string[]): Promise<{ readonly status: number | string; readonly output: string }>;
@@ -19,13 +19,19 @@ export interface Workload {
 
 export async function startWorkload(host: WorkloadHost, spec: WorkloadSpec, signal: AbortSignal): Promise<Workload> {
   const undo: Undo = [];
-  const stop = async (): Promise<void> => {
+  let stopping: Promise<void> | undefined;
+  const takeBack = async (): Promise<void> => {
     for (const step of undo.splice(0).reverse())
       await step().catch((error: unknown) => host.log.warn(`${spec.name}: ${String(error)}`));
+  };
+  const stop = (): Promise<void> => {
+    stopping ??= takeBack();
+    return stopping;
   };
   try {
     await ensureAccount(host, spec);
     const uid = await createPod(host, spec, undo);
+    const deleted = keepPod(host, spec, uid, undo);
     const address = await waitForAddress(host, spec, signal);
     const id = podNetworkId(uid);
     const network = await createPodNetwork(host.plan, host.journal, { id, address });
@@ -39,8 +45,12 @@ export async function startWorkload(host: WorkloadHost, spec: WorkloadSpec, sign
     if (app) undo.push(() => app.stop(5_000));
     if (app) await waitForListen(app, spec, signal);
     await markReady(host, spec);
-    renewLease(host, spec, undo);
-    const ended = app ? Promise.race([app.exited, agent.exited]) : agent.exited;
+    // As with a kubelet, whoever deletes the Pod ends its processes.
+    const first = Promise.race([...(app ? [app.exited] : []), agent.exited, deleted]);
+    const ended = first.then(async (why) => {
+      if (why === "deleted") await stop();
+      return why;
+    });
     return { address, ended, exec: (command) => execIn(host, network, files, command), stop };
   } catch (error) {
     await stop();

@@ -11,7 +11,7 @@ import { encodePart, type Part, type View } from "../view.ts";
 import { addedClusters, patchCluster } from "./cluster.ts";
 import { patchInlineRoutes } from "./inline-routes.ts";
 import { addedListeners, patchListener } from "./listener.ts";
-import type { ApplyTo, PatchContext } from "./patch.ts";
+import type { ApplyTo, Patch, PatchContext } from "./patch.ts";
 import { type PatchRun, valueOf } from "./patch-run.ts";
 import { patchRoutes } from "./route.ts";
 
@@ -23,6 +23,8 @@ export interface Patcher {
   readonly applyTo: readonly ApplyTo[];
   /** Where a resource of that name is. */
   context(view: View, name: string): PatchContext;
+  /** Whether the patch may change a resource that is there. */
+  reaches(patch: Patch, where: PatchContext): boolean;
   /** The one resource, patched; undefined where it is to go. */
   patch(run: PatchRun, name: string, part: Part): Part | undefined;
   added(run: PatchRun): readonly Part[];
@@ -34,6 +36,10 @@ const sidecarContexts: readonly PatchContext[] = ["SIDECAR_OUTBOUND", "SIDECAR_I
 export const contextsOf = ({ proxy }: View): readonly PatchContext[] =>
   proxy.type === "router" ? ["GATEWAY"] : sidecarContexts;
 
+/** What is added changes nothing that is there. */
+const isMeant = (own: ApplyTo, { applyTo, operation, context }: Patch, where: PatchContext): boolean =>
+  (context === "ANY" || context === where) && !(applyTo === own && operation === "ADD");
+
 const routeObjects: readonly ApplyTo[] = ["ROUTE_CONFIGURATION", "VIRTUAL_HOST", "HTTP_ROUTE"];
 
 export const listenerPatcher: Patcher = {
@@ -43,6 +49,9 @@ export const listenerPatcher: Patcher = {
     if (view.proxy.type === "router") return "GATEWAY";
     return inboundListenerNames(view).includes(name) ? "SIDECAR_INBOUND" : "SIDECAR_OUTBOUND";
   },
+  // Only inbound listeners have their routes inside.
+  reaches: (patch, where) =>
+    isMeant("LISTENER", patch, where) && (where === "SIDECAR_INBOUND" || !routeObjects.includes(patch.applyTo)),
   patch(run, _name, { bytes, needs }) {
     const listener = fromBinary(ListenerSchema, bytes);
     if (run.context === "SIDECAR_INBOUND") patchInlineRoutes(run, listener);
@@ -56,6 +65,7 @@ export const routePatcher: Patcher = {
   own: undefined,
   applyTo: routeObjects,
   context: (view) => (view.proxy.type === "router" ? "GATEWAY" : "SIDECAR_OUTBOUND"),
+  reaches: ({ context }, where) => context === "ANY" || context === where,
   patch(run, _name, { bytes, needs }) {
     const config = fromBinary(RouteConfigurationSchema, bytes);
     patchRoutes(run, config);
@@ -88,6 +98,7 @@ export const clusterPatcher: Patcher = {
     const isInbound = name.startsWith("inbound|") || name === inboundPassthroughCluster;
     return isInbound ? "SIDECAR_INBOUND" : "SIDECAR_OUTBOUND";
   },
+  reaches: (patch, where) => isMeant("CLUSTER", patch, where),
   patch(run, name, { bytes }) {
     const cluster = fromBinary(ClusterSchema, bytes);
     return patchCluster(run, cluster, servicesBehind(run.view, name)) ? clusterPart(cluster) : undefined;

@@ -62,7 +62,7 @@ function setUp() {
     scope.destinationRule(id, {}),
     mesh.identities(id),
   ]);
-  const endpoints = mesh.graph.memo("endpoint", (id) => mesh.endpoints(id, "http"));
+  const endpoints = mesh.graph.memo("endpoint", (id) => mesh.endpointsByName(id, "http"));
   const routes = mesh.graph.memo("route", (id) => {
     const found = scope.egress[0]?.virtualServiceFor(id.slice(id.indexOf("/") + 1));
     return found === undefined ? undefined : mesh.virtualService(found);

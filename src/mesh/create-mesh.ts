@@ -4,6 +4,7 @@ import {
   type Config,
   compareAge,
   type Endpoint,
+  hostKey,
   jwksKey,
   matchesLabels,
   objectKey,
@@ -33,11 +34,18 @@ export function createMesh(graph: Graph, inputs: MeshInputs): Mesh {
   const context: ScopeContext = { graph, inputs, index, virtualServices };
 
   const endpoints = graph.memo<readonly Endpoint[]>("endpoints by port", (id) => {
-    const [key = "", port = ""] = id.split("|");
-    return inputs.endpoints(key).filter((endpoint) => endpoint.portName === port);
+    const [key = "", name = "", number] = id.split("|");
+    return inputs.endpoints(key).filter(({ portName, servicePort }) => {
+      const byNumber = number !== undefined && servicePort !== undefined;
+      return byNumber ? servicePort === Number(number) : portName === name;
+    });
   });
   const identities = graph.memo<readonly string[]>("identities", (key) =>
-    identitiesOf(services.get(key), inputs.endpoints(key), settings().trustDomainAliases ?? []),
+    identitiesOf(
+      services.get(index.variants(key).at(-1) ?? key),
+      inputs.endpoints(key),
+      settings().trustDomainAliases ?? [],
+    ),
   );
 
   const sidecars = createNamespaceList(graph, "Sidecars", configs.sidecars);
@@ -83,7 +91,9 @@ export function createMesh(graph: Graph, inputs: MeshInputs): Mesh {
     domain: inputs.domain,
     settings,
     service: (key) => services.get(key),
-    endpoints: (key, portName) => endpoints.get(`${key}|${portName}`),
+    sees: (namespace, key) => index.isVisible(key, namespace),
+    endpoints: (key, { name, port }) => endpoints.get(`${hostKey(key)}|${name}|${port}`),
+    endpointsByName: (key, name) => endpoints.get(`${hostKey(key)}|${name}`),
     identities: identities.get,
     servicesOfHost: index.ofHost,
     keySet: (source) => inputs.keySets?.get(jwksKey(source)),

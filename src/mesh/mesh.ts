@@ -16,6 +16,7 @@ import type {
   ProxyConfigValues,
   RequestAuthenticationSpec,
   Service,
+  ServicePort,
   SidecarSpec,
   TelemetrySpec,
   TrafficExtensionSpec,
@@ -33,8 +34,12 @@ export interface Mesh {
 
   /** As the registry has it. What one proxy sees of it (ports may be left out by a Sidecar) is `Scope.service`. */
   service(key: string): Service | undefined;
+  /** Whether the service is exported to the namespace. */
+  sees(namespace: string, serviceKey: string): boolean;
   /** Ready-to-send and not-ready endpoints of one port of a service, in a stable order. */
-  endpoints(serviceKey: string, portName: string): readonly Endpoint[];
+  endpoints(serviceKey: string, port: Pick<ServicePort, "name" | "port">): readonly Endpoint[];
+  /** The same as endpoint discovery has it: by the port's name alone. */
+  endpointsByName(serviceKey: string, portName: string): readonly Endpoint[];
   /** SPIFFE ids that serve the service, sorted: of its endpoints, and those declared. */
   identities(serviceKey: string): readonly string[];
 

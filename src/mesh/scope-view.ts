@@ -1,5 +1,5 @@
 /** What a scope is made of, as keys, in; the accessors through which rendering reads it out. */
-import type { Config, Service, SidecarSpec } from "../model/index.ts";
+import type { Config, Service, ServicePort, SidecarSpec } from "../model/index.ts";
 import type { DestinationRules } from "./destination-rule.ts";
 import { parseEgressHosts } from "./egress-hosts.ts";
 import type { EgressScope, Scope } from "./mesh.ts";
@@ -35,9 +35,16 @@ export function createScopeView(
       number === "" ? data().services : data().egress[Number(number)]?.services;
     return services?.ports.get(serviceKey);
   });
+  const addedTo = graph.memo<ReadonlyMap<number, string> | undefined>("ports of others", (id) =>
+    data().services.added.get(id),
+  );
+  const portOf = ([number, id]: readonly [number, string]): readonly ServicePort[] =>
+    inputs.services.get(id)?.ports.filter(({ port }) => port === number) ?? [];
   const trimmed = (where: string, id: string): Service | undefined => {
     const found = inputs.services.get(id);
-    return found && withPortsLeft(found, portsOf.get(`${where}|${id}`));
+    const left = found && withPortsLeft(found, portsOf.get(`${where}|${id}`));
+    const added = where === "" ? addedTo.get(id) : undefined;
+    return left && added ? { ...left, ports: [...left.ports, ...[...added].flatMap(portOf)] } : left;
   };
   const aliasHosts = (id: string): readonly string[] => {
     const head = index.head(id);
@@ -114,4 +121,8 @@ export function createScopeView(
   };
 }
 
-const emptyEgress: EgressData = { listener: undefined, services: { keys: [], ports: new Map() }, virtualServices: [] };
+const emptyEgress: EgressData = {
+  listener: undefined,
+  services: { keys: [], ports: new Map(), added: new Map() },
+  virtualServices: [],
+};

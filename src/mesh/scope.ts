@@ -1,5 +1,5 @@
 /** A Sidecar, or none, and a namespace in; the services and VirtualServices that its proxies see, as keys, out. */
-import type { Graph } from "../collections/index.ts";
+import { type Graph, sameData } from "../collections/index.ts";
 import { type IstioEgressListener, isWildcard, parseProtocol, type Service, type SidecarSpec } from "../model/index.ts";
 import { type EgressHosts, parseEgressHosts } from "./egress-hosts.ts";
 import type { MeshInputs } from "./inputs.ts";
@@ -11,6 +11,8 @@ import type { VirtualServices } from "./virtual-service.ts";
 export interface ScopedServices {
   readonly keys: readonly string[];
   readonly ports: ReadonlyMap<string, readonly number[]>;
+  /** Ports that other objects add to a service of the same namespace and host: those objects' keys, by port. */
+  readonly added: ReadonlyMap<string, ReadonlyMap<number, string>>;
 }
 
 export interface EgressData {
@@ -60,7 +62,11 @@ function egressScope(context: ScopeContext, namespace: string, listener: IstioEg
   const services = oneNamespacePerHost(context, keys, namespace);
   return {
     listener,
-    services: { keys: services, ports: new Map(port === undefined ? [] : services.map((key) => [key, [port]])) },
+    services: {
+      keys: services,
+      ports: new Map(port === undefined ? [] : services.map((key) => [key, [port]])),
+      added: new Map(),
+    },
     virtualServices: importedVirtualServices(context, hosts, namespace),
   };
 }
@@ -91,7 +97,10 @@ function oneNamespacePerHost({ index }: ScopeContext, keys: readonly string[], o
       !known || head.namespace === own || (known.namespace !== own && !known.kubernetes && head.kubernetes);
     if (isBetter) chosen.set(head.host, head);
   }
-  return keys.filter((key) => chosen.get(index.head(key)?.host ?? "")?.key === key);
+  return keys.filter((key) => {
+    const head = index.head(key);
+    return head && chosen.get(head.host)?.namespace === head.namespace;
+  });
 }
 
 /** Own, exported, public; in each those of Gateway API routes of the own namespace first. */
@@ -154,15 +163,23 @@ function chooseNamespace(index: ServiceIndex, host: string, namespace: string): 
 }
 
 /** Services of several listeners together: one per host, ports added up, Kubernetes before others. */
-function createUnion({ index }: ScopeContext): {
+function createUnion({ index, inputs }: ScopeContext): {
   add(key: string, ports: readonly number[] | undefined): void;
   result(): { readonly services: ScopedServices; readonly byHost: ReadonlyMap<string, string> };
 } {
   interface Entry {
     head: ServiceHead;
     ports: Set<number> | undefined;
+    readonly added: Map<number, string>;
   }
   const entries = new Map<string, Entry>();
+  const addPorts = (entry: Entry, key: string, ports: readonly number[] | undefined): void => {
+    const [known, other] = [inputs.services.get(entry.head.key), inputs.services.get(key)];
+    if (!known || !other || !canMerge(known, other)) return;
+    const own = entry.ports ?? new Set(known.ports.map(({ port }) => port));
+    for (const port of ports ?? other.ports.map((candidate) => candidate.port))
+      if (!own.has(port) && !entry.added.has(port)) entry.added.set(port, key);
+  };
   return {
     add(key, ports) {
       const head = index.head(key);
@@ -170,10 +187,13 @@ function createUnion({ index }: ScopeContext): {
       const known = entries.get(head.host);
       if (!known || (!known.head.kubernetes && head.kubernetes)) {
         // A Map keeps the place of a replaced entry, as istiod does.
-        entries.set(head.host, { head, ports: ports && new Set(ports) });
+        entries.set(head.host, { head, ports: ports && new Set(ports), added: new Map() });
         return;
       }
-      if (known.head.key !== key) return;
+      if (known.head.key !== key) {
+        if (known.head.namespace === head.namespace && !known.head.kubernetes) addPorts(known, key, ports);
+        return;
+      }
       if (!ports) known.ports = undefined;
       for (const port of ports ?? []) known.ports?.add(port);
     },
@@ -183,11 +203,23 @@ function createUnion({ index }: ScopeContext): {
         services: {
           keys: all.map((entry) => entry.head.key),
           ports: new Map(all.flatMap(({ head, ports }) => (ports ? [[head.key, [...ports]] as const] : []))),
+          added: new Map(all.flatMap(({ head, added }) => (added.size > 0 ? [[head.key, added] as const] : []))),
         },
         byHost: new Map(all.map((entry) => [entry.head.host, entry.head.key])),
       };
     },
   };
+}
+
+/** Objects of one namespace and host whose ports become one service's: those that differ in nothing but ports and addresses. */
+function canMerge(a: Service, b: Service): boolean {
+  return (
+    a.resolution === b.resolution &&
+    a.registry === b.registry &&
+    sameData(a.labels, b.labels) &&
+    sameData(a.selector ?? {}, b.selector ?? {}) &&
+    sameData([...(a.declaredExportTo ?? [])].sort(), [...(b.declaredExportTo ?? [])].sort())
+  );
 }
 
 /** The service with the ports that are left of it, in the service's own order. */

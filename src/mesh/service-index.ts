@@ -1,7 +1,7 @@
 /** The registry's services in, who sees which of them, by namespace and by host, out. */
 import type { Collection, Graph } from "../collections/index.ts";
 import { sortBy } from "../lib/index.ts";
-import type { Service } from "../model/index.ts";
+import { hostKey, type Service } from "../model/index.ts";
 import { everyone, exportWords } from "./visibility.ts";
 
 /** What lists of services are made from; edits of ports and endpoints do not reach it. */
@@ -12,6 +12,9 @@ export interface ServiceHead {
   readonly name: string;
   readonly created: string;
   readonly kubernetes: boolean;
+  /** Of several objects with the host in the namespace, the first. */
+  readonly primary: boolean;
+  readonly object: string;
   readonly words: readonly string[];
   readonly alias: string | undefined;
 }
@@ -21,7 +24,10 @@ export interface ServiceIndex {
   /** Keys of services that the namespace sees: those exported to it by name first, then public ones; oldest first. */
   visible(namespace: string): readonly string[];
   isVisible(key: string, namespace: string): boolean;
+  /** One per namespace. */
   ofHost(host: string): readonly string[];
+  /** All that share namespace and host with the service, oldest first. */
+  variants(key: string): readonly string[];
   /** Keys of ExternalName Services that lead to the host, through others if need be. */
   aliasesOf(host: string): readonly string[];
   byAge(keys: readonly string[]): readonly string[];
@@ -32,7 +38,8 @@ export function createServiceIndex(graph: Graph, services: Collection<Service>):
     [key, headOf(service)],
   ]);
   const byWord = graph.index(heads, "export", (head) => head.words);
-  const byHost = graph.index(heads, "host", (head) => [head.host]);
+  const byHost = graph.index(heads, "host", (head) => (head.primary ? [head.host] : []));
+  const byHostKey = graph.index(heads, "namespace and host", (head) => [hostKey(head.key)]);
   const byTarget = graph.index(heads, "alias", (head) => (head.alias === undefined ? [] : [head.alias]));
   const byAge = (keys: readonly string[]): readonly string[] =>
     sortBy(
@@ -40,6 +47,7 @@ export function createServiceIndex(graph: Graph, services: Collection<Service>):
       (head) => head.created,
       (head) => head.name,
       (head) => head.namespace,
+      (head) => head.object,
     ).map((head) => head.key);
   const sorted = graph.memo<readonly string[]>("services by export", (word) => byAge(byWord.get(word)));
   const aliases = graph.memo<readonly string[]>("aliases", (host) => {
@@ -63,6 +71,7 @@ export function createServiceIndex(graph: Graph, services: Collection<Service>):
       return words.includes(everyone) || words.includes(namespace);
     },
     ofHost: byHost.get,
+    variants: (key) => byAge(byHostKey.get(hostKey(key))),
     aliasesOf: aliases.get,
     byAge,
   };
@@ -76,6 +85,8 @@ function headOf(service: Service): ServiceHead {
     name: service.name,
     created: service.creationTimestamp,
     kubernetes: service.registry === "Kubernetes",
+    primary: service.key === hostKey(service.key),
+    object: service.object,
     words: exportWords(service.exportTo ?? [everyone], service.namespace),
     alias: service.resolution === "alias" ? service.externalName : undefined,
   };

@@ -15,6 +15,8 @@ export interface Endpoint {
   readonly port: number;
   /** Name of the service port it serves. */
   readonly portName: string;
+  /** Its number, of endpoints of a ServiceEntry: there a name may stand for different ports in different objects. */
+  readonly servicePort?: number;
   readonly labels: Readonly<Record<string, string>>;
   readonly locality: Locality;
   /** The locality as its source spells it: `eu/a/` of a node is not `eu/a` of a label, and Istio sends them apart. */

@@ -25,7 +25,7 @@ export interface ServicePort {
 }
 
 export interface Service {
-  /** `namespace/host`: the key in the collection of services. */
+  /** The key in the collection of services: `namespace/host`, or `variantKey` where another object comes first. */
   readonly key: string;
   readonly host: string;
   readonly namespace: string;
@@ -43,8 +43,10 @@ export interface Service {
   /** Addresses that were allocated for a ServiceEntry without any (`status.addresses`). */
   readonly autoAddresses: readonly string[];
   readonly headless: boolean;
-  /** As written; undefined when the mesh-wide default applies. */
+  /** As written; undefined when the mesh-wide default applies. In the collection of services that is filled in. */
   readonly exportTo: readonly string[] | undefined;
+  /** As written, in the collection of services too. */
+  readonly declaredExportTo?: readonly string[];
   readonly labels: Readonly<Record<string, string>>;
   readonly selector: Readonly<Record<string, string>> | undefined;
   /** Identities that may serve it beyond those of its endpoints: subjectAltNames of a ServiceEntry, or the alternate accounts of a Service. */
@@ -56,7 +58,13 @@ export interface Service {
   /** Only endpoints on the client's node (internalTrafficPolicy: Local). */
   readonly nodeLocal: boolean;
   /** PreferClose and such, from the spec or the annotation; "" where unset. */
-  readonly trafficDistribution: "" | "any" | "prefer-close" | "prefer-same-zone" | "prefer-same-node" | "prefer-same-network";
+  readonly trafficDistribution:
+    | ""
+    | "any"
+    | "prefer-close"
+    | "prefer-same-zone"
+    | "prefer-same-node"
+    | "prefer-same-network";
   readonly publishNotReady: boolean;
   /** Header/cookie session label settings (`istio.io/persistent-session`, `…-header`). */
   readonly annotations: Readonly<Record<string, string>>;
@@ -66,4 +74,14 @@ export interface Service {
 
 export function serviceKey(namespace: string, host: string): string {
   return `${namespace}/${host}`;
+}
+
+/** Of several objects with one host in one namespace, those after the first. */
+export function variantKey(key: string, object: string): string {
+  return `${key}#${object}`;
+}
+
+/** `namespace/host` of a service with either kind of key: what endpoints are known by. */
+export function hostKey(key: string): string {
+  return key.split("#", 1)[0] ?? key;
 }

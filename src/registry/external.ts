@@ -7,6 +7,7 @@ import {
   type MeshConfigSpec,
   matchesLabels,
   type ObjectMeta,
+  type Service,
   type ServiceEntrySpec,
   type ServiceTarget,
   type WorkloadEntrySpec,
@@ -25,6 +26,8 @@ export interface ExternalInputs {
   readonly workloadEntries: Collection<Config<WorkloadEntrySpec>>;
   readonly pods: Collection<Pod>;
   facts(podKey: string): WorkloadFacts;
+  /** Of a variant, in the collection of services. */
+  keyOf(service: Service): string;
   namespace(name: string): ObjectMeta | undefined;
   statusOf(kind: string, key: string): unknown;
 }
@@ -67,7 +70,7 @@ export function createExternal(graph: Graph, inputs: ExternalInputs): External {
       const exportTo = exportsOf(config);
       return services.map((service) => [
         `ServiceEntry/${key}/${service.host}`,
-        { service: { ...service, exportTo }, targets: [], serviceEntry: key },
+        { service: { ...service, ...declaredExports(config), exportTo }, targets: [], serviceEntry: key },
       ]);
     },
   );
@@ -131,15 +134,18 @@ export function createExternal(graph: Graph, inputs: ExternalInputs): External {
         ({ service }) => service.creationTimestamp,
         ({ service }) => service.object,
       );
-      const taken = new Set<string>();
-      return sorted.flatMap(({ id, service }) =>
-        endpointsOf.get(id).filter((endpoint) => {
+      const taken = new Set<number | undefined>();
+      return sorted.flatMap(({ id, service }) => {
+        // Istio makes a service of each address, every one of them with all endpoints.
+        const each = Array.from({ length: Math.max(1, new Set(service.addresses).size) }, () => endpointsOf.get(id));
+        return each.flat().filter((endpoint) => {
+          const port = service.ports.find((candidate) => candidate.name === endpoint.portName)?.port;
           // Envoy takes one endpoint per logical DNS cluster.
-          if (service.resolution === "dns-round-robin" && taken.has(endpoint.portName)) return false;
-          taken.add(endpoint.portName);
+          if (service.resolution === "dns-round-robin" && taken.has(port)) return false;
+          taken.add(port);
           return true;
-        }),
-      );
+        });
+      });
     },
     targets: (namespace, addresses) =>
       byNamespace.get(namespace).flatMap((id) => {
@@ -147,7 +153,9 @@ export function createExternal(graph: Graph, inputs: ExternalInputs): External {
         const own = endpointsOf.get(id).filter((endpoint) => addresses.includes(endpoint.addresses[0] ?? ""));
         return own.flatMap((endpoint) => {
           const port = service?.ports.find((candidate) => candidate.name === endpoint.portName);
-          return service && port ? [{ service: service.key, port: port.port, targetPort: endpoint.port }] : [];
+          return service && port
+            ? [{ service: inputs.keyOf(service), port: port.port, targetPort: endpoint.port }]
+            : [];
         });
       }),
     entriesMatching: (namespace, selector) =>
@@ -158,6 +166,10 @@ export function createExternal(graph: Graph, inputs: ExternalInputs): External {
     },
     entriesAt,
   };
+}
+
+function declaredExports({ spec }: Config<ServiceEntrySpec>): Pick<Service, "declaredExportTo"> {
+  return spec.exportTo?.length ? { declaredExportTo: spec.exportTo } : {};
 }
 
 /** Without endpoints, DNS is asked for the service's own name. */

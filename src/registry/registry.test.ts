@@ -255,11 +255,16 @@ describe("ServiceEntries", () => {
     expect(exported(["bank"], {})).toEqual(["bank"]);
   });
 
-  test("two entries for one host that differ only in ports add up", () => {
+  test("two entries for one host are two services that share their endpoints, the older first", () => {
     const { registry } = registryOf([
       entry({ hosts: ["a.com"], ports, resolution: "DNS" }, "one"),
       entry({ hosts: ["a.com"], ports: [{ number: 443, name: "tls", protocol: "TLS" }], resolution: "DNS" }, "two"),
     ]);
-    expect(registry.services.get("shop/a.com")?.ports.map(({ port }) => port)).toEqual([80, 443]);
+    const keys = ["shop/a.com", "shop/a.com#ServiceEntry/shop/two"];
+    expect(keys.map((key) => registry.services.get(key)?.ports[0]?.port)).toEqual([80, 443]);
+    expect(keys.map((key) => registry.endpoints(key).map(({ servicePort }) => servicePort))).toEqual([
+      [80, 443],
+      [80, 443],
+    ]);
   });
 });

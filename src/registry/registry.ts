@@ -6,6 +6,7 @@ import { type Collection, type Graph, unionOf } from "../collections/index.ts";
 import {
   type Config,
   type Endpoint,
+  hostKey,
   type KubeObject,
   type Locality,
   labelPairs,
@@ -15,14 +16,15 @@ import {
   type ServiceEntrySpec,
   type ServiceTarget,
   serviceKey,
+  variantKey,
   type WorkloadEntrySpec,
 } from "../model/index.ts";
 import { sliceEndpoints, sliceServiceName } from "./endpoint-slice.ts";
 import { createExternal } from "./external.ts";
 import { kubeHost, kubeService } from "./kube-service.ts";
-import { mergeServices } from "./merge.ts";
 import type { ObjectsOf } from "./objects.ts";
 import { type Pod, readPod } from "./pod.ts";
+import { byPrecedence } from "./precedence.ts";
 import { targetPorts, targetsOfPod, targetsOfSlices } from "./targets.ts";
 import type { ServiceVariant, Slice } from "./variant.ts";
 import { nodeLocality, type WorkloadFacts, workloadFacts } from "./workload.ts";
@@ -47,11 +49,11 @@ interface WorkloadAddress {
 }
 
 export interface Registry {
-  /** By `namespace/host`. `exportTo` has the mesh's default filled in. */
+  /** By `Service.key`. `exportTo` has the mesh's default filled in. */
   readonly services: Collection<Service>;
   readonly pods: Collection<Pod>;
   readonly nodes: Collection<Locality>;
-  /** All endpoints of a service, over all ports. */
+  /** All endpoints of a service, over all ports; services of one host in one namespace share theirs. */
   endpoints(serviceKey: string): readonly Endpoint[];
   /** Ports of services that the workload serves. */
   targets(workload: WorkloadAddress): readonly ServiceTarget[];
@@ -96,15 +98,17 @@ export function createRegistry(graph: Graph, objects: ObjectsOf, options: Regist
     pods,
     facts: facts.get,
     namespace: (name) => namespaces.get(name)?.metadata,
+    keyOf: ({ key, object }) => (services.get(key)?.object === object ? key : variantKey(key, object)),
     statusOf: (kind, key) => objects("networking.istio.io", kind).get(key)?.status,
   });
   const variants = unionOf("service variants", [kubeVariants, external.variants]);
   const variantsByKey = graph.index(variants, "key", (variant) => [variant.service.key]);
-  const services = graph.derive("services", variantsByKey.groups, (ids, key) => {
-    const merged = mergeServices([...ids].flatMap((id) => variants.get(id)?.service ?? []));
-    return merged
-      ? [[key, { ...merged, exportTo: merged.exportTo ?? settings().defaultServiceExportTo ?? ["*"] }]]
-      : [];
+  const services = graph.derive("services", variantsByKey.groups, (ids) => {
+    const found = [...ids].flatMap((id) => variants.get(id)?.service ?? []);
+    return byPrecedence(found).map((service, i) => {
+      const key = i === 0 ? service.key : variantKey(service.key, service.object);
+      return [key, { ...service, key, exportTo: service.exportTo ?? settings().defaultServiceExportTo ?? ["*"] }];
+    });
   });
 
   const slices = graph.derive<KubeObject, Slice>(
@@ -140,7 +144,7 @@ export function createRegistry(graph: Graph, objects: ObjectsOf, options: Regist
       ...entries.flatMap((entry) => kubeServiceEndpoints(entry, service, targets)),
     ];
   };
-  const endpoints = graph.memo<readonly Endpoint[]>("endpoints", (key) => [
+  const endpointsOfHost = graph.memo<readonly Endpoint[]>("endpoints", (key) => [
     ...kubeEndpoints(key),
     ...external.endpoints(variantsByKey.get(key).filter((id) => external.variants.get(id) !== undefined)),
   ]);
@@ -174,7 +178,7 @@ export function createRegistry(graph: Graph, objects: ObjectsOf, options: Regist
     services,
     pods,
     nodes,
-    endpoints: endpoints.get,
+    endpoints: (key) => endpointsOfHost.get(hostKey(key)),
     targets: ({ namespace, name, addresses }) => targets.get(`${namespace}|${name}|${addresses.join(",")}`),
     workloadAt: createWorkloadAt({
       pods,

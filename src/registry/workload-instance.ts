@@ -98,6 +98,7 @@ export function serviceEntryEndpoints(instance: WorkloadInstance, ports: Service
     addresses: instance.addresses,
     port: isSocket ? 0 : instance.ports.get(port.name) || port.targetPort || port.port,
     portName: port.name,
+    servicePort: port.port,
     weight: instance.weight,
     health: instance.health,
   }));

@@ -31,10 +31,9 @@ const persistentSessionLabel = "istio.io/persistent-session";
 export function clusterMembers(view: View, target: OutboundTarget): readonly Member[] {
   const { mesh } = view;
   const visible = isVisible(view, target);
-  return mesh
-    .endpoints(target.service.key, target.port.name)
-    .map((endpoint) => memberOf(mesh, target, endpoint))
-    .filter(visible);
+  const { key } = target.service;
+  const found = target.found === "eds" ? mesh.endpointsByName(key, target.port.name) : mesh.endpoints(key, target.port);
+  return found.map((endpoint) => memberOf(mesh, target, endpoint)).filter(visible);
 }
 
 /** The policy as it holds for endpoints: what the mesh config sets for all destinations is not part of it. */

@@ -95,11 +95,7 @@ function gatewayDestination(view: View, host: string, namespace: string): Destin
   return view.shared(`gateway-route.destination|${namespace}|${host}`, () => {
     const scope = view.mesh.gatewayScope(view.proxy.namespace);
     const own = serviceKey(namespace, host);
-    const service = visibleServices(view).has(own) ? scope.service(own) : scope.serviceFor(host);
+    const service = view.mesh.sees(view.proxy.namespace, own) ? view.mesh.service(own) : scope.serviceFor(host);
     return service && { externalName: service.externalName, ports: service.ports };
   });
-}
-
-function visibleServices(view: View): ReadonlySet<string> {
-  return view.shared("gateway-route.services", () => new Set(view.mesh.gatewayScope(view.proxy.namespace).services));
 }

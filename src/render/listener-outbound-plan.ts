@@ -137,7 +137,7 @@ function memberBinds(
   service: Service,
   port: ServicePort,
 ): readonly (readonly [string, ...string[]])[] | undefined {
-  const endpoints = view.mesh.endpoints(service.key, port.name);
+  const endpoints = view.mesh.endpoints(service.key, port);
   if (service.registry === "External" && endpoints.length === 0 && !service.selector) return undefined;
   const [own] = view.proxy.ownAddresses;
   return endpoints.flatMap(({ addresses: [first, ...rest] }) => {

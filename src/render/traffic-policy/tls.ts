@@ -97,7 +97,7 @@ function autoTls(source: TlsSource): ClientTls {
  */
 function serversTakeMtls({ mesh, service, port, rawPolicy }: TlsSource): boolean {
   if (service.resolution === "passthrough" || rawPolicy?.loadBalancer?.simple === "PASSTHROUGH") {
-    const endpoints = mesh.endpoints(service.key, port.name);
+    const endpoints = mesh.endpoints(service.key, port);
     if (endpoints.length === 0 || endpoints.some((endpoint) => endpoint.tlsMode !== "istio")) return false;
   }
   return mesh.peerAuthentication(service.namespace, {}).mode !== "DISABLE";

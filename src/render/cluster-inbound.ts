@@ -83,10 +83,10 @@ function listenerProtocol(listener: IstioIngressListener): Protocol {
   return parseProtocol(listener.port?.protocol ?? "");
 }
 
-/** Stands in statistics for a listener that no service leads to. */
+/** Stands in statistics for a listener that no service leads to; in the proxy's namespace, wherever the Sidecar is. */
 function sidecarService(view: View): InboundService {
-  const meta = scopeOf(view).sidecar?.meta;
-  const [name, namespace] = [meta?.name ?? "", meta?.namespace ?? ""];
+  const name = scopeOf(view).sidecar?.meta.name ?? "";
+  const { namespace } = view.proxy;
   return { host: `${name}.${namespace}`, name, namespace, registry: "External" };
 }
 

@@ -113,10 +113,10 @@ function ingressPorts(view: View, { meta, spec }: Config<SidecarSpec>): readonly
         protocol: parseProtocol(port?.protocol ?? ""),
         binds,
         bindToPort: none,
-        // A Sidecar has no host: a made-up one keeps its telemetry apart.
-        host: `${meta.name}.${meta.namespace}`,
+        // A Sidecar has no host: a made-up one keeps its telemetry apart. It is of the proxy's namespace, wherever the Sidecar is.
+        host: `${meta.name}.${view.proxy.namespace}`,
         service: undefined,
-        sidecar: meta,
+        sidecar: { ...meta, namespace: view.proxy.namespace },
         mode: mtlsMode(view, number),
       } satisfies InboundPort,
     ];

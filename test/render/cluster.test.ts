@@ -53,6 +53,12 @@ describe("connection pool", () => {
       budgetPercent: { value: 20 },
       minRetryConcurrency: 3,
     });
+    const spelled = await cluster({ policy: { retryBudget: { percent: 0, budgetInterval: "4s" } } });
+    expect(spelled.circuitBreakers.thresholds[0].retryBudget).toEqual({
+      budgetPercent: {},
+      budgetInterval: "4s",
+      minRetryConcurrency: 3,
+    });
   });
 });
 
@@ -229,7 +235,7 @@ describe("TLS", () => {
     const auto = await cluster({ policy: { proxyProtocol: { version: "V2" } } });
     expect(auto.transportSocketMatches.map((entry: Json) => entry.transportSocket.name)).toEqual([name, name]);
     const plain = await cluster({ policy: { proxyProtocol: {}, tls: { mode: "DISABLE" } } });
-    expect(plain.transportSocket.typedConfig.transportSocket.name).toBe("envoy.transport_sockets.raw_buffer");
+    expect(plain.transportSocket.typedConfig.transportSocket.name).toBe("raw_buffer");
   });
 });
 

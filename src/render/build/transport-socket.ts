@@ -138,12 +138,15 @@ function parameters(defaults: MeshConfigTLSConfig | undefined): TlsParameters {
 
 const meshParameters = parameters(undefined);
 
+/** As Istio names what it wraps; the name has no meaning to Envoy. */
+const wrappedRawBuffer = create(TransportSocketSchema, { ...rawBufferSocket, name: "raw_buffer" });
+
 /** The PROXY header goes before TLS, on every way out of the cluster. */
 function withProxyProtocol(sockets: ClusterSockets, version: "V1" | "V2" | undefined): ClusterSockets {
   if (version === undefined) return sockets;
   const { transportSocket, transportSocketMatches } = sockets;
   if (transportSocketMatches.length === 0) {
-    return { transportSocket: proxied(transportSocket ?? rawBufferSocket, version), transportSocketMatches };
+    return { transportSocket: proxied(transportSocket ?? wrappedRawBuffer, version), transportSocketMatches };
   }
   return {
     ...(transportSocket ? { transportSocket: proxied(transportSocket, version) } : {}),

@@ -3,13 +3,11 @@ export { type AgentMachine, type AgentOptions, readAgentMachine } from "./agent-
 export { agentOptionsFromEnv } from "./agent-options-from-env.ts";
 export { buildBootstrap } from "./bootstrap/bootstrap.ts";
 export type { BootstrapOptions } from "./bootstrap/context.ts";
-export { buildNode, type Node, type NodeOptions, parseDownwardApi } from "./bootstrap/node.ts";
-export { loadProxyConfig, type ProxyConfigSources } from "./bootstrap/proxy-config.ts";
+export type { Node, NodeOptions } from "./bootstrap/node.ts";
+export type { ProxyConfigSources } from "./bootstrap/proxy-config.ts";
 export { applyCapture, type CaptureHost, createRunCommand, type RunCommand } from "./capture/apply.ts";
 export { type CaptureOutput, readSurroundings, runCapture } from "./capture/command.ts";
-export { type CaptureConfig, defaultCapture, validateCapture } from "./capture/config.ts";
-export { type CaptureSurroundings, parseCaptureFlags } from "./capture/flags.ts";
+export { type CaptureConfig, defaultCapture } from "./capture/config.ts";
+export type { CaptureSurroundings } from "./capture/flags.ts";
 export { formatCaptureRecord } from "./capture/print.ts";
-export { formatRestore } from "./capture/restore.ts";
 export type { CaptureRule, CaptureRules } from "./capture/rule.ts";
-export { buildCaptureRules } from "./capture/rules.ts";

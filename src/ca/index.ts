@@ -6,7 +6,7 @@ export {
   type IssuedCertificate,
   type ServingCertificate,
 } from "./authority.ts";
-export { type AuthorizeNode, authorizeIssuance, type Issuance, type IssuanceRequest } from "./authorize.ts";
+export type { AuthorizeNode, Issuance, IssuanceRequest } from "./authorize.ts";
 export { type CaCounter, type CaGauge, type CaMetrics, caGauges } from "./metrics.ts";
 export { createRateLimit, type RateLimit, type RateLimitOptions } from "./rate-limit.ts";
 export { type CaSecretStore, caSecretName, caSecretType, loadOrCreateCa } from "./secret-store.ts";
@@ -14,8 +14,6 @@ export { type AuthenticateToken, type CertificateServiceOptions, createCertifica
 export {
   type CaFiles,
   createSelfSignedBundle,
-  formatSigningBundle,
-  parseSigningBundle,
   type RootOptions,
   type SigningBundle,
 } from "./signing-bundle.ts";

@@ -3,7 +3,7 @@ import { type Collection, createGraph, type Graph, unionOf } from "../collection
 import type { Problem } from "../config/index.ts";
 import { classify, createMesh, type Mesh, type MeshInputs } from "../mesh/index.ts";
 import type { Config, KubeObject, Proxy, ProxyClass, RequestAuthenticationSpec } from "../model/index.ts";
-import { createRegistry, proxyOfPod, type Registry } from "../registry/index.ts";
+import { createRegistry, proxyOfPod, type Registry, readPod } from "../registry/index.ts";
 import { createGatewayApi, createIngress, createIngressStatuses, type ObjectStatus } from "../translate/index.ts";
 import { createConfigs } from "./configs.ts";
 import { createSettings, type Settings } from "./settings.ts";
@@ -40,6 +40,7 @@ export interface Stages {
 export function createStages(options: StagesOptions): Stages {
   const graph = options.graph ?? createGraph();
   const { objects, domain, cluster } = options;
+  const pods = objects("", "Pod");
 
   // MeshConfig and discovery selectors: what applies to everything after.
   const settings = createSettings(graph, {
@@ -132,9 +133,10 @@ export function createStages(options: StagesOptions): Stages {
     statuses: unionOf("statuses", [translated.statuses, ingressStatuses]),
     problems: () => [...settings.problems(), ...problems()],
     podProxies: () =>
-      registry.pods.keys().flatMap((key) => {
-        const pod = registry.pods.get(key);
-        return (pod && proxyOfPod(pod, context)) ?? [];
+      // A proxy may ask whatever its namespace: discovery selectors only keep others from finding it.
+      pods.keys().flatMap((key) => {
+        const pod = pods.get(key);
+        return (pod && proxyOfPod(readPod(pod), context)) ?? [];
       }),
     classOf: (proxy) => classify({ mesh, targets: registry.targets }, proxy),
   };

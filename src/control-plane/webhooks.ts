@@ -22,7 +22,7 @@ export function admissionHandler(metrics: Metrics): HttpHandler {
   };
 }
 
-export const webhookConfigurations: KindRef = {
+const webhookConfigurations: KindRef = {
   group: "admissionregistration.k8s.io",
   version: "v1",
   plural: "validatingwebhookconfigurations",

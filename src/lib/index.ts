@@ -11,7 +11,6 @@ export {
   type Logger,
   type LogLevel,
   type LogOptions,
-  parseLevels,
   printable,
   silentLogger,
 } from "./log.ts";

@@ -37,7 +37,7 @@ export function createLogger(options: LogOptions): Logger {
 /** A logger for places where nothing is to be said, such as tests. */
 export const silentLogger: Logger = createLogger({ write: () => {}, now: () => new Date(0), levels: "default:none" });
 
-export function parseLevels(text: string): Map<string, LogLevel> {
+function parseLevels(text: string): Map<string, LogLevel> {
   const out = new Map<string, LogLevel>();
   for (const item of text.split(",").filter((part) => part !== "")) {
     const at = item.lastIndexOf(":");
@@ -59,5 +59,8 @@ function format(options: LogOptions, level: LogLevel, scope: string, message: st
 /** Keeps a log line one line, and a terminal safe from what users wrote into names. */
 export function printable(text: string): string {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what this removes
-  return text.replace(/[\u0000-\u001f\u007f-\u009f\u2028\u2029\u202a-\u202e\u2066-\u2069]/g, (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, "0")}`);
+  return text.replace(
+    /[\u0000-\u001f\u007f-\u009f\u2028\u2029\u202a-\u202e\u2066-\u2069]/g,
+    (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, "0")}`,
+  );
 }

@@ -37,7 +37,8 @@ const kubernetesSchema = new Schema([
   boolYaml11Tag,
   {
     ...intYaml11Tag,
-    resolve: (source, explicit, tag) => (source.includes(":") ? NOT_RESOLVED : intYaml11Tag.resolve(source, explicit, tag)),
+    resolve: (source, explicit, tag) =>
+      source.includes(":") ? NOT_RESOLVED : intYaml11Tag.resolve(source, explicit, tag),
   },
   floatCoreTag,
   mergeTag,
@@ -49,7 +50,9 @@ export function parseJson(text: string, limits: ParseLimits = objectLimits): unk
   try {
     return JSON.parse(text);
   } catch (error) {
-    throw new FairleadError("invalid", `not JSON: ${error instanceof Error ? error.message : "cannot be read"}`, { cause: error });
+    throw new FairleadError("invalid", `not JSON: ${error instanceof Error ? error.message : "cannot be read"}`, {
+      cause: error,
+    });
   }
 }
 
@@ -61,7 +64,9 @@ export function parseYaml(text: string, limits: ParseLimits = fileLimits): reado
       (document) => document !== null && document !== undefined,
     );
   } catch (error) {
-    throw new FairleadError("invalid", `not YAML: ${error instanceof Error ? error.message : "cannot be read"}`, { cause: error });
+    throw new FairleadError("invalid", `not YAML: ${error instanceof Error ? error.message : "cannot be read"}`, {
+      cause: error,
+    });
   }
 }
 
@@ -71,7 +76,10 @@ export function isRecord(value: unknown): value is Readonly<Record<string, unkno
 
 function checkSize(text: string, limits: ParseLimits): void {
   if (text.length > limits.maxBytes)
-    throw new FairleadError("too-large", `the text has ${text.length} characters; at most ${limits.maxBytes} are accepted`);
+    throw new FairleadError(
+      "too-large",
+      `the text has ${text.length} characters; at most ${limits.maxBytes} are accepted`,
+    );
 }
 
 /** Counts brackets outside strings, so that a hostile text is refused before the recursive parser sees it. */

@@ -25,7 +25,6 @@ export {
   matchesSelector,
   parseLabelSelector,
   type Requirement,
-  selectorRequirements,
 } from "./label-selector.ts";
 export { labelPairs, matchesLabels } from "./labels.ts";
 export {

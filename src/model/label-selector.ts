@@ -46,7 +46,7 @@ export function matchesSelector(
   return selector !== undefined && matchesRequirements(selectorRequirements(selector), labels);
 }
 
-export function selectorRequirements(selector: LabelSelector): readonly Requirement[] {
+function selectorRequirements(selector: LabelSelector): readonly Requirement[] {
   const exact = Object.entries(selector.matchLabels ?? {}).map(
     ([key, value]): Requirement => ({ key, operator: "In", values: [value] }),
   );

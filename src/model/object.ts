@@ -42,7 +42,10 @@ export function objectKey(meta: { readonly name: string; readonly namespace?: st
 }
 
 /** How an object is called in messages and provenance: `VirtualService/ns/name`. */
-export function objectName(kind: string, meta: { readonly name: string; readonly namespace?: string | undefined }): string {
+export function objectName(
+  kind: string,
+  meta: { readonly name: string; readonly namespace?: string | undefined },
+): string {
   return `${kind}/${objectKey(meta)}`;
 }
 

@@ -38,7 +38,8 @@ export function parseProtocol(text: string): Protocol {
   return byName.get(text.toLowerCase()) ?? "Unsupported";
 }
 
-export const isHttp = (p: Protocol): boolean => p === "HTTP" || p === "HTTP2" || p === "GRPC" || p === "GRPC-Web" || p === "HTTP_PROXY";
+export const isHttp = (p: Protocol): boolean =>
+  p === "HTTP" || p === "HTTP2" || p === "GRPC" || p === "GRPC-Web" || p === "HTTP_PROXY";
 export const isHttp2 = (p: Protocol): boolean => p === "HTTP2" || p === "GRPC" || p === "GRPC-Web";
 export const isGrpc = (p: Protocol): boolean => p === "GRPC" || p === "GRPC-Web";
 export const isTls = (p: Protocol): boolean => p === "HTTPS" || p === "TLS";
@@ -56,7 +57,12 @@ const byAppProtocol: ReadonlyMap<string, Protocol> = new Map([
 ]);
 
 /** The protocol of a Kubernetes Service port: appProtocol, then the name (whole or before the first dash), then sniffing. */
-export function servicePortProtocol(port: number, name: string, transport: string, appProtocol: string | undefined): Protocol {
+export function servicePortProtocol(
+  port: number,
+  name: string,
+  transport: string,
+  appProtocol: string | undefined,
+): Protocol {
   if (transport === "UDP") return "UDP";
   const declared = appProtocol !== undefined && appProtocol !== "" ? appProtocol.toLowerCase() : name.toLowerCase();
   const known = appProtocol === undefined ? undefined : byAppProtocol.get(declared);

@@ -70,7 +70,7 @@ export function knownProxies(proxies: readonly ProxyStatus[]): readonly ProxySta
 }
 
 /** `name.namespace` */
-export function proxyName(proxy: ProxyStatus): string {
+function proxyName(proxy: ProxyStatus): string {
   return proxy.node.id.split("~")[2] ?? proxy.node.id;
 }
 

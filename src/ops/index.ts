@@ -1,5 +1,5 @@
-export { type DebugCaller, type DebugQuestion, mayDebug } from "./authorize-debug.ts";
-export { answerDebug, type DebugAnswer, type DebugRequest, type DebugSources, proxyName } from "./debug.ts";
+export type { DebugCaller, DebugQuestion } from "./authorize-debug.ts";
+export { answerDebug, type DebugAnswer, type DebugRequest, type DebugSources } from "./debug.ts";
 export { createDebugTypes } from "./debug-types.ts";
 export {
   createHttpServer,

@@ -20,7 +20,7 @@ export function parseCertificate(pem: string): X509Certificate {
   return first;
 }
 
-export function parseCertificateDer(der: Uint8Array): X509Certificate {
+function parseCertificateDer(der: Uint8Array): X509Certificate {
   try {
     return new X509Certificate(der);
   } catch (cause) {

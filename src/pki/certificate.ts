@@ -40,7 +40,7 @@ export interface CertificateOptions {
 }
 
 /** Istio's allowance for clocks that run behind. */
-export const clockGraceMs = 2 * 60_000;
+const clockGraceMs = 2 * 60_000;
 
 export function issueCertificate(options: CertificateOptions): X509Certificate {
   const { subject = {}, altNames = [], publicKey, signer, now } = options;

@@ -25,7 +25,7 @@ import { parsePublicKey } from "./public-key.ts";
 
 const label = "CERTIFICATE REQUEST";
 /** An RSA-4096 request with ordinary attributes has about 2 KB. */
-export const maxCsrBytes = 16 * 1024;
+const maxCsrBytes = 16 * 1024;
 
 export interface CsrOptions {
   readonly key: KeyPair;

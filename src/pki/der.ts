@@ -185,7 +185,7 @@ export function positiveInteger(content: Uint8Array): Uint8Array {
   return first === 0 ? content.subarray(1) : content;
 }
 
-export function malformed(why: string): FairleadError {
+function malformed(why: string): FairleadError {
   return new FairleadError("invalid", `the DER ${why}`);
 }
 

@@ -2,20 +2,18 @@ export {
   chainsTo,
   formatBundle,
   parseCertificate,
-  parseCertificateDer,
   parseCertificates,
   uriNames,
 } from "./bundle.ts";
 export {
   type CertificateOptions,
   type CertificateProfile,
-  clockGraceMs,
   formatCertificate,
   issueCertificate,
   type Signer,
 } from "./certificate.ts";
-export { type CsrOptions, createCsr, maxCsrBytes, parseCsr } from "./csr.ts";
+export { type CsrOptions, createCsr, parseCsr } from "./csr.ts";
 export { formatPrivateKey, generateKey, type KeyAlgorithm, type KeyPair, parsePrivateKey, sameKey } from "./key.ts";
 export type { SubjectAltName, SubjectName } from "./name.ts";
-export { formatPem, type PemBlock, parsePem, parseSinglePem } from "./pem.ts";
+export type { PemBlock } from "./pem.ts";
 export { createSecretFile, readSecretFile, replaceSecretFile } from "./secret-file.ts";

@@ -1,7 +1,7 @@
 export { runAccounts } from "./accounts.ts";
 export { runAddresses } from "./addresses.ts";
 export { createClusterNames } from "./cluster-names.ts";
-export { type ControllerContext, follow } from "./controller.ts";
+export type { ControllerContext } from "./controller.ts";
 export { createDnsServer, type DnsServer, type Lookup } from "./dns.ts";
 export { runEndpointSlices } from "./endpoint-slices.ts";
 export { runGarbageCollection } from "./garbage.ts";

@@ -43,7 +43,7 @@ export async function ip(...args: readonly string[]): Promise<string> {
 }
 
 /** Refuses ranges that the host already routes elsewhere; the default route does not count. */
-export async function checkRoutes(plan: NetworkPlan): Promise<void> {
+async function checkRoutes(plan: NetworkPlan): Promise<void> {
   const routes: { dst?: string; dev?: string }[] = JSON.parse(await ip("-j", "-4", "route", "show", "table", "all"));
   for (const cidr of [plan.podCidr, plan.serviceCidr]) {
     const wanted = parseCidr(cidr, "range");

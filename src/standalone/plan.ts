@@ -60,7 +60,7 @@ export function overlap(a: Range, b: Range): boolean {
   return a.base < end(b) && b.base < end(a);
 }
 
-export function formatAddress(value: number): string {
+function formatAddress(value: number): string {
   return [24, 16, 8, 0].map((shift) => Math.floor(value / 2 ** shift) % 256).join(".");
 }
 

@@ -10,8 +10,8 @@ import { ignoreMissing } from "./endpoint-slices.ts";
 import { leases, pods, runnerAnnotation } from "./kinds.ts";
 import { readPodShape } from "./service-shape.ts";
 
-export const notReadyAfterMs = 15_000;
-export const deletedAfterMs = 60_000;
+const notReadyAfterMs = 15_000;
+const deletedAfterMs = 60_000;
 
 /** More than this between two looks means that we ourselves did not run, and could not see any renewal. */
 const longestStepMs = 2_000;

@@ -104,7 +104,7 @@ interface SavedState {
 }
 
 /** Istio's chains and jumps in the output of iptables-save. */
-export function parseSaved(text: string): SavedState {
+function parseSaved(text: string): SavedState {
   const chains: { table: string; chain: string }[] = [];
   const rules: SavedRule[] = [];
   let table = "";

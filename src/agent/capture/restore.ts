@@ -27,13 +27,13 @@ export function formatRestore(rules: readonly CaptureRule[]): string {
 }
 
 /** One rule as on a command line, without its table. */
-export function formatRule(rule: CaptureRule): string {
+function formatRule(rule: CaptureRule): string {
   const place = rule.position === undefined ? ["-A", rule.chain] : ["-I", rule.chain, String(rule.position)];
   return [...place, ...rule.params].join(" ");
 }
 
 /** The chains of one table that do not exist until they are made. */
-export function chainsOf(rules: readonly CaptureRule[]): readonly string[] {
+function chainsOf(rules: readonly CaptureRule[]): readonly string[] {
   const chains = [...rules.map((rule) => rule.chain), ...rules.flatMap(jumpTarget)];
   return [...new Set(chains)].filter((chain) => !builtIn.has(chain));
 }

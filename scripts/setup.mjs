@@ -3,7 +3,7 @@
 // goes to stderr: stdout belongs to the command.
 import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, linkSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 
@@ -92,8 +92,11 @@ export async function withLock(work) {
   const lock = join(root, ".cache/setup.lock");
   mkdirSync(join(root, ".cache"), { recursive: true });
   for (let told = false; ; ) {
+    // A link appears with its content, so nobody takes a lock that is being written for an abandoned one.
+    const own = `${lock}.${process.pid}`;
+    writeFileSync(own, String(process.pid));
     try {
-      writeFileSync(lock, String(process.pid), { flag: "wx" });
+      linkSync(own, lock);
       break;
     } catch {
       const owner = Number(existsSync(lock) ? readFileSync(lock, "utf8") : 0);
@@ -103,6 +106,8 @@ export async function withLock(work) {
         told = true;
       }
       await new Promise((resolve) => setTimeout(resolve, 200));
+    } finally {
+      rmSync(own, { force: true });
     }
   }
   try {

@@ -2,11 +2,16 @@
 import { runProgram } from "./program.ts";
 
 const abort = new AbortController();
-for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => abort.abort(new Error(signal)));
+const args = process.argv.slice(2);
+/** Commands that have something to take back before they end; all others end at once, as they would without us. */
+const tidy = new Set(["up", "run", "discovery", "agent", "down"]);
+if (tidy.has(args[0] ?? ""))
+  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const)
+    process.on(signal, () => abort.abort(new Error(signal)));
 // A reader that has gone away (`fairlead … | head`) is no error.
 process.stdout.on("error", () => process.exit(0));
 
-process.exitCode = await runProgram(process.argv.slice(2), {
+process.exitCode = await runProgram(args, {
   env: process.env,
   cwd: process.cwd(),
   out: (text) => process.stdout.write(text),

@@ -52,7 +52,15 @@ function inheritSettings(command: Command, io: Io): void {
   }
 }
 
+/** As a shell counts an end by SIGINT. */
+const interrupted = 130;
+
 function report(thrown: unknown, io: Io): number {
+  // Whatever failed because it was told to stop did not fail.
+  if (io.signal.aborted) {
+    io.err("fairlead: stopped before it was done\n");
+    return interrupted;
+  }
   // Commander has already written its own message; help and version are no errors.
   if (thrown instanceof CommanderError) return thrown.exitCode === 0 ? 0 : 2;
   const error = FairleadError.from(thrown);

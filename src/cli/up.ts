@@ -8,6 +8,7 @@ import type { Io } from "./command.ts";
 import { type ListenAddress, parseListenAddress } from "./listen-address.ts";
 import { selfCommand } from "./self.ts";
 import { defaultDataDir } from "./up/data-dir.ts";
+import type { Relay } from "./up/relay.ts";
 import { type StandaloneMesh, startStandaloneMesh } from "./up/standalone-mesh.ts";
 import { isInside, relayOut, runInside } from "./up/user-namespace.ts";
 
@@ -94,9 +95,12 @@ async function start(flags: UpFlags, io: Io): Promise<number> {
     fairlead: selfCommand(),
     log,
     line: (source, text) => io.err(`[${source}] ${text}\n`),
+    signal: io.signal,
   });
-  const relays = await relayOut(outside, io);
+  let relays: readonly Relay[] = [];
   try {
+    relays = await relayOut(outside, io);
+    io.signal.throwIfAborted();
     if (demo) return await runDemo(mesh, flags, gateway, io, log);
     io.out("ready\n");
     io.err(`\nThe API:  export KUBECONFIG=${mesh.kubeconfig}\n`);

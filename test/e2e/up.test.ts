@@ -1,5 +1,5 @@
 /** `fairlead up` as a person meets it: what it prints, what it keeps, and what it says when something is wrong. */
-import { chmodSync, mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -44,6 +44,31 @@ describe("up", { timeout: 60_000 }, () => {
     started.child.kill("SIGTERM");
     expect(await started.exited).toBe(0);
     await expect(fetch(`http://${addresses["http"]}/ready`)).rejects.toThrow();
+  });
+
+  test("told to stop while it starts, it says so, and the folder is free again", async () => {
+    const data = join(work, "interrupted");
+    const started = startFairlead(["up", "--data", data, ...anyPort]);
+    running.add(started);
+    await expect.poll(() => existsSync(join(data, "lock")), { timeout: 20_000, interval: 5 }).toBe(true);
+    started.child.kill("SIGINT");
+    expect(await started.exited).toBe(130);
+    expect(started.stdout()).toBe("");
+    expect(started.stderr()).toContain("stopped before it was done");
+    expect(readdirSync(data)).not.toContain("lock");
+  });
+
+  test("of several that start on the folder of a dead one, one gets it", async () => {
+    const data = join(work, "raced");
+    mkdirSync(data, { recursive: true });
+    writeFileSync(join(data, "lock"), JSON.stringify({ pid: 2 ** 22 - 1, started: "1" }));
+    const all = Array.from({ length: 4 }, () => startFairlead(["up", "--data", data, ...anyPort]));
+    for (const one of all) running.add(one);
+    const outcomes = await Promise.all(
+      all.map((one) => Promise.race([one.until("ready\n").then(() => "ready"), one.exited])),
+    );
+    expect(outcomes.filter((outcome) => outcome === "ready")).toHaveLength(1);
+    expect(outcomes.filter((outcome) => outcome === 1)).toHaveLength(3);
   });
 
   test("keeps what was acknowledged over kill -9, and the same folder starts again at once", async () => {

@@ -18,6 +18,8 @@ export interface ChildOptions {
   readonly log: Logger;
   readonly line: (text: string) => void;
   readonly random: () => number;
+  /** Ends the wait for the first start. */
+  readonly signal: AbortSignal;
   /** Before each start: we know that no other control plane lives, so what a dead one held can be freed at once. */
   readonly freeLeadership: () => Promise<void>;
 }
@@ -44,7 +46,7 @@ export async function startControlPlane(
   const boundFile = join(options.dir, "run", "control-plane-addresses.json");
   await options.freeLeadership();
   let current = launch(options, boundFile, undefined);
-  let addresses = await waitForAddresses(current, boundFile);
+  let addresses = await waitForAddresses(current, boundFile, options.signal);
   let stopping = false;
   const backoff = createBackoff({ minMs: 100, maxMs: 10_000, random: options.random });
 
@@ -60,10 +62,11 @@ export async function startControlPlane(
       await wait(waitMs);
       if (stopping) return;
       await options.freeLeadership().catch((error: unknown) => options.log.warn(String(error)));
+      if (stopping) return;
       // The same ports as before, or nobody would find it.
       current = launch(options, boundFile, addresses);
       restarted(current.pid);
-      addresses = await waitForAddresses(current, boundFile).catch(() => addresses);
+      addresses = await waitForAddresses(current, boundFile, options.signal).catch(() => addresses);
     }
   };
   void watch();
@@ -111,7 +114,11 @@ function launch(options: ChildOptions, boundFile: string, bound: ReadonlyMap<str
   });
 }
 
-async function waitForAddresses(child: Running, file: string): Promise<ReadonlyMap<string, string>> {
+async function waitForAddresses(
+  child: Running,
+  file: string,
+  signal: AbortSignal,
+): Promise<ReadonlyMap<string, string>> {
   let ended: number | string | undefined;
   void child.exited.then((status) => {
     ended = status;
@@ -124,7 +131,7 @@ async function waitForAddresses(child: Running, file: string): Promise<ReadonlyM
       });
     const found = readAddresses(file);
     if (found) return found;
-    await wait(20);
+    await wait(20, signal);
   }
   throw new FairleadError("timeout", "the control plane did not start in 30 s", {
     hint: "its last lines above say why",

@@ -1,5 +1,5 @@
 /** A path in; a data folder that is ours alone while we run out. */
-import { mkdirSync, readFileSync, realpathSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { linkSync, mkdirSync, readFileSync, realpathSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { FairleadError, isRecord, parseJson, systemCode } from "../../lib/index.ts";
@@ -20,27 +20,13 @@ export function openDataDir(path: string): DataDir {
   const dir = makeDir(path);
   const lock = join(dir, "lock");
   const content = JSON.stringify(ownerOf(process.pid) ?? { pid: process.pid, started: "" });
-  for (let tries = 0; ; tries++) {
-    try {
-      writeFileSync(lock, content, { flag: "wx", mode: 0o600 });
-      break;
-    } catch (cause) {
-      if (systemCode(cause) !== "EEXIST") throw unusable(dir, cause);
-      const owner = readOwner(lock);
-      if ((owner && isAlive(owner)) || tries > 3)
-        throw new FairleadError("locked", `${dir} is in use by process ${owner?.pid ?? "?"}`, {
-          hint: "stop that one, or choose another folder with --data DIR",
-          cause,
-        });
-      // Its owner is dead. Move it away first, so that of two who see this only one goes on.
-      const stale = `${lock}.${process.pid}`;
-      try {
-        renameSync(lock, stale);
-        rmSync(stale, { force: true });
-      } catch {
-        // Somebody else was quicker: look again.
-      }
-    }
+  for (let tries = 0; !tryLock(dir, lock, content); tries++) {
+    const owner = readOwner(lock);
+    if ((owner && isAlive(owner)) || tries > 3)
+      throw new FairleadError("locked", `${dir} is in use by process ${owner?.pid ?? "?"}`, {
+        hint: "stop that one, or choose another folder with --data DIR",
+      });
+    dropStale(lock);
   }
   return {
     path: dir,
@@ -51,6 +37,34 @@ export function openDataDir(path: string): DataDir {
     },
     unlock: () => rmSync(lock, { force: true }),
   };
+}
+
+/** A link appears with its content: nobody ever sees a lock that does not yet say whose it is. */
+function tryLock(dir: string, lock: string, content: string): boolean {
+  const own = `${lock}.${process.pid}.new`;
+  try {
+    writeFileSync(own, content, { mode: 0o600 });
+    linkSync(own, lock);
+    return true;
+  } catch (cause) {
+    if (systemCode(cause) !== "EEXIST") throw unusable(dir, cause);
+    return false;
+  } finally {
+    rmSync(own, { force: true });
+  }
+}
+
+/** Moves a dead owner's lock away. Between our look and this, another may have done so and put its own there: that goes back. */
+function dropStale(lock: string): void {
+  const stale = `${lock}.${process.pid}`;
+  try {
+    renameSync(lock, stale);
+    const owner = readOwner(stale);
+    if (owner && isAlive(owner)) linkSync(stale, lock);
+    rmSync(stale, { force: true });
+  } catch {
+    // Somebody else was quicker: look again.
+  }
 }
 
 function makeDir(path: string): string {

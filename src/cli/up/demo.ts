@@ -1,5 +1,5 @@
 /** A standalone mesh in; the sample application with its gateway, running in it, out. */
-import { appendFileSync, mkdirSync } from "node:fs";
+import { createWriteStream, mkdirSync, type WriteStream } from "node:fs";
 import { join } from "node:path";
 import { type KindRef, parseObjects } from "../../kube/index.ts";
 import { FairleadError, type Logger, wait } from "../../lib/index.ts";
@@ -8,7 +8,7 @@ import type { Io } from "../command.ts";
 import { formatAddress, type ListenAddress } from "../listen-address.ts";
 import { applyObject } from "../objects.ts";
 import { demoConfig, demoScript } from "./demo-files.ts";
-import { createRelay } from "./relay.ts";
+import { createRelay, type Relay } from "./relay.ts";
 import type { StandaloneMesh } from "./standalone-mesh.ts";
 import { createWorkloadHost } from "./workload-host.ts";
 
@@ -72,12 +72,14 @@ export async function startDemo(
   const logs = join(mesh.dir, "logs");
   mkdirSync(logs, { recursive: true, mode: 0o700 });
   // Access logs of seven Envoys would drown everything else: each workload has its own file.
-  const line = (source: string, text: string): void =>
-    appendFileSync(join(logs, `${source.replace("/", "-")}.log`), `${text}\n`);
-  const host = createWorkloadHost({ ...mesh, discoveryAddress, io, log, line });
+  const files = createLogFiles(logs, log);
+  const host = createWorkloadHost({ ...mesh, discoveryAddress, io, log, line: files.line });
   const workloads = new Map<string, Workload>();
+  let relay: Relay | undefined;
   const stopAll = async (): Promise<void> => {
+    await relay?.close();
     await Promise.all([...workloads.values()].map((workload) => workload.stop()));
+    files.close();
   };
   try {
     io.err("starting the sample application …\n");
@@ -98,7 +100,7 @@ export async function startDemo(
         cause: first.error,
       });
     const gateway = workloads.get(gatewaySpec.name)?.address ?? "";
-    const relay = await createRelay(gatewayAddress, () => ({ host: gateway, port: 8080 }), "--gateway-addr");
+    relay = await createRelay(gatewayAddress, () => ({ host: gateway, port: 8080 }), "--gateway-addr");
     mesh.publish("gateway", formatAddress(relay.address));
     const gatewayUrl = `http://${formatAddress(relay.address)}`;
     await waitForPage(`${gatewayUrl}/productpage`, io.signal);
@@ -112,15 +114,36 @@ export async function startDemo(
       },
       script: (name) => [process.execPath, demoScript(name)],
       greet: () => greet(mesh, gatewayUrl, io),
-      async stop() {
-        await relay.close();
-        await stopAll();
-      },
+      stop: stopAll,
     };
   } catch (error) {
     await stopAll();
     throw error;
   }
+}
+
+/** One file per workload, written behind: this process serves the API, and access logs come with every request. */
+function createLogFiles(
+  dir: string,
+  log: Logger,
+): { readonly line: (source: string, text: string) => void; close(): void } {
+  const files = new Map<string, WriteStream>();
+  const open = (name: string): WriteStream => {
+    const file = createWriteStream(join(dir, name), { flags: "a", mode: 0o600 });
+    file.on("error", (error) => log.warn(`${name}: ${error.message}`));
+    files.set(name, file);
+    return file;
+  };
+  return {
+    line(source, text) {
+      const name = `${source.replace("/", "-")}.log`;
+      const file = files.get(name) ?? open(name);
+      if (file.writable) file.write(`${text}\n`);
+    },
+    close() {
+      for (const file of files.values()) file.end();
+    },
+  };
 }
 
 /** The last Pods' endpoints reach the gateway a moment after they are ready; what is announced must be there. */

@@ -34,6 +34,8 @@ export interface MeshOptions {
   readonly fairlead: readonly string[];
   readonly log: Logger;
   readonly line: (source: string, text: string) => void;
+  /** Ends the start between two steps; what was made is taken back. */
+  readonly signal: AbortSignal;
 }
 
 export interface StandaloneMesh {
@@ -51,7 +53,7 @@ export interface StandaloneMesh {
   stop(): Promise<void>;
 }
 
-export const domain = "cluster.local";
+const domain = "cluster.local";
 
 export async function startStandaloneMesh(options: MeshOptions): Promise<StandaloneMesh> {
   const undo: (() => Promise<void> | void)[] = [];
@@ -72,7 +74,7 @@ async function start(
   undo: (() => Promise<void> | void)[],
   stop: () => Promise<void>,
 ): Promise<StandaloneMesh> {
-  const { log } = options;
+  const { log, signal } = options;
   const data = openDataDir(options.dataDir);
   undo.push(() => data.unlock());
   const plan = planNetwork({
@@ -95,6 +97,7 @@ async function start(
     log: log.scope("api"),
   });
   undo.push(() => api.close());
+  signal.throwIfAborted();
   const kubeconfig = join(data.path, "kubeconfig");
   await api.writeKubeconfig(kubeconfig, adminUser);
   const planeKubeconfig = join(runDir, "control-plane.kubeconfig");
@@ -105,6 +108,7 @@ async function start(
 
   const controllers = await startControllers(client, plan, domain, log.scope("standalone"));
   undo.push(() => controllers.close());
+  signal.throwIfAborted();
   const meshAddress = await startNetwork(options, plan, journal, undo);
   if (meshAddress !== undefined) {
     const dns = await createDnsServer({
@@ -137,6 +141,7 @@ async function start(
       log,
       line: (text) => options.line("control-plane", text),
       random: Math.random,
+      signal,
       freeLeadership: () =>
         client
           .delete(standaloneKinds.leases, { name: "istio-leader", namespace: "istio-system" })

@@ -49,6 +49,23 @@ describe("services", () => {
   });
 });
 
+test("a proxy in a namespace that is not discovered asks all the same", () => {
+  const pod: KubeObject = {
+    apiVersion: "v1",
+    kind: "Pod",
+    metadata: { name: "p", namespace: "hidden" },
+    spec: { containers: [{ name: "istio-proxy", args: ["proxy", "sidecar"] }] },
+    status: { podIP: "10.0.0.1" },
+  };
+  const namespace: KubeObject = { apiVersion: "v1", kind: "Namespace", metadata: { name: "hidden" } };
+  const offline = createOffline({
+    objects: [namespace, pod, service("hidden", "web")],
+    meshConfig: { discoverySelectors: [{ matchLabels: { team: "a" } }] },
+  });
+  expect(offline.proxies().map(({ name }) => name)).toEqual(["p"]);
+  expect(offline.mesh.scope("hidden", {}).services).toEqual([]);
+});
+
 describe("Sidecars", () => {
   const services = [service("a", "one"), service("b", "two"), service("b", "three")];
 

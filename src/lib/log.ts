@@ -56,11 +56,10 @@ function format(options: LogOptions, level: LogLevel, scope: string, message: st
   return `${time}\t${level}\t${scope === "default" ? "" : `${scope}\t`}${printable(message)}${tail}`;
 }
 
-/** Keeps a log line one line, and a terminal safe from what users wrote into names. */
+/** Keeps a log line one line, and a terminal safe from what users wrote into names: controls and text-direction marks. */
 export function printable(text: string): string {
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what this removes
   return text.replace(
-    /[\u0000-\u001f\u007f-\u009f\u2028\u2029\u202a-\u202e\u2066-\u2069]/g,
+    /[\p{Cc}\u2028\u2029\u202a-\u202e\u2066-\u2069]/gu,
     (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, "0")}`,
   );
 }

@@ -12,7 +12,6 @@ const core = (plural: string, kind: string, namespaced = true): KindRef => ({
 export const namespaces = core("namespaces", "Namespace", false);
 export const services = core("services", "Service");
 export const pods = core("pods", "Pod");
-const nodes = core("nodes", "Node", false);
 export const serviceAccounts = core("serviceaccounts", "ServiceAccount");
 export const configMaps = core("configmaps", "ConfigMap");
 export const endpointSlices: KindRef = {

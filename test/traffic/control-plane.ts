@@ -8,6 +8,7 @@ import { proxyOfNode } from "../../src/control-plane/proxy-of-node.ts";
 import { createResourceSource } from "../../src/control-plane/resource-source.ts";
 import { createStages } from "../../src/control-plane/stages.ts";
 import { watchObjects } from "../../src/control-plane/watched-kinds.ts";
+import { createWorkloadSource } from "../../src/control-plane/workload-source.ts";
 import { createMemorySource } from "../../src/kube/index.ts";
 import { silentLogger, wait } from "../../src/lib/index.ts";
 import type { KubeObject } from "../../src/model/index.ts";
@@ -52,8 +53,14 @@ export function createControlPlane(objects: Iterable<KubeObject>): ControlPlane 
     debounceMaxMs: 50,
     onFault: (_, { name, error }) => faults.push(`${name}: ${String(error)}`),
   });
+  const workloads = createWorkloadSource(resources, {
+    graph,
+    registry: stages.registry,
+    debounceMs: 5,
+    debounceMaxMs: 50,
+  });
   const ads = createAds({
-    source: resources,
+    source: workloads,
     identifier: "test",
     ready: () => true,
     log: silentLogger,
@@ -88,7 +95,10 @@ export function createControlPlane(objects: Iterable<KubeObject>): ControlPlane 
         .flatMap(({ node, types }) =>
           types.filter(({ nackedAt }) => nackedAt).map(({ type, lastError }) => `${node.id} ${type} ${lastError}`),
         ),
-    close: resources.close,
+    close() {
+      workloads.close();
+      resources.close();
+    },
   };
 }
 

@@ -12,7 +12,7 @@ export interface ConnectionReport {
 }
 
 export interface Connections {
-  /** `series` is asked for only where the connection is not known yet. */
+  /** `series` is asked for as long as the connection has none; undefined where it cannot be told yet. */
   report(report: ConnectionReport, series: () => Series | undefined): void;
   /** Takes those for closed whose end was never reported. */
   sweep(): void;
@@ -26,7 +26,7 @@ export interface ConnectionsOptions {
 }
 
 interface Open {
-  readonly series: Series;
+  series: Series | undefined;
   sentBytes: number;
   receivedBytes: number;
   seenAtMs: number;
@@ -36,27 +36,32 @@ export function createConnections(options: ConnectionsOptions): Connections {
   const { maxConnections, silentMs, monotonicMs } = options;
   const open = new Map<string, Open>();
 
-  function begin(report: ConnectionReport, series: Series): Open {
-    series.count(counters.opened, 1);
+  function begin(report: ConnectionReport): Open {
     const isFirst = report.type !== "TcpPeriodic";
     // What a connection in the middle of its life has carried so far was counted before, or is lost.
     const { sentBytes, receivedBytes } = isFirst ? { sentBytes: 0, receivedBytes: 0 } : report;
-    return { series, sentBytes, receivedBytes, seenAtMs: monotonicMs() };
+    return { series: undefined, sentBytes, receivedBytes, seenAtMs: monotonicMs() };
+  }
+
+  function name(connection: Open, seriesOf: () => Series | undefined): void {
+    connection.series = seriesOf();
+    connection.series?.count(counters.opened, 1);
   }
 
   function advance(connection: Open, report: ConnectionReport): void {
-    const series = current(connection.series);
     const nowMs = monotonicMs();
+    connection.seenAtMs = nowMs;
+    if (!connection.series) return;
+    const series = current(connection.series);
     series.count(counters.sentBytes, Math.max(0, report.sentBytes - connection.sentBytes));
     series.count(counters.receivedBytes, Math.max(0, report.receivedBytes - connection.receivedBytes));
     series.usedAtMs = nowMs;
     connection.sentBytes = report.sentBytes;
     connection.receivedBytes = report.receivedBytes;
-    connection.seenAtMs = nowMs;
   }
 
   function close(id: string, connection: Open): void {
-    current(connection.series).count(counters.closed, 1);
+    if (connection.series) current(connection.series).count(counters.closed, 1);
     open.delete(id);
   }
 
@@ -66,9 +71,8 @@ export function createConnections(options: ConnectionsOptions): Connections {
       const known = open.get(report.id);
       // Without room, a connection is counted whole at its end.
       if (!known && !isEnd && open.size >= maxConnections) return;
-      const series = known ? undefined : seriesOf();
-      const connection = known ?? (series && begin(report, series));
-      if (!connection) return;
+      const connection = known ?? begin(report);
+      if (!connection.series) name(connection, seriesOf);
       advance(connection, report);
       if (isEnd) close(report.id, connection);
       else open.set(report.id, connection);

@@ -67,7 +67,10 @@ export function createRequestCounter(options: RequestCounterOptions): RequestCou
     const [receivedBytes, sentBytes] = [parseCount(received), parseCount(sent)];
     if (values.length !== tcpValueColumns.length || receivedBytes === undefined || sentBytes === undefined)
       return false;
-    connections.report({ type, id, receivedBytes, sentBytes }, () => store.find(plan, key));
+    // The server's side connects onwards while the client still shows its certificate.
+    const isEarly = plan.reporter === "destination" && type === "TcpUpstreamConnected";
+    const seriesOf = (): Series | undefined => (isEarly ? undefined : store.find(plan, key));
+    connections.report({ type, id, receivedBytes, sentBytes }, seriesOf);
     return true;
   }
 

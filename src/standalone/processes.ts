@@ -53,12 +53,22 @@ function readLines(stream: Readable, line: (text: string) => void): void {
 }
 
 async function stopGroup(pid: number, exited: Promise<unknown>, graceMs: number): Promise<void> {
-  signalGroup(pid, "SIGTERM");
+  // Only the leader is asked: an agent first drains the Envoy that it has started, as a container's first process would.
+  signalOne(pid, "SIGTERM");
   const timer = setTimeout(() => signalGroup(pid, "SIGKILL"), graceMs);
   await exited;
   clearTimeout(timer);
   // The leader is gone; whatever it started and did not wait for goes too.
   signalGroup(pid, "SIGKILL");
+}
+
+function signalOne(pid: number, signal: NodeJS.Signals): void {
+  if (pid <= 1) return;
+  try {
+    process.kill(pid, signal);
+  } catch {
+    // Already gone.
+  }
 }
 
 export function signalGroup(pid: number, signal: NodeJS.Signals): void {

@@ -143,3 +143,11 @@ export async function markReady(host: WorkloadHost, spec: WorkloadSpec): Promise
     },
   );
 }
+
+/** Peers stop sending before the proxy stops listening. */
+export async function markEnding(host: WorkloadHost, spec: WorkloadSpec): Promise<void> {
+  const time = host.now().toISOString();
+  const condition = { type: "Ready", status: "False", reason: "Ending", lastTransitionTime: time };
+  const ref = { name: spec.name, namespace: spec.namespace };
+  await host.client.patchStatus(pods, ref, { conditions: [condition] }).catch(ignoreMissing);
+}

@@ -3,8 +3,9 @@
  * same code serves the demo's workloads and its gateway.
  */
 import { createPodNetwork, podNetworkId } from "./network.ts";
+import type { Running } from "./processes.ts";
 import { prepareFiles } from "./workload-files.ts";
-import { createPod, ensureAccount, keepPod, markReady, waitForAddress } from "./workload-pod.ts";
+import { createPod, ensureAccount, keepPod, markEnding, markReady, waitForAddress } from "./workload-pod.ts";
 import { capture, execIn, startAgent, startApp, waitForListen, waitForProxy } from "./workload-process.ts";
 import type { Undo, WorkloadHost, WorkloadSpec } from "./workload-spec.ts";
 
@@ -39,12 +40,17 @@ export async function startWorkload(host: WorkloadHost, spec: WorkloadSpec, sign
     const files = await prepareFiles(host, spec, uid, id, undo, signal);
     if (spec.type === "sidecar") await capture(host, network, files);
     const agent = startAgent(host, spec, network, files, address);
-    undo.push(() => agent.stop(10_000));
+    let app: Running | undefined;
+    // The proxy drains while the process still answers what it has accepted.
+    undo.push(async () => {
+      await agent.stop(10_000);
+      await app?.stop(5_000);
+    });
     await waitForProxy(agent, address, signal);
-    const app = spec.command.length > 0 ? startApp(host, spec, network, files) : undefined;
-    if (app) undo.push(() => app.stop(5_000));
+    if (spec.command.length > 0) app = startApp(host, spec, network, files);
     if (app) await waitForListen(app, spec, signal);
     await markReady(host, spec);
+    undo.push(() => markEnding(host, spec));
     // As with a kubelet, whoever deletes the Pod ends its processes.
     const first = Promise.race([...(app ? [app.exited] : []), agent.exited, deleted]);
     const ended = first.then(async (why) => {

@@ -1,0 +1,99 @@
+/** `fairlead run` as a person uses it: processes joined to a mesh, one stopped, one deleted, one killed. */
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, afterEach, describe, expect, test } from "vitest";
+import { createKubeClient, type KubeClient, loadKubeconfig } from "../../src/kube/index.ts";
+import { standaloneKinds } from "../../src/standalone/index.ts";
+import { lacks } from "../require.ts";
+import { anyPort, fairlead, type Started, startFairlead } from "./fairlead.ts";
+
+const { pods, services, leases } = standaloneKinds;
+const server = `require("node:http").createServer((_, answer) => answer.end("hello")).listen(8000)`;
+/** Asks without a pause, and says how many answers were good or bad so far. */
+const asker = `
+  require("node:http").createServer((_, answer) => answer.end(JSON.stringify({ good, bad }))).listen(9000);
+  let good = 0;
+  const bad = [];
+  (async () => {
+    for (;;)
+      await fetch("http://web:8000/").then(
+        async (answer) => { const text = await answer.text(); answer.ok ? good++ : bad.push(answer.status + " " + text); },
+        (error) => bad.push(String(error)));
+  })();
+`;
+
+describe.skipIf(lacks("root", "envoy", "iptables"))("run", { timeout: 120_000 }, () => {
+  const data = mkdtempSync(join(tmpdir(), "fairlead-run-"));
+  const running: Started[] = [];
+  let client: KubeClient | undefined;
+  afterEach(async () => {
+    client?.close();
+    for (const one of running.splice(0).reverse()) {
+      one.child.kill("SIGTERM");
+      await one.exited;
+    }
+  });
+  afterAll(() => rmSync(data, { recursive: true, force: true }));
+
+  const start = (name: string, port: number, app: string, script: string): Started => {
+    const flags = ["--data", data, "--name", name, "--labels", `app=${app}`, "--port", String(port)];
+    const started = startFairlead(["run", ...flags, "--", process.execPath, "-e", script]);
+    running.push(started);
+    return started;
+  };
+  const ready = (started: Started, name: string) =>
+    expect.poll(started.stderr, { timeout: 60_000, interval: 50 }).toContain(`default/${name} is ready at`);
+
+  test("stopping a replica under load fails no request; a deleted Pod ends its process", async () => {
+    const mesh = startFairlead(["up", "--data", data, ...anyPort]);
+    running.push(mesh);
+    await mesh.until("ready\n");
+    const api = createKubeClient(await loadKubeconfig({ paths: [join(data, "kubeconfig")], env: {} }));
+    client = api;
+    await api.create(services, {
+      apiVersion: "v1",
+      kind: "Service",
+      metadata: { name: "web", namespace: "default" },
+      spec: { selector: { app: "web" }, ports: [{ name: "http", port: 8000 }] },
+    });
+    const [one, two] = ["web-1", "web-2"].map((name) => start(name, 8000, "web", server));
+    if (!one || !two) throw new Error("not started");
+    await Promise.all([ready(one, "web-1"), ready(two, "web-2")]);
+    const asking = start("asker", 9000, "asker", asker);
+    await ready(asking, "asker");
+    const address = /default\/asker is ready at (\S+)/.exec(asking.stderr())?.[1];
+    const tally = async (): Promise<{ good: number; bad: readonly string[] }> =>
+      JSON.parse(await (await fetch(`http://${address}:9000/`)).text());
+    await expect.poll(async () => (await tally()).good, { timeout: 20_000 }).toBeGreaterThan(100);
+    const before = await tally();
+
+    one.child.kill("SIGINT");
+    expect(await one.exited).toBe(0);
+    const after = (await tally()).good;
+    await expect.poll(async () => (await tally()).good, { timeout: 20_000 }).toBeGreaterThan(after + 100);
+    expect((await tally()).bad.slice(before.bad.length)).toEqual([]);
+    expect(await api.find(pods, { name: "web-1", namespace: "default" })).toBeUndefined();
+
+    await api.delete(pods, { name: "web-2", namespace: "default" });
+    expect(await two.exited).toBe(0);
+    expect(await api.find(pods, { name: "web-2", namespace: "default" })).toBeUndefined();
+    expect(await api.find(leases, { name: "run-web-2", namespace: "default" })).toBeUndefined();
+  });
+
+  test("what a killed runner left is removed by `down`, and nothing of the living", async () => {
+    const mesh = startFairlead(["up", "--data", data, ...anyPort]);
+    running.push(mesh);
+    await mesh.until("ready\n");
+    const killed = start("killed", 8000, "killed", server);
+    const kept = start("kept", 8000, "kept", server);
+    await Promise.all([ready(killed, "killed"), ready(kept, "kept")]);
+    killed.child.kill("SIGKILL");
+    await killed.exited;
+    const { status, stdout, stderr } = await fairlead(["down", "--data", data]);
+    expect(stdout).toMatch(/^[1-9]\d* leftovers removed\n$/);
+    expect(stderr).toContain("still running");
+    expect(status).toBe(1);
+    expect(kept.child.exitCode).toBeNull();
+  });
+});

@@ -1,5 +1,6 @@
 /** The agent's HTTP port (15020): readiness, merged metrics, the application's probes, and orders from the own Pod. */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import { pipeline, Readable } from "node:stream";
 import { FairleadError, type Logger, systemCode } from "../lib/index.ts";
 import { type AppProbe, runAppProbe } from "./app-probe.ts";
 
@@ -10,6 +11,8 @@ export interface StatusServerOptions {
   /** Envoy's metrics; a throw leaves them out. */
   readonly envoyMetrics: (query: string) => Promise<string>;
   readonly agentMetrics: () => string;
+  /** What the agent counts for its Envoy; may be long. */
+  readonly proxyMetrics: () => Iterable<string>;
   /** The application's own metrics, where it has any; a throw leaves them out. */
   readonly appMetrics: () => Promise<string>;
   readonly appProbes: ReadonlyMap<string, AppProbe>;
@@ -28,7 +31,7 @@ type Handler = (request: IncomingMessage, url: URL, options: StatusServerOptions
 
 interface Answer {
   readonly status: number;
-  readonly body?: string;
+  readonly body?: string | Iterable<string>;
   readonly type?: string;
 }
 
@@ -103,7 +106,14 @@ async function metrics(_: IncomingMessage, url: URL, options: StatusServerOption
     options.envoyMetrics(url.search).catch(orNone("Envoy's")),
     options.appMetrics().catch(orNone("the application's")),
   ]);
-  return { status: 200, body: options.agentMetrics() + envoy + app, type: "text/plain; version=0.0.4; charset=utf-8" };
+  return { status: 200, body: merged(options, envoy, app), type: "text/plain; version=0.0.4; charset=utf-8" };
+}
+
+function* merged(options: StatusServerOptions, envoy: string, app: string): Generator<string> {
+  yield options.agentMetrics();
+  yield* options.proxyMetrics();
+  yield envoy;
+  yield app;
 }
 
 /** Orders come from the own Pod, by POST, or not at all. */
@@ -119,6 +129,12 @@ function order(run: (options: StatusServerOptions) => void | Promise<void>): Han
 }
 
 function reply(response: ServerResponse, { status, body = "", type = "text/plain; charset=utf-8" }: Answer): void {
-  response.writeHead(status, { "content-type": type, "content-length": Buffer.byteLength(body) });
-  response.end(body);
+  if (typeof body === "string") {
+    response.writeHead(status, { "content-type": type, "content-length": Buffer.byteLength(body) });
+    response.end(body);
+    return;
+  }
+  response.writeHead(status, { "content-type": type });
+  // A client that leaves early ends it, and is no fault of ours.
+  pipeline(Readable.from(body), response, () => {});
 }

@@ -61,8 +61,11 @@ export function createConnections(options: ConnectionsOptions): Connections {
   }
 
   function close(id: string, connection: Open): void {
-    if (connection.series) current(connection.series).count(counters.closed, 1);
     open.delete(id);
+    if (!connection.series) return;
+    const series = current(connection.series);
+    series.count(counters.closed, 1);
+    series.usedAtMs = monotonicMs();
   }
 
   return {

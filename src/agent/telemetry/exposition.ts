@@ -32,22 +32,26 @@ const families: readonly Family[] = [
   { name: "tcp_received_bytes_total", ...tcp, counter: counters.receivedBytes },
 ];
 
-export function formatSeries(series: Iterable<Series>): string {
+/** In pieces: with its buckets a series takes some 60 KB, and there may be many. */
+export function* formatSeries(series: Iterable<Series>): Generator<string> {
   const list = [...series];
-  return families.map((family) => formatFamily(family, list)).join("");
+  for (const family of families) yield* formatFamily(family, list);
 }
 
-function formatFamily(family: Family, series: readonly Series[]): string {
+function* formatFamily(family: Family, series: readonly Series[]): Generator<string> {
   const members = series.filter(
     ({ plan }) => plan.protocol === family.protocol && !plan.changes.get(family.name)?.drop,
   );
-  const lines = "counter" in family ? counterLines(family, family.counter, members) : histogramLines(family, members);
-  const type = "counter" in family ? "counter" : "histogram";
-  return lines.length === 0 ? "" : `# TYPE istio_${family.name} ${type}\n${lines.join("\n")}\n`;
+  const pieces = "counter" in family ? counterLines(family, family.counter, members) : histogramLines(family, members);
+  if (pieces.length === 0) return;
+  yield `# TYPE istio_${family.name} ${"counter" in family ? "counter" : "histogram"}\n`;
+  for (const piece of pieces) yield piece();
 }
 
+type Piece = () => string;
+
 /** Series that tell apart what a removed tag told apart are one again. */
-function counterLines(family: Family, place: number, members: readonly Series[]): readonly string[] {
+function counterLines(family: Family, place: number, members: readonly Series[]): readonly Piece[] {
   const sums = new Map<string, number>();
   for (const series of members) {
     const value = series.counts[place] ?? 0;
@@ -56,13 +60,14 @@ function counterLines(family: Family, place: number, members: readonly Series[])
     const labels = labelText(family, series);
     sums.set(labels, (sums.get(labels) ?? 0) + value);
   }
-  return [...sums].map(([labels, value]) => `istio_${family.name}{${labels}} ${value}`);
+  return [...sums].map(
+    ([labels, value]) =>
+      () =>
+        `istio_${family.name}{${labels}} ${value}\n`,
+  );
 }
 
-function histogramLines(
-  family: Family & { readonly histogram: number },
-  members: readonly Series[],
-): readonly string[] {
+function histogramLines(family: Family & { readonly histogram: number }, members: readonly Series[]): readonly Piece[] {
   const sums = new Map<string, Histogram>();
   for (const series of members) {
     const own = series.histograms[family.histogram];
@@ -72,29 +77,35 @@ function histogramLines(
     sum.add(own);
     sums.set(labels, sum);
   }
-  return [...sums].flatMap(([labels, histogram]) => formatHistogram(`istio_${family.name}`, labels, histogram));
+  return [...sums].map(
+    ([labels, histogram]) =>
+      () =>
+        formatHistogram(`istio_${family.name}`, labels, histogram),
+  );
 }
 
-function formatHistogram(name: string, labels: string, { buckets, sum }: Histogram): readonly string[] {
+function formatHistogram(name: string, labels: string, { buckets, sum }: Histogram): string {
   let count = 0;
   const lines = [...buckets].map((value, place) => {
     count += value;
     return `${name}_bucket{${labels},le="${bucketBounds[place] ?? "+Inf"}"} ${count}`;
   });
-  return [...lines, `${name}_sum{${labels}} ${sum}`, `${name}_count{${labels}} ${count}`];
+  return [...lines, `${name}_sum{${labels}} ${sum}`, `${name}_count{${labels}} ${count}`, ""].join("\n");
 }
 
 /** With the user's changes for this metric. */
 function labelText(family: Family, { plan, labels, further }: Series): string {
   const change = plan.changes.get(family.name);
   const shown = new Map([...labels].filter(([label]) => family.labels(label)));
-  for (const [tag, column] of change?.set ?? []) shown.set(tag, further[column] || unknown);
+  for (const [tag, column] of change?.set ?? []) shown.set(labelName(tag), further[column] || unknown);
   for (const tag of change?.remove ?? []) shown.delete(tag);
-  return [...shown].map(([label, value]) => `${labelName(label)}="${labelValue(value)}"`).join(",");
+  return [...shown].map(([label, value]) => `${label}="${labelValue(value)}"`).join(",");
 }
 
+/** One name twice, or that of the buckets' bounds, would make the whole answer unreadable. */
 function labelName(tag: string): string {
-  return tag.replace(/[^a-zA-Z0-9_]/g, "_").replace(/^(?=\d|$)/, "_");
+  const name = tag.replace(/[^a-zA-Z0-9_]/g, "_").replace(/^(?=\d|$)/, "_");
+  return name === "le" ? "le_" : name;
 }
 
 const longestValue = 256;

@@ -12,8 +12,8 @@ import type { WorkloadTable } from "./workload-table.ts";
 export interface RequestCounter {
   /** Takes one request of Envoy's access logger; throws `invalid` for what is none. */
   take(request: Uint8Array): void;
-  /** In Prometheus' text format; empty as long as nothing was logged. */
-  text(): string;
+  /** In Prometheus' text format, in pieces; empty as long as nothing was logged. */
+  metrics(): Iterable<string>;
 }
 
 export interface RequestCounterOptions {
@@ -28,9 +28,9 @@ const hourMs = 3_600_000;
 const maxPlans = 64;
 
 export function createRequestCounter(options: RequestCounterOptions): RequestCounter {
-  const { own, table, monotonicMs, maxSeries = 5000, idleMs = hourMs } = options;
+  const { own, table, monotonicMs, maxSeries = 2000, idleMs = hourMs } = options;
   const store = createSeriesStore({ own, table, maxSeries, idleMs, monotonicMs });
-  const connections = createConnections({ maxConnections: 4 * maxSeries, silentMs: hourMs, monotonicMs });
+  const connections = createConnections({ maxConnections: 4 * maxSeries, silentMs: hourMs / 2, monotonicMs });
   const plans = new Map<string, Plan | undefined>();
   let malformed = 0;
 
@@ -79,17 +79,20 @@ export function createRequestCounter(options: RequestCounterOptions): RequestCou
       for (const lines of readLogLines(request)) takeLines(lines);
       store.sweep();
     },
-    text() {
-      store.sweep();
+    *metrics() {
       connections.sweep();
-      if (plans.size === 0) return "";
-      return (
-        formatSeries(store.shown()) +
-        `# TYPE istio_build gauge\nistio_build{component="proxy",tag="${istioVersion}"} 1\n` +
-        ownMetric("series", "gauge", "Label sets of the standard metrics.", store.size) +
-        ownMetric("overflow_total", "counter", "Requests counted without labels, for want of room.", store.overflowed) +
-        ownMetric("malformed_total", "counter", "Log lines that could not be read.", malformed)
+      store.sweep();
+      if (plans.size === 0) return;
+      yield* formatSeries(store.shown());
+      yield `# TYPE istio_build gauge\nistio_build{component="proxy",tag="${istioVersion}"} 1\n`;
+      yield ownMetric("series", "gauge", "Label sets of the standard metrics.", store.size);
+      yield ownMetric(
+        "overflow_total",
+        "counter",
+        "Requests counted without labels, for want of room.",
+        store.overflowed,
       );
+      yield ownMetric("malformed_total", "counter", "Log lines that could not be read.", malformed);
     },
   };
 }

@@ -12,8 +12,8 @@ import { createWorkloadTable } from "./workload-table.ts";
 export interface Telemetry {
   readonly routes: readonly Route[];
   readonly subscription: OwnSubscription;
-  /** In Prometheus' text format. */
-  text(): string;
+  /** In Prometheus' text format, in pieces. */
+  metrics(): Iterable<string>;
 }
 
 export function createTelemetry({ node, log }: { readonly node: Node; readonly log: Logger }): Telemetry {
@@ -23,7 +23,7 @@ export function createTelemetry({ node, log }: { readonly node: Node; readonly l
   return {
     routes: [createMetricsReceiver(counter, log)],
     subscription: table.subscription,
-    text: counter.text,
+    metrics: counter.metrics,
   };
 }
 

@@ -91,7 +91,8 @@ function listen(server: Server, { host, port }: { host: string; port: number }):
 }
 
 async function answer(req: IncomingMessage, options: HttpServerOptions): Promise<HttpAnswer> {
-  const url = new URL(req.url ?? "/", "http://localhost");
+  const url = URL.parse(req.url ?? "/", "http://localhost");
+  if (!url) return { status: 400, body: "400 bad request\n" };
   const handler = findHandler(options.routes, url.pathname);
   if (!handler) return { status: 404, body: "404 page not found\n" };
   return await handler({
@@ -110,19 +111,29 @@ function findHandler(routes: ReadonlyMap<string, HttpHandler>, path: string): Ht
   return best === undefined ? undefined : routes.get(best);
 }
 
-async function readBody(req: IncomingMessage, maxBytes: number): Promise<string> {
-  if (req.headers["content-encoding"]) throw new FairleadError("invalid", "encoded bodies are not accepted");
-  const chunks: Buffer[] = [];
+/** How long a client whose body is too large may go on sending before it is cut off: long enough to read its answer. */
+const lingerMs = 1_000;
+
+function readBody(req: IncomingMessage, maxBytes: number): Promise<string> {
+  if (req.headers["content-encoding"])
+    return Promise.reject(new FairleadError("invalid", "encoded bodies are not accepted"));
+  const { promise, resolve, reject } = Promise.withResolvers<string>();
+  let chunks: Buffer[] = [];
   let size = 0;
-  for await (const chunk of req) {
-    size += (chunk as Buffer).length;
-    if (size > maxBytes) {
-      req.destroy();
-      throw new FairleadError("too-large", `the body has more than ${maxBytes} bytes`);
+  req.on("data", (chunk: Buffer) => {
+    const before = size;
+    size += chunk.length;
+    if (size <= maxBytes) chunks.push(chunk);
+    else if (before <= maxBytes) {
+      chunks = [];
+      reject(new FairleadError("too-large", `the body has more than ${maxBytes} bytes`));
+      const cut = setTimeout(() => req.destroy(), lingerMs);
+      req.once("close", () => clearTimeout(cut));
     }
-    chunks.push(chunk as Buffer);
-  }
-  return Buffer.concat(chunks).toString("utf8");
+  });
+  req.on("end", () => resolve(Buffer.concat(chunks).toString("utf8")));
+  req.on("error", () => reject(new FairleadError("invalid", "the body could not be read")));
+  return promise;
 }
 
 function statusOf(error: FairleadError): number {

@@ -1,0 +1,49 @@
+import { once } from "node:events";
+import { connect } from "node:net";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { silentLogger } from "../lib/index.ts";
+import { createHttpServer, type HttpServer } from "./http-server.ts";
+
+let server: HttpServer;
+beforeEach(async () => {
+  server = await createHttpServer({
+    address: { host: "127.0.0.1", port: 0 },
+    log: silentLogger,
+    maxBodyBytes: 1000,
+    routes: new Map([["/echo", async (request) => ({ status: 200, body: await request.body() })]]),
+  });
+});
+afterEach(() => server.close());
+
+const post = (body: string) => fetch(`http://127.0.0.1:${server.address.port}/echo`, { method: "POST", body });
+
+/** What the server says to bytes that no client library would send. */
+async function raw(text: string): Promise<string> {
+  const socket = connect(server.address.port, "127.0.0.1");
+  let answer = "";
+  socket.setEncoding("utf8").on("data", (chunk: string) => {
+    answer += chunk;
+  });
+  socket.on("error", () => {});
+  socket.write(text);
+  await once(socket, "close");
+  return answer;
+}
+
+test("a body of the greatest size is read, a larger one is told that it is", async () => {
+  expect(await (await post("x".repeat(1000))).text()).toBe("x".repeat(1000));
+  expect((await post("x".repeat(1001))).status).toBe(413);
+  expect((await post("x".repeat(3_000_000))).status).toBe(413);
+  expect((await post("x")).status).toBe(200);
+});
+
+test("a body without a stated size that never ends is cut off after its answer", async () => {
+  const chunk = `${(500).toString(16)}\r\n${"x".repeat(500)}\r\n`;
+  expect(await raw(`POST /echo HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n${chunk.repeat(20)}`)).toMatch(
+    /^HTTP\/1.1 413 /,
+  );
+});
+
+test("a target that is no URL is the caller's mistake", async () => {
+  expect(await raw("GET //[ HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")).toMatch(/^HTTP\/1.1 400 /);
+});

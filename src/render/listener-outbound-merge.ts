@@ -25,6 +25,8 @@ import type { View } from "./view.ts";
 
 export interface PortRequest {
   readonly service: Service;
+  /** Hosts of ExternalName Services that stand for it, where names tell connections apart. */
+  readonly aliases: readonly string[];
   readonly port: ServicePort;
   readonly binds: readonly [string, ...string[]];
   readonly bindToPort: boolean;

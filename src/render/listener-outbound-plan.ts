@@ -4,6 +4,7 @@ import type { EgressScope } from "../mesh/index.ts";
 import {
   type Config,
   isHttp,
+  isTls,
   parseProtocol,
   type Service,
   type ServicePort,
@@ -73,7 +74,9 @@ function addEgress(
     const ports = declared ? [declared] : service.ports;
     for (const candidate of ports) {
       if (!isFree(view, binding, candidate)) continue;
-      for (const request of requests(view, service, candidate, binding, !declared)) merge.add(request, virtualServices);
+      const aliases = isTls(candidate.protocol) ? egress.aliases(key) : [];
+      for (const request of requests(view, { service, aliases, port: candidate }, binding, !declared))
+        merge.add(request, virtualServices);
     }
   }
 }
@@ -104,13 +107,12 @@ function isFree(view: View, { binds, bindToPort }: Binding, { port, protocol }: 
 /** Where a service's port is listened for: at its addresses, at those of its members, or on the wildcard. */
 function requests(
   view: View,
-  service: Service,
-  port: ServicePort,
+  wanted: Pick<PortRequest, "service" | "aliases" | "port">,
   binding: Binding,
   catchAll: boolean,
 ): readonly PortRequest[] {
-  const { bindToPort } = binding;
-  const request = { service, port, bindToPort, ranges: [] };
+  const { service, port } = wanted;
+  const request = { ...wanted, bindToPort: binding.bindToPort, ranges: [] };
   const places = servicePlaces(view.proxy, service);
   const [place] = places[0] ?? [""];
   const [first, ...rest] = binding.binds;

@@ -12,10 +12,13 @@ import {
 } from "../model/index.ts";
 import { wildcards } from "./addresses.ts";
 import { anyMatch, type OutboundTcpChain } from "./listener-outbound-chain.ts";
+import { nameVariants } from "./route/domains.ts";
 import type { View } from "./view.ts";
 
 export interface TcpPort {
   readonly service: Service;
+  /** Hosts of ExternalName Services that stand for it. */
+  readonly aliases: readonly string[];
   readonly port: number;
   readonly protocol: Protocol;
   /** Where the service is found: its address, or a range. */
@@ -65,7 +68,12 @@ function tlsChains(view: View, port: TcpPort, virtualServices: VirtualServices):
   }
   return chains.length > 0
     ? chains
-    : [serviceChain({ ...port, ranges }, needsSni(view, port) ? [port.service.host] : [])];
+    : [serviceChain({ ...port, ranges }, needsSni(view, port) ? serverNames(view, port) : [])];
+}
+
+/** Clients that know the service by another name ask for that one. */
+function serverNames({ proxy, mesh }: View, { service, aliases }: TcpPort): readonly string[] {
+  return [service.host, ...aliases.flatMap((host) => [host, ...nameVariants(host, proxy.namespace, mesh.domain)])];
 }
 
 /**

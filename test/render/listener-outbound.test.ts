@@ -91,6 +91,24 @@ describe("services that want the same port", () => {
     ]);
   });
 
+  test("an ExternalName Service is another name of its target, in every form that clients may ask for", async () => {
+    const host = entry("a", "2020-01-01T00:00:00Z", {
+      hosts: ["a.com"],
+      ports: [{ number: 443, name: "tls", protocol: "TLS" }],
+    });
+    const alias = service("other", { spec: { type: "ExternalName", externalName: "a.com", clusterIP: "" } });
+    const listener = (await listeners([client, host, alias])).get("0.0.0.0_443");
+    const names = [
+      "a.com",
+      "other",
+      "other.default",
+      "other.default.svc",
+      "other.default.svc.cluster.local",
+      "other.default.svc.cluster.local.",
+    ];
+    expect(chains(listener)[0]).toBe(`${names} -> outbound|443||a.com`);
+  });
+
   test("a thousand TLS hosts on one port are merged in reasonable time", async () => {
     const many = Array.from({ length: 1000 }, (_, i) => entry(`s${i}`, old, { hosts: [`h${i}.com`], ...port("TLS") }));
     const listener = (await listeners([client, ...many])).get("0.0.0.0_81");

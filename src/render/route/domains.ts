@@ -49,7 +49,7 @@ export function serviceDomains(proxy: ProxyClass, service: Service, options: Dom
  * With the final dot of an absolute name, and, for Kubernetes services, the forms that search domains allow: in the
  * service's own namespace the bare name too.
  */
-function nameVariants(host: string, namespace: string, domain: string): readonly string[] {
+export function nameVariants(host: string, namespace: string, domain: string): readonly string[] {
   const absolute = isIP(host) === 0 ? [`${host}.`] : [];
   const suffix = `.svc.${domain}`;
   if (!host.endsWith(suffix)) return absolute;

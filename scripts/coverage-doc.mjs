@@ -66,7 +66,7 @@ function text() {
     "# Which fields are honoured\n",
     "Made by `node scripts/coverage-doc.mjs` from the schemas and from `src/config/unhonoured.ts`; a test fails when it is stale.",
     "A field that is used and not honoured draws the warning FLD0001 in `fairlead analyze` and on the object's status.",
-    "Own codes: FLD0001, a field that is not honoured; FLD0002, a route whose delegate is missing, no delegate, or not exported; on statuses also FLD0003, a field that nobody knows, and FLD0004, a patch of an EnvoyFilter that was skipped.\n",
+    "Own codes: FLD0001, a field that is not honoured; FLD0002, a route whose delegate is missing, no delegate, or not exported; FLD0005, an AuthorizationPolicy by who is calling, where clients without mutual TLS, who are nobody, get past it; on statuses also FLD0003, a field that nobody knows, and FLD0004, a patch of an EnvoyFilter that was skipped.\n",
     ...kinds,
     section(
       "MeshConfig",

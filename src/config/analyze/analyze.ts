@@ -12,6 +12,7 @@ import { certificates, conflicts, gatewayPorts, secrets } from "./gateway.ts";
 import { type AnalysisLevel, type AnalysisMessage, atLeast, levelOf } from "./message.ts";
 import { meshNetworks } from "./networks.ts";
 import { type AnalysedObject, type AnalysisSources, collectObjects } from "./objects.ts";
+import { plaintextSources } from "./plaintext-source.ts";
 import { authorizationPolicies, blockedCidrs, gatewaySelectors } from "./policy.ts";
 import { schemaAnalysers } from "./schema.ts";
 import { lightstep, sidecarSelectors, telemetryDefaults, telemetryProviders, telemetrySelectors } from "./scoped.ts";
@@ -61,7 +62,7 @@ const analysers: readonly Analyser[] = [
 ];
 
 /** What Istio has no words for. */
-const ownAnalysers: readonly Analyser[] = [unhonoured, delegates];
+const ownAnalysers: readonly Analyser[] = [unhonoured, delegates, plaintextSources];
 
 /** What `--analyzer` takes. */
 export const analyserNames: readonly string[] = [...analysers, ...ownAnalysers].map(({ name }) => name);

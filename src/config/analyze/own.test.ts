@@ -97,3 +97,79 @@ describe("delegates", () => {
     expect(run([root({ name: "leaf", namespace: "other" }), leaf({ exportTo: ["shop"] }, "other")])).toEqual([]);
   });
 });
+
+describe("R19: policies by who is calling, where callers need not say", () => {
+  const security = (kind: string, name: string, spec: Readonly<Record<string, unknown>>, namespace = "shop") => ({
+    ...istio(kind, name, spec, namespace),
+    apiVersion: "security.istio.io/v1",
+  });
+  const peers = (mode: string, namespace = "shop", more: Readonly<Record<string, unknown>> = {}) =>
+    security("PeerAuthentication", `p-${mode}`, { mtls: { mode }, ...more }, namespace);
+  const policy = (rule: Readonly<Record<string, unknown>>, action = "ALLOW", more = {}) =>
+    security("AuthorizationPolicy", "a", { action, rules: [rule], ...more });
+  const from = (...sources: readonly object[]) => ({ from: sources.map((source) => ({ source })) });
+  const paths = (...files: readonly unknown[]): readonly string[] =>
+    run(files).map((line) => line.replace(/:.*/, "").replace("FLD0005 AuthorizationPolicy a spec.rules[0].", ""));
+  const open = policy(from({ notNamespaces: ["test"] }));
+
+  test("what ALLOW excludes and what DENY names is told, with what to do", () => {
+    expect(run([open])).toEqual([
+      'FLD0005 AuthorizationPolicy a spec.rules[0].from[0].source.notNamespaces: A client without mutual TLS has no identity and is let in by spec.rules[0].from[0].source.notNamespaces. Set PeerAuthentication to STRICT, or also ask for principals: ["*"].',
+    ]);
+    expect(paths(policy(from({ notPrincipals: ["*/sa/a"] })))).toEqual(["from[0].source.notPrincipals"]);
+    expect(paths(policy(from({ principals: ["*/sa/a"] }), "DENY"))).toEqual(["from[0].source.principals"]);
+    const when = [{ key: "source.namespace", notValues: ["test"] }];
+    expect(paths(policy({ when }))).toEqual(["when[0].notValues"]);
+  });
+
+  test("what an identity is needed for anyway is not", () => {
+    expect(paths(policy(from({ notNamespaces: ["test"], principals: ["*"] })))).toEqual([]);
+    const when = [{ key: "source.principal", values: ["*"] }];
+    expect(paths(policy({ ...from({ notNamespaces: ["test"] }), when }))).toEqual([]);
+    expect(paths(policy(from({ namespaces: ["test"] })))).toEqual([]);
+    expect(paths(policy(from({ notNamespaces: ["test"] }), "DENY"))).toEqual([]);
+    const both = { rules: [from({ namespaces: ["test"] }), from({ notPrincipals: ["*"] })] };
+    expect(paths(policy({}, "DENY", both))).toEqual([]);
+    // One source that asks does not close the other.
+    expect(paths(policy(from({ principals: ["*"] }, { notNamespaces: ["test"] })))).toEqual([
+      "from[1].source.notNamespaces",
+    ]);
+  });
+
+  test.each([
+    ["nothing", [], true],
+    ["STRICT in the namespace", [peers("STRICT")], false],
+    ["STRICT in the mesh", [peers("STRICT", "istio-system")], false],
+    ["STRICT elsewhere", [peers("STRICT", "other")], true],
+    ["STRICT in the mesh, not in the namespace", [peers("STRICT", "istio-system"), peers("PERMISSIVE")], true],
+    ["UNSET in the namespace of a STRICT mesh", [peers("STRICT", "istio-system"), peers("UNSET")], false],
+    [
+      "STRICT, but for some workload",
+      [peers("STRICT"), peers("DISABLE", "shop", { selector: { matchLabels: { app: "a" } } })],
+      true,
+    ],
+    [
+      "STRICT, but for a port of some workload",
+      [
+        peers("STRICT"),
+        peers("UNSET", "shop", {
+          selector: { matchLabels: { app: "a" } },
+          portLevelMtls: { 80: { mode: "PERMISSIVE" } },
+        }),
+      ],
+      true,
+    ],
+  ])("%s said of mutual TLS", (_what, files, told) => {
+    expect(paths(open, ...files)).toHaveLength(told ? 1 : 0);
+  });
+
+  test("selectors: STRICT for these workloads is enough, and other workloads do not count", () => {
+    const chosen = policy(from({ notNamespaces: ["test"] }), "ALLOW", { selector: { matchLabels: { app: "a" } } });
+    const strict = (app: string) => peers("STRICT", "shop", { selector: { matchLabels: { app } } });
+    expect(paths(chosen, strict("a"))).toEqual([]);
+    expect(paths(chosen, strict("b"))).toHaveLength(1);
+    expect(
+      paths(chosen, peers("STRICT"), peers("DISABLE", "shop", { selector: { matchLabels: { app: "b" } } })),
+    ).toEqual([]);
+  });
+});

@@ -1,10 +1,16 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { create } from "@bufbuild/protobuf";
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { AggregatedDiscoveryService } from "../gen/envoy/service/discovery/v3/ads_pb.js";
-import { DiscoveryRequestSchema, DiscoveryResponseSchema } from "../gen/envoy/service/discovery/v3/discovery_pb.js";
+import {
+  type DeltaDiscoveryRequest,
+  DeltaDiscoveryRequestSchema,
+  DeltaDiscoveryResponseSchema,
+  DiscoveryRequestSchema,
+  DiscoveryResponseSchema,
+} from "../gen/envoy/service/discovery/v3/discovery_pb.js";
 import { silentLogger } from "../lib/index.ts";
 import {
   bidi,
@@ -16,7 +22,7 @@ import {
   type RpcServer,
   status,
 } from "../rpc/index.ts";
-import { createXdsRelay } from "./xds-relay.ts";
+import { createXdsRelay, type OwnSubscription } from "./xds-relay.ts";
 
 const method = protoMethod(AggregatedDiscoveryService.method.streamAggregatedResources);
 let dir: string;
@@ -44,9 +50,14 @@ async function startUpstream(end: (names: readonly string[]) => void): Promise<R
   return server;
 }
 
-async function startRelay(connected: boolean[]): Promise<RpcClient> {
+async function startRelay(connected: boolean[], own?: OwnSubscription): Promise<RpcClient> {
   const upstream = createRpcClient({ target: { path: join(dir, "up") } });
-  const routes = createXdsRelay({ client: upstream, log: silentLogger, onConnected: (state) => connected.push(state) });
+  const routes = createXdsRelay({
+    client: upstream,
+    log: silentLogger,
+    onConnected: (state) => connected.push(state),
+    ...(own ? { own } : {}),
+  });
   const server = createRpcServer({ routes, log: silentLogger });
   await server.listen({ path: join(dir, "down") });
   const client = createRpcClient({ target: { path: join(dir, "down") } });
@@ -95,4 +106,84 @@ test("a control plane that is away is UNAVAILABLE, and the next stream finds it 
   expect((await second.messages.next()).value?.nonce).toBe("b");
   second.cancel();
   expect(connected).toEqual([false, true]);
+});
+
+describe("what the agent asks for itself", () => {
+  const delta = protoMethod(AggregatedDiscoveryService.method.deltaAggregatedResources);
+  const asked = (typeUrl: string, name = ""): DeltaDiscoveryRequest =>
+    create(DeltaDiscoveryRequestSchema, { typeUrl, resourceNamesSubscribe: name === "" ? [] : [name] });
+
+  /** Upstream that answers what is asked for and remembers everything it is sent. */
+  async function startDelta(): Promise<DeltaDiscoveryRequest[]> {
+    const seen: DeltaDiscoveryRequest[] = [];
+    const route = bidi(delta, async (requests, _, send) => {
+      for await (const request of requests) {
+        seen.push(request);
+        const { typeUrl, responseNonce } = request;
+        if (responseNonce === "") await send(create(DeltaDiscoveryResponseSchema, { typeUrl, nonce: `n-${typeUrl}` }));
+      }
+    });
+    const server = createRpcServer({ routes: [route], log: silentLogger });
+    closers.push(() => server.close());
+    await server.listen({ path: join(dir, "up") });
+    return seen;
+  }
+
+  test("goes after Envoy's first request, and its answers do not reach Envoy", async () => {
+    const upstream = await startDelta();
+    const received: string[] = [];
+    const answered = Promise.withResolvers<void>();
+    let attached = 0;
+    const own: OwnSubscription = {
+      typeUrl: "own",
+      attach(send) {
+        attached++;
+        send(toBinary(DeltaDiscoveryRequestSchema, asked("own", "10.0.0.1")));
+        return () => {
+          attached--;
+        };
+      },
+      receive(bytes) {
+        const { nonce } = fromBinary(DeltaDiscoveryResponseSchema, bytes);
+        received.push(nonce);
+        answered.resolve();
+        return toBinary(
+          DeltaDiscoveryRequestSchema,
+          create(DeltaDiscoveryRequestSchema, { typeUrl: "own", responseNonce: nonce }),
+        );
+      },
+    };
+    const client = await startRelay([], own);
+    const stream = await client.stream(delta);
+    await stream.send(asked("envoy"));
+    expect((await stream.messages.next()).value?.typeUrl).toBe("envoy");
+    await answered.promise;
+    await stream.send(asked("envoy", "b"));
+    expect((await stream.messages.next()).value?.typeUrl).toBe("envoy");
+    expect(upstream.map(({ typeUrl, responseNonce }) => [typeUrl, responseNonce])).toEqual([
+      ["envoy", ""],
+      ["own", ""],
+      ["own", "n-own"],
+      ["envoy", ""],
+    ]);
+    expect(received).toEqual(["n-own"]);
+    stream.cancel();
+    await expect.poll(() => attached).toBe(0);
+  });
+
+  test("is left alone on a stream of the other variant", async () => {
+    await startUpstream(() => {});
+    const own: OwnSubscription = {
+      typeUrl: "t",
+      attach: () => {
+        throw new Error("not here");
+      },
+      receive: () => undefined,
+    };
+    const client = await startRelay([], own);
+    const stream = await client.stream(method);
+    await stream.send(ask("a"));
+    expect((await stream.messages.next()).value?.nonce).toBe("a");
+    stream.cancel();
+  });
 });

@@ -33,6 +33,16 @@ describe("who is asking", () => {
     await other.close();
   });
 
+  test("a name never stands for more than one part of the path", async () => {
+    expect((await api.call("POST", configMaps, configMap("plain"))).code).toBe(201);
+    expect((await api.call("GET", `${configMaps}/plain`)).code).toBe(200);
+    expect((await api.call("GET", "/api/v1/configmaps/default%2Fplain")).code).toBe(404);
+    expect((await api.call("GET", "/api/v1/configmaps/plain")).code).toBe(404);
+    expect((await api.call("DELETE", "/api/v1/configmaps/default%2Fplain")).code).toBe(404);
+    expect((await api.call("GET", "/api/v1/namespaces/default%2Fplain/configmaps/x")).code).toBe(404);
+    expect((await api.call("GET", "//[")).code).toBe(404);
+  });
+
   test("the control plane has the verbs it needs and no others", async () => {
     const as = await credentialsOf(api.server, controlPlane);
     const code = async (method: string, path: string, body?: unknown): Promise<number> =>
@@ -92,10 +102,12 @@ describe("tokens", () => {
       apiVersion: "v1",
       kind: "Pod",
       metadata: { name: "p" },
-      spec: { containers: [{ name: "c", image: "x" }] },
+      spec: { serviceAccountName: "bea", containers: [{ name: "c", image: "x" }] },
     };
     const made = await api.call("POST", pods, pod);
     const { uid } = metadataOf(made);
+    const foreign = { spec: { boundObjectRef: { kind: "Pod", name: "p", uid } } };
+    expect((await api.call("POST", `${accounts}/ann/token`, foreign)).code).toBe(400);
     expect(
       (
         await api.call("POST", `${accounts}/bea/token`, {

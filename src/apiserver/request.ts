@@ -18,7 +18,8 @@ export type Route =
   | { readonly type: "unknown"; readonly path: string };
 
 export function route(registry: KindRegistry, method: string, target: string): Route {
-  const url = new URL(target, "https://api");
+  const url = URL.parse(target, "https://api");
+  if (!url) return { type: "unknown", path: target };
   const parts = url.pathname
     .split("/")
     .filter((part) => part !== "")
@@ -52,6 +53,8 @@ function resourceRequest(
   const [plural = "", name, subresource, ...more] = scoped ? rest.slice(2) : rest;
   const kind = registry.find(group, version, plural);
   if (!kind || more.length > 0 || (namespace !== undefined && !kind.namespaced)) return undefined;
+  // One object of a namespaced kind has a namespace; without one its name would be taken for a whole key.
+  if (kind.namespaced && name !== undefined && namespace === undefined) return undefined;
   if (subresource !== undefined && !kind.subresources.includes(subresource)) return undefined;
   const verb = verbOf(method, name, query);
   return verb === undefined ? undefined : { kind, verb, namespace, name, subresource, query };
@@ -83,10 +86,11 @@ function verbOf(method: string, name: string | undefined, query: URLSearchParams
   }
 }
 
-/** What cannot be decoded becomes empty, which no route accepts. */
+/** What cannot be decoded, or would be two parts, becomes empty, which no route accepts. */
 function decode(part: string): string {
   try {
-    return decodeURIComponent(part);
+    const text = decodeURIComponent(part);
+    return text.includes("/") ? "" : text;
   } catch {
     return "";
   }

@@ -135,6 +135,12 @@ function boundObject(context: WriteContext, namespace: string, ref: unknown): Bo
   const plural = kind === "Pod" ? "pods" : "secrets";
   const found = context.store.get(`/${plural}`, objectKey({ name, namespace }));
   if (!found?.metadata.uid) throw notFound({ group: "", plural, kind }, name);
+  const account = context.request.name ?? "";
+  if (kind === "Pod" && (textAt(found, "spec", "serviceAccountName") || "default") !== account)
+    throw failure(
+      "BadRequest",
+      `cannot bind token for serviceaccount "${account}" to pod running with different serviceaccount name.`,
+    );
   if (uid !== "" && uid !== found.metadata.uid)
     throw failure(
       "Conflict",

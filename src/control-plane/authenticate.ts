@@ -16,8 +16,8 @@ export interface TokenJudgeOptions {
 
 export function createTokenJudge(options: TokenJudgeOptions): TokenJudge {
   return {
-    async identify(token) {
-      const verdict = await reviewToken(options.client, token, options.audiences);
+    async identify(token, signal) {
+      const verdict = await Promise.race([reviewToken(options.client, token, options.audiences), aborted(signal)]);
       if (!verdict.authenticated || !verdict.groups.includes("system:serviceaccounts")) return undefined;
       // A judge that does not know audiences answers with none: then nothing says that the token was meant for us.
       if (!verdict.audiences.some((audience) => options.audiences.includes(audience))) return undefined;
@@ -27,6 +27,14 @@ export function createTokenJudge(options: TokenJudgeOptions): TokenJudge {
       return isIdentity(identity) && isStillThere(options.pods, namespace, verdict.pod) ? identity : undefined;
     },
   };
+}
+
+/** An API that does not answer must not keep callers waiting for longer than they said. */
+function aborted(signal: AbortSignal): Promise<never> {
+  return new Promise((_, reject) => {
+    if (signal.aborted) reject(signal.reason);
+    else signal.addEventListener("abort", () => reject(signal.reason), { once: true });
+  });
 }
 
 /** Tokens outlive their Pods by a minute in Kubernetes; a Pod of the same name with another uid is not the one they were made for. */

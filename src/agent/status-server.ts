@@ -83,7 +83,8 @@ function listen(server: Server, { host, port }: StatusServerOptions): Promise<St
 }
 
 function answer(request: IncomingMessage, options: StatusServerOptions): Promise<Answer> {
-  const url = new URL(request.url ?? "/", "http://agent");
+  const url = URL.parse(request.url ?? "/", "http://agent");
+  if (!url) return Promise.resolve({ status: 400 });
   const probe = options.appProbes.get(url.pathname);
   if (probe) return runAppProbe(probe, options.appAddress).then((status) => ({ status }));
   const handler = handlers.get(url.pathname);

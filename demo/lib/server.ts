@@ -26,7 +26,11 @@ const carried = [
 export function serve(handler: Handler): void {
   const port = Number(process.env.PORT ?? 9080);
   const server = createServer((req, res) => {
-    const url = new URL(req.url ?? "/", "http://localhost");
+    const url = URL.parse(req.url ?? "/", "http://localhost");
+    if (!url) {
+      res.writeHead(400).end();
+      return;
+    }
     Promise.resolve()
       .then(() => own(url, req.headers) ?? handler(url, req.headers))
       .catch((error: unknown): Answer => ({ status: 500, body: error instanceof Error ? error.message : "failed" }))

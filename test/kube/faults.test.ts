@@ -31,6 +31,9 @@ let client: KubeClient;
 let source: ObjectSource | undefined;
 let script: Script = (_request, response) => response.end();
 const asked: string[] = [];
+/** Each test follows a kind of its own, so that a late request of the one before is known as such. */
+let followed = kind;
+let follows = 0;
 
 beforeAll(async () => {
   const { privateKey, publicKey } = await generateKey();
@@ -46,6 +49,10 @@ beforeAll(async () => {
     { cert: formatCertificate(certificate), key: formatPrivateKey(privateKey) },
     (request, response) => {
       const url = new URL(request.url ?? "", "https://x");
+      if (/configmaps\d+$/.test(url.pathname) && !url.pathname.endsWith(`/${followed.plural}`)) {
+        response.destroy();
+        return;
+      }
       asked.push(
         url.searchParams.has("watch")
           ? `watch ${url.searchParams.get("resourceVersion")}`
@@ -103,6 +110,7 @@ const event = (response: ServerResponse, type: string, value: unknown): void => 
 };
 const follow = (play: Script, stallMs = 5000): WatchedKind => {
   script = play;
+  followed = { ...kind, plural: `configmaps${++follows}` };
   source = createHttpSource({
     graph: createGraph(),
     client,
@@ -111,7 +119,7 @@ const follow = (play: Script, stallMs = 5000): WatchedKind => {
     stallMs,
     maxBackoffMs: 50,
   });
-  return source.watchKind(kind);
+  return source.watchKind(followed);
 };
 const until = async (condition: () => boolean): Promise<void> => {
   while (!condition()) await new Promise((resolve) => setTimeout(resolve, 5));

@@ -37,6 +37,26 @@ describe("a sidecar's virtual hosts", () => {
     expect(rendered.causes(types.route, "80")).toContain("VirtualService/default/a#spec.hosts");
   });
 
+  test("a sniffed port keeps its own virtual host where an HTTP proxy shares its number", async () => {
+    const spec = {
+      ports: [
+        { name: "http", port: 80, targetPort: 80, protocol: "TCP" },
+        { name: "any", port: 7000, targetPort: 7000, protocol: "TCP" },
+      ],
+    };
+    const sidecar = istio("Sidecar", "s", {
+      egress: [
+        { port: { number: 7000, protocol: "HTTP_PROXY", name: "x" }, bind: "0.0.0.0", hosts: ["*/*"] },
+        { hosts: ["*/*"] },
+      ],
+    });
+    const client = pod("client", { proxy: "sidecar", address: "10.0.0.9" });
+    const found = await hosts(`${web}:7000`, { objects: [client, service("web", { spec }), sidecar] });
+    expect([...found].map(([name, host]) => [name, host.domains, clusters(host)])).toEqual([
+      [`${web}:7000`, ["*"], [`outbound|7000||${web}`]],
+    ]);
+  });
+
   test("a name made by shortening gives way to a host that is called so", async () => {
     const entry = istio("ServiceEntry", "e", {
       hosts: ["web.default"],

@@ -35,9 +35,11 @@ function plannedHosts(view: View, parsed: RouteName): readonly PlannedHost[] {
   const { host, name } = parsed;
   const { hosts } = planFor(view, parsed);
   if (host === undefined) return [...hosts.values()];
-  // The listener is the service's own, so whatever arrives there is for it.
+  // The listener is the service's own, so whatever arrives there is for it, and for this port of it.
   const named = hosts.get(name);
-  const own = named?.domains.includes(host) ? named : [...hosts.values()].find(({ domains }) => domains.includes(host));
+  const own = named?.domains.some((domain) => domain === host || domain === name)
+    ? named
+    : [...hosts.values()].find(({ domains }) => domains.includes(host));
   return own ? [{ ...own, domains: ["*"] }] : [];
 }
 
@@ -88,7 +90,7 @@ function serviceRoutes(view: View, { key, host, port }: Extract<RouteOwner, { re
   const action = view.shared("route.default-action", () =>
     outboundDefaultAction(view.mesh.settings().defaultHttpRetryPolicy),
   );
-  const hash = serviceHash(view, sidecarScope(view), key, port);
+  const hash = serviceHash(view, key, port);
   const routes = outboundDefaultRoute({ cluster, operation: `${hostPort(host, port)}/*`, action, hash });
   return { routes, last: new Uint8Array(), needs: [cluster] };
 }

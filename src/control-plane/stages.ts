@@ -138,6 +138,6 @@ export function createStages(options: StagesOptions): Stages {
         const pod = pods.get(key);
         return (pod && proxyOfPod(readPod(pod), context)) ?? [];
       }),
-    classOf: (proxy) => classify({ mesh, targets: registry.targets }, proxy),
+    classOf: (proxy) => classify({ mesh, targets: registry.targets, isMember: registry.isMember }, proxy),
   };
 }

@@ -8,6 +8,8 @@ export interface ClassifyInputs {
   readonly mesh: Mesh;
   /** Ports of services that the proxy's workload serves, in any order. */
   targets(proxy: Proxy): readonly ServiceTarget[];
+  /** Whether a headless Service has an endpoint at the address. */
+  isMember(address: string): boolean;
 }
 
 /** Reads are recorded: run inside a memo, the class is made again when something it is made from changes. */
@@ -32,7 +34,7 @@ export function classify(inputs: ClassifyInputs, proxy: Proxy): ProxyClass {
     matchedMetadata: pick(proxy.allMetadata, matchedKeys(mesh, proxy)),
     istioVersion: proxy.istioVersion,
     profile: proxy.profile,
-    ownAddresses: needsAddresses(mesh, proxy, targets) ? proxy.addresses : [],
+    ownAddresses: needsAddresses(inputs, proxy, targets) ? proxy.addresses : [],
     node: usesNodes ? proxy.node : "",
     ...(proxy.serviceCluster ? { serviceCluster: proxy.serviceCluster } : {}),
   };
@@ -73,9 +75,10 @@ function compareServices(a: Service | undefined, b: Service | undefined): number
  * A proxy makes no listener for its own address of a headless service, in capture mode NONE it binds to its own
  * addresses, and a Sidecar may send inbound traffic to them or, where it says nothing else, bind to them. Everyone else shares a class whatever their address is.
  */
-function needsAddresses(mesh: Mesh, proxy: Proxy, targets: readonly ServiceTarget[]): boolean {
-  if (targets.some((target) => mesh.service(target.service)?.headless)) return true;
+function needsAddresses({ mesh, isMember }: ClassifyInputs, proxy: Proxy, targets: readonly ServiceTarget[]): boolean {
+  if (targets.some((target) => mesh.service(target.service)?.resolution === "passthrough")) return true;
   if (proxy.type !== "sidecar") return false;
+  if (proxy.addresses.some(isMember)) return true;
   if (proxy.interception === "NONE") return true;
   const ingress = mesh.scope(proxy.namespace, proxy.labels).sidecar?.spec.ingress ?? [];
   return ingress.some(({ bind, defaultEndpoint = "" }) => !bind || /^(0\.0\.0\.0|\[::\]):/.test(defaultEndpoint));

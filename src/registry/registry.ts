@@ -57,6 +57,8 @@ export interface Registry {
   endpoints(serviceKey: string): readonly Endpoint[];
   /** Ports of services that the workload serves. */
   targets(workload: WorkloadAddress): readonly ServiceTarget[];
+  /** Whether a headless Service has an endpoint at the address, whether or not the workload there serves it. */
+  isMember(address: string): boolean;
   /** What is at an address, where only one workload is. */
   workloadAt(address: string): WorkloadFacts | undefined;
 }
@@ -179,6 +181,8 @@ export function createRegistry(graph: Graph, objects: ObjectsOf, options: Regist
     pods,
     nodes,
     endpoints: (key) => endpointsOfHost.get(hostKey(key)),
+    isMember: (address) =>
+      slicesByAddress.get(address).some((id) => services.get(slices.get(id)?.service ?? "")?.headless),
     targets: ({ namespace, name, addresses }) => targets.get(`${namespace}|${name}|${addresses.join(",")}`),
     workloadAt: createWorkloadAt({
       pods,

@@ -146,6 +146,8 @@ function tlsOf(view: View, target: OutboundTarget): ClientTls {
     rawPolicy: subset ? subset.trafficPolicy : rule?.spec.trafficPolicy,
     ruleHasSelector: rule?.spec.workloadSelector !== undefined,
     sni: isDynamic(target) ? "" : sniCluster(service.host, port.port, subset?.name),
+    // Who answers for a host that is found when it is asked for is not known.
+    identities: () => (isDynamic(target) ? [] : view.mesh.identities(service.key)),
   });
 }
 

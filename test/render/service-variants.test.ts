@@ -1,7 +1,7 @@
 /** Several objects for one host in one namespace: what a proxy is told, objects in to JSON out. */
 import { describe, expect, test } from "vitest";
 import type { KubeObject } from "../../src/model/index.ts";
-import { istio, pod, service } from "./objects.ts";
+import { istio, pod, service, slice } from "./objects.ts";
 import { type Json, renderProxy } from "./offline.ts";
 
 const client = pod("client", { proxy: "sidecar", address: "10.0.0.9" });
@@ -78,4 +78,39 @@ test("a ServiceEntry for the host of a Service has its address, the Service the 
   const { clusters, listeners } = await render(service("web"), tcp);
   expect([...clusters.keys()].filter((name) => name.endsWith(host))).toEqual([`outbound|80||${host}`]);
   expect(listeners.has("240.0.0.1_81")).toBe(true);
+});
+
+test("no listener at the proxy's own address, even of a headless Service that it does not serve", async () => {
+  const headless = service("db", { portName: "tcp", spec: { clusterIP: "None", selector: undefined } });
+  const members = [
+    { address: "10.0.0.9", pod: "client" },
+    { address: "10.0.0.1", pod: "db" },
+  ];
+  const { listeners } = await render(headless, pod("db"), slice("db", members, 80, "tcp"));
+  expect([...listeners.keys()].filter((name) => name.endsWith("_80"))).toEqual(["10.0.0.1_80"]);
+});
+
+test("a UDP port is no port of a host: its VirtualService counts as for a host that nobody has", async () => {
+  const host = "web.default.svc.cluster.local";
+  const udp = service("web", { spec: { ports: [{ name: "x", port: 80, targetPort: 80, protocol: "UDP" }] } });
+  const route = istio("VirtualService", "web", {
+    hosts: [host],
+    http: [{ route: [{ destination: { host: "a.com" } }] }],
+  });
+  const { routes } = await render(udp, entry("a", { year: 2020 }), route);
+  const found = routes.get("80").virtualHosts.find(({ name }: Json) => name === `${host}:80`);
+  expect(found?.domains).toEqual([host]);
+});
+
+test("names declared for a host that is resolved when asked for are not checked: nobody knows who answers", async () => {
+  const { clusters } = await render(
+    entry("any", {
+      year: 2020,
+      hosts: ["*.c.com"],
+      location: "MESH_INTERNAL",
+      resolution: "DYNAMIC_DNS",
+      subjectAltNames: ["spiffe://x/a"],
+    }),
+  );
+  expect(JSON.stringify(clusters.get("outbound|80||*.c.com"))).not.toContain("spiffe://x/a");
 });

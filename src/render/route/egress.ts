@@ -68,7 +68,9 @@ export function egressDestination(view: View, place: EgressPlace, host: string):
 
 /** The ports of a service that count at the place. */
 export function portsAt(place: EgressPlace, { ports }: Service): readonly ServicePort[] {
-  return place.port === 0 ? ports : ports.filter(({ port }) => port === place.port).slice(0, 1);
+  return place.port === 0
+    ? ports
+    : ports.filter(({ port, protocol }) => port === place.port && protocol !== "UDP").slice(0, 1);
 }
 
 /** Made once per listener, so that each port's routes look only at the services of that port. */
@@ -86,7 +88,7 @@ function portTable(view: View, index: number): ReadonlyMap<number, ReadonlyMap<s
       if (!service) continue;
       const host = service.host.toLowerCase();
       add(0, host, key);
-      for (const { port } of service.ports) add(port, host, key);
+      for (const { port, protocol } of service.ports) if (protocol !== "UDP") add(port, host, key);
     }
     return table;
   });

@@ -32,6 +32,8 @@ export interface TlsSource {
   readonly rawPolicy: TrafficPolicy | undefined;
   readonly ruleHasSelector: boolean;
   readonly sni: string;
+  /** Names that answer for the service where the settings have none. */
+  identities(): readonly string[];
 }
 
 const plain: ClientTls = { mode: "plain" };
@@ -84,11 +86,11 @@ export function hostlessTls(settings: ClientTLSSettings, proxy: ProxyClass): Cli
 }
 
 function autoTls(source: TlsSource): ClientTls {
-  const { mesh, proxy, service, sni } = source;
+  const { mesh, proxy, service, sni, identities } = source;
   if (service.meshExternal || !mesh.settings().enableAutoMtls || !serversTakeMtls(source)) return plain;
   const certs = metadataCertificates(proxy);
   if (!certs) return meshTls(source, {}, true);
-  return userTls(source, { ...certs, sni, subjectAltNames: mesh.identities(service.key) }, true);
+  return userTls(source, { ...certs, sni, subjectAltNames: identities() }, true);
 }
 
 /**
@@ -108,7 +110,7 @@ function meshTls(source: TlsSource, settings: ClientTLSSettings, auto: boolean):
   return {
     mode: "mesh",
     sni: settings.sni || source.sni,
-    subjectAltNames: names.length > 0 ? names : source.mesh.identities(source.service.key),
+    subjectAltNames: names.length > 0 ? names : source.identities(),
     auto,
     insecureSkipVerify: settings.insecureSkipVerify === true,
   };
@@ -118,7 +120,7 @@ function userTls(source: TlsSource, settings: ClientTLSSettings, mutual: boolean
   const allowed = mayUseCredential(source.proxy, source.ruleHasSelector, settings);
   if (!allowed || !hasCertificate(settings, mutual)) return plain;
   const names = settings.subjectAltNames ?? [];
-  const declared = source.service.registry === "External" ? source.mesh.identities(source.service.key) : [];
+  const declared = source.service.registry === "External" ? source.identities() : [];
   return { mode: "user", settings, mutual, subjectAltNames: names.length > 0 ? names : declared };
 }
 

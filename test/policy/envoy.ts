@@ -44,7 +44,12 @@ export const staticCluster = (name: string, port: number): Json => ({
   },
 });
 
-export async function startEnvoy(listeners: readonly Json[], clusters: readonly Json[]): Promise<RunningEnvoy> {
+/** `more`: of the bootstrap, where listeners come over xDS. */
+export async function startEnvoy(
+  listeners: readonly Json[],
+  clusters: readonly Json[],
+  more: Json = {},
+): Promise<RunningEnvoy> {
   const dir = mkdtempSync(join(tmpdir(), "fairlead-policy-"));
   const file = join(dir, "bootstrap.json");
   writeFileSync(
@@ -64,6 +69,7 @@ export async function startEnvoy(listeners: readonly Json[], clusters: readonly 
         ],
       },
       staticResources: { listeners, clusters },
+      ...more,
     }),
     { mode: 0o600 },
   );
@@ -88,12 +94,14 @@ export async function startEnvoy(listeners: readonly Json[], clusters: readonly 
   };
 }
 
+export const askAdmin = async (path: string): Promise<string> =>
+  (await fetch(`http://${ownAddress}:${adminPort}${path}`)).text();
+
 async function ready(envoy: ChildProcess, log: () => string): Promise<void> {
   const deadline = performance.now() + 30_000;
   while (performance.now() < deadline) {
     if (envoy.exitCode !== null) throw new Error(`Envoy ended with ${envoy.exitCode}: ${log().slice(-2000)}`);
-    const answer = await fetch(`http://${ownAddress}:${adminPort}/ready`).catch(() => undefined);
-    if (answer?.status === 200) return;
+    if ((await askAdmin("/ready").catch(() => "")).startsWith("LIVE")) return;
     await new Promise((resolve) => setTimeout(resolve, 50));
   }
   throw new Error(`Envoy is not ready: ${log().slice(-2000)}`);

@@ -12,6 +12,8 @@ export interface Scenario {
   /** The port's protocol is declared, or found out by looking at the traffic. */
   readonly port?: "declared" | "sniffed";
   readonly trustDomainAliases?: readonly string[];
+  /** Of a PeerAuthentication; none where absent. */
+  readonly mtls?: "STRICT" | "PERMISSIVE" | "DISABLE";
 }
 
 const allow = (...rules: readonly Spec[]): Spec => ({ action: "ALLOW", rules });

@@ -1,6 +1,6 @@
 /** A scenario and a port in; the listener that a stock Envoy is sent for a workload on it, standing alone, out. */
 import type { KubeObject } from "../../src/model/index.ts";
-import { pod, service, slice } from "../render/objects.ts";
+import { istio, pod, service, slice } from "../render/objects.ts";
 import { type Json, renderProxy } from "../render/offline.ts";
 import { ownAddress } from "./envoy.ts";
 import type { Credentials } from "./identity.ts";
@@ -22,11 +22,12 @@ const mesh = {
   ],
 };
 
+/** Without secrets, they are asked for over SDS. */
 export async function workloadListener(
   scenario: Scenario,
   port: number,
   jwks: readonly [string, string],
-  secrets: { readonly own: Credentials; readonly root: string },
+  secrets: { readonly own: Credentials; readonly root: string } | undefined,
   protocol: "http" | "tcp" = "http",
 ): Promise<Json> {
   const portName = scenario.port === "sniffed" ? "any" : protocol;
@@ -36,6 +37,7 @@ export async function workloadListener(
     slice("app", [{ address: "10.0.0.1", pod: "app" }], port, portName),
     service("gate", { portName: "http", port: 9000 }),
     ...scenario.policies.map((policy, index) => policyObject(policy, index, port)),
+    ...(scenario.mtls ? [istio("PeerAuthentication", "mtls", { mtls: { mode: scenario.mtls } })] : []),
     ...(scenario.tokens ? [tokenObject(jwks, scenario.tokens === "two issuers")] : []),
   ];
   const { listeners } = await renderProxy({
@@ -47,7 +49,8 @@ export async function workloadListener(
       ...(scenario.normalization ? { pathNormalization: { normalization: scenario.normalization } } : {}),
     },
   });
-  const listener = withSecrets(listeners.get("virtualInbound"), secrets);
+  const rendered = listeners.get("virtualInbound");
+  const listener = secrets ? withSecrets(rendered, secrets) : rendered;
   // Capture is not part of this: clients connect to the port itself.
   return {
     ...listener,

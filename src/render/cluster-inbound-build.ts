@@ -14,9 +14,9 @@ import { seconds } from "./build/duration.ts";
 import { singleEndpoint } from "./build/endpoint.ts";
 import { buildHttpOptions } from "./build/http-options.ts";
 import { configPath, istioMetadata, serviceMetadata } from "./build/metadata.ts";
+import { clientScope } from "./client-scope.ts";
 import type { InboundTarget } from "./cluster-inbound.ts";
 import { inboundCluster } from "./cluster-name.ts";
-import { scopeOf } from "./cluster-outbound.ts";
 import { delimited, statName } from "./cluster-stat-name.ts";
 import { circuitBreakers, connectionOptions, connectTimeout } from "./traffic-policy/connection-pool.ts";
 import { hostPolicy, type Policy, withMeshDefaults } from "./traffic-policy/effective.ts";
@@ -84,7 +84,7 @@ function altName(view: View, { port, service, servicePort }: InboundTarget): str
 function inboundPolicy(view: View, target: InboundTarget): Policy {
   const rule = ruleOf(view, target);
   const { policy, from } = withMeshDefaults(hostPolicy(rule?.spec, target.servicePort.port), view.mesh.settings());
-  const sidecar = scopeOf(view).sidecar;
+  const sidecar = clientScope(view).sidecar;
   const index = sidecar?.spec.ingress?.findIndex(({ port }) => port?.number === target.port) ?? -1;
   const listener = sidecar?.spec.ingress?.[index]?.connectionPool;
   const connectionPool = listener ?? sidecar?.spec.inboundConnectionPool;
@@ -100,7 +100,7 @@ function inboundPolicy(view: View, target: InboundTarget): Policy {
 
 /** Rules for certain clients say nothing of the server. */
 function ruleOf(view: View, { service }: InboundTarget): MergedDestinationRule | undefined {
-  const scope = scopeOf(view);
+  const scope = clientScope(view);
   const visible = scope.serviceFor(service.host);
   return visible && scope.destinationRule(visible.key, {});
 }

@@ -7,7 +7,7 @@ import {
   type ServicePort,
 } from "../model/index.ts";
 import { localhosts } from "./addresses.ts";
-import { scopeOf } from "./cluster-outbound.ts";
+import { clientScope } from "./client-scope.ts";
 import type { View } from "./view.ts";
 
 export interface InboundTarget {
@@ -30,7 +30,7 @@ type InboundService = Pick<Service, "host" | "name" | "namespace" | "registry">;
 /** A Sidecar with ingress listeners replaces what the services say. */
 export function inboundTargets(view: View): readonly InboundTarget[] {
   return view.shared("inbound-targets", () => {
-    const ingress = scopeOf(view).sidecar?.spec.ingress ?? [];
+    const ingress = clientScope(view).sidecar?.spec.ingress ?? [];
     if (ingress.length > 0) return ingress.flatMap((listener) => listenerTarget(view, listener) ?? []);
     // Without capture, listeners on the services' ports would take them from the workload.
     return view.proxy.interception === "NONE" ? [] : serviceTargets(view);
@@ -85,7 +85,7 @@ function listenerProtocol(listener: IstioIngressListener): Protocol {
 
 /** Stands in statistics for a listener that no service leads to; in the proxy's namespace, wherever the Sidecar is. */
 function sidecarService(view: View): InboundService {
-  const name = scopeOf(view).sidecar?.meta.name ?? "";
+  const name = clientScope(view).sidecar?.meta.name ?? "";
   const { namespace } = view.proxy;
   return { host: `${name}.${namespace}`, name, namespace, registry: "External" };
 }

@@ -1,5 +1,5 @@
 /** The name of an outbound cluster in; what it stands for out: service, port, subset, rule, policy, and how endpoints are found. */
-import type { MergedDestinationRule, Scope } from "../mesh/index.ts";
+import type { MergedDestinationRule } from "../mesh/index.ts";
 import {
   type DestinationSubset,
   isWildcard,
@@ -8,6 +8,7 @@ import {
   type Service,
   type ServicePort,
 } from "../model/index.ts";
+import { clientScope, ruleOf } from "./client-scope.ts";
 import { type OutboundName, outboundCluster, sniCluster } from "./cluster-name.ts";
 import { routesBySni } from "./gateway-servers.ts";
 import { type EffectivePolicy, hostPolicy, subsetPolicy, withMeshDefaults } from "./traffic-policy/effective.ts";
@@ -29,11 +30,6 @@ export interface OutboundTarget {
   readonly discovery: Discovery;
 }
 
-export function scopeOf(view: View): Scope {
-  const { mesh, proxy } = view;
-  return proxy.type === "router" ? mesh.gatewayScope(proxy.namespace) : mesh.scope(proxy.namespace, proxy.labels);
-}
-
 /** Names of all outbound clusters of the proxy; `endpoints`: those whose endpoints are sent over EDS. */
 export interface OutboundNames {
   readonly clusters: readonly string[];
@@ -43,12 +39,12 @@ export interface OutboundNames {
 export function outboundNames(view: View): OutboundNames {
   return view.shared("outbound-names", () => {
     const modes: readonly OutboundName["mode"][] = routesBySni(view) ? ["outbound", "sni-dnat"] : ["outbound"];
-    const scope = scopeOf(view);
+    const scope = clientScope(view);
     const targets = scope.services.flatMap((key) => {
       const service = scope.service(key);
       // Of several services with one host, the scope's choice has the clusters.
       if (!service || scope.serviceFor(service.host)?.key !== key) return [];
-      return modes.flatMap((mode) => targetsOf(view, scope, service, mode));
+      return modes.flatMap((mode) => targetsOf(view, service, mode));
     });
     return {
       clusters: targets.map((target) => target.name),
@@ -58,19 +54,19 @@ export function outboundNames(view: View): OutboundNames {
 }
 
 export function outboundTarget(view: View, name: OutboundName): OutboundTarget | undefined {
-  const scope = scopeOf(view);
+  const scope = clientScope(view);
   const service = scope.serviceFor(name.host);
   const port = service?.ports.find((candidate) => candidate.port === name.port);
   if (!service || !port || !isServed(service, port, name.mode)) return undefined;
   if (name.mode === "sni-dnat" && !routesBySni(view)) return undefined;
-  const rule = scope.destinationRule(service.key, view.proxy.labels);
+  const rule = ruleOf(view, service.key);
   return resolve(view, service, port, rule, name.mode, name.subset);
 }
 
-function targetsOf(view: View, scope: Scope, service: Service, mode: OutboundName["mode"]): readonly OutboundTarget[] {
+function targetsOf(view: View, service: Service, mode: OutboundName["mode"]): readonly OutboundTarget[] {
   const ports = service.ports.filter((port) => isServed(service, port, mode));
   if (ports.length === 0) return [];
-  const rule = scope.destinationRule(service.key, view.proxy.labels);
+  const rule = ruleOf(view, service.key);
   const subsets = isDynamic(service) ? [] : (rule?.spec.subsets ?? []).map((subset) => subset.name ?? "");
   const names = [...new Set(["", ...subsets])];
   return ports.flatMap((port) => names.flatMap((subset) => resolve(view, service, port, rule, mode, subset) ?? []));

@@ -8,7 +8,7 @@ import {
   type TrafficPolicy,
 } from "../model/index.ts";
 import { credentialResource } from "./build/tls.ts";
-import { clientScope } from "./client-scope.ts";
+import { clientScope, ruleOf } from "./client-scope.ts";
 import { isPassthrough, mergedGateways } from "./gateway-servers.ts";
 import { gatewayListeners } from "./listener-gateway-plan.ts";
 import { caCredentialName, credentialNames } from "./listener-gateway-tls.ts";
@@ -43,7 +43,7 @@ function serverNames(tls: ServerTLSSettings | undefined): readonly string[] {
 function clusterNames(view: View): readonly string[] {
   const scope = clientScope(view);
   return scope.services.flatMap((key) => {
-    const rule = scope.destinationRule(key, view.proxy.labels);
+    const rule = ruleOf(view, key);
     return rule ? tlsSettings(rule.spec).flatMap((tls) => clientNames(view, rule.spec, tls)) : [];
   });
 }

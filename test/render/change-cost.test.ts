@@ -1,0 +1,90 @@
+/** What one change costs the whole renderer: how many resources are rendered again, and which come out different. */
+import { expect, test } from "vitest";
+import { createOffline } from "../../src/control-plane/index.ts";
+import { type KubeObject, type ResourceType, types } from "../../src/model/index.ts";
+import { createRenderer } from "../../src/render/index.ts";
+import { istio, pod, service, slice } from "./objects.ts";
+
+const count = 100;
+const numbers = Array.from({ length: count }, (_, i) => i);
+const kinds = [types.cluster, types.endpoint, types.listener, types.route];
+
+const route = (i: number, timeout: string): KubeObject =>
+  istio("VirtualService", `v${i}`, {
+    hosts: [`s${i}`],
+    http: [{ timeout, route: [{ destination: { host: `s${i}` } }] }],
+  });
+const rule = (i: number, maxConnections: number): KubeObject =>
+  istio("DestinationRule", `r${i}`, {
+    host: `s${i}`,
+    trafficPolicy: { connectionPool: { tcp: { maxConnections } } },
+  });
+const endpoints = (i: number, ...addresses: readonly string[]): KubeObject =>
+  slice(
+    `s${i}`,
+    addresses.map((address) => ({ address })),
+  );
+/** Two HTTP ports, so that half of the services are on another route configuration; every fifth speaks TCP. */
+const serviceOf = (i: number): KubeObject =>
+  service(`s${i}`, {
+    port: i % 2 ? 80 : 81,
+    portName: i % 5 === 0 ? "tcp" : "http",
+    spec: { clusterIP: `10.1.0.${i}` },
+  });
+
+function setUp() {
+  const objects = numbers.flatMap((i) => [
+    serviceOf(i),
+    endpoints(i, `10.2.0.${i}`),
+    ...(i % 10 === 1 ? [route(i, "1s"), rule(i, 5)] : []),
+  ]);
+  const offline = createOffline({ objects: [pod("client", { proxy: "sidecar" }), ...objects] });
+  const [proxy] = offline.proxies();
+  if (!proxy) throw new Error("no proxy");
+  const renderer = createRenderer(offline.mesh, offline.classOf(proxy));
+  const hashes = (): ReadonlyMap<string, string> =>
+    new Map(
+      kinds.flatMap((type: ResourceType) =>
+        [...renderer.all(type)].map(([name, { hash }]) => [`${type} ${name}`, hash]),
+      ),
+    );
+  return { offline, renderer, hashes };
+}
+
+const short = (id: string): string => id.replace(/^.*\.(\w+) /, "$1 ").replace(".default.svc.cluster.local", "");
+
+test.each<[string, KubeObject, readonly string[], number]>([
+  ["a VirtualService", route(11, "2s"), ["RouteConfiguration 80"], 1],
+  ["a DestinationRule", rule(11, 7), ["Cluster outbound|80||s11"], 3],
+  ["an EndpointSlice", endpoints(12, "10.2.1.1", "10.2.1.2"), ["ClusterLoadAssignment outbound|81||s12"], 3],
+  ["an object for nobody here", istio("DestinationRule", "x", { host: "elsewhere.example" }), [], 0],
+])("%s: few of some two hundred resources are rendered again", (_, object, changed, most) => {
+  const { offline, renderer, hashes } = setUp();
+  const before = hashes();
+  expect(before.size).toBeGreaterThan(2 * count);
+  const rendered = renderer.rendered;
+  offline.source.apply([object]);
+  renderer.refresh();
+  const now = hashes();
+  expect([...now].filter(([id, hash]) => before.get(id) !== hash).map(([id]) => short(id))).toEqual(changed);
+  expect(now.size).toBe(before.size);
+  expect(renderer.rendered - rendered).toBeLessThanOrEqual(most);
+  expect(renderer.rendered - rendered).toBeGreaterThanOrEqual(changed.length);
+});
+
+test("the same object again renders nothing", () => {
+  const { offline, renderer, hashes } = setUp();
+  hashes();
+  const rendered = renderer.rendered;
+  offline.source.apply([structuredClone(route(11, "1s"))]);
+  expect(renderer.refresh().size).toBe(0);
+  expect(renderer.rendered).toBe(rendered);
+});
+
+test("causes name the VirtualService on its route configuration, and on no cluster", () => {
+  const { renderer, hashes } = setUp();
+  hashes();
+  const objects = (type: ResourceType, name: string) => renderer.causes(type, name).map(({ object }) => object);
+  expect(objects(types.route, "80")).toContain("VirtualService/default/v11");
+  expect(objects(types.cluster, "outbound|80||s13.default.svc.cluster.local").join()).not.toContain("VirtualService");
+});

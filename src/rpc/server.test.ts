@@ -73,6 +73,17 @@ const at = (port: number) => ({ host: "127.0.0.1", port });
 const serialize = (value: string): Buffer => Buffer.from(toBinary(StringValueSchema, message(value)));
 const deserialize = (bytes: Buffer): string => bytes.subarray(2).toString();
 
+test("connections beyond the bound are closed at once, even if they say nothing", async () => {
+  const { port } = await start({ limits: { maxConnections: 1 } });
+  const first = connect(port, "127.0.0.1");
+  open.push(() => void first.destroy());
+  await once(first, "connect");
+  const second = connect(port, "127.0.0.1");
+  second.on("error", () => {});
+  await once(second, "close");
+  expect(first.destroyed).toBe(false);
+});
+
 describe("our client and our server", () => {
   let port: number;
   let rpc: RpcClient;

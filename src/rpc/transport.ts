@@ -29,18 +29,27 @@ export function createTransport(tls: ServerTls | undefined, limits: Limits): Tra
       initialWindowSize: 256 * 1024,
     },
   };
-  if (!tls) return quiet(http2.createServer(common));
-  return quiet(
-    http2.createSecureServer({
-      ...common,
-      ...secureContext(tls),
-      requestCert: tls.clientCa !== undefined,
-      // Whether a certificate is enough is the handler's to say: a bearer token may stand in for it.
-      rejectUnauthorized: false,
-      handshakeTimeout: limits.handshakeTimeoutMs,
-      unknownProtocolTimeout: limits.handshakeTimeoutMs,
-    }),
+  if (!tls) return bounded(quiet(http2.createServer(common)), limits);
+  return bounded(
+    quiet(
+      http2.createSecureServer({
+        ...common,
+        ...secureContext(tls),
+        requestCert: tls.clientCa !== undefined,
+        // Whether a certificate is enough is the handler's to say: a bearer token may stand in for it.
+        rejectUnauthorized: false,
+        handshakeTimeout: limits.handshakeTimeoutMs,
+        unknownProtocolTimeout: limits.handshakeTimeoutMs,
+      }),
+    ),
+    limits,
   );
+}
+
+/** Beyond it new connections are closed at once, also those that have not shown who they are. */
+function bounded<S extends Transport>(server: S, limits: Limits): S {
+  server.maxConnections = limits.maxConnections;
+  return server;
 }
 
 export const secureContext = (tls: ServerTls) => ({

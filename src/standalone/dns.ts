@@ -1,6 +1,6 @@
 /** Names of Services and Pods in DNS queries in; their addresses out. Other names are refused, or asked of an upstream. */
 import { createSocket, type Socket } from "node:dgram";
-import { createServer, type Server } from "node:net";
+import { createServer, type Server, type Socket as TcpSocket } from "node:net";
 import { type Answer, decode, encode, type Packet, type Question } from "dns-packet";
 import { FairleadError, type Logger } from "../lib/index.ts";
 
@@ -35,16 +35,23 @@ export async function createDnsServer(options: DnsOptions): Promise<DnsServer> {
       .catch((error: unknown) => options.log.debug(`dns: ${String(error)}`));
   });
   const port = await bindUdp(udp, options);
-  const tcp = serveTcp(options);
+  const open = new Set<TcpSocket>();
+  const tcp = serveTcp(options, open);
   await new Promise<void>((resolve, reject) => {
     tcp.once("error", reject);
     tcp.listen(port, options.address, resolve);
+  }).catch((error: unknown) => {
+    udp.close();
+    throw error;
   });
   return {
     port,
     async close() {
       await new Promise<void>((resolve) => udp.close(() => resolve()));
-      await new Promise<void>((resolve) => tcp.close(() => resolve()));
+      const closed = new Promise<void>((resolve) => tcp.close(() => resolve()));
+      // Whoever has asked and not gone would be waited for.
+      for (const socket of open) socket.destroy();
+      await closed;
     },
   };
 }
@@ -61,8 +68,10 @@ function bindUdp(udp: Socket, options: DnsOptions): Promise<number> {
   });
 }
 
-function serveTcp(options: DnsOptions): Server {
+function serveTcp(options: DnsOptions, open: Set<TcpSocket>): Server {
   return createServer((socket) => {
+    open.add(socket);
+    socket.once("close", () => open.delete(socket));
     let buffered = Buffer.alloc(0);
     socket.setTimeout(10_000, () => socket.destroy());
     socket.on("error", () => socket.destroy());

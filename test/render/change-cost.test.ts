@@ -80,11 +80,3 @@ test("the same object again renders nothing", () => {
   expect(renderer.refresh().size).toBe(0);
   expect(renderer.rendered).toBe(rendered);
 });
-
-test("causes name the VirtualService on its route configuration, and on no cluster", () => {
-  const { renderer, hashes } = setUp();
-  hashes();
-  const objects = (type: ResourceType, name: string) => renderer.causes(type, name).map(({ object }) => object);
-  expect(objects(types.route, "80")).toContain("VirtualService/default/v11");
-  expect(objects(types.cluster, "outbound|80||s13.default.svc.cluster.local").join()).not.toContain("VirtualService");
-});

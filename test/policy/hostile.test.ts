@@ -5,7 +5,7 @@ import { lacks } from "../require.ts";
 import { ownPorts, type RunningEnvoy, startEnvoy, startHttp, staticCluster } from "./envoy.ts";
 import { createIdentities } from "./identity.ts";
 import { createRandom } from "./random.ts";
-import type { PolicyRequest } from "./request.ts";
+import { type PolicyRequest, plainRequest } from "./request.ts";
 import type { Scenario } from "./scenario.ts";
 import { send } from "./send.ts";
 import { createTokens, type Tokens } from "./tokens.ts";
@@ -23,18 +23,6 @@ const scenarios: readonly Scenario[] = [
   { name: "no keys", policies: [], tokens: "one issuer" },
 ];
 const [tokenPort = 0, templatePort = 0, hostPort = 0, noKeysPort = 0] = ownPorts(scenarios.length);
-
-const request = (change: Partial<PolicyRequest>): PolicyRequest => ({
-  method: "GET",
-  target: "/",
-  host: "a",
-  headers: [],
-  token: "none",
-  peer: undefined,
-  source: "127.0.0.1",
-  forwardedFor: undefined,
-  ...change,
-});
 
 describe.skipIf(lacks("envoy"))("hostile requests before a stock Envoy", () => {
   let envoy: RunningEnvoy;
@@ -66,7 +54,7 @@ describe.skipIf(lacks("envoy"))("hostile requests before a stock Envoy", () => {
   });
 
   const verdict = async (change: Partial<PolicyRequest>, port: number, token?: string): Promise<string> =>
-    (await send(request(change), { port, token, credentials: undefined })).verdict;
+    (await send(plainRequest(change), { port, token, credentials: undefined })).verdict;
 
   test("R02: two hundred malformed tokens are refused, and Envoy lives on", { timeout: 60_000 }, async () => {
     const random = createRandom(2019);

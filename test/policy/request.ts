@@ -38,6 +38,18 @@ export interface PolicyRequest {
   readonly forwardedFor: string | undefined;
 }
 
+export const plainRequest = (change: Partial<PolicyRequest> = {}): PolicyRequest => ({
+  method: "GET",
+  target: "/",
+  host: "a",
+  headers: [],
+  token: "none",
+  peer: undefined,
+  source: "127.0.0.1",
+  forwardedFor: undefined,
+  ...change,
+});
+
 export const peers: readonly Peer[] = [
   { trustDomain: "cluster.local", namespace: "shop", account: "web" },
   { trustDomain: "cluster.local", namespace: "shop", account: "web-admin" },

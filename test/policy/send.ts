@@ -71,6 +71,7 @@ function exchange(request: PolicyRequest, { port, token, credentials }: Sending)
     });
     socket.on("error", reject);
     socket.on("close", () => resolve(answer));
-    socket.write(text);
+    // A byte for a character: also those that are no text.
+    socket.write(text, "latin1");
   });
 }

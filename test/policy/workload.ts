@@ -7,6 +7,7 @@ import type { Credentials } from "./identity.ts";
 import type { Scenario, Spec } from "./scenario.ts";
 
 export const gateCluster = "outbound|9000||gate.default.svc.cluster.local";
+export const grpcGateCluster = "outbound|9001||grpc-gate.default.svc.cluster.local";
 
 const mesh = {
   extensionProviders: [
@@ -18,6 +19,10 @@ const mesh = {
         timeout: "5s",
         includeRequestHeadersInCheck: ["x-pass"],
       },
+    },
+    {
+      name: "grpc-gate",
+      envoyExtAuthzGrpc: { service: "grpc-gate.default.svc.cluster.local", port: 9001, timeout: "5s" },
     },
   ],
 };
@@ -36,6 +41,7 @@ export async function workloadListener(
     service("app", { portName, targetPort: port }),
     slice("app", [{ address: "10.0.0.1", pod: "app" }], port, portName),
     service("gate", { portName: "http", port: 9000 }),
+    service("grpc-gate", { portName: "grpc", port: 9001 }),
     ...scenario.policies.map((policy, index) => policyObject(policy, index, port)),
     ...(scenario.mtls ? [istio("PeerAuthentication", "mtls", { mtls: { mode: scenario.mtls } })] : []),
     ...(scenario.tokens ? [tokenObject(jwks, scenario.tokens === "two issuers")] : []),

@@ -34,6 +34,20 @@ const fill = async (path: string, count: number): Promise<void> => {
   await store.close();
 };
 
+test("a listener that fails costs neither the write nor the other listeners", async () => {
+  const store = open(join(root, "listeners.mdb"));
+  const heard: string[] = [];
+  store.subscribe(() => {
+    throw new Error("a fault of ours");
+  });
+  store.subscribe(({ key }) => heard.push(key));
+  await store.write("/configmaps", "default/a", undefined, object("a"));
+  await store.write("/configmaps", "default/b", undefined, object("b"));
+  expect(heard).toEqual(["default/a", "default/b"]);
+  expect(store.list("/configmaps").map(({ metadata }) => metadata.name)).toEqual(["a", "b"]);
+  await store.close();
+});
+
 describe("kill -9", () => {
   test("loses nothing that was acknowledged, and versions never fall", async () => {
     const dir = join(root, "killed");

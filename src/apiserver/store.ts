@@ -71,6 +71,16 @@ export function createStore(file: StoreFile, log: Logger): Store {
   version = file.version;
   nextVersion = version;
 
+  /** What a listener makes of it is no concern of the write, which is done. */
+  const tell = (event: StoreEvent): void => {
+    for (const listener of listeners)
+      try {
+        listener(event);
+      } catch (error) {
+        log.error(`a listener failed at ${event.resource} ${event.key}: ${FairleadError.from(error).message}`);
+      }
+  };
+
   const show = (write: Write): void => {
     const table = tableOf(write.resource);
     const before = table.get(write.key);
@@ -81,8 +91,7 @@ export function createStore(file: StoreFile, log: Logger): Store {
     const object = write.next ?? (before && withVersion(before, write.version));
     if (!object) return;
     const type = write.next === undefined ? "DELETED" : before === undefined ? "ADDED" : "MODIFIED";
-    for (const listener of listeners)
-      listener({ type, resource: write.resource, key: write.key, version, object, before });
+    tell({ type, resource: write.resource, key: write.key, version, object, before });
   };
   const drop = (path: string, next: KubeObject | undefined): void => {
     if (pending.get(path) === next) pending.delete(path);

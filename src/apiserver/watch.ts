@@ -1,4 +1,5 @@
 /** A watch request in, a stream of events out: what changed since a version, bookmarks in between, an end when asked for. */
+import { FairleadError } from "../lib/index.ts";
 import type { KubeObject } from "../model/index.ts";
 import type { Parts } from "./context.ts";
 import { statusOf } from "./failure.ts";
@@ -36,7 +37,7 @@ export function serveWatch(
   const show = presenter(parts, request, form);
   const send = (type: string, object: KubeObject): void =>
     sink.write(`${JSON.stringify({ type, object: show(object) })}\n`);
-  const onEvent = (event: StoreEvent): void => {
+  const tell = (event: StoreEvent): void => {
     const now = event.type !== "DELETED" && matches(event.object);
     const before = event.before !== undefined && matches(event.before);
     if (now) send(before ? "MODIFIED" : "ADDED", event.object);
@@ -46,6 +47,15 @@ export function serveWatch(
         ...event.before,
         metadata: { ...event.before.metadata, resourceVersion: String(event.version) },
       });
+  };
+  /** One watch that cannot show an object ends, so that its client lists again; the others are not to notice. */
+  const onEvent = (event: StoreEvent): void => {
+    try {
+      tell(event);
+    } catch (error) {
+      parts.log.error(`watch of ${kind.plural}: ${FairleadError.from(error).message}`);
+      sink.end();
+    }
   };
   const bookmark = (annotations?: Readonly<Record<string, string>>): void => {
     const metadata = {

@@ -7,6 +7,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 
 const root = join(import.meta.dirname, "..");
+/** As the `fairlead` launcher starts it. */
+const flags = ["--max-semi-space-size=32"];
 
 /** In a process of its own, so that nothing is warm: each stage as `render` goes through them, in processor time of the main thread. */
 async function phases(scenario) {
@@ -45,11 +47,13 @@ function bench(scenario, runs) {
   const stages = [];
   for (let i = 0; i < runs; i++) {
     const started = performance.now();
-    const args = [join(root, "dist/main.js"), "render", "-f", scenario, "--all", "--out", out];
+    const args = [...flags, join(root, "dist/main.js"), "render", "-f", scenario, "--all", "--out", out];
     const run = spawnSync(process.execPath, args, { encoding: "utf8" });
     if (run.status !== 0) throw new Error(run.stderr);
     cold.push(performance.now() - started);
-    const inside = spawnSync(process.execPath, [import.meta.filename, "--phases", scenario], { encoding: "utf8" });
+    const inside = spawnSync(process.execPath, [...flags, import.meta.filename, "--phases", scenario], {
+      encoding: "utf8",
+    });
     if (inside.status !== 0) throw new Error(inside.stderr);
     stages.push(JSON.parse(inside.stdout));
   }

@@ -135,6 +135,28 @@ describe("the certificate service over TLS", () => {
     });
   });
 
+  test("R02: two hundred malformed tokens are refused, and the next good one is not", async () => {
+    const good = token();
+    const [head = "", payload = "", signature = ""] = good.split(".");
+    const ways: readonly ((at: number) => string)[] = [
+      (at) => good.slice(0, at),
+      (at) => `${good.slice(0, at)}%00${good.slice(at)}`,
+      (at) => `${base64([null, 7, "a", [], {}][at % 5])}.${payload}.${signature}`,
+      (at) => `${head}.${base64([null, 7, "a", [], {}][at % 5])}.${signature}`,
+      (at) => `${head}.${Buffer.from("[".repeat(at)).toString("base64url")}.${signature}`,
+      (at) => `${base64({ alg: "HS256", crit: ["x".repeat(at)] })}.${payload}.${signature}`,
+      (at) => `${head}.${payload}.${"A".repeat(at)}`,
+      (at) => ".".repeat(at),
+    ];
+    const tokens = Array.from(
+      { length: 200 },
+      (_, i) => ways[i % ways.length]?.(1 + ((i * 37) % (good.length - 1))) ?? "",
+    );
+    for (const bad of tokens)
+      await expect(call({}, withToken(bad)), bad).rejects.toMatchObject({ status: status.unauthenticated });
+    expect(await call({}, withToken(good))).toHaveLength(2);
+  });
+
   test("C08: 1 MB of token is refused", async () => {
     await expect(call({}, withToken(`a.${"b".repeat(1_000_000)}.c`))).rejects.toThrow();
   });

@@ -1,6 +1,7 @@
 import type { lookup as systemLookup } from "node:dns";
 import { gzipSync } from "node:zlib";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { formatCertificate, formatPrivateKey, generateKey, issueCertificate } from "../pki/index.ts";
 import { createAddressGuard } from "./address-guard.ts";
 import { createHttpClient } from "./http-client.ts";
 import { json, redirect, startServer, type TestServer } from "./testing.ts";
@@ -15,6 +16,20 @@ afterEach(() => server.close());
 const client = createHttpClient({ guard: createAddressGuard() });
 const get = async (path: string, options = limits): Promise<string> =>
   Buffer.from(await client.get(`${server.url}${path}`, options)).toString();
+
+/** For 127.0.0.1, and the root that vouches for it. */
+async function serverIdentity(): Promise<{ readonly root: string; readonly cert: string; readonly key: string }> {
+  const [ca, leaf] = await Promise.all([generateKey(), generateKey()]);
+  const life = { subject: { organization: "test" }, now: new Date(), ttlMs: 3_600_000 };
+  const self = { certificate: undefined, key: ca.privateKey };
+  const root = issueCertificate({ ...life, profile: "ca", publicKey: ca.publicKey, signer: self });
+  const signer = { certificate: root, key: ca.privateKey };
+  const altNames = [{ type: "ip", value: "127.0.0.1" }] as const;
+  // A name of its own: a certificate whose subject is its issuer counts as self-signed.
+  const own = { ...life, subject: { organization: "server" }, profile: "server" } as const;
+  const cert = issueCertificate({ ...own, altNames, publicKey: leaf.publicKey, signer });
+  return { root: formatCertificate(root), cert: formatCertificate(cert), key: formatPrivateKey(leaf.privateKey) };
+}
 
 /** As if every name led there. */
 function resolving(...addresses: readonly string[]): typeof systemLookup {
@@ -98,6 +113,27 @@ test("R40: a name that leads to such an address is not dialled, whatever it led 
   const mixed = createHttpClient({ guard, lookup: resolving("fe80::1", "127.0.0.1") });
   const body = await mixed.get(`http://keys.example:${server.port}/jwks`, limits);
   expect(Buffer.from(body).toString()).toBe('"keys"');
+});
+
+test("R40: a redirect never leaves encryption, and to it or within it is followed", async () => {
+  const { root, ...own } = await serverIdentity();
+  const encrypted = await startServer(own);
+  try {
+    const trusting = createHttpClient({ guard: createAddressGuard(), extraRoots: root });
+    server.answer("/jwks", json("forged"));
+    server.answer("/up", redirect(`${encrypted.url}/jwks`));
+    encrypted.answer("/jwks", json("keys"));
+    encrypted.answer("/within", redirect("/jwks"));
+    encrypted.answer("/down", redirect(`${server.url}/jwks`));
+    encrypted.answer("/later", redirect("/down"));
+    for (const url of [`${encrypted.url}/within`, `${server.url}/up`])
+      expect(Buffer.from(await trusting.get(url, limits)).toString()).toBe('"keys"');
+    for (const path of ["/down", "/later"])
+      await expect(trusting.get(`${encrypted.url}${path}`, limits)).rejects.toMatchObject({ code: "forbidden" });
+    expect(server.asked).not.toContain("/jwks");
+  } finally {
+    await encrypted.close();
+  }
 });
 
 test("proxies of the environment are not used", async () => {

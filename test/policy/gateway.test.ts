@@ -38,6 +38,25 @@ const gateways: Readonly<Record<string, Gateway>> = {
     policy: from({ principals: ["cluster.local/ns/shop/sa/web"] }),
   },
   "mutual tcp": { server: { protocol: "TLS", tls: { mode: "ISTIO_MUTUAL" } }, policy: from({ namespaces: ["shop"] }) },
+  "simple http": {
+    server: { protocol: "HTTPS", tls: { mode: "SIMPLE", credentialName: "cert" } },
+    policy: from({ principals: ["*"] }),
+  },
+  "own mutual http": {
+    server: { protocol: "HTTPS", tls: { mode: "MUTUAL", credentialName: "cert" } },
+    policy: from({ principals: ["cluster.local/ns/shop/sa/web"] }),
+  },
+  "optional mutual http": {
+    server: { protocol: "HTTPS", tls: { mode: "OPTIONAL_MUTUAL", credentialName: "cert" } },
+    policy: from({ principals: ["cluster.local/ns/shop/sa/web"] }),
+  },
+  hosts: {
+    server: { protocol: "HTTP" },
+    policy: policy({
+      action: "DENY",
+      rules: [{ to: [{ operation: { hosts: ["shop.example.com", "shop.example.com:*"] } }] }],
+    }),
+  },
   proxied: {
     server: { protocol: "TCP" },
     policy: from({ remoteIpBlocks: ["203.0.113.0/24"] }),
@@ -139,7 +158,7 @@ describe.skipIf(lacks("envoy"))("gateways before a stock Envoy", () => {
     raw?.close();
   });
 
-  const talk = (port: number, text: string, credentials?: Credentials): Promise<string> =>
+  const talk = (port: number, text: string, credentials?: Partial<Credentials>): Promise<string> =>
     new Promise((resolve) => {
       const place = { host: ownAddress, port };
       const socket = credentials
@@ -160,8 +179,18 @@ describe.skipIf(lacks("envoy"))("gateways before a stock Envoy", () => {
       socket.setTimeout(10_000, done);
       socket.write(text);
     });
-  const get = (name: string, headers: readonly string[] = [], credentials?: Credentials): Promise<string> =>
-    talk(portOf(name), ["GET / HTTP/1.1", "host: a", ...headers, "", ""].join("\r\n"), credentials);
+  const get = (
+    name: string,
+    headers: readonly string[] = [],
+    credentials?: Credentials,
+    tls = credentials !== undefined,
+    host = "a",
+  ): Promise<string> =>
+    talk(
+      portOf(name),
+      ["GET / HTTP/1.1", `host: ${host}`, ...headers, "", ""].join("\r\n"),
+      tls ? (credentials ?? {}) : undefined,
+    );
 
   test("R09, R31: headers that only the mesh may set are taken from nobody outside", async () => {
     const forged = {
@@ -187,8 +216,24 @@ describe.skipIf(lacks("envoy"))("gateways before a stock Envoy", () => {
     expect(await get("mutual http", [], good)).toContain("200 OK");
     expect(await get("mutual http", [], bad)).toContain("403 Forbidden");
     expect(await get("plain with a principal")).toContain("403 Forbidden");
+    // Shown or not, nobody looked at it.
+    for (const shown of [good, undefined]) expect(await get("simple http", [], shown, true)).toContain("403 Forbidden");
+    for (const name of ["own mutual http", "optional mutual http"]) {
+      expect(await get(name, [], good), name).toContain("200 OK");
+      expect(await get(name, [], bad), name).toContain("403 Forbidden");
+    }
+    expect(await get("own mutual http", [], undefined, true)).toBe("");
+    expect(await get("optional mutual http", [], undefined, true)).toContain("403 Forbidden");
     expect(await talk(portOf("mutual tcp"), "a word to the server", good)).toBe("hello");
     expect(await talk(portOf("mutual tcp"), "a word to the server", bad)).toBe("");
+  });
+
+  test("R23: at a gateway a host that is denied with every port is so in any case and with any port", async () => {
+    for (const host of ["shop.example.com", "SHOP.Example.com", "shop.example.com:80", "Shop.example.com:443"])
+      expect(await get("hosts", [], undefined, false, host), host).toContain("403 Forbidden");
+    // As Istio: a name that ends with a dot is another name.
+    for (const host of ["other.example.com", "shop.example.com."])
+      expect(await get("hosts", [], undefined, false, host), host).toContain("200 OK");
   });
 
   test("R16: on TCP the PROXY protocol says who is calling", async () => {

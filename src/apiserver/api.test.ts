@@ -1,5 +1,7 @@
 /** The rules of the API that kubectl does not show, over real TLS. */
+import { once } from "node:events";
 import { request } from "node:https";
+import { connect } from "node:net";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { controlPlane } from "./server.ts";
 import { type Answer, type Credentials, call, credentialsOf, startApi, type TestApi } from "./testing.ts";
@@ -370,3 +372,13 @@ function watch(from: TestApi, path: string, count: number): Promise<readonly Eve
     sent.end();
   });
 }
+
+test("a client that never begins its handshake keeps the API from nothing, not even from ending", async () => {
+  const own = await startApi();
+  const silent = connect(Number(new URL(own.server.url).port), "127.0.0.1");
+  silent.on("error", () => {});
+  await once(silent, "connect");
+  await own.call("GET", "/api");
+  await own.close();
+  if (!silent.destroyed) await once(silent, "close");
+}, 10_000);

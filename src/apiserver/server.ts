@@ -2,9 +2,8 @@
 import { randomBytes } from "node:crypto";
 import { mkdir } from "node:fs/promises";
 import { createSecureServer, type Http2SecureServer } from "node:http2";
-import type { AddressInfo } from "node:net";
+import type { AddressInfo, Socket } from "node:net";
 import { join } from "node:path";
-import type { TLSSocket } from "node:tls";
 import { crdFor } from "../config/index.ts";
 import { FairleadError, type Logger, systemCode } from "../lib/index.ts";
 import { type KubeObject, kinds as meshKinds } from "../model/index.ts";
@@ -180,8 +179,9 @@ function running(
   address: string,
   closeStore: () => Promise<void>,
 ): ApiServer {
-  const sockets = new Set<TLSSocket>();
-  server.on("secureConnection", (socket: TLSSocket) => {
+  // From the first byte on: a handshake that never ends would be waited for as well.
+  const sockets = new Set<Socket>();
+  server.on("connection", (socket: Socket) => {
     sockets.add(socket);
     socket.once("close", () => sockets.delete(socket));
   });

@@ -42,7 +42,7 @@ export function staticClusters(context: BootstrapContext): readonly JsonObject[]
 
 /** Batches that the agent does not take in time are dropped, not heaped up. */
 function telemetry(address: JsonObject): JsonObject {
-  const thresholds = [{ priority: "DEFAULT", max_connections: 8, max_pending_requests: 32, max_requests: 32 }];
+  const thresholds = [{ priority: "DEFAULT", max_pending_requests: 64, max_requests: 64 }];
   return cluster(telemetryCluster, "1s", address, { circuit_breakers: { thresholds }, ...http2 });
 }
 

@@ -10,7 +10,7 @@ import {
   type ClusterLoadAssignment,
   ClusterLoadAssignmentSchema,
 } from "../../gen/envoy/config/endpoint/v3/endpoint_pb.js";
-import type { Endpoint, Health } from "../../model/index.ts";
+import { canonicalName, canonicalRevision, type Endpoint, type Health } from "../../model/index.ts";
 import type { LocalityGroup } from "../endpoint-locality.ts";
 import type { Member } from "../endpoint-members.ts";
 import { address } from "./address.ts";
@@ -66,17 +66,8 @@ function metadata({ endpoint, mtls }: Member): Record<string, JsonObject> {
   };
 }
 
-const nameLabels = ["service.istio.io/canonical-name", "app.kubernetes.io/name", "app"];
-const revisionLabels = ["service.istio.io/canonical-revision", "app.kubernetes.io/version", "version"];
-const defaultRevision = "latest";
-
 /** Name, namespace, canonical service, its revision (the default one left out), cluster. */
 function workload({ workload: name, namespace, labels, cluster }: Endpoint): string {
-  const first = (keys: readonly string[]): string | undefined => {
-    const key = keys.find((candidate) => Object.hasOwn(labels, candidate));
-    return key === undefined ? undefined : labels[key];
-  };
-  const revision = first(revisionLabels) ?? defaultRevision;
-  const canonical = first(nameLabels) ?? name;
-  return [name, namespace, canonical, revision === defaultRevision ? "" : revision, cluster].join(";");
+  const revision = canonicalRevision(labels);
+  return [name, namespace, canonicalName(labels, name), revision === "latest" ? "" : revision, cluster].join(";");
 }

@@ -2,6 +2,7 @@ import { once } from "node:events";
 import { connect } from "node:net";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { silentLogger } from "../lib/index.ts";
+import { formatCertificate, formatPrivateKey, generateKey, issueCertificate } from "../pki/index.ts";
 import { createHttpServer, type HttpServer } from "./http-server.ts";
 
 let server: HttpServer;
@@ -46,4 +47,26 @@ test("a body without a stated size that never ends is cut off after its answer",
 
 test("a target that is no URL is the caller's mistake", async () => {
   expect(await raw("GET //[ HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")).toMatch(/^HTTP\/1.1 400 /);
+});
+
+test("a client that never begins its handshake is not waited for", { timeout: 5_000 }, async () => {
+  const { privateKey, publicKey } = await generateKey();
+  const certificate = issueCertificate({
+    profile: "ca",
+    subject: { commonName: "test" },
+    publicKey,
+    signer: { certificate: undefined, key: privateKey },
+    now: new Date(),
+    ttlMs: 60_000,
+  });
+  const secure = await createHttpServer({
+    address: { host: "127.0.0.1", port: 0 },
+    log: silentLogger,
+    tls: { cert: formatCertificate(certificate), key: formatPrivateKey(privateKey) },
+    routes: new Map(),
+  });
+  const silent = connect(secure.address.port, "127.0.0.1");
+  silent.on("error", () => {});
+  await once(silent, "connect");
+  await secure.close();
 });

@@ -1,7 +1,7 @@
 /** Paths and handlers in; a bounded HTTP(S) server out. */
 import { createServer, type IncomingMessage, type Server } from "node:http";
 import { createServer as createSecureServer } from "node:https";
-import type { AddressInfo } from "node:net";
+import type { AddressInfo, Socket } from "node:net";
 import { FairleadError, type Logger, systemCode } from "../lib/index.ts";
 
 export interface HttpRequest {
@@ -52,10 +52,16 @@ export async function createHttpServer(options: HttpServerOptions): Promise<Http
   };
   const limits = { maxHeaderSize: 64 * 1024, headersTimeout: 10_000, requestTimeout: 30_000 };
   const server: Server = options.tls
-    ? createSecureServer({ ...options.tls, ...limits, minVersion: "TLSv1.2" }, listener)
+    ? createSecureServer({ ...options.tls, ...limits, minVersion: "TLSv1.2", handshakeTimeout: 10_000 }, listener)
     : createServer(limits, listener);
   server.on("clientError", (_error, socket) => socket.destroy());
   server.on("tlsClientError", () => {});
+  // From the first byte on: a handshake that never ends would be waited for when the server closes.
+  const sockets = new Set<Socket>();
+  server.on("connection", (socket: Socket) => {
+    sockets.add(socket);
+    socket.once("close", () => sockets.delete(socket));
+  });
   await listen(server, options.address);
   const bound = server.address() as AddressInfo;
   return {
@@ -66,7 +72,7 @@ export async function createHttpServer(options: HttpServerOptions): Promise<Http
     close: () =>
       new Promise((resolve) => {
         server.close(() => resolve());
-        server.closeAllConnections();
+        for (const socket of sockets) socket.destroy();
       }),
   };
 }

@@ -55,7 +55,16 @@ describe.skipIf(lacks("envoy"))("policies before a stock Envoy", () => {
   afterAll(async () => {
     await envoy?.close();
     for (const server of servers) server.close();
+    if (process.env.FAIRLEAD_SOAK) tell();
   });
+  const totals = { requests: 0, disagreements: 0, bypasses: 0 };
+  const tell = (): void => {
+    const policies = chosen.reduce((sum, scenario) => sum + scenario.policies.length, 0);
+    const { requests, disagreements, bypasses } = totals;
+    console.info(
+      `${chosen.length} workloads under ${policies} policies: ${requests} requests, ${disagreements} disagreements, ${bypasses} bypasses (seed ${seed})`,
+    );
+  };
 
   const trial = async (scenario: Scenario, port: number, request: PolicyRequest): Promise<readonly string[]> => {
     const credentials = request.peer && (await identities.issue(request.peer));
@@ -79,6 +88,10 @@ describe.skipIf(lacks("envoy"))("policies before a stock Envoy", () => {
         const some = requests.slice(i, i + atOnce).map((request) => trial(scenario, ports[index] ?? 0, request));
         found.push(...(await Promise.all(some)).flat());
       }
+      const bypasses = found.filter((line) => line.startsWith("bypass")).length;
+      totals.requests += requests.length;
+      totals.bypasses += bypasses;
+      totals.disagreements += found.length - bypasses;
       expect(found).toEqual([]);
     },
   );

@@ -21,6 +21,9 @@ const scenarios: readonly Scenario[] = [
   { name: "nothing said", policies: [] },
   { name: "allow nothing", policies: [{}] },
   { name: "deny all", policies: [rule("DENY", {})] },
+  { name: "audit all", policies: [rule("AUDIT", {})] },
+  { name: "a dry run", policies: [{ ...rule("DENY", {}), dryRun: true }] },
+  { name: "a provider that there is not", policies: [{ ...rule("CUSTOM", {}), provider: { name: "none" } }] },
   ...principals.flatMap((principal): readonly Scenario[] => [
     { name: `allow ${principal}`, policies: [rule("ALLOW", from({ principals: [principal] }))] },
     { name: `deny ${principal}`, policies: [rule("DENY", from({ principals: [principal] }))] },

@@ -10,7 +10,7 @@ import { ownPorts, type RunningEnvoy, startEnvoy, startHttp, staticCluster } fro
 import { createIdentities, type Identities } from "./identity.ts";
 import { type Peer, type PolicyRequest, plainRequest, type TokenKind } from "./request.ts";
 import type { Scenario, Spec } from "./scenario.ts";
-import { send } from "./send.ts";
+import { say, send } from "./send.ts";
 import { createTokens, type Tokens } from "./tokens.ts";
 import { gateCluster, grpcGateCluster, workloadListener } from "./workload.ts";
 
@@ -42,6 +42,8 @@ const scenarios = {
   },
   "HTTP gate": { policies: [custom("gate")] },
   "gRPC gate": { policies: [custom("grpc-gate")] },
+  "gRPC gate, TCP": { policies: [custom("grpc-gate")] },
+  "HTTP gate, TCP": { policies: [custom("gate")] },
 } satisfies Readonly<Record<string, Omit<Scenario, "name">>>;
 type Name = keyof typeof scenarios;
 const names = Object.keys(scenarios) as readonly Name[];
@@ -62,6 +64,8 @@ describe.skipIf(lacks("envoy"))("holes of the past before a stock Envoy", () => 
   beforeAll(async () => {
     [identities, tokens] = await Promise.all([createIdentities(), createTokens()]);
     const app = await startHttp((_request, response) => response.end());
+    // What is no request gets what a server of words would say.
+    app.server.on("clientError", (_error, socket) => socket.end("hello"));
     const gate = await startHttp((request, response) => {
       if (gateFails) request.socket.destroy();
       else response.writeHead(request.headers["x-pass"] === "yes" ? 200 : 403).end();
@@ -71,7 +75,8 @@ describe.skipIf(lacks("envoy"))("holes of the past before a stock Envoy", () => 
       routes: [
         unary(protoMethod(Authorization.method.check), async ({ attributes }) => {
           if (gateFails) throw new RpcError(status.internal, "out of order");
-          const passes = attributes?.request?.http?.headers["x-pass"] === "yes";
+          const passes =
+            attributes?.request?.http?.headers["x-pass"] === "yes" || attributes?.source?.principal.endsWith("/sa/web");
           return create(CheckResponseSchema, { status: { code: passes ? 0 : status.permissionDenied } });
         }),
       ],
@@ -86,7 +91,8 @@ describe.skipIf(lacks("envoy"))("holes of the past before a stock Envoy", () => 
           ...scenarios[name],
           ...(tokensOf.has(name) ? { tokens: "one issuer" } : {}),
         };
-        return workloadListener(scenario, ports[i] ?? 0, tokens.jwks, { own, root: identities.root });
+        const protocol = name.endsWith("TCP") ? "tcp" : "http";
+        return workloadListener(scenario, ports[i] ?? 0, tokens.jwks, { own, root: identities.root }, protocol);
       }),
     );
     const inbound = ["InboundPassthroughCluster", "BlackHoleCluster", ...ports.map((port) => `inbound|${port}||`)];
@@ -108,6 +114,22 @@ describe.skipIf(lacks("envoy"))("holes of the past before a stock Envoy", () => 
     const port = ports[names.indexOf(name)] ?? 0;
     return (await send(request, { port, token: tokens.texts.get(request.token), credentials })).verdict;
   };
+
+  test("R01: on TCP, too, an external authority is asked, and without an answer nobody gets in", async () => {
+    const knock = async (name: Name, peer?: Peer): Promise<string> =>
+      say(plainRequest({ peer }), ports[names.indexOf(name)] ?? 0, peer && (await identities.issue(peer)));
+    expect(await knock("gRPC gate, TCP", web)).toBe("passed");
+    expect(await knock("gRPC gate, TCP", job)).toBe("refused");
+    expect(await knock("gRPC gate, TCP")).toBe("refused");
+    // As istiod: one that is asked over HTTP is not asked about what is no request, and its policy says nothing here.
+    expect(await knock("HTTP gate, TCP", web)).toBe("passed");
+    gateFails = true;
+    try {
+      expect(await knock("gRPC gate, TCP", web)).toBe("refused");
+    } finally {
+      gateFails = false;
+    }
+  });
 
   test.each(["", "?x", "?", "#x", "%23x", ";x"])("R08: a path with %j after it is no other path", async (end) => {
     const target = `/admin${end}`;

@@ -1,4 +1,4 @@
-/** A request in, byte for byte as written, over plaintext or mTLS; what came back out. */
+/** A request in, byte for byte as written, or a word to a server that speaks no HTTP, over plaintext or mTLS; what came back out. */
 import { connect as connectTcp, type Socket } from "node:net";
 import { connect as connectTls } from "node:tls";
 import { ownAddress } from "./envoy.ts";
@@ -73,5 +73,33 @@ function exchange(request: PolicyRequest, { port, token, credentials }: Sending)
     socket.on("close", () => resolve(answer));
     // A byte for a character: also those that are no text.
     socket.write(text, "latin1");
+  });
+}
+
+/** To a server that answers a word with `hello`. */
+export function say(
+  { source }: PolicyRequest,
+  port: number,
+  credentials: Credentials | undefined,
+): Promise<"passed" | "refused"> {
+  return new Promise((resolve) => {
+    const place = { host: ownAddress, port, localAddress: source };
+    const socket: Socket = credentials
+      ? connectTls({ ...place, ...credentials, rejectUnauthorized: false, ALPNProtocols: ["istio"] })
+      : connectTcp(place);
+    let text = "";
+    socket.on("data", (chunk) => {
+      text += chunk;
+    });
+    socket.on("error", () => {});
+    const done = (): void => {
+      resolve(text === "hello" ? "passed" : "refused");
+      socket.destroy();
+    };
+    socket.on("end", done);
+    socket.on("close", done);
+    // Nobody speaks first otherwise: the server waits to see what is spoken.
+    socket.write("a word to the server\n");
+    socket.setTimeout(10_000, () => socket.destroy());
   });
 }

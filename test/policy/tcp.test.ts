@@ -1,13 +1,13 @@
 /** Connections through a real stock Envoy: every action on raw TCP, for each client and address. */
-import { connect as connectTcp, createServer, type Server, type Socket } from "node:net";
-import { connect as connectTls } from "node:tls";
+import { createServer, type Server } from "node:net";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { lacks } from "../require.ts";
-import { ownAddress, ownPorts, type RunningEnvoy, startEnvoy, staticCluster } from "./envoy.ts";
+import { ownPorts, type RunningEnvoy, startEnvoy, staticCluster } from "./envoy.ts";
 import { judgeTcp } from "./evaluate-tcp.ts";
-import { type Credentials, createIdentities, type Identities } from "./identity.ts";
+import { createIdentities, type Identities } from "./identity.ts";
 import { type Peer, type PolicyRequest, peers, sources } from "./request.ts";
 import type { Scenario, Spec } from "./scenario.ts";
+import { say } from "./send.ts";
 import { workloadListener } from "./workload.ts";
 
 const rule = (action: string, ...rules: readonly Spec[]): Spec => ({ action, rules });
@@ -104,7 +104,7 @@ describe.skipIf(lacks("envoy"))("policies on TCP before a stock Envoy", () => {
       const port = ports[index] ?? 0;
       const wrong: string[] = [];
       for (const connection of connections) {
-        const found = await answers(connection, port, connection.peer && (await identities.issue(connection.peer)));
+        const found = await say(connection, port, connection.peer && (await identities.issue(connection.peer)));
         const expected = judgeTcp(scenario, connection, port);
         if (found !== expected)
           wrong.push(
@@ -115,30 +115,3 @@ describe.skipIf(lacks("envoy"))("policies on TCP before a stock Envoy", () => {
     },
   );
 });
-
-function answers(
-  { source }: PolicyRequest,
-  port: number,
-  credentials: Credentials | undefined,
-): Promise<"passed" | "refused"> {
-  return new Promise((resolve) => {
-    const place = { host: ownAddress, port, localAddress: source };
-    const socket: Socket = credentials
-      ? connectTls({ ...place, ...credentials, rejectUnauthorized: false, ALPNProtocols: ["istio"] })
-      : connectTcp(place);
-    let text = "";
-    socket.on("data", (chunk) => {
-      text += chunk;
-    });
-    socket.on("error", () => {});
-    const done = (): void => {
-      resolve(text === "hello" ? "passed" : "refused");
-      socket.destroy();
-    };
-    socket.on("end", done);
-    socket.on("close", done);
-    // Nobody speaks first otherwise: the server waits to see what is spoken.
-    socket.write("a word to the server\n");
-    socket.setTimeout(10_000, () => socket.destroy());
-  });
-}

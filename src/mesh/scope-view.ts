@@ -114,7 +114,9 @@ export function createScopeView(
       return id === undefined ? undefined : service(id);
     },
     destinationRule(id, labels) {
-      const head = index.head(id);
+      // Rules are found by host: of several services with it, the scope's choice has them.
+      const host = index.head(id)?.host;
+      const head = host === undefined ? undefined : index.head(keyOfHost.get(host) ?? id);
       return head && rules.find(namespace, head, labels);
     },
     aliases: aliasHosts,

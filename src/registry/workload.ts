@@ -3,6 +3,8 @@ import { readTextMap } from "../lib/index.ts";
 import { type Endpoint, type KubeObject, type Locality, localityText, splitLocality } from "../model/index.ts";
 import type { Pod } from "./pod.ts";
 
+const networkLabel = "topology.istio.io/network";
+
 export type WorkloadFacts = Omit<Endpoint, "addresses" | "port" | "portName" | "weight" | "health">;
 
 export interface FactsContext {
@@ -16,7 +18,7 @@ export interface FactsContext {
 export function workloadFacts(pod: Pod | undefined, context: FactsContext): WorkloadFacts {
   const place = pod ? podPlace(pod, context.node) : "";
   const locality = splitLocality(place);
-  const network = pod?.labels["topology.istio.io/network"] || context.network;
+  const network = pod?.labels[networkLabel] || context.network;
   const node = pod?.node ?? "";
   return {
     labels: augmentLabels(pod?.labels ?? {}, { cluster: context.cluster, locality, node, network }),
@@ -79,7 +81,9 @@ export function augmentLabels(
     ["topology.istio.io/subzone", where.locality.subZone],
     ["topology.istio.io/cluster", where.cluster],
     ["kubernetes.io/hostname", where.node],
-    ["topology.istio.io/network", where.network],
+    [networkLabel, where.network],
   ];
-  return { ...labels, ...Object.fromEntries(extra.filter(([, value]) => value !== "")) };
+  // What a label says of the network is a choice of the workload's owner.
+  const isAdded = ([key, value]: [string, string]): boolean => value !== "" && !(key === networkLabel && labels[key]);
+  return { ...labels, ...Object.fromEntries(extra.filter(isAdded)) };
 }

@@ -104,7 +104,8 @@ function discoveryOf(view: View, target: OutboundTarget, insecure: boolean): Clu
 
 /** Of a ServiceEntry that keeps the address but moves the port. */
 function portOverride({ service, port }: OutboundTarget): ClusterInit {
-  if (service.registry !== "External" || port.targetPort === undefined || port.targetPort === 0) return {};
+  const keeps = service.registry === "External" && service.resolution === "passthrough";
+  if (!keeps || port.targetPort === undefined || port.targetPort === 0) return {};
   return { lbConfig: { case: "originalDstLbConfig", value: { upstreamPortOverride: port.targetPort } } };
 }
 

@@ -67,7 +67,7 @@ function targetsOf(view: View, service: Service, mode: OutboundName["mode"]): re
   const ports = service.ports.filter((port) => isServed(service, port, mode));
   if (ports.length === 0) return [];
   const rule = ruleOf(view, service.key);
-  const subsets = isDynamic(service) ? [] : (rule?.spec.subsets ?? []).map((subset) => subset.name ?? "");
+  const subsets = isDynamic(service, mode) ? [] : (rule?.spec.subsets ?? []).map((subset) => subset.name ?? "");
   const names = [...new Set(["", ...subsets])];
   return ports.flatMap((port) => names.flatMap((subset) => resolve(view, service, port, rule, mode, subset) ?? []));
 }
@@ -84,7 +84,7 @@ function resolve(
   if (subsetName !== "" && subset === undefined) return undefined;
   const host = withMeshDefaults(hostPolicy(rule?.spec, port.port), view.mesh.settings());
   const effective = subset ? subsetPolicy(host, rule?.spec, port.port, subsetName) : host;
-  const nature = discoveryOf(view.proxy.type, service);
+  const nature = discoveryOf(view.proxy.type, service, mode);
   const found = subset ? subsetDiscovery(passThrough(nature, host), subset) : nature;
   const name = mode === "outbound" ? outboundCluster : sniCluster;
   return {
@@ -104,14 +104,15 @@ function resolve(
 function isServed(service: Service, port: ServicePort, mode: OutboundName["mode"]): boolean {
   if (service.resolution === "alias" || port.protocol === "UDP") return false;
   if (mode === "sni-dnat") return !service.meshExternal;
-  return !isDynamic(service) || ["HTTP", "TLS", "GRPC", "HTTP2"].includes(port.protocol);
+  return !isDynamic(service, mode) || ["HTTP", "TLS", "GRPC", "HTTP2"].includes(port.protocol);
 }
 
-function isDynamic(service: Service): boolean {
-  return service.resolution === "dynamic-dns" && isWildcard(service.host);
+/** A gateway that passes TLS through sends to known endpoints only. */
+function isDynamic(service: Service, mode: OutboundName["mode"]): boolean {
+  return service.resolution === "dynamic-dns" && isWildcard(service.host) && mode === "outbound";
 }
 
-function discoveryOf(proxy: ProxyType, service: Service): Discovery {
+function discoveryOf(proxy: ProxyType, service: Service, mode: OutboundName["mode"]): Discovery {
   switch (service.resolution) {
     case "dns":
       return racesAddresses(service) ? "logical-dns" : "strict-dns";
@@ -121,7 +122,7 @@ function discoveryOf(proxy: ProxyType, service: Service): Discovery {
       // A gateway has no original destination to go to.
       return proxy === "router" ? "eds" : "original-dst";
     case "dynamic-dns":
-      return isDynamic(service) ? "dynamic-forward-proxy" : "eds";
+      return isDynamic(service, mode) ? "dynamic-forward-proxy" : "eds";
     default:
       return "eds";
   }

@@ -5,11 +5,19 @@ import type { Member } from "./endpoint-members.ts";
 import type { LocalityPolicy } from "./traffic-policy/locality.ts";
 
 function member(locality: string, labels: Record<string, string> = {}, weight = 1, network = ""): Member {
+  const { region, zone, subZone } = splitLocality(locality);
+  const places = {
+    "topology.kubernetes.io/region": region,
+    "topology.kubernetes.io/zone": zone,
+    "topology.istio.io/subzone": subZone,
+    "topology.istio.io/network": network,
+    "kubernetes.io/hostname": "n1",
+  };
   const endpoint: Endpoint = {
     addresses: ["10.0.0.1"],
     port: 80,
     portName: "http",
-    labels,
+    labels: { ...labels, ...places },
     locality: splitLocality(locality),
     place: locality,
     weight,

@@ -136,7 +136,7 @@ function byLabels(
   });
   const networkFirst = priorities[0] === topology.network;
   const score = ({ endpoint }: Member): number => {
-    const differs = wanted.map(({ label, value }) => (labelOf(endpoint, label) ?? "") !== value);
+    const differs = wanted.map(({ label, value }) => (endpoint.labels[label] ?? "") !== value);
     const outside = networkFirst && differs[0] === true;
     const first = differs.findIndex((different, i) => different && !(outside && i === 0));
     return (first < 0 ? 0 : priorities.length - first) + (outside ? priorities.length : 0);

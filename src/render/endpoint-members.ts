@@ -12,7 +12,6 @@ import {
   type TrafficPolicy,
 } from "../model/index.ts";
 import type { OutboundTarget } from "./cluster-outbound.ts";
-import { labelOf } from "./topology-labels.ts";
 import { hostPolicy, type Policy, subsetPolicy } from "./traffic-policy/effective.ts";
 import { prefersClose } from "./traffic-policy/locality.ts";
 import type { View } from "./view.ts";
@@ -63,7 +62,7 @@ function isVisible(view: View, target: OutboundTarget): (member: Member) => bool
     if (local && endpoint.cluster !== proxy.cluster) return false;
     if (health === "terminating" || (health === "unhealthy" && !unhealthy)) return false;
     if (health === "draining" && !service.labels[persistentSessionLabel]) return false;
-    return wanted.every(([key, value]) => labelOf(endpoint, key) === value);
+    return wanted.every(([key, value]) => endpoint.labels[key] === value);
   };
 }
 

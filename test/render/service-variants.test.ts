@@ -114,3 +114,50 @@ test("names declared for a host that is resolved when asked for are not checked:
   );
   expect(JSON.stringify(clusters.get("outbound|80||*.c.com"))).not.toContain("spiffe://x/a");
 });
+
+test("a rule is found by host: for all of the host's services, that of the one that has the clusters", async () => {
+  const host = "web.other.svc.cluster.local";
+  const tcp = { ports: [{ number: 81, name: "tcp", protocol: "TCP" }], resolution: "NONE", addresses: ["240.0.0.1"] };
+  const own = entry("own", { year: 2020, hosts: [host], ...tcp });
+  const there = { namespace: "other", creationTimestamp: "2021-01-01T00:00:00Z" };
+  const web = service("web", { port: 81, portName: "tcp" });
+  const policy = { connectionPool: { tcp: { maxConnectionDuration: "7s" } } };
+  const rule = istio("DestinationRule", "web", { host, trafficPolicy: policy });
+  const port = { number: 81, name: "tcp", protocol: "TCP" };
+  const egress = [{ port, bind: "10.9.9.9", hosts: ["other/*"] }, { hosts: ["./*"] }];
+  const { listeners } = await render(
+    istio("Sidecar", "two", { egress }),
+    own,
+    { ...web, metadata: { ...web.metadata, ...there } },
+    { ...rule, metadata: { ...rule.metadata, ...there } },
+  );
+  expect(listeners.get("240.0.0.1_81").filterChains[0].filters[0].typedConfig.maxDownstreamConnectionDuration).toBe(
+    "7s",
+  );
+});
+
+test.each([
+  ["a label of a topology", { "topology.istio.io/cluster": "Kubernetes" }, false],
+  ["no label", {}, true],
+])("a name that DNS is asked for is in a subset with %s: %o", async (_, labels, expected) => {
+  const rule = istio("DestinationRule", "a", { host: "a.com", subsets: [{ name: "v1", labels }] });
+  const { clusters } = await render(entry("one", { year: 2020 }), rule);
+  expect(clusters.has("outbound|80|v1|a.com")).toBe(expected);
+});
+
+test("a network in a WorkloadEntry's labels counts more than the one in its field", async () => {
+  const labels = { app: "vm", "topology.istio.io/network": "label" };
+  const { endpoints } = await render(
+    istio("WorkloadEntry", "vm", { address: "10.0.0.7", network: "field", labels }),
+    service("vm"),
+    istio("DestinationRule", "vm", {
+      host: "vm",
+      subsets: ["label", "field"].map((network) => ({
+        name: network,
+        labels: { "topology.istio.io/network": network },
+      })),
+    }),
+  );
+  const of = (subset: string) => endpoints.get(`outbound|80|${subset}|vm.default.svc.cluster.local`).endpoints?.length;
+  expect([of("label"), of("field")]).toEqual([1, undefined]);
+});

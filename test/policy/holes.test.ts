@@ -21,7 +21,32 @@ const to = (operation: Spec): Spec => ({ to: [{ operation }] });
 const role = (...values: readonly string[]): Spec => ({ when: [{ key: "request.headers[x-role]", values }] });
 const custom = (name: string): Spec => ({ action: "CUSTOM", provider: { name }, rules: [{}] });
 
+/** Disguises of a path that each mode of normalisation sees through, beside those of the modes before it. */
+const disguises = {
+  NONE: ["/admin", "/admin?x", "/admin#x", "/admin#/../public", "/admin?#x"],
+  BASE: [
+    "/./admin",
+    "/x/../admin",
+    "/x/%2e%2e/admin",
+    "/x/.%2E/admin",
+    "/%61dmin",
+    "/adm%69n",
+    "\\admin",
+    "/x\\..\\admin",
+  ],
+  MERGE_SLASHES: ["//admin", "///admin", "/.//admin", "\\/admin", "/x/..//admin"],
+  DECODE_AND_MERGE_SLASHES: ["/%2Fadmin", "/%2fadmin", "/x%2F..%2Fadmin", "/x%5C..%5Cadmin", "/%5cadmin", "%2Fadmin"],
+} as const;
+type Mode = keyof typeof disguises;
+const modes = Object.keys(disguises) as readonly Mode[];
+
+const hidden = (normalization: Mode) => ({ policies: [deny(to({ paths: ["/admin"] }))], normalization });
+
 const scenarios = {
+  NONE: hidden("NONE"),
+  BASE: hidden("BASE"),
+  MERGE_SLASHES: hidden("MERGE_SLASHES"),
+  DECODE_AND_MERGE_SLASHES: hidden("DECODE_AND_MERGE_SLASHES"),
   "token for a path": { policies: [deny({ ...from({ notRequestPrincipals: ["*"] }), ...to({ paths: ["/admin"] }) })] },
   "deny a prefix": { policies: [deny(to({ paths: ["/admin*"] }))] },
   "allow another path": { policies: [allow(to({ paths: ["/public"] }))] },
@@ -141,6 +166,16 @@ describe.skipIf(lacks("envoy"))("holes of the past before a stock Envoy", () => 
     expect(await verdict("deny a prefix", { target })).toBe("forbidden");
     expect(await verdict("allow another path", { target })).toBe("forbidden");
   });
+
+  test.each(modes.map((mode, i) => [mode, modes.slice(0, i + 1)] as const))(
+    "R20: with %s a path in disguise is what it is behind it",
+    async (mode, seenThrough) => {
+      const found = seenThrough.flatMap((one) => disguises[one]);
+      for (const target of found) expect(["forbidden", "malformed"], target).toContain(await verdict(mode, { target }));
+      expect(await verdict(mode, { target: "/admins" })).toBe("passed");
+      expect(await verdict(mode, { target: "/x/admin" })).toBe("passed");
+    },
+  );
 
   test.each<[string, PolicyRequest["headers"]]>([
     [

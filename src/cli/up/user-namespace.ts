@@ -24,7 +24,7 @@ export function isInside(io: Io): boolean {
   return io.env[relayVariable] !== undefined;
 }
 
-export function mayUnshare(): boolean {
+function mayUnshare(): boolean {
   const [command = "", ...args] = unshare;
   return spawnSync(command, [...args, "true"], { stdio: "ignore" }).status === 0;
 }

@@ -127,7 +127,9 @@ export function combinedValidation(validation: Validation): CommonTlsContext["va
 
 /** Istio writes names in the older, untyped field: it checks URIs and DNS names alike. */
 function peerNames(subjectAltNames: readonly string[]): CertificateValidationContext {
-  return create(CertificateValidationContextSchema, { matchSubjectAltNames: subjectAltNames.map((name) => exactMatch(name)) });
+  return create(CertificateValidationContextSchema, {
+    matchSubjectAltNames: subjectAltNames.map((name) => exactMatch(name)),
+  });
 }
 
 const tlsSocketName = "envoy.transport_sockets.tls";

@@ -24,7 +24,9 @@ export interface Offline {
 export function createOffline(options: OfflineOptions): Offline {
   const faults: string[] = [];
   const graph = createGraph({ onFault: (what, error) => faults.push(`${what} was left out: ${String(error)}`) });
-  const source = createMemorySource({ graph, objects: [...options.objects].map(dated) });
+  const memory = createMemorySource({ graph });
+  const source: MemorySource = { ...memory, apply: (objects) => memory.apply([...objects].map(dated)) };
+  source.apply(options.objects);
   const stages = createStages({
     graph,
     objects: watchObjects(source).objects,

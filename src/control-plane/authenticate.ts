@@ -1,7 +1,9 @@
 /** A bearer token in; the workload identity that the API's TokenReview vouches for out. Fails closed. */
 import type { Collection } from "../collections/index.ts";
 import { type KubeClient, reviewToken } from "../kube/index.ts";
-import { type Identity, isIdentity, type KubeObject } from "../model/index.ts";
+import { type Identity, isIdentity, type KubeObject, parseIdentity } from "../model/index.ts";
+import { type Call, RpcError, status } from "../rpc/index.ts";
+import type { Authenticate } from "../xds/index.ts";
 
 export interface TokenJudge {
   identify(token: string, signal: AbortSignal): Promise<Identity | undefined>;
@@ -46,4 +48,26 @@ function isStillThere(
   if (!pod) return true;
   const known = pods.get(`${namespace}/${pod.name}`)?.metadata.uid;
   return known === undefined || known === pod.uid;
+}
+
+/** On the TLS port a proxy proves who it is, by its certificate or else by its token. */
+export function authenticateWith(judge: TokenJudge): Authenticate {
+  return async (call: Call) => {
+    const proven = await callerIdentity(judge, call);
+    if (!proven) throw new RpcError(status.unauthenticated, "authentication failure");
+    return proven;
+  };
+}
+
+async function callerIdentity(judge: TokenJudge, call: Call): Promise<Identity | undefined> {
+  const [uri, ...others] = call.peer.tls?.uris ?? [];
+  const shown = uri !== undefined && others.length === 0 ? parseIdentity(uri) : undefined;
+  if (shown) return shown;
+  return identityOf(judge, call.metadata("authorization"));
+}
+
+export async function identityOf(judge: TokenJudge, authorization: string | undefined): Promise<Identity | undefined> {
+  const token = /^Bearer ([\x21-\x7e]{1,16384})$/.exec(authorization ?? "")?.[1];
+  if (token === undefined) return undefined;
+  return await judge.identify(token, AbortSignal.timeout(5_000)).catch(() => undefined);
 }

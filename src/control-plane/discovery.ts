@@ -7,7 +7,6 @@ import { hostname } from "node:os";
 import {
   type CertificateAuthority,
   caGauges,
-  controlPlaneNames,
   createCertificateAuthority,
   createCertificateService,
   createRateLimit,
@@ -21,85 +20,25 @@ import {
   type JwksResolver,
   type JwksResolverOptions,
 } from "../fetch/index.ts";
-import {
-  type ClusterAccess,
-  createHttpSource,
-  createKubeClient,
-  fencedClient,
-  type KubeClient,
-  runLeaderElection,
-} from "../kube/index.ts";
-import type { Logger } from "../lib/index.ts";
-import { type Identity, istioVersion, parseIdentity } from "../model/index.ts";
-import {
-  answerDebug,
-  createDebugTypes,
-  createHttpServer,
-  createMetrics,
-  type DebugSources,
-  type HttpHandler,
-  versionInfo,
-} from "../ops/index.ts";
+import { createHttpSource, createKubeClient } from "../kube/index.ts";
+import { istioVersion } from "../model/index.ts";
+import { createDebugTypes, createMetrics, type DebugSources, versionInfo } from "../ops/index.ts";
 import { createEnvoyTypes } from "../render/index.ts";
-import { type Call, createRpcServer, type Route, RpcError, status } from "../rpc/index.ts";
-import { type Ads, type Authenticate, createAds } from "../xds/index.ts";
-import { createTokenJudge, type TokenJudge } from "./authenticate.ts";
+import { type Ads, createAds } from "../xds/index.ts";
+import { authenticateWith, createTokenJudge } from "./authenticate.ts";
 import { createCaSecretStore } from "./ca-secret.ts";
 import { createConfigDump, createConfigDumpMessages } from "./config-dump.ts";
-import {
-  runGatewayClasses,
-  runProblemReports,
-  runServiceEntryAddresses,
-  runStatusWriter,
-} from "./controllers/index.ts";
+import type { DiscoveryAddresses, DiscoveryOptions } from "./discovery-options.ts";
+import { runLeader } from "./leader-work.ts";
 import { createPatchReports } from "./patch-reports.ts";
 import { proxyOfNode } from "./proxy-of-node.ts";
 import { createRenderProblems } from "./render-problems.ts";
 import { createResourceSource } from "./resource-source.ts";
-import { runRootDistribution } from "./root-distribution.ts";
 import { createSecretAccess } from "./secret-access.ts";
+import { startServers } from "./servers.ts";
 import { createStages } from "./stages.ts";
-import { watchedKind, watchObjects } from "./watched-kinds.ts";
-import { admissionHandler, runWebhookPatch } from "./webhooks.ts";
+import { watchObjects } from "./watched-kinds.ts";
 import { createWorkloadSource } from "./workload-source.ts";
-
-export interface Address {
-  readonly host: string;
-  readonly port: number;
-}
-
-export interface DiscoveryAddresses {
-  readonly grpc: Address;
-  readonly secureGrpc: Address;
-  readonly monitoring: Address;
-  readonly https: Address;
-  readonly http: Address;
-}
-
-export interface DiscoveryOptions {
-  readonly access: ClusterAccess;
-  readonly addresses: DiscoveryAddresses;
-  /** Further addresses for the TLS port, and names that its certificate must cover. */
-  readonly extraSecure: readonly Address[];
-  readonly domain: string;
-  readonly cluster: string;
-  readonly namespace: string;
-  readonly revision: string;
-  readonly debounceMs: number;
-  readonly debounceMaxMs: number;
-  readonly keySets?: {
-    /** Addresses that keys are never fetched from, beside those that never are. */
-    readonly blockedRanges: readonly string[];
-    readonly refreshMs: number;
-    /** Further roots that key servers may have, as PEM. */
-    readonly extraRoots?: string;
-  };
-  readonly log: Logger;
-  readonly now: () => Date;
-  readonly monotonicMs: () => number;
-  readonly random: () => number;
-  readonly signal: AbortSignal;
-}
 
 export interface Discovery {
   /** Where everything is bound. */
@@ -247,201 +186,28 @@ export async function startDiscovery(options: DiscoveryOptions): Promise<Discove
     log,
   });
 
-  const servers: { close(): Promise<void> }[] = [];
+  const opened: { close(): Promise<void> }[] = [];
+  const close = (): Promise<void> => shutDown(stop, opened, [workloads, resources, source, client]);
   try {
-    const grpc = await serveGrpc(
-      options,
-      ads.routes(() => undefined),
-      undefined,
-      [options.addresses.grpc],
-      servers,
-    );
-    const secureRoutes = [...ads.routes(authenticateWith(judge)), certificates];
-    const serving = await authority.issueServing(servingNames(options));
-    const tls = { cert: serving.cert, key: serving.key, clientCa: authority.roots() };
-    const secureGrpc = await serveGrpc(
-      options,
-      secureRoutes,
-      tls,
-      [options.addresses.secureGrpc, ...options.extraSecure],
-      servers,
-    );
-
-    const debug: HttpHandler = async (request) => {
-      const identity = await identityOf(judge, request.headers.authorization);
-      const answer = await answerDebug(debugSources, {
-        path: request.url.pathname.replace(/^\/debug\/?/, ""),
-        query: request.url.searchParams,
-        remoteAddress: request.remoteAddress,
-        identity,
-      });
-      const text = typeof answer.body === "string" ? answer.body : `${JSON.stringify(answer.body, null, 2)}\n`;
-      return {
-        status: answer.status,
-        type: typeof answer.body === "string" ? "text/plain" : "application/json",
-        body: text,
-      };
-    };
-    const readiness: HttpHandler = () => (ready ? { status: 200, body: "" } : { status: 503, body: "not ready\n" });
-    const monitoring = await createHttpServer({
-      address: options.addresses.monitoring,
-      log,
-      routes: new Map<string, HttpHandler>([
-        ["/metrics", async () => ({ status: 200, type: "text/plain; version=0.0.4", body: await metrics.text() })],
-        ["/version", () => ({ status: 200, type: "application/json", body: JSON.stringify(versionInfo()) })],
-        ["/debug/", debug],
-        ["/debug", debug],
-      ]),
+    const addresses = await startServers(options, {
+      plainRoutes: ads.routes(() => undefined),
+      secureRoutes: [...ads.routes(authenticateWith(judge)), certificates],
+      authority,
+      judge,
+      debug: debugSources,
+      metrics,
+      ready: () => ready,
+      opened,
+      signal: running,
     });
-    servers.push(monitoring);
-    const http = await createHttpServer({
-      address: options.addresses.http,
-      log,
-      routes: new Map<string, HttpHandler>([
-        ["/ready", readiness],
-        ["/debug/", debug],
-        ["/debug", debug],
-      ]),
-    });
-    servers.push(http);
-    const https = await createHttpServer({
-      address: options.addresses.https,
-      tls: serving,
-      log,
-      routes: new Map<string, HttpHandler>([
-        ["/ready", readiness],
-        ["/validate", admissionHandler(metrics)],
-      ]),
-    });
-    servers.push(https);
-
     describeState(metrics, options, { authority, stages, classes: () => resources.classes });
-    lead(options, running, client, (leading, client) => {
-      runRootDistribution({
-        client,
-        namespaces: watched.objects("", "Namespace"),
-        configMaps: watched.objects("", "ConfigMap"),
-        roots: authority.roots,
-        log,
-        signal: leading,
-      });
-      runWebhookPatch({
-        client,
-        configurations: watched.objects("admissionregistration.k8s.io", "ValidatingWebhookConfiguration"),
-        roots: authority.roots,
-        log,
-        signal: leading,
-        revision: options.revision,
-      });
-      const shared = { client, random: options.random, signal: leading };
-      runServiceEntryAddresses({
-        ...shared,
-        serviceEntries: watched.objects("networking.istio.io", "ServiceEntry"),
-        discovered: stages.settings.discovered,
-        log: log.scope("ip-autoallocate"),
-      });
-      runGatewayClasses({
-        ...shared,
-        classes: watched.objects("gateway.networking.k8s.io", "GatewayClass"),
-        log: log.scope("status"),
-      });
-      runStatusWriter({
-        ...shared,
-        statuses: stages.statuses,
-        kinds: statusKinds.map(([group, kind]) => ({
-          ref: watchedKind(group, kind),
-          objects: watched.objects(group, kind),
-        })),
-        now,
-        log: log.scope("status"),
-      });
-      runProblemReports({
-        ...shared,
-        objects: watched.objects,
-        meshConfig: stages.settings.text,
-        decoding: stages.problems,
-        patches: patchReports,
-        now,
-        log: log.scope("analysis"),
-        onProblem: (kind, { level }) => {
-          if (level === "Error") metrics.count("pilot_total_rejected_configs", { type: kind.toLowerCase() });
-        },
-      });
-    });
+    runLeader(options, { client, watched, stages, patchReports, metrics, roots: authority.roots, signal: running });
     ready = true;
-    return {
-      addresses: { grpc, secureGrpc, monitoring: monitoring.address, https: https.address, http: http.address },
-      close: () => shutDown(stop, servers, [workloads, resources, source, client]),
-    };
+    return { addresses, close };
   } catch (error) {
-    await shutDown(stop, servers, [workloads, resources, source, client]);
+    await close();
     throw error;
   }
-}
-
-/** Kinds whose statuses translation says. */
-const gatewayApi = "gateway.networking.k8s.io";
-const statusKinds: readonly (readonly [string, string])[] = [
-  ...["GatewayClass", "Gateway", "ListenerSet", "BackendTLSPolicy"].map((kind) => [gatewayApi, kind] as const),
-  ...["HTTPRoute", "GRPCRoute", "TCPRoute", "TLSRoute"].map((kind) => [gatewayApi, kind] as const),
-  ["networking.k8s.io", "Ingress"],
-];
-
-/** One server per address; further ones take the first's port where they name none. */
-async function serveGrpc(
-  options: DiscoveryOptions,
-  routes: readonly Route[],
-  tls: { cert: string; key: string; clientCa: string } | undefined,
-  [main, ...extra]: readonly [Address, ...Address[]],
-  servers: { close(): Promise<void> }[],
-): Promise<Address> {
-  const listen = (address: Address): Promise<Address> => {
-    const server = createRpcServer({
-      routes,
-      log: options.log.scope("grpc"),
-      random: options.random,
-      ...(tls ? { tls } : {}),
-    });
-    servers.push(server);
-    return server.listen(address);
-  };
-  const bound = await listen(main);
-  for (const address of extra)
-    await listen({ host: address.host, port: address.port === 0 ? bound.port : address.port });
-  return { host: main.host, port: bound.port };
-}
-
-/** Names and addresses that callers use for the TLS ports. */
-function servingNames(options: DiscoveryOptions): { dns: readonly string[]; addresses: readonly string[] } {
-  const hosts = [options.addresses.secureGrpc, options.addresses.https, ...options.extraSecure].map(
-    (address) => address.host,
-  );
-  return {
-    dns: [...controlPlaneNames(options.namespace, options.revision), "localhost"],
-    addresses: [...new Set(["127.0.0.1", ...hosts.filter((host) => host !== "0.0.0.0" && host !== "::")])],
-  };
-}
-
-/** On the TLS port a proxy proves who it is, by its certificate or else by its token. */
-function authenticateWith(judge: TokenJudge): Authenticate {
-  return async (call: Call) => {
-    const proven = await callerIdentity(judge, call);
-    if (!proven) throw new RpcError(status.unauthenticated, "authentication failure");
-    return proven;
-  };
-}
-
-async function callerIdentity(judge: TokenJudge, call: Call): Promise<Identity | undefined> {
-  const [uri, ...others] = call.peer.tls?.uris ?? [];
-  const shown = uri !== undefined && others.length === 0 ? parseIdentity(uri) : undefined;
-  if (shown) return shown;
-  return identityOf(judge, call.metadata("authorization"));
-}
-
-async function identityOf(judge: TokenJudge, authorization: string | undefined): Promise<Identity | undefined> {
-  const token = /^Bearer ([\x21-\x7e]{1,16384})$/.exec(authorization ?? "")?.[1];
-  if (token === undefined) return undefined;
-  return await judge.identify(token, AbortSignal.timeout(5_000)).catch(() => undefined);
 }
 
 function describeState(
@@ -457,25 +223,6 @@ function describeState(
     metrics.set("pilot_services", state.stages.registry.services.size);
     metrics.set("fairlead_classes", state.classes());
     for (const [name, value] of Object.entries(caGauges(state.authority, options.now))) metrics.set(name, value);
-  });
-}
-
-function lead(
-  options: DiscoveryOptions,
-  signal: AbortSignal,
-  client: KubeClient,
-  work: (leading: AbortSignal, client: KubeClient) => void,
-): void {
-  const election = runLeaderElection({
-    client,
-    namespace: options.namespace,
-    name: "istio-leader",
-    identity: `${hostname()}-${process.pid}`,
-    now: options.now,
-    monotonicMs: options.monotonicMs,
-    log: options.log.scope("leader"),
-    signal,
-    lead: (leading) => work(leading, fencedClient(client, election)),
   });
 }
 

@@ -1,8 +1,3 @@
-export {
-  type Address,
-  type Discovery,
-  type DiscoveryAddresses,
-  type DiscoveryOptions,
-  startDiscovery,
-} from "./discovery.ts";
+export { type Discovery, startDiscovery } from "./discovery.ts";
+export type { Address, DiscoveryAddresses, DiscoveryOptions } from "./discovery-options.ts";
 export { createOffline, type Offline, type OfflineOptions } from "./offline.ts";

@@ -1,0 +1,41 @@
+/** What the control plane is started with. */
+import type { ClusterAccess } from "../kube/index.ts";
+import type { Logger } from "../lib/index.ts";
+
+export interface Address {
+  readonly host: string;
+  readonly port: number;
+}
+
+export interface DiscoveryAddresses {
+  readonly grpc: Address;
+  readonly secureGrpc: Address;
+  readonly monitoring: Address;
+  readonly https: Address;
+  readonly http: Address;
+}
+
+export interface DiscoveryOptions {
+  readonly access: ClusterAccess;
+  readonly addresses: DiscoveryAddresses;
+  /** Further addresses for the TLS port, and names that its certificate must cover. */
+  readonly extraSecure: readonly Address[];
+  readonly domain: string;
+  readonly cluster: string;
+  readonly namespace: string;
+  readonly revision: string;
+  readonly debounceMs: number;
+  readonly debounceMaxMs: number;
+  readonly keySets?: {
+    /** Addresses that keys are never fetched from, beside those that never are. */
+    readonly blockedRanges: readonly string[];
+    readonly refreshMs: number;
+    /** Further roots that key servers may have, as PEM. */
+    readonly extraRoots?: string;
+  };
+  readonly log: Logger;
+  readonly now: () => Date;
+  readonly monotonicMs: () => number;
+  readonly random: () => number;
+  readonly signal: AbortSignal;
+}

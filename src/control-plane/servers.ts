@@ -1,0 +1,179 @@
+/** Routes and handlers in; the ports of the control plane, bound, with a certificate that is renewed in time, out. */
+import { type CertificateAuthority, controlPlaneNames, type ServingCertificate } from "../ca/index.ts";
+import {
+  answerDebug,
+  createHttpServer,
+  type DebugSources,
+  type HttpHandler,
+  type Metrics,
+  versionInfo,
+} from "../ops/index.ts";
+import { createRpcServer, type Route } from "../rpc/index.ts";
+import { identityOf, type TokenJudge } from "./authenticate.ts";
+import type { Address, DiscoveryAddresses, DiscoveryOptions } from "./discovery-options.ts";
+import { admissionHandler } from "./webhooks.ts";
+
+export interface ServerParts {
+  /** For the plaintext port. */
+  readonly plainRoutes: readonly Route[];
+  /** For the TLS port. */
+  readonly secureRoutes: readonly Route[];
+  readonly authority: CertificateAuthority;
+  readonly judge: TokenJudge;
+  readonly debug: DebugSources;
+  readonly metrics: Metrics;
+  ready(): boolean;
+  /** Takes what has been opened, also when a later one fails. */
+  readonly opened: { close(): Promise<void> }[];
+  readonly signal: AbortSignal;
+}
+
+const dayMs = 86_400_000;
+
+export async function startServers(options: DiscoveryOptions, parts: ServerParts): Promise<DiscoveryAddresses> {
+  const { addresses, log } = options;
+  const { authority, opened } = parts;
+  const grpc = await serveGrpc(options, parts.plainRoutes, undefined, [addresses.grpc], opened);
+  const serving = await authority.issueServing(servingNames(options));
+  const secure = [addresses.secureGrpc, ...options.extraSecure] as const;
+  const secureGrpc = await serveGrpc(options, parts.secureRoutes, tlsOf(serving, authority), secure, opened);
+  const debug = debugHandler(parts);
+  const readiness: HttpHandler = () =>
+    parts.ready() ? { status: 200, body: "" } : { status: 503, body: "not ready\n" };
+  const web = async (
+    address: Address,
+    routes: readonly (readonly [string, HttpHandler])[],
+    tls?: ServingCertificate,
+  ) => {
+    const server = await createHttpServer({ address, log, routes: new Map(routes), ...(tls ? { tls } : {}) });
+    opened.push(server);
+    return server;
+  };
+  const monitoring = await web(addresses.monitoring, [
+    ["/metrics", async () => ({ status: 200, type: "text/plain; version=0.0.4", body: await parts.metrics.text() })],
+    ["/version", () => ({ status: 200, type: "application/json", body: JSON.stringify(versionInfo()) })],
+    ["/debug/", debug],
+    ["/debug", debug],
+  ]);
+  const http = await web(addresses.http, [
+    ["/ready", readiness],
+    ["/debug/", debug],
+    ["/debug", debug],
+  ]);
+  const hooks = [
+    ["/ready", readiness],
+    ["/validate", admissionHandler(parts.metrics)],
+  ] as const;
+  const https = await web(addresses.https, hooks, serving);
+  renewCertificate(options, parts, serving, (fresh) => {
+    secureGrpc.setTls(tlsOf(fresh, authority));
+    https.setTls(fresh);
+  });
+  return {
+    grpc: grpc.address,
+    secureGrpc: secureGrpc.address,
+    monitoring: monitoring.address,
+    https: https.address,
+    http: http.address,
+  };
+}
+
+interface Tls {
+  readonly cert: string;
+  readonly key: string;
+  readonly clientCa: string;
+}
+
+function tlsOf(serving: ServingCertificate, authority: CertificateAuthority): Tls {
+  return { cert: serving.cert, key: serving.key, clientCa: authority.roots() };
+}
+
+/** At half its life, looked at once a day: a control plane may run for longer than its certificate lasts. */
+function renewCertificate(
+  options: DiscoveryOptions,
+  { authority, signal }: ServerParts,
+  first: ServingCertificate,
+  use: (fresh: ServingCertificate) => void,
+): void {
+  const halfWay = (certificate: ServingCertificate): number =>
+    options.now().getTime() + (certificate.notAfter.getTime() - options.now().getTime()) / 2;
+  let due = halfWay(first);
+  const check = async (): Promise<void> => {
+    if (options.now().getTime() < due) return;
+    const fresh = await authority.issueServing(servingNames(options));
+    due = halfWay(fresh);
+    use(fresh);
+    options.log.info("the serving certificate was renewed", { until: fresh.notAfter.toISOString() });
+  };
+  const timer = setInterval(() => {
+    check().catch((error: unknown) =>
+      options.log.error(`the serving certificate could not be renewed: ${String(error)}`),
+    );
+  }, dayMs);
+  timer.unref();
+  signal.addEventListener("abort", () => clearInterval(timer), { once: true });
+}
+
+function debugHandler({ judge, debug }: ServerParts): HttpHandler {
+  return async (request) => {
+    const answer = await answerDebug(debug, {
+      path: request.url.pathname.replace(/^\/debug\/?/, ""),
+      query: request.url.searchParams,
+      remoteAddress: request.remoteAddress,
+      identity: await identityOf(judge, request.headers.authorization),
+    });
+    const text = typeof answer.body === "string";
+    return {
+      status: answer.status,
+      type: text ? "text/plain" : "application/json",
+      body: text ? String(answer.body) : `${JSON.stringify(answer.body, null, 2)}\n`,
+    };
+  };
+}
+
+interface BoundRpc {
+  readonly address: Address;
+  setTls(tls: Tls): void;
+}
+
+/** One server per address; further ones take the first's port where they name none. */
+async function serveGrpc(
+  options: DiscoveryOptions,
+  routes: readonly Route[],
+  tls: Tls | undefined,
+  [main, ...extra]: readonly [Address, ...Address[]],
+  opened: { close(): Promise<void> }[],
+): Promise<BoundRpc> {
+  const servers: ReturnType<typeof createRpcServer>[] = [];
+  const listen = (address: Address): Promise<Address> => {
+    const server = createRpcServer({
+      routes,
+      log: options.log.scope("grpc"),
+      random: options.random,
+      ...(tls ? { tls } : {}),
+    });
+    servers.push(server);
+    opened.push(server);
+    return server.listen(address);
+  };
+  const bound = await listen(main);
+  for (const address of extra)
+    await listen({ host: address.host, port: address.port === 0 ? bound.port : address.port });
+  return {
+    address: { host: main.host, port: bound.port },
+    setTls(fresh) {
+      for (const server of servers) server.setTls(fresh);
+    },
+  };
+}
+
+/** Names and addresses that callers use for the TLS ports. */
+function servingNames(options: DiscoveryOptions): { dns: readonly string[]; addresses: readonly string[] } {
+  const hosts = [options.addresses.secureGrpc, options.addresses.https, ...options.extraSecure].map(
+    (address) => address.host,
+  );
+  return {
+    dns: [...controlPlaneNames(options.namespace, options.revision), "localhost"],
+    addresses: [...new Set(["127.0.0.1", ...hosts.filter((host) => host !== "0.0.0.0" && host !== "::")])],
+  };
+}

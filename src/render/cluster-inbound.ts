@@ -57,8 +57,9 @@ function serviceTargets(view: View): readonly InboundTarget[] {
   });
 }
 
+/** Of several objects with one host the first. */
 function unique(services: readonly Service[]): readonly Service[] {
-  return [...new Map(services.map((service) => [service.host, service])).values()];
+  return services.filter(({ host }, i) => services.findIndex((other) => other.host === host) === i);
 }
 
 function listenerTarget(view: View, listener: IstioIngressListener): InboundTarget | undefined {

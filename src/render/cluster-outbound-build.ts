@@ -88,6 +88,7 @@ function discoveryOf(view: View, target: OutboundTarget, insecure: boolean): Clu
     case "dynamic-forward-proxy":
       return dynamicDiscovery(hostDnsCache(view.proxy, service.host), insecure);
     case "original-dst":
+      if (lacksNames(view, target)) return undefined;
       return { ...discoveryType(Cluster_DiscoveryType.ORIGINAL_DST), ...portOverride(target) };
     case "eds":
       return discovery === "eds" ? edsDiscovery(name) : discoveryType(Cluster_DiscoveryType.ORIGINAL_DST);
@@ -100,6 +101,13 @@ function discoveryOf(view: View, target: OutboundTarget, insecure: boolean): Clu
       return { ...dns, ...discoveryType(type), loadAssignment: loadAssignment(name, groups) };
     }
   }
+}
+
+/** Where DNS has no name to ask for, the host has no cluster, and its subsets have none either. */
+function lacksNames(view: View, target: OutboundTarget): boolean {
+  const isDns = target.service.resolution === "dns" || target.service.resolution === "dns-round-robin";
+  if (!isDns || target.subset === undefined) return false;
+  return clusterGroups(view, { ...target, subset: undefined, found: "strict-dns" }).length === 0;
 }
 
 /** Of a ServiceEntry that keeps the address but moves the port. */

@@ -288,6 +288,15 @@ describe("services outside the mesh", () => {
     expect(await external(spec, "outbound|80|v2|a.example", [dr])).toBeUndefined();
   });
 
+  test("where no name is left at all, PASSTHROUGH makes no cluster of a subset", async () => {
+    const trafficPolicy = { loadBalancer: { simple: "PASSTHROUGH" } };
+    const dr = istio("DestinationRule", "ext", { host: "a.example", trafficPolicy, subsets: [{ name: "v1" }] });
+    const spec = { hosts: ["a.example"], resolution: "DNS" };
+    const nobody = { ...spec, workloadSelector: { labels: { app: "nobody" } } };
+    expect(await external(spec, "outbound|80|v1|a.example", [dr])).toMatchObject({ type: "ORIGINAL_DST" });
+    expect(await external(nobody, "outbound|80|v1|a.example", [dr])).toBeUndefined();
+  });
+
   test("unknown hosts are resolved where the mesh says so", async () => {
     const outboundTrafficPolicy = { mode: "ALLOW_ANY_DYNAMIC_DNS" };
     const json = await cluster({ mesh: { outboundTrafficPolicy } }, "AllowAnyDynamicDNSCluster");

@@ -161,3 +161,19 @@ test("a network in a WorkloadEntry's labels counts more than the one in its fiel
   const of = (subset: string) => endpoints.get(`outbound|80|${subset}|vm.default.svc.cluster.local`).endpoints?.length;
   expect([of("label"), of("field")]).toEqual([1, undefined]);
 });
+
+test("an inbound cluster names a host's first object, the Service", async () => {
+  const host = "client.default.svc.cluster.local";
+  const { clusters } = await render(
+    service("client"),
+    entry("same", {
+      year: 2020,
+      hosts: [host],
+      port: 8080,
+      resolution: "STATIC",
+      workloadSelector: { labels: { app: "client" } },
+    }),
+  );
+  const { services } = clusters.get("inbound|8080||").metadata.filterMetadata.istio;
+  expect(services).toEqual([{ host, name: "client", namespace: "default" }]);
+});

@@ -110,10 +110,13 @@ describe("failover by labels", () => {
     ]);
   });
 
-  test("takes a value that is written instead of the client's", () => {
-    const groups = places(members, locality({ failoverPriority: ["version=v2"] }));
-    expect(groups.find((group) => group.priority === 0)?.members[0]?.endpoint.labels["version"]).toBe("v2");
-  });
+  test.each([[["version=v2"]], [["version", "version=v2"]]])(
+    "takes a value that is written instead of the client's: %j",
+    (failoverPriority) => {
+      const groups = places(members, locality({ failoverPriority }));
+      expect(groups.find((group) => group.priority === 0)?.members[0]?.endpoint.labels["version"]).toBe("v2");
+    },
+  );
 
   test("knows the places that Istio adds as labels", () => {
     const groups = places(everywhere, locality({ failoverPriority: ["topology.kubernetes.io/region"] }));

@@ -130,10 +130,12 @@ function byLabels(
   priorities: readonly string[],
   client: Placed,
 ): readonly LocalityGroup[] {
-  const wanted = priorities.map((entry) => {
-    const [label = "", value, ...rest] = entry.split("=");
-    return { label, value: value !== undefined && rest.length === 0 ? value : (labelOf(client, label) ?? "") };
-  });
+  const parts = priorities.map((entry) => entry.split("="));
+  // A value that is written stands for the client's own wherever the label is named.
+  const written = new Map(
+    parts.flatMap(([label = "", value, ...rest]) => (value === undefined || rest.length > 0 ? [] : [[label, value]])),
+  );
+  const wanted = parts.map(([label = ""]) => ({ label, value: written.get(label) ?? labelOf(client, label) ?? "" }));
   const networkFirst = priorities[0] === topology.network;
   const score = ({ endpoint }: Member): number => {
     const differs = wanted.map(({ label, value }) => (endpoint.labels[label] ?? "") !== value);

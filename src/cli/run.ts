@@ -13,7 +13,8 @@ import {
   type WorkloadSpec,
 } from "../standalone/index.ts";
 import type { Io } from "./command.ts";
-import { defaultDataDir } from "./up/data-dir.ts";
+import { defaultDataDir, ownerOfDir } from "./up/data-dir.ts";
+import { isInside, runBeside } from "./up/user-namespace.ts";
 import { createWorkloadHost } from "./up/workload-host.ts";
 
 interface RunFlags {
@@ -51,6 +52,10 @@ async function run(command: readonly string[], flags: RunFlags, io: Io): Promise
   const log = createLogger({ write: (line) => io.err(`${line}\n`), now: () => new Date() });
   const spec = workloadSpec(command, flags);
   const dir = findMesh(flags.data ?? defaultDataDir(io.env));
+  const owner = ownerOfDir(dir);
+  if (!owner)
+    throw new FairleadError("not-found", `no standalone mesh runs on ${dir}`, { hint: "start it with `fairlead up`" });
+  if (process.getuid?.() !== 0 && !isInside(io)) return await runBeside(owner.pid, runArgs(command, flags), io);
   const { plan, discoveryAddress } = readNetwork(dir);
   const client = createKubeClient(await loadKubeconfig({ paths: [join(dir, "kubeconfig")], env: {} }));
   const journal = openJournal(
@@ -82,6 +87,21 @@ async function run(command: readonly string[], flags: RunFlags, io: Io): Promise
     await endJournal(journal);
     client.close();
   }
+}
+
+/** The same command line again. */
+function runArgs(command: readonly string[], flags: RunFlags): readonly string[] {
+  const given = (flag: string, value: string | undefined): readonly string[] =>
+    value === undefined ? [] : [flag, value];
+  return [
+    "run",
+    ...["--name", flags.name, "--namespace", flags.namespace, "--service-account", flags.serviceAccount],
+    ...given("--labels", flags.labels),
+    ...given("--data", flags.data),
+    ...["--port", ...flags.port],
+    "--",
+    ...command,
+  ];
 }
 
 function workloadSpec(command: readonly string[], flags: RunFlags): WorkloadSpec {

@@ -3,7 +3,7 @@ import { linkSync, mkdirSync, readFileSync, realpathSync, renameSync, rmSync, wr
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { FairleadError, isRecord, parseJson, systemCode } from "../../lib/index.ts";
-import { isAlive, ownerOf } from "../../standalone/index.ts";
+import { isAlive, type Owner, ownerOf } from "../../standalone/index.ts";
 
 export interface DataDir {
   readonly path: string;
@@ -82,6 +82,12 @@ function unusable(path: string, cause: unknown): FairleadError {
     hint: "choose another with --data DIR",
     cause,
   });
+}
+
+/** Who runs on this folder; undefined where nobody does. */
+export function ownerOfDir(dir: string): Owner | undefined {
+  const owner = readOwner(join(dir, "lock"));
+  return owner && isAlive(owner) ? owner : undefined;
 }
 
 function readOwner(lock: string): { pid: number; started: string } | undefined {

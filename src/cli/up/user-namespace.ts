@@ -83,3 +83,20 @@ export async function relayOut(addresses: ReadonlyMap<string, ListenAddress>, io
     [...addresses].map(([flag, address]) => createRelay({ path: join(dir, flag) }, () => address, flag)),
   );
 }
+
+/** Without root, a workload joins from inside the place that its mesh made: the same command again, in that process's namespaces. */
+export function runBeside(pid: number, args: readonly string[], io: Io): Promise<number> {
+  const enter = ["--user", "--net", "--mount", "--preserve-credentials", `--target=${pid}`, "--"];
+  const child = spawn("nsenter", [...enter, ...selfCommand(), ...args], {
+    stdio: "inherit",
+    env: { ...io.env, [relayVariable]: "", PATH: `${io.env["PATH"] ?? ""}:/usr/sbin:/sbin` },
+  });
+  const stop = (): void => void child.kill("SIGINT");
+  io.signal.addEventListener("abort", stop, { once: true });
+  return new Promise((resolve) => {
+    child.on("exit", (code) => {
+      io.signal.removeEventListener("abort", stop);
+      resolve(code ?? 1);
+    });
+  });
+}

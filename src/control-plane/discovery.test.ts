@@ -85,6 +85,20 @@ describe("the control plane on an API", () => {
     await world.close();
   });
 
+  test("debug paths are open on loopback to who asks by its name, not to a page that was led here by another", async () => {
+    const { host, port } = plane.addresses.monitoring;
+    const statusFor = (name: string): Promise<number> =>
+      new Promise((resolve, reject) => {
+        get({ host, port, path: "/debug/syncz", headers: { host: name } }, (answer) => {
+          answer.resume();
+          resolve(answer.statusCode ?? 0);
+        }).on("error", reject);
+      });
+    expect(await statusFor(`127.0.0.1:${port}`)).toBe(200);
+    expect(await statusFor("localhost:15014")).toBe(200);
+    expect(await statusFor("attacker.example")).toBe(401);
+  });
+
   test("the leader gives addresses, writes statuses and tells problems, with the rights of the control plane alone", async () => {
     await world.create(
       object(`${istio}/v1`, "ServiceEntry", "out", {

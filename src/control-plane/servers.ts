@@ -119,7 +119,8 @@ function debugHandler({ judge, debug }: ServerParts): HttpHandler {
     const answer = await answerDebug(debug, {
       path: request.url.pathname.replace(/^\/debug\/?/, ""),
       query: request.url.searchParams,
-      remoteAddress: request.remoteAddress,
+      // A page in a browser of this machine can be made to ask loopback by another name: that is not a port-forward.
+      remoteAddress: isLocalHost(request.headers.host ?? "") ? request.remoteAddress : "",
       identity: await identityOf(judge, request.headers.authorization),
     });
     const text = typeof answer.body === "string";
@@ -129,6 +130,12 @@ function debugHandler({ judge, debug }: ServerParts): HttpHandler {
       body: text ? String(answer.body) : `${JSON.stringify(answer.body, null, 2)}\n`,
     };
   };
+}
+
+/** Names and addresses by which a person or a port-forward reaches this machine; any other name came from elsewhere. */
+function isLocalHost(host: string): boolean {
+  const name = host.replace(/:\d+$/, "");
+  return name === "localhost" || name === "[::1]" || /^\d+\.\d+\.\d+\.\d+$/.test(name);
 }
 
 interface BoundRpc {

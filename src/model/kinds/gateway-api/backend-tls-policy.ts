@@ -2,17 +2,14 @@
 import { defineKind } from "../kind.ts";
 import { array, enumOf, type Infer, map, object, string } from "../schema.ts";
 import { gatewayApiCondition, gatewayApiInfrastructureParametersRef, gatewayApiParentRef } from "./shared.ts";
+import { groupName, kindName, subdomain } from "./words.ts";
 
 const backendTLSPolicyTargetRef = object(
   {
-    group: string({ pattern: "^$|^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$", maxLength: 253 }),
-    kind: string({ pattern: "^[a-zA-Z]([-a-zA-Z0-9]*[a-zA-Z0-9])?$", minLength: 1, maxLength: 63 }),
+    group: groupName(),
+    kind: kindName(),
     name: string({ minLength: 1, maxLength: 253 }),
-    sectionName: string({
-      pattern: "^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$",
-      minLength: 1,
-      maxLength: 253,
-    }),
+    sectionName: subdomain(),
   },
   { required: ["group", "kind", "name"] },
 );
@@ -55,11 +52,7 @@ export type BackendTLSPolicySubjectAltName = Infer<typeof backendTLSPolicySubjec
 const backendTLSPolicyValidation = object(
   {
     caCertificateRefs: array(gatewayApiInfrastructureParametersRef, { maxItems: 8, listType: "atomic" }),
-    hostname: string({
-      pattern: "^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$",
-      minLength: 1,
-      maxLength: 253,
-    }),
+    hostname: subdomain(),
     subjectAltNames: array(backendTLSPolicySubjectAltName, { maxItems: 5, listType: "atomic" }),
     wellKnownCACertificates: string({
       pattern:

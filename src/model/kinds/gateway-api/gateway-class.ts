@@ -2,6 +2,7 @@
 import { defineKind } from "../kind.ts";
 import { array, type Infer, object, string } from "../schema.ts";
 import { gatewayApiCondition, gatewayApiParametersRef } from "./shared.ts";
+import { waitingFor } from "./words.ts";
 
 const gatewayClassSpec = object(
   {
@@ -25,15 +26,7 @@ export type GatewayClassSupportedFeature = Infer<typeof gatewayClassSupportedFea
 const gatewayClassStatus = object(
   {
     conditions: array(gatewayApiCondition, {
-      default: [
-        {
-          lastTransitionTime: "1970-01-01T00:00:00Z",
-          message: "Waiting for controller",
-          reason: "Pending",
-          status: "Unknown",
-          type: "Accepted",
-        },
-      ],
+      default: waitingFor("Accepted"),
       maxItems: 8,
       listType: "map",
       listMapKeys: ["type"],
@@ -42,15 +35,7 @@ const gatewayClassStatus = object(
   },
   {
     default: {
-      conditions: [
-        {
-          lastTransitionTime: "1970-01-01T00:00:00Z",
-          message: "Waiting for controller",
-          reason: "Pending",
-          status: "Unknown",
-          type: "Accepted",
-        },
-      ],
+      conditions: waitingFor("Accepted"),
     },
   },
 );

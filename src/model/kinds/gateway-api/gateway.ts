@@ -10,6 +10,7 @@ import {
   gatewayApiSelector,
   gatewayApiStatusListener,
 } from "./shared.ts";
+import { waitingFor } from "./words.ts";
 
 const kubeGatewayAddress = object(
   {
@@ -224,22 +225,7 @@ const kubeGatewayStatus = object(
     addresses: array(kubeGatewayStatusAddress, { maxItems: 16, listType: "atomic" }),
     attachedListenerSets: int32(),
     conditions: array(gatewayApiCondition, {
-      default: [
-        {
-          lastTransitionTime: "1970-01-01T00:00:00Z",
-          message: "Waiting for controller",
-          reason: "Pending",
-          status: "Unknown",
-          type: "Accepted",
-        },
-        {
-          lastTransitionTime: "1970-01-01T00:00:00Z",
-          message: "Waiting for controller",
-          reason: "Pending",
-          status: "Unknown",
-          type: "Programmed",
-        },
-      ],
+      default: waitingFor("Accepted", "Programmed"),
       maxItems: 8,
       listType: "map",
       listMapKeys: ["type"],
@@ -248,22 +234,7 @@ const kubeGatewayStatus = object(
   },
   {
     default: {
-      conditions: [
-        {
-          lastTransitionTime: "1970-01-01T00:00:00Z",
-          message: "Waiting for controller",
-          reason: "Pending",
-          status: "Unknown",
-          type: "Accepted",
-        },
-        {
-          lastTransitionTime: "1970-01-01T00:00:00Z",
-          message: "Waiting for controller",
-          reason: "Pending",
-          status: "Unknown",
-          type: "Programmed",
-        },
-      ],
+      conditions: waitingFor("Accepted", "Programmed"),
     },
   },
 );

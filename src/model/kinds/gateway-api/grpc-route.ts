@@ -9,6 +9,7 @@ import {
   gatewayApiRequestMirror,
   gatewayApiSessionPersistence,
 } from "./shared.ts";
+import { groupName, kindName, label, subdomain } from "./words.ts";
 
 const grpcRouteFilter = object(
   {
@@ -74,14 +75,10 @@ const grpcRouteBackendRef = object(
       maxItems: 16,
       listType: "atomic",
     }),
-    group: string({
-      default: "",
-      pattern: "^$|^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$",
-      maxLength: 253,
-    }),
-    kind: string({ default: "Service", pattern: "^[a-zA-Z]([-a-zA-Z0-9]*[a-zA-Z0-9])?$", minLength: 1, maxLength: 63 }),
+    group: groupName(""),
+    kind: kindName("Service"),
     name: string({ minLength: 1, maxLength: 253 }),
-    namespace: string({ pattern: "^[a-z0-9]([-a-z0-9]*[a-z0-9])?$", minLength: 1, maxLength: 63 }),
+    namespace: label(),
     port: int32({ minimum: 1, maximum: 65535 }),
     weight: int32({ default: 1, minimum: 0, maximum: 1000000 }),
   },
@@ -156,11 +153,7 @@ const grpcRouteRule = object({
     listType: "atomic",
   }),
   matches: array(grpcRouteMatch, { maxItems: 64, listType: "atomic" }),
-  name: string({
-    pattern: "^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$",
-    minLength: 1,
-    maxLength: 253,
-  }),
+  name: subdomain(),
   sessionPersistence: gatewayApiSessionPersistence,
 });
 export type GRPCRouteRule = Infer<typeof grpcRouteRule>;

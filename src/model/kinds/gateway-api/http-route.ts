@@ -10,6 +10,7 @@ import {
   gatewayApiRequestMirror,
   gatewayApiSessionPersistence,
 } from "./shared.ts";
+import { groupName, kindName, label, subdomain } from "./words.ts";
 
 const httpRouteCors = object({
   allowCredentials: boolean(),
@@ -122,11 +123,7 @@ const httpRoutePath = object(
 export type HTTPRoutePath = Infer<typeof httpRoutePath>;
 
 const httpRouteRequestRedirect = object({
-  hostname: string({
-    pattern: "^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$",
-    minLength: 1,
-    maxLength: 253,
-  }),
+  hostname: subdomain(),
   path: httpRoutePath,
   port: int32({ minimum: 1, maximum: 65535 }),
   scheme: enumOf(["http", "https"]),
@@ -135,11 +132,7 @@ const httpRouteRequestRedirect = object({
 export type HTTPRouteRequestRedirect = Infer<typeof httpRouteRequestRedirect>;
 
 const httpRouteUrlRewrite = object({
-  hostname: string({
-    pattern: "^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$",
-    minLength: 1,
-    maxLength: 253,
-  }),
+  hostname: subdomain(),
   path: httpRoutePath,
 });
 export type HTTPRouteUrlRewrite = Infer<typeof httpRouteUrlRewrite>;
@@ -263,14 +256,10 @@ const httpRouteBackendRef = object(
       maxItems: 16,
       listType: "atomic",
     }),
-    group: string({
-      default: "",
-      pattern: "^$|^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$",
-      maxLength: 253,
-    }),
-    kind: string({ default: "Service", pattern: "^[a-zA-Z]([-a-zA-Z0-9]*[a-zA-Z0-9])?$", minLength: 1, maxLength: 63 }),
+    group: groupName(""),
+    kind: kindName("Service"),
     name: string({ minLength: 1, maxLength: 253 }),
-    namespace: string({ pattern: "^[a-z0-9]([-a-z0-9]*[a-z0-9])?$", minLength: 1, maxLength: 63 }),
+    namespace: label(),
     port: int32({ minimum: 1, maximum: 65535 }),
     weight: int32({ default: 1, minimum: 0, maximum: 1000000 }),
   },
@@ -427,11 +416,7 @@ const httpRouteRule = object(
       maxItems: 64,
       listType: "atomic",
     }),
-    name: string({
-      pattern: "^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$",
-      minLength: 1,
-      maxLength: 253,
-    }),
+    name: subdomain(),
     retry: httpRouteRetry,
     sessionPersistence: gatewayApiSessionPersistence,
     timeouts: httpRouteTimeouts,

@@ -2,17 +2,14 @@
 import { defineKind } from "../kind.ts";
 import { array, type Infer, object, string } from "../schema.ts";
 import { gatewayApiCondition, gatewayApiListener, gatewayApiStatusListener } from "./shared.ts";
+import { groupName, kindName, label, waitingFor } from "./words.ts";
 
 const listenerSetParentRef = object(
   {
-    group: string({
-      default: "gateway.networking.k8s.io",
-      pattern: "^$|^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$",
-      maxLength: 253,
-    }),
-    kind: string({ default: "Gateway", pattern: "^[a-zA-Z]([-a-zA-Z0-9]*[a-zA-Z0-9])?$", minLength: 1, maxLength: 63 }),
+    group: groupName("gateway.networking.k8s.io"),
+    kind: kindName("Gateway"),
     name: string({ minLength: 1, maxLength: 253 }),
-    namespace: string({ pattern: "^[a-z0-9]([-a-z0-9]*[a-z0-9])?$", minLength: 1, maxLength: 63 }),
+    namespace: label(),
   },
   { required: ["name"] },
 );
@@ -61,22 +58,7 @@ export type ListenerSetSpec = Infer<typeof listenerSetSpec>;
 const listenerSetStatus = object(
   {
     conditions: array(gatewayApiCondition, {
-      default: [
-        {
-          lastTransitionTime: "1970-01-01T00:00:00Z",
-          message: "Waiting for controller",
-          reason: "Pending",
-          status: "Unknown",
-          type: "Accepted",
-        },
-        {
-          lastTransitionTime: "1970-01-01T00:00:00Z",
-          message: "Waiting for controller",
-          reason: "Pending",
-          status: "Unknown",
-          type: "Programmed",
-        },
-      ],
+      default: waitingFor("Accepted", "Programmed"),
       maxItems: 8,
       listType: "map",
       listMapKeys: ["type"],
@@ -85,22 +67,7 @@ const listenerSetStatus = object(
   },
   {
     default: {
-      conditions: [
-        {
-          lastTransitionTime: "1970-01-01T00:00:00Z",
-          message: "Waiting for controller",
-          reason: "Pending",
-          status: "Unknown",
-          type: "Accepted",
-        },
-        {
-          lastTransitionTime: "1970-01-01T00:00:00Z",
-          message: "Waiting for controller",
-          reason: "Pending",
-          status: "Unknown",
-          type: "Programmed",
-        },
-      ],
+      conditions: waitingFor("Accepted", "Programmed"),
     },
   },
 );

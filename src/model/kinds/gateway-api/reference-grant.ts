@@ -1,12 +1,13 @@
 /** ReferenceGrant: who may refer to objects of this namespace. */
 import { defineKind } from "../kind.ts";
 import { array, type Infer, object, string } from "../schema.ts";
+import { groupName, kindName, label } from "./words.ts";
 
 const referenceGrantFrom = object(
   {
-    group: string({ pattern: "^$|^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$", maxLength: 253 }),
-    kind: string({ pattern: "^[a-zA-Z]([-a-zA-Z0-9]*[a-zA-Z0-9])?$", minLength: 1, maxLength: 63 }),
-    namespace: string({ pattern: "^[a-z0-9]([-a-z0-9]*[a-z0-9])?$", minLength: 1, maxLength: 63 }),
+    group: groupName(),
+    kind: kindName(),
+    namespace: label(),
   },
   { required: ["group", "kind", "namespace"] },
 );
@@ -14,8 +15,8 @@ export type ReferenceGrantFrom = Infer<typeof referenceGrantFrom>;
 
 const referenceGrantTo = object(
   {
-    group: string({ pattern: "^$|^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$", maxLength: 253 }),
-    kind: string({ pattern: "^[a-zA-Z]([-a-zA-Z0-9]*[a-zA-Z0-9])?$", minLength: 1, maxLength: 63 }),
+    group: groupName(),
+    kind: kindName(),
     name: string({ minLength: 1, maxLength: 253 }),
   },
   { required: ["group", "kind"] },

@@ -1,12 +1,13 @@
 /** Parts that several kinds of the Gateway API have in common. */
 import { array, enumOf, type Infer, int32, int64, map, object, string } from "../schema.ts";
+import { groupName, kindName, label, subdomain } from "./words.ts";
 
 export const gatewayApiParametersRef = object(
   {
-    group: string({ pattern: "^$|^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$", maxLength: 253 }),
-    kind: string({ pattern: "^[a-zA-Z]([-a-zA-Z0-9]*[a-zA-Z0-9])?$", minLength: 1, maxLength: 63 }),
+    group: groupName(),
+    kind: kindName(),
     name: string({ minLength: 1, maxLength: 253 }),
-    namespace: string({ pattern: "^[a-z0-9]([-a-z0-9]*[a-z0-9])?$", minLength: 1, maxLength: 63 }),
+    namespace: label(),
   },
   { required: ["group", "kind", "name"] },
 );
@@ -43,8 +44,8 @@ export type GatewayApiSelector = Infer<typeof gatewayApiSelector>;
 
 export const gatewayApiInfrastructureParametersRef = object(
   {
-    group: string({ pattern: "^$|^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$", maxLength: 253 }),
-    kind: string({ pattern: "^[a-zA-Z]([-a-zA-Z0-9]*[a-zA-Z0-9])?$", minLength: 1, maxLength: 63 }),
+    group: groupName(),
+    kind: kindName(),
     name: string({ minLength: 1, maxLength: 253 }),
   },
   { required: ["group", "kind", "name"] },
@@ -53,12 +54,8 @@ export type GatewayApiInfrastructureParametersRef = Infer<typeof gatewayApiInfra
 
 const gatewayApiKind = object(
   {
-    group: string({
-      default: "gateway.networking.k8s.io",
-      pattern: "^$|^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$",
-      maxLength: 253,
-    }),
-    kind: string({ pattern: "^[a-zA-Z]([-a-zA-Z0-9]*[a-zA-Z0-9])?$", minLength: 1, maxLength: 63 }),
+    group: groupName("gateway.networking.k8s.io"),
+    kind: kindName(),
   },
   { required: ["kind"] },
 );
@@ -78,14 +75,10 @@ export type GatewayApiAllowedRoutes = Infer<typeof gatewayApiAllowedRoutes>;
 
 export const gatewayApiCertificateRef = object(
   {
-    group: string({
-      default: "",
-      pattern: "^$|^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$",
-      maxLength: 253,
-    }),
-    kind: string({ default: "Secret", pattern: "^[a-zA-Z]([-a-zA-Z0-9]*[a-zA-Z0-9])?$", minLength: 1, maxLength: 63 }),
+    group: groupName(""),
+    kind: kindName("Secret"),
     name: string({ minLength: 1, maxLength: 253 }),
-    namespace: string({ pattern: "^[a-z0-9]([-a-z0-9]*[a-z0-9])?$", minLength: 1, maxLength: 63 }),
+    namespace: label(),
   },
   { required: ["name"] },
 );
@@ -116,11 +109,7 @@ export const gatewayApiListener = object(
       minLength: 1,
       maxLength: 253,
     }),
-    name: string({
-      pattern: "^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$",
-      minLength: 1,
-      maxLength: 253,
-    }),
+    name: subdomain(),
     port: int32({ minimum: 1, maximum: 65535 }),
     protocol: string({
       pattern:
@@ -138,11 +127,7 @@ export const gatewayApiStatusListener = object(
   {
     attachedRoutes: int32(),
     conditions: array(gatewayApiCondition, { maxItems: 8, listType: "map", listMapKeys: ["type"] }),
-    name: string({
-      pattern: "^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$",
-      minLength: 1,
-      maxLength: 253,
-    }),
+    name: subdomain(),
     supportedKinds: array(gatewayApiKind, { maxItems: 8, listType: "atomic" }),
   },
   { required: ["attachedRoutes", "conditions", "name"] },
@@ -151,20 +136,12 @@ export type GatewayApiStatusListener = Infer<typeof gatewayApiStatusListener>;
 
 export const gatewayApiParentRef = object(
   {
-    group: string({
-      default: "gateway.networking.k8s.io",
-      pattern: "^$|^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$",
-      maxLength: 253,
-    }),
-    kind: string({ default: "Gateway", pattern: "^[a-zA-Z]([-a-zA-Z0-9]*[a-zA-Z0-9])?$", minLength: 1, maxLength: 63 }),
+    group: groupName("gateway.networking.k8s.io"),
+    kind: kindName("Gateway"),
     name: string({ minLength: 1, maxLength: 253 }),
-    namespace: string({ pattern: "^[a-z0-9]([-a-z0-9]*[a-z0-9])?$", minLength: 1, maxLength: 63 }),
+    namespace: label(),
     port: int32({ minimum: 1, maximum: 65535 }),
-    sectionName: string({
-      pattern: "^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$",
-      minLength: 1,
-      maxLength: 253,
-    }),
+    sectionName: subdomain(),
   },
   { required: ["name"] },
 );
@@ -187,14 +164,10 @@ export const gatewayApiParentRefs = array(gatewayApiParentRef, {
 
 export const gatewayApiBackendRef = object(
   {
-    group: string({
-      default: "",
-      pattern: "^$|^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$",
-      maxLength: 253,
-    }),
-    kind: string({ default: "Service", pattern: "^[a-zA-Z]([-a-zA-Z0-9]*[a-zA-Z0-9])?$", minLength: 1, maxLength: 63 }),
+    group: groupName(""),
+    kind: kindName("Service"),
     name: string({ minLength: 1, maxLength: 253 }),
-    namespace: string({ pattern: "^[a-z0-9]([-a-z0-9]*[a-z0-9])?$", minLength: 1, maxLength: 63 }),
+    namespace: label(),
     port: int32({ minimum: 1, maximum: 65535 }),
   },
   {
@@ -294,14 +267,10 @@ export type GatewayApiParent = Infer<typeof gatewayApiParent>;
 
 const gatewayApiRuleBackendRef = object(
   {
-    group: string({
-      default: "",
-      pattern: "^$|^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$",
-      maxLength: 253,
-    }),
-    kind: string({ default: "Service", pattern: "^[a-zA-Z]([-a-zA-Z0-9]*[a-zA-Z0-9])?$", minLength: 1, maxLength: 63 }),
+    group: groupName(""),
+    kind: kindName("Service"),
     name: string({ minLength: 1, maxLength: 253 }),
-    namespace: string({ pattern: "^[a-z0-9]([-a-z0-9]*[a-z0-9])?$", minLength: 1, maxLength: 63 }),
+    namespace: label(),
     port: int32({ minimum: 1, maximum: 65535 }),
     weight: int32({ default: 1, minimum: 0, maximum: 1000000 }),
   },
@@ -320,11 +289,7 @@ export type GatewayApiRuleBackendRef = Infer<typeof gatewayApiRuleBackendRef>;
 export const gatewayApiRule = object(
   {
     backendRefs: array(gatewayApiRuleBackendRef, { minItems: 1, maxItems: 16, listType: "atomic" }),
-    name: string({
-      pattern: "^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$",
-      minLength: 1,
-      maxLength: 253,
-    }),
+    name: subdomain(),
   },
   { required: ["backendRefs"] },
 );

@@ -1,0 +1,36 @@
+/** Pieces that many schemas of the Gateway API share: names as Kubernetes writes them, and conditions before anybody has looked. */
+import { string } from "../schema.ts";
+
+/** Name of a thing that DNS knows: up to 253 characters. */
+export const subdomain = () =>
+  string({
+    pattern: "^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$",
+    minLength: 1,
+    maxLength: 253,
+  });
+
+/** One part of such a name. */
+export const label = () => string({ pattern: "^[a-z0-9]([-a-z0-9]*[a-z0-9])?$", minLength: 1, maxLength: 63 });
+
+const fallback = (value: string | undefined) => (value === undefined ? {} : { default: value });
+
+export const kindName = (value?: string) =>
+  string({ ...fallback(value), pattern: "^[a-zA-Z]([-a-zA-Z0-9]*[a-zA-Z0-9])?$", minLength: 1, maxLength: 63 });
+
+/** Empty is the core group. */
+export const groupName = (value?: string) =>
+  string({
+    ...fallback(value),
+    pattern: "^$|^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$",
+    maxLength: 253,
+  });
+
+/** What the API itself writes until a controller has spoken. */
+export const waitingFor = (...types: readonly string[]) =>
+  types.map((type) => ({
+    lastTransitionTime: "1970-01-01T00:00:00Z",
+    message: "Waiting for controller",
+    reason: "Pending",
+    status: "Unknown",
+    type,
+  }));

@@ -1,9 +1,9 @@
 /** The Secret `istio-ca-secret` in the API as the store of the certificate authority. */
 import { type CaSecretStore, caSecretName, caSecretType } from "../ca/index.ts";
-import type { KindRef, KubeClient } from "../kube/index.ts";
+import { type KubeClient, kubeKinds } from "../kube/index.ts";
 import { FairleadError, isRecord } from "../lib/index.ts";
 
-const secrets: KindRef = { group: "", version: "v1", plural: "secrets", kind: "Secret", namespaced: true };
+const { secrets } = kubeKinds;
 
 export function createCaSecretStore(client: KubeClient, namespace: string): CaSecretStore {
   return {

@@ -1,10 +1,10 @@
 /** Namespaces in; ConfigMap `istio-ca-root-cert` with the mesh's roots in each of them out. Only the leader writes. */
 import type { Collection } from "../collections/index.ts";
-import type { KindRef, KubeClient } from "../kube/index.ts";
+import { type KubeClient, kubeKinds } from "../kube/index.ts";
 import { FairleadError, isRecord, type Logger } from "../lib/index.ts";
 import type { KubeObject } from "../model/index.ts";
 
-const configMaps: KindRef = { group: "", version: "v1", plural: "configmaps", kind: "ConfigMap", namespaced: true };
+const { configMaps } = kubeKinds;
 const name = "istio-ca-root-cert";
 
 export interface RootDistributionOptions {

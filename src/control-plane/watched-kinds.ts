@@ -1,42 +1,16 @@
 /** Which kinds the control plane reads, and one collection for each, from whatever source. */
 import type { Collection } from "../collections/index.ts";
-import type { KindRef, ObjectSource, WatchedKind } from "../kube/index.ts";
-import { type Kind, type KubeObject, kinds, storageVersion } from "../model/index.ts";
+import { type KindRef, kindRef, kubeKinds, type ObjectSource, type WatchedKind } from "../kube/index.ts";
+import { type KubeObject, kinds } from "../model/index.ts";
 
-const core = (group: string, plural: string, kind: string, namespaced = true): KindRef => ({
-  group,
-  version: "v1",
-  plural,
-  kind,
-  namespaced,
-});
-
-const coreKinds: readonly KindRef[] = [
-  core("", "namespaces", "Namespace", false),
-  core("", "nodes", "Node", false),
-  core("", "pods", "Pod"),
-  core("", "services", "Service"),
-  core("", "configmaps", "ConfigMap"),
-  core("", "secrets", "Secret"),
-  core("discovery.k8s.io", "endpointslices", "EndpointSlice"),
-  core("networking.k8s.io", "ingresses", "Ingress"),
-  core("networking.k8s.io", "ingressclasses", "IngressClass", false),
-  core("admissionregistration.k8s.io", "validatingwebhookconfigurations", "ValidatingWebhookConfiguration", false),
-];
-
-/** How the API spells a kind of the mesh, in the version that it stores. */
-export function kindRef(kind: Kind): KindRef {
-  return {
-    group: kind.group,
-    version: storageVersion(kind),
-    plural: kind.plural,
-    kind: kind.kind,
-    namespaced: kind.scope === "Namespaced",
-  };
-}
+const { namespaces, nodes, pods, services, configMaps, secrets, endpointSlices, ingresses, ingressClasses } = kubeKinds;
 
 const watchedKinds: ReadonlyMap<string, KindRef> = new Map(
-  [...coreKinds, ...kinds.map(kindRef)].map((ref) => [`${ref.group}/${ref.kind}`, ref]),
+  [
+    ...[namespaces, nodes, pods, services, configMaps, secrets, endpointSlices, ingresses, ingressClasses],
+    kubeKinds.validatingWebhooks,
+    ...kinds.map(kindRef),
+  ].map((ref) => [`${ref.group}/${ref.kind}`, ref]),
 );
 
 export function watchedKind(group: string, kind: string): KindRef {

@@ -1,7 +1,7 @@
 /** The validation webhook: admission reviews in, verdicts out; and the caBundle of its configuration kept right. */
 import { type Collection, sameData } from "../collections/index.ts";
 import { reviewAdmissionText } from "../config/index.ts";
-import type { KindRef, KubeClient } from "../kube/index.ts";
+import { type KubeClient, kubeKinds } from "../kube/index.ts";
 import { isRecord, type Logger } from "../lib/index.ts";
 import type { KubeObject } from "../model/index.ts";
 import type { HttpHandler, Metrics } from "../ops/index.ts";
@@ -21,14 +21,6 @@ export function admissionHandler(metrics: Metrics): HttpHandler {
     return { status: 200, type: "application/json", body: JSON.stringify(review) };
   };
 }
-
-const webhookConfigurations: KindRef = {
-  group: "admissionregistration.k8s.io",
-  version: "v1",
-  plural: "validatingwebhookconfigurations",
-  kind: "ValidatingWebhookConfiguration",
-  namespaced: false,
-};
 
 export interface WebhookPatchOptions {
   readonly client: KubeClient;
@@ -69,6 +61,6 @@ async function patch(options: WebhookPatchOptions, item: KubeObject): Promise<vo
     failurePolicy: "Fail",
   }));
   if (sameData(wanted, webhooks)) return;
-  await options.client.update(webhookConfigurations, { ...item, webhooks: wanted });
+  await options.client.update(kubeKinds.validatingWebhooks, { ...item, webhooks: wanted });
   options.log.info(`webhook configuration ${item.metadata.name} has our root now`);
 }

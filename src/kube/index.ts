@@ -10,6 +10,7 @@ export type { Credentials } from "./exec-credentials.ts";
 export { fencedClient } from "./fenced-client.ts";
 export { createHttpSource, type HttpSourceOptions } from "./http-source.ts";
 export { collectionPath, type KindRef, type ObjectRef, objectPath } from "./kind.ts";
+export { kindRef, kubeKinds } from "./kinds.ts";
 export { type ClusterAccess, inClusterAccess, type KubeconfigOptions, loadKubeconfig } from "./kubeconfig.ts";
 export { type LeaderElection, type LeaseOptions, microTime, runLeaderElection } from "./lease.ts";
 export type { ListOptions, WatchOptions } from "./list-options.ts";

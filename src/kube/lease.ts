@@ -6,15 +6,7 @@
 import { FairleadError, isRecord, type Logger, wait } from "../lib/index.ts";
 import type { KubeObject } from "../model/index.ts";
 import type { KubeClient } from "./client.ts";
-import type { KindRef } from "./kind.ts";
-
-const leaseKind: KindRef = {
-  group: "coordination.k8s.io",
-  version: "v1",
-  plural: "leases",
-  kind: "Lease",
-  namespaced: true,
-};
+import { kubeKinds } from "./kinds.ts";
 
 export interface LeaseOptions {
   readonly client: KubeClient;
@@ -64,7 +56,7 @@ export function runLeaderElection(options: LeaseOptions): LeaderElection {
     return options.monotonicMs() - (seen?.at ?? 0) < (typeof seconds === "number" ? seconds * 1000 : durationMs);
   };
   const attempt = async (): Promise<void> => {
-    const lease = await options.client.find(leaseKind, options, options.signal);
+    const lease = await options.client.find(kubeKinds.leases, options, options.signal);
     if (heldByOther(lease)) {
       end();
       return;
@@ -121,14 +113,14 @@ async function writeLease(options: LeaseOptions, lease: KubeObject | undefined, 
     spec,
   };
   // The resourceVersion in the metadata makes this fail when somebody else was faster.
-  if (lease === undefined) await options.client.create(leaseKind, object, { signal: options.signal });
-  else await options.client.update(leaseKind, object, { signal: options.signal });
+  if (lease === undefined) await options.client.create(kubeKinds.leases, object, { signal: options.signal });
+  else await options.client.update(kubeKinds.leases, object, { signal: options.signal });
 }
 
 async function releaseLease(options: LeaseOptions): Promise<void> {
-  const lease = await options.client.find(leaseKind, options);
+  const lease = await options.client.find(kubeKinds.leases, options);
   if (lease === undefined || specOf(lease).holderIdentity !== options.identity) return;
-  await options.client.update(leaseKind, {
+  await options.client.update(kubeKinds.leases, {
     ...lease,
     spec: { ...specOf(lease), holderIdentity: "", leaseDurationSeconds: 1 },
   });

@@ -1,7 +1,7 @@
 /** Questions about tokens and permissions in, the API's verdicts out. */
 import { FairleadError, isRecord } from "../lib/index.ts";
 import type { KubeClient } from "./client.ts";
-import type { KindRef } from "./kind.ts";
+import { kubeKinds } from "./kinds.ts";
 
 export interface TokenVerdict {
   readonly authenticated: boolean;
@@ -32,14 +32,6 @@ export interface TokenOrder {
   readonly expirationSeconds?: number;
   readonly boundPod?: { readonly name: string; readonly uid: string };
 }
-
-const serviceAccounts: KindRef = {
-  group: "",
-  version: "v1",
-  plural: "serviceaccounts",
-  kind: "ServiceAccount",
-  namespaced: true,
-};
 
 export async function reviewToken(
   client: KubeClient,
@@ -79,7 +71,7 @@ export async function reviewAccess(client: KubeClient, question: AccessQuestion)
 
 export async function requestToken(client: KubeClient, order: TokenOrder): Promise<{ token: string; expires: Date }> {
   const answer = await client.createSubresource(
-    serviceAccounts,
+    kubeKinds.serviceAccounts,
     { name: order.serviceAccount, namespace: order.namespace },
     "token",
     {

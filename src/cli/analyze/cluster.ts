@@ -1,34 +1,14 @@
 /** A Kubernetes API in; the objects that analysers look at, and the mesh's settings, out. */
-import type { KindRef, KubeClient } from "../../kube/index.ts";
+import { type KindRef, type KubeClient, kindRef, kubeKinds } from "../../kube/index.ts";
 import { FairleadError, isRecord, readText } from "../../lib/index.ts";
-import { type KubeObject, kinds, storageVersion } from "../../model/index.ts";
+import { type KubeObject, kinds } from "../../model/index.ts";
 
-const core = (group: string, plural: string, kind: string, namespaced = true): KindRef => ({
-  group,
-  version: "v1",
-  plural,
-  kind,
-  namespaced,
-});
-
+const { namespaces, nodes, pods, services, secrets, configMaps, deployments } = kubeKinds;
+const { mutatingWebhooks, validatingWebhooks, definitions } = kubeKinds;
 const analysedKinds: readonly KindRef[] = [
-  core("", "namespaces", "Namespace", false),
-  core("", "nodes", "Node", false),
-  core("", "pods", "Pod"),
-  core("", "services", "Service"),
-  core("", "secrets", "Secret"),
-  core("", "configmaps", "ConfigMap"),
-  core("apps", "deployments", "Deployment"),
-  core("admissionregistration.k8s.io", "mutatingwebhookconfigurations", "MutatingWebhookConfiguration", false),
-  core("admissionregistration.k8s.io", "validatingwebhookconfigurations", "ValidatingWebhookConfiguration", false),
-  core("apiextensions.k8s.io", "customresourcedefinitions", "CustomResourceDefinition", false),
-  ...kinds.map((kind) => ({
-    group: kind.group,
-    version: storageVersion(kind),
-    plural: kind.plural,
-    kind: kind.kind,
-    namespaced: kind.scope === "Namespaced",
-  })),
+  ...[namespaces, nodes, pods, services, secrets, configMaps, deployments],
+  ...[mutatingWebhooks, validatingWebhooks, definitions],
+  ...kinds.map(kindRef),
 ];
 
 /** Kinds that the API does not serve have no objects; those that may not be read are told, and the rest goes on. */

@@ -1,7 +1,7 @@
 /** A standalone mesh in; the sample application with its gateway, running in it, out. */
 import { createWriteStream, mkdirSync, type WriteStream } from "node:fs";
 import { join } from "node:path";
-import { type KindRef, parseObjects } from "../../kube/index.ts";
+import { kubeKinds, parseObjects } from "../../kube/index.ts";
 import { FairleadError, type Logger, wait } from "../../lib/index.ts";
 import { startWorkload, type Workload, type WorkloadSpec } from "../../standalone/index.ts";
 import type { Io } from "../command.ts";
@@ -23,7 +23,7 @@ export interface Demo {
   stop(): Promise<void>;
 }
 
-const configMaps: KindRef = { group: "", version: "v1", plural: "configmaps", kind: "ConfigMap", namespaced: true };
+const { configMaps } = kubeKinds;
 const marker = { name: "fairlead-demo", namespace: "istio-system" };
 
 function bookinfo(app: string, version: string, script: string = app): WorkloadSpec {

@@ -1,28 +1,10 @@
 /** What `up` puts into an empty API: the mesh's namespace and config, and the validation webhook. Made once, then the user's. */
-import type { KindRef, KubeClient } from "../../kube/index.ts";
+import { type KindRef, type KubeClient, kubeKinds } from "../../kube/index.ts";
 import { FairleadError, isRecord, wait } from "../../lib/index.ts";
 import { istioKinds, type KubeObject } from "../../model/index.ts";
 import { printYaml } from "../print.ts";
 
-const namespaces: KindRef = { group: "", version: "v1", plural: "namespaces", kind: "Namespace", namespaced: false };
-const configMaps: KindRef = { group: "", version: "v1", plural: "configmaps", kind: "ConfigMap", namespaced: true };
-const nodes: KindRef = { group: "", version: "v1", plural: "nodes", kind: "Node", namespaced: false };
-const webhooks: KindRef = {
-  group: "admissionregistration.k8s.io",
-  version: "v1",
-  plural: "validatingwebhookconfigurations",
-  kind: "ValidatingWebhookConfiguration",
-  namespaced: false,
-};
-
-const roles: KindRef = {
-  group: "rbac.authorization.k8s.io",
-  version: "v1",
-  plural: "roles",
-  kind: "Role",
-  namespaced: true,
-};
-const roleBindings: KindRef = { ...roles, plural: "rolebindings", kind: "RoleBinding" };
+const { namespaces, nodes, configMaps, roles, roleBindings, validatingWebhooks: webhooks } = kubeKinds;
 
 /** The control plane keeps its root in a Secret of its own namespace, and may write Secrets nowhere else. */
 const secretRole: KubeObject = {

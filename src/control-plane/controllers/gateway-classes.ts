@@ -1,9 +1,9 @@
 /** The API's GatewayClasses in; Istio's own ones, created where they are missing and never changed, out. */
 import type { Collection } from "../../collections/index.ts";
 import type { KubeClient } from "../../kube/index.ts";
+import { kindRef } from "../../kube/index.ts";
 import { FairleadError, type Logger } from "../../lib/index.ts";
 import { gatewayClass, type KubeObject } from "../../model/index.ts";
-import { kindRef } from "../watched-kinds.ts";
 import { runKeyedWork } from "./keyed-work.ts";
 
 export interface GatewayClassesOptions {

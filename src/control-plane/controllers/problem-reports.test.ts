@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { kindRef } from "../../kube/index.ts";
 import { createLogger, readList, readRecord, readText } from "../../lib/index.ts";
 import { type KubeObject, serviceEntry, virtualService } from "../../model/index.ts";
 import { createStages } from "../stages.ts";
-import { kindRef } from "../watched-kinds.ts";
 import { runProblemReports } from "./problem-reports.ts";
 import { type ControlledApi, startControlledApi } from "./testing.ts";
 

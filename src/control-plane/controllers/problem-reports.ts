@@ -5,9 +5,9 @@
 import { type Collection, sameData } from "../../collections/index.ts";
 import type { Problem } from "../../config/index.ts";
 import type { KubeClient } from "../../kube/index.ts";
+import { kindRef } from "../../kube/index.ts";
 import { createDebounce, FairleadError, type Logger, readRecord } from "../../lib/index.ts";
 import { istioKinds, type KubeObject } from "../../model/index.ts";
-import { kindRef } from "../watched-kinds.ts";
 import { findProblems, type ObjectProblem, type ProblemInputs } from "./find-problems.ts";
 import { runKeyedWork } from "./keyed-work.ts";
 import { mergePatch } from "./merge-patch.ts";

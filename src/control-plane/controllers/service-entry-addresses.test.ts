@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { kindRef } from "../../kube/index.ts";
 import { readList, readRecord, readText, silentLogger } from "../../lib/index.ts";
 import { type KubeObject, serviceEntry } from "../../model/index.ts";
-import { kindRef } from "../watched-kinds.ts";
 import { createAddressPool } from "./address-pool.ts";
 import { runServiceEntryAddresses } from "./service-entry-addresses.ts";
 import { type ControlledApi, startControlledApi } from "./testing.ts";

@@ -4,9 +4,9 @@
  */
 import { type Collection, sameData } from "../../collections/index.ts";
 import type { KubeClient } from "../../kube/index.ts";
+import { kindRef } from "../../kube/index.ts";
 import { formatIp, type Logger, parseIp, readList, readRecord, readText, readTexts, sortBy } from "../../lib/index.ts";
 import { type KubeObject, serviceEntry } from "../../model/index.ts";
-import { kindRef } from "../watched-kinds.ts";
 import { type AddressPool, createAddressPool } from "./address-pool.ts";
 import { runKeyedWork } from "./keyed-work.ts";
 

@@ -1,8 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { kindRef } from "../../kube/index.ts";
 import { readList, readRecord, silentLogger } from "../../lib/index.ts";
 import { httpRoute, type KubeObject } from "../../model/index.ts";
 import { createStages } from "../stages.ts";
-import { kindRef, watchedKind } from "../watched-kinds.ts";
+import { watchedKind } from "../watched-kinds.ts";
 import { runGatewayClasses } from "./gateway-classes.ts";
 import { runStatusWriter } from "./status-writer.ts";
 import { type ControlledApi, startControlledApi } from "./testing.ts";

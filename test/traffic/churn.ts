@@ -81,9 +81,22 @@ export function runChurn(seconds: number): Promise<ChurnReport & { readonly whil
  * D01: without a control plane for a while, with traffic; meanwhile one server dies, and the API's list of servers moves
  * on. Requests go on, the dead one is ejected, and the next control plane brings what was missed.
  */
-export function runOutage(
-  seconds: number,
-): Promise<ChurnReport & { readonly ejected: boolean; readonly caughtUp: boolean }> {
+/**
+ * Requests that met the server in the moment of its death and until it was ejected: no configuration, however fresh, can
+ * save those for which every retry drew the same server. Anything else (no route, no cluster, no healthy host) is ours.
+ */
+function isDeadServer(failure: string): boolean {
+  return failure.includes("reset reason: connect");
+}
+
+export interface OutageReport extends ChurnReport {
+  /** Connections that the dead server refused before it was ejected; `failures` has only the others. */
+  readonly refusedByTheDead: number;
+  readonly ejected: boolean;
+  readonly caughtUp: boolean;
+}
+
+export function runOutage(seconds: number): Promise<OutageReport> {
   return onStage(4, async ({ mesh, client, backends, call, offer }) => {
     const [dead, stale, kept, fresh] = backends;
     if (!dead || !stale || !kept || !fresh) throw new Error("four backends are needed");
@@ -111,7 +124,8 @@ export function runOutage(
     return {
       changes,
       requests: requestsOf(report),
-      failures: report.failures,
+      failures: report.failures.filter((failure) => !isDeadServer(failure)),
+      refusedByTheDead: report.failures.filter(isDeadServer).length,
       refusals: mesh.controlPlane.refusals(),
       ejected,
       caughtUp: last.every(({ body }) => body === fresh.name),

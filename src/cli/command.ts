@@ -24,3 +24,11 @@ export interface CommandEntry {
   /** Loaded only when the command is used, so that start-up stays short. */
   load(): Promise<{ readonly register: Register }>;
 }
+
+/** Resolves when the command is told to stop. */
+export function untilStopped(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener("abort", () => resolve(), { once: true });
+  });
+}

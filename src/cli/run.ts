@@ -12,7 +12,7 @@ import {
   startWorkload,
   type WorkloadSpec,
 } from "../standalone/index.ts";
-import type { Io } from "./command.ts";
+import { type Io, untilStopped } from "./command.ts";
 import { defaultDataDir, ownerOfDir } from "./up/data-dir.ts";
 import { isInside, runBeside } from "./up/user-namespace.ts";
 import { createWorkloadHost } from "./up/workload-host.ts";
@@ -76,7 +76,7 @@ async function run(command: readonly string[], flags: RunFlags, io: Io): Promise
     const workload = await startWorkload(host, spec, io.signal);
     io.err(`${spec.namespace}/${spec.name} is ready at ${workload.address}\n`);
     try {
-      const ended = await Promise.race([workload.ended, untilStopped(io.signal)]);
+      const ended = await Promise.race([workload.ended, untilStopped(io.signal).then(() => 0 as const)]);
       if (ended === "deleted") io.err(`${spec.namespace}/${spec.name} was deleted\n`);
       if (ended === "deleted") return 0;
       return typeof ended === "number" ? ended : 1;
@@ -154,11 +154,4 @@ function readNetwork(dir: string): { plan: NetworkPlan; discoveryAddress: string
     });
   // Written by `up` from the same type.
   return { plan: value.plan as unknown as NetworkPlan, discoveryAddress: address };
-}
-
-function untilStopped(signal: AbortSignal): Promise<0> {
-  return new Promise((resolve) => {
-    if (signal.aborted) resolve(0);
-    else signal.addEventListener("abort", () => resolve(0), { once: true });
-  });
 }

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Command } from "commander";
 import { createLogger } from "../lib/index.ts";
-import type { Io } from "./command.ts";
+import { type Io, untilStopped } from "./command.ts";
 import { type ListenAddress, parseListenAddress } from "./listen-address.ts";
 import { selfCommand } from "./self.ts";
 import { defaultDataDir } from "./up/data-dir.ts";
@@ -160,11 +160,4 @@ async function runDemo(
   } finally {
     await demo.stop();
   }
-}
-
-function untilStopped(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) resolve();
-    else signal.addEventListener("abort", () => resolve(), { once: true });
-  });
 }

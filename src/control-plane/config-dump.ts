@@ -19,10 +19,13 @@ const shown = (type: ResourceType, { bytes }: Resource): Uint8Array =>
 const dumpType = (name: string): string => `type.googleapis.com/envoy.admin.v3.${name}`;
 
 export function createConfigDump(source: ControlledSource, ads: Ads): (connectionId: string) => Promise<unknown> {
+  // Made at the first question, then kept: it loads all types.
+  let printer: ReturnType<typeof createJsonPrinter> | undefined;
   return async (connectionId) => {
     const renderer = rendererOf(source, ads, connectionId);
     if (!renderer) return { configs: [] };
-    const print = await createJsonPrinter();
+    printer ??= createJsonPrinter();
+    const print = await printer;
     const all = (type: ResourceType): readonly object[] =>
       [...renderer.all(type).values()].map((resource) => ({ "@type": type, ...print(type, shown(type, resource)) }));
     return {

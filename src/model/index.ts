@@ -1,4 +1,5 @@
 export { canonicalName, canonicalRevision } from "./canonical.ts";
+export { knownCipherSuites } from "./cipher-suites.ts";
 export {
   type CaCertificate,
   configMapCa,

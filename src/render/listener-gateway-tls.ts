@@ -16,7 +16,7 @@ import {
   type DownstreamTlsContext,
   DownstreamTlsContextSchema,
 } from "../gen/envoy/extensions/transport_sockets/tls/v3/tls_pb.js";
-import { isHttp, type Protocol, type ServerTLSSettings } from "../model/index.ts";
+import { isHttp, knownCipherSuites, type Protocol, type ServerTLSSettings } from "../model/index.ts";
 import type { Fields } from "./build/fields.ts";
 import { exactMatch } from "./build/match.ts";
 import {
@@ -31,25 +31,6 @@ import { ownCertificate, ownRoot } from "./listener-inbound-tls.ts";
 import { inboundTcpAlpn } from "./profile.ts";
 import { providerCluster } from "./telemetry/provider.ts";
 import type { View } from "./view.ts";
-
-/** What BoringSSL can do; Envoy refuses a context that names anything else. */
-const knownCiphers: ReadonlySet<string> = new Set([
-  "ECDHE-ECDSA-AES128-GCM-SHA256",
-  "ECDHE-RSA-AES128-GCM-SHA256",
-  "ECDHE-ECDSA-AES256-GCM-SHA384",
-  "ECDHE-RSA-AES256-GCM-SHA384",
-  "ECDHE-ECDSA-CHACHA20-POLY1305",
-  "ECDHE-RSA-CHACHA20-POLY1305",
-  "ECDHE-ECDSA-AES128-SHA",
-  "ECDHE-RSA-AES128-SHA",
-  "ECDHE-ECDSA-AES256-SHA",
-  "ECDHE-RSA-AES256-SHA",
-  "AES128-GCM-SHA256",
-  "AES256-GCM-SHA384",
-  "AES128-SHA",
-  "AES256-SHA",
-  "DES-CBC3-SHA",
-]);
 
 const versions: Readonly<Record<string, TlsParameters_TlsProtocol>> = {
   TLSV1_0: TlsParameters_TlsProtocol.TLSv1_0,
@@ -186,7 +167,7 @@ function namedSecret(view: View, name: string): SdsSecretConfig {
 /** The mesh's defaults, then the server's own; undefined where neither says anything. */
 function tlsParameters(view: View, tls: Tls): Fields<typeof TlsParametersSchema> | undefined {
   const defaults = view.mesh.settings().tlsDefaults ?? {};
-  const suites = [...new Set(tls.cipherSuites ?? [])].filter((suite) => knownCiphers.has(suite));
+  const suites = [...new Set(tls.cipherSuites ?? [])].filter((suite) => knownCipherSuites.has(suite));
   const cipherSuites = suites.length > 0 ? suites : [...(defaults.cipherSuites ?? [])];
   const ecdhCurves = [...((tls.ecdhCurves ?? []).length > 0 ? (tls.ecdhCurves ?? []) : (defaults.ecdhCurves ?? []))];
   const lowest = versions[tls.minProtocolVersion ?? ""] ?? defaultMinimum(defaults.minProtocolVersion);

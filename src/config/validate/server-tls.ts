@@ -1,30 +1,12 @@
 /** TLS settings of a gateway's or sidecar's server in, what is wrong with them into the report. */
 import { compareText } from "../../lib/index.ts";
-import type { ServerTLSSettings } from "../../model/index.ts";
+import { knownCipherSuites, type ServerTLSSettings } from "../../model/index.ts";
 import type { Report } from "./report.ts";
 import { isSet } from "./values.ts";
 
-const cipherSuites: ReadonlySet<string> = new Set([
-  "ECDHE-ECDSA-AES128-GCM-SHA256",
-  "ECDHE-RSA-AES128-GCM-SHA256",
-  "ECDHE-ECDSA-AES256-GCM-SHA384",
-  "ECDHE-RSA-AES256-GCM-SHA384",
-  "ECDHE-ECDSA-CHACHA20-POLY1305",
-  "ECDHE-RSA-CHACHA20-POLY1305",
-  "ECDHE-ECDSA-AES128-SHA",
-  "ECDHE-RSA-AES128-SHA",
-  "ECDHE-ECDSA-AES256-SHA",
-  "ECDHE-RSA-AES256-SHA",
-  "AES128-GCM-SHA256",
-  "AES256-GCM-SHA384",
-  "AES128-SHA",
-  "AES256-SHA",
-  "DES-CBC3-SHA",
-]);
-
 /** Expressions with operators (`-X`, `+X`, …) are left to Envoy. */
 const isCipherSuite = (name: string): boolean =>
-  name === "" || name === "ALL" || !/^[\p{L}\p{N}]/u.test(name) || cipherSuites.has(name);
+  name === "" || name === "ALL" || !/^[\p{L}\p{N}]/u.test(name) || knownCipherSuites.has(name);
 
 export function checkServerTls(report: Report, tls: ServerTLSSettings | undefined): void {
   if (!tls) return;

@@ -3,25 +3,9 @@
  * happens only where an EnvoyFilter is met: until it is done its patches do not exist yet, then what they touch is made
  * again.
  */
-import { createRegistry, type DescMessage, type Registry } from "@bufbuild/protobuf";
-import {
-  AnySchema,
-  BoolValueSchema,
-  BytesValueSchema,
-  DoubleValueSchema,
-  DurationSchema,
-  EmptySchema,
-  FloatValueSchema,
-  Int32ValueSchema,
-  Int64ValueSchema,
-  StringValueSchema,
-  StructSchema,
-  TimestampSchema,
-  UInt32ValueSchema,
-  UInt64ValueSchema,
-  ValueSchema,
-} from "@bufbuild/protobuf/wkt";
+import type { DescMessage, Registry } from "@bufbuild/protobuf";
 import type { Graph } from "../../collections/index.ts";
+import { loadAllTypes } from "../all-types.ts";
 import { type ReadMessage, readMessage } from "./read-message.ts";
 
 export interface EnvoyTypes {
@@ -32,24 +16,6 @@ export interface EnvoyTypes {
   decode(registry: Registry, schema: DescMessage, value: object): ReadMessage;
 }
 
-const wellKnown: readonly DescMessage[] = [
-  AnySchema,
-  BoolValueSchema,
-  BytesValueSchema,
-  DoubleValueSchema,
-  DurationSchema,
-  EmptySchema,
-  FloatValueSchema,
-  Int32ValueSchema,
-  Int64ValueSchema,
-  StringValueSchema,
-  StructSchema,
-  TimestampSchema,
-  UInt32ValueSchema,
-  UInt64ValueSchema,
-  ValueSchema,
-];
-
 export function createEnvoyTypes(graph: Graph): EnvoyTypes {
   let registry: Registry | undefined;
   let loading: Promise<void> | undefined;
@@ -57,8 +23,8 @@ export function createEnvoyTypes(graph: Graph): EnvoyTypes {
   const decoded = new WeakMap<object, Map<string, ReadMessage>>();
 
   const load = (): Promise<void> => {
-    loading ??= import("../../gen/all.js").then(({ allFiles }) => {
-      registry = createRegistry(...allFiles, ...wellKnown);
+    loading ??= loadAllTypes().then((all) => {
+      registry = all;
       loaded.drop("");
     });
     return loading;

@@ -230,32 +230,34 @@ const httpRouteFilter = object(
 );
 export type HTTPRouteFilter = Infer<typeof httpRouteFilter>;
 
+const httpRouteFilters = array(httpRouteFilter, {
+  rules: [
+    {
+      message: "May specify either httpRouteFilterRequestRedirect or httpRouteFilterRequestRewrite, but not both",
+      rule: "!(self.exists(f, f.type == 'RequestRedirect') && self.exists(f, f.type == 'URLRewrite'))",
+    },
+    { message: "CORS filter cannot be repeated", rule: "self.filter(f, f.type == 'CORS').size() <= 1" },
+    {
+      message: "RequestHeaderModifier filter cannot be repeated",
+      rule: "self.filter(f, f.type == 'RequestHeaderModifier').size() <= 1",
+    },
+    {
+      message: "ResponseHeaderModifier filter cannot be repeated",
+      rule: "self.filter(f, f.type == 'ResponseHeaderModifier').size() <= 1",
+    },
+    {
+      message: "RequestRedirect filter cannot be repeated",
+      rule: "self.filter(f, f.type == 'RequestRedirect').size() <= 1",
+    },
+    { message: "URLRewrite filter cannot be repeated", rule: "self.filter(f, f.type == 'URLRewrite').size() <= 1" },
+  ],
+  maxItems: 16,
+  listType: "atomic",
+});
+
 const httpRouteBackendRef = object(
   {
-    filters: array(httpRouteFilter, {
-      rules: [
-        {
-          message: "May specify either httpRouteFilterRequestRedirect or httpRouteFilterRequestRewrite, but not both",
-          rule: "!(self.exists(f, f.type == 'RequestRedirect') && self.exists(f, f.type == 'URLRewrite'))",
-        },
-        { message: "CORS filter cannot be repeated", rule: "self.filter(f, f.type == 'CORS').size() <= 1" },
-        {
-          message: "RequestHeaderModifier filter cannot be repeated",
-          rule: "self.filter(f, f.type == 'RequestHeaderModifier').size() <= 1",
-        },
-        {
-          message: "ResponseHeaderModifier filter cannot be repeated",
-          rule: "self.filter(f, f.type == 'ResponseHeaderModifier').size() <= 1",
-        },
-        {
-          message: "RequestRedirect filter cannot be repeated",
-          rule: "self.filter(f, f.type == 'RequestRedirect').size() <= 1",
-        },
-        { message: "URLRewrite filter cannot be repeated", rule: "self.filter(f, f.type == 'URLRewrite').size() <= 1" },
-      ],
-      maxItems: 16,
-      listType: "atomic",
-    }),
+    filters: httpRouteFilters,
     group: groupName(""),
     kind: kindName("Service"),
     name: string({ minLength: 1, maxLength: 253 }),
@@ -387,30 +389,7 @@ export type HTTPRouteTimeouts = Infer<typeof httpRouteTimeouts>;
 const httpRouteRule = object(
   {
     backendRefs: array(httpRouteBackendRef, { maxItems: 16, listType: "atomic" }),
-    filters: array(httpRouteFilter, {
-      rules: [
-        {
-          message: "May specify either httpRouteFilterRequestRedirect or httpRouteFilterRequestRewrite, but not both",
-          rule: "!(self.exists(f, f.type == 'RequestRedirect') && self.exists(f, f.type == 'URLRewrite'))",
-        },
-        { message: "CORS filter cannot be repeated", rule: "self.filter(f, f.type == 'CORS').size() <= 1" },
-        {
-          message: "RequestHeaderModifier filter cannot be repeated",
-          rule: "self.filter(f, f.type == 'RequestHeaderModifier').size() <= 1",
-        },
-        {
-          message: "ResponseHeaderModifier filter cannot be repeated",
-          rule: "self.filter(f, f.type == 'ResponseHeaderModifier').size() <= 1",
-        },
-        {
-          message: "RequestRedirect filter cannot be repeated",
-          rule: "self.filter(f, f.type == 'RequestRedirect').size() <= 1",
-        },
-        { message: "URLRewrite filter cannot be repeated", rule: "self.filter(f, f.type == 'URLRewrite').size() <= 1" },
-      ],
-      maxItems: 16,
-      listType: "atomic",
-    }),
+    filters: httpRouteFilters,
     matches: array(httpRouteMatch, {
       default: [{ path: { type: "PathPrefix", value: "/" } }],
       maxItems: 64,

@@ -136,7 +136,7 @@ async function resource(
       request,
       response,
       200,
-      found.verb === "get" ? getAnswer(options, found, form) : listAnswer(options, found, form),
+      found.verb === "get" ? getAnswer(options, found, form) : listAnswer(options, found, form, user),
     );
     return;
   }

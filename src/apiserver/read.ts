@@ -6,7 +6,9 @@ import { apiVersionOf, resourceOf } from "./kind.ts";
 import { type Form, metadataOnly, represent } from "./represent.ts";
 import type { ResourceRequest } from "./request.ts";
 import { selectorOf } from "./selectors.ts";
+import type { ListScope } from "./snapshots.ts";
 import { tableOf } from "./table.ts";
+import type { User } from "./user.ts";
 
 function readObject(parts: Parts, request: ResourceRequest): KubeObject {
   const { kind, name = "", namespace } = request;
@@ -32,13 +34,14 @@ export function objectAnswer(parts: Parts, request: ResourceRequest, object: Kub
   });
 }
 
-export function listAnswer(parts: Parts, request: ResourceRequest, form: Form): unknown {
+export function listAnswer(parts: Parts, request: ResourceRequest, form: Form, user: User): unknown {
   const { kind, query } = request;
   const limit = Number(query.get("limit") ?? 0) || 0;
   const token = query.get("continue");
+  const scope = scopeOf(request, user);
   const page = token
-    ? parts.snapshots.following(token, limit)
-    : parts.snapshots.first(select(parts, request), parts.store.version, limit);
+    ? parts.snapshots.following(scope, token, limit)
+    : parts.snapshots.first(scope, select(parts, request), parts.store.version, limit);
   const metadata = {
     resourceVersion: String(page.version),
     ...(page.next === undefined ? {} : { continue: page.next, remainingItemCount: page.remaining }),
@@ -59,6 +62,16 @@ export function listAnswer(parts: Parts, request: ResourceRequest, form: Form): 
       items: items.map(metadataOnly),
     };
   return { kind: kind.listKind, apiVersion: apiVersionOf(kind), metadata, items };
+}
+
+function scopeOf({ kind, namespace, query }: ResourceRequest, user: User): ListScope {
+  return {
+    resource: `${apiVersionOf(kind)}/${kind.plural}`,
+    namespace,
+    labelSelector: query.get("labelSelector") ?? "",
+    fieldSelector: query.get("fieldSelector") ?? "",
+    user: user.name,
+  };
 }
 
 function select(parts: Parts, request: ResourceRequest): readonly KubeObject[] {

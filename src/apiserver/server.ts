@@ -112,7 +112,7 @@ function createParts(options: ApiServerOptions, store: ReturnType<typeof createS
     registry,
     shaper: createShaper(definitions, createCustomValidator()),
     hub: createWatchHub(store, options.historyLimit),
-    snapshots: createSnapshots(),
+    snapshots: createSnapshots(options.now),
     admission: createWebhooks({
       store,
       registry,

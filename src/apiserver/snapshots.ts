@@ -1,7 +1,6 @@
-/** Lists that are read page by page stay as they were when the first page was read, for a while. */
-import { isRecord, parseJson } from "../lib/index.ts";
+/** Lists that are read page by page stay as they were when the first page was read, for a while, for who began them. */
 import type { KubeObject } from "../model/index.ts";
-import { failure } from "./failure.ts";
+import { createContinueTokens, expiredToken } from "./continue-token.ts";
 
 export interface Page {
   readonly items: readonly KubeObject[];
@@ -10,52 +9,74 @@ export interface Page {
   readonly remaining: number;
 }
 
-export interface Snapshots {
-  first(items: readonly KubeObject[], version: number, limit: number): Page;
-  following(token: string, limit: number): Page;
+/** What a list is of, and who reads it. */
+export interface ListScope {
+  /** `group/version/plural`. */
+  readonly resource: string;
+  readonly namespace: string | undefined;
+  readonly labelSelector: string;
+  readonly fieldSelector: string;
+  readonly user: string;
 }
 
-export function createSnapshots(keep = 64): Snapshots {
-  const lists = new Map<string, { readonly items: readonly KubeObject[]; readonly version: number }>();
+export interface Snapshots {
+  first(scope: ListScope, items: readonly KubeObject[], version: number, limit: number): Page;
+  /** The scope is that of the request at hand: the token has to be of the same. */
+  following(scope: ListScope, token: string, limit: number): Page;
+}
+
+interface Snapshot {
+  readonly user: string;
+  readonly items: readonly KubeObject[];
+  readonly version: number;
+  readonly begun: number;
+}
+
+/** As long as Kubernetes' store keeps old versions. */
+const keepMs = 5 * 60_000;
+
+export function createSnapshots(now: () => Date, keep = 64): Snapshots {
+  const tokens = createContinueTokens();
+  const lists = new Map<number, Snapshot>();
   let counter = 0;
 
-  const page = (id: string, from: number, limit: number): Page => {
+  const page = (scope: ListScope, id: number, from: number, limit: number): Page => {
     const list = lists.get(id);
-    if (!list)
-      throw failure(
-        "Expired",
-        "The provided continue parameter is too old to display a consistent list result. You must start a new list without the continue parameter.",
-      );
+    if (!list) throw expiredToken();
     const items = list.items.slice(from, from + limit);
     const remaining = Math.max(0, list.items.length - from - items.length);
-    const next =
-      remaining === 0 ? undefined : Buffer.from(JSON.stringify({ id, from: from + limit })).toString("base64url");
+    const next = remaining === 0 ? undefined : tokens.format({ list: id, from: from + limit }, scopeText(scope));
     return { items, version: list.version, next, remaining };
   };
+  const forgetOld = (): void => {
+    const oldest = now().getTime() - keepMs;
+    for (const [id, { begun }] of lists) if (begun < oldest) lists.delete(id);
+  };
   return {
-    first(items, version, limit) {
+    first(scope, items, version, limit) {
+      forgetOld();
       if (limit <= 0 || items.length <= limit) return { items, version, next: undefined, remaining: 0 };
       counter++;
-      const id = `${version}-${counter}`;
-      lists.set(id, { items, version });
-      const [oldest] = lists.keys();
-      if (lists.size > keep && oldest !== undefined) lists.delete(oldest);
-      return page(id, 0, limit);
+      lists.set(counter, { user: scope.user, items, version, begun: now().getTime() });
+      if (lists.size > keep) lists.delete(oldestOfGreediest(lists));
+      return page(scope, counter, 0, limit);
     },
-    following(token, limit) {
-      const { id, from } = readToken(token);
-      return page(id, from, limit <= 0 ? Number.MAX_SAFE_INTEGER : limit);
+    following(scope, token, limit) {
+      const { list, from } = tokens.parse(token, scopeText(scope));
+      forgetOld();
+      return page(scope, list, from, limit <= 0 ? Number.MAX_SAFE_INTEGER : limit);
     },
   };
 }
 
-function readToken(token: string): { readonly id: string; readonly from: number } {
-  try {
-    const value = parseJson(Buffer.from(token, "base64url").toString());
-    if (isRecord(value) && typeof value.id === "string" && typeof value.from === "number")
-      return { id: value.id, from: value.from };
-  } catch {
-    // Told below, like every other token that is not ours.
-  }
-  throw failure("BadRequest", "continue key is not valid");
+function scopeText({ resource, namespace, labelSelector, fieldSelector, user }: ListScope): string {
+  return JSON.stringify([resource, namespace ?? null, labelSelector, fieldSelector, user]);
+}
+
+/** Whoever begins many lists loses their own, not those of others. */
+function oldestOfGreediest(lists: ReadonlyMap<number, Snapshot>): number {
+  const held = new Map<string, number[]>();
+  for (const [id, { user }] of lists) held.set(user, [...(held.get(user) ?? []), id]);
+  const [greediest = []] = [...held.values()].sort((a, b) => b.length - a.length);
+  return greediest[0] ?? 0;
 }

@@ -31,8 +31,7 @@ export function serveWatch(
   times: WatchTimes,
   sink: WatchSink,
 ): void {
-  const { kind, query, namespace, name } = request;
-  if (name !== undefined) query.append("fieldSelector", `metadata.name=${name}`);
+  const { kind, query, namespace } = request;
   const matches = selectorOf(kind, query, namespace);
   const show = presenter(parts, request, form);
   const send = (type: string, object: KubeObject): void =>

@@ -95,7 +95,11 @@ const ownSecrets: readonly KubeObject[] = [
     apiVersion: rbac,
     kind: "Role",
     metadata: { name: "fairlead-control-plane", namespace: controlPlaneNamespace, labels },
-    rules: [rule({ groups: "core", resources: "secrets", verbs: "create patch update" })],
+    rules: [
+      rule({ groups: "core", resources: "secrets", verbs: "create patch update" }),
+      // For show only: it sees by a Gateway that must be refused that its webhook answers.
+      rule({ groups: "networking.istio.io", resources: "gateways", verbs: "create" }),
+    ],
   },
   {
     apiVersion: rbac,

@@ -1,5 +1,6 @@
 /** `fairlead discovery`: the control plane on a Kubernetes API, with istiod's flags. */
 import { existsSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { hostname } from "node:os";
 import type { Command } from "commander";
 import { startDiscovery } from "../control-plane/index.ts";
 import { createLogger, FairleadError, parseDurationMs } from "../lib/index.ts";
@@ -76,6 +77,8 @@ async function discovery(flags: DiscoveryFlags, unknown: readonly string[], io: 
     cluster: io.env.CLUSTER_ID ?? flags.clusterID,
     namespace: io.env.POD_NAMESPACE ?? "istio-system",
     revision: io.env.REVISION ?? "",
+    identity: io.env.POD_NAME || `${hostname()}-${process.pid}`,
+    analysis: io.env.PILOT_ENABLE_ANALYSIS === "true",
     debounceMs: durationEnv(io, "PILOT_DEBOUNCE_AFTER", 100),
     debounceMaxMs: durationEnv(io, "PILOT_DEBOUNCE_MAX", 10_000),
     keySets: {

@@ -1,5 +1,5 @@
 /** An AdmissionReview in, the answer of istiod's `/validate` out. Pure: no I/O, and a dry run changes nothing anyway. */
-import { FairleadError, isRecord, objectLimits, parseJson, repeatedKey } from "../lib/index.ts";
+import { FairleadError, isRecord, objectLimits, parseJson, readRecord, repeatedKey } from "../lib/index.ts";
 import { type Kind, kindOf } from "../model/index.ts";
 import type { ValidateOptions } from "./validate/check.ts";
 import { listed, type Verdict } from "./validate/report.ts";
@@ -36,6 +36,9 @@ const versions: readonly string[] = ["admission.k8s.io/v1", "admission.k8s.io/v1
 const objectFields: readonly string[] = ["apiVersion", "kind", "metadata", "spec", "status"];
 
 /** The body of the request, as text: whatever it is, the answer is an AdmissionReview. */
+/** An object with this annotation is always refused: whoever configures the webhook sees by it that it answers. */
+export const alwaysReject = "internal.istio.io/webhook-always-reject";
+
 export function reviewAdmissionText(body: string, options: ValidateOptions = {}): Reviewed {
   try {
     const review = parseJson(body, objectLimits);
@@ -78,6 +81,8 @@ function reviewObject(
   const kind = kindOf(object.apiVersion, object.kind);
   if (kind?.encoding !== "protobuf")
     return refuse(allowed, "unknown_type", `unrecognized type ${object.apiVersion}, Kind=${object.kind}`);
+  if (readRecord(readRecord(object.metadata).annotations)[alwaysReject] === "true")
+    return refuse(allowed, "invalid_resource", `${alwaysReject} asks for this object to be refused`);
   const verdict = validateConfig(kind, named(kind, request, object), options);
   if (verdict.errors.length > 0) return refuseVerdict(allowed, verdict);
   const stray = Object.keys(object).find((key) => !objectFields.includes(key));

@@ -2,6 +2,7 @@ export {
   type AdmissionFailure,
   type AdmissionResponse,
   type AdmissionReview,
+  alwaysReject,
   type Reviewed,
   reviewAdmission,
   reviewAdmissionText,

@@ -24,6 +24,10 @@ export interface DiscoveryOptions {
   readonly cluster: string;
   readonly namespace: string;
   readonly revision: string;
+  /** Unique among all control planes on this API: the Pod's name. Locks are held under it. */
+  readonly identity: string;
+  /** Whether verdicts on users' objects are written to their statuses (PILOT_ENABLE_ANALYSIS). */
+  readonly analysis: boolean;
   readonly debounceMs: number;
   readonly debounceMaxMs: number;
   readonly keySets?: {

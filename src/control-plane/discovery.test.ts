@@ -71,6 +71,8 @@ describe("the control plane on an API", () => {
       cluster: "Kubernetes",
       namespace: "istio-system",
       revision: "",
+      identity: "istiod-test",
+      analysis: true,
       debounceMs: 5,
       debounceMaxMs: 50,
       log: silentLogger,
@@ -136,6 +138,60 @@ describe("the control plane on an API", () => {
     const { host, port } = plane.addresses.monitoring;
     expect(await fetchText(`http://${host}:${port}/metrics`)).toMatch(
       /^pilot_total_rejected_configs\{type="virtualservice"\} 1$/m,
+    );
+  });
+
+  test("webhook configurations of our revision get our root, and fail closed once the webhook answers", async () => {
+    const { host, port } = plane.addresses.https;
+    const configuration = (
+      kind: string,
+      name: string,
+      revision: string,
+      webhook: string,
+      path: string,
+    ): KubeObject => ({
+      apiVersion: "admissionregistration.k8s.io/v1",
+      kind,
+      metadata: { name, labels: { app: "istiod", "istio.io/rev": revision } },
+      webhooks: [
+        {
+          name: webhook,
+          clientConfig: { url: `https://${host}:${port}/${path}` },
+          rules: [
+            { operations: ["CREATE"], apiGroups: [istio], apiVersions: ["*"], resources: ["gateways", "sidecars"] },
+          ],
+          failurePolicy: "Ignore",
+          sideEffects: "None",
+          admissionReviewVersions: ["v1"],
+        },
+      ],
+    });
+    const injector = "namespace.sidecar-injector.istio.io";
+    await world.create(configuration("MutatingWebhookConfiguration", "other", "canary", injector, "inject"));
+    await world.create(configuration("MutatingWebhookConfiguration", "ours", "default", injector, "inject"));
+    await world.create(
+      configuration("ValidatingWebhookConfiguration", "ours", "default", "rev.validation.istio.io", "validate"),
+    );
+    const admission = "admissionregistration.k8s.io";
+    const webhookOf = (now: KubeObject | undefined) => readRecord(readList(now?.["webhooks"])[0]);
+    const bundleOf = (now: KubeObject | undefined) => readRecord(webhookOf(now)["clientConfig"])["caBundle"];
+    const mutating = await world.until(
+      admission,
+      "MutatingWebhookConfiguration",
+      "ours",
+      (now) => bundleOf(now) !== undefined,
+    );
+    expect(webhookOf(mutating)["failurePolicy"]).toBe("Ignore");
+    await world.until(
+      admission,
+      "ValidatingWebhookConfiguration",
+      "ours",
+      (now) => bundleOf(now) !== undefined && webhookOf(now)["failurePolicy"] === "Fail",
+    );
+    expect(bundleOf(world.objects(admission, "MutatingWebhookConfiguration").get("other"))).toBeUndefined();
+    const { host: at, port: monitoring } = plane.addresses.monitoring;
+    expect(await fetchText(`http://${at}:${monitoring}/metrics`)).toMatch(
+      /^webhook_patch_attempts_total\{name="ours"\} /m,
     );
   });
 });

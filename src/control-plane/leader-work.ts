@@ -1,6 +1,11 @@
 /** What only one of several control planes does: distributing the root, and writing back to the API what was found. */
-import { hostname } from "node:os";
-import { fencedClient, type KubeClient, runLeaderElection } from "../kube/index.ts";
+import {
+  createConfigMapLock,
+  createLeaseLock,
+  fencedClient,
+  type KubeClient,
+  runLeaderElection,
+} from "../kube/index.ts";
 import type { Metrics } from "../ops/index.ts";
 import {
   runGatewayClasses,
@@ -13,7 +18,7 @@ import type { PatchReports } from "./patch-reports.ts";
 import { runRootDistribution } from "./root-distribution.ts";
 import type { Stages } from "./stages.ts";
 import { type WatchedObjects, watchedKind } from "./watched-kinds.ts";
-import { runWebhookPatch } from "./webhooks.ts";
+import { runWebhookBundles } from "./webhook-bundles.ts";
 
 export interface LeaderParts {
   readonly client: KubeClient;
@@ -27,77 +32,138 @@ export interface LeaderParts {
 
 /** Kinds whose statuses translation says. */
 const gatewayApi = "gateway.networking.k8s.io";
-const statusKinds: readonly (readonly [string, string])[] = [
+const admission = "admissionregistration.k8s.io";
+const gatewayKinds: readonly (readonly [string, string])[] = [
   ...["GatewayClass", "Gateway", "ListenerSet", "BackendTLSPolicy"].map((kind) => [gatewayApi, kind] as const),
   ...["HTTPRoute", "GRPCRoute", "TCPRoute", "TLSRoute"].map((kind) => [gatewayApi, kind] as const),
-  ["networking.k8s.io", "Ingress"],
+];
+
+/** One kind of work that only one control plane does at a time, and the lock that istiod has for it. */
+interface Task {
+  readonly lock: string;
+  readonly on: "lease" | "configmap";
+  /** One leader for each revision; else one for all, and the default revision takes it from others. */
+  readonly perRevision?: true;
+  run(options: DiscoveryOptions, parts: LeaderParts): void;
+}
+
+const tasks: readonly Task[] = [
+  { lock: "istio-namespace-controller-election", on: "configmap", run: distributeRoots },
+  { lock: "istio-webhook-ca", on: "lease", perRevision: true, run: patchWebhooks },
+  { lock: "istio-ip-autoallocate", on: "configmap", run: allocateAddresses },
+  { lock: "istio-gateway-status-leader", on: "lease", perRevision: true, run: writeGatewayStatuses },
+  { lock: "istio-leader", on: "configmap", run: writeIngressStatuses },
+  { lock: "istio-analyze-leader", on: "configmap", run: reportProblems },
 ];
 
 export function runLeader(options: DiscoveryOptions, parts: LeaderParts): void {
-  const election = runLeaderElection({
-    client: parts.client,
-    namespace: options.namespace,
-    name: "istio-leader",
-    identity: `${hostname()}-${process.pid}`,
-    now: options.now,
-    monotonicMs: options.monotonicMs,
-    log: options.log.scope("leader"),
-    signal: parts.signal,
-    lead: (signal) => startWork(options, { ...parts, client: fencedClient(parts.client, election), signal }),
+  const revision = options.revision || "default";
+  const defaultTag = parts.watched.objects(admission, "MutatingWebhookConfiguration");
+  const isDefault = (): boolean => defaultTag.get(defaultTagName)?.metadata.labels?.["istio.io/rev"] === revision;
+  for (const task of tasks) {
+    const ref = {
+      client: parts.client,
+      namespace: options.namespace,
+      name: task.perRevision ? `${task.lock}-${revision}` : task.lock,
+    };
+    const election = runLeaderElection({
+      lock: task.on === "lease" ? createLeaseLock(ref) : createConfigMapLock(ref),
+      identity: options.identity,
+      ...(task.perRevision ? {} : { key: revision, mayTakeFrom: (key) => key !== revision && isDefault() }),
+      now: options.now,
+      monotonicMs: options.monotonicMs,
+      log: options.log.scope("leader"),
+      signal: parts.signal,
+      lead: (signal) => task.run(options, { ...parts, client: fencedClient(parts.client, election), signal }),
+    });
+  }
+}
+
+/** Its label names the revision that is the default. */
+const defaultTagName = "istio-revision-tag-default";
+
+function distributeRoots(options: DiscoveryOptions, { client, watched, roots, signal }: LeaderParts): void {
+  runRootDistribution({
+    client,
+    namespaces: watched.objects("", "Namespace"),
+    configMaps: watched.objects("", "ConfigMap"),
+    roots,
+    log: options.log,
+    random: options.random,
+    signal,
   });
 }
 
-function startWork(
-  options: DiscoveryOptions,
-  { client, watched, stages, patchReports, metrics, roots, signal }: LeaderParts,
-): void {
-  const { objects } = watched;
-  runRootDistribution({
+function patchWebhooks(options: DiscoveryOptions, { client, watched, roots, metrics, signal }: LeaderParts): void {
+  runWebhookBundles({
     client,
-    namespaces: objects("", "Namespace"),
-    configMaps: objects("", "ConfigMap"),
-    roots: roots,
-    log: options.log,
-    signal,
-  });
-  runWebhookPatch({
-    client,
-    configurations: objects("admissionregistration.k8s.io", "ValidatingWebhookConfiguration"),
-    roots: roots,
-    log: options.log,
-    signal,
+    validating: watched.objects(admission, "ValidatingWebhookConfiguration"),
+    mutating: watched.objects(admission, "MutatingWebhookConfiguration"),
+    roots,
     revision: options.revision,
+    namespace: options.namespace,
+    metrics,
+    log: options.log.scope("webhooks"),
+    random: options.random,
+    signal,
   });
-  const shared = { client, random: options.random, signal };
+}
+
+function allocateAddresses(options: DiscoveryOptions, { client, watched, stages, signal }: LeaderParts): void {
   runServiceEntryAddresses({
-    ...shared,
-    serviceEntries: objects("networking.istio.io", "ServiceEntry"),
+    client,
+    serviceEntries: watched.objects("networking.istio.io", "ServiceEntry"),
     discovered: stages.settings.discovered,
     log: options.log.scope("ip-autoallocate"),
+    random: options.random,
+    signal,
   });
+}
+
+function writeGatewayStatuses(options: DiscoveryOptions, parts: LeaderParts): void {
   runGatewayClasses({
-    ...shared,
-    classes: objects("gateway.networking.k8s.io", "GatewayClass"),
+    client: parts.client,
+    classes: parts.watched.objects(gatewayApi, "GatewayClass"),
     log: options.log.scope("status"),
+    random: options.random,
+    signal: parts.signal,
   });
+  writeStatuses(options, parts, gatewayKinds);
+}
+
+function writeIngressStatuses(options: DiscoveryOptions, parts: LeaderParts): void {
+  writeStatuses(options, parts, [["networking.k8s.io", "Ingress"]]);
+}
+
+function writeStatuses(
+  options: DiscoveryOptions,
+  { client, watched, stages, signal }: LeaderParts,
+  kinds: readonly (readonly [string, string])[],
+): void {
   runStatusWriter({
-    ...shared,
+    client,
     statuses: stages.statuses,
-    kinds: statusKinds.map(([group, kind]) => ({
-      ref: watchedKind(group, kind),
-      objects: objects(group, kind),
-    })),
+    kinds: kinds.map(([group, kind]) => ({ ref: watchedKind(group, kind), objects: watched.objects(group, kind) })),
     now: options.now,
     log: options.log.scope("status"),
+    random: options.random,
+    signal,
   });
+}
+
+function reportProblems(options: DiscoveryOptions, parts: LeaderParts): void {
+  const { client, watched, stages, patchReports, metrics, signal } = parts;
   runProblemReports({
-    ...shared,
-    objects: objects,
+    client,
+    writesStatus: options.analysis,
+    objects: watched.objects,
     meshConfig: stages.settings.text,
     decoding: stages.problems,
     patches: patchReports,
     now: options.now,
     log: options.log.scope("analysis"),
+    random: options.random,
+    signal,
     onProblem: (kind, { level }) => {
       if (level === "Error") metrics.count("pilot_total_rejected_configs", { type: kind.toLowerCase() });
     },

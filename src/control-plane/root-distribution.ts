@@ -1,8 +1,9 @@
 /** Namespaces in; ConfigMap `istio-ca-root-cert` with the mesh's roots in each of them out. Only the leader writes. */
 import type { Collection } from "../collections/index.ts";
 import { type KubeClient, kubeKinds } from "../kube/index.ts";
-import { FairleadError, isRecord, type Logger } from "../lib/index.ts";
+import { isRecord, type Logger } from "../lib/index.ts";
 import type { KubeObject } from "../model/index.ts";
+import { runKeyedWork } from "./controllers/index.ts";
 
 const { configMaps } = kubeKinds;
 const name = "istio-ca-root-cert";
@@ -13,6 +14,7 @@ export interface RootDistributionOptions {
   readonly configMaps: Collection<KubeObject>;
   roots(): string;
   readonly log: Logger;
+  readonly random: () => number;
   readonly signal: AbortSignal;
 }
 
@@ -20,24 +22,9 @@ export interface RootDistributionOptions {
 const skipped: ReadonlySet<string> = new Set(["kube-system", "kube-public", "kube-node-lease", "local-path-storage"]);
 
 export function runRootDistribution(options: RootDistributionOptions): void {
-  const pending = new Set<string>();
-  let working = false;
-  const work = async (): Promise<void> => {
-    working = true;
-    for (const namespace of pending) {
-      pending.delete(namespace);
-      if (options.signal.aborted) break;
-      await write(options, namespace).catch((error: unknown) => {
-        options.log.warn(`${name} in ${namespace}: ${error instanceof Error ? error.message : String(error)}`);
-        setTimeout(() => due(namespace), 1_000).unref();
-      });
-    }
-    working = false;
-  };
+  const queue = runKeyedWork({ ...options, name: `${name} in`, work: (namespace) => write(options, namespace) });
   const due = (namespace: string): void => {
-    if (skipped.has(namespace)) return;
-    pending.add(namespace);
-    if (!working) void work();
+    if (!skipped.has(namespace)) queue.due(namespace);
   };
   const stopNamespaces = options.namespaces.subscribe((key, now) => now && due(key));
   const stopMaps = options.configMaps.subscribe((key) => {
@@ -58,11 +45,11 @@ async function write(options: RootDistributionOptions, namespace: string): Promi
   const existing = options.configMaps.get(`${namespace}/${name}`);
   const current = existing && isRecord(existing.data) ? existing.data["root-cert.pem"] : undefined;
   if (current === data["root-cert.pem"]) return;
-  const metadata = { name, namespace, labels: { "istio.io/config": "true" } };
-  try {
-    await options.client.create(configMaps, { apiVersion: "v1", kind: "ConfigMap", metadata, data });
-  } catch (error) {
-    if (!(error instanceof FairleadError) || error.code !== "already-exists") throw error;
-    await options.client.patch(configMaps, { name, namespace }, "merge", { data });
+  // Updated, never patched: istiod's own role allows no more. The version in the metadata tells of a faster writer.
+  if (existing) await options.client.update(configMaps, { ...existing, data }, { signal: options.signal });
+  else {
+    const metadata = { name, namespace, labels: { "istio.io/config": "true" } };
+    const object = { apiVersion: "v1", kind: "ConfigMap", metadata, data };
+    await options.client.create(configMaps, object, { signal: options.signal });
   }
 }

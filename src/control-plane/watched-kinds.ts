@@ -8,7 +8,7 @@ const { namespaces, nodes, pods, services, configMaps, secrets, endpointSlices, 
 const watchedKinds: ReadonlyMap<string, KindRef> = new Map(
   [
     ...[namespaces, nodes, pods, services, configMaps, secrets, endpointSlices, ingresses, ingressClasses],
-    kubeKinds.validatingWebhooks,
+    ...[kubeKinds.validatingWebhooks, kubeKinds.mutatingWebhooks],
     ...kinds.map(kindRef),
   ].map((ref) => [`${ref.group}/${ref.kind}`, ref]),
 );

@@ -1,7 +1,7 @@
 /** A client and an election in; the same client out, whose writes are refused from the moment that leadership may have ended. */
 import { FairleadError } from "../lib/index.ts";
 import type { KubeClient } from "./client.ts";
-import type { LeaderElection } from "./lease.ts";
+import type { LeaderElection } from "./election.ts";
 
 /** After a pause of the whole process, work that was under way would go on writing before any timer has fired. */
 export function fencedClient(client: KubeClient, election: Pick<LeaderElection, "leading">): KubeClient {

@@ -6,15 +6,16 @@ export {
   type PatchType,
   type WriteOptions,
 } from "./client.ts";
+export { type ElectionOptions, type LeaderElection, microTime, runLeaderElection } from "./election.ts";
 export type { Credentials } from "./exec-credentials.ts";
 export { fencedClient } from "./fenced-client.ts";
 export { createHttpSource, type HttpSourceOptions } from "./http-source.ts";
 export { collectionPath, type KindRef, type ObjectRef, objectPath } from "./kind.ts";
 export { kindRef, kubeKinds } from "./kinds.ts";
 export { type ClusterAccess, inClusterAccess, type KubeconfigOptions, loadKubeconfig } from "./kubeconfig.ts";
-export { type LeaderElection, type LeaseOptions, microTime, runLeaderElection } from "./lease.ts";
 export type { ListOptions, WatchOptions } from "./list-options.ts";
 export { type LoadedObject, type LoadOptions, loadObjects, parseObjects } from "./load-objects.ts";
+export { createConfigMapLock, createLeaseLock, type Lock } from "./lock.ts";
 export { createMemorySource, type MemorySource } from "./memory-source.ts";
 export type { ObjectSource, WatchedKind, WatchScope } from "./object-source.ts";
 export {

@@ -97,6 +97,9 @@ const definitions: Readonly<Record<string, Definition>> = {
   citadel_server_cert_chain_expiry_seconds: {
     help: "The time remaining, in seconds, before Citadel cert chain will expire.",
   },
+  webhook_patch_attempts_total: { help: "Webhook patching attempts", labels: ["name"] },
+  webhook_patch_retries_total: { help: "Webhook patching retries", labels: ["name"] },
+  webhook_patch_failures_total: { help: "Webhook patching failures", labels: ["name", "reason"] },
   galley_validation_passed: { help: "Resource is valid" },
   galley_validation_failed: { help: "Resource validation failed", labels: ["reason"] },
   galley_validation_http_error: { help: "Resource validation http serve errors", labels: ["status"] },

@@ -10,6 +10,7 @@ import { createGraph } from "../../src/collections/index.ts";
 import {
   createHttpSource,
   createKubeClient,
+  createLeaseLock,
   fencedClient,
   type KindRef,
   type KubeClient,
@@ -229,9 +230,7 @@ test("leadership ends by time alone while the API does not answer, and nothing i
   const stop = new AbortController();
   const led = Promise.withResolvers<AbortSignal>();
   const election = runLeaderElection({
-    client,
-    namespace: "n",
-    name: "l",
+    lock: createLeaseLock({ client, namespace: "n", name: "l" }),
     identity: "me",
     now: () => new Date(),
     monotonicMs: () => performance.now(),

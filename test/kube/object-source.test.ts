@@ -14,7 +14,6 @@ import {
   requestToken,
   reviewAccess,
   reviewToken,
-  runLeaderElection,
 } from "../../src/kube/index.ts";
 import { silentLogger } from "../../src/lib/index.ts";
 import type { KubeObject } from "../../src/model/index.ts";
@@ -271,38 +270,6 @@ describe("over HTTP", () => {
     ).rejects.toMatchObject({ code: "already-exists" });
     const [one] = (await client.list(namespaces)).items;
     expect(one?.kind).toBe("Namespace");
-  });
-
-  test("one leads; when it ends, the next does", async () => {
-    const run = (identity: string) => {
-      const stop = new AbortController();
-      const led = Promise.withResolvers<AbortSignal>();
-      const election = runLeaderElection({
-        client,
-        namespace: "default",
-        name: "leader",
-        identity,
-        now: () => new Date(),
-        monotonicMs: () => performance.now(),
-        log: silentLogger,
-        durationMs: 2000,
-        renewMs: 50,
-        signal: stop.signal,
-        lead: led.resolve,
-      });
-      return { election, led: led.promise, stop };
-    };
-    const one = run("one");
-    const term = await one.led;
-    const two = run("two");
-    await new Promise((resolve) => setTimeout(resolve, 200));
-    expect([one.election.leading, two.election.leading]).toEqual([true, false]);
-    one.stop.abort();
-    await two.led;
-    expect(term.aborted).toBe(true);
-    expect([one.election.leading, two.election.leading]).toEqual([false, true]);
-    two.stop.abort();
-    await Promise.all([one.election.done, two.election.done]);
   });
 });
 

@@ -20,8 +20,6 @@ export interface ChildOptions {
   readonly random: () => number;
   /** Ends the wait for the first start. */
   readonly signal: AbortSignal;
-  /** Before each start: we know that no other control plane lives, so what a dead one held can be freed at once. */
-  readonly freeLeadership: () => Promise<void>;
 }
 
 export interface ControlPlaneChild {
@@ -44,7 +42,6 @@ export async function startControlPlane(
   restarted: (pid: number) => void,
 ): Promise<ControlPlaneChild> {
   const boundFile = join(options.dir, "run", "control-plane-addresses.json");
-  await options.freeLeadership();
   let current = launch(options, boundFile, undefined);
   let addresses = await waitForAddresses(current, boundFile, options.signal);
   let stopping = false;
@@ -60,8 +57,6 @@ export async function startControlPlane(
       const waitMs = backoff.nextMs();
       options.log.warn(`the control plane ended with ${status}; starting it again in ${Math.round(waitMs)} ms`);
       await wait(waitMs);
-      if (stopping) return;
-      await options.freeLeadership().catch((error: unknown) => options.log.warn(String(error)));
       if (stopping) return;
       // The same ports as before, or nobody would find it.
       current = launch(options, boundFile, addresses);
@@ -104,11 +99,16 @@ function launch(options: ChildOptions, boundFile: string, bound: ReadonlyMap<str
       ...flags,
       ...extra,
     ],
-    env: Object.fromEntries(
-      Object.entries(process.env).flatMap(([key, value]) =>
-        value === undefined || key === "KUBECONFIG" ? [] : [[key, value]],
+    env: {
+      PILOT_ENABLE_ANALYSIS: "true",
+      ...Object.fromEntries(
+        Object.entries(process.env).flatMap(([key, value]) =>
+          value === undefined || key === "KUBECONFIG" ? [] : [[key, value]],
+        ),
       ),
-    ),
+      // No other control plane lives on this API, so one that starts after another goes on with its locks at once.
+      POD_NAME: "istiod",
+    },
     line: options.line,
     journal: options.journal,
   });

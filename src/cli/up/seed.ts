@@ -88,7 +88,7 @@ export async function waitForWebhook(client: KubeClient): Promise<void> {
   const deadline = performance.now() + 15_000;
   while (performance.now() < deadline) {
     const found = await client.find(webhooks, { name: "istiod-default-validator" });
-    if (found && JSON.stringify(found).includes('"caBundle":"')) return;
+    if (found && JSON.stringify(found).includes('"failurePolicy":"Fail"')) return;
     await wait(20);
   }
   throw new FairleadError("timeout", "the control plane did not take over its webhook in 15 s", {

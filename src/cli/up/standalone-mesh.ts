@@ -14,7 +14,6 @@ import {
   ownerOf,
   planNetwork,
   removeLeftovers,
-  standaloneKinds,
 } from "../../standalone/index.ts";
 import type { ListenAddress } from "../listen-address.ts";
 import { startControlPlane } from "./control-plane-child.ts";
@@ -142,12 +141,6 @@ async function start(
       line: (text) => options.line("control-plane", text),
       random: Math.random,
       signal,
-      freeLeadership: () =>
-        client
-          .delete(standaloneKinds.leases, { name: "istio-leader", namespace: "istio-system" })
-          .catch((error: unknown) => {
-            if (!(error instanceof FairleadError) || error.code !== "not-found") throw error;
-          }),
     },
     () => publish(),
   );

@@ -21,13 +21,18 @@ export function runKeyedWork(options: KeyedWorkOptions): KeyedWork {
   const pending = new Set<string>();
   const backoffs = new Map<string, ReturnType<typeof createBackoff>>();
   const timers = new Set<NodeJS.Timeout>();
+  /** What each key failed with last: the same again is not told again. */
+  const told = new Map<string, string>();
   let working = false;
 
   const retry = (key: string, error: unknown): void => {
     if (signal.aborted) return;
     const { code, message } = FairleadError.from(error);
     // Somebody else wrote first, or the object has gone: the watch tells what holds now.
-    if (code !== "conflict" && code !== "not-found") log.warn(`${options.name} ${key}: ${message}`);
+    if (code !== "conflict" && code !== "not-found" && told.get(key) !== message) {
+      told.set(key, message);
+      log.warn(`${options.name} ${key}: ${message}`);
+    }
     const backoff =
       backoffs.get(key) ?? createBackoff({ minMs: options.minBackoffMs ?? 200, maxMs: 30_000, random: options.random });
     backoffs.set(key, backoff);
@@ -43,7 +48,10 @@ export function runKeyedWork(options: KeyedWorkOptions): KeyedWork {
       if (signal.aborted) break;
       pending.delete(key);
       await options.work(key).then(
-        () => backoffs.delete(key),
+        () => {
+          backoffs.delete(key);
+          told.delete(key);
+        },
         (error: unknown) => retry(key, error),
       );
     }

@@ -44,6 +44,7 @@ describe("problems of objects", () => {
     await world.synced();
     runProblemReports({
       client,
+      writesStatus: true,
       objects,
       meshConfig: stages.settings.text,
       decoding: stages.problems,

@@ -15,6 +15,8 @@ import { problemStatus, tellsProblems } from "./problem-status.ts";
 
 export interface ProblemReportsOptions {
   readonly client: KubeClient;
+  /** Else problems are told in the log and counted, and statuses are left alone. */
+  readonly writesStatus: boolean;
   objects(group: string, kind: string): Collection<KubeObject>;
   readonly meshConfig: () => string;
   readonly decoding: () => readonly Problem[];
@@ -61,7 +63,7 @@ export function runProblemReports(options: ProblemReportsOptions): void {
     const patch = { metadata: { resourceVersion }, status };
     await client.patch(kindRef(kind), { name, namespace }, "merge", patch, { subresource: "status", signal });
   };
-  const queue = runKeyedWork({ ...options, name: "status of", work });
+  const queue = options.writesStatus ? runKeyedWork({ ...options, name: "status of", work }) : undefined;
 
   const tell = (): void => {
     const causes = new Set<string>();
@@ -88,11 +90,11 @@ export function runProblemReports(options: ProblemReportsOptions): void {
     if (signal.aborted) return;
     found = now;
     tell();
-    for (const id of new Set([...before.keys(), ...found.keys()])) queue.due(id);
+    for (const id of new Set([...before.keys(), ...found.keys()])) queue?.due(id);
     // Also what a leader before us wrote and nobody took back.
     for (const [name, { objects }] of own)
       for (const key of objects.keys())
-        if (tellsProblems(readRecord(objects.get(key)?.status))) queue.due(`${name}/${key}`);
+        if (tellsProblems(readRecord(objects.get(key)?.status))) queue?.due(`${name}/${key}`);
   };
   /** One at a time; what changes meanwhile is looked at after. */
   let looking = false;

@@ -1,0 +1,164 @@
+/** One contract for every lock, on the embedded API: one leads, takeovers, and never two who write. */
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { startApi, type TestApi } from "../../src/apiserver/testing.ts";
+import {
+  createConfigMapLock,
+  createKubeClient,
+  createLeaseLock,
+  type ElectionOptions,
+  fencedClient,
+  type KubeClient,
+  kubeKinds,
+  type LeaderElection,
+  type Lock,
+  loadKubeconfig,
+  runLeaderElection,
+} from "../../src/kube/index.ts";
+import { silentLogger } from "../../src/lib/index.ts";
+import { createRandom } from "../policy/random.ts";
+
+let api: TestApi;
+let client: KubeClient;
+beforeAll(async () => {
+  api = await startApi();
+  client = createKubeClient(await loadKubeconfig({ paths: [api.kubeconfig], env: {} }));
+});
+afterAll(async () => {
+  client.close();
+  await api.close();
+});
+
+interface Candidate {
+  readonly election: LeaderElection;
+  readonly led: Promise<AbortSignal>;
+  readonly stop: AbortController;
+}
+
+function run(lock: Lock, identity: string, more: Partial<ElectionOptions> = {}): Candidate {
+  const stop = new AbortController();
+  const led = Promise.withResolvers<AbortSignal>();
+  const election = runLeaderElection({
+    lock,
+    identity,
+    now: () => new Date(),
+    monotonicMs: () => performance.now(),
+    log: silentLogger,
+    durationMs: 2000,
+    renewMs: 50,
+    signal: stop.signal,
+    lead: led.resolve,
+    ...more,
+  });
+  return { election, led: led.promise, stop };
+}
+
+/** A lock whose owner can be cut off from the API, as by a kill, a pause or a partition. */
+function cuttable(lock: Lock): Lock & { cut: boolean } {
+  const through = async <T>(work: () => Promise<T>): Promise<T> => {
+    if (state.cut) throw new Error("cut off");
+    return await work();
+  };
+  const state = {
+    cut: false,
+    name: lock.name,
+    read: (signal?: AbortSignal) => through(() => lock.read(signal)),
+    write: (...args: Parameters<Lock["write"]>) => through(() => lock.write(...args)),
+  };
+  return state;
+}
+
+const locks = [
+  ["Lease", createLeaseLock],
+  ["ConfigMap", createConfigMapLock],
+] as const;
+
+describe.each(locks)("%s", (kind, create) => {
+  const lockOf = (name: string): Lock => create({ client, namespace: "default", name });
+
+  test("one leads; when it ends, the next does at once", async () => {
+    const one = run(lockOf("next"), "one");
+    const term = await one.led;
+    const two = run(lockOf("next"), "two");
+    one.stop.abort();
+    await two.led;
+    expect(term.aborted).toBe(true);
+    expect([one.election.leading, two.election.leading]).toEqual([false, true]);
+    expect((await lockOf("next").read()).record).toMatchObject({ holder: "two", transitions: 1 });
+    two.stop.abort();
+    await Promise.all([one.election.done, two.election.done]);
+  });
+
+  test("the default revision takes the lock from another, and nobody takes it back", async () => {
+    const canary = run(lockOf("steal"), "canary", { key: "canary", mayTakeFrom: () => false });
+    const term = await canary.led;
+    const stable = run(lockOf("steal"), "stable", { key: "stable", mayTakeFrom: (key) => key !== "stable" });
+    await stable.led;
+    await new Promise((resolve) => (term.aborted ? resolve(0) : term.addEventListener("abort", resolve)));
+    expect((await lockOf("steal").read()).record).toMatchObject({ holder: "stable", key: "stable" });
+    for (const one of [canary, stable]) one.stop.abort();
+    await Promise.all([canary.election.done, stable.election.done]);
+  });
+
+  test("who starts again under its own name goes on at once", async () => {
+    const lock = cuttable(lockOf("again"));
+    const first = run(lock, "pod", { durationMs: 600_000 });
+    await first.led;
+    lock.cut = true;
+    first.stop.abort();
+    const second = run(lockOf("again"), "pod", { durationMs: 600_000 });
+    await second.led;
+    second.stop.abort();
+    await Promise.all([first.election.done, second.election.done]);
+  });
+
+  test("forced changes of the leader: never do two write", async () => {
+    const changes = Number(process.env.FAIRLEAD_ELECTIONS ?? 6);
+    const seed = Number(process.env.FAIRLEAD_SEED ?? Date.now() % 1_000_000);
+    const random = createRandom(seed);
+    const ref = { name: `writer-${kind.toLowerCase()}`, namespace: "default" };
+    await client.create(kubeKinds.configMaps, { apiVersion: "v1", kind: "ConfigMap", metadata: ref, data: {} });
+    const lock = lockOf("forced");
+    const overlaps: string[] = [];
+    let writing: string | undefined;
+    let serial = 0;
+    const start = () => {
+      const own = cuttable(lock);
+      const identity = `replica-${serial++}`;
+      const candidate = run(own, identity, { durationMs: 300, renewMs: 20 });
+      const fenced = fencedClient(client, candidate.election);
+      const work = async (signal: AbortSignal): Promise<void> => {
+        while (!signal.aborted) {
+          const written = await fenced
+            .patch(kubeKinds.configMaps, ref, "merge", { data: { writer: identity } })
+            .catch(() => undefined);
+          if (!written) return;
+          // A writer who comes back after another has written had not stopped in time.
+          if (writing !== undefined && writing !== identity && retired.has(identity))
+            overlaps.push(`${identity} after ${writing}`);
+          if (writing !== undefined && writing !== identity) retired.add(writing);
+          writing = identity;
+        }
+      };
+      void candidate.led.then(work);
+      return { ...candidate, own };
+    };
+    const retired = new Set<string>();
+    let running = [start(), start(), start()];
+    for (let change = 0; change < changes; change++) {
+      const leader = await Promise.race(running.map(async (one) => one.led.then(() => one)));
+      await until(() => writing !== undefined && leader.election.leading);
+      if (random.chance(0.5)) leader.own.cut = true;
+      else leader.stop.abort();
+      running = [...running.filter((one) => one !== leader), start()];
+      await Promise.race(running.map((one) => one.led));
+      leader.stop.abort();
+    }
+    for (const one of running) one.stop.abort();
+    expect(overlaps, `seed ${seed}`).toEqual([]);
+    expect(retired.size).toBeGreaterThan(0);
+  }, 120_000);
+});
+
+async function until(holds: () => boolean): Promise<void> {
+  while (!holds()) await new Promise((resolve) => setTimeout(resolve, 5));
+}

@@ -7,7 +7,7 @@ import { ensureEnvoy } from "./envoy.mjs";
 import { ensureAll, nodeBin, root, withLock } from "./setup.mjs";
 
 await withLock(ensureAll);
-const env = { ...process.env, FAIRLEAD_ENVOY: ensureEnvoy(), NODE_NO_WARNINGS: "1" };
+const env = { ...process.env, FAIRLEAD_ENVOY: ensureEnvoy(nodeBin()), NODE_NO_WARNINGS: "1" };
 const run = spawnSync(nodeBin(), [join(root, "test/traffic/soak.ts"), ...process.argv.slice(2)], {
   cwd: root,
   stdio: "inherit",

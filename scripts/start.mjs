@@ -3,7 +3,7 @@ import { spawn } from "node:child_process";
 import { fileURLToPath } from "node:url";
 
 const fairlead = fileURLToPath(new URL("../fairlead", import.meta.url));
-const child = spawn(process.execPath, [fairlead, "up", "--demo", ...process.argv.slice(2)], { stdio: "inherit" });
+const child = spawn(fairlead, ["up", "--demo", ...process.argv.slice(2)], { stdio: "inherit" });
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(signal, () => child.kill(signal));
 child.on("exit", (code) => {
   process.exitCode = code ?? 1;

@@ -3,12 +3,19 @@ import { spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { ensureEnvoy } from "./envoy.mjs";
+import { prepareMachine } from "./preflight/prepare.mjs";
 import { ensureAll, nodeBin, root, withLock } from "./setup.mjs";
 
+const wholeSuite = process.argv.length === 2;
+if (wholeSuite)
+  await prepareMachine({ purpose: "test", root, again: "npm test" }).catch((error) => {
+    process.stderr.write(`${error.message}\n`);
+    process.exit(1);
+  });
 await withLock(ensureAll);
 const env = { ...process.env, PATH: `${join(root, "node_modules/.bin")}:${process.env.PATH}` };
 try {
-  env.FAIRLEAD_ENVOY = ensureEnvoy();
+  env.FAIRLEAD_ENVOY = ensureEnvoy(nodeBin());
 } catch (error) {
   process.stderr.write(`${error.message}\nTests that need Envoy are skipped.\n`);
 }

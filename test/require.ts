@@ -1,8 +1,10 @@
 /** What a test needs of the machine. Missing means skipped and counted as such; FAIRLEAD_REQUIRE=root,envoy,… turns that into a failure. */
 import { spawnSync } from "node:child_process";
 import { appendFileSync, existsSync } from "node:fs";
-import { homedir } from "node:os";
 import { join } from "node:path";
+import { findEnvoy } from "../scripts/envoy-path.mjs";
+
+export { findEnvoy };
 
 export type Need = "root" | "envoy" | "kubectl" | "iptables" | "conformance" | "openssl";
 
@@ -11,14 +13,6 @@ const onPath = (tool: string): string | undefined =>
     .split(":")
     .map((dir) => join(dir, tool))
     .find((file) => existsSync(file));
-
-/** The Envoy that tests run: the one named, the one on the path, or the copy that set-up cached. */
-export function findEnvoy(): string | undefined {
-  const named = process.env.FAIRLEAD_ENVOY;
-  if (named) return named;
-  const cached = join(process.env.XDG_CACHE_HOME || join(homedir(), ".cache"), "fairlead/envoy-1.40.0/envoy");
-  return onPath("envoy") ?? (existsSync(cached) ? cached : undefined);
-}
 
 /** The folder of recorded Istio behaviour that lies beside the project where it is developed. */
 export const conformanceDir = join(import.meta.dirname, "../../shared/conformance");

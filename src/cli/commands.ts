@@ -53,5 +53,6 @@ export const commands: readonly CommandEntry[] = [
     summary: "Check Istio objects in files, without a cluster",
     load: () => import("./validate.ts"),
   },
+  { name: "check", summary: "Ask whether this machine has what a mesh needs", load: () => import("./check.ts") },
   { name: "version", summary: "Show the version", load: () => import("./version.ts") },
 ];

@@ -13,7 +13,7 @@ afterAll(() => rmSync(work, { recursive: true, force: true }));
 
 test("SIGINT to ./fairlead stops the mesh behind it", { timeout: 60_000 }, async () => {
   const script = join(import.meta.dirname, "../../fairlead");
-  const child = spawn(process.execPath, [script, "up", "--data", join(work, "mesh"), ...anyPort], {
+  const child = spawn(script, ["up", "--data", join(work, "mesh"), ...anyPort], {
     stdio: ["ignore", "pipe", "ignore"],
     detached: true,
   });

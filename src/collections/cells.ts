@@ -15,20 +15,48 @@ export interface CellKind {
   origin?(key: string): string | undefined;
   /** For members of a derived set: the computations that made them. */
   behind?(key: string): Iterable<Computation>;
+  /** For derived sets: their place in the order in which they are brought up to date. */
+  readonly rank?: number;
+  /** Told when nobody reads the cell any longer. */
+  abandoned?(cell: Cell): void;
 }
 
 /**
  * Something that can be read: a key of a source, a key of an index, a memo entry. A class, because a mesh has hundreds
- * of thousands of them; readers are noted only once there are some.
+ * of thousands of them; for the same reason a lone reader stands for itself, and only several are a set.
  */
 export class Cell {
   readonly kind: CellKind;
   readonly key: string;
-  readers: Set<Computation> | undefined = undefined;
+  readers: Set<Computation> | Computation | undefined = undefined;
+  /** The last derived set that it was made from. */
+  rank: number;
 
   constructor(kind: CellKind, key: string) {
     this.kind = kind;
     this.key = key;
+    this.rank = kind.rank ?? 0;
+  }
+
+  get isRead(): boolean {
+    return this.readers !== undefined;
+  }
+
+  /** False where it was there before. */
+  addReader(reader: Computation): boolean {
+    const { readers } = this;
+    if (readers === reader) return false;
+    if (readers === undefined) this.readers = reader;
+    else if (!(readers instanceof Set)) this.readers = new Set([readers, reader]);
+    else if (readers.has(reader)) return false;
+    else readers.add(reader);
+    return true;
+  }
+
+  removeReader(reader: Computation): void {
+    const { readers } = this;
+    if (readers === reader) this.readers = undefined;
+    else if (readers instanceof Set && readers.delete(reader) && readers.size === 0) this.readers = undefined;
   }
 
   /** Brings the cell up to date; sources always are. */
@@ -39,6 +67,8 @@ export class Cell {
 export interface Computation {
   state: State;
   running: boolean;
+  /** The last derived set that it read. */
+  rank: number;
   /** Each once, in the order in which they were first read. */
   reads: Cell[];
   notes: Cause[] | undefined;

@@ -3,6 +3,8 @@
 /** A read-only keyed set whose look-ups are recorded. */
 export interface Collection<T> {
   readonly name: string;
+  /** Its place among derived sets, which are brought up to date in this order; 0 for what is written from outside. */
+  readonly rank: number;
   get(key: string): T | undefined;
   /** All keys, sorted. Recorded as a read of the membership: prefer an index. */
   keys(): readonly string[];

@@ -8,6 +8,8 @@ export type OnFault = (what: string, error: unknown) => void;
 
 export interface DerivedOptions<I, O> {
   readonly name: string;
+  /** Only sets of a lower rank are up to date when this one is brought up to date. */
+  readonly rank: number;
   readonly from: Collection<I>;
   readonly compute: (value: I, key: string) => Iterable<readonly [string, O]>;
   readonly equals: (a: O, b: O) => boolean;
@@ -17,16 +19,18 @@ export interface Derived<O> {
   readonly collection: Collection<O>;
   /** Brings the members that are due up to date. */
   flush(): void;
+  /** How much is kept. */
+  entries(): number;
 }
 
 export function createDerived<I, O>(
   recorder: Recorder,
   onFault: OnFault,
-  { name, from, compute, equals }: DerivedOptions<I, O>,
+  { name, rank, from, compute, equals }: DerivedOptions<I, O>,
 ): Derived<O> {
-  const out = createKeyed<O>(recorder, name, undefined, (key) =>
-    [...(claims.get(key)?.keys() ?? [])].flatMap((input) => entries.get(input) ?? []),
-  );
+  const behind = (key: string): Computation[] =>
+    [...(claims.get(key)?.keys() ?? [])].flatMap((input) => entries.get(input) ?? []);
+  const out = createKeyed<O>(recorder, name, undefined, { rank, behind });
   /** Output key -> the input keys that claim it, in order of their names; the first has it. */
   const claims = new Map<string, Map<string, O>>();
   const entries = new Map<string, Computation & { outputs: Map<string, O> }>();
@@ -61,6 +65,7 @@ export function createDerived<I, O>(
       const entry = entries.get(key) ?? {
         state: "stale",
         running: false,
+        rank: 0,
         reads: [],
         notes: undefined,
         outputs: new Map(),
@@ -79,6 +84,7 @@ export function createDerived<I, O>(
           return before;
         }
       });
+      if (entry.rank >= rank) throw new Error(`${name}/${key} reads a set that is derived after ${name}`);
       assign(key, before, entry.outputs);
       if (entry.outputs.size === 0 && from.get(key) === undefined) {
         recorder.forget(entry);
@@ -92,5 +98,5 @@ export function createDerived<I, O>(
     dirty.add(key);
   });
   flush();
-  return { collection: out.collection, flush };
+  return { collection: out.collection, flush, entries: () => out.cells.size + claims.size + entries.size };
 }

@@ -135,3 +135,53 @@ describe("graph", () => {
     expect(halves.get("a")).toBe(3);
   });
 });
+
+describe("what nobody reads any longer", () => {
+  test("is dropped with all that only it had read, and the rest stays", () => {
+    const graph = createGraph();
+    const numbers = graph.source<number>("numbers");
+    const heads = graph.derive("heads", numbers, (value, key) => [[key, value]]);
+    const byParity = graph.index(heads, "parity", (value) => [value % 2 ? "odd" : "even"]);
+    const one = graph.memo("one", (key) => (heads.get(key) ?? 0) * 2);
+    const sum = graph.memo(
+      "sum",
+      () => ["even", "odd"].flatMap((word) => byParity.get(word)).reduce((total, key) => total + one.get(key), 0),
+      { onInvalidate: () => {} },
+    );
+    numbers.set("kept", 1);
+    expect(sum.get("")).toBe(2);
+    const before = graph.entries;
+    for (let i = 0; i < 1000; i++) {
+      numbers.set(`n${i}`, i);
+      expect(sum.get("")).toBe(2 + 2 * i);
+      numbers.delete(`n${i}`);
+    }
+    expect(sum.get("")).toBe(2);
+    graph.sweep();
+    expect(graph.entries).toBe(before);
+    expect(one.size).toBe(1);
+  });
+
+  test("stays while somebody asks for it between changes, although no computation reads it", () => {
+    const graph = createGraph();
+    const numbers = graph.source<number>("numbers");
+    const double = graph.memo("double", (key) => (numbers.get(key) ?? 0) * 2);
+    for (let i = 0; i < 5; i++) {
+      double.get("a");
+      numbers.set("b", i);
+    }
+    expect([double.computed, double.size]).toEqual([1, 1]);
+    numbers.set("b", 7);
+    expect(double.size).toBe(0);
+  });
+});
+
+test("a derived set that reads a later one fails loudly, also through a memo", () => {
+  const graph = createGraph();
+  const source = graph.source<number>("source");
+  const late: { get(key: string): unknown }[] = [];
+  const through = graph.memo("through", (key) => late[0]?.get(key));
+  graph.derive("early", source, (_, key) => [[key, through.get(key)]]);
+  late.push(graph.derive("late", source, (value, key) => [[key, value]]));
+  expect(() => source.set("a", 1)).toThrow("early/a reads a set that is derived after early");
+});

@@ -28,7 +28,15 @@ export interface Graph {
     compute: (value: I, key: string) => Iterable<readonly [string, O]>,
     equals?: (a: O, b: O) => boolean,
   ): Collection<O>;
-  memo<V>(name: string, compute: (key: string) => V, options?: MemoOptions<V>): Memo<V>;
+  /**
+   * Computed when asked for. An entry that nobody reads is dropped by the next sweep, unless its memo wants to be told
+   * of outdated entries.
+   */
+  memo<V>(name: string, compute: (key: string, last: V | undefined) => V, options?: MemoOptions<V>): Memo<V>;
+  /** Drops what nobody reads any longer; each change ends with it. */
+  sweep(): void;
+  /** Everything that is kept: cells that are read, members of derived sets, entries of memos. What comes and goes leaves none. */
+  readonly entries: number;
   /** Adds "this field caused it" to the computation that is running. */
   note(object: string, field: string): void;
   /** Runs without recording; for work whose result must not depend on what it looks at (logs, metrics). */
@@ -55,8 +63,9 @@ export function createGraph(options: GraphOptions = {}): Graph {
     });
   let version = 0;
   let depth = 0;
-  /** Derived collections in creation order: each may read only earlier ones. */
+  /** Derived collections in creation order: each may read only earlier ones, and is stopped where it reads a later one. */
   const eager: (() => void)[] = [];
+  const counted = new Set<() => number>();
 
   const change = (apply: () => void): void => {
     depth++;
@@ -67,6 +76,7 @@ export function createGraph(options: GraphOptions = {}): Graph {
       if (depth === 0) {
         version++;
         for (const flush of eager) flush();
+        recorder.sweep();
       }
     }
   };
@@ -77,7 +87,12 @@ export function createGraph(options: GraphOptions = {}): Graph {
     },
     change,
     source<T>(name: string, { describe, equals = Object.is }: SourceOptions<T> = {}): Source<T> {
-      const { members, put, collection } = createKeyed<T>(recorder, name, describe ?? ((key) => `${name}/${key}`));
+      const { members, cells, put, collection } = createKeyed<T>(
+        recorder,
+        name,
+        describe ?? ((key) => `${name}/${key}`),
+      );
+      counted.add(() => cells.size);
       return Object.assign(collection, {
         set(key: string, value: T) {
           const before = members.get(key);
@@ -89,13 +104,28 @@ export function createGraph(options: GraphOptions = {}): Graph {
         },
       });
     },
-    index: (of, name, words) => createIndex(recorder, of, name, words),
+    index(of, name, words) {
+      const { index, entries } = createIndex(recorder, of, name, words);
+      counted.add(entries);
+      return index;
+    },
     derive(name, from, compute, equals = sameData) {
-      const { collection, flush } = createDerived(recorder, onFault, { name, from, compute, equals });
+      const rank = eager.length + 1;
+      const { collection, flush, entries } = createDerived(recorder, onFault, { name, rank, from, compute, equals });
       eager.push(flush);
+      counted.add(entries);
       return collection;
     },
-    memo: (name, compute, memoOptions = {}) => createMemo(recorder, name, compute, memoOptions),
+    memo(name, compute, memoOptions = {}) {
+      const size = (): number => memo.size;
+      const memo = createMemo(recorder, name, compute, memoOptions, () => counted.delete(size));
+      counted.add(size);
+      return memo;
+    },
+    sweep: recorder.sweep,
+    get entries() {
+      return counted.values().reduce((sum, count) => sum + count(), 0);
+    },
     note: recorder.note,
     untracked: recorder.untracked,
   };

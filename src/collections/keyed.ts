@@ -1,10 +1,12 @@
 /** A keyed set whose look-ups are recorded, misses too, and that tells its readers when a key has changed. */
-import { Cell, type CellKind, type Computation } from "./cells.ts";
+import { Cell, type CellKind } from "./cells.ts";
 import type { Collection } from "./collection.ts";
 import type { Recorder } from "./recorder.ts";
 
 export interface Keyed<T> {
   readonly members: Map<string, T>;
+  /** Keys that somebody reads, whether or not they have a member. */
+  readonly cells: ReadonlyMap<string, Cell>;
   /** Undefined removes. */
   put(key: string, value: T | undefined): void;
   readonly collection: Collection<T>;
@@ -14,16 +16,18 @@ export function createKeyed<T>(
   recorder: Recorder,
   name: string,
   describe?: (key: string, value: T) => string,
-  behind?: (key: string) => Iterable<Computation>,
+  derived?: Pick<CellKind, "behind" | "rank">,
 ): Keyed<T> {
   const members = new Map<string, T>();
   const cells = new Map<string, Cell>();
   const listeners = new Set<(key: string, now: T | undefined, before: T | undefined) => void>();
   let sorted: readonly string[] | undefined;
-  const membership = new Cell({ name }, "*");
+  const rank = derived?.rank ?? 0;
+  const membership = new Cell({ name, rank }, "*");
   const kind: CellKind = {
     name,
-    ...(behind ? { behind } : {}),
+    ...derived,
+    abandoned: (cell) => cells.delete(cell.key),
     ...(describe
       ? {
           origin(key: string) {
@@ -50,14 +54,12 @@ export function createKeyed<T>(
       recorder.mark(membership, "stale");
     }
     const cell = cells.get(key);
-    if (cell) {
-      if (!cell.readers?.size) cells.delete(key);
-      else recorder.mark(cell, "stale");
-    }
+    if (cell) recorder.mark(cell, "stale");
     for (const listener of listeners) listener(key, value, before);
   };
   const collection: Collection<T> = {
     name,
+    rank,
     get(key) {
       if (recorder.recording) recorder.record(cellOf(key));
       return members.get(key);
@@ -75,5 +77,5 @@ export function createKeyed<T>(
       return () => listeners.delete(listener);
     },
   };
-  return { members, put, collection };
+  return { members, cells, put, collection };
 }

@@ -8,8 +8,8 @@ export function createIndex<T>(
   of: Collection<T>,
   name: string,
   words: (value: T, key: string) => Iterable<string>,
-): Index {
-  const keyed = createKeyed<ReadonlySet<string>>(recorder, `${of.name}.${name}`);
+): { readonly index: Index; entries(): number } {
+  const keyed = createKeyed<ReadonlySet<string>>(recorder, `${of.name}.${name}`, undefined, { rank: of.rank });
   const sortedCache = new Map<string, readonly string[]>();
   const update = (word: string, edit: (keys: Set<string>) => void): void => {
     // Changed in place: copying would make the first fill of a large word quadratic, and nobody keeps the set.
@@ -26,7 +26,7 @@ export function createIndex<T>(
   };
   for (const key of of.keys()) apply(key, of.get(key), undefined);
   of.subscribe(apply);
-  return {
+  const index: Index = {
     get(word) {
       const keys = keyed.collection.get(word);
       if (!keys) return [];
@@ -40,4 +40,5 @@ export function createIndex<T>(
     words: () => keyed.collection.keys(),
     groups: keyed.collection,
   };
+  return { index, entries: () => keyed.cells.size + keyed.members.size };
 }

@@ -1,5 +1,4 @@
 /** A function of a key in; its results, computed when asked for and again only when something they read has changed, out. */
-
 import { collectCauses } from "./causes.ts";
 import { type Cause, Entry, type EntryOwner } from "./cells.ts";
 import type { Recorder } from "./recorder.ts";
@@ -11,6 +10,8 @@ export interface Memo<V> {
   causes(key: string): readonly Cause[];
   /** How often an entry was computed: tests count work with it. */
   readonly computed: number;
+  /** Entries that are kept. */
+  readonly size: number;
   drop(key: string): void;
   dispose(): void;
 }
@@ -18,25 +19,41 @@ export interface Memo<V> {
 export interface MemoOptions<V> {
   /** When true the old value is kept and readers are left alone. Default: identity, then structural for plain data. */
   readonly equals?: (a: V, b: V) => boolean;
-  /** Told when an entry that had been computed may have become outdated. */
+  /**
+   * Told when an entry that had been computed may have become outdated. Whoever wants to know needs the entry, so it
+   * stays until it is dropped; others go when nobody reads them.
+   */
   readonly onInvalidate?: (key: string) => void;
+  /** Told when an entry has gone. */
+  readonly onDrop?: (key: string) => void;
 }
 
+/** `compute` is handed what the entry had before, for work that may fail and then stays as it was. */
 export function createMemo<V>(
   recorder: Recorder,
   name: string,
-  compute: (key: string) => V,
+  compute: (key: string, last: V | undefined) => V,
   options: MemoOptions<V>,
+  closed: () => void,
 ): Memo<V> {
   const equals = options.equals ?? sameData;
   const entries = new Map<string, Entry<V>>();
   let computed = 0;
+  const drop = (key: string): void => {
+    const entry = entries.get(key);
+    if (!entry || entry.running) return;
+    recorder.mark(entry, "stale");
+    recorder.forget(entry);
+    entries.delete(key);
+    options.onDrop?.(key);
+  };
   const owner: EntryOwner<V> = {
     name,
     onInvalidate: options.onInvalidate,
+    ...(options.onInvalidate ? {} : { abandoned: ({ key }) => drop(key) }),
     refresh(entry) {
       if (!recorder.outdated(entry)) return;
-      const value = recorder.run(entry, () => compute(entry.key));
+      const value = recorder.run(entry, () => compute(entry.key, entry.value));
       computed++;
       if (entry.has && equals(entry.value as V, value)) return;
       const had = entry.has;
@@ -45,13 +62,6 @@ export function createMemo<V>(
       if (had) recorder.mark(entry, "stale");
     },
   };
-  const drop = (key: string): void => {
-    const entry = entries.get(key);
-    if (!entry) return;
-    recorder.mark(entry, "stale");
-    recorder.forget(entry);
-    entries.delete(key);
-  };
   return {
     get(key) {
       let entry = entries.get(key);
@@ -59,6 +69,7 @@ export function createMemo<V>(
         entry = new Entry(owner, key);
         entries.set(key, entry);
       }
+      recorder.visit(entry);
       if (entry.running) throw new Error(`${name}/${key} depends on itself`);
       owner.refresh(entry);
       recorder.record(entry);
@@ -71,8 +82,12 @@ export function createMemo<V>(
     get computed() {
       return computed;
     },
+    get size() {
+      return entries.size;
+    },
     drop,
     dispose() {
+      closed();
       for (const key of [...entries.keys()]) drop(key);
     },
   };

@@ -14,19 +14,30 @@ export interface Recorder {
   outdated(computation: Computation): boolean;
   note(object: string, field: string): void;
   untracked<T>(work: () => T): T;
+  /** The cell was looked at from outside: it may stay until the sweep after next, even if nothing reads it. */
+  visit(cell: Cell): void;
+  /** Drops what nobody reads any longer, and then what only that had read. */
+  sweep(): void;
 }
 
 export function createRecorder(): Recorder {
   let current: Computation | undefined;
+  /** Cells that may have no reader, and whether they can go at the next sweep. */
+  const unread = new Map<Cell, boolean>();
 
   const forget = (computation: Computation): void => {
-    for (const cell of computation.reads) cell.readers?.delete(computation);
+    for (const cell of computation.reads) {
+      cell.removeReader(computation);
+      if (!cell.isRead && cell.kind.abandoned) unread.set(cell, true);
+    }
     computation.reads = [];
     computation.notes = undefined;
   };
 
   const mark = (cell: Cell, state: "stale" | "suspect"): void => {
-    for (const reader of cell.readers ?? []) {
+    const { readers } = cell;
+    if (readers === undefined) return;
+    for (const reader of readers instanceof Set ? readers : [readers]) {
       const was = reader.state;
       if (was === "stale" || was === state) continue;
       reader.state = state;
@@ -41,11 +52,9 @@ export function createRecorder(): Recorder {
       return current !== undefined;
     },
     record(cell) {
-      if (!current) return;
-      cell.readers ??= new Set();
-      if (cell.readers.has(current)) return;
-      cell.readers.add(current);
+      if (!current || !cell.addReader(current)) return;
       current.reads.push(cell);
+      if (cell.rank > current.rank) current.rank = cell.rank;
     },
     forget,
     run<V>(computation: Computation, work: () => V): V {
@@ -55,6 +64,7 @@ export function createRecorder(): Recorder {
       // Clean before the work, so that a change made by the work itself (which would be a fault) is not lost.
       computation.state = "clean";
       computation.running = true;
+      computation.rank = 0;
       try {
         return work();
       } catch (error) {
@@ -89,6 +99,22 @@ export function createRecorder(): Recorder {
       } finally {
         current = outer;
       }
+    },
+    visit(cell) {
+      if (!current && cell.kind.abandoned) unread.set(cell, false);
+    },
+    sweep() {
+      // What is being computed has not recorded all of its reads yet.
+      if (current) return;
+      const visited: Cell[] = [];
+      // The map grows while it is walked: what is dropped may have been the last reader of others.
+      for (const [cell, mayGo] of unread) {
+        unread.delete(cell);
+        if (cell.isRead) continue;
+        if (mayGo) cell.kind.abandoned?.(cell);
+        else visited.push(cell);
+      }
+      for (const cell of visited) if (!unread.has(cell)) unread.set(cell, true);
     },
   };
 }

@@ -5,6 +5,7 @@ import type { Collection } from "./collection.ts";
 export function unionOf<T>(name: string, parts: readonly Collection<T>[]): Collection<T> {
   return {
     name,
+    rank: Math.max(0, ...parts.map((part) => part.rank)),
     get(key) {
       for (const part of parts) {
         const value = part.get(key);

@@ -109,6 +109,7 @@ export function createMesh(graph: Graph, inputs: MeshInputs): Mesh {
         .flatMap((key) => configs.gateways.get(key) ?? [])
         .filter((gateway) => matchesLabels(gateway.spec.selector ?? {}, labels)),
     virtualService: virtualServices.get,
+    virtualServiceHead: virtualServices.head,
     virtualServiceKeysForGateway: virtualServices.bound,
     virtualServicesForGateway: (namespace, gateway) =>
       virtualServices.bound(namespace, gateway).flatMap((key) => virtualServices.get(key) ?? []),

@@ -12,6 +12,7 @@ import type {
   GatewaySpec,
   JwksSource,
   MeshConfigSpec,
+  ObjectMeta,
   PeerAuthenticationSpec,
   ProxyConfigValues,
   RequestAuthenticationSpec,
@@ -56,6 +57,8 @@ export interface Mesh {
   virtualServiceKeysForGateway(namespace: string, gateway: string): readonly string[];
   /** One VirtualService, hosts resolved, delegates merged; `exportTo` as written. */
   virtualService(key: string): Config<VirtualServiceSpec> | undefined;
+  /** What can be said of one without its routes: edits of those do not reach the reader. */
+  virtualServiceHead(key: string): VirtualServiceHead | undefined;
 
   /** Effective mTLS mode of a workload's port: workload over namespace over mesh, port level first. */
   peerAuthentication(namespace: string, labels: Readonly<Record<string, string>>): PeerMtls;
@@ -106,6 +109,17 @@ export interface Account {
   readonly cluster: string;
   readonly namespace: string;
   readonly serviceAccount: string;
+}
+
+/** What lists of VirtualServices are made from; edits of routes do not reach it. */
+export interface VirtualServiceHead {
+  readonly key: string;
+  readonly meta: Pick<ObjectMeta, "name" | "creationTimestamp"> & { readonly namespace: string };
+  readonly hosts: readonly string[];
+  /** Translated from a Gateway API route: matched like services, and first among those of its namespace. */
+  readonly gatewayApi: boolean;
+  /** Has routes for TCP or TLS. */
+  readonly layer4: boolean;
 }
 
 export type MtlsMode = "STRICT" | "PERMISSIVE" | "DISABLE";

@@ -1,21 +1,13 @@
 /** VirtualServices as written in; with full host names and delegates merged, and by who sees them, out. */
 import type { Collection, Graph } from "../collections/index.ts";
-import { type Config, compareAge, type ObjectMeta, type VirtualServiceSpec } from "../model/index.ts";
+import { type Config, compareAge, type VirtualServiceSpec } from "../model/index.ts";
 import { mergeDelegate } from "./delegate.ts";
 import type { MeshInputs } from "./inputs.ts";
+import type { VirtualServiceHead } from "./mesh.ts";
 import { resolveVirtualService } from "./resolve.ts";
 import { everyone, exportsOf, exportWords } from "./visibility.ts";
 
 type VirtualService = Config<VirtualServiceSpec>;
-
-/** What lists of VirtualServices are made from; edits of routes do not reach it. */
-interface VirtualServiceHead {
-  readonly key: string;
-  readonly meta: Pick<ObjectMeta, "name" | "creationTimestamp"> & { readonly namespace: string };
-  readonly hosts: readonly string[];
-  /** Translated from a Gateway API route: matched like services, and first among those of its namespace. */
-  readonly gatewayApi: boolean;
-}
 
 /** A service that a VirtualService sends to. */
 interface RouteTarget {
@@ -56,10 +48,12 @@ export function createVirtualServices(graph: Graph, inputs: MeshInputs): Virtual
   const heads = graph.derive<Resolved, VirtualServiceHead>("VirtualService heads", resolved, ({ config }, key) => [
     [key, headOf(key, config)],
   ]);
-  const targets = graph.memo<readonly RouteTarget[]>("VirtualService targets", (key) => {
-    const found = resolved.get(key);
-    return found ? routeTargets(found.config.spec) : [];
-  });
+  // Eager, so that an edit which leaves them as they were does not even make scopes suspect.
+  const targets = graph.derive<Resolved, readonly RouteTarget[]>(
+    "VirtualService targets",
+    resolved,
+    ({ config }, key) => [[key, routeTargets(config.spec)]],
+  );
   const byGateway = graph.index(resolved, "gateway", ({ config, words }) =>
     gatewaysOf(config.spec).flatMap((gateway) =>
       words.map((word) => `${bucket(word, config.meta.namespace)}|${gateway}`),
@@ -77,7 +71,7 @@ export function createVirtualServices(graph: Graph, inputs: MeshInputs): Virtual
   return {
     get: (key) => resolved.get(key)?.config,
     head: (key) => heads.get(key),
-    targets: targets.get,
+    targets: (key) => targets.get(key) ?? [],
     boundGroups,
     bound(namespace, gateway) {
       const [own = [], exported = [], open = []] = boundGroups(namespace, gateway);
@@ -118,6 +112,7 @@ function headOf(key: string, { meta, spec }: VirtualService): VirtualServiceHead
     meta: { name, namespace, ...(creationTimestamp === undefined ? {} : { creationTimestamp }) },
     hosts: spec.hosts ?? [],
     gatewayApi: meta.annotations?.[routeSemantics] === "gateway",
+    layer4: (spec.tcp?.length ?? 0) + (spec.tls?.length ?? 0) > 0,
   };
 }
 

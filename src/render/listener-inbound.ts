@@ -95,7 +95,7 @@ function inboundListener(
 
 /** What is addressed to the capture port itself was not redirected: passed on, it would come back for ever. */
 function loopChain(view: View, port: number): Part {
-  return view.part("listener|virtualInbound|loop", () => {
+  return view.part(`listener|virtualInbound|loop|${port}`, () => {
     const chain = create(FilterChainSchema, {
       name: "virtualInbound-blackhole",
       filterChainMatch: chainMatch({ destinationPort: port }),

@@ -22,7 +22,7 @@ export function outboundListeners(view: View): ReadonlyMap<string, OutboundListe
     const merge = createOutboundMerge(view);
     const { namespace, labels } = view.proxy;
     view.mesh.scope(namespace, labels).egress.forEach((egress, index) => {
-      addEgress(view, merge, egress, layer4(view, egress, index));
+      addEgress(view, merge, egress, layer4(view, index));
     });
     return merge.result();
   });
@@ -45,12 +45,13 @@ export function outboundListenerRoutes(view: View): readonly string[] {
 }
 
 /** VirtualServices for HTTP alone are left to routes, so that a change to one does not touch listeners. */
-function layer4(view: View, egress: EgressScope, index: number): readonly Config<VirtualServiceSpec>[] {
-  return view.shared(`layer-4|${index}`, () =>
-    egress.virtualServiceKeys
-      .flatMap((key) => view.mesh.virtualService(key) ?? [])
-      .filter(({ spec }) => (spec.tcp?.length ?? 0) + (spec.tls?.length ?? 0) > 0),
-  );
+function layer4(view: View, index: number): readonly Config<VirtualServiceSpec>[] {
+  return view.shared(`layer-4|${index}`, () => {
+    const { namespace, labels } = view.proxy;
+    return (view.mesh.scope(namespace, labels).egress[index]?.virtualServiceKeys ?? [])
+      .filter((key) => view.mesh.virtualServiceHead(key)?.layer4)
+      .flatMap((key) => view.mesh.virtualService(key) ?? []);
+  });
 }
 
 function addEgress(

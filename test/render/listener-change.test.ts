@@ -55,3 +55,43 @@ describe("a change of", () => {
     expect(change(peers("STRICT"))).toEqual({ changed: true, rendered: 1 });
   });
 });
+
+/** What a change leaves behind must be what a fresh start would make: nothing that was captured may stay. */
+describe("after a change the listeners are those of a fresh start:", () => {
+  const bytes = (objects: readonly KubeObject[], change?: readonly KubeObject[], mesh?: Record<string, unknown>) => {
+    const offline = createOffline({ objects, ...(mesh ? { meshConfig: mesh } : {}) });
+    const [proxy] = offline.proxies();
+    if (!proxy) throw new Error("no proxy");
+    const renderer = createRenderer(offline.mesh, offline.classOf(proxy));
+    const read = () => new Map([...renderer.all(types.listener)].map(([name, { hash }]) => [name, hash]));
+    read();
+    if (change) {
+      offline.source.apply(change);
+      renderer.refresh();
+    }
+    return read();
+  };
+  const meshConfig = (port: number): KubeObject => ({
+    apiVersion: "v1",
+    kind: "ConfigMap",
+    metadata: { name: "istio", namespace: "istio-system" },
+    data: { mesh: `proxyInboundListenPort: ${port}\n` },
+  });
+
+  test("a Sidecar takes a TCP VirtualService out of sight", () => {
+    const objects = [
+      ...smallMesh(),
+      ...tcp,
+      route("v", { hosts: ["s3"], tcp: [{ route: [{ destination: { host: "s4" } }] }] }),
+    ];
+    const sidecar = istio("Sidecar", "narrow", {
+      egress: [{ port: { number: 9000, protocol: "TCP", name: "tcp" }, hosts: ["./s3.default.svc.cluster.local"] }],
+    });
+    expect(bytes(objects, [sidecar])).toEqual(bytes([...objects, sidecar]));
+  });
+
+  test("the inbound port moves", () => {
+    const objects = [...smallMesh(), meshConfig(15006)];
+    expect(bytes(objects, [meshConfig(15066)])).toEqual(bytes([...smallMesh(), meshConfig(15066)]));
+  });
+});

@@ -1,6 +1,7 @@
 /** What every handler is given: the parts of the server, and the request as far as it is understood. */
 import type { Logger } from "../lib/index.ts";
 import type { Admission } from "./admission.ts";
+import type { Authorizer } from "./authorizer.ts";
 import type { Definitions } from "./definitions.ts";
 import type { KindRegistry } from "./kind-registry.ts";
 import type { ResourceRequest } from "./request.ts";
@@ -12,6 +13,7 @@ import type { WatchHub } from "./watch-hub.ts";
 
 export interface Parts {
   readonly store: Store;
+  readonly authorizer: Authorizer;
   readonly registry: KindRegistry;
   readonly definitions: Definitions;
   readonly shaper: Shaper;

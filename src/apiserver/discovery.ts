@@ -1,5 +1,5 @@
 /** The kinds that are served in, the documents by which clients find them out. */
-import type { ApiKind } from "./kind.ts";
+import { type ApiKind, subresourceVerbs } from "./kind.ts";
 
 interface Versioned {
   readonly group: string;
@@ -89,10 +89,10 @@ function resources(kind: ApiKind): readonly unknown[] {
 }
 
 function subresourceKind(kind: ApiKind, name: string): Readonly<Record<string, unknown>> {
-  if (name === "token")
-    return { group: "authentication.k8s.io", version: "v1", kind: "TokenRequest", verbs: ["create"] };
-  if (name === "eviction") return { group: "policy", version: "v1", kind: "Eviction", verbs: ["create"] };
-  return { kind: kind.kind, verbs: name === "finalize" ? ["update"] : ["get", "patch", "update"] };
+  const verbs = subresourceVerbs(name);
+  if (name === "token") return { group: "authentication.k8s.io", version: "v1", kind: "TokenRequest", verbs };
+  if (name === "eviction") return { group: "policy", version: "v1", kind: "Eviction", verbs };
+  return { kind: kind.kind, verbs };
 }
 
 /** The aggregated form: one document instead of one per group and version. */

@@ -1,30 +1,85 @@
 /** Nobody may grant what they do not have: a write of an RBAC object in, nothing or a refusal out. */
+import { isDeepStrictEqual } from "node:util";
 import type { KubeObject } from "../model/index.ts";
-import { createAuthorizer, rulesCover, rulesOf } from "./authorizer.ts";
+import { at, recordAt, textAt } from "./access.ts";
 import type { WriteContext } from "./context.ts";
-import { failure } from "./failure.ts";
+import { failure, notFound } from "./failure.ts";
+import { everyRule, type Rule, rulesOf, uncovered } from "./rules.ts";
 
-export function checkEscalation(context: WriteContext, object: KubeObject): void {
-  const { kind, namespace } = context.request;
-  if (kind.group !== "rbac.authorization.k8s.io") return;
-  const authorizer = createAuthorizer(context.store);
-  const { user } = context;
-  const isBinding = kind.kind.endsWith("Binding");
-  const granted = isBinding ? authorizer.roleRules(object, namespace) : rulesOf(object);
-  const verb = isBinding ? "bind" : "escalate";
-  const plural = kind.plural.replace("bindings", "s");
-  const exempt = authorizer.authorize(user, {
-    verb,
-    group: kind.group,
-    resource: plural,
-    subresource: "",
-    namespace: namespace ?? "",
-    name: object.metadata.name,
+const rbac = "rbac.authorization.k8s.io";
+
+export function checkEscalation(context: WriteContext, object: KubeObject, before: KubeObject | undefined): void {
+  const { kind } = context.request;
+  if (kind.group !== rbac || (before && isOnlyRelease(object, before))) return;
+  if (kind.kind.endsWith("Binding")) checkBinding(context, object);
+  else checkRole(context, object, before);
+}
+
+/** Finalizers and owners may be taken off, so that an object can be deleted, by whoever may change it. */
+function isOnlyRelease(object: KubeObject, before: KubeObject): boolean {
+  const rest = (of: KubeObject): unknown => {
+    const {
+      ownerReferences: _o,
+      finalizers: _f,
+      managedFields: _m,
+      resourceVersion: _r,
+      ...metadata
+    } = recordAt(of, "metadata");
+    return { ...of, metadata };
+  };
+  return isDeepStrictEqual(rest(object), rest(before));
+}
+
+function checkRole(context: WriteContext, object: KubeObject, before: KubeObject | undefined): void {
+  const { kind, name = "", namespace = "" } = context.request;
+  // By the name of the request: what is only being created has none yet that a role could be limited to.
+  const action = { verb: "escalate", group: rbac, resource: kind.plural, subresource: "", namespace, name };
+  if (context.authorizer.authorize(context.user, action).allowed) return;
+  const aggregation = at(object, "aggregationRule");
+  // What such a role will bring together cannot be known beforehand.
+  if (aggregation !== undefined && !isDeepStrictEqual(aggregation, at(before, "aggregationRule")))
+    requireRules(context, object, everyRule, "must have cluster-admin privileges to use the aggregationRule");
+  requireRules(context, object, rulesOf(object));
+}
+
+/** The right to bind is looked for on the role that is bound, by its own name. */
+function checkBinding(context: WriteContext, object: KubeObject): void {
+  const { namespace = "" } = context.request;
+  const [kind, name] = [textAt(object, "roleRef", "kind"), textAt(object, "roleRef", "name")];
+  const resource = kind === "ClusterRole" ? "clusterroles" : "roles";
+  const action = { verb: "bind", group: rbac, resource, subresource: "", namespace, name };
+  if (context.authorizer.authorize(context.user, action).allowed) return;
+  const granted = context.authorizer.roleRules(object);
+  // It would come to life with the role that somebody else makes later.
+  if (!granted) throw notFound({ group: rbac, plural: resource, kind }, name);
+  requireRules(context, object, granted);
+}
+
+function requireRules(context: WriteContext, object: KubeObject, granted: readonly Rule[], sentence?: string): void {
+  const { user, request } = context;
+  const missing = uncovered(context.authorizer.rulesFor(user, request.namespace), granted);
+  if (missing.length === 0) return;
+  const { name } = object.metadata;
+  const why =
+    sentence ??
+    `user "${user.name}" (groups=[${user.groups.map((group) => JSON.stringify(group)).join(" ")}]) is attempting to grant RBAC permissions not currently held:\n${missing.map(ruleText).join("\n")}`;
+  throw failure("Forbidden", `${request.kind.plural}.${rbac} "${name}" is forbidden: ${why}`, {
+    name,
+    group: rbac,
+    kind: request.kind.plural,
   });
-  if (exempt.allowed || rulesCover(authorizer.rulesFor(user, namespace), granted)) return;
-  throw failure(
-    "Forbidden",
-    `${kind.plural}.${kind.group} "${object.metadata.name}" is forbidden: user "${user.name}" (groups=${JSON.stringify(user.groups)}) is attempting to grant RBAC permissions not currently held`,
-    { name: object.metadata.name, group: kind.group, kind: kind.plural },
-  );
+}
+
+function ruleText(rule: Rule): string {
+  const fields: readonly (readonly [string, readonly string[]])[] = [
+    ["APIGroups", rule.apiGroups],
+    ["Resources", rule.resources],
+    ["ResourceNames", rule.resourceNames],
+    ["NonResourceURLs", rule.nonResourceURLs],
+    ["Verbs", rule.verbs],
+  ];
+  const shown = fields
+    .filter(([, values]) => values.length > 0)
+    .map(([name, values]) => `${name}:[${values.map((value) => JSON.stringify(value)).join(" ")}]`);
+  return `{${shown.join(", ")}}`;
 }

@@ -3,18 +3,19 @@ import type { TLSSocket } from "node:tls";
 import { FairleadError, isRecord } from "../lib/index.ts";
 import type { KubeObject } from "../model/index.ts";
 import { authenticate } from "./authenticate.ts";
-import { type Action, type Authorizer, createAuthorizer } from "./authorizer.ts";
 import { asKind, parseBody, readBody } from "./body.ts";
 import type { Parts, WriteContext } from "./context.ts";
 import { deleteCollection, deleteObject } from "./delete.ts";
 import { failure, statusOf } from "./failure.ts";
+import { requireAllowed } from "./forbidden.ts";
 import { impersonate } from "./impersonate.ts";
 import type { OtherPaths } from "./other-paths.ts";
 import { patchFrom } from "./patch.ts";
 import { getAnswer, listAnswer, objectAnswer } from "./read.ts";
 import { wantedForm } from "./represent.ts";
-import { type ResourceRequest, route } from "./request.ts";
+import { type Asked, parseRequest, type ResourceRequest, resolveRequest, unknownPath } from "./request.ts";
 import { headerOf, type Request, type Response, sendBytes, sendJson, streamSink, warningHeader } from "./respond.ts";
+import type { Action } from "./rules.ts";
 import type { Tokens } from "./tokens.ts";
 import type { User } from "./user.ts";
 import { createToken, finalizersOf, reviewOf } from "./virtual.ts";
@@ -30,12 +31,11 @@ export interface HandlerOptions extends Parts {
 export type Handler = (request: Request, response: Response) => Promise<void>;
 
 export function createHandler(options: HandlerOptions): Handler {
-  const authorizer = createAuthorizer(options.store);
   return async (request, response) => {
     const warnings: string[] = [];
     try {
-      const user = impersonate(authorizer, await identify(options.tokens, request), request);
-      await answer(options, authorizer, user, request, response, warnings);
+      const user = impersonate(options.authorizer, await identify(options.tokens, request), request);
+      await answer(options, user, request, response, warnings);
     } catch (error) {
       const status = statusOf(error);
       if (status.code >= 500)
@@ -58,62 +58,36 @@ function socketOf(request: Request): TLSSocket {
 
 async function answer(
   options: HandlerOptions,
-  authorizer: Authorizer,
   user: User,
   request: Request,
   response: Response,
   warnings: string[],
 ): Promise<void> {
   const method = request.method ?? "GET";
-  const found = route(options.registry, method, request.url ?? "/");
-  if (found.type !== "resource") {
-    check(authorizer, user, { verb: method.toLowerCase(), path: found.path });
-    const body =
-      found.type === "other" && (method === "GET" || method === "HEAD")
-        ? options.other.get(found.path, headerOf(request, "accept"))
-        : undefined;
-    if (body === undefined) throw failure("NotFound", "the server could not find the requested resource");
-    if ("bytes" in body) sendBytes(response, body.bytes, body.contentType);
-    else
-      sendJson(
-        request,
-        response,
-        200,
-        body.json,
-        body.contentType === undefined ? {} : { "content-type": body.contentType },
-      );
+  const asked = parseRequest(method, request.url ?? "/");
+  requireAllowed(options.authorizer, user, actionOf(asked));
+  if (asked.type === "objects") {
+    await resource(options, user, resolveRequest(options.registry, asked), request, response, warnings);
     return;
   }
-  check(authorizer, user, actionOf(found.request));
-  await resource(options, user, found.request, request, response, warnings);
+  const isRead = method === "GET" || method === "HEAD";
+  const body = isRead ? options.other.get(asked.path, headerOf(request, "accept")) : undefined;
+  if (body === undefined) throw unknownPath();
+  if ("bytes" in body) sendBytes(response, body.bytes, body.contentType);
+  else
+    sendJson(
+      request,
+      response,
+      200,
+      body.json,
+      body.contentType === undefined ? {} : { "content-type": body.contentType },
+    );
 }
 
-function check(authorizer: Authorizer, user: User, action: Action): void {
-  if (authorizer.authorize(user, action).allowed) return;
-  if ("path" in action)
-    throw failure("Forbidden", `forbidden: User "${user.name}" cannot ${action.verb} path "${action.path}"`);
-  const what = action.subresource === "" ? action.resource : `${action.resource}/${action.subresource}`;
-  const where = action.namespace === "" ? "at the cluster scope" : `in the namespace "${action.namespace}"`;
-  const full = `${what}${action.group === "" ? "" : `.${action.group}`}`;
-  throw failure(
-    "Forbidden",
-    `${full}${action.name === "" ? "" : ` "${action.name}"`} is forbidden: User "${user.name}" cannot ${action.verb} resource "${what}" in API group "${action.group}" ${where}`,
-    { name: action.name, group: action.group, kind: action.resource },
-  );
-}
-
-function actionOf(request: ResourceRequest): Action {
-  const { kind, verb, namespace, name, subresource } = request;
-  // A Namespace is its own namespace: a Role in it may speak of it.
-  const own = kind.group === "" && kind.kind === "Namespace" ? (name ?? "") : (namespace ?? "");
-  return {
-    verb,
-    group: kind.group,
-    resource: kind.plural,
-    subresource: subresource ?? "",
-    namespace: own,
-    name: name ?? "",
-  };
+function actionOf(asked: Asked): Action {
+  if (asked.type === "other") return { verb: asked.verb, path: asked.path };
+  const { verb, group, resource, namespace = "", name = "", rest } = asked;
+  return { verb, group, resource, subresource: rest[1] ?? "", namespace, name };
 }
 
 async function resource(
@@ -125,8 +99,6 @@ async function resource(
   warnings: string[],
 ): Promise<void> {
   const form = wantedForm(headerOf(request, "accept"));
-  if (!found.kind.verbs.includes(found.verb) && found.subresource === undefined)
-    throw failure("MethodNotAllowed", "the server does not allow this method on the requested resource");
   if (found.verb === "watch") {
     serveWatch(options, found, form, options.watchTimes, streamSink(response));
     return;

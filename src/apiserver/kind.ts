@@ -48,6 +48,13 @@ export const standardVerbs: readonly string[] = [
   "watch",
 ];
 
+/** What can be done with a subresource; only the few that change an object as a whole read it, too. */
+export function subresourceVerbs(subresource: string): readonly string[] {
+  if (subresource === "token" || subresource === "eviction") return ["create"];
+  if (subresource === "finalize") return ["update"];
+  return ["get", "patch", "update"];
+}
+
 export function resourceOf(kind: { readonly group: string; readonly plural: string }): string {
   return `${kind.group}/${kind.plural}`;
 }

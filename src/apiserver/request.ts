@@ -1,6 +1,11 @@
-/** A method and URL in; what is asked of which kind out, in the words that authorisation and handlers use. */
-import type { ApiKind } from "./kind.ts";
+/**
+ * A method and URL in; what is asked for out, in the words that authorisation uses. The path alone decides, as in
+ * Kubernetes: whether there is such a kind is looked at once it is known that the user may ask.
+ */
+import { failure } from "./failure.ts";
+import { type ApiKind, subresourceVerbs } from "./kind.ts";
 import type { KindRegistry } from "./kind-registry.ts";
+import { exactName } from "./selectors.ts";
 
 export interface ResourceRequest {
   readonly kind: ApiKind;
@@ -12,78 +17,125 @@ export interface ResourceRequest {
   readonly query: URLSearchParams;
 }
 
-export type Route =
-  | { readonly type: "resource"; readonly request: ResourceRequest }
-  | { readonly type: "other"; readonly path: string; readonly query: URLSearchParams }
-  | { readonly type: "unknown"; readonly path: string };
+/** A path of objects, whether they exist or not. */
+export interface ObjectPath {
+  readonly type: "objects";
+  readonly verb: string;
+  readonly group: string;
+  readonly version: string;
+  /** What the path says; a Namespace is its own. */
+  readonly namespace: string | undefined;
+  readonly resource: string;
+  /** Of the path, or the only one that a list is selected by. */
+  readonly name: string | undefined;
+  /** The parts from the name on. */
+  readonly rest: readonly string[];
+  readonly query: URLSearchParams;
+}
 
-export function route(registry: KindRegistry, method: string, target: string): Route {
+export type Asked = ObjectPath | { readonly type: "other"; readonly verb: string; readonly path: string };
+
+export function parseRequest(method: string, target: string): Asked {
+  const other = (path: string): Asked => ({ type: "other", verb: method.toLowerCase(), path });
   const url = URL.parse(target, "https://api");
-  if (!url) return { type: "unknown", path: target };
+  if (!url) return other(target);
   const parts = url.pathname
     .split("/")
     .filter((part) => part !== "")
     .map(decode);
-  const api =
-    parts[0] === "api" && parts.length > 2 ? { group: "", version: parts[1] ?? "", rest: parts.slice(2) } : undefined;
-  const named =
-    parts[0] === "apis" && parts.length > 3
-      ? { group: parts[1] ?? "", version: parts[2] ?? "", rest: parts.slice(3) }
-      : undefined;
-  const found = api ?? named;
-  if (!found || parts.includes("")) return { type: "other", path: url.pathname, query: url.searchParams };
-  const request = resourceRequest(registry, method, found.group, found.version, found.rest, url.searchParams);
-  return request ? { type: "resource", request } : { type: "unknown", path: url.pathname };
+  const [prefix, ...rest] = parts;
+  if (parts.includes("")) return other(url.pathname);
+  if (prefix === "api" && rest.length > 1)
+    return objectPath(method, "", rest[0] ?? "", rest.slice(1), url.searchParams);
+  if (prefix === "apis" && rest.length > 2)
+    return objectPath(method, rest[0] ?? "", rest[1] ?? "", rest.slice(2), url.searchParams);
+  return other(url.pathname);
 }
 
-function resourceRequest(
-  registry: KindRegistry,
+function objectPath(
   method: string,
   group: string,
   version: string,
-  rest: readonly string[],
+  parts: readonly string[],
   query: URLSearchParams,
-): ResourceRequest | undefined {
+): ObjectPath {
+  const inNamespace = parts[0] === "namespaces" && parts.length > 1;
   // `namespaces/x` alone, or with a subresource of namespaces, is the Namespace itself.
-  const scoped =
-    rest[0] === "namespaces" &&
-    rest.length > 2 &&
-    !(group === "" && rest.length === 3 && isNamespaceSubresource(rest[2]));
-  const namespace = scoped ? rest[1] : undefined;
-  const [plural = "", name, subresource, ...more] = scoped ? rest.slice(2) : rest;
-  const kind = registry.find(group, version, plural);
-  if (!kind || more.length > 0 || (namespace !== undefined && !kind.namespaced)) return undefined;
-  // One object of a namespaced kind has a namespace; without one its name would be taken for a whole key.
-  if (kind.namespaced && name !== undefined && namespace === undefined) return undefined;
-  if (subresource !== undefined && !kind.subresources.includes(subresource)) return undefined;
-  const verb = verbOf(method, name, query);
-  return verb === undefined ? undefined : { kind, verb, namespace, name, subresource, query };
+  const further = inNamespace && parts.length > 2 && !namespaceSubresources.has(parts[2] ?? "");
+  const [resource = "", ...rest] = further ? parts.slice(2) : parts;
+  const verb = verbOf(method, rest.length > 0, query);
+  return {
+    type: "objects",
+    verb,
+    group,
+    version,
+    namespace: inNamespace ? parts[1] : undefined,
+    resource,
+    name: rest[0] ?? (verb === "list" || verb === "watch" ? exactName(query) : undefined),
+    rest,
+    query,
+  };
 }
 
-function isNamespaceSubresource(part: string | undefined): boolean {
-  return part === "status" || part === "finalize";
+const namespaceSubresources: ReadonlySet<string> = new Set(["status", "finalize"]);
+
+function verbOf(method: string, named: boolean, query: URLSearchParams): string {
+  switch (method) {
+    case "GET":
+    case "HEAD":
+      return named ? "get" : isWatch(query) ? "watch" : "list";
+    case "POST":
+      return "create";
+    case "PUT":
+      return "update";
+    case "PATCH":
+      return "patch";
+    case "DELETE":
+      return named ? "delete" : "deletecollection";
+    default:
+      return "";
+  }
 }
 
 function isWatch(query: URLSearchParams): boolean {
   return ["1", "true"].includes(query.get("watch") ?? "");
 }
 
-function verbOf(method: string, name: string | undefined, query: URLSearchParams): string | undefined {
-  switch (method) {
-    case "GET":
-    case "HEAD":
-      return name !== undefined ? "get" : isWatch(query) ? "watch" : "list";
-    case "POST":
-      return "create";
-    case "PUT":
-      return name === undefined ? undefined : "update";
-    case "PATCH":
-      return name === undefined ? undefined : "patch";
-    case "DELETE":
-      return name === undefined ? "deletecollection" : "delete";
-    default:
-      return undefined;
-  }
+/** The request on a kind that is served; NotFound or MethodNotAllowed otherwise. */
+export function resolveRequest(registry: KindRegistry, asked: ObjectPath): ResourceRequest {
+  const { group, version, verb, rest, query } = asked;
+  const kind = registry.find(group, version, asked.resource);
+  const [name, subresource] = rest;
+  const isNamespace = group === "" && asked.resource === "namespaces";
+  const misplaced =
+    kind !== undefined &&
+    ((!kind.namespaced && asked.namespace !== undefined && !isNamespace) ||
+      // One object of a namespaced kind has a namespace; without one its name would be taken for a whole key.
+      (kind.namespaced && asked.namespace === undefined && name !== undefined));
+  if (!kind || misplaced || rest.length > 2) throw unknownPath();
+  if (subresource !== undefined && !kind.subresources.includes(subresource)) throw unknownPath();
+  const namespace = kind.namespaced ? asked.namespace : undefined;
+  if (!allowedVerbs(kind, namespace, name, subresource).includes(verb))
+    throw failure("MethodNotAllowed", "the server does not allow this method on the requested resource");
+  return { kind, verb, namespace, name, subresource, query };
+}
+
+/** A path with a name is of one object: what is created there would have another name than the one that was checked. */
+function allowedVerbs(
+  kind: ApiKind,
+  namespace: string | undefined,
+  name: string | undefined,
+  subresource: string | undefined,
+): readonly string[] {
+  if (subresource !== undefined) return subresourceVerbs(subresource);
+  const ofOne = ["get", "update", "patch", "delete"];
+  const ofMany =
+    kind.namespaced && namespace === undefined ? ["list", "watch"] : ["list", "watch", "create", "deletecollection"];
+  return kind.verbs.filter((verb) => (name === undefined ? ofMany : ofOne).includes(verb));
+}
+
+export function unknownPath(): Error {
+  return failure("NotFound", "the server could not find the requested resource");
 }
 
 /** What cannot be decoded, or would be two parts, becomes empty, which no route accepts. */

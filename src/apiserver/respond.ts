@@ -17,6 +17,11 @@ export function headerOf(request: Request, name: string): string | undefined {
   return Array.isArray(value) ? value.join(", ") : value;
 }
 
+/** Each line of a header that may be repeated, as it was sent: a comma is part of its value. */
+export function headersOf(request: Request, name: string): readonly string[] {
+  return request.rawHeaders.filter((_, i) => i % 2 === 1 && request.rawHeaders[i - 1]?.toLowerCase() === name);
+}
+
 /** RFC 7234 warnings, as kubectl prints them. */
 export function warningHeader(texts: readonly string[]): readonly string[] {
   return [...new Set(texts)].map((text) => `299 - "${printable(text).replace(/["\\]/g, "\\$&")}"`);

@@ -24,11 +24,16 @@ async function write(parts: Parts, object: KubeObject): Promise<void> {
   const resource = resourceOf(kind);
   const key = objectKey(object.metadata);
   const before = parts.store.get(resource, key);
-  const wanted = applyDefaults(kind, resource === customResourceDefinitions ? owned(object) : object);
+  const wanted = summed(before, applyDefaults(kind, resource === customResourceDefinitions ? owned(object) : object));
   const { name, namespace } = object.metadata;
   const next = before ? prepareUpdate(kind, wanted, before) : prepareNew(kind, wanted, name, namespace, parts.now());
   if (before && (!isOurs(before) || sameContent(before, next))) return;
   await parts.store.write(resource, key, before?.metadata.resourceVersion, establish(kind, next, parts.now()));
+}
+
+/** The rules of an aggregated role are made of others': what they are now stays. */
+function summed(before: KubeObject | undefined, object: KubeObject): KubeObject {
+  return before === undefined || object.aggregationRule === undefined ? object : { ...object, rules: before.rules };
 }
 
 function owned(object: KubeObject): KubeObject {
@@ -40,7 +45,7 @@ function isOurs({ metadata: { labels = {} } }: KubeObject): boolean {
 }
 
 function sameContent(before: KubeObject, next: KubeObject): boolean {
-  const fields = ["spec", "rules", "roleRef", "subjects"];
+  const fields = ["spec", "rules", "aggregationRule", "roleRef", "subjects"];
   // What was stored has been JSON, where fields that are undefined do not exist.
   return fields.every((field) =>
     isDeepStrictEqual(before[field], next[field] === undefined ? undefined : JSON.parse(JSON.stringify(next[field]))),

@@ -59,6 +59,15 @@ export function selectorOf(
     tests.every((test) => test(object));
 }
 
+/** The one name that a field selector lets through, if it does: a role may be for that name alone. */
+export function exactName(query: URLSearchParams): string | undefined {
+  for (const part of (query.get("fieldSelector") ?? "").split(",")) {
+    const [, name] = /^\s*metadata\.name\s*={1,2}\s*([^=!\s]+)\s*$/.exec(part) ?? [];
+    if (name !== undefined) return name;
+  }
+  return undefined;
+}
+
 function fieldTests(kind: ApiKind, text: string): readonly ((object: KubeObject) => boolean)[] {
   return text
     .split(",")

@@ -8,7 +8,9 @@ import { crdFor } from "../config/index.ts";
 import { FairleadError, type Logger, systemCode } from "../lib/index.ts";
 import { type KubeObject, kinds as meshKinds } from "../model/index.ts";
 import { replaceSecretFile } from "../pki/index.ts";
+import { aggregateRoles } from "./aggregate-roles.ts";
 import { type Authority, openAuthority } from "./authority.ts";
+import { createAuthorizer } from "./authorizer.ts";
 import { bootstrapObjects, controlPlaneUser } from "./bootstrap.ts";
 import type { Parts } from "./context.ts";
 import { createDefinitions } from "./definitions.ts";
@@ -80,6 +82,7 @@ export async function createApiServer(options: ApiServerOptions): Promise<ApiSer
       ...bootstrapObjects,
       ...meshKinds.map((kind): KubeObject => crdFor(kind) as unknown as KubeObject),
     ]);
+    const stopAggregation = aggregateRoles(store, options.log);
     const tokens = await openTokens(options.dataDir, store, options.now);
     let address = "";
     const other = createOtherPaths(parts.registry, parts.definitions, tokens, () => address);
@@ -95,6 +98,7 @@ export async function createApiServer(options: ApiServerOptions): Promise<ApiSer
     expiry.unref();
     return running(server, authority, address, () => {
       clearInterval(expiry);
+      stopAggregation();
       return store.close();
     });
   } catch (error) {
@@ -108,6 +112,7 @@ function createParts(options: ApiServerOptions, store: ReturnType<typeof createS
   const registry = createKindRegistry(store);
   return {
     store,
+    authorizer: createAuthorizer(store),
     definitions,
     registry,
     shaper: createShaper(definitions, createCustomValidator()),

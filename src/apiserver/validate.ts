@@ -3,6 +3,7 @@ import type { KubeObject } from "../model/index.ts";
 import { at, type Fields, listAt, numberAt, recordAt, textAt } from "./access.ts";
 import type { FieldError } from "./failure.ts";
 import type { ApiKind } from "./kind.ts";
+import { rbacErrors, rbacGroup } from "./validate-rbac.ts";
 
 const dnsLabel = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/;
 const dns1035Label = /^[a-z]([-a-z0-9]{0,61}[a-z0-9])?$/;
@@ -33,7 +34,7 @@ function nameErrors(kind: ApiKind, name: string): readonly FieldError[] {
   const path = "metadata.name";
   if (name === "") return [requiredValue(path, "name or generateName is required")];
   // RBAC names are path segments: colons are common in them.
-  if (kind.group === "rbac.authorization.k8s.io")
+  if (kind.group === rbacGroup)
     return name === "." || name === ".." || /[/%]/.test(name)
       ? [invalidValue(path, name, "may not be '.', '..' or contain '/' or '%'")]
       : [];
@@ -115,6 +116,7 @@ function annotationErrors(object: KubeObject): readonly FieldError[] {
 }
 
 function kindErrors(kind: ApiKind, object: KubeObject): readonly FieldError[] {
+  if (kind.group === rbacGroup) return rbacErrors(kind, object);
   switch (`${kind.group}/${kind.kind}`) {
     case "/Service":
       return serviceErrors(recordAt(object, "spec"));

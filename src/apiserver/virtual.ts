@@ -1,11 +1,11 @@
 /** The kinds and subresources that are questions, not objects: reviews of access and tokens, tokens, evictions. A body in, the answer out. */
 import { objectKey } from "../model/index.ts";
 import { at, type Fields, listAt, numberAt, recordAt, textAt, textsAt } from "./access.ts";
-import { type Action, createAuthorizer, type Rule } from "./authorizer.ts";
 import type { WriteContext } from "./context.ts";
 import { failure, notFound } from "./failure.ts";
 import { apiVersionOf } from "./kind.ts";
 import { timestamp } from "./metadata.ts";
+import type { Action, Rule } from "./rules.ts";
 import { apiAudience, askedAudiences, type BoundObject, type Tokens } from "./tokens.ts";
 import type { User } from "./user.ts";
 
@@ -39,7 +39,7 @@ function accessReview(context: WriteContext, body: Fields, user: User): unknown 
   const action = actionOf(body);
   if (!action)
     throw failure("BadRequest", "exactly one of nonResourceAttributes or resourceAttributes must be specified");
-  const verdict = createAuthorizer(context.store).authorize(user, action);
+  const verdict = context.authorizer.authorize(user, action);
   return answer(context, body, {
     allowed: verdict.allowed,
     ...(verdict.reason === "" ? {} : { reason: verdict.reason }),
@@ -67,7 +67,7 @@ function namedUser(body: Fields): User {
 }
 
 function rulesReview(context: WriteContext, _tokens: Tokens, body: Fields): unknown {
-  const rules = createAuthorizer(context.store).rulesFor(context.user, textAt(body, "spec", "namespace"));
+  const rules = context.authorizer.rulesFor(context.user, textAt(body, "spec", "namespace"));
   const named = (rule: Rule) => (rule.resourceNames.length === 0 ? {} : { resourceNames: rule.resourceNames });
   return answer(context, body, {
     resourceRules: rules

@@ -6,6 +6,7 @@ import type { WriteContext } from "./context.ts";
 import { checkEscalation } from "./escalation.ts";
 import { establish } from "./establish.ts";
 import { alreadyExists, conflict, type FieldError, failure, invalid, modified, notFound } from "./failure.ts";
+import { requireAllowed } from "./forbidden.ts";
 import { apiVersionOf, resourceOf } from "./kind.ts";
 import { applyManaged, type Manager, trackUpdate } from "./managed-fields.ts";
 import { prepareNew, prepareStatus, prepareUpdate, timestamp } from "./metadata.ts";
@@ -115,11 +116,19 @@ export async function applyObject(context: WriteContext, applied: KubeObject, fo
   const manager = managerOf(context, "Apply");
   if (!context.store.get(resourceOf(kind), objectKey({ name, namespace }))) {
     if (context.request.subresource !== undefined) throw notFound(kind, name);
+    requireCreate(context);
     return createObject(context, applyManaged(typedOf(context), undefined, applied, manager, force));
   }
   return changeObject(context, (before) => applyManaged(typedOf(context), before, applied, manager, force), {
     applied: true,
   });
+}
+
+/** Who may change objects may not for that reason make new ones. */
+function requireCreate(context: WriteContext): void {
+  const { kind, name = "", namespace = "" } = context.request;
+  const action = { verb: "create", group: kind.group, resource: kind.plural, subresource: "", namespace, name };
+  requireAllowed(context.authorizer, context.user, action);
 }
 
 async function nextObject(
@@ -157,8 +166,8 @@ async function checkWrite(
     ...validateObject(kind, shaped.object),
     ...immutableErrors(kind, shaped.object, before),
   ];
+  if (subresource === undefined) checkEscalation(context, shaped.object, before);
   if (errors.length > 0) throw invalid(kind, object.metadata.name, errors);
-  if (subresource === undefined) checkEscalation(context, shaped.object);
   await context.admission.validate(admission(context, operation, shaped.object, before));
   if (kind.warning !== undefined && subresource === undefined) context.warn(kind.warning);
   return establish(kind, shaped.object, context.now());

@@ -1,0 +1,190 @@
+/** Ways by which somebody with a few rights could get more, each over real TLS; all are refused. */
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { type Answer, type Credentials, credentialsOf, startApi, type TestApi } from "./testing.ts";
+
+const rbac = "rbac.authorization.k8s.io";
+const apis = `/apis/${rbac}/v1`;
+const roles = `${apis}/namespaces/shop/roles`;
+const bindings = `${apis}/namespaces/shop/rolebindings`;
+const configMaps = "/api/v1/namespaces/shop/configmaps";
+
+let api: TestApi;
+beforeAll(async () => {
+  api = await startApi();
+  await api.call("POST", "/api/v1/namespaces", { metadata: { name: "shop" } });
+  await api.call("POST", `${apis}/clusterroles`, {
+    metadata: { name: "secret-reader" },
+    rules: [{ apiGroups: [""], resources: ["secrets"], verbs: ["get"] }],
+  });
+});
+afterAll(() => api.close());
+
+const ref = (kind: string, name: string): object => ({ apiGroup: rbac, kind, name });
+const users = (...names: readonly string[]): readonly object[] =>
+  names.map((name) => ({ apiGroup: rbac, kind: "User", name }));
+
+/** A user of that name who has these rules in the namespace shop. */
+async function userWith(name: string, ...rules: readonly object[]): Promise<Credentials> {
+  await api.call("POST", roles, { metadata: { name }, rules });
+  await api.call("POST", bindings, { metadata: { name }, roleRef: ref("Role", name), subjects: users(name) });
+  return credentialsOf(api.server, { user: name });
+}
+
+const onBindings = { apiGroups: [rbac], resources: ["rolebindings"], verbs: ["create", "update"] };
+const bind = (as: Credentials, name: string, roleRef: object): Promise<Answer> =>
+  api.call("POST", bindings, { metadata: { name }, roleRef, subjects: users("x") }, undefined, as);
+
+test("the right to bind is for the role that is bound, not for a binding of that name", async () => {
+  const eve = await userWith("eve", onBindings, {
+    apiGroups: [rbac],
+    resources: ["clusterroles"],
+    resourceNames: ["mine"],
+    verbs: ["bind"],
+  });
+  const refused = await bind(eve, "mine", ref("ClusterRole", "secret-reader"));
+  expect([refused.code, String(refused.body.message)]).toEqual([
+    403,
+    expect.stringContaining("is attempting to grant RBAC permissions not currently held"),
+  ]);
+  const fay = await userWith("fay", onBindings, {
+    apiGroups: [rbac],
+    resources: ["clusterroles"],
+    resourceNames: ["secret-reader"],
+    verbs: ["bind"],
+  });
+  expect((await bind(fay, "any", ref("ClusterRole", "secret-reader"))).code).toBe(201);
+});
+
+test("a role that does not exist yet cannot be bound in advance", async () => {
+  const gil = await userWith("gil", onBindings);
+  expect((await bind(gil, "early", ref("Role", "soon"))).code).toBe(404);
+  expect((await bind(gil, "early", ref("ClusterRole", "soon"))).code).toBe(404);
+});
+
+test("what is posted to the path of one object makes no other", async () => {
+  const hal = await userWith("hal", {
+    apiGroups: [""],
+    resources: ["configmaps"],
+    resourceNames: ["hers"],
+    verbs: ["create", "delete"],
+  });
+  const posted = await api.call("POST", `${configMaps}/hers`, { metadata: { name: "others" } }, undefined, hal);
+  expect(posted.code).toBe(405);
+  expect((await api.call("GET", `${configMaps}/others`)).code).toBe(404);
+});
+
+test("server-side apply makes nothing without the right to create", async () => {
+  const ian = await userWith("ian", { apiGroups: [""], resources: ["configmaps"], verbs: ["get", "patch"] });
+  const apply = (name: string): Promise<Answer> =>
+    api.call(
+      "PATCH",
+      `${configMaps}/${name}?fieldManager=t`,
+      { apiVersion: "v1", kind: "ConfigMap", metadata: { name } },
+      "application/apply-patch+yaml",
+      ian,
+    );
+  expect((await apply("fresh")).code).toBe(403);
+  expect((await api.call("GET", `${configMaps}/fresh`)).code).toBe(404);
+  await api.call("POST", configMaps, { metadata: { name: "there" } });
+  expect((await apply("there")).code).toBe(200);
+});
+
+test("the user * is somebody of that name", async () => {
+  await api.call("POST", bindings, {
+    metadata: { name: "star" },
+    roleRef: ref("ClusterRole", "secret-reader"),
+    subjects: users("*"),
+  });
+  const joe = await credentialsOf(api.server, { user: "joe" });
+  const secret = "/api/v1/namespaces/shop/secrets/s";
+  expect((await api.call("GET", secret, undefined, undefined, joe)).code).toBe(403);
+  const star = await credentialsOf(api.server, { user: "*" });
+  expect((await api.call("GET", secret, undefined, undefined, star)).code).toBe(404);
+});
+
+test("a ClusterRoleBinding names no Role, and one that did would give nothing", async () => {
+  await api.call("POST", "/api/v1/namespaces", { metadata: { name: "undefined" } });
+  await api.call("POST", `${apis}/namespaces/undefined/roles`, {
+    metadata: { name: "all" },
+    rules: [{ apiGroups: ["*"], resources: ["*"], verbs: ["*"] }],
+  });
+  const made = await api.call("POST", `${apis}/clusterrolebindings`, {
+    metadata: { name: "odd" },
+    roleRef: ref("Role", "all"),
+    subjects: users("kim"),
+  });
+  expect([made.code, String(made.body.message)]).toEqual([422, expect.stringContaining("roleRef.kind")]);
+});
+
+test("edit writes neither Endpoints nor EndpointSlices", async () => {
+  await api.call("POST", bindings, {
+    metadata: { name: "lea" },
+    roleRef: ref("ClusterRole", "edit"),
+    subjects: users("lea"),
+  });
+  const lea = await credentialsOf(api.server, { user: "lea" });
+  const code = async (path: string, body: object): Promise<number> =>
+    (await api.call("POST", `${path}?dryRun=All`, body, undefined, lea)).code;
+  await expect.poll(() => code(configMaps, { metadata: { name: "n" } })).toBe(201);
+  expect(await code("/api/v1/namespaces/shop/endpoints", { metadata: { name: "n" } })).toBe(403);
+  expect(
+    await code("/apis/discovery.k8s.io/v1/namespaces/shop/endpointslices", {
+      metadata: { name: "n" },
+      addressType: "IPv4",
+      endpoints: [],
+    }),
+  ).toBe(403);
+});
+
+test("a right on a subresource is none on its object", async () => {
+  const max = await userWith("max", {
+    apiGroups: [""],
+    resources: ["pods/status", "pods/eviction", "serviceaccounts/token"],
+    verbs: ["*"],
+  });
+  const pod = "/api/v1/namespaces/shop/pods/p";
+  await api.call("POST", "/api/v1/namespaces/shop/pods", {
+    metadata: { name: "p" },
+    spec: { containers: [{ name: "c", image: "i" }] },
+  });
+  await api.call("POST", "/api/v1/namespaces/shop/serviceaccounts", { metadata: { name: "s" } });
+  const code = async (method: string, path: string, body?: object): Promise<number> =>
+    (await api.call(method, path, body, undefined, max)).code;
+  expect(await code("DELETE", `${pod}/status`)).toBe(405);
+  expect(await code("DELETE", `${pod}/eviction`)).toBe(405);
+  expect(await code("PUT", `${pod}/eviction`, { metadata: { name: "p" } })).toBe(405);
+  expect(await code("GET", "/api/v1/namespaces/shop/serviceaccounts/s/token")).toBe(405);
+  expect((await api.call("GET", pod)).code).toBe(200);
+});
+
+test("a list by one name is one of that name", async () => {
+  const nan = await userWith("nan", {
+    apiGroups: [""],
+    resources: ["configmaps"],
+    resourceNames: ["hers"],
+    verbs: ["list"],
+  });
+  await api.call("POST", configMaps, { metadata: { name: "hers" } });
+  const list = (selector: string): Promise<Answer> =>
+    api.call("GET", `${configMaps}?fieldSelector=${encodeURIComponent(selector)}`, undefined, undefined, nan);
+  expect((await list("metadata.name=hers")).body.items).toHaveLength(1);
+  for (const selector of ["", "metadata.name=others", "metadata.name!=hers", "metadata.namespace=hers"])
+    expect((await list(selector)).code, selector).toBe(403);
+});
+
+test("who aggregates roles has all rights already", async () => {
+  const author = { apiGroups: [rbac], resources: ["clusterroles"], verbs: ["create"] };
+  await api.call("POST", `${apis}/clusterroles`, { metadata: { name: "author" }, rules: [author] });
+  await api.call("POST", `${apis}/clusterrolebindings`, {
+    metadata: { name: "author" },
+    roleRef: ref("ClusterRole", "author"),
+    subjects: users("oda"),
+  });
+  const oda = await credentialsOf(api.server, { user: "oda" });
+  const sum = {
+    metadata: { name: "sum" },
+    aggregationRule: { clusterRoleSelectors: [{ matchLabels: { "kubernetes.io/bootstrapping": "rbac-defaults" } }] },
+    rules: [],
+  };
+  expect((await api.call("POST", `${apis}/clusterroles`, sum, undefined, oda)).code).toBe(403);
+});

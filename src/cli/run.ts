@@ -1,6 +1,6 @@
 /** `fairlead run`: joins a process to the standalone mesh as a Pod with its own sidecar. */
-import { existsSync, readFileSync, realpathSync } from "node:fs";
-import { join } from "node:path";
+import { accessSync, constants, existsSync, readFileSync, realpathSync } from "node:fs";
+import { delimiter, join, resolve } from "node:path";
 import type { Command } from "commander";
 import { createKubeClient, loadKubeconfig } from "../kube/index.ts";
 import { createLogger, FairleadError, isRecord, parseJson } from "../lib/index.ts";
@@ -9,7 +9,10 @@ import {
   type NetworkPlan,
   openJournal,
   ownerOf,
+  type RestartPolicy,
+  restartPolicies,
   startWorkload,
+  type Workload,
   type WorkloadSpec,
 } from "../standalone/index.ts";
 import { type Io, untilStopped } from "./command.ts";
@@ -23,6 +26,7 @@ interface RunFlags {
   readonly labels?: string;
   readonly namespace: string;
   readonly serviceAccount: string;
+  readonly restart: string;
   readonly data?: string;
 }
 
@@ -38,6 +42,7 @@ export function register(program: Command, io: Io, exit: (status: number) => voi
     .option("--labels <labels>", "comma-separated key=value pairs; Services select Pods by them")
     .option("-n, --namespace <namespace>", "namespace of the Pod", "default")
     .option("--service-account <name>", "account whose identity the Pod has", "default")
+    .option("--restart <policy>", `when the command is started again: ${restartPolicies.join(", ")}`, "Always")
     .option("--data <dir>", "data folder of the running `fairlead up`")
     .argument("<command...>", "the command, after --")
     .addHelpText(
@@ -51,6 +56,7 @@ export function register(program: Command, io: Io, exit: (status: number) => voi
 async function run(command: readonly string[], flags: RunFlags, io: Io): Promise<number> {
   const log = createLogger({ write: (line) => io.err(`${line}\n`), now: () => new Date() });
   const spec = workloadSpec(command, flags);
+  requireCommand(command, io);
   const dir = findMesh(flags.data ?? defaultDataDir(io.env));
   const owner = ownerOfDir(dir);
   if (!owner)
@@ -69,17 +75,17 @@ async function run(command: readonly string[], flags: RunFlags, io: Io): Promise
       plan,
       journal,
       discoveryAddress,
+      dir,
       io,
       log,
-      line: (source, text) => io.err(`[${source}] ${text}\n`),
+      echo: (source, text) => io.err(`[${source}] ${text}\n`),
     });
     const workload = await startWorkload(host, spec, io.signal);
-    io.err(`${spec.namespace}/${spec.name} is ready at ${workload.address}\n`);
+    void tellReady(workload, spec, io);
     try {
       const ended = await Promise.race([workload.ended, untilStopped(io.signal).then(() => 0 as const)]);
       if (ended === "deleted") io.err(`${spec.namespace}/${spec.name} was deleted\n`);
-      if (ended === "deleted") return 0;
-      return typeof ended === "number" ? ended : 1;
+      return ended === "deleted" ? 0 : ended;
     } finally {
       await workload.stop();
     }
@@ -87,6 +93,21 @@ async function run(command: readonly string[], flags: RunFlags, io: Io): Promise
     await endJournal(journal);
     client.close();
   }
+}
+
+const readyMs = 60_000;
+
+/** Says so when it is ready, and now and then why it is not yet. */
+async function tellReady(workload: Workload, spec: WorkloadSpec, io: Io): Promise<void> {
+  const name = `${spec.namespace}/${spec.name}`;
+  while (!io.signal.aborted)
+    try {
+      await workload.ready(readyMs);
+      io.err(`${name} is ready at ${workload.address}\n`);
+      return;
+    } catch (thrown) {
+      if (!io.signal.aborted) io.err(`${name}: ${FairleadError.from(thrown).message}\n`);
+    }
 }
 
 /** The same command line again. */
@@ -98,6 +119,7 @@ function runArgs(command: readonly string[], flags: RunFlags): readonly string[]
     ...["--name", flags.name, "--namespace", flags.namespace, "--service-account", flags.serviceAccount],
     ...given("--labels", flags.labels),
     ...given("--data", flags.data),
+    ...["--restart", flags.restart],
     ...["--port", ...flags.port],
     "--",
     ...command,
@@ -120,7 +142,32 @@ function workloadSpec(command: readonly string[], flags: RunFlags): WorkloadSpec
     type: "sidecar",
     command,
     env: { PORT: String(ports[0] ?? "") },
+    restartPolicy: restartPolicy(flags.restart),
   };
+}
+
+function restartPolicy(text: string): RestartPolicy {
+  const found = restartPolicies.find((policy) => policy === text);
+  if (found) return found;
+  throw new FairleadError("usage", `--restart: ${text} is no restart policy`, {
+    hint: `give one of ${restartPolicies.join(", ")}`,
+  });
+}
+
+/** A command that is not there would only be started again and again. */
+function requireCommand([name = ""]: readonly string[], io: Io): void {
+  const folders = name.includes("/") ? [""] : (io.env["PATH"] ?? "").split(delimiter);
+  const found = folders.some((folder) => isExecutable(folder === "" ? resolve(io.cwd, name) : join(folder, name)));
+  if (!found) throw new FairleadError("usage", `${name}: no such command`, { hint: "name one that is on the PATH" });
+}
+
+function isExecutable(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 function parseLabels(text: string): Readonly<Record<string, string>> {

@@ -18,6 +18,7 @@ export const kubeKinds = {
   nodes: kind("", "nodes", "Node", false),
   pods: kind("", "pods", "Pod"),
   services: kind("", "services", "Service"),
+  events: kind("", "events", "Event"),
   configMaps: kind("", "configmaps", "ConfigMap"),
   secrets: kind("", "secrets", "Secret"),
   serviceAccounts: kind("", "serviceaccounts", "ServiceAccount"),

@@ -83,12 +83,14 @@ export async function removePod(context: Pick<ControllerContext, "client">, pod:
   if (lease !== undefined) await context.client.delete(leases, { name: lease, namespace }).catch(ignoreMissing);
 }
 
+/** A runner that speaks again is believed in what it last said of its containers. */
 async function setReady(context: ControllerContext, pod: KubeObject, ready: boolean): Promise<void> {
   const { name, namespace } = pod.metadata;
+  const said = conditions(pod).find(({ type }) => type === "ContainersReady") ?? { status: "True" };
   const told = ready
-    ? { status: "True" }
+    ? said
     : { status: "False", reason: silentReason, message: "its `fairlead run` has not renewed its lease" };
-  const condition = { type: "Ready", ...told, lastTransitionTime: context.now().toISOString() };
+  const condition = { ...told, type: "Ready", lastTransitionTime: context.now().toISOString() };
   const others = conditions(pod).filter(({ type }) => type !== "Ready");
   await context.client
     .patchStatus(pods, { name, namespace }, { conditions: [...others, condition] })

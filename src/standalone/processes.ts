@@ -1,5 +1,6 @@
-/** Child processes that are never left behind: started with their output prefixed, stopped politely, then by force. */
+/** Child processes that are never left behind: started with their output read or in a file, stopped politely, then by force. */
 import { type ChildProcess, spawn } from "node:child_process";
+import { writeSync } from "node:fs";
 import { createInterface } from "node:readline";
 import type { Readable } from "node:stream";
 import type { Journal, Leftover } from "./journal.ts";
@@ -10,6 +11,8 @@ export interface Running {
   /** Resolves with the exit status, or the signal's name. */
   readonly exited: Promise<number | string>;
   stop(graceMs: number): Promise<void>;
+  /** Ends it and what it started at once. */
+  kill(): void;
 }
 
 export interface StartOptions {
@@ -17,27 +20,32 @@ export interface StartOptions {
   readonly args: readonly string[];
   readonly env: Readonly<Record<string, string>>;
   readonly cwd?: string;
-  /** Called with each line of output. */
-  readonly line: (text: string) => void;
+  /** Called with each line of output, or an open file for it. */
+  readonly output: ((text: string) => void) | number;
   readonly journal: Journal;
 }
 
 export function startProcess(options: StartOptions): Running {
+  const { output } = options;
+  const sink = typeof output === "number" ? output : "pipe";
   const child: ChildProcess = spawn(options.file, [...options.args], {
     env: { ...options.env },
     ...(options.cwd === undefined ? {} : { cwd: options.cwd }),
-    stdio: ["ignore", "pipe", "pipe"],
+    stdio: ["ignore", sink, sink],
     // A group of its own: Ctrl-C in the terminal reaches only us, and we stop our children in order.
     detached: true,
   });
-  for (const stream of [child.stdout, child.stderr]) if (stream) readLines(stream, options.line);
+  if (typeof output === "function")
+    for (const stream of [child.stdout, child.stderr]) if (stream) readLines(stream, output);
   const pid = child.pid ?? -1;
   const owner = ownerOf(pid);
   const item: Leftover | undefined = owner && { kind: "process", process: owner };
   if (item) options.journal.add(item);
   const exited = new Promise<number | string>((resolve) => {
     child.once("error", (error) => {
-      options.line(`cannot start ${options.file}: ${error.message}`);
+      const text = `cannot start ${options.file}: ${error.message}`;
+      if (typeof output === "function") output(text);
+      else writeSync(output, `${text}\n`);
       resolve(127);
     });
     child.once("exit", (code, signal) => {
@@ -45,7 +53,12 @@ export function startProcess(options: StartOptions): Running {
       resolve(code ?? signal ?? 1);
     });
   });
-  return { pid, exited, stop: (graceMs) => stopGroup(pid, exited, graceMs) };
+  return {
+    pid,
+    exited,
+    stop: (graceMs) => stopGroup(pid, exited, graceMs),
+    kill: () => signalGroup(pid, "SIGKILL"),
+  };
 }
 
 function readLines(stream: Readable, line: (text: string) => void): void {

@@ -80,7 +80,7 @@ export async function startMetricsMesh(objects: readonly KubeObject[]): Promise<
     const [file = "", ...args] = command;
     const all = { PATH: process.env.PATH ?? "/usr/bin", NODE_NO_WARNINGS: "1", ...env };
     const { journal } = network;
-    const started = startProcess({ file, args, env: all, cwd, line: (line) => said.push(line), journal });
+    const started = startProcess({ file, args, env: all, cwd, output: (line) => said.push(line), journal });
     closers.unshift(() => started.stop(3000));
     return said;
   };

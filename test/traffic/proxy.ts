@@ -76,7 +76,7 @@ export async function startProxy(options: ProxyOptions): Promise<TrafficProxy> {
       ...["--drain-time-s", "1", "--parent-shutdown-time-s", "2", "--file-flush-interval-msec", "1000"],
     ],
     env: { PATH: process.env.PATH ?? "/usr/bin" },
-    line: (line) => said.push(line),
+    output: (line) => said.push(line),
     journal: options.network.journal,
   });
   void envoy.exited.then((status) => {

@@ -58,6 +58,7 @@ function createContext(mesh: StandaloneMesh, demo: Demo, write: Writer): CheckCo
         type: "sidecar",
         command: demo.script("details"),
         env: { PORT: "9090" },
+        restartPolicy: "Always",
       });
     },
   };

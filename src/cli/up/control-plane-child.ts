@@ -109,7 +109,7 @@ function launch(options: ChildOptions, boundFile: string, bound: ReadonlyMap<str
       // No other control plane lives on this API, so one that starts after another goes on with its locks at once.
       POD_NAME: "istiod",
     },
-    line: options.line,
+    output: options.line,
     journal: options.journal,
   });
 }

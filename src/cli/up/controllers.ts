@@ -6,6 +6,8 @@ import type { KubeObject } from "../../model/index.ts";
 import {
   type ControllerContext,
   createClusterNames,
+  isHeldByOther,
+  keepNode,
   type Lookup,
   type NetworkPlan,
   removePod,
@@ -13,6 +15,7 @@ import {
   runAddresses,
   runEndpointSlices,
   runGarbageCollection,
+  runImagePods,
   runNamespaceEnd,
   runPodLeases,
   standaloneKinds,
@@ -61,9 +64,11 @@ export async function startControllers(
   runAccounts(context);
   runAddresses(context, plan);
   runEndpointSlices(context);
+  runImagePods(context);
   runNamespaceEnd(context);
   await runGarbageCollection(context);
   runPodLeases(context, () => performance.now());
+  await keepNode({ ...context, hostAddress: plan.hostAddress });
   return {
     lookup: createClusterNames(domain, objects(standaloneKinds.services), objects(standaloneKinds.endpointSlices)),
     close() {
@@ -80,21 +85,6 @@ async function removeDeadPods(context: ControllerContext): Promise<void> {
     const pod = pods.get(key);
     const name = pod?.metadata.annotations?.[standaloneKinds.runnerAnnotation];
     if (!pod || name === undefined) continue;
-    if (!holderAlive(leases.get(`${pod.metadata.namespace}/${name}`))) await removePod(context, pod);
-  }
-}
-
-/** The holder's name carries its process id. */
-function holderAlive(lease: KubeObject | undefined): boolean {
-  const spec = lease?.spec;
-  const holder =
-    typeof spec === "object" && spec !== null && "holderIdentity" in spec ? String(spec.holderIdentity) : "";
-  const pid = Number(/^fairlead-run-(\d+)$/.exec(holder)?.[1] ?? 0);
-  if (pid === 0 || pid === process.pid) return false;
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch {
-    return false;
+    if (!isHeldByOther(leases.get(`${pod.metadata.namespace}/${name}`))) await removePod(context, pod);
   }
 }

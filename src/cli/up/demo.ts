@@ -1,6 +1,4 @@
 /** A standalone mesh in; the sample application with its gateway, running in it, out. */
-import { createWriteStream, mkdirSync, type WriteStream } from "node:fs";
-import { join } from "node:path";
 import { kubeKinds, parseObjects } from "../../kube/index.ts";
 import { FairleadError, type Logger, wait } from "../../lib/index.ts";
 import { startWorkload, type Workload, type WorkloadSpec } from "../../standalone/index.ts";
@@ -10,7 +8,7 @@ import { applyObject } from "../objects.ts";
 import { demoConfig, demoScript } from "./demo-files.ts";
 import { createRelay, type Relay } from "./relay.ts";
 import type { StandaloneMesh } from "./standalone-mesh.ts";
-import { createWorkloadHost } from "./workload-host.ts";
+import { createWorkloadHost, logFolder } from "./workload-host.ts";
 
 export interface Demo {
   readonly gatewayUrl: string;
@@ -24,6 +22,7 @@ export interface Demo {
 }
 
 const { configMaps } = kubeKinds;
+const readyMs = 60_000;
 const marker = { name: "fairlead-demo", namespace: "istio-system" };
 
 function bookinfo(app: string, version: string, script: string = app): WorkloadSpec {
@@ -36,6 +35,7 @@ function bookinfo(app: string, version: string, script: string = app): WorkloadS
     type: "sidecar",
     command: [process.execPath, demoScript(script)],
     env: { PORT: "9080", SERVICE_VERSION: version },
+    restartPolicy: "Always",
   };
 }
 
@@ -48,6 +48,7 @@ const gatewaySpec: WorkloadSpec = {
   type: "router",
   command: [],
   env: {},
+  restartPolicy: "Always",
 };
 
 const applications: readonly WorkloadSpec[] = [
@@ -69,24 +70,22 @@ export async function startDemo(
   if (discoveryAddress === undefined)
     throw new FairleadError("no-permission", "the demo needs network namespaces", { hint: "start it with sudo" });
   await applyOnce(mesh);
-  const logs = join(mesh.dir, "logs");
-  mkdirSync(logs, { recursive: true, mode: 0o700 });
-  // Access logs of seven Envoys would drown everything else: each workload has its own file.
-  const files = createLogFiles(logs, log);
-  const host = createWorkloadHost({ ...mesh, discoveryAddress, io, log, line: files.line });
+  const logs = logFolder(mesh.dir);
+  const host = createWorkloadHost({ ...mesh, discoveryAddress, io, log });
   const workloads = new Map<string, Workload>();
   let relay: Relay | undefined;
   const stopAll = async (): Promise<void> => {
     await relay?.close();
     await Promise.all([...workloads.values()].map((workload) => workload.stop()));
-    files.close();
   };
   try {
     io.err("starting the sample application …\n");
     const specs = [gatewaySpec, ...applications];
     const started = await Promise.allSettled(
       specs.map(async (spec) => {
-        workloads.set(spec.name, await startWorkload(host, spec, io.signal));
+        const workload = await startWorkload(host, spec, io.signal);
+        workloads.set(spec.name, workload);
+        await workload.ready(readyMs);
         io.err(`  ${spec.name} is ready\n`);
       }),
     );
@@ -110,6 +109,7 @@ export async function startDemo(
       async start(spec) {
         const workload = await startWorkload(host, spec, io.signal);
         workloads.set(spec.name, workload);
+        await workload.ready(readyMs);
         return workload;
       },
       script: (name) => [process.execPath, demoScript(name)],
@@ -120,30 +120,6 @@ export async function startDemo(
     await stopAll();
     throw error;
   }
-}
-
-/** One file per workload, written behind: this process serves the API, and access logs come with every request. */
-function createLogFiles(
-  dir: string,
-  log: Logger,
-): { readonly line: (source: string, text: string) => void; close(): void } {
-  const files = new Map<string, WriteStream>();
-  const open = (name: string): WriteStream => {
-    const file = createWriteStream(join(dir, name), { flags: "a", mode: 0o600 });
-    file.on("error", (error) => log.warn(`${name}: ${error.message}`));
-    files.set(name, file);
-    return file;
-  };
-  return {
-    line(source, text) {
-      const name = `${source.replace("/", "-")}.log`;
-      const file = files.get(name) ?? open(name);
-      if (file.writable) file.write(`${text}\n`);
-    },
-    close() {
-      for (const file of files.values()) file.end();
-    },
-  };
 }
 
 /** The last Pods' endpoints reach the gateway a moment after they are ready; what is announced must be there. */
@@ -177,7 +153,7 @@ function greet(mesh: StandaloneMesh, gatewayUrl: string, io: Io): void {
   io.err(
     `\nThe sample application:  ${gatewayUrl}/productpage\n` +
       `The API:                 export KUBECONFIG=${mesh.kubeconfig}\n` +
-      `Logs:                    ${join(mesh.dir, "logs")}\n\n` +
+      `Logs:                    ${logFolder(mesh.dir)}\n\n` +
       "Three things to try:\n" +
       "  kubectl get pods -A                                   every workload is a Pod with its sidecar\n" +
       "  kubectl apply -f demo/config/reviews-v1.yaml          all reviews from v1, live at once\n" +

@@ -4,7 +4,7 @@ import { FairleadError, isRecord, wait } from "../../lib/index.ts";
 import { istioKinds, type KubeObject } from "../../model/index.ts";
 import { printYaml } from "../print.ts";
 
-const { namespaces, nodes, configMaps, roles, roleBindings, validatingWebhooks: webhooks } = kubeKinds;
+const { namespaces, configMaps, roles, roleBindings, validatingWebhooks: webhooks } = kubeKinds;
 
 /** The control plane keeps its root in a Secret of its own namespace, and may write Secrets nowhere else. */
 const secretRole: KubeObject = {
@@ -24,11 +24,6 @@ const secretRoleBinding = (user: string): KubeObject => ({
 export async function seedApi(client: KubeClient, controlPlaneUser: string): Promise<void> {
   for (const name of ["default", "istio-system"])
     await ensure(client, namespaces, { apiVersion: "v1", kind: "Namespace", metadata: { name } });
-  await ensure(client, nodes, {
-    apiVersion: "v1",
-    kind: "Node",
-    metadata: { name: "localhost", labels: { "kubernetes.io/hostname": "localhost" } },
-  });
   await ensure(client, roles, secretRole);
   await ensure(client, roleBindings, secretRoleBinding(controlPlaneUser));
   await ensure(client, configMaps, {

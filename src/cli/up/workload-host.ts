@@ -1,4 +1,5 @@
 /** A running mesh in; what is needed to run workloads in it out. */
+import { join } from "node:path";
 import type { KubeClient } from "../../kube/index.ts";
 import { FairleadError, type Logger } from "../../lib/index.ts";
 import { createRuntimeDir, type Journal, type NetworkPlan, type WorkloadHost } from "../../standalone/index.ts";
@@ -12,7 +13,9 @@ export interface HostOptions {
   readonly discoveryAddress: string;
   readonly io: Io;
   readonly log: Logger;
-  readonly line: (source: string, text: string) => void;
+  /** The data folder. */
+  readonly dir: string;
+  readonly echo?: (source: string, text: string) => void;
 }
 
 export function createWorkloadHost(options: HostOptions): WorkloadHost {
@@ -29,7 +32,14 @@ export function createWorkloadHost(options: HostOptions): WorkloadHost {
     discoveryAddress: options.discoveryAddress,
     domain: "cluster.local",
     log: options.log,
-    line: options.line,
+    logDir: logFolder(options.dir),
+    ...(options.echo ? { echo: options.echo } : {}),
     now: () => new Date(),
+    random: Math.random,
   };
+}
+
+/** Where each container's output lies, as NAMESPACE/POD/CONTAINER.log. */
+export function logFolder(dir: string): string {
+  return join(dir, "logs");
 }

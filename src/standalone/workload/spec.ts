@@ -1,9 +1,10 @@
 /** What a workload is, and what it needs of the mesh that it joins. */
-import type { KubeClient } from "../kube/index.ts";
-import type { Logger } from "../lib/index.ts";
-import type { Journal } from "./journal.ts";
-import type { NetworkPlan } from "./plan.ts";
-import type { RuntimeDir } from "./runtime-dir.ts";
+import type { KubeClient } from "../../kube/index.ts";
+import type { Logger } from "../../lib/index.ts";
+import type { Journal } from "../journal.ts";
+import type { NetworkPlan } from "../plan.ts";
+import type { RuntimeDir } from "../runtime-dir.ts";
+import type { RestartPolicy } from "./container-state.ts";
 
 export interface WorkloadSpec {
   readonly name: string;
@@ -16,6 +17,8 @@ export interface WorkloadSpec {
   /** Empty for a gateway: Envoy is all there is. */
   readonly command: readonly string[];
   readonly env: Readonly<Record<string, string>>;
+  /** When its process is started again; the proxy always is, for as long as the Pod lives. */
+  readonly restartPolicy: RestartPolicy;
 }
 
 export interface WorkloadHost {
@@ -28,8 +31,12 @@ export interface WorkloadHost {
   readonly discoveryAddress: string;
   readonly domain: string;
   readonly log: Logger;
-  readonly line: (source: string, text: string) => void;
+  /** Folder of the workloads' output. */
+  readonly logDir: string;
+  /** Is told each line of output as well. */
+  readonly echo?: (source: string, text: string) => void;
   readonly now: () => Date;
+  readonly random: () => number;
 }
 
 /** Things to take back when the workload ends, last made first. */

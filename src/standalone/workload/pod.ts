@@ -1,11 +1,12 @@
-/** A workload's Pod in the API: made, kept alive by its lease, told ready, and removed. */
-import { microTime } from "../kube/index.ts";
-import { FairleadError, wait } from "../lib/index.ts";
-import type { KubeObject } from "../model/index.ts";
-import { ignoreMissing } from "./endpoint-slices.ts";
-import { leases, pods, runnerAnnotation, serviceAccounts } from "./kinds.ts";
-import { readPodShape } from "./service-shape.ts";
-import type { Undo, WorkloadHost, WorkloadSpec } from "./workload-spec.ts";
+/** A workload's Pod in the API: made, kept alive by its lease, and removed. */
+import { microTime } from "../../kube/index.ts";
+import { FairleadError, wait } from "../../lib/index.ts";
+import type { KubeObject } from "../../model/index.ts";
+import { ignoreMissing } from "../endpoint-slices.ts";
+import { leases, nodeName, pods, runnerAnnotation, serviceAccounts } from "../kinds.ts";
+import { ownerOf } from "../owner.ts";
+import { readPodShape } from "../service-shape.ts";
+import type { Undo, WorkloadHost, WorkloadSpec } from "./spec.ts";
 
 export async function ensureAccount(host: WorkloadHost, spec: WorkloadSpec): Promise<void> {
   const metadata = { name: spec.serviceAccount, namespace: spec.namespace };
@@ -17,7 +18,7 @@ export async function ensureAccount(host: WorkloadHost, spec: WorkloadSpec): Pro
     });
 }
 
-export async function createPod(host: WorkloadHost, spec: WorkloadSpec, undo: Undo): Promise<string> {
+export async function createPod(host: WorkloadHost, spec: WorkloadSpec, undo: Undo): Promise<KubeObject> {
   const { client } = host;
   const ref = { name: spec.name, namespace: spec.namespace };
   const leaseRef = { name: `run-${spec.name}`, namespace: spec.namespace };
@@ -38,17 +39,21 @@ export async function createPod(host: WorkloadHost, spec: WorkloadSpec, undo: Un
     if (!(error instanceof FairleadError) || error.code !== "already-exists") throw error;
     await client.patch(leases, leaseRef, "merge", { spec: leaseSpec(host) });
   });
-  return pod.metadata.uid ?? spec.name;
+  return pod;
 }
+
+/** Names of the containers, as Istio's injector would leave them. */
+export const appContainer = "app";
+export const proxyContainer = "istio-proxy";
 
 function podObject(spec: WorkloadSpec, lease: string): KubeObject {
   const app = {
-    name: "app",
+    name: appContainer,
     image: "fairlead.dev/process",
     command: spec.command,
     ports: spec.ports.map((containerPort) => ({ containerPort, protocol: "TCP" })),
   };
-  const proxy = { name: "istio-proxy", image: "fairlead.dev/agent", args: ["proxy", spec.type] };
+  const proxy = { name: proxyContainer, image: "fairlead.dev/agent", args: ["proxy", spec.type] };
   return {
     apiVersion: "v1",
     kind: "Pod",
@@ -60,14 +65,33 @@ function podObject(spec: WorkloadSpec, lease: string): KubeObject {
     },
     spec: {
       serviceAccountName: spec.serviceAccount,
-      nodeName: "localhost",
+      nodeName,
+      restartPolicy: spec.restartPolicy,
       containers: spec.command.length > 0 ? [app, proxy] : [{ ...proxy, ports: app.ports }],
     },
   };
 }
 
 function leaseSpec(host: WorkloadHost): object {
-  return { holderIdentity: `fairlead-run-${process.pid}`, leaseDurationSeconds: 15, renewTime: microTime(host.now()) };
+  return {
+    holderIdentity: runnerIdentity(process.pid),
+    leaseDurationSeconds: 15,
+    renewTime: microTime(host.now()),
+  };
+}
+
+/** A process's id with its start: a reused id is another runner. */
+function runnerIdentity(pid: number): string {
+  return `fairlead-run-${pid}-${ownerOf(pid)?.started ?? ""}`;
+}
+
+/** Whether the process that holds this lease lives, on this machine, and is not ourselves. */
+export function isHeldByOther(lease: KubeObject | undefined): boolean {
+  const spec = lease?.spec;
+  const holder =
+    typeof spec === "object" && spec !== null && "holderIdentity" in spec ? String(spec.holderIdentity) : "";
+  const pid = Number(/^fairlead-run-(\d+)-/.exec(holder)?.[1] ?? 0);
+  return pid > 1 && pid !== process.pid && holder === runnerIdentity(pid);
 }
 
 function leaseObject(host: WorkloadHost, metadata: { name: string; namespace: string }): KubeObject {
@@ -115,39 +139,4 @@ export async function waitForAddress(host: WorkloadHost, spec: WorkloadSpec, sig
   throw new FairleadError("timeout", `Pod ${spec.namespace}/${spec.name} was given no address`, {
     hint: "is the `fairlead up` of this data folder running?",
   });
-}
-
-export async function markReady(host: WorkloadHost, spec: WorkloadSpec): Promise<void> {
-  const time = host.now().toISOString();
-  const containers = spec.command.length > 0 ? ["app", "istio-proxy"] : ["istio-proxy"];
-  await host.client.patchStatus(
-    pods,
-    { name: spec.name, namespace: spec.namespace },
-    {
-      phase: "Running",
-      startTime: time,
-      conditions: ["PodScheduled", "Initialized", "ContainersReady", "Ready"].map((type) => ({
-        type,
-        status: "True",
-        lastTransitionTime: time,
-      })),
-      containerStatuses: containers.map((name) => ({
-        name,
-        ready: true,
-        started: true,
-        restartCount: 0,
-        image: "",
-        imageID: "",
-        state: { running: { startedAt: time } },
-      })),
-    },
-  );
-}
-
-/** Peers stop sending before the proxy stops listening. */
-export async function markEnding(host: WorkloadHost, spec: WorkloadSpec): Promise<void> {
-  const time = host.now().toISOString();
-  const condition = { type: "Ready", status: "False", reason: "Ending", lastTransitionTime: time };
-  const ref = { name: spec.name, namespace: spec.namespace };
-  await host.client.patchStatus(pods, ref, { conditions: [condition] }).catch(ignoreMissing);
 }

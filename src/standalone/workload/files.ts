@@ -1,12 +1,12 @@
 /** The files that a workload's agent finds where Istio's agent looks for them: token, root, labels, resolv.conf. */
 import { chownSync, mkdirSync, rmSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { requestToken } from "../kube/index.ts";
-import { FairleadError, isRecord, wait } from "../lib/index.ts";
-import { replaceSecretFile } from "../pki/index.ts";
-import { resolvConf } from "./enter.ts";
-import { configMaps } from "./kinds.ts";
-import { proxyUser, type Undo, type WorkloadHost, type WorkloadSpec } from "./workload-spec.ts";
+import { requestToken } from "../../kube/index.ts";
+import { FairleadError, isRecord, wait } from "../../lib/index.ts";
+import { replaceSecretFile } from "../../pki/index.ts";
+import { resolvConf } from "../enter.ts";
+import { configMaps } from "../kinds.ts";
+import { proxyUser, type Undo, type WorkloadHost, type WorkloadSpec } from "./spec.ts";
 
 const tokenSeconds = 3600;
 

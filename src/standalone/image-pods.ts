@@ -1,0 +1,55 @@
+/** Pods that ask for images in; the word that nobody here runs images, on the Pod and as an Event, out. */
+import { isRecord } from "../lib/index.ts";
+import type { KubeObject } from "../model/index.ts";
+import { type ControllerContext, follow } from "./controller.ts";
+import { ignoreMissing } from "./endpoint-slices.ts";
+import { createEventRecorder } from "./event-recorder.ts";
+import { pods, runnerAnnotation } from "./kinds.ts";
+import { createReconciler, type Reconciler } from "./reconciler.ts";
+
+export function runImagePods(context: ControllerContext): Reconciler {
+  const all = context.objects(pods);
+  const recorder = createEventRecorder({ ...context, component: "fairlead", host: "" });
+  const reconciler = createReconciler({
+    name: "image pods",
+    ...context,
+    async reconcile(key) {
+      const pod = all.get(key);
+      if (!pod || !isWaiting(pod)) return;
+      const message = why(pod);
+      const condition = {
+        type: "PodScheduled",
+        status: "False",
+        reason: "Unschedulable",
+        message,
+        lastTransitionTime: context.now().toISOString(),
+      };
+      const { name, namespace } = pod.metadata;
+      const status = { phase: "Pending", conditions: [condition] };
+      await context.client.patchStatus(pods, { name, namespace }, status).catch(ignoreMissing);
+      recorder.record(pod, "Warning", "FailedScheduling", message);
+    },
+  });
+  follow(all, (key, now) => {
+    if (now && isWaiting(now)) reconciler.add(key);
+  });
+  return reconciler;
+}
+
+/** Nobody runs it and nobody has said anything of it: whoever writes a Pod's status himself has his reasons. */
+function isWaiting(pod: KubeObject): boolean {
+  if (pod.metadata.annotations?.[runnerAnnotation] !== undefined || pod.metadata.deletionTimestamp !== undefined)
+    return false;
+  const status = isRecord(pod.status) ? pod.status : {};
+  const isNew = status.phase === undefined || status.phase === "" || status.phase === "Pending";
+  const conditions = Array.isArray(status.conditions) ? status.conditions : [];
+  return isNew && status.podIP === undefined && conditions.length === 0;
+}
+
+function why(pod: KubeObject): string {
+  const { name, namespace = "default" } = pod.metadata;
+  return (
+    "this mesh runs processes, not images: start one with " +
+    `\`fairlead run --name ${name} -n ${namespace} --port PORT -- COMMAND\``
+  );
+}

@@ -24,9 +24,12 @@ export function runImagePods(context: ControllerContext): Reconciler {
         message,
         lastTransitionTime: context.now().toISOString(),
       };
-      const { name, namespace } = pod.metadata;
-      const status = { phase: "Pending", conditions: [condition] };
-      await context.client.patchStatus(pods, { name, namespace }, status).catch(ignoreMissing);
+      const { name, namespace, resourceVersion } = pod.metadata;
+      // Somebody who has written its status meanwhile is right.
+      const change = { metadata: { resourceVersion }, status: { phase: "Pending", conditions: [condition] } };
+      await context.client
+        .patch(pods, { name, namespace }, "merge", change, { subresource: "status" })
+        .catch(ignoreMissing);
       recorder.record(pod, "Warning", "FailedScheduling", message);
     },
   });

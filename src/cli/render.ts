@@ -5,7 +5,7 @@ import { type Command, Option } from "commander";
 import { createOffline, type Offline } from "../control-plane/index.ts";
 import { loadObjects } from "../kube/index.ts";
 import { FairleadError, isRecord, parseYaml } from "../lib/index.ts";
-import { type KubeObject, type Profile, type Proxy, type ResourceType, types } from "../model/index.ts";
+import { bytesOf, type KubeObject, type Profile, type Proxy, type ResourceType, types } from "../model/index.ts";
 import {
   createEnvoyTypes,
   createJsonPrinter,
@@ -161,7 +161,7 @@ function renderProxy(
     for (const [section, type, when] of sections) {
       const resources = [...renderer.all(type).values()].sort((a, b) => (a.name < b.name ? -1 : 1));
       if (when === "where-used" && resources.length === 0) continue;
-      out[section] = resources.map((resource) => print(type, resource.bytes));
+      out[section] = resources.map((resource) => print(type, bytesOf(resource)));
     }
     return out;
   } finally {

@@ -8,13 +8,13 @@ import {
   RoutesConfigDumpSchema,
 } from "../gen/envoy/admin/v3/config_dump_shared_pb.js";
 import { SecretSchema } from "../gen/envoy/extensions/transport_sockets/tls/v3/secret_pb.js";
-import { type Resource, type ResourceType, types } from "../model/index.ts";
+import { bytesOf, type Resource, type ResourceType, types } from "../model/index.ts";
 import { createJsonPrinter, type Renderer, withoutSharedKeys } from "../render/index.ts";
 import type { Ads } from "../xds/index.ts";
 import type { ControlledSource } from "./resource-source.ts";
 
-const shown = (type: ResourceType, { bytes }: Resource): Uint8Array =>
-  type === types.listener ? withoutSharedKeys(bytes) : bytes;
+const shown = (type: ResourceType, resource: Resource): Uint8Array =>
+  type === types.listener ? withoutSharedKeys(bytesOf(resource)) : bytesOf(resource);
 
 const dumpType = (name: string): string => `type.googleapis.com/envoy.admin.v3.${name}`;
 

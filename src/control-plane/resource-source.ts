@@ -6,7 +6,14 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import { type Memo, sameData } from "../collections/index.ts";
 import { createDebounce, digest } from "../lib/index.ts";
 import type { Mesh } from "../mesh/index.ts";
-import { type Identity, type Proxy, type ProxyClass, type Resource, type ResourceType, types } from "../model/index.ts";
+import {
+  createResourceSet,
+  type Identity,
+  type Proxy,
+  type ProxyClass,
+  type Resource,
+  type ResourceSet,
+} from "../model/index.ts";
 import {
   createRenderer,
   type EnvoyTypes,
@@ -15,7 +22,7 @@ import {
   type RenderFault,
   type RenderProblem,
 } from "../render/index.ts";
-import type { ProxyNode, ProxySession, ResourceSource } from "../xds/index.ts";
+import type { News, ProxyNode, ProxySession, ResourceSource } from "../xds/index.ts";
 
 export interface ResourceSourceOptions {
   readonly mesh: Mesh;
@@ -58,7 +65,7 @@ interface Member {
   readonly id: string;
   readonly node: ProxyNode;
   group: Group;
-  readonly changed: (types: ReadonlySet<ResourceType>) => void;
+  readonly changed: (news?: News) => void;
 }
 
 interface Group {
@@ -147,7 +154,7 @@ export function createResourceSource(options: ResourceSourceOptions): Controlled
     leave(member);
     group.members.add(member);
     member.group = group;
-    member.changed(allTypes);
+    member.changed();
   };
 
   /** A fault in one class must not keep the others from their news. */
@@ -200,7 +207,8 @@ export function createResourceSource(options: ResourceSourceOptions): Controlled
       members.set(id, member);
       member.group.members.add(member);
       return {
-        all: (type) => member.group.renderer.all(type),
+        ready: undefined,
+        all: (type) => setOf(member.group.renderer.all(type)),
         get: (type, name): Resource | undefined => member.group.renderer.get(type, name),
         close() {
           members.delete(id);
@@ -224,7 +232,14 @@ export function createResourceSource(options: ResourceSourceOptions): Controlled
   };
 }
 
-const allTypes: ReadonlySet<ResourceType> = new Set(Object.values(types));
+const sets = new WeakMap<ReadonlyMap<string, Resource>, ResourceSet>();
+
+/** The same set for as long as the renderer gives the same map. */
+function setOf(resources: ReadonlyMap<string, Resource>): ResourceSet {
+  const set = sets.get(resources) ?? createResourceSet([resources]);
+  sets.set(resources, set);
+  return set;
+}
 
 function take(set: Set<string>): readonly string[] {
   const all = [...set];

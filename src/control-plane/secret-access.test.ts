@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { silentLogger } from "../lib/index.ts";
-import { type Identity, type KubeObject, types } from "../model/index.ts";
+import { bytesOf, type Identity, type KubeObject, types } from "../model/index.ts";
 import type { ProxyNode, ProxySession } from "../xds/index.ts";
 import { type ControlledApi, startControlledApi } from "./controllers/testing.ts";
 import { proxyOfNode } from "./proxy-of-node.ts";
@@ -60,12 +60,13 @@ describe("who may read Secrets", () => {
   const connect = (of: ProxyNode, identity: Identity | undefined) => {
     const told: (() => void)[] = [];
     const session = source.connect(of, identity, (changed) => {
-      if (changed.has(types.secret)) for (const resolve of told.splice(0)) resolve();
+      if (!changed || changed.has(types.secret)) for (const resolve of told.splice(0)) resolve();
     });
     sessions.push(session);
     return {
       session,
-      text: (name: string): string => Buffer.from(session.get(types.secret, name)?.bytes ?? []).toString("latin1"),
+      text: (name: string): string =>
+        Buffer.from(bytesOf(session.get(types.secret, name) ?? { pieces: [] })).toString("latin1"),
       news: () => new Promise<void>((resolve) => told.push(resolve)),
     };
   };

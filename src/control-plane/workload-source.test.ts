@@ -3,7 +3,7 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import { createGraph } from "../collections/index.ts";
 import { WorkloadSchema } from "../gen/fairlead/workload_pb.js";
 import { createMemorySource, type MemorySource } from "../kube/index.ts";
-import { type KubeObject, type Resource, types } from "../model/index.ts";
+import { bytesOf, createResourceSet, encodedResource, type KubeObject, type Resource, types } from "../model/index.ts";
 import type { ProxyNode, ProxySession, ResourceSource } from "../xds/index.ts";
 import { createStages } from "./stages.ts";
 import { watchObjects } from "./watched-kinds.ts";
@@ -18,9 +18,14 @@ const node: ProxyNode = {
   userAgent: "",
 };
 
-const others: Resource = { name: "c", bytes: new Uint8Array(1), hash: "h", needs: [] };
+const others: Resource = encodedResource("c", new Uint8Array(1));
 const inner: ResourceSource = {
-  connect: () => ({ all: () => new Map([["c", others]]), get: () => others, close: () => {} }),
+  connect: () => ({
+    ready: undefined,
+    all: () => createResourceSet([new Map([["c", others]])]),
+    get: () => others,
+    close: () => {},
+  }),
 };
 
 let api: MemorySource;
@@ -53,7 +58,7 @@ function connect(): { readonly session: ProxySession; readonly told: () => numbe
   let told = 0;
   let wake = (): void => {};
   const session = source.connect(node, undefined, (changed) => {
-    expect([...changed]).toEqual([types.workload]);
+    expect([...(changed?.keys() ?? [])]).toEqual([types.workload]);
     told++;
     wake();
   });
@@ -67,7 +72,7 @@ function connect(): { readonly session: ProxySession; readonly told: () => numbe
 function at(session: ProxySession, address: string) {
   const resource = session.get(types.workload, address);
   if (!resource) return undefined;
-  const { $typeName: _, ...workload } = fromBinary(WorkloadSchema, resource.bytes);
+  const { $typeName: _, ...workload } = fromBinary(WorkloadSchema, bytesOf(resource));
   return workload;
 }
 

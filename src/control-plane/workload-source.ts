@@ -6,10 +6,10 @@
 import { create, toBinary } from "@bufbuild/protobuf";
 import type { Graph } from "../collections/index.ts";
 import { type Workload, WorkloadSchema } from "../gen/fairlead/workload_pb.js";
-import { createDebounce, digest } from "../lib/index.ts";
-import { canonicalName, canonicalRevision, type Resource, type ResourceType, types } from "../model/index.ts";
+import { createDebounce } from "../lib/index.ts";
+import { canonicalName, canonicalRevision, encodedResource, type Resource, types } from "../model/index.ts";
 import type { Registry, WorkloadFacts } from "../registry/index.ts";
-import type { ResourceSource } from "../xds/index.ts";
+import type { News, ResourceSource } from "../xds/index.ts";
 
 export interface WorkloadSourceOptions {
   readonly graph: Graph;
@@ -20,13 +20,12 @@ export interface WorkloadSourceOptions {
 
 interface Asker {
   readonly addresses: Set<string>;
-  readonly changed: (types: ReadonlySet<ResourceType>) => void;
+  readonly changed: (news?: News) => void;
 }
 
 /** More than any agent keeps; a client that asks for more is told that there is nothing. */
 const maxAddresses = 16_384;
 const longestAddress = 64;
-const workloadOnly: ReadonlySet<ResourceType> = new Set([types.workload]);
 
 export function createWorkloadSource(
   source: ResourceSource,
@@ -51,25 +50,28 @@ export function createWorkloadSource(
     },
   );
 
-  /** Askers are forgotten here and noted again by what they still ask for. */
+  /** Who asked for a changed address is forgotten here, and noted again by asking for it again. */
   function tell(): void {
-    const concerned = new Set([...due].flatMap((address) => [...(askers.get(address) ?? [])]));
+    const concerned = new Map<Asker, Set<string>>();
+    for (const address of due)
+      for (const asker of askers.get(address) ?? [])
+        concerned.set(asker, (concerned.get(asker) ?? new Set()).add(address));
     due.clear();
-    for (const asker of concerned) {
-      forget(asker);
-      asker.changed(workloadOnly);
+    for (const [asker, addresses] of concerned) {
+      forget(asker, addresses);
+      asker.changed(new Map([[types.workload, addresses]]));
     }
   }
 
-  function forget(asker: Asker): void {
-    for (const address of asker.addresses) {
+  function forget(asker: Asker, addresses: Iterable<string>): void {
+    for (const address of addresses) {
+      asker.addresses.delete(address);
       const others = askers.get(address);
       others?.delete(asker);
       if (others?.size !== 0) continue;
       askers.delete(address);
       resources.drop(address);
     }
-    asker.addresses.clear();
   }
 
   function ask(asker: Asker, address: string): Resource | undefined {
@@ -88,10 +90,11 @@ export function createWorkloadSource(
       const session = source.connect(node, identity, changed);
       const asker: Asker = { addresses: new Set(), changed };
       return {
+        ready: session.ready,
         all: (type) => session.all(type),
         get: (type, name) => (type === types.workload ? ask(asker, name) : session.get(type, name)),
         close() {
-          forget(asker);
+          forget(asker, asker.addresses);
           session.close();
         },
       };
@@ -101,8 +104,7 @@ export function createWorkloadSource(
 }
 
 function encode(address: string, facts: WorkloadFacts): Resource {
-  const bytes = toBinary(WorkloadSchema, workloadOf(facts));
-  return { name: address, bytes, hash: digest(bytes), needs: [] };
+  return encodedResource(address, toBinary(WorkloadSchema, workloadOf(facts)));
 }
 
 function workloadOf({ workload, namespace, identity, cluster, labels }: WorkloadFacts): Workload {

@@ -1,4 +1,5 @@
 /** An Envoy resource after rendering: encoded once, handed as the same bytes to every stream that needs it. */
+import { digest } from "../lib/index.ts";
 
 export const types = {
   cluster: "type.googleapis.com/envoy.config.cluster.v3.Cluster",
@@ -16,13 +17,38 @@ export type ResourceType = (typeof types)[keyof typeof types];
 
 export interface Resource {
   readonly name: string;
-  /** The encoded message, without the Any around it. */
-  readonly bytes: Uint8Array;
-  /** Digest of the bytes: the resource's version. */
+  /** Digest of the content: the resource's version. */
   readonly hash: string;
   /**
    * What must be known to Envoy before this resource is of use: for routes and listeners the clusters they name,
    * for an EDS cluster its own assignment name. The push plan holds back by it.
    */
   readonly needs: readonly string[];
+  /**
+   * The encoded message, without the Any around it, in pieces that follow each other on the wire. Resources may share
+   * pieces: a route configuration is a list of virtual hosts that is put together only while it is written.
+   */
+  readonly pieces: readonly Uint8Array[];
+  /** Bytes of all pieces. */
+  readonly size: number;
+  /** Of a route configuration only: the same taken apart, for proxies that are sent virtual hosts one by one. */
+  readonly hosts?: () => RouteParts;
+}
+
+/** A route configuration without its virtual hosts (but for an inline one that matches all), and these by themselves. */
+export interface RouteParts {
+  readonly rest: Uint8Array;
+  /** Named `ROUTE/HOST`, as is the virtual host inside. */
+  readonly hosts: readonly Resource[];
+}
+
+/** A resource of one piece. */
+export function encodedResource(name: string, bytes: Uint8Array, needs: readonly string[] = []): Resource {
+  return { name, hash: digest(bytes), needs, pieces: [bytes], size: bytes.length };
+}
+
+/** The whole message, for those who print or decode it; streams write the pieces. */
+export function bytesOf({ pieces }: Pick<Resource, "pieces">): Uint8Array {
+  const [first] = pieces;
+  return first && pieces.length === 1 ? first : Buffer.concat(pieces);
 }

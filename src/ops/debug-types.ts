@@ -2,7 +2,8 @@
 import { create, type JsonObject, toBinary } from "@bufbuild/protobuf";
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import { type ClientConfig, ClientConfigSchema, ConfigStatus } from "../gen/envoy/service/status/v3/csds_pb.js";
-import { digest, FairleadError } from "../lib/index.ts";
+import { FairleadError } from "../lib/index.ts";
+import { encodedResource } from "../model/index.ts";
 import type { OtherRequest, OtherTypes, ProxyStatus, TypeStatus, WireResource } from "../xds/index.ts";
 import { mayDebug } from "./authorize-debug.ts";
 import { answerDebug, type DebugSources, findProxy, knownProxies, proxyNamespace } from "./debug.ts";
@@ -40,7 +41,7 @@ function syncz(options: DebugSources, request: OtherRequest): readonly WireResou
     .filter((proxy) => mayAsk(options, request, "syncz", proxy))
     .map((proxy) => {
       const bytes = toBinary(ClientConfigSchema, clientConfig(proxy));
-      return { name: proxy.node.id, bytes, hash: digest(bytes), typeUrl: clientConfigUrl };
+      return { ...encodedResource(proxy.node.id, bytes), typeUrl: clientConfigUrl };
     });
 }
 
@@ -84,7 +85,7 @@ function configDump(options: DebugTypesOptions, request: OtherRequest): readonly
   if (!proxy || !mayAsk(options, request, "config_dump", proxy)) return [];
   return options
     .configDumpMessages(proxy.connectionId)
-    .map(({ typeUrl, bytes }) => ({ name: typeUrl, bytes, hash: digest(bytes), typeUrl }));
+    .map(({ typeUrl, bytes }) => ({ ...encodedResource(typeUrl, bytes), typeUrl }));
 }
 
 /** The name is what would follow `/debug/` in a URL. */
@@ -100,5 +101,5 @@ async function anyPath(options: DebugSources, request: OtherRequest): Promise<Wi
     identity: request.identity,
   });
   const bytes = new TextEncoder().encode(typeof body === "string" ? body : JSON.stringify(body));
-  return { name, bytes, hash: digest(bytes), typeUrl: debugType };
+  return { ...encodedResource(name, bytes), typeUrl: debugType };
 }

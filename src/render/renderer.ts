@@ -3,9 +3,8 @@
  * the mesh changes, makes again only the resources that read something that changed.
  */
 import type { Cause } from "../collections/index.ts";
-import { digest } from "../lib/index.ts";
 import type { Mesh } from "../mesh/index.ts";
-import type { ProxyClass, Resource, ResourceType } from "../model/index.ts";
+import { encodedResource, type ProxyClass, type Resource, type ResourceType } from "../model/index.ts";
 import { createEnvoyTypes, type EnvoyTypes, type PatchReport, patchedKinds } from "./envoy-filter/index.ts";
 import { resourceKinds } from "./kinds.ts";
 import { createView, type RenderProblem } from "./view.ts";
@@ -34,8 +33,8 @@ export interface Renderer {
   readonly proxy: ProxyClass;
   all(type: ResourceType): ReadonlyMap<string, Resource>;
   get(type: ResourceType, name: string): Resource | undefined;
-  /** Brings everything up to date and says which types came out different since the last call. */
-  refresh(): ReadonlySet<ResourceType>;
+  /** Brings everything up to date and says, by type, which names came out different since the last call. */
+  refresh(): ReadonlyMap<ResourceType, ReadonlySet<string>>;
   /** Which objects and fields made this resource. */
   causes(type: ResourceType, name: string): readonly Cause[];
   /** How many resources were rendered in total. */
@@ -94,7 +93,7 @@ export function createRenderer(mesh: Mesh, proxy: ProxyClass, options: RendererO
       rendered++;
       try {
         const part = kind.render(view, name);
-        return part && { name, bytes: part.bytes, hash: digest(part.bytes), needs: part.needs };
+        return part && encodedResource(name, part.bytes, part.needs);
       } catch (error) {
         options.onFault?.({ type: kind.type, name, error });
         return shelves.get(kind.type)?.made.get(name);
@@ -142,7 +141,9 @@ export function createRenderer(mesh: Mesh, proxy: ProxyClass, options: RendererO
     all,
     get,
     refresh() {
-      const changed = new Set<ResourceType>();
+      const changed = new Map<ResourceType, Set<string>>();
+      const note = (type: ResourceType, name: string): void =>
+        void changed.set(type, (changed.get(type) ?? new Set()).add(name));
       const pending = [...stale];
       stale.clear();
       for (const id of pending) {
@@ -152,14 +153,14 @@ export function createRenderer(mesh: Mesh, proxy: ProxyClass, options: RendererO
         if (name === "") {
           const before = shelf.names;
           shelf.names = undefined;
-          if (before && !sameNames(before, all(type))) changed.add(type);
+          if (before) for (const different of differing(before, all(type))) note(type, different);
           continue;
         }
         const before = shelf.made.get(name);
         const now = make(type, name);
         if (before?.hash === now?.hash) continue;
         shelf.names = undefined;
-        changed.add(type);
+        note(type, name);
       }
       return changed;
     },
@@ -180,8 +181,7 @@ function splitId(id: string): { type: ResourceType; name: string } {
   return { type: id.slice(0, at) as ResourceType, name: id.slice(at + 1) };
 }
 
-function sameNames(a: ReadonlyMap<string, Resource>, b: ReadonlyMap<string, Resource>): boolean {
-  if (a.size !== b.size) return false;
-  for (const [name, resource] of a) if (b.get(name)?.hash !== resource.hash) return false;
-  return true;
+function* differing(a: ReadonlyMap<string, Resource>, b: ReadonlyMap<string, Resource>): Generator<string> {
+  for (const [name, resource] of a) if (b.get(name)?.hash !== resource.hash) yield name;
+  for (const name of b.keys()) if (!a.has(name)) yield name;
 }

@@ -42,14 +42,18 @@ async function run(shared: AdsShared, stream: AdsStream, { identity, node, first
   const { call, variant } = stream;
   const id = `${node.id.split("~")[2] ?? ""}-${shared.nextId()}`;
   const ended = Promise.withResolvers<never>();
-  const session = options.source.connect(node, identity, (types) => {
-    state.changed(types);
+  const session = options.source.connect(node, identity, (news) => {
+    state.changed(news);
     pusher.news();
   });
   const { versions, diff } = shared;
   const onHeldBack = (held: Held): void => tellHeldBack(shared, id, held);
   const state = createStreamState({ variant, session, versions, diff, maxWaitMs: limits.holdBackMs, onHeldBack });
-  const pusher = createPusher(shared, { state, variant, call, send: stream.send, onError: ended.reject });
+  const pusher = createPusher(shared, {
+    ...{ state, variant, call, ready: session.ready },
+    send: stream.send,
+    onError: ended.reject,
+  });
   const connection: Connection = {
     ...{ id, node, identity, variant, state },
     peer: call.peer.address,

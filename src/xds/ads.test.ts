@@ -226,9 +226,7 @@ describe("a stock gRPC client", () => {
         handles: (type) => type.startsWith("istio.io/debug"),
         answer: async ({ names, node: asker }) => [
           {
-            name: "x",
-            hash: "",
-            bytes: Buffer.from(`${names[0]} for ${asker.id.split("~")[2]}`),
+            ...resource("x", `${names[0]} for ${asker.id.split("~")[2]}`),
             typeUrl: "istio.io/debug",
           },
         ],

@@ -28,7 +28,7 @@ async function serve(
     uuid: randomUUID,
     other: {
       handles: (type) => type.startsWith("istio.io/debug"),
-      answer: async ({ typeUrl }) => [{ name: "", hash: "", bytes: Buffer.from(`answer to ${typeUrl}`) }],
+      answer: async ({ typeUrl }) => [resource("", `answer to ${typeUrl}`)],
     },
   });
   const rpc = createRpcServer({ routes: ads.routes(() => undefined), log: silentLogger });

@@ -49,10 +49,10 @@ function heldBefore(request: DeltaRequest, lookup: Lookup): ReadonlyMap<string, 
 }
 
 /** A version of which only the name is known. */
-const outdated = (name: string, hash: string): Resource => ({ name, hash, bytes: new Uint8Array(0), needs: [] });
+const outdated = (name: string, hash: string): Resource => ({ name, hash, pieces: [], size: 0, needs: [] });
 
 export function isOutdated(resource: Resource | undefined): boolean {
-  return resource !== undefined && resource.bytes.length === 0;
+  return resource !== undefined && resource.pieces.length === 0;
 }
 
 function changeNames(state: TypeState, request: DeltaRequest): boolean {

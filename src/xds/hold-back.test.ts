@@ -1,7 +1,7 @@
 /** For any course of changes and answers: no route is ever live without its cluster and endpoints, and all ends as wanted. */
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { type ResourceType, types } from "../model/index.ts";
+import { bytesOf, type ResourceType, types } from "../model/index.ts";
 import { createDiff } from "./diff.ts";
 import { createStreamState, type Response } from "./stream-state.ts";
 import { createMemorySource, resource } from "./testing.ts";
@@ -70,7 +70,7 @@ function createEnvoy(variant: "sotw" | "delta") {
       for (const name of before) if (!response.resources.some((one) => one.name === name)) drop(name);
     for (const name of response.removed) drop(name);
     for (const one of response.resources) {
-      const version = text.decode(one.bytes);
+      const version = text.decode(bytesOf(one));
       // A changed cluster warms beside the old one, which serves until then.
       if (clusters.get(one.name) === undefined) warm.delete(one.name);
       clusters.set(one.name, version);
@@ -145,8 +145,8 @@ function createEnvoy(variant: "sotw" | "delta") {
       routes: [...routes].map(([name, [target]]) => `${name}>${target}`).sort(),
     }),
     wanted: () => ({
-      clusters: [...session.all(CDS).values()].map((one) => text.decode(one.bytes)).sort(),
-      routes: [...session.all(RDS).values()].map((one) => text.decode(one.bytes)).sort(),
+      clusters: [...session.all(CDS).entries()].map(([, one]) => text.decode(bytesOf(one))).sort(),
+      routes: [...session.all(RDS).entries()].map(([, one]) => text.decode(bytesOf(one))).sort(),
     }),
     state,
   };

@@ -78,7 +78,7 @@ export function createHoldBack(options: HoldBackOptions): HoldBack {
     );
   }
 
-  const isUnmade = (cluster: string): boolean => !session.all(types.cluster).has(cluster);
+  const isUnmade = (cluster: string): boolean => session.all(types.cluster).get(cluster) === undefined;
 
   function endpointsReady(assignment: string): boolean {
     const state = states.get(types.endpoint);
@@ -149,7 +149,7 @@ export function createHoldBack(options: HoldBackOptions): HoldBack {
   function awaitsRoutes(state: TypeState, nowMs: number): boolean {
     if (state.type !== types.cluster || !state.wildcard || !state.resumed || state.answered) return false;
     const wanted = session.all(types.cluster);
-    if (naming.every((type) => states.has(type)) || state.sent.keys().every((name) => wanted.has(name))) return false;
+    if (naming.every((type) => states.has(type)) || state.sent.keys().every((name) => wanted.get(name))) return false;
     resumedSinceMs ??= nowMs;
     if (nowMs - resumedSinceMs >= resumeMs) return false;
     wakeBy(resumedSinceMs + resumeMs);

@@ -11,6 +11,6 @@ export { type ClientChange, type ClientResource, type ClientState, createClientS
 export type { XdsCounter, XdsHistogram, XdsMetrics } from "./metrics.ts";
 export { type NodeId, parseNodeId } from "./node.ts";
 export type { HeldStatus, ProxyStatus, TypeStatus } from "./proxy-status.ts";
-export type { ProxyNode, ProxySession, ResourceSource } from "./source.ts";
+export type { News, ProxyNode, ProxySession, ResourceSource } from "./source.ts";
 export { shortName } from "./type-info.ts";
 export type { WireResource } from "./wire.ts";

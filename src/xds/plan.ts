@@ -1,6 +1,7 @@
 /** One type's state and the source in, the next response of that type out: what to send, what to remove, what is then known. */
 import { type Resource, types } from "../model/index.ts";
 import type { createDiff } from "./diff.ts";
+import { flat } from "./flat.ts";
 import type { HoldBack } from "./hold-back.ts";
 import type { ProxySession } from "./source.ts";
 import { isWholeSet } from "./type-info.ts";
@@ -35,7 +36,7 @@ export function planType(state: TypeState, planning: Planning, nowMs: number): P
 
 /** The source's own map where nothing has to be held, so that all streams of a class share it. */
 function wildcardTarget(state: TypeState, planning: Planning, nowMs: number): ReadonlyMap<string, Resource> {
-  const wanted = planning.session.all(state.type);
+  const wanted = flat(planning.session.all(state.type));
   const changes = planning.diff(state.sent, wanted);
   const kept = new Map<string, Resource | undefined>();
   for (const [name, resource] of changes)
@@ -110,7 +111,7 @@ function wholePlan(
   planning: Planning,
 ): Plan | undefined {
   // Taking back what the client refused anyway is no reason for a response of its own.
-  const wanted = planning.session.all(state.type);
+  const wanted = flat(planning.session.all(state.type));
   const news = changes.keys().some((name) => !state.wildcard || !state.wasRefused(name, wanted.get(name)?.hash ?? ""));
   if (!news && !state.mustAnswer) return undefined;
   return { resources: [...target.values()], removed: [], changes, next: target };

@@ -15,6 +15,8 @@ export interface Pusher {
 
 export interface PusherOptions {
   readonly state: StreamState;
+  /** Nothing is planned before. */
+  readonly ready: Promise<void> | undefined;
   readonly variant: "sotw" | "delta";
   readonly call: Call;
   readonly send: Send<Payload>;
@@ -36,6 +38,7 @@ export function createPusher(shared: AdsShared, options: PusherOptions): Pusher 
   const kick = createPump(push, options.onError);
 
   async function push(): Promise<void> {
+    await options.ready;
     while (state.pending()) {
       const queuedMs = performance.now();
       const release = await shared.slots.acquire({ urgent: !configured, signal });

@@ -1,5 +1,5 @@
 /** The port through which the ADS server is fed. It knows proxies and encoded resources, nothing of how they are rendered. */
-import type { Identity, Resource, ResourceType } from "../model/index.ts";
+import type { Identity, Resource, ResourceSet, ResourceType } from "../model/index.ts";
 
 /** What a proxy said of itself in its first request, decoded and bounded. */
 export interface ProxyNode {
@@ -13,25 +13,27 @@ export interface ProxyNode {
   readonly userAgent: string;
 }
 
+/**
+ * By type, the names whose resource may differ from what the session gave before. One object per class and change is
+ * handed to all its streams; all types of a change are committed before it is told.
+ */
+export type News = ReadonlyMap<ResourceType, ReadonlySet<string>>;
+
 export interface ResourceSource {
   /**
-   * A proxy has connected. `changed` is called (after debouncing, never from inside `connect`) with the types whose
-   * resources for this proxy may have changed. Throws a FairleadError `invalid` for a node that cannot be served.
+   * A proxy has connected. `changed` is called (after debouncing, never from inside `connect`) with what may be
+   * different for this proxy; without news anything may be, as after a move to another class. Throws a FairleadError
+   * `invalid` for a node that cannot be served.
    */
-  connect(
-    node: ProxyNode,
-    identity: Identity | undefined,
-    changed: (types: ReadonlySet<ResourceType>) => void,
-  ): ProxySession;
+  connect(node: ProxyNode, identity: Identity | undefined, changed: (news?: News) => void): ProxySession;
 }
 
 export interface ProxySession {
-  /**
-   * All resources of a wildcard type (clusters, listeners, name table), by name. The map is never changed once handed
-   * out: the same map means that nothing changed, and proxies of a class that get the same map share it.
-   */
-  all(type: ResourceType): ReadonlyMap<string, Resource>;
-  /** One resource by name (endpoints, routes, secrets, extensions; others too). */
+  /** Pending while the first rendering for proxies of this class is being made; nothing is planned before. */
+  readonly ready: Promise<void> | undefined;
+  /** All resources of a type. The same set means that nothing changed; proxies of a class share it. */
+  all(type: ResourceType): ResourceSet;
+  /** One resource by name; of some types (workloads) there is no set of all. */
   get(type: ResourceType, name: string): Resource | undefined;
   close(): void;
 }

@@ -9,7 +9,7 @@ import { createHoldBack, type Held } from "./hold-back.ts";
 import { type Plan, planType } from "./plan.ts";
 import type { DeltaRequest, Received, SotwRequest } from "./request.ts";
 import { receiveSotw } from "./sotw.ts";
-import type { ProxySession } from "./source.ts";
+import type { News, ProxySession } from "./source.ts";
 import { pushOrder } from "./type-info.ts";
 import type { TypeState } from "./type-state.ts";
 import type { Versions } from "./version.ts";
@@ -34,8 +34,8 @@ export interface StreamStateOptions {
 export interface StreamState {
   receiveSotw(request: SotwRequest, nowMs: number): Received;
   receiveDelta(request: DeltaRequest, nowMs: number): Received;
-  /** The source has news of these types. */
-  changed(types: Iterable<ResourceType>): void;
+  /** The source has news; without any, everything may be different. */
+  changed(news?: News): void;
   /** Whether `next` is worth asking. */
   pending(): boolean;
   next(nowMs: number): Response | undefined;
@@ -88,7 +88,7 @@ export function createStreamState(options: StreamStateOptions): StreamState {
     receiveSotw: (request, nowMs) => received(request.type, receiveSotw(states, request, nowMs)),
     receiveDelta: (request, nowMs) => received(request.type, receiveDelta(states, request, nowMs, lookup)),
     changed(news) {
-      for (const type of news) if (states.has(type)) dirty.add(type);
+      for (const type of news?.keys() ?? states.keys()) if (states.has(type)) dirty.add(type);
       wake();
     },
     pending: () => dirty.size > 0,

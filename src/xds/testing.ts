@@ -1,7 +1,14 @@
 /** For tests: resources held in memory behind the source port, the same for every proxy, and told of when set. */
-import { digest } from "../lib/index.ts";
-import { type Resource, type ResourceType, types } from "../model/index.ts";
-import type { ProxyNode, ResourceSource } from "./source.ts";
+import {
+  createResourceSet,
+  emptyResourceSet,
+  encodedResource,
+  type Resource,
+  type ResourceSet,
+  type ResourceType,
+  types,
+} from "../model/index.ts";
+import type { News, ProxyNode, ResourceSource } from "./source.ts";
 
 export interface MemorySource extends ResourceSource {
   /** Replaces the resources of these types, and tells all that are connected. */
@@ -10,28 +17,29 @@ export interface MemorySource extends ResourceSource {
 }
 
 export function createMemorySource(): MemorySource {
-  const held = new Map<ResourceType, ReadonlyMap<string, Resource>>();
-  const sessions = new Map<(types: ReadonlySet<ResourceType>) => void, ProxyNode>();
-  const none: ReadonlyMap<string, Resource> = new Map();
+  const held = new Map<ResourceType, ResourceSet>();
+  const sessions = new Map<(news?: News) => void, ProxyNode>();
   return {
     get connected() {
       return [...sessions.values()];
     },
     set(resources) {
-      const changed = new Set<ResourceType>();
+      const changed = new Map<ResourceType, ReadonlySet<string>>();
       for (const type of Object.values(types)) {
         const list = resources[type];
         if (!list) continue;
-        held.set(type, new Map(list.map((resource) => [resource.name, resource])));
-        changed.add(type);
+        const [before, now] = [held.get(type), createResourceSet([new Map(list.map((one) => [one.name, one]))])];
+        held.set(type, now);
+        changed.set(type, new Set(differing(before ?? emptyResourceSet, now)));
       }
       for (const tell of sessions.keys()) tell(changed);
     },
     connect(node, _identity, changed) {
-      const tell = (news: ReadonlySet<ResourceType>): void => changed(news);
+      const tell = (news?: News): void => changed(news);
       sessions.set(tell, node);
       return {
-        all: (type) => held.get(type) ?? none,
+        ready: undefined,
+        all: (type) => held.get(type) ?? emptyResourceSet,
         get: (type, name) => held.get(type)?.get(name),
         close: () => sessions.delete(tell),
       };
@@ -39,7 +47,12 @@ export function createMemorySource(): MemorySource {
   };
 }
 
+function* differing(a: ResourceSet, b: ResourceSet): Generator<string> {
+  for (const [name, resource] of a.entries()) if (b.get(name)?.hash !== resource.hash) yield name;
+  for (const [name] of b.entries()) if (!a.get(name)) yield name;
+}
+
 export function resource(name: string, content: Uint8Array | string, needs: readonly string[] = []): Resource {
   const bytes = typeof content === "string" ? new TextEncoder().encode(content) : content;
-  return { name, bytes, hash: digest(bytes), needs };
+  return encodedResource(name, bytes, needs);
 }

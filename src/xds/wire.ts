@@ -2,7 +2,7 @@
 import type { Resource } from "../model/index.ts";
 import type { Payload } from "../rpc/index.ts";
 
-export interface WireResource extends Pick<Resource, "name" | "bytes" | "hash"> {
+export interface WireResource extends Pick<Resource, "name" | "hash" | "pieces" | "size"> {
   /** Where the message is of another type than the response. */
   readonly typeUrl?: string;
 }
@@ -24,10 +24,10 @@ export function encodeSotw(response: WireResponse, identifier: string): Payload 
   const common = text(1, response.type);
   for (const resource of response.resources) {
     const anyHead = resource.typeUrl === undefined ? common : text(1, resource.typeUrl);
-    const valueHead = lengthHead(2, resource.bytes.length);
+    const valueHead = lengthHead(2, resource.size);
     pieces.push(
-      concat([lengthHead(2, anyHead.length + valueHead.length + resource.bytes.length), anyHead, valueHead]),
-      resource.bytes,
+      concat([lengthHead(2, anyHead.length + valueHead.length + resource.size), anyHead, valueHead]),
+      ...resource.pieces,
     );
   }
   pieces.push(concat([text(4, response.type), text(5, response.nonce), controlPlane(6, identifier)]));
@@ -41,12 +41,12 @@ export function encodeDelta(response: WireResponse, identifier: string): Payload
   for (const resource of response.resources) {
     const anyHead = resource.typeUrl === undefined ? common : text(1, resource.typeUrl);
     const own = concat([text(1, resource.hash), text(3, resource.name)]);
-    const valueHead = lengthHead(2, resource.bytes.length);
-    const anyLength = anyHead.length + valueHead.length + resource.bytes.length;
+    const valueHead = lengthHead(2, resource.size);
+    const anyLength = anyHead.length + valueHead.length + resource.size;
     const resourceHead = lengthHead(2, anyLength);
     pieces.push(
       concat([lengthHead(2, own.length + resourceHead.length + anyLength), own, resourceHead, anyHead, valueHead]),
-      resource.bytes,
+      ...resource.pieces,
     );
   }
   pieces.push(

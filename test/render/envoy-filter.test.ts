@@ -1,7 +1,7 @@
 /** EnvoyFilters through the front door: order, places, what is skipped and told, and what a change costs. */
 import { describe, expect, test } from "vitest";
 import { createOffline } from "../../src/control-plane/index.ts";
-import { type KubeObject, type ResourceType, types } from "../../src/model/index.ts";
+import { bytesOf, type KubeObject, type ResourceType, types } from "../../src/model/index.ts";
 import {
   createEnvoyTypes,
   createJsonPrinter,
@@ -80,7 +80,7 @@ async function setUp(objects: readonly KubeObject[]) {
   });
   const get = (type: ResourceType, name: string): Json => {
     const found = renderer.all(type).get(name);
-    return found && print(type, found.bytes);
+    return found && print(type, bytesOf(found));
   };
   /** Names of the HTTP filters of the first inbound chain, without Istio's own. */
   const own = (): readonly string[] => {
@@ -357,12 +357,12 @@ describe("what it costs", () => {
     const renderer = createRenderer(offline.mesh, offline.classOf(proxy), { onInvalidate: told.resolve });
     const statName = () => {
       const found = renderer.get(types.cluster, web);
-      return found && print(types.cluster, found.bytes).altStatName;
+      return found && print(types.cluster, bytesOf(found)).altStatName;
     };
     renderer.all(types.cluster);
     expect(statName()).not.toBe("patched");
     await told.promise;
-    expect([...renderer.refresh()]).toContain(types.cluster);
+    expect([...renderer.refresh().keys()]).toContain(types.cluster);
     expect(statName()).toBe("patched");
   });
 
@@ -370,12 +370,12 @@ describe("what it costs", () => {
     const { offline, renderer, invalidations } = await setUp([filter("f", [inserts("f")])]);
     for (const type of Object.values(types)) renderer.all(type);
     offline.source.apply([filter("f", [inserts("g")])]);
-    expect([...renderer.refresh()]).toEqual([types.listener]);
+    expect([...renderer.refresh().keys()]).toEqual([types.listener]);
     offline.source.apply([filter("c", [cluster("MERGE", { altStatName: "x" })])]);
-    expect([...renderer.refresh()]).toEqual([types.cluster]);
+    expect([...renderer.refresh().keys()]).toEqual([types.cluster]);
     const [rendered, marked] = [renderer.rendered, invalidations()];
     offline.source.apply([filter("other", [inserts("x")], { labels: { app: "shop" } })]);
-    expect([...renderer.refresh()]).toEqual([]);
+    expect([...renderer.refresh().keys()]).toEqual([]);
     expect(renderer.rendered).toBe(rendered);
     offline.source.apply([filter("elsewhere", [inserts("x")], { namespace: "other" })]);
     expect(invalidations()).toBe(marked + 1);
@@ -428,5 +428,5 @@ test("a gateway is patched by the port that its Gateway names", async () => {
   await envoyTypes.load();
   const renderer = createRenderer(offline.mesh, offline.classOf(proxy), { envoyTypes });
   const route = renderer.all(types.route).get("http.8080");
-  expect(route && print(types.route, route.bytes).requestHeadersToRemove).toEqual(["80"]);
+  expect(route && print(types.route, bytesOf(route)).requestHeadersToRemove).toEqual(["80"]);
 });

@@ -1,7 +1,7 @@
 /** WasmPlugin and TrafficExtension through the front door: places, order, modules, and secrets that go to few. */
 import { describe, expect, test } from "vitest";
 import { createOffline } from "../../src/control-plane/index.ts";
-import { type KubeObject, type Proxy, types } from "../../src/model/index.ts";
+import { bytesOf, type KubeObject, type Proxy, types } from "../../src/model/index.ts";
 import { createJsonPrinter, createRenderer } from "../../src/render/index.ts";
 import { pod, service, slice } from "./objects.ts";
 import type { Json } from "./offline.ts";
@@ -34,7 +34,7 @@ async function setUp(objects: readonly KubeObject[], change: Partial<Proxy> = {}
   const renderer = createRenderer(offline.mesh, offline.classOf({ ...proxy, ...change }));
   const get = (type: (typeof types)[keyof typeof types], name: string): Json => {
     const found = renderer.get(type, name);
-    return found && print(type, found.bytes);
+    return found && print(type, bytesOf(found));
   };
   const filters = (listener: string, level: "http" | "network"): readonly string[] => {
     const { filterChains, defaultFilterChain } = get(types.listener, listener);
@@ -215,7 +215,7 @@ describe("pull secrets", () => {
     const { offline, renderer } = await setUp([plugin("p", { imagePullSecret: "reg" }), secret("reg", docker)]);
     for (const type of Object.values(types)) renderer.all(type);
     offline.source.apply([{ ...secret("reg", docker), stringData: { ".dockerconfigjson": "{}" } }]);
-    expect([...renderer.refresh()]).toEqual([types.extension]);
+    expect([...renderer.refresh().keys()]).toEqual([types.extension]);
   });
 });
 

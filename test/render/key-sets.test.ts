@@ -7,7 +7,7 @@ import { createAddressGuard, createHttpClient, createJwksResolver, type JwksReso
 import { json, startServer, type TestServer } from "../../src/fetch/testing.ts";
 import { createMemorySource } from "../../src/kube/index.ts";
 import { silentLogger } from "../../src/lib/index.ts";
-import { types } from "../../src/model/index.ts";
+import { bytesOf, types } from "../../src/model/index.ts";
 import { createJsonPrinter, createRenderer } from "../../src/render/index.ts";
 import { pod, service, slice } from "./objects.ts";
 
@@ -70,7 +70,7 @@ test("keys reach the listener", async () => {
   let told = 0;
   const renderer = createRenderer(stages.mesh, stages.classOf(proxy), { onInvalidate: () => told++ });
   const listener = (): string =>
-    JSON.stringify(print(types.listener, renderer.get(types.listener, "virtualInbound")?.bytes ?? new Uint8Array()));
+    JSON.stringify(print(types.listener, bytesOf(renderer.get(types.listener, "virtualInbound") ?? { pieces: [] })));
   const nextRound = async (): Promise<void> => {
     const last = goOn;
     [goOn, waiting] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];

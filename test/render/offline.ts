@@ -1,6 +1,6 @@
 /** Objects in; resources of one proxy, as JSON by name, out: through the same stages that serve a cluster. */
 import { createOffline } from "../../src/control-plane/index.ts";
-import { type KubeObject, type Profile, type ResourceType, types } from "../../src/model/index.ts";
+import { bytesOf, type KubeObject, type Profile, type ResourceType, types } from "../../src/model/index.ts";
 import { createJsonPrinter, createRenderer } from "../../src/render/index.ts";
 
 const printer = createJsonPrinter();
@@ -40,7 +40,7 @@ export async function renderProxy(input: RenderInput): Promise<RenderedProxy> {
     },
   );
   const all = (type: ResourceType): ReadonlyMap<string, Json> =>
-    new Map([...renderer.all(type)].map(([name, resource]) => [name, print(type, resource.bytes)]));
+    new Map([...renderer.all(type)].map(([name, resource]) => [name, print(type, bytesOf(resource))]));
   return {
     clusters: all(types.cluster),
     endpoints: all(types.endpoint),

@@ -7,7 +7,7 @@ import { fromBinary } from "@bufbuild/protobuf";
 import { afterAll, describe, expect, test } from "vitest";
 import { createOffline } from "../../src/control-plane/index.ts";
 import { RouteConfigurationSchema } from "../../src/gen/envoy/config/route/v3/route_pb.js";
-import { type HTTPMatchRequest, type HTTPRoute, types } from "../../src/model/index.ts";
+import { bytesOf, type HTTPMatchRequest, type HTTPRoute, types } from "../../src/model/index.ts";
 import { createRenderer } from "../../src/render/index.ts";
 import { findEnvoy, lacks } from "../require.ts";
 import { istio, smallMesh } from "./objects.ts";
@@ -118,7 +118,7 @@ test("10,000 routes are rendered in order", () => {
   const [proxy] = offline.proxies();
   if (!proxy) throw new Error("no proxy");
   const resource = createRenderer(offline.mesh, offline.classOf(proxy)).get(types.route, "80");
-  const [host] = fromBinary(RouteConfigurationSchema, resource?.bytes ?? new Uint8Array()).virtualHosts;
+  const [host] = fromBinary(RouteConfigurationSchema, bytesOf(resource ?? { pieces: [] })).virtualHosts;
   expect(host?.routes.map(({ name }) => name)).toEqual(http.map(({ name }) => name));
 });
 

@@ -63,7 +63,7 @@ test("one VirtualService changes one route configuration", () => {
     new Map([...renderer.all(types.route)].map(([name, { hash }]) => [name, hash]));
   const before = hashes();
   offline.source.apply([virtualService(11, "3s")]);
-  expect([...renderer.refresh()]).toEqual([types.route]);
+  expect([...renderer.refresh().keys()]).toEqual([types.route]);
   const after = hashes();
   expect(after.get("81")).toBe(before.get("81"));
   expect(after.get("80")).not.toBe(before.get("80"));

@@ -10,7 +10,7 @@ import { createOffline } from "../../src/control-plane/index.ts";
 import { createStages } from "../../src/control-plane/stages.ts";
 import { watchObjects } from "../../src/control-plane/watched-kinds.ts";
 import { createMemorySource } from "../../src/kube/index.ts";
-import { type KubeObject, types } from "../../src/model/index.ts";
+import { bytesOf, type KubeObject, types } from "../../src/model/index.ts";
 import { createJsonPrinter, createRenderer, withoutSharedKeys } from "../../src/render/index.ts";
 import { findEnvoy, lacks } from "../require.ts";
 import { pod, service, slice } from "./objects.ts";
@@ -184,7 +184,7 @@ describe("keys of tokens", () => {
     const seen = (): readonly string[] => {
       renderer.refresh();
       const resource = renderer.get(types.listener, "virtualInbound");
-      return jwksOf(print(types.listener, resource?.bytes ?? new Uint8Array()));
+      return jwksOf(print(types.listener, bytesOf(resource ?? { pieces: [] })));
     };
     expect(seen()).toEqual(["", ""]);
     fetched.set("https://keys", a.open);
@@ -258,7 +258,7 @@ test("a dump shows public keys, and hides the secret of symmetric ones", async (
   const resource = createRenderer(offline.mesh, offline.classOf(proxy)).get(types.listener, "virtualInbound");
   if (!resource) throw new Error("no listener");
   const print = await createJsonPrinter();
-  expect(jwksOf(print(types.listener, resource.bytes))).toEqual([open, shared]);
+  expect(jwksOf(print(types.listener, bytesOf(resource)))).toEqual([open, shared]);
   const hidden = shared.replace("c2VjcmV0LXNlY3JldA", "[redacted]");
-  expect(jwksOf(print(types.listener, withoutSharedKeys(resource.bytes)))).toEqual([open, hidden]);
+  expect(jwksOf(print(types.listener, withoutSharedKeys(bytesOf(resource))))).toEqual([open, hidden]);
 });

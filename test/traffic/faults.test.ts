@@ -1,7 +1,7 @@
 /** Faults of every day, in short: `npm run soak` has the long forms. */
 import { describe, expect, test } from "vitest";
 import type { KubeObject, ResourceType } from "../../src/model/index.ts";
-import { types } from "../../src/model/index.ts";
+import { bytesOf, types } from "../../src/model/index.ts";
 import type { Renderer } from "../../src/render/index.ts";
 import { istio } from "../render/objects.ts";
 import { lacks } from "../require.ts";
@@ -39,7 +39,7 @@ describe.skipIf(unable)("D06", () => {
     if (!renderer) throw new Error("the proxy is not connected");
     return allTypes.flatMap((type: ResourceType) =>
       [...renderer.all(type)].map(
-        ([name, resource]) => `${type} ${name} ${Buffer.from(resource.bytes).toString("hex")}`,
+        ([name, resource]) => `${type} ${name} ${Buffer.from(bytesOf(resource)).toString("hex")}`,
       ),
     );
   };

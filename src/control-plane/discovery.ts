@@ -61,7 +61,7 @@ export async function startDiscovery(options: DiscoveryOptions): Promise<Discove
     },
   });
   const client = createKubeClient(options.access);
-  const source = createHttpSource({ graph, client, log: log.scope("kube"), random: options.random });
+  const source = createHttpSource({ graph, client, log: log.scope("kube"), random: options.random, narrow: true });
   const watched = watchObjects(source);
 
   // Beside it: keys that verify tokens, from the network.

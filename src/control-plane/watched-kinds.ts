@@ -1,6 +1,13 @@
 /** Which kinds the control plane reads, and one collection for each, from whatever source. */
 import type { Collection } from "../collections/index.ts";
-import { type KindRef, kindRef, kubeKinds, type ObjectSource, type WatchedKind } from "../kube/index.ts";
+import {
+  type KindRef,
+  kindRef,
+  kubeKinds,
+  type ObjectSource,
+  type WatchedKind,
+  type WatchScope,
+} from "../kube/index.ts";
 import { type KubeObject, kinds } from "../model/index.ts";
 
 const { namespaces, nodes, pods, services, configMaps, secrets, endpointSlices, ingresses, ingressClasses } = kubeKinds;
@@ -19,6 +26,11 @@ export function watchedKind(group: string, kind: string): KindRef {
   return ref;
 }
 
+/** Secrets that hold no credentials of gateways, and can be large and many. */
+const scopes: ReadonlyMap<string, WatchScope> = new Map([
+  ["/Secret", { fieldSelector: "type!=helm.sh/release.v1,type!=kubernetes.io/service-account-token" }],
+]);
+
 export interface WatchedObjects {
   objects(group: string, kind: string): Collection<KubeObject>;
   /** Resolves when everything asked for so far has been listed once. */
@@ -33,7 +45,7 @@ export function watchObjects(source: ObjectSource): WatchedObjects {
       const id = `${group}/${kind}`;
       let found = watched.get(id);
       if (!found) {
-        found = source.watchKind(watchedKind(group, kind));
+        found = source.watchKind(watchedKind(group, kind), scopes.get(id));
         watched.set(id, found);
       }
       return found.objects;

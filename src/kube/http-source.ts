@@ -8,6 +8,7 @@ import type { KubeObject } from "../model/index.ts";
 import { createBatcher } from "./batcher.ts";
 import type { KubeClient } from "./client.ts";
 import type { KindRef } from "./kind.ts";
+import { narrowObject } from "./narrow-kinds.ts";
 import type { ObjectSource, WatchedKind, WatchScope } from "./object-source.ts";
 import { createReplica, type Replica } from "./replica.ts";
 import { apiStatus } from "./status.ts";
@@ -17,6 +18,8 @@ export interface HttpSourceOptions {
   readonly client: KubeClient;
   readonly log: Logger;
   readonly random: () => number;
+  /** Keeps of each object only what a control plane reads. */
+  readonly narrow?: boolean;
   readonly pageSize?: number;
   /** Longest silence of a watch; the API sends bookmarks more often, or the watch is opened again. */
   readonly stallMs?: number;
@@ -29,7 +32,7 @@ export function createHttpSource(options: HttpSourceOptions): ObjectSource {
   const all = new AbortController();
   return {
     watchKind(kind, scope = {}) {
-      const replica = createReplica(options.graph, batcher, kind);
+      const replica = createReplica({ graph: options.graph, batcher, kind, narrow: options.narrow });
       const own = new AbortController();
       const signal = AbortSignal.any([all.signal, own.signal]);
       return follow({
@@ -129,7 +132,8 @@ async function listAll(options: Follow): Promise<{ items: readonly KubeObject[];
       continue: next,
       signal: options.signal,
     });
-    items.push(...page.items);
+    // Page by page, so that a large kind is never held whole.
+    for (const item of page.items) items.push(options.narrow ? narrowObject(item) : item);
     if (page.continue === undefined) return { items, resourceVersion: page.resourceVersion };
     next = page.continue;
   }

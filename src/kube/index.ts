@@ -17,6 +17,7 @@ export type { ListOptions, WatchOptions } from "./list-options.ts";
 export { type LoadedObject, type LoadOptions, loadObjects, parseObjects } from "./load-objects.ts";
 export { createConfigMapLock, createLeaseLock, type Lock } from "./lock.ts";
 export { createMemorySource, type MemorySource } from "./memory-source.ts";
+export { narrowObject } from "./narrow-kinds.ts";
 export type { ObjectSource, WatchedKind, WatchScope } from "./object-source.ts";
 export {
   type AccessQuestion,

@@ -13,7 +13,7 @@ const object = (name: string, version: number, uid = "u1"): KubeObject => ({
 
 function setup() {
   const graph = createGraph();
-  const replica = createReplica(graph, { add: (change) => change(), flush: () => {} }, kind);
+  const replica = createReplica({ graph, batcher: { add: (change) => change(), flush: () => {} }, kind });
   const told: string[] = [];
   replica.objects.subscribe((key, now) => told.push(`${key} ${now?.metadata.resourceVersion ?? "gone"}`));
   const send = (type: string, value: unknown): void => replica.apply({ type, object: value });

@@ -7,6 +7,7 @@ import { type KubeObject, objectKey, objectName } from "../model/index.ts";
 import type { Batcher } from "./batcher.ts";
 import type { KindRef } from "./kind.ts";
 import { asObject } from "./narrow.ts";
+import { narrowObject, saysTheSame } from "./narrow-kinds.ts";
 import type { WatchEvent } from "./watch-stream.ts";
 
 export interface Replica {
@@ -19,10 +20,18 @@ export interface Replica {
   expire(): void;
 }
 
-export function createReplica(graph: Graph, batcher: Batcher, kind: KindRef): Replica {
+export interface ReplicaOptions {
+  readonly graph: Graph;
+  readonly batcher: Batcher;
+  readonly kind: KindRef;
+  /** Keeps of each object only what a control plane reads. */
+  readonly narrow?: boolean | undefined;
+}
+
+export function createReplica({ graph, batcher, kind, narrow = false }: ReplicaOptions): Replica {
   const objects = graph.source<KubeObject>(kind.group === "" ? kind.plural : `${kind.plural}.${kind.group}`, {
     describe: (_key, object) => objectName(kind.kind, object.metadata),
-    equals: (a, b) => a === b || (sameVersion(a, b) && sameUid(a, b)),
+    equals: (a, b) => a === b || (sameVersion(a, b) && sameUid(a, b)) || (narrow && saysTheSame(a, b)),
   });
   let version: string | undefined;
 
@@ -63,8 +72,9 @@ export function createReplica(graph: Graph, batcher: Batcher, kind: KindRef): Re
         version = later(version, versionOf(event.object));
         return;
       }
-      const object = asObject(event.object, kind);
-      if (!object) return;
+      const whole = asObject(event.object, kind);
+      if (!whole) return;
+      const object = narrow ? narrowObject(whole) : whole;
       if (event.type === "ADDED" || event.type === "MODIFIED") batcher.add(() => put(object));
       else if (event.type === "DELETED") batcher.add(() => remove(object));
       else return;

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { narrowObject } from "../kube/index.ts";
 import type { KubeObject } from "../model/index.ts";
 import { readPod } from "./pod.ts";
 
@@ -63,4 +64,31 @@ test("ports of native sidecars count, those of other init containers do not", ()
 test("fields of the wrong shape count as absent", () => {
   const read = readPod(pod({}, { spec: "x", status: { podIPs: [1], conditions: {} } }));
   expect(read).toMatchObject({ addresses: [], ports: [], usable: false, serviceAccount: "", proxyArgs: undefined });
+});
+
+test("what the API's door keeps of a Pod is all that is read of it", () => {
+  const whole = pod(
+    {
+      generateName: "web-5d4f-",
+      labels: { "pod-template-hash": "5d4f" },
+      annotations: { "proxy.istio.io/config": "{}" },
+      ownerReferences: owner("ReplicaSet", "web-5d4f"),
+      creationTimestamp: "2026-01-01T00:00:00Z",
+    },
+    {
+      spec: {
+        nodeName: "n",
+        serviceAccountName: "sa",
+        hostname: "h",
+        subdomain: "s",
+        containers: [
+          { name: "app", image: "a", ports: [{ name: "http", containerPort: 80 }] },
+          { name: "istio-proxy", args: ["proxy", "router"], env: [{ name: "A", value: "1" }] },
+        ],
+        initContainers: [{ name: "native", restartPolicy: "Always", ports: [{ containerPort: 1 }] }],
+      },
+      status: { phase: "Running", podIPs: [{ ip: "10.0.0.1" }], conditions: [{ type: "Ready", status: "True" }] },
+    },
+  );
+  expect(readPod(narrowObject(whole))).toEqual(readPod(whole));
 });

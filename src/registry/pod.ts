@@ -1,5 +1,5 @@
 /** A Kubernetes Pod in, what the mesh needs to know of it out; heartbeats and other edits die here. */
-import { readList, readNumber, readRecord, readText, readTextMap, readTexts } from "../lib/index.ts";
+import { readList, readNumber, readRecord, readText, readTexts } from "../lib/index.ts";
 import type { KubeObject, ObjectMeta } from "../model/index.ts";
 
 interface ContainerPort {
@@ -28,7 +28,6 @@ export interface Pod {
   readonly usable: boolean;
   /** Args of the container `istio-proxy`; undefined where there is none. */
   readonly proxyArgs: readonly string[] | undefined;
-  readonly proxyEnv: Readonly<Record<string, string>>;
 }
 
 export function readPod(object: KubeObject): Pod {
@@ -54,7 +53,6 @@ export function readPod(object: KubeObject): Pod {
     ports: lastingContainers(spec).flatMap(containerPorts),
     usable: isUsable(object.metadata, status) && addresses.length > 0,
     proxyArgs: proxy && readTexts(proxy.args),
-    proxyEnv: containerEnv(proxy),
   };
 }
 
@@ -95,14 +93,6 @@ function containerPorts(container: Readonly<Record<string, unknown>>): readonly 
 function proxyContainer(spec: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> | undefined {
   const all = [...readList(spec.containers), ...readList(spec.initContainers)].map(readRecord);
   return all.find((container) => container.name === "istio-proxy");
-}
-
-function containerEnv(container: Readonly<Record<string, unknown>> | undefined): Readonly<Record<string, string>> {
-  const pairs = readList(container?.env).map((item) => {
-    const entry = readRecord(item);
-    return [readText(entry.name), entry.value] as const;
-  });
-  return readTextMap(Object.fromEntries(pairs));
 }
 
 /**

@@ -41,8 +41,7 @@ export function agentBootstrap(pod: BootstrapPod): { readonly nodeId: string; re
     log: silentLogger,
   };
   const agent = agentOptionsFromEnv(env, [type, "--domain", `${namespace}.svc.cluster.local`], machine);
-  const sockets = { sdsSocket: join(dir, "sds"), xdsSocket: join(dir, "xds") };
-  const admin = { address: { pipe: { path: join(dir, "admin"), mode: 0o600 } } };
-  const config = { ...buildBootstrap({ ...agent.bootstrap, ...sockets, deltaXds: !pod.sotw }), admin };
+  const sockets = { sdsSocket: join(dir, "sds"), xdsSocket: join(dir, "xds"), adminSocket: join(dir, "admin") };
+  const config = buildBootstrap({ ...agent.bootstrap, ...sockets, deltaXds: !pod.sotw });
   return { nodeId: agent.bootstrap.node.id, config };
 }

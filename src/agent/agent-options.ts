@@ -34,7 +34,6 @@ export interface AgentOptions {
   readonly statusHost: string;
   readonly localhost: string;
   readonly ipv6Only: boolean;
-  readonly prometheusPort: number;
   readonly appProbes: ReadonlyMap<string, AppProbe>;
   readonly appAddress: string;
   /** Where the application shows metrics of its own. */

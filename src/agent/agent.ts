@@ -12,12 +12,14 @@ import type { AgentOptions } from "./agent-options.ts";
 import { readAppMetrics } from "./app-metrics.ts";
 import { buildBootstrap, lightstepTokenFile } from "./bootstrap/bootstrap.ts";
 import { createEnvoyAdmin, type EnvoyAdmin } from "./envoy/admin.ts";
+import { startAdminGate } from "./envoy/admin-gate.ts";
 import { drainEnvoy } from "./envoy/drain.ts";
 import { type EnvoyExit, type EnvoyOptions, type EnvoyProcess, startEnvoy } from "./envoy/process.ts";
 import { createCertificateClient, tokenMetadata, trustFile } from "./identity/certificate-client.ts";
 import { createSdsRoutes } from "./identity/sds.ts";
 import { createSecretSource } from "./identity/secrets.ts";
 import { createWorkloadIdentity, type WorkloadIdentity } from "./identity/workload-identity.ts";
+import { createOwnPeer, type OwnPeer } from "./own-peer.ts";
 import { type StatusServer, startStatusServer } from "./status-server.ts";
 import { createTelemetry, type Telemetry } from "./telemetry/telemetry.ts";
 import { createXdsRelay } from "./xds-relay.ts";
@@ -150,18 +152,17 @@ async function runEnvoy(
   closers: Closers,
 ): Promise<number> {
   const configFile = await writeBootstrap(options);
-  const admin = createEnvoyAdmin({
-    host: options.localhost,
-    adminPort: options.proxyConfig.proxyAdminPort ?? 15000,
-    metricsPort: options.prometheusPort,
-  });
+  let envoyPid: number | undefined;
+  const isOwn = createOwnPeer({ envoyPid: () => envoyPid, envoyUid: process.geteuid?.() ?? 0 });
+  const admin = await openAdmin(options, isOwn, closers);
   const quit = new AbortController();
   const drained = { already: false };
-  const server = await serveStatus(options, { ...parts, admin, quit, drained });
+  const server = await serveStatus(options, { ...parts, admin, quit, drained, isOwn });
   closers.add(() => server.close());
   const backoff = createBackoff({ minMs: 500, maxMs: 30_000, random: options.random });
   for (;;) {
     const envoy = await startEnvoy(envoyOptions(options, configFile));
+    envoyPid = envoy.pid;
     closers.add(() => envoy.kill());
     const outcome = await firstOf(envoy, signal, quit.signal);
     if (outcome === "quit") return endNow(envoy);
@@ -171,6 +172,16 @@ async function runEnvoy(
     await wait(backoff.nextMs(), AbortSignal.any([signal, quit.signal])).catch(() => {});
     if (signal.aborted || quit.signal.aborted) return 0;
   }
+}
+
+/** A bootstrap that the user wrote has its admin where the user put it; ours has it on a socket, and the agent on the port. */
+async function openAdmin(options: AgentOptions, isOwn: OwnPeer, closers: Closers): Promise<EnvoyAdmin> {
+  const at = { host: options.localhost, port: options.proxyConfig.proxyAdminPort ?? 15000 };
+  if (options.proxyConfig.customConfigFile) return createEnvoyAdmin(at);
+  const socketPath = shortestPath(options.workDir, options.bootstrap.adminSocket);
+  const gate = await startAdminGate({ ...at, socketPath, isOwn, log: options.log.scope("admin") });
+  closers.add(() => gate.close());
+  return createEnvoyAdmin({ socketPath });
 }
 
 function envoyOptions(options: AgentOptions, configFile: string): EnvoyOptions {
@@ -208,15 +219,20 @@ interface StatusParts {
   readonly admin: EnvoyAdmin;
   readonly quit: AbortController;
   readonly drained: { already: boolean };
+  readonly isOwn: OwnPeer;
 }
 
 function serveStatus(options: AgentOptions, parts: StatusParts): Promise<StatusServer> {
-  const { identity, telemetry, admin, quit, drained } = parts;
+  const { identity, telemetry, admin, quit, drained, isOwn } = parts;
+  const socket = (path: string): string => shortestPath(options.workDir, path);
   const { appMetrics } = options;
   const startedAt = options.now();
   return startStatusServer({
     host: options.statusHost,
     port: options.proxyConfig.statusPort ?? 15020,
+    readinessSocket: socket(options.bootstrap.readinessSocket),
+    mergedMetricsSocket: socket(options.bootstrap.mergedMetricsSocket),
+    isOwn,
     notReady: () => admin.notReady(),
     envoyMetrics: (query) => admin.metrics(query),
     agentMetrics: () => agentMetrics(identity, startedAt, options.now()),

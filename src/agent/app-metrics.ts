@@ -38,6 +38,6 @@ function readNoted(text: string): Readonly<Record<string, string>> {
 
 /** In the one format that can be put together with the others'. */
 export async function readAppMetrics({ port, path }: AppMetrics, host: string): Promise<string> {
-  const text = await requestText({ host, port, path, accept: "text/plain;version=0.0.4" });
+  const text = await requestText({ at: { host, port }, path, accept: "text/plain;version=0.0.4" });
   return text.endsWith("\n") || text === "" ? text : `${text}\n`;
 }

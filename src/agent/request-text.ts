@@ -1,24 +1,26 @@
-/** A port of this Pod and a path in; the body of its answer out, within bounds. */
+/** A port or socket of this Pod and a path in; the body of its answer out, within bounds. */
 import { request } from "node:http";
 import { FairleadError } from "../lib/index.ts";
 
 const maxBytes = 64 * 1024 * 1024;
 
+/** A port, or a unix socket. */
+export type Place = { readonly host: string; readonly port: number } | { readonly socketPath: string };
+
 export interface TextRequest {
   readonly method?: "GET" | "POST";
-  readonly host: string;
-  readonly port: number;
+  readonly at: Place;
   readonly path: string;
   readonly accept?: string;
 }
 
 /** Throws `unavailable` for anything but a 200. */
-export function requestText({ method = "GET", host, port, path, accept }: TextRequest): Promise<string> {
+export function requestText({ method = "GET", at, path, accept }: TextRequest): Promise<string> {
   return new Promise((resolve, reject) => {
-    const fail = (cause: string): void =>
-      reject(new FairleadError("unavailable", `port ${port} does not answer: ${cause}`));
+    const name = "port" in at ? `port ${at.port}` : at.socketPath;
+    const fail = (cause: string): void => reject(new FairleadError("unavailable", `${name} does not answer: ${cause}`));
     const headers = { connection: "close", ...(accept === undefined ? {} : { accept }) };
-    const outgoing = request({ method, host, port, path, timeout: 5000, headers }, (response) => {
+    const outgoing = request({ method, ...at, path, timeout: 5000, headers }, (response) => {
       const chunks: Buffer[] = [];
       let size = 0;
       response.on("data", (chunk: Buffer) => {

@@ -1,14 +1,26 @@
 import { once } from "node:events";
+import { mkdtempSync, rmSync } from "node:fs";
 import { connect } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { silentLogger } from "../lib/index.ts";
 import { type StatusServer, startStatusServer } from "./status-server.ts";
 
 let server: StatusServer;
+let dir: string;
+let own: boolean;
+let quit: number;
 beforeEach(async () => {
+  dir = mkdtempSync(join(tmpdir(), "status-"));
+  own = true;
+  quit = 0;
   server = await startStatusServer({
     host: "127.0.0.1",
     port: 0,
+    readinessSocket: join(dir, "ready"),
+    mergedMetricsSocket: join(dir, "metrics"),
+    isOwn: async () => own,
     notReady: async () => undefined,
     envoyMetrics: async () => "",
     agentMetrics: () => "",
@@ -16,15 +28,20 @@ beforeEach(async () => {
     appMetrics: async () => "",
     appProbes: new Map(),
     appAddress: "127.0.0.1",
-    onQuit: () => {},
+    onQuit: () => {
+      quit++;
+    },
     onDrain: async () => {},
     log: silentLogger,
   });
 });
-afterEach(() => server.close());
+afterEach(async () => {
+  await server.close();
+  rmSync(dir, { recursive: true });
+});
 
-async function raw(text: string): Promise<string> {
-  const socket = connect(server.port, "127.0.0.1");
+async function raw(text: string, path?: string): Promise<string> {
+  const socket = path === undefined ? connect(server.port, "127.0.0.1") : connect(path);
   let answer = "";
   socket.setEncoding("utf8").on("data", (chunk: string) => {
     answer += chunk;
@@ -34,7 +51,37 @@ async function raw(text: string): Promise<string> {
   return answer;
 }
 
-test("a target that is no URL is refused, and the agent lives on", async () => {
-  expect(await raw("GET //[ HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")).toMatch(/^HTTP\/1.1 400 /);
-  expect((await fetch(`http://127.0.0.1:${server.port}/healthz/ready`)).status).toBe(200);
+const line = (text: string, path?: string) => raw(`${text} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n`, path);
+
+test("a path that would have to be put in order first is none of ours, and the agent lives on", async () => {
+  for (const path of [
+    "//[",
+    "/healthz/ready/../../quitquitquit",
+    "/healthz/%2e%2e/quitquitquit",
+    "http://a/quitquitquit",
+  ])
+    expect(await line(`POST ${path}`)).toMatch(/^HTTP\/1.1 404 /);
+  expect(quit).toBe(0);
+  expect((await fetch(`http://127.0.0.1:${server.port}/healthz/ready?x`)).status).toBe(200);
+});
+
+test("orders come by POST from the own Pod's processes", async () => {
+  expect(await line("GET /quitquitquit")).toMatch(/^HTTP\/1.1 405 /);
+  own = false;
+  expect(await line("POST /quitquitquit")).toMatch(/^HTTP\/1.1 403 /);
+  expect(quit).toBe(0);
+  own = true;
+  expect(await line("POST /quitquitquit")).toMatch(/^HTTP\/1.1 200 /);
+  expect(quit).toBe(1);
+});
+
+test("what Envoy asks for others is readiness on one socket, metrics on the other, and orders on none", async () => {
+  const [readiness, metrics] = [join(dir, "ready"), join(dir, "metrics")];
+  expect(await line("GET /healthz/ready", readiness)).toMatch(/^HTTP\/1.1 200 /);
+  expect(await line("GET /stats/prometheus", readiness)).toMatch(/^HTTP\/1.1 404 /);
+  expect(await line("GET /metrics", metrics)).toMatch(/^HTTP\/1.1 200 /);
+  for (const socket of [readiness, metrics])
+    for (const order of ["POST /quitquitquit", "POST /drain"])
+      expect(await line(order, socket)).toMatch(/^HTTP\/1.1 404 /);
+  expect(quit).toBe(0);
 });

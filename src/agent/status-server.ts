@@ -1,12 +1,28 @@
-/** The agent's HTTP port (15020): readiness, merged metrics, the application's probes, and orders from the own Pod. */
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+/**
+ * The agent's HTTP port (15020): readiness, merged metrics, the application's probes, and orders from the own Pod. What
+ * its Envoy passes on from anyone comes to sockets that know readiness or metrics, and no orders.
+ */
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { Socket } from "node:net";
 import { pipeline, Readable } from "node:stream";
-import { FairleadError, type Logger, systemCode } from "../lib/index.ts";
+import {
+  FairleadError,
+  guardConnections,
+  guardRequests,
+  type ListenAddress,
+  type Logger,
+  listenOn,
+  serverOptions,
+  webLimits,
+} from "../lib/index.ts";
 import { type AppProbe, runAppProbe } from "./app-probe.ts";
 
 export interface StatusServerOptions {
   readonly host: string;
   readonly port: number;
+  /** Where Envoy asks for its own readiness, and for the merged metrics, on behalf of whoever asked it. */
+  readonly readinessSocket: string;
+  readonly mergedMetricsSocket: string;
   readonly notReady: () => Promise<string | undefined>;
   /** Envoy's metrics; a throw leaves them out. */
   readonly envoyMetrics: (query: string) => Promise<string>;
@@ -17,6 +33,8 @@ export interface StatusServerOptions {
   readonly appMetrics: () => Promise<string>;
   readonly appProbes: ReadonlyMap<string, AppProbe>;
   readonly appAddress: string;
+  /** Whether a process of this Pod, and not its Envoy, is at the other end. */
+  readonly isOwn: (socket: Socket) => Promise<boolean>;
   readonly onQuit: () => void;
   readonly onDrain: () => Promise<void>;
   readonly log: Logger;
@@ -27,7 +45,8 @@ export interface StatusServer {
   close(): Promise<void>;
 }
 
-type Handler = (request: IncomingMessage, url: URL, options: StatusServerOptions) => Promise<Answer>;
+type Handler = (request: IncomingMessage, query: string, options: StatusServerOptions) => Promise<Answer>;
+type Paths = ReadonlyMap<string, Handler>;
 
 interface Answer {
   readonly status: number;
@@ -35,76 +54,87 @@ interface Answer {
   readonly type?: string;
 }
 
-const handlers: ReadonlyMap<string, Handler> = new Map<string, Handler>([
-  ["/healthz/ready", ready],
+const readiness: Paths = new Map([["/healthz/ready", ready]]);
+const mergedMetrics: Paths = new Map([
   ["/stats/prometheus", metrics],
   ["/metrics", metrics],
+]);
+const orders: Paths = new Map([
   ["/quitquitquit", order((options) => options.onQuit())],
   ["/drain", order((options) => options.onDrain())],
 ]);
 
-export function startStatusServer(options: StatusServerOptions): Promise<StatusServer> {
-  const server = createServer((request, response) => {
-    answer(request, options)
+export async function startStatusServer(options: StatusServerOptions): Promise<StatusServer> {
+  const probes = [...options.appProbes].map(([path, probe]) => [path, probeHandler(probe)] as const);
+  const all: Paths = new Map([...readiness, ...mergedMetrics, ...orders, ...probes]);
+  const opened: StatusServer[] = [];
+  const open = async (paths: Paths, address: ListenAddress): Promise<StatusServer> => {
+    const server = await serve(paths, address, options);
+    opened.push(server);
+    return server;
+  };
+  const close = async (): Promise<void> => {
+    await Promise.all(opened.map((server) => server.close()));
+  };
+  try {
+    const { port } = await open(all, { host: options.host, port: options.port });
+    await open(readiness, { path: options.readinessSocket });
+    await open(mergedMetrics, { path: options.mergedMetricsSocket });
+    return { port, close };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+async function serve(paths: Paths, address: ListenAddress, options: StatusServerOptions): Promise<StatusServer> {
+  const server = createServer(serverOptions(webLimits), (request, response) => {
+    answer(request, paths, options)
       .catch((error) => {
         options.log.warn("a request to the status port failed", { cause: FairleadError.from(error).message });
         return { status: 500 };
       })
       .then((result: Answer) => reply(response, result));
   });
-  server.headersTimeout = 10_000;
-  server.requestTimeout = 30_000;
-  return listen(server, options);
+  const connections = guardConnections(server, webLimits);
+  guardRequests(server, webLimits);
+  const { port } = await listenOn(server, address, "choose another statusPort");
+  return {
+    port,
+    close: () =>
+      new Promise((done) => {
+        server.close(() => done());
+        connections.destroyAll();
+      }),
+  };
 }
 
-function listen(server: Server, { host, port }: StatusServerOptions): Promise<StatusServer> {
-  return new Promise((resolve, reject) => {
-    server.once("error", (cause) => {
-      const busy = systemCode(cause) === "EADDRINUSE";
-      reject(
-        new FairleadError(busy ? "port-in-use" : "unavailable", `cannot listen on ${host}:${port}: ${cause.message}`, {
-          cause,
-          hint: "choose another statusPort",
-        }),
-      );
-    });
-    server.listen(port, host, () => {
-      const bound = server.address();
-      resolve({
-        port: typeof bound === "object" && bound ? bound.port : port,
-        close: () =>
-          new Promise((done) => {
-            server.close(() => done());
-            server.closeAllConnections();
-          }),
-      });
-    });
-  });
+/** The path is taken as it was sent: one that would have to be put in order first is none of ours. */
+function answer(request: IncomingMessage, paths: Paths, options: StatusServerOptions): Promise<Answer> {
+  const [path = "", ...rest] = (request.url ?? "").split("?");
+  const handler = paths.get(path);
+  return handler ? handler(request, rest.join("?"), options) : Promise.resolve({ status: 404 });
 }
 
-function answer(request: IncomingMessage, options: StatusServerOptions): Promise<Answer> {
-  const url = URL.parse(request.url ?? "/", "http://agent");
-  if (!url) return Promise.resolve({ status: 400 });
-  const probe = options.appProbes.get(url.pathname);
-  if (probe) return runAppProbe(probe, options.appAddress).then((status) => ({ status }));
-  const handler = handlers.get(url.pathname);
-  return handler ? handler(request, url, options) : Promise.resolve({ status: 404 });
-}
+const reads: ReadonlySet<string | undefined> = new Set(["GET", "HEAD"]);
+const notAllowed: Answer = { status: 405, body: "Method Not Allowed" };
 
-async function ready(_: IncomingMessage, __: URL, options: StatusServerOptions): Promise<Answer> {
+async function ready(request: IncomingMessage, _: string, options: StatusServerOptions): Promise<Answer> {
+  if (!reads.has(request.method)) return notAllowed;
   const missing = await options.notReady().catch((error) => FairleadError.from(error).message);
   if (missing === undefined) return { status: 200 };
   options.log.info("Envoy proxy is NOT ready", { cause: missing });
   return { status: 503, body: missing };
 }
 
-async function metrics(_: IncomingMessage, url: URL, options: StatusServerOptions): Promise<Answer> {
+async function metrics(request: IncomingMessage, query: string, options: StatusServerOptions): Promise<Answer> {
+  if (!reads.has(request.method)) return notAllowed;
   const orNone = (whose: string) => (error: unknown) => {
     options.log.warn(`${whose} metrics cannot be read`, { cause: FairleadError.from(error).message });
     return "";
   };
   const [envoy, app] = await Promise.all([
-    options.envoyMetrics(url.search).catch(orNone("Envoy's")),
+    options.envoyMetrics(query).catch(orNone("Envoy's")),
     options.appMetrics().catch(orNone("the application's")),
   ]);
   return { status: 200, body: merged(options, envoy, app), type: "text/plain; version=0.0.4; charset=utf-8" };
@@ -117,13 +147,16 @@ function* merged(options: StatusServerOptions, envoy: string, app: string): Gene
   yield app;
 }
 
-/** Orders come from the own Pod, by POST, or not at all. */
+function probeHandler(probe: AppProbe): Handler {
+  return async (_, __, { appAddress }) => ({ status: await runAppProbe(probe, appAddress) });
+}
+
+/** Orders come from the own Pod's processes, by POST, or not at all. */
 function order(run: (options: StatusServerOptions) => void | Promise<void>): Handler {
   return async (request, _, options) => {
-    const address = request.socket.remoteAddress ?? "";
-    if (!/^(::ffff:)?127\.|^::1$/.test(address))
-      return { status: 403, body: "Only requests from localhost are allowed" };
-    if (request.method !== "POST") return { status: 405, body: "Method Not Allowed" };
+    if (!(await options.isOwn(request.socket)))
+      return { status: 403, body: "Only requests from localhost are allowed, and none by way of the proxy" };
+    if (request.method !== "POST") return notAllowed;
     await run(options);
     return { status: 200, body: "OK" };
   };

@@ -1,10 +1,19 @@
 export { type Backoff, createBackoff, wait } from "./backoff.ts";
+export {
+  type ConnectionLimits,
+  type Connections,
+  guardConnections,
+  guardRequests,
+  serverOptions,
+  webLimits,
+} from "./connection-guard.ts";
 export { createDebounce, type Debounce } from "./debounce.ts";
 export { type DurationParts, durationParts, parseDuration, parseDurationMs } from "./duration.ts";
 export { type ErrorCode, FairleadError, systemCode } from "./error.ts";
 export { digest } from "./hash.ts";
 export { formatIp, type Prefix, parseIp, parsePrefix } from "./ip.ts";
 export { repeatedKey } from "./json-keys.ts";
+export { type ListenAddress, listenOn } from "./listen.ts";
 export {
   createLogger,
   type LogFields,
@@ -17,5 +26,6 @@ export {
 export { fileLimits, isRecord, objectLimits, type ParseLimits, parseJson, parseYaml } from "./parse.ts";
 export { readList, readNumber, readRecord, readText, readTextMap, readTexts } from "./read.ts";
 export { compilePattern, type Pattern, patternSize, quotePattern } from "./regex.ts";
+export { keepAlive } from "./session-guard.ts";
 export { compareText, sortBy } from "./sort.ts";
 export { type YamlLines, yamlLines } from "./yaml-lines.ts";

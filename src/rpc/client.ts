@@ -2,10 +2,10 @@
 import http2, { type ClientHttp2Session } from "node:http2";
 import { connect as connectSocket, type Socket } from "node:net";
 import { type ConnectionOptions, connect as connectTls } from "node:tls";
+import { keepAlive } from "../lib/index.ts";
 import { type CallOptions, type ClientStream, openStream } from "./client-stream.ts";
 import { defaultLimits } from "./limits.ts";
 import type { Method } from "./method.ts";
-import { guardSession } from "./session-guard.ts";
 import { RpcError, status } from "./status.ts";
 
 export interface ClientTls {
@@ -96,11 +96,7 @@ function connect(options: RpcClientOptions): ClientHttp2Session {
   session.on("error", () => {});
   session.once("connect", () => {
     session.setLocalWindowSize(4 * 1024 * 1024);
-    guardSession(session, {
-      limits: { ...defaultLimits, keepaliveMs: options.keepaliveMs ?? defaultLimits.keepaliveMs, maxAgeMs: undefined },
-      random: () => 0,
-      onAged: () => {},
-    });
+    keepAlive(session, { ...defaultLimits, keepaliveMs: options.keepaliveMs ?? defaultLimits.keepaliveMs });
   });
   return session;
 }

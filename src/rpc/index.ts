@@ -7,4 +7,4 @@ export type { Peer, PeerTls } from "./peer.ts";
 export { bidi, type Route, type Send, unary } from "./route.ts";
 export { createRpcServer, type RpcServer, type RpcServerOptions } from "./server.ts";
 export { RpcError, type Status, status } from "./status.ts";
-export type { ListenAddress, ServerTls } from "./transport.ts";
+export type { ServerTls } from "./transport.ts";

@@ -1,21 +1,16 @@
 /** Bounds of a server, whole once: what a caller leaves out has a value that suits a control plane. */
+import type { ConnectionLimits } from "../lib/index.ts";
 
-export interface Limits {
+export interface Limits extends ConnectionLimits {
   /** Of one message, on the wire and inflated. */
   readonly maxMessageBytes: number;
   readonly maxHeaderBytes: number;
   readonly maxHeaderPairs: number;
   readonly maxStreamsPerConnection: number;
-  readonly maxConnections: number;
-  readonly maxConnectionsPerAddress: number;
   readonly maxSessionMemoryMb: number;
   /** Streams that a client may reset: at once, and then each second. */
   readonly resetBurst: number;
   readonly resetsPerSecond: number;
-  readonly pingsPerSecond: number;
-  readonly keepaliveMs: number;
-  readonly keepaliveTimeoutMs: number;
-  readonly handshakeTimeoutMs: number;
   /** Without it, a connection may live for ever, as istiod's may. */
   readonly maxAgeMs: number | undefined;
   readonly maxAgeGraceMs: number;
@@ -27,14 +22,19 @@ export const defaultLimits: Limits = {
   maxHeaderPairs: 128,
   maxStreamsPerConnection: 1000,
   maxConnections: 20_000,
-  maxConnectionsPerAddress: 5000,
+  // Many proxies may come from behind one address.
+  maxPerClient: 5000,
   maxSessionMemoryMb: 32,
   resetBurst: 200,
   resetsPerSecond: 33,
   pingsPerSecond: 20,
   keepaliveMs: 30_000,
   keepaliveTimeoutMs: 10_000,
-  handshakeTimeoutMs: 10_000,
+  handshakeMs: 10_000,
+  headersMs: 10_000,
+  requestMs: 60_000,
+  stallMs: 30_000,
+  idleMs: 300_000,
   maxAgeMs: undefined,
   maxAgeGraceMs: 10_000,
 };

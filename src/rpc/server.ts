@@ -1,12 +1,12 @@
 /** Routes in, a gRPC server on node:http2 out: plaintext, TLS or a unix socket, bounded, drained on shutdown. */
 import { constants, type IncomingHttpHeaders, type ServerHttp2Stream } from "node:http2";
-import { FairleadError, type Logger } from "../lib/index.ts";
+import { FairleadError, type ListenAddress, type Logger, listenOn } from "../lib/index.ts";
 import { createCall, type WireCall } from "./call.ts";
 import { defaultLimits, type Limits } from "./limits.ts";
 import type { Route } from "./route.ts";
 import { createSessions, type Session } from "./sessions.ts";
 import { RpcError, status, toRpcError } from "./status.ts";
-import { createTransport, type ListenAddress, listen, type ServerTls, secureContext } from "./transport.ts";
+import { createTransport, type ServerTls, secureContext } from "./transport.ts";
 
 export interface RpcServerOptions {
   readonly routes: readonly Route[];
@@ -64,7 +64,7 @@ export function createRpcServer(options: RpcServerOptions): RpcServer {
   }
 
   return {
-    listen: (address) => listen(server, address),
+    listen: (address) => listenOn(server, address),
     setTls(tls) {
       if (!("setSecureContext" in server)) throw new FairleadError("internal", "the server was made without TLS");
       server.setSecureContext(secureContext(tls));

@@ -1,11 +1,9 @@
-/** The connections of a server: counted, bounded per address, watched over, and sent away in good order. */
+/** The connections of a server: counted, and sent away in good order. */
 import { constants, type ServerHttp2Session } from "node:http2";
-import type { Socket } from "node:net";
-import type { Logger } from "../lib/index.ts";
+import { guardConnections, type Logger } from "../lib/index.ts";
 import type { WireCall } from "./call.ts";
 import type { Limits } from "./limits.ts";
 import { type Peer, peerOf } from "./peer.ts";
-import { guardSession } from "./session-guard.ts";
 import { RpcError, status } from "./status.ts";
 import type { Transport } from "./transport.ts";
 
@@ -30,30 +28,23 @@ export function createSessions(
 ): Sessions {
   const { limits, random } = options;
   const open = new Map<object, Session & { readonly session: ServerHttp2Session }>();
-  const sockets = new Set<Socket>();
-  const perAddress = createCount();
-
-  server.on("connection", (socket: Socket) => {
-    sockets.add(socket);
-    socket.once("close", () => sockets.delete(socket));
-  });
+  const connections = guardConnections(server, limits);
 
   server.on("session", (session: ServerHttp2Session) => {
     session.on("error", (error) => options.log.debug("session ended", { cause: error.message }));
-    const address = session.socket.remoteAddress;
-    const count = address === undefined ? 0 : perAddress.add(address, 1);
+    open.set(session, { session, peer: peerOf(session.socket), calls: new Set() });
+    const aging = limits.maxAgeMs === undefined ? undefined : age(session, limits.maxAgeMs);
     session.once("close", () => {
       open.delete(session);
-      if (address !== undefined) perAddress.add(address, -1);
+      clearTimeout(aging);
     });
-    if (count > limits.maxConnectionsPerAddress) {
-      session.destroy(undefined, constants.NGHTTP2_ENHANCE_YOUR_CALM);
-      return;
-    }
-    open.set(session, { session, peer: peerOf(session.socket), calls: new Set() });
-    const onAged = (): void => retire(session, "maximum connection age", limits.maxAgeGraceMs);
-    guardSession(session, { limits, random, onAged });
   });
+
+  /** Spread, so that many clients do not come back at once. */
+  function age(session: ServerHttp2Session, maxAgeMs: number): NodeJS.Timeout {
+    const onAged = (): void => retire(session, "maximum connection age", limits.maxAgeGraceMs);
+    return setTimeout(onAged, maxAgeMs * (0.9 + 0.2 * random())).unref();
+  }
 
   function retire(session: ServerHttp2Session, why: string, graceMs: number): void {
     if (session.destroyed) return;
@@ -81,19 +72,7 @@ export function createSessions(
       });
       await Promise.all(gone);
       // What is left has never become a session, such as a handshake that does not end.
-      for (const socket of sockets) socket.destroy();
-    },
-  };
-}
-
-function createCount() {
-  const counts = new Map<string, number>();
-  return {
-    add(key: string, by: number): number {
-      const count = (counts.get(key) ?? 0) + by;
-      if (count > 0) counts.set(key, count);
-      else counts.delete(key);
-      return count;
+      connections.destroyAll();
     },
   };
 }

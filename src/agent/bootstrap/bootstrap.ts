@@ -104,12 +104,13 @@ const internalListener: JsonObject = {
   typed_config: typedStruct("envoy.extensions.bootstrap.internal_listener.v3.InternalListener", { buffer_size_kb: 64 }),
 };
 
-function admin({ network, proxyConfig }: BootstrapContext): JsonObject {
+/** On a socket: to a port on loopback, this Envoy itself could be led by whoever writes endpoints or answers its DNS. */
+function admin({ adminSocket }: BootstrapContext): JsonObject {
   const log = typed("envoy.extensions.access_loggers.file.v3.FileAccessLog", { path: "/dev/null" });
   return {
     access_log: [{ name: "envoy.access_loggers.file", typed_config: log }],
     profile_path: "/var/lib/istio/data/envoy.prof",
-    address: { socket_address: { address: network.localhost, port_value: proxyConfig.proxyAdminPort ?? 0 } },
+    address: { pipe: { path: adminSocket, mode: 0o600 } },
   };
 }
 

@@ -20,15 +20,18 @@ const http2 = {
   },
 };
 
+/** The agent's metrics only, as `agent` is its readiness only: Envoy reaches nothing of the agent that takes orders. */
+export const mergedMetricsCluster = "agent_metrics";
+
 export function staticClusters(context: BootstrapContext): readonly JsonObject[] {
-  const { proxyConfig, network } = context;
-  const local = (port: number | undefined): JsonObject => ({
-    socket_address: { protocol: "TCP", address: network.localhost, port_value: port ?? 0 },
-  });
+  const { proxyConfig } = context;
   const pipe = (path: string): JsonObject => ({ pipe: { path } });
   return [
-    cluster("prometheus_stats", "0.250s", local(proxyConfig.proxyAdminPort)),
-    cluster("agent", "0.250s", local(proxyConfig.statusPort)),
+    cluster("prometheus_stats", "0.250s", pipe(context.adminSocket)),
+    cluster("agent", "0.250s", pipe(context.readinessSocket)),
+    ...(context.secureMergedMetricsPort === 0
+      ? []
+      : [cluster(mergedMetricsCluster, "0.250s", pipe(context.mergedMetricsSocket))]),
     cluster("sds-grpc", "1s", pipe(context.sdsSocket), http2),
     ...(context.fileSdsSocket === "" ? [] : [cluster("sds-files-grpc", "1s", pipe(context.fileSdsSocket), http2)]),
     cluster("xds-grpc", "1s", pipe(context.xdsSocket), { ...xdsLimits, ...http2 }),

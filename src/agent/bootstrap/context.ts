@@ -10,6 +10,11 @@ export interface BootstrapOptions {
   readonly addresses: readonly string[];
   readonly sdsSocket: string;
   readonly xdsSocket: string;
+  /** Envoy's admin; the agent stands before it on the admin port. */
+  readonly adminSocket: string;
+  /** What the agent shows to its Envoy: readiness on the one, merged metrics on the other, and nothing else. */
+  readonly readinessSocket: string;
+  readonly mergedMetricsSocket: string;
   /** Where the agent counts requests for an Envoy that cannot itself; absent: nowhere. */
   readonly telemetrySocket?: string;
   /** `fips-140-2` and such; empty for none. */

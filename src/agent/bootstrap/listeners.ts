@@ -1,14 +1,20 @@
-/** The static listeners of the bootstrap: Envoy's statistics (15090), readiness by way of the agent (15021), and the metrics over mTLS that some ask for. */
+/**
+ * The static listeners of the bootstrap: Envoy's statistics (15090), readiness by way of the agent (15021), and the
+ * metrics over mTLS that some ask for. Anyone may call them, so each answers GET of its own paths and nothing else
+ * ([decision 23](../../../docs/decisions/0023-ports-anyone-may-call.md)).
+ */
+import { quotePattern } from "../../lib/index.ts";
+import { mergedMetricsCluster } from "./clusters.ts";
 import type { BootstrapContext } from "./context.ts";
 import { defined, type Json, type JsonObject, typed } from "./json.ts";
 import { sdsSecret } from "./tls.ts";
 
 interface Route {
-  readonly prefix: string;
+  readonly path: string;
   readonly cluster: string;
 }
 
-const statsRoute: Route = { prefix: "/stats/prometheus", cluster: "prometheus_stats" };
+const statsRoute: Route = { path: "/stats/prometheus", cluster: "prometheus_stats" };
 
 export function staticListeners(context: BootstrapContext): readonly JsonObject[] {
   const { network } = context;
@@ -23,7 +29,7 @@ export function staticListeners(context: BootstrapContext): readonly JsonObject[
     host: network.wildcard,
     also: network.otherWildcard,
     port: context.statusPort,
-    chain: { filters: [httpFilter("agent", [{ prefix: "/healthz/ready", cluster: "agent" }])] },
+    chain: { filters: [httpFilter("agent", [{ path: "/healthz/ready", cluster: "agent" }])] },
     listenerFilters: context.statusProxyProtocol ? [proxyProtocol] : undefined,
   };
   const secure = (port: number, prefix: string, routes: readonly Route[]): readonly JsonObject[] =>
@@ -37,7 +43,7 @@ export function staticListeners(context: BootstrapContext): readonly JsonObject[
             listenerFilters: [tlsInspector],
           }),
         ];
-  const agentRoutes = ["/stats/prometheus", "/metrics"].map((prefix) => ({ prefix, cluster: "agent" }));
+  const agentRoutes = ["/stats/prometheus", "/metrics"].map((path) => ({ path, cluster: mergedMetricsCluster }));
   return [
     listener(stats),
     ...secure(context.secureMetricsPort, "secure_stats", [statsRoute]),
@@ -74,17 +80,41 @@ function httpFilter(statPrefix: string, routes: readonly Route[], filters: reado
     name: "envoy.filters.http.router",
     typed_config: typed("envoy.extensions.filters.http.router.v3.Router"),
   };
-  const matches = routes.map(({ prefix, cluster }) => ({ match: { prefix }, route: { cluster } }));
+  const matches = routes.map(({ path, cluster }) => ({ match: exactly(path), route: { cluster } }));
   return {
     name: "envoy.filters.network.http_connection_manager",
     typed_config: typed("envoy.extensions.filters.network.http_connection_manager.v3.HttpConnectionManager", {
       codec_type: "AUTO",
       stat_prefix: statPrefix,
+      ...patience,
       route_config: { virtual_hosts: [{ name: "backend", domains: ["*"], routes: matches }] },
       http_filters: [...filters, router],
     }),
   };
 }
+
+/**
+ * What stands behind normalises a path and Envoy's match does not, so `/stats/prometheus/../../config_dump` must not pass.
+ * `path` leaves a query and a fragment out of account; the header is the path as it was sent, and may have a query only.
+ */
+function exactly(path: string): JsonObject {
+  const wholePath = { safe_regex: { regex: `${quotePattern(path)}(\\?[^#]*)?` } };
+  return {
+    path,
+    headers: [
+      { name: ":method", string_match: { exact: "GET" } },
+      { name: ":path", string_match: wholePath },
+    ],
+  };
+}
+
+/** These listeners are outside Envoy's limit of connections, so what says nothing is let go. */
+const patience: JsonObject = {
+  common_http_protocol_options: { idle_timeout: "60s" },
+  request_headers_timeout: "10s",
+  request_timeout: "10s",
+  http2_protocol_options: { max_concurrent_streams: 100 },
+};
 
 const contentTypes: Json = [
   "text/plain",
@@ -123,6 +153,7 @@ const proxyProtocol: JsonObject = {
 function mutualChain(statPrefix: string, routes: readonly Route[]): JsonObject {
   return {
     filter_chain_match: { transport_protocol: "tls" },
+    transport_socket_connect_timeout: "10s",
     transport_socket: {
       name: "envoy.transport_sockets.tls",
       typed_config: typed("envoy.extensions.transport_sockets.tls.v3.DownstreamTlsContext", {

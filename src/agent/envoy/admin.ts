@@ -1,5 +1,5 @@
-/** Envoy's admin port in, its readiness and connections out, and the order to drain. */
-import { requestText } from "../request-text.ts";
+/** Envoy's admin in, its readiness and connections out, and the order to drain. */
+import { type Place, requestText } from "../request-text.ts";
 
 export interface EnvoyAdmin {
   /** Undefined when ready, else what is missing, in the words that users of Istio know. */
@@ -8,39 +8,32 @@ export interface EnvoyAdmin {
   drain(options: { readonly inboundOnly: boolean; readonly skipExit: boolean }): Promise<void>;
   /** Connections from outside, leaving out those listeners; undefined where Envoy has no such count. */
   activeConnections(except: ReadonlySet<string>): Promise<number | undefined>;
-  /** Envoy's metrics in Prometheus' form. */
+  /** Envoy's metrics in Prometheus' form; the query as the scraper wrote it. */
   metrics(query: string): Promise<string>;
-}
-
-export interface EnvoyAdminOptions {
-  readonly host: string;
-  readonly adminPort: number;
-  readonly metricsPort: number;
 }
 
 const readyFilter =
   "^(server\\.state|listener_manager\\.workers_started|cluster_manager\\.cds\\.update_(success|rejected)|listener_manager\\.lds\\.update_(success|rejected))$";
 const states = ["LIVE", "DRAINING", "PRE_INITIALIZING", "INITIALIZING"];
 
-export function createEnvoyAdmin(options: EnvoyAdminOptions): EnvoyAdmin {
-  const { host, adminPort, metricsPort } = options;
+export function createEnvoyAdmin(at: Place): EnvoyAdmin {
   return {
     async notReady() {
-      const stats = await readStats(host, adminPort, readyFilter);
+      const stats = await readStats(at, readyFilter);
       return configMissing(stats) ?? stateMissing(stats);
     },
     async drain({ inboundOnly, skipExit }) {
       const flags = [...(inboundOnly ? ["inboundonly"] : []), "graceful", ...(skipExit ? ["skip_exit"] : [])];
-      await requestText({ method: "POST", host, port: adminPort, path: `/drain_listeners?${flags.join("&")}` });
+      await requestText({ method: "POST", at, path: `/drain_listeners?${flags.join("&")}` });
     },
     async activeConnections(except) {
-      const stats = await readStats(host, adminPort, "downstream_cx_active$");
+      const stats = await readStats(at, "downstream_cx_active$");
       if (stats.size === 0) return undefined;
       let sum = 0;
       for (const [name, value] of stats) if (isClientListener(name) && !except.has(name)) sum += value;
       return sum;
     },
-    metrics: (query) => requestText({ host, port: metricsPort, path: `/stats/prometheus${query}` }),
+    metrics: (query) => requestText({ at, path: `/stats/prometheus${query === "" ? "" : `?${query}`}` }),
   };
 }
 
@@ -71,8 +64,8 @@ function isClientListener(name: string): boolean {
   return name.startsWith("listener.") && !name.includes("worker_") && !name.startsWith("listener.envoy_internal_");
 }
 
-async function readStats(host: string, port: number, filter: string): Promise<ReadonlyMap<string, number>> {
-  const text = await requestText({ host, port, path: `/stats?usedonly&filter=${encodeURIComponent(filter)}` });
+async function readStats(at: Place, filter: string): Promise<ReadonlyMap<string, number>> {
+  const text = await requestText({ at, path: `/stats?usedonly&filter=${encodeURIComponent(filter)}` });
   const pairs = text.split("\n").map((line) => line.split(": "));
   return new Map(
     pairs.flatMap(([name = "", value = ""]) => (/^\d+$/.test(value) ? [[name, Number(value)] as const] : [])),

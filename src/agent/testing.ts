@@ -1,0 +1,192 @@
+/** For tests: an agent with a real Envoy, in a folder and on ports of its own, before a control plane that the test plays. */
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { request } from "node:http";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { create } from "@bufbuild/protobuf";
+import { AnySchema } from "@bufbuild/protobuf/wkt";
+import { findEnvoy } from "../../test/require.ts";
+import {
+  type CertificateAuthority,
+  createCertificateAuthority,
+  createCertificateService,
+  createSelfSignedBundle,
+} from "../ca/index.ts";
+import { AggregatedDiscoveryService } from "../gen/envoy/service/discovery/v3/ads_pb.js";
+import { DeltaDiscoveryResponseSchema, ResourceSchema } from "../gen/envoy/service/discovery/v3/discovery_pb.js";
+import { createLogger, silentLogger } from "../lib/index.ts";
+import { bidi, createRpcServer, protoMethod, RpcError, type RpcServer, status } from "../rpc/index.ts";
+import { createAgent } from "./agent.ts";
+import { type AgentOptions, readAgentMachine } from "./agent-options.ts";
+import { agentOptionsFromEnv } from "./agent-options-from-env.ts";
+
+/** What the played control plane sends, by type URL. */
+export type Sent = ReadonlyMap<string, readonly Uint8Array[]>;
+
+export interface AgentHarness {
+  readonly workDir: string;
+  readonly authority: CertificateAuthority;
+  readonly ports: Readonly<Record<PortName, number>>;
+  /** Lines of the agent and of Envoy. */
+  readonly log: readonly string[];
+  send(resources: Sent): void;
+  start(env?: Readonly<Record<string, string>>, changes?: Partial<AgentOptions>): Promise<number>;
+  stop(): void;
+  untilReady(): Promise<void>;
+  closeControlPlane(): Promise<void>;
+  openControlPlane(): Promise<void>;
+  close(): Promise<void>;
+}
+
+type PortName = "discovery" | "admin" | "status" | "ready" | "stats" | "listener";
+
+export const token = "a.b.c";
+
+export async function createAgentHarness(): Promise<AgentHarness> {
+  const workDir = mkdtempSync(join(tmpdir(), "fl-"));
+  const [discovery = 0, admin = 0, status = 0, ready = 0, stats = 0, listener = 0] = await freePorts(6);
+  const ports = { discovery, admin, status, ready, stats, listener };
+  const authority = createCertificateAuthority({
+    bundle: await createSelfSignedBundle({ organization: "cluster.local", now: new Date() }),
+    now: () => new Date(),
+  });
+  let sent: Sent = new Map();
+  let server: RpcServer | undefined;
+  const openControlPlane = async (): Promise<void> => {
+    server = await startControlPlane(authority, discovery, () => sent);
+  };
+  await openControlPlane();
+  for (const [path, text] of [
+    ["var/run/secrets/tokens/istio-token", `${token}\n`],
+    ["var/run/secrets/istio/root-cert.pem", authority.roots()],
+  ] as const) {
+    mkdirSync(join(workDir, path, ".."), { recursive: true });
+    writeFileSync(join(workDir, path), text);
+  }
+  const stop = new AbortController();
+  const lines: string[] = [];
+  let running: Promise<number> | undefined;
+  return {
+    workDir,
+    authority,
+    ports,
+    log: lines,
+    send: (resources) => {
+      sent = resources;
+    },
+    start(env = {}, changes = {}) {
+      const log = createLogger({ write: (line) => lines.push(line), now: () => new Date() });
+      const machine = readAgentMachine(workDir, log);
+      const options = agentOptionsFromEnv({ ...environment(ports), ...env }, agentArguments, machine);
+      const writeEnvoyLine = (line: string): void => void lines.push(line);
+      running = createAgent({ ...options, writeEnvoyLine, ...changes }).run(stop.signal);
+      return running;
+    },
+    stop: () => stop.abort(),
+    untilReady: async () => {
+      await eventually(
+        () => httpStatus(status, "/healthz/ready"),
+        (answer) => answer.status === 200,
+      );
+    },
+    closeControlPlane: async () => server?.close(),
+    openControlPlane,
+    async close() {
+      stop.abort();
+      await running;
+      await server?.close();
+      rmSync(workDir, { recursive: true });
+    },
+  };
+}
+
+const agentArguments = ["sidecar", "--proxyLogLevel=warning"];
+
+function environment(ports: AgentHarness["ports"]): Readonly<Record<string, string>> {
+  const proxyConfig = {
+    binaryPath: findEnvoy(),
+    discoveryAddress: `127.0.0.1:${ports.discovery}`,
+    proxyAdminPort: ports.admin,
+    statusPort: ports.status,
+    terminationDrainDuration: "1s",
+    concurrency: 1,
+  };
+  return {
+    PROXY_CONFIG: JSON.stringify(proxyConfig),
+    POD_NAME: "p",
+    POD_NAMESPACE: "ns",
+    SERVICE_ACCOUNT: "sa",
+    INSTANCE_IP: "127.0.0.1",
+    ENVOY_STATUS_PORT: String(ports.ready),
+    ENVOY_PROMETHEUS_PORT: String(ports.stats),
+  };
+}
+
+/** A control plane as a sidecar sees it: CA and delta ADS behind TLS. */
+async function startControlPlane(authority: CertificateAuthority, port: number, sent: () => Sent): Promise<RpcServer> {
+  const ca = createCertificateService({
+    authority,
+    authenticate: async (bearer) =>
+      bearer === token ? { trustDomain: "cluster.local", namespace: "ns", serviceAccount: "sa" } : undefined,
+    rateLimit: { take: () => true },
+    metrics: { count: () => {} },
+    log: silentLogger,
+  });
+  const ads = bidi(
+    protoMethod(AggregatedDiscoveryService.method.deltaAggregatedResources),
+    async (requests, call, send) => {
+      if (call.metadata("authorization") !== `Bearer ${token}`)
+        throw new RpcError(status.unauthenticated, "another token");
+      for await (const { typeUrl, responseNonce } of requests) {
+        if (responseNonce !== "") continue;
+        const resources = (sent().get(typeUrl) ?? []).map((value, i) =>
+          create(ResourceSchema, { name: `r${i}`, version: "1", resource: create(AnySchema, { typeUrl, value }) }),
+        );
+        await send(create(DeltaDiscoveryResponseSchema, { typeUrl, resources, nonce: "1" }));
+      }
+    },
+  );
+  const serving = await authority.issueServing({ dns: ["istiod.istio-system.svc"], addresses: ["127.0.0.1"] });
+  const tls = { ...serving, clientCa: authority.roots() };
+  const server = createRpcServer({ routes: [ca, ads], tls, log: silentLogger });
+  await server.listen({ host: "127.0.0.1", port });
+  return server;
+}
+
+export function freePorts(count: number): Promise<readonly number[]> {
+  const open = Array.from({ length: count }, () => createServer().listen(0, "127.0.0.1"));
+  return Promise.all(
+    open.map(
+      (server) =>
+        new Promise<number>((resolve) => {
+          server.once("listening", () => {
+            const bound = server.address();
+            server.close(() => resolve(typeof bound === "object" && bound ? bound.port : 0));
+          });
+        }),
+    ),
+  );
+}
+
+/** Status 0 where nobody answers. */
+export function httpStatus(port: number, path: string, method = "GET"): Promise<{ status: number; body: string }> {
+  return new Promise((resolve) => {
+    const outgoing = request({ host: "127.0.0.1", port, path, method }, (response) => {
+      let body = "";
+      response.on("data", (chunk) => (body += chunk));
+      response.on("end", () => resolve({ status: response.statusCode ?? 0, body }));
+    });
+    outgoing.on("error", (error) => resolve({ status: 0, body: error.message }));
+    outgoing.end();
+  });
+}
+
+/** Asks until the answer is as wanted; the test's own time limit ends it. */
+export async function eventually<T>(ask: () => Promise<T>, good: (answer: T) => boolean): Promise<T> {
+  for (;;) {
+    const answer = await ask();
+    if (good(answer)) return answer;
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+}

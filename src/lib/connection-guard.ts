@@ -1,0 +1,131 @@
+/**
+ * A server of node in; its connections bounded, per client too, and let go when they are silent, half-open or stuck, out.
+ * Every server of ours is made with `serverOptions` and watched over by `guardConnections`.
+ */
+import type { Server as HttpServer, IncomingMessage, ServerResponse } from "node:http";
+import { constants, type ServerHttp2Session, type ServerHttp2Stream } from "node:http2";
+import type { Server, Socket } from "node:net";
+import { systemCode } from "./error.ts";
+import { parseIp } from "./ip.ts";
+import { guardServerSession, type SessionLimits } from "./session-guard.ts";
+
+export interface ConnectionLimits extends SessionLimits {
+  readonly maxConnections: number;
+  /** Of one address; IPv6 addresses of one /64 are one client. */
+  readonly maxPerClient: number;
+  /** For a request's headers, from the connection or the last answer's next byte on. */
+  readonly headersMs: number;
+  /** For a whole request with its body. */
+  readonly requestMs: number;
+  /** Without a byte of a body that is due, or of an answer that its client does not take. */
+  readonly stallMs: number;
+}
+
+export const webLimits: ConnectionLimits = {
+  maxConnections: 2000,
+  maxPerClient: 500,
+  handshakeMs: 10_000,
+  headersMs: 10_000,
+  requestMs: 60_000,
+  stallMs: 30_000,
+  // As kube-apiserver, and as Go's clients keep theirs.
+  idleMs: 90_000,
+  keepaliveMs: 30_000,
+  keepaliveTimeoutMs: 10_000,
+  pingsPerSecond: 20,
+};
+
+/** How often node looks for requests that take too long. */
+const checkMs = 1000;
+
+/** Options for http, https and http2 servers, which have these bounds of their own. */
+export function serverOptions(limits: ConnectionLimits) {
+  return {
+    handshakeTimeout: limits.handshakeMs,
+    unknownProtocolTimeout: limits.handshakeMs,
+    headersTimeout: limits.headersMs,
+    requestTimeout: limits.requestMs,
+    keepAliveTimeout: limits.idleMs,
+    connectionsCheckingInterval: Math.min(checkMs, limits.headersMs),
+    maxHeaderSize: 64 * 1024,
+  } as const;
+}
+
+export interface Connections {
+  count(): number;
+  /** Also those that never said anything, for which a closing server would wait. */
+  destroyAll(): void;
+}
+
+export function guardConnections(server: Server, limits: ConnectionLimits): Connections {
+  const open = new Set<Socket>();
+  const clients = new Map<string, number>();
+  server.maxConnections = limits.maxConnections;
+  server.on("connection", (socket: Socket) => {
+    socket.on("error", () => {});
+    const client = clientOf(socket);
+    const held = client === undefined ? 0 : (clients.get(client) ?? 0);
+    if (held >= limits.maxPerClient) {
+      socket.destroy();
+      return;
+    }
+    open.add(socket);
+    if (client !== undefined) clients.set(client, held + 1);
+    // Finds a peer that is gone without a word, whatever the protocol.
+    socket.setKeepAlive(true, limits.keepaliveMs);
+    socket.once("close", () => {
+      open.delete(socket);
+      if (client === undefined) return;
+      const left = (clients.get(client) ?? 1) - 1;
+      if (left > 0) clients.set(client, left);
+      else clients.delete(client);
+    });
+  });
+  // Without a listener, an error of one peer would end the process (CVE-2025-59465).
+  for (const event of ["tlsClientError", "sessionError"]) server.on(event, () => {});
+  server.on("clientError", refuse);
+  server.on("secureConnection", (socket: Socket) => socket.on("error", () => {}));
+  server.on("session", (session: ServerHttp2Session) => guardServerSession(session, limits));
+  return {
+    count: () => open.size,
+    destroyAll() {
+      for (const socket of open) socket.destroy();
+    },
+  };
+}
+
+/** One address, or one network where addresses cost nothing; undefined on a unix socket. */
+function clientOf(socket: Socket): string | undefined {
+  const address = parseIp((socket.remoteAddress ?? "").replace(/^::ffff:(?=\d+\.)/, ""));
+  return address && Buffer.from(address.length === 16 ? address.subarray(0, 8) : address).toString("hex");
+}
+
+function refuse(error: Error, socket: Socket): void {
+  const late = systemCode(error) === "ERR_HTTP_REQUEST_TIMEOUT";
+  if (socket.writable)
+    socket.end(`HTTP/1.1 ${late ? "408 Request Timeout" : "400 Bad Request"}\r\nconnection: close\r\n\r\n`);
+  socket.destroySoon();
+}
+
+/**
+ * For servers of requests and answers: a connection without progress is closed, unless it is an answer that has nothing
+ * to say at the moment, such as a watch.
+ */
+export function guardRequests(server: Server, limits: ConnectionLimits): void {
+  const answering = new WeakMap<object, number>();
+  server.on("request", ({ socket, httpVersionMajor }: IncomingMessage, response: ServerResponse) => {
+    if (httpVersionMajor !== 1) return;
+    answering.set(socket, (answering.get(socket) ?? 0) + 1);
+    response.once("close", () => answering.set(socket, (answering.get(socket) ?? 1) - 1));
+  });
+  (server as HttpServer).timeout = limits.stallMs;
+  server.on("timeout", (socket: Socket | ServerHttp2Session) => {
+    if (!("writableLength" in socket)) return;
+    if ((answering.get(socket) ?? 0) === 0 || socket.writableLength > 0) socket.destroy();
+  });
+  server.on("stream", (stream: ServerHttp2Stream) => {
+    if (stream.endAfterHeaders) return;
+    stream.setTimeout(limits.stallMs, () => stream.close(constants.NGHTTP2_CANCEL));
+    stream.once("end", () => stream.setTimeout(0));
+  });
+}

@@ -1,0 +1,80 @@
+/** Watches over one HTTP/2 session: keepalive pings and floods of pings; at a server also the first words and idleness. */
+import { constants, type Http2Session, type ServerHttp2Session, type ServerHttp2Stream } from "node:http2";
+
+export interface SessionLimits {
+  /** Until TLS and the first settings of HTTP/2 are through. */
+  readonly handshakeMs: number;
+  /** Without a request. */
+  readonly idleMs: number;
+  readonly keepaliveMs: number;
+  readonly keepaliveTimeoutMs: number;
+  readonly pingsPerSecond: number;
+}
+
+/** How long an idle session has to go after it was told to. */
+const farewellMs = 5000;
+
+export function guardServerSession(session: ServerHttp2Session, limits: SessionLimits): void {
+  keepAlive(session, limits);
+  const greeting = setTimeout(() => session.destroy(), limits.handshakeMs).unref();
+  session.once("remoteSettings", () => clearTimeout(greeting));
+  session.once("close", () => clearTimeout(greeting));
+  limitIdleness(session, limits.idleMs);
+}
+
+/** For either side. */
+export function keepAlive(
+  session: Http2Session,
+  limits: Pick<SessionLimits, "keepaliveMs" | "keepaliveTimeoutMs" | "pingsPerSecond">,
+): void {
+  const pinging = setInterval(() => ping(session, limits.keepaliveTimeoutMs), limits.keepaliveMs).unref();
+  session.once("close", () => clearInterval(pinging));
+  limitPings(session, limits.pingsPerSecond);
+}
+
+/** An unanswered ping means that the peer is gone without a FIN. */
+function ping(session: Http2Session, timeoutMs: number): void {
+  if (session.destroyed) return;
+  const timer = setTimeout(() => session.destroy(), timeoutMs);
+  timer.unref();
+  const sent = session.ping((error) => {
+    clearTimeout(timer);
+    if (error && !session.destroyed) session.destroy();
+  });
+  if (!sent) clearTimeout(timer);
+}
+
+function limitPings(session: Http2Session, perSecond: number): void {
+  let count = 0;
+  let since = performance.now();
+  session.on("ping", () => {
+    const now = performance.now();
+    if (now - since > 1000) {
+      count = 0;
+      since = now;
+    }
+    if (++count > perSecond) session.destroy(undefined, constants.NGHTTP2_ENHANCE_YOUR_CALM);
+  });
+}
+
+/** A client that answers pings and asks nothing is told to go; it will come back when it has a question. */
+function limitIdleness(session: ServerHttp2Session, idleMs: number): void {
+  let streams = 0;
+  let timer: NodeJS.Timeout | undefined;
+  const start = (): void => {
+    clearTimeout(timer);
+    timer = setTimeout(() => {
+      session.close();
+      timer = setTimeout(() => session.destroy(), farewellMs).unref();
+    }, idleMs).unref();
+  };
+  start();
+  session.on("stream", (stream: ServerHttp2Stream) => {
+    streams++;
+    clearTimeout(timer);
+    stream.once("close", () => {
+      if (--streams === 0 && !session.destroyed) start();
+    });
+  });
+  session.once("close", () => clearTimeout(timer));
+}

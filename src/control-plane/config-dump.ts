@@ -18,47 +18,75 @@ const shown = (type: ResourceType, resource: Resource): Uint8Array =>
 
 const dumpType = (name: string): string => `type.googleapis.com/envoy.admin.v3.${name}`;
 
-export function createConfigDump(source: ControlledSource, ads: Ads): (connectionId: string) => Promise<unknown> {
+export interface DumpOptions {
+  /** Just the resources of these types, bare; empty or absent means all, as Envoy dumps them. */
+  readonly only?: readonly ResourceType[];
+  /** With endpoints, which Envoy leaves out of its dump unless asked. */
+  readonly endpoints?: boolean;
+}
+
+export type ConfigDump = (connectionId: string, options?: DumpOptions) => Promise<unknown>;
+
+export function createConfigDump(source: ControlledSource, ads: Ads): ConfigDump {
   // Made at the first question, then kept: it loads all types.
   let printer: ReturnType<typeof createJsonPrinter> | undefined;
-  return async (connectionId) => {
+  return async (connectionId, { only = [], endpoints = false } = {}) => {
     const renderer = rendererOf(source, ads, connectionId);
     if (!renderer) return { configs: [] };
     printer ??= createJsonPrinter();
     const print = await printer;
     const all = (type: ResourceType): readonly object[] =>
-      [...renderer.all(type).values()].map((resource) => ({ "@type": type, ...print(type, shown(type, resource)) }));
-    return {
-      configs: [
-        {
-          "@type": dumpType("ClustersConfigDump"),
-          dynamicActiveClusters: all(types.cluster).map((cluster) => ({ cluster })),
-        },
-        {
-          "@type": dumpType("ListenersConfigDump"),
-          dynamicListeners: all(types.listener).map((listener) => ({
-            name: nameOf(listener),
-            activeState: { listener },
-          })),
-        },
-        {
-          "@type": dumpType("RoutesConfigDump"),
-          dynamicRouteConfigs: all(types.route).map((routeConfig) => ({ routeConfig })),
-        },
-        {
-          "@type": dumpType("SecretsConfigDump"),
-          dynamicActiveSecrets: [...renderer.all(types.secret).keys()].map((name) => ({
-            name,
-            secret: { "@type": types.secret, name },
-          })),
-        },
-        {
-          "@type": dumpType("EndpointsConfigDump"),
-          dynamicEndpointConfigs: all(types.endpoint).map((endpointConfig) => ({ endpointConfig })),
-        },
-      ],
-    };
+      [...renderer.all(type).entries()].map(([name, resource]) =>
+        type === types.secret ? { "@type": type, name } : { "@type": type, ...print(type, shown(type, resource)) },
+      );
+    if (only.length > 0) return { configs: only.flatMap(all) };
+    return { configs: [{ "@type": dumpType("BootstrapConfigDump") }, ...sections(all, endpoints)] };
   };
+}
+
+/** In the order in which Envoy has them. */
+function sections(all: (type: ResourceType) => readonly object[], endpoints: boolean): readonly object[] {
+  const section = (name: string, field: string, members: readonly object[]): object => ({
+    "@type": dumpType(name),
+    [field]: members,
+  });
+  return [
+    section(
+      "ClustersConfigDump",
+      "dynamicActiveClusters",
+      all(types.cluster).map((cluster) => ({ cluster })),
+    ),
+    ...(endpoints
+      ? [
+          section(
+            "EndpointsConfigDump",
+            "dynamicEndpointConfigs",
+            all(types.endpoint).map((endpointConfig) => ({ endpointConfig })),
+          ),
+        ]
+      : []),
+    section(
+      "ListenersConfigDump",
+      "dynamicListeners",
+      all(types.listener).map((listener) => ({ name: nameOf(listener), activeState: { listener } })),
+    ),
+    section("ScopedRoutesConfigDump", "dynamicScopedRouteConfigs", []),
+    section(
+      "RoutesConfigDump",
+      "dynamicRouteConfigs",
+      all(types.route).map((routeConfig) => ({ routeConfig })),
+    ),
+    section(
+      "SecretsConfigDump",
+      "dynamicActiveSecrets",
+      all(types.secret).map((secret) => ({ name: nameOf(secret), secret })),
+    ),
+    section(
+      "EcdsConfigDump",
+      "ecdsFilters",
+      all(types.extension).map((ecdsFilter) => ({ ecdsFilter })),
+    ),
+  ];
 }
 
 /** The same as messages, for those who ask by xDS. */

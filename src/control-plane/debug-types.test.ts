@@ -14,10 +14,11 @@ import { ClientConfigSchema, ConfigStatus } from "../gen/envoy/service/status/v3
 import { createMemorySource } from "../kube/index.ts";
 import { silentLogger } from "../lib/index.ts";
 import { type Identity, types } from "../model/index.ts";
-import { createDebugTypes } from "../ops/index.ts";
+import { answerDebug, createDebugTypes, type DebugSources } from "../ops/index.ts";
 import { createRpcServer } from "../rpc/index.ts";
 import { type Ads, type Authenticate, createAds } from "../xds/index.ts";
 import { createConfigDump, createConfigDumpMessages } from "./config-dump.ts";
+import { createDebugViews } from "./debug-views.ts";
 import { proxyOfNode } from "./proxy-of-node.ts";
 import { createResourceSource } from "./resource-source.ts";
 import { createStages } from "./stages.ts";
@@ -28,6 +29,7 @@ const domain = "cluster.local";
 const cluster = "Kubernetes";
 const open: (() => Promise<void> | void)[] = [];
 let ads: Ads;
+let sources: DebugSources;
 
 beforeEach(() => {
   const graph = createGraph();
@@ -56,12 +58,22 @@ beforeEach(() => {
       answer: (request) => debugTypes.answer(request),
     },
   });
-  const debugTypes = createDebugTypes({
+  sources = {
     systemNamespace: "istio-system",
     proxies: ads.status,
-    configDump: createConfigDump(resources, ads),
+    views: createDebugViews({
+      stages,
+      ads,
+      resources,
+      configDump: createConfigDump(resources, ads),
+      objects,
+      cluster,
+      now: () => new Date(0),
+    }),
+  };
+  const debugTypes = createDebugTypes({
+    ...sources,
     configDumpMessages: createConfigDumpMessages(resources, ads),
-    views: new Map(),
   });
   open.push(() => resources.close());
 });
@@ -184,3 +196,93 @@ test.each(["istio.io/debug/syncz", "istio.io/debug/config_dump", "istio.io/debug
     expect(await ask(port, question(typeUrl, "istio-system", "syncz")).status).toBe(grpc.status.UNAUTHENTICATED);
   },
 );
+
+/**
+ * Who may read which path (R38): a workload reads of its own namespace's proxies what is named here, the system
+ * namespace and loopback read all, everybody else nothing. A path without a row fails the test.
+ */
+const readable: Readonly<Record<string, "own" | "system">> = {
+  "": "system",
+  adsz: "system",
+  ambientz: "system",
+  authorizationz: "system",
+  cachez: "system",
+  clusterz: "system",
+  config_dump: "own",
+  configz: "system",
+  connections: "system",
+  ecdsz: "system",
+  edsz: "own",
+  endpointShardz: "system",
+  endpointz: "system",
+  instancesz: "system",
+  krtz: "system",
+  list: "system",
+  mcsz: "system",
+  mesh: "system",
+  ndsz: "own",
+  networkz: "system",
+  push_status: "system",
+  pushcontext: "system",
+  registryz: "system",
+  resourcesz: "system",
+  sidecarz: "system",
+  syncz: "own",
+  telemetryz: "system",
+};
+
+test("every debug path answers, and only those who may read it", async () => {
+  await connectProxy("web", "shop");
+  const allowed = async (path: string, namespace: string | undefined, remoteAddress = ""): Promise<number> => {
+    const query = new URLSearchParams({ proxyID: "web.shop" });
+    const identity = namespace === undefined ? undefined : account(namespace);
+    return await answerDebug(sources, { path, query, remoteAddress, identity }).then(
+      ({ status }) => status,
+      ({ code }) => (code === "forbidden" ? 403 : code === "unauthenticated" ? 401 : 500),
+    );
+  };
+  expect(["", "list", "syncz", ...sources.views.keys()].sort()).toEqual(Object.keys(readable).sort());
+  for (const [path, who] of Object.entries(readable)) {
+    const seen = {
+      nobody: await allowed(path, undefined),
+      loopback: await allowed(path, undefined, "127.0.0.1"),
+      system: await allowed(path, "istio-system"),
+      same: await allowed(path, "shop"),
+      other: await allowed(path, "store"),
+    };
+    const expected = { nobody: 401, loopback: 200, system: 200, same: who === "own" ? 200 : 403, other: 403 };
+    expect(seen, path).toEqual(expected);
+  }
+});
+
+test("paths about one proxy say so where none, or an unknown one, is named", async () => {
+  const status = async (path: string, proxyID?: string) =>
+    (
+      await answerDebug(sources, {
+        path,
+        query: new URLSearchParams(proxyID === undefined ? {} : { proxyID }),
+        remoteAddress: "127.0.0.1",
+        identity: undefined,
+      })
+    ).status;
+  for (const path of ["config_dump", "edsz", "ndsz", "ecdsz", "sidecarz"]) {
+    expect(await status(path), path).toBe(400);
+    expect(await status(path, "gone.shop"), path).toBe(404);
+  }
+  for (const path of ["adsz", "telemetryz"]) {
+    expect(await status(path), path).toBe(200);
+    expect(await status(path, "gone.shop"), path).toBe(404);
+  }
+});
+
+test("a dump of single types is bare, and endpoints come only where they are asked for", async () => {
+  await connectProxy("web", "shop");
+  const dump = async (path: string, more: Readonly<Record<string, string>> = {}) => {
+    const query = new URLSearchParams({ proxyID: "web.shop", ...more });
+    const { body } = await answerDebug(sources, { path, query, remoteAddress: "127.0.0.1", identity: undefined });
+    return (body as { configs: { "@type": string }[] }).configs.map((one) => one["@type"].split(".").at(-1));
+  };
+  expect(await dump("config_dump")).not.toContain("EndpointsConfigDump");
+  expect(await dump("config_dump", { include_eds: "" })).toContain("EndpointsConfigDump");
+  expect(new Set(await dump("config_dump", { types: "cds" }))).toEqual(new Set(["Cluster"]));
+});

@@ -28,6 +28,7 @@ import { type Ads, createAds } from "../xds/index.ts";
 import { authenticateWith, createTokenJudge } from "./authenticate.ts";
 import { createCaSecretStore } from "./ca-secret.ts";
 import { createConfigDump, createConfigDumpMessages } from "./config-dump.ts";
+import { createDebugViews } from "./debug-views.ts";
 import type { DiscoveryAddresses, DiscoveryOptions } from "./discovery-options.ts";
 import { runLeader } from "./leader-work.ts";
 import { createPatchReports } from "./patch-reports.ts";
@@ -155,11 +156,15 @@ export async function startDiscovery(options: DiscoveryOptions): Promise<Discove
   const debugSources: DebugSources = {
     systemNamespace: namespace,
     proxies: ads.status,
-    configDump: createConfigDump(resources, ads),
-    views: new Map<string, () => unknown>([
-      ["mesh", () => stages.settings.current()],
-      ["registryz", () => stages.registry.services.keys().map((key) => stages.registry.services.get(key))],
-    ]),
+    views: createDebugViews({
+      stages,
+      ads,
+      resources,
+      configDump: createConfigDump(resources, ads),
+      objects: watched.objects,
+      cluster: options.cluster,
+      now,
+    }),
   };
   const debugTypes = createDebugTypes({
     ...debugSources,

@@ -6,7 +6,7 @@ import {
   type DebugSources,
   type HttpHandler,
   type Metrics,
-  versionInfo,
+  versionText,
 } from "../ops/index.ts";
 import { createRpcServer, type Route } from "../rpc/index.ts";
 import { identityOf, type TokenJudge } from "./authenticate.ts";
@@ -51,7 +51,7 @@ export async function startServers(options: DiscoveryOptions, parts: ServerParts
   };
   const monitoring = await web(addresses.monitoring, [
     ["/metrics", async () => ({ status: 200, type: "text/plain; version=0.0.4", body: await parts.metrics.text() })],
-    ["/version", () => ({ status: 200, type: "application/json", body: JSON.stringify(versionInfo()) })],
+    ["/version", () => ({ status: 200, type: "text/plain", body: versionText() })],
     ["/debug/", debug],
     ["/debug", debug],
   ]);

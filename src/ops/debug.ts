@@ -1,15 +1,29 @@
 /** State of the control plane in; the answers of `/debug/*` out, for HTTP and for xDS alike. */
 import { FairleadError } from "../lib/index.ts";
-import type { Identity, Resource, ResourceType } from "../model/index.ts";
+import type { Identity } from "../model/index.ts";
 import { type ProxyStatus, shortName } from "../xds/index.ts";
 import { mayDebug } from "./authorize-debug.ts";
+
+/** One path after `/debug/`. */
+export interface DebugView {
+  /** What it shows, for the list of paths. */
+  readonly help: string;
+  /** Answers about one proxy only, named by `proxyID`. Where it is "either", all proxies are shown without one. */
+  readonly about?: "proxy" | "either";
+  answer(asked: DebugAsked): unknown;
+}
+
+export interface DebugAsked {
+  readonly query: URLSearchParams;
+  /** Present where the view is about a proxy and one was named. */
+  readonly proxy: ProxyStatus | undefined;
+}
 
 export interface DebugSources {
   readonly systemNamespace: string;
   proxies(): readonly ProxyStatus[];
-  /** What a connected proxy is sent, as JSON, secrets redacted. */
-  configDump(connectionId: string): Promise<unknown>;
-  readonly views: ReadonlyMap<string, () => unknown>;
+  /** By the name that follows `/debug/`. A text is answered as it is, anything else as JSON. */
+  readonly views: ReadonlyMap<string, DebugView>;
 }
 
 export interface DebugRequest {
@@ -24,37 +38,45 @@ export interface DebugAnswer {
   readonly body: unknown;
 }
 
-export type { Resource, ResourceType };
+/** istioctl looks for this text. */
+const notConnected = "Proxy not connected to this Pilot instance. It may be connected to another instance.\n";
 
 export async function answerDebug(sources: DebugSources, request: DebugRequest): Promise<DebugAnswer> {
-  const proxy = findProxy(sources.proxies(), request.query.get("proxyID"));
+  const id = request.query.get("proxyID");
+  const proxy = findProxy(sources.proxies(), id);
   const namespace = proxy && proxyNamespace(proxy);
   if (!mayDebug(request, { path: request.path, proxyNamespace: namespace }, sources.systemNamespace))
     throw new FairleadError(
       request.identity ? "forbidden" : "unauthenticated",
       "not allowed to read debug information",
     );
-  if (request.path === "syncz") {
-    const seen = knownProxies(sources.proxies()).filter((one) =>
-      mayDebug(request, { path: "syncz", proxyNamespace: proxyNamespace(one) }, sources.systemNamespace),
-    );
-    return { status: 200, body: syncz(seen, request.query.get("namespace")) };
-  }
-  if (request.path === "adsz" || request.path === "connections") return { status: 200, body: adsz(sources.proxies()) };
-  if (request.path === "config_dump") {
-    if (!request.query.get("proxyID")) return { status: 400, body: "You must provide a proxyID in the query string\n" };
-    // istioctl looks for this text.
-    if (!proxy)
-      return {
-        status: 404,
-        body: "Proxy not connected to this Pilot instance. It may be connected to another instance.\n",
-      };
-    return { status: 200, body: await sources.configDump(proxy.connectionId) };
-  }
-  if (request.path === "" || request.path === "list")
-    return { status: 200, body: ["adsz", "config_dump", "syncz", ...sources.views.keys()].sort() };
+  if (request.path === "syncz") return { status: 200, body: syncz(seen(sources, request), request.query) };
+  if (request.path === "list") return { status: 200, body: pathNames(sources) };
+  if (request.path === "") return { status: 200, body: index(sources) };
   const view = sources.views.get(request.path);
-  return view ? { status: 200, body: view() } : { status: 404, body: "404 page not found\n" };
+  if (!view) return { status: 404, body: "404 page not found\n" };
+  if (view.about === "proxy" && !id) return { status: 400, body: "You must provide a proxyID in the query string\n" };
+  if (view.about && id && !proxy) return { status: 404, body: notConnected };
+  return { status: 200, body: await view.answer({ query: request.query, proxy: view.about && proxy }) };
+}
+
+function seen(sources: DebugSources, request: DebugRequest): readonly ProxyStatus[] {
+  return knownProxies(sources.proxies()).filter((one) =>
+    mayDebug(request, { path: "syncz", proxyNamespace: proxyNamespace(one) }, sources.systemNamespace),
+  );
+}
+
+function pathNames(sources: DebugSources): readonly string[] {
+  return ["syncz", ...sources.views.keys()].sort();
+}
+
+/** Names are ours and need no escaping; plain text is read everywhere. */
+function index(sources: DebugSources): string {
+  const lines = pathNames(sources).map(
+    (name) =>
+      `/debug/${name.padEnd(16)} ${sources.views.get(name)?.help ?? "which proxies are connected, and in step"}`,
+  );
+  return `${lines.join("\n")}\n`;
 }
 
 export function findProxy(proxies: readonly ProxyStatus[], id: string | null): ProxyStatus | undefined {
@@ -79,7 +101,8 @@ export function proxyNamespace(proxy: ProxyStatus): string {
 }
 
 /** Fields and names as istioctl and Kiali read them. */
-function syncz(proxies: readonly ProxyStatus[], namespace: string | null): readonly object[] {
+function syncz(proxies: readonly ProxyStatus[], query: URLSearchParams): readonly object[] {
+  const namespace = query.get("namespace");
   return proxies
     .filter((proxy) => !namespace || proxyNamespace(proxy) === namespace)
     .map((proxy) => {
@@ -111,17 +134,4 @@ function syncz(proxies: readonly ProxyStatus[], namespace: string | null): reado
         held: proxy.held.map((held) => ({ type: shortName(held.type), name: held.name, clusters: held.clusters })),
       };
     });
-}
-
-function adsz(proxies: readonly ProxyStatus[]): object {
-  return {
-    totalClients: proxies.length,
-    clients: proxies.map((proxy) => ({
-      connectionId: proxy.connectionId,
-      connectedAt: proxy.connectedAt.toISOString(),
-      address: proxy.peer,
-      variant: proxy.variant,
-      watches: Object.fromEntries(proxy.types.map((type) => [type.type, type.subscribed])),
-    })),
-  };
 }

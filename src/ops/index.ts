@@ -1,5 +1,5 @@
 export type { DebugCaller, DebugQuestion } from "./authorize-debug.ts";
-export { answerDebug, type DebugAnswer, type DebugRequest, type DebugSources } from "./debug.ts";
+export { answerDebug, type DebugAnswer, type DebugRequest, type DebugSources, type DebugView } from "./debug.ts";
 export { createDebugTypes } from "./debug-types.ts";
 export {
   createHttpServer,
@@ -10,4 +10,4 @@ export {
   type HttpServerOptions,
 } from "./http-server.ts";
 export { createMetrics, type Labels, type Metrics } from "./metrics.ts";
-export { versionInfo } from "./version.ts";
+export { versionInfo, versionText } from "./version.ts";

@@ -10,3 +10,9 @@ export function versionInfo(): Readonly<Record<string, string>> {
     tag: istioVersion,
   };
 }
+
+/** One line, as istiod prints it: version, revision and status. */
+export function versionText(): string {
+  const { version, revision, status } = versionInfo();
+  return `${version}-${revision}-${status}`;
+}

@@ -74,7 +74,7 @@ async function plannedDump(pod: PodRef, why: string, flags: SourceFlags, io: Io)
   const name = `${pod.name}.${pod.namespace}`;
   const debugFlags = { ...(flags.data === undefined ? {} : { data: flags.data }), ...addressOf(flags) };
   try {
-    const dump = await askDebug(debugFlags, `config_dump?proxyID=${encodeURIComponent(name)}`, io);
+    const dump = await askDebug(debugFlags, `config_dump?include_eds&proxyID=${encodeURIComponent(name)}`, io);
     io.err(`fairlead: ${why}: this is what the control plane would send, not what Envoy has\n`);
     return dump;
   } catch (cause) {

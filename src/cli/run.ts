@@ -1,15 +1,16 @@
 /** `fairlead run`: joins a process to the standalone mesh as a Pod with its own sidecar. */
-import { accessSync, constants, existsSync, readFileSync, realpathSync } from "node:fs";
+import { accessSync, constants, realpathSync } from "node:fs";
 import { delimiter, join, resolve } from "node:path";
 import type { Command } from "commander";
-import { createKubeClient, loadKubeconfig } from "../kube/index.ts";
-import { createLogger, FairleadError, isRecord, parseJson } from "../lib/index.ts";
+import { createLogger, FairleadError, wait } from "../lib/index.ts";
 import {
   endJournal,
-  type NetworkPlan,
+  isAlive,
+  type Owner,
   openJournal,
   ownerOf,
   type RestartPolicy,
+  removeLeftovers,
   restartPolicies,
   startWorkload,
   type Workload,
@@ -17,6 +18,8 @@ import {
 } from "../standalone/index.ts";
 import { type Io, untilStopped } from "./command.ts";
 import { defaultDataDir, ownerOfDir } from "./up/data-dir.ts";
+import { createMeshClient } from "./up/mesh-client.ts";
+import { type NetworkFile, readNetworkFile } from "./up/mesh-network.ts";
 import { isInside, runBeside } from "./up/user-namespace.ts";
 import { createWorkloadHost } from "./up/workload-host.ts";
 
@@ -62,8 +65,8 @@ async function run(command: readonly string[], flags: RunFlags, io: Io): Promise
   if (!owner)
     throw new FairleadError("not-found", `no standalone mesh runs on ${dir}`, { hint: "start it with `fairlead up`" });
   if (process.getuid?.() !== 0 && !isInside(io)) return await runBeside(owner.pid, runArgs(command, flags), io);
-  const { plan, discoveryAddress } = readNetwork(dir);
-  const client = createKubeClient(await loadKubeconfig({ paths: [join(dir, "kubeconfig")], env: {} }));
+  const { plan, discoveryAddress } = requireNetwork(dir);
+  const client = await createMeshClient(dir);
   const journal = openJournal(
     join(dir, "run"),
     `run-${process.pid}`,
@@ -83,16 +86,29 @@ async function run(command: readonly string[], flags: RunFlags, io: Io): Promise
     const workload = await startWorkload(host, spec, io.signal);
     void tellReady(workload, spec, io);
     try {
-      const ended = await Promise.race([workload.ended, untilStopped(io.signal).then(() => 0 as const)]);
+      const ended = await Promise.race([
+        workload.ended,
+        untilStopped(io.signal).then(() => 0 as const),
+        ...(isInside(io) ? [untilGone(owner, io.signal)] : []),
+      ]);
       if (ended === "deleted") io.err(`${spec.namespace}/${spec.name} was deleted\n`);
-      return ended === "deleted" ? 0 : ended;
+      if (ended === "gone") io.err(`${spec.namespace}/${spec.name} ends with the mesh that it had joined\n`);
+      return ended === "deleted" ? 0 : ended === "gone" ? 1 : ended;
     } finally {
       await workload.stop();
     }
   } finally {
-    await endJournal(journal);
     client.close();
+    await endJournal(journal);
+    // Of a mesh that has ended before, the last process removes the network.
+    await removeLeftovers(join(dir, "run"), log).catch((error: unknown) => log.warn(String(error)));
   }
+}
+
+/** Without root, the mesh's network lives in namespaces of its own: the next `up` has others, and nobody can move there. */
+async function untilGone(owner: Owner, signal: AbortSignal): Promise<"gone"> {
+  while (isAlive(owner) && !signal.aborted) await wait(1_000, signal).catch(() => {});
+  return "gone";
 }
 
 const readyMs = 60_000;
@@ -183,22 +199,16 @@ function parseLabels(text: string): Readonly<Record<string, string>> {
 }
 
 function findMesh(path: string): string {
-  if (!existsSync(join(path, "run/network.json")))
-    throw new FairleadError("not-found", `no standalone mesh runs on ${path}`, {
-      hint: "start one with `sudo fairlead up`, or name its folder with --data DIR",
-    });
-  return realpathSync(path);
+  if (readNetworkFile(path)) return realpathSync(path);
+  throw new FairleadError("not-found", `no standalone mesh runs on ${path}`, {
+    hint: "start one with `sudo fairlead up`, or name its folder with --data DIR",
+  });
 }
 
-function readNetwork(dir: string): { plan: NetworkPlan; discoveryAddress: string } {
-  const value = parseJson(readFileSync(join(dir, "run/network.json"), "utf8"));
-  if (!isRecord(value) || !isRecord(value.plan))
-    throw new FairleadError("invalid", `${dir}/run/network.json cannot be read`, { hint: "start `fairlead up` again" });
-  const address = value.discoveryAddress;
-  if (typeof address !== "string")
-    throw new FairleadError("no-permission", "that mesh has no network: `fairlead up` was started without root", {
-      hint: "start it with sudo",
-    });
-  // Written by `up` from the same type.
-  return { plan: value.plan as unknown as NetworkPlan, discoveryAddress: address };
+function requireNetwork(dir: string): { plan: NetworkFile["plan"]; discoveryAddress: string } {
+  const file = readNetworkFile(dir);
+  if (file?.discoveryAddress) return { plan: file.plan, discoveryAddress: file.discoveryAddress };
+  throw new FairleadError("no-permission", "that mesh has no network: `fairlead up` was started without root", {
+    hint: "start it with sudo",
+  });
 }

@@ -6,7 +6,7 @@ export { createDnsServer, type DnsServer, type Lookup } from "./dns.ts";
 export { runEndpointSlices } from "./endpoint-slices.ts";
 export { runGarbageCollection } from "./garbage.ts";
 export { runImagePods } from "./image-pods.ts";
-export { type Journal, type Leftover, livingOwners, openJournal } from "./journal.ts";
+export { type Journal, type Leftover, livingOwners, openJournal, openSharedJournal } from "./journal.ts";
 export * as standaloneKinds from "./kinds.ts";
 export { endJournal, removeLeftovers } from "./leftovers.ts";
 export { runNamespaceEnd } from "./namespace-end.ts";

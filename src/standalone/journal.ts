@@ -3,7 +3,7 @@
  * next start, or `fairlead down`, can remove what a dead owner left. What a living owner has is never touched.
  */
 import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { isRecord, parseJson } from "../lib/index.ts";
 import { isAlive, type Owner } from "./owner.ts";
 
@@ -24,48 +24,70 @@ export interface Journal {
 }
 
 interface Page {
-  readonly owner: Owner;
+  /** Undefined for what all owners share: it is left when the last of them is gone. */
+  readonly owner: Owner | undefined;
   readonly items: readonly Leftover[];
 }
 
 export function openJournal(dir: string, name: string, owner: Owner): Journal {
-  const file = join(dir, `${name}.json`);
-  let items: readonly Leftover[] = [];
+  return openPage(join(dir, `${name}.json`), owner, []);
+}
+
+const sharedName = "shared.json";
+
+/** For what stays while anybody needs it: the mesh network, which processes of `run` use longer than `up` may live. */
+export function openSharedJournal(dir: string): Journal {
+  const file = join(dir, sharedName);
+  return openPage(file, undefined, readPage(file)?.items ?? []);
+}
+
+function openPage(file: string, owner: Owner | undefined, before: readonly Leftover[]): Journal {
+  let items = before;
   const write = (): void => {
-    mkdirSync(dir, { recursive: true, mode: 0o700 });
-    writeFileSync(`${file}.new`, JSON.stringify({ owner, items } satisfies Page), { mode: 0o600 });
+    mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+    const page: Page = { owner, items };
+    writeFileSync(`${file}.new`, JSON.stringify(page), { mode: 0o600 });
     renameSync(`${file}.new`, file);
   };
   const same = (a: Leftover, b: Leftover): boolean => JSON.stringify(a) === JSON.stringify(b);
+  // Others see at once that somebody lives here.
+  write();
   return {
     add(item) {
-      items = [...items, item];
+      items = [...items.filter((other) => !same(other, item)), item];
       write();
     },
     remove(item) {
       items = items.filter((other) => !same(other, item));
-      write();
+      // What is struck out is gone already: where the page cannot be written, removing it once more does no harm.
+      try {
+        write();
+      } catch {}
     },
     items: () => items,
     close: () => rmSync(file, { force: true }),
   };
 }
 
-/** The pages of owners that are gone, with a way to strike each out once its leftovers are removed. */
-export function deadPages(
-  dir: string,
-): readonly { readonly owner: Owner; readonly items: readonly Leftover[]; done(): void }[] {
+export interface DeadPage extends Page {
+  /** Strikes it out once its leftovers are removed. */
+  done(): void;
+}
+
+/** The pages of owners that are gone; what all shared, only when all are. */
+export function deadPages(dir: string): readonly DeadPage[] {
+  const isInUse = livingOwners(dir).length > 0;
   return journalFiles(dir).flatMap((file) => {
     const page = readPage(file);
-    if (!page || isAlive(page.owner)) return [];
-    return [{ owner: page.owner, items: page.items, done: () => rmSync(file, { force: true }) }];
+    if (!page || (page.owner ? isAlive(page.owner) : isInUse)) return [];
+    return [{ ...page, done: () => rmSync(file, { force: true }) }];
   });
 }
 
 export function livingOwners(dir: string): readonly Owner[] {
   return journalFiles(dir).flatMap((file) => {
-    const page = readPage(file);
-    return page && isAlive(page.owner) ? [page.owner] : [];
+    const owner = readPage(file)?.owner;
+    return owner && isAlive(owner) ? [owner] : [];
   });
 }
 
@@ -83,7 +105,8 @@ function readPage(file: string): Page | undefined {
   try {
     const page = parseJson(readFileSync(file, "utf8"));
     const owner = isRecord(page) ? ownerIn(page.owner) : undefined;
-    if (owner && isRecord(page) && Array.isArray(page.items)) return { owner, items: page.items.flatMap(leftoverIn) };
+    const isPage = owner !== undefined || basename(file) === sharedName;
+    if (isPage && isRecord(page) && Array.isArray(page.items)) return { owner, items: page.items.flatMap(leftoverIn) };
   } catch {
     // A page cut short by a crash says nothing; what it was about is found by name (see `leftoverNames`).
   }

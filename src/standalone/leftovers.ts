@@ -16,7 +16,8 @@ export async function removeLeftovers(runDir: string, log: Logger): Promise<numb
       removed++;
     }
     page.done();
-    log.info(`removed what process ${page.owner.pid} had left`, { items: page.items.length });
+    const whose = page.owner ? `process ${page.owner.pid} had left` : "all had shared";
+    if (page.items.length > 0) log.info(`removed what ${whose}`, { items: page.items.length });
   }
   return removed;
 }

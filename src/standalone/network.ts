@@ -70,22 +70,18 @@ function toNumber(address: string): number {
 const bridgeNamespace = (plan: NetworkPlan): string => `${plan.prefix}-bridge`;
 const hostDevice = (plan: NetworkPlan): string => `${plan.prefix}h`;
 
+/** Takes over the network that is there where processes of an earlier `up` still use it. */
 export async function createMeshNetwork(plan: NetworkPlan, journal: Journal): Promise<MeshNetwork> {
   await checkRoutes(plan);
-  const namespace = bridgeNamespace(plan);
   const items: readonly Leftover[] = [
     { kind: "device", name: hostDevice(plan) },
-    { kind: "namespace", name: namespace },
+    { kind: "namespace", name: bridgeNamespace(plan) },
   ];
   for (const item of items) journal.add(item);
-  await ip("netns", "add", namespace);
-  await ip("-n", namespace, "link", "set", "lo", "up");
-  await ip("-n", namespace, "link", "add", "br0", "type", "bridge", "forward_delay", "0");
-  await ip("-n", namespace, "link", "set", "br0", "up");
-  await ip("link", "add", hostDevice(plan), "type", "veth", "peer", "name", "host", "netns", namespace);
-  await ip("-n", namespace, "link", "set", "host", "master", "br0", "up");
-  await ip("addr", "add", `${plan.hostAddress}/${plan.prefixLength}`, "dev", hostDevice(plan));
-  await ip("link", "set", hostDevice(plan), "up");
+  if (!(await isWhole(plan))) {
+    for (const item of items) await removeLeftover(item);
+    await makeBridge(plan);
+  }
   return {
     hostAddress: plan.hostAddress,
     async remove() {
@@ -95,6 +91,33 @@ export async function createMeshNetwork(plan: NetworkPlan, journal: Journal): Pr
       }
     },
   };
+}
+
+async function isWhole(plan: NetworkPlan): Promise<boolean> {
+  const hosts: { addr_info?: { local?: string; prefixlen?: number }[] }[] = await ip(
+    "-j",
+    "addr",
+    "show",
+    "dev",
+    hostDevice(plan),
+    "up",
+  ).then(JSON.parse, () => []);
+  const hasAddress = hosts.some(({ addr_info = [] }) =>
+    addr_info.some(({ local, prefixlen }) => local === plan.hostAddress && prefixlen === plan.prefixLength),
+  );
+  return hasAddress && (await ip("-n", bridgeNamespace(plan), "link", "show", "br0").then(Boolean, () => false));
+}
+
+async function makeBridge(plan: NetworkPlan): Promise<void> {
+  const namespace = bridgeNamespace(plan);
+  await ip("netns", "add", namespace);
+  await ip("-n", namespace, "link", "set", "lo", "up");
+  await ip("-n", namespace, "link", "add", "br0", "type", "bridge", "forward_delay", "0");
+  await ip("-n", namespace, "link", "set", "br0", "up");
+  await ip("link", "add", hostDevice(plan), "type", "veth", "peer", "name", "host", "netns", namespace);
+  await ip("-n", namespace, "link", "set", "host", "master", "br0", "up");
+  await ip("addr", "add", `${plan.hostAddress}/${plan.prefixLength}`, "dev", hostDevice(plan));
+  await ip("link", "set", hostDevice(plan), "up");
 }
 
 /** What a Pod's namespace, link and folder are named by. */

@@ -81,6 +81,50 @@ describe.skipIf(lacks("root", "envoy", "iptables"))("run", { timeout: 120_000 },
     expect(await api.find(leases, { name: "run-web-2", namespace: "default" })).toBeUndefined();
   });
 
+  test.each(["SIGTERM", "SIGKILL"] as const)(
+    "processes outlive an `up` that is ended by %s, and take part in the next one",
+    async (signal) => {
+      const up = async (): Promise<Started> => {
+        const mesh = startFairlead(["up", "--data", data, ...anyPort]);
+        running.push(mesh);
+        await mesh.until("ready\n");
+        return mesh;
+      };
+      const first = await up();
+      const [outlives, second] = [`outlives-${signal}`.toLowerCase(), `second-${signal}`.toLowerCase()];
+      const one = start(outlives, 8000, "outlives", server);
+      await ready(one, outlives);
+      const address = /is ready at (\S+)/.exec(one.stderr())?.[1];
+      const uid = async () => (await client?.find(pods, { name: outlives, namespace: "default" }))?.metadata.uid;
+      client = createKubeClient(await loadKubeconfig({ paths: [join(data, "kubeconfig")], env: {} }));
+      const before = await uid();
+      first.child.kill(signal);
+      await first.exited;
+      await expect.poll(one.stderr, { timeout: 20_000 }).toContain("API is away");
+      expect(await (await fetch(`http://${address}:8000/`)).text()).toBe("hello");
+
+      await up();
+      client.close();
+      client = createKubeClient(await loadKubeconfig({ paths: [join(data, "kubeconfig")], env: {} }));
+      await expect.poll(one.stderr, { timeout: 20_000 }).toContain("API is back");
+      expect(await uid()).toBe(before);
+      expect(await (await fetch(`http://${address}:8000/`)).text()).toBe("hello");
+      // Its agent is back as well: a new neighbour reaches it by mutual TLS.
+      await client.create(services, {
+        apiVersion: "v1",
+        kind: "Service",
+        metadata: { name: outlives, namespace: "default" },
+        spec: { selector: { app: "outlives" }, ports: [{ name: "http", port: 8000 }] },
+      });
+      const script = `require("node:http").createServer(async (_, answer) => answer.end(await (await fetch("http://${outlives}:8000/")).text())).listen(8000)`;
+      const two = start(second, 8000, "second", script);
+      await ready(two, second);
+      const neighbour = /is ready at (\S+)/.exec(two.stderr())?.[1];
+      const ask = () => fetch(`http://${neighbour}:8000/`).then((answer) => answer.text());
+      await expect.poll(ask, { timeout: 20_000 }).toBe("hello");
+    },
+  );
+
   test("what a killed runner left is removed by `down`, and nothing of the living", async () => {
     const mesh = startFairlead(["up", "--data", data, ...anyPort]);
     running.push(mesh);

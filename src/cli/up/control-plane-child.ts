@@ -10,7 +10,7 @@ export interface ChildOptions {
   readonly kubeconfig: string;
   /** By istiod's flag name. */
   readonly addresses: ReadonlyMap<string, ListenAddress>;
-  /** Address on the mesh network that the TLS port is bound to as well. */
+  /** `host:port` on the mesh network that TLS is served at as well. */
   readonly meshAddress: string | undefined;
   readonly domain: string;
   readonly fairlead: readonly string[];
@@ -81,9 +81,7 @@ function launch(options: ChildOptions, boundFile: string, bound: ReadonlyMap<str
     const wanted = options.addresses.get(name);
     return [flag, bound?.get(name) ?? (wanted ? formatAddress(wanted) : "127.0.0.1:0")];
   });
-  const securePort = bound?.get("secureGrpc")?.split(":").at(-1) ?? "0";
-  const extra =
-    options.meshAddress === undefined ? [] : ["--extra-secure-addr", `${options.meshAddress}:${securePort}`];
+  const extra = options.meshAddress === undefined ? [] : ["--extra-secure-addr", options.meshAddress];
   const [file = "", ...args] = options.fairlead;
   return startProcess({
     file,

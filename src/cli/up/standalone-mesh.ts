@@ -3,10 +3,9 @@ import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { adminUser, controlPlane, createApiServer } from "../../apiserver/index.ts";
 import { createKubeClient, type KubeClient, loadKubeconfig } from "../../kube/index.ts";
-import { FairleadError, type Logger } from "../../lib/index.ts";
+import type { Logger } from "../../lib/index.ts";
 import {
   createDnsServer,
-  createMeshNetwork,
   endJournal,
   type Journal,
   type NetworkPlan,
@@ -18,7 +17,8 @@ import {
 import type { ListenAddress } from "../listen-address.ts";
 import { startControlPlane } from "./control-plane-child.ts";
 import { startControllers } from "./controllers.ts";
-import { type DataDir, openDataDir } from "./data-dir.ts";
+import { openDataDir } from "./data-dir.ts";
+import { openMeshNetwork } from "./mesh-network.ts";
 import { seedApi, seedWebhook, waitForWebhook } from "./seed.ts";
 
 export interface MeshOptions {
@@ -83,10 +83,14 @@ async function start(
   });
   const runDir = join(data.path, "run");
   mkdirSync(runDir, { recursive: true, mode: 0o700 });
-  await removeLeftovers(runDir, log);
   const owner = ownerOf(process.pid) ?? { pid: process.pid, started: "" };
   const journal = openJournal(runDir, `up-${process.pid}`, owner);
-  undo.push(() => endJournal(journal));
+  undo.push(async () => {
+    await endJournal(journal);
+    // The network goes as well, unless processes of `run` use it.
+    await removeLeftovers(runDir, log);
+  });
+  await removeLeftovers(runDir, log);
 
   const api = await createApiServer({
     dataDir: join(data.path, "api"),
@@ -108,10 +112,10 @@ async function start(
   const controllers = await startControllers(client, plan, domain, log.scope("standalone"));
   undo.push(() => controllers.close());
   signal.throwIfAborted();
-  const meshAddress = await startNetwork(options, plan, journal, undo);
-  if (meshAddress !== undefined) {
+  const network = await openMeshNetwork({ data, plan, isNeeded: options.needsNetwork, log });
+  if (network !== undefined) {
     const dns = await createDnsServer({
-      address: meshAddress,
+      address: network.address,
       port: 53,
       domain,
       lookup: controllers.lookup,
@@ -133,7 +137,7 @@ async function start(
       dir: data.path,
       kubeconfig: planeKubeconfig,
       addresses: options.addresses,
-      meshAddress,
+      meshAddress: network?.discoveryAddress,
       domain,
       fairlead: options.fairlead,
       journal,
@@ -149,9 +153,6 @@ async function start(
   await seedWebhook(client, plane.addresses.get("https") ?? "");
   await waitForWebhook(client);
   publish();
-  const securePort = plane.addresses.get("secureGrpc")?.split(":").at(-1);
-  const discoveryAddress = meshAddress === undefined ? undefined : `${meshAddress}:${securePort}`;
-  writeNetwork(data, plan, discoveryAddress);
   return {
     dir: data.path,
     kubeconfig,
@@ -159,7 +160,7 @@ async function start(
     plan,
     journal,
     addresses,
-    discoveryAddress,
+    discoveryAddress: network?.discoveryAddress,
     controlPlanePid: plane.pid,
     publish(name, address) {
       addresses.set(name, address);
@@ -167,28 +168,4 @@ async function start(
     },
     stop,
   };
-}
-
-/** Undefined where this machine or user cannot have network namespaces: the bare mesh needs none. */
-async function startNetwork(
-  options: MeshOptions,
-  plan: NetworkPlan,
-  journal: Journal,
-  undo: (() => Promise<void> | void)[],
-): Promise<string | undefined> {
-  try {
-    const network = await createMeshNetwork(plan, journal);
-    undo.push(() => network.remove());
-    return network.hostAddress;
-  } catch (thrown) {
-    const error = FairleadError.from(thrown);
-    if (options.needsNetwork || error.code === "conflict") throw error;
-    options.log.info(`no mesh network (${error.message}); \`fairlead run\` needs one: start \`up\` with sudo`);
-    return undefined;
-  }
-}
-
-/** What `fairlead run` has to know of the mesh network. */
-function writeNetwork(data: DataDir, plan: NetworkPlan, discoveryAddress: string | undefined): void {
-  data.write("run/network.json", `${JSON.stringify({ plan, discoveryAddress }, null, 2)}\n`);
 }

@@ -61,12 +61,27 @@ export async function prepareFiles(
   await put(files.rootCert, await rootCertificate(host, spec.namespace, signal));
   await put(files.labels, labelsFile(spec.labels));
   await refreshToken();
-  const timer = setInterval(
-    () => refreshToken().catch((error: unknown) => host.log.warn(`${spec.name}: no new token: ${String(error)}`)),
-    tokenSeconds * 500,
-  );
-  undo.push(async () => clearInterval(timer));
+  const stop = new AbortController();
+  undo.push(async () => stop.abort());
+  void keepFresh(refreshToken, (error) => host.log.debug(`${spec.name}: no new token: ${String(error)}`), stop.signal);
   return files;
+}
+
+const retryMs = 10_000;
+
+/** Renewed at half its life; while the API is away, tried again and again. */
+async function keepFresh(refresh: () => Promise<void>, failed: (error: unknown) => void, signal: AbortSignal) {
+  for (let pauseMs = tokenSeconds * 500; !signal.aborted; ) {
+    await wait(pauseMs, signal).catch(() => {});
+    if (signal.aborted) return;
+    pauseMs = await refresh().then(
+      () => tokenSeconds * 500,
+      (error: unknown) => {
+        failed(error);
+        return retryMs;
+      },
+    );
+  }
 }
 
 /** Folders between the Pod's and the file's, for the user that the agent runs as. */

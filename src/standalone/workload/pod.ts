@@ -101,31 +101,56 @@ function leaseObject(host: WorkloadHost, metadata: { name: string; namespace: st
 const renewMs = 5_000;
 const lookMs = 1_000;
 
-/** Renews the lease for as long as the workload is there. Resolves when somebody has deleted the Pod. */
+/** Renews the lease for as long as the workload is there, also when the API was away. Resolves when somebody has deleted the Pod. */
 export function keepPod(host: WorkloadHost, spec: WorkloadSpec, uid: string, undo: Undo): Promise<"deleted"> {
   const stop = new AbortController();
   undo.push(async () => stop.abort());
-  const warn = (what: string) => (error: unknown) => {
-    if (!stop.signal.aborted) host.log.warn(`${spec.name}: ${what}: ${FairleadError.from(error).message}`);
-  };
-  const renew = (): Promise<unknown> =>
-    host.client
-      .patch(leases, { name: `run-${spec.name}`, namespace: spec.namespace }, "merge", { spec: leaseSpec(host) })
-      .catch(warn("the lease could not be renewed"));
+  const { signal } = stop;
+  const ref = { name: spec.name, namespace: spec.namespace };
+  const leaseRef = { name: `run-${spec.name}`, namespace: spec.namespace };
   const isDeleted = async (): Promise<boolean> => {
-    const pod = await host.client.find(pods, { name: spec.name, namespace: spec.namespace });
+    const pod = await host.client.find(pods, ref, signal);
     return pod?.metadata.uid !== uid || pod.metadata.deletionTimestamp !== undefined;
   };
+  const tell = createAwayTeller(host, spec);
   return new Promise((resolve) => {
     const watch = async (): Promise<void> => {
-      for (let sinceMs = 0; !stop.signal.aborted; sinceMs += lookMs) {
-        if (await isDeleted().catch(() => false)) return resolve("deleted");
-        if (sinceMs % renewMs === 0) await renew();
-        await wait(lookMs, stop.signal).catch(() => {});
+      for (let leftMs = 0; !signal.aborted; leftMs -= lookMs) {
+        try {
+          if (await isDeleted()) return resolve("deleted");
+          if (leftMs <= 0) {
+            await host.client.patch(leases, leaseRef, "merge", { spec: leaseSpec(host) }, { signal });
+            leftMs = renewMs;
+          }
+          tell.back();
+        } catch (error) {
+          if (!signal.aborted) tell.away(error);
+          leftMs = 0;
+        }
+        await wait(lookMs, signal).catch(() => {});
       }
     };
     void watch();
   });
+}
+
+/** One word when the API goes, one when it is back. */
+function createAwayTeller(host: WorkloadHost, spec: WorkloadSpec): { away(error: unknown): void; back(): void } {
+  let isAway = false;
+  return {
+    away(error) {
+      if (!isAway)
+        host.log.warn(
+          `${spec.name}: the mesh's API is away (${FairleadError.from(error).message}); ` +
+            "this process goes on and takes part again when `fairlead up` is back",
+        );
+      isAway = true;
+    },
+    back() {
+      if (isAway) host.log.info(`${spec.name}: the mesh's API is back`);
+      isAway = false;
+    },
+  };
 }
 
 export async function waitForAddress(host: WorkloadHost, spec: WorkloadSpec, signal: AbortSignal): Promise<string> {

@@ -10,6 +10,7 @@ interface Extras {
   readonly status?: boolean;
   readonly subresources?: readonly string[];
   readonly generation?: boolean;
+  readonly createOnUpdate?: boolean;
   readonly verbs?: readonly string[];
   readonly notRun?: boolean;
   readonly warning?: string;
@@ -46,6 +47,7 @@ function define(group: string, version: string, kind: string, extras: Extras = {
     verbs: extras.verbs ?? standardVerbs,
     status: extras.status === true,
     subresources: [...(extras.status ? ["status"] : []), ...(extras.subresources ?? [])],
+    createOnUpdate: extras.createOnUpdate === true,
     generation: extras.generation === true,
     columns: columnsFor(group, kind),
     warning: extras.notRun ? notRun(kind) : extras.warning,
@@ -59,6 +61,7 @@ function notRun(kind: string): string {
 
 const all = ["all"];
 const only = { verbs: ["create"] };
+const byPut = { createOnUpdate: true };
 const workload: Extras = { status: true, generation: true, categories: all, notRun: true };
 
 export const coreKinds: readonly ApiKind[] = [
@@ -69,22 +72,22 @@ export const coreKinds: readonly ApiKind[] = [
     subresources: ["finalize"],
     verbs: standardVerbs.filter((v) => v !== "deletecollection"),
   }),
-  define("", "v1", "Service", { short: ["svc"], categories: all, status: true }),
-  define("", "v1", "Endpoints", { plural: "endpoints", short: ["ep"] }),
+  define("", "v1", "Service", { short: ["svc"], categories: all, status: true, ...byPut }),
+  define("", "v1", "Endpoints", { plural: "endpoints", short: ["ep"], ...byPut }),
   define("", "v1", "Pod", { short: ["po"], categories: all, status: true, subresources: ["eviction"] }),
   define("", "v1", "Node", { short: ["no"], cluster: true, status: true }),
   define("", "v1", "Secret"),
   define("", "v1", "ConfigMap", { short: ["cm"] }),
   define("", "v1", "ServiceAccount", { short: ["sa"], subresources: ["token"] }),
-  define("", "v1", "Event", { short: ["ev"] }),
+  define("", "v1", "Event", { short: ["ev"], ...byPut }),
   define("discovery.k8s.io", "v1", "EndpointSlice", { generation: true }),
-  define("coordination.k8s.io", "v1", "Lease"),
+  define("coordination.k8s.io", "v1", "Lease", byPut),
   define("networking.k8s.io", "v1", "Ingress", { plural: "ingresses", short: ["ing"], status: true, generation: true }),
   define("networking.k8s.io", "v1", "IngressClass", { plural: "ingressclasses", cluster: true, generation: true }),
-  define("rbac.authorization.k8s.io", "v1", "Role"),
-  define("rbac.authorization.k8s.io", "v1", "RoleBinding"),
-  define("rbac.authorization.k8s.io", "v1", "ClusterRole", { cluster: true }),
-  define("rbac.authorization.k8s.io", "v1", "ClusterRoleBinding", { cluster: true }),
+  define("rbac.authorization.k8s.io", "v1", "Role", byPut),
+  define("rbac.authorization.k8s.io", "v1", "RoleBinding", byPut),
+  define("rbac.authorization.k8s.io", "v1", "ClusterRole", { cluster: true, ...byPut }),
+  define("rbac.authorization.k8s.io", "v1", "ClusterRoleBinding", { cluster: true, ...byPut }),
   define("authorization.k8s.io", "v1", "SubjectAccessReview", { cluster: true, ...only }),
   define("authorization.k8s.io", "v1", "SelfSubjectAccessReview", { cluster: true, ...only }),
   define("authorization.k8s.io", "v1", "SelfSubjectRulesReview", { cluster: true, ...only }),

@@ -43,6 +43,7 @@ function customKind(spec: Fields, version: Fields): ApiKind {
     verbs: standardVerbs,
     status: hasStatus,
     subresources: hasStatus ? ["status"] : [],
+    createOnUpdate: false,
     generation: true,
     columns: printerColumns(version),
     warning: deprecated ? warning : undefined,

@@ -8,9 +8,15 @@ import { everyRule, type Rule, rulesOf, uncovered } from "./rules.ts";
 
 const rbac = "rbac.authorization.k8s.io";
 
-export function checkEscalation(context: WriteContext, object: KubeObject, before: KubeObject | undefined): void {
+/** `written` is the object as the client wrote it, before the API filled in what it owns. */
+export function checkEscalation(
+  context: WriteContext,
+  object: KubeObject,
+  before: KubeObject | undefined,
+  written: KubeObject,
+): void {
   const { kind } = context.request;
-  if (kind.group !== rbac || (before && isOnlyRelease(object, before))) return;
+  if (kind.group !== rbac || (before && isOnlyRelease(written, before))) return;
   if (kind.kind.endsWith("Binding")) checkBinding(context, object);
   else checkRole(context, object, before);
 }
@@ -46,9 +52,13 @@ function checkRole(context: WriteContext, object: KubeObject, before: KubeObject
 function checkBinding(context: WriteContext, object: KubeObject): void {
   const { namespace = "" } = context.request;
   const [kind, name] = [textAt(object, "roleRef", "kind"), textAt(object, "roleRef", "name")];
+  // Another kind is told apart when the object is checked.
+  if (kind !== "ClusterRole" && kind !== "Role") return;
   const resource = kind === "ClusterRole" ? "clusterroles" : "roles";
   const action = { verb: "bind", group: rbac, resource, subresource: "", namespace, name };
   if (context.authorizer.authorize(context.user, action).allowed) return;
+  if (kind === "Role" && context.request.namespace === undefined)
+    throw failure("BadRequest", "a ClusterRoleBinding is of no namespace, and a Role is: name a ClusterRole");
   const granted = context.authorizer.roleRules(object);
   // It would come to life with the role that somebody else makes later.
   if (!granted) throw notFound({ group: rbac, plural: resource, kind }, name);
@@ -62,12 +72,24 @@ function requireRules(context: WriteContext, object: KubeObject, granted: readon
   const { name } = object.metadata;
   const why =
     sentence ??
-    `user "${user.name}" (groups=[${user.groups.map((group) => JSON.stringify(group)).join(" ")}]) is attempting to grant RBAC permissions not currently held:\n${missing.map(ruleText).join("\n")}`;
+    `user "${user.name}" (groups=[${user.groups.map((group) => JSON.stringify(group)).join(" ")}]) is attempting to grant RBAC permissions not currently held:\n${compact(missing).map(ruleText).join("\n")}`;
   throw failure("Forbidden", `${request.kind.plural}.${rbac} "${name}" is forbidden: ${why}`, {
     name,
     group: rbac,
     kind: request.kind.plural,
   });
+}
+
+/** The verbs on one thing in one line. */
+function compact(rules: readonly Rule[]): readonly Rule[] {
+  const out = new Map<string, Rule>();
+  for (const rule of rules) {
+    const { verbs, ...rest } = rule;
+    const key = rule.nonResourceURLs.length > 0 ? JSON.stringify(rule) : JSON.stringify(rest);
+    const before = out.get(key);
+    out.set(key, before ? { ...before, verbs: [...new Set([...before.verbs, ...verbs])] } : rule);
+  }
+  return [...out.values()];
 }
 
 function ruleText(rule: Rule): string {

@@ -151,7 +151,7 @@ async function write(
     case "update": {
       const body = parse();
       if (subresource === "finalize") return { code: 200, body: await finalize(context, body) };
-      return { code: 200, body: await updateObject(context, asKind(body, kind)) };
+      return updateObject(context, asKind(body, kind));
     }
     case "patch":
       return patchFrom(context, contentType, bytes);

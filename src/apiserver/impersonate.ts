@@ -15,7 +15,7 @@ export function impersonate(authorizer: Authorizer, user: User, request: Request
   const extra = extraOf(request);
   if (name === "") {
     if (groups.length > 0 || uid !== "" || Object.keys(extra).length > 0)
-      throw failure("InternalError", "requested groups, a uid or extra without impersonating a user");
+      throw failure("BadRequest", "requested groups, a uid or extra without impersonating a user");
     return user;
   }
   const account = /^system:serviceaccount:([^:]+):([^:]+)$/.exec(name);

@@ -28,6 +28,8 @@ export interface ApiKind {
   /** Status is written through its own path only. */
   readonly status: boolean;
   readonly subresources: readonly string[];
+  /** A PUT to a name that is not there makes it, for those who may create. */
+  readonly createOnUpdate: boolean;
   /** Kubernetes counts changes of the spec in metadata.generation for these. */
   readonly generation: boolean;
   readonly columns: readonly Column[];

@@ -8,6 +8,7 @@ import {
   apiResourceList,
   apiVersions,
 } from "./discovery.ts";
+import type { ApiKind } from "./kind.ts";
 import type { KindRegistry } from "./kind-registry.ts";
 import { createOpenApi, type OpenApi } from "./openapi.ts";
 import { issuer, type Tokens } from "./tokens.ts";
@@ -88,8 +89,12 @@ export function createOtherPaths(
     ["/openid/v1/jwks", () => ({ json: tokens.jwks, contentType: "application/jwk-set+json" })],
     ["/.well-known/openid-configuration", () => ({ json: openIdConfiguration(address()) })],
   ]);
+  const root = (): OtherAnswer => ({
+    json: { paths: [...fixed.keys(), ...new Set(registry.kinds.map((kind) => pathOf(kind)))].sort() },
+  });
   return {
     get(path, accept) {
+      if (path === "/") return root();
       const clean = path.length > 1 ? path.replace(/\/+$/, "") : path;
       const known = fixed.get(clean);
       if (known) return known(accept);
@@ -102,6 +107,10 @@ export function createOtherPaths(
       return undefined;
     },
   };
+}
+
+function pathOf({ group, version }: ApiKind): string {
+  return group === "" ? `/api/${version}` : `/apis/${group}/${version}`;
 }
 
 function answer(json: unknown): OtherAnswer | undefined {

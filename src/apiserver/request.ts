@@ -20,6 +20,7 @@ export interface ResourceRequest {
 /** A path of objects, whether they exist or not. */
 export interface ObjectPath {
   readonly type: "objects";
+  readonly method: string;
   readonly verb: string;
   readonly group: string;
   readonly version: string;
@@ -66,6 +67,7 @@ function objectPath(
   const verb = verbOf(method, rest.length > 0, query);
   return {
     type: "objects",
+    method,
     verb,
     group,
     version,
@@ -115,7 +117,7 @@ export function resolveRequest(registry: KindRegistry, asked: ObjectPath): Resou
   if (!kind || misplaced || rest.length > 2) throw unknownPath();
   if (subresource !== undefined && !kind.subresources.includes(subresource)) throw unknownPath();
   const namespace = kind.namespaced ? asked.namespace : undefined;
-  if (!allowedVerbs(kind, namespace, name, subresource).includes(verb))
+  if (asked.method === "HEAD" || !allowedVerbs(kind, namespace, name, subresource).includes(verb))
     throw failure("MethodNotAllowed", "the server does not allow this method on the requested resource");
   return { kind, verb, namespace, name, subresource, query };
 }

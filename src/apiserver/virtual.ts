@@ -2,7 +2,7 @@
 import { objectKey } from "../model/index.ts";
 import { at, type Fields, listAt, numberAt, recordAt, textAt, textsAt } from "./access.ts";
 import type { WriteContext } from "./context.ts";
-import { failure, notFound } from "./failure.ts";
+import { type FieldError, failure, invalid, notFound } from "./failure.ts";
 import { apiVersionOf } from "./kind.ts";
 import { timestamp } from "./metadata.ts";
 import type { Action, Rule } from "./rules.ts";
@@ -12,9 +12,12 @@ import type { User } from "./user.ts";
 export type Review = (context: WriteContext, tokens: Tokens, body: Fields) => Promise<unknown> | unknown;
 
 const reviews: ReadonlyMap<string, Review> = new Map<string, Review>([
-  ["SubjectAccessReview", (c, _t, body) => accessReview(c, body, namedUser(body))],
-  ["LocalSubjectAccessReview", (c, _t, body) => accessReview(c, body, namedUser(body))],
-  ["SelfSubjectAccessReview", (c, _t, body) => accessReview(c, body, c.user)],
+  ["SubjectAccessReview", (c, _t, body) => accessReview(c, body, namedUser(body), userErrors(body))],
+  [
+    "LocalSubjectAccessReview",
+    (c, _t, body) => accessReview(c, body, namedUser(body), [...userErrors(body), ...localErrors(c, body)]),
+  ],
+  ["SelfSubjectAccessReview", (c, _t, body) => accessReview(c, body, c.user, [])],
   ["SelfSubjectRulesReview", rulesReview],
   ["SelfSubjectReview", (c, _t, body) => answer(c, body, { userInfo: userInfo(c.user) })],
   ["TokenReview", tokenReview],
@@ -35,15 +38,47 @@ function answer(context: WriteContext, body: Fields, status: unknown): unknown {
   };
 }
 
-function accessReview(context: WriteContext, body: Fields, user: User): unknown {
+function accessReview(context: WriteContext, body: Fields, user: User, errors: readonly FieldError[]): unknown {
   const action = actionOf(body);
-  if (!action)
-    throw failure("BadRequest", "exactly one of nonResourceAttributes or resourceAttributes must be specified");
+  const all = action ? errors : [...errors, ofNothing];
+  if (!action || all.length > 0) throw invalid(context.request.kind, "", all);
   const verdict = context.authorizer.authorize(user, action);
   return answer(context, body, {
     allowed: verdict.allowed,
     ...(verdict.reason === "" ? {} : { reason: verdict.reason }),
   });
+}
+
+const ofNothing: FieldError = {
+  path: "spec.resourceAttributes",
+  reason: "FieldValueInvalid",
+  message: "Invalid value: exactly one of nonResourceAttributes or resourceAttributes must be specified",
+};
+
+function userErrors(body: Fields): readonly FieldError[] {
+  const someone = textAt(body, "spec", "user") !== "" || textsAt(body, "spec", "groups").length > 0;
+  return someone
+    ? []
+    : [
+        {
+          path: "spec.user",
+          reason: "FieldValueInvalid",
+          message: 'Invalid value: "": at least one of user or group must be specified',
+        },
+      ];
+}
+
+/** A local review is of its own namespace, so that the right to ask can be given for one. */
+function localErrors(context: WriteContext, body: Fields): readonly FieldError[] {
+  const asked = textAt(body, "spec", "resourceAttributes", "namespace");
+  if (asked === context.request.namespace) return [];
+  return [
+    {
+      path: "spec.resourceAttributes.namespace",
+      reason: "FieldValueInvalid",
+      message: `Invalid value: ${JSON.stringify(asked)}: must match metadata.namespace`,
+    },
+  ];
 }
 
 function actionOf(body: Fields): Action | undefined {
@@ -67,7 +102,9 @@ function namedUser(body: Fields): User {
 }
 
 function rulesReview(context: WriteContext, _tokens: Tokens, body: Fields): unknown {
-  const rules = context.authorizer.rulesFor(context.user, textAt(body, "spec", "namespace"));
+  const namespace = textAt(body, "spec", "namespace");
+  if (namespace === "") throw failure("BadRequest", "no namespace on request");
+  const rules = context.authorizer.rulesFor(context.user, namespace);
   const named = (rule: Rule) => (rule.resourceNames.length === 0 ? {} : { resourceNames: rule.resourceNames });
   return answer(context, body, {
     resourceRules: rules

@@ -20,7 +20,12 @@ const maxAttempts = 8;
 /** Written often and never applied: keeping track of their owners would cost more than they do. */
 const untracked: ReadonlySet<string> = new Set(["coordination.k8s.io/leases", "/events"]);
 
-export async function createObject(context: WriteContext, body: KubeObject): Promise<KubeObject> {
+/** `allowed` throws where the request's own verb does not say that the user may create. */
+export async function createObject(
+  context: WriteContext,
+  body: KubeObject,
+  allowed: () => void = () => {},
+): Promise<KubeObject> {
   const { request, store, now } = context;
   const { kind } = request;
   const namespace = checkNamespace(context, body);
@@ -42,6 +47,8 @@ export async function createObject(context: WriteContext, body: KubeObject): Pro
       "CREATE",
       { ...prepared, metadata: { ...prepared.metadata, uid: fresh.metadata.uid ?? "" } },
       undefined,
+      body,
+      allowed,
     );
     const tracked = track(context, undefined, checked);
     if (context.dryRun) return represent(kind, tracked);
@@ -52,15 +59,24 @@ export async function createObject(context: WriteContext, body: KubeObject): Pro
   throw failure("InternalError", `no free name could be generated for ${generate}`);
 }
 
-export function updateObject(context: WriteContext, body: KubeObject): Promise<KubeObject> {
-  const { kind, name = "" } = context.request;
-  if (body.metadata.name !== undefined && body.metadata.name !== "" && body.metadata.name !== name)
-    throw failure(
-      "BadRequest",
-      `the name of the object (${body.metadata.name}) does not match the name on the URL (${name})`,
-    );
-  checkNamespace(context, body);
-  if ("custom" in kind.schema && !body.metadata.resourceVersion)
+export async function updateObject(
+  context: WriteContext,
+  body: KubeObject,
+): Promise<{ readonly code: number; readonly body: KubeObject }> {
+  const { kind, name = "", subresource } = context.request;
+  const { name: own, uid = "", resourceVersion = "" } = body.metadata;
+  if (own !== undefined && own !== "" && own !== name)
+    throw failure("BadRequest", `the name of the object (${own}) does not match the name on the URL (${name})`);
+  const namespace = checkNamespace(context, body);
+  const exists = context.store.get(resourceOf(kind), objectKey({ name, namespace })) !== undefined;
+  if (!exists && kind.createOnUpdate && subresource === undefined) {
+    // Who names an identity means the object that had it, and that is gone. A version is no identity to Kubernetes.
+    if (uid !== "")
+      throw conflict(kind, name, `Precondition failed: UID in precondition: ${uid}, UID in object meta: `);
+    const named = { ...body, metadata: { ...body.metadata, name } };
+    return { code: 201, body: await createObject(context, named, () => requireCreate(context)) };
+  }
+  if (exists && "custom" in kind.schema && resourceVersion === "")
     throw invalid(kind, name, [
       {
         path: "metadata.resourceVersion",
@@ -68,7 +84,7 @@ export function updateObject(context: WriteContext, body: KubeObject): Promise<K
         message: "Invalid value: 0x0: must be specified for an update",
       },
     ]);
-  return changeObject(context, () => body);
+  return { code: 200, body: await changeObject(context, () => body) };
 }
 
 /** Reads, computes, and writes if nothing happened in between; computes again where the caller did not insist on a version. */
@@ -116,8 +132,8 @@ export async function applyObject(context: WriteContext, applied: KubeObject, fo
   const manager = managerOf(context, "Apply");
   if (!context.store.get(resourceOf(kind), objectKey({ name, namespace }))) {
     if (context.request.subresource !== undefined) throw notFound(kind, name);
-    requireCreate(context);
-    return createObject(context, applyManaged(typedOf(context), undefined, applied, manager, force));
+    const fresh = applyManaged(typedOf(context), undefined, applied, manager, force);
+    return createObject(context, fresh, () => requireCreate(context));
   }
   return changeObject(context, (before) => applyManaged(typedOf(context), before, applied, manager, force), {
     applied: true,
@@ -142,7 +158,7 @@ async function nextObject(
   const decoded = context.shaper.decode(kind, wanted, applied ? "Ignore" : fieldValidation(context), context.warn);
   const fresh = prepare(kind, decoded, before);
   const admitted = (await context.admission.mutate(admission(context, "UPDATE", fresh, before))) ?? fresh;
-  const checked = await checkWrite(context, "UPDATE", prepare(kind, admitted, before), before);
+  const checked = await checkWrite(context, "UPDATE", prepare(kind, admitted, before), before, wanted);
   const tracked = applied ? checked : track(context, before, checked);
   return {
     ...tracked,
@@ -158,6 +174,9 @@ async function checkWrite(
   operation: "CREATE" | "UPDATE",
   object: KubeObject,
   before: KubeObject | undefined,
+  /** As the client wrote it. */
+  written: KubeObject,
+  allowed: () => void = () => {},
 ): Promise<KubeObject> {
   const { kind, subresource } = context.request;
   const shaped = context.shaper.check(kind, object, before, subresource === "status" ? "status" : "spec");
@@ -166,7 +185,8 @@ async function checkWrite(
     ...validateObject(kind, shaped.object),
     ...immutableErrors(kind, shaped.object, before),
   ];
-  if (subresource === undefined) checkEscalation(context, shaped.object, before);
+  if (subresource === undefined) checkEscalation(context, shaped.object, before, written);
+  allowed();
   if (errors.length > 0) throw invalid(kind, object.metadata.name, errors);
   await context.admission.validate(admission(context, operation, shaped.object, before));
   if (kind.warning !== undefined && subresource === undefined) context.warn(kind.warning);

@@ -4,18 +4,20 @@
  */
 import {
   boolYaml11Tag,
+  constructFromEvents,
   floatCoreTag,
   intYaml11Tag,
   legacyMapTag,
-  loadAll,
   mergeTag,
   NOT_RESOLVED,
   nullCoreTag,
+  parseEvents,
   Schema,
   seqTag,
   strTag,
 } from "js-yaml";
 import { FairleadError } from "./error.ts";
+import { checkAliases } from "./yaml-aliases.ts";
 
 export interface ParseLimits {
   readonly maxBytes: number;
@@ -60,7 +62,9 @@ export function parseJson(text: string, limits: ParseLimits = objectLimits): unk
 export function parseYaml(text: string, limits: ParseLimits = fileLimits): readonly unknown[] {
   checkSize(text, limits);
   try {
-    return loadAll(text, { schema: kubernetesSchema, maxDepth: limits.maxDepth, maxAliases: 100 }).filter(
+    const events = parseEvents(text, { maxDepth: limits.maxDepth });
+    checkAliases(text, events, limits.maxDepth);
+    return constructFromEvents(events, { source: text, schema: kubernetesSchema }).filter(
       (document) => document !== null && document !== undefined,
     );
   } catch (error) {

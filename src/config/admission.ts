@@ -39,7 +39,12 @@ const objectFields: readonly string[] = ["apiVersion", "kind", "metadata", "spec
 /** An object with this annotation is always refused: whoever configures the webhook sees by it that it answers. */
 export const alwaysReject = "internal.istio.io/webhook-always-reject";
 
-export function reviewAdmissionText(body: string, options: ValidateOptions = {}): Reviewed {
+export interface ReviewOptions extends ValidateOptions {
+  /** What the object refers to that is not there, as warnings. */
+  readonly references?: (object: unknown) => readonly string[];
+}
+
+export function reviewAdmissionText(body: string, options: ReviewOptions = {}): Reviewed {
   try {
     const review = parseJson(body, objectLimits);
     const reviewed = reviewAdmission(review, options);
@@ -55,7 +60,7 @@ export function reviewAdmissionText(body: string, options: ValidateOptions = {})
   }
 }
 
-export function reviewAdmission(review: unknown, options: ValidateOptions = {}): Reviewed {
+export function reviewAdmission(review: unknown, options: ReviewOptions = {}): Reviewed {
   const apiVersion = isRecord(review) ? review.apiVersion : undefined;
   const request = isRecord(review) && isRecord(review.request) ? review.request : undefined;
   const uid = typeof request?.uid === "string" ? request.uid : "";
@@ -73,7 +78,7 @@ export function reviewAdmission(review: unknown, options: ValidateOptions = {}):
 function reviewObject(
   allowed: AdmissionReview,
   request: Readonly<Record<string, unknown>>,
-  options: ValidateOptions,
+  options: ReviewOptions,
 ): Reviewed {
   const { object } = request;
   if (!isRecord(object) || typeof object.apiVersion !== "string" || typeof object.kind !== "string")
@@ -83,7 +88,8 @@ function reviewObject(
     return refuse(allowed, "unknown_type", `unrecognized type ${object.apiVersion}, Kind=${object.kind}`);
   if (readRecord(readRecord(object.metadata).annotations)[alwaysReject] === "true")
     return refuse(allowed, "invalid_resource", `${alwaysReject} asks for this object to be refused`);
-  const verdict = validateConfig(kind, named(kind, request, object), options);
+  const whole = named(kind, request, object);
+  const verdict = validateConfig(kind, whole, options);
   if (verdict.errors.length > 0) return refuseVerdict(allowed, verdict);
   const stray = Object.keys(object).find((key) => !objectFields.includes(key));
   if (stray !== undefined) {
@@ -94,7 +100,7 @@ function reviewObject(
       `unknown field ${JSON.stringify(stray)} on ${kind.kind} resource ${String(request.namespace ?? "")}/${name}`,
     );
   }
-  const warnings = verdict.warnings.map(({ message }) => message);
+  const warnings = [...verdict.warnings.map(({ message }) => message), ...(options.references?.(whole) ?? [])];
   const response = { ...allowed.response, ...(warnings.length > 0 ? { warnings } : {}) };
   return { review: { ...allowed, response } };
 }

@@ -200,6 +200,7 @@ export async function startDiscovery(options: DiscoveryOptions): Promise<Discove
       authority,
       judge,
       debug: debugSources,
+      references: stages.references,
       metrics,
       ready: () => ready,
       opened,

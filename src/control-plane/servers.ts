@@ -11,6 +11,7 @@ import {
 import { createRpcServer, type Route } from "../rpc/index.ts";
 import { identityOf, type TokenJudge } from "./authenticate.ts";
 import type { Address, DiscoveryAddresses, DiscoveryOptions } from "./discovery-options.ts";
+import type { References } from "./references.ts";
 import { admissionHandler } from "./webhooks.ts";
 
 export interface ServerParts {
@@ -21,6 +22,7 @@ export interface ServerParts {
   readonly authority: CertificateAuthority;
   readonly judge: TokenJudge;
   readonly debug: DebugSources;
+  readonly references: References;
   readonly metrics: Metrics;
   ready(): boolean;
   /** Takes what has been opened, also when a later one fails. */
@@ -62,7 +64,7 @@ export async function startServers(options: DiscoveryOptions, parts: ServerParts
   ]);
   const hooks = [
     ["/ready", readiness],
-    ["/validate", admissionHandler(parts.metrics)],
+    ["/validate", admissionHandler(parts.metrics, parts.references)],
   ] as const;
   const https = await web(addresses.https, hooks, serving);
   renewCertificate(options, parts, serving, (fresh) => {

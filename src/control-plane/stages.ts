@@ -6,6 +6,7 @@ import type { Config, KubeObject, Proxy, ProxyClass, RequestAuthenticationSpec }
 import { createRegistry, proxyOfPod, type Registry, readPod } from "../registry/index.ts";
 import { createGatewayApi, createIngress, createIngressStatuses, type ObjectStatus } from "../translate/index.ts";
 import { createConfigs } from "./configs.ts";
+import { createReferences, type References } from "./references.ts";
 import { createSettings, type Settings } from "./settings.ts";
 
 export interface StagesOptions {
@@ -35,6 +36,8 @@ export interface Stages {
   /** The proxies that Pods say they have. */
   podProxies(): readonly Proxy[];
   classOf(proxy: Proxy): ProxyClass;
+  /** What an object refers to that is not there. */
+  readonly references: References;
 }
 
 export function createStages(options: StagesOptions): Stages {
@@ -119,6 +122,13 @@ export function createStages(options: StagesOptions): Stages {
     },
   });
 
+  const references = createReferences(graph, {
+    domain,
+    knowsHost: (host) => hosts.get(host).length > 0,
+    gateways: configs.gateways,
+    destinationRules: configs.destinationRules,
+  });
+
   const context = {
     domain,
     cluster,
@@ -132,6 +142,7 @@ export function createStages(options: StagesOptions): Stages {
     mesh,
     statuses: unionOf("statuses", [translated.statuses, ingressStatuses]),
     problems: () => [...settings.problems(), ...problems()],
+    references,
     podProxies: () =>
       // A proxy may ask whatever its namespace: discovery selectors only keep others from finding it.
       pods.keys().flatMap((key) => {

@@ -98,6 +98,7 @@ export async function startDiscovery(options: DiscoveryOptions): Promise<Discove
     domain,
     cluster: options.cluster,
     configMap: `${namespace}/${configMap}`,
+    revision: options.revision,
     maySeeSecrets: secretAccess.allows,
     fetchKeySets: (requests) => {
       keySets = fetchKeySets(requests);

@@ -8,6 +8,8 @@ import { createStages } from "./stages.ts";
 import { watchObjects } from "./watched-kinds.ts";
 
 export interface OfflineOptions {
+  /** Objects labelled for another revision are left alone. */
+  readonly revision?: string;
   readonly objects: Iterable<KubeObject>;
   /** MeshConfig; wins over ConfigMap istio-system/istio. */
   readonly meshConfig?: Readonly<Record<string, unknown>>;
@@ -34,6 +36,7 @@ export function createOffline(options: OfflineOptions): Offline {
     cluster: "Kubernetes",
     configMap: "istio-system/istio",
     fetchKeySets: () => ({ get: () => unfetchedKeySet }),
+    revision: options.revision,
     meshConfig: options.meshConfig && JSON.stringify(options.meshConfig),
   });
   return {

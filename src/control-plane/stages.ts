@@ -18,6 +18,8 @@ export interface StagesOptions {
   readonly meshConfig?: string | undefined;
   /** `namespace/name` of the ConfigMap with the mesh config. */
   readonly configMap: string;
+  /** Objects labelled for another revision are left alone; absent or empty: all count. */
+  readonly revision?: string | undefined;
   /** Whether an account may read Secrets; absent: every one may, as offline. */
   readonly maySeeSecrets?: MeshInputs["maySeeSecrets"];
   /** Fetches the keys that RequestAuthentications refer to; absent: none are known. */
@@ -56,7 +58,7 @@ export function createStages(options: StagesOptions): Stages {
   const { configs, serviceEntries, workloadEntries, gatewayApi, problems } = createConfigs(
     graph,
     objects,
-    settings.discovered,
+    (object) => isOfRevision(object, options.revision) && settings.discovered(object),
   );
   // Ingresses become gateways and routes like those that users write.
   const ingress = createIngress(graph, {
@@ -151,4 +153,10 @@ export function createStages(options: StagesOptions): Stages {
       }),
     classOf: (proxy) => classify({ mesh, targets: registry.targets, isMember: registry.isMember }, proxy),
   };
+}
+
+/** What carries no revision is everybody's. */
+function isOfRevision({ metadata }: KubeObject, revision = ""): boolean {
+  const label = metadata.labels?.["istio.io/rev"];
+  return revision === "" || label === undefined || label === revision;
 }

@@ -244,3 +244,20 @@ test("namespaces that discoverySelectors leave out are as if they did not exist,
   source.apply([namespace({ mesh: "on" })]);
   expect(mesh.scope("a", {}).services).toEqual([key("b", "web")]);
 });
+
+test.each([
+  ["canary", ["shared", "ours"]],
+  ["", ["shared", "ours", "theirs"]],
+])("a control plane of revision %j leaves objects of others alone", (revision, seen) => {
+  const route = (name: string, labels: Readonly<Record<string, string>>): KubeObject => {
+    const made = istio("VirtualService", "a", name, { hosts: [`${name}.example.com`] });
+    return { ...made, metadata: { ...made.metadata, labels } };
+  };
+  const objects = [
+    route("shared", {}),
+    route("ours", { "istio.io/rev": "canary" }),
+    route("theirs", { "istio.io/rev": "stable" }),
+  ];
+  const { mesh } = createOffline({ objects, meshConfig: {}, revision });
+  expect(["shared", "ours", "theirs"].filter((name) => mesh.virtualService(`a/${name}`))).toEqual(seen);
+});

@@ -1,10 +1,10 @@
 /** Malformed tokens, long paths and hosts in odd spellings before a real stock Envoy: refused, in time, and it lives on. */
 import type { Server } from "node:http";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { createRandom } from "../random.ts";
 import { lacks } from "../require.ts";
 import { ownPorts, type RunningEnvoy, startEnvoy, startHttp, staticCluster } from "./envoy.ts";
 import { createIdentities } from "./identity.ts";
-import { createRandom } from "./random.ts";
 import { type PolicyRequest, plainRequest } from "./request.ts";
 import type { Scenario } from "./scenario.ts";
 import { send } from "./send.ts";

@@ -5,11 +5,11 @@
  */
 import type { Server } from "node:http";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { createRandom } from "../random.ts";
 import { lacks } from "../require.ts";
 import { ownPorts, type RunningEnvoy, startEnvoy, startHttp, staticCluster } from "./envoy.ts";
 import { judge } from "./evaluate.ts";
 import { createIdentities, type Identities } from "./identity.ts";
-import { createRandom } from "./random.ts";
 import { type PolicyRequest, randomRequest } from "./request.ts";
 import { type Scenario, scenarios } from "./scenario.ts";
 import { send } from "./send.ts";

@@ -1,5 +1,5 @@
 /** One request of the suite: everything about it that a policy may look at, and how it is made from a seed. */
-import type { Random } from "./random.ts";
+import type { Random } from "../random.ts";
 
 /** Whom the client proves to be with its certificate; undefined for plaintext. */
 export interface Peer {

@@ -1,0 +1,80 @@
+/**
+ * What proxies are given after any life of a mesh equals what they would be given after a fresh start. Longer lives:
+ * `npm run incremental`. One life again: FAIRLEAD_SEED=… FAIRLEAD_STEPS=… npm test -- test/incremental
+ */
+import { expect, test } from "vitest";
+import type { KubeObject } from "../../src/model/index.ts";
+import { createRandom } from "../random.ts";
+import { createPlayer } from "./play.ts";
+import { proxy } from "./proxies.ts";
+import { sayDifference } from "./report.ts";
+import { search } from "./search.ts";
+import { object, serviceHost } from "./words.ts";
+
+const { FAIRLEAD_SEED: seed, FAIRLEAD_STEPS: steps = "35" } = process.env;
+const seeds = seed === undefined ? [2, 12, 21, 34] : [Number(seed)];
+
+test.each(seeds)(
+  `the mesh of seed %i lives ${steps} steps and is what a fresh one would be`,
+  async (one) => {
+    expect(await search(one, Number(steps), 60_000)).toBeUndefined();
+  },
+  3_600_000,
+);
+
+const host = serviceHost("a", "red");
+const networking = "networking.istio.io/v1";
+
+test.each<readonly [string, readonly KubeObject[], KubeObject]>([
+  [
+    "another port for captured connections",
+    [],
+    object("v1", "ConfigMap", "istio", "istio-system", { data: { mesh: '{"proxyInboundListenPort": 15106}' } }),
+  ],
+  [
+    "a Sidecar that hides a TCP route",
+    [
+      object("v1", "Service", "a", "red", { spec: { clusterIP: "10.96.0.1", ports: [{ name: "tcp", port: 9000 }] } }),
+      object(networking, "VirtualService", "away", "green", {
+        spec: { hosts: [host], tcp: [{ route: [{ destination: { host: "elsewhere.example.com" } }] }] },
+      }),
+    ],
+    object(networking, "Sidecar", "default", "red", { spec: { egress: [{ hosts: ["red/*"] }] } }),
+  ],
+])("%s reaches proxies that are connected", async (_what, objects, change) => {
+  const player = await createPlayer();
+  await player.step({ does: "change", apply: objects, remove: [] });
+  for (let slot = 0; slot < 10; slot++) await player.step({ does: "connect", proxy: proxy(createRandom(slot), slot) });
+  await player.step({ does: "change", apply: [change], remove: [] });
+  expect(await player.compare(0)).toBeUndefined();
+  await player.step({ does: "change", apply: [], remove: [change] });
+  expect(await player.compare(1)).toBeUndefined();
+  player.close();
+});
+
+test("a mesh that differs from a fresh one is found, and the report says where", async () => {
+  const player = await createPlayer();
+  await player.step({ does: "connect", proxy: proxy(createRandom(1), 0) });
+  expect(await player.compare(0)).toBeUndefined();
+  // Behind the back of the player, so that the fresh mesh does not know of it.
+  player.world.change(
+    [
+      object("v1", "Service", "secretly", "red", {
+        spec: { clusterIP: "10.96.9.9", ports: [{ name: "tcp", port: 9 }] },
+      }),
+    ],
+    [],
+  );
+  await player.world.settled();
+  const difference = await player.compare(1);
+  player.close();
+  expect(difference).toMatchObject({
+    step: 1,
+    what: "should be gone",
+    name: `outbound|9||${serviceHost("secretly", "red")}`,
+  });
+  if (!difference) return;
+  const said = await sayDifference({ seed: 7, steps: 1, met: difference, life: [], difference });
+  expect(said).toContain("FAIRLEAD_SEED=7 FAIRLEAD_STEPS=1");
+  expect(said).toContain(`- live  .name = "outbound|9||${serviceHost("secretly", "red")}"`);
+});

@@ -1,0 +1,137 @@
+/**
+ * A seed in; a random life of a mesh out: steps that each say all they do, so that a life from which some are left out
+ * is a life too.
+ */
+import type { KubeObject } from "../../src/model/index.ts";
+import { createRandom, type Random } from "../random.ts";
+import * as gatewayApi from "./objects/gateway-api.ts";
+import * as kubernetes from "./objects/kubernetes.ts";
+import * as policy from "./objects/policy.ts";
+import { meshConfig } from "./objects/settings.ts";
+import * as traffic from "./objects/traffic.ts";
+import { type LiveProxy, proxy } from "./proxies.ts";
+import { apps, namespaces, times } from "./words.ts";
+
+export type Step =
+  | { readonly does: "change"; readonly apply: readonly KubeObject[]; readonly remove: readonly KubeObject[] }
+  | { readonly does: "connect"; readonly proxy: LiveProxy }
+  | { readonly does: "disconnect"; readonly name: string };
+
+interface Writer {
+  /** How often it is chosen, against the others. */
+  readonly weight: number;
+  readonly names: readonly string[];
+  /** Without namespaces the kind has none. */
+  readonly namespaced?: false;
+  readonly write: (random: Random, name: string, namespace: string) => KubeObject;
+}
+
+const users = ["red", "green", "blue"];
+
+const writers: readonly (Writer & { readonly in?: readonly string[] })[] = [
+  { weight: 1, names: namespaces, namespaced: false, write: kubernetes.namespaceObject },
+  { weight: 1, names: kubernetes.nodeNames, namespaced: false, write: kubernetes.node },
+  { weight: 4, names: ["p0", "p1", "p2", "p3", "p4", "p5"], in: users, write: kubernetes.pod },
+  { weight: 6, names: apps, in: users, write: kubernetes.service },
+  { weight: 5, names: apps.flatMap((app) => [`${app}-1`, `${app}-2`]), in: users, write: kubernetes.slice },
+  { weight: 1, names: ["cert1", "cert2", "cert1-cacert"], write: kubernetes.secret },
+  { weight: 0.5, names: ["ca"], in: users, write: kubernetes.configMap },
+  { weight: 1, names: ["in1", "in2"], in: users, write: kubernetes.ingress },
+  { weight: 0.3, names: ["istio", "other"], namespaced: false, write: kubernetes.ingressClass },
+  { weight: 6, names: ["vs1", "vs2", "vs3", "part1", "part2"], write: traffic.virtualService },
+  { weight: 5, names: ["dr1", "dr2", "dr3"], write: traffic.destinationRule },
+  { weight: 4, names: ["se1", "se2", "se3"], write: traffic.serviceEntry },
+  { weight: 2, names: ["we1", "we2"], in: users, write: traffic.workloadEntry },
+  { weight: 3, names: ["default", "sel1", "sel2"], write: traffic.sidecar },
+  { weight: 2, names: ["gw1", "gw2"], write: traffic.gateway },
+  { weight: 2, names: ["ef1", "ef2"], write: traffic.envoyFilter },
+  { weight: 2, names: ["ap1", "ap2"], write: policy.authorizationPolicy },
+  { weight: 2, names: ["default", "pa1"], write: policy.peerAuthentication },
+  { weight: 1, names: ["ra1"], write: policy.requestAuthentication },
+  { weight: 1.5, names: ["default", "te1"], write: policy.telemetry },
+  { weight: 1, names: ["pc1", "pc2"], write: policy.proxyConfig },
+  { weight: 1, names: ["wp1"], write: policy.wasmPlugin },
+  { weight: 0.5, names: ["istio"], namespaced: false, write: gatewayApi.gatewayClass },
+  { weight: 1.5, names: ["kgw1", "kgw2"], in: ["istio-system", "red"], write: gatewayApi.kubeGateway },
+  { weight: 0.5, names: ["ls1"], in: ["red"], write: gatewayApi.listenerSet },
+  { weight: 1.5, names: ["hr1", "hr2"], in: users, write: gatewayApi.httpRoute },
+  { weight: 0.5, names: ["gr1"], in: users, write: gatewayApi.grpcRoute },
+  { weight: 0.7, names: ["tr1"], in: users, write: gatewayApi.tcpRoute },
+  { weight: 0.5, names: ["lr1"], in: users, write: gatewayApi.tlsRoute },
+  { weight: 0.7, names: ["rg1"], in: users, write: gatewayApi.referenceGrant },
+  { weight: 0.5, names: ["bt1"], in: users, write: gatewayApi.backendTlsPolicy },
+  { weight: 6, names: ["istio"], in: ["istio-system"], write: (random) => meshConfig(random) },
+];
+
+/** The writers, each as often as its weight says. */
+const drawn = writers.flatMap((writer) => Array.from({ length: Math.round(writer.weight * 10) }, () => writer));
+
+const firstProxies = 6;
+
+/** Begins with a mesh and its proxies; `steps` changes follow. */
+export function createLife(seed: number, steps: number): readonly Step[] {
+  const random = createRandom(seed);
+  const written = new Map<string, KubeObject>();
+  const live = new Map<string, number>();
+  let clock = 0;
+  let slots = 0;
+
+  const write = (): KubeObject => {
+    const writer = random.pick(drawn);
+    const name = random.pick(writer.names);
+    const namespace = writer.namespaced === false ? "" : random.pick(writer.in ?? namespaces);
+    const made = writer.write(random, name, namespace);
+    const before = written.get(idOf(made));
+    const dated = withDates(made, before, clock);
+    written.set(idOf(dated), dated);
+    return dated;
+  };
+  const removed = (): KubeObject | undefined => {
+    if (written.size === 0) return undefined;
+    const id = random.pick([...written.keys()]);
+    const object = written.get(id);
+    written.delete(id);
+    return object;
+  };
+  const connect = (): Step => {
+    const made = proxy(random, slots);
+    live.set(made.name, slots++);
+    return { does: "connect", proxy: made };
+  };
+  const disconnect = (): Step => {
+    const name = random.pick([...live.keys()]);
+    live.delete(name);
+    return { does: "disconnect", name };
+  };
+  const change = (): Step => {
+    const many = random.chance(0.15);
+    const gone = Array.from({ length: random.chance(0.3) ? (many ? 3 : 1) : 0 }, removed);
+    const remove = gone.filter((object) => object !== undefined);
+    const apply = remove.length > 0 && !many ? [] : times(random, 1, many ? 5 : 1, write);
+    return { does: "change", apply, remove };
+  };
+  const next = (): Step => {
+    clock++;
+    if (live.size < 3 || (live.size < 8 && random.chance(0.06))) return connect();
+    return random.chance(0.04) ? disconnect() : change();
+  };
+
+  const first: Step = { does: "change", apply: Array.from({ length: 40 }, write), remove: [] };
+  return [first, ...Array.from({ length: firstProxies }, connect), ...Array.from({ length: steps }, next)];
+}
+
+export function idOf({ apiVersion, kind, metadata }: KubeObject): string {
+  const group = apiVersion.includes("/") ? apiVersion.slice(0, apiVersion.indexOf("/")) : "";
+  return `${group}/${kind}/${metadata.namespace ?? ""}/${metadata.name}`;
+}
+
+/** As an API server would: the date of its making stays, the generation counts. */
+function withDates(object: KubeObject, before: KubeObject | undefined, clock: number): KubeObject {
+  const metadata = {
+    ...object.metadata,
+    creationTimestamp: before?.metadata.creationTimestamp ?? new Date(1.7e12 + clock * 1000).toISOString(),
+    generation: (before?.metadata.generation ?? 0) + 1,
+    uid: before?.metadata.uid ?? `uid-${idOf(object)}-${clock}`,
+  };
+  return { ...object, metadata };
+}

@@ -1,0 +1,198 @@
+/** A seed's choices in; Kubernetes' own objects out: namespaces, nodes, pods, services, slices, secrets, ingresses. */
+import type { KubeObject } from "../../../src/model/index.ts";
+import type { Random } from "../../random.ts";
+import {
+  address,
+  apps,
+  object,
+  ports,
+  serviceHost,
+  some,
+  times,
+  userNamespaces,
+  versions,
+  yes,
+  zones,
+} from "../words.ts";
+
+export const nodeNames = ["n1", "n2", "n3"] as const;
+
+export function namespaceObject(random: Random, name: string): KubeObject {
+  const labels = {
+    ...yes(random, 0.7, () => ({ "istio-injection": "enabled" })),
+    ...yes(random, 0.3, () => ({ team: random.pick(["x", "y"]) })),
+    "kubernetes.io/metadata.name": name,
+  };
+  return object("v1", "Namespace", name, undefined, { metadata: { labels } });
+}
+
+export function node(random: Random, name: string): KubeObject {
+  const [region, zone] = random.pick(zones);
+  return object("v1", "Node", name, undefined, {
+    metadata: {
+      labels: {
+        "topology.kubernetes.io/region": region,
+        "topology.kubernetes.io/zone": zone,
+        ...yes(random, 0.2, () => ({ "topology.istio.io/subzone": "s" })),
+      },
+    },
+    status: { addresses: [{ type: "InternalIP", address: `192.168.0.${1 + random.whole(9)}` }] },
+  });
+}
+
+export function pod(random: Random, name: string, namespace: string): KubeObject {
+  const app = random.pick(apps);
+  const ip = random.chance(0.1) ? "fd00::7" : address(random);
+  return object("v1", "Pod", name, namespace, {
+    metadata: {
+      labels: {
+        app,
+        version: random.pick(versions),
+        ...yes(random, 0.8, () => ({ "security.istio.io/tlsMode": "istio" })),
+        ...yes(random, 0.2, () => ({ "topology.istio.io/network": random.pick(["net1", "net2"]) })),
+        ...yes(random, 0.2, () => ({ tier: random.pick(["x", "y"]) })),
+      },
+      annotations: yes(random, 0.15, () => ({
+        "proxy.istio.io/config": JSON.stringify({ concurrency: 1 + random.whole(3), drainDuration: "7s" }),
+      })),
+    },
+    spec: {
+      serviceAccountName: random.pick(["default", app]),
+      nodeName: random.pick(nodeNames),
+      containers: [
+        { name: "app", ports: [{ name: "web", containerPort: 8080 }] },
+        ...(random.chance(0.5) ? [{ name: "istio-proxy", args: ["proxy", "sidecar"] }] : []),
+      ],
+    },
+    status: {
+      phase: "Running",
+      podIP: ip,
+      podIPs: [{ ip }],
+      conditions: [{ type: "Ready", status: random.chance(0.9) ? "True" : "False" }],
+    },
+  });
+}
+
+export function service(random: Random, name: string, namespace: string): KubeObject {
+  const shape = random.pick(["ip", "ip", "ip", "ip", "headless", "external", "two"] as const);
+  const external = shape === "external";
+  const clusterIP = shape === "headless" ? "None" : `10.96.${random.whole(2)}.${1 + random.whole(6)}`;
+  return object("v1", "Service", name, namespace, {
+    metadata: {
+      labels: yes(random, 0.2, () => ({ team: random.pick(["x", "y"]) })),
+      annotations: {
+        ...yes(random, 0.15, () => ({
+          "networking.istio.io/exportTo": random.pick([".", "*", "red", "~", "green,blue"]),
+        })),
+        ...yes(random, 0.1, () => ({
+          "networking.istio.io/traffic-distribution": random.pick(["PreferClose", "Any"]),
+        })),
+      },
+    },
+    spec: {
+      ...(external ? {} : { clusterIP, selector: { app: random.chance(0.8) ? name : random.pick(apps) } }),
+      ...(shape === "two" ? { clusterIPs: [clusterIP, "fd00::96"], ipFamilies: ["IPv4", "IPv6"] } : {}),
+      ...(external
+        ? {
+            type: "ExternalName",
+            externalName: random.pick(["www.other.org", serviceHost(random.pick(apps), random.pick(userNamespaces))]),
+          }
+        : yes(random, 0.2, () => ({ type: random.pick(["NodePort", "LoadBalancer"]) }))),
+      ...yes(random, 0.1, () => ({ internalTrafficPolicy: "Local" })),
+      ...yes(random, 0.1, () => ({ publishNotReadyAddresses: true })),
+      ...yes(random, 0.1, () => ({ externalIPs: ["172.16.0.1"] })),
+      ...yes(random, 0.1, () => ({ trafficDistribution: random.pick(["PreferClose", "PreferSameNode"]) })),
+      ports: distinctPorts(random).map(({ name: portName, port }, index) => ({
+        name: portName,
+        port,
+        protocol: "TCP",
+        targetPort: random.pick([8080, port, "web"]),
+        ...yes(random, 0.2, () => ({ appProtocol: random.pick(["http", "tcp", "grpc", "kubernetes.io/h2c"]) })),
+        ...yes(random, 0.1, () => ({ nodePort: 30000 + index })),
+      })),
+    },
+    ...yes(random, 0.2, () => ({ status: { loadBalancer: { ingress: [{ ip: "203.0.113.5" }] } } })),
+  });
+}
+
+/** One port per number, as the API would have it. */
+function distinctPorts(random: Random): readonly { readonly name: string; readonly port: number }[] {
+  const chosen = some(random, ports, 1, 3);
+  return chosen.filter(({ port }, index) => chosen.findIndex((other) => other.port === port) === index);
+}
+
+export function slice(random: Random, name: string, namespace: string): KubeObject {
+  const of = name.slice(0, name.lastIndexOf("-"));
+  return object("discovery.k8s.io/v1", "EndpointSlice", name, namespace, {
+    metadata: { labels: { "kubernetes.io/service-name": of } },
+    addressType: "IPv4",
+    ports: some(random, ports, 1, 4).map((port) => ({
+      name: port.name,
+      port: random.pick([8080, port.port]),
+      protocol: "TCP",
+    })),
+    endpoints: times(random, 0, 4, () => ({
+      addresses: [address(random)],
+      conditions: { ready: random.chance(0.85), ...yes(random, 0.2, () => ({ serving: true, terminating: true })) },
+      ...yes(random, 0.6, () => ({
+        targetRef: { kind: "Pod", name: `p${random.whole(6)}`, namespace },
+      })),
+      ...yes(random, 0.4, () => ({ nodeName: random.pick(nodeNames), zone: random.pick(zones)[1] })),
+      ...yes(random, 0.1, () => ({ hints: { forZones: [{ name: "z1" }] } })),
+    })),
+  });
+}
+
+export function secret(random: Random, name: string, namespace: string): KubeObject {
+  const text = (value: string): string => Buffer.from(value).toString("base64");
+  const certificate = `-----BEGIN CERTIFICATE-----\nTUlJ${random.whole(9)}\n-----END CERTIFICATE-----\n`;
+  const key = `-----BEGIN PRIVATE KEY-----\nTUlJ${random.whole(9)}\n-----END PRIVATE KEY-----\n`;
+  return object("v1", "Secret", name, namespace, {
+    type: "kubernetes.io/tls",
+    data: {
+      "tls.crt": text(certificate),
+      "tls.key": text(key),
+      ...yes(random, 0.4, () => ({ "ca.crt": text(certificate) })),
+    },
+  });
+}
+
+export function configMap(random: Random, name: string, namespace: string): KubeObject {
+  const certificate = `-----BEGIN CERTIFICATE-----\nTUlJ${random.whole(9)}\n-----END CERTIFICATE-----\n`;
+  return object("v1", "ConfigMap", name, namespace, { data: { "ca.crt": certificate } });
+}
+
+export function ingress(random: Random, name: string, namespace: string): KubeObject {
+  const backend = () => ({
+    service: { name: random.pick(apps), port: random.pick([{ number: 80 }, { name: "http" }, { number: 8080 }]) },
+  });
+  return object("networking.k8s.io/v1", "Ingress", name, namespace, {
+    metadata: {
+      annotations: yes(random, 0.2, () => ({ "kubernetes.io/ingress.class": random.pick(["istio", "other"]) })),
+    },
+    spec: {
+      ...yes(random, 0.8, () => ({ ingressClassName: random.pick(["istio", "other"]) })),
+      ...yes(random, 0.3, () => ({ defaultBackend: backend() })),
+      ...yes(random, 0.4, () => ({
+        tls: [{ hosts: ["shop.example.com"], secretName: random.pick(["cert1", "cert2"]) }],
+      })),
+      rules: times(random, 0, 2, () => ({
+        ...yes(random, 0.8, () => ({ host: random.pick(["shop.example.com", "api.example.com", "*.example.com"]) })),
+        http: {
+          paths: times(random, 1, 2, () => ({
+            path: random.pick(["/", "/x", "/y"]),
+            pathType: random.pick(["Prefix", "Exact", "ImplementationSpecific"]),
+            backend: backend(),
+          })),
+        },
+      })),
+    },
+  });
+}
+
+export function ingressClass(random: Random, name: string): KubeObject {
+  return object("networking.k8s.io/v1", "IngressClass", name, undefined, {
+    metadata: { annotations: yes(random, 0.3, () => ({ "ingressclass.kubernetes.io/is-default-class": "true" })) },
+    spec: { controller: random.pick(["istio.io/ingress-controller", "other.io/controller"]) },
+  });
+}

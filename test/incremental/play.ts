@@ -1,0 +1,163 @@
+/** A life in; the first difference between a mesh that lived it and one made from its objects just now out. */
+import type { KubeObject, Resource, ResourceType } from "../../src/model/index.ts";
+import { idOf, type Step } from "./life.ts";
+import type { LiveProxy } from "./proxies.ts";
+import { type Connected, createWorld, envoyTypes, type World } from "./world.ts";
+
+export interface Difference {
+  readonly step: number;
+  readonly proxy: string;
+  readonly type: ResourceType | undefined;
+  readonly name: string;
+  readonly what: string;
+  readonly live: Resource | undefined;
+  readonly fresh: Resource | undefined;
+}
+
+interface Watched {
+  readonly proxy: LiveProxy;
+  readonly connected: Connected;
+  /** Names that it was ever given: an Envoy may go on asking for them. */
+  readonly names: Map<ResourceType, Set<string>>;
+  last: ReadonlyMap<ResourceType, ReadonlyMap<string, Resource>> | undefined;
+}
+
+export interface Player {
+  readonly world: World;
+  readonly objects: ReadonlyMap<string, KubeObject>;
+  readonly proxies: readonly LiveProxy[];
+  /** Does a step; what proxies are given is made, as streams would have it made. */
+  step(step: Step): Promise<void>;
+  /** Undefined where all is equal. */
+  compare(step: number): Promise<Difference | undefined>;
+  close(): void;
+}
+
+export async function createPlayer(): Promise<Player> {
+  const world = await createWorld([]);
+  const objects = new Map<string, KubeObject>();
+  const watched = new Map<string, Watched>();
+
+  const perform = (step: Step): void => {
+    if (step.does === "change") {
+      // A step that was left out may have written what this one removes.
+      const remove = step.remove.filter((object) => objects.has(idOf(object)));
+      for (const object of remove) objects.delete(idOf(object));
+      for (const object of step.apply) objects.set(idOf(object), object);
+      world.change(step.apply, remove);
+    } else if (step.does === "connect") {
+      const { proxy } = step;
+      const names = new Map(envoyTypes.map((type) => [type, new Set<string>()]));
+      watched.set(proxy.name, { proxy, connected: world.connect(proxy), names, last: undefined });
+    } else {
+      watched.get(step.name)?.connected.close();
+      watched.delete(step.name);
+    }
+  };
+
+  const compare = async (step: number): Promise<Difference | undefined> => {
+    // The order in which objects come must not matter either.
+    const fresh = await createWorld([...objects.values()].reverse());
+    try {
+      const faults = [...world.faults(), ...fresh.faults()];
+      if (faults[0] !== undefined) return plain(step, "", `a fault of ours: ${faults[0]}`);
+      for (const one of watched.values()) {
+        const found = compareProxy(one, fresh.connect(one.proxy), step) ?? untold(one, step);
+        if (found) return found;
+      }
+      const late = [...world.faults(), ...fresh.faults()];
+      return late[0] === undefined ? undefined : plain(step, "", `a fault of ours: ${late[0]}`);
+    } finally {
+      fresh.close();
+    }
+  };
+
+  return {
+    world,
+    objects,
+    get proxies() {
+      return [...watched.values()].map(({ proxy }) => proxy);
+    },
+    async step(step) {
+      perform(step);
+      await world.settled();
+      for (const { connected } of watched.values()) for (const type of envoyTypes) connected.all(type);
+    },
+    compare,
+    close: world.close,
+  };
+}
+
+function compareProxy({ proxy, connected, names }: Watched, fresh: Connected, step: number): Difference | undefined {
+  for (const type of envoyTypes) {
+    const [live, expected] = [connected.all(type), fresh.all(type)];
+    const known = names.get(type) ?? new Set();
+    for (const name of new Set([...live.keys(), ...expected.keys()])) {
+      known.add(name);
+      const pair = { live: live.get(name), fresh: expected.get(name) };
+      const what = different(pair.live, pair.fresh);
+      if (what) return { step, proxy: proxy.name, type, name, what, ...pair };
+    }
+    for (const name of known) {
+      const pair = { live: connected.get(type, name), fresh: fresh.get(type, name) };
+      const what = different(pair.live, pair.fresh);
+      if (what) return { step, proxy: proxy.name, type, name, what: `asked for by name: ${what}`, ...pair };
+    }
+  }
+  return undefined;
+}
+
+function different(live: Resource | undefined, fresh: Resource | undefined): string | undefined {
+  if (live === undefined || fresh === undefined)
+    return live === fresh ? undefined : live ? "should be gone" : "is missing";
+  if (Buffer.compare(live.bytes, fresh.bytes) !== 0) return "is outdated";
+  if (live.hash !== fresh.hash) return "has the digest of something else";
+  const [held, wanted] = [[...live.needs].sort().join(), [...fresh.needs].sort().join()];
+  return held === wanted ? undefined : `needs ${held || "nothing"} instead of ${wanted || "nothing"}`;
+}
+
+/** A stream sends only what it is told of: what changed silently is never sent. */
+function untold(one: Watched, step: number): Difference | undefined {
+  const { last, connected, proxy } = one;
+  const told = connected.told();
+  const now = new Map(envoyTypes.map((type) => [type, connected.all(type)]));
+  one.last = now;
+  if (!last) return undefined;
+  for (const type of envoyTypes) {
+    if (told.has(type) || sameSet(last.get(type), now.get(type))) continue;
+    return { ...plain(step, proxy.name, "changed, and the proxy was not told"), type };
+  }
+  return undefined;
+}
+
+function sameSet(a: ReadonlyMap<string, Resource> = new Map(), b: ReadonlyMap<string, Resource> = new Map()): boolean {
+  return a.size === b.size && [...a].every(([name, resource]) => b.get(name)?.hash === resource.hash);
+}
+
+const plain = (step: number, proxy: string, what: string): Difference => ({
+  step,
+  proxy,
+  type: undefined,
+  name: "",
+  what,
+  live: undefined,
+  fresh: undefined,
+});
+
+/** Plays a life up to its first difference: looked for after each step, or only at its end. */
+export async function play(
+  life: readonly Step[],
+  when: "each step" | "end" = "each step",
+): Promise<Difference | undefined> {
+  const player = await createPlayer();
+  try {
+    for (const [number, step] of life.entries()) {
+      await player.step(step);
+      const difference = when === "each step" ? await player.compare(number) : undefined;
+      if (difference) return difference;
+    }
+    return when === "end" ? await player.compare(life.length - 1) : undefined;
+  } finally {
+    player.close();
+  }
+}

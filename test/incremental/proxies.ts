@@ -1,0 +1,89 @@
+/** A seed's choices in; proxies of different kinds, as they would present themselves, out. */
+import type { Identity } from "../../src/model/index.ts";
+import type { ProxyNode } from "../../src/xds/index.ts";
+import type { Random } from "../random.ts";
+import { apps, type Spec, userNamespaces, versions, yes, zones } from "./words.ts";
+
+export interface LiveProxy {
+  /** Unique among those that are connected. */
+  readonly name: string;
+  readonly node: ProxyNode;
+  readonly identity: Identity;
+}
+
+type Shape = "plain" | "plain" | "stock" | "member" | "none" | "tproxy" | "ipv6" | "dual" | "router";
+
+const shapes: readonly Shape[] = [
+  "plain",
+  "plain",
+  "stock",
+  "member",
+  "none",
+  "tproxy",
+  "ipv6",
+  "dual",
+  "router",
+  "router",
+];
+
+/** The first ones have one shape each, so that a short life has met them all. */
+export function proxy(random: Random, slot: number): LiveProxy {
+  const shape = shapes[slot % shapes.length] ?? "plain";
+  const router = shape === "router";
+  const namespace = router && random.chance(0.7) ? "istio-system" : random.pick(userNamespaces);
+  // A name that a Pod may have too: then the registry's labels win over what the proxy says.
+  const name = `p${slot % 7}`;
+  const app = random.pick(apps);
+  const serviceAccount = random.pick(["default", app]);
+  const addresses = addressesOf(random, shape);
+  const [region, zone] = random.chance(0.5) ? random.pick(zones) : ["", ""];
+  const labels = {
+    app,
+    version: random.pick(versions),
+    ...(router ? { istio: random.pick(["ingress", "ingress", "other"]) } : {}),
+    ...(router && random.chance(0.3) ? { "gateway.networking.k8s.io/gateway-name": "kgw1" } : {}),
+    ...yes(random, 0.2, () => ({ tier: random.pick(["x", "y"]) })),
+  };
+  return {
+    name: `${name}.${namespace}#${slot}`,
+    identity: { trustDomain: "cluster.local", namespace, serviceAccount },
+    node: {
+      id: `${router ? "router" : "sidecar"}~${addresses[0]}~${name}.${namespace}~${namespace}.svc.cluster.local`,
+      cluster: random.chance(0.3) ? `${app}.${namespace}` : "",
+      metadata: {
+        NAMESPACE: namespace,
+        LABELS: labels,
+        SERVICE_ACCOUNT: serviceAccount,
+        INSTANCE_IPS: addresses.join(","),
+        CLUSTER_ID: "Kubernetes",
+        ISTIO_VERSION: random.pick(["1.28.0", "1.28.0", "1.24.1"]),
+        MESH_ID: "cluster.local",
+        WORKLOAD_NAME: app,
+        ...(shape === "none" ? { INTERCEPTION_MODE: "NONE" } : {}),
+        ...(shape === "tproxy" ? { INTERCEPTION_MODE: "TPROXY" } : {}),
+        ...moreMetadata(random),
+      },
+      locality: { region, zone, subZone: "" },
+      extensions: new Set(shape === "stock" ? ["envoy.filters.http.router"] : []),
+      userAgent: "",
+    },
+  };
+}
+
+/** Members of headless services have addresses that slices name too. */
+function addressesOf(random: Random, shape: Shape): readonly [string, ...string[]] {
+  const v4 = shape === "member" ? `10.0.${random.whole(3)}.${1 + random.whole(12)}` : `10.1.0.${1 + random.whole(250)}`;
+  if (shape === "ipv6") return ["fd00::7"];
+  return shape === "dual" ? [v4, "fd00::8"] : [v4];
+}
+
+const moreMetadata = (random: Random): Spec => ({
+  ...yes(random, 0.2, () => ({ DNS_CAPTURE: "true" })),
+  ...yes(random, 0.2, () => ({ NETWORK: random.pick(["net1", "net2"]) })),
+  ...yes(random, 0.1, () => ({ HTTP10: "1" })),
+  ...yes(random, 0.1, () => ({ TLS_CLIENT_CERT_CHAIN: "/c", TLS_CLIENT_KEY: "/k", TLS_CLIENT_ROOT_CERT: "/r" })),
+  ...yes(random, 0.2, () => ({ GENERATOR: random.pick(["x", "y"]) })),
+  ...yes(random, 0.2, () => ({ NODE_NAME: "n1" })),
+  ...yes(random, 0.1, () => ({ IDLE_TIMEOUT: "9s" })),
+  ...yes(random, 0.1, () => ({ UNPRIVILEGED_POD: "true" })),
+});

@@ -1,0 +1,119 @@
+/**
+ * Objects in; what connected proxies are given out: graph, stages, rendering and the ADS server as a control plane puts
+ * them together. The one file of these tests that knows how that is done.
+ */
+import { randomUUID } from "node:crypto";
+import { createGraph } from "../../src/collections/index.ts";
+import { proxyOfNode } from "../../src/control-plane/proxy-of-node.ts";
+import { createResourceSource } from "../../src/control-plane/resource-source.ts";
+import { createStages } from "../../src/control-plane/stages.ts";
+import { watchObjects } from "../../src/control-plane/watched-kinds.ts";
+import { createMemorySource } from "../../src/kube/index.ts";
+import { silentLogger } from "../../src/lib/index.ts";
+import { type KubeObject, type Resource, type ResourceType, types } from "../../src/model/index.ts";
+import { createEnvoyTypes } from "../../src/render/index.ts";
+import { type Ads, createAds } from "../../src/xds/index.ts";
+import type { LiveProxy } from "./proxies.ts";
+
+/** What Envoys are sent; the name table and workloads have tests of their own. */
+export const envoyTypes: readonly ResourceType[] = [
+  types.cluster,
+  types.endpoint,
+  types.listener,
+  types.route,
+  types.secret,
+  types.extension,
+];
+
+export interface Connected {
+  all(type: ResourceType): ReadonlyMap<string, Resource>;
+  get(type: ResourceType, name: string): Resource | undefined;
+  /** Types that the proxy was told may have changed, since this was last asked. */
+  told(): ReadonlySet<ResourceType>;
+  close(): void;
+}
+
+export interface World {
+  change(apply: readonly KubeObject[], remove: readonly KubeObject[]): void;
+  connect(proxy: LiveProxy): Connected;
+  /** Resolves when everything that is due has been made again. */
+  settled(): Promise<void>;
+  /** Faults of ours, since this was last asked. */
+  faults(): readonly string[];
+  readonly ads: Ads;
+  close(): void;
+}
+
+const domain = "cluster.local";
+const cluster = "Kubernetes";
+
+export async function createWorld(objects: readonly KubeObject[]): Promise<World> {
+  let faults: string[] = [];
+  const fault = (what: string, error: unknown): void => {
+    faults.push(`${what}: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`);
+  };
+  const graph = createGraph({ onFault: fault });
+  const api = createMemorySource({ graph, objects });
+  const stages = createStages({
+    graph,
+    objects: watchObjects(api).objects,
+    domain,
+    cluster,
+    configMap: "istio-system/istio",
+  });
+  const patchTypes = createEnvoyTypes(graph);
+  await patchTypes.load();
+  const context = { mesh: stages.mesh, registry: stages.registry, domain, cluster };
+  const source = createResourceSource({
+    mesh: stages.mesh,
+    proxyOf: (node, identity) => proxyOfNode(node, context, identity),
+    classOf: stages.classOf,
+    debounceMs: 1,
+    debounceMaxMs: 10,
+    envoyTypes: patchTypes,
+    onFault: (proxy, { name, error }) => fault(`${name} for a proxy in ${proxy.namespace}`, error),
+  });
+  const ads = createAds({
+    source,
+    identifier: "{}",
+    ready: () => true,
+    log: silentLogger,
+    now: () => new Date(),
+    uuid: randomUUID,
+  });
+  return {
+    change(apply, remove) {
+      graph.change(() => {
+        for (const object of remove) api.remove(object);
+        api.apply(apply);
+      });
+    },
+    connect({ node, identity }) {
+      let told = new Set<ResourceType>();
+      const session = source.connect(node, identity, (news) => {
+        for (const type of news) told.add(type);
+      });
+      return {
+        all: session.all,
+        get: session.get,
+        told() {
+          const before = told;
+          told = new Set();
+          return before;
+        },
+        close: session.close,
+      };
+    },
+    settled: source.flush,
+    faults() {
+      const before = faults;
+      faults = [];
+      return before;
+    },
+    ads,
+    close() {
+      source.close();
+      api.close();
+    },
+  };
+}

@@ -146,12 +146,14 @@ export function createRenderer(mesh: Mesh, proxy: ProxyClass, options: RendererO
         void changed.set(type, (changed.get(type) ?? new Set()).add(name));
       const pending = [...stale];
       stale.clear();
+      // As they were before: the first member that changed forgets the set, and names that came with it would go untold.
+      const handedOut = new Map([...shelves].map(([type, { names: set }]) => [type, set]));
       for (const id of pending) {
         const { type, name } = splitId(id);
         const shelf = shelves.get(type);
         if (!shelf) continue;
         if (name === "") {
-          const before = shelf.names;
+          const before = handedOut.get(type);
           shelf.names = undefined;
           if (before) for (const different of differing(before, all(type))) note(type, different);
           continue;

@@ -1,5 +1,5 @@
 /** A life in; the first difference between a mesh that lived it and one made from its objects just now out. */
-import type { KubeObject, Resource, ResourceType } from "../../src/model/index.ts";
+import { bytesOf, type KubeObject, type Resource, type ResourceType, type RouteParts } from "../../src/model/index.ts";
 import { idOf, type Step } from "./life.ts";
 import type { LiveProxy } from "./proxies.ts";
 import { type Connected, createWorld, envoyTypes, type World } from "./world.ts";
@@ -37,8 +37,9 @@ export async function createPlayer(): Promise<Player> {
   const world = await createWorld([]);
   const objects = new Map<string, KubeObject>();
   const watched = new Map<string, Watched>();
+  let silent: Difference | undefined;
 
-  const perform = (step: Step): void => {
+  const perform = async (step: Step): Promise<void> => {
     if (step.does === "change") {
       // A step that was left out may have written what this one removes.
       const remove = step.remove.filter((object) => objects.has(idOf(object)));
@@ -48,25 +49,27 @@ export async function createPlayer(): Promise<Player> {
     } else if (step.does === "connect") {
       const { proxy } = step;
       const names = new Map(envoyTypes.map((type) => [type, new Set<string>()]));
-      watched.set(proxy.name, { proxy, connected: world.connect(proxy), names, last: undefined });
+      watched.set(proxy.name, { proxy, connected: await world.connect(proxy), names, last: undefined });
     } else {
       watched.get(step.name)?.connected.close();
       watched.delete(step.name);
     }
   };
 
-  const compare = async (step: number): Promise<Difference | undefined> => {
+  const compare = async (number: number): Promise<Difference | undefined> => {
     // The order in which objects come must not matter either.
     const fresh = await createWorld([...objects.values()].reverse());
     try {
       const faults = [...world.faults(), ...fresh.faults()];
-      if (faults[0] !== undefined) return plain(step, "", `a fault of ours: ${faults[0]}`);
+      if (faults[0] !== undefined) return plain(number, "", `a fault of ours: ${faults[0]}`);
       for (const one of watched.values()) {
-        const found = compareProxy(one, fresh.connect(one.proxy), step) ?? untold(one, step);
+        const found = compareProxy(one, await fresh.connect(one.proxy), number);
         if (found) return found;
       }
       const late = [...world.faults(), ...fresh.faults()];
-      return late[0] === undefined ? undefined : plain(step, "", `a fault of ours: ${late[0]}`);
+      return late[0] === undefined
+        ? silent && { ...silent, step: number }
+        : plain(number, "", `a fault of ours: ${late[0]}`);
     } finally {
       fresh.close();
     }
@@ -79,9 +82,9 @@ export async function createPlayer(): Promise<Player> {
       return [...watched.values()].map(({ proxy }) => proxy);
     },
     async step(step) {
-      perform(step);
+      await perform(step);
       await world.settled();
-      for (const { connected } of watched.values()) for (const type of envoyTypes) connected.all(type);
+      for (const one of watched.values()) silent = untold(one, 0) ?? silent;
     },
     compare,
     close: world.close,
@@ -110,28 +113,47 @@ function compareProxy({ proxy, connected, names }: Watched, fresh: Connected, st
 function different(live: Resource | undefined, fresh: Resource | undefined): string | undefined {
   if (live === undefined || fresh === undefined)
     return live === fresh ? undefined : live ? "should be gone" : "is missing";
-  if (Buffer.compare(live.bytes, fresh.bytes) !== 0) return "is outdated";
+  if (Buffer.compare(bytesOf(live), bytesOf(fresh)) !== 0) return "is outdated";
   if (live.hash !== fresh.hash) return "has the digest of something else";
   const [held, wanted] = [[...live.needs].sort().join(), [...fresh.needs].sort().join()];
-  return held === wanted ? undefined : `needs ${held || "nothing"} instead of ${wanted || "nothing"}`;
+  if (held !== wanted) return `needs ${held || "nothing"} instead of ${wanted || "nothing"}`;
+  return differentHosts(live.hosts?.(), fresh.hosts?.());
+}
+
+/** Virtual hosts that are sent one by one. */
+function differentHosts(live: RouteParts | undefined, fresh: RouteParts | undefined): string | undefined {
+  if (!live || !fresh) return live === fresh ? undefined : `${live ? "can" : "cannot"} be taken apart`;
+  if (Buffer.compare(live.rest, fresh.rest) !== 0) return "is outdated when taken apart";
+  const wanted = new Map(fresh.hosts.map((host) => [host.name, host]));
+  if (live.hosts.length !== wanted.size) return `has ${live.hosts.length} virtual hosts instead of ${wanted.size}`;
+  for (const host of live.hosts) {
+    const what = different(host, wanted.get(host.name));
+    if (what) return `virtual host ${host.name} ${what}`;
+  }
+  return undefined;
 }
 
 /** A stream sends only what it is told of: what changed silently is never sent. */
 function untold(one: Watched, step: number): Difference | undefined {
   const { last, connected, proxy } = one;
-  const told = connected.told();
   const now = new Map(envoyTypes.map((type) => [type, connected.all(type)]));
   one.last = now;
-  if (!last) return undefined;
-  for (const type of envoyTypes) {
-    if (told.has(type) || sameSet(last.get(type), now.get(type))) continue;
-    return { ...plain(step, proxy.name, "changed, and the proxy was not told"), type };
-  }
-  return undefined;
+  const silent = last && envoyTypes.flatMap((type) => silentNames(connected, type, last.get(type), now.get(type)));
+  connected.forget();
+  const [first] = silent ?? [];
+  return first && { ...plain(step, proxy.name, "changed, and the proxy was not told"), ...first };
 }
 
-function sameSet(a: ReadonlyMap<string, Resource> = new Map(), b: ReadonlyMap<string, Resource> = new Map()): boolean {
-  return a.size === b.size && [...a].every(([name, resource]) => b.get(name)?.hash === resource.hash);
+function silentNames(
+  connected: Connected,
+  type: ResourceType,
+  before: ReadonlyMap<string, Resource> = new Map(),
+  now: ReadonlyMap<string, Resource> = new Map(),
+): readonly { readonly type: ResourceType; readonly name: string }[] {
+  const changed = [...new Set([...before.keys(), ...now.keys()])].filter(
+    (name) => before.get(name)?.hash !== now.get(name)?.hash && !connected.told(type, name),
+  );
+  return changed.map((name) => ({ type, name }));
 }
 
 const plain = (step: number, proxy: string, what: string): Difference => ({

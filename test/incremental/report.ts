@@ -1,6 +1,6 @@
 /** A difference in; the text from which it can be understood and replayed out. */
 import { isRecord } from "../../src/lib/index.ts";
-import type { KubeObject, Resource, ResourceType } from "../../src/model/index.ts";
+import { bytesOf, type KubeObject, type Resource, type ResourceType } from "../../src/model/index.ts";
 import { createJsonPrinter } from "../../src/render/index.ts";
 import { idOf, type Step } from "./life.ts";
 import type { Difference } from "./play.ts";
@@ -57,7 +57,7 @@ async function jsonDifference(
 ): Promise<readonly string[]> {
   const print = await createJsonPrinter();
   const flat = (resource: Resource | undefined): ReadonlySet<string> =>
-    new Set(resource ? flatten(print(type, resource.bytes), "") : []);
+    new Set(resource ? flatten(print(type, bytesOf(resource)), "") : []);
   const [held, wanted] = [flat(live), flat(fresh)];
   const lines = [
     ...[...held].filter((line) => !wanted.has(line)).map((line) => `- live  ${line}`),

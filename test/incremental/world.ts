@@ -12,7 +12,7 @@ import { createMemorySource } from "../../src/kube/index.ts";
 import { silentLogger } from "../../src/lib/index.ts";
 import { type KubeObject, type Resource, type ResourceType, types } from "../../src/model/index.ts";
 import { createEnvoyTypes } from "../../src/render/index.ts";
-import { type Ads, createAds } from "../../src/xds/index.ts";
+import { type Ads, createAds, type News } from "../../src/xds/index.ts";
 import type { LiveProxy } from "./proxies.ts";
 
 /** What Envoys are sent; the name table and workloads have tests of their own. */
@@ -28,14 +28,15 @@ export const envoyTypes: readonly ResourceType[] = [
 export interface Connected {
   all(type: ResourceType): ReadonlyMap<string, Resource>;
   get(type: ResourceType, name: string): Resource | undefined;
-  /** Types that the proxy was told may have changed, since this was last asked. */
-  told(): ReadonlySet<ResourceType>;
+  /** Whether the proxy was told that this resource may have changed, since `forget`. */
+  told(type: ResourceType, name: string): boolean;
+  forget(): void;
   close(): void;
 }
 
 export interface World {
   change(apply: readonly KubeObject[], remove: readonly KubeObject[]): void;
-  connect(proxy: LiveProxy): Connected;
+  connect(proxy: LiveProxy): Promise<Connected>;
   /** Resolves when everything that is due has been made again. */
   settled(): Promise<void>;
   /** Faults of ours, since this was last asked. */
@@ -88,18 +89,16 @@ export async function createWorld(objects: readonly KubeObject[]): Promise<World
         api.apply(apply);
       });
     },
-    connect({ node, identity }) {
-      let told = new Set<ResourceType>();
-      const session = source.connect(node, identity, (news) => {
-        for (const type of news) told.add(type);
-      });
+    async connect({ node, identity }) {
+      let news: (News | undefined)[] = [];
+      const session = source.connect(node, identity, (one) => news.push(one));
+      await session.ready;
       return {
-        all: session.all,
+        all: (type) => new Map(session.all(type).entries()),
         get: session.get,
-        told() {
-          const before = told;
-          told = new Set();
-          return before;
+        told: (type, name) => news.some((one) => !one || one.get(type)?.has(name)),
+        forget() {
+          news = [];
         },
         close: session.close,
       };

@@ -15,7 +15,7 @@ import {
   runLeaderElection,
 } from "../../src/kube/index.ts";
 import { silentLogger } from "../../src/lib/index.ts";
-import { createRandom } from "../policy/random.ts";
+import { createRandom } from "../random.ts";
 
 let api: TestApi;
 let client: KubeClient;

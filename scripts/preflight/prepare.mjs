@@ -38,8 +38,8 @@ async function installMissing(wish, machine, findings) {
   for (const command of plan.commands) {
     say(`fairlead set-up: ${command}\n`);
     const env = { ...machine.env, DEBIAN_FRONTEND: "noninteractive" };
-    const { status } = spawnSync("sh", ["-c", command], { stdio: ["ignore", 2, 2], env });
-    if (status !== 0) say(`fairlead set-up: that ended with status ${status}\n`);
+    const { status, stdout, stderr } = spawnSync("sh", ["-c", command], { encoding: "utf8", env });
+    if (status !== 0) say(`${stdout}${stderr}fairlead set-up: that ended with status ${status}\n`);
   }
   return await preflight(machine, wish);
 }

@@ -114,7 +114,10 @@ function ownWriter(mesh: StandaloneMesh): Writer {
       for (const { object } of parseObjects("check", yaml)) await applyObject(mesh.client, object);
     },
     async remove(yaml) {
-      for (const { object } of parseObjects("check", yaml)) await deleteObject(mesh.client, object);
+      for (const { object } of parseObjects("check", yaml))
+        await deleteObject(mesh.client, object).catch((error: unknown) => {
+          if (FairleadError.from(error).code !== "not-found") throw error;
+        });
     },
   };
 }

@@ -45,13 +45,6 @@ const brokenFiles = (counts?.testResults ?? []).filter(
   (file) => file.status === "failed" && file.assertionResults.length === 0,
 ).length;
 const failed = (counts?.numFailedTests ?? 0) + brokenFiles + (counts ? 0 : 1);
-const second = (counts?.testResults ?? [])
-  .flatMap((file) => file.assertionResults)
-  .filter((one) => one.status === "passed" && one.failureMessages?.length > 0);
-for (const one of second)
-  process.stdout.write(
-    `\npassed only at the second try, to be looked into: ${one.fullName}\n${one.failureMessages[0]}\n`,
-  );
 const reasons = existsSync(skips)
   ? [...new Set(readFileSync(skips, "utf8").trim().split("\n"))].sort().join("; ")
   : "none";

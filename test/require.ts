@@ -6,7 +6,7 @@ import { findEnvoy } from "../scripts/envoy-path.mjs";
 
 export { findEnvoy };
 
-export type Need = "root" | "envoy" | "kubectl" | "iptables" | "conformance" | "openssl";
+export type Need = "root" | "envoy" | "kubectl" | "iptables" | "openssl";
 
 const onPath = (tool: string): string | undefined =>
   (process.env.PATH ?? "")
@@ -22,7 +22,6 @@ const present: Record<Need, () => boolean> = {
   envoy: () => findEnvoy() !== undefined,
   kubectl: () => onPath("kubectl") !== undefined,
   iptables: () => onPath("iptables") !== undefined || existsSync("/usr/sbin/iptables"),
-  conformance: () => existsSync(conformanceDir),
   openssl: () => onPath("openssl") !== undefined,
 };
 

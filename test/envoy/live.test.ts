@@ -4,9 +4,9 @@
  */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { basename, join } from "node:path";
+import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createSdsRoutes } from "../../src/agent/identity/sds.ts";
 import { loadObjects } from "../../src/kube/index.ts";
@@ -14,20 +14,14 @@ import { isRecord, silentLogger, wait } from "../../src/lib/index.ts";
 import type { KubeObject } from "../../src/model/index.ts";
 import { createRpcServer } from "../../src/rpc/index.ts";
 import { agentBootstrap } from "../agent-bootstrap.ts";
-import { conformanceDir, findEnvoy, lacks } from "../require.ts";
+import { casesIn, recordedCases } from "../conformance/corpus.ts";
+import { findEnvoy, lacks } from "../require.ts";
 import { createCa, type TestCa } from "../traffic/ca.ts";
 import { type ControlPlane, createControlPlane } from "../traffic/control-plane.ts";
 import { meshConfig } from "../traffic/mesh.ts";
 
 const every = 8;
 const own = join(import.meta.dirname, "cases");
-const recorded = join(conformanceDir, "xds");
-
-function casesIn(corpus: string, step: number): readonly string[] {
-  if (!existsSync(corpus)) return [];
-  const all = readdirSync(corpus).filter((name) => existsSync(join(corpus, name, "input")));
-  return all.filter((_, i) => i % step === 0).map((name) => join(corpus, name, "input"));
-}
 
 describe.skipIf(lacks("root", "envoy"))("a live stock Envoy refuses nothing of", () => {
   const dir = mkdtempSync(join(tmpdir(), "fl-live-"));
@@ -37,8 +31,9 @@ describe.skipIf(lacks("root", "envoy"))("a live stock Envoy refuses nothing of",
     ca = await createCa();
   });
 
-  const cases = [...casesIn(own, 1), ...casesIn(recorded, every)].map(
-    (path, i) => [basename(join(path, "..")), path, i % 2 === 1] as const,
+  const sample = recordedCases("xds", "input").filter((_, i) => i % every === 0);
+  const cases = [...casesIn(own, "input"), ...sample].map(
+    ({ name, dir: path }, i) => [name, join(path, "input"), i % 2 === 1] as const,
   );
   test.each(cases)("%s", { timeout: 30_000 }, async (_, path, sotw) => {
     const objects = await load(path);

@@ -7,13 +7,13 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
 import { runProgram } from "../../src/cli/program.ts";
+import { casesIn, type RecordedCase, recordedCases } from "../conformance/corpus.ts";
 import { createStaticSecrets } from "../render/static-secrets.ts";
-import { conformanceDir, lacks } from "../require.ts";
+import { lacks } from "../require.ts";
 import { bootstrapOf, inlineClusters, inlineListeners, type RenderedFiles } from "./inline.ts";
 import type { Json } from "./json.ts";
 import { validate } from "./validate.ts";
 
-const wanted = new RegExp(process.env.FAIRLEAD_CASES ?? ".");
 const parallel = 2;
 
 describe.skipIf(lacks("envoy"))("a stock Envoy", () => {
@@ -21,14 +21,14 @@ describe.skipIf(lacks("envoy"))("a stock Envoy", () => {
   afterAll(() => rmSync(dir, { recursive: true, force: true }));
 
   test("accepts each of our own cases", { timeout: 60_000 }, async () => {
-    const refusals = await refusalsOf(dir, join(import.meta.dirname, "cases"));
+    const refusals = await refusalsOf(dir, casesIn(join(import.meta.dirname, "cases"), "input"));
     expect(refusals).toEqual([]);
   });
 
-  test.skipIf(lacks("conformance"))("accepts each recorded case", { timeout: 120_000 }, async () => {
+  test("accepts each recorded case", { timeout: 120_000 }, async () => {
     // Its EnvoyFilter puts a filter behind the router; istiod sends that too.
     const byDesign = /^envoyfilter-filter-class-and-add\/.*must be the last filter/;
-    const refusals = await refusalsOf(dir, join(conformanceDir, "xds"));
+    const refusals = await refusalsOf(dir, recordedCases("xds", "input"));
     expect(refusals.filter((refusal) => !byDesign.test(refusal))).toEqual([]);
   });
 
@@ -52,13 +52,12 @@ describe.skipIf(lacks("envoy"))("a stock Envoy", () => {
   });
 });
 
-async function refusalsOf(dir: string, corpus: string): Promise<readonly string[]> {
-  const names = readdirSync(corpus).filter((name) => wanted.test(name) && existsSync(join(corpus, name, "input")));
-  expect(names.length).toBeGreaterThan(0);
+async function refusalsOf(dir: string, cases: readonly RecordedCase[]): Promise<readonly string[]> {
+  expect(cases.length).toBeGreaterThan(0);
   const withSecrets = await createStaticSecrets();
   const queue: { id: string; files: RenderedFiles }[] = [];
-  for (const name of names)
-    for (const [proxy, files] of await renderCase(dir, join(corpus, name, "input")))
+  for (const { name, dir: input } of cases)
+    for (const [proxy, files] of await renderCase(dir, join(input, "input")))
       queue.push({ id: `${name}/${proxy}`, files });
   const refusals: string[] = [];
   const work = async (): Promise<void> => {

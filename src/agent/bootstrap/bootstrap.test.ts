@@ -1,9 +1,10 @@
 import { spawnSync } from "node:child_process";
-import { closeSync, mkdtempSync, openSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { closeSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { conformanceDir, findEnvoy, lacks } from "../../../test/require.ts";
+import { recordedCases } from "../../../test/conformance/corpus.ts";
+import { findEnvoy, lacks } from "../../../test/require.ts";
 import { isRecord, parseJson, silentLogger } from "../../lib/index.ts";
 import type { ProxyConfigValues } from "../../model/index.ts";
 import { buildBootstrap } from "./bootstrap.ts";
@@ -76,16 +77,11 @@ function build(node: Partial<NodeOptions>, more: Partial<BootstrapOptions> = {})
   });
 }
 
-const root = join(conformanceDir, "bootstrap");
-const names = lacks("conformance")
-  ? []
-  : readdirSync(root, { withFileTypes: true })
-      .filter((entry) => entry.isDirectory())
-      .map((entry) => entry.name);
+const recorded = recordedCases("bootstrap", "settings.json").map(({ name, dir }) => [name, dir] as const);
 
-function buildCase(name: string): JsonObject {
-  const settings = parseJson(readFileSync(join(root, name, "settings.json"), "utf8")) as Case;
-  const written = parseTextProto(readFileSync(join(root, name, "proxyconfig.textproto"), "utf8")) as ProxyConfigValues;
+function buildCase(dir: string): JsonObject {
+  const settings = parseJson(readFileSync(join(dir, "settings.json"), "utf8")) as Case;
+  const written = parseTextProto(readFileSync(join(dir, "proxyconfig.textproto"), "utf8")) as ProxyConfigValues;
   const proxyConfig: ProxyConfigValues = {
     statusPort: settings.statusPortDefault,
     ...written,
@@ -111,7 +107,7 @@ function buildCase(name: string): JsonObject {
   return build(node, { compliancePolicy: settings.compliancePolicy });
 }
 
-describe.skipIf(lacks("conformance"))("the bootstrap equals Istio's, but for what decision 23 says", () => {
+describe.skipIf(recorded.length === 0)("the bootstrap equals Istio's, but for what decision 23 says", () => {
   /** The token's path is fixed by the corpus, and one golden was recorded under another case's config path. */
   const comparable = (text: string): unknown =>
     parseJson(
@@ -119,10 +115,10 @@ describe.skipIf(lacks("conformance"))("the bootstrap equals Istio's, but for wha
         .replace(/"[^"]*\/lightstep_access_token.txt"/, '"lightstep_access_token.txt"')
         .replace(/"configPath": ?"\/tmp\/bootstrap\/\w+"/, '"configPath":"/tmp/bootstrap/case"'),
     );
-  test.each(names)("%s", (name) => {
-    const expected = readFileSync(join(root, name, "expected.json"), "utf8");
+  test.each(recorded)("%s", (_, dir) => {
+    const expected = readFileSync(join(dir, "expected.json"), "utf8");
     expect(comparable(JSON.stringify(inOurForm(parseJson(expected) as JsonObject)))).toEqual(
-      comparable(JSON.stringify(buildCase(name))),
+      comparable(JSON.stringify(buildCase(dir))),
     );
   });
 });
@@ -158,8 +154,8 @@ describe.skipIf(lacks("envoy"))(
       const node = { ...full, addresses: ["fd00::1", "10.0.0.1"], env: { ISTIO_META_ENABLE_SELF_DISCOVERY: "1" } };
       expect(validate(build(node, { dualStack: true, statusProxyProtocol: true, logAsJson: true }))).toBe("OK");
     });
-    test.each(names.filter((name) => !notStock.has(name)).slice(0, 40))("case %s", (name) =>
-      expect(validate(buildCase(name))).toBe("OK"),
+    test.each(recorded.filter(([name]) => !notStock.has(name)).slice(0, 40))("case %s", (_, dir) =>
+      expect(validate(buildCase(dir))).toBe("OK"),
     );
   },
   120_000,

@@ -1,7 +1,7 @@
-import { readdirSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { conformanceDir, lacks } from "../../../test/require.ts";
+import { recordedCases } from "../../../test/conformance/corpus.ts";
 import { isRecord, parseJson } from "../../lib/index.ts";
 import { runCapture } from "./command.ts";
 import type { CaptureSurroundings } from "./flags.ts";
@@ -36,14 +36,11 @@ async function dryRun(args: readonly string[], around: Partial<CaptureSurroundin
   return { rc, restore, text };
 }
 
-describe.skipIf(lacks("conformance"))("capture rules equal those of istio-iptables", () => {
-  const root = join(conformanceDir, "iptables");
-  const cases = lacks("conformance")
-    ? []
-    : readdirSync(root, { withFileTypes: true }).filter((entry) => entry.isDirectory());
-  test.each(cases.map((entry) => entry.name))("%s", async (name) => {
+describe("capture rules equal those of istio-iptables", () => {
+  const cases = recordedCases("iptables", "args.json").map(({ name, dir }) => [name, dir] as const);
+  test.each(cases)("%s", async (_, dir) => {
     const read = (file: string): Readonly<Record<string, unknown>> => {
-      const value = parseJson(readFileSync(join(root, name, file), "utf8"));
+      const value = parseJson(readFileSync(join(dir, file), "utf8"));
       if (!isRecord(value)) throw new Error(`${file} is no object`);
       return value;
     };
@@ -58,7 +55,7 @@ describe.skipIf(lacks("conformance"))("capture rules equal those of istio-iptabl
     });
     expect(actual.rc).toBe(expected.rc);
     expect(actual.restore).toEqual(expected.restore);
-    expect(actual.text).toBe(readFileSync(join(root, name, "expected.txt"), "utf8"));
+    expect(actual.text).toBe(readFileSync(join(dir, "expected.txt"), "utf8"));
   });
 });
 

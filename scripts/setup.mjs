@@ -16,6 +16,7 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { giveToOwner } from "./user-home.mjs";
 
 export const root = fileURLToPath(new URL("..", import.meta.url));
 const stamps = join(root, ".cache/stamps");
@@ -64,6 +65,7 @@ export async function ensurePackages() {
     // Not `npm ci`: it refuses a lock file without the binaries of platforms that a registry's mirror does not carry.
     // What is locked is installed as locked, and nothing is written back.
     run("npm", ["install", "--no-save", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"]);
+    giveToOwner(root, ["node_modules"]);
   });
   if (!nodeBin())
     throw new Error("no Node 24 for this platform came with the packages; install Node 24 and start again");
@@ -100,6 +102,7 @@ export async function ensureAll() {
   // What changes while this runs is newer than the stamp, and is looked at next time; `fairlead` compares.
   writeFileSync(join(stamps, "whole"), "");
   utimesSync(join(stamps, "whole"), started, started);
+  giveToOwner(root, [".cache", "src/gen", "dist"]);
 }
 
 /** Only one set-up at a time in one checkout; a lock left by a dead process is taken over. */
@@ -129,6 +132,7 @@ export async function withLock(work) {
     return await work();
   } finally {
     rmSync(lock, { force: true });
+    giveToOwner(root, [".cache"]);
   }
 }
 

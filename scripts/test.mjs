@@ -3,6 +3,7 @@ import { spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { ensureEnvoy } from "./envoy.mjs";
+import { ensureKubectl } from "./kubectl.mjs";
 import { prepareMachine } from "./preflight/prepare.mjs";
 import { ensureAll, nodeBin, root, withLock } from "./setup.mjs";
 
@@ -18,6 +19,11 @@ try {
   env.FAIRLEAD_ENVOY = ensureEnvoy(nodeBin());
 } catch (error) {
   process.stderr.write(`${error.message}\nTests that need Envoy are skipped.\n`);
+}
+try {
+  env.PATH = `${await ensureKubectl()}:${env.PATH}`;
+} catch (error) {
+  process.stderr.write(`${error.message}\nTests that need kubectl are skipped.\n`);
 }
 const report = join(root, ".cache/test-report.json");
 const skips = join(root, ".cache/test-skips");

@@ -1,4 +1,4 @@
-/** What a test needs of the machine. Missing means skipped and counted as such; FAIRLEAD_REQUIRE=root,envoy,… turns that into a failure. */
+/** What a test needs of the machine. Missing means skipped and counted as such; FAIRLEAD_REQUIRE=root,envoy,… or =all turns that into a failure. */
 import { spawnSync } from "node:child_process";
 import { appendFileSync, existsSync } from "node:fs";
 import { join } from "node:path";
@@ -29,7 +29,7 @@ const present: Record<Need, () => boolean> = {
 export function lacks(...needs: readonly Need[]): boolean {
   const missing = needs.filter((need) => !present[need]());
   const demanded = (process.env.FAIRLEAD_REQUIRE ?? "").split(",");
-  const refused = missing.filter((need) => demanded.includes(need));
+  const refused = missing.filter((need) => demanded.includes(need) || demanded.includes("all"));
   if (refused.length > 0) throw new Error(`this run requires ${refused.join(", ")}, which the machine does not have`);
   const log = process.env.FAIRLEAD_SKIP_LOG;
   if (missing.length > 0 && log) appendFileSync(log, `${missing.join(", ")} not at hand\n`);

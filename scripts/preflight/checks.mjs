@@ -1,7 +1,8 @@
 // A machine and what is to be done on it in; what is there and what is missing, each with a way to get it, out.
-import { homedir } from "node:os";
 import { join } from "node:path";
 import { findEnvoy, hasPinnedEnvoy } from "../envoy-path.mjs";
+import { cachedKubectl, hasPinnedKubectl, newEnough } from "../kubectl.mjs";
+import { userCache, userData } from "../user-home.mjs";
 import { error, ok, quote } from "./finding.mjs";
 import { flagValue, portChecks } from "./ports.mjs";
 
@@ -35,15 +36,15 @@ const meshTools = [
   },
 ];
 
+/** @type {Tool} */
+const kubectl = {
+  program: "kubectl",
+  why: "proves that the embedded API is one",
+  packages: { apt: "kubernetes-client", dnf: "kubernetes-client", apk: "kubectl" },
+};
+
 /** @type {readonly Tool[]} */
-const testTools = [
-  {
-    program: "kubectl",
-    why: "proves that the embedded API is one",
-    packages: { apt: "kubernetes-client", dnf: "kubernetes-client", apk: "kubectl" },
-  },
-  { program: "openssl", why: "makes certificates that are not ours", packages: same("openssl") },
-];
+const testTools = [{ program: "openssl", why: "makes certificates that are not ours", packages: same("openssl") }];
 
 /**
  * @param {Machine} machine
@@ -53,7 +54,12 @@ const testTools = [
 export async function preflight(machine, wish) {
   const tests = wish.purpose === "test";
   const tools = tests ? [...meshTools, ...testTools] : meshTools;
-  const able = [...tools.map((tool) => toolCheck(machine, tool)), envoyCheck(machine), ...rightsChecks(machine, wish)];
+  const able = [
+    ...tools.map((tool) => toolCheck(machine, tool)),
+    ...(tests ? [kubectlCheck(machine)] : []),
+    envoyCheck(machine),
+    ...rightsChecks(machine, wish),
+  ];
   return [
     ...machineChecks(machine),
     ...(tests ? able.map(skips) : able),
@@ -129,6 +135,20 @@ function envoyCheck(machine) {
 }
 
 /**
+ * @param {Machine} machine
+ * @returns {Finding}
+ */
+function kubectlCheck(machine) {
+  const here = [machine.find("kubectl"), cachedKubectl(machine.env)].filter((file) => file && machine.exists(file));
+  const found = newEnough(here.filter((file) => file !== undefined));
+  if (found) return ok("tools", `kubectl at ${found}`);
+  if (machine.find("dpkg-deb") && hasPinnedKubectl(machine.arch))
+    return ok("tools", "kubectl: none that is new enough, will be fetched from Debian (16 MB)");
+  const name = here.length > 0 ? "kubectl is older than 1.26" : "kubectl is missing";
+  return { section: "tools", name, state: "error", detail: `it ${kubectl.why}`, tool: kubectl };
+}
+
+/**
  * What the kernel lets us do is tried, in a namespace that ends with the trial.
  * @param {Machine} machine
  * @param {Wish} wish
@@ -193,16 +213,14 @@ const megabyte = 1024 * 1024;
  * @returns {readonly Finding[]}
  */
 function spaceChecks(machine, { root, purpose, args = [] }) {
-  const cache = join(machine.env.XDG_CACHE_HOME || join(machine.env.HOME || homedir(), ".cache"), "fairlead");
-  const share = machine.env.XDG_DATA_HOME || join(machine.env.HOME || homedir(), ".local/share");
   const data = flagValue(args, "--data");
   const installed = machine.exists(join(root, "node_modules")) || !machine.exists(join(root, "src"));
   /** @type {readonly (readonly [string, number])[]} */
   const wants = [
     ...(installed ? [] : [/** @type {const} */ ([join(root, "node_modules"), 1200])]),
-    ...(findEnvoy(machine.env) ? [] : [/** @type {const} */ ([cache, 250])]),
+    ...(findEnvoy(machine.env) ? [] : [/** @type {const} */ ([userCache(machine.env), 250])]),
     [machine.env.TMPDIR || "/tmp", 200],
-    ...(purpose === "test" ? [] : [/** @type {const} */ ([data ?? join(share, "fairlead"), 100])]),
+    ...(purpose === "test" ? [] : [/** @type {const} */ ([data ?? userData(machine.env), 100])]),
   ];
   return wants.map(([path, megabytes]) => spaceCheck(machine, path, megabytes));
 }

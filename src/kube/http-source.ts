@@ -21,7 +21,7 @@ export interface HttpSourceOptions {
   /** Keeps of each object only what a control plane reads. */
   readonly narrow?: boolean;
   readonly pageSize?: number;
-  /** Longest silence of a watch; the API sends bookmarks more often, or the watch is opened again. */
+  /** Longest silence of a watch: Kubernetes sends a bookmark each minute. That the API itself has gone shows sooner, by pings. */
   readonly stallMs?: number;
   /** Longest wait between attempts. */
   readonly maxBackoffMs?: number;
@@ -78,7 +78,7 @@ function follow(options: Follow): WatchedKind {
     for await (const event of options.client.watch(kind, {
       ...options.scope,
       ...(replica.version === undefined ? {} : { resourceVersion: replica.version }),
-      stallMs: options.stallMs ?? 45_000,
+      stallMs: options.stallMs ?? 75_000,
       signal,
     })) {
       backoff.reset();

@@ -1,7 +1,7 @@
-/** One API's address and credentials in, HTTP requests to it out: kept-alive connections, made anew when the credentials change. */
-import type { IncomingMessage } from "node:http";
-import { Agent, request } from "node:https";
+/** One API's address and credentials in, HTTP requests to it out: over one connection, made anew when the credentials change or it ends. */
+import type { Readable } from "node:stream";
 import { FairleadError, fileLimits, parseJson, systemCode } from "../lib/index.ts";
+import { type Answer, type Connection, NotSent, openConnection, type RequestHead } from "./connection.ts";
 import type { Credentials } from "./exec-credentials.ts";
 import type { ClusterAccess } from "./kubeconfig.ts";
 import { statusError } from "./status.ts";
@@ -14,79 +14,98 @@ export interface HttpRequest {
   readonly contentType?: string | undefined;
   readonly accept?: string | undefined;
   readonly signal?: AbortSignal | undefined;
-  /** Absent for watches, which have no end. */
   readonly timeoutMs?: number | undefined;
+  /** The answer may be silent for any time once it has begun: a watch. */
+  readonly endless?: boolean;
 }
 
 export interface Transport {
-  /** The answer to a 2xx; anything else is thrown as the error that the API described. */
-  open(request: HttpRequest): Promise<IncomingMessage>;
+  /** The body of a 2xx answer; anything else is thrown as the error that the API described. */
+  open(request: HttpRequest): Promise<Readable>;
   json(request: HttpRequest): Promise<unknown>;
   close(): void;
 }
 
 const maxAnswerBytes = fileLimits.maxBytes;
 
+/** Asking again changes nothing. */
+const readMethods: ReadonlySet<string> = new Set(["GET", "HEAD"]);
+
 export function createTransport(access: ClusterAccess): Transport {
   const base = new URL(access.server);
-  let agent: { readonly id: string; readonly agent: Agent } | undefined;
-  const agentFor = (credentials: Credentials): Agent => {
+  const prefix = base.pathname.replace(/\/$/, "");
+  let current: { readonly id: string; readonly connection: Promise<Connection>; ready?: Connection } | undefined;
+  let closed = false;
+
+  const connect = (credentials: Credentials): Promise<Connection> => {
     const id = `${credentials.cert ?? ""}\n${credentials.ca ?? ""}`;
-    if (agent?.id === id) return agent.agent;
-    // Running requests keep the old agent's sockets; only idle ones are closed.
-    agent?.agent.destroy();
-    agent = {
-      id,
-      agent: new Agent({
-        keepAlive: true,
-        keepAliveMsecs: 15_000,
+    const known = current;
+    if (known?.id === id && (known.ready?.usable ?? true)) return known.connection;
+    // Running requests keep the connection that they are on.
+    known?.ready?.retire();
+    const connection = openConnection({
+      host: base.hostname.replace(/^\[|\]$/g, ""),
+      port: base.port === "" ? 443 : Number(base.port),
+      tls: {
         ca: credentials.ca ?? access.ca,
         cert: credentials.cert,
         key: credentials.key,
         rejectUnauthorized: !access.insecure,
-        ...(access.serverName === undefined ? {} : { servername: access.serverName }),
-      }),
-    };
-    return agent.agent;
+        ...serverName(access.serverName ?? base.hostname),
+      },
+    });
+    const made: typeof current = { id, connection };
+    current = made;
+    connection.then(
+      (ready) => {
+        made.ready = ready;
+        if (closed) ready.destroy();
+      },
+      () => {
+        if (current === made) current = undefined;
+      },
+    );
+    return connection;
   };
 
-  const once = async (r: HttpRequest, refused: boolean): Promise<IncomingMessage> => {
+  const once = async (r: HttpRequest, refused: boolean): Promise<Answer> => {
     const credentials = await access.credentials(refused);
     const body = r.body === undefined ? undefined : Buffer.from(JSON.stringify(r.body));
-    return new Promise((resolve, reject) => {
-      const req = request(
-        {
-          host: base.hostname.replace(/^\[|\]$/g, ""),
-          port: base.port === "" ? 443 : Number(base.port),
-          method: r.method,
-          path: `${base.pathname.replace(/\/$/, "")}${r.path}${queryText(r.query)}`,
-          agent: agentFor(credentials),
-          headers: headersFor(r, credentials, body),
-          ...(r.signal ? { signal: r.signal } : {}),
-        },
-        resolve,
-      );
-      req.on("error", (error) => reject(connectError(access.server, error)));
-      if (r.timeoutMs !== undefined) {
-        req.setTimeout(r.timeoutMs, () =>
-          req.destroy(new FairleadError("timeout", `${r.method} ${r.path}: no answer within ${r.timeoutMs} ms`)),
-        );
-      }
-      req.end(body);
-    });
+    const head: RequestHead = {
+      method: r.method,
+      path: `${prefix}${r.path}${queryText(r.query)}`,
+      headers: headersFor(base.host, r, credentials, body),
+      body,
+      signal: r.signal,
+      timeoutMs: r.timeoutMs,
+      endless: r.endless === true,
+    };
+    const attempt = async (): Promise<Answer> => {
+      r.signal?.throwIfAborted();
+      if (closed) throw new FairleadError("unavailable", "this client is closed");
+      return await (await connect(credentials)).send(head);
+    };
+    try {
+      return await attempt().catch((error: unknown) => {
+        const repeatable = error instanceof NotSent || (readMethods.has(r.method) && isLost(error));
+        if (!repeatable || r.signal?.aborted) throw error;
+        return attempt();
+      });
+    } catch (error) {
+      throw connectError(access.server, error);
+    }
   };
 
-  const open = async (r: HttpRequest): Promise<IncomingMessage> => {
+  const open = async (r: HttpRequest): Promise<Readable> => {
     let answer = await once(r, false);
-    if (answer.statusCode === 401) {
+    if (answer.status === 401) {
       // The token may just have been rotated: it is read again once.
-      answer.resume();
+      answer.body.on("error", () => {}).resume();
       answer = await once(r, true);
     }
-    const code = answer.statusCode ?? 0;
-    if (code >= 200 && code < 300) return answer;
-    const text = await readAll(answer).catch(() => "");
-    throw statusError(`${r.method} ${r.path}`, code, tryJson(text), retryAfter(answer));
+    if (answer.status >= 200 && answer.status < 300) return answer.body;
+    const text = await readAll(answer.body).catch(() => "");
+    throw statusError(`${r.method} ${r.path}`, answer.status, tryJson(text), retryAfter(answer));
   };
 
   return {
@@ -95,12 +114,33 @@ export function createTransport(access: ClusterAccess): Transport {
       const text = await readAll(await open({ timeoutMs: 60_000, ...r }));
       return text === "" ? undefined : parseJson(text, fileLimits);
     },
-    close: () => agent?.agent.destroy(),
+    close() {
+      closed = true;
+      current?.ready?.destroy();
+    },
   };
 }
 
-function headersFor(r: HttpRequest, credentials: Credentials, body: Buffer | undefined): Record<string, string> {
+/** An address has no name that could be asked for. */
+function serverName(name: string): { servername?: string } {
+  return /^[\d.]+$|:|^\[/.test(name) ? {} : { servername: name };
+}
+
+/** The connection broke; whether the server has seen the request is not known. */
+function isLost(error: unknown): boolean {
+  if (error instanceof FairleadError) return error.code === "unavailable";
+  const code = systemCode(error) ?? "";
+  return code === "ECONNRESET" || code === "EPIPE" || code.startsWith("ERR_HTTP2_");
+}
+
+function headersFor(
+  host: string,
+  r: HttpRequest,
+  credentials: Credentials,
+  body: Buffer | undefined,
+): Record<string, string> {
   return {
+    host,
     accept: r.accept ?? "application/json",
     "user-agent": "fairlead",
     ...(credentials.token === undefined ? {} : { authorization: `Bearer ${credentials.token}` }),
@@ -110,10 +150,10 @@ function headersFor(r: HttpRequest, credentials: Credentials, body: Buffer | und
   };
 }
 
-async function readAll(answer: IncomingMessage): Promise<string> {
+async function readAll(body: Readable): Promise<string> {
   const chunks: Buffer[] = [];
   let size = 0;
-  for await (const chunk of answer) {
+  for await (const chunk of body) {
     size += (chunk as Buffer).length;
     if (size > maxAnswerBytes)
       throw new FairleadError("too-large", `the API's answer has more than ${maxAnswerBytes} bytes`);
@@ -127,7 +167,7 @@ function queryText(query: HttpRequest["query"]): string {
   return set.length === 0 ? "" : `?${new URLSearchParams(set)}`;
 }
 
-function retryAfter(answer: IncomingMessage): number | undefined {
+function retryAfter(answer: Answer): number | undefined {
   const seconds = Number(answer.headers["retry-after"]);
   return Number.isFinite(seconds) && seconds >= 0 ? seconds * 1000 : undefined;
 }
@@ -140,9 +180,9 @@ function tryJson(text: string): unknown {
   }
 }
 
-function connectError(server: string, error: Error): Error {
-  if (error instanceof FairleadError || error.name === "AbortError") return error;
-  return new FairleadError("unavailable", `cannot reach the API at ${server}: ${systemCode(error) ?? error.message}`, {
-    cause: error,
-  });
+function connectError(server: string, error: unknown): Error {
+  if (error instanceof FairleadError || (error instanceof Error && error.name === "AbortError")) return error;
+  const cause = error instanceof NotSent ? error.cause : error;
+  const said = systemCode(cause) ?? (error instanceof Error ? error.message : String(error));
+  return new FairleadError("unavailable", `cannot reach the API at ${server}: ${said}`, { cause: error });
 }

@@ -19,7 +19,8 @@ export async function* streamEvents(http: Transport, kind: KindRef, options: Wat
     path: collectionPath(kind, options.namespace),
     query: watchQuery(options),
     signal: options.signal,
-    timeoutMs: options.stallMs,
+    timeoutMs: 30_000,
+    endless: true,
   });
   const stalled = (): void => {
     answer.destroy(new FairleadError("timeout", `the watch of ${kind.plural} has stalled`));

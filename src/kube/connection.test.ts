@@ -1,0 +1,144 @@
+import { once } from "node:events";
+import { constants, createSecureServer, type Http2SecureServer, type ServerHttp2Stream } from "node:http2";
+import { type AddressInfo, connect, createServer, type Server, type Socket } from "node:net";
+import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
+import { formatCertificate, formatPrivateKey, generateKey, issueCertificate } from "../pki/index.ts";
+import { openConnection } from "./connection.ts";
+import type { ClusterAccess } from "./kubeconfig.ts";
+import { createTransport } from "./transport.ts";
+
+/** An API over HTTP/2, behind a wire that can fall silent. */
+let server: Http2SecureServer;
+let wire: Server;
+let silent = false;
+const sockets = new Set<Socket>();
+let answer: (stream: ServerHttp2Stream) => void;
+let asked = 0;
+
+beforeAll(async () => {
+  const { privateKey, publicKey } = await generateKey();
+  const certificate = issueCertificate({
+    profile: "ca",
+    subject: { commonName: "test" },
+    publicKey,
+    signer: { certificate: undefined, key: privateKey },
+    now: new Date(),
+    ttlMs: 3600_000,
+  });
+  server = createSecureServer({ cert: formatCertificate(certificate), key: formatPrivateKey(privateKey) });
+  server.on("stream", (stream) => {
+    asked++;
+    stream.on("error", () => {});
+    answer(stream);
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  wire = createServer((near) => {
+    const far = connect(port, "127.0.0.1");
+    for (const [from, to] of [
+      [near, far],
+      [far, near],
+    ] as const) {
+      sockets.add(from);
+      from.on("data", (data) => silent || to.write(data));
+      from.on("error", () => {});
+      from.on("close", () => {
+        sockets.delete(from);
+        to.destroy();
+      });
+    }
+  });
+  wire.listen(0, "127.0.0.1");
+  await once(wire, "listening");
+});
+beforeEach(() => {
+  silent = false;
+  asked = 0;
+  answer = (stream) => {
+    stream.respond({ ":status": 200 });
+    stream.end('{"ok":true}');
+  };
+});
+afterAll(async () => {
+  for (const socket of sockets) socket.destroy();
+  wire.close();
+  server.close();
+});
+
+const access = (): ClusterAccess => ({
+  server: `https://127.0.0.1:${(wire.address() as AddressInfo).port}`,
+  ca: undefined,
+  insecure: true,
+  serverName: undefined,
+  namespace: "default",
+  credentials: async () => ({}),
+});
+
+test("all requests share one connection; after GOAWAY the next one is made without a word", async () => {
+  const transport = createTransport(access());
+  const ask = () => transport.json({ method: "GET", path: "/a" });
+  await Promise.all([ask(), ask(), ask()]);
+  expect(sockets.size).toBe(2);
+  answer = (stream) => {
+    stream.session?.goaway(constants.NGHTTP2_NO_ERROR);
+    stream.respond({ ":status": 200 });
+    stream.end("{}");
+  };
+  await ask();
+  answer = (stream) => {
+    stream.respond({ ":status": 200 });
+    stream.end("{}");
+  };
+  for (let i = 0; i < 5; i++) await transport.json({ method: "POST", path: "/b", body: {} });
+  transport.close();
+});
+
+test("a write that the server refused to look at is sent again, one that it may have seen is not", async () => {
+  const transport = createTransport(access());
+  const write = () => transport.json({ method: "POST", path: "/b", body: {} });
+  const usual = answer;
+  answer = (stream) => {
+    answer = usual;
+    stream.close(constants.NGHTTP2_REFUSED_STREAM);
+  };
+  await expect(write()).resolves.toEqual({ ok: true });
+  expect(asked).toBe(2);
+  answer = (stream) => stream.session?.destroy();
+  await expect(write()).rejects.toMatchObject({ code: "unavailable" });
+  expect(asked).toBe(3);
+  answer = (stream) => {
+    answer = usual;
+    stream.session?.destroy();
+  };
+  await expect(transport.json({ method: "GET", path: "/a" })).resolves.toEqual({ ok: true });
+  transport.close();
+});
+
+test("a wire that falls silent ends a watch by an unanswered ping", async () => {
+  answer = (stream) => {
+    stream.respond({ ":status": 200 });
+    stream.write("{}\n");
+  };
+  const { port } = wire.address() as AddressInfo;
+  const connection = await openConnection({
+    host: "127.0.0.1",
+    port,
+    tls: { rejectUnauthorized: false },
+    pingMs: 50,
+  });
+  const { body } = await connection.send({
+    method: "GET",
+    path: "/watch",
+    headers: {},
+    body: undefined,
+    signal: undefined,
+    timeoutMs: 5_000,
+    endless: true,
+  });
+  const ended = (async () => {
+    for await (const _ of body) silent = true;
+  })();
+  await expect(ended).rejects.toThrow();
+  expect(connection.usable).toBe(false);
+});

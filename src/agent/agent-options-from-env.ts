@@ -10,6 +10,7 @@ import { parseAppProbes } from "./app-probe.ts";
 import type { BootstrapOptions } from "./bootstrap/context.ts";
 import { buildNode, type Node, parseDownwardApi } from "./bootstrap/node.ts";
 import { loadProxyConfig } from "./bootstrap/proxy-config.ts";
+import { parseResolvConf } from "./dns/resolv-conf.ts";
 import {
   type AgentFlags,
   createEnvReader,
@@ -72,6 +73,7 @@ export function agentOptionsFromEnv(env: Environment, argv: readonly string[], m
       proxyConfig.proxyAdminPort ?? 15000,
       prometheusPort,
     ]),
+    dns: bootstrap.node.metadata.DNS_CAPTURE === "true" ? dnsOptions(source) : undefined,
     proxyLogLevel: flags.get("proxyLogLevel") ?? "warning",
     proxyComponentLogLevel: flags.get("proxyComponentLogLevel") ?? "",
     skipDeprecatedLogs: skipDeprecatedLogs(read),
@@ -187,6 +189,20 @@ function endpoints({ env, proxyConfig, discoveryAddress }: Source): Pick<AgentOp
       rootFile: env.CA_ROOT_CA || rootFile,
       serverName: ownCa === undefined ? serverName : undefined,
     },
+  };
+}
+
+/** Both families of loopback: a process may have only one of them in its resolv.conf. */
+function dnsOptions({ read, machine, namespace, addresses }: Source): NonNullable<AgentOptions["dns"]> {
+  const { host, port } = parseHostPort(read.text("DNS_PROXY_ADDR", "localhost:15053"), "DNS_PROXY_ADDR");
+  const hasIpv6 = addresses.some((address) => isIPv6(address));
+  const { servers, search } = parseResolvConf(machine.readFile("/etc/resolv.conf") ?? "");
+  return {
+    addresses: host === "localhost" ? ["127.0.0.1", ...(hasIpv6 ? ["::1"] : [])] : [host],
+    port,
+    namespace,
+    search,
+    servers: servers.map((server) => ({ host: server, port: 53 })),
   };
 }
 

@@ -1,7 +1,7 @@
 /** What an agent needs to know, whole, and the machine it is read from. */
 import { readFileSync } from "node:fs";
 import { networkInterfaces } from "node:os";
-import { join } from "node:path";
+import { resolve } from "node:path";
 import type { Logger } from "../lib/index.ts";
 import type { ProxyConfigValues, ProxyType } from "../model/index.ts";
 import type { KeyAlgorithm } from "../pki/index.ts";
@@ -9,6 +9,7 @@ import type { RpcClientOptions } from "../rpc/index.ts";
 import type { AppMetrics } from "./app-metrics.ts";
 import type { AppProbe } from "./app-probe.ts";
 import type { BootstrapOptions } from "./bootstrap/context.ts";
+import type { DnsProxyOptions } from "./dns/dns-proxy.ts";
 
 export interface AgentOptions {
   readonly type: ProxyType;
@@ -38,6 +39,8 @@ export interface AgentOptions {
   readonly appAddress: string;
   /** Where the application shows metrics of its own. */
   readonly appMetrics: AppMetrics | undefined;
+  /** Where the Pod's questions about names are answered; undefined leaves them to the Pod's own servers. */
+  readonly dns: Omit<DnsProxyOptions, "random" | "log"> | undefined;
   readonly proxyLogLevel: string;
   readonly proxyComponentLogLevel: string;
   readonly skipDeprecatedLogs: boolean;
@@ -64,7 +67,7 @@ export interface Endpoint {
 export interface AgentMachine {
   readonly workDir: string;
   readonly addresses: readonly string[];
-  /** A file's text, undefined where there is none. */
+  /** The text of a file, from the working folder on; undefined where there is none. */
   readonly readFile: (path: string) => string | undefined;
   readonly now: () => Date;
   readonly random: () => number;
@@ -79,7 +82,7 @@ export function readAgentMachine(workDir: string, log: Logger): AgentMachine {
     addresses: usable.map((entry) => entry.address),
     readFile(path) {
       try {
-        return readFileSync(join(workDir, path), "utf8");
+        return readFileSync(resolve(workDir, path), "utf8");
       } catch {
         return undefined;
       }

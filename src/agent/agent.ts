@@ -11,6 +11,7 @@ import { createRpcClient, createRpcServer, type Route, type RpcServer } from "..
 import type { AgentOptions } from "./agent-options.ts";
 import { readAppMetrics } from "./app-metrics.ts";
 import { buildBootstrap, lightstepTokenFile } from "./bootstrap/bootstrap.ts";
+import { type DnsProxy, startDnsProxy } from "./dns/dns-proxy.ts";
 import { createEnvoyAdmin, type EnvoyAdmin } from "./envoy/admin.ts";
 import { startAdminGate } from "./envoy/admin-gate.ts";
 import { drainEnvoy } from "./envoy/drain.ts";
@@ -22,7 +23,7 @@ import { createWorkloadIdentity, type WorkloadIdentity } from "./identity/worklo
 import { createOwnPeer, type OwnPeer } from "./own-peer.ts";
 import { type StatusServer, startStatusServer } from "./status-server.ts";
 import { createTelemetry, type Telemetry } from "./telemetry/telemetry.ts";
-import { createXdsRelay } from "./xds-relay.ts";
+import { createXdsRelay, type OwnSubscription } from "./xds-relay.ts";
 
 export interface Agent {
   /** Runs until the signal (drain, then end), `/quitquitquit` (end) or Envoy's own end; resolves with the exit status. */
@@ -45,8 +46,9 @@ export function createAgent(options: AgentOptions): Agent {
         const identity = startIdentity(options, ended.signal);
         await serveIdentity(options, identity, closers);
         const telemetry = await serveTelemetry(options, closers);
-        await serveXds(options, telemetry, closers);
-        return await runEnvoy(options, { identity, telemetry }, signal, closers);
+        const dns = await serveDns(options, closers);
+        await serveXds(options, [telemetry.subscription, ...(dns ? [dns.subscription] : [])], closers);
+        return await runEnvoy(options, { identity, telemetry, dns }, signal, closers);
       } finally {
         await closers.closeAll();
       }
@@ -111,7 +113,14 @@ async function serveTelemetry(options: AgentOptions, closers: Closers): Promise<
   return telemetry;
 }
 
-async function serveXds(options: AgentOptions, telemetry: Telemetry, closers: Closers): Promise<void> {
+async function serveDns(options: AgentOptions, closers: Closers): Promise<DnsProxy | undefined> {
+  if (!options.dns) return undefined;
+  const proxy = await startDnsProxy({ ...options.dns, random: options.random, log: options.log.scope("dns") });
+  closers.add(() => proxy.close());
+  return proxy;
+}
+
+async function serveXds(options: AgentOptions, own: readonly OwnSubscription[], closers: Closers): Promise<void> {
   const { discovery } = options;
   const metadata = tokenMetadata(resolve(options.workDir, options.tokenFile));
   const client = createRpcClient({
@@ -126,7 +135,7 @@ async function serveXds(options: AgentOptions, telemetry: Telemetry, closers: Cl
   await listen(
     options,
     shortestPath(options.workDir, options.xdsSocket),
-    createXdsRelay({ client, log: options.log.scope("xdsproxy"), own: telemetry.subscription }),
+    createXdsRelay({ client, log: options.log.scope("xdsproxy"), own }),
     closers,
   );
 }
@@ -147,7 +156,7 @@ async function listen(
 
 async function runEnvoy(
   options: AgentOptions,
-  parts: Pick<StatusParts, "identity" | "telemetry">,
+  parts: Pick<StatusParts, "identity" | "telemetry" | "dns">,
   signal: AbortSignal,
   closers: Closers,
 ): Promise<number> {
@@ -216,6 +225,7 @@ async function writeBootstrap(options: AgentOptions): Promise<string> {
 interface StatusParts {
   readonly identity: WorkloadIdentity;
   readonly telemetry: Telemetry;
+  readonly dns: DnsProxy | undefined;
   readonly admin: EnvoyAdmin;
   readonly quit: AbortController;
   readonly drained: { already: boolean };
@@ -223,7 +233,7 @@ interface StatusParts {
 }
 
 function serveStatus(options: AgentOptions, parts: StatusParts): Promise<StatusServer> {
-  const { identity, telemetry, admin, quit, drained, isOwn } = parts;
+  const { identity, telemetry, dns, admin, quit, drained, isOwn } = parts;
   const socket = (path: string): string => shortestPath(options.workDir, path);
   const { appMetrics } = options;
   const startedAt = options.now();
@@ -235,7 +245,7 @@ function serveStatus(options: AgentOptions, parts: StatusParts): Promise<StatusS
     isOwn,
     notReady: () => admin.notReady(),
     envoyMetrics: (query) => admin.metrics(query),
-    agentMetrics: () => agentMetrics(identity, startedAt, options.now()),
+    agentMetrics: () => agentMetrics(identity, startedAt, options.now()) + (dns?.metrics() ?? ""),
     proxyMetrics: telemetry.metrics,
     appMetrics: async () => (appMetrics ? readAppMetrics(appMetrics, options.localhost) : ""),
     appProbes: options.appProbes,

@@ -11,3 +11,6 @@ export { type CaptureConfig, defaultCapture } from "./capture/config.ts";
 export type { CaptureSurroundings } from "./capture/flags.ts";
 export { formatCaptureRecord } from "./capture/print.ts";
 export type { CaptureRule, CaptureRules } from "./capture/rule.ts";
+export { encodeReply, type Query, type Reply } from "./dns/message.ts";
+export { createDnsServer, type DnsServer } from "./dns/server.ts";
+export { createUpstream, type NameServer } from "./dns/upstream.ts";

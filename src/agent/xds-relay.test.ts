@@ -56,7 +56,7 @@ async function startRelay(connected: boolean[], own?: OwnSubscription): Promise<
     client: upstream,
     log: silentLogger,
     onConnected: (state) => connected.push(state),
-    ...(own ? { own } : {}),
+    ...(own ? { own: [own] } : {}),
   });
   const server = createRpcServer({ routes, log: silentLogger });
   await server.listen({ path: join(dir, "down") });

@@ -25,7 +25,7 @@ export interface XdsRelayOptions {
   /** Called when a stream is through to the control plane, and when it is lost. */
   readonly onConnected?: (connected: boolean) => void;
   /** What the agent asks for itself, on incremental streams. */
-  readonly own?: OwnSubscription;
+  readonly own?: readonly OwnSubscription[];
 }
 
 /** Requests and responses of incremental xDS, encoded. */
@@ -60,7 +60,7 @@ async function relay(
   send: Send<Payload>,
   options: XdsRelayOptions,
 ): Promise<void> {
-  const { log, onConnected, own } = options;
+  const { log, onConnected, own = [] } = options;
   let detach = (): void => {};
   const ended = new AbortController();
   const signal = AbortSignal.any([call.signal, ended.signal]);
@@ -69,7 +69,10 @@ async function relay(
     // A failure shows in the answers as well, which are what is awaited.
     const sendOwn = (request: Uint8Array): void => void upstream.send([request]).catch(() => {});
     const attach = (): void => {
-      if (own) detach = own.attach(sendOwn);
+      const detachers = own.map((one) => one.attach(sendOwn));
+      detach = () => {
+        for (const one of detachers) one();
+      };
     };
     forward(requests, upstream.send, attach)
       .then(upstream.end)
@@ -79,7 +82,9 @@ async function relay(
       if (first) onConnected?.(true);
       first = false;
       const [bytes] = message;
-      if (own && bytes && responseType(bytes) === own.typeUrl) answerOwn(own, bytes, sendOwn);
+      const type = bytes && own.length > 0 ? responseType(bytes) : "";
+      const receiver = own.find((one) => one.typeUrl === type);
+      if (receiver && bytes) answerOwn(receiver, bytes, sendOwn);
       else await send(message);
     }
     throw new RpcError(status.unavailable, "the control plane ended the stream");

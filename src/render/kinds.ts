@@ -4,6 +4,7 @@ import { endpointKind } from "./endpoint.ts";
 import { extensionKind } from "./extension.ts";
 import type { ResourceKind } from "./kind.ts";
 import { listenerKind } from "./listener.ts";
+import { nameTableKind } from "./name-table.ts";
 import { routeKind } from "./route.ts";
 import { secretKind } from "./secret.ts";
 
@@ -14,4 +15,5 @@ export const resourceKinds: readonly ResourceKind[] = [
   routeKind,
   secretKind,
   extensionKind,
+  nameTableKind,
 ];

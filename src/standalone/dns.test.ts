@@ -3,7 +3,7 @@ import { connect } from "node:net";
 import { type Answer, decode, encode } from "dns-packet";
 import { expect, test } from "vitest";
 import { silentLogger } from "../lib/index.ts";
-import { createDnsServer } from "./dns.ts";
+import { createClusterDns } from "./dns.ts";
 
 const options = {
   address: "127.0.0.1",
@@ -14,7 +14,7 @@ const options = {
 };
 
 test("answers over TCP, and does not wait for a client that stays when it is closed", { timeout: 5_000 }, async () => {
-  const server = await createDnsServer(options);
+  const server = await createClusterDns(options);
   const client = connect(server.port, "127.0.0.1");
   client.on("error", () => {});
   const question = encode({

@@ -2,7 +2,7 @@ export { runAccounts } from "./accounts.ts";
 export { runAddresses } from "./addresses.ts";
 export { createClusterNames } from "./cluster-names.ts";
 export type { ControllerContext } from "./controller.ts";
-export { createDnsServer, type DnsServer, type Lookup } from "./dns.ts";
+export { createClusterDns, type Lookup } from "./dns.ts";
 export { runEndpointSlices } from "./endpoint-slices.ts";
 export { runGarbageCollection } from "./garbage.ts";
 export { runImagePods } from "./image-pods.ts";

@@ -91,37 +91,43 @@ describe.skipIf(lacks("root", "envoy", "iptables"))("run", { timeout: 120_000 },
         return mesh;
       };
       const first = await up();
-      const [outlives, second] = [`outlives-${signal}`.toLowerCase(), `second-${signal}`.toLowerCase()];
-      const one = start(outlives, 8000, "outlives", server);
-      await ready(one, outlives);
-      const address = /is ready at (\S+)/.exec(one.stderr())?.[1];
-      const uid = async () => (await client?.find(pods, { name: outlives, namespace: "default" }))?.metadata.uid;
-      client = createKubeClient(await loadKubeconfig({ paths: [join(data, "kubeconfig")], env: {} }));
-      const before = await uid();
-      first.child.kill(signal);
-      await first.exited;
-      await expect.poll(one.stderr, { timeout: 20_000 }).toContain("API is away");
-      expect(await (await fetch(`http://${address}:8000/`)).text()).toBe("hello");
-
-      await up();
-      client.close();
-      client = createKubeClient(await loadKubeconfig({ paths: [join(data, "kubeconfig")], env: {} }));
-      await expect.poll(one.stderr, { timeout: 20_000 }).toContain("API is back");
-      expect(await uid()).toBe(before);
-      expect(await (await fetch(`http://${address}:8000/`)).text()).toBe("hello");
-      // Its agent is back as well: a new neighbour reaches it by mutual TLS.
+      const [server1, asker1, asker2] = ["server", "asker", "later"].map((name) => `${name}-${signal}`.toLowerCase());
+      if (!server1 || !asker1 || !asker2) throw new Error("no names");
+      const clientOf = async () =>
+        createKubeClient(await loadKubeconfig({ paths: [join(data, "kubeconfig")], env: {} }));
+      client = await clientOf();
       await client.create(services, {
         apiVersion: "v1",
         kind: "Service",
-        metadata: { name: outlives, namespace: "default" },
-        spec: { selector: { app: "outlives" }, ports: [{ name: "http", port: 8000 }] },
+        metadata: { name: server1, namespace: "default" },
+        spec: { selector: { app: server1 }, ports: [{ name: "http", port: 8000 }] },
       });
-      const script = `require("node:http").createServer(async (_, answer) => answer.end(await (await fetch("http://${outlives}:8000/")).text())).listen(8000)`;
-      const two = start(second, 8000, "second", script);
-      await ready(two, second);
-      const neighbour = /is ready at (\S+)/.exec(two.stderr())?.[1];
-      const ask = () => fetch(`http://${neighbour}:8000/`).then((answer) => answer.text());
-      await expect.poll(ask, { timeout: 20_000 }).toBe("hello");
+      const ask = `require("node:http").createServer((_, answer) =>
+        fetch("http://${server1}:8000/").then(async (reply) => answer.end(reply.status + await reply.text()), (error) => answer.end(String(error.cause)))
+      ).listen(8000)`;
+      const served = start(server1, 8000, server1, server);
+      const asking = start(asker1, 8000, asker1, ask);
+      await Promise.all([ready(served, server1), ready(asking, asker1)]);
+      const through = (asker: Started) => async (): Promise<string> =>
+        (await fetch(`http://${/is ready at (\S+)/.exec(asker.stderr())?.[1]}:8000/`)).text();
+      await expect.poll(through(asking), { timeout: 20_000 }).toBe("200hello");
+      const uid = async () => (await client?.find(pods, { name: server1, namespace: "default" }))?.metadata.uid;
+      const before = await uid();
+      first.child.kill(signal);
+      await first.exited;
+      await expect.poll(served.stderr, { timeout: 20_000 }).toContain("API is away");
+      // Names, certificates and routes are with the agents and Envoys.
+      for (let i = 0; i < 20; i++) expect(await through(asking)()).toBe("200hello");
+
+      await up();
+      client.close();
+      client = await clientOf();
+      await expect.poll(served.stderr, { timeout: 20_000 }).toContain("API is back");
+      expect(await uid()).toBe(before);
+      for (let i = 0; i < 20; i++) expect(await through(asking)()).toBe("200hello");
+      const later = start(asker2, 8000, asker2, ask);
+      await ready(later, asker2);
+      await expect.poll(through(later), { timeout: 20_000 }).toBe("200hello");
     },
   );
 

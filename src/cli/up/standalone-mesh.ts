@@ -5,7 +5,7 @@ import { adminUser, controlPlane, createApiServer } from "../../apiserver/index.
 import { createKubeClient, type KubeClient, loadKubeconfig } from "../../kube/index.ts";
 import type { Logger } from "../../lib/index.ts";
 import {
-  createDnsServer,
+  createClusterDns,
   endJournal,
   type Journal,
   type NetworkPlan,
@@ -114,14 +114,12 @@ async function start(
   signal.throwIfAborted();
   const network = await openMeshNetwork({ data, plan, isNeeded: options.needsNetwork, log });
   if (network !== undefined) {
-    const dns = await createDnsServer({
+    const dns = await createClusterDns({
       address: network.address,
       port: 53,
       domain,
       lookup: controllers.lookup,
-      ...(options.dnsUpstream
-        ? { upstream: { address: options.dnsUpstream.host, port: options.dnsUpstream.port } }
-        : {}),
+      ...(options.dnsUpstream ? { upstream: options.dnsUpstream } : {}),
       log: log.scope("dns"),
     });
     undo.push(() => dns.close());

@@ -22,7 +22,7 @@ export async function capture(host: WorkloadHost, place: PodPlace): Promise<void
   throw new FairleadError("internal", `the capture rules were refused: ${last}`);
 }
 
-/** As Istio's injector calls istio-iptables: everything in and out, except the agent's own ports. */
+/** As Istio's injector calls istio-iptables: everything in and out, except the agent's own ports; names are the agent's too. */
 const captureFlags = [
   "-p",
   "15001",
@@ -40,6 +40,7 @@ const captureFlags = [
   "*",
   "-d",
   "15090,15021,15020",
+  "--redirect-dns",
 ];
 
 /** The file that /etc/resolv.conf leads to is what must be covered. */
@@ -84,6 +85,7 @@ function agentEnv(host: WorkloadHost, spec: WorkloadSpec, { address }: PodPlace)
     ISTIO_META_NODE_NAME: "localhost",
     ISTIO_META_MESH_ID: host.domain,
     ISTIO_META_INTERCEPTION_MODE: "REDIRECT",
+    ...(spec.type === "sidecar" ? { ISTIO_META_DNS_CAPTURE: "true" } : {}),
     TRUST_DOMAIN: host.domain,
     PILOT_CERT_PROVIDER: "istiod",
     JWT_POLICY: "third-party-jwt",

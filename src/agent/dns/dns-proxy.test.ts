@@ -1,0 +1,226 @@
+import { createSocket } from "node:dgram";
+import { once } from "node:events";
+import { connect } from "node:net";
+import { create, toBinary } from "@bufbuild/protobuf";
+import { anyPack } from "@bufbuild/protobuf/wkt";
+import { type Answer, decode, encode, type Packet, type RecordType } from "dns-packet";
+import { afterEach, describe, expect, test } from "vitest";
+import { DeltaDiscoveryResponseSchema } from "../../gen/envoy/service/discovery/v3/discovery_pb.js";
+import { NameTableSchema } from "../../gen/istio/nds_pb.js";
+import { silentLogger } from "../../lib/index.ts";
+import { types } from "../../model/index.ts";
+import { type DnsProxy, startDnsProxy } from "./dns-proxy.ts";
+import { encodeReply } from "./message.ts";
+import { parseResolvConf } from "./resolv-conf.ts";
+import { createDnsServer } from "./server.ts";
+
+const closers: (() => Promise<void>)[] = [];
+afterEach(async () => {
+  for (const close of closers.splice(0)) await close();
+});
+
+const search = ["default.svc.cluster.local", "svc.cluster.local", "cluster.local"];
+
+async function startProxy(servers: readonly { host: string; port: number }[] = []): Promise<DnsProxy> {
+  const proxy = await startDnsProxy({
+    addresses: ["127.0.0.1"],
+    port: 0,
+    namespace: "default",
+    search,
+    servers,
+    random: () => 0,
+    log: silentLogger,
+  });
+  closers.push(proxy.close);
+  return proxy;
+}
+
+type Info = { ips: string[]; registry?: string; shortname?: string; namespace?: string };
+
+function tell(proxy: DnsProxy, table: Record<string, Info>): void {
+  const resource = anyPack(NameTableSchema, create(NameTableSchema, { table }));
+  const response = { typeUrl: types.nameTable, nonce: "1", resources: [{ name: "nds", version: "1", resource }] };
+  proxy.subscription.receive(toBinary(DeltaDiscoveryResponseSchema, create(DeltaDiscoveryResponseSchema, response)));
+}
+
+const question = (name: string, type: RecordType, size?: number): Buffer =>
+  encode({
+    type: "query",
+    id: 4711,
+    flags: 0x0100,
+    questions: [{ type, name }],
+    ...(size === undefined
+      ? {}
+      : {
+          additionals: [
+            {
+              type: "OPT",
+              name: ".",
+              udpPayloadSize: size,
+              extendedRcode: 0,
+              ednsVersion: 0,
+              flags: 0,
+              flag_do: false,
+              options: [],
+            },
+          ],
+        }),
+  });
+
+async function askUdp(port: number, bytes: Buffer): Promise<Packet> {
+  const socket = createSocket("udp4");
+  try {
+    socket.send(bytes, port, "127.0.0.1");
+    const [data] = (await once(socket, "message")) as [Buffer];
+    return decode(data);
+  } finally {
+    socket.close();
+  }
+}
+
+async function askTcp(port: number, bytes: Buffer): Promise<Packet> {
+  const socket = connect(port, "127.0.0.1");
+  const head = Buffer.alloc(2);
+  head.writeUInt16BE(bytes.length);
+  socket.write(Buffer.concat([head, bytes]));
+  let got = Buffer.alloc(0);
+  for await (const chunk of socket) {
+    got = Buffer.concat([got, chunk as Buffer]);
+    if (got.length >= 2 && got.length >= 2 + got.readUInt16BE(0)) break;
+  }
+  return decode(got.subarray(2));
+}
+
+const ask = (proxy: DnsProxy, name: string, type: RecordType = "A") => askUdp(proxy.port, question(name, type));
+const datas = (packet: Packet): readonly unknown[] =>
+  (packet.answers ?? []).map((answer: Answer) => ("data" in answer ? answer.data : undefined));
+const code = (packet: Packet): number => (packet.flags ?? 0) & 0xf;
+
+const web: Info = { ips: ["10.1.0.1"], registry: "Kubernetes", shortname: "web", namespace: "default" };
+const shop: Info = { ips: ["10.1.0.2", "fd00::2"], registry: "Kubernetes", shortname: "web", namespace: "shop" };
+
+describe("names of the mesh", () => {
+  test("a Service answers to all its names, alone only in its own namespace", async () => {
+    const proxy = await startProxy();
+    tell(proxy, { "web.default.svc.cluster.local": web, "web.shop.svc.cluster.local": shop });
+    for (const name of ["web", "web.default", "web.default.svc", "web.default.svc.cluster.local", "WEB.Default.svc."])
+      expect(datas(await ask(proxy, name)), name).toEqual(["10.1.0.1"]);
+    expect(datas(await ask(proxy, "web.shop"))).toEqual(["10.1.0.2"]);
+    const answer = (await ask(proxy, "web"))?.answers?.[0];
+    expect(answer).toMatchObject({ name: "web", ttl: 30 });
+  });
+
+  test("IPv6 is answered where there is some; a name with addresses of the other family exists all the same", async () => {
+    const proxy = await startProxy();
+    tell(proxy, { "web.default.svc.cluster.local": web, "web.shop.svc.cluster.local": shop });
+    expect(datas(await ask(proxy, "web.shop", "AAAA"))).toEqual(["fd00::2"]);
+    const none = await ask(proxy, "web", "AAAA");
+    expect([code(none), datas(none)]).toEqual([0, []]);
+  });
+
+  test("hosts of ServiceEntries answer, wildcards by one label, and under every search domain", async () => {
+    const proxy = await startProxy();
+    tell(proxy, { "api.example.com": { ips: ["240.0.0.1"] }, "*.example.org": { ips: ["240.0.0.2"] } });
+    expect(datas(await ask(proxy, "api.example.com"))).toEqual(["240.0.0.1"]);
+    expect(datas(await ask(proxy, "any.example.org"))).toEqual(["240.0.0.2"]);
+    for (const domain of search)
+      expect(datas(await ask(proxy, `api.example.com.${domain}`))).toEqual(["api.example.com", "240.0.0.1"]);
+    expect(code(await ask(proxy, "a.b.example.org"))).toBe(2);
+  });
+
+  test("an answer that is too long for UDP says so, and is whole over TCP or where the asker takes more", async () => {
+    const proxy = await startProxy();
+    const ips = Array.from({ length: 60 }, (_, i) => `10.2.0.${i}`);
+    tell(proxy, { "many.default.svc.cluster.local": { ips, registry: "Kubernetes" } });
+    const name = "many.default.svc.cluster.local";
+    const cut = await ask(proxy, name);
+    expect([(cut.flags ?? 0) & 0x0200, datas(cut)]).toEqual([0x0200, []]);
+    expect(datas(await askTcp(proxy.port, question(name, "A")))).toHaveLength(60);
+    expect(datas(await askUdp(proxy.port, question(name, "A", 4096)))).toHaveLength(60);
+  });
+
+  test("a new table takes the place of the old one; one that cannot be read changes nothing", async () => {
+    const proxy = await startProxy();
+    tell(proxy, { "web.default.svc.cluster.local": web });
+    const broken = create(DeltaDiscoveryResponseSchema, {
+      typeUrl: types.nameTable,
+      nonce: "2",
+      resources: [{ name: "nds", resource: { typeUrl: types.nameTable, value: Buffer.from([0xff]) } }],
+    });
+    proxy.subscription.receive(toBinary(DeltaDiscoveryResponseSchema, broken));
+    expect(datas(await ask(proxy, "web"))).toEqual(["10.1.0.1"]);
+    tell(proxy, { "other.default.svc.cluster.local": { ...web, shortname: "other", ips: ["10.1.0.9"] } });
+    expect(code(await ask(proxy, "web"))).toBe(2);
+    expect(datas(await ask(proxy, "other"))).toEqual(["10.1.0.9"]);
+  });
+});
+
+describe("other names", () => {
+  const upstream = async () => {
+    const server = await createDnsServer({
+      addresses: ["127.0.0.1"],
+      port: 0,
+      answer: async (query, protocol, max) =>
+        encodeReply(
+          query,
+          query.name === "gone.test"
+            ? { code: "no-such-name", answers: [] }
+            : {
+                code: "ok",
+                answers: [{ type: "TXT", name: query.name, ttl: 1, data: `${query.name} by ${protocol}` }],
+              },
+          max,
+        ),
+      log: silentLogger,
+    });
+    closers.push(server.close);
+    return { host: "127.0.0.1", port: server.port };
+  };
+
+  test("they are asked of the Pod's own server, as they came, over the same protocol", async () => {
+    const proxy = await startProxy([await upstream()]);
+    tell(proxy, { "web.default.svc.cluster.local": web });
+    expect(String(datas(await ask(proxy, "elsewhere.test", "TXT")))).toBe("elsewhere.test by udp");
+    expect(String(datas(await askTcp(proxy.port, question("elsewhere.test", "TXT"))))).toBe("elsewhere.test by tcp");
+    expect(String(datas(await ask(proxy, "web", "TXT")))).toBe("web by udp");
+    const gone = await ask(proxy, "gone.test");
+    expect([gone.id, code(gone)]).toEqual([4711, 3]);
+  });
+
+  test("a server that is not there gives way to the next; without any the asker is told", async () => {
+    const dead = await createDnsServer({
+      addresses: ["127.0.0.1"],
+      port: 0,
+      answer: async () => undefined,
+      log: silentLogger,
+    });
+    await dead.close();
+    const nobody = { host: "127.0.0.1", port: dead.port };
+    const proxy = await startProxy([nobody, await upstream()]);
+    expect(String(datas(await ask(proxy, "elsewhere.test", "TXT")))).toBe("elsewhere.test by udp");
+    const alone = await startProxy([nobody]);
+    expect(code(await ask(alone, "elsewhere.test"))).toBe(2);
+    expect(alone.metrics()).toContain("istio_agent_dns_upstream_failures_total 1");
+  });
+
+  test("what is no question is not answered and harms nothing", async () => {
+    const proxy = await startProxy();
+    tell(proxy, { "web.default.svc.cluster.local": web });
+    const socket = createSocket("udp4");
+    for (const junk of [
+      Buffer.alloc(0),
+      Buffer.alloc(3),
+      Buffer.alloc(600, 0xff),
+      Buffer.from("c00cc00cc00cc00cc00cc00cc00c", "hex"),
+    ])
+      socket.send(junk, proxy.port, "127.0.0.1");
+    expect(datas(await ask(proxy, "web"))).toEqual(["10.1.0.1"]);
+    socket.close();
+  });
+});
+
+test("resolv.conf is read as resolvers do", () => {
+  const text =
+    "# comment\nnameserver 10.0.0.10 ; kube-dns\nnameserver nonsense\nnameserver fe80::1%eth0\ndomain old.\nsearch A.svc. b\noptions ndots:5\n";
+  expect(parseResolvConf(text)).toEqual({ servers: ["10.0.0.10", "fe80::1%eth0"], search: ["a.svc", "b"] });
+});

@@ -53,6 +53,11 @@ export const commands: readonly CommandEntry[] = [
     summary: "Check Istio objects in files, without a cluster",
     load: () => import("./validate.ts"),
   },
+  {
+    name: "kube-inject",
+    summary: "Add the sidecar to workloads in files, without a cluster",
+    load: () => import("./kube-inject.ts"),
+  },
   { name: "check", summary: "Ask whether this machine has what a mesh needs", load: () => import("./check.ts") },
   { name: "version", summary: "Show the version", load: () => import("./version.ts") },
 ];

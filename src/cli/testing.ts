@@ -7,10 +7,15 @@ export interface Outcome {
   readonly stderr: string;
 }
 
-export async function runCli(args: readonly string[], cwd = process.cwd(), timeoutMs = 60_000): Promise<Outcome> {
+export async function runCli(
+  args: readonly string[],
+  cwd = process.cwd(),
+  timeoutMs = 60_000,
+  env: Readonly<Record<string, string>> = {},
+): Promise<Outcome> {
   let [stdout, stderr] = ["", ""];
   const status = await runProgram(args, {
-    env: {},
+    env,
     cwd,
     out: (text) => {
       stdout += text;

@@ -1,6 +1,6 @@
 /** `fairlead version`: which Fairlead this is, and which Istio it stands in for. */
 import { type Command, Option } from "commander";
-import { istioVersion } from "../model/index.ts";
+import { fairleadVersion, istioVersion } from "../model/index.ts";
 import type { Io } from "./command.ts";
 import { printYaml } from "./print.ts";
 
@@ -10,7 +10,7 @@ export function register(program: Command, io: Io, exit: (status: number) => voi
     .summary("Show the version")
     .addOption(new Option("-o, --output <format>", "how to print").choices(["table", "json", "yaml"]).default("table"))
     .action((flags: { readonly output: string }) => {
-      const version = { fairlead: "0.1.0", istio: istioVersion, node: process.versions.node };
+      const version = { fairlead: fairleadVersion, istio: istioVersion, node: process.versions.node };
       if (flags.output === "json") io.out(`${JSON.stringify(version)}\n`);
       else if (flags.output === "yaml") io.out(printYaml(version));
       else io.out(`fairlead ${version.fairlead} (stands in for Istio ${version.istio}, on Node ${version.node})\n`);

@@ -10,6 +10,7 @@ export {
 export { createDebounce, type Debounce } from "./debounce.ts";
 export { type DurationParts, durationParts, parseDuration, parseDurationMs } from "./duration.ts";
 export { type ErrorCode, FairleadError, systemCode } from "./error.ts";
+export { goJson } from "./go-json.ts";
 export { digest } from "./hash.ts";
 export { formatIp, type Prefix, parseIp, parsePrefix } from "./ip.ts";
 export { repeatedKey } from "./json-keys.ts";

@@ -1,6 +1,6 @@
 /** Messages in; the text that istioctl prints for them out. */
 import type { AnalysisLevel, AnalysisMessage } from "../../config/index.ts";
-import { printable } from "../../lib/index.ts";
+import { goJson, printable } from "../../lib/index.ts";
 import { istioVersion } from "../../model/index.ts";
 import { printYaml } from "../print.ts";
 
@@ -16,7 +16,7 @@ export const documentation = `https://istio.io/v${istioVersion.split(".").slice(
 export function formatMessages(messages: readonly LocatedMessage[], format: AnalyzeFormat, color: boolean): string {
   if (format === "log") return messages.map((message) => formatLog(message, color)).join("\n");
   const data = messages.map(plain);
-  return format === "json" ? goJson(data) : printYaml(data);
+  return format === "json" ? goJson(data, "\t") : printYaml(data);
 }
 
 const colors: Readonly<Record<AnalysisLevel, string>> = { Info: "", Warning: "\u001b[33m", Error: "\u001b[1;31m" };
@@ -43,10 +43,4 @@ function plain(message: LocatedMessage): Readonly<Record<string, string>> {
     origin: originOf(message),
     ...(reference === undefined ? {} : { reference }),
   };
-}
-
-/** With tabs, and with `<`, `>` and `&` escaped. */
-function goJson(data: unknown): string {
-  const escapes: Readonly<Record<string, string>> = { "<": "\\u003c", ">": "\\u003e", "&": "\\u0026" };
-  return JSON.stringify(data, null, "\t").replace(/[<>&]/g, (c) => escapes[c] ?? c);
 }

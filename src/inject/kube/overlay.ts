@@ -1,0 +1,91 @@
+/**
+ * A Pod and what is laid over it in; the merged Pod out, by the rules of Kubernetes' strategic merge: objects field by
+ * field, lists with a merge key item by item, other lists whole, null removes.
+ */
+import { FairleadError, isRecord } from "../../lib/index.ts";
+import type { ObjectType, ValueType } from "./types.ts";
+
+type Fields = Readonly<Record<string, unknown>>;
+
+export function overlay(type: ObjectType, target: Fields, patch: Fields): Fields {
+  if (patch.$patch === "replace") return withoutDirectives(patch);
+  const out = new Map(Object.entries(target));
+  for (const [name, value] of Object.entries(patch)) {
+    if (name.startsWith("$")) continue;
+    if (value === null) out.delete(name);
+    else if (value !== undefined) out.set(name, overlayValue(type.fields.get(name)?.value, out.get(name), value));
+  }
+  return Object.fromEntries(out);
+}
+
+function overlayValue(type: ValueType | undefined, target: unknown, value: unknown): unknown {
+  if (isRecord(value)) {
+    const inner = type?.kind === "object" ? type.type() : untyped;
+    return overlay(inner, isRecord(target) ? target : {}, value);
+  }
+  if (!Array.isArray(value) || type?.kind !== "list" || type.mergeKey === undefined) return value;
+  return overlayList(type.items, type.mergeKey, Array.isArray(target) ? target : [], value);
+}
+
+const untyped: ObjectType = { name: "", fields: new Map() };
+
+function overlayList(
+  items: ValueType,
+  key: string,
+  target: readonly unknown[],
+  patch: readonly unknown[],
+): readonly unknown[] {
+  const before = patch.some((item) => isRecord(item) && item.$patch === "replace") ? [] : target.filter(isRecord);
+  const inner = items.kind === "object" ? items.type() : untyped;
+  let merged = [...before];
+  const named: unknown[] = [];
+  for (const item of patch) {
+    if (!isRecord(item)) throw new FairleadError("invalid", `an item that is merged by ${key} must be an object`);
+    const id = item[key];
+    if (id === undefined && item.$patch === "replace") continue;
+    if (id === undefined)
+      throw new FairleadError("invalid", `an item that is merged by ${key} does not say its ${key}`);
+    if (item.$patch === "delete") {
+      merged = merged.filter((other) => other[key] !== id);
+      continue;
+    }
+    const at = placeOf(merged, item, key);
+    merged.splice(at < 0 ? merged.length : at, 1, overlay(inner, merged[at] ?? {}, item));
+    if (!named.includes(id)) named.push(id);
+  }
+  return inOrder(before, merged, named, key);
+}
+
+/** A port may be there twice, for two protocols: the one of the same protocol is meant. */
+function placeOf(list: readonly Fields[], item: Fields, key: string): number {
+  const same = list.findIndex((other) => other[key] === item[key] && other.protocol === item.protocol);
+  return same >= 0 ? same : list.findIndex((other) => other[key] === item[key]);
+}
+
+/**
+ * What the patch names comes in the patch's order; what it leaves alone stays before the items that it stood before, and
+ * otherwise comes last.
+ */
+function inOrder(
+  before: readonly Fields[],
+  merged: readonly Fields[],
+  named: readonly unknown[],
+  key: string,
+): readonly Fields[] {
+  const place = (item: Fields): number => before.findIndex((other) => other[key] === item[key]);
+  const changed = named.flatMap((id) => merged.filter((item) => item[key] === id));
+  const alone = merged.filter((item) => !named.includes(item[key]));
+  const out: Fields[] = [];
+  let next = 0;
+  for (const item of changed) {
+    const limit = place(item);
+    for (let left = alone[next]; left && place(left) < limit; left = alone[++next]) out.push(left);
+    out.push(item);
+  }
+  return [...out, ...alone.slice(next)];
+}
+
+/** New content must not carry directives along. */
+function withoutDirectives(value: Fields): Fields {
+  return Object.fromEntries(Object.entries(value).filter(([name, inner]) => !name.startsWith("$") && inner !== null));
+}

@@ -2,7 +2,7 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { isAbsolute, join } from "node:path";
 import type { Command } from "commander";
-import { decodeMeshConfig, decodeProxyConfig, podAnnotationError } from "../config/index.ts";
+import { decodeMeshConfig, decodeProxyConfig, podAnnotationError, unknownPodAnnotation } from "../config/index.ts";
 import { createInjectSettings, type InjectedDocument, injectDocuments } from "../inject/index.ts";
 import { FairleadError, isRecord, parseYaml, readRecord } from "../lib/index.ts";
 import { type MeshConfigSpec, mergeMeshConfig, type ProxyConfigValues } from "../model/index.ts";
@@ -57,7 +57,11 @@ async function kubeInject(flags: InjectFlags, io: Io): Promise<number> {
     ),
     revision: flags.revision === "default" ? "" : (flags.revision ?? ""),
     compliancePolicy: io.env.COMPLIANCE_POLICY ?? "",
-    annotationError: podAnnotationError,
+    annotationError: (name, value) => {
+      const unknown = unknownPodAnnotation(name);
+      if (unknown !== undefined) throw new FairleadError("invalid", unknown);
+      return podAnnotationError(name, value);
+    },
   });
   const documents = injectDocuments(await readText(flags.filename, io), {
     settings,

@@ -11,7 +11,7 @@ export { type AnalyzeOptions, analyserNames, analysisSteps, analyze } from "./an
 export type { AnalysisLevel, AnalysisMessage } from "./analyze/message.ts";
 export type { AnalysisSources } from "./analyze/objects.ts";
 export { type Decoded, decode, decodeMeshConfig, decodeMeshNetworks, decodeProxyConfig } from "./decode.ts";
-export { podAnnotationError, podAnnotations } from "./pod-annotations.ts";
+export { podAnnotationError, unknownPodAnnotation } from "./pod-annotations.ts";
 export type { Problem } from "./problem.ts";
 export { type Accepted, type AcceptOptions, acceptObject } from "./schema/accept.ts";
 export { type CelRules, loadCel } from "./schema/cel.ts";

@@ -1,5 +1,5 @@
 /** Istio's annotations on Pods: which there are, and for a value what is wrong with it, in istioctl's words. */
-import { parsePrefix } from "../lib/index.ts";
+import { nearest, parsePrefix } from "../lib/index.ts";
 import { canonicalQuantity, mergeProxyConfig } from "../model/index.ts";
 import { decodeProxyConfig } from "./decode.ts";
 import { checkProxyValues } from "./validate/proxy-values.ts";
@@ -56,6 +56,32 @@ export const podAnnotations: readonly string[] = [
   "traffic.sidecar.istio.io/includeOutboundPorts",
   "traffic.sidecar.istio.io/kubevirtInterfaces",
 ];
+
+/** Read by injection, or once were: an annotation that older versions knew is no slip. */
+const further = [
+  "prometheus.istio.io/scrape-targets",
+  "prometheus.istio.io/secure-port",
+  "sidecar.istio.io/capNetBindService",
+  "sidecar.istio.io/controlPlaneAuthPolicy",
+  "sidecar.istio.io/enableCoreDump",
+];
+const prefixes: ReadonlySet<string> = new Set([
+  "inject.istio.io",
+  "prometheus.istio.io",
+  "proxy.istio.io",
+  "readiness.status.sidecar.istio.io",
+  "sidecar.istio.io",
+  "status.sidecar.istio.io",
+  "traffic.sidecar.istio.io",
+]);
+
+/** For a name in one of injection's own prefixes that nothing reads: a sentence about it, with the name that was meant. */
+export function unknownPodAnnotation(name: string): string | undefined {
+  const known = [...podAnnotations, ...further];
+  if (!prefixes.has(name.split("/")[0] ?? "") || known.includes(name)) return undefined;
+  const meant = nearest(name, known);
+  return `unknown annotation '${name}'${meant === undefined ? "" : `; did you mean '${meant}'?`}`;
+}
 
 /** Undefined where nothing is wrong, also for annotations that are not Istio's. */
 export function podAnnotationError(name: string, value: string): string | undefined {

@@ -30,7 +30,7 @@ const lists: readonly ContainerList[] = ["containers", "initContainers"];
 
 type Containers = Readonly<Record<ContainerList, readonly Container[]>>;
 
-export function readOverrides(pod: Pod): Containers {
+function readOverrides(pod: Pod): Containers {
   const text = annotationsOf(pod)[overridesAnnotation];
   if (text === undefined) return { containers: [], initContainers: [] };
   try {

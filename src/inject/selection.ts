@@ -4,7 +4,7 @@ import { annotationsOf, labelsOf, metadataOf, type Pod, specOf } from "./pod.ts"
 import type { InjectPolicy } from "./values.ts";
 
 /** Kubernetes' own namespaces, and kind's. */
-export const ignoredNamespaces: ReadonlySet<string> = new Set([
+const ignoredNamespaces: ReadonlySet<string> = new Set([
   "kube-system",
   "kube-public",
   "kube-node-lease",

@@ -24,6 +24,7 @@ export {
   printable,
   silentLogger,
 } from "./log.ts";
+export { nearest } from "./nearest.ts";
 export { fileLimits, isRecord, objectLimits, type ParseLimits, parseJson, parseYaml } from "./parse.ts";
 export { readList, readNumber, readRecord, readText, readTextMap, readTexts } from "./read.ts";
 export { compilePattern, type Pattern, patternSize, quotePattern } from "./regex.ts";

@@ -32,9 +32,8 @@ export function canonicalQuantity(text: string): string | undefined {
   const denominator = 10n ** BigInt(fraction.length) * size.divisor;
   // Below the smallest unit Kubernetes rounds away from zero.
   const nanos = roundUp(units * size.factor * nano, denominator);
-  const capped = nanos > largest * nano ? largest * nano : nanos;
-  const text_ = capped === 0n ? "0" : print(capped, form);
-  return sign === "-" && capped !== 0n ? `-${text_}` : text_;
+  if (nanos === 0n) return "0";
+  return `${sign === "-" ? "-" : ""}${print(nanos / nano > largest ? largest * nano : nanos, form)}`;
 }
 
 function scaleOf(suffix: string): { readonly form: Form; readonly size: { factor: bigint; divisor: bigint } } {

@@ -51,9 +51,9 @@ export function kubeType(name: string): ObjectType {
   return type;
 }
 
-export const shortName = (name: string): string => name.slice(name.lastIndexOf(".") + 1);
+const shortName = (name: string): string => name.slice(name.lastIndexOf(".") + 1);
 
-export function keepOf(type: string, field: string, required: boolean): Keep {
+function keepOf(type: string, field: string, required: boolean): Keep {
   const among = (table: ReadonlyMap<string, ReadonlySet<string>>): boolean => table.get(type)?.has(field) ?? false;
   if (among(structs)) return "struct";
   if (required || among(printed)) return "printed";

@@ -164,23 +164,21 @@ export function grpcSimple(input: TemplateInput): Fields {
 }
 
 /** What a gRPC client needs to find the control plane; byte for byte as Istio has it, since tools compare Pods. */
-const bootstrapScript = [
-  'NODE_ID="sidecar~${INSTANCE_IP}~${POD_NAME}.${POD_NAMESPACE}~cluster.local"',
-  'SERVER_URI="dns:///istiod.${ISTIO_NAMESPACE}.svc:15010"',
-  "echo '",
-  "{",
-  '  "xds_servers": [',
-  "    {",
-  '      "server_uri": "\'${SERVER_URI}\'",',
-  '      "channel_creds": [{"type": "insecure"}],',
-  '      "server_features" : ["xds_v3"]',
-  "    }",
-  "  ],",
-  '  "node": {',
-  '    "id": "\'${NODE_ID}\'",',
-  '    "metadata": {',
-  '      "GENERATOR": "grpc"',
-  "    }",
-  "  }",
-  "}' > /var/lib/grpc/data/bootstrap.json",
-].join("\n");
+const bootstrapScript = `NODE_ID="sidecar~\${INSTANCE_IP}~\${POD_NAME}.\${POD_NAMESPACE}~cluster.local"
+SERVER_URI="dns:///istiod.\${ISTIO_NAMESPACE}.svc:15010"
+echo '
+{
+  "xds_servers": [
+    {
+      "server_uri": "'\${SERVER_URI}'",
+      "channel_creds": [{"type": "insecure"}],
+      "server_features" : ["xds_v3"]
+    }
+  ],
+  "node": {
+    "id": "'\${NODE_ID}'",
+    "metadata": {
+      "GENERATOR": "grpc"
+    }
+  }
+}' > /var/lib/grpc/data/bootstrap.json`;

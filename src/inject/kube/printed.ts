@@ -119,14 +119,18 @@ export const structs = table(`
   JobTemplateSpec: metadata spec
 `);
 
-/** Printed as null, or with their zero, when nothing was written, although the schemas do not require them. */
+/** Printed with their zero, or null for a list, when nothing was written, although the schemas do not require them. */
 export const printed = table(`
   ProjectedVolumeSource: sources
-  TypedLocalObjectReference: apiGroup
-  TypedObjectReference: apiGroup
-  GRPCAction: service
   StatefulSetSpec: serviceName
   StatefulSetOrdinals: start
   StatefulSetStatus: availableReplicas
   PodFailurePolicyOnPodConditionsPattern: status
+`);
+
+/** Printed as null when nothing was written. */
+export const nulls = table(`
+  TypedLocalObjectReference: apiGroup
+  TypedObjectReference: apiGroup
+  GRPCAction: service
 `);

@@ -4,7 +4,7 @@
  */
 import { kubeSchemas } from "../../gen/kube-schemas.js";
 import { isRecord, readRecord, readText, readTexts } from "../../lib/index.ts";
-import { pointers, printed, structs } from "./printed.ts";
+import { nulls, pointers, printed, structs } from "./printed.ts";
 
 export type ScalarType = "string" | "integer" | "number" | "boolean" | "quantity" | "int-or-string" | "time" | "any";
 
@@ -16,13 +16,15 @@ export type ValueType =
 
 /**
  * How a field without content is printed: `plain` not at all, nor with a zero; `pointer` not at all, but a zero that was
- * written stays; `printed` with its zero or null; `struct` as the empty object.
+ * written stays; `null` as null; `printed` with its zero, or null for a list or object; `struct` as the empty object.
  */
-export type Keep = "plain" | "pointer" | "printed" | "struct";
+export type Keep = "plain" | "pointer" | "null" | "printed" | "struct";
 
 export interface Field {
   readonly value: ValueType;
   readonly keep: Keep;
+  /** Declared in a type that this one embeds. */
+  readonly embedded?: boolean;
 }
 
 export interface ObjectType {
@@ -56,6 +58,7 @@ const shortName = (name: string): string => name.slice(name.lastIndexOf(".") + 1
 function keepOf(type: string, field: string, required: boolean): Keep {
   const among = (table: ReadonlyMap<string, ReadonlySet<string>>): boolean => table.get(type)?.has(field) ?? false;
   if (among(structs)) return "struct";
+  if (among(nulls)) return "null";
   if (required || among(printed)) return "printed";
   return among(pointers) ? "pointer" : "plain";
 }
@@ -64,15 +67,24 @@ function fieldsOf(type: string, schema: Schema): ReadonlyMap<string, Field> {
   const properties = readRecord(schema.properties);
   const required = new Set(readTexts(schema.required));
   // The numbers of the binary form are listed in the order of the declaration.
-  const declared = [...readText(schema["x-numbers"]).matchAll(/([A-Za-z0-9]+):\d+/g)].map(([, name = ""]) => name);
+  const numbers = readText(schema["x-numbers"]);
+  const declared = namesIn(numbers);
+  const embedded = new Set(namesIn([...numbers.matchAll(/\+\d+\(([^)]*)\)/g)].map(([, inner]) => inner).join(" ")));
   const names = new Set([...declared.filter((name) => Object.hasOwn(properties, name)), ...Object.keys(properties)]);
   return new Map(
     [...names].map((name) => [
       name,
-      { value: valueOf(readRecord(properties[name])), keep: keepOf(type, name, required.has(name)) },
+      {
+        value: valueOf(readRecord(properties[name])),
+        keep: keepOf(type, name, required.has(name)),
+        embedded: embedded.has(name),
+      },
     ]),
   );
 }
+
+const namesIn = (numbers: string): readonly string[] =>
+  [...numbers.matchAll(/([A-Za-z0-9]+):\d+/g)].map(([, name = ""]) => name);
 
 function valueOf(schema: Schema): ValueType {
   if (typeof schema.$ref === "string") {

@@ -16,23 +16,27 @@ const controlFlow = /^(if|else|end|range|with|define|template|block|break|contin
 
 /** A template that cannot be used is an error to the Pods that ask for it, and to no one else. */
 export function customTemplate(name: string, text: string): Template {
-  let parsed: { readonly overlay: Fields; readonly expressions: readonly string[] } | FairleadError;
-  try {
-    parsed = parse(text);
-  } catch (error) {
-    const { message, hint } = FairleadError.from(error, "invalid");
-    parsed = new FairleadError("invalid", `template ${name}: ${message}`, hint === undefined ? {} : { hint });
-  }
+  let parsed: Parsed | undefined;
   return (input) => {
-    if (parsed instanceof FairleadError) throw parsed;
-    const data = templateData(input);
-    const values = parsed.expressions.map((expression) => evaluate(expression, data));
-    const filled = fill({ kind: "object", type: podType }, parsed.overlay, values);
-    return isRecord(filled) ? filled : {};
+    try {
+      parsed ??= parse(text);
+      const data = templateData(input);
+      const values = parsed.expressions.map((expression) => evaluate(expression, data));
+      const filled = fill({ kind: "object", type: podType }, parsed.overlay, values);
+      return isRecord(filled) ? filled : {};
+    } catch (error) {
+      const { message, hint } = FairleadError.from(error, "invalid");
+      throw new FairleadError("invalid", `template ${name}: ${message}`, hint === undefined ? {} : { hint });
+    }
   };
 }
 
-function parse(text: string): { readonly overlay: Fields; readonly expressions: readonly string[] } {
+interface Parsed {
+  readonly overlay: Fields;
+  readonly expressions: readonly string[];
+}
+
+function parse(text: string): Parsed {
   if (text.includes(open) || text.includes(close))
     throw new FairleadError("invalid", "it has characters that are reserved");
   const expressions: string[] = [];

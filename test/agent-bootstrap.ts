@@ -36,6 +36,7 @@ export function agentBootstrap(pod: BootstrapPod): { readonly nodeId: string; re
     workDir: dir,
     addresses: [address],
     readFile: (path) => (path === "./etc/istio/pod/labels" ? labelsFile : undefined),
+    secretName: "sockets",
     now: () => new Date(),
     random: Math.random,
     log: silentLogger,

@@ -23,6 +23,7 @@ import {
 const identityFolder = "./var/run/secrets/workload-spiffe-uds";
 const thirdPartyToken = "./var/run/secrets/tokens/istio-token";
 const firstPartyToken = "./var/run/secrets/kubernetes.io/serviceaccount/token";
+const socketsFolder = "sockets";
 const dayMs = 24 * 3_600_000;
 
 /** What the parts below read. */
@@ -59,9 +60,8 @@ export function agentOptionsFromEnv(env: Environment, argv: readonly string[], m
     bootstrap,
     ...endpoints(source),
     ...identityOptions(source),
-    sdsSocket: bootstrap.sdsSocket,
-    xdsSocket: bootstrap.xdsSocket,
-    telemetrySocket: bootstrap.telemetrySocket ?? "",
+    foreignSdsSocket: `${identityFolder}/${source.socketFile}`,
+    socketsFolder: `${configFolder(proxyConfig)}/${socketsFolder}`,
     xdsHeaders: xdsHeaders(env),
     statusHost: ipv6Only ? "::" : "0.0.0.0",
     localhost,
@@ -120,17 +120,19 @@ const exitWhenIdle = (read: EnvReader): boolean => read.bool("EXIT_ON_ZERO_ACTIV
 const skipDeprecatedLogs = (read: EnvReader): boolean => read.bool("ENVOY_SKIP_DEPRECATED_LOGS", true);
 
 function bootstrapOptions(source: Source): BootstrapOptions {
-  const { read, flags, machine, proxyConfig, addresses, socketFile } = source;
+  const { read, flags, machine, proxyConfig, addresses } = source;
+  // An Envoy can be led to any socket whose path is known, these included: one gives out its keys.
+  const sockets = `${configFolder(proxyConfig)}/${socketsFolder}/${machine.secretName}`;
   return {
     node: nodeOf(source),
     proxyConfig,
     addresses,
-    sdsSocket: `${identityFolder}/${socketFile}`,
-    xdsSocket: `${configFolder(proxyConfig)}/XDS`,
-    telemetrySocket: `${configFolder(proxyConfig)}/TELEMETRY`,
-    adminSocket: `${configFolder(proxyConfig)}/ADMIN`,
-    readinessSocket: `${configFolder(proxyConfig)}/READY`,
-    mergedMetricsSocket: `${configFolder(proxyConfig)}/METRICS`,
+    sdsSocket: `${sockets}/SDS`,
+    xdsSocket: `${sockets}/XDS`,
+    telemetrySocket: `${sockets}/TELEMETRY`,
+    adminSocket: `${sockets}/ADMIN`,
+    readinessSocket: `${sockets}/READY`,
+    mergedMetricsSocket: `${sockets}/METRICS`,
     compliancePolicy: read.text("COMPLIANCE_POLICY", ""),
     dualStack: read.bool("ISTIO_DUAL_STACK", false),
     logAsJson: flags.get("log_as_json") === "true",

@@ -1,4 +1,5 @@
 /** What an agent needs to know, whole, and the machine it is read from. */
+import { randomBytes } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { networkInterfaces } from "node:os";
 import { resolve } from "node:path";
@@ -22,10 +23,10 @@ export interface AgentOptions {
   readonly ca: Endpoint;
   /** Empty for none, where a client certificate or nothing is asked for. */
   readonly tokenFile: string;
-  readonly sdsSocket: string;
-  readonly xdsSocket: string;
-  /** Where Envoy's access logger sends what is counted here; empty: nothing is. */
-  readonly telemetrySocket: string;
+  /** Where somebody else (SPIRE) may serve identities in place of the agent. */
+  readonly foreignSdsSocket: string;
+  /** The agent's own; the sockets of the bootstrap are in a folder inside it. */
+  readonly socketsFolder: string;
   readonly xdsHeaders: Readonly<Record<string, string>>;
   readonly identityUri: string;
   readonly keyAlgorithm: KeyAlgorithm;
@@ -69,6 +70,8 @@ export interface AgentMachine {
   readonly addresses: readonly string[];
   /** The text of a file, from the working folder on; undefined where there is none. */
   readonly readFile: (path: string) => string | undefined;
+  /** Part of a path that nobody can guess. */
+  readonly secretName: string;
   readonly now: () => Date;
   readonly random: () => number;
   readonly log: Logger;
@@ -87,6 +90,7 @@ export function readAgentMachine(workDir: string, log: Logger): AgentMachine {
         return undefined;
       }
     },
+    secretName: randomBytes(8).toString("hex"),
     now: () => new Date(),
     random: Math.random,
     log,

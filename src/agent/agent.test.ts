@@ -1,4 +1,4 @@
-import { statSync, writeFileSync } from "node:fs";
+import { readdirSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { connect as connectTls } from "node:tls";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
@@ -125,12 +125,13 @@ describe.skipIf(lacks("envoy"))("the agent with a real Envoy", () => {
     const metrics = await httpStatus(harness.ports.status, "/stats/prometheus");
     expect(metrics.body).toContain("istio_agent_cert_expiry_seconds");
     expect(metrics.body).toContain("envoy_server_state");
-    for (const socket of [
-      "var/run/secrets/workload-spiffe-uds/socket",
-      "etc/istio/proxy/XDS",
-      "etc/istio/proxy/envoy-rev.json",
-    ])
-      expect(statSync(join(harness.workDir, socket)).mode & 0o777).toBe(0o600);
+    const folder = "etc/istio/proxy/sockets";
+    const [secret = "", ...others] = readdirSync(join(harness.workDir, folder));
+    expect([secret.length, others]).toEqual([16, []]);
+    const sockets = readdirSync(join(harness.workDir, folder, secret));
+    expect(sockets.sort()).toEqual(["ADMIN", "METRICS", "READY", "SDS", "TELEMETRY", "XDS"]);
+    for (const file of [...sockets.map((name) => join(folder, secret, name)), "etc/istio/proxy/envoy-rev.json"])
+      expect(statSync(join(harness.workDir, file)).mode & 0o777).toBe(0o600);
     expect(harness.log.join("\n")).not.toContain("PRIVATE KEY");
   }, 30_000);
 

@@ -2,7 +2,7 @@
  * The sidecar's side of the mesh: whole options in, a running Envoy out with an identity, a configuration and a
  * health port, until it is told to end. Nothing it started is left behind.
  */
-import { mkdirSync } from "node:fs";
+import { mkdirSync, rmSync } from "node:fs";
 import { connect } from "node:net";
 import { dirname, relative, resolve } from "node:path";
 import { createBackoff, FairleadError, wait } from "../lib/index.ts";
@@ -43,12 +43,14 @@ export function createAgent(options: AgentOptions): Agent {
       const ended = new AbortController();
       closers.add(() => ended.abort());
       try {
+        makeSocketsFolder(options, closers);
         const identity = startIdentity(options, ended.signal);
-        await serveIdentity(options, identity, closers);
+        const sdsSocket = await serveIdentity(options, identity, closers);
         const telemetry = await serveTelemetry(options, closers);
         const dns = await serveDns(options, closers);
         await serveXds(options, [telemetry.subscription, ...(dns ? [dns.subscription] : [])], closers);
-        return await runEnvoy(options, { identity, telemetry, dns }, signal, closers);
+        const bootstrap = { ...options.bootstrap, sdsSocket };
+        return await runEnvoy({ ...options, bootstrap }, { identity, telemetry, dns }, signal, closers);
       } finally {
         await closers.closeAll();
       }
@@ -69,6 +71,14 @@ function createClosers({ log }: AgentOptions): Closers {
         }
     },
   };
+}
+
+/** With its one folder, whose name nobody can guess; what an agent left that was killed goes. */
+function makeSocketsFolder({ workDir, socketsFolder, bootstrap }: AgentOptions, closers: Closers): void {
+  const folder = resolve(workDir, socketsFolder);
+  rmSync(folder, { recursive: true, force: true });
+  mkdirSync(resolve(workDir, dirname(bootstrap.xdsSocket)), { recursive: true, mode: 0o700 });
+  closers.add(() => rmSync(folder, { recursive: true, force: true }));
 }
 
 function startIdentity(options: AgentOptions, signal: AbortSignal): WorkloadIdentity {
@@ -94,22 +104,24 @@ function startIdentity(options: AgentOptions, signal: AbortSignal): WorkloadIden
   return identity;
 }
 
-/** A socket that somebody else serves (SPIRE) is left to them. */
-async function serveIdentity(options: AgentOptions, identity: WorkloadIdentity, closers: Closers): Promise<void> {
-  const path = shortestPath(options.workDir, options.sdsSocket);
-  if (await isServed(path)) {
-    options.log.info("the identity socket is served by another process, which is used", { path });
-    return;
+/** Returns the socket for Envoy; one that somebody else serves (SPIRE) is left to them. */
+async function serveIdentity(options: AgentOptions, identity: WorkloadIdentity, closers: Closers): Promise<string> {
+  if (await isServed(shortestPath(options.workDir, options.foreignSdsSocket))) {
+    options.log.info("the identity socket is served by another process, which is used", {
+      path: options.foreignSdsSocket,
+    });
+    return options.foreignSdsSocket;
   }
   const log = options.log.scope("sds");
   const source = createSecretSource({ identity, extraRoots: () => options.extraRoots, log });
-  await listen(options, path, createSdsRoutes(source, log), closers);
+  await listen(options, options.bootstrap.sdsSocket, createSdsRoutes(source, log), closers);
+  return options.bootstrap.sdsSocket;
 }
 
 async function serveTelemetry(options: AgentOptions, closers: Closers): Promise<Telemetry> {
   const telemetry = createTelemetry({ node: options.bootstrap.node, log: options.log.scope("telemetry") });
-  if (options.telemetrySocket !== "")
-    await listen(options, shortestPath(options.workDir, options.telemetrySocket), telemetry.routes, closers);
+  const { telemetrySocket } = options.bootstrap;
+  if (telemetrySocket !== undefined) await listen(options, telemetrySocket, telemetry.routes, closers);
   return telemetry;
 }
 
@@ -134,7 +146,7 @@ async function serveXds(options: AgentOptions, own: readonly OwnSubscription[], 
   closers.add(() => client.close());
   await listen(
     options,
-    shortestPath(options.workDir, options.xdsSocket),
+    options.bootstrap.xdsSocket,
     createXdsRelay({ client, log: options.log.scope("xdsproxy"), own }),
     closers,
   );
@@ -146,10 +158,9 @@ async function listen(
   routes: readonly Route[],
   closers: Closers,
 ): Promise<RpcServer> {
-  mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
   // Envoy's answers to what it is sent are small, but its first request lists all it holds.
   const server = createRpcServer({ routes, limits: { maxMessageBytes: 64 * 1024 * 1024 }, log: options.log });
-  await server.listen({ path });
+  await server.listen({ path: shortestPath(options.workDir, path) });
   closers.add(() => server.close());
   return server;
 }

@@ -5,7 +5,7 @@
 import { readdir, readFile, readlink } from "node:fs/promises";
 import type { Socket } from "node:net";
 import { endianness } from "node:os";
-import { parseIp, systemCode } from "../lib/index.ts";
+import { isLoopback, parseIp, systemCode } from "../lib/index.ts";
 
 export type OwnPeer = (socket: Socket) => Promise<boolean>;
 
@@ -51,7 +51,7 @@ interface PeerSocket {
 async function findPeer(socket: Socket): Promise<PeerSocket | undefined> {
   const { remoteAddress, remotePort, localAddress, localPort } = socket;
   const [theirs, ours] = [parseIp(remoteAddress ?? ""), parseIp(localAddress ?? "")];
-  if (!theirs || !ours || !isLoopback(theirs)) return undefined;
+  if (!theirs || !ours || !isLoopback(remoteAddress ?? "")) return undefined;
   for (const [table, form] of [
     ["tcp", unmapped],
     ["tcp6", mapped],
@@ -65,11 +65,6 @@ async function findPeer(socket: Socket): Promise<PeerSocket | undefined> {
     return inode === "0" ? undefined : { uid: Number(uid), inode };
   }
   return undefined;
-}
-
-function isLoopback(address: Uint8Array): boolean {
-  const short = unmapped(address);
-  return short.length === 4 ? short[0] === 127 : short.every((byte, i) => byte === (i === 15 ? 1 : 0));
 }
 
 const mappedPrefix = Uint8Array.of(0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff);

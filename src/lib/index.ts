@@ -12,7 +12,7 @@ export { type DurationParts, durationParts, parseDuration, parseDurationMs } fro
 export { type ErrorCode, FairleadError, systemCode } from "./error.ts";
 export { goJson } from "./go-json.ts";
 export { digest } from "./hash.ts";
-export { formatIp, type Prefix, parseIp, parsePrefix } from "./ip.ts";
+export { formatIp, isLoopback, type Prefix, parseIp, parsePrefix } from "./ip.ts";
 export { repeatedKey } from "./json-keys.ts";
 export { type ListenAddress, listenOn } from "./listen.ts";
 export {

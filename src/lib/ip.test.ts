@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { formatIp, parseIp, parsePrefix } from "./ip.ts";
+import { formatIp, isLoopback, parseIp, parsePrefix } from "./ip.ts";
 
 describe("ip", () => {
   test("what is parsed prints in its canonical form and parses to the same bytes", () => {
@@ -38,3 +38,14 @@ describe("ip", () => {
     expect(parsePrefix("10.0.0.0/+8")).toHaveProperty("error");
   });
 });
+
+test.each([
+  ["127.0.0.1", true],
+  ["127.255.0.6", true],
+  ["::1", true],
+  ["::ffff:127.0.0.1", true],
+  ["128.0.0.1", false],
+  ["127.evil.example", false],
+  ["::ffff:10.0.0.1", false],
+  ["", false],
+])("%s is loopback: %s", (address, loopback) => expect(isLoopback(address)).toBe(loopback));

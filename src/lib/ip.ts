@@ -14,6 +14,11 @@ export function parseIp(text: string): Uint8Array | undefined {
   return parseIpv6(text);
 }
 
+/** True for 127.0.0.0/8 and ::1, also as IPv4 inside IPv6. */
+export function isLoopback(address: string): boolean {
+  return address === "::1" || /^(::ffff:)?127\.\d+\.\d+\.\d+$/i.test(address);
+}
+
 /** Inverse of `parseIp`, IPv6 in the short form of RFC 5952. */
 export function formatIp(address: Uint8Array): string {
   if (address.length === 4) return address.join(".");

@@ -1,4 +1,5 @@
 /** The one function that decides who may read which debug path. */
+import { isLoopback } from "../lib/index.ts";
 import type { Identity } from "../model/index.ts";
 
 export interface DebugCaller {
@@ -22,8 +23,4 @@ export function mayDebug(caller: DebugCaller, question: DebugQuestion, systemNam
   if (!caller.identity) return false;
   if (caller.identity.namespace === systemNamespace) return true;
   return ownPaths.has(question.path) && question.proxyNamespace === caller.identity.namespace;
-}
-
-function isLoopback(address: string): boolean {
-  return address === "::1" || /^(::ffff:)?127\./.test(address);
 }

@@ -1,6 +1,6 @@
 /** Connections to one place in; the same bytes to another out. A place is an address, or a unix socket, which reaches across network namespaces. */
-import { connect, createServer, type Server } from "node:net";
-import { FairleadError, systemCode } from "../../lib/index.ts";
+import { connect, createServer, type Socket } from "node:net";
+import { guardConnections, listenOn, webLimits } from "../../lib/index.ts";
 import type { ListenAddress } from "../listen-address.ts";
 
 export type Place = ListenAddress | { readonly path: string };
@@ -11,54 +11,36 @@ export interface Relay {
   close(): Promise<void>;
 }
 
-export async function createRelay(from: Place, target: () => Place | undefined, flag: string): Promise<Relay> {
-  const open = new Set<{ destroy(): void }>();
+/** The target is asked for each caller. `from` is an address of ours that the target sees as the caller's. */
+export async function createRelay(
+  from: Place,
+  target: (caller: Socket) => (Place & { readonly from?: string }) | undefined,
+  flag: string,
+): Promise<Relay> {
   const server = createServer((client) => {
-    const to = target();
+    const to = target(client);
     if (!to) {
       client.destroy();
       return;
     }
-    const upstream = "path" in to ? connect(to.path) : connect(to.port, to.host);
-    for (const socket of [client, upstream]) {
-      open.add(socket);
-      socket.setNoDelay(true);
-      socket.on("close", () => open.delete(socket));
-    }
-    client.on("error", () => upstream.destroy());
+    const { from: localAddress, ...place } = to;
+    const upstream = connect({ ...place, ...(localAddress === undefined ? {} : { localAddress }) });
+    for (const socket of [client, upstream]) socket.setNoDelay(true);
     upstream.on("error", () => client.destroy());
+    client.on("close", () => upstream.destroy());
+    upstream.on("close", () => client.destroySoon());
     client.pipe(upstream);
     upstream.pipe(client);
   });
-  await listen(server, from, flag);
-  const bound = server.address();
+  // Who is silent for too long is the target's to say.
+  const connections = guardConnections(server, webLimits);
+  const bound = await listenOn(server, from, `choose another with ${flag} HOST:PORT`);
   return {
-    address: {
-      host: "path" in from ? from.path : from.host,
-      port: typeof bound === "object" && bound ? bound.port : 0,
-    },
+    address: "path" in from ? { host: from.path, port: 0 } : { host: from.host, port: bound.port },
     close: () =>
       new Promise((resolve) => {
         server.close(() => resolve());
-        for (const socket of open) socket.destroy();
+        connections.destroyAll();
       }),
   };
-}
-
-function listen(server: Server, from: Place, flag: string): Promise<void> {
-  return new Promise((resolve, reject) => {
-    server.once("error", (cause) => {
-      const inUse = systemCode(cause) === "EADDRINUSE";
-      const place = "path" in from ? from.path : `${from.host}:${from.port}`;
-      reject(
-        new FairleadError(
-          inUse ? "port-in-use" : "unavailable",
-          `cannot listen on ${place}: ${inUse ? "the port is in use" : cause.message}`,
-          { hint: `choose another with ${flag} HOST:PORT`, cause },
-        ),
-      );
-    });
-    if ("path" in from) server.listen(from.path, () => resolve());
-    else server.listen(from.port, from.host, () => resolve());
-  });
 }

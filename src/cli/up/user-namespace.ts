@@ -4,9 +4,10 @@
  */
 import { spawn, spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
+import type { Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { FairleadError } from "../../lib/index.ts";
+import { FairleadError, isLoopback } from "../../lib/index.ts";
 import type { Io } from "../command.ts";
 import { formatAddress, type ListenAddress } from "../listen-address.ts";
 import { selfCommand } from "../self.ts";
@@ -17,8 +18,13 @@ const relayVariable = "FAIRLEAD_RELAY_DIR";
 
 /** Agents run as a user of their own, so one mapped user is not enough: this needs newuidmap and a range in /etc/subuid. */
 const unshare = ["unshare", "--user", "--map-root-user", "--map-auto", "--net", "--mount", "--fork", "--kill-child"];
+/**
+ * Inside, whoever is relayed would be on loopback, and loopback may read debug paths. Callers from other machines come
+ * from this address instead, which is nobody's (RFC 5737).
+ */
+const elsewhere = "192.0.2.1";
 /** Named namespaces live under /run, which is root's: inside, an empty one covers it. */
-const script = 'mount -t tmpfs tmpfs /run && ip link set lo up && exec "$@"';
+const script = `mount -t tmpfs tmpfs /run && ip link set lo up && ip address add ${elsewhere}/32 dev lo && exec "$@"`;
 
 export function isInside(io: Io): boolean {
   return io.env[relayVariable] !== undefined;
@@ -44,7 +50,10 @@ export async function runInside(
   try {
     const flags: string[] = [];
     for (const [flag, address] of addresses) {
-      const relay = await createRelay(address, () => ({ path: join(dir, flag) }), flag);
+      const inside = ({ remoteAddress = "" }: Socket) => ({
+        path: socketPath(dir, flag, isLoopback(remoteAddress)),
+      });
+      const relay = await createRelay(address, inside, flag);
       relays.push(relay);
       flags.push(flag, formatAddress({ host: "127.0.0.1", port: relay.address.port }));
     }
@@ -75,12 +84,17 @@ function start(command: readonly string[], dir: string, io: Io): Promise<number>
   });
 }
 
-/** Inside: each address also by a socket in the folder, for the process outside. */
+const socketPath = (dir: string, flag: string, local: boolean): string => join(dir, local ? flag : `${flag}-elsewhere`);
+
+/** Inside: each address also by two sockets in the folder, for the process outside and its callers from this machine and others. */
 export async function relayOut(addresses: ReadonlyMap<string, ListenAddress>, io: Io): Promise<readonly Relay[]> {
   const dir = io.env[relayVariable];
   if (dir === undefined) return [];
   return await Promise.all(
-    [...addresses].map(([flag, address]) => createRelay({ path: join(dir, flag) }, () => address, flag)),
+    [...addresses].flatMap(([flag, address]) => [
+      createRelay({ path: socketPath(dir, flag, true) }, () => address, flag),
+      createRelay({ path: socketPath(dir, flag, false) }, () => ({ ...address, from: elsewhere }), flag),
+    ]),
   );
 }
 

@@ -2,10 +2,19 @@
 import { randomBytes } from "node:crypto";
 import { mkdir } from "node:fs/promises";
 import { createSecureServer, type Http2SecureServer } from "node:http2";
-import type { AddressInfo, Socket } from "node:net";
+import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { crdFor } from "../config/index.ts";
-import { FairleadError, type Logger, systemCode } from "../lib/index.ts";
+import {
+  type Connections,
+  FairleadError,
+  guardConnections,
+  guardRequests,
+  type Logger,
+  listenOn,
+  serverOptions,
+  webLimits,
+} from "../lib/index.ts";
 import { type KubeObject, kinds as meshKinds } from "../model/index.ts";
 import { replaceSecretFile } from "../pki/index.ts";
 import { aggregateRoles } from "./aggregate-roles.ts";
@@ -69,6 +78,8 @@ export const adminUser: KubeconfigUser = { user: "fairlead:admin", group: "syste
 export const controlPlane: KubeconfigUser = { user: controlPlaneUser };
 
 const defaultTimes: WatchTimes = { bookmarkMs: 20_000, maxMs: 30 * 60_000 };
+/** Controllers, agents' tools and people of one machine are one client. */
+const limits = { ...webLimits, maxConnections: 4000, maxPerClient: 1000 };
 const expiryMs = 10 * 60_000;
 const letters = "bcdfghjklmnpqrstvwxz2456789";
 
@@ -87,8 +98,8 @@ export async function createApiServer(options: ApiServerOptions): Promise<ApiSer
     let address = "";
     const other = createOtherPaths(parts.registry, parts.definitions, tokens, () => address);
     const handle = createHandler({ ...parts, tokens, other, watchTimes: options.watchTimes ?? defaultTimes });
-    const server = await listen(options, authority, (request, response) => void handle(request, response));
-    const bound = server.address() as AddressInfo;
+    const listening = await listen(options, authority, (request, response) => void handle(request, response));
+    const bound = listening.server.address() as AddressInfo;
     address = `${bound.family === "IPv6" ? `[${bound.address}]` : bound.address}:${bound.port}`;
     const expiry = setInterval(() => {
       expireEvents(store, options.now()).catch((error: unknown) =>
@@ -96,7 +107,7 @@ export async function createApiServer(options: ApiServerOptions): Promise<ApiSer
       );
     }, expiryMs);
     expiry.unref();
-    return running(server, authority, address, () => {
+    return running(listening, authority, address, () => {
       clearInterval(expiry);
       stopAggregation();
       return store.close();
@@ -134,7 +145,7 @@ async function listen(
   options: ApiServerOptions,
   authority: Authority,
   handle: Parameters<typeof createSecureServer>[1],
-): Promise<Http2SecureServer> {
+): Promise<Listening> {
   const host = options.host ?? "127.0.0.1";
   const names = [
     "localhost",
@@ -149,6 +160,7 @@ async function listen(
   const { certificate, key } = await authority.issueServer([...new Set([...names, ...own])]);
   const server = createSecureServer(
     {
+      ...serverOptions(limits),
       allowHTTP1: true,
       cert: certificate,
       key,
@@ -161,35 +173,23 @@ async function listen(
     },
     handle,
   );
-  // Bad handshakes and resets are the client's affair.
-  server.on("tlsClientError", () => {});
-  server.on("sessionError", () => {});
-  const started = Promise.withResolvers<void>();
-  server.once("error", started.reject);
-  server.listen(options.port ?? 0, host, started.resolve);
-  await started.promise.catch((error: unknown) => {
-    if (systemCode(error) !== "EADDRINUSE") throw error;
-    throw new FairleadError("port-in-use", `the API's address ${host}:${options.port} is in use`, {
-      cause: error,
-      hint: "choose another with --api-addr",
-    });
-  });
-  server.on("error", (error) => options.log.error(`the API's listener: ${error.message}`));
-  return server;
+  const connections = guardConnections(server, limits);
+  guardRequests(server, limits);
+  await listenOn(server, { host, port: options.port ?? 0 }, "choose another with --api-addr");
+  return { server, connections };
+}
+
+interface Listening {
+  readonly server: Http2SecureServer;
+  readonly connections: Connections;
 }
 
 function running(
-  server: Http2SecureServer,
+  { server, connections }: Listening,
   authority: Authority,
   address: string,
   closeStore: () => Promise<void>,
 ): ApiServer {
-  // From the first byte on: a handshake that never ends would be waited for as well.
-  const sockets = new Set<Socket>();
-  server.on("connection", (socket: Socket) => {
-    sockets.add(socket);
-    socket.once("close", () => sockets.delete(socket));
-  });
   const url = `https://${address}`;
   const kubeconfig = async ({ user, group }: KubeconfigUser): Promise<string> =>
     formatKubeconfig({ server: url, ca: authority.ca, user, credential: await authority.issueClient(user, group) });
@@ -201,7 +201,7 @@ function running(
     writeKubeconfig: async (path, user) => replaceSecretFile(path, await kubeconfig(user)),
     async close() {
       const closed = new Promise<void>((resolve) => server.close(() => resolve()));
-      for (const socket of sockets) socket.destroy();
+      connections.destroyAll();
       await closed;
       await closeStore();
     },

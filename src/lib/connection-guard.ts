@@ -82,7 +82,8 @@ export function guardConnections(server: Server, limits: ConnectionLimits): Conn
     });
   });
   // Without a listener, an error of one peer would end the process (CVE-2025-59465).
-  for (const event of ["tlsClientError", "sessionError"]) server.on(event, () => {});
+  server.on("sessionError", () => {});
+  server.on("tlsClientError", (_error: Error, socket: Socket) => socket.destroy());
   server.on("clientError", refuse);
   server.on("secureConnection", (socket: Socket) => socket.on("error", () => {}));
   server.on("session", (session: ServerHttp2Session) => guardServerSession(session, limits));
@@ -100,10 +101,20 @@ function clientOf(socket: Socket): string | undefined {
   return address && Buffer.from(address.length === 16 ? address.subarray(0, 8) : address).toString("hex");
 }
 
+const refusals: ReadonlyMap<string, string> = new Map([
+  ["ERR_HTTP_REQUEST_TIMEOUT", "408 Request Timeout"],
+  ["HPE_HEADER_OVERFLOW", "431 Request Header Fields Too Large"],
+]);
+
+/** With words where the client has come so far as to speak HTTP; a handshake that failed has no ear for them. */
 function refuse(error: Error, socket: Socket): void {
-  const late = systemCode(error) === "ERR_HTTP_REQUEST_TIMEOUT";
-  if (socket.writable)
-    socket.end(`HTTP/1.1 ${late ? "408 Request Timeout" : "400 Bad Request"}\r\nconnection: close\r\n\r\n`);
+  const code = systemCode(error) ?? "";
+  const words = refusals.get(code) ?? (code.startsWith("HPE_") ? "400 Bad Request" : undefined);
+  if (words === undefined || !socket.writable) {
+    socket.destroy();
+    return;
+  }
+  socket.end(`HTTP/1.1 ${words}\r\nconnection: close\r\n\r\n`);
   socket.destroySoon();
 }
 

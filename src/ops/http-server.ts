@@ -1,8 +1,15 @@
 /** Paths and handlers in; a bounded HTTP(S) server out. */
 import { createServer, type IncomingMessage, type Server } from "node:http";
 import { createServer as createSecureServer } from "node:https";
-import type { AddressInfo, Socket } from "node:net";
-import { FairleadError, type Logger, systemCode } from "../lib/index.ts";
+import {
+  FairleadError,
+  guardConnections,
+  guardRequests,
+  type Logger,
+  listenOn,
+  serverOptions,
+  webLimits,
+} from "../lib/index.ts";
 
 export interface HttpRequest {
   readonly method: string;
@@ -50,50 +57,24 @@ export async function createHttpServer(options: HttpServerOptions): Promise<Http
       })
       .catch(() => res.destroy());
   };
-  const limits = { maxHeaderSize: 64 * 1024, headersTimeout: 10_000, requestTimeout: 30_000 };
+  const bounds = serverOptions(webLimits);
   const server: Server = options.tls
-    ? createSecureServer({ ...options.tls, ...limits, minVersion: "TLSv1.2", handshakeTimeout: 10_000 }, listener)
-    : createServer(limits, listener);
-  server.on("clientError", (_error, socket) => socket.destroy());
-  server.on("tlsClientError", () => {});
-  // From the first byte on: a handshake that never ends would be waited for when the server closes.
-  const sockets = new Set<Socket>();
-  server.on("connection", (socket: Socket) => {
-    sockets.add(socket);
-    socket.once("close", () => sockets.delete(socket));
-  });
-  await listen(server, options.address);
-  const bound = server.address() as AddressInfo;
+    ? createSecureServer({ ...options.tls, ...bounds, minVersion: "TLSv1.2" }, listener)
+    : createServer(bounds, listener);
+  const connections = guardConnections(server, webLimits);
+  guardRequests(server, webLimits);
+  const { port } = await listenOn(server, options.address);
   return {
-    address: { host: options.address.host, port: bound.port },
+    address: { host: options.address.host, port },
     setTls(tls) {
       if ("setSecureContext" in server && typeof server.setSecureContext === "function") server.setSecureContext(tls);
     },
     close: () =>
       new Promise((resolve) => {
         server.close(() => resolve());
-        for (const socket of sockets) socket.destroy();
+        connections.destroyAll();
       }),
   };
-}
-
-function listen(server: Server, { host, port }: { host: string; port: number }): Promise<void> {
-  return new Promise((resolve, reject) => {
-    server.once("error", (cause) => {
-      const inUse = systemCode(cause) === "EADDRINUSE";
-      reject(
-        new FairleadError(
-          inUse ? "port-in-use" : "unavailable",
-          `cannot listen on ${host}:${port}: ${inUse ? "the port is in use" : cause.message}`,
-          {
-            hint: inUse ? "stop what uses it, or choose another port (0 takes any free one)" : "check the address",
-            cause,
-          },
-        ),
-      );
-    });
-    server.listen(port, host, () => resolve());
-  });
 }
 
 async function answer(req: IncomingMessage, options: HttpServerOptions): Promise<HttpAnswer> {

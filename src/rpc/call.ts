@@ -20,7 +20,8 @@ export interface Call {
 
 /** A call before its messages have types. */
 export interface WireCall extends Call {
-  readonly messages: () => AsyncGenerator<Uint8Array>;
+  /** `untilEnd`: one message is all there is, so that its end must come as soon as it. */
+  readonly messages: (options?: { readonly untilEnd: boolean }) => AsyncGenerator<Uint8Array>;
   /** Resolves when the transport has taken the message, so that a sender goes at the pace of its reader. */
   readonly send: (payload: Payload) => Promise<void>;
   /** Ends the call; the first end counts. */
@@ -41,7 +42,7 @@ export function createCall(
   stream: ServerHttp2Stream,
   headers: IncomingHttpHeaders,
   peer: Peer,
-  options: { maxMessageBytes: number },
+  options: { readonly maxMessageBytes: number; readonly stallMs: number },
 ): WireCall {
   const controller = new AbortController();
   const abort = (reason: RpcError): void => {
@@ -62,10 +63,12 @@ export function createCall(
     metadata: (name) => header(headers, name),
     peer,
     signal: controller.signal,
-    messages: () =>
+    messages: ({ untilEnd } = { untilEnd: false }) =>
       readMessages(stream.iterator({ destroyOnReturn: false }), {
         maxBytes: options.maxMessageBytes,
         encoding: header(headers, "grpc-encoding"),
+        stallMs: options.stallMs,
+        untilEnd,
       }),
     send: inTurn(async (payload) => {
       for (const chunk of messageChunks(payload)) {

@@ -14,16 +14,30 @@ const chunkBytes = 64 * 1024;
 /** Pieces from this size on are written as they are; smaller ones are gathered, as thousands of tiny writes cost more. */
 const directBytes = 16 * 1024;
 
+export interface ReadOptions {
+  readonly maxBytes: number;
+  readonly encoding: string | undefined;
+  /** How long the first message may be waited for, and each next piece of one that has begun. */
+  readonly stallMs?: number;
+  /** Where one message is all there is: its end is waited for no longer either. */
+  readonly untilEnd?: boolean;
+}
+
 /** Whole messages, inflated where compressed. A message past the cap is refused before it is buffered. */
 export async function* readMessages(
   chunks: AsyncIterable<Uint8Array>,
-  options: { maxBytes: number; encoding: string | undefined },
+  options: ReadOptions,
 ): AsyncGenerator<Uint8Array> {
   const buffer = createBuffer();
+  const iterator = chunks[Symbol.asyncIterator]();
   let need = headerBytes;
   let header: { compressed: boolean } | undefined;
-  for await (const chunk of chunks) {
-    buffer.push(chunk);
+  let due = true;
+  for (;;) {
+    const next = await within(iterator.next(), due || header || buffer.size() > 0 ? options.stallMs : undefined);
+    if (next.done) break;
+    due = options.untilEnd === true;
+    buffer.push(next.value);
     for (let part = buffer.take(need); part; part = buffer.take(need)) {
       if (header) {
         yield header.compressed ? await inflated(part, options) : part;
@@ -36,6 +50,22 @@ export async function* readMessages(
     }
   }
   if (header || buffer.size() > 0) throw new RpcError(status.internal, "the stream ended inside a message");
+}
+
+async function within<T>(result: Promise<T>, ms: number | undefined): Promise<T> {
+  if (ms === undefined) return await result;
+  const late = Promise.withResolvers<never>();
+  const timer = setTimeout(
+    () => late.reject(new RpcError(status.deadlineExceeded, `no message came within ${ms / 1000} s`)),
+    ms,
+  );
+  try {
+    return await Promise.race([result, late.promise]);
+  } finally {
+    clearTimeout(timer);
+    // The stream's own end comes later, and nobody waits for it any more.
+    result.catch(() => {});
+  }
 }
 
 /** Grows by doubling, so that a message sent in one-byte frames costs its own size and not an object a byte. */
@@ -84,10 +114,7 @@ function readLength(header: Uint8Array, maxBytes: number): number {
   return length;
 }
 
-async function inflated(
-  bytes: Uint8Array,
-  options: { maxBytes: number; encoding: string | undefined },
-): Promise<Uint8Array> {
+async function inflated(bytes: Uint8Array, options: ReadOptions): Promise<Uint8Array> {
   if (options.encoding !== "gzip")
     throw new RpcError(
       options.encoding === undefined || options.encoding === "identity" ? status.internal : status.unimplemented,

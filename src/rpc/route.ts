@@ -48,7 +48,7 @@ async function* decoded<I>(method: Method<I, unknown>, call: WireCall): AsyncGen
 }
 
 async function single<I>(method: Method<I, unknown>, call: WireCall): Promise<I> {
-  const messages = call.messages();
+  const messages = call.messages({ untilEnd: true });
   const first = await messages.next();
   if (first.done) throw new RpcError(status.unimplemented, "the call has no request message");
   const request = method.request.decode(first.value);

@@ -343,6 +343,36 @@ describe("life of a connection", () => {
     expect(server.load().connections).toBe(0);
   });
 
+  test.each([
+    ["no message", echo.unary.path, ""],
+    ["half of one", echo.unary.path, "\0\0\0\0\x05ab"],
+    ["one and no end", echo.unary.path, "\0\0\0\0\0"],
+    ["no first message", echo.chat.path, ""],
+    ["half of a later one", echo.chat.path, "\0\0\0\0\0\0\0"],
+  ])("a call that sends %s is ended", async (_, path, sent) => {
+    const { port } = await start({ limits: { stallMs: 50 } });
+    const session = http2.connect(`http://127.0.0.1:${port}`);
+    open.push(() => session.destroy());
+    const headers = { ":method": "POST", ":path": path, "content-type": "application/grpc" };
+    const stream = session.request(headers).resume();
+    if (sent !== "") stream.write(sent, "latin1");
+    let said = {};
+    for (const event of ["response", "trailers"] as const) stream.on(event, (got) => (said = { ...said, ...got }));
+    await once(stream, "close");
+    expect(said).toMatchObject({ "grpc-status": String(status.deadlineExceeded) });
+  });
+
+  test("a conversation may pause between messages for as long as it likes", async () => {
+    const { port } = await start({ limits: { stallMs: 30 } });
+    const rpc = client({ target: at(port) });
+    const [quiet, halting] = [await rpc.stream(echo.chat), await rpc.stream(echo.chat)];
+    await quiet.send(message("a"));
+    await quiet.messages.next();
+    await expect(halting.messages.next()).rejects.toMatchObject({ status: status.deadlineExceeded });
+    await quiet.send(message("b"));
+    expect((await quiet.messages.next()).value?.value).toBe("b");
+  });
+
   test("a flood of pings ends the connection", async () => {
     const { port } = await start({ limits: { pingsPerSecond: 5 } });
     const session = http2.connect(`http://127.0.0.1:${port}`, { maxOutstandingPings: 100 });

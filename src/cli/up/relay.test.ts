@@ -14,7 +14,7 @@ afterEach(async () => {
 
 /** Says who it takes its caller for. */
 async function startTarget(): Promise<number> {
-  const server = createServer((socket) => socket.end(socket.remoteAddress)).listen(0, "127.0.0.1");
+  const server = createServer((socket) => socket.end(socket.remoteAddress ?? "")).listen(0, "127.0.0.1");
   await once(server, "listening");
   open.push(() => server.close());
   const bound = server.address();

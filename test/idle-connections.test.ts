@@ -12,7 +12,7 @@ import { createCertificateAuthority, createSelfSignedBundle } from "../src/ca/in
 import { silentLogger } from "../src/lib/index.ts";
 import { createHttpServer } from "../src/ops/index.ts";
 import { createRpcServer } from "../src/rpc/index.ts";
-import { createDnsServer } from "../src/standalone/dns.ts";
+import { createClusterDns } from "../src/standalone/dns.ts";
 
 const log = silentLogger;
 const host = "127.0.0.1";
@@ -47,7 +47,7 @@ beforeAll(async () => {
     return server.address.port;
   };
   const api = await createApiServer({ dataDir: join(dir, "api"), now, log });
-  const dns = await createDnsServer({ address: host, port: 0, domain: "d", lookup: () => undefined, log });
+  const dns = await createClusterDns({ address: host, port: 0, domain: "d", lookup: () => undefined, log });
   const status = await startStatus();
   opened.push(api, dns, status);
   const of = (name: string, port: number, secure: boolean, ...protocols: Target["protocols"]): Target => ({

@@ -1,7 +1,7 @@
 /** Addresses to listen on and a way to answer in; a DNS server over UDP and TCP out. */
 import { createSocket, type Socket } from "node:dgram";
 import { createServer, isIPv6, type Server, type Socket as TcpSocket } from "node:net";
-import { FairleadError, type Logger, systemCode } from "../../lib/index.ts";
+import { FairleadError, guardConnections, type Logger, systemCode, webLimits } from "../../lib/index.ts";
 import { parseQuery, type Query, udpSize } from "./message.ts";
 
 export interface DnsServerOptions {
@@ -21,7 +21,7 @@ export interface DnsServer {
 const largestTcp = 65_535;
 const idleMs = 10_000;
 /** Nobody needs more than a few; each that is open costs memory. */
-const maxConnections = 256;
+const limits = { ...webLimits, maxConnections: 256, maxPerClient: 128 };
 
 export async function createDnsServer(options: DnsServerOptions): Promise<DnsServer> {
   // A port that is free for UDP may be taken for TCP: where any will do, another one is tried.
@@ -76,13 +76,8 @@ function bindUdp(address: string, port: number, options: DnsServerOptions): Prom
 }
 
 function listenTcp(address: string, port: number, options: DnsServerOptions): Promise<() => Promise<void>> {
-  const open = new Set<TcpSocket>();
-  const server: Server = createServer((socket) => {
-    open.add(socket);
-    socket.once("close", () => open.delete(socket));
-    serveConnection(socket, options);
-  });
-  server.maxConnections = maxConnections;
+  const server: Server = createServer((socket) => serveConnection(socket, options));
+  const connections = guardConnections(server, limits);
   return new Promise((resolve, reject) => {
     const refused = (cause: Error): void => reject(cannotListen(address, port, cause));
     server.once("error", refused);
@@ -92,7 +87,7 @@ function listenTcp(address: string, port: number, options: DnsServerOptions): Pr
       resolve(async () => {
         const closed = new Promise<void>((done) => server.close(() => done()));
         // Whoever has asked and not gone would be waited for.
-        for (const socket of open) socket.destroy();
+        connections.destroyAll();
         await closed;
       });
     });
@@ -111,7 +106,6 @@ function serveConnection(socket: TcpSocket, options: DnsServerOptions): void {
     socket.write(Buffer.concat([head, reply]));
   };
   socket.setTimeout(idleMs, () => socket.destroy());
-  socket.on("error", () => socket.destroy());
   socket.on("data", (chunk) => {
     buffered = Buffer.concat([buffered, chunk]);
     while (buffered.length >= 2 && buffered.length >= 2 + buffered.readUInt16BE(0)) {

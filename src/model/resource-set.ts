@@ -7,7 +7,8 @@ type Layer = ReadonlyMap<string, Resource>;
 export interface ResourceSet {
   get(name: string): Resource | undefined;
   readonly size: number;
-  entries(): Iterable<readonly [string, Resource]>;
+  entries(): IteratorObject<readonly [string, Resource]>;
+  names(): IteratorObject<string>;
   /** What the set is made of; a name in a later layer hides the same name in an earlier one. */
   readonly layers: readonly Layer[];
 }
@@ -28,6 +29,7 @@ export function createResourceSet(layers: readonly Layer[]): ResourceSet {
       return size;
     },
     entries: () => entries(layers),
+    names: () => entries(layers).map(([name]) => name),
   };
 }
 

@@ -1,0 +1,62 @@
+/** What the ADS server is made of, and its bounds. */
+import type { Logger } from "../../lib/index.ts";
+import type { Identity } from "../../model/index.ts";
+import type { Call } from "../../rpc/index.ts";
+import type { XdsMetrics } from "../metrics.ts";
+import type { ProxyNode, ResourceSource } from "../source.ts";
+import type { WireResource } from "./wire.ts";
+
+export interface AdsLimits {
+  readonly maxStreams: number;
+  readonly maxConcurrentPushes: number;
+  /** A push that a slow reader draws out gives up its slot after this time, and goes on. */
+  readonly slotMs: number;
+  readonly firstRequestMs: number;
+  /** How long routes wait for their clusters. */
+  readonly holdBackMs: number;
+  readonly reauthenticateMs: number;
+  /** Requests a second of one stream, after a burst of ten times as many. */
+  readonly requestsPerSecond: number;
+}
+
+export const defaultAdsLimits: AdsLimits = {
+  maxStreams: 10_000,
+  maxConcurrentPushes: 64,
+  slotMs: 2000,
+  firstRequestMs: 30_000,
+  holdBackMs: 5000,
+  reauthenticateMs: 30 * 60_000,
+  requestsPerSecond: 100,
+};
+
+/** Undefined means that the port asks for no identity; throws where it does and none is proven. */
+export type Authenticate = (call: Call) => Identity | undefined | Promise<Identity | undefined>;
+
+/** Types that are not resources of a proxy: debug questions, health reports. */
+export interface OtherTypes {
+  handles(typeUrl: string): boolean;
+  /** Undefined means no answer. */
+  answer(request: OtherRequest): Promise<readonly WireResource[] | undefined>;
+}
+
+export interface OtherRequest {
+  readonly typeUrl: string;
+  readonly names: readonly string[];
+  readonly node: ProxyNode;
+  readonly identity: Identity | undefined;
+  readonly call: Call;
+}
+
+export interface AdsOptions {
+  readonly source: ResourceSource;
+  /** `control_plane.identifier` of every response. */
+  readonly identifier: string;
+  /** False until the caches are filled: an empty config must never be sent for want of knowledge. */
+  readonly ready: () => boolean;
+  readonly log: Logger;
+  readonly now: () => Date;
+  readonly uuid: () => string;
+  readonly metrics?: XdsMetrics;
+  readonly other?: OtherTypes;
+  readonly limits?: Partial<AdsLimits>;
+}

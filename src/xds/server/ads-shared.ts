@@ -1,0 +1,47 @@
+/** What the streams of one server have in common, and what is known of each. */
+import type { Identity } from "../../model/index.ts";
+import type { Call, Payload, RpcError, Send } from "../../rpc/index.ts";
+import type { XdsMetrics } from "../metrics.ts";
+import type { ProxyNode } from "../source.ts";
+import type { NamePool } from "../stream/names.ts";
+import type { Steps } from "../stream/steps.ts";
+import type { StreamState } from "../stream/stream-state.ts";
+import type { Versions } from "../stream/version.ts";
+import type { AdsLimits, AdsOptions, Authenticate } from "./ads-options.ts";
+import type { Incoming } from "./incoming.ts";
+import type { Turns } from "./turns.ts";
+import type { Encode } from "./wire.ts";
+
+/** What all streams of a server share. */
+export interface AdsShared {
+  readonly options: AdsOptions;
+  readonly limits: AdsLimits;
+  readonly metrics: XdsMetrics;
+  readonly versions: Versions;
+  readonly turns: Turns;
+  readonly encode: Encode;
+  readonly steps: Steps;
+  readonly pool: NamePool;
+  readonly connections: Map<string, Connection>;
+  readonly nextId: () => number;
+}
+
+export interface Connection {
+  readonly id: string;
+  readonly node: ProxyNode;
+  readonly identity: Identity | undefined;
+  readonly peer: string;
+  readonly variant: "sotw" | "delta";
+  readonly connectedAt: Date;
+  readonly state: StreamState;
+  readonly close: (reason: RpcError) => void;
+}
+
+/** One call of either variant. */
+export interface AdsStream {
+  readonly variant: "sotw" | "delta";
+  readonly requests: AsyncGenerator<Incoming>;
+  readonly call: Call;
+  readonly send: Send<Payload>;
+  readonly authenticate: Authenticate;
+}

@@ -1,0 +1,80 @@
+/** A resource source in, the routes of `AggregatedDiscoveryService` and the state of every connected proxy out. */
+import { AggregatedDiscoveryService } from "../../gen/envoy/service/discovery/v3/ads_pb.js";
+import { FairleadError } from "../../lib/index.ts";
+import { bidi, protoMethod, type Route, RpcError, rawCodec, status } from "../../rpc/index.ts";
+import { noMetrics } from "../metrics.ts";
+import { createNamePool } from "../stream/names.ts";
+import { createSteps } from "../stream/steps.ts";
+import { createVersions } from "../stream/version.ts";
+import { type AdsOptions, type Authenticate, defaultAdsLimits } from "./ads-options.ts";
+import type { AdsShared, AdsStream } from "./ads-shared.ts";
+import { serveStream } from "./ads-stream.ts";
+import { fromDelta, fromSotw, type Incoming } from "./incoming.ts";
+import { type ProxyStatus, proxyStatus } from "./proxy-status.ts";
+import { createTurns } from "./turns.ts";
+import { createEncode } from "./wire.ts";
+
+export interface Ads {
+  /** For one port, with its own way to know who calls. */
+  routes(authenticate: Authenticate): readonly Route[];
+  /** Every connected proxy, in the order of connecting. */
+  status(): readonly ProxyStatus[];
+  /** Ends a stream; the proxy comes back with a new one. False where there is none of that id. */
+  disconnect(connectionId: string): boolean;
+}
+
+const sotw = protoMethod(AggregatedDiscoveryService.method.streamAggregatedResources);
+const delta = protoMethod(AggregatedDiscoveryService.method.deltaAggregatedResources);
+
+export function createAds(options: AdsOptions): Ads {
+  const limits = { ...defaultAdsLimits, ...options.limits };
+  const metrics = options.metrics ?? noMetrics;
+  let lastId = 0;
+  const shared: AdsShared = {
+    options,
+    limits,
+    metrics,
+    versions: createVersions(options),
+    turns: createTurns({
+      maxWriting: limits.maxConcurrentPushes,
+      maxWritingMs: limits.slotMs,
+      onSlow: () => metrics.count("pilot_xds_write_timeout"),
+      nowMs: () => performance.now(),
+    }),
+    encode: createEncode(options.identifier),
+    steps: createSteps(),
+    pool: createNamePool(),
+    connections: new Map(),
+    nextId: () => ++lastId,
+  };
+  return {
+    routes: (authenticate) => [
+      bidi({ ...sotw, response: rawCodec }, (requests, call, send) =>
+        serve({ variant: "sotw", requests: mapped(requests, fromSotw), call, send, authenticate }),
+      ),
+      bidi({ ...delta, response: rawCodec }, (requests, call, send) =>
+        serve({ variant: "delta", requests: mapped(requests, fromDelta), call, send, authenticate }),
+      ),
+    ],
+    status: () => [...shared.connections.values()].map((connection) => proxyStatus(connection, options.now())),
+    disconnect(connectionId) {
+      const connection = shared.connections.get(connectionId);
+      connection?.close(new RpcError(status.unavailable, "disconnected by an operator"));
+      return connection !== undefined;
+    },
+  };
+
+  /** A fault of ours in one stream ends that stream alone, and is counted. */
+  async function serve(stream: AdsStream): Promise<void> {
+    try {
+      await serveStream(shared, stream);
+    } catch (error) {
+      if (!(error instanceof FairleadError)) shared.metrics.count("pilot_total_xds_internal_errors");
+      throw error;
+    }
+  }
+}
+
+async function* mapped<T>(requests: AsyncGenerator<T>, to: (request: T) => Incoming): AsyncGenerator<Incoming> {
+  for await (const request of requests) yield to(request);
+}

@@ -1,0 +1,78 @@
+/** A connection in, what `proxy-status` and `syncz` tell of it out. */
+import type { Identity, ResourceType } from "../../model/index.ts";
+import type { ProxyNode } from "../source.ts";
+import type { TypeState } from "../stream/type-state.ts";
+import type { Connection } from "./ads-shared.ts";
+
+export interface ProxyStatus {
+  /** `name.namespace-counter` */
+  readonly connectionId: string;
+  readonly node: ProxyNode;
+  readonly identity: Identity | undefined;
+  readonly peer: string;
+  readonly variant: "sotw" | "delta";
+  readonly connectedAt: Date;
+  readonly types: readonly TypeStatus[];
+  readonly held: readonly HeldStatus[];
+}
+
+export interface TypeStatus {
+  readonly type: ResourceType;
+  readonly wildcard: boolean;
+  /** How many names are asked for one by one. */
+  readonly subscribed: number;
+  /** How many resources the proxy was sent and has not been told to drop. */
+  readonly resources: number;
+  readonly sentVersion: string;
+  readonly sentNonce: string;
+  readonly ackedNonce: string;
+  /** What the proxy said of the newest response that it refused; empty after an ACK. */
+  readonly lastError: string;
+  /** Resources of which the proxy refused the version that is wanted. */
+  readonly refused: readonly string[];
+  readonly sentAt: Date | undefined;
+  readonly ackedAt: Date | undefined;
+  readonly nackedAt: Date | undefined;
+}
+
+export interface HeldStatus {
+  readonly type: ResourceType;
+  readonly name: string;
+  readonly clusters: readonly string[];
+  readonly since: Date;
+  readonly ended: boolean;
+}
+
+export function proxyStatus(connection: Connection, now: Date): ProxyStatus {
+  const monotonicMs = performance.now();
+  const at = (ms: number): Date => new Date(now.getTime() - (monotonicMs - ms));
+  return {
+    connectionId: connection.id,
+    node: connection.node,
+    identity: connection.identity,
+    peer: connection.peer,
+    variant: connection.variant,
+    connectedAt: connection.connectedAt,
+    types: [...connection.state.states()].map((state) => typeStatus(state, (ms) => (ms === 0 ? undefined : at(ms)))),
+    held: connection.state
+      .held()
+      .map(({ type, name, clusters, sinceMs, ended }) => ({ type, name, clusters, since: at(sinceMs), ended })),
+  };
+}
+
+function typeStatus(state: TypeState, at: (ms: number) => Date | undefined): TypeStatus {
+  return {
+    type: state.type,
+    wildcard: state.wildcard,
+    subscribed: state.names.size,
+    resources: state.count(),
+    sentVersion: state.version,
+    sentNonce: state.nonce,
+    ackedNonce: state.ackedNonce,
+    lastError: state.lastError,
+    refused: [...state.refusedNames()],
+    sentAt: at(state.sentAtMs),
+    ackedAt: at(state.ackedAtMs),
+    nackedAt: at(state.nackedAtMs),
+  };
+}

@@ -1,0 +1,112 @@
+/** A stream's state in, its responses on the wire out, one after the other, each made when its turn has come. */
+import type { Call, Payload, Send } from "../../rpc/index.ts";
+import type { StreamState } from "../stream/stream-state.ts";
+import { shortName } from "../type-info.ts";
+import type { AdsShared } from "./ads-shared.ts";
+import { payloadSize } from "./wire.ts";
+
+export interface Pusher {
+  /** There may be something to send. */
+  kick(): void;
+  /** The source has news: from here the time to convergence runs. */
+  news(): void;
+  stop(): void;
+}
+
+export interface PusherOptions {
+  readonly state: StreamState;
+  /** Nothing is planned before. */
+  readonly ready: Promise<void> | undefined;
+  readonly variant: "sotw" | "delta";
+  readonly call: Call;
+  readonly send: Send<Payload>;
+  readonly onError: (error: unknown) => void;
+}
+
+/** What comes while a response is written, or waits for its turn, is one more look at the state, never a queue. */
+export function createPusher(shared: AdsShared, options: PusherOptions): Pusher {
+  const { metrics } = shared;
+  const { state } = options;
+  let timer: NodeJS.Timeout | undefined;
+  let busy = false;
+  let stopped = false;
+  let configured = false;
+  let newsMs = 0;
+  let queuedMs = 0;
+  let isReady = options.ready === undefined;
+  options.ready?.then(() => {
+    isReady = true;
+    kick();
+  }, options.onError);
+
+  function kick(): void {
+    if (busy || stopped || !isReady || !state.pending()) return;
+    busy = true;
+    queuedMs = performance.now();
+    shared.turns.take(turn, { urgent: !configured });
+  }
+
+  function turn(): Promise<void> | undefined {
+    if (stopped) return undefined;
+    try {
+      return push();
+    } catch (error) {
+      options.onError(error);
+      return undefined;
+    }
+  }
+
+  function push(): Promise<void> | undefined {
+    const startMs = performance.now();
+    metrics.observe("pilot_proxy_queue_time", (startMs - queuedMs) / 1000);
+    const response = state.next(startMs);
+    if (!response) return rest();
+    const payload = shared.encode(options.variant, response);
+    const label = { type: shortName(response.type).toLowerCase() };
+    const sendMs = performance.now();
+    return options.send(payload).then(() => {
+      configured = true;
+      const endMs = performance.now();
+      metrics.observe("pilot_xds_push_time", (endMs - startMs) / 1000, label);
+      metrics.observe("pilot_xds_send_time", (endMs - sendMs) / 1000);
+      metrics.observe("pilot_xds_config_size_bytes", payloadSize(payload), label);
+      metrics.count("pilot_xds_pushes", label);
+      rest();
+    }, options.onError);
+  }
+
+  function rest(): undefined {
+    busy = false;
+    if (state.pending()) {
+      kick();
+      return;
+    }
+    if (newsMs > 0) metrics.observe("pilot_proxy_convergence_time", (performance.now() - newsMs) / 1000);
+    newsMs = 0;
+    arm();
+  }
+
+  /** Looks again when a wait is over, as no request may come. */
+  function arm(): void {
+    clearTimeout(timer);
+    const atMs = stopped ? undefined : state.wakeAtMs();
+    if (atMs === undefined) return;
+    const wake = (): void => {
+      state.wake();
+      kick();
+    };
+    timer = setTimeout(wake, Math.max(1, Math.ceil(atMs - performance.now())));
+  }
+
+  return {
+    kick,
+    news() {
+      newsMs ||= performance.now();
+      kick();
+    },
+    stop() {
+      stopped = true;
+      clearTimeout(timer);
+    },
+  };
+}

@@ -1,0 +1,57 @@
+/** One request in: the stream's state is changed, a NACK or a stale nonce counted, a question of another type answered. */
+import type { ResourceType } from "../../model/index.ts";
+import type { XdsCounter } from "../metrics.ts";
+import type { Received } from "../stream/request.ts";
+import { knownType, shortName } from "../type-info.ts";
+import type { AdsShared, AdsStream, Connection } from "./ads-shared.ts";
+import type { Incoming } from "./incoming.ts";
+
+export async function receive(
+  shared: AdsShared,
+  connection: Connection,
+  stream: AdsStream,
+  incoming: Incoming,
+): Promise<void> {
+  const type = knownType(incoming.typeUrl);
+  if (type) count(shared, connection, type, incoming, incoming.receive(connection.state, type, performance.now()));
+  else if (shared.options.other?.handles(incoming.typeUrl)) await answerOther(shared, connection, stream, incoming);
+}
+
+const rejects = new Map<string, XdsCounter>([
+  ["CDS", "pilot_xds_cds_reject"],
+  ["EDS", "pilot_xds_eds_reject"],
+  ["LDS", "pilot_xds_lds_reject"],
+  ["RDS", "pilot_xds_rds_reject"],
+]);
+
+function count(
+  shared: AdsShared,
+  connection: Connection,
+  type: ResourceType,
+  incoming: Incoming,
+  received: Received,
+): void {
+  const short = shortName(type);
+  const label = { type: short.toLowerCase() };
+  if (received.event === "stale") shared.metrics.count("pilot_xds_expired_nonce", label);
+  if (received.event !== "nack") return;
+  const own = rejects.get(short);
+  if (own) shared.metrics.count(own);
+  shared.metrics.count("pilot_total_xds_rejects", label);
+  shared.options.log.warn("the proxy refused a response", { proxy: connection.id, type: short, cause: incoming.error });
+}
+
+/** An answer of these types is acknowledged like any other; a request with its nonce asks nothing. */
+async function answerOther(
+  shared: AdsShared,
+  connection: Connection,
+  stream: AdsStream,
+  incoming: Incoming,
+): Promise<void> {
+  if (incoming.nonce !== "" || incoming.error !== undefined) return;
+  const { node, identity, variant } = connection;
+  const { typeUrl, names } = incoming;
+  const resources = await shared.options.other?.answer({ typeUrl, names, node, identity, call: stream.call });
+  if (!resources) return;
+  await stream.send(shared.encode(variant, { type: typeUrl, ...shared.versions.next(), resources, removed: [] }));
+}

@@ -1,0 +1,113 @@
+/**
+ * Streams that have something to send in; each gets its turn, those that have no config yet before the others. Turns are
+ * taken in slices, so that new connections and requests are served in between, and only so many write at the same time.
+ */
+
+/** Does its work at once; where the reader is slow, the promise says when all is written. It never rejects. */
+export type Turn = () => Promise<void> | undefined;
+
+export interface Turns {
+  take(turn: Turn, options: { readonly urgent: boolean }): void;
+  /** Who waits. */
+  readonly waiting: number;
+}
+
+export interface TurnsOptions {
+  readonly maxWriting: number;
+  /** A turn that a slow reader draws out longer no longer counts as writing; it goes on. */
+  readonly maxWritingMs: number;
+  readonly onSlow: () => void;
+  readonly nowMs: () => number;
+}
+
+/** How long turns follow each other before the event loop has its own. */
+const sliceMs = 5;
+
+/** Among the urgent ones, every so many turns is one of the others: they must not starve while a herd comes in. */
+const share = 8;
+
+export function createTurns(options: TurnsOptions): Turns {
+  const { maxWriting, nowMs } = options;
+  const lines = [createLine<Turn>(), createLine<Turn>()] as const;
+  const writing = new Map<symbol, number>();
+  let scheduled = false;
+  let sweep: NodeJS.Timeout | undefined;
+  let taken = 0;
+
+  return {
+    take(turn, { urgent }) {
+      lines[urgent ? 0 : 1].push(turn);
+      schedule();
+    },
+    get waiting() {
+      return lines[0].size() + lines[1].size();
+    },
+  };
+
+  function schedule(): void {
+    if (scheduled || writing.size >= maxWriting) return;
+    scheduled = true;
+    setImmediate(slice);
+  }
+
+  function slice(): void {
+    scheduled = false;
+    const endMs = nowMs() + sliceMs;
+    for (let turn = next(); turn; turn = next()) {
+      start(turn);
+      if (nowMs() >= endMs || writing.size >= maxWriting) break;
+    }
+    if (lines.some((line) => line.size() > 0)) schedule();
+  }
+
+  function next(): Turn | undefined {
+    const [first, second] = taken++ % share === share - 1 ? [lines[1], lines[0]] : lines;
+    return first.shift() ?? second.shift();
+  }
+
+  function start(turn: Turn): void {
+    const written = turn();
+    if (!written) return;
+    const id = Symbol();
+    writing.set(id, nowMs() + options.maxWritingMs);
+    sweep ??= setInterval(releaseSlow, 250).unref();
+    void written.then(() => release(id));
+  }
+
+  function release(id: symbol): void {
+    if (!writing.delete(id)) return;
+    if (writing.size === 0) {
+      clearInterval(sweep);
+      sweep = undefined;
+    }
+    if (lines.some((line) => line.size() > 0)) schedule();
+  }
+
+  function releaseSlow(): void {
+    const atMs = nowMs();
+    for (const [id, endMs] of writing) {
+      if (endMs > atMs) continue;
+      options.onSlow();
+      release(id);
+    }
+  }
+}
+
+/** First in, first out. */
+function createLine<T>() {
+  let items: (T | undefined)[] = [];
+  let head = 0;
+  return {
+    size: () => items.length - head,
+    push: (item: T) => void items.push(item),
+    shift(): T | undefined {
+      const item = items[head];
+      items[head] = undefined;
+      head++;
+      if (head < items.length) return item;
+      items = [];
+      head = 0;
+      return item;
+    },
+  };
+}

@@ -1,0 +1,270 @@
+/** For any life of a stream (changes, subscriptions, refusals, moves to other sets, reconnects) the client ends with what is wanted. */
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import {
+  bytesOf,
+  createResourceSet,
+  type Resource,
+  type ResourceSet,
+  type ResourceType,
+  types,
+} from "../../model/index.ts";
+import type { News, ProxySession } from "../source.ts";
+import { resource } from "../testing.ts";
+import { createNamePool } from "./names.ts";
+import { createSteps } from "./steps.ts";
+import { createStreamState, type Response, type StreamState } from "./stream-state.ts";
+import { createVersions } from "./version.ts";
+
+const { cluster: CDS, endpoint: EDS, workload: WDS } = types;
+const followed = [CDS, EDS, WDS] as const;
+const pool = ["a", "b", "c"];
+
+type Layers = readonly Readonly<Record<string, number>>[];
+
+type Step =
+  | { readonly put: Layers; readonly type: (typeof followed)[number]; readonly move: boolean }
+  | { readonly subscribe: readonly string[]; readonly type: (typeof followed)[number] }
+  | { readonly unsubscribe: readonly string[]; readonly type: (typeof followed)[number] }
+  | { readonly deliver: "ack" | "nack" | "nack-named" }
+  | { readonly answer: true }
+  /** Responses are taken and answered for a while, so that the stream comes into step. */
+  | { readonly flow: number }
+  | { readonly reconnect: true };
+
+/** Clusters have names of their own, as endpoints stay for as long as their cluster. */
+const named = (type: ResourceType, name: string): string => (type === CDS ? `cluster-${name}` : name);
+
+const setOf = (layers: Layers): ResourceSet =>
+  createResourceSet(
+    layers.map(
+      (layer) => new Map(Object.entries(layer).map(([name, version]) => [name, resource(name, `${name}${version}`)])),
+    ),
+  );
+
+const renamed = (type: ResourceType, layer: Layers[number]): Layers[number] =>
+  Object.fromEntries(Object.entries(layer).map(([name, version]) => [named(type, name), version]));
+
+const unlisted = (type: ResourceType, { c, ...layer }: Layers[number]): Layers[number] =>
+  type === CDS || c === undefined ? { ...layer, ...(c === undefined ? {} : { c }) } : layer;
+
+/** A client that holds exactly what it was sent and accepted. */
+function createLife(variant: "sotw" | "delta") {
+  const sets = new Map<ResourceType, ResourceSet>(followed.map((type) => [type, setOf([])]));
+  /** Of workloads there is no set of all, and some endpoints are known by name alone. */
+  const listed = new Map<ResourceType, ResourceSet>();
+  const steps = createSteps();
+  const names = createNamePool();
+  let n = 0;
+  let nowMs = 0;
+  const session: ProxySession = {
+    ready: undefined,
+    all: (type) => listed.get(type) ?? setOf([]),
+    get: (type, name) => sets.get(type)?.get(name),
+    close() {},
+  };
+  const versions = createVersions({ now: () => new Date(0), uuid: () => `-${++n}` });
+  const start = (): StreamState =>
+    createStreamState({ variant, session, versions, steps, pool: names, maxWaitMs: 5000, onHeldBack() {} });
+  let state = start();
+  const asked = new Map<ResourceType, Set<string>>(followed.map((type) => [type, new Set<string>()]));
+  const held = new Map<ResourceType, Map<string, Resource>>(followed.map((type) => [type, new Map()]));
+  const mineOf = (type: ResourceType): Map<string, Resource> => held.get(type) ?? new Map();
+  const nonces = new Map<ResourceType, string>();
+  /** Versions that the client refuses, always: it keeps what it had. */
+  const refused = new Set<string>();
+  /** Names in a response that was refused whole: nobody knows what of it was wrong. */
+  const doubtful = new Set<string>();
+  const keyOf = (type: ResourceType, name: string, one: Resource | undefined): string => `${type} ${name} ${one?.hash}`;
+  let outgoing: (() => void)[] = [];
+
+  const request = (
+    type: ResourceType,
+    change: { subscribe?: readonly string[]; unsubscribe?: readonly string[]; nonce?: string; error?: string },
+  ): void => {
+    const { subscribe = [], unsubscribe = [], nonce = variant === "sotw" ? (nonces.get(type) ?? "") : "" } = change;
+    const error = change.error === undefined ? {} : { error: change.error };
+    const all = [...(asked.get(type) ?? [])];
+    outgoing.push(() => {
+      if (variant === "delta")
+        state.receiveDelta({ type, subscribe, unsubscribe, initial: new Map(), nonce, ...error }, nowMs);
+      else state.receiveSotw({ type, names: all, nonce, version: "", ...error }, nowMs);
+    });
+  };
+
+  function take(response: Response, refusal: "ack" | "nack" | "nack-named"): void {
+    const { type, nonce } = response;
+    nonces.set(type, nonce);
+    const last = response.resources.at(-1);
+    if (refusal === "nack-named" && last) refused.add(keyOf(type, last.name, last));
+    if (refusal === "nack" && last) {
+      for (const name of [...mineOf(type).keys(), ...response.resources.map((one) => one.name)])
+        doubtful.add(`${type} ${name}`);
+      request(type, { nonce, error: "no" });
+      return;
+    }
+    const bad = response.resources.filter((one) => refused.has(keyOf(type, one.name, one)));
+    if (bad.length > 0) {
+      const names = new Set(bad.map((one) => one.name));
+      settle(
+        response,
+        response.resources.filter((one) => !names.has(one.name)),
+        names,
+      );
+      request(type, { nonce, error: `cluster(s) ${[...names].join(", ")}: no` });
+      return;
+    }
+    settle(response, response.resources, new Set());
+    request(type, { nonce });
+  }
+
+  function settle({ type, removed }: Response, taken: readonly Resource[], kept: ReadonlySet<string>): void {
+    const mine = mineOf(type);
+    if (variant === "sotw" && type === CDS) {
+      for (const name of [...mine.keys()])
+        if (!kept.has(name) && !taken.some((one) => one.name === name)) mine.delete(name);
+    }
+    for (const name of removed) {
+      mine.delete(name);
+      doubtful.delete(`${type} ${name}`);
+    }
+    for (const one of taken) {
+      if (type !== CDS && !asked.get(type)?.has(one.name)) continue;
+      mine.set(one.name, one);
+      doubtful.delete(`${type} ${one.name}`);
+    }
+  }
+
+  const life = {
+    step(step: Step): void {
+      nowMs++;
+      if ("put" in step) life.put(step.type, step.put, step.move);
+      else if ("subscribe" in step) life.subscribe(step.type, step.subscribe);
+      else if ("unsubscribe" in step) life.unsubscribe(step.type, step.unsubscribe);
+      else if ("deliver" in step) life.deliver(step.deliver);
+      else if ("answer" in step) outgoing.shift()?.();
+      else if ("flow" in step) life.flow(step.flow);
+      else life.reconnect();
+    },
+    put(type: ResourceType, layers: Layers, move: boolean): void {
+      const [before, now] = [sets.get(type) ?? setOf([]), setOf(layers.map((layer) => renamed(type, layer)))];
+      sets.set(type, now);
+      if (type !== WDS) listed.set(type, setOf(layers.map((layer) => unlisted(type, renamed(type, layer)))));
+      const differing = pool
+        .map((name) => named(type, name))
+        .filter((name) => before.get(name)?.hash !== now.get(name)?.hash);
+      const news: News = new Map([[type, new Set(differing)]]);
+      state.changed(move ? undefined : news);
+    },
+    subscribe(type: ResourceType, wanted: readonly string[]): void {
+      if (type === CDS) return;
+      const mine = asked.get(type);
+      const added = wanted.filter((name) => !mine?.has(name));
+      if (added.length === 0) return;
+      for (const name of added) mine?.add(name);
+      request(type, { subscribe: added });
+    },
+    unsubscribe(type: ResourceType, gone: readonly string[]): void {
+      if (type === CDS) return;
+      const mine = asked.get(type);
+      const removed = gone.filter((name) => mine?.has(name));
+      if (removed.length === 0) return;
+      for (const name of removed) {
+        mine?.delete(name);
+        // In state of the world, giving up and taking back within one answer cannot be told: such a client keeps it.
+        if (variant === "delta") held.get(type)?.delete(name);
+      }
+      request(type, { unsubscribe: removed });
+    },
+    deliver(refusal: "ack" | "nack" | "nack-named"): boolean {
+      const response = state.next(nowMs);
+      if (response) take(response, refusal);
+      return response !== undefined;
+    },
+    flow(rounds: number): void {
+      for (let i = 0; i < rounds; i++) {
+        outgoing.shift()?.();
+        life.deliver("ack");
+      }
+    },
+    reconnect(): void {
+      outgoing = [];
+      doubtful.clear();
+      state = start();
+      nonces.clear();
+      for (const type of followed) {
+        const names = [...(asked.get(type) ?? [])];
+        if (type !== CDS && names.length === 0) continue;
+        const initial = new Map([...(held.get(type) ?? [])].map(([name, { hash }]) => [name, hash]));
+        if (variant === "delta")
+          outgoing.push(
+            () => void state.receiveDelta({ type, subscribe: names, unsubscribe: [], initial, nonce: "" }, nowMs),
+          );
+        else outgoing.push(() => void state.receiveSotw({ type, names, nonce: "", version: "1" }, nowMs));
+      }
+    },
+    /** All answers given, all waits over. */
+    rest(): void {
+      for (let i = 0, idle = 0; i < 400; i++) {
+        nowMs += 6000;
+        state.wake();
+        const request = outgoing.shift();
+        request?.();
+        idle = life.deliver("ack") || request ? 0 : idle + 1;
+        if (idle > 2) return;
+      }
+      throw new Error("it does not come to rest");
+    },
+    /** What differs from what is wanted, but for versions that the client refused. */
+    wrong(): string[] {
+      const wrong: string[] = [];
+      for (const type of followed)
+        for (const name of pool.map((one) => named(type, one))) {
+          const wanted = type === CDS || asked.get(type)?.has(name) ? sets.get(type)?.get(name) : undefined;
+          const mine = held.get(type)?.get(name);
+          if (wanted?.hash === mine?.hash || refused.has(keyOf(type, name, wanted))) continue;
+          if (doubtful.has(`${type} ${name}`)) continue;
+          // In state of the world nobody is told that endpoints have gone: the client stops asking.
+          if (variant === "sotw" && type !== CDS && !wanted) continue;
+          const text = (one: Resource | undefined): string => (one ? Buffer.from(bytesOf(one)).toString() : "nothing");
+          wrong.push(`${type} ${name}: has ${text(mine)}, wanted ${text(wanted)}`);
+        }
+      return wrong;
+    },
+    begin(): void {
+      request(CDS, {});
+    },
+  };
+  return life;
+}
+
+const layers: fc.Arbitrary<Layers> = fc.array(fc.dictionary(fc.constantFrom(...pool), fc.nat(1), { maxKeys: 3 }), {
+  maxLength: 2,
+});
+const some = fc.uniqueArray(fc.constantFrom(...pool), { minLength: 1, maxLength: 4 });
+const ofType = fc.constantFrom(...followed);
+const steps: fc.Arbitrary<readonly Step[]> = fc.array(
+  fc.oneof(
+    { arbitrary: fc.record({ put: layers, type: ofType, move: fc.boolean() }), weight: 8 },
+    { arbitrary: fc.record({ subscribe: some, type: ofType }), weight: 2 },
+    fc.record({ unsubscribe: some, type: ofType }),
+    { arbitrary: fc.record({ deliver: fc.constantFrom("ack", "ack", "ack", "nack", "nack-named") }), weight: 3 },
+    { arbitrary: fc.constant({ answer: true } as const), weight: 3 },
+    { arbitrary: fc.record({ flow: fc.integer({ min: 2, max: 12 }) }), weight: 5 },
+    fc.constant({ reconnect: true } as const),
+  ),
+  { maxLength: 60, size: "max" },
+);
+
+test.each(["sotw", "delta"] as const)("%s", (variant) => {
+  fc.assert(
+    fc.property(steps, (course) => {
+      const life = createLife(variant);
+      life.begin();
+      for (const step of course) life.step(step);
+      life.rest();
+      expect(life.wrong()).toEqual([]);
+    }),
+    { numRuns: 1000 },
+  );
+});

@@ -1,0 +1,95 @@
+/**
+ * The names that a stream asks for. Proxies of one kind ask for the same thousand names, so a set exists once and each
+ * stream keeps only how its own differs.
+ */
+
+export class Names {
+  readonly #pool: NamePool;
+  #shared: ReadonlySet<string> = none;
+  readonly #added = new Set<string>();
+  readonly #removed = new Set<string>();
+
+  constructor(pool: NamePool) {
+    this.#pool = pool;
+  }
+
+  get size(): number {
+    return this.#shared.size - this.#removed.size + this.#added.size;
+  }
+
+  has(name: string): boolean {
+    return this.#added.has(name) || (this.#shared.has(name) && !this.#removed.has(name));
+  }
+
+  *[Symbol.iterator](): Generator<string> {
+    for (const name of this.#shared) if (!this.#removed.has(name)) yield name;
+    yield* this.#added;
+  }
+
+  /** False where it was there already. */
+  add(name: string): boolean {
+    if (this.has(name)) return false;
+    if (!this.#removed.delete(name)) this.#added.add(name);
+    return true;
+  }
+
+  /** False where it was not there. */
+  delete(name: string): boolean {
+    if (this.#added.delete(name)) return true;
+    if (!this.#shared.has(name) || this.#removed.has(name)) return false;
+    this.#removed.add(name);
+    return true;
+  }
+
+  /** Called after a request: where many names are the stream's own, a set is looked for that others have too. */
+  settle(): void {
+    if (this.#added.size + this.#removed.size <= maxOwn) return;
+    this.#shared = this.#pool(this);
+    this.#added.clear();
+    this.#removed.clear();
+  }
+}
+
+const none: ReadonlySet<string> = new Set();
+
+const maxOwn = 32;
+
+/** Names in, a set with the same names out: the same object for all who ask while one of them holds it. */
+export type NamePool = (names: Iterable<string>) => ReadonlySet<string>;
+
+export function createNamePool(): NamePool {
+  const known = new Map<number, readonly WeakRef<ReadonlySet<string>>[]>();
+  const gone = new FinalizationRegistry<number>((key) => {
+    const left = (known.get(key) ?? []).filter((ref) => ref.deref());
+    if (left.length > 0) known.set(key, left);
+    else known.delete(key);
+  });
+  return (names) => {
+    const wanted = new Set(names);
+    const key = hashOf(wanted);
+    const refs = known.get(key) ?? [];
+    for (const ref of refs) {
+      const found = ref.deref();
+      if (found?.size === wanted.size && wanted.isSubsetOf(found)) return found;
+    }
+    // A client that makes many sets collide must not make this a long search.
+    known.set(key, [...refs, new WeakRef(wanted)].slice(-maxBucket));
+    gone.register(wanted, key);
+    return wanted;
+  };
+}
+
+const maxBucket = 8;
+
+/** The same whatever the order; it narrows the search, and decides nothing. */
+function hashOf(names: ReadonlySet<string>): number {
+  let sum = names.size;
+  for (const name of names) sum = (sum + hashName(name)) | 0;
+  return sum;
+}
+
+function hashName(name: string): number {
+  let hash = name.length;
+  for (let at = 0; at < name.length; at++) hash = (Math.imul(hash, 31) + name.charCodeAt(at)) | 0;
+  return hash;
+}

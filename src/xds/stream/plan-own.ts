@@ -1,0 +1,124 @@
+/** A stream that is behind, or asks for names of its own, in; its next response out, from the names that may differ. */
+import { type Resource, type ResourceSet, types } from "../../model/index.ts";
+import { isWholeSet } from "../type-info.ts";
+import type { Plan, Planning } from "./planning.ts";
+import type { TypeState } from "./type-state.ts";
+
+interface Decision {
+  readonly name: string;
+  readonly wanted: Resource | undefined;
+  readonly sent: Resource | undefined;
+  /** What the client shall have for now. */
+  readonly next: Resource | undefined;
+}
+
+export function planOwn(state: TypeState, current: ResourceSet, planning: Planning, nowMs: number): Plan | undefined {
+  const wanted = (name: string): Resource | undefined => wantedOf(state, current, planning, name);
+  state.keepRefusals((name) => wanted(name)?.hash);
+  const whole = planning.variant === "sotw" && isWholeSet(state.type);
+  const names = candidates(state, current, planning);
+  planning.steps.look(names.size);
+  const decisions = decide(state, [...names], wanted, planning, nowMs);
+  // A whole set with a part left out would delete that part, so a first answer waits as one.
+  if (whole && !state.answered && planning.holdBack.waitingTypes().has(state.type)) return undefined;
+  const untold = planning.variant === "delta" ? untoldNames(state, decisions) : [];
+  const plan = planOf(state, decisions, untold);
+  if (whole && !isNews(state, plan, wanted)) {
+    // What is not sent is not known to the client: it stays with what it was sent.
+    apply(
+      state,
+      current,
+      decisions.map((one) => ({ ...one, next: one.sent })),
+    );
+    return undefined;
+  }
+  apply(state, current, decisions);
+  if (whole) return { ...plan, resources: wholeOf(state, current), removed: [], whole: true };
+  const removed = planning.variant === "delta" ? plan.removed : [];
+  if (plan.resources.length === 0 && removed.length === 0 && !state.mustAnswer) return undefined;
+  return { ...plan, removed };
+}
+
+function wantedOf(state: TypeState, current: ResourceSet, { session }: Planning, name: string): Resource | undefined {
+  if (state.wildcard) return current.get(name);
+  return state.names.has(name) ? (current.get(name) ?? session.get(state.type, name)) : undefined;
+}
+
+function candidates(state: TypeState, current: ResourceSet, { steps }: Planning): ReadonlySet<string> {
+  const names = new Set([...state.own.keys(), ...state.mustSend, ...state.refusedNames()]);
+  if (state.news) for (const name of state.news) names.add(name);
+  else for (const name of state.names) names.add(name);
+  if (!state.news && state.wildcard)
+    for (const name of steps.between(state.base, current).changes.keys()) names.add(name);
+  return names;
+}
+
+function decide(
+  state: TypeState,
+  names: readonly string[],
+  wantedOfName: (name: string) => Resource | undefined,
+  { variant, holdBack }: Planning,
+  nowMs: number,
+): readonly Decision[] {
+  const all = names.map((name) => ({ name, wanted: wantedOfName(name), sent: state.sent(name) }));
+  const gone = new Set(all.filter(({ wanted, sent }) => sent && !wanted).map(({ name }) => name));
+  const named = state.type === types.cluster && gone.size > 0 ? holdBack.stillNamed(gone, nowMs) : none;
+  const next = ({ name, wanted, sent }: (typeof all)[number]): Resource | undefined => {
+    if (!wanted) return sent && (named.has(name) || holdBack.keepsEndpoints(state, name)) ? sent : undefined;
+    // A version that the client refused is not offered again with every change of the set; what it had before stays.
+    if (variant === "sotw" && isWholeSet(state.type) && state.wildcard && state.wasRefused(name, wanted.hash))
+      return state.accepted(name);
+    return wanted.hash === sent?.hash || holdBack.mayGo(state, wanted, nowMs) ? wanted : sent;
+  };
+  return all.map((one) => ({ ...one, next: next(one) }));
+}
+
+const none: ReadonlySet<string> = new Set();
+
+/** Names that were asked for and do not exist: said once, so that the client need not wait for its timeout. */
+function untoldNames(state: TypeState, decisions: readonly Decision[]): readonly string[] {
+  return decisions
+    .filter(
+      ({ name, wanted, sent }) => !wanted && !sent && state.names.has(name) && (!state.news || state.own.has(name)),
+    )
+    .map(({ name }) => name);
+}
+
+function planOf(state: TypeState, decisions: readonly Decision[], untold: readonly string[]): Plan {
+  const changes = new Map<string, Resource | undefined>();
+  const before = new Map<string, Resource | undefined>();
+  const resources: Resource[] = [];
+  const removed = [...untold];
+  for (const { name, sent, next } of decisions) {
+    if (sent?.hash === next?.hash && !(next && state.mustSend.has(name))) continue;
+    changes.set(name, next);
+    before.set(name, sent);
+    if (next) resources.push(next);
+    else removed.push(name);
+  }
+  return { resources, removed, changes, before, whole: false };
+}
+
+function apply(state: TypeState, current: ResourceSet, decisions: readonly Decision[]): void {
+  for (const { name, wanted, next } of decisions) {
+    if (wanted && current.get(name) !== wanted) state.extras.set(name, wanted);
+    else state.extras.delete(name);
+    if (next?.hash === wanted?.hash) state.own.delete(name);
+    else state.own.set(name, next);
+  }
+  state.reach(current);
+}
+
+/** Taking back what the client refused anyway is no reason for a response of its own. */
+function isNews(state: TypeState, { changes }: Plan, wanted: (name: string) => Resource | undefined): boolean {
+  if (state.mustAnswer) return true;
+  for (const name of changes.keys())
+    if (!state.wildcard || !state.wasRefused(name, wanted(name)?.hash ?? "")) return true;
+  return false;
+}
+
+function wholeOf(state: TypeState, current: ResourceSet): readonly Resource[] {
+  const names = new Set(state.wildcard ? current.names() : state.names);
+  for (const name of state.own.keys()) names.add(name);
+  return [...names].map((name) => state.sent(name)).filter((resource) => resource !== undefined);
+}

@@ -1,0 +1,28 @@
+/** Requests of both protocol variants as plain data, and what a request turned out to be. */
+import type { ResourceType } from "../../model/index.ts";
+
+export interface SotwRequest {
+  readonly type: ResourceType;
+  readonly names: readonly string[];
+  readonly nonce: string;
+  /** Not empty when the client had an answer of this type on an earlier stream. */
+  readonly version: string;
+  /** Present on a NACK. */
+  readonly error?: string;
+}
+
+export interface DeltaRequest {
+  readonly type: ResourceType;
+  readonly subscribe: readonly string[];
+  readonly unsubscribe: readonly string[];
+  /** What the client holds from an earlier stream, name to version. */
+  readonly initial: ReadonlyMap<string, string>;
+  readonly nonce: string;
+  readonly error?: string;
+}
+
+export interface Received {
+  readonly event: "subscribe" | "ack" | "nack" | "stale" | "unsubscribe";
+  /** Whether the type's state may now call for a response. */
+  readonly dirty: boolean;
+}

@@ -1,0 +1,156 @@
+/** Two sets of resources in, what differs out; worked out once per pair, as many streams go from the same set to the same set. */
+import type { Resource, ResourceSet } from "../../model/index.ts";
+
+/** Resources' new state in a response, by name: undefined says that one is gone. */
+export interface Changes {
+  readonly size: number;
+  has(name: string): boolean;
+  get(name: string): Resource | undefined;
+  keys(): Iterable<string>;
+}
+
+/** What leads from one set to the next. All streams that are in step are handed the same object. */
+export interface Step {
+  readonly changes: Changes;
+  /** The same names as they were. */
+  readonly before: Changes;
+  readonly resources: readonly Resource[];
+  readonly removed: readonly string[];
+  /** Whether some of the resources name a cluster that they did not name before. */
+  readonly needsMore: boolean;
+}
+
+export interface Steps {
+  /** `names`, where given, has every name that may differ, and saves comparing the rest. */
+  between(from: ResourceSet, to: ResourceSet, names?: ReadonlySet<string>): Step;
+  /** What a version names that the one before it did not. */
+  newNeeds(before: Resource | undefined, resource: Resource): readonly string[];
+  /** Whether any resource of the set names this cluster. */
+  isNeeded(set: ResourceSet, cluster: string): boolean;
+  /** All resources of the set, as one list for all who send it whole. */
+  whole(set: ResourceSet): readonly Resource[];
+  /** So many names were looked at: what the cost of a push is judged by. */
+  look(names: number): void;
+  readonly looked: number;
+}
+
+type Layer = ReadonlyMap<string, Resource>;
+
+export function createSteps(): Steps {
+  const steps = new WeakMap<ResourceSet, WeakMap<ResourceSet, Step>>();
+  const layers = new WeakMap<Layer, WeakMap<Layer, readonly string[]>>();
+  const needs = new WeakMap<Resource, WeakMap<Resource, readonly string[]>>();
+  const namedBy = new WeakMap<Layer, ReadonlySet<string>>();
+  const wholes = new WeakMap<ResourceSet, readonly Resource[]>();
+  let looked = 0;
+
+  function* candidates(from: ResourceSet, to: ResourceSet): Generator<string> {
+    for (let at = 0; at < Math.max(from.layers.length, to.layers.length); at++) {
+      const [before, now] = [from.layers[at] ?? noLayer, to.layers[at] ?? noLayer];
+      if (before !== now) yield* remembered(layers, before, now, () => differing(before, now));
+    }
+  }
+
+  function differing(from: Layer, to: Layer): readonly string[] {
+    looked += from.size + to.size;
+    const names: string[] = [];
+    for (const [name, resource] of to) if (from.get(name)?.hash !== resource.hash) names.push(name);
+    for (const name of from.keys()) if (!to.has(name)) names.push(name);
+    return names;
+  }
+
+  function newNeeds(before: Resource | undefined, resource: Resource): readonly string[] {
+    if (!before || before.needs.length === 0) return resource.needs;
+    if (before.needs === resource.needs) return [];
+    return remembered(needs, before, resource, () => {
+      const known = new Set(before.needs);
+      return resource.needs.filter((name) => !known.has(name));
+    });
+  }
+
+  function stepOf(from: ResourceSet, to: ResourceSet, names: ReadonlySet<string>): Step {
+    const changes = new Map<string, Resource | undefined>();
+    const before = new Map<string, Resource | undefined>();
+    looked += names.size;
+    for (const name of names) {
+      const [was, is] = [from.get(name), to.get(name)];
+      if (was?.hash === is?.hash) continue;
+      changes.set(name, is);
+      before.set(name, was);
+    }
+    const resources = [...changes.values()].filter((resource) => resource !== undefined);
+    const removed = [...changes].filter(([, resource]) => !resource).map(([name]) => name);
+    const needsMore = resources.some((resource) => newNeeds(before.get(resource.name), resource).length > 0);
+    return { changes, before, resources, removed, needsMore };
+  }
+
+  return {
+    between(from, to, names) {
+      if (from === to) return noStep;
+      if (from.layers.length === 0) return firstStep(to);
+      return remembered(steps, from, to, () => stepOf(from, to, names ?? new Set(candidates(from, to))));
+    },
+    newNeeds,
+    isNeeded: (set, cluster) =>
+      set.layers.some((layer) => {
+        const named = namedBy.get(layer) ?? new Set([...layer.values()].flatMap((resource) => resource.needs));
+        namedBy.set(layer, named);
+        return named.has(cluster);
+      }),
+    whole(set) {
+      const list =
+        wholes.get(set) ??
+        set
+          .entries()
+          .map(([, resource]) => resource)
+          .toArray();
+      wholes.set(set, list);
+      return list;
+    },
+    look(names) {
+      looked += names;
+    },
+    get looked() {
+      return looked;
+    },
+  };
+}
+
+const noLayer: Layer = new Map();
+
+const none: Changes = new Map();
+
+const noStep: Step = { changes: none, before: none, resources: [], removed: [], needsMore: false };
+
+/** To a client that has nothing, the set itself is the change: a copy for each class would weigh more than all else. */
+function firstStep(to: ResourceSet): Step {
+  return {
+    changes: {
+      get size() {
+        return to.size;
+      },
+      has: (name) => to.get(name) !== undefined,
+      get: (name) => to.get(name),
+      keys: () => to.names(),
+    },
+    before: none,
+    get resources() {
+      return to
+        .entries()
+        .map(([, resource]) => resource)
+        .toArray();
+    },
+    removed: [],
+    needsMore: true,
+  };
+}
+
+function remembered<K extends object, V>(known: WeakMap<K, WeakMap<K, V>>, from: K, to: K, make: () => V): V {
+  const byTarget = known.get(from) ?? new WeakMap<K, V>();
+  known.set(from, byTarget);
+  const found = byTarget.get(to);
+  if (found !== undefined) return found;
+  const made = make();
+  byTarget.set(to, made);
+  return made;
+}

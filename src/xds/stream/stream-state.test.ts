@@ -1,0 +1,591 @@
+import { beforeEach, describe, expect, test } from "vitest";
+import { bytesOf, type ResourceType, types } from "../../model/index.ts";
+import { createMemorySource, type MemorySource, resource } from "../testing.ts";
+import type { Held } from "./hold-back.ts";
+import { createNamePool } from "./names.ts";
+import type { Received } from "./request.ts";
+import { createSteps } from "./steps.ts";
+import { createStreamState, type Response, type StreamState } from "./stream-state.ts";
+import { createVersions } from "./version.ts";
+
+const { cluster: CDS, endpoint: EDS, listener: LDS, route: RDS } = types;
+
+/** One client over either variant: what is asked, answered and held is said in the same words. */
+function createClient(variant: "sotw" | "delta", source: MemorySource) {
+  const ended: Held[] = [];
+  let nowMs = 1000;
+  let n = 0;
+  const session = source.connect(node, undefined, (news) => state.changed(news));
+  const state: StreamState = createStreamState({
+    variant,
+    session,
+    versions: createVersions({ now: () => new Date(0), uuid: () => `-${++n}` }),
+    steps: createSteps(),
+    pool: createNamePool(),
+    maxWaitMs: 5000,
+    onHeldBack: (held) => ended.push(held),
+  });
+  const names = new Map<ResourceType, string[]>();
+  const last = new Map<ResourceType, string>();
+
+  const send = (
+    type: ResourceType,
+    request: {
+      nonce?: string;
+      error?: string;
+      subscribe?: string[];
+      unsubscribe?: string[];
+      version?: string;
+      initial?: Map<string, string>;
+    },
+  ): Received => {
+    const nonce = request.nonce ?? "";
+    const error = request.error === undefined ? {} : { error: request.error };
+    if (variant === "sotw")
+      return state.receiveSotw(
+        { type, names: names.get(type) ?? [], nonce, version: request.version ?? "", ...error },
+        nowMs,
+      );
+    return state.receiveDelta(
+      {
+        type,
+        subscribe: request.subscribe ?? [],
+        unsubscribe: request.unsubscribe ?? [],
+        initial: request.initial ?? new Map(),
+        nonce,
+        ...error,
+      },
+      nowMs,
+    );
+  };
+
+  return {
+    state,
+    ended,
+    send,
+    advance: (ms: number) => {
+      nowMs += ms;
+      state.wake();
+    },
+    subscribe(type: ResourceType, ...wanted: string[]) {
+      names.set(type, [...(names.get(type) ?? []), ...wanted]);
+      return send(type, { subscribe: wanted, nonce: variant === "sotw" ? (last.get(type) ?? "") : "" });
+    },
+    unsubscribe(type: ResourceType, ...gone: string[]) {
+      names.set(
+        type,
+        (names.get(type) ?? []).filter((name) => !gone.includes(name)),
+      );
+      return send(type, { unsubscribe: gone, nonce: variant === "sotw" ? (last.get(type) ?? "") : "" });
+    },
+    ack: (response: Response | undefined) =>
+      response && send(response.type, { nonce: response.nonce, version: response.version }),
+    nack: (response: Response | undefined, error: string) =>
+      response && send(response.type, { nonce: response.nonce, error }),
+    next(): Response | undefined {
+      const response = state.next(nowMs);
+      if (response) last.set(response.type, response.nonce);
+      return response;
+    },
+    /** All responses that go out without another word of the client, as `CDS a,b -c`. */
+    flush(): string[] {
+      const out: string[] = [];
+      for (let response = this.next(); response; response = this.next()) out.push(show(response));
+      return out;
+    },
+    /** The same, acknowledged one by one as they come. */
+    settle(): string[] {
+      const out: string[] = [];
+      for (let response = this.next(); response; response = this.next()) {
+        out.push(show(response));
+        this.ack(response);
+      }
+      return out;
+    },
+  };
+}
+
+const node = {
+  id: "",
+  cluster: "",
+  metadata: {},
+  locality: { region: "", zone: "", subZone: "" },
+  extensions: new Set<string>(),
+  userAgent: "",
+};
+const short = new Map<string, string>([
+  [CDS, "CDS"],
+  [EDS, "EDS"],
+  [LDS, "LDS"],
+  [RDS, "RDS"],
+  [types.secret, "SDS"],
+]);
+const show = (response: Response): string =>
+  [
+    short.get(response.type),
+    response.resources.map((one) => one.name).join(","),
+    ...response.removed.map((name) => `-${name}`),
+  ]
+    .filter((part) => part !== "")
+    .join(" ");
+
+const cluster = (name: string, content = name) => resource(name, content, [name]);
+const plain = (name: string) => resource(name, name);
+const endpoints = (name: string, content = name) => resource(name, content);
+const route = (name: string, ...clusters: string[]) => resource(name, `${name}>${clusters.join()}`, clusters);
+
+describe.each(["sotw", "delta"] as const)("%s", (variant) => {
+  const delta = variant === "delta";
+  let source: MemorySource;
+  let client: ReturnType<typeof createClient>;
+  beforeEach(() => {
+    source = createMemorySource();
+    source.set({
+      [CDS]: [cluster("a"), cluster("b")],
+      [EDS]: [endpoints("a"), endpoints("b")],
+      [LDS]: [resource("l", "l")],
+      [RDS]: [route("r", "a")],
+    });
+    client = createClient(variant, source);
+  });
+
+  test("no names mean all for clusters and listeners, nothing for endpoints and routes", () => {
+    client.send(CDS, {});
+    client.send(LDS, {});
+    client.send(EDS, {});
+    client.send(RDS, {});
+    expect(client.settle()).toEqual(["CDS a,b", "LDS l"]);
+  });
+
+  test("an ACK is not answered, and nothing is sent twice", () => {
+    client.subscribe(CDS);
+    expect(client.settle()).toEqual(["CDS a,b"]);
+    source.set({ [CDS]: [cluster("a"), cluster("b")] });
+    expect(client.settle()).toEqual([]);
+  });
+
+  test("a change is sent to who asked for it, in the order of dependence", () => {
+    client.subscribe(RDS, "r");
+    client.subscribe(LDS);
+    client.subscribe(EDS, "a");
+    client.subscribe(CDS);
+    expect(client.settle().map((shown) => shown.slice(0, 3))).toEqual(["CDS", "EDS", "LDS", "RDS"]);
+    source.set({ [EDS]: [endpoints("a", "a2"), endpoints("b", "b2")] });
+    expect(client.settle()).toEqual(["EDS a"]);
+  });
+
+  test("a whole set is told in state of the world, a difference in delta", () => {
+    client.subscribe(CDS);
+    client.settle();
+    source.set({ [CDS]: [cluster("a"), cluster("b", "b2"), cluster("c")] });
+    expect(client.settle()).toEqual([delta ? "CDS b,c" : "CDS a,b,c"]);
+    source.set({ [CDS]: [cluster("a")] });
+    expect(client.settle()).toEqual([delta ? "CDS -b -c" : "CDS a"]);
+  });
+
+  test("added names are answered, known ones are not repeated; dropped names are not sent any more", () => {
+    client.subscribe(EDS, "a");
+    expect(client.settle()).toEqual(["EDS a"]);
+    client.subscribe(EDS, "b");
+    expect(client.settle()).toEqual(["EDS b"]);
+    client.unsubscribe(EDS, "a");
+    source.set({ [EDS]: [endpoints("a", "a2"), endpoints("b", "b2")] });
+    expect(client.settle()).toEqual(["EDS b"]);
+    client.unsubscribe(EDS, "b");
+    source.set({ [EDS]: [endpoints("a", "a3"), endpoints("b", "b3")] });
+    expect(client.settle()).toEqual([]);
+  });
+
+  test("a name that does not exist is answered, and sent when it comes", () => {
+    client.subscribe(EDS, "x");
+    expect(client.settle()).toEqual([delta ? "EDS -x" : "EDS"]);
+    source.set({ [EDS]: [endpoints("a"), endpoints("x")] });
+    expect(client.settle()).toEqual(["EDS x"]);
+  });
+
+  test("a nonce that was never sent changes nothing", () => {
+    client.subscribe(EDS, "a");
+    const response = client.next();
+    expect(client.send(EDS, { nonce: "made up", subscribe: ["b"], unsubscribe: ["a"] })).toEqual({
+      event: "stale",
+      dirty: false,
+    });
+    expect(client.flush()).toEqual([]);
+    expect([...client.state.states()][0]).toMatchObject({ ackedNonce: "", nonce: response?.nonce });
+    expect(client.ack(response)).toMatchObject({ event: "ack" });
+  });
+
+  test("a NACK is remembered, not answered, and ends with the next ACK", () => {
+    client.subscribe(CDS);
+    const bad = client.next();
+    expect(client.nack(bad, "Error adding/updating cluster(s) a: no")).toMatchObject({ event: "nack" });
+    expect(client.flush()).toEqual([]);
+    const [state] = client.state.states();
+    expect(state).toMatchObject({ lastError: "Error adding/updating cluster(s) a: no", ackedNonce: "" });
+    expect(state?.accepted("a")).toBeUndefined();
+    expect(state?.accepted("b")).toBeDefined();
+    source.set({ [CDS]: [cluster("a", "better"), cluster("b")] });
+    expect(client.settle()).toEqual([delta ? "CDS a" : "CDS a,b"]);
+    expect(state).toMatchObject({ lastError: "" });
+  });
+
+  test("a slow client gets the latest state once", () => {
+    client.subscribe(EDS, "a");
+    client.settle();
+    for (let i = 0; i < 100; i++) source.set({ [EDS]: [endpoints("a", `v${i}`)] });
+    const response = client.next();
+    expect(response?.resources.map((one) => new TextDecoder().decode(bytesOf(one)))).toEqual(["v99"]);
+    expect(client.flush()).toEqual([]);
+  });
+
+  test("a cluster that changes needs its endpoints again to become warm", () => {
+    client.subscribe(CDS);
+    client.subscribe(EDS, "a", "b");
+    client.settle();
+    source.set({ [CDS]: [cluster("a", "a2"), cluster("b")] });
+    expect(client.settle()).toEqual([delta ? "CDS a" : "CDS a,b", "EDS a"]);
+  });
+
+  describe("make before break", () => {
+    beforeEach(() => {
+      client.subscribe(CDS);
+      client.subscribe(EDS, "a", "b");
+      client.subscribe(LDS);
+      client.subscribe(RDS, "r");
+      client.settle();
+    });
+    const flip = () =>
+      source.set({
+        [CDS]: [cluster("b"), cluster("c")],
+        [EDS]: [endpoints("b"), endpoints("c")],
+        [RDS]: [route("r", "c")],
+      });
+
+    test("a route waits for its new cluster and the cluster's endpoints, the old cluster for the route", () => {
+      flip();
+      const made = client.next();
+      expect(show(made as Response)).toBe(delta ? "CDS c" : "CDS b,c,a");
+      expect(client.flush()).toEqual([]);
+      client.subscribe(EDS, "c");
+      const warm = client.next();
+      expect(warm && show(warm)).toBe("EDS c");
+      client.ack(made);
+      expect(client.flush()).toEqual([]);
+      client.ack(warm);
+      const turned = client.next();
+      expect(turned && show(turned)).toBe("RDS r");
+      expect(client.flush()).toEqual([]);
+      client.ack(turned);
+      expect(client.settle()).toEqual(delta ? ["CDS -a", "EDS -a"] : ["CDS b,c"]);
+      expect(client.state.held()).toEqual([]);
+      expect(client.state.wakeAtMs()).toBeUndefined();
+    });
+
+    test("a cluster that goes a moment before its route is kept for it, but not for long", () => {
+      source.set({ [CDS]: [cluster("b")], [EDS]: [endpoints("b")] });
+      expect(client.settle()).toEqual([]);
+      source.set({ [RDS]: [route("r", "b")] });
+      expect(client.settle()).toEqual(delta ? ["RDS r", "CDS -a", "EDS -a"] : ["RDS r", "CDS b"]);
+      source.set({ [CDS]: [], [EDS]: [] });
+      expect(client.settle()).toEqual([]);
+      client.advance(1000);
+      expect(client.settle()).toEqual(delta ? ["CDS -b", "EDS -b"] : ["CDS"]);
+      expect(client.state.wakeAtMs()).toBeUndefined();
+    });
+
+    test("other routes do not wait", () => {
+      client.subscribe(RDS, "other");
+      client.settle();
+      source.set({ [CDS]: [cluster("a"), cluster("b"), cluster("c")], [RDS]: [route("r", "c"), route("other", "b")] });
+      expect(client.flush()).toEqual([delta ? "CDS c" : "CDS a,b,c", "RDS other"]);
+      expect(client.state.held()).toMatchObject([{ name: "r", clusters: ["c"], ended: false }]);
+    });
+
+    test("a NACK of the cluster holds back the route alone, and the old one stays with its cluster", () => {
+      flip();
+      client.nack(client.next(), "Error adding/updating cluster(s) c: bad");
+      expect(client.flush()).toEqual([]);
+      expect(client.ended).toMatchObject([{ type: RDS, name: "r", clusters: ["c"], ended: true }]);
+      source.set({ [LDS]: [resource("l", "l2")] });
+      expect(client.settle()).toEqual(["LDS l"]);
+      expect(client.ended).toHaveLength(1);
+    });
+
+    test("five seconds hold back the route alone; a late answer still frees it", () => {
+      flip();
+      const made = client.next();
+      client.subscribe(EDS, "c");
+      const warm = client.next();
+      client.flush();
+      expect(client.state.wakeAtMs()).toBe(6000);
+      client.advance(5000);
+      expect(client.flush()).toEqual([]);
+      expect(client.ended).toHaveLength(1);
+      client.ack(warm);
+      client.ack(made);
+      expect(client.settle()[0]).toBe("RDS r");
+    });
+
+    test("endpoints acknowledged prove the cluster when another one keeps Envoy from its ACK", () => {
+      flip();
+      client.next();
+      client.subscribe(EDS, "c");
+      client.ack(client.next());
+      expect(client.flush()).toEqual([]);
+      client.advance(5000);
+      expect(client.flush()).toEqual(["RDS r"]);
+      expect(client.ended).toEqual([]);
+    });
+
+    test("a route that names a cluster which nobody makes waits a moment only, in case it is about to be made", () => {
+      source.set({ [RDS]: [route("r", "nowhere")] });
+      expect(client.flush()).toEqual([]);
+      expect(client.state.wakeAtMs()).toBe(2000);
+      client.advance(1000);
+      expect(client.flush()).toEqual(["RDS r"]);
+      expect(client.ended).toEqual([]);
+    });
+
+    test("a route that is read before its cluster still comes after it", () => {
+      source.set({ [RDS]: [route("r", "dns")] });
+      expect(client.flush()).toEqual([]);
+      source.set({ [CDS]: [cluster("a"), cluster("b"), plain("dns")] });
+      const made = client.next();
+      expect(client.flush()).toEqual([]);
+      client.ack(made);
+      expect(client.flush()).toEqual(["RDS r"]);
+    });
+
+    test("a cluster without endpoints of its own waits for its ACK only", () => {
+      source.set({ [CDS]: [cluster("a"), cluster("b"), plain("dns")], [RDS]: [route("r", "dns")] });
+      client.ack(client.next());
+      expect(client.flush()).toEqual(["RDS r"]);
+    });
+
+    test("a new listener waits; a removed one frees its cluster when that is accepted", () => {
+      source.set({
+        [CDS]: [cluster("a"), cluster("b"), plain("c")],
+        [LDS]: [resource("l", "l"), resource("tcp", "tcp", ["c"])],
+      });
+      const made = client.next();
+      expect(client.flush()).toEqual([]);
+      client.ack(made);
+      expect(client.settle()).toEqual([delta ? "LDS tcp" : "LDS l,tcp"]);
+      source.set({ [CDS]: [cluster("a"), cluster("b")], [LDS]: [resource("l", "l")] });
+      const gone = client.next();
+      expect(gone && show(gone)).toBe(delta ? "LDS -tcp" : "LDS l");
+      expect(client.flush()).toEqual([]);
+      client.ack(gone);
+      expect(client.settle()).toEqual([delta ? "CDS -c" : "CDS a,b"]);
+    });
+
+    test("a route that the client refuses keeps its old cluster alive", () => {
+      source.set({ [CDS]: [cluster("b")], [RDS]: [route("r", "b")] });
+      const turned = client.next();
+      expect(turned && show(turned)).toBe("RDS r");
+      client.nack(turned, "bad route");
+      client.advance(60_000);
+      expect(client.flush()).toEqual([]);
+    });
+
+    test("a client that says nothing of a route keeps the old cluster for five seconds, not for ever", () => {
+      source.set({ [CDS]: [cluster("b")], [RDS]: [route("r", "b")] });
+      expect(client.flush()).toEqual(["RDS r"]);
+      expect(client.state.wakeAtMs()).toBe(6000);
+      client.advance(5000);
+      expect(client.flush()).toEqual([delta ? "CDS -a" : "CDS b"]);
+    });
+  });
+
+  test("a stream that does not follow all clusters is pushed in plain order", () => {
+    client.subscribe(LDS);
+    client.subscribe(RDS, "r");
+    client.subscribe(CDS, "a");
+    client.settle();
+    source.set({ [CDS]: [cluster("a"), cluster("c")], [RDS]: [route("r", "c")] });
+    expect(client.flush()).toEqual(["RDS r"]);
+  });
+
+  test("a fresh client is not made to wait for its own first ACKs", () => {
+    client.subscribe(CDS);
+    client.subscribe(RDS, "r");
+    expect(client.flush()).toEqual(["CDS a,b", "RDS r"]);
+  });
+});
+
+describe("sotw", () => {
+  test("a request with a superseded nonce is stale; its names do not count", () => {
+    const source = createMemorySource();
+    source.set({ [EDS]: [endpoints("a"), endpoints("b")] });
+    const client = createClient("sotw", source);
+    client.subscribe(EDS, "a");
+    const first = client.next();
+    source.set({ [EDS]: [endpoints("a", "a2"), endpoints("b")] });
+    const second = client.next();
+    expect(client.state.receiveSotw({ type: EDS, names: ["b"], nonce: first?.nonce ?? "", version: "" }, 0)).toEqual({
+      event: "stale",
+      dirty: false,
+    });
+    expect(client.flush()).toEqual([]);
+    expect(client.ack(second)).toMatchObject({ event: "ack" });
+  });
+
+  test("a refused resource is left out of later whole sets; its last good version stays", () => {
+    const source = createMemorySource();
+    source.set({ [CDS]: [plain("a"), plain("b")] });
+    const client = createClient("sotw", source);
+    client.subscribe(CDS);
+    client.settle();
+    source.set({ [CDS]: [resource("a", "bad"), plain("b"), resource("n", "bad too")] });
+    client.nack(client.next(), "Error adding/updating cluster(s) a: x, n: y");
+    source.set({ [CDS]: [resource("a", "bad"), resource("b", "b2"), resource("n", "bad too")] });
+    const response = client.next();
+    expect(response?.resources.map((one) => new TextDecoder().decode(bytesOf(one)))).toEqual(["a", "b2"]);
+    client.ack(response);
+    source.set({ [CDS]: [resource("a", "good"), resource("b", "b2"), resource("n", "bad too")] });
+    expect(client.next()?.resources.map((one) => new TextDecoder().decode(bytesOf(one)))).toEqual(["good", "b2"]);
+  });
+
+  test("after a reconnect routes wait for clusters, but not for ever", () => {
+    const source = createMemorySource();
+    source.set({
+      [CDS]: [cluster("a")],
+      [EDS]: [endpoints("a")],
+      [LDS]: [resource("l", "l", ["a"])],
+      [RDS]: [route("r", "a")],
+    });
+    const client = createClient("sotw", source);
+    client.send(CDS, { version: "1" });
+    client.state.receiveSotw({ type: LDS, names: [], nonce: "", version: "1" }, 1000);
+    client.state.receiveSotw({ type: RDS, names: ["r"], nonce: "", version: "1" }, 1000);
+    const clusters = client.next();
+    expect(clusters && show(clusters)).toBe("CDS a");
+    expect(client.flush().filter((shown) => shown !== "RDS")).toEqual([]);
+    client.advance(5000);
+    expect(client.flush()).toEqual(["LDS l", "RDS r"]);
+  });
+
+  test("no names after some names is the end of the subscription, also for clusters", () => {
+    const source = createMemorySource();
+    source.set({ [CDS]: [cluster("a"), cluster("b")] });
+    const client = createClient("sotw", source);
+    client.subscribe(CDS, "a");
+    const response = client.next();
+    client.ack(response);
+    expect(
+      client.state.receiveSotw({ type: CDS, names: [], nonce: response?.nonce ?? "", version: "" }, 0),
+    ).toMatchObject({ event: "unsubscribe" });
+    source.set({ [CDS]: [cluster("a", "a2")] });
+    expect(client.flush()).toEqual([]);
+  });
+});
+
+describe("delta", () => {
+  const source = createMemorySource();
+  let client: ReturnType<typeof createClient>;
+  beforeEach(() => {
+    source.set({
+      [CDS]: [cluster("a"), cluster("b")],
+      [EDS]: [endpoints("a"), endpoints("b")],
+      [LDS]: [],
+      [RDS]: [route("r", "a")],
+    });
+    client = createClient("delta", source);
+  });
+
+  test("a reconnect sends what differs and what has gone, in the first response", () => {
+    const initial = new Map([
+      ["a", cluster("a").hash],
+      ["b", "old"],
+      ["gone", "x"],
+    ]);
+    client.send(LDS, { initial: new Map() });
+    client.send(RDS, { subscribe: ["r"] });
+    client.settle();
+    client.send(CDS, { initial });
+    expect(client.settle()).toEqual(["CDS b -gone"]);
+    source.set({ [CDS]: [cluster("a"), cluster("b", "b2")] });
+    expect(client.settle()).toEqual(["CDS b"]);
+  });
+
+  test("a reconnect with everything up to date gets an empty answer", () => {
+    client.send(CDS, {
+      subscribe: ["*"],
+      initial: new Map([
+        ["a", cluster("a").hash],
+        ["b", cluster("b").hash],
+      ]),
+    });
+    expect(client.settle()).toEqual(["CDS"]);
+  });
+
+  test("after a reconnect a removed cluster waits for routes of which it is not known what they name", () => {
+    client.send(CDS, {
+      initial: new Map([
+        ["a", cluster("a").hash],
+        ["gone", "x"],
+      ]),
+    });
+    expect(client.settle()).toEqual([]);
+    client.send(LDS, { initial: new Map() });
+    client.send(RDS, { subscribe: ["r"], initial: new Map([["r", "old"]]) });
+    expect(client.settle()).toEqual(["CDS b", "LDS", "RDS r", "CDS -gone"]);
+  });
+
+  test("a client that resumes clusters alone hears what has gone in the first response", () => {
+    client.send(CDS, {
+      initial: new Map([
+        ["a", cluster("a").hash],
+        ["gone", "x"],
+      ]),
+    });
+    expect(client.settle()).toEqual([]);
+    expect(client.state.wakeAtMs()).toBe(1200);
+    client.advance(200);
+    expect(client.settle()).toEqual(["CDS b -gone"]);
+  });
+
+  test("subscriptions inside an acknowledgement count, even of a superseded response", () => {
+    client.send(EDS, { subscribe: ["a"] });
+    const first = client.next();
+    source.set({ [EDS]: [endpoints("a", "a2"), endpoints("b")] });
+    client.next();
+    client.send(EDS, { nonce: first?.nonce ?? "", subscribe: ["b"] });
+    expect(client.settle()).toEqual(["EDS b"]);
+  });
+
+  test("what is asked for again by name is sent again", () => {
+    client.send(EDS, { subscribe: ["a"] });
+    client.settle();
+    client.send(EDS, { subscribe: ["a"] });
+    expect(client.settle()).toEqual(["EDS a"]);
+  });
+
+  test("the wildcard can be left and taken again", () => {
+    client.send(CDS, { subscribe: ["*", "a"] });
+    expect(client.settle()).toEqual(["CDS a,b"]);
+    client.send(CDS, { unsubscribe: ["*"] });
+    source.set({ [CDS]: [cluster("a", "a2"), cluster("b", "b2")] });
+    expect(client.settle()).toEqual(["CDS a"]);
+    client.send(CDS, { subscribe: ["*"] });
+    expect(client.settle()).toEqual(["CDS b"]);
+  });
+
+  test("a removal is told once", () => {
+    client.send(EDS, { subscribe: ["a"] });
+    client.settle();
+    source.set({ [EDS]: [] });
+    expect(client.settle()).toEqual(["EDS -a"]);
+    source.set({ [EDS]: [endpoints("b")] });
+    expect(client.settle()).toEqual([]);
+  });
+});
+
+test("versions are a time and a counter, nonces cannot be guessed", () => {
+  const versions = createVersions({ now: () => new Date("2026-11-15T10:00:00Z"), uuid: () => "u-u-i-d" });
+  expect(versions.next()).toEqual({
+    version: "2026-11-15T10:00:00.000Z/1",
+    nonce: "2026-11-15T10:00:00.000Z/1u-u-i-d",
+  });
+  expect(versions.next().version).toMatch(/\/2$/);
+});

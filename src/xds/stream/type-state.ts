@@ -1,0 +1,233 @@
+/**
+ * What one stream knows of one type: who asked for what, what was sent, what of it the client has accepted.
+ * No I/O and no clock: requests and responses are told to it, it answers questions.
+ */
+import { emptyResourceSet, type Resource, type ResourceSet, type ResourceType } from "../../model/index.ts";
+import { type NamePool, Names } from "./names.ts";
+import { type InFlight, Unanswered } from "./unanswered.ts";
+
+export type Settled = "accepted" | "rejected" | "superseded" | "never-sent";
+
+export class TypeState {
+  readonly type: ResourceType;
+  wildcard = false;
+  readonly names: Names;
+  /**
+   * The source's set that the client was last brought to. A stream in step holds this reference and nothing else, so
+   * that a thousand of them cost one set.
+   */
+  base: ResourceSet = emptyResourceSet;
+  /** Where the client was sent something else than `base` has: held back, refused, not told yet, of an earlier stream. */
+  readonly own = new Map<string, Resource | undefined>();
+  /** What was found by name alone, of types that have no set of all. */
+  readonly extras = new Map<string, Resource>();
+  /** Names to send although unchanged: asked for again, or needed again by a cluster that warms. */
+  readonly mustSend = new Set<string>();
+  /** The first request of a type is answered even with nothing, or the client would wait. */
+  mustAnswer = false;
+  /** The client had state of this type before this stream. */
+  resumed = false;
+  /** Whether a response of this type has been sent on this stream. */
+  answered = false;
+  nonce = "";
+  version = "";
+  ackedNonce = "";
+  lastError = "";
+  sentAtMs = 0;
+  ackedAtMs = 0;
+  nackedAtMs = 0;
+  /** Names that may differ from `base` since it was taken; undefined when track was lost, and all may. */
+  #news: ReadonlySet<string> | undefined;
+  readonly #unanswered = new Unanswered();
+  /** Hash of the version that the client refused. */
+  readonly #refused = new Map<string, string>();
+
+  constructor(type: ResourceType, pool: NamePool) {
+    this.type = type;
+    this.names = new Names(pool);
+  }
+
+  isSubscribed(name: string): boolean {
+    return this.wildcard || this.names.has(name);
+  }
+
+  /** What the client was last sent. */
+  sent(name: string): Resource | undefined {
+    if (this.own.has(name)) return this.own.get(name);
+    return this.isSubscribed(name) ? (this.base.get(name) ?? this.extras.get(name)) : undefined;
+  }
+
+  /** What the client surely has, as far as its answers tell. */
+  accepted(name: string): Resource | undefined {
+    const open = this.#unanswered.before(name);
+    return open ? open.resource : this.sent(name);
+  }
+
+  /** How many resources the client was sent and has not been told to drop. */
+  count(): number {
+    let count = this.wildcard ? this.base.size : 0;
+    if (!this.wildcard) for (const name of this.names) if (this.base.get(name) ?? this.extras.get(name)) count++;
+    for (const [name, resource] of this.own) {
+      const inBase = this.isSubscribed(name) && (this.base.get(name) ?? this.extras.get(name)) !== undefined;
+      count += (resource ? 1 : 0) - (inBase ? 1 : 0);
+    }
+    return count;
+  }
+
+  /** Every name of which the client was sent something. */
+  *sentNames(): Generator<string> {
+    const names = this.wildcard ? this.base.names() : this.names;
+    for (const name of names) if (this.sent(name)) yield name;
+    for (const [name, resource] of this.own)
+      if (resource && !(this.wildcard ? this.base.get(name) : this.names.has(name))) yield name;
+  }
+
+  /** More names may now differ; without any, all may. The set is kept as it is, as all streams of a class get the same. */
+  noteNews(names?: ReadonlySet<string>): void {
+    if (!names) this.#news = undefined;
+    else if (this.#news) this.#news = this.#news.size === 0 ? names : this.#news.union(names);
+  }
+
+  /** Names that may differ from what was sent; undefined when any may. */
+  get news(): ReadonlySet<string> | undefined {
+    return this.#news;
+  }
+
+  /** Nothing is waiting, refused or asked for again: only what the source has changed is to be sent. */
+  get isInStep(): boolean {
+    return this.own.size === 0 && this.mustSend.size === 0 && this.#refused.size === 0;
+  }
+
+  /** The client is at this set now, but for `own`. */
+  reach(base: ResourceSet): void {
+    this.base = base;
+    this.#news = none;
+  }
+
+  /** Names that the client may hold in another version than the wanted one. */
+  *unsettled(): Generator<string> {
+    yield* this.own.keys();
+    yield* this.#unanswered.names();
+    yield* this.#news ?? this.sentNames();
+  }
+
+  wasRefused(name: string, hash: string): boolean {
+    return this.#refused.get(name) === hash;
+  }
+
+  /** Names of which some version was refused. */
+  refusedNames(): Iterable<string> {
+    return this.#refused.keys();
+  }
+
+  /** A refusal counts only for as long as the refused version is the wanted one. */
+  keepRefusals(wantedHash: (name: string) => string | undefined): void {
+    for (const [name, hash] of this.#refused) if (wantedHash(name) !== hash) this.#refused.delete(name);
+  }
+
+  /** Since when an answer on this name is awaited; undefined when none is. */
+  awaitedSinceMs(name: string): number | undefined {
+    return this.#unanswered.sinceMs(name);
+  }
+
+  recordSent(response: Omit<InFlight, "sentAtMs"> & { readonly version: string }, nowMs: number): void {
+    const { nonce, version, changes, before, whole } = response;
+    this.#unanswered.add({ nonce, changes, before, whole, sentAtMs: nowMs });
+    this.nonce = nonce;
+    this.version = version;
+    this.sentAtMs = nowMs;
+    this.answered = true;
+    this.mustAnswer = false;
+    this.mustSend.clear();
+  }
+
+  accept(nonce: string, nowMs: number): Settled {
+    const found = this.#unanswered.find(nonce);
+    if (!found) return nonce === this.nonce ? "accepted" : "never-sent";
+    this.#unanswered.settle(found);
+    const isAll = found.whole && nonce === this.nonce;
+    this.#dropRefusals((name) => (isAll ? this.sent(name) : found.changes.get(name)));
+    if (nonce !== this.nonce) return "superseded";
+    this.ackedNonce = nonce;
+    this.ackedAtMs = nowMs;
+    this.lastError = "";
+    return "accepted";
+  }
+
+  /** Envoy names the resources it refuses and takes the others; where it names none, all of them are in doubt. */
+  reject(nonce: string, message: string, nowMs: number): Settled {
+    const found = this.#unanswered.find(nonce);
+    if (!found && nonce !== this.nonce) return "never-sent";
+    this.lastError = message;
+    this.nackedAtMs = nowMs;
+    if (found) this.#refuse(found, message);
+    return nonce === this.nonce ? "rejected" : "superseded";
+  }
+
+  /** What the client held before this stream, by its own word: taken as accepted. */
+  resume(base: ResourceSet, differing: ReadonlyMap<string, Resource | undefined>): void {
+    this.reach(base);
+    for (const [name, resource] of differing) this.own.set(name, resource);
+    this.resumed = true;
+  }
+
+  /** Asked for by name from now on: it is sent, or said to be missing, whatever the client was sent before. */
+  follow(name: string): void {
+    if (this.sent(name)) this.mustSend.add(name);
+    else this.own.set(name, undefined);
+    this.names.add(name);
+  }
+
+  followAll(): void {
+    if (this.wildcard) return;
+    const sent = [...this.sentNames()].map((name) => [name, this.sent(name)] as const);
+    for (const [name, resource] of sent) this.own.set(name, resource);
+    this.wildcard = true;
+    this.base = emptyResourceSet;
+    this.noteNews();
+  }
+
+  /** Not all any more: what was not named is given up. */
+  followNamed(): void {
+    const givenUp = [...this.sentNames()].filter((name) => !this.names.has(name));
+    this.wildcard = false;
+    for (const name of givenUp) this.forget(name);
+  }
+
+  forget(name: string): void {
+    this.own.delete(name);
+    this.extras.delete(name);
+    this.mustSend.delete(name);
+    this.#unanswered.forget(name);
+    this.#refused.delete(name);
+  }
+
+  #refuse(response: InFlight, message: string): void {
+    const names = new Set(response.changes.keys());
+    const named = new Set(names.values().filter((name) => mentions(message, name)));
+    this.#unanswered.refuse(response, named.size > 0 ? named : names);
+    for (const name of named) {
+      const hash = response.changes.get(name)?.hash;
+      if (hash !== undefined) this.#refused.set(name, hash);
+    }
+  }
+
+  #dropRefusals(accepted: (name: string) => Resource | undefined): void {
+    for (const [name, hash] of this.#refused) if (accepted(name)?.hash === hash) this.#refused.delete(name);
+  }
+}
+
+const none: ReadonlySet<string> = new Set();
+
+const nameCharacter = /[A-Za-z0-9._|\-/]/;
+
+/** The name as a word of its own: `outbound|80||a.com` is not meant where `outbound|80||a.com.au` is said. */
+function mentions(message: string, name: string): boolean {
+  if (name === "") return false;
+  for (let at = message.indexOf(name); at >= 0; at = message.indexOf(name, at + 1)) {
+    const [before, after] = [message[at - 1] ?? "", message.slice(at + name.length, at + name.length + 2)];
+    const sentenceEnd = /^\.?$|^\.[^A-Za-z0-9]/.test(after);
+    if (!nameCharacter.test(before) && (sentenceEnd || !nameCharacter.test(after[0] ?? ""))) return true;
+  }
+  return false;
+}

@@ -1,0 +1,92 @@
+/** Responses sent and answers received in; what the client had before those that are open or were refused out. */
+import type { Resource } from "../../model/index.ts";
+import type { Changes } from "./steps.ts";
+
+export interface InFlight {
+  readonly nonce: string;
+  readonly changes: Changes;
+  /** The same names as the client was last sent them. */
+  readonly before: Changes;
+  /** It had all resources, also those that did not change. */
+  readonly whole: boolean;
+  readonly sentAtMs: number;
+}
+
+/** A client that never answers must not make the list grow. */
+const maxInFlight = 16;
+
+export class Unanswered {
+  /** In the order of sending, which is the order of answers: an answer takes away the first and costs nothing more. */
+  #open: readonly InFlight[] = [];
+  /** Names of refused responses, with the state that the client still has. */
+  readonly #doubts = new Map<string, Resource | undefined>();
+  /** Names that the client gave up, with the responses that were open then: they say nothing of it any more. */
+  readonly #givenUp = new Map<string, readonly InFlight[]>();
+
+  add(response: InFlight): void {
+    this.#open = [...this.#open, response];
+    const [oldest] = this.#open;
+    if (oldest && this.#open.length > maxInFlight) this.refuse(oldest, new Set(oldest.changes.keys()));
+  }
+
+  /** Undefined for a nonce that is not open. */
+  find(nonce: string): InFlight | undefined {
+    return this.#open.find((response) => response.nonce === nonce);
+  }
+
+  /** What the client had of this name before all that is open; undefined when nothing of it is. */
+  before(name: string): { readonly resource: Resource | undefined } | undefined {
+    if (this.#doubts.has(name)) return { resource: this.#doubts.get(name) };
+    const first = this.#first(name);
+    return first && { resource: first.before.get(name) };
+  }
+
+  sinceMs(name: string): number | undefined {
+    return this.#first(name)?.sentAtMs;
+  }
+
+  *names(): Generator<string> {
+    yield* this.#doubts.keys();
+    for (const { changes } of this.#open) yield* changes.keys();
+  }
+
+  /** The client has all of this response, and so nothing of an earlier one that it has not answered. */
+  settle(response: InFlight): void {
+    if (response.whole) this.#doubts.clear();
+    this.#take(response, response.changes);
+  }
+
+  /** These names of the response were not taken; the others were. */
+  refuse(response: InFlight, names: ReadonlySet<string>): void {
+    for (const name of names) if (!this.#doubts.has(name)) this.#doubts.set(name, response.before.get(name));
+    this.#take(response, without(response, names).changes);
+  }
+
+  forget(name: string): void {
+    this.#doubts.delete(name);
+    if (this.#open.length > 0) this.#givenUp.set(name, this.#open);
+  }
+
+  #take(response: InFlight, settled: Changes): void {
+    if (this.#doubts.size > 0) for (const name of settled.keys()) this.#doubts.delete(name);
+    const at = this.#open.indexOf(response);
+    this.#open = this.#open.filter((one) => one !== response).map((one, i) => (i < at ? without(one, settled) : one));
+    if (this.#open.length === 0) this.#givenUp.clear();
+  }
+
+  #first(name: string): InFlight | undefined {
+    const passed = this.#givenUp.get(name);
+    return this.#open.find(
+      (response) => response.changes.has(name) && !passed?.some((one) => one.nonce === response.nonce),
+    );
+  }
+}
+
+function without(response: InFlight, gone: Pick<Changes, "has">): InFlight {
+  const names = [...response.changes.keys()].filter((name) => !gone.has(name));
+  return {
+    ...response,
+    changes: new Map(names.map((name) => [name, response.changes.get(name)])),
+    before: new Map(names.map((name) => [name, response.before.get(name)])),
+  };
+}

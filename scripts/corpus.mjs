@@ -15,6 +15,8 @@ const here = fileURLToPath(new URL("../test/conformance/corpus", import.meta.url
 /** @type {readonly (readonly [string, IsOurs])[]} */
 const kindList = [
   ["analyze", (dir) => json(dir, "case.json").source === "own"],
+  ["authz", (dir) => existsSync(join(dir, "case.md"))],
+  ["bootstrap", (dir) => existsSync(join(dir, "case.md"))],
   ["cli", (dir) => /_dumps\/(own-|does-not-exist)/.test(text(dir, "args.txt"))],
   ["inject", (dir) => json(dir, "case.json").source === "own"],
   ["iptables", () => true],
@@ -78,6 +80,7 @@ function pack(root, folder) {
     .map(({ name }) => name)
     .filter((name) => shared.test(name) || isOurs(join(root, folder, name)))
     .sort();
+  if (names.every((name) => shared.test(name))) return;
   const paths = names.flatMap((name) => filesBelow(join(root, folder), name));
   const wanted = paths.filter((path) => !path.startsWith("_") || ownShared.test(path));
   const files = new Map(wanted.map((path) => [path, text(join(root, folder), path)]));
@@ -114,7 +117,8 @@ export function unpack(root, folder) {
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   const [command, root = ""] = process.argv.slice(2);
-  if (command === "pack") for (const folder of folders()) pack(root, folder);
+  if (command === "pack")
+    for (const folder of folders().filter((name) => existsSync(join(root, name)))) pack(root, folder);
   else if (command === "unpack")
     for (const folder of folders().filter((name) => existsSync(archiveOf(name)))) unpack(root, folder);
   else throw new Error("usage: node scripts/corpus.mjs pack|unpack FOLDER");

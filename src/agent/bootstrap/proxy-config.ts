@@ -67,14 +67,17 @@ export function proxyConfigJson(config: ProxyConfigValues): JsonObject {
 function withoutZeros(fields: object): JsonObject {
   const out: Record<string, Json> = {};
   for (const [name, value] of Object.entries(fields))
-    if (!isZero(name, value)) out[name] = isRecord(value) ? withoutZeros(value) : value;
+    if (!isZero(name, value)) out[name] = isRecord(value) && !isMap(name) ? withoutZeros(value) : value;
   return out;
 }
+
+/** Fields whose keys are the user's; an empty text in them is an entry like others. */
+const isMap = (name: string): boolean => name === "proxyMetadata" || name === "runtimeValues";
 
 function isZero(name: string, value: unknown): boolean {
   if (value === undefined || value === null || value === "" || (typeof value === "string" && zeroEnums[name] === value))
     return true;
   if (value === 0) return !wrapped.has(name);
   if (Array.isArray(value)) return value.length === 0;
-  return (name === "proxyMetadata" || name === "runtimeValues") && isRecord(value) && Object.keys(value).length === 0;
+  return isMap(name) && isRecord(value) && Object.keys(value).length === 0;
 }

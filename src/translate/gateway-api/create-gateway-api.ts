@@ -12,6 +12,7 @@ import {
 import type { BackendContext } from "./backend.ts";
 import { type PolicyVerdict, translateBackendTls } from "./backend-tls-policy.ts";
 import { backendTlsStatus } from "./backend-tls-status.ts";
+import { supportedFeatures } from "./features.ts";
 import { type GatewayOutcome, gatewayController, translateGateways } from "./gateway.ts";
 import { gatewayStatus, listenerSetStatus, refusedSetStatus } from "./gateway-status.ts";
 import { createGrants } from "./grant.ts";
@@ -163,5 +164,6 @@ function classStatus({ meta }: Config<GatewayClassSpec>): ObjectStatus["status"]
     conditions: [
       condition("Accepted", meta.generation, { reason: "Accepted", message: "Handled by Istio controller" }),
     ],
+    supportedFeatures: supportedFeatures.map((name) => ({ name })),
   };
 }

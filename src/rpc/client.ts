@@ -95,6 +95,8 @@ function connect(options: RpcClientOptions): ClientHttp2Session {
   // Each stream hears of the loss by itself.
   session.on("error", () => {});
   session.once("connect", () => {
+    // Closed while it was connecting: node tells of the connection all the same.
+    if (session.destroyed) return;
     session.setLocalWindowSize(4 * 1024 * 1024);
     keepAlive(session, { ...defaultLimits, keepaliveMs: options.keepaliveMs ?? defaultLimits.keepaliveMs });
   });

@@ -49,7 +49,7 @@ test.each<readonly [string, readonly KubeObject[], KubeObject]>([
   expect(await player.compare(0)).toBeUndefined();
   await player.step({ does: "change", apply: [], remove: [change] });
   expect(await player.compare(1)).toBeUndefined();
-  player.close();
+  await player.close();
 });
 
 test("a mesh that differs from a fresh one is found, and the report says where", async () => {
@@ -67,7 +67,7 @@ test("a mesh that differs from a fresh one is found, and the report says where",
   );
   await player.world.settled();
   const difference = await player.compare(1);
-  player.close();
+  await player.close();
   expect(difference).toMatchObject({
     step: 1,
     what: "should be gone",

@@ -7,9 +7,10 @@ import { createRandom, type Random } from "../random.ts";
 import * as gatewayApi from "./objects/gateway-api.ts";
 import * as kubernetes from "./objects/kubernetes.ts";
 import * as policy from "./objects/policy.ts";
-import { meshConfig } from "./objects/settings.ts";
+import { keySets, meshConfig, secretAccess } from "./objects/settings.ts";
 import * as traffic from "./objects/traffic.ts";
 import { type LiveProxy, proxy } from "./proxies.ts";
+import { spiced } from "./spice.ts";
 import { apps, namespaces, times } from "./words.ts";
 
 export type Step =
@@ -61,6 +62,8 @@ const writers: readonly (Writer & { readonly in?: readonly string[] })[] = [
   { weight: 0.7, names: ["rg1"], in: users, write: gatewayApi.referenceGrant },
   { weight: 0.5, names: ["bt1"], in: users, write: gatewayApi.backendTlsPolicy },
   { weight: 6, names: ["istio"], in: ["istio-system"], write: (random) => meshConfig(random) },
+  { weight: 0.5, names: ["key-sets"], in: ["istio-system"], write: (random) => keySets(random) },
+  { weight: 0.5, names: ["secret-access"], in: ["istio-system"], write: (random) => secretAccess(random) },
 ];
 
 /** The writers, each as often as its weight says. */
@@ -80,7 +83,8 @@ export function createLife(seed: number, steps: number): readonly Step[] {
     const writer = random.pick(drawn);
     const name = random.pick(writer.names);
     const namespace = writer.namespaced === false ? "" : random.pick(writer.in ?? namespaces);
-    const made = writer.write(random, name, namespace);
+    const plain = writer.write(random, name, namespace);
+    const made = random.chance(0.3) ? spiced(random, plain) : plain;
     const before = written.get(idOf(made));
     const dated = withDates(made, before, clock);
     written.set(idOf(dated), dated);

@@ -25,12 +25,11 @@ interface Watched {
 export interface Player {
   readonly world: World;
   readonly objects: ReadonlyMap<string, KubeObject>;
-  readonly proxies: readonly LiveProxy[];
   /** Does a step; what proxies are given is made, as streams would have it made. */
   step(step: Step): Promise<void>;
   /** Undefined where all is equal. */
   compare(step: number): Promise<Difference | undefined>;
-  close(): void;
+  close(): Promise<void>;
 }
 
 export async function createPlayer(): Promise<Player> {
@@ -71,20 +70,17 @@ export async function createPlayer(): Promise<Player> {
         ? silent && { ...silent, step: number }
         : plain(number, "", `a fault of ours: ${late[0]}`);
     } finally {
-      fresh.close();
+      await fresh.close();
     }
   };
 
   return {
     world,
     objects,
-    get proxies() {
-      return [...watched.values()].map(({ proxy }) => proxy);
-    },
     async step(step) {
       await perform(step);
       await world.settled();
-      for (const one of watched.values()) silent = untold(one, 0) ?? silent;
+      for (const one of watched.values()) silent = untold(one) ?? silent;
     },
     compare,
     close: world.close,
@@ -134,14 +130,14 @@ function differentHosts(live: RouteParts | undefined, fresh: RouteParts | undefi
 }
 
 /** A stream sends only what it is told of: what changed silently is never sent. */
-function untold(one: Watched, step: number): Difference | undefined {
+function untold(one: Watched): Difference | undefined {
   const { last, connected, proxy } = one;
   const now = new Map(envoyTypes.map((type) => [type, connected.all(type)]));
   one.last = now;
   const silent = last && envoyTypes.flatMap((type) => silentNames(connected, type, last.get(type), now.get(type)));
   connected.forget();
   const [first] = silent ?? [];
-  return first && { ...plain(step, proxy.name, "changed, and the proxy was not told"), ...first };
+  return first && { ...plain(0, proxy.name, "changed, and the proxy was not told"), ...first };
 }
 
 function silentNames(
@@ -180,6 +176,6 @@ export async function play(
     }
     return when === "end" ? await player.compare(life.length - 1) : undefined;
   } finally {
-    player.close();
+    await player.close();
   }
 }

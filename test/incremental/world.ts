@@ -9,10 +9,11 @@ import { createResourceSource } from "../../src/control-plane/resource-source.ts
 import { createStages } from "../../src/control-plane/stages.ts";
 import { watchObjects } from "../../src/control-plane/watched-kinds.ts";
 import { createMemorySource } from "../../src/kube/index.ts";
-import { silentLogger } from "../../src/lib/index.ts";
-import { type KubeObject, type Resource, type ResourceType, types } from "../../src/model/index.ts";
+import { isRecord, silentLogger } from "../../src/lib/index.ts";
+import { type Identity, type KubeObject, type Resource, type ResourceType, types } from "../../src/model/index.ts";
 import { createEnvoyTypes } from "../../src/render/index.ts";
-import { type Ads, createAds, type News } from "../../src/xds/index.ts";
+import { type Call, createRpcServer } from "../../src/rpc/index.ts";
+import { createAds, type News } from "../../src/xds/index.ts";
 import type { LiveProxy } from "./proxies.ts";
 
 /** What Envoys are sent; the name table and workloads have tests of their own. */
@@ -41,9 +42,13 @@ export interface World {
   settled(): Promise<void>;
   /** Faults of ours, since this was last asked. */
   faults(): readonly string[];
-  readonly ads: Ads;
-  close(): void;
+  /** Serves streams on a port of loopback. */
+  listen(): Promise<number>;
+  close(): Promise<void>;
 }
+
+/** In place of a certificate: the identity as JSON. */
+export const identityHeader = "x-test-identity";
 
 const domain = "cluster.local";
 const cluster = "Kubernetes";
@@ -55,12 +60,19 @@ export async function createWorld(objects: readonly KubeObject[]): Promise<World
   };
   const graph = createGraph({ onFault: fault });
   const api = createMemorySource({ graph, objects });
+  const watched = watchObjects(api);
+  const outside = (configMap: string, key: string): unknown => {
+    const data = watched.objects("", "ConfigMap").get(`istio-system/${configMap}`)?.data;
+    return isRecord(data) ? data[key] : undefined;
+  };
   const stages = createStages({
     graph,
-    objects: watchObjects(api).objects,
+    objects: watched.objects,
     domain,
     cluster,
     configMap: "istio-system/istio",
+    fetchKeySets: () => ({ get: (key) => outside("key-sets", key)?.toString() }),
+    maySeeSecrets: ({ serviceAccount }) => outside("secret-access", serviceAccount) !== "no",
   });
   const patchTypes = createEnvoyTypes(graph);
   await patchTypes.load();
@@ -82,6 +94,8 @@ export async function createWorld(objects: readonly KubeObject[]): Promise<World
     now: () => new Date(),
     uuid: randomUUID,
   });
+  const authenticate = (call: Call): Identity => JSON.parse(call.metadata(identityHeader) ?? "");
+  const server = createRpcServer({ routes: ads.routes(authenticate), log: silentLogger });
   return {
     change(apply, remove) {
       graph.change(() => {
@@ -109,10 +123,14 @@ export async function createWorld(objects: readonly KubeObject[]): Promise<World
       faults = [];
       return before;
     },
-    ads,
-    close() {
+    async listen() {
+      const address = await server.listen({ host: "127.0.0.1", port: 0 });
+      return address.port;
+    },
+    async close() {
       source.close();
       api.close();
+      await server.close();
     },
   };
 }

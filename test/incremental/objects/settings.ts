@@ -1,6 +1,7 @@
 /** A seed's choices in; ConfigMap istio-system/istio with a MeshConfig out. */
 import type { KubeObject } from "../../../src/model/index.ts";
 import type { Random } from "../../random.ts";
+import { spicedSettings } from "../spice.ts";
 import { object, rootNamespace, type Spec, seconds, some, yes } from "../words.ts";
 import { localitySetting } from "./traffic.ts";
 
@@ -78,9 +79,24 @@ const fields: readonly ((random: Random) => Spec)[] = [
 
 export function meshConfig(random: Random): KubeObject {
   const chosen = some(random, fields, 0, 12).map((field) => field(random));
-  const mesh = Object.assign({}, ...chosen) as Spec;
+  const written: Spec = Object.assign({}, ...chosen);
+  const mesh = random.chance(0.5) ? spicedSettings(random, written) : written;
   return object("v1", "ConfigMap", "istio", rootNamespace, {
     metadata: { labels: yes(random, 0.1, () => ({ touched: "yes" })) },
     data: { mesh: JSON.stringify(mesh) },
   });
+}
+
+/** What the network would give: read by the world in place of fetching. */
+export function keySets(random: Random): KubeObject {
+  const key = { kty: "oct", kid: `${random.whole(3)}`, k: "AA" };
+  const uris = some(random, ["https://keys.example.com/0", "https://keys.example.com/1"], 0, 2);
+  const data = Object.fromEntries(uris.map((uri) => [uri, JSON.stringify({ keys: [key] })]));
+  return object("v1", "ConfigMap", "key-sets", rootNamespace, { data });
+}
+
+/** Who the API would let read no Secrets: read by the world in place of asking. */
+export function secretAccess(random: Random): KubeObject {
+  const accounts = some(random, ["default", "a", "b"], 0, 2).map((account) => [account, "no"]);
+  return object("v1", "ConfigMap", "secret-access", rootNamespace, { data: Object.fromEntries(accounts) });
 }

@@ -1,0 +1,119 @@
+/**
+ * A life in; what is wrong with what its streams hold at the end out. Each proxy has a delta and a state-of-the-world
+ * stream to the mesh that lives, and at the end both to a fresh one: all four must come to hold what that renders.
+ */
+import { bytesOf, type Resource, type ResourceType } from "../../src/model/index.ts";
+import type { Step } from "./life.ts";
+import { createPlayer } from "./play.ts";
+import { createReferrer, namedTypes, type Referrer } from "./references.ts";
+import { openStream, type StreamClient, type Variant } from "./stream-client.ts";
+import { type Connected, createWorld, envoyTypes } from "./world.ts";
+
+const variants: readonly Variant[] = ["delta", "sotw"];
+const patienceMs = 20_000;
+
+export async function playStreams(life: readonly Step[]): Promise<string | undefined> {
+  const referrer = await createReferrer();
+  const player = await createPlayer();
+  const port = await player.world.listen();
+  const streams = new Map<string, readonly StreamClient[]>();
+  try {
+    for (const step of life) {
+      await player.step(step);
+      if (step.does === "connect")
+        streams.set(
+          step.proxy.name,
+          await Promise.all(variants.map((variant) => openStream(port, step.proxy, variant, referrer))),
+        );
+      if (step.does === "disconnect") closeAll(streams, step.name);
+    }
+    return await compareWithFresh(player.objects.values().toArray(), [...streams.values()], referrer);
+  } finally {
+    for (const name of streams.keys()) closeAll(streams, name);
+    await player.close();
+  }
+}
+
+function closeAll(streams: Map<string, readonly StreamClient[]>, name: string): void {
+  for (const stream of streams.get(name) ?? []) stream.close();
+  streams.delete(name);
+}
+
+async function compareWithFresh(
+  objects: Parameters<typeof createWorld>[0],
+  live: readonly (readonly StreamClient[])[],
+  referrer: Referrer,
+): Promise<string | undefined> {
+  const fresh = await createWorld(objects);
+  const port = await fresh.listen();
+  try {
+    for (const streams of live) {
+      const proxy = streams[0]?.proxy;
+      if (!proxy) continue;
+      const expected = expectation(await fresh.connect(proxy), referrer);
+      const also = await Promise.all(variants.map((variant) => openStream(port, proxy, variant, referrer)));
+      for (const [kind, stream] of [
+        ...streams.map((one) => ["live", one] as const),
+        ...also.map((one) => ["fresh", one] as const),
+      ]) {
+        const wrong = await settle(stream, expected);
+        if (wrong) return `the ${kind} ${stream.variant} stream of ${proxy.name}: ${wrong}`;
+      }
+      for (const stream of also) stream.close();
+    }
+    return undefined;
+  } finally {
+    await fresh.close();
+  }
+}
+
+type Expected = ReadonlyMap<ResourceType, ReadonlyMap<string, Resource | undefined>>;
+
+/** What a proxy asks for that follows every reference, with what there is of it. */
+function expectation(session: Connected, referrer: Referrer): Expected {
+  const expected = new Map<ResourceType, Map<string, Resource | undefined>>(
+    envoyTypes.map((type) => [type, new Map(namedTypes.includes(type) ? [] : session.all(type))]),
+  );
+  const follow = (type: ResourceType, resource: Resource | undefined): void => {
+    if (!resource) return;
+    for (const [to, names] of referrer.of(type, bytesOf(resource)))
+      for (const name of names) {
+        if (expected.get(to)?.has(name)) continue;
+        expected.get(to)?.set(name, session.get(to, name));
+        follow(to, session.get(to, name));
+      }
+  };
+  for (const type of envoyTypes)
+    for (const resource of [...(expected.get(type)?.values() ?? [])]) follow(type, resource);
+  return expected;
+}
+
+/** Waits until the stream holds what is expected; says what is different when that does not come. */
+async function settle(stream: StreamClient, expected: Expected): Promise<string | undefined> {
+  const late = AbortSignal.timeout(patienceMs);
+  const given = new Promise<void>((resolve) => late.addEventListener("abort", () => resolve(), { once: true }));
+  for (;;) {
+    const next = stream.changed();
+    const wrong = firstDifference(stream, expected);
+    if (wrong === undefined || late.aborted || stream.ended() !== undefined)
+      return wrong && `${wrong}${stream.ended() === undefined ? "" : ` (${stream.ended()})`}`;
+    await Promise.race([next, given]);
+  }
+}
+
+function firstDifference(stream: StreamClient, expected: Expected): string | undefined {
+  for (const [type, wanted] of expected) {
+    const held = stream.held(type);
+    const short = type.slice(type.lastIndexOf(".") + 1);
+    for (const [name, resource] of wanted) {
+      const bytes = held.get(name);
+      // A state-of-the-world response cannot say that a named resource has gone.
+      if (!resource && (!bytes || stream.variant === "sotw")) continue;
+      if (!resource) return `${short} ${name} should be gone`;
+      if (!bytes) return `${short} ${name} is missing`;
+      if (Buffer.compare(bytes, bytesOf(resource)) !== 0) return `${short} ${name} is outdated`;
+    }
+    for (const name of held.keys()) if (!wanted.has(name)) return `${short} ${name} should not be held`;
+  }
+  return undefined;
+}

@@ -81,6 +81,11 @@ async function discovery(flags: DiscoveryFlags, unknown: readonly string[], io: 
     analysis: io.env.PILOT_ENABLE_ANALYSIS === "true",
     debounceMs: durationEnv(io, "PILOT_DEBOUNCE_AFTER", 100),
     debounceMaxMs: durationEnv(io, "PILOT_DEBOUNCE_MAX", 10_000),
+    injection: {
+      nativeSidecars: io.env.ENABLE_NATIVE_SIDECARS || "auto",
+      compliancePolicy: io.env.COMPLIANCE_POLICY ?? "",
+      platform: io.env.PLATFORM ?? "",
+    },
     keySets: {
       blockedRanges: (io.env.BLOCKED_CIDRS_IN_JWKS_URIS ?? "").split(/[\s,]+/).filter((range) => range !== ""),
       refreshMs: durationEnv(io, "PILOT_JWT_PUB_KEY_REFRESH_INTERVAL", 20 * 60_000),

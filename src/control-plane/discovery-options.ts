@@ -37,6 +37,13 @@ export interface DiscoveryOptions {
     /** Further roots that key servers may have, as PEM. */
     readonly extraRoots?: string;
   };
+  readonly injection: {
+    /** `true`, `false`, or `auto`: where all nodes can. */
+    readonly nativeSidecars: string;
+    readonly compliancePolicy: string;
+    /** `openshift` where namespaces have users of their own. */
+    readonly platform: string;
+  };
   readonly log: Logger;
   readonly now: () => Date;
   readonly monotonicMs: () => number;

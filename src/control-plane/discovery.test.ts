@@ -73,6 +73,7 @@ describe("the control plane on an API", () => {
       revision: "",
       identity: "istiod-test",
       analysis: true,
+      injection: { nativeSidecars: "auto", compliancePolicy: "", platform: "" },
       debounceMs: 5,
       debounceMaxMs: 50,
       log: silentLogger,
@@ -193,5 +194,45 @@ describe("the control plane on an API", () => {
     expect(await fetchText(`http://${at}:${monitoring}/metrics`)).toMatch(
       /^webhook_patch_attempts_total\{name="ours"\} /m,
     );
+  });
+
+  test("a Pod of a namespace that asks for it is injected by the API server's call", async () => {
+    const { host, port } = plane.addresses.https;
+    const admission = "admissionregistration.k8s.io";
+    await world.create({
+      apiVersion: `${admission}/v1`,
+      kind: "MutatingWebhookConfiguration",
+      metadata: { name: "istio-sidecar-injector", labels: { "istio.io/rev": "default" } },
+      webhooks: [
+        {
+          name: "namespace.sidecar-injector.istio.io",
+          clientConfig: { url: `https://${host}:${port}/inject` },
+          rules: [{ operations: ["CREATE"], apiGroups: [""], apiVersions: ["v1"], resources: ["pods"] }],
+          namespaceSelector: { matchLabels: { "istio-injection": "enabled" } },
+          failurePolicy: "Fail",
+          sideEffects: "None",
+          admissionReviewVersions: ["v1"],
+        },
+      ],
+    });
+    await world.until(admission, "MutatingWebhookConfiguration", "istio-sidecar-injector", (now) =>
+      JSON.stringify(now ?? {}).includes("caBundle"),
+    );
+    const labels = { "istio-injection": "enabled" };
+    await world.create({ apiVersion: "v1", kind: "Namespace", metadata: { name: "shop", labels } });
+    const podIn = (namespace: string): KubeObject => ({
+      apiVersion: "v1",
+      kind: "Pod",
+      metadata: { name: "web", namespace },
+      spec: { containers: [{ name: "app", image: "app:1" }] },
+    });
+    const containers = (pod: KubeObject) =>
+      ["initContainers", "containers"].flatMap((list) =>
+        readList(readRecord(pod.spec)[list]).map((one) => readRecord(one).name),
+      );
+    expect(containers(await world.create(podIn("shop")))).toEqual(["istio-init", "istio-proxy", "app"]);
+    expect(containers(await world.create(podIn("default")))).toEqual(["app"]);
+    const { host: at, port: monitoring } = plane.addresses.monitoring;
+    expect(await fetchText(`http://${at}:${monitoring}/metrics`)).toMatch(/^sidecar_injection_success_total 1$/m);
   });
 });

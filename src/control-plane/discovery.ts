@@ -30,6 +30,7 @@ import { createCaSecretStore } from "./ca-secret.ts";
 import { createConfigDump, createConfigDumpMessages } from "./config-dump.ts";
 import { createDebugViews } from "./debug-views.ts";
 import type { DiscoveryAddresses, DiscoveryOptions } from "./discovery-options.ts";
+import { createInjection } from "./injection.ts";
 import { runLeader } from "./leader-work.ts";
 import { createPatchReports } from "./patch-reports.ts";
 import { proxyOfNode } from "./proxy-of-node.ts";
@@ -202,6 +203,16 @@ export async function startDiscovery(options: DiscoveryOptions): Promise<Discove
       judge,
       debug: debugSources,
       references: stages.references,
+      injection: createInjection({
+        graph,
+        stages,
+        objects: watched.objects,
+        namespace,
+        revision: options.revision,
+        cluster: options.cluster,
+        ...options.injection,
+        log: log.scope("injector"),
+      }),
       metrics,
       ready: () => ready,
       opened,

@@ -1,5 +1,6 @@
 /** Routes and handlers in; the ports of the control plane, bound, with a certificate that is renewed in time, out. */
 import { type CertificateAuthority, controlPlaneNames, type ServingCertificate } from "../ca/index.ts";
+import type { InjectionSources } from "../inject/index.ts";
 import {
   answerDebug,
   createHttpServer,
@@ -12,7 +13,7 @@ import { createRpcServer, type Route } from "../rpc/index.ts";
 import { identityOf, type TokenJudge } from "./authenticate.ts";
 import type { Address, DiscoveryAddresses, DiscoveryOptions } from "./discovery-options.ts";
 import type { References } from "./references.ts";
-import { admissionHandler } from "./webhooks.ts";
+import { admissionHandler, injectionHandler } from "./webhooks.ts";
 
 export interface ServerParts {
   /** For the plaintext port. */
@@ -23,6 +24,7 @@ export interface ServerParts {
   readonly judge: TokenJudge;
   readonly debug: DebugSources;
   readonly references: References;
+  readonly injection: InjectionSources;
   readonly metrics: Metrics;
   ready(): boolean;
   /** Takes what has been opened, also when a later one fails. */
@@ -62,9 +64,12 @@ export async function startServers(options: DiscoveryOptions, parts: ServerParts
     ["/debug/", debug],
     ["/debug", debug],
   ]);
+  const inject = injectionHandler(parts.metrics, parts.injection, log.scope("injector"));
   const hooks = [
     ["/ready", readiness],
     ["/validate", admissionHandler(parts.metrics, parts.references)],
+    ["/inject", inject],
+    ["/inject/", inject],
   ] as const;
   const https = await web(addresses.https, hooks, serving);
   renewCertificate(options, parts, serving, (fresh) => {

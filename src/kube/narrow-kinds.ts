@@ -64,7 +64,7 @@ const shapes: ReadonlyMap<string, Fields> = new Map<string, Fields>([
       status: { phase: true, podIP: true, podIPs: true, hostIP: true, conditions: { type: true, status: true } },
     },
   ],
-  ["Node", { metadata, status: { addresses: true } }],
+  ["Node", { metadata, status: { addresses: true, nodeInfo: { kubeletVersion: true } } }],
   [
     "EndpointSlice",
     {

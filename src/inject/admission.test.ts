@@ -1,0 +1,146 @@
+import jsonPatch from "fast-json-patch";
+import { expect, test } from "vitest";
+import { readList, readRecord } from "../lib/index.ts";
+import { mergeMeshConfig } from "../model/index.ts";
+import {
+  createInjectSettings,
+  type InjectionSources,
+  openShiftIds,
+  reviewInjection,
+  runsNativeSidecars,
+} from "./index.ts";
+
+type Fields = Readonly<Record<string, unknown>>;
+
+const settings = createInjectSettings({
+  values: {},
+  config: { neverInjectSelector: [{ matchExpressions: [{ key: "job", operator: "Exists" }] }, {}] },
+  meshConfig: mergeMeshConfig({}),
+  revision: "",
+  compliancePolicy: "",
+  annotationError: (name) => (name === "bad" ? "not so" : undefined),
+});
+const sources: InjectionSources = {
+  settings: () => settings,
+  proxyConfig: () => settings.meshConfig.defaultConfig ?? {},
+  nativeSidecars: (node) => node === "new",
+  annotationWarning: (name) => (name === "odd" ? "odd is not known" : undefined),
+};
+
+const pod = (metadata: Fields = {}, spec: Fields = {}): Fields => ({
+  apiVersion: "v1",
+  kind: "Pod",
+  metadata: { generateName: "web-", ...metadata },
+  spec: { containers: [{ name: "app", image: "a:1", futureField: { kept: true } }], futureList: [1], ...spec },
+});
+
+const review = (object: unknown, request: Fields = {}): string =>
+  JSON.stringify({
+    apiVersion: "admission.k8s.io/v1",
+    kind: "AdmissionReview",
+    request: { uid: "u1", operation: "CREATE", namespace: "shop", object, ...request },
+  });
+
+function ask(object: unknown, path = "/inject"): { outcome: string; response: Fields; after: Fields } {
+  const { outcome, body } = reviewInjection(review(object), path, sources);
+  const response = readRecord(readRecord(JSON.parse(body)).response);
+  const patch = typeof response.patch === "string" ? JSON.parse(Buffer.from(response.patch, "base64").toString()) : [];
+  const after = jsonPatch.applyPatch(structuredClone(object), patch).newDocument;
+  return { outcome, response, after: readRecord(after) };
+}
+
+const names = (of: Fields, list = "containers"): readonly unknown[] =>
+  readList(readRecord(of.spec)[list]).map((item) => readRecord(item).name);
+const proxyEnv = (of: Fields, name: string): unknown => {
+  const proxy = readList(readRecord(of.spec).containers)
+    .map(readRecord)
+    .find((one) => one.name === "istio-proxy");
+  return readList(proxy?.env)
+    .map(readRecord)
+    .find((one) => one.name === name)?.value;
+};
+
+test("the patch injects the Pod as the API server holds it, and leaves alone what is not known here", () => {
+  const { response, after } = ask(pod());
+  expect(response).toMatchObject({ uid: "u1", allowed: true, patchType: "JSONPatch" });
+  expect(names(after)).toEqual(["app", "istio-proxy"]);
+  expect(readRecord(after.spec).futureList).toEqual([1]);
+  expect(readList(readRecord(after.spec).containers)[0]).toEqual({
+    name: "app",
+    image: "a:1",
+    futureField: { kept: true },
+  });
+});
+
+test("a second call changes nothing more", () => {
+  const { after } = ask(pod());
+  const again = ask(after);
+  expect(again.after).toEqual(after);
+});
+
+test.each([
+  ["in the host's network", pod({}, { hostNetwork: true })],
+  ["in kube-system", pod({ namespace: "kube-system" })],
+  [
+    "that says no",
+    pod({ labels: { "sidecar.istio.io/inject": "false" }, annotations: { "sidecar.istio.io/inject": "true" } }),
+  ],
+  ["that a selector leaves out", pod({ labels: { job: "1" } })],
+])("a Pod %s is left byte for byte", (_, object) => {
+  const { outcome, response } = ask(object);
+  expect(outcome).toBe("skipped");
+  expect(response).toEqual({ uid: "u1", allowed: true });
+});
+
+test("a bad annotation is refused by name, an unknown one is warned of", () => {
+  const refused = ask(pod({ annotations: { bad: "x" } }));
+  expect(refused.response).toMatchObject({ allowed: false, status: { message: expect.stringContaining("'bad'") } });
+  expect(ask(pod({ annotations: { odd: "x" } })).response).toMatchObject({
+    allowed: true,
+    warnings: ["odd is not known"],
+  });
+});
+
+test.each([
+  "",
+  "{",
+  "[]",
+  "null",
+  '{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview"}',
+  review(null),
+  review("x"),
+])("the body %j is answered with a refusal", (body) => {
+  const { outcome, body: answer } = reviewInjection(body, "/inject", sources);
+  expect(outcome).toBe("failed");
+  expect(JSON.parse(answer)).toMatchObject({ kind: "AdmissionReview", response: { allowed: false } });
+});
+
+test("the path tells cluster and network", () => {
+  const { after } = ask(pod(), "/inject/cluster/east/net/a--slash--b/extra/1/odd");
+  expect(proxyEnv(after, "ISTIO_META_CLUSTER_ID")).toBe("east");
+  expect(proxyEnv(after, "ISTIO_META_NETWORK")).toBe("a/b");
+  expect(proxyEnv(after, "EXTRA")).toBe("1");
+  expect(readRecord(readRecord(after.metadata).labels)["topology.istio.io/network"]).toBe("a/b");
+});
+
+test("on a node that can, the proxy is a sidecar of Kubernetes' own", () => {
+  const { after } = ask(pod({}, { nodeName: "new" }));
+  expect(names(after)).toEqual(["app"]);
+  expect(names(after, "initContainers")).toEqual(["istio-init", "istio-proxy"]);
+});
+
+test("a Pod of a ReplicaSet is known by its Deployment", () => {
+  const owner = { apiVersion: "apps/v1", kind: "ReplicaSet", name: "web-5f6", uid: "1", controller: true };
+  const { after } = ask(pod({ labels: { "pod-template-hash": "5f6" }, ownerReferences: [owner] }));
+  expect(proxyEnv(after, "ISTIO_META_WORKLOAD_NAME")).toBe("web");
+  expect(proxyEnv(after, "ISTIO_META_OWNER")).toBe("kubernetes://apis/apps/v1/namespaces/shop/deployments/web");
+});
+
+test("versions of kubelets and ranges of users are read", () => {
+  expect(["v1.33.0", "v1.40.2-gke.1", "1.33"].every(runsNativeSidecars)).toBe(true);
+  expect(["v1.32.9", "", "unknown"].some(runsNativeSidecars)).toBe(false);
+  expect(openShiftIds({ "openshift.io/sa.scc.uid-range": "1000/10" })).toEqual({ proxyUser: 1009, proxyGroup: 1009 });
+  const both = { "openshift.io/sa.scc.uid-range": "1-5", "openshift.io/sa.scc.supplemental-groups": "7/2,9/1" };
+  expect(openShiftIds(both)).toEqual({ proxyUser: 5, proxyGroup: 8 });
+  expect(openShiftIds({ "openshift.io/sa.scc.uid-range": "x" })).toEqual({});
+});

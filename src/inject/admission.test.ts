@@ -86,6 +86,7 @@ test.each([
     pod({ labels: { "sidecar.istio.io/inject": "false" }, annotations: { "sidecar.istio.io/inject": "true" } }),
   ],
   ["that a selector leaves out", pod({ labels: { job: "1" } })],
+  ["that is none", { ...pod(), kind: "Gateway" }],
 ])("a Pod %s is left byte for byte", (_, object) => {
   const { outcome, response } = ask(object);
   expect(outcome).toBe("skipped");

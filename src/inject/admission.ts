@@ -52,6 +52,8 @@ export function reviewInjection(body: string, path: string, sources: InjectionSo
       throw new FairleadError("invalid", "could not decode body: not an AdmissionReview of a known version");
     apiVersion = readText(review.apiVersion);
     if (!isRecord(request.object)) throw new FairleadError("invalid", "could not decode object: the request has none");
+    // A configuration that was written too widely must not cost others their objects.
+    if ((request.object.kind ?? "Pod") !== "Pod") return { outcome: "skipped", body: respond({ allowed: true }) };
     const pod = withNamespace(request.object, readText(request.namespace));
     name = podName(pod);
     const settings = sources.settings();

@@ -286,3 +286,19 @@ test("a dump of single types is bare, and endpoints come only where they are ask
   expect(await dump("config_dump", { include_eds: "" })).toContain("EndpointsConfigDump");
   expect(new Set(await dump("config_dump", { types: "cds" }))).toEqual(new Set(["Cluster"]));
 });
+
+test("istioctl's own way of asking: a nonce in the question, and always the same node id", async () => {
+  await connectProxy("web", "shop");
+  const asked = {
+    ...question("istio.io/debug/syncz", "istio-system"),
+    node: {
+      id: "sidecar~0.0.0.0~test-1.default~default.svc.cluster.local",
+      metadata: { NAMESPACE: "istio-system", GENERATOR: "event" },
+    },
+    responseNonce: "2026-01-01 10:00:00.0 +0000 UTC",
+  };
+  const { resources } = await ask(await serve(() => account("istio-system")), asked).first;
+  expect(resources).toHaveLength(1);
+  const plaintext = await serve(() => undefined);
+  expect(await ask(plaintext, asked).status).toBe(grpc.status.UNAUTHENTICATED);
+});

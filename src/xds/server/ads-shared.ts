@@ -34,6 +34,8 @@ export interface Connection {
   readonly variant: "sotw" | "delta";
   readonly connectedAt: Date;
   readonly state: StreamState;
+  /** Of answers to questions of other types that were given last. */
+  readonly otherNonces: Set<string>;
   readonly close: (reason: RpcError) => void;
 }
 

@@ -61,6 +61,7 @@ async function run(shared: AdsShared, stream: AdsStream, { identity, node, first
     ...{ id, node, identity, variant, state },
     peer: call.peer.address,
     connectedAt: options.now(),
+    otherNonces: new Set(),
     close: ended.reject,
   };
 

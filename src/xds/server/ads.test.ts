@@ -241,6 +241,9 @@ describe("a stock gRPC client", () => {
     stream.request({ typeUrl: "istio.io/debug/syncz", responseNonce: answer.nonce, resourceNames: ["syncz"] });
     stream.request({ typeUrl: LDS });
     expect((await stream.next()).typeUrl).toBe(LDS);
+    // As istioctl does, which puts the time there.
+    stream.request({ typeUrl: "istio.io/debug/syncz", responseNonce: "2026-01-01 10:00:00", resourceNames: ["again"] });
+    expect((await stream.next()).resources.map((one) => text(one.value))).toEqual(["again for pod.default"]);
   });
 });
 
@@ -470,13 +473,21 @@ describe("faults", () => {
     expect(await refusedWith({ node: node(), typeUrl: CDS }, () => identity("default", "other"))).toBe(
       PERMISSION_DENIED,
     );
-    const liar = node({ metadata: { ...metadata, NAMESPACE: "evil", SERVICE_ACCOUNT: "sa" } });
-    expect(await refusedWith({ node: liar, typeUrl: CDS }, () => identity("evil", "sa"))).toBe(PERMISSION_DENIED);
+    const { NAMESPACE: _, ...silent } = metadata;
+    expect(await refusedWith({ node: node({ metadata: silent }), typeUrl: CDS }, () => identity("evil", "sa"))).toBe(
+      PERMISSION_DENIED,
+    );
     expect(source.connected).toEqual([]);
     const stream = sotw(await start({}, () => identity("default", "sa")));
     stream.request({ node: node(), typeUrl: CDS });
     await stream.next();
     expect(ads.status()[0]?.identity).toEqual(identity("default", "sa"));
+  });
+
+  test("the namespace that a node says counts, not the one of its id", async () => {
+    const stream = sotw(await start({}, () => identity("istio-system", "sa")));
+    stream.request({ node: node({ metadata: { ...metadata, NAMESPACE: "istio-system" } }), typeUrl: CDS });
+    expect((await stream.next()).typeUrl).toBe(CDS);
   });
 
   test("a caller that cannot prove who it is", async () => {

@@ -41,17 +41,27 @@ function count(
   shared.options.log.warn("the proxy refused a response", { proxy: connection.id, type: short, cause: incoming.error });
 }
 
-/** An answer of these types is acknowledged like any other; a request with its nonce asks nothing. */
+/** A request with the nonce of an answer acknowledges it; istioctl puts some other nonce into its questions. */
 async function answerOther(
   shared: AdsShared,
   connection: Connection,
   stream: AdsStream,
   incoming: Incoming,
 ): Promise<void> {
-  if (incoming.nonce !== "" || incoming.error !== undefined) return;
+  if (connection.otherNonces.has(incoming.nonce) || incoming.error !== undefined) return;
   const { node, identity, variant } = connection;
   const { typeUrl, names } = incoming;
   const resources = await shared.options.other?.answer({ typeUrl, names, node, identity, call: stream.call });
   if (!resources) return;
-  await stream.send(shared.encode(variant, { type: typeUrl, ...shared.versions.next(), resources, removed: [] }));
+  const version = shared.versions.next();
+  remember(connection.otherNonces, version.nonce);
+  await stream.send(shared.encode(variant, { type: typeUrl, ...version, resources, removed: [] }));
+}
+
+/** Acknowledgements come soon, so a few nonces are enough. */
+const maxNonces = 16;
+
+function remember(nonces: Set<string>, nonce: string): void {
+  const [oldest] = nonces.add(nonce);
+  if (nonces.size > maxNonces && oldest !== undefined) nonces.delete(oldest);
 }

@@ -18,6 +18,7 @@ export const commands: readonly CommandEntry[] = [
     load: () => import("./render.ts"),
   },
   { name: "discovery", summary: "Run the control plane on a Kubernetes API", load: () => import("./discovery.ts") },
+  { name: "edge", summary: "Serve DNS and the ways into a standalone mesh", load: () => import("./edge.ts") },
   { name: "agent", summary: "Run the node agent beside a workload", load: () => import("./agent.ts") },
   {
     name: "iptables",

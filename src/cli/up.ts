@@ -91,6 +91,7 @@ async function start(flags: UpFlags, io: Io): Promise<number> {
     ...(flags.podCidr === undefined ? {} : { podCidr: flags.podCidr }),
     ...(flags.serviceCidr === undefined ? {} : { serviceCidr: flags.serviceCidr }),
     ...(flags.dnsUpstream === undefined ? {} : { dnsUpstream: at("--dns-upstream", flags.dnsUpstream) }),
+    ways: new Map(demo ? [["gateway", { listen: gateway, service: gatewayService }]] : []),
     needsNetwork: demo,
     fairlead: selfCommand(),
     log,
@@ -101,7 +102,7 @@ async function start(flags: UpFlags, io: Io): Promise<number> {
   try {
     relays = await relayOut(outside, io);
     io.signal.throwIfAborted();
-    if (demo) return await runDemo(mesh, flags, gateway, io, log);
+    if (demo) return await runDemo(mesh, flags, io, log);
     io.out("ready\n");
     io.err(`\nThe API:  export KUBECONFIG=${mesh.kubeconfig}\n`);
     await untilStopped(io.signal);
@@ -111,6 +112,9 @@ async function start(flags: UpFlags, io: Io): Promise<number> {
     await mesh.stop();
   }
 }
+
+/** The Service of the demo's gateway. */
+const gatewayService = "istio-system/istio-ingressgateway:80";
 
 /** Name in addresses.json, flag, and where commander puts it. */
 const addressFlags = [
@@ -142,12 +146,11 @@ function upArgs(flags: UpFlags): readonly string[] {
 async function runDemo(
   mesh: StandaloneMesh,
   flags: UpFlags,
-  gateway: ListenAddress,
   io: Io,
   log: ReturnType<typeof createLogger>,
 ): Promise<number> {
   const { startDemo } = await import("./up/demo.ts");
-  const demo = await startDemo(mesh, gateway, io, log);
+  const demo = await startDemo(mesh, io, log);
   try {
     if (flags.check) {
       const { checkDemo } = await import("./up/check.ts");

@@ -17,6 +17,8 @@ export { type NetworkPlan, type PlanOptions, planNetwork } from "./plan.ts";
 export { removePod, runPodLeases } from "./pod-leases.ts";
 export { type Running, type StartOptions, startProcess } from "./processes.ts";
 export { createRuntimeDir, type RuntimeDir, type RuntimeSources } from "./runtime-dir.ts";
+export { serviceBackends } from "./service-backends.ts";
+export { type ContainerLog, createContainerLog } from "./workload/container-log.ts";
 export { type RestartPolicy, restartPolicies } from "./workload/container-state.ts";
 export { isHeldByOther } from "./workload/pod.ts";
 export type { WorkloadHost, WorkloadSpec } from "./workload/spec.ts";

@@ -29,7 +29,7 @@ describe("standalone controllers", () => {
     await api.writeKubeconfig(join(work, "kubeconfig"), adminUser);
     client = createKubeClient(await loadKubeconfig({ paths: [join(work, "kubeconfig")], env: {} }));
     const plan = planNetwork({ dataDir: work, podCidr: "10.20.0.0/24", serviceCidr: "10.21.0.0/24" });
-    const controllers = await startControllers(client, plan, "cluster.local", silentLogger);
+    const controllers = await startControllers(client, plan, silentLogger);
     stop = controllers.close;
   });
   afterAll(async () => {

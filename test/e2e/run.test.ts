@@ -45,7 +45,7 @@ describe.skipIf(lacks("root", "envoy", "iptables"))("run", { timeout: 120_000 },
   const ready = (started: Started, name: string) =>
     expect.poll(started.stderr, { timeout: 60_000, interval: 50 }).toContain(`default/${name} is ready at`);
 
-  test("stopping a replica under load fails no request; a deleted Pod ends its process", async () => {
+  test("halting the mesh or stopping a replica under load fails no request; a deleted Pod ends its process", async () => {
     const mesh = startFairlead(["up", "--data", data, ...anyPort]);
     running.push(mesh);
     await mesh.until("ready\n");
@@ -67,6 +67,13 @@ describe.skipIf(lacks("root", "envoy", "iptables"))("run", { timeout: 120_000 },
       JSON.parse(await (await fetch(`http://${address}:9000/`)).text());
     await expect.poll(async () => (await tally()).good, { timeout: 20_000 }).toBeGreaterThan(100);
     const before = await tally();
+
+    // Traffic does not need whoever started the mesh.
+    mesh.child.kill("SIGSTOP");
+    const halted = await tally();
+    await expect.poll(async () => (await tally()).good, { timeout: 20_000 }).toBeGreaterThan(halted.good + 300);
+    mesh.child.kill("SIGCONT");
+    expect((await tally()).bad.slice(before.bad.length)).toEqual([]);
 
     one.child.kill("SIGINT");
     expect(await one.exited).toBe(0);

@@ -5,10 +5,8 @@ import type { Logger } from "../../lib/index.ts";
 import type { KubeObject } from "../../model/index.ts";
 import {
   type ControllerContext,
-  createClusterNames,
   isHeldByOther,
   keepNode,
-  type Lookup,
   type NetworkPlan,
   removePod,
   runAccounts,
@@ -22,16 +20,10 @@ import {
 } from "../../standalone/index.ts";
 
 export interface Controllers {
-  readonly lookup: Lookup;
   close(): void;
 }
 
-export async function startControllers(
-  client: KubeClient,
-  plan: NetworkPlan,
-  domain: string,
-  log: Logger,
-): Promise<Controllers> {
+export async function startControllers(client: KubeClient, plan: NetworkPlan, log: Logger): Promise<Controllers> {
   const graph = createGraph();
   const source: ObjectSource = createHttpSource({ graph, client, log, random: Math.random });
   const stop = new AbortController();
@@ -70,7 +62,6 @@ export async function startControllers(
   runPodLeases(context, () => performance.now());
   await keepNode({ ...context, hostAddress: plan.hostAddress });
   return {
-    lookup: createClusterNames(domain, objects(standaloneKinds.services), objects(standaloneKinds.endpointSlices)),
     close() {
       stop.abort();
       source.close();

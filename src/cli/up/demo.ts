@@ -3,10 +3,8 @@ import { kubeKinds, parseObjects } from "../../kube/index.ts";
 import { FairleadError, type Logger, wait } from "../../lib/index.ts";
 import { startWorkload, type Workload, type WorkloadSpec } from "../../standalone/index.ts";
 import type { Io } from "../command.ts";
-import { formatAddress, type ListenAddress } from "../listen-address.ts";
 import { applyObject } from "../objects.ts";
 import { demoConfig, demoScript } from "./demo-files.ts";
-import { createRelay, type Relay } from "./relay.ts";
 import type { StandaloneMesh } from "./standalone-mesh.ts";
 import { createWorkloadHost, logFolder } from "./workload-host.ts";
 
@@ -60,12 +58,7 @@ const applications: readonly WorkloadSpec[] = [
   bookinfo("productpage", "v1"),
 ];
 
-export async function startDemo(
-  mesh: StandaloneMesh,
-  gatewayAddress: ListenAddress,
-  io: Io,
-  log: Logger,
-): Promise<Demo> {
+export async function startDemo(mesh: StandaloneMesh, io: Io, log: Logger): Promise<Demo> {
   const { discoveryAddress } = mesh;
   if (discoveryAddress === undefined)
     throw new FairleadError("no-permission", "the demo needs network namespaces", { hint: "start it with sudo" });
@@ -73,9 +66,7 @@ export async function startDemo(
   const logs = logFolder(mesh.dir);
   const host = createWorkloadHost({ ...mesh, discoveryAddress, io, log });
   const workloads = new Map<string, Workload>();
-  let relay: Relay | undefined;
   const stopAll = async (): Promise<void> => {
-    await relay?.close();
     await Promise.all([...workloads.values()].map((workload) => workload.stop()));
   };
   try {
@@ -98,10 +89,7 @@ export async function startDemo(
         hint: `see ${logs}`,
         cause: first.error,
       });
-    const gateway = workloads.get(gatewaySpec.name)?.address ?? "";
-    relay = await createRelay(gatewayAddress, () => ({ host: gateway, port: 8080 }), "--gateway-addr");
-    mesh.publish("gateway", formatAddress(relay.address));
-    const gatewayUrl = `http://${formatAddress(relay.address)}`;
+    const gatewayUrl = `http://${mesh.addresses.get("gateway")}`;
     await waitForPage(`${gatewayUrl}/productpage`, io.signal);
     return {
       gatewayUrl,

@@ -5,7 +5,6 @@ import { adminUser, controlPlane, createApiServer } from "../../apiserver/index.
 import { createKubeClient, type KubeClient, loadKubeconfig } from "../../kube/index.ts";
 import type { Logger } from "../../lib/index.ts";
 import {
-  createClusterDns,
   endJournal,
   type Journal,
   type NetworkPlan,
@@ -17,9 +16,11 @@ import {
 import type { ListenAddress } from "../listen-address.ts";
 import { startControlPlane } from "./control-plane-child.ts";
 import { startControllers } from "./controllers.ts";
-import { openDataDir } from "./data-dir.ts";
-import { openMeshNetwork } from "./mesh-network.ts";
+import { type DataDir, openDataDir } from "./data-dir.ts";
+import { startEdge } from "./edge-child.ts";
+import { type MeshNetwork, openMeshNetwork } from "./mesh-network.ts";
 import { seedApi, seedWebhook, waitForWebhook } from "./seed.ts";
+import type { Supervised, SupervisedOptions } from "./supervised.ts";
 
 export interface MeshOptions {
   readonly dataDir: string;
@@ -28,6 +29,8 @@ export interface MeshOptions {
   readonly podCidr?: string;
   readonly serviceCidr?: string;
   readonly dnsUpstream?: ListenAddress;
+  /** Addresses of this machine that lead to Services, by name. */
+  readonly ways: ReadonlyMap<string, { readonly listen: ListenAddress; readonly service: string }>;
   /** Without it a mesh network that cannot be made is only said. */
   readonly needsNetwork: boolean;
   readonly fairlead: readonly string[];
@@ -47,15 +50,15 @@ export interface StandaloneMesh {
   /** `host:port` of the control plane as Pods reach it; undefined without a mesh network. */
   readonly discoveryAddress: string | undefined;
   controlPlanePid(): number;
-  /** Adds an address (the gateway's) to addresses.json. */
-  publish(name: string, address: string): void;
   stop(): Promise<void>;
 }
 
 const domain = "cluster.local";
 
+type Undo = (() => Promise<void> | void)[];
+
 export async function startStandaloneMesh(options: MeshOptions): Promise<StandaloneMesh> {
-  const undo: (() => Promise<void> | void)[] = [];
+  const undo: Undo = [];
   const stop = async (): Promise<void> => {
     for (const step of undo.splice(0).reverse())
       await Promise.resolve(step()).catch((error: unknown) => options.log.warn(String(error)));
@@ -68,12 +71,8 @@ export async function startStandaloneMesh(options: MeshOptions): Promise<Standal
   }
 }
 
-async function start(
-  options: MeshOptions,
-  undo: (() => Promise<void> | void)[],
-  stop: () => Promise<void>,
-): Promise<StandaloneMesh> {
-  const { log, signal } = options;
+async function start(options: MeshOptions, undo: Undo, stop: () => Promise<void>): Promise<StandaloneMesh> {
+  const { log } = options;
   const data = openDataDir(options.dataDir);
   undo.push(() => data.unlock());
   const plan = planNetwork({
@@ -81,6 +80,38 @@ async function start(
     ...(options.podCidr === undefined ? {} : { podCidr: options.podCidr }),
     ...(options.serviceCidr === undefined ? {} : { serviceCidr: options.serviceCidr }),
   });
+  const journal = await openOwnJournal(data, log, undo);
+  const api = await startApi(options, data, undo);
+  const controllers = await startControllers(api.client, plan, log.scope("standalone"));
+  undo.push(() => controllers.close());
+  options.signal.throwIfAborted();
+  const network = await openMeshNetwork({ data, plan, isNeeded: options.needsNetwork, log });
+  const addresses = new Map<string, string>([["api", api.address]]);
+  const children = await startChildren(options, { data, api, journal, network, publish }, undo);
+  for (const child of children) for (const [name, address] of child.addresses) addresses.set(name, address);
+  const [plane] = children;
+  function publish(): void {
+    const content = { ...Object.fromEntries(addresses), controlPlanePid: plane?.pid() };
+    data.write("addresses.json", `${JSON.stringify(content, null, 2)}\n`);
+  }
+  await seedWebhook(api.client, addresses.get("https") ?? "");
+  await waitForWebhook(api.client);
+  publish();
+  return {
+    dir: data.path,
+    kubeconfig: api.kubeconfig,
+    client: api.client,
+    plan,
+    journal,
+    addresses,
+    discoveryAddress: network?.discoveryAddress,
+    controlPlanePid: () => plane?.pid() ?? 0,
+    stop,
+  };
+}
+
+/** What an earlier owner left goes first; what this one leaves goes at its end. */
+async function openOwnJournal(data: DataDir, log: Logger, undo: Undo): Promise<Journal> {
   const runDir = join(data.path, "run");
   mkdirSync(runDir, { recursive: true, mode: 0o700 });
   const owner = ownerOf(process.pid) ?? { pid: process.pid, started: "" };
@@ -91,79 +122,84 @@ async function start(
     await removeLeftovers(runDir, log);
   });
   await removeLeftovers(runDir, log);
+  return journal;
+}
 
+interface Api {
+  readonly address: string;
+  readonly client: KubeClient;
+  readonly kubeconfig: string;
+  /** Of the user that the control plane is. */
+  readonly planeKubeconfig: string;
+}
+
+async function startApi(options: MeshOptions, data: DataDir, undo: Undo): Promise<Api> {
   const api = await createApiServer({
     dataDir: join(data.path, "api"),
     host: options.api.host,
     port: options.api.port,
     now: () => new Date(),
-    log: log.scope("api"),
+    log: options.log.scope("api"),
   });
   undo.push(() => api.close());
-  signal.throwIfAborted();
+  options.signal.throwIfAborted();
   const kubeconfig = join(data.path, "kubeconfig");
   await api.writeKubeconfig(kubeconfig, adminUser);
-  const planeKubeconfig = join(runDir, "control-plane.kubeconfig");
+  const planeKubeconfig = join(data.path, "run", "control-plane.kubeconfig");
   await api.writeKubeconfig(planeKubeconfig, controlPlane);
   const client = createKubeClient(await loadKubeconfig({ paths: [kubeconfig], env: {} }));
   undo.push(() => client.close());
   await seedApi(client, controlPlane.user);
+  return { address: api.address, client, kubeconfig, planeKubeconfig };
+}
 
-  const controllers = await startControllers(client, plan, domain, log.scope("standalone"));
-  undo.push(() => controllers.close());
-  signal.throwIfAborted();
-  const network = await openMeshNetwork({ data, plan, isNeeded: options.needsNetwork, log });
-  if (network !== undefined) {
-    const dns = await createClusterDns({
-      address: network.address,
-      port: 53,
-      domain,
-      lookup: controllers.lookup,
-      ...(options.dnsUpstream ? { upstream: options.dnsUpstream } : {}),
-      log: log.scope("dns"),
-    });
-    undo.push(() => dns.close());
-  }
+interface Surroundings {
+  readonly data: DataDir;
+  readonly api: Api;
+  readonly journal: Journal;
+  readonly network: MeshNetwork | undefined;
+  readonly publish: () => void;
+}
 
-  const addresses = new Map<string, string>([["api", api.address]]);
-  const publish = (): void => {
-    const content = { ...Object.fromEntries(addresses), controlPlanePid: plane.pid() };
-    data.write("addresses.json", `${JSON.stringify(content, null, 2)}\n`);
-  };
-  const plane = await startControlPlane(
-    {
-      dir: data.path,
-      kubeconfig: planeKubeconfig,
+/** The control plane first. */
+async function startChildren(
+  options: MeshOptions,
+  { data, api, journal, network, publish }: Surroundings,
+  undo: Undo,
+): Promise<readonly Supervised[]> {
+  const shared = (
+    source: string,
+  ): Pick<SupervisedOptions, "journal" | "log" | "line" | "random" | "signal" | "restarted"> => ({
+    journal,
+    log: options.log,
+    line: (text) => options.line(source, text),
+    random: Math.random,
+    signal: options.signal,
+    restarted: publish,
+  });
+  const common = { dir: data.path, kubeconfig: api.planeKubeconfig, domain, fairlead: options.fairlead };
+  const starting = [
+    startControlPlane({
+      ...common,
+      ...shared("control-plane"),
       addresses: options.addresses,
       meshAddress: network?.discoveryAddress,
-      domain,
-      fairlead: options.fairlead,
-      journal,
-      log,
-      line: (text) => options.line("control-plane", text),
-      random: Math.random,
-      signal,
-    },
-    () => publish(),
-  );
-  undo.push(() => plane.stop());
-  for (const [name, address] of plane.addresses) addresses.set(name, address);
-  await seedWebhook(client, plane.addresses.get("https") ?? "");
-  await waitForWebhook(client);
-  publish();
-  return {
-    dir: data.path,
-    kubeconfig,
-    client,
-    plan,
-    journal,
-    addresses,
-    discoveryAddress: network?.discoveryAddress,
-    controlPlanePid: plane.pid,
-    publish(name, address) {
-      addresses.set(name, address);
-      publish();
-    },
-    stop,
-  };
+    }),
+    ...(network
+      ? [
+          startEdge({
+            ...common,
+            ...shared("edge"),
+            dnsAddress: { host: network.address, port: 53 },
+            dnsUpstream: options.dnsUpstream,
+            ways: options.ways,
+          }),
+        ]
+      : []),
+  ];
+  const started = await Promise.allSettled(starting);
+  const children = started.flatMap((result) => (result.status === "fulfilled" ? [result.value] : []));
+  undo.push(async () => void (await Promise.all(children.map((child) => child.stop()))));
+  for (const result of started) if (result.status === "rejected") throw result.reason;
+  return children;
 }

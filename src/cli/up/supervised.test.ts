@@ -1,0 +1,82 @@
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, expect, test } from "vitest";
+import { createLogger } from "../../lib/index.ts";
+import { openJournal, ownerOf } from "../../standalone/index.ts";
+import { type SilenceLimits, type Supervised, supervise } from "./supervised.ts";
+
+const work = mkdtempSync(join(tmpdir(), "fairlead-supervised-"));
+const running: Supervised[] = [];
+afterEach(async () => {
+  for (const child of running.splice(0)) await child.stop();
+  rmSync(work, { recursive: true, force: true });
+});
+
+/** Serves on the port that it is given, says so in its file, and prints a line. */
+const script = `
+  const [file, port] = process.argv.slice(1);
+  const server = require("node:http").createServer((_, answer) => answer.end("alive"));
+  server.listen(Number(port), "127.0.0.1", () => {
+    console.log("I live");
+    require("node:fs").writeFileSync(file, JSON.stringify({ http: "127.0.0.1:" + server.address().port }));
+  });
+`;
+
+async function start(limits: SilenceLimits) {
+  const boundFile = join(work, "bound.json");
+  const [lines, said]: [string[], string[]] = [[], []];
+  const lives: number[] = [];
+  const child = await supervise({
+    name: "the server",
+    command: (bound) => [process.execPath, "-e", script, boundFile, bound?.get("http")?.split(":")[1] ?? "0"],
+    env: {},
+    boundFile,
+    logFile: join(work, "server.log"),
+    line: (text) => lines.push(text),
+    ask: (bound, deadline) => fetch(`http://${bound.get("http")}/`, { signal: deadline }),
+    journal: openJournal(work, "test", ownerOf(process.pid) ?? { pid: process.pid, started: "" }),
+    log: createLogger({ write: (line) => said.push(line), now: () => new Date() }),
+    random: () => 0,
+    signal: new AbortController().signal,
+    restarted: (pid) => lives.push(pid),
+    limits,
+  });
+  running.push(child);
+  const answers = () =>
+    fetch(`http://${child.addresses.get("http")}/`).then(
+      (answer) => answer.text(),
+      () => "",
+    );
+  return { child, lines, said, lives, answers };
+}
+
+const never = { periodMs: 60_000, answerMs: 60_000, warnMs: 1e9, replaceMs: 1e9 };
+
+test("one that is killed is started again at the same address, and counted", async () => {
+  const { child, lives, answers, said } = await start(never);
+  const first = child.pid();
+  process.kill(first, "SIGKILL");
+  await expect.poll(() => lives.length, { timeout: 20_000 }).toBe(1);
+  await expect.poll(answers, { timeout: 20_000 }).toBe("alive");
+  expect(child.pid()).not.toBe(first);
+  expect(child.restarts()).toBe(1);
+  expect(said.join("\n")).toContain("the server ended with SIGKILL; starting it again");
+});
+
+test("one that hangs is spoken of, and replaced", async () => {
+  const { child, lives, answers, said } = await start({ periodMs: 50, answerMs: 100, warnMs: 150, replaceMs: 600 });
+  const first = child.pid();
+  process.kill(first, "SIGSTOP");
+  await expect.poll(() => lives.length, { timeout: 20_000 }).toBeGreaterThan(0);
+  await expect.poll(answers, { timeout: 20_000 }).toBe("alive");
+  const text = said.join("\n");
+  expect(text).toMatch(/the server has not answered for 0\.15 s\n/);
+  expect(text).toContain("and is replaced");
+});
+
+test("its output is in a file and passed on line by line", async () => {
+  const { lines } = await start(never);
+  await expect.poll(() => lines).toEqual(["I live"]);
+  expect(readFileSync(join(work, "server.log"), "utf8")).toBe("I live\n");
+});

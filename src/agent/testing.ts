@@ -128,7 +128,10 @@ async function startControlPlane(authority: CertificateAuthority, port: number, 
   const ca = createCertificateService({
     authority,
     authenticate: async (bearer) =>
-      bearer === token ? { trustDomain: "cluster.local", namespace: "ns", serviceAccount: "sa" } : undefined,
+      bearer === token
+        ? { identity: { trustDomain: "cluster.local", namespace: "ns", serviceAccount: "sa" } }
+        : undefined,
+    stillThere: async () => true,
     rateLimit: { take: () => true },
     metrics: { count: () => {} },
     log: silentLogger,

@@ -12,6 +12,7 @@ import {
   parseCsr,
   type SubjectAltName,
 } from "../pki/index.ts";
+import { type Binding, bindingFacts } from "./binding.ts";
 import type { SigningBundle } from "./signing-bundle.ts";
 
 export interface AuthorityOptions {
@@ -36,9 +37,16 @@ export interface ServingCertificate {
   readonly notAfter: Date;
 }
 
+/** What a certificate is issued on. */
+export interface Terms {
+  readonly binding?: Binding | undefined;
+  /** However long was asked for, no longer than this. */
+  readonly maxLifeMs?: number | undefined;
+}
+
 export interface CertificateAuthority {
   /** The only name in the certificate is the identity; of the request nothing counts but its key. */
-  sign(csrPem: string, identity: Identity, ttlMs: number): IssuedCertificate;
+  sign(csrPem: string, identity: Identity, ttlMs: number, terms?: Terms): IssuedCertificate;
   issueServing(
     names: { readonly dns: readonly string[]; readonly addresses: readonly string[] },
     ttlMs?: number,
@@ -69,7 +77,7 @@ export function createCertificateAuthority(options: AuthorityOptions): Certifica
   }
 
   return {
-    sign(csrPem, identity, ttlMs) {
+    sign(csrPem, identity, ttlMs, { binding, maxLifeMs = Number.POSITIVE_INFINITY } = {}) {
       if (!isIdentity(identity))
         throw new FairleadError("invalid", "the identity is not of the form ns/sa with well-formed names");
       const { publicKey } = parseCsr(csrPem);
@@ -81,7 +89,8 @@ export function createCertificateAuthority(options: AuthorityOptions): Certifica
         publicKey,
         signer,
         now: now(),
-        ttlMs: lifetime(ttlMs),
+        ttlMs: Math.min(lifetime(ttlMs), maxLifeMs),
+        ...(binding ? { facts: bindingFacts(binding) } : {}),
       });
       const chain = [certificate, ...signer.chain].map(formatCertificate);
       return { certificate, chain, roots: formatBundle(signer.roots) };

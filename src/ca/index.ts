@@ -10,7 +10,12 @@ export type { AuthorizeNode, Issuance, IssuanceRequest } from "./authorize.ts";
 export { type CaCounter, type CaGauge, type CaMetrics, caGauges } from "./metrics.ts";
 export { createRateLimit, type RateLimit, type RateLimitOptions } from "./rate-limit.ts";
 export { type CaSecretStore, caSecretName, caSecretType, loadOrCreateCa } from "./secret-store.ts";
-export { type AuthenticateToken, type CertificateServiceOptions, createCertificateService } from "./service.ts";
+export {
+  type AuthenticateToken,
+  type CertificateServiceOptions,
+  createCertificateService,
+  type StillThere,
+} from "./service.ts";
 export {
   type CaFiles,
   createSelfSignedBundle,

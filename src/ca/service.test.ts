@@ -1,13 +1,14 @@
-import { createHmac, createSign, generateKeyPairSync } from "node:crypto";
+import { createHmac, createSign, generateKeyPairSync, type X509Certificate } from "node:crypto";
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import { jwtVerify } from "jose";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { IstioCertificateRequestSchema, IstioCertificateService } from "../gen/istio/auth_pb.js";
 import { createLogger } from "../lib/index.ts";
-import type { parseIdentity } from "../model/index.ts";
-import { createCsr, generateKey, type KeyPair, parseCertificate, uriNames } from "../pki/index.ts";
+import type { Identity } from "../model/index.ts";
+import { createCsr, formatCertificate, generateKey, type KeyPair, parseCertificate, uriNames } from "../pki/index.ts";
 import { createRpcClient, createRpcServer, protoMethod, type RpcServer, status } from "../rpc/index.ts";
 import { type CertificateAuthority, createCertificateAuthority } from "./authority.ts";
+import { bindingOf, lifeMs } from "./binding.ts";
 import type { CaCounter } from "./metrics.ts";
 import { createRateLimit } from "./rate-limit.ts";
 import { createCertificateService } from "./service.ts";
@@ -30,14 +31,14 @@ function token(payload: object = claims, header: object = { alg: "RS256", kid: "
 }
 
 /** Stands for TokenReview, which other rooms ask: real signatures, audience and times. */
-async function judge(bearer: string): Promise<ReturnType<typeof parseIdentity>> {
+async function judge(bearer: string): Promise<{ identity: Identity }> {
   const { payload } = await jwtVerify(bearer, signing.publicKey, {
     issuer: "https://issuer",
     audience: "istio-ca",
     algorithms: ["RS256"],
   });
   const [, , namespace = "", serviceAccount = ""] = (payload.sub ?? "").split(":");
-  return { trustDomain: "cluster.local", namespace, serviceAccount };
+  return { identity: { trustDomain: "cluster.local", namespace, serviceAccount } };
 }
 
 describe("the certificate service over TLS", () => {
@@ -57,6 +58,10 @@ describe("the certificate service over TLS", () => {
     const service = createCertificateService({
       authority,
       authenticate: judge,
+      stillThere: async ({ namespace }, binding) => {
+        if (namespace === "unreachable") throw new Error("the API does not answer");
+        return namespace !== "gone" && binding?.pod?.name !== "gone";
+      },
       rateLimit: createRateLimit({
         perKey: { burst: 1100, perSecond: 1 },
         total: { burst: 5000, perSecond: 1 },
@@ -175,35 +180,62 @@ describe("the certificate service over TLS", () => {
     expect(parseCertificate(leaf).validToDate.getTime() - Date.now()).toBeGreaterThan(86_000_000);
   });
 
-  test("a verified client certificate renews itself; one of another CA does not", async () => {
-    const own = authority.sign(
-      createCsr({ key }),
-      { trustDomain: "cluster.local", namespace: "ns2", serviceAccount: "sa2" },
-      0,
-    );
-    const other = createCertificateAuthority({
-      bundle: await createSelfSignedBundle({ organization: "cluster.local", now: now() }),
-      now,
+  describe("a verified client certificate renews itself", () => {
+    const hour = 3_600_000;
+    const account = (namespace: string): Identity => ({
+      trustDomain: "cluster.local",
+      namespace,
+      serviceAccount: "sa2",
     });
-    const foreign = other.sign(
-      createCsr({ key }),
-      { trustDomain: "cluster.local", namespace: "ns2", serviceAccount: "sa2" },
-      0,
-    );
-    const ask = async (chain: readonly string[]): Promise<readonly string[]> => {
+    async function renew(chain: readonly string[], seconds = 0, headers = {}): Promise<X509Certificate> {
       const pem = key.privateKey.export({ type: "pkcs8", format: "pem" }).toString();
       const tls = { ca: authority.roots(), serverName: "istiod.istio-system.svc", cert: chain.join(""), key: pem };
-      const client = createRpcClient({ target: { host: "127.0.0.1", port }, tls: () => tls });
+      const client = createRpcClient({
+        target: { host: "127.0.0.1", port },
+        tls: () => tls,
+        metadata: async () => headers,
+      });
+      const request = { csr: createCsr({ key }), validityDuration: BigInt(seconds) };
       try {
-        return (await client.unary(method, create(IstioCertificateRequestSchema, { csr: createCsr({ key }) })))
-          .certChain;
+        const [leaf = ""] = (await client.unary(method, create(IstioCertificateRequestSchema, request))).certChain;
+        return parseCertificate(leaf);
       } finally {
         client.close();
       }
-    };
-    const [leaf = ""] = await ask(own.chain);
-    expect(uriNames(parseCertificate(leaf))).toEqual(["spiffe://cluster.local/ns/ns2/sa/sa2"]);
-    await expect(ask(foreign.chain)).rejects.toMatchObject({ status: status.unauthenticated });
+    }
+    const refused = { status: status.unauthenticated };
+
+    test("with the same name and what it was bound to, and no longer life however often it does", async () => {
+      const binding = { account: "a1", pod: { name: "p", uid: "u" } };
+      let certificate = parseCertificate(
+        authority.sign(createCsr({ key }), account("ns2"), hour, { binding }).chain[0] ?? "",
+      );
+      for (let i = 0; i < 3; i++) {
+        certificate = await renew([formatCertificate(certificate)], 90 * 24 * 3600);
+        expect(uriNames(certificate)).toEqual(["spiffe://cluster.local/ns/ns2/sa/sa2"]);
+        expect(bindingOf(certificate)).toEqual(binding);
+        expect(lifeMs(certificate)).toBeLessThanOrEqual(hour);
+      }
+      expect(lifeMs(await renew([formatCertificate(certificate)], 60))).toBe(60_000);
+    });
+
+    test("unless it is of another CA", async () => {
+      const bundle = await createSelfSignedBundle({ organization: "cluster.local", now: now() });
+      const other = createCertificateAuthority({ bundle, now });
+      await expect(renew(other.sign(createCsr({ key }), account("ns2"), 0).chain)).rejects.toMatchObject(refused);
+    });
+
+    test("unless its account or its Pod is gone, or nobody can say; then a token still does", async () => {
+      const gonePod = { binding: { account: "a1", pod: { name: "gone", uid: "u" } } };
+      for (const { chain } of [
+        authority.sign(createCsr({ key }), account("gone"), 0),
+        authority.sign(createCsr({ key }), account("unreachable"), 0),
+        authority.sign(createCsr({ key }), account("ns2"), 0, gonePod),
+      ]) {
+        await expect(renew(chain)).rejects.toMatchObject(refused);
+        expect(uriNames(await renew(chain, 0, withToken(token())))).toEqual(["spiffe://cluster.local/ns/foo/sa/bar"]);
+      }
+    });
   });
 
   test("C07: the same call a thousand times is served with serials of its own, then limited", async () => {
@@ -234,6 +266,7 @@ describe("the certificate service over TLS", () => {
     const service = createCertificateService({
       authority,
       authenticate: () => new Promise(() => {}),
+      stillThere: () => new Promise(() => {}),
       rateLimit: { take: () => true },
       metrics: { count: () => {} },
       log: createLogger({ write: () => {}, now }),

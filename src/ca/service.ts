@@ -9,17 +9,29 @@ import {
 import { FairleadError, type Logger } from "../lib/index.ts";
 import { formatIdentity, type Identity, parseIdentity } from "../model/index.ts";
 import { type Call, protoMethod, type Route, RpcError, status, unary } from "../rpc/index.ts";
-import type { CertificateAuthority } from "./authority.ts";
+import type { CertificateAuthority, Terms } from "./authority.ts";
 import { type AuthorizeNode, authorizeIssuance } from "./authorize.ts";
+import { type Binding, bindingOf, lifeMs } from "./binding.ts";
 import type { CaMetrics } from "./metrics.ts";
 import type { RateLimit } from "./rate-limit.ts";
 
+/** Who a token belongs to, and what it is bound to. */
+export interface TokenBearer {
+  readonly identity: Identity;
+  readonly binding?: Binding | undefined;
+}
+
 /** A bearer token in, who it belongs to out; undefined or a throw for a token that is not accepted. */
-export type AuthenticateToken = (token: string, signal: AbortSignal) => Promise<Identity | undefined>;
+export type AuthenticateToken = (token: string, signal: AbortSignal) => Promise<TokenBearer | undefined>;
+
+/** Whether the account, and the Pod that the certificate was issued to, are still there; a throw says no. */
+export type StillThere = (identity: Identity, binding: Binding | undefined, signal: AbortSignal) => Promise<boolean>;
 
 export interface CertificateServiceOptions {
   readonly authority: CertificateAuthority;
   readonly authenticate: AuthenticateToken;
+  /** Asked before a certificate renews itself: deleting an account or a Pod is how it is revoked. */
+  readonly stillThere: StillThere;
   readonly authorizeNode?: AuthorizeNode;
   readonly rateLimit: RateLimit;
   readonly metrics: CaMetrics;
@@ -31,34 +43,41 @@ export interface CertificateServiceOptions {
 /** Service-account tokens have about 1 KB. */
 const maxTokenBytes = 16 * 1024;
 
+/** Whom a certificate is for, and on what terms. */
+interface Permit extends Terms {
+  readonly identity: Identity;
+}
+
 export function createCertificateService(options: CertificateServiceOptions): Route {
   const log = options.log.scope("ca");
   return unary(protoMethod(IstioCertificateService.method.createCertificate), async (request, call) => {
     options.metrics.count("citadel_server_csr_count");
-    const identity = await permittedIdentity(request, call, options, log);
-    if (!options.rateLimit.take(formatIdentity(identity)))
+    const permit = await permitOf(request, call, options, log);
+    if (!options.rateLimit.take(formatIdentity(permit.identity)))
       throw new RpcError(status.resourceExhausted, "too many certificate requests");
-    return issue(request, identity, call, options, log);
+    return issue(request, permit, call, options, log);
   });
 }
 
-async function permittedIdentity(
+async function permitOf(
   request: IstioCertificateRequest,
   call: Call,
   options: CertificateServiceOptions,
   log: Logger,
-): Promise<Identity> {
+): Promise<Permit> {
   const caller = await authenticate(call, options, log);
   const asked = request.metadata?.ImpersonatedIdentity;
   const impersonated = typeof asked === "string" ? asked : "";
   const issuance = caller
-    ? authorizeIssuance({ caller, impersonated }, options.authorizeNode)
+    ? authorizeIssuance({ caller: caller.identity, impersonated }, options.authorizeNode)
     : { refused: "not authenticated" };
-  if ("identity" in issuance) return issuance.identity;
+  // What a node agent is bound to says nothing of the workload that it asks for.
+  if (caller && "identity" in issuance)
+    return impersonated === "" ? caller : { identity: issuance.identity, maxLifeMs: caller.maxLifeMs };
   options.metrics.count("citadel_server_authentication_failure_count");
-  if (caller)
+  if (caller && "refused" in issuance)
     log.warn("issuance refused", {
-      caller: formatIdentity(caller),
+      caller: formatIdentity(caller.identity),
       cause: issuance.refused,
       client: call.peer.address,
     });
@@ -66,24 +85,43 @@ async function permittedIdentity(
 }
 
 /** As in Istio a verified client certificate goes first, then the token. */
-async function authenticate(
-  call: Call,
-  options: CertificateServiceOptions,
-  log: Logger,
-): Promise<Identity | undefined> {
-  const [uri, ...others] = call.peer.tls?.uris ?? [];
-  const shown = uri !== undefined && others.length === 0 ? parseIdentity(uri) : undefined;
-  if (shown) return shown;
-  const token = bearerToken(call.metadata("authorization"));
-  if (token === undefined) return undefined;
+async function authenticate(call: Call, options: CertificateServiceOptions, log: Logger): Promise<Permit | undefined> {
   const deadline = AbortSignal.timeout(options.authenticateTimeoutMs ?? 5000);
   const signal = AbortSignal.any([call.signal, deadline]);
-  try {
-    return await Promise.race([options.authenticate(token, signal), rejectOn(signal)]);
-  } catch (error) {
-    log.warn("a token was not accepted", { cause: FairleadError.from(error).message, client: call.peer.address });
+  const refused = (what: string) => (error: unknown) => {
+    log.warn(what, { cause: FairleadError.from(error).message, client: call.peer.address });
     return undefined;
-  }
+  };
+  return (
+    (await byCertificate(call, options, signal).catch(refused("a certificate may not renew itself"))) ??
+    (await byToken(call, options, signal).catch(refused("a token was not accepted")))
+  );
+}
+
+/** The new one lives no longer than the one shown, and so no longer than what the token once gave. */
+async function byCertificate(
+  { peer }: Call,
+  { stillThere }: CertificateServiceOptions,
+  signal: AbortSignal,
+): Promise<Permit | undefined> {
+  const [uri, ...others] = peer.tls?.uris ?? [];
+  const identity = uri !== undefined && others.length === 0 ? parseIdentity(uri) : undefined;
+  const certificate = peer.tls?.certificate;
+  if (!identity || !certificate) return undefined;
+  const binding = bindingOf(certificate);
+  if (!(await Promise.race([stillThere(identity, binding, signal), rejectOn(signal)])))
+    throw new FairleadError("forbidden", `the account or Pod of ${formatIdentity(identity)} is gone`);
+  return { identity, binding, maxLifeMs: Math.max(0, lifeMs(certificate)) };
+}
+
+async function byToken(
+  call: Call,
+  options: CertificateServiceOptions,
+  signal: AbortSignal,
+): Promise<Permit | undefined> {
+  const token = bearerToken(call.metadata("authorization"));
+  if (token === undefined) return undefined;
+  return await Promise.race([options.authenticate(token, signal), rejectOn(signal)]);
 }
 
 /** Three parts of base64url, nothing else: whatever is no token does not reach the judge of tokens. */
@@ -94,14 +132,14 @@ function bearerToken(header: string | undefined): string | undefined {
 
 function issue(
   request: IstioCertificateRequest,
-  identity: Identity,
+  { identity, ...terms }: Permit,
   call: Call,
   options: CertificateServiceOptions,
   log: Logger,
 ): IstioCertificateResponse {
   try {
     const ttlMs = Number(request.validityDuration) * 1000;
-    const { certificate, chain, roots } = options.authority.sign(request.csr, identity, ttlMs);
+    const { certificate, chain, roots } = options.authority.sign(request.csr, identity, ttlMs, terms);
     options.metrics.count("citadel_server_success_cert_issuance_count");
     log.info("certificate issued", {
       identity: formatIdentity(identity),

@@ -1,12 +1,13 @@
-/** A bearer token in; the workload identity that the API's TokenReview vouches for out. Fails closed. */
+/** A bearer token or a certificate in; the workload identity that the API vouches for out. Fails closed. */
+import type { AuthenticateToken, StillThere } from "../ca/index.ts";
 import type { Collection } from "../collections/index.ts";
-import { type KubeClient, reviewToken } from "../kube/index.ts";
+import { type KubeClient, kubeKinds, reviewToken } from "../kube/index.ts";
 import { type Identity, isIdentity, type KubeObject, parseIdentity } from "../model/index.ts";
 import { type Call, RpcError, status } from "../rpc/index.ts";
 import type { Authenticate } from "../xds/index.ts";
 
 export interface TokenJudge {
-  identify(token: string, signal: AbortSignal): Promise<Identity | undefined>;
+  readonly identify: AuthenticateToken;
 }
 
 export interface TokenJudgeOptions {
@@ -26,7 +27,8 @@ export function createTokenJudge(options: TokenJudgeOptions): TokenJudge {
       const [system, kind, namespace = "", serviceAccount = ""] = verdict.username.split(":");
       if (system !== "system" || kind !== "serviceaccount") return undefined;
       const identity = { trustDomain: options.trustDomain(), namespace, serviceAccount };
-      return isIdentity(identity) && isStillThere(options.pods, namespace, verdict.pod) ? identity : undefined;
+      if (!isIdentity(identity) || !isKnown(options.pods, namespace, verdict.pod)) return undefined;
+      return { identity, binding: { account: verdict.uid, pod: verdict.pod } };
     },
   };
 }
@@ -40,7 +42,7 @@ function aborted(signal: AbortSignal): Promise<never> {
 }
 
 /** Tokens outlive their Pods by a minute in Kubernetes; a Pod of the same name with another uid is not the one they were made for. */
-function isStillThere(
+function isKnown(
   pods: Collection<KubeObject>,
   namespace: string,
   pod: { name: string; uid: string } | undefined,
@@ -48,6 +50,20 @@ function isStillThere(
   if (!pod) return true;
   const known = pods.get(`${namespace}/${pod.name}`)?.metadata.uid;
   return known === undefined || known === pod.uid;
+}
+
+/** Asked of the API itself: what was deleted a moment ago must not renew itself because a watch is behind. */
+export function createStillThere(client: KubeClient): StillThere {
+  return async ({ namespace, serviceAccount }, binding, signal) => {
+    const account = await client.find(kubeKinds.serviceAccounts, { namespace, name: serviceAccount }, signal);
+    if (!account || account.metadata.deletionTimestamp !== undefined) return false;
+    if (!binding) return true;
+    // A new account of the same name is another one.
+    if (binding.account !== "" && account.metadata.uid !== binding.account) return false;
+    if (!binding.pod) return true;
+    const pod = await client.find(kubeKinds.pods, { namespace, name: binding.pod.name }, signal);
+    return pod?.metadata.uid === binding.pod.uid;
+  };
 }
 
 /** On the TLS port a proxy proves who it is, by its certificate or else by its token. */
@@ -69,5 +85,6 @@ async function callerIdentity(judge: TokenJudge, call: Call): Promise<Identity |
 export async function identityOf(judge: TokenJudge, authorization: string | undefined): Promise<Identity | undefined> {
   const token = /^Bearer ([\x21-\x7e]{1,16384})$/.exec(authorization ?? "")?.[1];
   if (token === undefined) return undefined;
-  return await judge.identify(token, AbortSignal.timeout(5_000)).catch(() => undefined);
+  const bearer = await judge.identify(token, AbortSignal.timeout(5_000)).catch(() => undefined);
+  return bearer?.identity;
 }

@@ -25,7 +25,7 @@ import { istioVersion } from "../model/index.ts";
 import { createDebugTypes, createMetrics, type DebugSources, versionInfo } from "../ops/index.ts";
 import { createEnvoyTypes } from "../render/index.ts";
 import { type Ads, createAds } from "../xds/index.ts";
-import { authenticateWith, createTokenJudge } from "./authenticate.ts";
+import { authenticateWith, createStillThere, createTokenJudge } from "./authenticate.ts";
 import { createCaSecretStore } from "./ca-secret.ts";
 import { createConfigDump, createConfigDumpMessages } from "./config-dump.ts";
 import { createDebugViews } from "./debug-views.ts";
@@ -184,6 +184,7 @@ export async function startDiscovery(options: DiscoveryOptions): Promise<Discove
   const certificates = createCertificateService({
     authority,
     authenticate: judge.identify,
+    stillThere: createStillThere(client),
     rateLimit: createRateLimit({
       perKey: { burst: 100, perSecond: 10 },
       total: { burst: 2000, perSecond: 1000 },

@@ -14,6 +14,7 @@ import {
   tags,
   time,
   unsignedInteger,
+  utf8String,
   wholeBits,
 } from "./der.ts";
 import { schemeOf } from "./key.ts";
@@ -37,13 +38,15 @@ export interface CertificateOptions {
   readonly signer: Signer;
   readonly now: Date;
   readonly ttlMs: number;
+  /** Facts of the issuer's own, under an identifier of its own; others ignore them. */
+  readonly facts?: { readonly oid: string; readonly texts: readonly string[] };
 }
 
-/** Istio's allowance for clocks that run behind. */
-const clockGraceMs = 2 * 60_000;
+/** Istio's allowance for clocks that run behind: a certificate begins this long before it is made. */
+export const clockGraceMs = 2 * 60_000;
 
 export function issueCertificate(options: CertificateOptions): X509Certificate {
-  const { subject = {}, altNames = [], publicKey, signer, now } = options;
+  const { subject = {}, altNames = [], publicKey, signer, now, facts } = options;
   const spki = publicKey.export({ type: "spki", format: "der" });
   const validity = sequence(time(new Date(now.getTime() - clockGraceMs)), time(endOfLife(options)));
   const body = sequence(
@@ -54,7 +57,13 @@ export function issueCertificate(options: CertificateOptions): X509Certificate {
     validity,
     encodeName(subject),
     spki,
-    encode(contextTag(3, true), sequence(...extensions(options.profile, subject, altNames, spki, signer.certificate))),
+    encode(
+      contextTag(3, true),
+      sequence(
+        ...extensions(options.profile, subject, altNames, spki, signer.certificate),
+        ...(facts ? [extension(facts.oid, false, sequence(...facts.texts.map(utf8String)))] : []),
+      ),
+    ),
   );
   return new X509Certificate(signed(body, signer.key));
 }
@@ -148,6 +157,16 @@ export function extensionValue(certificate: X509Certificate, name: string): Uint
     if (oid(name).equals(raw)) return value;
   }
   return undefined;
+}
+
+/** The facts that its issuer put in under the identifier; undefined where there are none. */
+export function factsOf(certificate: X509Certificate, name: string): readonly string[] | undefined {
+  const value = extensionValue(certificate, name);
+  if (!value) return undefined;
+  const items = readDer(readDer(value).take(tags.sequence).content);
+  const texts: string[] = [];
+  while (!items.atEnd) texts.push(Buffer.from(items.take(tags.utf8String).content).toString("utf8"));
+  return texts;
 }
 
 /** A cursor at the signature algorithm of the part that is signed. */

@@ -65,8 +65,8 @@ export function nullValue(): Buffer {
 }
 
 export function oid(dotted: string): Buffer {
-  const [first = 0, second = 0, ...rest] = dotted.split(".").map(Number);
-  return encode(tags.oid, Buffer.from([first * 40 + second, ...rest.flatMap(base128)]));
+  const [first = 0n, second = 0n, ...rest] = dotted.split(".").map(BigInt);
+  return encode(tags.oid, Buffer.from([first * 40n + second, ...rest].flatMap(base128)));
 }
 
 /** UTCTime through 2049, GeneralizedTime from then on, as RFC 5280 demands. */
@@ -216,8 +216,9 @@ function encodeHeader(tag: number, length: number): Buffer {
   return Buffer.from([tag, 0x80 | bytes.length, ...bytes]);
 }
 
-function base128(arc: number): number[] {
-  const out = [arc & 0x7f];
-  for (let rest = Math.floor(arc / 128); rest > 0; rest = Math.floor(rest / 128)) out.unshift(0x80 | (rest & 0x7f));
+/** Arcs may have the 128 bits of a UUID. */
+function base128(arc: bigint): number[] {
+  const out = [Number(arc & 0x7fn)];
+  for (let rest = arc >> 7n; rest > 0n; rest >>= 7n) out.unshift(0x80 | Number(rest & 0x7fn));
   return out;
 }

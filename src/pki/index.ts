@@ -8,6 +8,8 @@ export {
 export {
   type CertificateOptions,
   type CertificateProfile,
+  clockGraceMs,
+  factsOf,
   formatCertificate,
   issueCertificate,
   type Signer,

@@ -124,7 +124,8 @@ export async function startMetricsMesh(objects: readonly KubeObject[]): Promise<
 async function serve(controlPlane: ControlPlane, authority: CertificateAuthority, host: string) {
   const certificates = createCertificateService({
     authority,
-    authenticate: async (token) => identityOf(token),
+    authenticate: async (token) => ({ identity: identityOf(token) }),
+    stillThere: async () => true,
     rateLimit: { take: () => true },
     metrics: { count: () => {} },
     log: silentLogger,

@@ -6,6 +6,7 @@ import { createLogger, FairleadError } from "../lib/index.ts";
 import { livingOwners, removeLeftovers } from "../standalone/index.ts";
 import type { Io } from "./command.ts";
 import { defaultDataDir } from "./up/data-dir.ts";
+import { giveDataToUser } from "./up/data-owner.ts";
 
 export function register(program: Command, io: Io, exit: (status: number) => void): void {
   program
@@ -23,6 +24,7 @@ export function register(program: Command, io: Io, exit: (status: number) => voi
       const log = createLogger({ write: (line) => io.err(`${line}\n`), now: () => new Date() });
       const removed = await removeLeftovers(join(dir, "run"), log);
       io.out(`${removed} leftovers removed\n`);
+      giveDataToUser(dir, io.env);
       const alive = livingOwners(join(dir, "run"));
       if (alive.length > 0)
         io.err(`still running: process ${alive.map((owner) => owner.pid).join(", ")}; stop it with Ctrl-C or kill\n`);

@@ -18,6 +18,7 @@ import {
 } from "../standalone/index.ts";
 import { type Io, untilStopped } from "./command.ts";
 import { defaultDataDir, ownerOfDir } from "./up/data-dir.ts";
+import { giveDataToUser } from "./up/data-owner.ts";
 import { createMeshClient } from "./up/mesh-client.ts";
 import { type NetworkFile, readNetworkFile } from "./up/mesh-network.ts";
 import { isInside, runBeside } from "./up/user-namespace.ts";
@@ -102,6 +103,7 @@ async function run(command: readonly string[], flags: RunFlags, io: Io): Promise
     await endJournal(journal);
     // Of a mesh that has ended before, the last process removes the network.
     await removeLeftovers(join(dir, "run"), log).catch((error: unknown) => log.warn(String(error)));
+    giveDataToUser(dir, io.env);
   }
 }
 

@@ -7,6 +7,7 @@ import { createLogger } from "../lib/index.ts";
 import { type Io, untilStopped } from "./command.ts";
 import { type ListenAddress, parseListenAddress } from "./listen-address.ts";
 import { selfCommand } from "./self.ts";
+import { shellWord } from "./shell-word.ts";
 import { defaultDataDir } from "./up/data-dir.ts";
 import type { Relay } from "./up/relay.ts";
 import { type StandaloneMesh, startStandaloneMesh } from "./up/standalone-mesh.ts";
@@ -86,6 +87,7 @@ async function start(flags: UpFlags, io: Io): Promise<number> {
   const gateway = addresses.get("gateway") ?? at("--gateway-addr", flags.gatewayAddr);
   const mesh = await startStandaloneMesh({
     dataDir: flags.data ?? defaultDataDir(io.env),
+    env: io.env,
     api: addresses.get("api") ?? at("--api-addr", flags.apiAddr),
     addresses,
     ...(flags.podCidr === undefined ? {} : { podCidr: flags.podCidr }),
@@ -104,7 +106,7 @@ async function start(flags: UpFlags, io: Io): Promise<number> {
     io.signal.throwIfAborted();
     if (demo) return await runDemo(mesh, flags, io, log);
     io.out("ready\n");
-    io.err(`\nThe API:  export KUBECONFIG=${mesh.kubeconfig}\n`);
+    io.err(`\nThe API:  export KUBECONFIG=${shellWord(mesh.kubeconfig)}\n`);
     await untilStopped(io.signal);
     return 0;
   } finally {

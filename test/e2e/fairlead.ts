@@ -26,8 +26,14 @@ export interface Started {
   readonly exited: Promise<number | string>;
 }
 
-export function startFairlead(args: readonly string[], env: Readonly<Record<string, string>> = {}): Started {
-  const child = spawn(process.execPath, [join(root, "dist/main.js"), ...args], {
+/** `under` is a command that runs it, such as `setpriv … --`. */
+export function startFairlead(
+  args: readonly string[],
+  env: Readonly<Record<string, string>> = {},
+  under: readonly string[] = [],
+): Started {
+  const [program = "", ...rest] = [...under, process.execPath, join(root, "dist/main.js"), ...args];
+  const child = spawn(program, rest, {
     env: { ...process.env, FAIRLEAD_ENVOY: findEnvoy() ?? "", ...env },
     stdio: ["ignore", "pipe", "pipe"],
   });

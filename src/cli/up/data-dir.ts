@@ -1,9 +1,10 @@
 /** A path in; a data folder that is ours alone while we run out. */
 import { linkSync, mkdirSync, readFileSync, realpathSync, renameSync, rmSync, writeFileSync } from "node:fs";
-import { homedir } from "node:os";
 import { join } from "node:path";
+import { giveToUser, userData } from "../../../scripts/user-home.mjs";
 import { FairleadError, isRecord, parseJson, systemCode } from "../../lib/index.ts";
 import { isAlive, type Owner, ownerOf } from "../../standalone/index.ts";
+import { giveDataToUser } from "./data-owner.ts";
 
 export interface DataDir {
   readonly path: string;
@@ -12,12 +13,15 @@ export interface DataDir {
   unlock(): void;
 }
 
-export function defaultDataDir(env: Readonly<Record<string, string | undefined>>): string {
-  return join(env.XDG_DATA_HOME || join(env.HOME || homedir(), ".local/share"), "fairlead");
+type Env = Readonly<Record<string, string | undefined>>;
+
+/** Under sudo that of the user who called it. */
+export function defaultDataDir(env: Env): string {
+  return userData(env);
 }
 
-export function openDataDir(path: string): DataDir {
-  const dir = makeDir(path);
+export function openDataDir(path: string, env: Env): DataDir {
+  const dir = makeDir(path, env);
   const lock = join(dir, "lock");
   const content = JSON.stringify(ownerOf(process.pid) ?? { pid: process.pid, started: "" });
   for (let tries = 0; !tryLock(dir, lock, content); tries++) {
@@ -34,6 +38,7 @@ export function openDataDir(path: string): DataDir {
       const file = join(dir, name);
       writeFileSync(`${file}.new`, text, { mode: 0o600 });
       renameSync(`${file}.new`, file);
+      giveDataToUser(dir, env);
     },
     unlock: () => rmSync(lock, { force: true }),
   };
@@ -67,9 +72,10 @@ function dropStale(lock: string): void {
   }
 }
 
-function makeDir(path: string): string {
+function makeDir(path: string, env: Env): string {
   try {
-    mkdirSync(path, { recursive: true, mode: 0o700 });
+    const made = mkdirSync(path, { recursive: true, mode: 0o700 });
+    if (made !== undefined) giveToUser(made, env);
     return realpathSync(path);
   } catch (cause) {
     throw unusable(path, cause);

@@ -4,6 +4,7 @@ import { FairleadError, type Logger, wait } from "../../lib/index.ts";
 import { startWorkload, type Workload, type WorkloadSpec } from "../../standalone/index.ts";
 import type { Io } from "../command.ts";
 import { applyObject } from "../objects.ts";
+import { shellWord } from "../shell-word.ts";
 import { demoConfig, demoScript } from "./demo-files.ts";
 import type { StandaloneMesh } from "./standalone-mesh.ts";
 import { createWorkloadHost, logFolder } from "./workload-host.ts";
@@ -140,12 +141,12 @@ async function applyOnce(mesh: StandaloneMesh): Promise<void> {
 function greet(mesh: StandaloneMesh, gatewayUrl: string, io: Io): void {
   io.err(
     `\nThe sample application:  ${gatewayUrl}/productpage\n` +
-      `The API:                 export KUBECONFIG=${mesh.kubeconfig}\n` +
+      `The API:                 export KUBECONFIG=${shellWord(mesh.kubeconfig)}\n` +
       `Logs:                    ${logFolder(mesh.dir)}\n\n` +
       "Three things to try:\n" +
       "  kubectl get pods -A                                   every workload is a Pod with its sidecar\n" +
       "  kubectl apply -f demo/config/reviews-v1.yaml          all reviews from v1, live at once\n" +
-      `  ./fairlead proxy-status --data ${mesh.dir}\n\n` +
+      `  ./fairlead proxy-status --data ${shellWord(mesh.dir)}\n\n` +
       "Without kubectl: ./fairlead apply -f demo/config/reviews-v1.yaml. Ctrl-C stops and removes everything.\n",
   );
 }

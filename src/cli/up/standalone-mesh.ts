@@ -17,6 +17,7 @@ import type { ListenAddress } from "../listen-address.ts";
 import { startControlPlane } from "./control-plane-child.ts";
 import { startControllers } from "./controllers.ts";
 import { type DataDir, openDataDir } from "./data-dir.ts";
+import { giveDataToUser } from "./data-owner.ts";
 import { startEdge } from "./edge-child.ts";
 import { type MeshNetwork, openMeshNetwork } from "./mesh-network.ts";
 import { seedApi, seedWebhook, waitForWebhook } from "./seed.ts";
@@ -24,6 +25,7 @@ import type { Supervised, SupervisedOptions } from "./supervised.ts";
 
 export interface MeshOptions {
   readonly dataDir: string;
+  readonly env: Readonly<Record<string, string | undefined>>;
   readonly api: ListenAddress;
   readonly addresses: ReadonlyMap<string, ListenAddress>;
   readonly podCidr?: string;
@@ -73,8 +75,9 @@ export async function startStandaloneMesh(options: MeshOptions): Promise<Standal
 
 async function start(options: MeshOptions, undo: Undo, stop: () => Promise<void>): Promise<StandaloneMesh> {
   const { log } = options;
-  const data = openDataDir(options.dataDir);
+  const data = openDataDir(options.dataDir, options.env);
   undo.push(() => data.unlock());
+  undo.push(() => giveDataToUser(data.path, options.env));
   const plan = planNetwork({
     dataDir: data.path,
     ...(options.podCidr === undefined ? {} : { podCidr: options.podCidr }),

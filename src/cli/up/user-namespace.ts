@@ -11,6 +11,7 @@ import { FairleadError, isLoopback } from "../../lib/index.ts";
 import type { Io } from "../command.ts";
 import { formatAddress, type ListenAddress } from "../listen-address.ts";
 import { selfCommand } from "../self.ts";
+import { shellWord } from "../shell-word.ts";
 import { createRelay, type Relay } from "./relay.ts";
 
 /** Names the folder of sockets to the process inside. */
@@ -43,7 +44,7 @@ export async function runInside(
 ): Promise<number> {
   if (!mayUnshare())
     throw new FairleadError("no-permission", "the demo needs network namespaces, which this user may not make", {
-      hint: `run it as root: sudo ${selfCommand().join(" ")} ${args.join(" ")}`,
+      hint: `run it as root: sudo fairlead ${args.map(shellWord).join(" ")}`,
     });
   const dir = mkdtempSync(join(tmpdir(), "fairlead-"));
   const relays: Relay[] = [];

@@ -35,3 +35,10 @@ export function listAt(value: unknown, ...path: readonly string[]): readonly unk
 export function textsAt(value: unknown, ...path: readonly string[]): readonly string[] {
   return listAt(value, ...path).filter((item) => typeof item === "string");
 }
+
+/** By definition where assignment would not be one: `__proto__` is a name like any other. */
+export function setField(fields: Record<string, unknown>, name: string, value: unknown): void {
+  if (name === "__proto__")
+    Object.defineProperty(fields, name, { value, writable: true, enumerable: true, configurable: true });
+  else fields[name] = value;
+}

@@ -1,15 +1,17 @@
 /** A request's bytes in, plain data out: at most so many bytes, so deep, JSON or YAML. */
 import type { Readable } from "node:stream";
 import { createGunzip } from "node:zlib";
-import { FairleadError, isRecord, objectLimits, parseJson, parseYaml } from "../lib/index.ts";
+import { FairleadError, isRecord, type ParseLimits, parseJson, parseYaml } from "../lib/index.ts";
 import type { KubeObject } from "../model/index.ts";
 import type { Definitions } from "./definitions.ts";
 import { failure } from "./failure.ts";
 import { type ApiKind, apiVersionOf } from "./kind.ts";
+import { checkLimits, maxBodyBytes, objectLimits } from "./limits.ts";
 import { isProtobuf, parseProtobuf } from "./protobuf-body.ts";
 
-/** Kubernetes' own limit of a request body. */
-export const maxBodyBytes = 3 * 1024 * 1024;
+/** YAML is read so much more slowly than JSON that a longer text would keep everybody else waiting. */
+const maxYamlBytes = 768 * 1024;
+const parseLimits: ParseLimits = { ...objectLimits, maxBytes: maxBodyBytes };
 
 export async function readBody(stream: Readable, encoding: string | undefined): Promise<Buffer> {
   const source = encoding === "gzip" ? stream.pipe(createGunzip()) : stream;
@@ -37,12 +39,14 @@ export function parseBody(definitions: Definitions, kind: ApiKind, bytes: Buffer
   const type = contentType.split(";")[0]?.trim().toLowerCase() ?? "";
   if (text.trim() === "") return undefined;
   try {
-    if (type === "application/json" || type === "" || type.endsWith("+json"))
-      return parseJson(text, { ...objectLimits, maxBytes: maxBodyBytes });
-    if (type === "application/yaml" || type.endsWith("+yaml"))
-      return parseYaml(text, { ...objectLimits, maxBytes: maxBodyBytes })[0];
+    if (type === "application/json" || type === "" || type.endsWith("+json")) return parseJson(text, parseLimits);
+    if (type === "application/yaml" || type.endsWith("+yaml")) return parseYamlBody(text);
   } catch (error) {
-    throw failure("BadRequest", `the object provided is unrecognized: ${FairleadError.from(error).message}`);
+    const { code, message } = FairleadError.from(error);
+    throw failure(
+      code === "too-large" ? "RequestEntityTooLarge" : "BadRequest",
+      `the object provided is unrecognized: ${message}`,
+    );
   }
   throw failure(
     "UnsupportedMediaType",
@@ -50,8 +54,20 @@ export function parseBody(definitions: Definitions, kind: ApiKind, bytes: Buffer
   );
 }
 
+/** JSON is YAML: kubectl sends it under that name, also where it is long. */
+function parseYamlBody(text: string): unknown {
+  if (text.trimStart().startsWith("{"))
+    try {
+      return parseJson(text, parseLimits);
+    } catch {
+      // Flow style, with keys without quotes: told apart below.
+    }
+  return parseYaml(text, { ...parseLimits, maxBytes: maxYamlBytes })[0];
+}
+
 /** The body as an object of the kind that the URL names. */
 export function asKind(body: unknown, kind: ApiKind): KubeObject {
+  checkLimits(body);
   if (!isRecord(body)) throw failure("BadRequest", "the object provided is unrecognized (must be of type Object)");
   const { apiVersion, kind: name } = body;
   if (name !== undefined && name !== kind.kind)

@@ -4,12 +4,16 @@ import type { Admission } from "./admission.ts";
 import type { Authorizer } from "./authorizer.ts";
 import type { Definitions } from "./definitions.ts";
 import type { KindRegistry } from "./kind-registry.ts";
+import type { Pace } from "./pace.ts";
 import type { ResourceRequest } from "./request.ts";
 import type { Shaper } from "./shape.ts";
 import type { Snapshots } from "./snapshots.ts";
 import type { Store } from "./store.ts";
+import type { TurnQueue } from "./turn-queue.ts";
 import type { User } from "./user.ts";
 import type { WatchHub } from "./watch-hub.ts";
+import type { WatchLines } from "./watch-lines.ts";
+import type { Watchdog } from "./watchdog.ts";
 
 export interface Parts {
   readonly store: Store;
@@ -18,6 +22,9 @@ export interface Parts {
   readonly definitions: Definitions;
   readonly shaper: Shaper;
   readonly hub: WatchHub;
+  readonly watchLines: WatchLines;
+  readonly watchTurns: TurnQueue;
+  readonly watchdog: Watchdog;
   readonly snapshots: Snapshots;
   readonly admission: Admission;
   readonly now: () => Date;
@@ -28,6 +35,7 @@ export interface Parts {
 export interface WriteContext extends Parts {
   readonly user: User;
   readonly request: ResourceRequest;
+  readonly pace: Pace;
   /** Becomes a Warning header. */
   readonly warn: (text: string) => void;
   readonly dryRun: boolean;

@@ -1,8 +1,8 @@
 /** Nobody may grant what they do not have: a write of an RBAC object in, nothing or a refusal out. */
-import { isDeepStrictEqual } from "node:util";
 import type { KubeObject } from "../model/index.ts";
 import { at, recordAt, textAt } from "./access.ts";
 import type { WriteContext } from "./context.ts";
+import { equalJson } from "./equal.ts";
 import { failure, notFound } from "./failure.ts";
 import { everyRule, type Rule, rulesOf, uncovered } from "./rules.ts";
 
@@ -33,7 +33,7 @@ function isOnlyRelease(object: KubeObject, before: KubeObject): boolean {
     } = recordAt(of, "metadata");
     return { ...of, metadata };
   };
-  return isDeepStrictEqual(rest(object), rest(before));
+  return equalJson(rest(object), rest(before));
 }
 
 function checkRole(context: WriteContext, object: KubeObject, before: KubeObject | undefined): void {
@@ -43,7 +43,7 @@ function checkRole(context: WriteContext, object: KubeObject, before: KubeObject
   if (context.authorizer.authorize(context.user, action).allowed) return;
   const aggregation = at(object, "aggregationRule");
   // What such a role will bring together cannot be known beforehand.
-  if (aggregation !== undefined && !isDeepStrictEqual(aggregation, at(before, "aggregationRule")))
+  if (aggregation !== undefined && !equalJson(aggregation, at(before, "aggregationRule")))
     requireRules(context, object, everyRule, "must have cluster-admin privileges to use the aggregationRule");
   requireRules(context, object, rulesOf(object));
 }

@@ -20,42 +20,50 @@ export function fieldSet(own: boolean, children: Iterable<readonly [string, Fiel
 }
 
 export function union(a: FieldSet, b: FieldSet): FieldSet {
-  const names = new Set([...a.children.keys(), ...b.children.keys()]);
-  return fieldSet(
-    a.own || b.own,
-    [...names].map((name) => [name, union(a.children.get(name) ?? emptySet, b.children.get(name) ?? emptySet)]),
-  );
+  if (isEmpty(a)) return b;
+  if (isEmpty(b)) return a;
+  const children = new Map(a.children);
+  for (const [name, child] of b.children) children.set(name, union(a.children.get(name) ?? emptySet, child));
+  return { own: a.own || b.own, children };
 }
 
+/** What of `a` is not touched is shared with it. */
 export function difference(a: FieldSet, b: FieldSet): FieldSet {
-  return fieldSet(
-    a.own && !b.own,
-    [...a.children].map(([name, child]) => [name, difference(child, b.children.get(name) ?? emptySet)]),
-  );
+  if (isEmpty(a) || isEmpty(b)) return a;
+  const children = new Map<string, FieldSet>();
+  for (const [name, child] of a.children) {
+    const other = b.children.get(name);
+    const rest = other === undefined ? child : difference(child, other);
+    if (!isEmpty(rest)) children.set(name, rest);
+  }
+  return { own: a.own && !b.own, children };
 }
 
 export function intersection(a: FieldSet, b: FieldSet): FieldSet {
-  return fieldSet(
-    a.own && b.own,
-    [...a.children].map(([name, child]) => [name, intersection(child, b.children.get(name) ?? emptySet)]),
-  );
+  if (isEmpty(a) || isEmpty(b)) return emptySet;
+  const children = new Map<string, FieldSet>();
+  for (const [name, child] of a.children) {
+    const other = b.children.get(name);
+    const both = other === undefined ? emptySet : intersection(child, other);
+    if (!isEmpty(both)) children.set(name, both);
+  }
+  return { own: a.own && b.own, children };
 }
 
 export function parseFieldSet(json: unknown): FieldSet {
   if (!isRecord(json)) return emptySet;
-  const entries = Object.entries(json);
-  const children = entries
-    .filter(([name]) => name !== ".")
-    .map(([name, inner]) => [name, parseFieldSet(inner)] as const);
-  return { own: entries.length === 0 || "." in json, children: new Map(children) };
+  const names = Object.keys(json);
+  if (names.length === 0) return leaf;
+  const children = new Map<string, FieldSet>();
+  for (const name of names) if (name !== ".") children.set(name, parseFieldSet(json[name]));
+  return { own: Object.hasOwn(json, "."), children };
 }
 
 export function formatFieldSet(set: FieldSet): Readonly<Record<string, unknown>> {
-  const children = [...set.children]
-    .sort(([a], [b]) => (a < b ? -1 : 1))
-    .map(([name, child]) => [name, formatFieldSet(child)]);
-  const self = set.own && set.children.size > 0 ? [[".", {}]] : [];
-  return Object.fromEntries([...self, ...children]);
+  if (set.children.size === 0) return {};
+  const out: Record<string, unknown> = set.own ? { ".": {} } : {};
+  for (const name of [...set.children.keys()].sort()) out[name] = formatFieldSet(set.children.get(name) ?? emptySet);
+  return out;
 }
 
 /** Each field of the set as people write it: `.spec.ports[port=80,protocol="TCP"].name`. */

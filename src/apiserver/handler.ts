@@ -9,12 +9,23 @@ import { deleteCollection, deleteObject } from "./delete.ts";
 import { failure, statusOf } from "./failure.ts";
 import { requireAllowed } from "./forbidden.ts";
 import { impersonate } from "./impersonate.ts";
+import type { ApiMetrics } from "./metrics.ts";
 import type { OtherPaths } from "./other-paths.ts";
+import { createPace, type Pace } from "./pace.ts";
 import { patchFrom } from "./patch.ts";
 import { getAnswer, listAnswer, objectAnswer } from "./read.ts";
 import { wantedForm } from "./represent.ts";
 import { type Asked, parseRequest, type ResourceRequest, resolveRequest, unknownPath } from "./request.ts";
-import { headerOf, type Request, type Response, sendBytes, sendJson, streamSink, warningHeader } from "./respond.ts";
+import {
+  headerOf,
+  type Request,
+  type Response,
+  sendBytes,
+  sendJson,
+  sendPieces,
+  streamSink,
+  warningHeader,
+} from "./respond.ts";
 import type { Action } from "./rules.ts";
 import type { Tokens } from "./tokens.ts";
 import type { User } from "./user.ts";
@@ -26,6 +37,7 @@ export interface HandlerOptions extends Parts {
   readonly tokens: Tokens;
   readonly other: OtherPaths;
   readonly watchTimes: WatchTimes;
+  readonly metrics: ApiMetrics;
 }
 
 export type Handler = (request: Request, response: Response) => Promise<void>;
@@ -33,9 +45,10 @@ export type Handler = (request: Request, response: Response) => Promise<void>;
 export function createHandler(options: HandlerOptions): Handler {
   return async (request, response) => {
     const warnings: string[] = [];
+    const pace = createPace(options.watchdog, `${request.method} ${request.url?.split("?")[0]}`);
     try {
       const user = impersonate(options.authorizer, await identify(options.tokens, request), request);
-      await answer(options, user, request, response, warnings);
+      await answer(options, user, request, response, warnings, pace);
     } catch (error) {
       const status = statusOf(error);
       if (status.code >= 500)
@@ -43,6 +56,7 @@ export function createHandler(options: HandlerOptions): Handler {
       if (response.headersSent) response.destroy();
       else sendJson(request, response, status.code, status, { warning: warningHeader(warnings) });
     }
+    options.metrics.answered(request.method ?? "", response.statusCode);
   };
 }
 
@@ -62,15 +76,20 @@ async function answer(
   request: Request,
   response: Response,
   warnings: string[],
+  pace: Pace,
 ): Promise<void> {
   const method = request.method ?? "GET";
   const asked = parseRequest(method, request.url ?? "/");
   requireAllowed(options.authorizer, user, actionOf(asked));
   if (asked.type === "objects") {
-    await resource(options, user, resolveRequest(options.registry, asked), request, response, warnings);
+    await resource(options, user, resolveRequest(options.registry, asked), request, response, warnings, pace);
     return;
   }
   const isRead = method === "GET" || method === "HEAD";
+  if (isRead && asked.path === "/metrics") {
+    sendBytes(response, Buffer.from(await options.metrics.text()), "text/plain; version=0.0.4; charset=utf-8");
+    return;
+  }
   const body = isRead ? options.other.get(asked.path, headerOf(request, "accept")) : undefined;
   if (body === undefined) throw unknownPath();
   if ("bytes" in body) sendBytes(response, body.bytes, body.contentType);
@@ -97,25 +116,26 @@ async function resource(
   request: Request,
   response: Response,
   warnings: string[],
+  pace: Pace,
 ): Promise<void> {
   const form = wantedForm(headerOf(request, "accept"));
   if (found.verb === "watch") {
     serveWatch(options, found, form, options.watchTimes, streamSink(response));
     return;
   }
-  if (found.verb === "get" || found.verb === "list") {
-    sendJson(
-      request,
-      response,
-      200,
-      found.verb === "get" ? getAnswer(options, found, form) : listAnswer(options, found, form, user),
-    );
+  if (found.verb === "list") {
+    await sendPieces(request, response, listAnswer(options, found, form, user), pace);
+    return;
+  }
+  if (found.verb === "get") {
+    sendJson(request, response, 200, getAnswer(options, found, form));
     return;
   }
   const context: WriteContext = {
     ...options,
     user,
     request: found,
+    pace,
     warn: (text) => warnings.push(text),
     dryRun: isDryRun(found.query),
     fieldManager: managerName(found.query, headerOf(request, "user-agent")),
@@ -123,6 +143,7 @@ async function resource(
   const contentType = headerOf(request, "content-type") ?? "";
   const bytes = await readBody(request, headerOf(request, "content-encoding"));
   await options.shaper.ready(found.kind);
+  pace.resume();
   const { code, body } = await write(context, options.tokens, contentType, bytes);
   const shown =
     isRecord(body) && isRecord(body.metadata) && typeof body.kind === "string" && body.kind !== "Status"
@@ -146,7 +167,9 @@ async function write(
       const review = reviewOf(kind.kind);
       if (review && kind.verbs.length === 1)
         return { code: 201, body: await review(context, tokens, asKind(body, kind)) };
-      return { code: 201, body: await createObject(context, asKind(body, kind)) };
+      const object = asKind(body, kind);
+      await context.pace.pause();
+      return { code: 201, body: await createObject(context, object) };
     }
     case "update": {
       const body = parse();

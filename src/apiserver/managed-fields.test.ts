@@ -20,50 +20,52 @@ const object = (spec: object, labels?: Record<string, string>): KubeObject => ({
   metadata: { name: "s", ...(labels ? { labels } : {}) },
   spec,
 });
-const apply = (live: KubeObject | undefined, wanted: KubeObject, name: string, force = false): KubeObject =>
+const apply = (live: KubeObject | undefined, wanted: KubeObject, name: string, force = false): Promise<KubeObject> =>
   applyManaged(typed, live, wanted, manager(name), force);
 const port = (number: number, name: string): object => ({ port: number, protocol: "TCP", name });
 
-describe("server-side apply", () => {
-  test("two managers own items of one list side by side", () => {
-    const first = apply(undefined, object({ ports: [port(80, "a")] }), "one");
-    const both = apply(first, object({ ports: [port(81, "b")] }), "two");
+describe("server-side apply", async () => {
+  test("two managers own items of one list side by side", async () => {
+    const first = await apply(undefined, object({ ports: [port(80, "a")] }), "one");
+    const both = await apply(first, object({ ports: [port(81, "b")] }), "two");
     expect(both["spec"]).toEqual({ ports: [port(80, "a"), port(81, "b")] });
-    const without = apply(both, object({}), "two");
+    const without = await apply(both, object({}), "two");
     expect(without["spec"]).toEqual({ ports: [port(80, "a")] });
   });
 
-  test("an item is the same with and without its defaulted key", () => {
-    const first = apply(undefined, object({ ports: [port(80, "a")] }), "one");
-    const again = apply(first, object({ ports: [{ port: 80, name: "a", targetPort: 8080 }] }), "two");
+  test("an item is the same with and without its defaulted key", async () => {
+    const first = await apply(undefined, object({ ports: [port(80, "a")] }), "one");
+    const again = await apply(first, object({ ports: [{ port: 80, name: "a", targetPort: 8080 }] }), "two");
     expect(again["spec"]).toEqual({ ports: [{ ...port(80, "a"), targetPort: 8080 }] });
   });
 
-  test("the same value is shared without conflict, another is one", () => {
-    const first = apply(undefined, object({ type: "ClusterIP" }), "one");
-    expect(() => apply(first, object({ type: "ClusterIP" }), "two")).not.toThrow();
-    expect(() => apply(first, object({ type: "NodePort" }), "two")).toThrow('conflict with "one" using v1: .spec.type');
-    expect(apply(first, object({ type: "NodePort" }), "two", true)["spec"]).toEqual({ type: "NodePort" });
+  test("the same value is shared without conflict, another is one", async () => {
+    const first = await apply(undefined, object({ type: "ClusterIP" }), "one");
+    await apply(first, object({ type: "ClusterIP" }), "two");
+    await expect(apply(first, object({ type: "NodePort" }), "two")).rejects.toThrow(
+      'conflict with "one" using v1: .spec.type',
+    );
+    expect((await apply(first, object({ type: "NodePort" }), "two", true))["spec"]).toEqual({ type: "NodePort" });
   });
 
-  test("an update takes what it changes, so a later apply conflicts with it", () => {
-    const first = apply(undefined, object({ type: "ClusterIP", selector: { app: "x" } }), "one");
-    const updated = trackUpdate(
+  test("an update takes what it changes, so a later apply conflicts with it", async () => {
+    const first = await apply(undefined, object({ type: "ClusterIP", selector: { app: "x" } }), "one");
+    const updated = await trackUpdate(
       typed,
       first,
       { ...first, spec: { type: "NodePort", selector: { app: "x" } } },
       manager("editor", "Update"),
     );
-    expect(() => apply(updated, object({ type: "ClusterIP", selector: { app: "x" } }), "one")).toThrow(
+    await expect(apply(updated, object({ type: "ClusterIP", selector: { app: "x" } }), "one")).rejects.toThrow(
       'conflict with "editor"',
     );
-    expect(() => apply(updated, object({ selector: { app: "y" } }), "one")).not.toThrow();
+    await apply(updated, object({ selector: { app: "y" } }), "one");
   });
 
-  test("what a manager no longer names goes, unless another owns it", () => {
-    const first = apply(undefined, object({}, { a: "1", b: "1" }), "one");
-    const shared = apply(first, object({}, { b: "1" }), "two");
-    const left = apply(shared, object({}), "one");
+  test("what a manager no longer names goes, unless another owns it", async () => {
+    const first = await apply(undefined, object({}, { a: "1", b: "1" }), "one");
+    const shared = await apply(first, object({}, { b: "1" }), "two");
+    const left = await apply(shared, object({}), "one");
     expect(left.metadata.labels).toEqual({ b: "1" });
   });
 });

@@ -1,7 +1,7 @@
 /** Who set which field: an object before and after a write in, the object with its managedFields brought up to date out. */
 import { isRecord } from "../lib/index.ts";
 import type { KubeObject, ObjectMeta } from "../model/index.ts";
-import { type Fields, listAt, textAt } from "./access.ts";
+import { at, type Fields, listAt, textAt } from "./access.ts";
 import { failure } from "./failure.ts";
 import {
   difference,
@@ -15,7 +15,7 @@ import {
   parseFieldSet,
   union,
 } from "./field-set.ts";
-import { changedFields, fieldsOf, mergeTyped, removeFields, type Typed } from "./typed-value.ts";
+import { changedFields, fieldsOf, goneFields, mergeTyped, removeFields, type Typed } from "./typed-value.ts";
 
 export interface Manager {
   readonly name: string;
@@ -55,53 +55,70 @@ const notOwned: FieldSet = fieldSet(false, [
 ]);
 
 /** After a create, update or patch that is no apply: what it changed is its own now, and nobody else's. */
-export function trackUpdate(
+export async function trackUpdate(
   typed: Typed,
   before: KubeObject | undefined,
   next: KubeObject,
   manager: Manager,
-): KubeObject {
+  pause: () => Promise<void> = async () => {},
+): Promise<KubeObject> {
   const written = listAt(next.metadata, "managedFields");
   // A client resets all ownership by sending one empty entry.
-  const entries =
-    written.length === 1 && isRecord(written[0]) && Object.keys(written[0]).length === 0
-      ? []
-      : readEntries(before ?? next);
+  const isReset = written.length === 1 && isRecord(written[0]) && Object.keys(written[0]).length === 0;
   const [was, is] = [before && unmanaged(before), unmanaged(next)];
   const changed = stripped(changedFields(typed, was, is));
-  const gone = was === undefined ? emptySet : difference(fieldsOf(typed, was), fieldsOf(typed, is));
-  if (isEmpty(changed) && isEmpty(gone)) return withEntries(next, entries);
+  await pause();
+  const gone = was === undefined ? emptySet : goneFields(typed, was, is);
+  await pause();
+  if (isEmpty(changed) && isEmpty(gone)) return isReset ? withEntries(next, []) : keepingEntries(next, before ?? next);
+  const entries = isReset ? [] : readEntries(before ?? next);
+  await pause();
   const others = entries
     .filter((e) => !sameManager(e, manager))
     .map((e) => ({ ...e, fields: difference(difference(e.fields, changed), gone) }));
   const mine = entries.find((e) => sameManager(e, manager))?.fields ?? emptySet;
+  await pause();
   return withEntries(next, [...others, { ...manager, fields: union(difference(mine, gone), changed) }]);
 }
 
+/** Nothing has changed hands: what is written down of it need not be read and written again. */
+function keepingEntries(object: KubeObject, from: KubeObject): KubeObject {
+  const managedFields = at(from.metadata, "managedFields");
+  const { metadata } = unmanaged(object);
+  return { ...object, metadata: { ...metadata, ...(managedFields === undefined ? {} : { managedFields }) } };
+}
+
 /** Server-side apply: the live object (if any) and what a manager wants in, the result out; 409 where others disagree. */
-export function applyManaged(
+export async function applyManaged(
   typed: Typed,
   live: KubeObject | undefined,
   applied: KubeObject,
   manager: Manager,
   force: boolean,
-): KubeObject {
+  pause: () => Promise<void> = async () => {},
+): Promise<KubeObject> {
   const wanted = stripped(fieldsOf(typed, unmanaged(applied)));
+  await pause();
   const entries = live ? readEntries(live) : [];
+  await pause();
   const base = live ? unmanaged(live) : undefined;
   const merged = base === undefined ? unmanaged(applied) : mergeTyped(typed, base, unmanaged(applied));
+  await pause();
   const changed = base === undefined ? emptySet : changedFields(typed, base, merged);
   const others = entries.filter((e) => !sameManager(e, manager));
   const conflicts = others
     .map((e) => ({ entry: e, fields: intersection(intersection(e.fields, wanted), changed) }))
     .filter((c) => !isEmpty(c.fields));
+  await pause();
   if (conflicts.length > 0 && !force) throw applyConflict(conflicts);
   const kept = force
     ? others.map((e) => ({ ...e, fields: difference(e.fields, intersection(wanted, changed)) }))
     : others;
   const mine = entries.find((e) => sameManager(e, manager))?.fields ?? emptySet;
   const dropped = kept.reduce((set, e) => difference(set, e.fields), difference(mine, wanted));
+  await pause();
   const result = removeFields(typed, merged, dropped) as KubeObject;
+  await pause();
   return withEntries(result, [...kept, { ...manager, fields: wanted }]);
 }
 

@@ -1,8 +1,8 @@
 /** The rules of metadata that the API owns: what is set when an object is made, kept when it changes, counted when its spec does. */
 import { randomUUID } from "node:crypto";
-import { isDeepStrictEqual } from "node:util";
 import type { KubeObject, ObjectMeta } from "../model/index.ts";
 import { at, type Fields, textAt } from "./access.ts";
+import { equalJson } from "./equal.ts";
 import { type ApiKind, apiVersionOf } from "./kind.ts";
 
 /** The form of metav1.Time. */
@@ -41,7 +41,7 @@ export function prepareUpdate(kind: ApiKind, next: KubeObject, before: KubeObjec
   const base = kind.status
     ? { ...withoutStatus(next), ...("status" in before ? { status: before.status } : {}) }
     : next;
-  const changed = !isDeepStrictEqual(content(base), content(before));
+  const changed = !equalJson(content(base), content(before));
   const counted = kind.generation ? { generation: (generation ?? 1) + (changed ? 1 : 0) } : {};
   return ordered(kind, base as KubeObject, { ...editable(next.metadata), ...kept, ...counted });
 }

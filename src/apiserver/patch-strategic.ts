@@ -3,7 +3,6 @@
  * names a merge key are merged item by item; `$patch`, `$retainKeys`, `$setElementOrder` and `$deleteFromPrimitiveList`
  * are understood.
  */
-import { isDeepStrictEqual } from "node:util";
 import { isRecord } from "../lib/index.ts";
 import { type Fields, recordAt, textAt } from "./access.ts";
 import type { Definitions } from "./definitions.ts";
@@ -22,8 +21,8 @@ function mergeObject(definitions: Definitions, schema: JsonSchema, target: Field
   if (patch.$patch === "replace") return cleaned(patch);
   if (patch.$patch === "delete") return {};
   const out = new Map(Object.entries(target));
-  const retain = patch.$retainKeys;
-  if (Array.isArray(retain)) for (const name of out.keys()) if (!retain.includes(name)) out.delete(name);
+  const retain = Array.isArray(patch.$retainKeys) ? new Set<unknown>(patch.$retainKeys) : undefined;
+  if (retain) for (const name of out.keys()) if (!retain.has(name)) out.delete(name);
   for (const [name, value] of Object.entries(patch)) {
     if (name.startsWith(deleteList)) dropFrom(out, name.slice(deleteList.length), value);
     else if (name.startsWith("$")) continue;
@@ -69,7 +68,8 @@ function mergeField(
 }
 
 function mergePrimitives(current: readonly unknown[], value: readonly unknown[]): readonly unknown[] {
-  return [...current, ...value.filter((item) => !current.includes(item))];
+  const known = new Set(current);
+  return [...current, ...value.filter((item) => !known.has(item))];
 }
 
 function mergeItems(
@@ -81,47 +81,64 @@ function mergeItems(
 ): readonly unknown[] {
   const inner = definitions.resolve(schema.items);
   const replace = value.some((item) => isRecord(item) && item.$patch === "replace");
-  let out = replace ? [] : [...current];
+  const out: unknown[] = replace ? [] : [...current];
+  // Found by their keys: two long lists would else be compared each with each. A key may be there twice (one port by TCP
+  // and by UDP): the first is the one that is meant.
+  const places = new Map<string | undefined, number[]>();
+  const place = (id: string | undefined, at: number): void => {
+    const known = places.get(id);
+    if (known) known.push(at);
+    else places.set(id, [at]);
+  };
+  for (const [i, item] of out.entries()) place(idOf(item, key), i);
   for (const item of value) {
     if (!isRecord(item)) throw failure("BadRequest", `strategic merge patch: an item without ${key}`);
     if (item.$patch === "replace") continue;
-    if (item[key] === undefined)
+    const id = idOf(item, key);
+    if (id === undefined)
       throw failure("BadRequest", `strategic merge patch: an item of the list does not contain the merge key ${key}`);
-    const same = (other: unknown): boolean => isRecord(other) && isDeepStrictEqual(other[key], item[key]);
-    if (item.$patch === "delete") out = out.filter((other) => !same(other));
-    else {
-      const at = out.findIndex(same);
-      const before = at < 0 ? {} : recordAt(out[at]);
-      const next = mergeObject(definitions, inner, before, item);
-      if (at < 0) out.push(next);
-      else out[at] = next;
-    }
+    const [at] = places.get(id) ?? [];
+    if (item.$patch === "delete") {
+      for (const gone of places.get(id) ?? []) out[gone] = undefined;
+      places.delete(id);
+    } else if (at === undefined) place(id, out.push(mergeObject(definitions, inner, {}, item)) - 1);
+    else out[at] = mergeObject(definitions, inner, recordAt(out[at]), item);
   }
-  return out;
+  return out.filter((item) => item !== undefined);
+}
+
+/** What an item of a list is known by; the key is a number in one and a text in another list, never both in one. */
+function idOf(item: unknown, key: string): string | undefined {
+  if (key === "") return JSON.stringify(item);
+  return isRecord(item) && item[key] !== undefined ? JSON.stringify(item[key]) : undefined;
 }
 
 /** Items named in the order come in it; others keep their place relative to the item before them. */
 function reorder(list: readonly unknown[], order: unknown, key: string): readonly unknown[] {
   if (!Array.isArray(order)) return list;
-  const id = (item: unknown): unknown => (key === "" ? item : isRecord(item) ? item[key] : undefined);
-  const wanted = order.map(id);
-  const place = (item: unknown): number => wanted.findIndex((w) => isDeepStrictEqual(w, id(item)));
+  const wanted = new Map<string | undefined, number>();
+  for (const [i, item] of order.entries()) {
+    const id = idOf(item, key);
+    if (!wanted.has(id)) wanted.set(id, i);
+  }
   let last = -1;
   const placed = list.map((item) => {
-    const at = place(item);
-    if (at >= 0) last = at;
-    return { item, at: at >= 0 ? at : last + 0.5 };
+    const id = idOf(item, key);
+    const at = id === undefined ? undefined : wanted.get(id);
+    if (at !== undefined) last = at;
+    return { item, at: at ?? last + 0.5 };
   });
   return placed.sort((a, b) => a.at - b.at).map(({ item }) => item);
 }
 
 function dropFrom(out: Map<string, unknown>, name: string, values: unknown): void {
   const list = out.get(name);
-  if (Array.isArray(list) && Array.isArray(values))
-    out.set(
-      name,
-      list.filter((item) => !values.includes(item)),
-    );
+  if (!Array.isArray(list) || !Array.isArray(values)) return;
+  const dropped = new Set<unknown>(values);
+  out.set(
+    name,
+    list.filter((item) => !dropped.has(item)),
+  );
 }
 
 function fieldSchema(definitions: Definitions, schema: JsonSchema, name: string): JsonSchema {

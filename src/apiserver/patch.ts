@@ -5,6 +5,7 @@ import { asKind, parseBody } from "./body.ts";
 import type { WriteContext } from "./context.ts";
 import { failure } from "./failure.ts";
 import { resourceOf } from "./kind.ts";
+import { checkLimits, maxBodyBytes, objectLimits } from "./limits.ts";
 import { applyJsonPatch } from "./patch-json.ts";
 import { mergePatch } from "./patch-merge.ts";
 import { strategicMerge } from "./patch-strategic.ts";
@@ -18,6 +19,8 @@ export async function patchFrom(
   const type = contentType.split(";")[0]?.trim() ?? "";
   const { kind, name = "", namespace, query } = context.request;
   const patch = parseBody(context.definitions, kind, bytes, type);
+  await context.pace.pause();
+  checkLimits(patch, { ...objectLimits, maxBytes: maxBodyBytes });
   switch (type) {
     case "application/json-patch+json":
       return { code: 200, body: await change(context, (before) => applyJsonPatch(before, patch)) };

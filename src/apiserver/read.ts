@@ -2,12 +2,12 @@
 import { type KubeObject, objectKey } from "../model/index.ts";
 import type { Parts } from "./context.ts";
 import { failure, notFound } from "./failure.ts";
-import { apiVersionOf, resourceOf } from "./kind.ts";
+import { type ApiKind, apiVersionOf, resourceOf } from "./kind.ts";
 import { type Form, metadataOnly, represent } from "./represent.ts";
 import type { ResourceRequest } from "./request.ts";
 import { selectorOf } from "./selectors.ts";
 import type { ListScope } from "./snapshots.ts";
-import { tableOf } from "./table.ts";
+import { columnDefinitions, tableOf, tableRow } from "./table.ts";
 import type { User } from "./user.ts";
 
 function readObject(parts: Parts, request: ResourceRequest): KubeObject {
@@ -34,7 +34,8 @@ export function objectAnswer(parts: Parts, request: ResourceRequest, object: Kub
   });
 }
 
-export function listAnswer(parts: Parts, request: ResourceRequest, form: Form, user: User): unknown {
+/** The answer in pieces of text: a long list is not made in one turn. */
+export function* listAnswer(parts: Parts, request: ResourceRequest, form: Form, user: User): Generator<string> {
   const { kind, query } = request;
   const limit = Number(query.get("limit") ?? 0) || 0;
   const token = query.get("continue");
@@ -46,22 +47,38 @@ export function listAnswer(parts: Parts, request: ResourceRequest, form: Form, u
     resourceVersion: String(page.version),
     ...(page.next === undefined ? {} : { continue: page.next, remainingItemCount: page.remaining }),
   };
-  const items = page.items.map((object) => represent(kind, object));
-  if (form === "table")
-    return tableOf(kind, items, {
-      now: parts.now(),
-      includeObject: query.get("includeObject"),
-      columns: true,
-      metadata,
-    });
-  if (form === "metadata")
-    return {
-      kind: "PartialObjectMetadataList",
-      apiVersion: "meta.k8s.io/v1",
-      metadata,
-      items: items.map(metadataOnly),
-    };
-  return { kind: kind.listKind, apiVersion: apiVersionOf(kind), metadata, items };
+  const show = itemShower(parts, request, form);
+  const { list, ...head } = listHead(kind, form, metadata);
+  yield `${JSON.stringify(head).slice(0, -1)},"${list}":[`;
+  let separator = "";
+  for (const object of page.items) {
+    yield `${separator}${JSON.stringify(show(represent(kind, object)))}`;
+    separator = ",";
+  }
+  yield "]}\n";
+}
+
+interface ListHead {
+  readonly kind: string;
+  readonly apiVersion: string;
+  readonly metadata: unknown;
+  readonly columnDefinitions?: unknown;
+  /** The field that holds the items. */
+  readonly list: "items" | "rows";
+}
+
+function listHead(kind: ApiKind, form: Form, metadata: unknown): ListHead {
+  const meta = "meta.k8s.io/v1";
+  if (form === "plain") return { kind: kind.listKind, apiVersion: apiVersionOf(kind), metadata, list: "items" };
+  if (form === "metadata") return { kind: "PartialObjectMetadataList", apiVersion: meta, metadata, list: "items" };
+  return { kind: "Table", apiVersion: meta, metadata, columnDefinitions: columnDefinitions(kind), list: "rows" };
+}
+
+function itemShower(parts: Parts, request: ResourceRequest, form: Form): (object: KubeObject) => unknown {
+  if (form === "plain") return (object) => object;
+  if (form === "metadata") return metadataOnly;
+  const [now, includeObject] = [parts.now(), request.query.get("includeObject")];
+  return (object) => tableRow(request.kind, object, now, includeObject);
 }
 
 function scopeOf({ kind, namespace, query }: ResourceRequest, user: User): ListScope {

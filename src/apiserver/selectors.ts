@@ -73,9 +73,11 @@ function fieldTests(kind: ApiKind, text: string): readonly ((object: KubeObject)
     .split(",")
     .filter((part) => part.trim() !== "")
     .map((part) => {
-      const match = /^\s*([^=!\s]+)\s*(==|=|!=)\s*(.*?)\s*$/.exec(part);
+      // Trimmed first: a pattern with room for blanks at its end would look at many of them once for each.
+      const match = /^([^=!\s]+)\s*(==|=|!=)(.*)$/s.exec(part.trim());
       if (!match) throw failure("BadRequest", `invalid selector: '${part}'; can't understand '${part}'`);
-      const [, field = "", operator, wanted = ""] = match;
+      const [, field = "", operator, value = ""] = match;
+      const wanted = value.trim();
       if (!everywhere.includes(field) && !fields.get(`${kind.group}/${kind.kind}`)?.includes(field))
         throw failure("BadRequest", `field label not supported: ${field}`);
       const path = field === "source" ? ["source", "component"] : field.split(".");

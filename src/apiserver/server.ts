@@ -27,6 +27,7 @@ import { expireEvents } from "./event-expiry.ts";
 import { createHandler } from "./handler.ts";
 import { createKindRegistry } from "./kind-registry.ts";
 import { formatKubeconfig } from "./kubeconfig.ts";
+import { createApiMetrics } from "./metrics.ts";
 import { createOtherPaths } from "./other-paths.ts";
 import { seed } from "./seed.ts";
 import { createShaper } from "./shape.ts";
@@ -35,8 +36,11 @@ import { createSnapshots } from "./snapshots.ts";
 import { createStore } from "./store.ts";
 import { openStoreFile } from "./store-file.ts";
 import { openTokens } from "./tokens.ts";
+import { createTurnQueue } from "./turn-queue.ts";
 import type { WatchTimes } from "./watch.ts";
 import { createWatchHub } from "./watch-hub.ts";
+import { createWatchLines } from "./watch-lines.ts";
+import { createWatchdog } from "./watchdog.ts";
 import type { ServiceResolver } from "./webhook-call.ts";
 import { createWebhooks } from "./webhooks.ts";
 
@@ -97,7 +101,8 @@ export async function createApiServer(options: ApiServerOptions): Promise<ApiSer
     const tokens = await openTokens(options.dataDir, store, options.now);
     let address = "";
     const other = createOtherPaths(parts.registry, parts.definitions, tokens, () => address);
-    const handle = createHandler({ ...parts, tokens, other, watchTimes: options.watchTimes ?? defaultTimes });
+    const metrics = createApiMetrics({ ...parts, waitingWrites: () => store.waiting });
+    const handle = createHandler({ ...parts, tokens, other, metrics, watchTimes: options.watchTimes ?? defaultTimes });
     const listening = await listen(options, authority, (request, response) => void handle(request, response));
     const bound = listening.server.address() as AddressInfo;
     address = `${bound.family === "IPv6" ? `[${bound.address}]` : bound.address}:${bound.port}`;
@@ -110,6 +115,7 @@ export async function createApiServer(options: ApiServerOptions): Promise<ApiSer
     return running(listening, authority, address, () => {
       clearInterval(expiry);
       stopAggregation();
+      metrics.close();
       return store.close();
     });
   } catch (error) {
@@ -121,6 +127,7 @@ export async function createApiServer(options: ApiServerOptions): Promise<ApiSer
 function createParts(options: ApiServerOptions, store: ReturnType<typeof createStore>): Parts {
   const definitions = createDefinitions();
   const registry = createKindRegistry(store);
+  const watchdog = createWatchdog(options.log.scope("api"));
   return {
     store,
     authorizer: createAuthorizer(store),
@@ -128,6 +135,9 @@ function createParts(options: ApiServerOptions, store: ReturnType<typeof createS
     registry,
     shaper: createShaper(definitions, createCustomValidator()),
     hub: createWatchHub(store, options.historyLimit),
+    watchLines: createWatchLines(),
+    watchTurns: createTurnQueue(() => watchdog.begin("watches")),
+    watchdog,
     snapshots: createSnapshots(options.now),
     admission: createWebhooks({
       store,

@@ -3,7 +3,7 @@
  * dropped, what has the wrong type (which Kubernetes cannot even decode) and which required fields are missing.
  */
 import { isRecord } from "../lib/index.ts";
-import { textsAt } from "./access.ts";
+import { setField, textsAt } from "./access.ts";
 import type { Definitions } from "./definitions.ts";
 import type { FieldError } from "./failure.ts";
 import type { JsonSchema } from "./kind.ts";
@@ -21,42 +21,59 @@ const lenient: ReadonlySet<string> = new Set(["endpoints", "apiGroup", "audience
 
 interface Walk {
   readonly definitions: Definitions;
+  /** The names and indexes down to where it is, for those few places of which something is said. */
+  readonly path: (string | number)[];
   readonly unknown: string[];
   readonly mismatches: string[];
   readonly missing: FieldError[];
 }
 
-export function shapeCore(definitions: Definitions, schema: JsonSchema, value: unknown, path = ""): CoreShape {
-  const walk: Walk = { definitions, unknown: [], mismatches: [], missing: [] };
-  const out = visit(walk, schema, value, path);
+/** Of a thousand mistakes of one kind nobody reads more. */
+const maxSentences = 50;
+
+export function shapeCore(definitions: Definitions, schema: JsonSchema, value: unknown, path?: string): CoreShape {
+  const walk: Walk = {
+    definitions,
+    path: path === undefined ? [] : [path],
+    unknown: [],
+    mismatches: [],
+    missing: [],
+  };
+  const out = visit(walk, schema, value);
   return { value: out, unknown: walk.unknown, mismatches: walk.mismatches, missing: walk.missing };
 }
 
-function visit(walk: Walk, schema: unknown, value: unknown, path: string): unknown {
+function pathOf({ path }: Walk, last?: string): string {
+  const parts = last === undefined ? path : [...path, last];
+  return parts.reduce<string>((text, part) => {
+    if (typeof part === "number") return `${text}[${part}]`;
+    return text === "" ? part : `${text}.${part}`;
+  }, "");
+}
+
+function visit(walk: Walk, schema: unknown, value: unknown): unknown {
   const known = walk.definitions.resolve(schema);
   if (known["x-kubernetes-preserve-unknown-fields"] === true && known.properties === undefined) return value;
   if (known["x-kubernetes-int-or-string"] === true || known["x-quantity"] === true)
-    return scalar(walk, typeof value === "string" || typeof value === "number", "int or string", value, path);
+    return scalar(walk, typeof value === "string" || typeof value === "number", "int or string", value);
   switch (known.type) {
     case "object":
-      return visitObject(walk, known, value, path);
+      return visitObject(walk, known, value);
     case "array":
-      if (!Array.isArray(value)) return scalar(walk, false, "array", value, path);
-      return value.map((item, i) => visit(walk, known.items, item, `${path}[${i}]`));
+      return visitArray(walk, known, value);
     case "string":
-      return visitString(walk, known, value, path);
+      return visitString(walk, known, value);
     case "integer":
       return scalar(
         walk,
         Number.isInteger(value) && inRange(known, value as number),
         String(known.format ?? "integer"),
         value,
-        path,
       );
     case "number":
-      return scalar(walk, typeof value === "number", "number", value, path);
+      return scalar(walk, typeof value === "number", "number", value);
     case "boolean":
-      return scalar(walk, typeof value === "boolean", "bool", value, path);
+      return scalar(walk, typeof value === "boolean", "bool", value);
     default:
       return value;
   }
@@ -66,46 +83,73 @@ function inRange(schema: JsonSchema, value: number): boolean {
   return schema.format === "int64" ? Number.isSafeInteger(value) : Math.abs(value) <= 2 ** 31;
 }
 
-function visitString(walk: Walk, schema: JsonSchema, value: unknown, path: string): unknown {
-  if (schema.format === "byte" && typeof value === "string")
-    return scalar(walk, /^[A-Za-z0-9+/\s]*={0,2}\s*$/.test(value), "base64 data", value, path);
+function visitString(walk: Walk, schema: JsonSchema, value: unknown): unknown {
+  if (schema.format === "byte" && typeof value === "string") return scalar(walk, isBase64(value), "base64 data", value);
   if (schema.format === "date-time" && typeof value === "string")
-    return scalar(walk, value === "" || !Number.isNaN(Date.parse(value)), "RFC 3339 time", value, path);
-  return scalar(walk, typeof value === "string", "string", value, path);
+    return scalar(walk, value === "" || !Number.isNaN(Date.parse(value)), "RFC 3339 time", value);
+  return scalar(walk, typeof value === "string", "string", value);
 }
 
-function visitObject(walk: Walk, schema: JsonSchema, value: unknown, path: string): unknown {
-  if (!isRecord(value)) return scalar(walk, false, "object", value, path);
+/** Ends of lines first: a pattern that allows them anywhere would look at a long text once for each of them. */
+function isBase64(text: string): boolean {
+  return /^[A-Za-z0-9+/]*={0,2}$/.test(text.replaceAll(/[\r\n]/g, ""));
+}
+
+function visitArray(walk: Walk, schema: JsonSchema, value: unknown): unknown {
+  if (!Array.isArray(value)) return scalar(walk, false, "array", value);
+  let out: unknown[] | undefined;
+  for (const [i, item] of value.entries()) {
+    walk.path.push(i);
+    const shaped = visit(walk, schema.items, item);
+    walk.path.pop();
+    if (shaped === item) continue;
+    out ??= [...value];
+    out[i] = shaped;
+  }
+  return out ?? value;
+}
+
+/** The value itself where nothing is to be dropped: what is shared need not be looked at again when it is compared. */
+function visitObject(walk: Walk, schema: JsonSchema, value: unknown): unknown {
+  if (!isRecord(value)) return scalar(walk, false, "object", value);
   const properties = isRecord(schema.properties) ? schema.properties : undefined;
   const rest = schema.additionalProperties;
-  // Written by name, never merged: `__proto__` in a request stays an ordinary (unknown) field.
-  const out: [string, unknown][] = [];
-  for (const [name, inner] of Object.entries(value)) {
-    const here = path === "" ? name : `${path}.${name}`;
+  let out: Record<string, unknown> | undefined;
+  const own = (): Record<string, unknown> => {
+    out ??= { ...value };
+    return out;
+  };
+  for (const name of Object.keys(value)) {
+    const inner = value[name];
     const next = properties && Object.hasOwn(properties, name) ? properties[name] : rest;
-    if (next === undefined) walk.unknown.push(here);
-    else if (inner !== null) out.push([name, visit(walk, next, inner, here)]);
+    if (next === undefined) {
+      if (walk.unknown.length < maxSentences) walk.unknown.push(pathOf(walk, name));
+      delete own()[name];
+    } else if (inner === null) delete own()[name];
+    else {
+      walk.path.push(name);
+      const shaped = visit(walk, next, inner);
+      walk.path.pop();
+      if (shaped !== inner) setField(own(), name, shaped);
+    }
   }
-  if (!path.startsWith("status") && !path.startsWith("metadata")) missingFields(walk, schema, value, path);
-  return Object.fromEntries(out);
+  if (walk.path[0] !== "status" && walk.path[0] !== "metadata") missingFields(walk, schema, value);
+  return out ?? value;
 }
 
-function missingFields(walk: Walk, schema: JsonSchema, value: Readonly<Record<string, unknown>>, path: string): void {
+function missingFields(walk: Walk, schema: JsonSchema, value: Readonly<Record<string, unknown>>): void {
   for (const name of textsAt(schema, "required")) {
     if (lenient.has(name) || (value[name] !== undefined && value[name] !== null)) continue;
-    walk.missing.push({
-      path: path === "" ? name : `${path}.${name}`,
-      reason: "FieldValueRequired",
-      message: "Required value",
-    });
+    if (walk.missing.length < maxSentences)
+      walk.missing.push({ path: pathOf(walk, name), reason: "FieldValueRequired", message: "Required value" });
   }
 }
 
-function scalar(walk: Walk, good: boolean, wanted: string, value: unknown, path: string): unknown {
-  if (!good) {
+function scalar(walk: Walk, good: boolean, wanted: string, value: unknown): unknown {
+  if (!good && walk.mismatches.length < maxSentences) {
     const found = Array.isArray(value) ? "array" : isRecord(value) ? "object" : value === null ? "null" : typeof value;
     walk.mismatches.push(
-      `cannot unmarshal ${found === "boolean" ? "bool" : found} into field ${path} of type ${wanted}`,
+      `cannot unmarshal ${found === "boolean" ? "bool" : found} into field ${pathOf(walk)} of type ${wanted}`,
     );
   }
   return value;

@@ -18,8 +18,8 @@ export interface StoredObject {
 export interface RecordWrite {
   readonly resource: string;
   readonly key: string;
-  /** Undefined deletes. */
-  readonly next: KubeObject | undefined;
+  /** The object as JSON; undefined deletes. */
+  readonly text: string | undefined;
 }
 
 export interface StoreFile {
@@ -84,9 +84,9 @@ function openDatabase(path: string): Database {
 function commit(db: Database, writes: readonly RecordWrite[], version: number): void {
   try {
     db.transactionSync(() => {
-      for (const { resource, key, next } of writes) {
+      for (const { resource, key, text } of writes) {
         const name = `o|${resource}|${key}`;
-        if (next) db.putSync(name, seal(name, JSON.stringify(next)));
+        if (text !== undefined) db.putSync(name, seal(name, text));
         else db.removeSync(name);
       }
       db.putSync(versionKey, seal(versionKey, String(version)));

@@ -5,6 +5,7 @@
 import { setImmediate } from "node:timers/promises";
 import { FairleadError, type Logger } from "../lib/index.ts";
 import type { KubeObject } from "../model/index.ts";
+import { createSortedKeys, type SortedKeys } from "./sorted-keys.ts";
 import type { StoreFile } from "./store-file.ts";
 
 export interface StoreEvent {
@@ -16,11 +17,15 @@ export interface StoreEvent {
   /** What is there now; for DELETED what was there last, with the version of the deletion. */
   readonly object: KubeObject;
   readonly before: KubeObject | undefined;
+  /** Of the object as JSON, nearly. */
+  readonly bytes: number;
 }
 
 export interface Store {
   /** The version of the newest visible write. */
   readonly version: number;
+  /** Writes that are not on disk yet. */
+  readonly waiting: number;
   get(resource: string, key: string): KubeObject | undefined;
   /** In the order of their keys. */
   list(resource: string): readonly KubeObject[];
@@ -40,34 +45,53 @@ export interface Store {
   close(): Promise<void>;
 }
 
+const maxBatch = 512;
+const maxBatchBytes = 4 * 1024 * 1024;
+
 interface Write {
   readonly resource: string;
   readonly key: string;
   readonly next: KubeObject | undefined;
+  /** The same as JSON. */
+  readonly text: string | undefined;
   readonly version: number;
   readonly done: (error: unknown) => void;
 }
 
+interface Table {
+  readonly objects: Map<string, KubeObject>;
+  readonly order: SortedKeys;
+  /** Made when it is asked for; never changed, since readers keep it. */
+  list: readonly KubeObject[] | undefined;
+}
+
+function put(table: Table, key: string, next: KubeObject | undefined): void {
+  table.list = undefined;
+  if (next) {
+    table.objects.set(key, next);
+    table.order.add(key);
+  } else if (table.objects.delete(key)) table.order.remove(key);
+}
+
 export function createStore(file: StoreFile, log: Logger): Store {
-  const visible = new Map<string, Map<string, KubeObject>>();
-  const sorted = new Map<string, readonly KubeObject[]>();
+  const visible = new Map<string, Table>();
   /** Accepted but not yet on disk; writers see them, readers do not. */
   const pending = new Map<string, KubeObject | undefined>();
   const listeners = new Set<(event: StoreEvent) => void>();
   let version = 0;
   let nextVersion = 0;
-  let queue: Write[] = [];
+  const queue: Write[] = [];
   let running: Promise<void> | undefined;
 
-  const tableOf = (resource: string): Map<string, KubeObject> => {
+  const tableOf = (resource: string): Table => {
     let table = visible.get(resource);
     if (!table) {
-      table = new Map();
+      table = { objects: new Map(), order: createSortedKeys(), list: undefined };
       visible.set(resource, table);
     }
     return table;
   };
-  for (const { resource, key, object } of file.objects) tableOf(resource).set(key, object);
+  for (const { resource, key, object } of file.objects) put(tableOf(resource), key, object);
   version = file.version;
   nextVersion = version;
 
@@ -83,15 +107,14 @@ export function createStore(file: StoreFile, log: Logger): Store {
 
   const show = (write: Write): void => {
     const table = tableOf(write.resource);
-    const before = table.get(write.key);
-    if (write.next) table.set(write.key, write.next);
-    else table.delete(write.key);
-    sorted.delete(write.resource);
+    const before = table.objects.get(write.key);
+    put(table, write.key, write.next);
     version = write.version;
     const object = write.next ?? (before && withVersion(before, write.version));
     if (!object) return;
     const type = write.next === undefined ? "DELETED" : before === undefined ? "ADDED" : "MODIFIED";
-    tell({ type, resource: write.resource, key: write.key, version, object, before });
+    const bytes = write.text?.length ?? 1024;
+    tell({ type, resource: write.resource, key: write.key, version, object, before, bytes });
   };
   const drop = (path: string, next: KubeObject | undefined): void => {
     if (pending.get(path) === next) pending.delete(path);
@@ -99,8 +122,7 @@ export function createStore(file: StoreFile, log: Logger): Store {
   const commitAll = async (): Promise<void> => {
     while (queue.length > 0) {
       await setImmediate();
-      const batch = queue;
-      queue = [];
+      const batch = queue.splice(0, batchLength(queue));
       try {
         file.commit(batch, batch.at(-1)?.version ?? version);
         for (const write of batch) {
@@ -111,8 +133,7 @@ export function createStore(file: StoreFile, log: Logger): Store {
       } catch (error) {
         log.error(`the store could not write: ${FairleadError.from(error).message}`);
         // What waits behind was built upon what has just failed.
-        const lost = [...batch, ...queue];
-        queue = [];
+        const lost = [...batch, ...queue.splice(0)];
         pending.clear();
         for (const write of lost) write.done(error);
       }
@@ -123,25 +144,26 @@ export function createStore(file: StoreFile, log: Logger): Store {
     get version() {
       return version;
     },
-    get: (resource, key) => visible.get(resource)?.get(key),
+    get waiting() {
+      return pending.size;
+    },
+    get: (resource, key) => visible.get(resource)?.objects.get(key),
     list(resource) {
-      let items = sorted.get(resource);
-      if (!items) {
-        const table = visible.get(resource);
-        items = table ? [...table.keys()].sort().flatMap((key) => table.get(key) ?? []) : [];
-        sorted.set(resource, items);
-      }
-      return items;
+      const table = visible.get(resource);
+      if (!table) return [];
+      table.list ??= table.order.keys.flatMap((key) => table.objects.get(key) ?? []);
+      return table.list;
     },
     async write(resource, key, expected, next) {
       const path = pathOf(resource, key);
-      const head = pending.has(path) ? pending.get(path) : visible.get(resource)?.get(key);
+      const head = pending.has(path) ? pending.get(path) : visible.get(resource)?.objects.get(key);
       if (head?.metadata.resourceVersion !== expected) return "changed";
       nextVersion++;
       const object = next && withVersion(next, nextVersion);
       const { promise, resolve, reject } = Promise.withResolvers<void>();
       const done = (error: unknown): void => (error === undefined ? resolve() : reject(error));
-      queue.push({ resource, key, next: object, version: nextVersion, done });
+      const text = object && JSON.stringify(object);
+      queue.push({ resource, key, next: object, text, version: nextVersion, done });
       pending.set(path, object);
       running ??= commitAll().finally(() => {
         running = undefined;
@@ -161,6 +183,17 @@ export function createStore(file: StoreFile, log: Logger): Store {
       await file.close();
     },
   };
+}
+
+/** What one transaction takes of those that wait: a few milliseconds' worth. */
+function batchLength(queue: readonly Write[]): number {
+  let [count, bytes] = [0, 0];
+  for (const { text } of queue) {
+    bytes += text?.length ?? 0;
+    if (count > 0 && (count >= maxBatch || bytes > maxBatchBytes)) break;
+    count++;
+  }
+  return count;
 }
 
 function withVersion(object: KubeObject, version: number): KubeObject {

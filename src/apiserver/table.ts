@@ -16,17 +16,24 @@ export function tableOf(kind: ApiKind, objects: readonly KubeObject[], options: 
     kind: "Table",
     apiVersion: "meta.k8s.io/v1",
     metadata: options.metadata,
-    columnDefinitions: options.columns ? definitionsOf(kind) : null,
-    rows: objects.map((object) => ({
-      cells: kind.columns.map((column) => column.cell(object, options.now) ?? null),
-      ...(options.includeObject === "None"
-        ? {}
-        : { object: options.includeObject === "Object" ? object : metadataOnly(object) }),
-    })),
+    columnDefinitions: options.columns ? columnDefinitions(kind) : null,
+    rows: objects.map((object) => tableRow(kind, object, options.now, options.includeObject)),
   };
 }
 
-function definitionsOf(kind: ApiKind): unknown {
+export function tableRow(
+  kind: ApiKind,
+  object: KubeObject,
+  now: Date,
+  includeObject: TableOptions["includeObject"],
+): unknown {
+  return {
+    cells: kind.columns.map((column) => column.cell(object, now) ?? null),
+    ...(includeObject === "None" ? {} : { object: includeObject === "Object" ? object : metadataOnly(object) }),
+  };
+}
+
+export function columnDefinitions(kind: ApiKind): unknown {
   return kind.columns.map(({ name, type, format, description, priority }) => ({
     name,
     type,

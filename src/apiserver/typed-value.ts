@@ -2,11 +2,11 @@
  * Values with the schema that says how they are merged: which fields an object has, how two differ, what one becomes
  * when another is applied onto it or fields are taken out of it. Lists are maps, sets or single values; maps likewise.
  */
-import { isDeepStrictEqual } from "node:util";
 import { isRecord } from "../lib/index.ts";
-import { type Fields, recordAt, textAt, textsAt } from "./access.ts";
+import { recordAt, setField, textAt, textsAt } from "./access.ts";
 import type { Definitions } from "./definitions.ts";
-import { emptySet, type FieldSet, fieldSet, leaf } from "./field-set.ts";
+import { equalJson } from "./equal.ts";
+import { emptySet, type FieldSet, isEmpty, leaf } from "./field-set.ts";
 import type { JsonSchema } from "./kind.ts";
 
 export interface Typed {
@@ -14,103 +14,151 @@ export interface Typed {
   readonly schema: JsonSchema;
 }
 
-/** The parts of a value that are merged one by one; undefined for what is one whole. */
-type Parts = ReadonlyMap<string, { readonly value: unknown; readonly schema: JsonSchema }>;
+/** The parts of a value that are merged one by one. */
+interface Parts {
+  readonly names: readonly string[];
+  /** Undefined where there is no such part. */
+  get(name: string): unknown;
+  has(name: string): boolean;
+  schemaOf(name: string): unknown;
+}
 
 /** Parts of the keys of lists that Kubernetes fills in before it compares. */
 const keyDefaults: Readonly<Record<string, string>> = { protocol: "TCP" };
 
-function partsOf(typed: Typed, value: unknown): Parts | undefined {
-  const schema = typed.definitions.resolve(typed.schema);
-  // How a list is merged may be said where it is used or where it is defined.
-  const mapType = textAt(typed.schema, "x-kubernetes-map-type") || textAt(schema, "x-kubernetes-map-type");
-  if (isRecord(value)) return mapType === "atomic" ? undefined : objectParts(schema, value);
-  if (!Array.isArray(value)) return undefined;
-  const items = isRecord(schema.items) ? schema.items : {};
-  switch (schema["x-kubernetes-list-type"]) {
-    case "map":
-      return new Map(value.map((item) => [itemKey(typed.definitions, schema, item), { value: item, schema: items }]));
-    case "set":
-      return new Map(value.map((item) => [`v:${JSON.stringify(item)}`, { value: item, schema: items }]));
-    default:
-      return undefined;
-  }
-}
-
-function objectParts(schema: JsonSchema, value: Fields): Parts {
+/** Undefined for what is one whole. */
+function partsOf(definitions: Definitions, given: unknown, value: unknown): Parts | undefined {
+  if (typeof value !== "object" || value === null) return undefined;
+  const schema = definitions.resolve(given);
+  if (Array.isArray(value)) return listParts(definitions, schema, value);
+  // How a map is merged may be said where it is used or where it is defined.
+  const mapType = textAt(given, "x-kubernetes-map-type") || textAt(schema, "x-kubernetes-map-type");
+  if (mapType === "atomic" || !isRecord(value)) return undefined;
   const properties = recordAt(schema, "properties");
-  const rest = isRecord(schema.additionalProperties) ? schema.additionalProperties : {};
-  return new Map(
-    Object.entries(value).map(([name, inner]) => {
-      const own = Object.hasOwn(properties, name) ? properties[name] : rest;
-      return [`f:${name}`, { value: inner, schema: isRecord(own) ? own : {} }];
-    }),
-  );
+  return {
+    names: Object.keys(value).map((name) => `f:${name}`),
+    get: (name) => (Object.hasOwn(value, name.slice(2)) ? value[name.slice(2)] : undefined),
+    has: (name) => name.startsWith("f:") && Object.hasOwn(value, name.slice(2)),
+    schemaOf(name) {
+      const own = name.slice(2);
+      return Object.hasOwn(properties, own) ? properties[own] : schema.additionalProperties;
+    },
+  };
 }
 
-function itemKey(definitions: Definitions, schema: JsonSchema, item: unknown): string {
+function listParts(definitions: Definitions, schema: JsonSchema, value: readonly unknown[]): Parts | undefined {
+  const type = schema["x-kubernetes-list-type"];
+  if (type !== "map" && type !== "set") return undefined;
+  const keyOf = type === "map" ? itemKeys(definitions, schema) : (item: unknown) => `v:${JSON.stringify(item)}`;
+  const items = new Map(value.map((item) => [keyOf(item), item]));
+  return {
+    names: [...items.keys()],
+    get: (name) => items.get(name),
+    has: (name) => items.has(name),
+    schemaOf: () => schema.items,
+  };
+}
+
+function itemKeys(definitions: Definitions, schema: JsonSchema): (item: unknown) => string {
   const properties = recordAt(definitions.resolve(schema.items), "properties");
   const keys = [...textsAt(schema, "x-kubernetes-list-map-keys")].sort();
-  const pairs = keys.flatMap((key) => {
-    const value = (isRecord(item) ? item[key] : undefined) ?? recordAt(properties, key).default ?? keyDefaults[key];
-    return value === undefined ? [] : [[key, value]];
-  });
-  return `k:${JSON.stringify(Object.fromEntries(pairs))}`;
+  const defaults = new Map(keys.map((key) => [key, recordAt(properties, key).default ?? keyDefaults[key]]));
+  return (item) => {
+    const pairs = keys.flatMap((key) => {
+      const value = (isRecord(item) ? item[key] : undefined) ?? defaults.get(key);
+      return value === undefined ? [] : [[key, value]];
+    });
+    return `k:${JSON.stringify(Object.fromEntries(pairs))}`;
+  };
 }
 
-export function fieldsOf(typed: Typed, value: unknown): FieldSet {
-  const parts = partsOf(typed, value);
-  if (parts === undefined || parts.size === 0) return leaf;
-  return fieldSet(
-    false,
-    [...parts].map(([name, part]) => {
-      const inner = fieldsOf({ ...typed, schema: part.schema }, part.value);
-      return [name, name.startsWith("k:") ? { ...inner, own: true } : inner];
-    }),
-  );
+export function fieldsOf({ definitions, schema }: Typed, value: unknown): FieldSet {
+  return allFields(definitions, schema, value);
+}
+
+function allFields(definitions: Definitions, schema: unknown, value: unknown): FieldSet {
+  const parts = partsOf(definitions, schema, value);
+  if (parts === undefined || parts.names.length === 0) return leaf;
+  const children = new Map<string, FieldSet>();
+  for (const name of parts.names)
+    children.set(name, asItem(name, allFields(definitions, parts.schemaOf(name), parts.get(name))));
+  return { own: false, children };
+}
+
+/** An item of a list that is a map is a field itself, whatever is in it. */
+function asItem(name: string, set: FieldSet): FieldSet {
+  return name.startsWith("k:") && !set.own ? { ...set, own: true } : set;
 }
 
 /** The fields of `next` that `before` lacks or has with another value. */
-export function changedFields(typed: Typed, before: unknown, next: unknown): FieldSet {
-  if (isDeepStrictEqual(before, next)) return emptySet;
-  if (before === undefined) return fieldsOf(typed, next);
-  const [was, is] = [partsOf(typed, before), partsOf(typed, next)];
-  if (was === undefined || is === undefined || is.size === 0) return leaf;
-  return fieldSet(
-    false,
-    [...is].map(([name, part]) => {
-      const old = was.get(name);
-      const inner = changedFields({ ...typed, schema: part.schema }, old?.value, part.value);
-      return [name, old === undefined && name.startsWith("k:") ? { ...inner, own: true } : inner];
-    }),
-  );
+export function changedFields({ definitions, schema }: Typed, before: unknown, next: unknown): FieldSet {
+  return before === undefined ? allFields(definitions, schema, next) : changed(definitions, schema, before, next);
+}
+
+function changed(definitions: Definitions, schema: unknown, before: unknown, next: unknown): FieldSet {
+  if (Object.is(before, next)) return emptySet;
+  const [was, is] = [partsOf(definitions, schema, before), partsOf(definitions, schema, next)];
+  if (was === undefined || is === undefined || is.names.length === 0) return equalJson(before, next) ? emptySet : leaf;
+  const children = new Map<string, FieldSet>();
+  for (const name of is.names) {
+    const inner = was.has(name)
+      ? changed(definitions, is.schemaOf(name), was.get(name), is.get(name))
+      : asItem(name, allFields(definitions, is.schemaOf(name), is.get(name)));
+    if (!isEmpty(inner)) children.set(name, inner);
+  }
+  return children.size === 0 ? emptySet : { own: false, children };
+}
+
+/** The fields of `before` that `next` has no more. */
+export function goneFields({ definitions, schema }: Typed, before: unknown, next: unknown): FieldSet {
+  return gone(definitions, schema, before, next);
+}
+
+function gone(definitions: Definitions, schema: unknown, before: unknown, next: unknown): FieldSet {
+  if (Object.is(before, next)) return emptySet;
+  const [was, is] = [partsOf(definitions, schema, before), partsOf(definitions, schema, next)];
+  const isWhole = is === undefined || is.names.length === 0;
+  if (was === undefined || was.names.length === 0) return isWhole ? emptySet : leaf;
+  const children = new Map<string, FieldSet>();
+  for (const name of was.names) {
+    const inner =
+      !isWhole && is.has(name)
+        ? gone(definitions, was.schemaOf(name), was.get(name), is.get(name))
+        : asItem(name, allFields(definitions, was.schemaOf(name), was.get(name)));
+    if (!isEmpty(inner)) children.set(name, inner);
+  }
+  return children.size === 0 ? emptySet : { own: false, children };
 }
 
 /** `applied` laid over `live`: what it says wins, what it does not mention stays. */
-export function mergeTyped(typed: Typed, live: unknown, applied: unknown): unknown {
-  const [was, is] = [partsOf(typed, live), partsOf(typed, applied)];
+export function mergeTyped({ definitions, schema }: Typed, live: unknown, applied: unknown): unknown {
+  return merged(definitions, schema, live, applied);
+}
+
+function merged(definitions: Definitions, schema: unknown, live: unknown, applied: unknown): unknown {
+  const [was, is] = [partsOf(definitions, schema, live), partsOf(definitions, schema, applied)];
   if (was === undefined || is === undefined) return applied;
-  const merged = new Map([...was].map(([name, part]) => [name, part.value]));
-  for (const [name, part] of is) {
-    const old = was.get(name);
-    merged.set(
-      name,
-      old === undefined ? part.value : mergeTyped({ ...typed, schema: part.schema }, old.value, part.value),
-    );
-  }
-  return assemble(applied, merged);
+  const out = new Map<string, unknown>();
+  for (const name of was.names) out.set(name, was.get(name));
+  for (const name of is.names)
+    out.set(name, was.has(name) ? merged(definitions, is.schemaOf(name), was.get(name), is.get(name)) : is.get(name));
+  return assemble(applied, out);
 }
 
 /** The value without the fields of the set; what they leave empty goes too, where it was not in the value for itself. */
-export function removeFields(typed: Typed, value: unknown, removed: FieldSet): unknown {
-  const parts = partsOf(typed, value);
+export function removeFields({ definitions, schema }: Typed, value: unknown, removed: FieldSet): unknown {
+  return without(definitions, schema, value, removed);
+}
+
+function without(definitions: Definitions, schema: unknown, value: unknown, removed: FieldSet): unknown {
+  const parts = removed.children.size === 0 ? undefined : partsOf(definitions, schema, value);
   if (parts === undefined) return value;
   const kept = new Map<string, unknown>();
-  for (const [name, part] of parts) {
+  for (const name of parts.names) {
     const inner = removed.children.get(name);
-    if (inner === undefined) kept.set(name, part.value);
+    if (inner === undefined) kept.set(name, parts.get(name));
     else if (!inner.own) {
-      const rest = removeFields({ ...typed, schema: part.schema }, part.value, inner);
+      const rest = without(definitions, parts.schemaOf(name), parts.get(name), inner);
       if (!isEmptyValue(rest)) kept.set(name, rest);
     }
   }
@@ -119,7 +167,9 @@ export function removeFields(typed: Typed, value: unknown, removed: FieldSet): u
 
 function assemble(like: unknown, parts: ReadonlyMap<string, unknown>): unknown {
   if (Array.isArray(like)) return [...parts.values()];
-  return Object.fromEntries([...parts].map(([name, value]) => [name.slice(2), value]));
+  const out: Record<string, unknown> = {};
+  for (const [name, value] of parts) setField(out, name.slice(2), value);
+  return out;
 }
 
 function isEmptyValue(value: unknown): boolean {

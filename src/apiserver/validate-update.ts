@@ -1,7 +1,7 @@
 /** An object before and after in, the fields that must not have changed out. */
-import { isDeepStrictEqual } from "node:util";
 import type { KubeObject } from "../model/index.ts";
 import { at } from "./access.ts";
+import { equalJson } from "./equal.ts";
 import type { FieldError } from "./failure.ts";
 import type { ApiKind } from "./kind.ts";
 
@@ -28,11 +28,11 @@ export function immutableErrors(
 ): readonly FieldError[] {
   if (before === undefined) return [];
   const changed = (fields.get(`${kind.group}/${kind.kind}`) ?? []).filter(
-    (field) => !isDeepStrictEqual(at(next, ...field.split(".")), at(before, ...field.split("."))),
+    (field) => !equalJson(at(next, ...field.split(".")), at(before, ...field.split("."))),
   );
   const frozen =
     before.immutable === true &&
-    ["data", "binaryData", "immutable"].find((field) => !isDeepStrictEqual(next[field], before[field]));
+    ["data", "binaryData", "immutable"].find((field) => !equalJson(next[field], before[field]));
   const sealed: readonly FieldError[] = frozen
     ? [
         {

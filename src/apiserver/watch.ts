@@ -10,11 +10,16 @@ import type { ResourceRequest } from "./request.ts";
 import { selectorOf } from "./selectors.ts";
 import type { StoreEvent } from "./store.ts";
 import { tableOf } from "./table.ts";
+import type { Cursor } from "./watch-hub.ts";
 
 export interface WatchSink {
-  write(line: string): void;
+  /** False: it has enough for now, and `onDrain` says when it has not. */
+  write(line: string): boolean;
   /** Ends the stream from our side. */
   end(): void;
+  /** Cuts it off. */
+  destroy(): void;
+  onDrain(listener: () => void): void;
   /** Called once when the client is gone. */
   onClose(listener: () => void): void;
 }
@@ -23,6 +28,9 @@ export interface WatchTimes {
   readonly bookmarkMs: number;
   readonly maxMs: number;
 }
+
+/** Lines that one watch sends before the next has its turn. */
+const batch = 32;
 
 export function serveWatch(
   parts: Parts,
@@ -33,81 +41,153 @@ export function serveWatch(
 ): void {
   const { kind, query, namespace } = request;
   const matches = selectorOf(kind, query, namespace);
-  const show = presenter(parts, request, form);
-  const send = (type: string, object: KubeObject): void =>
-    sink.write(`${JSON.stringify({ type, object: show(object) })}\n`);
-  const tell = (event: StoreEvent): void => {
-    const now = event.type !== "DELETED" && matches(event.object);
-    const before = event.before !== undefined && matches(event.before);
-    if (now) send(before ? "MODIFIED" : "ADDED", event.object);
-    // An object that no longer matches is gone for this client; its last state carries the version of the change.
-    else if (before && event.before)
-      send("DELETED", {
-        ...event.before,
-        metadata: { ...event.before.metadata, resourceVersion: String(event.version) },
-      });
+  const lineOf = presenter(parts, request, form);
+  let blocked = false;
+  let closed = false;
+  const send = (line: string): void => {
+    blocked = !sink.write(line);
   };
-  /** One watch that cannot show an object ends, so that its client lists again; the others are not to notice. */
-  const onEvent = (event: StoreEvent): void => {
-    try {
-      tell(event);
-    } catch (error) {
-      parts.log.error(`watch of ${kind.plural}: ${FairleadError.from(error).message}`);
-      sink.end();
-    }
-  };
-  const bookmark = (annotations?: Readonly<Record<string, string>>): void => {
+  const bookmark = (version: number, annotations?: Readonly<Record<string, string>>): void => {
     const metadata = {
-      resourceVersion: String(parts.store.version),
+      resourceVersion: String(version),
       creationTimestamp: null,
       ...(annotations ? { annotations } : {}),
     };
-    sink.write(
+    send(
       `${JSON.stringify({ type: "BOOKMARK", object: { kind: kind.kind, apiVersion: apiVersionOf(kind), metadata } })}\n`,
     );
   };
 
-  const start = query.get("resourceVersion") ?? "";
-  const fromNow = start === "" || start === "0";
-  const initial = query.get("sendInitialEvents") === "true" || (fromNow && query.get("sendInitialEvents") !== "false");
-  let stop = (): void => {};
+  /** The objects that are there to begin with, then the end of these, then what happens. */
+  let start: Beginning;
   try {
-    const after = fromNow || initial ? parts.store.version : versionNumber(start);
-    if (initial) for (const object of parts.store.list(resourceOf(kind))) if (matches(object)) send("ADDED", object);
-    if (query.get("sendInitialEvents") === "true") bookmark({ "k8s.io/initial-events-end": "true" });
-    stop = parts.hub.follow(resourceOf(kind), after, onEvent);
+    start = beginningOf(parts, request, () => wake());
   } catch (error) {
     // The stream has begun with 200, as in Kubernetes: a version that is gone is told as an event.
     sink.write(`${JSON.stringify({ type: "ERROR", object: statusOf(error) })}\n`);
     sink.end();
     return;
   }
+  const { cursor, objects, version, endMark } = start;
+  let at = 0;
+  let marked = !endMark;
+  /** One step; false when there is nothing to do. */
+  const step = (): boolean => {
+    const object = objects[at];
+    if (object) {
+      at++;
+      if (matches(object)) send(lineOf("ADDED", object));
+      return true;
+    }
+    if (!marked) {
+      marked = true;
+      bookmark(version, { "k8s.io/initial-events-end": "true" });
+      return true;
+    }
+    const event = cursor.next();
+    if (event === undefined) return false;
+    if (event === "expired") sink.destroy();
+    else tell(event);
+    return event !== "expired";
+  };
+  const tell = (event: StoreEvent): void => {
+    const now = event.type !== "DELETED" && matches(event.object);
+    const before = event.before !== undefined && matches(event.before);
+    if (now) send(lineOf(before ? "MODIFIED" : "ADDED", event.object));
+    // An object that no longer matches is gone for this client; its last state carries the version of the change.
+    else if (before && event.before) send(lineOf("DELETED", deletedOf(event, event.before)));
+  };
+  /** One watch that cannot show an object ends, so that its client lists again; the others are not to notice. */
+  const run = (): boolean => {
+    try {
+      for (let i = 0; i < batch && !blocked && !closed; i++) if (!step()) return false;
+      return !blocked && !closed;
+    } catch (error) {
+      parts.log.error(`watch of ${kind.plural}: ${FairleadError.from(error).message}`);
+      sink.end();
+      return false;
+    }
+  };
+  const wake = (): void => {
+    if (!blocked && !closed) parts.watchTurns.add(run);
+  };
+  sink.onDrain(() => {
+    blocked = false;
+    wake();
+  });
   const wantsBookmarks = ["1", "true"].includes(query.get("allowWatchBookmarks") ?? "");
-  const ticking = wantsBookmarks ? setInterval(() => bookmark(), times.bookmarkMs) : undefined;
+  const ticking = wantsBookmarks
+    ? setInterval(() => {
+        // Never ahead of what was sent.
+        const { version: sent } = cursor;
+        if (!blocked && marked && at >= objects.length && sent !== undefined) bookmark(sent);
+      }, times.bookmarkMs)
+    : undefined;
   const seconds = Number(query.get("timeoutSeconds"));
   const ending = setTimeout(() => sink.end(), seconds > 0 ? Math.min(seconds * 1000, times.maxMs) : times.maxMs);
   sink.onClose(() => {
-    stop();
+    closed = true;
+    cursor.close();
+    parts.watchTurns.remove(run);
     clearInterval(ticking);
     clearTimeout(ending);
   });
+  wake();
+}
+
+interface Beginning {
+  readonly cursor: Cursor;
+  readonly objects: readonly KubeObject[];
+  readonly version: number;
+  /** The client wants to know where the objects end. */
+  readonly endMark: boolean;
+}
+
+function beginningOf(parts: Parts, { kind, query }: ResourceRequest, wake: () => void): Beginning {
+  const asked = query.get("resourceVersion") ?? "";
+  const fromNow = asked === "" || asked === "0";
+  const wanted = query.get("sendInitialEvents");
+  const initial = wanted === "true" || (fromNow && wanted !== "false");
+  const { version } = parts.store;
+  const resource = resourceOf(kind);
+  return {
+    cursor: parts.hub.open(resource, fromNow || initial ? version : versionNumber(asked), wake),
+    objects: initial ? parts.store.list(resource) : [],
+    version,
+    endMark: wanted === "true",
+  };
+}
+
+/** For an object that leaves a selection as for one that is deleted: made once, so that its line is, too. */
+const deleted = new WeakMap<StoreEvent, KubeObject>();
+
+function deletedOf(event: StoreEvent, before: KubeObject): KubeObject {
+  if (event.type === "DELETED") return event.object;
+  const known = deleted.get(event);
+  if (known) return known;
+  const object = { ...before, metadata: { ...before.metadata, resourceVersion: String(event.version) } };
+  deleted.set(event, object);
+  return object;
 }
 
 /** The first Table of a stream has the columns, later ones only rows. */
-function presenter(parts: Parts, request: ResourceRequest, form: Form): (object: KubeObject) => unknown {
+function presenter(parts: Parts, request: ResourceRequest, form: Form): (type: string, object: KubeObject) => string {
+  if (form === "plain") return (type, object) => parts.watchLines.line(request.kind, type, object);
+  const line = (type: string, object: unknown): string => `${JSON.stringify({ type, object })}\n`;
+  if (form === "metadata") return (type, object) => line(type, metadataOnly(represent(request.kind, object)));
   let first = true;
-  return (stored) => {
+  return (type, stored) => {
     const object = represent(request.kind, stored);
-    if (form === "plain") return object;
-    if (form === "metadata") return metadataOnly(object);
     const columns = first;
     first = false;
-    const metadata = { resourceVersion: object.metadata.resourceVersion };
-    return tableOf(request.kind, [object], {
-      now: parts.now(),
-      includeObject: request.query.get("includeObject"),
-      columns,
-      metadata,
-    });
+    return line(
+      type,
+      tableOf(request.kind, [object], {
+        now: parts.now(),
+        includeObject: request.query.get("includeObject"),
+        columns,
+        metadata: { resourceVersion: object.metadata.resourceVersion },
+      }),
+    );
   };
 }

@@ -3,7 +3,7 @@ import { Agent, request } from "node:https";
 import { isIP } from "node:net";
 import { isRecord, parseJson } from "../lib/index.ts";
 import { numberAt, recordAt, textAt } from "./access.ts";
-import { maxBodyBytes } from "./body.ts";
+import { maxBodyBytes } from "./limits.ts";
 
 /** Where a Service is reached, if anywhere. */
 export type ServiceResolver = (service: {

@@ -1,11 +1,11 @@
 /** The webhook configurations in the store as admission: which webhooks a write concerns, in which order, and what they make of it. */
 import { randomUUID } from "node:crypto";
-import { isDeepStrictEqual } from "node:util";
 import { isRecord, type Logger, parseJson } from "../lib/index.ts";
 import type { KubeObject } from "../model/index.ts";
 import { listAt, numberAt, recordAt, textAt, textsAt } from "./access.ts";
 import type { Admission, AdmissionRequest } from "./admission.ts";
 import { asKind } from "./body.ts";
+import { equalJson } from "./equal.ts";
 import { failure } from "./failure.ts";
 import type { ApiKind } from "./kind.ts";
 import type { KindRegistry } from "./kind-registry.ts";
@@ -88,7 +88,7 @@ export function createWebhooks(options: WebhookOptions): Admission {
       }
       // A webhook that asked for it sees once more what others have changed after it.
       for (const one of hooks.filter((hook) => textAt(hook.webhook, "reinvocationPolicy") === "IfNeeded"))
-        if (!isDeepStrictEqual(seen.get(one), object)) object = await mutateBy(one, { ...request, object });
+        if (!equalJson(seen.get(one), object)) object = await mutateBy(one, { ...request, object });
       return object;
     },
     async validate(request) {

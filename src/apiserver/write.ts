@@ -1,13 +1,14 @@
 /** create, update and patch: a decoded body in, the object as stored out. Every way to write an object ends here. */
-import { isDeepStrictEqual } from "node:util";
 import { type KubeObject, objectKey } from "../model/index.ts";
 import { listAt, numberAt, textAt } from "./access.ts";
 import type { WriteContext } from "./context.ts";
+import { equalJson } from "./equal.ts";
 import { checkEscalation } from "./escalation.ts";
 import { establish } from "./establish.ts";
 import { alreadyExists, conflict, type FieldError, failure, invalid, modified, notFound } from "./failure.ts";
 import { requireAllowed } from "./forbidden.ts";
 import { apiVersionOf, resourceOf } from "./kind.ts";
+import { checkLimits } from "./limits.ts";
 import { applyManaged, type Manager, trackUpdate } from "./managed-fields.ts";
 import { prepareNew, prepareStatus, prepareUpdate, timestamp } from "./metadata.ts";
 import { represent } from "./represent.ts";
@@ -40,7 +41,8 @@ export async function createObject(
       continue;
     }
     const fresh = prepareNew(kind, decoded, name, namespace, now());
-    const admitted = (await context.admission.mutate(admission(context, "CREATE", fresh, undefined))) ?? fresh;
+    await context.pace.pause();
+    const admitted = await mutated(context, "CREATE", fresh, undefined);
     const prepared = prepareNew(kind, admitted, name, namespace, now());
     const checked = await checkWrite(
       context,
@@ -50,7 +52,9 @@ export async function createObject(
       body,
       allowed,
     );
-    const tracked = track(context, undefined, checked);
+    await context.pace.pause();
+    const tracked = await track(context, undefined, checked);
+    await context.pace.pause();
     if (context.dryRun) return represent(kind, tracked);
     const stored = await store.write(resourceOf(kind), key, undefined, tracked);
     if (stored !== "changed") return represent(kind, stored);
@@ -90,7 +94,7 @@ export async function updateObject(
 /** Reads, computes, and writes if nothing happened in between; computes again where the caller did not insist on a version. */
 export async function changeObject(
   context: WriteContext,
-  compute: (before: KubeObject) => KubeObject,
+  compute: (before: KubeObject) => KubeObject | Promise<KubeObject>,
   options: { readonly applied?: boolean } = {},
 ): Promise<KubeObject> {
   const { kind, name = "", namespace } = context.request;
@@ -100,11 +104,12 @@ export async function changeObject(
     const stored = context.store.get(resource, key);
     if (!stored) throw notFound(kind, name);
     const before = represent(kind, stored);
-    const wanted = compute(before);
+    const wanted = await compute(before);
     checkPreconditions(context, wanted, before);
+    await context.pace.pause();
     const next = await nextObject(context, wanted, before, options.applied === true);
-    if (context.dryRun || isDeepStrictEqual(withoutTimes(next), withoutTimes(before)))
-      return context.dryRun ? next : before;
+    await context.pace.pause();
+    if (context.dryRun || equalJson(withoutTimes(next), withoutTimes(before))) return context.dryRun ? next : before;
     const written = await context.store.write(
       resource,
       key,
@@ -129,15 +134,18 @@ export async function applyObject(context: WriteContext, applied: KubeObject, fo
   if (listAt(applied.metadata, "managedFields").length > 0)
     throw failure("BadRequest", "metadata.managedFields must be nil");
   context.shaper.decode(kind, applied, fieldValidation(context), context.warn);
+  await context.pace.pause();
   const manager = managerOf(context, "Apply");
   if (!context.store.get(resourceOf(kind), objectKey({ name, namespace }))) {
     if (context.request.subresource !== undefined) throw notFound(kind, name);
-    const fresh = applyManaged(typedOf(context), undefined, applied, manager, force);
+    const fresh = await applyManaged(typedOf(context), undefined, applied, manager, force, context.pace.pause);
     return createObject(context, fresh, () => requireCreate(context));
   }
-  return changeObject(context, (before) => applyManaged(typedOf(context), before, applied, manager, force), {
-    applied: true,
-  });
+  return changeObject(
+    context,
+    (before) => applyManaged(typedOf(context), before, applied, manager, force, context.pace.pause),
+    { applied: true },
+  );
 }
 
 /** Who may change objects may not for that reason make new ones. */
@@ -157,9 +165,11 @@ async function nextObject(
   const prepare = subresource === "status" ? prepareStatus : prepareUpdate;
   const decoded = context.shaper.decode(kind, wanted, applied ? "Ignore" : fieldValidation(context), context.warn);
   const fresh = prepare(kind, decoded, before);
-  const admitted = (await context.admission.mutate(admission(context, "UPDATE", fresh, before))) ?? fresh;
+  await context.pace.pause();
+  const admitted = await mutated(context, "UPDATE", fresh, before);
   const checked = await checkWrite(context, "UPDATE", prepare(kind, admitted, before), before, wanted);
-  const tracked = applied ? checked : track(context, before, checked);
+  await context.pace.pause();
+  const tracked = applied ? checked : await track(context, before, checked);
   return {
     ...tracked,
     metadata: {
@@ -180,6 +190,7 @@ async function checkWrite(
 ): Promise<KubeObject> {
   const { kind, subresource } = context.request;
   const shaped = context.shaper.check(kind, object, before, subresource === "status" ? "status" : "spec");
+  await context.pace.pause();
   const errors: FieldError[] = [
     ...shaped.errors,
     ...validateObject(kind, shaped.object),
@@ -191,6 +202,19 @@ async function checkWrite(
   await context.admission.validate(admission(context, operation, shaped.object, before));
   if (kind.warning !== undefined && subresource === undefined) context.warn(kind.warning);
   return establish(kind, shaped.object, context.now());
+}
+
+/** What webhooks made of it, which may be more than anybody could have sent. */
+async function mutated(
+  context: WriteContext,
+  operation: "CREATE" | "UPDATE",
+  object: KubeObject,
+  before: KubeObject | undefined,
+): Promise<KubeObject> {
+  const changed = await context.admission.mutate(admission(context, operation, object, before));
+  if (changed === undefined) return object;
+  checkLimits(changed);
+  return changed;
 }
 
 function admission(
@@ -264,12 +288,12 @@ function isFinished(object: KubeObject): boolean {
   return object.kind !== "Namespace" || object.apiVersion !== "v1" || listAt(object, "spec", "finalizers").length === 0;
 }
 
-function track(context: WriteContext, before: KubeObject | undefined, next: KubeObject): KubeObject {
+async function track(context: WriteContext, before: KubeObject | undefined, next: KubeObject): Promise<KubeObject> {
   const { kind } = context.request;
   if (untracked.has(resourceOf(kind))) return next;
   // An apply that creates has written down its own.
   if (before === undefined && listAt(next.metadata, "managedFields").length > 0) return next;
-  return trackUpdate(typedOf(context), before, next, managerOf(context, "Update"));
+  return trackUpdate(typedOf(context), before, next, managerOf(context, "Update"), context.pace.pause);
 }
 
 function typedOf(context: WriteContext): Typed {

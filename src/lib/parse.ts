@@ -22,6 +22,8 @@ import { checkAliases } from "./yaml-aliases.ts";
 export interface ParseLimits {
   readonly maxBytes: number;
   readonly maxDepth: number;
+  /** Fields and items of JSON, at all levels; without it as many as the bytes hold. */
+  readonly maxValues?: number;
 }
 
 /** One object of the API: the request size and nesting that a Kubernetes API server accepts of config kinds. */
@@ -48,7 +50,7 @@ const kubernetesSchema = new Schema([
 
 export function parseJson(text: string, limits: ParseLimits = objectLimits): unknown {
   checkSize(text, limits);
-  checkJsonDepth(text, limits.maxDepth);
+  checkJsonShape(text, limits);
   try {
     return JSON.parse(text);
   } catch (error) {
@@ -86,19 +88,28 @@ function checkSize(text: string, limits: ParseLimits): void {
     );
 }
 
-/** Counts brackets outside strings, so that a hostile text is refused before the recursive parser sees it. */
-function checkJsonDepth(text: string, maxDepth: number): void {
+/** Counts brackets and commas outside strings, so that a hostile text is refused before the recursive parser sees it. */
+function checkJsonShape(text: string, { maxDepth, maxValues = Number.POSITIVE_INFINITY }: ParseLimits): void {
   let depth = 0;
-  let inString = false;
+  let values = 0;
   for (let i = 0; i < text.length; i++) {
     const c = text.charCodeAt(i);
-    if (inString) {
-      if (c === 0x5c) i++;
-      else if (c === 0x22) inString = false;
-    } else if (c === 0x22) inString = true;
-    else if (c === 0x7b || c === 0x5b) {
-      depth++;
+    if (c === 0x22) i = endOfString(text, i + 1);
+    else if (c === 0x2c || c === 0x7b || c === 0x5b) {
+      values++;
+      if (c !== 0x2c) depth++;
       if (depth > maxDepth) throw new FairleadError("invalid", `nested deeper than ${maxDepth} levels`);
+      if (values > maxValues) throw new FairleadError("too-large", `it has more than ${maxValues} fields and items`);
     } else if (c === 0x7d || c === 0x5d) depth--;
   }
+}
+
+/** The quote that is not escaped: those with an odd number of backslashes before them are. */
+function endOfString(text: string, from: number): number {
+  for (let at = text.indexOf('"', from); at >= 0; at = text.indexOf('"', at + 1)) {
+    let slashes = 0;
+    while (text.charCodeAt(at - 1 - slashes) === 0x5c) slashes++;
+    if (slashes % 2 === 0) return at;
+  }
+  return text.length;
 }

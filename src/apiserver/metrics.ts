@@ -1,0 +1,72 @@
+/** What the API does in, the text of `/metrics` out. */
+import { monitorEventLoopDelay } from "node:perf_hooks";
+import { Counter, Gauge, Registry } from "prom-client";
+import type { WatchHub } from "./watch-hub.ts";
+import type { Watchdog } from "./watchdog.ts";
+
+export interface ApiMetrics {
+  answered(method: string, code: number): void;
+  text(): Promise<string>;
+  close(): void;
+}
+
+interface Watched {
+  readonly watchdog: Watchdog;
+  readonly hub: WatchHub;
+  /** Writes that wait for the disk. */
+  readonly waitingWrites: () => number;
+}
+
+const nanoseconds = 1e9;
+/** A label is never what a client wrote. */
+const methods: ReadonlySet<string> = new Set(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"]);
+
+export function createApiMetrics({ watchdog, hub, waitingWrites }: Watched): ApiMetrics {
+  const registry = new Registry();
+  const registers = [registry];
+  const delay = monitorEventLoopDelay({ resolution: 20 });
+  delay.enable();
+  const answers = new Counter({
+    name: "fairlead_api_requests_total",
+    help: "Requests answered, by method and code.",
+    labelNames: ["method", "code"],
+    registers,
+  });
+  const gauge = (name: string, help: string, value: () => number): void => {
+    new Gauge({ name, help, registers, collect: set(value) });
+  };
+  gauge("fairlead_api_watches", "Watches that are open.", () => hub.size);
+  gauge("fairlead_api_waiting_writes", "Writes that wait for the disk.", waitingWrites);
+  gauge("fairlead_api_resident_bytes", "Resident memory of the process.", () => process.memoryUsage.rss());
+  new Counter({
+    name: "fairlead_api_long_turns_total",
+    help: "How often one request held the event loop for more than 100 ms; the log names it.",
+    registers,
+    collect() {
+      this.reset();
+      this.inc(watchdog.longTurns);
+    },
+  });
+  new Gauge({
+    name: "fairlead_api_event_loop_delay_seconds",
+    help: "How late the event loop is, since the last time this was read.",
+    labelNames: ["quantile"],
+    registers,
+    collect() {
+      for (const quantile of [50, 99, 100])
+        this.set({ quantile: quantile / 100 }, (delay.count === 0 ? 0 : delay.percentile(quantile)) / nanoseconds);
+      delay.reset();
+    },
+  });
+  return {
+    answered: (method, code) => answers.inc({ method: methods.has(method) ? method : "other", code }),
+    text: () => registry.metrics(),
+    close: () => void delay.disable(),
+  };
+}
+
+function set(value: () => number): (this: Gauge) => void {
+  return function (this: Gauge): void {
+    this.set(value());
+  };
+}

@@ -1,0 +1,31 @@
+/** Long work in, short turns out: between its steps a request lets others in once it has had its turn. */
+import { setImmediate } from "node:timers/promises";
+import type { Watchdog } from "./watchdog.ts";
+
+export interface Pace {
+  /** Something was waited for: a new turn begins here. */
+  resume(): void;
+  /** To be awaited between the steps of long work. */
+  pause(): Promise<void>;
+}
+
+/** Long enough that ordinary requests never wait, short enough that nobody notices others who do. */
+const turnMs = 10;
+
+/** `what` is the name of the work, should it take too long. */
+export function createPace(watchdog: Watchdog, what: string): Pace {
+  let since = 0;
+  const resume = (): void => {
+    since = performance.now();
+    watchdog.begin(what);
+  };
+  resume();
+  return {
+    resume,
+    async pause() {
+      if (performance.now() - since < turnMs) return;
+      await setImmediate();
+      resume();
+    },
+  };
+}

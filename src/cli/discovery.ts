@@ -79,6 +79,7 @@ async function discovery(flags: DiscoveryFlags, unknown: readonly string[], io: 
     revision: io.env.REVISION ?? "",
     identity: io.env.POD_NAME || `${hostname()}-${process.pid}`,
     analysis: io.env.PILOT_ENABLE_ANALYSIS === "true",
+    checkIncremental: io.env.FAIRLEAD_CHECK_INCREMENTAL === "1",
     debounceMs: durationEnv(io, "PILOT_DEBOUNCE_AFTER", 100),
     debounceMaxMs: durationEnv(io, "PILOT_DEBOUNCE_MAX", 10_000),
     injection: {

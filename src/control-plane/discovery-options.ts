@@ -28,6 +28,8 @@ export interface DiscoveryOptions {
   readonly identity: string;
   /** Whether verdicts on users' objects are written to their statuses (PILOT_ENABLE_ANALYSIS). */
   readonly analysis: boolean;
+  /** Compares, after each change, what proxies have with what a fresh start would give (FAIRLEAD_CHECK_INCREMENTAL). */
+  readonly checkIncremental?: boolean;
   readonly debounceMs: number;
   readonly debounceMaxMs: number;
   readonly keySets?: {

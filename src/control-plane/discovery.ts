@@ -30,6 +30,8 @@ import { createCaSecretStore } from "./ca-secret.ts";
 import { createConfigDump, createConfigDumpMessages } from "./config-dump.ts";
 import { createDebugViews } from "./debug-views.ts";
 import type { DiscoveryAddresses, DiscoveryOptions } from "./discovery-options.ts";
+import { createFreshSource } from "./fresh-source.ts";
+import { createIncrementalCheck, incrementalReports } from "./incremental-check.ts";
 import { createInjection } from "./injection.ts";
 import { runLeader } from "./leader-work.ts";
 import { createPatchReports } from "./patch-reports.ts";
@@ -93,14 +95,17 @@ export async function startDiscovery(options: DiscoveryOptions): Promise<Discove
 
   // 2.-4. Decoded configs, services and endpoints, and the view that rendering reads.
   const configMap = options.revision === "" || options.revision === "default" ? "istio" : `istio-${options.revision}`;
-  const stages = createStages({
-    graph,
-    objects: watched.objects,
+  const stageOptions = {
     domain,
     cluster: options.cluster,
     configMap: `${namespace}/${configMap}`,
     revision: options.revision,
     maySeeSecrets: secretAccess.allows,
+  };
+  const stages = createStages({
+    ...stageOptions,
+    graph,
+    objects: watched.objects,
     fetchKeySets: (requests) => {
       keySets = fetchKeySets(requests);
       return keySets.keySets;
@@ -138,8 +143,23 @@ export async function startDiscovery(options: DiscoveryOptions): Promise<Discove
     onPush: () => metrics.count("pilot_push_triggers", { type: "config" }),
   });
 
+  // Where asked for, what is given is compared with what a fresh start would give.
+  const given = options.checkIncremental
+    ? createIncrementalCheck({
+        graph,
+        source: resources,
+        fresh: () =>
+          createFreshSource(watched.all(), {
+            ...stageOptions,
+            fetchKeySets: () => ({ get: (key) => keySets?.keySets.get(key) }),
+          }),
+        ...incrementalReports(metrics, log.scope("incremental")),
+        signal: running,
+      })
+    : resources;
+
   // And for their agents: who is at the addresses that they ask for.
-  const workloads = createWorkloadSource(resources, { ...options, graph, registry: stages.registry });
+  const workloads = createWorkloadSource(given, { ...options, graph, registry: stages.registry });
 
   // 6. xDS for proxies, with who they are proven by certificate or token.
   const ads: Ads = createAds({

@@ -35,6 +35,8 @@ const scopes: ReadonlyMap<string, WatchScope> = new Map([
 
 export interface WatchedObjects {
   objects(group: string, kind: string): Collection<KubeObject>;
+  /** Every object that is known at this moment, of all kinds that were asked for. */
+  all(): readonly KubeObject[];
   /** Resolves when everything asked for so far has been listed once. */
   synced(): Promise<void>;
 }
@@ -52,6 +54,7 @@ export function watchObjects(source: ObjectSource): WatchedObjects {
       }
       return found.objects;
     },
+    all: () => [...watched.values()].flatMap(({ objects }) => objects.keys().flatMap((key) => objects.get(key) ?? [])),
     synced: async () => {
       await Promise.all([...watched.values()].map((kind) => kind.synced));
     },

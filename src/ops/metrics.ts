@@ -114,6 +114,10 @@ const definitions: Readonly<Record<string, Definition>> = {
   fairlead_classes: { help: "Classes of connected proxies; each is rendered once." },
   fairlead_settings_not_usable: { help: "Settings of users that could not be used as they are; the log names each." },
   fairlead_render_faults: { help: "Resources that could not be rendered because of a fault of ours." },
+  fairlead_incremental_checks: {
+    help: "Comparisons of what proxies have with what a fresh start would give them (FAIRLEAD_CHECK_INCREMENTAL).",
+  },
+  fairlead_incremental_differences: { help: "Resources that came out different in those comparisons." },
   fairlead_xds_held_back: { help: "Routes and listeners held back because a cluster they name was not accepted." },
 };
 

@@ -4,6 +4,8 @@
  */
 import { randomUUID } from "node:crypto";
 import { createGraph } from "../../src/collections/index.ts";
+import { createFreshSource } from "../../src/control-plane/fresh-source.ts";
+import { createIncrementalCheck } from "../../src/control-plane/incremental-check.ts";
 import { proxyOfNode } from "../../src/control-plane/proxy-of-node.ts";
 import { createResourceSource } from "../../src/control-plane/resource-source.ts";
 import { createStages } from "../../src/control-plane/stages.ts";
@@ -36,13 +38,9 @@ const cluster = "Kubernetes";
 export function createControlPlane(objects: Iterable<KubeObject>): ControlPlane {
   const graph = createGraph();
   const source = createMemorySource({ graph, objects });
-  const stages = createStages({
-    graph,
-    objects: watchObjects(source).objects,
-    domain,
-    cluster,
-    configMap: "istio-system/istio",
-  });
+  const watched = watchObjects(source);
+  const stageOptions = { domain, cluster, configMap: "istio-system/istio" };
+  const stages = createStages({ ...stageOptions, graph, objects: watched.objects });
   const context = { mesh: stages.mesh, registry: stages.registry, domain, cluster };
   const faults: string[] = [];
   const resources = createResourceSource({
@@ -53,7 +51,17 @@ export function createControlPlane(objects: Iterable<KubeObject>): ControlPlane 
     debounceMaxMs: 50,
     onFault: (_, { name, error }) => faults.push(`${name}: ${String(error)}`),
   });
-  const workloads = createWorkloadSource(resources, {
+  const stop = new AbortController();
+  // All that is done to these proxies also shows whether they get what a fresh start would give them.
+  const checked = createIncrementalCheck({
+    graph,
+    source: resources,
+    fresh: () => createFreshSource(watched.all(), stageOptions),
+    onChecked: (differences) => faults.push(...differences.map(({ type, name }) => `${type} ${name} is outdated`)),
+    onFault: (error) => faults.push(`the comparison with a fresh start has ended: ${String(error)}`),
+    signal: stop.signal,
+  });
+  const workloads = createWorkloadSource(checked, {
     graph,
     registry: stages.registry,
     debounceMs: 5,
@@ -96,8 +104,10 @@ export function createControlPlane(objects: Iterable<KubeObject>): ControlPlane 
           types.filter(({ nackedAt }) => nackedAt).map(({ type, lastError }) => `${node.id} ${type} ${lastError}`),
         ),
     close() {
+      stop.abort();
       workloads.close();
       resources.close();
+      if (faults.length > 0) throw new Error(`faults of ours: ${faults.join("; ")}`);
     },
   };
 }

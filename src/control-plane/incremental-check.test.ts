@@ -1,0 +1,91 @@
+import { afterEach, expect, test } from "vitest";
+import { createGraph } from "../collections/index.ts";
+import { createMemorySource } from "../kube/index.ts";
+import { type KubeObject, types } from "../model/index.ts";
+import type { ProxyNode } from "../xds/index.ts";
+import { createFreshSource } from "./fresh-source.ts";
+import { createIncrementalCheck } from "./incremental-check.ts";
+import { proxyOfNode } from "./proxy-of-node.ts";
+import { createResourceSource } from "./resource-source.ts";
+import { createStages } from "./stages.ts";
+import { watchObjects } from "./watched-kinds.ts";
+
+const options = { domain: "cluster.local", cluster: "Kubernetes", configMap: "istio-system/istio" };
+
+const node: ProxyNode = {
+  id: "sidecar~10.0.0.1~client.default~default.svc.cluster.local",
+  cluster: "",
+  metadata: { NAMESPACE: "default" },
+  locality: { region: "", zone: "", subZone: "" },
+  extensions: new Set(),
+  userAgent: "",
+};
+
+const service = (name: string): KubeObject => ({
+  apiVersion: "v1",
+  kind: "Service",
+  metadata: { name, namespace: "default" },
+  spec: { clusterIP: "10.96.0.1", ports: [{ name: "tcp", port: 9000 }] },
+});
+
+let stop = new AbortController();
+afterEach(() => {
+  stop.abort();
+  stop = new AbortController();
+});
+
+/** A control plane with one proxy; what a fresh start knows is asked for each time. */
+async function start(knownAfresh: (objects: readonly KubeObject[]) => readonly KubeObject[]) {
+  const graph = createGraph();
+  const api = createMemorySource({ graph });
+  const watched = watchObjects(api);
+  const stages = createStages({ ...options, graph, objects: watched.objects });
+  const context = { mesh: stages.mesh, registry: stages.registry, ...options };
+  const source = createResourceSource({
+    mesh: stages.mesh,
+    proxyOf: (from, identity) => proxyOfNode(from, context, identity),
+    classOf: stages.classOf,
+    debounceMs: 1,
+    debounceMaxMs: 10,
+    onFault: (_proxy, { error }) => {
+      throw error;
+    },
+  });
+  let next = Promise.withResolvers<readonly string[]>();
+  const checked = createIncrementalCheck({
+    graph,
+    source,
+    fresh: () => createFreshSource(knownAfresh(watched.all()), options),
+    onChecked: (differences) => {
+      next.resolve(differences.map(({ type, name }) => `${type} ${name}`));
+      next = Promise.withResolvers();
+    },
+    onFault: (error) => next.reject(error),
+    signal: stop.signal,
+  });
+  checked.connect(node, undefined, () => {}).all(types.cluster);
+  await next.promise;
+  return {
+    /** What was found different after the change. */
+    async apply(object: KubeObject): Promise<readonly string[]> {
+      const found = next.promise;
+      api.apply([object]);
+      return await found;
+    },
+  };
+}
+
+test("nothing differs where a change reached the proxy", async () => {
+  const world = await start((objects) => objects);
+  expect(await world.apply(service("a"))).toEqual([]);
+});
+
+test("what a fresh start would give differently is told by name", async () => {
+  const world = await start((objects) => objects.filter(({ metadata }) => metadata.name !== "a"));
+  expect(await world.apply(service("a"))).toEqual(
+    expect.arrayContaining([
+      `${types.cluster} outbound|9000||a.default.svc.cluster.local`,
+      `${types.listener} 10.96.0.1_9000`,
+    ]),
+  );
+});

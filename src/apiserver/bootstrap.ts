@@ -48,11 +48,6 @@ const controlPlaneRules: readonly RuleText[] = [
   { groups: "networking.istio.io", resources: "workloadentries", verbs: "create patch update delete" },
   { groups: "gateway.networking.k8s.io", resources: "gatewayclasses", verbs: "create" },
   { groups: "core", resources: "configmaps events", verbs: "create patch update" },
-  // What Gateways of the Gateway API are made of.
-  { groups: "core", resources: "services serviceaccounts", verbs: "get create patch update" },
-  { groups: "apps", resources: "deployments", verbs: `${read} create patch update` },
-  { groups: "autoscaling", resources: "horizontalpodautoscalers", verbs: "get create patch update" },
-  { groups: "policy", resources: "poddisruptionbudgets", verbs: "get create patch update" },
   { groups: "coordination.k8s.io", resources: "leases", verbs: `${read} create patch update` },
   {
     groups: "admissionregistration.k8s.io",

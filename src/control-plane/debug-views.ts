@@ -208,7 +208,7 @@ function derived({ stages, ads, resources, objects }: DebugViewInputs): Views {
         about: "either",
         answer: ({ proxy }) => {
           const owner = proxy && resources.rendererOf(proxy.node)?.proxy;
-          if (owner) return stages.mesh.telemetries(owner.namespace, owner.labels);
+          if (owner) return owner.telemetries.flatMap((key) => stages.mesh.telemetry(key) ?? []);
           return {
             telemetries: {
               namespace_to_telemetries: byNamespace("telemetry.istio.io", "Telemetry"),

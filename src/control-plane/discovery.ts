@@ -134,7 +134,7 @@ export async function startDiscovery(options: DiscoveryOptions): Promise<Discove
     onFault: (proxy, { name, error }) => {
       metrics.count("fairlead_render_faults");
       log.error(
-        `cannot render ${name} for ${proxy.namespace}: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`,
+        `cannot render ${name} for ${proxy?.namespace ?? "all who share it"}: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`,
       );
     },
     envoyTypes,
@@ -214,18 +214,6 @@ export async function startDiscovery(options: DiscoveryOptions): Promise<Discove
     log,
   });
 
-  // And what Pods are injected with, and Gateways made of.
-  const injection = createInjection({
-    graph,
-    stages,
-    objects: watched.objects,
-    namespace,
-    revision: options.revision,
-    cluster: options.cluster,
-    ...options.injection,
-    log: log.scope("injector"),
-  });
-
   const opened: { close(): Promise<void> }[] = [];
   const close = (): Promise<void> => shutDown(stop, opened, [workloads, resources, source, client]);
   try {
@@ -236,23 +224,23 @@ export async function startDiscovery(options: DiscoveryOptions): Promise<Discove
       judge,
       debug: debugSources,
       references: stages.references,
-      injection,
+      injection: createInjection({
+        graph,
+        stages,
+        objects: watched.objects,
+        namespace,
+        revision: options.revision,
+        cluster: options.cluster,
+        ...options.injection,
+        log: log.scope("injector"),
+      }),
       metrics,
       ready: () => ready,
       opened,
       signal: running,
     });
     describeState(metrics, options, { authority, stages, classes: () => resources.classes });
-    runLeader(options, {
-      client,
-      watched,
-      stages,
-      patchReports,
-      metrics,
-      injection,
-      roots: authority.roots,
-      signal: running,
-    });
+    runLeader(options, { client, watched, stages, patchReports, metrics, roots: authority.roots, signal: running });
     ready = true;
     return { addresses, close };
   } catch (error) {

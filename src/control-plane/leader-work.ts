@@ -1,6 +1,4 @@
 /** What only one of several control planes does: distributing the root, and writing back to the API what was found. */
-
-import type { InjectionSources } from "../inject/index.ts";
 import {
   createConfigMapLock,
   createLeaseLock,
@@ -11,7 +9,6 @@ import {
 import type { Metrics } from "../ops/index.ts";
 import {
   runGatewayClasses,
-  runGatewayDeployments,
   runProblemReports,
   runServiceEntryAddresses,
   runStatusWriter,
@@ -29,7 +26,6 @@ export interface LeaderParts {
   readonly stages: Stages;
   readonly patchReports: PatchReports;
   readonly metrics: Metrics;
-  readonly injection: InjectionSources;
   roots(): string;
   readonly signal: AbortSignal;
 }
@@ -56,7 +52,6 @@ const tasks: readonly Task[] = [
   { lock: "istio-webhook-ca", on: "lease", perRevision: true, run: patchWebhooks },
   { lock: "istio-ip-autoallocate", on: "configmap", run: allocateAddresses },
   { lock: "istio-gateway-status-leader", on: "lease", perRevision: true, run: writeGatewayStatuses },
-  { lock: "istio-gateway-deployment", on: "lease", perRevision: true, run: deployGateways },
   { lock: "istio-leader", on: "configmap", run: writeIngressStatuses },
   { lock: "istio-analyze-leader", on: "configmap", run: reportProblems },
 ];
@@ -134,23 +129,6 @@ function writeGatewayStatuses(options: DiscoveryOptions, parts: LeaderParts): vo
     signal: parts.signal,
   });
   writeStatuses(options, parts, gatewayKinds);
-}
-
-function deployGateways(options: DiscoveryOptions, { client, watched, injection, signal }: LeaderParts): void {
-  runGatewayDeployments({
-    client,
-    gateways: watched.objects(gatewayApi, "Gateway"),
-    classes: watched.objects(gatewayApi, "GatewayClass"),
-    listenerSets: watched.objects(gatewayApi, "ListenerSet"),
-    configMaps: watched.objects("", "ConfigMap"),
-    deployments: watched.objects("apps", "Deployment"),
-    injection,
-    systemNamespace: options.namespace,
-    revision: options.revision,
-    log: options.log.scope("gateway-deployment"),
-    random: options.random,
-    signal,
-  });
 }
 
 function writeIngressStatuses(options: DiscoveryOptions, parts: LeaderParts): void {

@@ -6,21 +6,15 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import { type Memo, sameData } from "../collections/index.ts";
 import { createDebounce, digest } from "../lib/index.ts";
 import type { Mesh } from "../mesh/index.ts";
+import type { Identity, Proxy, ProxyClass, Resource } from "../model/index.ts";
 import {
-  createResourceSet,
-  type Identity,
-  type Proxy,
-  type ProxyClass,
-  type Resource,
-  type ResourceSet,
-} from "../model/index.ts";
-import {
-  createRenderer,
+  createRendering,
   type EnvoyTypes,
   type PatchReport,
   type Renderer,
   type RenderFault,
   type RenderProblem,
+  type Steps,
 } from "../render/index.ts";
 import type { News, ProxyNode, ProxySession, ResourceSource } from "../xds/index.ts";
 
@@ -30,8 +24,8 @@ export interface ResourceSourceOptions {
   classOf(proxy: Proxy): ProxyClass;
   readonly debounceMs: number;
   readonly debounceMaxMs: number;
-  /** A fault of ours: what could not be made again stays as it was. */
-  readonly onFault: (proxy: ProxyClass, fault: Pick<RenderFault, "name" | "error">) => void;
+  /** A fault of ours: what could not be made again stays as it was. Without a proxy, it is in a part that many share. */
+  readonly onFault: (proxy: ProxyClass | undefined, fault: Pick<RenderFault, "name" | "error">) => void;
   /** What EnvoyFilters may name; loaded before the first proxy connects where there are any. */
   readonly envoyTypes?: EnvoyTypes;
   /** Told for each patch and class once: applied, or why not. */
@@ -72,7 +66,12 @@ interface Group {
   readonly key: string;
   readonly renderer: Renderer;
   readonly members: Set<Member>;
+  /** Pending while what the class has is made for the first time. */
+  ready: Promise<void> | undefined;
 }
+
+/** How long rendering may keep the event loop from everything else. */
+const sliceMs = 8;
 
 export function createResourceSource(options: ResourceSourceOptions): ControlledSource {
   const { mesh } = options;
@@ -83,6 +82,12 @@ export function createResourceSource(options: ResourceSourceOptions): Controlled
   const dueMembers = new Set<string>();
   let connections = 0;
   let pushing: Promise<void> | undefined;
+  const rendering = createRendering(mesh, {
+    onFault: (fault) => options.onFault(undefined, fault),
+    ...(options.envoyTypes ? { envoyTypes: options.envoyTypes } : {}),
+    onPatch: (report) => options.onPatch?.(report),
+    onProblem: (problem) => options.onProblem?.(problem),
+  });
 
   const debounce = createDebounce({
     quietMs: options.debounceMs,
@@ -119,23 +124,31 @@ export function createResourceSource(options: ResourceSourceOptions): Controlled
 
   const groupFor = (proxyClass: ProxyClass): Group => {
     const key = classKey(proxyClass);
-    let group = groups.get(key);
-    if (!group) {
-      const renderer = createRenderer(mesh, proxyClass, {
-        onFault: (fault) => options.onFault(proxyClass, fault),
-        ...(options.envoyTypes ? { envoyTypes: options.envoyTypes } : {}),
-        onPatch: (report) => options.onPatch?.(report),
-        onProblem: (problem) => options.onProblem?.(problem),
-        onInvalidate() {
-          dueGroups.add(key);
-          debounce.signal();
-        },
+    const known = groups.get(key);
+    if (known) return known;
+    const renderer = rendering.renderer(proxyClass, () => {
+      dueGroups.add(key);
+      debounce.signal();
+    });
+    const group: Group = { key, renderer, members: new Set(), ready: undefined };
+    groups.set(key, group);
+    const steps = safely(proxyClass, renderer.steps());
+    // Most of what a class has was made for others before: then there is nothing to wait for.
+    if (!isDoneSoon(steps))
+      group.ready = inSlices(steps).then(() => {
+        group.ready = undefined;
       });
-      group = { key, renderer, members: new Set() };
-      groups.set(key, group);
-    }
     return group;
   };
+
+  /** What fails here fails again when it is asked for, and is told then. */
+  function* safely(proxyClass: ProxyClass, steps: Steps): Steps {
+    try {
+      yield* steps;
+    } catch (error) {
+      options.onFault(proxyClass, { name: "a class of proxies", error });
+    }
+  }
 
   const leave = (member: Member): void => {
     member.group.members.delete(member);
@@ -146,22 +159,31 @@ export function createResourceSource(options: ResourceSourceOptions): Controlled
   };
 
   /** A proxy whose class came out different (a label, a service it now belongs to) moves to another renderer. */
-  const reclassify = (id: string): void => {
+  const reclassify = async (id: string): Promise<void> => {
+    const group = members.has(id) ? groupFor(classes.get(id)) : undefined;
+    // Until the other class is made, the proxy keeps what it has.
+    await group?.ready;
     const member = members.get(id);
-    if (!member) return;
-    const group = groupFor(classes.get(id));
-    if (group === member.group) return;
+    if (!group || !member || group === member.group) return drop(group);
     leave(member);
     group.members.add(member);
     member.group = group;
     member.changed();
   };
 
+  /** A group that was made for a proxy that has gone meanwhile. */
+  const drop = (group: Group | undefined): void => {
+    if (!group || group.members.size > 0 || groups.get(group.key) !== group) return;
+    group.renderer.dispose();
+    groups.delete(group.key);
+    dueGroups.delete(group.key);
+  };
+
   /** A fault in one class must not keep the others from their news. */
   const refresh = ({ renderer, members: concerned }: Group): void => {
     try {
-      const changed = renderer.refresh();
-      if (changed.size > 0) for (const member of concerned) member.changed(changed);
+      const news = renderer.refresh();
+      if (news.size > 0) for (const member of concerned) member.changed(news);
     } catch (error) {
       options.onFault(renderer.proxy, { name: "a class of proxies", error });
     }
@@ -169,16 +191,25 @@ export function createResourceSource(options: ResourceSourceOptions): Controlled
 
   const round = async (): Promise<void> => {
     while (dueMembers.size > 0 || dueGroups.size > 0) {
-      for (const id of take(dueMembers)) reclassify(id);
+      for (const id of take(dueMembers)) await reclassify(id);
       const due = take(dueGroups);
       options.onPush?.(due.length);
+      const done = new Set<string>();
+      let since = performance.now();
       for (const key of due) {
         const group = groups.get(key);
         if (!group) continue;
+        await group.ready;
+        // What many classes share is made again in slices; after that each class takes little.
+        await inSlices(safely(group.renderer.proxy, group.renderer.steps(done)));
+        if (groups.get(key) !== group) continue;
         refresh(group);
-        // One class at a time, so that streams and probes are served in between.
+        if (performance.now() - since < sliceMs) continue;
+        // So that streams and probes are served in between.
         await nextTurn();
+        since = performance.now();
       }
+      mesh.graph.sweep();
     }
   };
   const flush = (): Promise<void> => {
@@ -207,8 +238,10 @@ export function createResourceSource(options: ResourceSourceOptions): Controlled
       members.set(id, member);
       member.group.members.add(member);
       return {
-        ready: undefined,
-        all: (type) => setOf(member.group.renderer.all(type)),
+        get ready() {
+          return member.group.ready;
+        },
+        all: (type) => member.group.renderer.set(type),
         get: (type, name): Resource | undefined => member.group.renderer.get(type, name),
         close() {
           members.delete(id);
@@ -232,13 +265,16 @@ export function createResourceSource(options: ResourceSourceOptions): Controlled
   };
 }
 
-const sets = new WeakMap<ReadonlyMap<string, Resource>, ResourceSet>();
+/** Does a slice of the work; true where nothing is left of it. */
+function isDoneSoon(steps: Steps): boolean {
+  const until = performance.now() + sliceMs;
+  while (performance.now() < until) if (steps.next().done) return true;
+  return false;
+}
 
-/** The same set for as long as the renderer gives the same map. */
-function setOf(resources: ReadonlyMap<string, Resource>): ResourceSet {
-  const set = sets.get(resources) ?? createResourceSet([resources]);
-  sets.set(resources, set);
-  return set;
+/** Slice by slice, with everything else served in between. */
+async function inSlices(steps: Steps): Promise<void> {
+  while (!isDoneSoon(steps)) await nextTurn();
 }
 
 function take(set: Set<string>): readonly string[] {

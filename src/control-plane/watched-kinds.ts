@@ -15,7 +15,6 @@ const { namespaces, nodes, pods, services, configMaps, secrets, endpointSlices, 
 const watchedKinds: ReadonlyMap<string, KindRef> = new Map(
   [
     ...[namespaces, nodes, pods, services, configMaps, secrets, endpointSlices, ingresses, ingressClasses],
-    kubeKinds.deployments,
     ...[kubeKinds.validatingWebhooks, kubeKinds.mutatingWebhooks],
     ...kinds.map(kindRef),
   ].map((ref) => [`${ref.group}/${ref.kind}`, ref]),
@@ -27,9 +26,8 @@ export function watchedKind(group: string, kind: string): KindRef {
   return ref;
 }
 
-/** Deployments of Gateways, and Secrets that may hold credentials: of each there can be many others, and large ones. */
+/** Secrets that hold no credentials of gateways, and can be large and many. */
 const scopes: ReadonlyMap<string, WatchScope> = new Map([
-  ["apps/Deployment", { labelSelector: "gateway.istio.io/managed=istio.io-gateway-controller" }],
   ["/Secret", { fieldSelector: "type!=helm.sh/release.v1,type!=kubernetes.io/service-account-token" }],
 ]);
 

@@ -22,8 +22,6 @@ export const kubeKinds = {
   configMaps: kind("", "configmaps", "ConfigMap"),
   secrets: kind("", "secrets", "Secret"),
   serviceAccounts: kind("", "serviceaccounts", "ServiceAccount"),
-  autoscalers: { ...kind("autoscaling", "horizontalpodautoscalers", "HorizontalPodAutoscaler"), version: "v2" },
-  disruptionBudgets: kind("policy", "poddisruptionbudgets", "PodDisruptionBudget"),
   deployments: kind("apps", "deployments", "Deployment"),
   endpointSlices: kind("discovery.k8s.io", "endpointslices", "EndpointSlice"),
   leases: kind("coordination.k8s.io", "leases", "Lease"),

@@ -1,8 +1,7 @@
 /** A proxy as it connected, and the mesh, in; its class, which is all that rendering may read of it, out. */
 import { isIPv4, isIPv6 } from "node:net";
-import type { Proxy, ProxyClass, Service, ServiceTarget } from "../model/index.ts";
+import type { Proxy, ProxyClass, SelfNames, Service, ServiceTarget } from "../model/index.ts";
 import type { Mesh } from "./mesh.ts";
-import { nodeLabel } from "./node-use.ts";
 
 export interface ClassifyInputs {
   readonly mesh: Mesh;
@@ -15,44 +14,66 @@ export interface ClassifyInputs {
 /** Reads are recorded: run inside a memo, the class is made again when something it is made from changes. */
 export function classify(inputs: ClassifyInputs, proxy: Proxy): ProxyClass {
   const { mesh } = inputs;
+  const { namespace, labels } = proxy;
   const targets = sortTargets(mesh, inputs.targets(proxy));
-  const usesNodes = mesh.usesNodes();
+  const { WORKLOAD_NAME: _, ...metadata } = proxy.metadata;
+  const isSidecar = proxy.type === "sidecar";
+  const sidecar = isSidecar ? mesh.selection.sidecar(namespace, labels) : "";
+  const envoyFilters = mesh.selection.envoyFilters(namespace, labels);
   return {
     type: proxy.type,
-    namespace: proxy.namespace,
-    labels: usesNodes ? proxy.labels : withoutNode(proxy.labels),
-    serviceAccount: proxy.serviceAccount,
-    targets,
-    locality: proxy.locality,
-    network: proxy.network,
-    cluster: proxy.cluster,
+    profile: proxy.profile,
+    istioVersion: proxy.istioVersion,
     ipv4: proxy.addresses.some((address) => isIPv4(address)) || proxy.addresses.length === 0,
     ipv6: proxy.addresses.some((address) => isIPv6(address)),
+    cluster: proxy.cluster,
     interception: proxy.interception,
-    proxyConfig: proxy.proxyConfig,
-    metadata: proxy.metadata,
-    matchedMetadata: pick(proxy.allMetadata, matchedKeys(mesh, proxy)),
-    istioVersion: proxy.istioVersion,
-    profile: proxy.profile,
-    ownAddresses: needsAddresses(inputs, proxy, targets) ? proxy.addresses : [],
-    node: usesNodes ? proxy.node : "",
-    ...(proxy.serviceCluster ? { serviceCluster: proxy.serviceCluster } : {}),
+    proxyConfig: pick(proxy.proxyConfig, new Set(readSettings)),
+    metadata,
+    locality: proxy.locality,
+    network: proxy.network,
+    node: mesh.usesNodes() ? proxy.node : "",
+    placeLabels: mesh.clientLabels.places(labels),
+    namespace,
+    sidecar,
+    labels: mesh.clientLabels.selected(namespace, labels),
+    telemetries: mesh.selection.telemetries(namespace, labels),
+    extensions: mesh.selection.extensions(namespace, labels),
+    targets,
+    ownAddresses: needsAddresses(inputs, proxy, targets, sidecar) ? proxy.addresses : [],
+    peerAuthentications: isSidecar ? mesh.selection.peerAuthentications(namespace, labels) : [],
+    requestAuthentications: mesh.selection.requestAuthentications(namespace, labels),
+    authorizationPolicies: mesh.selection.authorizationPolicies(namespace, labels),
+    gateways: mesh.selection.gateways(labels),
+    serviceAccount: proxy.serviceAccount,
+    self: selfNames(proxy),
+    envoyFilters,
+    matchedMetadata: pick(proxy.allMetadata, matchedKeys(mesh, envoyFilters)),
+  };
+}
+
+/** What rendering reads of a ProxyConfig. */
+const readSettings = ["proxyHeaders", "connectionSettings", "tracing", "gatewayTopology"];
+
+function selfNames({ labels, metadata, serviceCluster = "" }: Proxy): SelfNames {
+  return {
+    canonicalName: labels["service.istio.io/canonical-name"] ?? "",
+    canonicalRevision: labels["service.istio.io/canonical-revision"] ?? "",
+    appInstance: labels["app.kubernetes.io/instance"] ?? "",
+    appName: labels["app.kubernetes.io/name"] ?? "",
+    workload: metadata.WORKLOAD_NAME ?? "",
+    serviceCluster,
   };
 }
 
 /** Proxies that no EnvoyFilter tells apart share a class, whatever else they say of themselves. */
-function matchedKeys(mesh: Mesh, { namespace, labels }: Proxy): ReadonlySet<string> {
-  const patches = mesh.envoyFilters(namespace, labels).flatMap(({ spec }) => spec.configPatches ?? []);
+function matchedKeys(mesh: Mesh, envoyFilters: readonly string[]): ReadonlySet<string> {
+  const patches = envoyFilters.flatMap((key) => mesh.envoyFilter(key)?.spec.configPatches ?? []);
   return new Set(patches.flatMap(({ match }) => Object.keys(match?.proxy?.metadata ?? {})));
 }
 
-function pick(all: Readonly<Record<string, string>>, keys: ReadonlySet<string>): Readonly<Record<string, string>> {
+function pick<V>(all: Readonly<Record<string, V>>, keys: ReadonlySet<string>): Readonly<Record<string, V>> {
   return Object.fromEntries(Object.entries(all).filter(([key]) => keys.has(key)));
-}
-
-function withoutNode(labels: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
-  const { [nodeLabel]: _, ...rest } = labels;
-  return rest;
 }
 
 /** Oldest service first, then by host; ports of one service keep their order. */
@@ -75,11 +96,16 @@ function compareServices(a: Service | undefined, b: Service | undefined): number
  * A proxy makes no listener for its own address of a headless service, in capture mode NONE it binds to its own
  * addresses, and a Sidecar may send inbound traffic to them or, where it says nothing else, bind to them. Everyone else shares a class whatever their address is.
  */
-function needsAddresses({ mesh, isMember }: ClassifyInputs, proxy: Proxy, targets: readonly ServiceTarget[]): boolean {
+function needsAddresses(
+  { mesh, isMember }: ClassifyInputs,
+  proxy: Proxy,
+  targets: readonly ServiceTarget[],
+  sidecar: string,
+): boolean {
   if (targets.some((target) => mesh.service(target.service)?.resolution === "passthrough")) return true;
   if (proxy.type !== "sidecar") return false;
   if (proxy.addresses.some(isMember)) return true;
   if (proxy.interception === "NONE") return true;
-  const ingress = mesh.scope(proxy.namespace, proxy.labels).sidecar?.spec.ingress ?? [];
+  const ingress = mesh.sidecar(sidecar)?.spec.ingress ?? [];
   return ingress.some(({ bind, defaultEndpoint = "" }) => !bind || /^(0\.0\.0\.0|\[::\]):/.test(defaultEndpoint));
 }

@@ -1,28 +1,20 @@
 /** The registry's services and the decoded config objects in, the view that rendering reads out. */
-import type { Graph } from "../collections/index.ts";
-import {
-  type Config,
-  compareAge,
-  type Endpoint,
-  hostKey,
-  jwksKey,
-  matchesLabels,
-  objectKey,
-  type SidecarSpec,
-} from "../model/index.ts";
+import type { Graph, Memo } from "../collections/index.ts";
+import { type Endpoint, hostKey, jwksKey } from "../model/index.ts";
+import { createClientLabels } from "./client-labels.ts";
 import { createCredentials } from "./credential.ts";
 import { createDestinationRules } from "./destination-rule.ts";
 import { identitiesOf } from "./identities.ts";
 import type { MeshInputs } from "./inputs.ts";
-import type { Mesh, Scope } from "./mesh.ts";
+import type { Mesh, PeerMtls, Scope } from "./mesh.ts";
 import { createNodeUse } from "./node-use.ts";
 import { composePeerAuthentication } from "./peer-authentication.ts";
-import { createNamespaceList, createPolicyLookup, type Labels } from "./policy.ts";
+import { createNamespaceList } from "./policy.ts";
 import { effectiveProxyConfig } from "./proxy-config.ts";
 import { gatewayScope, type ScopeContext, type ScopeData, sidecarScope } from "./scope.ts";
-import { createScopeView } from "./scope-view.ts";
+import { createScopeViews } from "./scope-view.ts";
+import { createSelection } from "./selection.ts";
 import { createServiceIndex } from "./service-index.ts";
-import { applicableTelemetries } from "./telemetry.ts";
 import { createVirtualServices } from "./virtual-service.ts";
 
 export function createMesh(graph: Graph, inputs: MeshInputs): Mesh {
@@ -48,43 +40,35 @@ export function createMesh(graph: Graph, inputs: MeshInputs): Mesh {
     ),
   );
 
-  const sidecars = createNamespaceList(graph, "Sidecars", configs.sidecars);
-  /** `namespace|sidecar key`, or `namespace|gateway`. */
-  const scopes = graph.memo<ScopeData>("scope", (id) => {
+  const selection = createSelection(graph, inputs);
+  /** A scope without Sidecar of a namespace that nobody names, or that is treated like one. */
+  const plain = graph.memo<boolean>(
+    "plain namespace",
+    (namespace) => index.seesPublicOnly(namespace) && virtualServices.seesPublicOnly(namespace),
+  );
+  const isPublic = (id: string): boolean => {
     const [namespace = "", key = ""] = id.split("|");
-    return key === "gateway"
+    if (namespace === "") return true;
+    return (key === gatewayKey || key === "") && plain.get(namespace);
+  };
+  /** `namespace|sidecar key`, or `namespace|gateway`; without namespace the public ones. */
+  const scopes: Memo<ScopeData> = graph.memo<ScopeData>("scope", (id) => {
+    const [namespace = "", key = ""] = id.split("|");
+    if (namespace !== "" && isPublic(id)) return scopes.get(`|${key}`);
+    return key === gatewayKey
       ? gatewayScope(context, namespace)
       : sidecarScope(context, namespace, configs.sidecars.get(key)?.spec);
   });
-  const views = new Map<string, Scope>();
-  const view = (namespace: string, sidecarKey: string): Scope => {
-    const id = `${namespace}|${sidecarKey}`;
-    let found = views.get(id);
-    if (!found) {
-      found = createScopeView(
-        { ...context, rules },
-        id,
-        namespace,
-        () => scopes.get(id),
-        () => configs.sidecars.get(sidecarKey),
-      );
-      views.set(id, found);
-    }
-    return found;
-  };
+  const view = createScopeViews({ ...context, rules, data: scopes.get, isPublic });
+  const scope = (namespace: string, key: string): Scope =>
+    view({ id: `${namespace}|${key}`, namespace, sidecar: () => configs.sidecars.get(key) });
 
-  const peerAuthentications = createPolicyLookup(graph, "PeerAuthentications", configs.peerAuthentications);
-  const requestAuthentications = createPolicyLookup(graph, "RequestAuthentications", configs.requestAuthentications);
-  const authorizationPolicies = createPolicyLookup(graph, "AuthorizationPolicies", configs.authorizationPolicies);
-  const telemetries = createPolicyLookup(graph, "Telemetries", configs.telemetries);
-  const envoyFilters = createPolicyLookup(graph, "EnvoyFilters", configs.envoyFilters);
-  const wasmPlugins = createPolicyLookup(graph, "WasmPlugins", configs.wasmPlugins);
-  const trafficExtensions = createPolicyLookup(graph, "TrafficExtensions", configs.trafficExtensions);
+  const peerMtls = (keys: readonly string[]): PeerMtls =>
+    composePeerAuthentication(
+      keys.flatMap((key) => configs.peerAuthentications.get(key) ?? []),
+      root(),
+    );
   const proxyConfigs = createNamespaceList(graph, "ProxyConfigs", configs.proxyConfigs);
-  // Gateways select proxies of any namespace, so all of them are looked at.
-  const gateways = graph.memo<readonly string[]>("Gateways by age", () =>
-    sortedKeys(configs.gateways.keys(), (key) => configs.gateways.get(key)),
-  );
 
   return {
     graph,
@@ -100,27 +84,27 @@ export function createMesh(graph: Graph, inputs: MeshInputs): Mesh {
     credentials: createCredentials(inputs),
     maySeeSecrets: inputs.maySeeSecrets ?? (() => true),
     usesNodes: createNodeUse(graph, inputs),
-    scope: (namespace, labels) =>
-      view(namespace, sidecarFor(sidecars(namespace), labels) ?? rootSidecar(sidecars(root())) ?? ""),
-    gatewayScope: (namespace) => view(namespace, "gateway"),
-    gateways: (_namespace, labels) =>
-      gateways
-        .get("")
-        .flatMap((key) => configs.gateways.get(key) ?? [])
-        .filter((gateway) => matchesLabels(gateway.spec.selector ?? {}, labels)),
+    selection,
+    clientLabels: createClientLabels(graph, inputs),
+    scope: (namespace, labels) => scope(namespace, selection.sidecar(namespace, labels)),
+    sidecarScope: scope,
+    gatewayScope: (namespace) => scope(namespace, gatewayKey),
+    publicScope: (type) => scope("", type === "router" ? gatewayKey : ""),
+    sidecar: (key) => configs.sidecars.get(key),
+    gateway: (key) => configs.gateways.get(key),
     virtualService: virtualServices.get,
     virtualServiceHead: virtualServices.head,
+    virtualServiceTargets: virtualServices.targets,
     virtualServiceKeysForGateway: virtualServices.bound,
     virtualServicesForGateway: (namespace, gateway) =>
       virtualServices.bound(namespace, gateway).flatMap((key) => virtualServices.get(key) ?? []),
-    peerAuthentication: (namespace, labels) =>
-      composePeerAuthentication(peerAuthentications([namespace, root()], namespace, labels), root()),
-    requestAuthentications: (namespace, labels) => requestAuthentications([namespace, root()], namespace, labels),
-    authorizationPolicies: (namespace, labels) => authorizationPolicies([root(), namespace], namespace, labels),
-    telemetries: (namespace, labels) => applicableTelemetries(telemetries, root(), namespace, labels),
-    envoyFilters: (namespace, labels) => envoyFilters([root(), namespace], namespace, labels),
-    wasmPlugins: (namespace, labels) => wasmPlugins([namespace, root()], namespace, labels),
-    trafficExtensions: (namespace, labels) => trafficExtensions([namespace, root()], namespace, labels),
+    peerAuthentication: (namespace, labels) => peerMtls(selection.peerAuthentications(namespace, labels)),
+    peerMtls,
+    requestAuthentication: (key) => configs.requestAuthentications.get(key),
+    authorizationPolicy: (key) => configs.authorizationPolicies.get(key),
+    telemetry: (key) => configs.telemetries.get(key),
+    envoyFilter: (key) => configs.envoyFilters.get(key),
+    rule: rules.get,
     wasmPlugin: (key) => configs.wasmPlugins.get(key),
     trafficExtension: (key) => configs.trafficExtensions.get(key),
     proxyConfig: (namespace, labels, annotations) =>
@@ -135,28 +119,5 @@ export function createMesh(graph: Graph, inputs: MeshInputs): Mesh {
   };
 }
 
-/** Those with a selector first, whatever their age. */
-function sidecarFor(sidecars: readonly Config<SidecarSpec>[], labels: Labels): string | undefined {
-  const found =
-    sidecars.find(({ spec }) => spec.workloadSelector && matchesLabels(spec.workloadSelector.labels ?? {}, labels)) ??
-    rootLike(sidecars);
-  return found && objectKey(found.meta);
-}
-
-function rootSidecar(sidecars: readonly Config<SidecarSpec>[]): string | undefined {
-  const found = rootLike(sidecars);
-  return found && objectKey(found.meta);
-}
-
-const rootLike = (sidecars: readonly Config<SidecarSpec>[]): Config<SidecarSpec> | undefined =>
-  sidecars.find(({ spec }) => !spec.workloadSelector);
-
-function sortedKeys<T extends Config<unknown>>(
-  keys: readonly string[],
-  get: (key: string) => T | undefined,
-): readonly string[] {
-  return keys
-    .flatMap((key) => get(key) ?? [])
-    .sort((a, b) => compareAge(a.meta, b.meta))
-    .map((config) => objectKey(config.meta));
-}
+/** In place of a Sidecar's key. */
+const gatewayKey = "gateway";

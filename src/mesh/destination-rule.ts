@@ -5,6 +5,7 @@ import {
   compareAge,
   type DestinationRuleSpec,
   isWildcard,
+  type MeshConfigSpec,
   matchesLabels,
   objectKey,
   resolveHost,
@@ -23,90 +24,127 @@ type DestinationRule = Config<DestinationRuleSpec>;
 type Pool = "local" | "exported" | "root";
 
 interface Resolved {
-  readonly key: string;
   readonly config: DestinationRule;
+  readonly host: string;
+}
+
+/** Whom a rule is for, and where it is looked for; edits of its policy do not reach it. */
+interface RuleHead {
+  readonly key: string;
+  readonly meta: Pick<DestinationRule["meta"], "name" | "namespace" | "creationTimestamp">;
   readonly host: string;
   readonly exportTo: readonly string[];
   readonly pools: readonly Pool[];
+  readonly selector: Readonly<Record<string, string>> | undefined;
 }
 
-interface Consolidated extends MergedDestinationRule {
-  readonly exportTo: readonly string[];
+/** Rules that become one: their keys, first one first. */
+interface RuleGroup extends Pick<RuleHead, "exportTo" | "selector"> {
+  readonly namespace: string;
+  readonly members: readonly string[];
 }
+
+/** No name of an object has it. */
+const refSeparator = "\n";
 
 export interface DestinationRules {
-  /** Labels of the client; undefined on the inbound side, where rules with a selector do not count. */
+  /**
+   * A reference for `get`, the same wherever the same objects are merged. Labels of the client; undefined on the
+   * inbound side, where rules with a selector do not count.
+   */
   find(
     clientNamespace: string,
     service: { readonly host: string; readonly namespace: string },
     labels: Readonly<Record<string, string>> | undefined,
-  ): MergedDestinationRule | undefined;
+  ): string | undefined;
+  get(ref: string): MergedDestinationRule | undefined;
+  /** Hosts of rules that clients of this namespace see otherwise than clients of a namespace that nobody names. */
+  ownHosts(clientNamespace: string): readonly string[];
 }
 
 export function createDestinationRules(graph: Graph, inputs: MeshInputs): DestinationRules {
   const rules = graph.derive<DestinationRule, Resolved>(
     "resolved DestinationRules",
     inputs.configs.destinationRules,
-    (config, key) => {
-      const { rootNamespace, defaultDestinationRuleExportTo: fallback = ["*"] } = inputs.settings();
-      const host = resolveHost(config.spec.host ?? "", config.meta.namespace, inputs.domain);
-      // A rule for some workloads never leaves its namespace.
-      const exportTo = config.spec.workloadSelector ? ["."] : [...new Set(config.spec.exportTo ?? [])].sort();
-      return [
-        [
-          key,
-          {
-            key,
-            config,
-            host,
-            exportTo,
-            pools: poolsOf(exportTo, config.meta.namespace, rootNamespace ?? "", fallback),
-          },
-        ],
-      ];
-    },
+    (config, key) => [
+      [key, { config, host: resolveHost(config.spec.host ?? "", config.meta.namespace, inputs.domain) }],
+    ],
   );
-  const place = (pool: Pool, namespace: string): string => `${pool}|${namespace}`;
-  const byHost = graph.index(rules, "host", (rule) =>
-    rule.pools.map((pool) => `${place(pool, rule.config.meta.namespace)}|${rule.host}`),
-  );
-  const wildcards = graph.index(rules, "wildcard", (rule) =>
-    isWildcard(rule.host) ? rule.pools.map((pool) => place(pool, rule.config.meta.namespace)) : [],
-  );
-  const wildcardHosts = graph.memo<readonly string[]>("wildcard DestinationRules", (where) => [
-    ...new Set(wildcards.get(where).flatMap((key) => rules.get(key)?.host ?? [])),
+  const heads = graph.derive<Resolved, RuleHead>("DestinationRule heads", rules, (rule, key) => [
+    [key, headOf(key, rule, inputs.settings())],
   ]);
-  const consolidated = graph.memo<readonly Consolidated[]>("consolidated DestinationRules", (word) =>
-    consolidate(byHost.get(word).flatMap((key) => rules.get(key) ?? [])),
+  const place = (pool: Pool, namespace: string): string => `${pool}|${namespace}`;
+  const byHost = graph.index(heads, "host", ({ pools, meta, host }) =>
+    pools.map((pool) => `${place(pool, meta.namespace)}|${host}`),
   );
-  const inPool = (pool: Pool, namespace: string, host: string): readonly Consolidated[] | undefined => {
+  const wildcards = graph.index(heads, "wildcard", ({ pools, meta, host }) =>
+    isWildcard(host) ? pools.map((pool) => place(pool, meta.namespace)) : [],
+  );
+  const byPool = graph.index(heads, "pool", ({ pools, meta, exportTo }) => [
+    ...pools.map((pool) => place(pool, meta.namespace)),
+    ...(exportTo.includes("*") ? [] : exportTo.map((word) => `to|${word}`)),
+  ]);
+  const hostsOf = (keys: readonly string[]): readonly string[] => [
+    ...new Set(keys.flatMap((key) => heads.get(key)?.host ?? [])),
+  ];
+  const wildcardHosts = graph.memo<readonly string[]>("wildcard DestinationRules", (where) =>
+    hostsOf(wildcards.get(where)),
+  );
+  const groups = graph.memo<readonly RuleGroup[]>("DestinationRule groups", (word) =>
+    groupRules(byHost.get(word).flatMap((key) => heads.get(key) ?? [])),
+  );
+  const merged = graph.memo<MergedDestinationRule | undefined>("merged DestinationRules", (ref) =>
+    mergeRules(ref.split(refSeparator).flatMap((key) => rules.get(key) ?? [])),
+  );
+  const inPool = (pool: Pool, namespace: string, host: string): readonly RuleGroup[] | undefined => {
     const where = place(pool, namespace);
     const found = mostSpecific(host, (name) => byHost.get(`${where}|${name}`).length > 0, wildcardHosts.get(where));
-    return found === undefined ? undefined : consolidated.get(`${where}|${found}`);
+    return found === undefined ? undefined : groups.get(`${where}|${found}`);
   };
-  const exported = (owner: string, host: string, client: string): readonly Consolidated[] =>
+  const exported = (owner: string, host: string, client: string): readonly RuleGroup[] =>
     (inPool("exported", owner, host) ?? []).filter(
       ({ exportTo }) => exportTo.length === 0 || exportTo.includes("*") || exportTo.includes(client),
     );
-  const candidates = (client: string, host: string, owner: string): readonly Consolidated[] => {
-    const root = inputs.settings().rootNamespace ?? "";
-    const own = inPool(client === root ? "root" : "local", client, host);
+  const ownPool = (client: string): Pool => (client === (inputs.settings().rootNamespace ?? "") ? "root" : "local");
+  const candidates = (client: string, host: string, owner: string): readonly RuleGroup[] => {
+    const own = inPool(ownPool(client), client, host);
     if (own) return own;
     const ofService = exported(owner, host, client);
-    return ofService.length > 0 ? ofService : exported(root, host, client);
+    return ofService.length > 0 ? ofService : exported(inputs.settings().rootNamespace ?? "", host, client);
   };
   return {
     find(client, { host, namespace }, labels) {
       const all = candidates(client, host, namespace);
       const chosen = labels && all.find((rule) => selects(rule, client, labels));
-      return chosen ?? all.findLast((rule) => !rule.spec.workloadSelector);
+      return (chosen ?? all.findLast(({ selector }) => !selector))?.members.join(refSeparator);
     },
+    get: merged.get,
+    ownHosts: (client) => [
+      ...new Set([...hostsOf(byPool.get(place(ownPool(client), client))), ...hostsOf(byPool.get(`to|${client}`))]),
+    ],
   };
 }
 
-function selects(rule: Consolidated, client: string, labels: Readonly<Record<string, string>>): boolean {
-  const selector = rule.spec.workloadSelector;
-  return selector !== undefined && rule.meta.namespace === client && matchesLabels(selector.matchLabels ?? {}, labels);
+function headOf(
+  key: string,
+  { config: { meta, spec }, host }: Resolved,
+  { rootNamespace = "", defaultDestinationRuleExportTo: fallback = ["*"] }: MeshConfigSpec,
+): RuleHead {
+  const { name, namespace, creationTimestamp } = meta;
+  // A rule for some workloads never leaves its namespace.
+  const exportTo = spec.workloadSelector ? ["."] : [...new Set(spec.exportTo ?? [])].sort();
+  return {
+    key,
+    meta: { name, namespace, ...(creationTimestamp === undefined ? {} : { creationTimestamp }) },
+    host,
+    exportTo,
+    pools: poolsOf(exportTo, namespace, rootNamespace, fallback),
+    selector: spec.workloadSelector && (spec.workloadSelector.matchLabels ?? {}),
+  };
+}
+
+function selects(rule: RuleGroup, client: string, labels: Readonly<Record<string, string>>): boolean {
+  return rule.selector !== undefined && rule.namespace === client && matchesLabels(rule.selector, labels);
 }
 
 function poolsOf(
@@ -126,44 +164,46 @@ function poolsOf(
  * Rules of one host in one namespace become one where they may: those with a workloadSelector first, then by age; a
  * rule joins every earlier one with the same visibility and selector, and stands for itself where none took it in.
  */
-function consolidate(rules: readonly Resolved[]): readonly Consolidated[] {
+function groupRules(rules: readonly RuleHead[]): readonly RuleGroup[] {
   const order = [...rules].sort((a, b) => {
-    const [x, y] = [a.config.spec.workloadSelector ? 0 : 1, b.config.spec.workloadSelector ? 0 : 1];
-    return x - y || compareAge(a.config.meta, b.config.meta);
+    const [x, y] = [a.selector ? 0 : 1, b.selector ? 0 : 1];
+    return x - y || compareAge(a.meta, b.meta);
   });
-  const out: Consolidated[] = [];
+  const out: RuleGroup[] = [];
   for (const rule of order) {
     let separate = true;
     for (const [i, existing] of out.entries()) {
       const verdict = joins(existing, rule);
       separate = verdict.separate;
-      if (verdict.merge) out[i] = merge(existing, rule);
+      if (verdict.merge) out[i] = { ...existing, members: [...existing.members, rule.key] };
     }
-    if (separate)
-      out.push({
-        spec: { ...rule.config.spec, host: rule.host },
-        meta: rule.config.meta,
-        from: [rule.key],
-        exportTo: rule.exportTo,
-      });
+    const { exportTo, selector, meta, key } = rule;
+    if (separate) out.push({ exportTo, selector, namespace: meta.namespace, members: [key] });
   }
   return out;
 }
 
 /** Whether a rule is merged into an existing one, and whether it also stands for itself; the last existing one decides that. */
-function joins(existing: Consolidated, rule: Resolved): { readonly merge: boolean; readonly separate: boolean } {
+function joins(existing: RuleGroup, rule: RuleHead): { readonly merge: boolean; readonly separate: boolean } {
   const same =
     existing.exportTo.length === rule.exportTo.length &&
     existing.exportTo.every((word) => rule.exportTo.includes(word));
   const wider = existing.exportTo.length > 0 && existing.exportTo.every((word) => rule.exportTo.includes(word));
   if (!same && !wider) return { merge: false, separate: true };
-  const [a, b] = [existing.spec.workloadSelector, rule.config.spec.workloadSelector];
+  const [a, b] = [existing.selector, rule.selector];
   if (a && b) {
-    const equal = sameLabels(a.matchLabels ?? {}, b.matchLabels ?? {});
+    const equal = sameLabels(a, b);
     return { merge: equal, separate: !equal };
   }
   if (!a && !b) return { merge: true, separate: false };
   return { merge: true, separate: !same };
+}
+
+function mergeRules([first, ...more]: readonly Resolved[]): MergedDestinationRule | undefined {
+  if (!first) return undefined;
+  const { meta, spec } = first.config;
+  const start = { spec: { ...spec, host: first.host }, meta, from: [objectKey(meta)] };
+  return more.reduce<MergedDestinationRule>((merged, rule) => merge(merged, rule.config), start);
 }
 
 function sameLabels(a: Readonly<Record<string, string>>, b: Readonly<Record<string, string>>): boolean {
@@ -171,14 +211,14 @@ function sameLabels(a: Readonly<Record<string, string>>, b: Readonly<Record<stri
 }
 
 /** Subsets with new names are added; a traffic policy only where there was none. */
-function merge(existing: Consolidated, rule: Resolved): Consolidated {
+function merge(existing: MergedDestinationRule, rule: DestinationRule): MergedDestinationRule {
   const subsets = existing.spec.subsets ?? [];
   const known = new Set(subsets.map((subset) => subset.name));
-  const added = (rule.config.spec.subsets ?? []).filter((subset) => !known.has(subset.name));
-  const trafficPolicy = mergedPolicy(existing, rule.config);
+  const added = (rule.spec.subsets ?? []).filter((subset) => !known.has(subset.name));
+  const trafficPolicy = mergedPolicy(existing, rule);
   return {
     ...existing,
-    from: [...existing.from, objectKey(rule.config.meta)],
+    from: [...existing.from, objectKey(rule.meta)],
     spec: { ...existing.spec, subsets: [...subsets, ...added], ...(trafficPolicy ? { trafficPolicy } : {}) },
   };
 }
@@ -188,7 +228,7 @@ const isTranslated = ({ meta }: { readonly meta: DestinationRule["meta"] }): boo
   meta.annotations?.["internal.istio.io/parents"] !== undefined && meta.name.includes("~");
 
 /** Of two users the first; of a user and a policy the user's fields, with gaps filled by the policy's. */
-function mergedPolicy(existing: Consolidated, added: DestinationRule): TrafficPolicy | undefined {
+function mergedPolicy(existing: MergedDestinationRule, added: DestinationRule): TrafficPolicy | undefined {
   const [first, second] = [existing.spec.trafficPolicy, added.spec.trafficPolicy];
   if (!first || !second || isTranslated(existing) === isTranslated(added)) return first ?? second;
   const [user, policy] = isTranslated(added) ? [first, second] : [second, first];

@@ -1,4 +1,12 @@
 export { classify } from "./classify.ts";
 export { createMesh } from "./create-mesh.ts";
 export type { MeshConfigs, MeshInputs } from "./inputs.ts";
-export type { Account, EgressScope, MergedDestinationRule, Mesh, MtlsMode, Scope } from "./mesh.ts";
+export type {
+  Account,
+  EgressScope,
+  MergedDestinationRule,
+  Mesh,
+  MtlsMode,
+  Scope,
+  VirtualServiceHead,
+} from "./mesh.ts";

@@ -15,6 +15,7 @@ import type {
   ObjectMeta,
   PeerAuthenticationSpec,
   ProxyConfigValues,
+  ProxyType,
   RequestAuthenticationSpec,
   Service,
   ServicePort,
@@ -44,13 +45,21 @@ export interface Mesh {
   /** SPIFFE ids that serve the service, sorted: of its endpoints, and those declared. */
   identities(serviceKey: string): readonly string[];
 
+  /** Which objects choose a workload. */
+  readonly selection: Selection;
+  readonly clientLabels: ClientLabels;
+
   /** What a sidecar sees: the Sidecar object that selects it, or the default for its namespace. */
   scope(namespace: string, labels: Readonly<Record<string, string>>): Scope;
+  /** The same where the key of its Sidecar is known; "" for none. */
+  sidecarScope(namespace: string, sidecarKey: string): Scope;
   /** What a gateway sees: every service exported to its namespace. */
   gatewayScope(namespace: string): Scope;
+  /** What is seen from a namespace that nobody names: the common part of all scopes that have no Sidecar. */
+  publicScope(type: ProxyType): Scope;
 
-  /** Gateways whose selector matches the proxy, oldest first. */
-  gateways(namespace: string, labels: Readonly<Record<string, string>>): readonly Config<GatewaySpec>[];
+  sidecar(key: string): Config<SidecarSpec> | undefined;
+  gateway(key: string): Config<GatewaySpec> | undefined;
   /** VirtualServices bound to a gateway (`ns/name`, or `mesh`) and visible to the namespace, oldest first; hosts resolved, delegates merged. */
   virtualServicesForGateway(namespace: string, gateway: string): readonly Config<VirtualServiceSpec>[];
   /** The same as keys for `virtualService`: a reader of keys is left alone when a member's content changes. */
@@ -59,30 +68,19 @@ export interface Mesh {
   virtualService(key: string): Config<VirtualServiceSpec> | undefined;
   /** What can be said of one without its routes: edits of those do not reach the reader. */
   virtualServiceHead(key: string): VirtualServiceHead | undefined;
+  /** The services that it sends to. */
+  virtualServiceTargets(key: string): readonly RouteTarget[];
 
   /** Effective mTLS mode of a workload's port: workload over namespace over mesh, port level first. */
   peerAuthentication(namespace: string, labels: Readonly<Record<string, string>>): PeerMtls;
-  requestAuthentications(
-    namespace: string,
-    labels: Readonly<Record<string, string>>,
-  ): readonly Config<RequestAuthenticationSpec>[];
-  authorizationPolicies(
-    namespace: string,
-    labels: Readonly<Record<string, string>>,
-  ): readonly Config<AuthorizationPolicySpec>[];
-  /**
-   * Telemetry that applies to a workload, in the order in which it overrides: the oldest mesh-wide one (root namespace,
-   * no selector), the oldest namespace-wide one, then all of its namespace that select it or its Gateway, oldest first.
-   */
-  telemetries(namespace: string, labels: Readonly<Record<string, string>>): readonly Config<TelemetrySpec>[];
-  /** Root namespace first, then the proxy's own; oldest first within each. Priority is not applied. */
-  envoyFilters(namespace: string, labels: Readonly<Record<string, string>>): readonly Config<EnvoyFilterSpec>[];
-  /** The proxy's own namespace first, then the root one; oldest first within each. Phase and priority are not applied. */
-  wasmPlugins(namespace: string, labels: Readonly<Record<string, string>>): readonly Config<WasmPluginSpec>[];
-  trafficExtensions(
-    namespace: string,
-    labels: Readonly<Record<string, string>>,
-  ): readonly Config<TrafficExtensionSpec>[];
+  /** The same from the policies' keys. */
+  peerMtls(policies: readonly string[]): PeerMtls;
+  requestAuthentication(key: string): Config<RequestAuthenticationSpec> | undefined;
+  authorizationPolicy(key: string): Config<AuthorizationPolicySpec> | undefined;
+  telemetry(key: string): Config<TelemetrySpec> | undefined;
+  envoyFilter(key: string): Config<EnvoyFilterSpec> | undefined;
+  /** Merged DestinationRules by the reference that a scope gave. */
+  rule(ref: string): MergedDestinationRule | undefined;
   /** One by `namespace/name`, whomever it is for. */
   wasmPlugin(key: string): Config<WasmPluginSpec> | undefined;
   trafficExtension(key: string): Config<TrafficExtensionSpec> | undefined;
@@ -111,6 +109,15 @@ export interface Account {
   readonly serviceAccount: string;
 }
 
+/** A service that a VirtualService sends to. */
+export interface RouteTarget {
+  readonly host: string;
+  /** 0: any port. */
+  readonly port: number;
+  /** Clients' namespaces that the route is for; undefined: all. */
+  readonly from: readonly string[] | undefined;
+}
+
 /** What lists of VirtualServices are made from; edits of routes do not reach it. */
 export interface VirtualServiceHead {
   readonly key: string;
@@ -118,8 +125,15 @@ export interface VirtualServiceHead {
   readonly hosts: readonly string[];
   /** Translated from a Gateway API route: matched like services, and first among those of its namespace. */
   readonly gatewayApi: boolean;
+  /** Whose rules a translated object follows; undefined for what users wrote. */
+  readonly semantics: string | undefined;
   /** Has routes for TCP or TLS. */
   readonly layer4: boolean;
+  /** Some match asks where traffic comes from: labels or namespaces. */
+  readonly sourced: boolean;
+  readonly sourceNamespaces: readonly string[];
+  /** Some HTTP route has no match: there is a route for every client on every port. */
+  readonly unconditional: boolean;
 }
 
 export type MtlsMode = "STRICT" | "PERMISSIVE" | "DISABLE";
@@ -138,9 +152,48 @@ export interface MergedDestinationRule {
   readonly from: readonly string[];
 }
 
+/** What the client side finds in labels: all of them that may tell clients apart. */
+export interface ClientLabels {
+  /**
+   * The union of all client-side selectors that match: rules of the namespace, sources of routes. It answers each of
+   * them exactly as the labels do, and clients that the same selectors match have the same union.
+   */
+  selected(namespace: string, labels: Labels): Labels;
+  /** Labels that are compared by value with those of endpoints. */
+  places(labels: Labels): Labels;
+}
+
+/** The keys of the objects that choose a workload, each list in the order in which its kind counts. */
+export interface Selection {
+  /** Key of the Sidecar; "" for none. */
+  sidecar(namespace: string, labels: Labels): string;
+  /** The proxy's own namespace first, then the root one; oldest first within each. */
+  peerAuthentications(namespace: string, labels: Labels): readonly string[];
+  requestAuthentications(namespace: string, labels: Labels): readonly string[];
+  /** The root namespace first. */
+  authorizationPolicies(namespace: string, labels: Labels): readonly string[];
+  /**
+   * In the order in which they override: the oldest mesh-wide one (root namespace, no selector), the oldest
+   * namespace-wide one, then all of its namespace that select it or its Gateway, oldest first.
+   */
+  telemetries(namespace: string, labels: Labels): readonly string[];
+  /** Root namespace first, then the proxy's own; oldest first within each. Priority is not applied. */
+  envoyFilters(namespace: string, labels: Labels): readonly string[];
+  /** `WasmPlugin/…` and `TrafficExtension/…`: own namespace first, oldest first. Phase and priority are not applied. */
+  extensions(namespace: string, labels: Labels): readonly string[];
+  /** Oldest first. */
+  gateways(labels: Labels): readonly string[];
+}
+
+type Labels = Readonly<Record<string, string>>;
+
 export interface Scope {
   readonly key: string;
   readonly namespace: string;
+  /** Services and routes are those of the public scope; rules may differ for `ownRuleHosts`. */
+  readonly isPublic: boolean;
+  /** Hosts, wildcards too, for which the rule may be another than in the public scope. */
+  readonly ownRuleHosts: readonly string[];
   readonly sidecar: Config<SidecarSpec> | undefined;
   /** At least one; the default scope has one that catches all. */
   readonly egress: readonly EgressScope[];
@@ -156,12 +209,21 @@ export interface Scope {
    * For a service of this scope. Labels are those of the client workload (workloadSelector of the rule); without them
    * (inbound), rules with a workloadSelector do not count.
    */
-  destinationRule(
-    serviceKey: string,
-    clientLabels: Readonly<Record<string, string>> | undefined,
-  ): MergedDestinationRule | undefined;
+  destinationRule(serviceKey: string, clientLabels: Labels | undefined): MergedDestinationRule | undefined;
+  /** The reference of that rule, for `Mesh.rule`: edits of the rule do not reach the reader. */
+  ruleRef(serviceKey: string, clientLabels: Labels | undefined): string | undefined;
   /** Hosts of ExternalName Services that are other names of this service, and visible here. */
   aliases(serviceKey: string): readonly string[];
+  readonly table: ScopeTable;
+}
+
+/** The same for those who go through all of a scope: the reader depends on it as a whole, and one read is recorded for all. */
+export interface ScopeTable {
+  service(key: string): Service | undefined;
+  keyFor(host: string): string | undefined;
+  /** Which ports of a service are left: "" for all, else `80` or, where another object that shares the host has it, `80@key`. */
+  portsLeft(serviceKey: string): string;
+  ruleRef(serviceKey: string, clientLabels: Labels | undefined): string | undefined;
 }
 
 export interface EgressScope {
@@ -177,4 +239,5 @@ export interface EgressScope {
   /** Key of the VirtualService with the most specific host that covers this one, first in precedence among equals. */
   virtualServiceFor(host: string): string | undefined;
   aliases(serviceKey: string): readonly string[];
+  readonly table: Pick<ScopeTable, "service">;
 }

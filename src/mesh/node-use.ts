@@ -3,7 +3,7 @@ import type { Collection, Graph } from "../collections/index.ts";
 import type { Config } from "../model/index.ts";
 import type { MeshInputs } from "./inputs.ts";
 
-export const nodeLabel = "kubernetes.io/hostname";
+const nodeLabel = "kubernetes.io/hostname";
 
 /** False in most meshes, where proxies on different nodes then share a class. */
 export function createNodeUse(graph: Graph, inputs: MeshInputs): () => boolean {

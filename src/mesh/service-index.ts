@@ -31,6 +31,8 @@ export interface ServiceIndex {
   /** Keys of ExternalName Services that lead to the host, through others if need be. */
   aliasesOf(host: string): readonly string[];
   byAge(keys: readonly string[]): readonly string[];
+  /** True where the namespace sees of services what everybody sees: none is private to it, or its own and another's too. */
+  seesPublicOnly(namespace: string): boolean;
 }
 
 export function createServiceIndex(graph: Graph, services: Collection<Service>): ServiceIndex {
@@ -40,6 +42,7 @@ export function createServiceIndex(graph: Graph, services: Collection<Service>):
   const byWord = graph.index(heads, "export", (head) => head.words);
   const byHost = graph.index(heads, "host", (head) => (head.primary ? [head.host] : []));
   const byHostKey = graph.index(heads, "namespace and host", (head) => [hostKey(head.key)]);
+  const byNamespace = graph.index(heads, "namespace", (head) => [head.namespace]);
   const byTarget = graph.index(heads, "alias", (head) => (head.alias === undefined ? [] : [head.alias]));
   const byAge = (keys: readonly string[]): readonly string[] =>
     sortBy(
@@ -74,6 +77,12 @@ export function createServiceIndex(graph: Graph, services: Collection<Service>):
     variants: (key) => byAge(byHostKey.get(hostKey(key))),
     aliasesOf: aliases.get,
     byAge,
+    seesPublicOnly: (namespace) =>
+      byWord.get(namespace).length === 0 &&
+      byNamespace.get(namespace).every((key) => {
+        const head = heads.get(key);
+        return head?.words.includes(everyone) && byHost.get(head.host).length === 1;
+      }),
   };
 }
 

@@ -3,20 +3,11 @@ import type { Collection, Graph } from "../collections/index.ts";
 import { type Config, compareAge, type VirtualServiceSpec } from "../model/index.ts";
 import { mergeDelegate } from "./delegate.ts";
 import type { MeshInputs } from "./inputs.ts";
-import type { VirtualServiceHead } from "./mesh.ts";
+import type { RouteTarget, VirtualServiceHead } from "./mesh.ts";
 import { resolveVirtualService } from "./resolve.ts";
 import { everyone, exportsOf, exportWords } from "./visibility.ts";
 
 type VirtualService = Config<VirtualServiceSpec>;
-
-/** A service that a VirtualService sends to. */
-interface RouteTarget {
-  readonly host: string;
-  /** 0: any port. */
-  readonly port: number;
-  /** Clients' namespaces that the route is for; undefined: all. */
-  readonly from: readonly string[] | undefined;
-}
 
 export interface VirtualServices {
   get(key: string): VirtualService | undefined;
@@ -26,6 +17,8 @@ export interface VirtualServices {
   bound(namespace: string, gateway: string): readonly string[];
   /** The three lists that `bound` is made of: the namespace's own, those exported to it, public ones; oldest first. */
   boundGroups(namespace: string, gateway: string): readonly (readonly string[])[];
+  /** True where sidecars of the namespace see what everybody sees: none is private to it, and none treats it apart. */
+  seesPublicOnly(namespace: string): boolean;
 }
 
 /** How translated objects say whose rules they follow. */
@@ -66,6 +59,11 @@ export function createVirtualServices(graph: Graph, inputs: MeshInputs): Virtual
       .sort((a, b) => compareAge(a.meta, b.meta))
       .map((head) => head.key),
   );
+  /** Namespaces that are treated apart: as a source of traffic, or as consumers by the rules of the Gateway API. */
+  const apart = graph.index(heads, "namespace apart", (head) => [
+    ...head.sourceNamespaces,
+    ...(head.gatewayApi ? [head.meta.namespace] : []),
+  ]);
   const boundGroups: VirtualServices["boundGroups"] = (namespace, gateway) =>
     [`own:${namespace}`, `to:${namespace}`, everyone].map((word) => sorted.get(`${word}|${gateway}`));
   return {
@@ -73,6 +71,9 @@ export function createVirtualServices(graph: Graph, inputs: MeshInputs): Virtual
     head: (key) => heads.get(key),
     targets: (key) => targets.get(key) ?? [],
     boundGroups,
+    seesPublicOnly: (namespace) =>
+      apart.get(namespace).length === 0 &&
+      [`own:${namespace}`, `to:${namespace}`].every((word) => byGateway.get(`${word}|mesh`).length === 0),
     bound(namespace, gateway) {
       const [own = [], exported = [], open = []] = boundGroups(namespace, gateway);
       const isConsumer = (key: string): boolean => {
@@ -112,8 +113,20 @@ function headOf(key: string, { meta, spec }: VirtualService): VirtualServiceHead
     meta: { name, namespace, ...(creationTimestamp === undefined ? {} : { creationTimestamp }) },
     hosts: spec.hosts ?? [],
     gatewayApi: meta.annotations?.[routeSemantics] === "gateway",
+    semantics: meta.annotations?.[routeSemantics],
     layer4: (spec.tcp?.length ?? 0) + (spec.tls?.length ?? 0) > 0,
+    ...sourcesOf(spec),
+    unconditional: (spec.http ?? []).some((route) => !route.match?.length),
   };
+}
+
+function sourcesOf(spec: VirtualServiceSpec): Pick<VirtualServiceHead, "sourceNamespaces" | "sourced"> {
+  const matches = [...(spec.http ?? []), ...(spec.tcp ?? []), ...(spec.tls ?? [])].flatMap(({ match = [] }) => [
+    ...match,
+  ]) as readonly { readonly sourceNamespace?: string; readonly sourceLabels?: object }[];
+  const namespaces = matches.flatMap(({ sourceNamespace }) => (sourceNamespace ? [sourceNamespace] : []));
+  const isSourced = matches.some(({ sourceLabels = {} }) => Object.keys(sourceLabels).length > 0);
+  return { sourceNamespaces: [...new Set(namespaces)].sort(), sourced: isSourced || namespaces.length > 0 };
 }
 
 /** Words of a namespace's own objects and of those exported to it are kept apart: the former come first. */

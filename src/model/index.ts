@@ -62,13 +62,22 @@ export {
   servicePortProtocol,
 } from "./protocol.ts";
 export {
+  type BuildFacet,
+  type ClientFacet,
+  type EgressFacet,
+  type InboundFacet,
   type MetadataKey,
   metadataKeys,
+  type OutboundFacet,
+  type PlacedFacet,
   type Profile,
   type Proxy,
   type ProxyClass,
   type ProxyType,
+  type SelfNames,
+  type ServerFacet,
   type ServiceTarget,
+  type TracedFacet,
 } from "./proxy.ts";
 export { canonicalQuantity } from "./quantity.ts";
 export { bytesOf, encodedResource, type Resource, type ResourceType, type RouteParts, types } from "./resource.ts";

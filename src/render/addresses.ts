@@ -1,17 +1,17 @@
 /** A proxy's IP families in; the addresses that its listeners bind to, and the address of a service as it sees it, out. */
 import { isIP } from "node:net";
-import type { ProxyClass, Service } from "../model/index.ts";
+import type { BuildFacet, Service } from "../model/index.ts";
 
 const wildcard4 = "0.0.0.0";
 const wildcard6 = "::";
 
 /** First the one that names listeners; a second only for a proxy with both families. */
-export function wildcards(proxy: ProxyClass): readonly [string, ...string[]] {
+export function wildcards(proxy: BuildFacet): readonly [string, ...string[]] {
   if (proxy.ipv4 && proxy.ipv6) return [wildcard4, wildcard6];
   return proxy.ipv6 ? [wildcard6] : [wildcard4];
 }
 
-export function localhosts(proxy: ProxyClass): readonly [string, ...string[]] {
+export function localhosts(proxy: BuildFacet): readonly [string, ...string[]] {
   if (proxy.ipv4 && proxy.ipv6) return ["127.0.0.1", "::1"];
   return proxy.ipv6 ? ["::1"] : ["127.0.0.1"];
 }
@@ -27,7 +27,7 @@ export const isWildcardAddress = (address: string): boolean => address === wildc
  * Where a proxy finds a service: each entry is one place with all its addresses. A
  * ServiceEntry's addresses are places of their own (Istio makes a service of each); a Service's cluster IPs are one.
  */
-export function servicePlaces(proxy: ProxyClass, service: Service): readonly (readonly [string, ...string[]])[] {
+export function servicePlaces(proxy: BuildFacet, service: Service): readonly (readonly [string, ...string[]])[] {
   if (service.registry === "External" && service.addresses.length > 0) {
     return service.addresses.map((address) => [address]);
   }
@@ -38,25 +38,25 @@ export function servicePlaces(proxy: ProxyClass, service: Service): readonly (re
 }
 
 /** Allocated addresses mean something only to proxies that answer DNS themselves. */
-function autoAddresses(proxy: ProxyClass, service: Service): readonly string[] {
+function autoAddresses(proxy: BuildFacet, service: Service): readonly string[] {
   if (proxy.metadata.DNS_CAPTURE !== "true" || service.addresses.length > 0) return [];
   return ofOneFamily(proxy, service.autoAddresses);
 }
 
 /** Names alone do not tell the family, so an external service follows the proxy's; a headless Service counts as IPv4. */
-function unspecified(proxy: ProxyClass, service: Service): readonly [string, ...string[]] {
+function unspecified(proxy: BuildFacet, service: Service): readonly [string, ...string[]] {
   const [own] = service.addresses;
   if (own !== undefined) return [own];
   return service.registry === "External" ? wildcards(proxy) : [wildcard4];
 }
 
 /** Of the family of the first address that the proxy can use: Istio's dual stack is off unless switched on. */
-function ofOneFamily(proxy: ProxyClass, addresses: readonly string[]): readonly string[] {
+function ofOneFamily(proxy: BuildFacet, addresses: readonly string[]): readonly string[] {
   const usable = addresses.filter((address) => supports(proxy, address));
   return usable.filter((address) => familyOf(address) === familyOf(usable[0] ?? ""));
 }
 
 const familyOf = (address: string): number => isIP(address.split("/")[0] ?? "");
 
-const supports = (proxy: ProxyClass, address: string): boolean =>
+const supports = (proxy: BuildFacet, address: string): boolean =>
   (proxy.ipv4 && familyOf(address) === 4) || (proxy.ipv6 && familyOf(address) === 6);

@@ -1,13 +1,15 @@
 /** A proxy in; the part of the mesh that it can send to out. */
 import type { MergedDestinationRule, Scope } from "../mesh/index.ts";
+import type { ClientFacet } from "../model/index.ts";
 import type { View } from "./view.ts";
 
-export function clientScope(view: View): Scope {
-  const { type, namespace, labels } = view.proxy;
-  return type === "router" ? view.mesh.gatewayScope(namespace) : view.mesh.scope(namespace, labels);
+export function clientScope({ proxy, mesh }: View<ClientFacet>): Scope {
+  return proxy.type === "router"
+    ? mesh.gatewayScope(proxy.namespace)
+    : mesh.sidecarScope(proxy.namespace, proxy.sidecar);
 }
 
-/** The rule for a service, looked up once for all that is made of it: names, cluster, endpoints, routes. */
-export function ruleOf(view: View, service: string): MergedDestinationRule | undefined {
-  return view.shared(`rule|${service}`, () => clientScope(view).destinationRule(service, view.proxy.labels));
+/** The rule for a service, as this client sees it. */
+export function ruleOf(view: View<ClientFacet>, service: string): MergedDestinationRule | undefined {
+  return clientScope(view).destinationRule(service, view.proxy.labels);
 }

@@ -1,7 +1,7 @@
 /** The mesh's settings for unknown destinations in; the cluster that resolves whatever host a request names, out. */
 import { create } from "@bufbuild/protobuf";
 import { type Cluster, Cluster_LbPolicy, ClusterSchema } from "../gen/envoy/config/cluster/v3/cluster_pb.js";
-import type { ClientTLSSettings } from "../model/index.ts";
+import type { BuildFacet, ClientTLSSettings } from "../model/index.ts";
 import { clusterFilters } from "./build/cluster-filter.ts";
 import { dynamicDiscovery } from "./build/discovery.ts";
 import { buildHttpOptions, buildPassthroughHttpOptions } from "./build/http-options.ts";
@@ -15,7 +15,7 @@ import { preservesHeaderCase, unknownHttp } from "./traffic-policy/http-options.
 import { autoNames, type ClientTls, hostlessTls } from "./traffic-policy/tls.ts";
 import type { View } from "./view.ts";
 
-export function buildAnyHost(view: View): Cluster {
+export function buildAnyHost(view: View<BuildFacet>): Cluster {
   const settings = view.mesh.settings();
   const tls = tlsOf(view, settings.outboundTrafficPolicy?.tls);
   const names = autoNames(tls, true);
@@ -44,6 +44,6 @@ export function buildAnyHost(view: View): Cluster {
   });
 }
 
-function tlsOf(view: View, settings: ClientTLSSettings | undefined): ClientTls {
+function tlsOf(view: View<BuildFacet>, settings: ClientTLSSettings | undefined): ClientTls {
   return settings ? hostlessTls(settings, view.proxy) : { mode: "plain" };
 }

@@ -6,6 +6,7 @@ import {
   Cluster_LbPolicy,
   ClusterSchema,
 } from "../gen/envoy/config/cluster/v3/cluster_pb.js";
+import type { EgressFacet } from "../model/index.ts";
 import { loopBind } from "./build/bind.ts";
 import { clusterFilters } from "./build/cluster-filter.ts";
 import { discoveryType } from "./build/discovery.ts";
@@ -28,21 +29,25 @@ import type { View } from "./view.ts";
 type ClusterInit = Fields<typeof ClusterSchema>;
 
 /** A gateway has no original destination, and nothing behind it on the same machine. */
-const sidecarOnly: ReadonlyMap<string, (view: View) => Cluster> = new Map([
+const sidecarOnly: ReadonlyMap<string, (view: View<EgressFacet>) => Cluster> = new Map([
   [passthroughCluster, buildPassthrough],
   [inboundPassthroughCluster, buildInboundPassthrough],
 ]);
-const everywhere: ReadonlyMap<string, (view: View) => Cluster> = new Map([[blackHoleCluster, buildBlackHole]]);
+const everywhere: ReadonlyMap<string, (view: View<EgressFacet>) => Cluster> = new Map([
+  [blackHoleCluster, buildBlackHole],
+]);
 
-const anyHost: ReadonlyMap<string, (view: View) => Cluster> = new Map([[allowAnyDynamicDnsCluster, buildAnyHost]]);
+const anyHost: ReadonlyMap<string, (view: View<EgressFacet>) => Cluster> = new Map([
+  [allowAnyDynamicDnsCluster, buildAnyHost],
+]);
 
-export function fixedClusters(view: View): ReadonlyMap<string, (view: View) => Cluster> {
+export function fixedClusters(view: View<EgressFacet>): ReadonlyMap<string, (view: View<EgressFacet>) => Cluster> {
   if (view.proxy.type === "router") return everywhere;
   const resolves = outboundPolicy(view).mode === "ALLOW_ANY_DYNAMIC_DNS";
   return new Map([...everywhere, ...sidecarOnly, ...(resolves ? anyHost : [])]);
 }
 
-function buildBlackHole(view: View): Cluster {
+function buildBlackHole(view: View<EgressFacet>): Cluster {
   return create(ClusterSchema, {
     name: blackHoleCluster,
     altStatName: delimited(blackHoleCluster),
@@ -51,7 +56,7 @@ function buildBlackHole(view: View): Cluster {
   });
 }
 
-function buildPassthrough(view: View): Cluster {
+function buildPassthrough(view: View<EgressFacet>): Cluster {
   return create(ClusterSchema, {
     name: passthroughCluster,
     ...originalDestination(view),
@@ -59,7 +64,7 @@ function buildPassthrough(view: View): Cluster {
   });
 }
 
-function buildInboundPassthrough(view: View): Cluster {
+function buildInboundPassthrough(view: View<EgressFacet>): Cluster {
   return create(ClusterSchema, {
     name: inboundPassthroughCluster,
     ...originalDestination(view),
@@ -68,7 +73,7 @@ function buildInboundPassthrough(view: View): Cluster {
 }
 
 /** Both directions count under one name, as Istio's do. */
-function originalDestination(view: View): ClusterInit {
+function originalDestination(view: View<EgressFacet>): ClusterInit {
   const settings = view.mesh.settings();
   const pool = settings.defaultTrafficPolicy?.connectionPool;
   return {

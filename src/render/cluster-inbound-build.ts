@@ -7,7 +7,7 @@ import {
   ClusterSchema,
 } from "../gen/envoy/config/cluster/v3/cluster_pb.js";
 import type { MergedDestinationRule } from "../mesh/index.ts";
-import { objectName } from "../model/index.ts";
+import { objectName, type ServerFacet } from "../model/index.ts";
 import { loopBind } from "./build/bind.ts";
 import { discoveryType } from "./build/discovery.ts";
 import { seconds } from "./build/duration.ts";
@@ -26,7 +26,7 @@ import type { View } from "./view.ts";
 /** The longest that Envoy's clock can hold: connections to the workload itself never go stale. */
 const never = 9223372035;
 
-export function buildInbound(view: View, target: InboundTarget): Cluster {
+export function buildInbound(view: View<ServerFacet>, target: InboundTarget): Cluster {
   const settings = view.mesh.settings();
   const name = inboundCluster(target.port);
   const { connectionPool: pool, retryBudget } = inboundPolicy(view, target);
@@ -68,7 +68,7 @@ function isLoopback(host: string | undefined): boolean {
   return host === "127.0.0.1" || host === "::1";
 }
 
-function altName(view: View, { port, service, servicePort }: InboundTarget): string {
+function altName(view: View<ServerFacet>, { port, service, servicePort }: InboundTarget): string {
   const pattern = view.mesh.settings().inboundClusterStatName ?? "";
   if (pattern === "") return inboundCluster(port);
   return statName(pattern, {
@@ -81,10 +81,10 @@ function altName(view: View, { port, service, servicePort }: InboundTarget): str
 }
 
 /** Limits must hold on the server's side too, so the rule's pool counts here; the Sidecar's own word counts more. */
-function inboundPolicy(view: View, target: InboundTarget): Policy {
+function inboundPolicy(view: View<ServerFacet>, target: InboundTarget): Policy {
   const rule = ruleOf(view, target);
   const { policy, from } = withMeshDefaults(hostPolicy(rule?.spec, target.servicePort.port), view.mesh.settings());
-  const sidecar = clientScope(view).sidecar;
+  const sidecar = view.mesh.sidecar(view.proxy.sidecar);
   const index = sidecar?.spec.ingress?.findIndex(({ port }) => port?.number === target.port) ?? -1;
   const listener = sidecar?.spec.ingress?.[index]?.connectionPool;
   const connectionPool = listener ?? sidecar?.spec.inboundConnectionPool;
@@ -99,13 +99,13 @@ function inboundPolicy(view: View, target: InboundTarget): Policy {
 }
 
 /** Rules for certain clients say nothing of the server. */
-function ruleOf(view: View, { service }: InboundTarget): MergedDestinationRule | undefined {
+function ruleOf(view: View<ServerFacet>, { service }: InboundTarget): MergedDestinationRule | undefined {
   const scope = clientScope(view);
   const visible = scope.serviceFor(service.host);
   return visible && scope.destinationRule(visible.key, {});
 }
 
-function metadataOf(view: View, target: InboundTarget) {
+function metadataOf(view: View<ServerFacet>, target: InboundTarget) {
   if (target.unknown) return undefined;
   const rule = ruleOf(view, target);
   const fields: JsonObject = {

@@ -3,11 +3,13 @@ import {
   type IstioIngressListener,
   type Protocol,
   parseProtocol,
+  type ServerFacet,
   type Service,
   type ServicePort,
 } from "../model/index.ts";
 import { localhosts } from "./addresses.ts";
-import { clientScope } from "./client-scope.ts";
+import { serverFacet } from "./facets.ts";
+import { recipe } from "./recipe.ts";
 import type { View } from "./view.ts";
 
 export interface InboundTarget {
@@ -28,16 +30,14 @@ export interface InboundTarget {
 type InboundService = Pick<Service, "host" | "name" | "namespace" | "registry">;
 
 /** A Sidecar with ingress listeners replaces what the services say. */
-export function inboundTargets(view: View): readonly InboundTarget[] {
-  return view.shared("inbound-targets", () => {
-    const ingress = clientScope(view).sidecar?.spec.ingress ?? [];
-    if (ingress.length > 0) return ingress.flatMap((listener) => listenerTarget(view, listener) ?? []);
-    // Without capture, listeners on the services' ports would take them from the workload.
-    return view.proxy.interception === "NONE" ? [] : serviceTargets(view);
-  });
-}
+export const inboundTargets = recipe(serverFacet, "inbound targets", (view): readonly InboundTarget[] => {
+  const ingress = view.mesh.sidecar(view.proxy.sidecar)?.spec.ingress ?? [];
+  if (ingress.length > 0) return ingress.flatMap((listener) => listenerTarget(view, listener) ?? []);
+  // Without capture, listeners on the services' ports would take them from the workload.
+  return view.proxy.interception === "NONE" ? [] : serviceTargets(view);
+});
 
-function serviceTargets(view: View): readonly InboundTarget[] {
+function serviceTargets(view: View<ServerFacet>): readonly InboundTarget[] {
   const { mesh, proxy } = view;
   const passthrough = (mesh.settings().inboundTrafficPolicy?.mode ?? "PASSTHROUGH") === "PASSTHROUGH";
   const known = proxy.targets.flatMap((target) => {
@@ -62,7 +62,7 @@ function unique(services: readonly Service[]): readonly Service[] {
   return services.filter(({ host }, i) => services.findIndex((other) => other.host === host) === i);
 }
 
-function listenerTarget(view: View, listener: IstioIngressListener): InboundTarget | undefined {
+function listenerTarget(view: View<ServerFacet>, listener: IstioIngressListener): InboundTarget | undefined {
   const { mesh, proxy } = view;
   const number = listener.port?.number ?? 0;
   const endpoint = defaultEndpoint(view, listener.defaultEndpoint ?? "");
@@ -85,14 +85,14 @@ function listenerProtocol(listener: IstioIngressListener): Protocol {
 }
 
 /** Stands in statistics for a listener that no service leads to; in the proxy's namespace, wherever the Sidecar is. */
-function sidecarService(view: View): InboundService {
-  const name = clientScope(view).sidecar?.meta.name ?? "";
+function sidecarService(view: View<ServerFacet>): InboundService {
+  const name = view.mesh.sidecar(view.proxy.sidecar)?.meta.name ?? "";
   const { namespace } = view.proxy;
   return { host: `${name}.${namespace}`, name, namespace, registry: "External" };
 }
 
 /** `127.0.0.1:p` and `[::1]:p` go to the workload beside, `0.0.0.0:p` and `[::]:p` to its own address, `unix://` to a socket. */
-function defaultEndpoint(view: View, text: string): InboundTarget["endpoint"] | "invalid" {
+function defaultEndpoint(view: View<ServerFacet>, text: string): InboundTarget["endpoint"] | "invalid" {
   if (text === "") return undefined;
   if (text.startsWith("unix://")) return { host: text, port: 0 };
   const match = /^(?:\[([^\]]*)\]|([^:]*)):(\d+)$/.exec(text);
@@ -104,7 +104,7 @@ function defaultEndpoint(view: View, text: string): InboundTarget["endpoint"] | 
 }
 
 /** The family that was written is a wish: where the proxy has only the other, that one is taken. */
-function endpointHost({ proxy }: View, host: string): string | undefined {
+function endpointHost({ proxy }: View<ServerFacet>, host: string): string | undefined {
   const own = (v6: boolean): string | undefined => proxy.ownAddresses.find((address) => address.includes(":") === v6);
   const local = (v6: boolean): string =>
     localhosts(proxy).find((it) => it.includes(":") === v6) ?? localhosts(proxy)[0];

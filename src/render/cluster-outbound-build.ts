@@ -7,6 +7,7 @@ import {
   ClusterSchema,
 } from "../gen/envoy/config/cluster/v3/cluster_pb.js";
 import { HealthStatus } from "../gen/envoy/config/core/v3/health_check_pb.js";
+import type { BuildFacet } from "../model/index.ts";
 import { clusterFilters } from "./build/cluster-filter.ts";
 import { discoveryType, dynamicDiscovery, edsDiscovery } from "./build/discovery.ts";
 import { dnsSettings } from "./build/dns.ts";
@@ -31,7 +32,7 @@ import type { View } from "./view.ts";
 
 type ClusterInit = Fields<typeof ClusterSchema>;
 
-export function buildOutbound(view: View, target: OutboundTarget): Cluster | undefined {
+export function buildOutbound(view: View<BuildFacet>, target: OutboundTarget): Cluster | undefined {
   const settings = view.mesh.settings();
   const { connectionPool, outlierDetection: outlier, retryBudget } = target.effective.policy;
   const tls = tlsOf(view, target);
@@ -59,7 +60,7 @@ function isDynamic(target: OutboundTarget): boolean {
   return target.discovery === "dynamic-forward-proxy";
 }
 
-function altName(view: View, { name, service, port, subset, discovery }: OutboundTarget): string {
+function altName(view: View<BuildFacet>, { name, service, port, subset, discovery }: OutboundTarget): string {
   const pattern = view.mesh.settings().outboundClusterStatName ?? "";
   if (pattern === "" || discovery === "dynamic-forward-proxy") return name;
   return statName(pattern, {
@@ -71,7 +72,7 @@ function altName(view: View, { name, service, port, subset, discovery }: Outboun
   });
 }
 
-function httpOf(view: View, { port, effective }: OutboundTarget): HttpOptions {
+function httpOf(view: View<BuildFacet>, { port, effective }: OutboundTarget): HttpOptions {
   return httpOptions({
     proxy: view.proxy,
     protocol: port.protocol,
@@ -82,7 +83,7 @@ function httpOf(view: View, { port, effective }: OutboundTarget): HttpOptions {
   });
 }
 
-function discoveryOf(view: View, target: OutboundTarget, insecure: boolean): ClusterInit | undefined {
+function discoveryOf(view: View<BuildFacet>, target: OutboundTarget, insecure: boolean): ClusterInit | undefined {
   const { found, discovery, name, service } = target;
   switch (found) {
     case "dynamic-forward-proxy":
@@ -104,7 +105,7 @@ function discoveryOf(view: View, target: OutboundTarget, insecure: boolean): Clu
 }
 
 /** Where DNS has no name to ask for, the host has no cluster, and its subsets have none either. */
-function lacksNames(view: View, target: OutboundTarget): boolean {
+function lacksNames(view: View<BuildFacet>, target: OutboundTarget): boolean {
   const isDns = target.service.resolution === "dns" || target.service.resolution === "dns-round-robin";
   if (!isDns || target.subset === undefined) return false;
   return clusterGroups(view, { ...target, subset: undefined, found: "strict-dns" }).length === 0;
@@ -117,7 +118,7 @@ function portOverride({ service, port }: OutboundTarget): ClusterInit {
   return { lbConfig: { case: "originalDstLbConfig", value: { upstreamPortOverride: port.targetPort } } };
 }
 
-function balancing(view: View, target: OutboundTarget): ClusterInit {
+function balancing(view: View<BuildFacet>, target: OutboundTarget): ClusterInit {
   const { service, effective, discovery, subset } = target;
   const { policy } = effective;
   if (isDynamic(target)) return { lbPolicy: Cluster_LbPolicy.CLUSTER_PROVIDED };
@@ -143,7 +144,7 @@ function stickyStatuses({ service, mode }: OutboundTarget) {
 }
 
 /** Behind an AUTO_PASSTHROUGH gateway the bytes are TLS already. */
-function tlsOf(view: View, target: OutboundTarget): ClientTls {
+function tlsOf(view: View<BuildFacet>, target: OutboundTarget): ClientTls {
   const { service, port, subset, rule, effective, mode } = target;
   if (mode === "sni-dnat") return { mode: "plain" };
   return clientTls({
@@ -160,7 +161,7 @@ function tlsOf(view: View, target: OutboundTarget): ClientTls {
   });
 }
 
-function socketsOf(view: View, target: OutboundTarget, tls: ClientTls, http: HttpOptions): ClusterInit {
+function socketsOf(view: View<BuildFacet>, target: OutboundTarget, tls: ClientTls, http: HttpOptions): ClusterInit {
   const http2 = http.upstream === "http2";
   const proxyProtocol = target.effective.policy.proxyProtocol;
   return clusterSockets(tls, {

@@ -1,17 +1,26 @@
-/** The name of an outbound cluster in; what it stands for out: service, port, subset, rule, policy, and how endpoints are found. */
+/** What was decided about a service, by reference, in; what its outbound clusters stand for out: service, port, subset, rule, policy, and how endpoints are found. */
 import type { MergedDestinationRule } from "../mesh/index.ts";
 import {
+  type BuildFacet,
   type DestinationSubset,
   isWildcard,
   objectName,
+  type PlacedFacet,
   type ProxyType,
   type Service,
   type ServicePort,
 } from "../model/index.ts";
-import { clientScope, ruleOf } from "./client-scope.ts";
-import { type OutboundName, outboundCluster, sniCluster } from "./cluster-name.ts";
-import { routesBySni } from "./gateway-servers.ts";
-import { type EffectivePolicy, hostPolicy, subsetPolicy, withMeshDefaults } from "./traffic-policy/effective.ts";
+import { type OutboundName, outboundCluster, parseClusterName, sniCluster } from "./cluster-name.ts";
+import { buildFacet } from "./facets.ts";
+import { keyOf, recipe, wordsOf } from "./recipe.ts";
+import {
+  type EffectivePolicy,
+  hostPolicy,
+  type Policy,
+  subsetPolicy,
+  withMeshDefaults,
+} from "./traffic-policy/effective.ts";
+import { dependsOnPlace, localityPolicy } from "./traffic-policy/locality.ts";
 import type { View } from "./view.ts";
 
 type Discovery = "eds" | "strict-dns" | "logical-dns" | "original-dst" | "dynamic-forward-proxy";
@@ -28,52 +37,113 @@ export interface OutboundTarget {
   readonly found: Discovery;
   /** The same after the policy: PASSTHROUGH sends to the original destination. */
   readonly discovery: Discovery;
+  /** Where the client is, where that counts. */
+  readonly place?: PlacedFacet;
 }
 
-/** Names of all outbound clusters of the proxy; `endpoints`: those whose endpoints are sent over EDS. */
-export interface OutboundNames {
-  readonly clusters: readonly string[];
-  readonly endpoints: readonly string[];
+/** One outbound cluster as it was decided: by references, so that namespaces which decide alike share what is built. */
+export interface DecidedTarget {
+  readonly name: string;
+  /** For `decidedTarget`. */
+  readonly key: string;
+  /** Its endpoints are sent over EDS. */
+  readonly eds: boolean;
+  /** Whether the place of the client makes a difference to the cluster (endpoints that come with it), or to its EDS. */
+  readonly near: { readonly cluster: boolean; readonly endpoints: boolean };
 }
 
-export function outboundNames(view: View): OutboundNames {
-  return view.shared("outbound-names", () => {
-    const modes: readonly OutboundName["mode"][] = routesBySni(view) ? ["outbound", "sni-dnat"] : ["outbound"];
-    const scope = clientScope(view);
-    const targets = scope.services.flatMap((key) => {
-      const service = scope.service(key);
-      // Of several services with one host, the scope's choice has the clusters.
-      if (!service || scope.serviceFor(service.host)?.key !== key) return [];
-      return modes.flatMap((mode) => targetsOf(view, service, mode));
-    });
-    return {
-      clusters: targets.map((target) => target.name),
-      endpoints: targets.filter((target) => target.discovery === "eds").map((target) => target.name),
-    };
-  });
+/** What decides about a service's clusters; `ports` as a scope's table says which are left. */
+export interface TargetsKey {
+  readonly mode: OutboundName["mode"];
+  readonly service: string;
+  readonly ports: string;
+  readonly rule: string | undefined;
 }
 
-export function outboundTarget(view: View, name: OutboundName): OutboundTarget | undefined {
-  const scope = clientScope(view);
-  const service = scope.serviceFor(name.host);
-  const port = service?.ports.find((candidate) => candidate.port === name.port);
-  if (!service || !port || !isServed(service, port, name.mode)) return undefined;
-  if (name.mode === "sni-dnat" && !routesBySni(view)) return undefined;
-  const rule = ruleOf(view, service.key);
-  return resolve(view, service, port, rule, name.mode, name.subset);
-}
+export const targetsKey = ({ mode, service, ports, rule = "" }: TargetsKey): string =>
+  keyOf(mode, service, ports, rule);
 
-function targetsOf(view: View, service: Service, mode: OutboundName["mode"]): readonly OutboundTarget[] {
-  const ports = service.ports.filter((port) => isServed(service, port, mode));
-  if (ports.length === 0) return [];
-  const rule = ruleOf(view, service.key);
+/** All clusters of a service. */
+export const serviceTargets = recipe(buildFacet, "outbound targets", (view, key): readonly DecidedTarget[] => {
+  const [mode = "", serviceKey = "", left = "", ref = ""] = wordsOf(key);
+  const service = view.mesh.service(serviceKey);
+  if (!service || !isMode(mode)) return [];
+  const rule = ref === "" ? undefined : view.mesh.rule(ref);
   const subsets = isDynamic(service, mode) ? [] : (rule?.spec.subsets ?? []).map((subset) => subset.name ?? "");
-  const names = [...new Set(["", ...subsets])];
-  return ports.flatMap((port) => names.flatMap((subset) => resolve(view, service, port, rule, mode, subset) ?? []));
+  return portsLeft(view, service, left).flatMap(({ port, owner }) => {
+    if (!isServed(service, port, mode)) return [];
+    return [...new Set(["", ...subsets])].flatMap((subset): DecidedTarget[] => {
+      const target = resolve(view, service, port, rule, mode, subset);
+      if (!target) return [];
+      const id = keyOf(target.name, serviceKey, owner, ref);
+      return [{ name: target.name, key: id, eds: target.discovery === "eds", near: nearness(view, target) }];
+    });
+  });
+});
+
+/** The target again, from its references alone. `place` is where the client is, where that counts. */
+export function decidedTarget(
+  view: View<BuildFacet>,
+  key: string,
+  place: PlacedFacet | undefined,
+): OutboundTarget | undefined {
+  const [name = "", serviceKey = "", owner = "", ref = ""] = wordsOf(key);
+  const parsed = parseClusterName(name);
+  const service = view.mesh.service(serviceKey);
+  if (!service || !parsed || parsed.mode === "inbound") return undefined;
+  const port = view.mesh.service(owner)?.ports.find((candidate) => candidate.port === parsed.port);
+  const rule = ref === "" ? undefined : view.mesh.rule(ref);
+  const target = port && resolve(view, service, port, rule, parsed.mode, parsed.subset);
+  if (target) noteRule(view, target);
+  return target && place ? { ...target, place } : target;
+}
+
+interface OwnedPort {
+  readonly port: ServicePort;
+  /** Key of the object that has it. */
+  readonly owner: string;
+}
+
+function portsLeft({ mesh }: View<BuildFacet>, service: Service, left: string): readonly OwnedPort[] {
+  const own = service.ports.map((port) => ({ port, owner: service.key }));
+  if (left === "") return own;
+  const words = left.split(",");
+  const others = words.flatMap((word) => {
+    const at = word.indexOf("@");
+    const owner = word.slice(at + 1);
+    const found = at < 0 ? [] : (mesh.service(owner)?.ports ?? []);
+    return found.filter(({ port }) => port === Number(word.slice(0, at))).map((port) => ({ port, owner }));
+  });
+  return [...own.filter(({ port }) => words.includes(String(port.port))), ...others];
+}
+
+/** The ports that are left of a service, other objects' among them. */
+export function servicePortsLeft(view: View<BuildFacet>, service: Service, left: string): readonly ServicePort[] {
+  return portsLeft(view, service, left).map(({ port }) => port);
+}
+
+const isMode = (word: string): word is OutboundName["mode"] => word === "outbound" || word === "sni-dnat";
+
+function nearness({ mesh }: View<BuildFacet>, target: OutboundTarget): DecidedTarget["near"] {
+  const near = (policy: Policy): boolean => {
+    const places = localityPolicy(mesh.settings(), policy.loadBalancer, target.service);
+    return target.service.nodeLocal || dependsOnPlace(places, policy.outlierDetection !== undefined);
+  };
+  const hasEndpoints = target.found === "strict-dns" || target.found === "logical-dns";
+  return {
+    cluster: hasEndpoints && near(target.effective.policy),
+    endpoints: target.discovery === "eds" && near(endpointPolicy(target)),
+  };
+}
+
+/** The policy as it holds for endpoints: what the mesh config sets for all destinations is not part of it. */
+export function endpointPolicy({ rule, port, subset }: OutboundTarget): Policy {
+  const host = hostPolicy(rule?.spec, port.port);
+  return (subset ? subsetPolicy(host, rule?.spec, port.port, subset.name ?? "") : host).policy;
 }
 
 function resolve(
-  view: View,
+  view: View<BuildFacet>,
   service: Service,
   port: ServicePort,
   rule: MergedDestinationRule | undefined,
@@ -143,7 +213,7 @@ function subsetDiscovery(host: Discovery, subset: DestinationSubset): Discovery 
 }
 
 /** Tells provenance which fields of the rule made the cluster. */
-export function noteRule(view: View, { rule, subset, effective }: OutboundTarget): void {
+function noteRule(view: View<BuildFacet>, { rule, subset, effective }: OutboundTarget): void {
   if (!rule) return;
   const object = objectName("DestinationRule", rule.meta);
   for (const path of effective.from.values()) view.mesh.graph.note(object, path);

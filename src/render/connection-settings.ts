@@ -6,7 +6,7 @@ import {
   HttpProtocolOptions_HeadersWithUnderscoresAction as Underscores,
 } from "../gen/envoy/config/core/v3/protocol_pb.js";
 import { HttpConnectionManager_PathWithEscapedSlashesAction as EscapedSlashes } from "../gen/envoy/extensions/filters/network/http_connection_manager/v3/http_connection_manager_pb.js";
-import type { ProxyClass, ProxyConfigConnectionSettings } from "../model/index.ts";
+import type { BuildFacet, ProxyConfigConnectionSettings } from "../model/index.ts";
 import { duration } from "./build/duration.ts";
 import type { Fields } from "./build/fields.ts";
 import type { HcmInit } from "./http-chain.ts";
@@ -26,7 +26,7 @@ const escapedSlashes: Readonly<Record<string, EscapedSlashes>> = {
 };
 
 /** ProxyConfig wins over the mesh's path normalization. */
-export function appliedConnectionSettings(base: HcmInit, proxy: ProxyClass): HcmInit {
+export function appliedConnectionSettings(base: HcmInit, proxy: BuildFacet): HcmInit {
   const set = connectionSettings(proxy);
   const common = commonOptions(set, proxy.metadata.IDLE_TIMEOUT);
   const http2 = http2Options(set);

@@ -1,18 +1,21 @@
 /** What an outbound cluster stands for in; its endpoints in groups with weights and priorities, for this proxy, out. */
-import type { OutboundTarget } from "./cluster-outbound.ts";
+import type { BuildFacet } from "../model/index.ts";
+import { endpointPolicy, type OutboundTarget } from "./cluster-outbound.ts";
 import { groupByLocality, type LocalityGroup, placeGroups } from "./endpoint-locality.ts";
-import { clusterMembers, endpointPolicy } from "./endpoint-members.ts";
+import { clusterMembers } from "./endpoint-members.ts";
 import { localityPolicy, weighsLocalities } from "./traffic-policy/locality.ts";
 import type { View } from "./view.ts";
 
-export function clusterGroups(view: View, target: OutboundTarget): readonly LocalityGroup[] {
+export function clusterGroups(view: View<BuildFacet>, target: OutboundTarget): readonly LocalityGroup[] {
   // Endpoints that come with the cluster follow the cluster's policy, those sent apart their own.
   const policy = target.found === "eds" ? endpointPolicy(target) : target.effective.policy;
   const places = localityPolicy(view.mesh.settings(), policy.loadBalancer, target.service);
   const fails = policy.outlierDetection !== undefined;
   const groups = groupByLocality(clusterMembers(view, target), weighsLocalities(places, fails));
   const served = target.mode === "sni-dnat" ? groups.map(onlyMtls) : groups;
-  return placeGroups(served, places, view.proxy, fails);
+  // Without a place nothing depends on one.
+  const { place } = target;
+  return place ? placeGroups(served, places, { ...place, labels: place.placeLabels }, fails) : served;
 }
 
 /** A gateway that passes TLS through cannot tell what it carries, so it leads only to servers that demand mTLS. */

@@ -2,6 +2,7 @@
 import { isIP } from "node:net";
 import type { Mesh } from "../mesh/index.ts";
 import {
+  type BuildFacet,
   type ClientTLSSettings,
   type Endpoint,
   type Health,
@@ -11,8 +12,8 @@ import {
   type Service,
   type TrafficPolicy,
 } from "../model/index.ts";
-import type { OutboundTarget } from "./cluster-outbound.ts";
-import { hostPolicy, type Policy, subsetPolicy } from "./traffic-policy/effective.ts";
+import { endpointPolicy, type OutboundTarget } from "./cluster-outbound.ts";
+import type { Policy } from "./traffic-policy/effective.ts";
 import { prefersClose } from "./traffic-policy/locality.ts";
 import type { View } from "./view.ts";
 
@@ -27,18 +28,12 @@ export interface Member {
 const drainingLabel = "istio.io/draining";
 const persistentSessionLabel = "istio.io/persistent-session";
 
-export function clusterMembers(view: View, target: OutboundTarget): readonly Member[] {
+export function clusterMembers(view: View<BuildFacet>, target: OutboundTarget): readonly Member[] {
   const { mesh } = view;
   const visible = isVisible(view, target);
   const { key } = target.service;
   const found = target.found === "eds" ? mesh.endpointsByName(key, target.port.name) : mesh.endpoints(key, target.port);
   return found.map((endpoint) => memberOf(mesh, target, endpoint)).filter(visible);
-}
-
-/** The policy as it holds for endpoints: what the mesh config sets for all destinations is not part of it. */
-export function endpointPolicy({ rule, port, subset }: OutboundTarget): Policy {
-  const host = hostPolicy(rule?.spec, port.port);
-  return (subset ? subsetPolicy(host, rule?.spec, port.port, subset.name ?? "") : host).policy;
 }
 
 function memberOf(mesh: Mesh, target: OutboundTarget, endpoint: Endpoint): Member {
@@ -50,7 +45,7 @@ function memberOf(mesh: Mesh, target: OutboundTarget, endpoint: Endpoint): Membe
   };
 }
 
-function isVisible(view: View, target: OutboundTarget): (member: Member) => boolean {
+function isVisible(view: View<BuildFacet>, target: OutboundTarget): (member: Member) => boolean {
   const { mesh, proxy } = view;
   const { service, subset } = target;
   const wanted = Object.entries(subset?.labels ?? {});
@@ -58,7 +53,7 @@ function isVisible(view: View, target: OutboundTarget): (member: Member) => bool
   const local = isClusterLocal(mesh.settings(), mesh.domain, service);
   return ({ endpoint, health }) => {
     if (!isReachable(endpoint) || (target.found === "eds" && !isAddress(endpoint))) return false;
-    if (service.nodeLocal && endpoint.node !== proxy.node) return false;
+    if (service.nodeLocal && endpoint.node !== target.place?.node) return false;
     if (local && endpoint.cluster !== proxy.cluster) return false;
     if (health === "terminating" || (health === "unhealthy" && !unhealthy)) return false;
     if (health === "draining" && !service.labels[persistentSessionLabel]) return false;

@@ -1,22 +1,45 @@
-/** A cluster's name in, its endpoints as this proxy is to use them, encoded, out. */
+/** A proxy's class in; the endpoints of all its EDS clusters, as it is to use them, out. */
 import { ClusterLoadAssignmentSchema } from "../gen/envoy/config/endpoint/v3/endpoint_pb.js";
-import { types } from "../model/index.ts";
+import { type BuildFacet, type PlacedFacet, type Resource, types } from "../model/index.ts";
 import { loadAssignment } from "./build/endpoint.ts";
-import { parseClusterName } from "./cluster-name.ts";
-import { noteRule, outboundNames, outboundTarget } from "./cluster-outbound.ts";
+import { decidedTarget } from "./cluster-outbound.ts";
+import { sniDecisions } from "./cluster-sni.ts";
 import { clusterGroups } from "./endpoint-assignment.ts";
+import { buildFacet, ownFacet, placedFacet } from "./facets.ts";
 import type { ResourceKind } from "./kind.ts";
-import { encodePart } from "./view.ts";
+import { layerRecipe } from "./layer.ts";
+import { outboundLayers } from "./outbound-layers.ts";
+import { encodePart, resourceOf } from "./part.ts";
+import { resourceRecipe } from "./recipe.ts";
+import type { View } from "./view.ts";
+
+function assignment(view: View<BuildFacet>, key: string, place: PlacedFacet | undefined): Resource | undefined {
+  const target = decidedTarget(view, key, place);
+  if (target?.discovery !== "eds") return undefined;
+  const message = loadAssignment(target.name, clusterGroups(view, target));
+  return resourceOf(target.name, encodePart(ClusterLoadAssignmentSchema, message));
+}
+
+const anywhere = resourceRecipe(buildFacet, types.endpoint, (view, key) => assignment(view, key, undefined));
+const placed = resourceRecipe(placedFacet, types.endpoint, (view, key) => assignment(view, key, view.proxy));
+
+const outboundEndpoints = outboundLayers({
+  name: "endpoints",
+  isMeant: ({ eds }) => eds,
+  isNear: ({ near }) => near.endpoints,
+  anywhere,
+  placed,
+});
+
+const sniEndpoints = layerRecipe(
+  ownFacet,
+  "SNI endpoints",
+  (view) =>
+    new Map(sniDecisions(view).flatMap(({ name, key, eds }) => (eds ? [[name, placed.ref(view, key)] as const] : []))),
+);
 
 export const endpointKind: ResourceKind = {
   type: types.endpoint,
-  names: (view) => outboundNames(view).endpoints,
-  render(view, name) {
-    const parsed = parseClusterName(name);
-    if (parsed === undefined || parsed.mode === "inbound") return undefined;
-    const target = outboundTarget(view, parsed);
-    if (target?.discovery !== "eds") return undefined;
-    noteRule(view, target);
-    return encodePart(ClusterLoadAssignmentSchema, loadAssignment(name, clusterGroups(view, target)));
-  },
+  steps: outboundEndpoints.steps,
+  layers: (view) => [...outboundEndpoints.layers(view), ...(view.proxy.type === "router" ? [sniEndpoints(view)] : [])],
 };

@@ -2,23 +2,32 @@
 import { TypedExtensionConfigSchema } from "../gen/envoy/config/core/v3/extension_pb.js";
 import { objectName, types } from "../model/index.ts";
 import { attachedExtensions, namedExtension, wasmExtensionConfig } from "./extensions/index.ts";
+import { ownFacet } from "./facets.ts";
 import type { ResourceKind } from "./kind.ts";
+import { layerRecipe } from "./layer.ts";
 import { listenerKind } from "./listener.ts";
 import { referencesOf } from "./listener-references.ts";
-import { encodePart } from "./view.ts";
+import { encodePart, resourceOf } from "./part.ts";
+import { keyOf, resourceRecipe, wordsOf } from "./recipe.ts";
+
+const extensionResource = resourceRecipe(ownFacet, types.extension, (view, key) => {
+  const [name = ""] = wordsOf(key);
+  const extension = namedExtension(view, name);
+  if (!extension) return undefined;
+  view.mesh.graph.note(objectName(extension.object.kind, extension.object), "spec");
+  const config = wasmExtensionConfig(view, extension);
+  return config && resourceOf(name, encodePart(TypedExtensionConfigSchema, config));
+});
+
+/** Only what some filter asks for; without extensions no listener is looked at. */
+const extensions = layerRecipe(ownFacet, "extensions", (view) => {
+  const isAny = attachedExtensions(view).some(({ code }) => code.kind === "wasm");
+  const names = isAny ? referencesOf(listenerKind.layers(view)).extensions : [];
+  return new Map(names.map((name) => [name, extensionResource.ref(view, keyOf(name))]));
+});
 
 export const extensionKind: ResourceKind = {
   type: types.extension,
-  /** Only what some filter asks for; without extensions no listener is looked at. */
-  names(view) {
-    const isAny = attachedExtensions(view).some(({ code }) => code.kind === "wasm");
-    return isAny ? referencesOf(view, "plain", listenerKind).extensions : [];
-  },
-  render(view, name) {
-    const extension = namedExtension(view, name);
-    if (!extension) return undefined;
-    view.mesh.graph.note(objectName(extension.object.kind, extension.object), "spec");
-    const config = wasmExtensionConfig(view, extension);
-    return config && encodePart(TypedExtensionConfigSchema, config);
-  },
+  layers: (view) => [extensions(view)],
+  render: (view, name) => extensionResource(view, keyOf(name)),
 };

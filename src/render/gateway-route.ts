@@ -1,25 +1,38 @@
-/** A gateway and the name of a route configuration in, the encoded configuration out. */
+/** A gateway in; its route configurations out. */
+import { toBinary } from "@bufbuild/protobuf";
 import { VirtualHost_TlsRequirementType, VirtualHostSchema } from "../gen/envoy/config/route/v3/route_components_pb.js";
 import { RouteConfigurationSchema } from "../gen/envoy/config/route/v3/route_pb.js";
-import type { Config, VirtualServiceSpec } from "../model/index.ts";
-import { serviceKey } from "../model/index.ts";
-import { assemble } from "./assemble.ts";
-import { emptyRouteConfig, namedRouteConfig, virtualHost } from "./build/route-config.ts";
+import {
+  type Config,
+  objectName,
+  type Resource,
+  type ServerFacet,
+  serviceKey,
+  types,
+  type VirtualServiceSpec,
+} from "../model/index.ts";
+import { emptyRouteConfig, virtualHost } from "./build/route-config.ts";
+import { ruleOf } from "./client-scope.ts";
+import { serverFacet } from "./facets.ts";
 import { mergedGateways, terminatesHttps } from "./gateway-servers.ts";
+import { layerRecipe } from "./layer.ts";
+import { encodePart, resourceOf } from "./part.ts";
 import { canBind } from "./proxy-config.ts";
+import { keyOf, recipe, resourceRecipe, wordsOf } from "./recipe.ts";
+import { assembleRoutes } from "./route/assembly.ts";
 import type { DestinationService } from "./route/destination.ts";
-import { destinationHash } from "./route/destination-hash.ts";
 import { hostPort } from "./route/domains.ts";
-import { type GatewayHost, type GatewayRoutes, gatewaySource, planGatewayHosts } from "./route/gateway-plan.ts";
-import type { RoutePlace } from "./route/place.ts";
+import { type GatewayHost, gatewaySource, planGatewayHosts } from "./route/gateway-plan.ts";
+import { hashField, hashOfDestination } from "./route/hash-policy.ts";
+import type { RoutePlace, RouteSource } from "./route/place.ts";
 import { appendsForwardedHost, includesAttemptCount } from "./route/proxy-headers.ts";
-import { type RouteList, routeList } from "./route/route-list.ts";
+import { noRoutes, type RouteList, routeList, sameRoutes } from "./route/route-list.ts";
 import { routeSemantics } from "./route/semantics.ts";
-import { virtualHostPart } from "./route/virtual-host.ts";
-import { encodePart, type Part, type View } from "./view.ts";
+import { type HostPart, hostPart, sameHost, virtualHostPart } from "./route/virtual-host.ts";
+import type { View } from "./view.ts";
 
 /** Every server that speaks HTTP refers to one, on the ports that the proxy may bind. */
-export function gatewayRouteNames(view: View): readonly string[] {
+function gatewayRouteNames(view: View<ServerFacet>): readonly string[] {
   const bound = mergedGateways(view).ports.filter(({ number }) => canBind(view.proxy, number));
   const names = bound.flatMap(({ routeName, servers }) => [
     routeName,
@@ -28,32 +41,45 @@ export function gatewayRouteNames(view: View): readonly string[] {
   return [...new Set(names)].filter((name) => name !== "").sort();
 }
 
-export function gatewayRouteConfig(view: View, name: string): Part {
+export const gatewayRoute = resourceRecipe(serverFacet, types.route, (view, key): Resource => {
+  const [name = ""] = wordsOf(key);
   const servers = mergedGateways(view).byRoute.get(name);
-  if (!servers) return encodePart(RouteConfigurationSchema, emptyRouteConfig(name));
-  const hosts = [...planFor(view, name).keys()].map((host) => hostPart(view, name, host));
-  const parts = hosts.length > 0 ? hosts : [blackhole(servers[0]?.server.port?.number ?? 0)];
-  return assemble(RouteConfigurationSchema, namedRouteConfig(name), "virtualHosts", parts);
-}
+  if (!servers) return resourceOf(name, encodePart(RouteConfigurationSchema, emptyRouteConfig(name)));
+  const hosts = [...gatewayHosts(view, name).keys()].map((host) => gatewayHost(view, keyOf(name, host)));
+  return assembleRoutes(name, hosts.length > 0 ? hosts : [blackhole(servers[0]?.server.port?.number ?? 0)]);
+});
+
+export const gatewayRoutes = layerRecipe(
+  serverFacet,
+  "gateway routes",
+  (view) => new Map(gatewayRouteNames(view).map((name) => [name, gatewayRoute.ref(view, keyOf(name))])),
+);
 
 /** Without routes Envoy answers 404. */
-function blackhole(port: number): Part {
-  const shell = { name: hostPort("blackhole", port), domains: ["*"], includeRequestAttemptCount: false };
-  return encodePart(VirtualHostSchema, virtualHost(shell));
+function blackhole(port: number): HostPart {
+  const name = hostPort("blackhole", port);
+  const shell = { name, domains: ["*"], includeRequestAttemptCount: false };
+  return hostPart(name, toBinary(VirtualHostSchema, virtualHost(shell)), []);
 }
 
-function planFor(view: View, name: string): ReadonlyMap<string, GatewayHost> {
-  return view.shared(`gateway-route.plan|${name}`, () => {
-    const servers = mergedGateways(view).byRoute.get(name) ?? [];
-    return new Map(planGatewayHosts(view, servers).map((host) => [host.name, host]));
-  });
-}
+const gatewayHosts = recipe(serverFacet, "gateway route plan", (view, name): ReadonlyMap<string, GatewayHost> => {
+  const servers = mergedGateways(view).byRoute.get(name) ?? [];
+  return new Map(planGatewayHosts(view, servers).map((host) => [host.name, host]));
+});
 
-/** The part reads its own entry of the plan only, so that it outlives changes of the others. */
-function hostPart(view: View, routeName: string, name: string): Part {
-  return view.part(`vhost|${routeName}|${name}`, () => {
-    const host = view.shared(`gateway-route.host|${routeName}|${name}`, () => planFor(view, routeName).get(name));
-    if (!host) return { bytes: new Uint8Array(), needs: [] };
+/** One alone, so that it outlives changes of the others. */
+const plannedHost = recipe(serverFacet, "gateway host plan", (view, key): GatewayHost | undefined => {
+  const [routeName = "", name = ""] = wordsOf(key);
+  return gatewayHosts(view, routeName).get(name);
+});
+
+const gatewayHost = recipe(
+  serverFacet,
+  "gateway virtual host",
+  (view, key): HostPart => {
+    const [, name = ""] = wordsOf(key);
+    const host = plannedHost(view, key);
+    if (!host) return hostPart(name, new Uint8Array(), []);
     const shell = {
       name,
       domains: host.domains,
@@ -62,40 +88,58 @@ function hostPart(view: View, routeName: string, name: string): Part {
     };
     return virtualHostPart(
       shell,
-      host.routes.map((routes) => gatewayRouteList(view, routes)),
+      host.routes.map(({ gateway, port, tls, virtualService }) =>
+        gatewayRouteList(view, keyOf(gateway, String(port), tls ? "tls" : "", virtualService)),
+      ),
     );
-  });
-}
+  },
+  sameHost,
+);
 
-function gatewayRouteList(view: View, routes: GatewayRoutes): RouteList {
-  const { gateway, port, tls, virtualService } = routes;
-  return view.shared(`gateway-route.list|${gateway}|${port}|${tls}|${virtualService}`, () => {
+const gatewayRouteList = recipe(
+  serverFacet,
+  "gateway routes of a VirtualService",
+  (view, key): RouteList => {
+    const [gateway = "", port = "", tls = "", virtualService = ""] = wordsOf(key);
     const config = view.mesh.virtualService(virtualService);
-    return config ? routeList(view, config, gatewayPlace(view, routes, config)) : noRoutes;
-  });
-}
+    if (!config) return noRoutes;
+    const source = gatewaySource(view, { gateway, port: Number(port), virtualService });
+    return routeList(view, config, gatewayPlace(view, { ...source, tls: tls !== "" }, config));
+  },
+  sameRoutes,
+);
 
-const noRoutes: RouteList = { routes: new Uint8Array(), last: new Uint8Array(), needs: [] };
-
-function gatewayPlace(view: View, routes: GatewayRoutes, config: Config<VirtualServiceSpec>): RoutePlace {
+function gatewayPlace(
+  view: View<ServerFacet>,
+  source: RouteSource & { readonly tls: boolean },
+  config: Config<VirtualServiceSpec>,
+): RoutePlace {
   const scope = view.mesh.gatewayScope(view.proxy.namespace);
   return {
-    ...gatewaySource(view, routes),
-    tls: routes.tls,
+    ...source,
     semantics: routeSemantics(config.meta),
     appendXForwardedHost: appendsForwardedHost(view.proxy),
     defaultRetry: view.mesh.settings().defaultHttpRetryPolicy,
-    serviceOf: (host) => gatewayDestination(view, host, config.meta.namespace),
-    hashOf: (destination) => destinationHash(view, scope, destination),
+    serviceOf: (host) => gatewayDestination(view, keyOf(config.meta.namespace, host)),
+    hashOf(destination) {
+      const key = scope.keyFor(destination.host ?? "");
+      const rule = key === undefined ? undefined : ruleOf(view, key);
+      const hash = rule && hashOfDestination(rule.spec, destination);
+      if (rule && hash) view.mesh.graph.note(objectName("DestinationRule", rule.meta), hashField);
+      return hash;
+    },
   };
 }
 
 /** The VirtualService's own namespace first, where the gateway may see that service. */
-function gatewayDestination(view: View, host: string, namespace: string): DestinationService | undefined {
-  return view.shared(`gateway-route.destination|${namespace}|${host}`, () => {
-    const scope = view.mesh.gatewayScope(view.proxy.namespace);
+const gatewayDestination = recipe(
+  serverFacet,
+  "gateway destination",
+  ({ mesh, proxy }, key): DestinationService | undefined => {
+    const [namespace = "", host = ""] = wordsOf(key);
     const own = serviceKey(namespace, host);
-    const service = view.mesh.sees(view.proxy.namespace, own) ? view.mesh.service(own) : scope.serviceFor(host);
+    const sees = mesh.sees(proxy.namespace, own);
+    const service = sees ? mesh.service(own) : mesh.gatewayScope(proxy.namespace).serviceFor(host);
     return service && { externalName: service.externalName, ports: service.ports };
-  });
-}
+  },
+);

@@ -8,8 +8,11 @@ import {
   objectKey,
   type Protocol,
   parseProtocol,
+  type ServerFacet,
 } from "../model/index.ts";
 import { canListen } from "./addresses.ts";
+import { serverFacet } from "./facets.ts";
+import { recipe } from "./recipe.ts";
 import type { View } from "./view.ts";
 
 /** A server as it ended up on a port of the proxy. */
@@ -47,22 +50,20 @@ export interface MergedGateways {
   readonly rejected: readonly { readonly server: BoundServer; readonly reason: string }[];
 }
 
-export function mergedGateways(view: View): MergedGateways {
-  return view.shared("gateways", () => {
-    const merge = createMerge();
-    for (const { config, targets } of applicableGateways(view)) {
-      (config.spec.servers ?? []).forEach((server, index) => {
-        if (!canListen(server.bind || "0.0.0.0", server.port?.number ?? 0)) return;
-        for (const port of resolvePorts(server.port?.number ?? 0, targets))
-          merge.add(bindServer(config, server, index, port), port);
-      });
-    }
-    return merge.result();
-  });
-}
+export const mergedGateways = recipe(serverFacet, "gateways", (view): MergedGateways => {
+  const merge = createMerge();
+  for (const { config, targets } of applicableGateways(view)) {
+    (config.spec.servers ?? []).forEach((server, index) => {
+      if (!canListen(server.bind || "0.0.0.0", server.port?.number ?? 0)) return;
+      for (const port of resolvePorts(server.port?.number ?? 0, targets))
+        merge.add(bindServer(config, server, index, port), port);
+    });
+  }
+  return merge.result();
+});
 
 /** Behind an AUTO_PASSTHROUGH server, connections are told apart by the SNI of Istio's mTLS alone. */
-export function routesBySni(view: View): boolean {
+export function routesBySni(view: View<ServerFacet>): boolean {
   return view.proxy.type === "router" && mergedGateways(view).hasAutoPassthrough;
 }
 
@@ -75,8 +76,9 @@ interface Applicable {
  * On a proxy that was made for a Gateway of the Gateway API, Istio's own Gateways count only from that namespace: nobody
  * else can add listeners to it, and so ask for its secrets.
  */
-function applicableGateways(view: View): readonly Applicable[] {
-  const all = view.mesh.gateways(view.proxy.namespace, view.proxy.labels).flatMap((config) => {
+function applicableGateways(view: View<ServerFacet>): readonly Applicable[] {
+  const selected = view.proxy.gateways.flatMap((key) => view.mesh.gateway(key) ?? []);
+  const all = selected.flatMap((config) => {
     const targets = serviceTargets(view, config);
     return targets ? [{ config, targets }] : [];
   });
@@ -114,7 +116,7 @@ interface Targets {
   readonly exact: boolean;
 }
 
-function serviceTargets(view: View, config: Config<GatewaySpec>): Targets | undefined {
+function serviceTargets(view: View<ServerFacet>, config: Config<GatewaySpec>): Targets | undefined {
   const named = config.meta.annotations?.[gatewayServiceAnnotation];
   if (named === undefined) {
     const ports = view.proxy.targets.filter(

@@ -6,10 +6,14 @@ import type { HttpPlace } from "./filters/http-filter.ts";
 
 export type HcmInit = Fields<typeof HttpConnectionManagerSchema>;
 
-export interface HttpChain extends HttpPlace {
+/** What decides about all that many chains share. */
+export type SharedPlace = HttpPlace & {
+  /** Requests name the whole URL, as to a forward proxy. */
+  readonly absoluteUrls?: boolean;
+};
+
+export type HttpChain = SharedPlace & {
   readonly statPrefix: string;
   /** A route configuration of its own, or the name of one that is asked for over RDS. */
   readonly routes: { readonly rds: string } | { readonly config: RouteConfiguration };
-  /** Requests name the whole URL, as to a forward proxy. */
-  readonly absoluteUrls?: boolean;
-}
+};

@@ -6,14 +6,14 @@ import {
   HttpConnectionManager_ServerHeaderTransformation as ServerHeader,
 } from "../gen/envoy/extensions/filters/network/http_connection_manager/v3/http_connection_manager_pb.js";
 import { PreserveCaseFormatterConfigSchema } from "../gen/envoy/extensions/http/header_formatters/preserve_case/v3/preserve_case_pb.js";
-import { isHttp2, type ProxyClass, type ProxyConfigProxyHeaders } from "../model/index.ts";
+import { type BuildFacet, isHttp2, type ProxyConfigProxyHeaders } from "../model/index.ts";
 import { packAny } from "./build/any.ts";
 import type { Fields } from "./build/fields.ts";
 import type { Direction } from "./direction.ts";
-import type { HcmInit, HttpChain } from "./http-chain.ts";
+import type { HcmInit, SharedPlace } from "./http-chain.ts";
 import { acceptsHttp10, proxyConfig } from "./proxy-config.ts";
 
-export function directionSettings(chain: HttpChain): HcmInit {
+export function directionSettings(chain: SharedPlace): HcmInit {
   const { view, direction, protocol, absoluteUrls } = chain;
   const headers = proxyConfig(view.proxy).proxyHeaders ?? {};
   const http1 = http1Options(view.proxy, direction, absoluteUrls ?? false);
@@ -34,7 +34,7 @@ function serverHeader(headers: ProxyConfigProxyHeaders, direction: Direction): H
 }
 
 function http1Options(
-  proxy: ProxyClass,
+  proxy: BuildFacet,
   direction: Direction,
   allowAbsoluteUrl: boolean,
 ): Fields<typeof Http1ProtocolOptionsSchema> | undefined {
@@ -71,7 +71,7 @@ function inboundClientCert(headers: ProxyConfigProxyHeaders): HcmInit {
 }
 
 /** What is in front of a gateway is said by its topology; certificates are described only where they are forwarded at all. */
-function gatewayTopology(proxy: ProxyClass): HcmInit {
+function gatewayTopology(proxy: BuildFacet): HcmInit {
   const topology = proxyConfig(proxy).gatewayTopology ?? {};
   const forward = forwardCert[topology.forwardClientCertDetails ?? ""] ?? ForwardCert.SANITIZE_SET;
   const describes = forward === ForwardCert.APPEND_FORWARD || forward === ForwardCert.SANITIZE_SET;

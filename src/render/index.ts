@@ -1,5 +1,6 @@
 export { createEnvoyTypes, type EnvoyTypes, type PatchReport, sayReport } from "./envoy-filter/index.ts";
 export { createJsonPrinter, type JsonResource } from "./json.ts";
-export { createRenderer, type Renderer, type RendererOptions, type RenderFault } from "./renderer.ts";
+export type { Steps } from "./layer.ts";
+export { createRenderer, createRendering, type Renderer, type RendererOptions, type Rendering } from "./renderer.ts";
 export { withoutSharedKeys } from "./security/shared-keys.ts";
-export type { RenderProblem } from "./view.ts";
+export type { RenderFault, RenderProblem } from "./view.ts";

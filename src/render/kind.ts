@@ -1,11 +1,14 @@
 /** The seam between the renderer and the files that render one kind of resource each. */
-import type { ResourceType } from "../model/index.ts";
-import type { Part, View } from "./view.ts";
+import type { Resource, ResourceType } from "../model/index.ts";
+import type { Layer, Steps, StepsDone } from "./layer.ts";
+import type { View } from "./view.ts";
 
 export interface ResourceKind {
   readonly type: ResourceType;
-  /** Names of all resources of this kind for the class; for kinds that proxies ask for by name, those that its other resources refer to. */
-  names(view: View): readonly string[];
-  /** One resource, encoded; undefined where there is none of that name. */
-  render(view: View, name: string): Part | undefined;
+  /** All resources of this kind for the class, or, for kinds that proxies ask for by name, those that its other resources refer to; a later layer hides an earlier one. */
+  layers(view: View): readonly Layer[];
+  /** The work of making the layers, in small pieces. */
+  steps?(view: View, done: StepsDone): Steps;
+  /** A resource that is in no layer but that a proxy may ask for by name; undefined where there is none. */
+  render?(view: View, name: string): Resource | undefined;
 }

@@ -1,5 +1,5 @@
 /** The hosts of an AUTO_PASSTHROUGH server in; a chain for every cluster that clients can name by SNI out. */
-import { hostCovers, type Protocol } from "../model/index.ts";
+import { hostCovers, type Protocol, type ServerFacet } from "../model/index.ts";
 import { clientScope } from "./client-scope.ts";
 import type { View } from "./view.ts";
 
@@ -12,12 +12,13 @@ export interface PassthroughChain {
   readonly subset: string;
 }
 
-export function autoPassthroughChains(view: View, hosts: readonly string[]): readonly PassthroughChain[] {
+export function autoPassthroughChains(view: View<ServerFacet>, hosts: readonly string[]): readonly PassthroughChain[] {
   const scope = clientScope(view);
   return scope.services.flatMap((key) => {
-    const service = scope.service(key);
+    const service = scope.table.service(key);
     if (!service || service.meshExternal || !hosts.some((host) => hostCovers(host, service.host))) return [];
-    const rule = scope.destinationRule(key, view.proxy.labels);
+    const ref = scope.table.ruleRef(key, view.proxy.labels);
+    const rule = ref === undefined ? undefined : view.mesh.rule(ref);
     const subsets = ["", ...(rule?.spec.subsets ?? []).map(({ name }) => name ?? "")];
     return service.ports
       .filter(({ protocol }) => protocol !== "UDP")

@@ -7,9 +7,11 @@ import {
   type Protocol,
   parseProtocol,
   type RouteDestination,
+  type ServerFacet,
   type VirtualServiceSpec,
 } from "../model/index.ts";
 import { wildcards } from "./addresses.ts";
+import { serverFacet } from "./facets.ts";
 import {
   type BoundServer,
   type GatewayPort,
@@ -20,6 +22,7 @@ import {
 } from "./gateway-servers.ts";
 import { autoPassthroughChains, type PassthroughChain } from "./listener-gateway-passthrough.ts";
 import { canBind } from "./proxy-config.ts";
+import { recipe } from "./recipe.ts";
 import type { View } from "./view.ts";
 
 export interface GatewayListener {
@@ -57,8 +60,10 @@ export interface GatewayTcpChain {
 export type GatewayChain = GatewayHttpChain | GatewayTcpChain | PassthroughChain;
 
 /** By name. Servers of different protocols can share an address: their chains follow each other. */
-export function gatewayListeners(view: View): ReadonlyMap<string, GatewayListener> {
-  return view.shared("gateway-listeners", () => {
+export const gatewayListeners = recipe(
+  serverFacet,
+  "gateway listener plan",
+  (view): ReadonlyMap<string, GatewayListener> => {
     const listeners = new Map<string, GatewayListener>();
     const sni = createSniClaims();
     for (const port of mergedGateways(view).ports) {
@@ -70,16 +75,17 @@ export function gatewayListeners(view: View): ReadonlyMap<string, GatewayListene
     }
     for (const [name, { chains }] of listeners) if (chains.length === 0) listeners.delete(name);
     return listeners;
-  });
-}
+  },
+);
 
-export function gatewayListener(view: View, name: string): GatewayListener | undefined {
-  return view.shared(`gateway-listener|${name}`, () => gatewayListeners(view).get(name));
-}
+/** One alone: its readers are left alone when others change. */
+export const gatewayListener = recipe(serverFacet, "gateway listener", (view, name): GatewayListener | undefined =>
+  gatewayListeners(view).get(name),
+);
 
 type SniClaims = (port: number, bind: string, hosts: readonly string[]) => boolean;
 
-function portChains(view: View, port: GatewayPort, sni: SniClaims): readonly GatewayChain[] {
+function portChains(view: View<ServerFacet>, port: GatewayPort, sni: SniClaims): readonly GatewayChain[] {
   const [first] = port.servers;
   if (isHttp(port.protocol)) {
     if (!first) return [];
@@ -89,7 +95,12 @@ function portChains(view: View, port: GatewayPort, sni: SniClaims): readonly Gat
   return port.servers.flatMap((bound) => serverChains(view, bound, port.number, sni));
 }
 
-function serverChains(view: View, bound: BoundServer, listenerPort: number, sni: SniClaims): readonly GatewayChain[] {
+function serverChains(
+  view: View<ServerFacet>,
+  bound: BoundServer,
+  listenerPort: number,
+  sni: SniClaims,
+): readonly GatewayChain[] {
   const { server, protocol, sniHosts, routeName } = bound;
   if (terminatesHttps(bound)) {
     return [
@@ -101,7 +112,7 @@ function serverChains(view: View, bound: BoundServer, listenerPort: number, sni:
 }
 
 /** The first rule that is for this server takes all. */
-function tcpRoutes(view: View, bound: BoundServer): readonly GatewayTcpChain[] {
+function tcpRoutes(view: View<ServerFacet>, bound: BoundServer): readonly GatewayTcpChain[] {
   for (const { meta, spec } of layer4(view, bound)) {
     const index = (spec.tcp ?? []).findIndex(({ match, route }) => isRoute(route) && matchesAny(match, bound));
     const rule = spec.tcp?.[index];
@@ -117,7 +128,12 @@ function tcpRoutes(view: View, bound: BoundServer): readonly GatewayTcpChain[] {
   return [];
 }
 
-function tlsRoutes(view: View, bound: BoundServer, listenerPort: number, sni: SniClaims): readonly GatewayTcpChain[] {
+function tlsRoutes(
+  view: View<ServerFacet>,
+  bound: BoundServer,
+  listenerPort: number,
+  sni: SniClaims,
+): readonly GatewayTcpChain[] {
   const chains: GatewayTcpChain[] = [];
   for (const { meta, spec } of layer4(view, bound)) {
     for (const [index, { match, route }] of (spec.tls ?? []).entries()) {
@@ -146,13 +162,11 @@ function tcpChain(
 }
 
 /** Of the gateway's VirtualServices those with rules below HTTP, and a host that the server shows to their namespace. */
-function layer4(view: View, { gateway, server }: BoundServer): readonly Config<VirtualServiceSpec>[] {
-  const all = view.shared(`gateway-layer-4|${gateway}`, () =>
-    view.mesh
-      .virtualServiceKeysForGateway(view.proxy.namespace, gateway)
-      .flatMap((key) => view.mesh.virtualService(key) ?? [])
-      .filter(({ spec }) => (spec.tcp?.length ?? 0) + (spec.tls?.length ?? 0) > 0),
-  );
+function layer4(view: View<ServerFacet>, { gateway, server }: BoundServer): readonly Config<VirtualServiceSpec>[] {
+  const all = view.mesh
+    .virtualServiceKeysForGateway(view.proxy.namespace, gateway)
+    .filter((key) => view.mesh.virtualServiceHead(key)?.layer4)
+    .flatMap((key) => view.mesh.virtualService(key) ?? []);
   return all.filter(({ meta, spec }) => {
     const shown = (server.hosts ?? []).flatMap((host) => {
       const slash = host.indexOf("/");

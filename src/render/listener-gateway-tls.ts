@@ -16,7 +16,7 @@ import {
   type DownstreamTlsContext,
   DownstreamTlsContextSchema,
 } from "../gen/envoy/extensions/transport_sockets/tls/v3/tls_pb.js";
-import { isHttp, knownCipherSuites, type Protocol, type ServerTLSSettings } from "../model/index.ts";
+import { type BuildFacet, isHttp, knownCipherSuites, type Protocol, type ServerTLSSettings } from "../model/index.ts";
 import type { Fields } from "./build/fields.ts";
 import { exactMatch } from "./build/match.ts";
 import {
@@ -42,7 +42,7 @@ const versions: Readonly<Record<string, TlsParameters_TlsProtocol>> = {
 type Tls = ServerTLSSettings;
 type Common = Fields<typeof CommonTlsContextSchema>;
 
-export function serverTlsContext(view: View, tls: Tls, protocol: Protocol): DownstreamTlsContext {
+export function serverTlsContext(view: View<BuildFacet>, tls: Tls, protocol: Protocol): DownstreamTlsContext {
   const mutual = tls.mode === "MUTUAL" || tls.mode === "ISTIO_MUTUAL";
   const forMesh = tls.mode === "ISTIO_MUTUAL" && !isHttp(protocol) && protocol !== "HTTPS";
   const parameters = tls.mode === "ISTIO_MUTUAL" ? undefined : tlsParameters(view, tls);
@@ -70,7 +70,7 @@ export const credentialNames = (tls: Tls): readonly string[] =>
 export const caCredentialName = (tls: Tls): string =>
   tls.caCertCredentialName || `${credentialNames(tls)[0] ?? ""}-cacert`;
 
-function certificates(view: View, tls: Tls): Common {
+function certificates(view: View<BuildFacet>, tls: Tls): Common {
   if (tls.mode === "ISTIO_MUTUAL") {
     return {
       tlsCertificateSdsSecretConfigs: [ownCertificate(view.proxy)],
@@ -100,7 +100,7 @@ function fileValidation(tls: Tls, root: SdsSecretConfig): Common {
   return combined({ ...clientNames(tls), ...crl }, root);
 }
 
-function credentialValidation(view: View, tls: Tls): Common {
+function credentialValidation(view: View<BuildFacet>, tls: Tls): Common {
   if (!validatesClient(tls)) {
     const names = clientNames(tls);
     return (tls.subjectAltNames ?? []).length === 0
@@ -139,7 +139,7 @@ const combined = (
 const externalPrefix = "sds://";
 
 /** `sds://` names are asked of the SDS server that mesh config declares, where it does. */
-function namedSecret(view: View, name: string): SdsSecretConfig {
+function namedSecret(view: View<BuildFacet>, name: string): SdsSecretConfig {
   const external = name.startsWith(externalPrefix)
     ? view.mesh.settings().extensionProviders?.find(({ sds }) => sds)?.sds
     : undefined;
@@ -165,7 +165,7 @@ function namedSecret(view: View, name: string): SdsSecretConfig {
 }
 
 /** The mesh's defaults, then the server's own; undefined where neither says anything. */
-function tlsParameters(view: View, tls: Tls): Fields<typeof TlsParametersSchema> | undefined {
+function tlsParameters(view: View<BuildFacet>, tls: Tls): Fields<typeof TlsParametersSchema> | undefined {
   const defaults = view.mesh.settings().tlsDefaults ?? {};
   const suites = [...new Set(tls.cipherSuites ?? [])].filter((suite) => knownCipherSuites.has(suite));
   const cipherSuites = suites.length > 0 ? suites : [...(defaults.cipherSuites ?? [])];

@@ -5,19 +5,21 @@ import { FilterChainSchema } from "../gen/envoy/config/listener/v3/listener_comp
 import { ListenerSchema } from "../gen/envoy/config/listener/v3/listener_pb.js";
 import { DownstreamTlsContextSchema } from "../gen/envoy/extensions/transport_sockets/tls/v3/tls_pb.js";
 import { compareText } from "../lib/index.ts";
-import { objectName } from "../model/index.ts";
-import { assemble } from "./assemble.ts";
+import { objectName, type Protocol, type ServerFacet, type TracedFacet, types } from "../model/index.ts";
 import { address } from "./build/address.ts";
 import { brokenConstraint } from "./build/constraints.ts";
 import { type ChainMatch, chainMatch } from "./build/listener-chain.ts";
 import { proxyProtocol, tlsInspector } from "./build/listener-filter.ts";
 import { downstreamTlsSocket } from "./build/tls.ts";
-import { clientScope } from "./client-scope.ts";
+import { clientScope, ruleOf } from "./client-scope.ts";
 import { sniCluster } from "./cluster-name.ts";
 import { delimited, statName } from "./cluster-stat-name.ts";
 import { positive } from "./connection-settings.ts";
+import { tracedServerFacet } from "./facets.ts";
 import { isFirstHttp, preHttpFilters } from "./filters/network-filters.ts";
-import { httpConnectionManager } from "./http-connection-manager.ts";
+import type { HttpChain } from "./http-chain.ts";
+import { httpConnectionManager, traced } from "./http-connection-manager.ts";
+import { layerRecipe } from "./layer.ts";
 import type { PassthroughChain } from "./listener-gateway-passthrough.ts";
 import {
   type GatewayChain,
@@ -30,32 +32,45 @@ import {
 import { serverTlsContext } from "./listener-gateway-tls.ts";
 import { anyMtls } from "./listener-inbound-match.ts";
 import { handshakeTimeout } from "./listener-outbound.ts";
-import { routeTarget, single, type TcpFilters } from "./listener-outbound-target.ts";
+import { routeTarget, single, type TargetServices, type TcpFilters } from "./listener-outbound-target.ts";
+import { assemble, encodePart, noPart, type Part, resourceOf, samePart } from "./part.ts";
 import { connectionSettings, proxyConfig } from "./proxy-config.ts";
+import { keyOf, recipe, resourceRecipe, wordsOf } from "./recipe.ts";
 import { accessLogs } from "./telemetry/access-log.ts";
-import { encodePart, type Part, type View } from "./view.ts";
+import type { View } from "./view.ts";
 
-export const gatewayListenerNames = (view: View): readonly string[] => [...gatewayListeners(view).keys()];
+type GatewayView = View<ServerFacet & TracedFacet>;
 
-export function renderGatewayListener(view: View, name: string): Part | undefined {
+const gatewayListenerOf = resourceRecipe(tracedServerFacet, types.listener, (view, key) => {
+  const [name = ""] = wordsOf(key);
   const listener = gatewayListener(view, name);
-  if (!listener) return undefined;
-  const parts = listener.chains.map((_, index) =>
-    view.part(`listener|${name}|${index}`, () => {
-      const current = gatewayListener(view, name);
-      const chain = current?.chains[index];
-      return chain ? chainPart(view, listener, chain, isFirstHttp(current.chains, index)) : noChain;
-    }),
-  );
-  const made = parts.filter(({ bytes }) => bytes.length > 0);
-  return made.length === 0 ? undefined : assemble(ListenerSchema, gatewayFrame(view, listener), "filterChains", made);
-}
+  const made = (listener?.chains ?? [])
+    .map((_, index) => gatewayChain(view, keyOf(name, String(index))))
+    .filter(({ size }) => size > 0);
+  if (!listener || made.length === 0) return undefined;
+  return resourceOf(name, assemble(ListenerSchema, gatewayFrame(view, listener), "filterChains", made));
+});
 
-/** Nothing serves what cannot be served as its owner wants it; other chains are not held up by it. */
-const noChain: Part = { bytes: new Uint8Array(), needs: [] };
+export const gatewayListenersLayer = layerRecipe(
+  tracedServerFacet,
+  "gateway listeners",
+  (view) => new Map([...gatewayListeners(view).keys()].map((name) => [name, gatewayListenerOf.ref(view, keyOf(name))])),
+);
+
+const gatewayChain = recipe(
+  tracedServerFacet,
+  "gateway chain",
+  (view, key): Part => {
+    const [name = "", index = ""] = wordsOf(key);
+    const listener = gatewayListener(view, name);
+    const chain = listener?.chains[Number(index)];
+    return chain ? chainPart(view, listener, chain, isFirstHttp(listener.chains, Number(index))) : noPart;
+  },
+  samePart,
+);
 
 /** Listener filters have Envoy's own timeout here: a client that says nothing must not hold a connection for ever. */
-function gatewayFrame(view: View, { name, binds, port, chains }: GatewayListener) {
+function gatewayFrame(view: GatewayView, { name, binds, port, chains }: GatewayListener) {
   const speaksProxy = proxyConfig(view.proxy).gatewayTopology?.proxyProtocol !== undefined;
   const bufferLimit = positive(connectionSettings(view.proxy).listenerPerConnectionBufferLimitBytes);
   return create(ListenerSchema, {
@@ -72,13 +87,13 @@ function gatewayFrame(view: View, { name, binds, port, chains }: GatewayListener
 const looksAtTls = (chain: GatewayChain): boolean =>
   chain.kind === "passthrough" || chain.sniHosts.length > 0 || chain.tls !== undefined;
 
-function chainPart(view: View, listener: GatewayListener, chain: GatewayChain, first: boolean): Part {
+function chainPart(view: GatewayView, listener: GatewayListener, chain: GatewayChain, first: boolean): Part {
   if (chain.kind === "passthrough") return passthroughPart(view, chain);
   const { from, sniHosts, tls } = chain;
   view.mesh.graph.note(objectName("Gateway", from.meta), `spec.servers[${from.index}]`);
   const context = tls && serverTlsContext(view, tls, chain.protocol);
   // Without the demand that Envoy refuses, clients could get in whom the owner wants to keep out.
-  if (context && brokenConstraint(DownstreamTlsContextSchema, context) !== undefined) return noChain;
+  if (context && brokenConstraint(DownstreamTlsContextSchema, context) !== undefined) return noPart;
   const { filters, needs } =
     chain.kind === "http" ? httpFilters(view, listener, chain, first) : tcpFilters(view, chain);
   const match =
@@ -101,12 +116,12 @@ function filterChain(
 }
 
 function httpFilters(
-  view: View,
+  view: GatewayView,
   { name, port }: GatewayListener,
   { routeName, protocol, serverName }: GatewayHttpChain,
   first: boolean,
 ): TcpFilters {
-  const manager = httpConnectionManager({
+  const chain: HttpChain = {
     view,
     direction: "gateway",
     protocol,
@@ -114,31 +129,38 @@ function httpFilters(
     dynamicHost: undefined,
     statPrefix: serverName || delimited(`outbound_${name}`),
     routes: { rds: routeName },
-  });
+  };
+  const manager = httpConnectionManager(chain, traced(view, "gateway"));
   return { filters: [...(first ? preHttpFilters(view, "gateway", port) : []), manager], needs: [] };
 }
 
-function tcpFilters(view: View, chain: GatewayTcpChain): TcpFilters {
+function tcpFilters(view: GatewayView, chain: GatewayTcpChain): TcpFilters {
   const { port, protocol, routes, virtualService, field, tls } = chain;
-  const place = { port, protocol, exchange: tls?.mode === "ISTIO_MUTUAL", secured: true };
-  return routeTarget(view, routes, { meta: virtualService, field }, place);
+  const exchange = tls?.mode === "ISTIO_MUTUAL";
+  const place = { ...gatewayPlace(view, port, protocol), exchange, secured: true } as const;
+  return routeTarget(place, routes, { meta: virtualService, field });
 }
 
-function passthroughPart(view: View, { service: key, port, protocol, subset }: PassthroughChain): Part {
+function gatewayPlace(view: GatewayView, port: number, protocol: Protocol) {
+  const scope = clientScope(view);
+  const services: TargetServices = {
+    service: (name) => (name.includes("/") ? scope.service(name) : scope.serviceFor(name)),
+    rule(name) {
+      const key = name.includes("/") ? name : scope.keyFor(name);
+      return key === undefined ? undefined : ruleOf(view, key);
+    },
+  };
+  return { view, direction: "gateway", port, protocol, services } as const;
+}
+
+function passthroughPart(view: GatewayView, { service: key, port, protocol, subset }: PassthroughChain): Part {
   const service = clientScope(view).service(key);
-  if (!service) return noChain;
+  if (!service) return noPart;
   const cluster = sniCluster(service.host, port, subset);
   const pattern = view.mesh.settings().outboundClusterStatName;
   const portName = service.ports.find((candidate) => candidate.port === port)?.name ?? "";
   const statPrefix = pattern ? statName(pattern, { service, subset, port, portName, targetPort: 0 }) : cluster;
-  const filters = single(view, {
-    service,
-    cluster,
-    statPrefix,
-    subset,
-    port,
-    place: { port, protocol },
-    passesTls: true,
-  });
+  const place = { ...gatewayPlace(view, port, protocol), secured: false } as const;
+  const filters = single(place, { name: key, cluster, statPrefix, subset, port, passesTls: true });
   return filterChain(filters, { serverNames: [cluster], applicationProtocols: anyMtls }, undefined);
 }

@@ -1,66 +1,77 @@
 /** A port that a workload serves, or any other, in; its filter chains, as plans and as encoded parts, out. */
+
 import { create } from "@bufbuild/protobuf";
 import { type Filter, FilterChainSchema } from "../gen/envoy/config/listener/v3/listener_components_pb.js";
+import type { InboundFacet, ServerFacet } from "../model/index.ts";
 import { chainMatch } from "./build/listener-chain.ts";
 import { configPath, istioMetadata } from "./build/metadata.ts";
 import { inboundCluster, inboundPassthroughCluster } from "./cluster-name.ts";
 import { delimited, statName } from "./cluster-stat-name.ts";
+import { inboundFacet } from "./facets.ts";
 import { networkFilters, preHttpFilters } from "./filters/network-filters.ts";
 import { protocolFilters, tcpProxy } from "./filters/tcp-proxy.ts";
-import { httpConnectionManager } from "./http-connection-manager.ts";
+import { type Manager, manager, managerPart, sameManager } from "./http-connection-manager.ts";
 import { type InboundMatch, inboundMatches } from "./listener-inbound-match.ts";
-import { type InboundPort, inboundPort, mtlsMode, undeclaredMtlsPorts } from "./listener-inbound-plan.ts";
+import { type InboundPort, mtlsMode, undeclaredMtlsPorts } from "./listener-inbound-plan.ts";
 import { inboundMtlsSocket } from "./listener-inbound-tls.ts";
+import { encodePart, joined, nested, type Part, samePart } from "./part.ts";
+import { recipe } from "./recipe.ts";
 import { inboundRouteConfig } from "./route/inbound.ts";
-import { encodePart, type Part, type View } from "./view.ts";
+import type { View } from "./view.ts";
 
+/** All that a chain depends on beside the policies. */
 export interface ChainPlan {
-  /** Says all that the chain depends on beside the mesh. */
-  readonly id: string;
   /** 0 for any port. */
   readonly port: number;
   readonly match: InboundMatch;
-  /** For ports that nobody declared: traffic goes on to where it was addressed. */
-  readonly passthrough: boolean;
+  /** Undefined for ports that nobody declared: traffic goes on to where it was addressed. */
+  readonly target: InboundPort | undefined;
 }
 
-export function portPlans(_view: View, port: InboundPort): readonly ChainPlan[] {
-  return inboundMatches(port.mode, port.protocol).map((match, index) => ({
-    id: `listener|inbound|${port.targetPort}|${port.mode}|${index}`,
-    port: port.targetPort,
-    match,
-    passthrough: false,
-  }));
+export function portPlans(port: InboundPort): readonly ChainPlan[] {
+  return inboundMatches(port.mode, port.protocol).map((match) => ({ port: port.targetPort, match, target: port }));
 }
 
-export function passthroughPlans(view: View): readonly ChainPlan[] {
-  return [0, ...undeclaredMtlsPorts(view)].flatMap((port) => {
-    const mode = mtlsMode(view, port);
-    return inboundMatches(mode, "Unsupported").map((match, index) => ({
-      id: `listener|inbound|*|${port}|${mode}|${index}`,
-      port,
-      match,
-      passthrough: true,
-    }));
-  });
+export function passthroughPlans(view: View<ServerFacet>): readonly ChainPlan[] {
+  return [0, ...undeclaredMtlsPorts(view)].flatMap((port) =>
+    inboundMatches(mtlsMode(view, port), "Unsupported").map((match) => ({ port, match, target: undefined })),
+  );
 }
 
-export function inboundChainPart(view: View, plan: ChainPlan): Part {
-  return view.part(plan.id, () => {
+/** Shared by all under the same policies; only what traces say of the proxy is its own. */
+export function inboundChainPart(view: View<InboundFacet>, plan: ChainPlan, tracing: Uint8Array): Part {
+  const { part, manager: last } = sharedChain(view, JSON.stringify(plan));
+  return last ? joined([part, nested(FilterChainSchema, "filters", managerPart(last, tracing))]) : part;
+}
+
+interface Chain {
+  readonly part: Part;
+  readonly manager: Manager | undefined;
+}
+
+const sharedChain = recipe(
+  inboundFacet,
+  "inbound chain",
+  (view, key): Chain => {
+    const plan = JSON.parse(key) as ChainPlan;
     const { kind, terminates, transport, applicationProtocols } = plan.match;
-    const target = plan.passthrough ? passthroughTarget(plan.port) : portTarget(view, plan.port);
+    const target = plan.target ? portTarget(plan.target) : passthroughTarget(plan.port);
     const chain = create(FilterChainSchema, {
       name: kind === "http" ? target.httpName : target.tcpName,
       filterChainMatch: chainMatch({ destinationPort: plan.port, transport, applicationProtocols }),
-      filters: kind === "http" ? httpFilters(view, target) : tcpFilters(view, target),
+      filters: kind === "http" ? preHttpFilters(view, "inbound", target.targetPort) : tcpFilters(view, target),
       ...(terminates ? { transportSocket: inboundMtlsSocket(view, kind) } : {}),
       ...(target.port?.sidecar
         ? { metadata: istioMetadata({ config: configPath("Sidecar", target.port.sidecar) }) }
         : {}),
     });
-    return encodePart(FilterChainSchema, chain, [target.cluster]);
-  });
-}
+    return {
+      part: encodePart(FilterChainSchema, chain, [target.cluster]),
+      manager: kind === "http" ? httpManager(view, target) : undefined,
+    };
+  },
+  (a, b) => samePart(a.part, b.part) && sameManager(a.manager, b.manager),
+);
 
 interface Target {
   readonly cluster: string;
@@ -81,17 +92,17 @@ const passthroughTarget = (targetPort: number): Target => ({
   httpStats: delimited(inboundPassthroughCluster),
 });
 
-function portTarget(view: View, targetPort: number): Target {
-  const port = inboundPort(view, targetPort);
-  const name = `${port?.binds[0] ?? ""}_${targetPort}`;
+function portTarget(port: InboundPort): Target {
+  const { targetPort } = port;
+  const name = `${port.binds[0]}_${targetPort}`;
   const cluster = inboundCluster(targetPort);
   return { cluster, targetPort, port, httpName: name, tcpName: name, httpStats: delimited(`inbound_${name}`) };
 }
 
-function httpFilters(view: View, { cluster, targetPort, port, httpStats }: Target): Filter[] {
+function httpManager(view: View<InboundFacet>, { cluster, targetPort, port, httpStats }: Target): Manager {
   const protocol = port?.protocol ?? "Unsupported";
   const config = inboundRouteConfig(view, { cluster, port: port?.port ?? 0, protocol, host: port?.host ?? "" });
-  const manager = httpConnectionManager({
+  return manager({
     view,
     direction: "inbound",
     protocol,
@@ -100,10 +111,9 @@ function httpFilters(view: View, { cluster, targetPort, port, httpStats }: Targe
     statPrefix: httpStats,
     routes: { config },
   });
-  return [...preHttpFilters(view, "inbound", targetPort), manager];
 }
 
-function tcpFilters(view: View, target: Target): Filter[] {
+function tcpFilters(view: View<InboundFacet>, target: Target): Filter[] {
   const { cluster, port } = target;
   const statPrefix = tcpStats(view, target);
   const last = [
@@ -114,7 +124,7 @@ function tcpFilters(view: View, target: Target): Filter[] {
 }
 
 /** The mesh's own pattern for names, where it has one. */
-function tcpStats(view: View, { cluster, port }: Target): string {
+function tcpStats(view: View<InboundFacet>, { cluster, port }: Target): string {
   const pattern = view.mesh.settings().inboundClusterStatName;
   if (!pattern) return cluster;
   const host = port?.host ?? "";

@@ -1,8 +1,17 @@
 /** A sidecar's services, or the ports its Sidecar object declares, in; the ports it listens for traffic on out. */
 import type { MtlsMode } from "../mesh/index.ts";
-import { type Config, type Protocol, parseProtocol, type Service, type SidecarSpec } from "../model/index.ts";
+import {
+  type Config,
+  type Protocol,
+  parseProtocol,
+  type ServerFacet,
+  type Service,
+  type SidecarSpec,
+} from "../model/index.ts";
 import { canListen, wildcards } from "./addresses.ts";
+import { serverFacet } from "./facets.ts";
 import { canBind } from "./proxy-config.ts";
+import { recipe } from "./recipe.ts";
 import type { View } from "./view.ts";
 
 export interface InboundPort {
@@ -22,56 +31,49 @@ export interface InboundPort {
 }
 
 /** In order of their numbers; of several services on one port the oldest decides. */
-export function inboundPorts(view: View): readonly InboundPort[] {
-  return view.shared("inbound-ports", () => {
-    const { namespace, labels, interception } = view.proxy;
-    const { sidecar } = view.mesh.scope(namespace, labels);
-    const declared = sidecar?.spec.ingress ?? [];
-    // Without capture the application itself is on its port: only what the user declares can be listened on.
-    const all =
-      sidecar && declared.length > 0 ? ingressPorts(view, sidecar) : interception === "NONE" ? [] : servicePorts(view);
-    const first = new Map<number, InboundPort>();
-    for (const port of all) if (!first.has(port.targetPort)) first.set(port.targetPort, port);
-    return [...first.values()].sort((a, b) => a.targetPort - b.targetPort);
-  });
-}
-
-export function inboundPort(view: View, targetPort: number): InboundPort | undefined {
-  return view.shared(`inbound-port|${targetPort}`, () =>
-    inboundPorts(view).find((port) => port.targetPort === targetPort),
-  );
-}
+export const inboundPorts = recipe(serverFacet, "inbound ports", (view): readonly InboundPort[] => {
+  const sidecar = view.mesh.sidecar(view.proxy.sidecar);
+  const declared = sidecar?.spec.ingress ?? [];
+  // Without capture the application itself is on its port: only what the user declares can be listened on.
+  const all =
+    sidecar && declared.length > 0
+      ? ingressPorts(view, sidecar)
+      : view.proxy.interception === "NONE"
+        ? []
+        : servicePorts(view);
+  const first = new Map<number, InboundPort>();
+  for (const port of all) if (!first.has(port.targetPort)) first.set(port.targetPort, port);
+  return [...first.values()].sort((a, b) => a.targetPort - b.targetPort);
+});
 
 /** Port 0 is any port: what the workload as a whole demands. */
-export function mtlsMode(view: View, port: number): MtlsMode {
-  const { namespace, labels } = view.proxy;
-  const { mode, ports, policies } = view.mesh.peerAuthentication(namespace, labels);
+export function mtlsMode(view: View<ServerFacet>, port: number): MtlsMode {
+  const { mode, ports, policies } = view.mesh.peerMtls(view.proxy.peerAuthentications);
   for (const { meta } of policies) view.mesh.graph.note(`PeerAuthentication/${meta.namespace}/${meta.name}`, "spec");
   return ports.get(port) ?? mode;
 }
 
 /** Ports with an mTLS mode of their own that nobody declared: they have catch-all chains of their own. */
-export function undeclaredMtlsPorts(view: View): readonly number[] {
-  const { namespace, labels } = view.proxy;
-  const { sidecar } = view.mesh.scope(namespace, labels);
-  const ingress = sidecar?.spec.ingress ?? [];
+export function undeclaredMtlsPorts(view: View<ServerFacet>): readonly number[] {
+  const ingress = view.mesh.sidecar(view.proxy.sidecar)?.spec.ingress ?? [];
   const declared = new Set(
     ingress.length > 0
       ? ingress.map(({ port }) => port?.number)
       : view.proxy.targets.map((target) => target.targetPort),
   );
-  return [...view.mesh.peerAuthentication(namespace, labels).ports.keys()]
+  return [...view.mesh.peerMtls(view.proxy.peerAuthentications).ports.keys()]
     .filter((port) => !declared.has(port))
     .sort((a, b) => a - b);
 }
 
-function servicePorts(view: View): readonly InboundPort[] {
+function servicePorts(view: View<ServerFacet>): readonly InboundPort[] {
   const binds = wildcards(view.proxy);
   return view.proxy.targets.flatMap(({ service: key, port, targetPort }) => {
     const service = view.mesh.service(key);
     const declared = service?.ports.find((candidate) => candidate.port === port);
     if (!service || !declared || isReserved(view, targetPort)) return [];
     const { name: portName, protocol } = declared;
+    const { host, name, namespace, registry } = service;
     const mode = mtlsMode(view, targetPort);
     return [
       {
@@ -81,8 +83,8 @@ function servicePorts(view: View): readonly InboundPort[] {
         protocol,
         binds,
         bindToPort: false,
-        host: service.host,
-        service,
+        host,
+        service: { host, name, namespace, registry },
         sidecar: undefined,
         mode,
       },
@@ -91,12 +93,12 @@ function servicePorts(view: View): readonly InboundPort[] {
 }
 
 /** The capture listeners' own ports are no one else's. */
-function isReserved(view: View, port: number): boolean {
+function isReserved(view: View<ServerFacet>, port: number): boolean {
   const { proxyListenPort, proxyInboundListenPort } = view.mesh.settings();
   return port === proxyListenPort || port === proxyInboundListenPort;
 }
 
-function ingressPorts(view: View, { meta, spec }: Config<SidecarSpec>): readonly InboundPort[] {
+function ingressPorts(view: View<ServerFacet>, { meta, spec }: Config<SidecarSpec>): readonly InboundPort[] {
   return (spec.ingress ?? []).flatMap(({ port, bind, captureMode }) => {
     const number = port?.number ?? 0;
     const none =
@@ -124,7 +126,7 @@ function ingressPorts(view: View, { meta, spec }: Config<SidecarSpec>): readonly
 }
 
 /** The workload's own address, so that loopback stays the application's. */
-function ownBinds(view: View): readonly [string, ...string[]] {
+function ownBinds(view: View<ServerFacet>): readonly [string, ...string[]] {
   const [own] = view.proxy.ownAddresses;
   return own === undefined ? wildcards(view.proxy) : [own];
 }

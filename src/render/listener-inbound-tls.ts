@@ -6,7 +6,7 @@ import {
   TlsParameters_TlsProtocol,
 } from "../gen/envoy/extensions/transport_sockets/tls/v3/common_pb.js";
 import { DownstreamTlsContextSchema } from "../gen/envoy/extensions/transport_sockets/tls/v3/tls_pb.js";
-import type { ProxyClass } from "../model/index.ts";
+import type { BuildFacet, InboundFacet } from "../model/index.ts";
 import { prefixMatch } from "./build/match.ts";
 import {
   agentSecret,
@@ -29,39 +29,37 @@ const ciphers = [
 ];
 
 /** Clients must have an identity of a trust domain that this mesh knows. */
-export function inboundMtlsSocket(view: View, kind: "http" | "tcp"): TransportSocket {
-  return view.shared(`inbound-mtls|${kind}`, () => {
-    const { meshMTLS } = view.mesh.settings();
-    const context = create(DownstreamTlsContextSchema, {
-      requireClientCertificate: true,
-      commonTlsContext: {
-        // HTTP never answers with Istio's own names: they would keep HTTP/2 from being agreed on.
-        alpnProtocols: [...(kind === "tcp" ? inboundTcpAlpn(view.proxy) : ["h2", "http/1.1"])],
-        tlsParams: {
-          cipherSuites: [...(meshMTLS?.cipherSuites ?? ciphers)],
-          tlsMinimumProtocolVersion:
-            meshMTLS?.minProtocolVersion === "TLSV1_3"
-              ? TlsParameters_TlsProtocol.TLSv1_3
-              : TlsParameters_TlsProtocol.TLSv1_2,
-          tlsMaximumProtocolVersion: TlsParameters_TlsProtocol.TLSv1_3,
-        },
-        tlsCertificateSdsSecretConfigs: [ownCertificate(view.proxy)],
-        validationContextType: {
-          case: "combinedValidationContext",
-          value: {
-            defaultValidationContext: create(CertificateValidationContextSchema, {
-              matchSubjectAltNames: trustDomains(view).map((domain) => prefixMatch(`spiffe://${domain}/`)),
-            }),
-            validationContextSdsSecretConfig: ownRoot(view.proxy),
-          },
+export function inboundMtlsSocket(view: View<InboundFacet>, kind: "http" | "tcp"): TransportSocket {
+  const { meshMTLS } = view.mesh.settings();
+  const context = create(DownstreamTlsContextSchema, {
+    requireClientCertificate: true,
+    commonTlsContext: {
+      // HTTP never answers with Istio's own names: they would keep HTTP/2 from being agreed on.
+      alpnProtocols: [...(kind === "tcp" ? inboundTcpAlpn(view.proxy) : ["h2", "http/1.1"])],
+      tlsParams: {
+        cipherSuites: [...(meshMTLS?.cipherSuites ?? ciphers)],
+        tlsMinimumProtocolVersion:
+          meshMTLS?.minProtocolVersion === "TLSV1_3"
+            ? TlsParameters_TlsProtocol.TLSv1_3
+            : TlsParameters_TlsProtocol.TLSv1_2,
+        tlsMaximumProtocolVersion: TlsParameters_TlsProtocol.TLSv1_3,
+      },
+      tlsCertificateSdsSecretConfigs: [ownCertificate(view.proxy)],
+      validationContextType: {
+        case: "combinedValidationContext",
+        value: {
+          defaultValidationContext: create(CertificateValidationContextSchema, {
+            matchSubjectAltNames: trustDomains(view).map((domain) => prefixMatch(`spiffe://${domain}/`)),
+          }),
+          validationContextSdsSecretConfig: ownRoot(view.proxy),
         },
       },
-    });
-    return downstreamTlsSocket(context);
+    },
   });
+  return downstreamTlsSocket(context);
 }
 
-function trustDomains(view: View): readonly string[] {
+function trustDomains(view: View<InboundFacet>): readonly string[] {
   const { trustDomain, trustDomainAliases, caCertificates } = view.mesh.settings();
   const all = [
     trustDomain,
@@ -72,12 +70,12 @@ function trustDomains(view: View): readonly string[] {
 }
 
 /** Certificates mounted as files are named in the proxy's metadata. */
-export function ownCertificate({ metadata }: ProxyClass) {
+export function ownCertificate({ metadata }: BuildFacet) {
   const { TLS_SERVER_CERT_CHAIN: chain, TLS_SERVER_KEY: key } = metadata;
   return chain && key ? certificateFilesSecret(chain, key) : agentSecret(workloadSecret);
 }
 
-export function ownRoot({ metadata }: ProxyClass) {
+export function ownRoot({ metadata }: BuildFacet) {
   const { TLS_SERVER_ROOT_CERT: root } = metadata;
   return root ? rootFileSecret(root) : agentSecret(rootSecret);
 }

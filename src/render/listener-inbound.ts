@@ -1,58 +1,69 @@
 /** A sidecar in; the listener that takes its incoming connections, and those on ports of their own, out. */
+
 import { create } from "@bufbuild/protobuf";
 import { TrafficDirection } from "../gen/envoy/config/core/v3/base_pb.js";
 import { FilterChainSchema } from "../gen/envoy/config/listener/v3/listener_components_pb.js";
 import { ListenerSchema } from "../gen/envoy/config/listener/v3/listener_pb.js";
+import { type ServerFacet, type TracedFacet, types } from "../model/index.ts";
 import { wildcards } from "./addresses.ts";
-import { assemble } from "./assemble.ts";
 import { address } from "./build/address.ts";
 import { duration } from "./build/duration.ts";
 import { chainMatch } from "./build/listener-chain.ts";
 import { originalDestination, originalSource } from "./build/listener-filter.ts";
 import { blackHoleCluster } from "./cluster-name.ts";
+import { outboundFacet, tracedServerFacet } from "./facets.ts";
 import { exchangeFilters } from "./filters/network-filters.ts";
 import { plainTcpProxy } from "./filters/tcp-proxy.ts";
+import { traced } from "./http-connection-manager.ts";
+import { layerRecipe } from "./layer.ts";
 import { type ChainPlan, inboundChainPart, passthroughPlans, portPlans } from "./listener-inbound-chain.ts";
 import { inboundPorts } from "./listener-inbound-plan.ts";
 import { inspectors } from "./listener-inspectors.ts";
+import { assemble, encodePart, type Part, resourceOf, samePart } from "./part.ts";
+import { keyOf, recipe, resourceRecipe, wordsOf } from "./recipe.ts";
 import { accessLogs } from "./telemetry/access-log.ts";
 import { statsNetworkFilters } from "./telemetry/stats.ts";
-import { encodePart, type Part, type View } from "./view.ts";
+import type { View } from "./view.ts";
 
 const inboundListenerName = "virtualInbound";
 
-export function inboundListenerNames(view: View): readonly string[] {
-  return view.shared("inbound-listeners", () => {
-    const bound = inboundPorts(view).filter(({ bindToPort }) => bindToPort);
-    const capture = view.proxy.interception === "NONE" ? [] : [inboundListenerName];
-    return [...capture, ...bound.map(({ binds, targetPort }) => `${binds[0]}_${targetPort}`)];
-  });
+type ServerView = View<ServerFacet & TracedFacet>;
+
+function inboundListenerNames(view: View<ServerFacet>): readonly string[] {
+  const bound = inboundPorts(view).filter(({ bindToPort }) => bindToPort);
+  const capture = view.proxy.interception === "NONE" ? [] : [inboundListenerName];
+  return [...capture, ...bound.map(({ binds, targetPort }) => `${binds[0]}_${targetPort}`)];
 }
 
-export function renderInboundListener(view: View, name: string): Part | undefined {
-  if (name === inboundListenerName) return renderCapture(view);
+const inboundListener = resourceRecipe(tracedServerFacet, types.listener, (view, key) => {
+  const [name = ""] = wordsOf(key);
+  const part = buildNamed(view, name);
+  return part && resourceOf(name, part);
+});
+
+export const inboundListeners = layerRecipe(
+  tracedServerFacet,
+  "inbound listeners",
+  (view) => new Map(inboundListenerNames(view).map((name) => [name, inboundListener.ref(view, keyOf(name))])),
+);
+
+function buildNamed(view: ServerView, name: string): Part | undefined {
+  if (name === inboundListenerName) return buildCapture(view);
   const port = inboundPorts(view).find(
     ({ bindToPort, binds, targetPort }) => bindToPort && name === `${binds[0]}_${targetPort}`,
   );
-  return (
-    port &&
-    inboundListener(
-      view,
-      { name, bind: port.binds[0], port: port.targetPort, capture: false },
-      portPlans(view, port),
-      [],
-    )
-  );
+  const place = port && { name, bind: port.binds[0], port: port.targetPort, capture: false };
+  return place && buildListener(view, place, portPlans(port), []);
 }
 
 /** All that is redirected to the sidecar arrives here; chains for any port come first, then those of each port. */
-function renderCapture(view: View): Part | undefined {
+function buildCapture(view: ServerView): Part | undefined {
   if (view.proxy.interception === "NONE") return undefined;
   const number = view.mesh.settings().proxyInboundListenPort ?? 15006;
   const ports = inboundPorts(view).filter(({ bindToPort }) => !bindToPort);
-  const plans = [...passthroughPlans(view), ...ports.flatMap((port) => portPlans(view, port))];
+  const plans = [...passthroughPlans(view), ...ports.flatMap(portPlans)];
   const place = { name: inboundListenerName, bind: wildcards(view.proxy)[0], port: number, capture: true };
-  return inboundListener(view, place, plans, [{ port: number, part: loopChain(view, number) }]);
+  return buildListener(view, place, plans, [{ port: number, part: loopChain(view, String(number)) }]);
 }
 
 interface InboundPlace {
@@ -62,8 +73,8 @@ interface InboundPlace {
   readonly capture: boolean;
 }
 
-function inboundListener(
-  view: View,
+function buildListener(
+  view: ServerView,
   { name, bind, port, capture }: InboundPlace,
   plans: readonly ChainPlan[],
   before: readonly { readonly port: number; readonly part: Part }[],
@@ -89,18 +100,22 @@ function inboundListener(
     ...(timeout ? { listenerFiltersTimeout: timeout } : {}),
     ...(tproxy ? { transparent: true } : {}),
   });
-  const parts = [...before.map(({ part }) => part), ...plans.map((plan) => inboundChainPart(view, plan))];
+  const tracing = traced(view, "inbound");
+  const parts = [...before.map(({ part }) => part), ...plans.map((plan) => inboundChainPart(view, plan, tracing))];
   return assemble(ListenerSchema, frame, "filterChains", parts);
 }
 
 /** What is addressed to the capture port itself was not redirected: passed on, it would come back for ever. */
-function loopChain(view: View, port: number): Part {
-  return view.part(`listener|virtualInbound|loop|${port}`, () => {
+const loopChain = recipe(
+  outboundFacet,
+  "inbound loop",
+  (view, port): Part => {
     const chain = create(FilterChainSchema, {
       name: "virtualInbound-blackhole",
-      filterChainMatch: chainMatch({ destinationPort: port }),
+      filterChainMatch: chainMatch({ destinationPort: Number(port) }),
       filters: [...exchangeFilters(view), ...statsNetworkFilters(view, "inbound"), plainTcpProxy(blackHoleCluster)],
     });
     return encodePart(FilterChainSchema, chain);
-  });
-}
+  },
+  samePart,
+);

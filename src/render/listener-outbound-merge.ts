@@ -20,8 +20,7 @@ import {
   type OutboundListener,
   sniffedHttp,
 } from "./listener-outbound-chain.ts";
-import { isDynamicWildcard, tcpChains } from "./listener-outbound-tcp.ts";
-import type { View } from "./view.ts";
+import { isDynamicWildcard, type PlanView, tcpChains } from "./listener-outbound-tcp.ts";
 
 export interface PortRequest {
   readonly service: Service;
@@ -57,7 +56,7 @@ interface Entry {
 /** Servers of these protocols speak first, so nobody may wait for what the client says. */
 const serverFirst: ReadonlySet<Protocol> = new Set<Protocol>(["Mongo", "MySQL"]);
 
-export function createOutboundMerge(view: View): OutboundMerge {
+export function createOutboundMerge(view: PlanView): OutboundMerge {
   const entries = new Map<string, Entry>();
   return {
     lock() {
@@ -105,7 +104,7 @@ interface Addition {
 }
 
 function additionTo(
-  view: View,
+  view: PlanView,
   current: Entry | undefined,
   request: PortRequest,
   virtualServices: readonly Config<VirtualServiceSpec>[],
@@ -124,7 +123,7 @@ function additionTo(
 }
 
 /** All HTTP services of a port share its routes, so only the first makes a listener; one for TCP becomes a sniffing one. */
-function httpAddition(view: View, current: Entry | undefined, request: PortRequest): Addition | undefined {
+function httpAddition(view: PlanView, current: Entry | undefined, request: PortRequest): Addition | undefined {
   const { protocol } = request.port;
   if (current && (!isTcp(current.protocol) || serverFirst.has(current.protocol))) return undefined;
   const sniffed = request.binds[0] === wildcards(view.proxy)[0];
@@ -145,7 +144,7 @@ function tcpAddition(
 
 /** A sniffed port over a plain HTTP one takes its place: it can do all that the other could. */
 function sniffedAddition(
-  view: View,
+  view: PlanView,
   current: Entry | undefined,
   request: PortRequest,
   tcp: readonly OutboundChain[],
@@ -158,7 +157,7 @@ function sniffedAddition(
   return { chains, protocol, effect: current && isTcp(current.protocol) ? "sniff" : "replace" };
 }
 
-function httpChain(view: View, request: PortRequest, sniffed = false): OutboundHttpChain {
+function httpChain(view: PlanView, request: PortRequest, sniffed = false): OutboundHttpChain {
   const { service, port } = request;
   return {
     ...(sniffed ? sniffedHttp : anyMatch),
@@ -171,7 +170,7 @@ function httpChain(view: View, request: PortRequest, sniffed = false): OutboundH
 }
 
 /** Routes are shared by port; a sniffed service at an address of its own has its own. */
-function routeName(view: View, { service, port, binds }: PortRequest): string {
+function routeName(view: PlanView, { service, port, binds }: PortRequest): string {
   if (port.port === 0) return binds[0];
   const sniffed = !isHttp(port.protocol) && !isTcp(port.protocol);
   const shared = !sniffed || binds[0] === wildcards(view.proxy)[0];

@@ -1,65 +1,51 @@
 /** What a sidecar sees in; all its outbound listeners, with conflicts between services on one port settled, out. */
 import { parseIp } from "../lib/index.ts";
-import type { EgressScope } from "../mesh/index.ts";
-import {
-  type Config,
-  isHttp,
-  isTls,
-  parseProtocol,
-  type Service,
-  type ServicePort,
-  type VirtualServiceSpec,
-} from "../model/index.ts";
+import type { EgressScope, Scope } from "../mesh/index.ts";
+import { isHttp, isTls, parseProtocol, type Service, type ServicePort } from "../model/index.ts";
 import { canListen, isWildcardAddress, localhosts, servicePlaces, wildcards } from "./addresses.ts";
 import type { OutboundListener } from "./listener-outbound-chain.ts";
 import { createOutboundMerge, type OutboundMerge, type PortRequest } from "./listener-outbound-merge.ts";
+import type { PlanView } from "./listener-outbound-tcp.ts";
 import { canBind } from "./proxy-config.ts";
-import type { View } from "./view.ts";
 
-/** By name. */
-export function outboundListeners(view: View): ReadonlyMap<string, OutboundListener> {
-  return view.shared("outbound-listeners", () => {
-    const merge = createOutboundMerge(view);
-    const { namespace, labels } = view.proxy;
-    view.mesh.scope(namespace, labels).egress.forEach((egress, index) => {
-      addEgress(view, merge, egress, layer4(view, index));
-    });
-    return merge.result();
-  });
+export interface OutboundPlan {
+  /** By name. */
+  readonly listeners: ReadonlyMap<string, OutboundListener>;
+  /** Addresses of headless services' members that are listened at. */
+  readonly members: ReadonlySet<string>;
+  /** Whether it makes a difference to some listener who the client is. */
+  readonly personal: boolean;
 }
 
-/** One listener alone: its readers are left alone when others change. */
-export function outboundListener(view: View, name: string): OutboundListener | undefined {
-  return view.shared(`outbound-listener|${name}`, () => outboundListeners(view).get(name));
+interface Planning {
+  readonly view: PlanView;
+  readonly merge: OutboundMerge;
+  /** The proxy's own address, where no outbound traffic goes. */
+  readonly own: string | undefined;
+  readonly members: Set<string>;
+  aliased: boolean;
 }
 
-/** Names of the route configurations that outbound listeners ask for. */
-export function outboundListenerRoutes(view: View): readonly string[] {
-  return view.shared("outbound-listener-routes", () => {
-    const names = new Set<string>();
-    for (const { chains } of outboundListeners(view).values()) {
-      for (const chain of chains) if (chain.kind === "http") names.add(chain.routeName);
-    }
-    return [...names];
-  });
+export function planListeners(view: PlanView, scope: Scope, own?: string): OutboundPlan {
+  const planning: Planning = { view, merge: createOutboundMerge(view), own, members: new Set(), aliased: false };
+  let sourced = false;
+  for (const egress of scope.egress) {
+    // VirtualServices for HTTP alone are left to routes, so that a change to one does not touch listeners.
+    const heads = egress.virtualServiceKeys.flatMap((key) => view.mesh.virtualServiceHead(key) ?? []);
+    const layer4 = heads.filter((head) => head.layer4);
+    sourced ||= layer4.some((head) => head.sourced);
+    const routes = layer4.flatMap(({ key }) => view.mesh.virtualService(key) ?? []);
+    addEgress(planning, egress, (request) => planning.merge.add(request, routes));
+  }
+  return {
+    listeners: planning.merge.result(),
+    members: planning.members,
+    personal: sourced || planning.aliased,
+  };
 }
 
-/** VirtualServices for HTTP alone are left to routes, so that a change to one does not touch listeners. */
-function layer4(view: View, index: number): readonly Config<VirtualServiceSpec>[] {
-  return view.shared(`layer-4|${index}`, () => {
-    const { namespace, labels } = view.proxy;
-    return (view.mesh.scope(namespace, labels).egress[index]?.virtualServiceKeys ?? [])
-      .filter((key) => view.mesh.virtualServiceHead(key)?.layer4)
-      .flatMap((key) => view.mesh.virtualService(key) ?? []);
-  });
-}
-
-function addEgress(
-  view: View,
-  merge: OutboundMerge,
-  egress: EgressScope,
-  virtualServices: readonly Config<VirtualServiceSpec>[],
-): void {
+function addEgress(planning: Planning, egress: EgressScope, add: (request: PortRequest) => void): void {
+  const { view, merge } = planning;
   const binding = egressBinding(view, egress);
   const port = egress.listener?.port;
   // Ports that the user declared are not added to by the catch-all after them.
@@ -70,14 +56,14 @@ function addEgress(
     protocol: parseProtocol(port.protocol ?? ""),
   };
   for (const key of egress.services) {
-    const service = egress.service(key);
+    const service = egress.table.service(key);
     if (!service || service.resolution === "alias") continue;
     const ports = declared ? [declared] : service.ports;
     for (const candidate of ports) {
       if (!isFree(view, binding, candidate)) continue;
       const aliases = isTls(candidate.protocol) ? egress.aliases(key) : [];
-      for (const request of requests(view, { service, aliases, port: candidate }, binding, !declared))
-        merge.add(request, virtualServices);
+      planning.aliased ||= aliases.length > 0;
+      for (const request of requests(planning, { service, aliases, port: candidate }, binding, !declared)) add(request);
     }
   }
 }
@@ -88,7 +74,7 @@ interface Binding {
 }
 
 /** Without capture, or on a Unix socket, a listener is a real one; then it is on loopback unless the user said where. */
-function egressBinding(view: View, { listener }: EgressScope): Binding {
+function egressBinding(view: PlanView, { listener }: EgressScope): Binding {
   const bind = listener?.bind ?? "";
   const bindToPort =
     view.proxy.interception === "NONE" || listener?.captureMode === "NONE" || bind.startsWith("unix://");
@@ -96,7 +82,7 @@ function egressBinding(view: View, { listener }: EgressScope): Binding {
 }
 
 /** Envoy's own listeners keep their ports; what is no address can have no listener. */
-function isFree(view: View, { binds, bindToPort }: Binding, { port, protocol }: ServicePort): boolean {
+function isFree(view: PlanView, { binds, bindToPort }: Binding, { port, protocol }: ServicePort): boolean {
   if (bindToPort && !canBind(view.proxy, port)) return false;
   const [bind] = binds;
   if (!canListen(bind ?? wildcards(view.proxy)[0], port)) return false;
@@ -107,11 +93,12 @@ function isFree(view: View, { binds, bindToPort }: Binding, { port, protocol }: 
 
 /** Where a service's port is listened for: at its addresses, at those of its members, or on the wildcard. */
 function requests(
-  view: View,
+  planning: Planning,
   wanted: Pick<PortRequest, "service" | "aliases" | "port">,
   binding: Binding,
   catchAll: boolean,
 ): readonly PortRequest[] {
+  const { view } = planning;
   const { service, port } = wanted;
   const request = { ...wanted, bindToPort: binding.bindToPort, ranges: [] };
   const places = servicePlaces(view.proxy, service);
@@ -121,7 +108,7 @@ function requests(
   if (isHttp(port.protocol)) return [{ ...request, binds: wildcards(view.proxy), place }];
   const members =
     catchAll && service.resolution === "passthrough" && isWildcardAddress(place)
-      ? memberBinds(view, service, port)
+      ? memberBinds(planning, service, port)
       : undefined;
   if (members) return members.map((binds) => ({ ...request, binds, place }));
   return places.map((addresses) =>
@@ -136,16 +123,16 @@ function requests(
  * where no outbound traffic goes. Only a ServiceEntry that can have no members is listened for on the wildcard.
  */
 function memberBinds(
-  view: View,
+  { view, own, members }: Planning,
   service: Service,
   port: ServicePort,
 ): readonly (readonly [string, ...string[]])[] | undefined {
   const endpoints = view.mesh.endpoints(service.key, port);
   if (service.registry === "External" && endpoints.length === 0 && !service.selector) return undefined;
-  const [own] = view.proxy.ownAddresses;
   return endpoints.flatMap(({ addresses: [first, ...rest] }) => {
-    const usable =
-      first !== undefined && first !== own && [first, ...rest].every((address) => parseIp(address) !== undefined);
-    return usable ? [[first, ...rest] as const] : [];
+    if (first === undefined || first === own) return [];
+    if (![first, ...rest].every((address) => parseIp(address) !== undefined)) return [];
+    members.add(first);
+    return [[first, ...rest] as const];
   });
 }

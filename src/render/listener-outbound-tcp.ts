@@ -1,5 +1,6 @@
 /** A service port that is not plain HTTP, and the VirtualServices of its host, in; the TCP chains of its listener out. */
 import {
+  type BuildFacet,
   type Config,
   hostsOverlap,
   isTls,
@@ -13,7 +14,13 @@ import {
 import { wildcards } from "./addresses.ts";
 import { anyMatch, type OutboundTcpChain } from "./listener-outbound-chain.ts";
 import { nameVariants } from "./route/domains.ts";
+import type { Client } from "./route/select.ts";
 import type { View } from "./view.ts";
+
+/** Whose listeners are planned. */
+export interface PlanView extends View<BuildFacet> {
+  readonly client: Client;
+}
 
 export interface TcpPort {
   readonly service: Service;
@@ -30,13 +37,13 @@ export interface TcpPort {
 
 type VirtualServices = readonly Config<VirtualServiceSpec>[];
 
-export function tcpChains(view: View, port: TcpPort, all: VirtualServices): readonly OutboundTcpChain[] {
+export function tcpChains(view: PlanView, port: TcpPort, all: VirtualServices): readonly OutboundTcpChain[] {
   const own = all.filter(({ spec }) => (spec.hosts ?? []).some((host) => hostsOverlap(host, port.service.host)));
   return isTls(port.protocol) ? tlsChains(view, port, own) : plainChains(view, port, own);
 }
 
 /** A TLS match for each set of names; without any, the service itself. */
-function tlsChains(view: View, port: TcpPort, virtualServices: VirtualServices): readonly OutboundTcpChain[] {
+function tlsChains(view: PlanView, port: TcpPort, virtualServices: VirtualServices): readonly OutboundTcpChain[] {
   const chains: OutboundTcpChain[] = [];
   const seen = new Set<string>();
   // As in Istio, subnets of one match hold for those after it that name none.
@@ -72,15 +79,15 @@ function tlsChains(view: View, port: TcpPort, virtualServices: VirtualServices):
 }
 
 /** Clients that know the service by another name ask for that one. */
-function serverNames({ proxy, mesh }: View, { service, aliases }: TcpPort): readonly string[] {
-  return [service.host, ...aliases.flatMap((host) => [host, ...nameVariants(host, proxy.namespace, mesh.domain)])];
+function serverNames({ mesh, client }: PlanView, { service, aliases }: TcpPort): readonly string[] {
+  return [service.host, ...aliases.flatMap((host) => [host, ...nameVariants(host, client.namespace, mesh.domain)])];
 }
 
 /**
  * The first rule that takes every address ends the search; rules for some addresses come before it. Without such a
  * rule the service itself is last.
  */
-function plainChains(view: View, port: TcpPort, virtualServices: VirtualServices): readonly OutboundTcpChain[] {
+function plainChains(view: PlanView, port: TcpPort, virtualServices: VirtualServices): readonly OutboundTcpChain[] {
   const chains: OutboundTcpChain[] = [];
   const chain = { ...anyMatch, kind: "tcp" as const, bySni: false, protocol: port.protocol };
   let covered = false;
@@ -118,7 +125,7 @@ function serviceChain({ service, port, protocol, ranges }: TcpPort, sniHosts: re
 }
 
 /** The name tells services apart where the address does not: on the wildcard, and in ranges. */
-function needsSni(view: View, { service, place, bind, ranges }: TcpPort): boolean {
+function needsSni(view: PlanView, { service, place, bind, ranges }: TcpPort): boolean {
   const [wildcard] = wildcards(view.proxy);
   if (ranges.length > 0 || place.includes("/") || place === "") return true;
   return (place === wildcard && bind === wildcard) || isDynamicWildcard(service);
@@ -128,8 +135,8 @@ export const isDynamicWildcard = (service: Service): boolean =>
   service.host.startsWith("*") && service.resolution === "dynamic-dns";
 
 /** What can be told without a connection: the proxy's labels and namespace, the port, and that it is no gateway. */
-function applies(view: View, match: L4MatchAttributes | TLSMatchAttributes, port: number): boolean {
-  const { labels, namespace } = view.proxy;
+function applies(view: PlanView, match: L4MatchAttributes | TLSMatchAttributes, port: number): boolean {
+  const { labels, namespace } = view.client;
   const gateways = match.gateways ?? [];
   return (
     (gateways.length === 0 || gateways.includes("mesh")) &&

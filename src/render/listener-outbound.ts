@@ -1,72 +1,69 @@
-/** A name in; the outbound listener of that name out, its filter chains parts of their own. */
-import { create, toBinary } from "@bufbuild/protobuf";
+/** What was decided about outbound listeners in; the encoded listeners out: plain ones shared by all, HTTP ones each deployment's own only in what traces say. */
+import { create } from "@bufbuild/protobuf";
 import { TrafficDirection } from "../gen/envoy/config/core/v3/base_pb.js";
-import {
-  type Filter,
-  type FilterChain,
-  FilterChainSchema,
-  type ListenerFilter,
-} from "../gen/envoy/config/listener/v3/listener_components_pb.js";
+import { FilterChainSchema, type ListenerFilter } from "../gen/envoy/config/listener/v3/listener_components_pb.js";
 import { ListenerSchema } from "../gen/envoy/config/listener/v3/listener_pb.js";
 import { compareText } from "../lib/index.ts";
-import { assemble } from "./assemble.ts";
+import { type OutboundFacet, type Resource, types } from "../model/index.ts";
 import { address } from "./build/address.ts";
 import { duration, seconds } from "./build/duration.ts";
 import { additionalAddresses, chainMatch } from "./build/listener-chain.ts";
 import { httpInspector, tlsInspector } from "./build/listener-filter.ts";
 import { configPath, istioMetadata } from "./build/metadata.ts";
+import { servicePortsLeft } from "./cluster-outbound.ts";
 import { delimited } from "./cluster-stat-name.ts";
+import { outboundFacet, tracedFacet } from "./facets.ts";
 import { isFirstHttp, preHttpFilters } from "./filters/network-filters.ts";
-import { httpConnectionManager } from "./http-connection-manager.ts";
+import { type Manager, manager, managerPart, sameManager, traced } from "./http-connection-manager.ts";
 import { catchAllFilters } from "./listener-capture.ts";
-import { matchesAll, type OutboundChain, type OutboundListener } from "./listener-outbound-chain.ts";
-import { outboundListener } from "./listener-outbound-plan.ts";
-import { routeTarget, serviceTarget, type TcpFilters } from "./listener-outbound-target.ts";
-import { encodePart, type Part, type View } from "./view.ts";
+import {
+  matchesAll,
+  type OutboundChain,
+  type OutboundHttpChain,
+  type OutboundListener,
+  type OutboundTcpChain,
+} from "./listener-outbound-chain.ts";
+import type { FoundService } from "./listener-outbound-refs.ts";
+import { routeTarget, serviceTarget, type TargetServices } from "./listener-outbound-target.ts";
+import { encodePart, joined, nested, type Part, resourceOf, samePart } from "./part.ts";
+import { keyOf, recipe, resourceRecipe, wordsOf } from "./recipe.ts";
+import type { View } from "./view.ts";
 
 /** Bounds what a slow TLS handshake can hold. */
 export const handshakeTimeout = () => seconds(15);
 
-export function renderOutboundListener(view: View, name: string): Part | undefined {
-  const listener = outboundListener(view, name);
-  return listener && buildOutboundListener(view, listener, (index) => outboundListener(view, name)?.chains[index]);
-}
+/** All chains plain: nothing in it tells who the proxy is. */
+export const plainListener = resourceRecipe(outboundFacet, types.listener, (view, key) =>
+  buildListener(view, key, new Uint8Array()),
+);
+
+export const httpListener = resourceRecipe(tracedFacet, types.listener, (view, key) =>
+  buildListener(view, key, traced(view, "outbound")),
+);
 
 /**
  * The chain that takes everything becomes the default one, so that traffic which meets some conditions of another chain
  * but not all still has a place. Without such a chain, traffic goes where undeclared traffic goes.
  */
-export function buildOutboundListener(
-  view: View,
-  listener: OutboundListener,
-  chainAt: (index: number) => OutboundChain | undefined,
-): Part {
-  const { name, chains } = listener;
+function buildListener(view: View<OutboundFacet>, key: string, tracing: Uint8Array): Resource {
+  const [name = "", written = "", found = ""] = wordsOf(key);
+  const listener = JSON.parse(written) as OutboundListener;
+  const { chains } = listener;
   const parts = chains.map((chain, index) => ({
     all: matchesAll(chain),
-    part: view.part(`listener|${name}|${index}`, () => {
-      const current = chainAt(index);
-      const isFirst = isFirstHttp([...chains.keys()].map(chainAt), index);
-      return current
-        ? chainPart(view, listener, current, isFirst)
-        : encodePart(FilterChainSchema, create(FilterChainSchema, {}));
-    }),
+    part: chainPart(view, chainKey(listener, chain, isFirstHttp(chains, index), found), tracing),
   }));
-  const matched = parts.filter(({ all }) => !all).map(({ part }) => part);
+  const matched = parts.filter(({ all }) => !all).map(({ part }) => nested(ListenerSchema, "filterChains", part));
   const fallback = parts.findLast(({ all }) => all)?.part;
-  const frame = outboundFrame(view, listener);
-  if (fallback && matched.length === 0) return assemble(ListenerSchema, frame, "filterChains", [fallback]);
-  const withChains = assemble(ListenerSchema, frame, "filterChains", matched);
-  const last = assemble(ListenerSchema, create(ListenerSchema, {}), "defaultFilterChain", [
-    fallback ?? undeclaredChain(view),
-  ]);
-  return {
-    bytes: Buffer.concat([withChains.bytes, last.bytes]),
-    needs: [...new Set([...withChains.needs, ...last.needs])],
-  };
+  const frame = encodePart(ListenerSchema, outboundFrame(view, listener));
+  const last =
+    fallback && matched.length === 0
+      ? nested(ListenerSchema, "filterChains", fallback)
+      : nested(ListenerSchema, "defaultFilterChain", fallback ?? undeclaredChain(view));
+  return resourceOf(name, joined([frame, ...matched, last]));
 }
 
-function outboundFrame(view: View, { name, binds, port, bindToPort, chains }: OutboundListener) {
+function outboundFrame(view: View<OutboundFacet>, { name, binds, port, bindToPort, chains }: OutboundListener) {
   const [bind, ...more] = binds;
   const sniffsHttp = chains.some(({ applicationProtocols }) => applicationProtocols.length > 0);
   const listenerFilters: ListenerFilter[] = [
@@ -89,18 +86,96 @@ function outboundFrame(view: View, { name, binds, port, bindToPort, chains }: Ou
 
 const readsSni = (chain: OutboundChain): boolean => chain.sniHosts.length > 0 || (chain.kind === "tcp" && chain.bySni);
 
-function chainPart(view: View, listener: OutboundListener, chain: OutboundChain, first: boolean): Part {
+/** A chain as far as it is the same for all who have it; where it speaks HTTP, a connection manager is its last filter. */
+interface Chain {
+  readonly part: Part;
+  readonly manager: Manager | undefined;
+}
+
+interface ChainInput {
+  readonly listener: Pick<OutboundListener, "name" | "port">;
+  readonly chain: OutboundChain;
+  readonly first: boolean;
+}
+
+function chainKey({ name, port }: OutboundListener, chain: OutboundChain, first: boolean, found: string): string {
+  const input: ChainInput = { listener: { name, port }, chain, first };
+  return keyOf(JSON.stringify(input), chain.kind === "http" ? "[]" : found);
+}
+
+function chainPart(view: View<OutboundFacet>, key: string, tracing: Uint8Array): Part {
+  const { part, manager: last } = sharedChain(view, key);
+  return last ? joined([part, nested(FilterChainSchema, "filters", managerPart(last, tracing))]) : part;
+}
+
+const sharedChain = recipe(
+  outboundFacet,
+  "outbound chain",
+  (view, key): Chain => {
+    const [written = "", found = ""] = wordsOf(key);
+    const { listener, chain, first } = JSON.parse(written) as ChainInput;
+    if (chain.kind === "http") return httpChain(view, listener, chain, first);
+    return tcpChain(view, listener.port, chain, servicesOf(view, JSON.parse(found) as FoundService[]));
+  },
+  (a, b) => samePart(a.part, b.part) && sameManager(a.manager, b.manager),
+);
+
+function httpChain(
+  view: View<OutboundFacet>,
+  { name, port }: ChainInput["listener"],
+  chain: OutboundHttpChain,
+  first: boolean,
+): Chain {
+  const message = create(FilterChainSchema, {
+    filters: first ? preHttpFilters(view, "outbound", port) : [],
+    transportSocketConnectTimeout: handshakeTimeout(),
+    ...(matchesAll(chain) ? {} : { filterChainMatch: outboundMatch(chain) }),
+  });
+  return {
+    part: encodePart(FilterChainSchema, message),
+    manager: manager({
+      view,
+      direction: "outbound",
+      protocol: chain.protocol,
+      port,
+      dynamicHost: chain.dynamicHost,
+      statPrefix: delimited(`outbound_${name}`),
+      routes: { rds: chain.routeName },
+      absoluteUrls: chain.absoluteUrls,
+    }),
+  };
+}
+
+function tcpChain(view: View<OutboundFacet>, port: number, chain: OutboundTcpChain, services: TargetServices): Chain {
+  const { target, protocol, described } = chain;
+  const place = { view, direction: "outbound", port, protocol, services } as const;
   const { filters, needs } =
-    chain.kind === "http" ? httpFilters(view, listener, chain, first) : tcpFilters(view, listener, chain);
-  const described =
-    chain.kind === "tcp" && chain.described && "routes" in chain.target ? chain.target.virtualService : undefined;
-  const message: FilterChain = create(FilterChainSchema, {
+    "service" in target
+      ? serviceTarget(place, target.service, target.port)
+      : routeTarget(place, target.routes, { meta: target.virtualService, field: target.field });
+  const object = described && "routes" in target ? target.virtualService : undefined;
+  const message = create(FilterChainSchema, {
     filters: [...filters],
     transportSocketConnectTimeout: handshakeTimeout(),
     ...(matchesAll(chain) ? {} : { filterChainMatch: outboundMatch(chain) }),
-    ...(described ? { metadata: istioMetadata({ config: configPath("VirtualService", described) }) } : {}),
+    ...(object ? { metadata: istioMetadata({ config: configPath("VirtualService", object) }) } : {}),
   });
-  return { bytes: toBinary(FilterChainSchema, message), needs };
+  return { part: encodePart(FilterChainSchema, message, needs), manager: undefined };
+}
+
+function servicesOf(view: View<OutboundFacet>, found: readonly FoundService[]): TargetServices {
+  const named = (name: string): FoundService | undefined => found.find(([own]) => own === name);
+  return {
+    service(name) {
+      const [, key = "", ports = ""] = named(name) ?? [];
+      const service = key === "" ? undefined : view.mesh.service(key);
+      return service && (ports === "" ? service : { ...service, ports: servicePortsLeft(view, service, ports) });
+    },
+    rule(name) {
+      const [, , , ref = ""] = named(name) ?? [];
+      return ref === "" ? undefined : view.mesh.rule(ref);
+    },
+  };
 }
 
 function outboundMatch({ sniHosts, destinations, applicationProtocols, transport }: Omit<OutboundChain, "kind">) {
@@ -113,37 +188,10 @@ function outboundMatch({ sniHosts, destinations, applicationProtocols, transport
   });
 }
 
-function httpFilters(
-  view: View,
-  { name, port }: OutboundListener,
-  chain: Extract<OutboundChain, { kind: "http" }>,
-  first: boolean,
-): TcpFilters {
-  const manager: Filter = httpConnectionManager({
-    view,
-    direction: "outbound",
-    protocol: chain.protocol,
-    port,
-    dynamicHost: chain.dynamicHost,
-    statPrefix: delimited(`outbound_${name}`),
-    routes: { rds: chain.routeName },
-    absoluteUrls: chain.absoluteUrls,
-  });
-  return { filters: [...(first ? preHttpFilters(view, "outbound", port) : []), manager], needs: [] };
-}
-
-function tcpFilters(
-  view: View,
-  { port }: OutboundListener,
-  { target, protocol }: Extract<OutboundChain, { kind: "tcp" }>,
-): TcpFilters {
-  const place = { port, protocol };
-  if ("service" in target) return serviceTarget(view, target.service, target.port, place);
-  return routeTarget(view, target.routes, { meta: target.virtualService, field: target.field }, place);
-}
-
-function undeclaredChain(view: View): Part {
-  return view.part("listener|undeclared", () => {
+const undeclaredChain = recipe(
+  outboundFacet,
+  "undeclared traffic",
+  (view): Part => {
     const { filters, needs } = catchAllFilters(view);
     const chain = create(FilterChainSchema, {
       name: "PassthroughFilterChain",
@@ -151,5 +199,6 @@ function undeclaredChain(view: View): Part {
       filters: [...filters],
     });
     return encodePart(FilterChainSchema, chain, needs);
-  });
-}
+  },
+  samePart,
+);

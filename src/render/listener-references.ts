@@ -4,22 +4,17 @@ import { anyUnpack } from "@bufbuild/protobuf/wkt";
 import type { Filter, FilterChain } from "../gen/envoy/config/listener/v3/listener_components_pb.js";
 import { ListenerSchema } from "../gen/envoy/config/listener/v3/listener_pb.js";
 import { HttpConnectionManagerSchema } from "../gen/envoy/extensions/filters/network/http_connection_manager/v3/http_connection_manager_pb.js";
-import type { ResourceKind } from "./kind.ts";
-import type { Part, View } from "./view.ts";
+import { bytesOf, type Resource } from "../model/index.ts";
+import type { Layer } from "./layer.ts";
 
 export interface ListenerReferences {
   readonly routes: readonly string[];
   readonly extensions: readonly string[];
 }
 
-/** Of all listeners of a proxy; each is looked at again only when it has changed. `id` tells who asks for which listeners. */
-export function referencesOf(view: View, id: string, listeners: ResourceKind): ListenerReferences {
-  const each = listeners.names(view).map((name) =>
-    view.shared(`references|${id}|${name}`, () => {
-      const part = listeners.render(view, name);
-      return part ? readReferences(part) : none;
-    }),
-  );
+/** Of all listeners in the layers. */
+export function referencesOf(layers: readonly Layer[]): ListenerReferences {
+  const each = layers.flatMap((layer) => [...layer.values()].map(resourceReferences));
   return {
     routes: unique(each.flatMap(({ routes }) => routes)),
     extensions: unique(each.flatMap(({ extensions }) => extensions)),
@@ -29,7 +24,16 @@ export function referencesOf(view: View, id: string, listeners: ResourceKind): L
 const none: ListenerReferences = { routes: [], extensions: [] };
 const unique = (names: readonly string[]): readonly string[] => [...new Set(names)].sort();
 
-function readReferences({ bytes }: Part): ListenerReferences {
+/** A listener never changes, so each is looked at once, whoever has it. */
+const known = new WeakMap<Resource, ListenerReferences>();
+
+function resourceReferences(resource: Resource): ListenerReferences {
+  const found = known.get(resource) ?? readReferences(bytesOf(resource));
+  known.set(resource, found);
+  return found;
+}
+
+function readReferences(bytes: Uint8Array): ListenerReferences {
   const listener = fromBinary(ListenerSchema, bytes);
   const chains = [...listener.filterChains, ...(listener.defaultFilterChain ? [listener.defaultFilterChain] : [])];
   const inChains = chains.map(chainReferences);

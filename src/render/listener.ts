@@ -1,40 +1,81 @@
 /** A proxy's class in; all its listeners out. */
-import { types } from "../model/index.ts";
+import { type OutboundFacet, type TracedFacet, types } from "../model/index.ts";
+import { clientOutboundFacet, clientTracedFacet, outboundFacet, tracedFacet, tracedServerFacet } from "./facets.ts";
 import type { ResourceKind } from "./kind.ts";
-import { captureListenerName, renderCaptureListener } from "./listener-capture.ts";
-import { gatewayListenerNames, renderGatewayListener } from "./listener-gateway.ts";
-import { httpProxyListener, renderHttpProxyListener } from "./listener-http-proxy.ts";
-import { inboundListenerNames, renderInboundListener } from "./listener-inbound.ts";
-import { renderOutboundListener } from "./listener-outbound.ts";
-import { outboundListeners } from "./listener-outbound-plan.ts";
-import type { Part, View } from "./view.ts";
+import { type Layer, layerRecipe, type Refs } from "./layer.ts";
+import {
+  captureListenerName,
+  isTracedCapture,
+  plainCaptureListener,
+  tracedCaptureListener,
+} from "./listener-capture.ts";
+import { gatewayListenersLayer } from "./listener-gateway.ts";
+import { httpProxyListener } from "./listener-http-proxy.ts";
+import { inboundListeners } from "./listener-inbound.ts";
+import { httpListener, plainListener } from "./listener-outbound.ts";
+import {
+  clientListeners,
+  type ListenerRefs,
+  listenerKey,
+  ownListeners,
+  publicListeners,
+} from "./listener-outbound-refs.ts";
+import { keyOf } from "./recipe.ts";
+import type { View } from "./view.ts";
+
+const plainRefs = (view: View<OutboundFacet>, listeners: ListenerRefs): Refs =>
+  new Map([...listeners].flatMap(([name, { key, http }]) => (http ? [] : [[name, plainListener.ref(view, key)]])));
+
+const httpRefs = (view: View<TracedFacet>, listeners: ListenerRefs): Refs =>
+  new Map([...listeners].flatMap(([name, { key, http }]) => (http ? [[name, httpListener.ref(view, key)]] : [])));
+
+const publicPlain = layerRecipe(outboundFacet, "public listeners", (view) => plainRefs(view, publicListeners(view)));
+const publicHttp = layerRecipe(tracedFacet, "public HTTP listeners", (view) => httpRefs(view, publicListeners(view)));
+const clientPlain = layerRecipe(clientOutboundFacet, "client listeners", (view) =>
+  plainRefs(view, clientListeners(view).listeners),
+);
+const clientHttp = layerRecipe(clientTracedFacet, "client HTTP listeners", (view) =>
+  httpRefs(view, clientListeners(view).listeners),
+);
+/** For a proxy that makes no listener for its own address. */
+const memberListeners = layerRecipe(tracedServerFacet, "member listeners", (view) => {
+  const listeners = ownListeners(view) ?? new Map();
+  return new Map([...plainRefs(view, listeners), ...httpRefs(view, listeners)]);
+});
+
+/** The capture listener, and the mesh-wide HTTP proxy. */
+const fixedListeners = layerRecipe(tracedFacet, "fixed listeners", (view) => {
+  const proxy = httpProxyListener(view);
+  const capture = (isTracedCapture(view) ? tracedCaptureListener : plainCaptureListener).ref(
+    view,
+    keyOf(captureListenerName),
+  );
+  return new Map([
+    ...(proxy ? [[proxy.name, httpListener.ref(view, listenerKey(proxy, []))] as const] : []),
+    ...(view.proxy.interception === "NONE" ? [] : [[captureListenerName, capture] as const]),
+  ]);
+});
 
 export const listenerKind: ResourceKind = {
   type: types.listener,
-  names: (view) => (view.proxy.type === "router" ? gatewayListenerNames(view) : sidecarListenerNames(view)),
-  render: (view, name) =>
-    view.proxy.type === "router" ? renderGatewayListener(view, name) : renderSidecarListener(view, name),
+  *steps(view, done) {
+    if (view.proxy.type === "router") yield* gatewayListenersLayer.steps(view, done);
+    else for (const layer of outboundRecipes(view)) yield* layer.steps(view, done);
+  },
+  layers: (view) => (view.proxy.type === "router" ? [gatewayListenersLayer(view)] : sidecarLayers(view)),
 };
 
-/** MeshConfig with a listen port of 0 switches all listeners off. */
-function sidecarListenerNames(view: View): readonly string[] {
+/**
+ * MeshConfig with a listen port of 0 switches all listeners off. An outbound and an inbound listener can want the same
+ * address; the inbound one comes last and so has it.
+ */
+function sidecarLayers(view: View): readonly Layer[] {
   if ((view.mesh.settings().proxyListenPort ?? 0) <= 0) return [];
-  const proxy = httpProxyListener(view);
-  const capture = view.proxy.interception === "NONE" ? [] : [captureListenerName];
-  return [
-    ...new Set([
-      ...outboundListeners(view).keys(),
-      ...(proxy ? [proxy.name] : []),
-      ...capture,
-      ...inboundListenerNames(view),
-    ]),
-  ];
+  return [...outboundRecipes(view).map((layer) => layer(view)), fixedListeners(view), inboundListeners(view)];
 }
 
-/** An outbound and an inbound listener can want the same address; the inbound one is sent last and so has it. */
-function renderSidecarListener(view: View, name: string): Part | undefined {
-  if (name === captureListenerName) return renderCaptureListener(view);
-  if (inboundListenerNames(view).includes(name)) return renderInboundListener(view, name);
-  if (name === httpProxyListener(view)?.name) return renderHttpProxyListener(view);
-  return renderOutboundListener(view, name);
+function outboundRecipes(view: View) {
+  if (ownListeners(view)) return [memberListeners];
+  const { onPublic, listeners } = clientListeners(view);
+  return [...(onPublic ? [publicPlain, publicHttp] : []), ...(listeners.size > 0 ? [clientPlain, clientHttp] : [])];
 }

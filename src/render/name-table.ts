@@ -1,50 +1,92 @@
 /** The services that a proxy sees in; the table from which its agent answers DNS questions out. */
 import { isIP } from "node:net";
-import { create } from "@bufbuild/protobuf";
+import { create, toBinary } from "@bufbuild/protobuf";
 import { type NameTable_NameInfo, NameTable_NameInfoSchema, NameTableSchema } from "../gen/istio/nds_pb.js";
 import { compareText } from "../lib/index.ts";
-import { type Endpoint, type Service, types } from "../model/index.ts";
+import type { Scope } from "../mesh/index.ts";
+import {
+  type BuildFacet,
+  type ClientFacet,
+  type Endpoint,
+  type PlacedFacet,
+  type Resource,
+  type Service,
+  types,
+} from "../model/index.ts";
 import { isWildcardAddress, servicePlaces } from "./addresses.ts";
 import { clientScope } from "./client-scope.ts";
+import { servicePortsLeft } from "./cluster-outbound.ts";
+import { buildFacet, clientFacet } from "./facets.ts";
 import type { ResourceKind } from "./kind.ts";
-import { encodePart, type Part, type View } from "./view.ts";
+import { layerRecipe } from "./layer.ts";
+import { partOf, resourceOf, sameBytes } from "./part.ts";
+import { type FacetKind, keyOf, recipe, resourceRecipe, wordsOf } from "./recipe.ts";
+import type { View } from "./view.ts";
 
 /** Istio's agents take the one resource of this type whatever its name. */
 const tableName = "nds";
 
+type NamesFacet = BuildFacet & Pick<PlacedFacet, "network">;
+
+const namesFacet: FacetKind<NamesFacet> = {
+  project: (proxy) => ({ ...buildFacet.project(proxy), network: proxy.network }),
+};
+const clientNamesFacet: FacetKind<ClientFacet & NamesFacet> = {
+  project: (proxy) => ({ ...clientFacet.project(proxy), network: proxy.network }),
+};
+
+/** A map on the wire is its entries one after the other: each host is a part of its own, whoever has it. */
+function tableResource(view: View<NamesFacet>, scope: Scope): Resource {
+  const byHost = new Map<string, string[]>();
+  for (const key of scope.services) {
+    const host = scope.table.service(key)?.host;
+    if (host !== undefined) byHost.set(host, [...(byHost.get(host) ?? []), key, scope.table.portsLeft(key)]);
+  }
+  const hosts = [...byHost].sort(([a], [b]) => compareText(a, b));
+  return resourceOf(tableName, partOf(hosts.map(([host, services]) => namesOfHost(view, keyOf(host, ...services)))));
+}
+
+const publicTable = resourceRecipe(namesFacet, types.nameTable, (view) =>
+  tableResource(view, view.mesh.publicScope(view.proxy.type)),
+);
+const clientTable = resourceRecipe(clientNamesFacet, types.nameTable, (view) => tableResource(view, clientScope(view)));
+
+const publicNames = layerRecipe(
+  namesFacet,
+  "public names",
+  (view) => new Map([[tableName, publicTable.ref(view, keyOf(tableName))]]),
+);
+const clientNames = layerRecipe(
+  clientNamesFacet,
+  "client names",
+  (view) => new Map([[tableName, clientTable.ref(view, keyOf(tableName))]]),
+);
+
 export const nameTableKind: ResourceKind = {
   type: types.nameTable,
-  names: (view) => (view.proxy.metadata.DNS_CAPTURE === "true" ? [tableName] : []),
-  /** A map on the wire is its entries one after the other: each host is a part of its own. */
-  render(view, name) {
-    if (name !== tableName) return undefined;
-    const hosts = [...servicesByHost(view).keys()].sort(compareText);
-    return { bytes: Buffer.concat(hosts.map((host) => hostPart(view, host).bytes)), needs: [] };
+  layers(view) {
+    if (view.proxy.metadata.DNS_CAPTURE !== "true") return [];
+    return [clientScope(view).isPublic ? publicNames(view) : clientNames(view)];
   },
 };
 
-function servicesByHost(view: View): ReadonlyMap<string, readonly string[]> {
-  return view.shared("names|hosts", () => {
-    const scope = clientScope(view);
-    const byHost = new Map<string, string[]>();
-    for (const key of scope.services) {
-      const host = scope.service(key)?.host;
-      if (host !== undefined) byHost.set(host, [...(byHost.get(host) ?? []), key]);
-    }
-    return byHost;
-  });
-}
-
-function hostPart(view: View, host: string): Part {
-  return view.part(`names|${host}`, () => {
-    const scope = clientScope(view);
-    const services = (servicesByHost(view).get(host) ?? []).flatMap((key) => scope.service(key) ?? []);
-    return encodePart(NameTableSchema, create(NameTableSchema, { table: tableOf(view, host, services) }));
-  });
-}
+/** The key: the host, then the keys of its services, each with the ports that are left of it. */
+const namesOfHost = recipe(
+  namesFacet,
+  "names of a host",
+  (view, key): Uint8Array => {
+    const [host = "", ...words] = wordsOf(key);
+    const services = words.flatMap((word, i) => {
+      const service = i % 2 === 0 ? view.mesh.service(word) : undefined;
+      return service ? [{ ...service, ports: servicePortsLeft(view, service, words[i + 1] ?? "") }] : [];
+    });
+    return toBinary(NameTableSchema, create(NameTableSchema, { table: tableOf(view, host, services) }));
+  },
+  sameBytes,
+);
 
 /** A Service has precedence over ServiceEntries of its name; several of these are put together. */
-function tableOf(view: View, host: string, all: readonly Service[]): Record<string, NameTable_NameInfo> {
+function tableOf(view: View<NamesFacet>, host: string, all: readonly Service[]): Record<string, NameTable_NameInfo> {
   const ofCluster = all.filter(({ registry }) => registry === "Kubernetes").slice(0, 1);
   const services = ofCluster.length > 0 ? ofCluster : all;
   const found = services.map((service) => namesOf(view, service));
@@ -63,7 +105,7 @@ interface Names {
   readonly byPod: Readonly<Record<string, NameTable_NameInfo>>;
 }
 
-function namesOf(view: View, service: Service): Names {
+function namesOf(view: View<NamesFacet>, service: Service): Names {
   const addresses = servicePlaces(view.proxy, service).flat();
   if (!addresses.some(isWildcardAddress))
     return { addresses: addresses.filter((address) => isIP(address) !== 0), byPod: {} };
@@ -76,7 +118,7 @@ function namesOf(view: View, service: Service): Names {
   };
 }
 
-function isAnswer({ proxy }: View, service: Service, endpoint: Endpoint): boolean {
+function isAnswer({ proxy }: View<NamesFacet>, service: Service, endpoint: Endpoint): boolean {
   const reachable = proxy.network === "" || endpoint.network === "" || proxy.network === endpoint.network;
   const healthy = endpoint.health === "healthy" || endpoint.health === "unknown" || service.publishNotReady;
   return reachable && healthy && endpoint.cluster === proxy.cluster && isIP(endpoint.addresses[0] ?? "") !== 0;

@@ -1,189 +1,253 @@
 /**
- * (mesh, class of proxy) in, encoded Envoy resources with their provenance out. A renderer keeps what it made and, when
- * the mesh changes, makes again only the resources that read something that changed.
+ * (mesh, class of proxy) in, encoded Envoy resources with their provenance out. What a class has is a few layers, most of
+ * them shared with other classes; when the mesh changes, only what read something that changed is made again.
  */
 import type { Cause } from "../collections/index.ts";
 import type { Mesh } from "../mesh/index.ts";
-import { encodedResource, type ProxyClass, type Resource, type ResourceType } from "../model/index.ts";
+import {
+  emptyResourceSet,
+  type ProxyClass,
+  type Resource,
+  type ResourceSet,
+  type ResourceType,
+} from "../model/index.ts";
 import { createEnvoyTypes, type EnvoyTypes, type PatchReport, patchedKinds } from "./envoy-filter/index.ts";
+import type { ResourceKind } from "./kind.ts";
 import { resourceKinds } from "./kinds.ts";
-import { createView, type RenderProblem } from "./view.ts";
+import type { Layer, Steps, StepsDone } from "./layer.ts";
+import { createPartStore, type PartStoreOptions } from "./part-store.ts";
+import { createSets, differences } from "./resource-sets.ts";
+import type { RecipeCount } from "./view.ts";
 
-/** Something that kept one resource from being made: a fault of ours, contained to that resource. */
-export interface RenderFault {
-  readonly type: ResourceType;
-  readonly name: string;
-  readonly error: unknown;
-}
-
-export interface RendererOptions {
-  /** Told once per resource that could not be made; the last good one stays. */
-  readonly onFault?: (fault: RenderFault) => void;
-  /** Told when resources of these types may have changed; call `refresh` to find out. */
-  readonly onInvalidate?: () => void;
-  /** Types that patches may name, shared among renderers of one graph. Whoever has loaded them gets patches at once. */
+export interface RenderingOptions extends PartStoreOptions {
+  /** Types that patches may name. Whoever has loaded them gets patches at once. */
   readonly envoyTypes?: EnvoyTypes;
   /** Told once for each patch of an EnvoyFilter that was applied, and for each that could not be. */
   readonly onPatch?: (report: PatchReport) => void;
-  /** Told of what users wrote and could not be used, each time that it is met. */
-  readonly onProblem?: (problem: RenderProblem) => void;
 }
+
+export interface RendererOptions extends RenderingOptions {
+  /** Told when resources may have changed; call `refresh` to find out. */
+  readonly onInvalidate?: () => void;
+}
+
+/** By type, the names whose resource differs. */
+export type Differences = ReadonlyMap<ResourceType, ReadonlySet<string>>;
 
 export interface Renderer {
   readonly proxy: ProxyClass;
+  /** What was last committed; the same object as long as nothing has changed, and for all classes that have the same. */
+  set(type: ResourceType): ResourceSet;
+  /** The same as one map. */
   all(type: ResourceType): ReadonlyMap<string, Resource>;
   get(type: ResourceType, name: string): Resource | undefined;
-  /** Brings everything up to date and says, by type, which names came out different since the last call. */
-  refresh(): ReadonlyMap<ResourceType, ReadonlySet<string>>;
+  /** Brings all types up to date at once, so that no route is newer than its clusters, and says which names came out different. */
+  refresh(): Differences;
+  /** The work that `refresh` and the first `set` would do, in small pieces that may be spread over time. */
+  steps(done?: StepsDone): Steps;
   /** Which objects and fields made this resource. */
   causes(type: ResourceType, name: string): readonly Cause[];
-  /** How many resources were rendered in total. */
+  /** How many resources were rendered in total, by all who share. */
   readonly rendered: number;
   dispose(): void;
 }
 
-interface Shelf {
-  /** What was last handed out, by name; undefined where there is no such resource. */
-  readonly made: Map<string, Resource | undefined>;
-  names: ReadonlyMap<string, Resource> | undefined;
+/** What renderers of one mesh share. */
+export interface Rendering {
+  renderer(proxy: ProxyClass, onInvalidate?: () => void): Renderer;
+  readonly rendered: number;
+  /** Classes and facets that are kept; what comes and goes leaves none. */
+  readonly facets: number;
+  /** By recipe: what is kept, and how often something was made. */
+  readonly counts: ReadonlyMap<string, RecipeCount>;
 }
 
 export function createRenderer(mesh: Mesh, proxy: ProxyClass, options: RendererOptions = {}): Renderer {
-  const graph = mesh.graph;
-  const view = createView(graph, mesh, proxy, (problem) => options.onProblem?.(problem));
+  return createRendering(mesh, options).renderer(proxy, options.onInvalidate);
+}
+
+/** Names that a class's proxies may ask for beyond what is listed for them and still be told of changes. */
+const maxAsked = 1000;
+
+export function createRendering(mesh: Mesh, options: RenderingOptions = {}): Rendering {
+  const store = createPartStore(mesh, options);
   const kinds = patchedKinds(resourceKinds, {
-    types: options.envoyTypes ?? createEnvoyTypes(graph),
+    types: options.envoyTypes ?? createEnvoyTypes(mesh.graph),
     report: (report) => options.onPatch?.(report),
   });
-  const shelves = new Map<ResourceType, Shelf>(kinds.map((kind) => [kind.type, { made: new Map(), names: undefined }]));
-  const stale = new Set<string>();
-  const lastNames = new Map<ResourceType, readonly string[]>();
-  let rendered = 0;
+  const kindOf = (type: string): ResourceKind | undefined => kinds.find((kind) => kind.type === type);
+  const sets = createSets();
+  const states = new Map<string, State>();
+  let lastId = 0;
 
-  const invalidated = (id: string): void => {
-    const first = stale.size === 0;
-    stale.add(id);
-    if (first) options.onInvalidate?.();
+  interface State {
+    readonly proxy: ProxyClass;
+    readonly view: ReturnType<typeof store.classView>;
+    invalidated(type: ResourceType, name: string | undefined): void;
+  }
+  const stateOf = (id: string): State => {
+    const state = states.get(id);
+    if (!state) throw new Error("the renderer was disposed of");
+    return state;
   };
 
-  const names = graph.memo<readonly string[]>(
-    "names",
-    (type) => {
-      const kind = kinds.find((candidate) => candidate.type === type);
-      if (!kind) return [];
+  const layers = mesh.graph.memo<readonly Layer[]>(
+    "layers",
+    (key, last) => {
+      const [id, type] = split(key);
+      const { view } = stateOf(id);
       try {
-        return kind.names(view);
+        return (kindOf(type)?.layers(view) ?? []).filter(({ size }) => size > 0);
       } catch (error) {
         // No names would tell the proxy to drop everything, so a first fault is the caller's.
-        const last = lastNames.get(kind.type);
         if (!last) throw error;
-        options.onFault?.({ type: kind.type, name: "", error });
+        store.fault({ type, name: "", error });
         return last;
       }
     },
-    { onInvalidate: (type) => invalidated(`${type}|`) },
+    {
+      equals: (a, b) => a.length === b.length && a.every((layer, i) => layer === b[i]),
+      onInvalidate(key) {
+        const [id, type] = split(key);
+        states.get(id)?.invalidated(type, undefined);
+      },
+    },
   );
 
-  const resources = graph.memo<Resource | undefined>(
-    "resource",
-    (id) => {
-      const { type, name } = splitId(id);
-      const kind = kinds.find((candidate) => candidate.type === type);
-      if (!kind) return undefined;
-      rendered++;
+  /** Names that were asked for and are in no layer. */
+  const asked = mesh.graph.memo<Resource | undefined>(
+    "asked for",
+    (key, last) => {
+      const [id, type, name] = split(key);
       try {
-        const part = kind.render(view, name);
-        return part && encodedResource(name, part.bytes, part.needs);
+        return kindOf(type)?.render?.(stateOf(id).view, name);
       } catch (error) {
-        options.onFault?.({ type: kind.type, name, error });
-        return shelves.get(kind.type)?.made.get(name);
+        store.fault({ type, name, error });
+        return last;
       }
     },
     {
-      equals: (a, b) => a === b || (a !== undefined && b !== undefined && a.hash === b.hash),
-      onInvalidate: invalidated,
+      equals: (a, b) => a?.hash === b?.hash,
+      onInvalidate(key) {
+        const [id, type, name] = split(key);
+        states.get(id)?.invalidated(type, name);
+      },
     },
   );
 
-  /**
-   * What was last handed out stays so until `refresh`: a route must not be newer than the clusters that the same proxy
-   * has been told of.
-   */
-  const get = (type: ResourceType, name: string): Resource | undefined => {
-    const made = shelves.get(type)?.made;
-    if (made?.has(name) && stale.has(`${type}|${name}`)) return made.get(name);
-    return make(type, name);
-  };
+  const renderer = (proxy: ProxyClass, onInvalidate?: () => void): Renderer => {
+    const id = String(++lastId);
+    const view = store.classView(proxy);
+    const committed = new Map<ResourceType, ResourceSet>();
+    const given = new Map<string, Resource | undefined>();
+    const stale = new Set<string>();
+    states.set(id, {
+      proxy,
+      view,
+      invalidated(type, name) {
+        const first = stale.size === 0;
+        stale.add(join(id, type, name));
+        if (first) onInvalidate?.();
+      },
+    });
 
-  const make = (type: ResourceType, name: string): Resource | undefined => {
-    const resource = resources.get(`${type}|${name}`);
-    shelves.get(type)?.made.set(name, resource);
-    return resource;
-  };
+    const set = (type: ResourceType): ResourceSet => {
+      const known = committed.get(type);
+      if (known) return known;
+      if (!kindOf(type)) return emptyResourceSet;
+      const made = sets.of(layers.get(join(id, type)));
+      committed.set(type, made);
+      return made;
+    };
 
-  const all = (type: ResourceType): ReadonlyMap<string, Resource> => {
-    const shelf = shelves.get(type);
-    if (!shelf) return new Map();
-    if (shelf.names) return shelf.names;
-    const out = new Map<string, Resource>();
-    const wanted = names.get(type);
-    lastNames.set(type, wanted);
-    for (const name of wanted) {
-      const resource = get(type, name);
-      if (resource) out.set(name, resource);
-    }
-    shelf.names = out;
-    return out;
-  };
+    const ask = (type: ResourceType, name: string): Resource | undefined => {
+      const kind = kindOf(type);
+      const key = join(id, type, name);
+      if (!kind?.render || given.has(key)) return given.get(key);
+      if (given.size >= maxAsked) return kind.render(view, name);
+      const resource = asked.get(key);
+      given.set(key, resource);
+      return resource;
+    };
 
-  return {
-    proxy,
-    all,
-    get,
-    refresh() {
-      const changed = new Map<ResourceType, Set<string>>();
-      const note = (type: ResourceType, name: string): void =>
-        void changed.set(type, (changed.get(type) ?? new Set()).add(name));
-      const pending = [...stale];
+    const refresh = (): Differences => {
+      const due = [...stale];
       stale.clear();
-      // As they were before: the first member that changed forgets the set, and names that came with it would go untold.
-      const handedOut = new Map([...shelves].map(([type, { names: set }]) => [type, set]));
-      for (const id of pending) {
-        const { type, name } = splitId(id);
-        const shelf = shelves.get(type);
-        if (!shelf) continue;
-        if (name === "") {
-          const before = handedOut.get(type);
-          shelf.names = undefined;
-          if (before) for (const different of differing(before, all(type))) note(type, different);
-          continue;
-        }
-        const before = shelf.made.get(name);
-        const now = make(type, name);
-        if (before?.hash === now?.hash) continue;
-        shelf.names = undefined;
-        note(type, name);
+      const changed = new Map<ResourceType, ReadonlySet<string>>();
+      // Everything is made before anything is committed.
+      const made = due.map((key) => {
+        const [, type, name] = split(key);
+        const now = key.split("|").length > 2 ? asked.get(key) : sets.of(layers.get(join(id, type)));
+        return { key, type, name, now };
+      });
+      for (const { key, type, name, now } of made) {
+        const found =
+          now && "layers" in now ? commit(committed, type, now) : given.get(key)?.hash === now?.hash ? [] : [name];
+        if (!now || !("layers" in now)) given.set(key, now);
+        if (found.length > 0) changed.set(type, new Set([...(changed.get(type) ?? []), ...found]));
       }
       return changed;
-    },
-    causes: (type, name) => resources.causes(`${type}|${name}`),
+    };
+
+    return {
+      proxy,
+      set,
+      all: (type) => sets.flat(set(type)),
+      get: (type, name) => set(type).get(name) ?? ask(type, name),
+      refresh,
+      *steps(done = new Set()) {
+        for (const kind of kinds)
+          for (const step of kind.steps?.(view, done) ?? []) {
+            yield step;
+            // Whoever wanted it may have gone in between.
+            if (!states.has(id)) return;
+          }
+      },
+      causes(type, name) {
+        const resource = set(type).get(name) ?? ask(type, name);
+        const own = resource ? store.causes(resource) : [];
+        const sidecar = proxy.sidecar === "" ? [] : [{ object: `Sidecar/${proxy.sidecar}` }];
+        return [...own, ...sidecar.filter(({ object }) => !own.some((cause) => cause.object === object))];
+      },
+      get rendered() {
+        return store.rendered;
+      },
+      dispose() {
+        for (const kind of kinds) layers.drop(join(id, kind.type));
+        for (const key of given.keys()) asked.drop(key);
+        states.delete(id);
+        store.release(view);
+        mesh.graph.sweep();
+      },
+    };
+  };
+  return {
+    renderer,
     get rendered() {
-      return rendered;
+      return store.rendered;
     },
-    dispose() {
-      names.dispose();
-      resources.dispose();
-      view.dispose();
+    get facets() {
+      return store.facets;
+    },
+    get counts() {
+      return store.counts;
     },
   };
 }
 
-function splitId(id: string): { type: ResourceType; name: string } {
-  const at = id.indexOf("|");
-  return { type: id.slice(0, at) as ResourceType, name: id.slice(at + 1) };
+function commit(committed: Map<ResourceType, ResourceSet>, type: ResourceType, now: ResourceSet): readonly string[] {
+  const before = committed.get(type);
+  if (before === now) return [];
+  committed.set(type, now);
+  return before ? [...differences(before, now)] : [];
 }
 
-function* differing(a: ReadonlyMap<string, Resource>, b: ReadonlyMap<string, Resource>): Generator<string> {
-  for (const [name, resource] of a) if (b.get(name)?.hash !== resource.hash) yield name;
-  for (const name of b.keys()) if (!a.has(name)) yield name;
+const join = (id: string, type: ResourceType, name?: string): string =>
+  name === undefined ? `${id}|${type}` : `${id}|${type}|${name}`;
+
+function split(key: string): readonly [id: string, type: ResourceType, name: string] {
+  const first = key.indexOf("|");
+  const second = key.indexOf("|", first + 1);
+  const end = second < 0 ? key.length : second;
+  return [key.slice(0, first), key.slice(first + 1, end) as ResourceType, key.slice(end + 1)];
 }

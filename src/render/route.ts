@@ -1,21 +1,55 @@
 /** The route configurations that a proxy's listeners refer to, by name: sidecars' outbound ports, gateways' servers. */
-import { types } from "../model/index.ts";
-import { gatewayRouteConfig, gatewayRouteNames } from "./gateway-route.ts";
+import { type BuildFacet, type ClientFacet, types } from "../model/index.ts";
+import { clientFacet, egressFacet } from "./facets.ts";
+import { gatewayRoute, gatewayRoutes } from "./gateway-route.ts";
 import type { ResourceKind } from "./kind.ts";
-import { outboundListenerRoutes } from "./listener-outbound-plan.ts";
-import { httpProxyRoute } from "./route/egress.ts";
-import { outboundRouteConfig } from "./route/outbound.ts";
+import { layerRecipe } from "./layer.ts";
+import { clientListenerRoutes, publicListenerRoutes } from "./listener-outbound-refs.ts";
+import { keyOf, type ResourceRef } from "./recipe.ts";
+import { httpProxyRoute, parseRouteName } from "./route/egress.ts";
+import { clientRoute, isPublicRoute, publicHostSteps, publicRoute } from "./route/outbound.ts";
 import type { View } from "./view.ts";
+
+/** The mesh-wide HTTP proxy port has a listener and routes of its own. */
+const withHttpProxy = (view: View<BuildFacet>, names: readonly string[]): readonly string[] =>
+  view.mesh.settings().proxyHttpPort ? [...names, httpProxyRoute] : names;
+
+const publicRoutes = layerRecipe(
+  egressFacet,
+  "public routes",
+  (view) =>
+    new Map(withHttpProxy(view, publicListenerRoutes(view)).map((name) => [name, publicRoute.ref(view, keyOf(name))])),
+);
+
+/** Only what is not everybody's, where everybody's listeners are the client's too. */
+const clientRoutes = layerRecipe(clientFacet, "client routes", (view) => {
+  const asked = clientListenerRoutes(view);
+  const names = withHttpProxy(view, asked === "public" ? publicListenerRoutes(view) : asked);
+  const mine = asked === "public" ? names.filter((name) => !isPublicRoute(view, name)) : names;
+  return new Map(mine.map((name) => [name, routeRef(view, name)]));
+});
+
+function routeRef(view: View<ClientFacet>, name: string): ResourceRef {
+  return (isPublicRoute(view, name) ? publicRoute : clientRoute).ref(view, keyOf(name));
+}
 
 export const routeKind: ResourceKind = {
   type: types.route,
-  names: (view) => (view.proxy.type === "router" ? gatewayRouteNames(view) : sidecarRouteNames(view)),
-  render: (view, name) =>
-    view.proxy.type === "router" ? gatewayRouteConfig(view, name) : outboundRouteConfig(view, name),
+  layers(view) {
+    if (view.proxy.type === "router") return [gatewayRoutes(view)];
+    return clientListenerRoutes(view) === "public" ? [publicRoutes(view), clientRoutes(view)] : [clientRoutes(view)];
+  },
+  *steps(view, done) {
+    if (view.proxy.type === "router") return yield* gatewayRoutes.steps(view, done);
+    const isPublic = clientListenerRoutes(view) === "public";
+    for (const name of isPublic ? publicListenerRoutes(view) : []) yield* publicHostSteps(view, name, done);
+    yield* isPublic ? publicRoutes.steps(view, done) : clientRoutes.steps(view, done);
+  },
+  /** Listeners of a moment ago may still ask. */
+  render(view, name) {
+    if (view.proxy.type === "router") return gatewayRoute(view, keyOf(name));
+    if (!parseRouteName(name)) return undefined;
+    const { memo, key } = routeRef(view, name);
+    return memo.get(key);
+  },
 };
-
-/** The mesh-wide HTTP proxy port has a listener and routes of its own. */
-function sidecarRouteNames(view: View): readonly string[] {
-  const names = outboundListenerRoutes(view);
-  return view.mesh.settings().proxyHttpPort ? [...names, httpProxyRoute] : names;
-}

@@ -1,5 +1,6 @@
 /** A proxy's gateways and traffic rules in; the names of the Kubernetes secrets that its listeners and clusters ask for out. */
 import {
+  type BuildFacet,
   type ClientTLSSettings,
   type DestinationRuleSpec,
   type GatewayServer,
@@ -8,19 +9,19 @@ import {
   type TrafficPolicy,
 } from "../model/index.ts";
 import { credentialResource } from "./build/tls.ts";
-import { clientScope, ruleOf } from "./client-scope.ts";
+import { buildFacet } from "./facets.ts";
 import { isPassthrough, mergedGateways } from "./gateway-servers.ts";
 import { gatewayListeners } from "./listener-gateway-plan.ts";
 import { caCredentialName, credentialNames } from "./listener-gateway-tls.ts";
+import { clientDecisions, type Decisions, publicDecisions } from "./outbound-decisions.ts";
+import { recipe } from "./recipe.ts";
 import type { View } from "./view.ts";
 
 const schemes = ["kubernetes://", "kubernetes-gateway://", "configmap://"];
 const isKept = (name: string): boolean => schemes.some((scheme) => name.startsWith(scheme));
 
 export function secretNames(view: View): readonly string[] {
-  return view.shared("secret names", () =>
-    [...new Set([...gatewayNames(view), ...clusterNames(view)])].filter(isKept).sort(),
-  );
+  return [...new Set([...gatewayNames(view), ...clusterNames(view)])].filter(isKept).sort();
 }
 
 function gatewayNames(view: View): readonly string[] {
@@ -41,12 +42,21 @@ function serverNames(tls: ServerTLSSettings | undefined): readonly string[] {
 }
 
 function clusterNames(view: View): readonly string[] {
-  const scope = clientScope(view);
-  return scope.services.flatMap((key) => {
-    const rule = ruleOf(view, key);
-    return rule ? tlsSettings(rule.spec).flatMap((tls) => clientNames(view, rule.spec, tls)) : [];
-  });
+  const { onPublic, services } = clientDecisions(view);
+  return [...(onPublic ? publicNames(view) : []), ...namesOf(view, services)];
 }
+
+const publicNames = recipe(buildFacet, "public secret names", (view) => namesOf(view, publicDecisions(view)));
+
+function namesOf(view: View<BuildFacet>, decisions: Decisions): readonly string[] {
+  const rules = new Set([...decisions.values()].map(({ rule }) => rule));
+  return [...rules].flatMap((rule) => (rule === "" ? [] : ruleNames(view, rule)));
+}
+
+const ruleNames = recipe(buildFacet, "secret names of a rule", (view, ref): readonly string[] => {
+  const rule = view.mesh.rule(ref);
+  return rule ? tlsSettings(rule.spec).flatMap((tls) => clientNames(view, rule.spec, tls)) : [];
+});
 
 function tlsSettings({ trafficPolicy, subsets = [] }: DestinationRuleSpec): readonly ClientTLSSettings[] {
   const policies = [trafficPolicy, ...subsets.map((subset) => subset.trafficPolicy)].filter(
@@ -58,7 +68,11 @@ function tlsSettings({ trafficPolicy, subsets = [] }: DestinationRuleSpec): read
 }
 
 /** A sidecar gets a Secret only by a rule that selects workloads. */
-function clientNames(view: View, { workloadSelector }: DestinationRuleSpec, tls: ClientTLSSettings): readonly string[] {
+function clientNames(
+  view: View<BuildFacet>,
+  { workloadSelector }: DestinationRuleSpec,
+  tls: ClientTLSSettings,
+): readonly string[] {
   const { credentialName = "", mode, insecureSkipVerify } = tls;
   if (credentialName === "" || (mode !== "SIMPLE" && mode !== "MUTUAL")) return [];
   if (view.proxy.type === "sidecar" && !workloadSelector && !credentialName.startsWith("configmap://")) return [];

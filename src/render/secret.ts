@@ -2,19 +2,32 @@
 import { create } from "@bufbuild/protobuf";
 import { type Secret, SecretSchema } from "../gen/envoy/extensions/transport_sockets/tls/v3/secret_pb.js";
 import { type CaCertificate, type KeyPair, types } from "../model/index.ts";
+import { ownFacet } from "./facets.ts";
 import type { ResourceKind } from "./kind.ts";
+import { layerRecipe } from "./layer.ts";
+import { encodePart, resourceOf } from "./part.ts";
+import { keyOf, resourceRecipe, wordsOf } from "./recipe.ts";
 import { readableSecret } from "./secret-access.ts";
 import { secretNames } from "./secret-names.ts";
-import { encodePart, type View } from "./view.ts";
+import type { View } from "./view.ts";
+
+/** A secret that does not exist, or is not for this proxy, is not there: one bad reference must not hold up the rest. */
+const secretResource = resourceRecipe(ownFacet, types.secret, (view, key) => {
+  const [name = ""] = wordsOf(key);
+  const secret = secretOf(view, name);
+  return secret && resourceOf(name, encodePart(SecretSchema, secret));
+});
+
+const secrets = layerRecipe(
+  ownFacet,
+  "secrets",
+  (view) => new Map(secretNames(view).map((name) => [name, secretResource.ref(view, keyOf(name))])),
+);
 
 export const secretKind: ResourceKind = {
   type: types.secret,
-  names: secretNames,
-  /** A secret that does not exist, or is not for this proxy, is not there: one bad reference must not hold up the rest. */
-  render(view, name) {
-    const secret = secretOf(view, name);
-    return secret && encodePart(SecretSchema, secret);
-  },
+  layers: (view) => [secrets(view)],
+  render: (view, name) => secretResource(view, keyOf(name)),
 };
 
 function secretOf(view: View, resource: string): Secret | undefined {

@@ -1,27 +1,19 @@
-/** What every render function is handed: the mesh, the class of the proxy, and the memo of parts. Nothing else can be read. */
-import { type DescMessage, type MessageShape, toBinary } from "@bufbuild/protobuf";
-import type { Graph, Memo } from "../collections/index.ts";
+/** What every render function is handed: the mesh, and the facet of a proxy that it may read. Nothing else can be reached. */
+import type { Cause, Memo } from "../collections/index.ts";
 import type { Mesh } from "../mesh/index.ts";
-import type { ProxyClass } from "../model/index.ts";
+import type { ProxyClass, Resource, ResourceType } from "../model/index.ts";
 
-/** An encoded piece of a resource, with the clusters that it sends traffic to. */
-export interface Part {
-  readonly bytes: Uint8Array;
-  readonly needs: readonly string[];
-}
-
-export interface View {
+export interface View<F extends object = ProxyClass> {
   readonly mesh: Mesh;
-  readonly proxy: ProxyClass;
-  /**
-   * A memoised part: a virtual host, a filter chain, a cluster. It is made again only when something it read has
-   * changed. The id must be unique within the class and say all that `make` depends on beside view and mesh.
-   */
-  part(id: string, make: () => Part): Part;
-  /** A memoised intermediate result (plain data) that several parts of this class share. */
-  shared<T>(id: string, make: () => T): T;
+  readonly proxy: F;
   /** Says that something a user wrote could not be used here, and what is done instead. */
   tell(problem: RenderProblem): void;
+  /** Where recipes find what was made already. */
+  readonly store: PartStore;
+  /** Views of the same proxy's facets, each made once. */
+  readonly facets: Map<object, View<object>>;
+  /** The same for views of equal facets. */
+  readonly id: number;
 }
 
 /** A user's mistake that was met while rendering and contained. */
@@ -32,57 +24,44 @@ export interface RenderProblem {
   readonly problem: string;
 }
 
-export interface ViewWithCauses extends View {
-  readonly parts: Memo<Part>;
-  dispose(): void;
+/** Something that kept one resource from being made: a fault of ours, contained to that resource. */
+export interface RenderFault {
+  readonly type: ResourceType;
+  readonly name: string;
+  readonly error: unknown;
 }
 
-/** Encodes a message as a part. */
-export function encodePart<Desc extends DescMessage>(
-  schema: Desc,
-  message: MessageShape<Desc>,
-  needs: readonly string[] = [],
-): Part {
-  return { bytes: toBinary(schema, message), needs };
+export interface RecipeCount {
+  readonly entries: number;
+  readonly computed: number;
 }
 
-export function createView(
-  graph: Graph,
-  mesh: Mesh,
-  proxy: ProxyClass,
-  tell: (problem: RenderProblem) => void = () => {},
-): ViewWithCauses {
-  // A memo entry is made by the closure of whoever asked for it first; ids say all that closures depend on.
-  const makers = new Map<string, () => unknown>();
-  const call = (id: string): unknown => {
-    const make = makers.get(id);
-    if (!make) throw new Error(`render: nobody makes ${id}`);
-    return make();
-  };
-  const parts = graph.memo<Part>("part", (id) => call(id) as Part, { equals: sameBytes });
-  const shared = graph.memo<unknown>("shared", call);
-  return {
-    mesh,
-    proxy,
-    tell,
-    parts,
-    part(id, make) {
-      makers.set(id, make);
-      return parts.get(id);
-    },
-    shared<T>(id: string, make: () => T): T {
-      makers.set(id, make);
-      return shared.get(id) as T;
-    },
-    dispose() {
-      parts.dispose();
-      shared.dispose();
-    },
-  };
+/** How a recipe's results are made; the object stands for the recipe. */
+export interface Maker<V> {
+  readonly name: string;
+  readonly make: (view: View<never>, key: string, last: V | undefined) => V;
+  readonly equals?: (a: V, b: V) => boolean;
 }
 
-function sameBytes(a: Part, b: Part): boolean {
-  return (
-    a.bytes.length === b.bytes.length && Buffer.compare(a.bytes, b.bytes) === 0 && a.needs.join() === b.needs.join()
-  );
+export interface PartStore {
+  readonly mesh: Mesh;
+  memo<V>(maker: Maker<V>): Memo<V>;
+  /** The view of a class; equal classes share it. Released when no proxy is of the class any longer. */
+  classView(proxy: ProxyClass): View;
+  release(view: View): void;
+  /** The view of a facet, the same one for equal facets. */
+  facetView<F extends object>(kind: object, facet: F): View<F>;
+  /** Tells of a resource that could not be made. */
+  fault(fault: RenderFault): void;
+  /** Counts a resource that was made. */
+  count(): void;
+  /** How many resources were made in total. */
+  readonly rendered: number;
+  /** Facets, classes among them, that somebody has. */
+  readonly facets: number;
+  /** By recipe: what is kept, and how often something was made. */
+  readonly counts: ReadonlyMap<string, RecipeCount>;
+  /** Remembers what made a resource, for its causes. */
+  made(resource: Resource, causes: () => readonly Cause[]): void;
+  causes(resource: Resource): readonly Cause[];
 }

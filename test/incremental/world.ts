@@ -84,7 +84,8 @@ export async function createWorld(objects: readonly KubeObject[]): Promise<World
     debounceMs: 1,
     debounceMaxMs: 10,
     envoyTypes: patchTypes,
-    onFault: (proxy, { name, error }) => fault(`${name} for a proxy in ${proxy.namespace}`, error),
+    onFault: (proxy, { name, error }) =>
+      fault(`${name} for ${proxy ? `a proxy in ${proxy.namespace}` : "all who share it"}`, error),
   });
   const ads = createAds({
     source,

@@ -54,7 +54,8 @@ function setUp() {
 const short = (id: string): string => id.replace(/^.*\.(\w+) /, "$1 ").replace(".default.svc.cluster.local", "");
 
 test.each<[string, KubeObject, readonly string[], number]>([
-  ["a VirtualService", route(11, "2s"), ["RouteConfiguration 80"], 1],
+  // Once for everybody, and once with the bare names of the client's own namespace.
+  ["a VirtualService", route(11, "2s"), ["RouteConfiguration 80"], 2],
   ["a DestinationRule", rule(11, 7), ["Cluster outbound|80||s11"], 3],
   ["an EndpointSlice", endpoints(12, "10.2.1.1", "10.2.1.2"), ["ClusterLoadAssignment outbound|81||s12"], 3],
   ["an object for nobody here", istio("DestinationRule", "x", { host: "elsewhere.example" }), [], 0],

@@ -367,18 +367,18 @@ describe("what it costs", () => {
   });
 
   test("a change reaches the kinds of resources that it patches, and only proxies that it is for", async () => {
-    const { offline, renderer, invalidations } = await setUp([filter("f", [inserts("f")])]);
+    const { offline, proxy, renderer, invalidations } = await setUp([filter("f", [inserts("f")])]);
     for (const type of Object.values(types)) renderer.all(type);
     offline.source.apply([filter("f", [inserts("g")])]);
     expect([...renderer.refresh().keys()]).toEqual([types.listener]);
-    offline.source.apply([filter("c", [cluster("MERGE", { altStatName: "x" })])]);
-    expect([...renderer.refresh().keys()]).toEqual([types.cluster]);
-    const [rendered, marked] = [renderer.rendered, invalidations()];
+    const [before, rendered, marked] = [offline.classOf(proxy), renderer.rendered, invalidations()];
     offline.source.apply([filter("other", [inserts("x")], { labels: { app: "shop" } })]);
-    expect([...renderer.refresh().keys()]).toEqual([]);
-    expect(renderer.rendered).toBe(rendered);
     offline.source.apply([filter("elsewhere", [inserts("x")], { namespace: "other" })]);
-    expect(invalidations()).toBe(marked + 1);
+    expect(offline.classOf(proxy)).toEqual(before);
+    expect([renderer.refresh().size, renderer.rendered, invalidations()]).toEqual([0, rendered, marked]);
+    // One more that selects the proxy puts it into another class.
+    offline.source.apply([filter("c", [cluster("MERGE", { altStatName: "x" })])]);
+    expect(offline.classOf(proxy).envoyFilters).toEqual(["default/c", "default/f"]);
   });
 
   test("each patched resource names the patches that made it", async () => {

@@ -2,7 +2,7 @@
 import { describe, expect, test } from "vitest";
 import { createOffline } from "../../src/control-plane/index.ts";
 import { type KubeObject, types } from "../../src/model/index.ts";
-import { createRenderer } from "../../src/render/index.ts";
+import { createRenderer, createRendering } from "../../src/render/index.ts";
 import { istio, service, smallMesh } from "./objects.ts";
 
 const tcp = Array.from({ length: 20 }, (_, i) =>
@@ -62,13 +62,14 @@ describe("after a change the listeners are those of a fresh start:", () => {
     const offline = createOffline({ objects, ...(mesh ? { meshConfig: mesh } : {}) });
     const [proxy] = offline.proxies();
     if (!proxy) throw new Error("no proxy");
-    const renderer = createRenderer(offline.mesh, offline.classOf(proxy));
-    const read = () => new Map([...renderer.all(types.listener)].map(([name, { hash }]) => [name, hash]));
+    const rendering = createRendering(offline.mesh);
+    // A change may put the proxy into another class, as a control plane would see.
+    const read = () => {
+      const renderer = rendering.renderer(offline.classOf(proxy));
+      return new Map([...renderer.all(types.listener)].map(([name, { hash }]) => [name, hash]));
+    };
     read();
-    if (change) {
-      offline.source.apply(change);
-      renderer.refresh();
-    }
+    if (change) offline.source.apply(change);
     return read();
   };
   const meshConfig = (port: number): KubeObject => ({

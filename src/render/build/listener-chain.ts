@@ -1,6 +1,6 @@
 /** Matches and filters in; filter chains and network filters out. */
-import { create, type DescMessage, type MessageInitShape, type MessageShape, toBinary } from "@bufbuild/protobuf";
-import { type Any, AnySchema } from "@bufbuild/protobuf/wkt";
+import { create } from "@bufbuild/protobuf";
+import type { Any } from "@bufbuild/protobuf/wkt";
 import {
   type Filter,
   type FilterChainMatch,
@@ -56,22 +56,6 @@ export function readPrefix(text: string): Range | undefined {
 
 export function networkFilter(name: string, config: Any): Filter {
   return create(FilterSchema, { name, configType: { case: "typedConfig", value: config } });
-}
-
-/**
- * An Any whose message is made of a part that many share, encoded once, and one of its own: encoded protobuf messages
- * concatenate.
- */
-export function packShared<Desc extends DescMessage>(
-  schema: Desc,
-  shared: Uint8Array,
-  own: MessageInitShape<Desc>,
-): Any {
-  const bytes = toBinary(schema, create(schema, own) as MessageShape<Desc>);
-  return create(AnySchema, {
-    typeUrl: `type.googleapis.com/${schema.typeName}`,
-    value: Buffer.concat([bytes, shared]),
-  });
 }
 
 export function additionalAddresses(binds: readonly string[], port: number): AdditionalAddress[] {

@@ -1,12 +1,13 @@
 /** What a patch says about routes and a place in a route configuration in; whether the place is meant out. */
 import type { Route, VirtualHost } from "../../gen/envoy/config/route/v3/route_components_pb.js";
 import type { RouteConfiguration } from "../../gen/envoy/config/route/v3/route_pb.js";
+import type { ServerFacet } from "../../model/index.ts";
 import { mergedGateways } from "../gateway-servers.ts";
 import type { View } from "../view.ts";
 import type { Patch } from "./patch.ts";
 import type { PatchRun } from "./patch-run.ts";
 
-export function matchesConfig({ view, context }: PatchRun, { match }: Patch, config: RouteConfiguration): boolean {
+export function matchesConfig({ ports, context }: PatchRun, { match }: Patch, config: RouteConfiguration): boolean {
   const { name = "", portNumber = 0, portName = "", gateway = "" } = match.routeConfiguration ?? {};
   if (name !== "" && name !== config.name) return false;
   if (context !== "GATEWAY") return portNumber === 0 || portNumber === sidecarPort(config.name);
@@ -14,7 +15,7 @@ export function matchesConfig({ view, context }: PatchRun, { match }: Patch, con
   return (
     (portName === "" || portName === parsed.portName) &&
     (gateway === "" || gateway === parsed.gateway) &&
-    (portNumber === 0 || gatewayPorts(view, parsed.port).includes(portNumber))
+    (portNumber === 0 || ports.includes(portNumber))
   );
 }
 
@@ -41,7 +42,8 @@ function parseGatewayRoute(name: string): GatewayRoute {
 }
 
 /** A plain route is named for the port of the workload; users mean the one that the Gateway names. */
-function gatewayPorts(view: View, port: number): readonly number[] {
+export function gatewayPorts(view: View<ServerFacet>, routeName: string): readonly number[] {
+  const { port } = parseGatewayRoute(routeName);
   const servers = [...mergedGateways(view).byRoute].flatMap(([name, bound]) =>
     parseGatewayRoute(name).port === port ? bound : [],
   );

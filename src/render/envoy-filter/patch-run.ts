@@ -1,6 +1,6 @@
 /** The patches for one resource in; those that a given kind of object has, decoded, out; and what became of each. */
 import type { DescMessage, MessageShape, Registry } from "@bufbuild/protobuf";
-import type { View } from "../view.ts";
+import type { Cause } from "../../collections/index.ts";
 import type { EnvoyTypes } from "./envoy-types.ts";
 import type { ApplyTo, Patch, PatchContext } from "./patch.ts";
 
@@ -30,7 +30,8 @@ export interface PatchRun {
   readonly registry: Registry;
   /** Undefined where any will do. */
   readonly context: PatchContext | undefined;
-  readonly view: View;
+  /** Of a gateway's route configuration: the ports that its Gateways name. */
+  readonly ports: readonly number[];
   /** Those of the context that can be used, in order. */
   of<Desc extends DescMessage>(applyTo: ApplyTo, schema: Desc): readonly ReadyPatch<Desc>[];
   /** Does the work; a patch that cannot do it is skipped, and told. `work` says whether it did anything. */
@@ -41,15 +42,17 @@ export interface PatchRun {
 export type Outcome = boolean | { readonly error: string };
 
 export interface RunOptions {
-  readonly view: View;
+  readonly ports: readonly number[];
   readonly registry: Registry;
   readonly types: EnvoyTypes;
   readonly context: PatchContext | undefined;
   readonly patches: readonly Patch[];
   readonly report: (report: PatchReport) => void;
+  /** Told of each patch that did something. */
+  readonly note: (cause: Required<Cause>) => void;
 }
 
-export function createPatchRun({ view, registry, types, context, patches, report }: RunOptions): PatchRun {
+export function createPatchRun({ ports, registry, types, context, patches, report, note }: RunOptions): PatchRun {
   const own = patches.filter((patch) => !context || patch.context === "ANY" || patch.context === context);
   const tell = (patch: Patch, problem: string | undefined, leftOut: readonly string[] = []): void =>
     report({ filter: patch.filter, field: fieldOf(patch), kind: reportKinds[patch.applyTo], problem, leftOut });
@@ -67,7 +70,7 @@ export function createPatchRun({ view, registry, types, context, patches, report
   return {
     registry,
     context,
-    view,
+    ports,
     of<Desc extends DescMessage>(applyTo: ApplyTo, schema: Desc) {
       const found = ready.get(applyTo) ?? decode(applyTo, schema);
       ready.set(applyTo, found);
@@ -80,7 +83,7 @@ export function createPatchRun({ view, registry, types, context, patches, report
       if (outcome !== true) return tell(patch, outcome.error);
       if (done.has(patch)) return;
       done.add(patch);
-      view.mesh.graph.note(`EnvoyFilter/${patch.filter}`, fieldOf(patch));
+      note({ object: `EnvoyFilter/${patch.filter}`, field: fieldOf(patch) });
       tell(patch, undefined, leftOut);
     },
   };

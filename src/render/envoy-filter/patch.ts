@@ -9,6 +9,7 @@ import {
   objectKey,
   type ProxyClass,
 } from "../../model/index.ts";
+import { type FacetKind, recipe } from "../recipe.ts";
 import type { View } from "../view.ts";
 
 export type ApplyTo = Exclude<NonNullable<EnvoyFilterEnvoyConfigObjectPatch["applyTo"]>, "INVALID" | "BOOTSTRAP">;
@@ -50,24 +51,33 @@ const operations: Readonly<Record<ApplyTo, readonly Operation[]>> = {
 
 export const isMerge = (operation: Operation): boolean => merges.includes(operation);
 
-/** Patches that concern resources of one kind; undefined members of it never change that kind's resources. */
-export function patchesFor(view: View, applyTo: readonly ApplyTo[]): readonly Patch[] {
-  return view.shared(`patches|${applyTo.join()}`, () =>
-    allPatches(view).filter((patch) => applyTo.includes(patch.applyTo)),
-  );
+type PatchFacet = Pick<ProxyClass, "envoyFilters" | "istioVersion" | "matchedMetadata">;
+
+const patchFacet: FacetKind<PatchFacet> = {
+  project: ({ envoyFilters, istioVersion, matchedMetadata }) => ({ envoyFilters, istioVersion, matchedMetadata }),
+};
+
+/** Patches that concern resources of one kind; the same list for all proxies that have the same. */
+export function patchesFor(view: View<PatchFacet>, applyTo: readonly ApplyTo[]): readonly Patch[] {
+  return view.proxy.envoyFilters.length === 0 ? none : patchesOn(view, applyTo.join());
 }
 
-function allPatches(view: View): readonly Patch[] {
-  return view.shared("patches", () => {
-    const root = view.mesh.settings().rootNamespace ?? "";
-    const filters = [...view.mesh.envoyFilters(view.proxy.namespace, view.proxy.labels)];
-    return filters
-      .sort((a, b) => compareFilters(a, b, root))
-      .flatMap((config) =>
-        (config.spec.configPatches ?? []).flatMap((patch, index) => readPatch(view.proxy, config, patch, index) ?? []),
-      );
-  });
-}
+const none: readonly Patch[] = [];
+
+const patchesOn = recipe(patchFacet, "patches of a kind", (view, applyTo): readonly Patch[] => {
+  const wanted = new Set(applyTo.split(","));
+  return allPatches(view).filter((patch) => wanted.has(patch.applyTo));
+});
+
+const allPatches = recipe(patchFacet, "patches", ({ mesh, proxy }): readonly Patch[] => {
+  const root = mesh.settings().rootNamespace ?? "";
+  return proxy.envoyFilters
+    .flatMap((key) => mesh.envoyFilter(key) ?? [])
+    .sort((a, b) => compareFilters(a, b, root))
+    .flatMap((config) =>
+      (config.spec.configPatches ?? []).flatMap((patch, index) => readPatch(proxy, config, patch, index) ?? []),
+    );
+});
 
 /** Lowest priority first, then the root namespace, then by age; names count with their namespace behind a dot. */
 function compareFilters(a: Config<EnvoyFilterSpec>, b: Config<EnvoyFilterSpec>, root: string): number {
@@ -82,7 +92,7 @@ function compareFilters(a: Config<EnvoyFilterSpec>, b: Config<EnvoyFilterSpec>, 
 }
 
 function readPatch(
-  proxy: ProxyClass,
+  proxy: PatchFacet,
   { meta }: Config<EnvoyFilterSpec>,
   { applyTo = "INVALID", match = {}, patch }: EnvoyFilterEnvoyConfigObjectPatch,
   index: number,
@@ -109,7 +119,7 @@ function problemOf(applyTo: ApplyTo, operation: Operation, value: object | undef
 }
 
 function matchesProxy(
-  proxy: ProxyClass,
+  proxy: PatchFacet,
   { proxy: match = {} }: EnvoyFilterEnvoyConfigObjectMatch,
 ): boolean | { readonly error: string } {
   const { proxyVersion = "", metadata = {} } = match;

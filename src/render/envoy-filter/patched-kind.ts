@@ -1,63 +1,81 @@
 /** A kind of resource and how it is patched in; the same kind, with resources changed, removed, renamed and added, out. */
+import type { Resource } from "../../model/index.ts";
 import type { ResourceKind } from "../kind.ts";
-import type { Part, View } from "../view.ts";
+import type { Layer } from "../layer.ts";
+import type { View } from "../view.ts";
 import { isMerge, type Patch } from "./patch.ts";
 import type { PatchContext } from "./patch-context.ts";
 import { contextsOf, type Patcher } from "./patcher.ts";
 
-/** Stands for a resource that there is none of: every real one has at least its name. */
-const gone: Part = { bytes: new Uint8Array(), needs: [] };
-const isGone = ({ bytes }: Part): boolean => bytes.length === 0;
-
 export function patchedKind(context: PatchContext, base: ResourceKind, patcher: Patcher): ResourceKind {
-  const { type } = base;
   const patchesOf = (view: View): readonly Patch[] => context.patches(view, patcher.applyTo);
+  // A layer never changes, and all who share it and have the same patches share what comes out of it.
+  const known = new WeakMap<Layer, WeakMap<readonly Patch[], Layer>>();
 
-  /** One of the proxy's own resources, after its patches. They are read inside, or the part would not know of a change. */
-  const patched = (view: View, name: string): Part =>
-    view.part(`patched|${type}|${name}`, () => {
-      const part = base.render(view, name);
-      if (!part) return gone;
-      const where = patcher.context(view, name);
-      const reaching = patchesOf(view).filter((patch) => patcher.reaches(patch, where));
-      // What no patch can reach is not even looked at.
-      return reaching.length === 0 ? part : (patcher.patch(context.run(view, reaching, where), name, part) ?? gone);
-    });
-
-  /** Names of what is left after the patches, with those before them. */
-  const ownNames = (view: View): ReadonlyMap<string, string> =>
-    view.shared(`patched|names|${type}`, () => {
-      const renames = patchesOf(view).some((patch) => isRename(patcher, patch));
-      const left = base.names(view).flatMap((name): [string, string][] => {
-        const part = patched(view, name);
-        return isGone(part) ? [] : [[renames ? patcher.nameOf(part) : name, name]];
-      });
+  const patchedLayer = (view: View, patches: readonly Patch[], layer: Layer): Layer => {
+    const byPatches = known.get(layer) ?? new WeakMap<readonly Patch[], Layer>();
+    known.set(layer, byPatches);
+    const found = isShared(view, layer) ? byPatches.get(patches) : undefined;
+    if (found) return found;
+    const made = new Map<string, Resource>();
+    for (const resource of layer.values()) {
+      const now = context.patched(patcher, view, patches, resource);
       // Of two that come to have one name, the first is kept.
-      return new Map(left.reverse());
-    });
+      if (now && !made.has(now.name)) made.set(now.name, now);
+    }
+    byPatches.set(patches, made);
+    return made;
+  };
 
-  const added = (view: View): ReadonlyMap<string, Part> => {
-    const parts = contextsOf(view).flatMap((where) => patcher.added(context.run(view, patchesOf(view), where)));
-    return new Map(parts.map((part): [string, Part] => [patcher.nameOf(part), part]).reverse());
+  const added = (view: View, patches: readonly Patch[]): Layer => {
+    const resources = contextsOf(view).flatMap((where) => context.made(view, patches, where, patcher.added));
+    return new Map(resources.map((resource): [string, Resource] => [resource.name, resource]).reverse());
   };
 
   return {
-    type,
-    names(view) {
+    type: base.type,
+    layers(view) {
       const patches = patchesOf(view);
-      if (patches.length === 0) return base.names(view);
+      if (patches.length === 0) return base.layers(view);
+      const layers = base.layers(view);
+      // What is removed from a later layer must not come forth in an earlier one.
       const moves = patches.some((patch) => isRename(patcher, patch) || isRemoval(patcher, patch));
-      return [...new Set([...(moves ? ownNames(view).keys() : base.names(view)), ...added(view).keys()])];
+      const own = moves ? [flat(layers)] : layers;
+      return [added(view, patches), ...own.map((layer) => patchedLayer(view, patches, layer))];
     },
-    render(view, name) {
+    *steps(view, done) {
+      if (base.steps) yield* base.steps(view, done);
       const patches = patchesOf(view);
-      if (patches.length === 0) return base.render(view, name);
-      const renames = patches.some((patch) => isRename(patcher, patch));
-      const before = renames ? ownNames(view).get(name) : name;
-      const part = before === undefined ? gone : patched(view, before);
-      return isGone(part) ? added(view).get(name) : part;
+      if (patches.length === 0) return;
+      for (const layer of base.layers(view)) {
+        if (isShared(view, layer) && known.get(layer)?.has(patches)) continue;
+        for (const resource of layer.values()) {
+          context.patched(patcher, view, patches, resource);
+          yield;
+        }
+      }
     },
+    ...(base.render
+      ? {
+          render(view: View, name: string) {
+            const resource = base.render?.(view, name);
+            const patches = patchesOf(view);
+            return resource && patches.length > 0 ? context.patched(patcher, view, patches, resource) : resource;
+          },
+        }
+      : {}),
   };
+}
+
+/** Patches on inbound clusters and on gateways' routes depend on more than the resource. */
+function isShared({ proxy }: View, layer: Layer): boolean {
+  if (proxy.type === "router") return false;
+  for (const name of layer.keys()) if (name.startsWith("inbound|")) return false;
+  return true;
+}
+
+export function flat(layers: readonly Layer[]): Layer {
+  return new Map(layers.flatMap((layer) => [...layer]));
 }
 
 function isRename({ own }: Patcher, { applyTo, operation, value }: Patch): boolean {

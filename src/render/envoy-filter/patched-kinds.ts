@@ -4,13 +4,15 @@ import { ClusterSchema } from "../../gen/envoy/config/cluster/v3/cluster_pb.js";
 import { TypedExtensionConfigSchema } from "../../gen/envoy/config/core/v3/extension_pb.js";
 import { ClusterLoadAssignmentSchema } from "../../gen/envoy/config/endpoint/v3/endpoint_pb.js";
 import { RouteConfigurationSchema } from "../../gen/envoy/config/route/v3/route_pb.js";
-import { type ResourceType, types } from "../../model/index.ts";
+import { bytesOf, type Resource, type ResourceType, types } from "../../model/index.ts";
 import { emptyRouteConfig } from "../build/route-config.ts";
 import type { ResourceKind } from "../kind.ts";
+import type { Layer } from "../layer.ts";
 import { referencesOf } from "../listener-references.ts";
-import { encodePart, type View } from "../view.ts";
+import { encodePart, resourceOf } from "../part.ts";
+import type { View } from "../view.ts";
 import { createPatchContext, type PatchContext, type PatchOptions } from "./patch-context.ts";
-import { patchedKind } from "./patched-kind.ts";
+import { flat, patchedKind } from "./patched-kind.ts";
 import { addedExtensions, assignmentOf, clusterPatcher, listenerPatcher, routePatcher } from "./patcher.ts";
 import { secretsNamed } from "./secrets-named.ts";
 
@@ -38,64 +40,99 @@ export function patchedKinds(kinds: readonly ResourceKind[], options: PatchOptio
 function patchedRoutes(context: PatchContext, base: ResourceKind, listeners: ResourceKind): ResourceKind {
   const mayMove = (view: View): boolean =>
     context.patches(view, ["LISTENER", "FILTER_CHAIN", "NETWORK_FILTER"]).length > 0;
+  const render = (view: View, name: string): Resource | undefined => {
+    const resource = base.render?.(view, name);
+    if (resource || view.proxy.type === "router" || !mayMove(view)) return resource;
+    return resourceOf(name, encodePart(RouteConfigurationSchema, emptyRouteConfig(name)));
+  };
   return {
-    type: base.type,
-    names: (view) => (mayMove(view) ? referencesOf(view, "patched", listeners).routes : base.names(view)),
-    render(view, name) {
-      const part = base.render(view, name);
-      if (part || view.proxy.type === "router" || !mayMove(view)) return part;
-      return encodePart(RouteConfigurationSchema, emptyRouteConfig(name));
+    ...base,
+    layers(view) {
+      const layers = base.layers(view);
+      if (!mayMove(view)) return layers;
+      return [onlyAsked(layers, referencesOf(listeners.layers(view)).routes, (name) => render(view, name))];
     },
+    render,
   };
 }
 
 /** Which endpoints are asked for is up to the clusters; one that no service is known for has none. */
 function patchedEndpoints(context: PatchContext, base: ResourceKind, clusters: ResourceKind): ResourceKind {
-  const isPatched = (view: View): boolean => context.patches(view, ["CLUSTER"]).length > 0;
-  const asked = (view: View): readonly string[] =>
-    view.shared("patched|endpoints", () => [
-      ...new Set(
-        clusters.names(view).flatMap((name) => {
-          const part = clusters.render(view, name);
-          return (part && assignmentOf(fromBinary(ClusterSchema, part.bytes))) ?? [];
-        }),
-      ),
-    ]);
   return {
-    type: base.type,
-    names: (view) => (isPatched(view) ? asked(view) : base.names(view)),
-    render(view, name) {
-      const part = base.render(view, name);
-      if (part || !isPatched(view) || !asked(view).includes(name)) return part;
-      return encodePart(ClusterLoadAssignmentSchema, create(ClusterLoadAssignmentSchema, { clusterName: name }));
+    ...base,
+    layers(view) {
+      const layers = base.layers(view);
+      if (context.patches(view, ["CLUSTER"]).length === 0) return layers;
+      const asked = clusters.layers(view).map(assignmentsOf);
+      const isAsked = (name: string): boolean => asked.some((names) => names.has(name));
+      const isMade = (name: string): boolean => layers.some((layer) => layer.has(name));
+      const none = (clusterName: string): Resource =>
+        resourceOf(
+          clusterName,
+          encodePart(ClusterLoadAssignmentSchema, create(ClusterLoadAssignmentSchema, { clusterName })),
+        );
+      const more = new Set(asked.flatMap((names) => [...names].filter((name) => !isMade(name))));
+      const added: Layer = new Map([...more].map((name) => [name, none(name)]));
+      if (layers.every((layer) => [...layer.keys()].every(isAsked))) return [...layers, added];
+      return [new Map([...flat(layers)].filter(([name]) => isAsked(name))), added];
     },
   };
 }
 
+/** Layers never change: each is looked at once, whoever has it. */
+const assignments = new WeakMap<Layer, ReadonlySet<string>>();
+
+function assignmentsOf(layer: Layer): ReadonlySet<string> {
+  const known = assignments.get(layer);
+  if (known) return known;
+  const names = [...layer.values()].flatMap(
+    (resource) => assignmentOf(fromBinary(ClusterSchema, bytesOf(resource))) ?? [],
+  );
+  const found = new Set(names);
+  assignments.set(layer, found);
+  return found;
+}
+
+function onlyAsked(
+  layers: readonly Layer[],
+  names: readonly string[],
+  render: (name: string) => Resource | undefined,
+): Layer {
+  const all = flat(layers);
+  return new Map(
+    names.flatMap((name) => {
+      const found = all.get(name) ?? render(name);
+      return found ? [[name, found] as const] : [];
+    }),
+  );
+}
+
 function patchedExtensions(context: PatchContext, base: ResourceKind, listeners: ResourceKind): ResourceKind {
   const all = ["EXTENSION_CONFIG", ...listenerPatcher.applyTo] as const;
+  const render = (view: View, name: string): Resource | undefined => {
+    const patches = context.patches(view, ["EXTENSION_CONFIG"]);
+    const found = patches.length === 0 ? undefined : context.made(view, patches, undefined, addedExtensions).get(name);
+    return found ? resourceOf(name, encodePart(TypedExtensionConfigSchema, found)) : base.render?.(view, name);
+  };
   return {
     type: base.type,
-    names(view) {
-      if (context.patches(view, all).length === 0) return base.names(view);
-      const names = referencesOf(view, "patched", listeners).extensions;
-      return names.filter((name) => this.render(view, name) !== undefined);
+    layers(view) {
+      const layers = base.layers(view);
+      if (context.patches(view, all).length === 0) return layers;
+      return [onlyAsked([], referencesOf(listeners.layers(view)).extensions, (name) => render(view, name))];
     },
-    render(view, name) {
-      const patches = context.patches(view, ["EXTENSION_CONFIG"]);
-      if (patches.length === 0) return base.render(view, name);
-      const found = addedExtensions(context.run(view, patches)).get(name);
-      return found ? encodePart(TypedExtensionConfigSchema, found) : base.render(view, name);
-    },
+    render,
   };
 }
 
 function patchedSecrets(context: PatchContext, base: ResourceKind): ResourceKind {
   return {
     ...base,
-    names(view) {
+    layers(view) {
       const patches = context.patches(view, ["CLUSTER", ...listenerPatcher.applyTo]);
-      return [...new Set([...base.names(view), ...secretsNamed(patches)])];
+      const layers = base.layers(view);
+      const named = patches.length === 0 ? [] : secretsNamed(patches);
+      return named.length === 0 ? layers : [...layers, onlyAsked(layers, named, (name) => base.render?.(view, name))];
     },
   };
 }

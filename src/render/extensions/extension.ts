@@ -1,13 +1,15 @@
 /** WasmPlugins and TrafficExtensions in; the extensions of one proxy, as one kind of thing and in order, out. */
-import {
-  type Config,
-  compareAge,
-  type LuaConfig,
-  type TrafficExtensionSpec,
-  type TrafficSelector,
-  type WasmConfig,
-  type WasmPluginSpec,
+import type {
+  ClientFacet,
+  Config,
+  LuaConfig,
+  TrafficExtensionSpec,
+  TrafficSelector,
+  WasmConfig,
+  WasmPluginSpec,
 } from "../../model/index.ts";
+import { outboundFacet } from "../facets.ts";
+import { recipe } from "../recipe.ts";
 import type { View } from "../view.ts";
 
 /** In the order on the wire. */
@@ -35,21 +37,21 @@ const resourcePrefix = "extensions.istio.io/trafficextension/";
 const pluginMarker = "~istio-translated-wasmplugin";
 
 /** Own namespace first, then the root one, oldest first in each; within a phase the highest priority first. */
-export function attachedExtensions(view: View): readonly Extension[] {
-  return view.shared("extensions", () => {
-    const { namespace, labels } = view.proxy;
-    const plugins = view.mesh.wasmPlugins(namespace, labels).map(asTrafficExtension);
-    const all = [...plugins, ...view.mesh.trafficExtensions(namespace, labels)];
-    const own = (config: Config<unknown>): number => (config.meta.namespace === namespace ? 0 : 1);
-    return all
-      .sort((a, b) => own(a) - own(b) || compareAge(a.meta, b.meta))
-      .flatMap((config) => readExtension(config) ?? [])
-      .sort((a, b) => b.priority - a.priority);
-  });
-}
+export const attachedExtensions = recipe(outboundFacet, "extensions", ({ mesh, proxy }): readonly Extension[] =>
+  proxy.extensions
+    .flatMap((id) => {
+      const at = id.indexOf("/");
+      const key = id.slice(at + 1);
+      if (id.slice(0, at) === "TrafficExtension") return mesh.trafficExtension(key) ?? [];
+      const plugin = mesh.wasmPlugin(key);
+      return plugin ? [asTrafficExtension(plugin)] : [];
+    })
+    .flatMap((config) => readExtension(config) ?? [])
+    .sort((a, b) => b.priority - a.priority),
+);
 
 /** A proxy may ask for any extension of its own namespace and of the root one. */
-export function namedExtension(view: View, resource: string): Extension | undefined {
+export function namedExtension(view: View<ClientFacet>, resource: string): Extension | undefined {
   const match = /^([^.]+)\.(.+)$/.exec(
     resource.startsWith(resourcePrefix) ? resource.slice(resourcePrefix.length) : "",
   );

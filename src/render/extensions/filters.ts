@@ -7,7 +7,7 @@ import {
   type HttpFilter,
   HttpFilterSchema,
 } from "../../gen/envoy/extensions/filters/network/http_connection_manager/v3/http_connection_manager_pb.js";
-import { objectName, type TrafficSelector } from "../../model/index.ts";
+import { type OutboundFacet, objectName, type TrafficSelector } from "../../model/index.ts";
 import { packAny } from "../build/any.ts";
 import { seconds } from "../build/duration.ts";
 import type { Direction } from "../direction.ts";
@@ -20,15 +20,23 @@ export interface ExtensionPlace {
   readonly port: number;
 }
 
-export function extensionFilters(view: View, phase: ExtensionPhase, place: ExtensionPlace): readonly HttpFilter[] {
+export function extensionFilters(
+  view: View<OutboundFacet>,
+  phase: ExtensionPhase,
+  place: ExtensionPlace,
+): readonly HttpFilter[] {
   return extensionsAt(view, phase, place).flatMap((extension) => httpFilter(extension) ?? []);
 }
 
-export function extensionNetworkFilters(view: View, phase: ExtensionPhase, place: ExtensionPlace): readonly Filter[] {
+export function extensionNetworkFilters(
+  view: View<OutboundFacet>,
+  phase: ExtensionPhase,
+  place: ExtensionPlace,
+): readonly Filter[] {
   return extensionsAt(view, phase, place).flatMap((extension) => networkFilter(extension) ?? []);
 }
 
-function extensionsAt(view: View, phase: ExtensionPhase, place: ExtensionPlace): readonly Extension[] {
+function extensionsAt(view: View<OutboundFacet>, phase: ExtensionPhase, place: ExtensionPlace): readonly Extension[] {
   const found = attachedExtensions(view).filter(
     (extension) => extension.phase === phase && matches(extension.match, place),
   );

@@ -9,7 +9,7 @@ import {
 import { FilterConfigSchema } from "../../gen/envoy/extensions/filters/http/dynamic_forward_proxy/v3/dynamic_forward_proxy_pb.js";
 import { FilterConfigSchema as SniFilterConfigSchema } from "../../gen/envoy/extensions/filters/network/sni_dynamic_forward_proxy/v3/sni_dynamic_forward_proxy_pb.js";
 import { CaresDnsResolverConfigSchema } from "../../gen/envoy/extensions/network/dns_resolver/cares/v3/cares_dns_resolver_pb.js";
-import type { ProxyClass } from "../../model/index.ts";
+import type { BuildFacet } from "../../model/index.ts";
 import { socket } from "../build/address.ts";
 import { packAny } from "../build/any.ts";
 import { lookupFamily } from "../build/dns.ts";
@@ -32,7 +32,7 @@ export const dynamicForwardProxy: HttpFilterPass = ({ view, direction, dynamicHo
 };
 
 /** The same for TLS that is not terminated: by SNI. */
-export function sniDynamicForwardProxy(proxy: ProxyClass, host: string, port: number): Filter {
+export function sniDynamicForwardProxy(proxy: BuildFacet, host: string, port: number): Filter {
   return networkFilter(
     "envoy.extensions.filters.network.sni_dynamic_forward_proxy",
     packAny(SniFilterConfigSchema, {
@@ -43,12 +43,12 @@ export function sniDynamicForwardProxy(proxy: ProxyClass, host: string, port: nu
 }
 
 /** Envoy shares caches by name, so cluster and filter must describe the same one. */
-export function hostDnsCache(proxy: ProxyClass, host: string): DnsCacheConfig {
+export function hostDnsCache(proxy: BuildFacet, host: string): DnsCacheConfig {
   return create(DnsCacheConfigSchema, { name: `${host}_dfp_dns_cache`, dnsLookupFamily: lookupFamily(proxy) });
 }
 
 /** Asks the agent's DNS proxy where the application does. */
-export function anyHostDnsCache(proxy: ProxyClass): DnsCacheConfig {
+export function anyHostDnsCache(proxy: BuildFacet): DnsCacheConfig {
   const resolver: Fields<typeof DnsCacheConfigSchema>["typedDnsResolverConfig"] = {
     name: "envoy.network.dns_resolver.cares",
     typedConfig: packAny(CaresDnsResolverConfigSchema, { resolvers: [socket("127.0.0.1", 15053)] }),

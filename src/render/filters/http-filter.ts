@@ -5,13 +5,17 @@ import {
   type HttpFilter,
   HttpFilterSchema,
 } from "../../gen/envoy/extensions/filters/network/http_connection_manager/v3/http_connection_manager_pb.js";
-import type { Protocol } from "../../model/index.ts";
-import type { Direction } from "../direction.ts";
+import type { InboundFacet, OutboundFacet, Protocol } from "../../model/index.ts";
 import type { View } from "../view.ts";
 
-export interface HttpPlace {
-  readonly view: View;
-  readonly direction: Direction;
+/** On the way out there are no policies: only what counts there can be read. */
+export type HttpPlace = PlaceFields &
+  (
+    | { readonly direction: "outbound"; readonly view: View<OutboundFacet> }
+    | { readonly direction: "inbound" | "gateway"; readonly view: View<InboundFacet> }
+  );
+
+interface PlaceFields {
   readonly protocol: Protocol;
   /** 0 where the chain is for any port. */
   readonly port: number;

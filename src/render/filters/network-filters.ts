@@ -1,5 +1,7 @@
 /** A TCP chain's place in; its network filters out, up to and with the one that connects to the cluster. */
+
 import type { Filter } from "../../gen/envoy/config/listener/v3/listener_components_pb.js";
+import type { InboundFacet, OutboundFacet } from "../../model/index.ts";
 import { networkFilter } from "../build/listener-chain.ts";
 import { metadataExchange } from "../build/metadata.ts";
 import type { Direction } from "../direction.ts";
@@ -9,15 +11,18 @@ import { type SecurityStage, securityNetworkFilters } from "../security/index.ts
 import { statsNetworkFilters } from "../telemetry/stats.ts";
 import type { View } from "../view.ts";
 
-export interface TcpPlace {
-  readonly view: View;
-  readonly direction: Direction;
+/** On the way out there are no policies: only what counts there can be read. */
+export type TcpPlace = PlaceFields &
+  (
+    | { readonly direction: "outbound"; readonly view: View<OutboundFacet>; readonly secured?: false }
+    | { readonly direction: "inbound" | "gateway"; readonly view: View<InboundFacet>; readonly secured: boolean }
+  );
+
+interface PlaceFields {
   /** Port that extensions match; 0 for any. */
   readonly port: number;
   /** Exchanges workload facts: at the end of a connection that comes from the mesh. */
   readonly exchange: boolean;
-  /** Whether policies are enforced here: not on the way out, and not where TLS only passes through to its end. */
-  readonly secured: boolean;
 }
 
 type NetworkFilterPass = (place: TcpPlace) => readonly Filter[];
@@ -42,7 +47,7 @@ export function networkFilters(place: TcpPlace, last: readonly Filter[]): Filter
 const phases: readonly ExtensionPhase[] = ["AUTHN", "AUTHZ", "STATS", "UNSPECIFIED_PHASE"];
 
 /** What goes before a connection manager: HTTP has its own policies and metrics. */
-export function preHttpFilters(view: View, direction: Direction, port: number): Filter[] {
+export function preHttpFilters(view: View<OutboundFacet>, direction: Direction, port: number): Filter[] {
   return [
     ...(direction === "inbound" ? exchangeFilters(view) : []),
     ...phases.flatMap((phase) => extensionNetworkFilters(view, phase, { direction, port })),
@@ -54,12 +59,13 @@ export function isFirstHttp(chains: readonly ({ readonly kind: string } | undefi
   return chains.findIndex((chain) => chain?.kind === "http") === index;
 }
 
-export function exchangeFilters(view: View): readonly Filter[] {
+export function exchangeFilters(view: View<OutboundFacet>): readonly Filter[] {
   return hasIstioFilters(view.proxy) ? [networkFilter(metadataExchange.name, metadataExchange.config())] : [];
 }
 
 function security(stage: SecurityStage): NetworkFilterPass {
-  return ({ view, direction, secured }) => (secured ? securityNetworkFilters(view, stage, direction) : []);
+  // Not where TLS only passes through to its end.
+  return (place) => (place.secured ? securityNetworkFilters(place.view, stage, place.direction) : []);
 }
 
 function extension(phase: ExtensionPhase): NetworkFilterPass {

@@ -6,7 +6,7 @@ import {
   type TcpProxySchema as Schema,
   TcpProxySchema,
 } from "../../gen/envoy/extensions/filters/network/tcp_proxy/v3/tcp_proxy_pb.js";
-import type { Protocol } from "../../model/index.ts";
+import type { OutboundFacet, Protocol } from "../../model/index.ts";
 import { packAny } from "../build/any.ts";
 import { duration } from "../build/duration.ts";
 import type { Fields } from "../build/fields.ts";
@@ -28,7 +28,7 @@ export interface TcpTarget {
 }
 
 /** Options that Envoy would refuse are left out: the listener, and with it all else on the port, is worth more. */
-export function tcpProxy(view: View, direction: Direction, target: TcpTarget): Filter {
+export function tcpProxy(view: View<OutboundFacet>, direction: Direction, target: TcpTarget): Filter {
   const plain: TcpProxyInit = {
     statPrefix: target.statPrefix,
     clusterSpecifier: specifier(target),
@@ -60,7 +60,7 @@ function specifier({ clusters, weighted }: TcpTarget): NonNullable<TcpProxyInit[
 }
 
 /** An empty value would be no duration. */
-function proxyIdleTimeout(view: View): TcpProxyInit {
+function proxyIdleTimeout(view: View<OutboundFacet>): TcpProxyInit {
   const idleTimeout = duration(view.proxy.metadata.IDLE_TIMEOUT || undefined);
   return idleTimeout ? { idleTimeout } : {};
 }

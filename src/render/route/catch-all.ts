@@ -1,23 +1,27 @@
 /** A sidecar's policy for unknown destinations in; the virtual host that takes whatever no other does out. */
-import { create } from "@bufbuild/protobuf";
+import { create, toBinary } from "@bufbuild/protobuf";
 import { DurationSchema } from "@bufbuild/protobuf/wkt";
 import { RouteActionSchema, VirtualHostSchema } from "../../gen/envoy/config/route/v3/route_components_pb.js";
 import { catchAllRoute, virtualHost } from "../build/route-config.ts";
 import { allowAnyDynamicDnsCluster, passthroughCluster } from "../cluster-name.ts";
+import { egressFacet } from "../facets.ts";
 import { type OutboundPolicy, outboundPolicy } from "../outbound-policy.ts";
-import { encodePart, type Part, type View } from "../view.ts";
+import { recipe } from "../recipe.ts";
 import { destinationCluster } from "./destination.ts";
 import { appendsForwardedHost, includesAttemptCount } from "./proxy-headers.ts";
+import { type HostPart, hostPart, sameHost } from "./virtual-host.ts";
 
-export function catchAllHost(view: View): Part {
-  return view.part("vhost|*", () => {
+export const catchAllHost = recipe(
+  egressFacet,
+  "catch-all virtual host",
+  (view): HostPart => {
     const policy = outboundPolicy(view);
     const cluster = unknownTrafficCluster(policy);
     const name = hostNames[policy.mode];
     const shell = { name, domains: ["*"], includeRequestAttemptCount: includesAttemptCount(view.proxy) };
     if (cluster === undefined) {
       const blocked = catchAllRoute(name, { case: "directResponse", value: { status: 502 } });
-      return encodePart(VirtualHostSchema, virtualHost(shell, [blocked]));
+      return hostPart(name, toBinary(VirtualHostSchema, virtualHost(shell, [blocked])), []);
     }
     const none = create(DurationSchema);
     const value = create(RouteActionSchema, {
@@ -26,11 +30,11 @@ export function catchAllHost(view: View): Part {
       maxGrpcTimeout: none,
       appendXForwardedHost: appendsForwardedHost(view.proxy),
     });
-    return encodePart(VirtualHostSchema, virtualHost(shell, [catchAllRoute(name, { case: "route", value })]), [
-      cluster,
-    ]);
-  });
-}
+    const host = virtualHost(shell, [catchAllRoute(name, { case: "route", value })]);
+    return hostPart(name, toBinary(VirtualHostSchema, host), [cluster]);
+  },
+  sameHost,
+);
 
 const hostNames: Readonly<Record<OutboundPolicy["mode"], string>> = {
   REGISTRY_ONLY: "block_all",

@@ -1,6 +1,6 @@
 /** A service as a proxy sees it in, every name under which requests for it arrive out. */
 import { isIP } from "node:net";
-import type { ProxyClass, Service } from "../../model/index.ts";
+import type { BuildFacet, Service } from "../../model/index.ts";
 import { isWildcardAddress, servicePlaces } from "../addresses.ts";
 
 /** IPv6 addresses go in brackets. */
@@ -15,6 +15,8 @@ export const isUsableDomain = (host: string): boolean => !/[\0\r\n]/.test(host);
 
 export interface DomainOptions {
   readonly domain: string;
+  /** Of the client: in its own namespace a service has a bare name too. */
+  readonly namespace: string;
   /** Names of ExternalName Services that stand for this one. */
   readonly aliases: readonly string[];
   /** With a port each name is there twice, bare and with it: for listeners that serve all ports. */
@@ -27,14 +29,14 @@ export interface Domains {
   readonly variants: ReadonlySet<string>;
 }
 
-export function serviceDomains(proxy: ProxyClass, service: Service, options: DomainOptions): Domains {
+export function serviceDomains(proxy: BuildFacet, service: Service, options: DomainOptions): Domains {
   const { port } = options;
   const withPort = (name: string): string[] =>
     port === undefined ? [bracketed(name)] : [bracketed(name), hostPort(name, port)];
   const names: string[] = [];
   const variants = new Set<string>();
   for (const host of [service.host, ...options.aliases]) {
-    const other = nameVariants(host, proxy.namespace, options.domain).flatMap(withPort);
+    const other = nameVariants(host, options.namespace, options.domain).flatMap(withPort);
     names.push(...withPort(host), ...other);
     for (const name of other) variants.add(name);
   }
@@ -51,19 +53,26 @@ export function serviceDomains(proxy: ProxyClass, service: Service, options: Dom
  */
 export function nameVariants(host: string, namespace: string, domain: string): readonly string[] {
   const absolute = isIP(host) === 0 ? [`${host}.`] : [];
-  const suffix = `.svc.${domain}`;
-  if (!host.endsWith(suffix)) return absolute;
-  const qualified = host.slice(0, host.indexOf(".svc."));
-  const dot = qualified.indexOf(".");
-  if (dot < 0) return absolute;
-  if (qualified.slice(dot + 1) === namespace) {
-    return [...absolute, qualified.slice(0, dot), `${qualified}.svc`, qualified];
-  }
+  const own = kubernetesName(host, domain);
+  if (!own) return absolute;
+  const qualified = `${own.name}.${own.namespace}`;
+  if (own.namespace === namespace) return [...absolute, own.name, `${qualified}.svc`, qualified];
   return [...absolute, qualified, `${qualified}.svc`];
 }
 
+/** The namespace from which a host has a bare name, and that name; undefined for hosts without one. */
+export function kubernetesName(
+  host: string,
+  domain: string,
+): { readonly name: string; readonly namespace: string } | undefined {
+  if (!host.endsWith(`.svc.${domain}`)) return undefined;
+  const qualified = host.slice(0, host.indexOf(".svc."));
+  const dot = qualified.indexOf(".");
+  return dot < 0 ? undefined : { name: qualified.slice(0, dot), namespace: qualified.slice(dot + 1) };
+}
+
 /** Of a ServiceEntry's addresses Istio takes the last alone; of a Service's those of the first one's family. */
-function domainAddresses(proxy: ProxyClass, service: Service): readonly string[] {
+function domainAddresses(proxy: BuildFacet, service: Service): readonly string[] {
   const place = servicePlaces(proxy, service).at(-1) ?? [];
   const family = isIP(place[0] ?? "");
   // A cluster IP of a family that the proxy lacks cannot be reached, and so is no name.

@@ -1,16 +1,13 @@
 /** A sidecar's scope in; its egress listeners as routes see them, with their services by port, out. */
 import type { EgressScope, Scope } from "../../mesh/index.ts";
 import { parseProtocol, type Service, type ServicePort } from "../../model/index.ts";
-import type { View } from "../view.ts";
-import type { DestinationService } from "./destination.ts";
+import { clientScope } from "../client-scope.ts";
+import { buildFacet, clientFacet } from "../facets.ts";
+import { recipe } from "../recipe.ts";
 
 const unixPrefix = "unix://";
 /** Names the routes of the mesh-wide HTTP proxy port. */
 export const httpProxyRoute = "http_proxy";
-
-export function sidecarScope(view: View): Scope {
-  return view.mesh.scope(view.proxy.namespace, view.proxy.labels);
-}
 
 export interface RouteName {
   readonly name: string;
@@ -29,6 +26,9 @@ export function parseRouteName(name: string): RouteName | undefined {
   return { name, port: Number(digits), host: at < 0 ? undefined : name.slice(0, at) };
 }
 
+/** Routes with the same word are for the same services. */
+export const placeWord = ({ name, port }: RouteName): string => (port === 0 ? name : String(port));
+
 /** Where a route name's hosts come from. */
 export interface EgressPlace {
   readonly index: number;
@@ -37,33 +37,16 @@ export interface EgressPlace {
 }
 
 /** The first listener of that port or socket, or the one without port, which takes the rest. */
-export function egressPlace(scope: Scope, { name, port }: RouteName): EgressPlace | undefined {
+export function egressPlace(scope: Scope, word: string): EgressPlace | undefined {
+  const port = /^\d+$/.test(word) ? Number(word) : 0;
   const index = scope.egress.findIndex(({ listener }) => {
     if (!listener?.port) return true;
     if ((listener.port.number ?? 0) !== port) return false;
-    return port !== 0 || listener.bind === name;
+    return port !== 0 || listener.bind === word;
   });
   if (index < 0) return undefined;
   const protocol = parseProtocol(scope.egress[index]?.listener?.port?.protocol ?? "");
   return { index, port: protocol === "HTTP_PROXY" ? 0 : port };
-}
-
-export function egressScope(view: View, { index }: EgressPlace): EgressScope | undefined {
-  return sidecarScope(view).egress[index];
-}
-
-/** Keys by lower-case host of the services that have the place's port. */
-export function egressServices(view: View, place: EgressPlace): ReadonlyMap<string, string> {
-  return portTable(view, place.index).get(place.port) ?? new Map();
-}
-
-/** One host alone: its readers are left alone when other services come and go. */
-export function egressDestination(view: View, place: EgressPlace, host: string): DestinationService | undefined {
-  return view.shared(`route.destination|${place.index}|${place.port}|${host}`, () => {
-    const key = egressServices(view, place).get(host);
-    const service = key === undefined ? undefined : egressScope(view, place)?.service(key);
-    return service && { externalName: service.externalName, ports: portsAt(place, service) };
-  });
 }
 
 /** The ports of a service that count at the place. */
@@ -73,23 +56,30 @@ export function portsAt(place: EgressPlace, { ports }: Service): readonly Servic
     : ports.filter(({ port, protocol }) => port === place.port && protocol !== "UDP").slice(0, 1);
 }
 
-/** Made once per listener, so that each port's routes look only at the services of that port. */
-function portTable(view: View, index: number): ReadonlyMap<number, ReadonlyMap<string, string>> {
-  return view.shared(`route.services|${index}`, () => {
-    const egress = sidecarScope(view).egress[index];
-    const table = new Map<number, Map<string, string>>([[0, new Map()]]);
-    const add = (port: number, host: string, key: string): void => {
-      const hosts = table.get(port) ?? new Map<string, string>();
-      hosts.set(host, key);
-      table.set(port, hosts);
-    };
-    for (const key of egress?.services ?? []) {
-      const service = egress?.service(key);
-      if (!service) continue;
-      const host = service.host.toLowerCase();
-      add(0, host, key);
-      for (const { port, protocol } of service.ports) if (protocol !== "UDP") add(port, host, key);
-    }
-    return table;
-  });
+/** By port, 0 for all: keys of services by their lower-case host. Made once per listener, so that each port's routes look only at the services of that port. */
+export type PortTable = ReadonlyMap<number, ReadonlyMap<string, string>>;
+
+export const publicPorts = recipe(buildFacet, "public services by port", ({ mesh, proxy }) =>
+  portTable(mesh.publicScope(proxy.type).egress[0]),
+);
+
+export const clientPorts = recipe(clientFacet, "services by port", (view, index) =>
+  portTable(clientScope(view).egress[Number(index)]),
+);
+
+function portTable(egress: EgressScope | undefined): PortTable {
+  const table = new Map<number, Map<string, string>>([[0, new Map()]]);
+  const add = (port: number, host: string, key: string): void => {
+    const hosts = table.get(port) ?? new Map<string, string>();
+    hosts.set(host, key);
+    table.set(port, hosts);
+  };
+  for (const key of egress?.services ?? []) {
+    const service = egress?.table.service(key);
+    if (!service) continue;
+    const host = service.host.toLowerCase();
+    add(0, host, key);
+    for (const { port, protocol } of service.ports) if (protocol !== "UDP") add(port, host, key);
+  }
+  return table;
 }

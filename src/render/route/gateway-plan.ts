@@ -1,11 +1,13 @@
 /** The servers that share a route configuration in; its virtual hosts, with the VirtualServices whose routes they have, out. */
 import { compareText } from "../../lib/index.ts";
-import { compareSpecificity, hostCovers } from "../../model/index.ts";
+import { compareSpecificity, hostCovers, type ServerFacet } from "../../model/index.ts";
+import { serverFacet } from "../facets.ts";
 import type { BoundServer } from "../gateway-servers.ts";
+import { keyOf, recipe, wordsOf } from "../recipe.ts";
 import type { View } from "../view.ts";
 import { hostPort, isUsableDomain } from "./domains.ts";
 import type { RouteSource } from "./place.ts";
-import { appliesSomewhere } from "./select.ts";
+import { appliesSomewhere, excludedFor } from "./select.ts";
 
 /** The routes of one VirtualService on one gateway. */
 export interface GatewayRoutes {
@@ -30,12 +32,15 @@ interface OpenHost {
   readonly routes: GatewayRoutes[];
 }
 
-export function gatewaySource(view: View, { gateway, port }: Pick<GatewayRoutes, "gateway" | "port">): RouteSource {
-  return { port, gateway, namespace: view.proxy.namespace, labels: view.proxy.labels };
+export function gatewaySource(
+  { mesh, proxy }: View<ServerFacet>,
+  { gateway, port, virtualService }: Pick<GatewayRoutes, "gateway" | "port" | "virtualService">,
+): RouteSource {
+  return { port, gateway, excluded: excludedFor(mesh.virtualService(virtualService), proxy) };
 }
 
 /** In order of their names. VirtualServices of one host are joined, whatever gateways brought them. */
-export function planGatewayHosts(view: View, servers: readonly BoundServer[]): readonly GatewayHost[] {
+export function planGatewayHosts(view: View<ServerFacet>, servers: readonly BoundServer[]): readonly GatewayHost[] {
   const hosts = new Map<string, OpenHost>();
   const routesOf = createRouteIndex(view);
   for (const bound of servers) {
@@ -63,11 +68,11 @@ export function planGatewayHosts(view: View, servers: readonly BoundServer[]): r
 }
 
 /** What server and VirtualService have in common: of two hosts that overlap the narrower one. */
-function sharedHosts(view: View, bound: BoundServer, key: string): readonly string[] {
-  const config = view.mesh.virtualService(key);
+function sharedHosts(view: View<ServerFacet>, bound: BoundServer, key: string): readonly string[] {
+  const head = view.mesh.virtualServiceHead(key);
   const shared = new Set<string>();
-  for (const served of serverHosts(bound, config?.meta.namespace ?? "")) {
-    for (const host of config?.spec.hosts ?? []) {
+  for (const served of serverHosts(bound, head?.meta.namespace ?? "")) {
+    for (const host of head?.hosts ?? []) {
       if (hostCovers(host, served)) shared.add(served);
       else if (hostCovers(served, host)) shared.add(host);
     }
@@ -85,18 +90,24 @@ function serverHosts({ server }: BoundServer, namespace: string): readonly strin
 }
 
 /** A VirtualService's routes are made once per gateway, for the first server that has them; undefined where none applies. */
-function createRouteIndex(view: View): (bound: BoundServer, key: string) => GatewayRoutes | undefined {
+function createRouteIndex(view: View<ServerFacet>): (bound: BoundServer, key: string) => GatewayRoutes | undefined {
   const known = new Map<string, GatewayRoutes>();
   return ({ gateway, server }, virtualService) => {
     const id = `${gateway}|${virtualService}`;
     const found = known.get(id);
     if (found) return found;
     const routes = { gateway, virtualService, port: server.port?.number ?? 0, tls: server.tls !== undefined };
-    if (!appliesSomewhere(view.mesh.virtualService(virtualService), gatewaySource(view, routes))) return undefined;
+    if (!routesApply(view, keyOf(gateway, String(routes.port), virtualService))) return undefined;
     known.set(id, routes);
     return routes;
   };
 }
+
+const routesApply = recipe(serverFacet, "gateway routes apply", (view, key): boolean => {
+  const [gateway = "", port = "", virtualService = ""] = wordsOf(key);
+  const source = gatewaySource(view, { gateway, port: Number(port), virtualService });
+  return appliesSomewhere(view.mesh.virtualService(virtualService), source);
+});
 
 /** Hosts with the same routes become one virtual host with several domains, named after the most specific. */
 function collapse(hosts: ReadonlyMap<string, OpenHost>): GatewayHost[] {

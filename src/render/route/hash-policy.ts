@@ -12,6 +12,9 @@ import type {
 } from "../../model/index.ts";
 import { unsignedDuration } from "./timeout.ts";
 
+/** Of a DestinationRule, for provenance. */
+export const hashField = "spec.trafficPolicy.loadBalancer";
+
 export type ConsistentHash = LoadBalancerSettingsConsistentHashLB;
 
 /** For a destination of a VirtualService: subset over host, and the destination's port over all ports in each. */
@@ -29,6 +32,14 @@ export function hashOfDestination(rule: DestinationRuleSpec, destination: Destin
 /** For a service without VirtualService. */
 export function hashOfService(rule: DestinationRuleSpec, port: number): ConsistentHash | undefined {
   return hashOfPort(rule.trafficPolicy, port) ?? rule.trafficPolicy?.loadBalancer?.consistentHash;
+}
+
+export function hashes({ trafficPolicy, subsets = [] }: DestinationRuleSpec): boolean {
+  return [trafficPolicy, ...subsets.map((subset) => subset.trafficPolicy)].some(
+    (policy) =>
+      policy?.loadBalancer?.consistentHash !== undefined ||
+      policy?.portLevelSettings?.some(({ loadBalancer }) => loadBalancer?.consistentHash !== undefined),
+  );
 }
 
 function hashOfPort(policy: TrafficPolicy | undefined, port: number | undefined): ConsistentHash | undefined {

@@ -1,111 +1,149 @@
 /** The services and VirtualServices of a place in; its virtual hosts, with names, domains and whose routes they have, out. */
 import { compareText } from "../../lib/index.ts";
-import type { EgressScope } from "../../mesh/index.ts";
-import {
-  type Config,
-  isHttp,
-  isSniffed,
-  objectName,
-  type Service,
-  type VirtualServiceSpec,
-} from "../../model/index.ts";
+import type { EgressScope, Scope, VirtualServiceHead } from "../../mesh/index.ts";
+import { type BuildFacet, isHttp, isSniffed, objectName, type Service } from "../../model/index.ts";
+import { keyOf } from "../recipe.ts";
 import type { View } from "../view.ts";
 import { createDomainClaims } from "./domain-claims.ts";
-import { bracketed, hostPort, isUsableDomain, serviceDomains } from "./domains.ts";
-import { type EgressPlace, egressScope, egressServices, portsAt } from "./egress.ts";
+import { bracketed, type Domains, hostPort, isUsableDomain, kubernetesName, serviceDomains } from "./domains.ts";
+import { type EgressPlace, portsAt } from "./egress.ts";
 import { splitHosts } from "./host-split.ts";
-import type { RouteSource } from "./place.ts";
-import { appliesSomewhere } from "./select.ts";
-import { routeSemantics } from "./semantics.ts";
-
-/** Whose routes a virtual host has: those of a VirtualService, or the one to a service's port. */
-export type RouteOwner =
-  | { readonly kind: "virtual-service"; readonly key: string }
-  | { readonly kind: "service"; readonly key: string; readonly host: string; readonly port: number };
+import { hashingRule, routesApply, serviceOwner, virtualServiceOwner } from "./owner.ts";
+import { type Client, excludedFor } from "./select.ts";
+import { semanticsOf } from "./semantics.ts";
 
 export interface PlannedHost {
   readonly name: string;
   readonly domains: readonly string[];
-  readonly owner: RouteOwner;
+  /** For `ownerRoutes`. */
+  readonly owner: string;
+  /** Key of the VirtualService whose routes it has, if any. */
+  readonly virtualService: string | undefined;
+  /** The service that it stands for, if any, and the port of it. */
+  readonly service: PlannedService | undefined;
+}
+
+interface PlannedService {
+  readonly key: string;
+  /** From which it has bare names: its own and those of its aliases. */
+  readonly namespaces: readonly string[];
+  /** In lower case. */
+  readonly host: string;
+  readonly port: number;
+}
+
+export interface HostPlan {
+  /** In order of their names. */
+  readonly hosts: readonly PlannedHost[];
+  /** Where the hosts are among them that have bare names from a namespace. */
+  readonly byNamespace: ReadonlyMap<string, readonly number[]>;
+  /** Every domain that any of them asked for, in lower case. */
+  readonly wanted: ReadonlySet<string>;
+}
+
+export const noPlan: HostPlan = { hosts: [], byNamespace: new Map(), wanted: new Set() };
+
+/** Whose plan it is, and what is needed to make it. */
+export interface Planning {
+  readonly view: View<BuildFacet>;
+  readonly scope: Scope;
+  readonly egress: EgressScope;
+  readonly place: EgressPlace;
+  readonly client: Client;
+  /** Keys by lower-case host of the services that have the place's port. */
+  readonly services: ReadonlyMap<string, string>;
+  /** Reference of a service's rule; "" for none. */
+  readonly ruleOf: (service: string) => string;
 }
 
 /** Hosts on one port that share their routes. */
 interface Group {
   readonly port: number;
-  readonly owner: RouteOwner;
+  readonly owner: string;
+  readonly virtualService: string | undefined;
   /** The object that domains are claimed for. */
   readonly object: string;
   readonly others: readonly string[];
   readonly services: readonly Service[];
 }
 
-interface Planning {
-  readonly view: View;
-  readonly place: EgressPlace;
-  readonly egress: EgressScope;
-}
-
-export function meshSource(view: View, port: number): RouteSource {
-  return { port, gateway: "mesh", namespace: view.proxy.namespace, labels: view.proxy.labels };
-}
-
-/** In order of their names. */
-export function planHosts(view: View, place: EgressPlace): readonly PlannedHost[] {
-  const egress = egressScope(view, place);
-  if (!egress) return [];
-  const planning = { view, place, egress };
+export function planHosts(planning: Planning): HostPlan {
   const groups = planGroups(planning);
   const claims = createDomainClaims(
     groups.flatMap(({ services, port }) => services.flatMap(({ host }) => [host, hostPort(host, port)])),
   );
   const hosts: PlannedHost[] = [];
+  const wanted = new Set<string>();
   for (const group of groups) {
-    for (const { host, names, variants } of wantedDomains(planning, group)) {
+    for (const { host, names, variants, service } of wantedDomains(planning, group)) {
       const name = hostPort(host, group.port);
+      for (const domain of names) wanted.add(domain.toLowerCase());
       const claimed = claims.claim(name, names, variants);
       // Somebody older has the name: the younger object does nothing there, and its owner can find out why.
-      if (claimed.length < names.length) view.mesh.graph.note(group.object, "spec.hosts");
-      const domains = servesBareNames(place, group.port) ? claimed : claimed.filter((domain) => domain.includes(":"));
-      if (domains.length > 0) hosts.push({ name, domains, owner: group.owner });
+      if (claimed.length < names.length) planning.view.mesh.graph.note(group.object, "spec.hosts");
+      const domains = servedDomains(planning.place, group.port, claimed);
+      const { owner, virtualService } = group;
+      if (domains.length > 0) hosts.push({ name, domains, owner, virtualService, service });
     }
   }
-  return hosts.sort((a, b) => compareText(a.name, b.name));
+  hosts.sort((a, b) => compareText(a.name, b.name));
+  const placed = hosts.flatMap(({ service }, i) => (service?.namespaces ?? []).map((namespace) => ({ namespace, i })));
+  const byNamespace = new Map(
+    [...Map.groupBy(placed, ({ namespace }) => namespace)].map(([name, all]) => [name, all.map(({ i }) => i)]),
+  );
+  return { hosts, byNamespace, wanted };
 }
 
 /** Where a listener serves all ports, a name without port means port 80. */
-const servesBareNames = (place: EgressPlace, port: number): boolean => place.port !== 0 || port === 80;
+export function servedDomains(place: EgressPlace, port: number, domains: readonly string[]): readonly string[] {
+  return place.port !== 0 || port === 80 ? domains : domains.filter((domain) => domain.includes(":"));
+}
 
-interface WantedDomains {
+interface WantedDomains extends Domains {
   readonly host: string;
-  readonly names: readonly string[];
-  readonly variants: ReadonlySet<string>;
+  readonly service: PlannedHost["service"];
 }
 
 const noVariants: ReadonlySet<string> = new Set();
 
-function* wantedDomains({ view, place, egress }: Planning, group: Group): Generator<WantedDomains> {
-  for (const other of group.others.filter(isUsableDomain)) {
+function* wantedDomains(planning: Planning, { others, services, port }: Group): Generator<WantedDomains> {
+  for (const other of others.filter(isUsableDomain)) {
     const host = other.toLowerCase();
-    yield { host, names: [bracketed(host)], variants: noVariants };
+    yield { host, names: [bracketed(host)], variants: noVariants, service: undefined };
   }
-  for (const service of group.services) {
-    const { names, variants } = serviceDomains(view.proxy, service, {
-      domain: view.mesh.domain,
-      aliases: egress.aliases(service.key),
-      port: place.port === 0 ? group.port : undefined,
-    });
-    yield { host: service.host.toLowerCase(), names, variants };
+  for (const service of services) {
+    const { key } = service;
+    const { mesh } = planning.view;
+    const names = [service.host, ...planning.egress.aliases(key)];
+    const namespaces = new Set(names.flatMap((name) => kubernetesName(name, mesh.domain)?.namespace ?? []));
+    const domains = namesOf(planning, service, port, planning.client.namespace);
+    const host = service.host.toLowerCase();
+    yield { host, ...domains, service: { key, namespaces: [...namespaces], host, port } };
   }
+}
+
+/** As clients of the namespace call the service. */
+export function namesOf(
+  { view, egress, place }: Pick<Planning, "view" | "egress" | "place">,
+  service: Service,
+  port: number,
+  namespace: string,
+): Domains {
+  return serviceDomains(view.proxy, service, {
+    domain: view.mesh.domain,
+    namespace,
+    aliases: egress.aliases(service.key),
+    port: place.port === 0 ? port : undefined,
+  });
 }
 
 /** VirtualServices in order of precedence, then the services that none of them took. */
 function planGroups(planning: Planning): readonly Group[] {
-  const { view, place, egress } = planning;
-  const services = egressServices(view, place);
+  const { place, egress, services } = planning;
   const taken = new Set<string>();
   const groups: Group[] = [];
   for (const key of egress.virtualServiceKeys) {
-    for (const group of virtualServiceGroups(planning, key, services)) {
+    for (const group of virtualServiceGroups(planning, key)) {
       groups.push(group);
       for (const { host } of group.services) taken.add(host.toLowerCase());
     }
@@ -119,40 +157,80 @@ function planGroups(planning: Planning): readonly Group[] {
 /** Bare names belong to port 80, whose hosts therefore claim first. */
 const portRank = (port: number): number => (port === 80 ? 0 : port);
 
-function serviceGroups({ place, egress }: Planning, host: string, key: string): readonly Group[] {
-  const service = egress.service(key);
+function serviceGroups(planning: Planning, host: string, key: string): readonly Group[] {
+  const service = planning.egress.table.service(key);
   // An alias is a further domain of the service that it stands for.
   if (!service || service.resolution === "alias") return [];
-  return httpPorts(place, service).map((port) => ({
+  return httpPorts(planning.place, service).map((port) => ({
     port,
-    owner: { kind: "service", key, host, port },
+    owner: ownerOfService(planning, host, key, port),
+    virtualService: undefined,
     object: service.object,
     others: [],
     services: [service],
   }));
 }
 
-function virtualServiceGroups(
-  planning: Planning,
-  key: string,
-  services: ReadonlyMap<string, string>,
-): readonly Group[] {
-  const { view, place, egress } = planning;
-  const config = view.mesh.virtualService(key);
-  if (!config) return [];
-  const semantics = routeSemantics(config.meta);
-  const split = splitHosts({ key, hosts: config.spec.hosts ?? [], semantics }, services, egress.virtualServiceFor);
-  const found = split.services.flatMap((host) => egress.service(services.get(host) ?? "") ?? []);
-  if (semantics === "gateway-api" && !mayRoute(view, config, found)) return [];
+export function ownerOfService(planning: Planning, host: string, key: string, port: number): string {
+  return serviceOwner({ host, port, rule: hashingRuleOf(planning, key) });
+}
+
+function hashingRuleOf({ view, ruleOf }: Planning, service: string): string {
+  const rule = ruleOf(service);
+  return rule !== "" && hashingRule(view, rule) ? rule : "";
+}
+
+function virtualServiceGroups(planning: Planning, key: string): readonly Group[] {
+  const { view, place, egress, services } = planning;
+  const head = view.mesh.virtualServiceHead(key);
+  if (!head) return [];
+  const semantics = semanticsOf(head.semantics);
+  const split = splitHosts({ key, hosts: head.hosts, semantics }, services, egress.virtualServiceFor);
+  const found = split.services.flatMap((host) => egress.table.service(services.get(host) ?? "") ?? []);
+  if (semantics === "gateway-api" && !mayRoute(planning, head, found)) return [];
   const ports = portsOf(place, found);
-  if (ports.length === 0 || !hasRoutes(view, place, key)) return [];
+  const excluded = excludedOf(planning, head);
+  if (ports.length === 0 || !hasRoutes(planning, head, excluded)) return [];
+  const owner = ownerOfVirtualService(planning, key, excluded);
   return ports.map((port) => ({
     port,
-    owner: { kind: "virtual-service", key },
-    object: objectName("VirtualService", config.meta),
+    owner,
+    virtualService: key,
+    object: objectName("VirtualService", head.meta),
     others: split.others,
     services: found.filter((service) => httpPorts(place, service).includes(port)),
   }));
+}
+
+/** Which of its matches are for other clients; most VirtualServices do not ask where traffic comes from. */
+export function excludedOf({ view, client }: Planning, { key, sourced }: VirtualServiceHead): readonly string[] {
+  return sourced ? excludedFor(view.mesh.virtualService(key), client) : [];
+}
+
+export function hasRoutes({ view, place }: Planning, head: VirtualServiceHead, excluded: readonly string[]): boolean {
+  return head.unconditional || routesApply(view, keyOf(head.key, String(place.port), ...excluded));
+}
+
+/** Of the destinations, what the routes depend on beside the VirtualService itself. */
+export function ownerOfVirtualService(planning: Planning, key: string, excluded: readonly string[]): string {
+  const { view, scope, place, egress, services } = planning;
+  const hosts = [...new Set(view.mesh.virtualServiceTargets(key).map(({ host }) => host))].sort();
+  return virtualServiceOwner({
+    key,
+    port: place.port,
+    excluded,
+    services: hosts.flatMap((host) => {
+      const found = egress.table.service(services.get(host) ?? "");
+      const ports = found && place.port === 0 ? portsAt(place, found) : [];
+      const only = ports.length === 1 ? (ports[0]?.port ?? 0) : 0;
+      return found && (found.externalName || only !== 0) ? [[host, found.externalName ?? "", only] as const] : [];
+    }),
+    rules: hosts.flatMap((host) => {
+      const service = scope.table.keyFor(host);
+      const rule = service === undefined ? "" : hashingRuleOf(planning, service);
+      return rule === "" ? [] : [[host, rule] as const];
+    }),
+  });
 }
 
 /** Hosts that no service has are served on port 80 alone. */
@@ -167,15 +245,7 @@ const httpPorts = (place: EgressPlace, service: Service): number[] =>
     .map(({ port }) => port);
 
 /** A Gateway API route for a Service counts for clients in its own namespace, or when it is of the Service's namespace. */
-function mayRoute(view: View, config: Config<VirtualServiceSpec>, services: readonly Service[]): boolean {
-  const { namespace } = config.meta;
-  if (view.proxy.namespace === namespace) return services.length > 0;
-  return services.some((service) => service.namespace === namespace);
-}
-
-/** False where no route is for this proxy: its hosts are then served as if there were no VirtualService. */
-function hasRoutes(view: View, { port }: EgressPlace, key: string): boolean {
-  return view.shared(`route.applies|${port}|${key}`, () =>
-    appliesSomewhere(view.mesh.virtualService(key), meshSource(view, port)),
-  );
+function mayRoute({ client }: Planning, { meta }: VirtualServiceHead, services: readonly Service[]): boolean {
+  if (client.namespace === meta.namespace) return services.length > 0;
+  return services.some((service) => service.namespace === meta.namespace);
 }

@@ -1,6 +1,6 @@
 /** A port that a workload serves in, the route configuration inside its inbound connection manager out. */
 import type { RouteConfiguration } from "../../gen/envoy/config/route/v3/route_pb.js";
-import { isGrpc, type Protocol } from "../../model/index.ts";
+import { type InboundFacet, isGrpc, type Protocol } from "../../model/index.ts";
 import { inlineRouteConfig, virtualHost } from "../build/route-config.ts";
 import type { View } from "../view.ts";
 import { inboundDefaultRoute } from "./default-route.ts";
@@ -16,7 +16,7 @@ export interface InboundPort {
   readonly host: string;
 }
 
-export function inboundRouteConfig(view: View, inbound: InboundPort): RouteConfiguration {
+export function inboundRouteConfig(view: View<InboundFacet>, inbound: InboundPort): RouteConfiguration {
   const { cluster, port, protocol, host } = inbound;
   // A retry would cut gRPC streams.
   const retry = isGrpc(protocol) ? false : view.mesh.settings().defaultInboundHttpRetryPolicy;

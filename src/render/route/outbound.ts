@@ -1,109 +1,109 @@
-/** A sidecar and the name of a route configuration in, the encoded configuration out. */
-import { RouteConfigurationSchema } from "../../gen/envoy/config/route/v3/route_pb.js";
-import { assemble } from "../assemble.ts";
-import { namedRouteConfig } from "../build/route-config.ts";
-import { outboundCluster } from "../cluster-name.ts";
-import type { Part, View } from "../view.ts";
+/** A sidecar in; its route configurations out, as lists of virtual hosts that all who decided alike share. */
+import { type BuildFacet, type ClientFacet, type EgressFacet, type Resource, types } from "../../model/index.ts";
+import { buildFacet, clientFacet, egressFacet } from "../facets.ts";
+import type { Steps, StepsDone } from "../layer.ts";
+import { facetOf, keyOf, recipe, resourceRecipe, wordsOf } from "../recipe.ts";
+import type { View } from "../view.ts";
+import { assembleRoutes } from "./assembly.ts";
 import { catchAllHost } from "./catch-all.ts";
-import { outboundDefaultAction, outboundDefaultRoute } from "./default-route.ts";
-import { destinationHash, serviceHash } from "./destination-hash.ts";
-import { hostPort } from "./domains.ts";
-import {
-  type EgressPlace,
-  egressDestination,
-  egressPlace,
-  parseRouteName,
-  type RouteName,
-  sidecarScope,
-} from "./egress.ts";
-import { meshSource, type PlannedHost, planHosts, type RouteOwner } from "./host-plan.ts";
-import type { RoutePlace } from "./place.ts";
-import { appendsForwardedHost, includesAttemptCount } from "./proxy-headers.ts";
-import { type RouteList, routeList } from "./route-list.ts";
-import { routeSemantics } from "./semantics.ts";
-import { virtualHostPart } from "./virtual-host.ts";
+import { clientPlan, publicPlan } from "./client-plan.ts";
+import { parseRouteName, placeWord, type RouteName } from "./egress.ts";
+import type { PlannedHost } from "./host-plan.ts";
+import { ownerRoutes } from "./owner.ts";
+import { includesAttemptCount } from "./proxy-headers.ts";
+import { type HostPart, sameHost, virtualHostPart } from "./virtual-host.ts";
 
-export function outboundRouteConfig(view: View, name: string): Part | undefined {
+const virtualHost = recipe(
+  buildFacet,
+  "virtual host",
+  (view, key): HostPart => {
+    const [name = "", owner = "", ...domains] = wordsOf(key);
+    const shell = { name, domains, includeRequestAttemptCount: includesAttemptCount(view.proxy) };
+    return virtualHostPart(shell, [ownerRoutes(view, owner)]);
+  },
+  sameHost,
+);
+
+const hostKey = ({ name, owner, domains }: PlannedHost): string => keyOf(name, owner, ...domains);
+
+/** What everybody has at a place. */
+const publicHosts = recipe(
+  buildFacet,
+  "public virtual hosts",
+  (view, word): readonly HostPart[] => publicPlan(view, word).hosts.map((host) => virtualHost(view, hostKey(host))),
+  (a, b) => a.length === b.length && a.every((host, i) => host === b[i]),
+);
+
+/** Makes the hosts of a place one by one. */
+export function* publicHostSteps(view: View<BuildFacet>, name: string, done: StepsDone): Steps {
   const parsed = parseRouteName(name);
+  const id = `virtual hosts|${facetOf(view, buildFacet).id}|${parsed ? placeWord(parsed) : ""}`;
+  if (!parsed || done.has(id)) return;
+  done.add(id);
+  for (const host of publicPlan(view, placeWord(parsed)).hosts) {
+    virtualHost(view, hostKey(host));
+    yield;
+  }
+}
+
+/** As a proxy has it that nothing tells apart from others. */
+export const publicRoute = resourceRecipe(egressFacet, types.route, (view, key) => {
+  const parsed = parseRouteName(wordsOf(key)[0] ?? "");
   if (!parsed) return undefined;
-  const hosts = plannedHosts(view, parsed).map((host) => hostPart(view, parsed, host));
-  if (parsed.host === undefined) hosts.push(catchAllHost(view));
-  return assemble(RouteConfigurationSchema, namedRouteConfig(name), "virtualHosts", hosts);
+  if (parsed.host !== undefined) return ownListenersRoute(view, parsed, publicPlan(view, placeWord(parsed)).hosts);
+  return assembleRoutes(parsed.name, publicHosts(view, placeWord(parsed)), catchAllHost(view));
+});
+
+/** As a client has it that sees the mesh otherwise. */
+export const clientRoute = resourceRecipe(clientFacet, types.route, (view, key) => {
+  const parsed = parseRouteName(wordsOf(key)[0] ?? "");
+  if (!parsed) return undefined;
+  const word = placeWord(parsed);
+  const plan = clientPlan(view, word);
+  if (parsed.host !== undefined) return ownListenersRoute(view, parsed, hostsFor(view, word));
+  const hosts = plan.onPublic
+    ? withInstead(publicHosts(view, word), plan.instead, (host) => virtualHost(view, hostKey(host)))
+    : plan.plan.hosts.map((host) => virtualHost(view, hostKey(host)));
+  return assembleRoutes(parsed.name, hosts, catchAllHost(view));
+});
+
+/** Whether the client's routes of that name are everybody's. */
+export function isPublicRoute(view: View<ClientFacet>, name: string): boolean {
+  const parsed = parseRouteName(name);
+  if (!parsed) return true;
+  const plan = clientPlan(view, placeWord(parsed));
+  if (!plan.onPublic) return false;
+  if (plan.instead.size === 0) return true;
+  if (parsed.host === undefined) return false;
+  const mine = namedHost(parsed, hostsFor(view, placeWord(parsed)));
+  const usual = namedHost(parsed, publicPlan(view, placeWord(parsed)).hosts);
+  return mine?.name === usual?.name && mine?.owner === usual?.owner;
 }
 
-function plannedHosts(view: View, parsed: RouteName): readonly PlannedHost[] {
-  const { host, name } = parsed;
-  const { hosts } = planFor(view, parsed);
-  if (host === undefined) return [...hosts.values()];
-  // The listener is the service's own, so whatever arrives there is for it, and for this port of it.
-  const named = hosts.get(name);
-  const own = named?.domains.some((domain) => domain === host || domain === name)
+function hostsFor(view: View<ClientFacet>, word: string): readonly PlannedHost[] {
+  const plan = clientPlan(view, word);
+  return plan.onPublic ? withInstead(publicPlan(view, word).hosts, plan.instead, (host) => host) : plan.plan.hosts;
+}
+
+function withInstead<T>(
+  all: readonly T[],
+  instead: ReadonlyMap<number, PlannedHost>,
+  make: (host: PlannedHost) => T,
+): readonly T[] {
+  const out = [...all];
+  for (const [i, host] of instead) out[i] = make(host);
+  return out;
+}
+
+/** The listener is the service's own, so whatever arrives there is for it, and for this port of it. */
+function ownListenersRoute(view: View<EgressFacet>, parsed: RouteName, hosts: readonly PlannedHost[]): Resource {
+  const own = namedHost(parsed, hosts);
+  return assembleRoutes(parsed.name, own ? [virtualHost(view, hostKey({ ...own, domains: ["*"] }))] : []);
+}
+
+function namedHost({ name, host = "" }: RouteName, hosts: readonly PlannedHost[]): PlannedHost | undefined {
+  const named = hosts.find((candidate) => candidate.name === name);
+  return named?.domains.some((domain) => domain === host || domain === name)
     ? named
-    : [...hosts.values()].find(({ domains }) => domains.includes(host));
-  return own ? [{ ...own, domains: ["*"] }] : [];
-}
-
-function plannedHost(view: View, parsed: RouteName, name: string): PlannedHost | undefined {
-  if (parsed.host === undefined) return planFor(view, parsed).hosts.get(name);
-  return plannedHosts(view, parsed).find((planned) => planned.name === name);
-}
-
-interface Plan {
-  readonly place: EgressPlace | undefined;
-  readonly hosts: ReadonlyMap<string, PlannedHost>;
-}
-
-function planFor(view: View, parsed: RouteName): Plan {
-  const id = parsed.port === 0 ? parsed.name : String(parsed.port);
-  return view.shared(`route.plan|${id}`, () => {
-    const place = egressPlace(sidecarScope(view), parsed);
-    return { place, hosts: new Map((place ? planHosts(view, place) : []).map((host) => [host.name, host])) };
-  });
-}
-
-/** The part reads its own entry of the plan only, so that it outlives changes of the others. */
-function hostPart(view: View, parsed: RouteName, { name }: PlannedHost): Part {
-  return view.part(`vhost|${parsed.name}|${name}`, () => {
-    const { place, host } = view.shared(`route.host|${parsed.name}|${name}`, () => ({
-      place: planFor(view, parsed).place,
-      host: plannedHost(view, parsed, name),
-    }));
-    if (!host || !place) return { bytes: new Uint8Array(), needs: [] };
-    const shell = { name, domains: host.domains, includeRequestAttemptCount: includesAttemptCount(view.proxy) };
-    return virtualHostPart(shell, [ownerRoutes(view, place, host)]);
-  });
-}
-
-function ownerRoutes(view: View, place: EgressPlace, { owner }: PlannedHost): RouteList {
-  if (owner.kind === "service") return serviceRoutes(view, owner);
-  const { key } = owner;
-  return view.shared(`route.list|${place.index}|${place.port}|${key}`, () => {
-    const config = view.mesh.virtualService(key);
-    return config ? routeList(view, config, meshPlace(view, place, config.meta)) : noRoutes;
-  });
-}
-
-const noRoutes: RouteList = { routes: new Uint8Array(), last: new Uint8Array(), needs: [] };
-
-function serviceRoutes(view: View, { key, host, port }: Extract<RouteOwner, { readonly kind: "service" }>): RouteList {
-  const cluster = outboundCluster(host, port);
-  const action = view.shared("route.default-action", () =>
-    outboundDefaultAction(view.mesh.settings().defaultHttpRetryPolicy),
-  );
-  const hash = serviceHash(view, key, port);
-  const routes = outboundDefaultRoute({ cluster, operation: `${hostPort(host, port)}/*`, action, hash });
-  return { routes, last: new Uint8Array(), needs: [cluster] };
-}
-
-function meshPlace(view: View, place: EgressPlace, meta: Parameters<typeof routeSemantics>[0]): RoutePlace {
-  const scope = sidecarScope(view);
-  return {
-    ...meshSource(view, place.port),
-    tls: false,
-    semantics: routeSemantics(meta),
-    appendXForwardedHost: appendsForwardedHost(view.proxy),
-    defaultRetry: view.mesh.settings().defaultHttpRetryPolicy,
-    serviceOf: (host) => egressDestination(view, place, host),
-    hashOf: (destination) => destinationHash(view, scope, destination),
-  };
+    : hosts.find(({ domains }) => domains.includes(host));
 }

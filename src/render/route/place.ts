@@ -10,8 +10,8 @@ export interface RouteSource {
   readonly port: number;
   /** `mesh`, or the name of the gateway. */
   readonly gateway: string;
-  readonly namespace: string;
-  readonly labels: Readonly<Record<string, string>>;
+  /** Fields of matches that are for other clients. */
+  readonly excluded: readonly string[];
 }
 
 export interface RoutePlace extends RouteSource {

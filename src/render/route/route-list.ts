@@ -1,7 +1,8 @@
 /** A VirtualService and a place in; its encoded routes out, the one that takes everything apart from the others. */
 import { create, toBinary } from "@bufbuild/protobuf";
 import { type Route, VirtualHostSchema } from "../../gen/envoy/config/route/v3/route_components_pb.js";
-import { type Config, objectName, type VirtualServiceSpec } from "../../model/index.ts";
+import { type BuildFacet, type Config, objectName, type VirtualServiceSpec } from "../../model/index.ts";
+import { sameBytes } from "../part.ts";
 import type { View } from "../view.ts";
 import { clustersOf } from "./action.ts";
 import { httpRoute } from "./http-route.ts";
@@ -19,7 +20,7 @@ export interface RouteList {
   readonly needs: readonly string[];
 }
 
-export function routeList(view: View, config: Config<VirtualServiceSpec>, place: RoutePlace): RouteList {
+export function routeList(view: View<BuildFacet>, config: Config<VirtualServiceSpec>, place: RoutePlace): RouteList {
   const routes: Route[] = [];
   const object = objectName("VirtualService", config.meta);
   for (const selected of selectRoutes(config, place)) {
@@ -34,6 +35,11 @@ export function routeList(view: View, config: Config<VirtualServiceSpec>, place:
     needs: routes.flatMap((route) => (route.action.case === "route" ? clustersOf(route.action.value) : [])),
   };
 }
+
+export const noRoutes: RouteList = { routes: new Uint8Array(), last: new Uint8Array(), needs: [] };
+
+export const sameRoutes = (a: RouteList, b: RouteList): boolean =>
+  sameBytes(a.routes, b.routes) && sameBytes(a.last, b.last) && a.needs.join() === b.needs.join();
 
 function encodeRoutes(routes: Route[]): Uint8Array {
   return toBinary(VirtualHostSchema, create(VirtualHostSchema, { routes }));

@@ -16,7 +16,7 @@ export interface SelectedRoute {
 export function* selectRoutes(config: Config<VirtualServiceSpec>, source: RouteSource): Generator<SelectedRoute> {
   const semantics = routeSemantics(config.meta);
   for (const { route, match, field } of candidates(config.spec)) {
-    if (!applies(match, source)) continue;
+    if (source.excluded.includes(field) || (match && !applies(match, source))) continue;
     const envoyMatch = routeMatch(match, semantics);
     // A match that Envoy would refuse cannot apply to anything.
     if (!isUsableRouteMatch(match, envoyMatch)) continue;
@@ -30,6 +30,20 @@ export function appliesSomewhere(config: Config<VirtualServiceSpec> | undefined,
   return config !== undefined && selectRoutes(config, source).next().done !== true;
 }
 
+/** Whom traffic comes from. */
+export interface Client {
+  readonly namespace: string;
+  readonly labels: Readonly<Record<string, string>>;
+}
+
+/** Fields of the matches that are for other clients. */
+export function excludedFor(config: Config<VirtualServiceSpec> | undefined, client: Client): readonly string[] {
+  if (!config) return [];
+  return [...candidates(config.spec)]
+    .filter(({ match }) => match && !comesFrom(match, client))
+    .map(({ field }) => field);
+}
+
 function* candidates(spec: VirtualServiceSpec): Generator<Omit<SelectedRoute, "envoyMatch">> {
   for (const [i, route] of (spec.http ?? []).entries()) {
     if (!route.match?.length) yield { route, match: undefined, field: `spec.http[${i}]` };
@@ -38,15 +52,14 @@ function* candidates(spec: VirtualServiceSpec): Generator<Omit<SelectedRoute, "e
   }
 }
 
-function applies(match: HTTPMatchRequest | undefined, source: RouteSource): boolean {
-  if (!match) return true;
-  return (!match.port || match.port === source.port) && comesFrom(match, source);
+function applies(match: HTTPMatchRequest, { port, gateway }: RouteSource): boolean {
+  return (!match.port || match.port === port) && (!match.gateways?.length || match.gateways.includes(gateway));
 }
 
 /** Gateways named in the match stand in for everything else that it says about the source. */
-function comesFrom(match: HTTPMatchRequest, source: RouteSource): boolean {
-  if (match.gateways?.length) return match.gateways.includes(source.gateway);
+function comesFrom(match: HTTPMatchRequest, { namespace, labels }: Client): boolean {
+  if (match.gateways?.length) return true;
   const wanted = Object.entries(match.sourceLabels ?? {});
-  if (!wanted.every(([name, value]) => source.labels[name] === value)) return false;
-  return !match.sourceNamespace || match.sourceNamespace === source.namespace;
+  if (!wanted.every(([name, value]) => labels[name] === value)) return false;
+  return !match.sourceNamespace || match.sourceNamespace === namespace;
 }

@@ -5,8 +5,10 @@ export type RouteSemantics = "virtual-service" | "ingress" | "gateway-api";
 
 const annotation = "internal.istio.io/route-semantics";
 
-export function routeSemantics(meta: ObjectMeta): RouteSemantics {
-  const written = meta.annotations?.[annotation];
+export const routeSemantics = (meta: ObjectMeta): RouteSemantics => semanticsOf(meta.annotations?.[annotation]);
+
+/** From what the annotation says. */
+export function semanticsOf(written: string | undefined): RouteSemantics {
   if (written === "ingress") return "ingress";
   return written === "gateway" ? "gateway-api" : "virtual-service";
 }

@@ -3,7 +3,7 @@
 import type { RBAC } from "../../gen/envoy/config/rbac/v3/rbac_pb.js";
 import type { MetadataMatcher } from "../../gen/envoy/type/matcher/v3/metadata_pb.js";
 import { compareText } from "../../lib/index.ts";
-import { objectName } from "../../model/index.ts";
+import { type InboundFacet, objectName } from "../../model/index.ts";
 import { prefixMatch } from "../build/match.ts";
 import type { View } from "../view.ts";
 import { externalProvider, type HttpExtAuthz, type TcpExtAuthz } from "./external-provider.ts";
@@ -29,7 +29,7 @@ const rbacNames: Readonly<Record<PolicyProtocol, string>> = {
 };
 export const rbacName = (protocol: PolicyProtocol): string => rbacNames[protocol];
 
-function contextOf(view: View, protocol: PolicyProtocol): RbacContext {
+function contextOf(view: View<InboundFacet>, protocol: PolicyProtocol): RbacContext {
   return {
     protocol,
     trustDomains: meshTrustDomains(view),
@@ -39,7 +39,7 @@ function contextOf(view: View, protocol: PolicyProtocol): RbacContext {
 }
 
 /** AUDIT sees every request, DENY goes before ALLOW. */
-export function localAuthorization(view: View, protocol: PolicyProtocol): readonly AuthorizationFilter[] {
+export function localAuthorization(view: View<InboundFacet>, protocol: PolicyProtocol): readonly AuthorizationFilter[] {
   const order: readonly Action[] = ["AUDIT", "DENY", "ALLOW"];
   return order.flatMap((action) => {
     const policies = policiesOf(view, action);
@@ -67,7 +67,10 @@ const statPrefix = "istio_ext_authz_";
  * CUSTOM: a first filter only notes, as metadata, which rule a request matches; a second one asks the external service
  * about those requests. More than one provider is refused, as Istio does by default, since nobody can say which decides.
  */
-export function customAuthorization(view: View, protocol: PolicyProtocol): readonly AuthorizationFilter[] {
+export function customAuthorization(
+  view: View<InboundFacet>,
+  protocol: PolicyProtocol,
+): readonly AuthorizationFilter[] {
   const byProvider = Map.groupBy(policiesOf(view, "CUSTOM"), ({ spec }) => spec.provider?.name ?? "");
   const names = [...byProvider.keys()].sort(compareText);
   return names.flatMap((name) => {
@@ -77,7 +80,7 @@ export function customAuthorization(view: View, protocol: PolicyProtocol): reado
 }
 
 function providerFilters(
-  view: View,
+  view: View<InboundFacet>,
   protocol: PolicyProtocol,
   name: string,
   policies: readonly Policy[],

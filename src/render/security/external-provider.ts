@@ -11,6 +11,7 @@ import type {
   ExtensionProvider,
   ExtensionProviderEnvoyExternalAuthorizationGrpcProvider as GrpcProvider,
   ExtensionProviderEnvoyExternalAuthorizationHttpProvider as HttpProvider,
+  InboundFacet,
 } from "../../model/index.ts";
 import { brokenConstraint } from "../build/constraints.ts";
 import { duration, seconds } from "../build/duration.ts";
@@ -31,7 +32,7 @@ export interface ExternalProvider {
 export type Problem = { readonly problem: string };
 
 /** Names are compared as they are; a name that two providers have is nobody's. */
-export function externalProvider(view: View, name: string): ExternalProvider | Problem {
+export function externalProvider(view: View<InboundFacet>, name: string): ExternalProvider | Problem {
   const found = (view.mesh.settings().extensionProviders ?? []).filter(
     (provider) => provider.name === name && (provider.envoyExtAuthzHttp || provider.envoyExtAuthzGrpc),
   );
@@ -43,7 +44,7 @@ export function externalProvider(view: View, name: string): ExternalProvider | P
   return build(view, provider);
 }
 
-function build(view: View, { envoyExtAuthzHttp: http, envoyExtAuthzGrpc: grpc }: ExtensionProvider) {
+function build(view: View<InboundFacet>, { envoyExtAuthzHttp: http, envoyExtAuthzGrpc: grpc }: ExtensionProvider) {
   const settings = http ?? grpc ?? {};
   const { service, port = 0 } = settings;
   if (port < 1 || port > 65535) return { problem: `port ${port} is out of range` };

@@ -1,13 +1,17 @@
 /** RequestAuthentication and AuthorizationPolicy in the filter chains: a proxy's class and a place in, filters out. */
+
 import type { Filter } from "../../gen/envoy/config/listener/v3/listener_components_pb.js";
 import { ExtAuthzSchema } from "../../gen/envoy/extensions/filters/http/ext_authz/v3/ext_authz_pb.js";
 import { RBACSchema } from "../../gen/envoy/extensions/filters/http/rbac/v3/rbac_pb.js";
 import { ExtAuthzSchema as TcpExtAuthzSchema } from "../../gen/envoy/extensions/filters/network/ext_authz/v3/ext_authz_pb.js";
 import type { HttpFilter } from "../../gen/envoy/extensions/filters/network/http_connection_manager/v3/http_connection_manager_pb.js";
 import { RBACSchema as TcpRbacSchema } from "../../gen/envoy/extensions/filters/network/rbac/v3/rbac_pb.js";
+import type { InboundFacet } from "../../model/index.ts";
 import { packAny } from "../build/any.ts";
 import { networkFilter } from "../build/listener-chain.ts";
+import { inboundFacet } from "../facets.ts";
 import { httpFilter } from "../filters/http-filter.ts";
+import { recipe } from "../recipe.ts";
 import type { View } from "../view.ts";
 import { type AuthorizationFilter, customAuthorization, localAuthorization, rbacName } from "./authorization.ts";
 import { jwtFilter } from "./jwt.ts";
@@ -19,30 +23,32 @@ export type SecurityDirection = "inbound" | "outbound" | "gateway";
 export type SecurityStage = "custom" | "authentication" | "authorization";
 
 export function securityHttpFilters(
-  view: View,
+  view: View<InboundFacet>,
   stage: SecurityStage,
   direction: SecurityDirection,
 ): readonly HttpFilter[] {
-  if (direction === "outbound") return [];
-  return view.shared(`security|http|${stage}`, () => {
-    if (stage === "authentication") return jwtFilter(view);
-    const filters = stage === "custom" ? customAuthorization(view, "http") : localAuthorization(view, "http");
-    return filters.map(writeHttp);
-  });
+  return direction === "outbound" ? [] : httpSecurity(view, stage);
 }
+
+const httpSecurity = recipe(inboundFacet, "HTTP security", (view, stage: SecurityStage): readonly HttpFilter[] => {
+  if (stage === "authentication") return jwtFilter(view);
+  const filters = stage === "custom" ? customAuthorization(view, "http") : localAuthorization(view, "http");
+  return filters.map(writeHttp);
+});
 
 /** `authentication` has no network filters. */
 export function securityNetworkFilters(
-  view: View,
+  view: View<InboundFacet>,
   stage: SecurityStage,
   direction: SecurityDirection,
 ): readonly Filter[] {
-  if (direction === "outbound" || stage === "authentication") return [];
-  return view.shared(`security|tcp|${stage}`, () => {
-    const filters = stage === "custom" ? customAuthorization(view, "tcp") : localAuthorization(view, "tcp");
-    return filters.map(writeTcp);
-  });
+  return direction === "outbound" || stage === "authentication" ? [] : tcpSecurity(view, stage);
 }
+
+const tcpSecurity = recipe(inboundFacet, "TCP security", (view, stage: SecurityStage): readonly Filter[] => {
+  const filters = stage === "custom" ? customAuthorization(view, "tcp") : localAuthorization(view, "tcp");
+  return filters.map(writeTcp);
+});
 
 function writeHttp(filter: AuthorizationFilter): HttpFilter {
   return filter.kind === "external-http"

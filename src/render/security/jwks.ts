@@ -1,5 +1,5 @@
 /** A JWT rule in; the keys that verify its tokens, as Envoy is given them, out. */
-import { type JWTRule, jwksSource, publicJwks } from "../../model/index.ts";
+import { type InboundFacet, type JWTRule, jwksSource, publicJwks } from "../../model/index.ts";
 import type { View } from "../view.ts";
 
 /**
@@ -12,7 +12,7 @@ const noKeys = "";
 export type SourcedRule = JWTRule & { readonly from: { readonly object: string; readonly field: string } };
 
 /** Fetches that fail are told by who fetches. */
-export function jwksOf(view: View, rule: SourcedRule): string {
+export function jwksOf(view: View<InboundFacet>, rule: SourcedRule): string {
   const source = jwksSource(rule);
   if (source) return view.mesh.keySet(source) ?? noKeys;
   const keys = publicJwks(rule.jwks ?? "");

@@ -10,7 +10,7 @@ import {
 } from "../../gen/envoy/extensions/filters/http/jwt_authn/v3/config_pb.js";
 import type { HttpFilter } from "../../gen/envoy/extensions/filters/network/http_connection_manager/v3/http_connection_manager_pb.js";
 import { compareText } from "../../lib/index.ts";
-import { objectName } from "../../model/index.ts";
+import { type InboundFacet, objectName } from "../../model/index.ts";
 import { packAny } from "../build/any.ts";
 import { brokenConstraint } from "../build/constraints.ts";
 import { httpFilter } from "../filters/http-filter.ts";
@@ -20,7 +20,7 @@ import { jwtFilterName, payloadKey } from "./jwt-names.ts";
 
 type Requirement = MessageInitShape<typeof JwtRequirementSchema>;
 
-export function jwtFilter(view: View): readonly HttpFilter[] {
+export function jwtFilter(view: View<InboundFacet>): readonly HttpFilter[] {
   const rules = jwtRules(view);
   if (rules.length === 0) return [];
   const named = rules.map((rule, index) => [`origins-${index}`, jwtProvider(view, rule)] as const);
@@ -38,9 +38,9 @@ export function jwtFilter(view: View): readonly HttpFilter[] {
 }
 
 /** In the order of their issuers: Envoy tries providers in turn, and the same input must give the same bytes. */
-function jwtRules(view: View): readonly SourcedRule[] {
-  const { namespace, labels } = view.proxy;
-  const rules = view.mesh.requestAuthentications(namespace, labels).flatMap(({ meta, spec }) => {
+function jwtRules(view: View<InboundFacet>): readonly SourcedRule[] {
+  const all = view.proxy.requestAuthentications.flatMap((key) => view.mesh.requestAuthentication(key) ?? []);
+  const rules = all.flatMap(({ meta, spec }) => {
     const object = objectName("RequestAuthentication", meta);
     view.mesh.graph.note(object, "spec.jwtRules");
     return (spec.jwtRules ?? []).map((rule, index) => ({
@@ -51,7 +51,7 @@ function jwtRules(view: View): readonly SourcedRule[] {
   return rules.sort((a, b) => compareText(a.issuer ?? "", b.issuer ?? ""));
 }
 
-function jwtProvider(view: View, rule: SourcedRule): JwtProvider {
+function jwtProvider(view: View<InboundFacet>, rule: SourcedRule): JwtProvider {
   return create(JwtProviderSchema, {
     issuer: rule.issuer ?? "",
     audiences: [...(rule.audiences ?? [])],

@@ -1,5 +1,5 @@
 /** A proxy's class in; the AuthorizationPolicies that it is under, by action, in the order of their precedence, out. */
-import type { AuthorizationPolicySpec, Config } from "../../model/index.ts";
+import type { AuthorizationPolicySpec, Config, InboundFacet } from "../../model/index.ts";
 import type { View } from "../view.ts";
 import type { TrustDomains } from "./trust-domain.ts";
 
@@ -7,9 +7,10 @@ export type Policy = Config<AuthorizationPolicySpec>;
 export type Action = NonNullable<AuthorizationPolicySpec["action"]>;
 
 /** Those of the root namespace first, oldest first within each. */
-export function policiesOf(view: View, action: Action): readonly Policy[] {
-  const { namespace, labels } = view.proxy;
-  return view.mesh.authorizationPolicies(namespace, labels).filter(({ spec }) => (spec.action ?? "ALLOW") === action);
+export function policiesOf(view: View<InboundFacet>, action: Action): readonly Policy[] {
+  return view.proxy.authorizationPolicies
+    .flatMap((key) => view.mesh.authorizationPolicy(key) ?? [])
+    .filter(({ spec }) => (spec.action ?? "ALLOW") === action);
 }
 
 /** R19 of Go's ParseBool: the annotation asks to try the policy without enforcing it. */
@@ -17,7 +18,7 @@ export function isDryRun({ meta }: Policy): boolean {
   return /^(1|t|T|TRUE|true|True)$/.test(meta.annotations?.["istio.io/dry-run"] ?? "");
 }
 
-export function meshTrustDomains(view: View): TrustDomains {
+export function meshTrustDomains(view: View<InboundFacet>): TrustDomains {
   const { trustDomain, trustDomainAliases } = view.mesh.settings();
   return [trustDomain ?? "", ...(trustDomainAliases ?? [])];
 }

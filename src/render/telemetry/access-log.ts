@@ -1,4 +1,5 @@
 /** A proxy, a direction and where the log sits in; Envoy access loggers out. */
+
 import { create } from "@bufbuild/protobuf";
 import {
   type AccessLog,
@@ -8,19 +9,28 @@ import {
 } from "../../gen/envoy/config/accesslog/v3/accesslog_pb.js";
 import { ExpressionFilterSchema } from "../../gen/envoy/extensions/access_loggers/filters/cel/v3/cel_pb.js";
 import { compareText } from "../../lib/index.ts";
+import type { OutboundFacet } from "../../model/index.ts";
 import { packAny } from "../build/any.ts";
 import type { Direction } from "../direction.ts";
+import { outboundFacet } from "../facets.ts";
+import { recipe } from "../recipe.ts";
 import type { View } from "../view.ts";
 import { type Logger, type LogPlace, meshFileLogger, meshGrpcLogger, providerLogger } from "./logger.ts";
 import { logSettings } from "./logging.ts";
 import { findProvider } from "./provider.ts";
 import { modeOf } from "./telemetry.ts";
 
-export function accessLogs(view: View, direction: Direction, place: LogPlace): AccessLog[] {
-  return view.shared(`access-log|${direction}|${place}`, () => buildAccessLogs(view, direction, place));
+export function accessLogs(view: View<OutboundFacet>, direction: Direction, place: LogPlace): AccessLog[] {
+  return logsAt[place](view, direction);
 }
 
-function buildAccessLogs(view: View, direction: Direction, place: LogPlace): AccessLog[] {
+const logs = (place: LogPlace) =>
+  recipe(outboundFacet, `${place} access logs`, (view, direction: Direction) =>
+    buildAccessLogs(view, direction, place),
+  );
+const logsAt = { http: logs("http"), tcp: logs("tcp"), listener: logs("listener") };
+
+function buildAccessLogs(view: View<OutboundFacet>, direction: Direction, place: LogPlace): AccessLog[] {
   const mesh = view.mesh.settings();
   if (place === "listener" && mesh.disableEnvoyListenerLog) return [];
   const placeFilter = place === "listener" ? [noFilterChain()] : [];
@@ -46,7 +56,7 @@ interface Configured {
 }
 
 /** Providers that do not exist, or whose service is unknown, are as if they had not been named. */
-function configuredLoggers(view: View, direction: Direction): readonly Configured[] {
+function configuredLoggers(view: View<OutboundFacet>, direction: Direction): readonly Configured[] {
   const settings = [...(logSettings(view, modeOf(direction)) ?? [])];
   const found = settings.flatMap(([name, setting]) => {
     const provider = findProvider(view, name);

@@ -18,6 +18,7 @@ import {
   type MetricChange,
   type MetricPlan,
   metricPlanAttribute,
+  type OutboundFacet,
   standardMetrics,
   telemetryCluster,
 } from "../../model/index.ts";
@@ -25,7 +26,9 @@ import { packAny } from "../build/any.ts";
 import { duration, seconds } from "../build/duration.ts";
 import type { Fields } from "../build/fields.ts";
 import type { Direction } from "../direction.ts";
+import { outboundFacet } from "../facets.ts";
 import { isCountedByAgent } from "../profile.ts";
+import { recipe } from "../recipe.ts";
 import type { View } from "../view.ts";
 import { lineFormat, tagFormat } from "./metric-line.ts";
 import { type MetricsSetting, metricsSettings } from "./metrics.ts";
@@ -34,7 +37,7 @@ import { modeOf } from "./telemetry.ts";
 
 type Protocol = MetricPlan["protocol"];
 
-export function agentHttpLogs(view: View, direction: Direction): AccessLog[] {
+export function agentHttpLogs(view: View<OutboundFacet>, direction: Direction): AccessLog[] {
   return agentLogs(view, direction, "http");
 }
 
@@ -44,7 +47,7 @@ type TcpLogging = Pick<Fields<typeof TcpProxySchema>, "accessLog" | "accessLogOp
  * A connection is counted when it opens, while it lasts and when it closes, because some last for days. The user's own
  * logs still get one line, at its end.
  */
-export function tcpLogging(view: View, direction: Direction, own: readonly AccessLog[]): TcpLogging {
+export function tcpLogging(view: View<OutboundFacet>, direction: Direction, own: readonly AccessLog[]): TcpLogging {
   const counted = agentLogs(view, direction, "tcp");
   if (counted.length === 0) return { accessLog: [...own] };
   return {
@@ -63,15 +66,24 @@ function reportingInterval(setting: MetricsSetting | undefined): Duration {
   return isPossible ? wanted : seconds(15);
 }
 
-function agentLogs(view: View, direction: Direction, protocol: Protocol): AccessLog[] {
-  return view.shared(`agent-metrics|${direction}|${protocol}`, () => {
-    const setting = appliedSetting(view, direction);
-    return setting && !dropsAll(setting, protocol) ? [agentLog(setting, direction, protocol)] : [];
-  });
+function agentLogs(view: View<OutboundFacet>, direction: Direction, protocol: Protocol): AccessLog[] {
+  return protocol === "http" ? httpLogs(view, direction) : tcpLogs(view, direction);
+}
+
+const httpLogs = recipe(outboundFacet, "counted requests", (view, direction: Direction) =>
+  countingLogs(view, direction, "http"),
+);
+const tcpLogs = recipe(outboundFacet, "counted connections", (view, direction: Direction) =>
+  countingLogs(view, direction, "tcp"),
+);
+
+function countingLogs(view: View<OutboundFacet>, direction: Direction, protocol: Protocol): AccessLog[] {
+  const setting = appliedSetting(view, direction);
+  return setting && !dropsAll(setting, protocol) ? [agentLog(setting, direction, protocol)] : [];
 }
 
 /** Of the providers that are scraped, the first: two would count everything twice under one name. */
-function appliedSetting(view: View, direction: Direction): MetricsSetting | undefined {
+function appliedSetting(view: View<OutboundFacet>, direction: Direction): MetricsSetting | undefined {
   if (!isCountedByAgent(view.proxy)) return undefined;
   const settings = [...metricsSettings(view, modeOf(direction))];
   return settings.find(([name, { disabled }]) => findProvider(view, name)?.prometheus && !disabled)?.[1];

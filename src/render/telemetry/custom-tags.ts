@@ -2,7 +2,7 @@
 import { create } from "@bufbuild/protobuf";
 import { type CustomTag, CustomTagSchema } from "../../gen/envoy/type/tracing/v3/custom_tag_pb.js";
 import { compareText } from "../../lib/index.ts";
-import type { ProxyClass, ProxyTracing, TelemetryTracingCustomTag } from "../../model/index.ts";
+import type { ProxyTracing, TelemetryTracingCustomTag, TracedFacet } from "../../model/index.ts";
 import type { Fields } from "../build/fields.ts";
 import { versionAtLeast } from "../proxy-version.ts";
 
@@ -17,14 +17,14 @@ export interface TagSources {
   readonly proxyConfig: ProxyTracing["customTags"];
 }
 
-export function customTags(proxy: ProxyClass, sources: TagSources): CustomTag[] {
+export function customTags(proxy: TracedFacet, sources: TagSources): CustomTag[] {
   const own =
     sources.telemetry && Object.keys(sources.telemetry).length > 0 ? sources.telemetry : (sources.proxyConfig ?? {});
   const tags = [...(sources.istioTags ? istioTags(proxy) : []), ...userTags(proxy, own)];
   return tags.sort((a, b) => compareText(a.tag, b.tag));
 }
 
-function userTags(proxy: ProxyClass, tags: Tags): CustomTag[] {
+function userTags(proxy: TracedFacet, tags: Tags): CustomTag[] {
   return Object.entries(tags).flatMap(([name, tag]) => {
     // Older proxies would refuse the field, and with it the listener.
     if (tag.formatter)
@@ -52,11 +52,11 @@ function tagType(tag: TelemetryTracingCustomTag): TagType | undefined {
   return undefined;
 }
 
-function istioTags(proxy: ProxyClass): CustomTag[] {
-  const { labels, metadata } = proxy;
+function istioTags(proxy: TracedFacet): CustomTag[] {
+  const { self, metadata } = proxy;
   return [
-    literal("istio.canonical_revision", labels["service.istio.io/canonical-revision"] || "latest"),
-    literal("istio.canonical_service", labels["service.istio.io/canonical-name"] || "unknown"),
+    literal("istio.canonical_revision", self.canonicalRevision || "latest"),
+    literal("istio.canonical_service", self.canonicalName || "unknown"),
     literal("istio.mesh_id", metadata.MESH_ID || "unknown"),
     literal("istio.namespace", proxy.namespace || "default"),
     literal("istio.cluster_id", proxy.cluster || "unknown"),

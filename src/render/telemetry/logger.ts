@@ -10,7 +10,7 @@ import {
 } from "../../gen/envoy/extensions/access_loggers/grpc/v3/als_pb.js";
 import { OpenTelemetryAccessLogConfigSchema } from "../../gen/envoy/extensions/access_loggers/open_telemetry/v3/logs_service_pb.js";
 import { compareText, isRecord, objectLimits, parseJson } from "../../lib/index.ts";
-import type { ExtensionProvider, MeshConfigSpec } from "../../model/index.ts";
+import type { ExtensionProvider, MeshConfigSpec, OutboundFacet } from "../../model/index.ts";
 import { packAny } from "../build/any.ts";
 import type { Fields } from "../build/fields.ts";
 import { packSound } from "../build/sound.ts";
@@ -71,7 +71,7 @@ export function meshGrpcLogger(place: LogPlace): Logger {
 }
 
 /** Undefined for providers that do not log, whose service is unknown, or whose settings Envoy would refuse. */
-export function providerLogger(view: View, provider: ExtensionProvider): Logger | undefined {
+export function providerLogger(view: View<OutboundFacet>, provider: ExtensionProvider): Logger | undefined {
   if (provider.envoyFileAccessLog) return providerFileLogger(view, provider.name, provider.envoyFileAccessLog);
   if (provider.envoyHttpAls) return httpAls(view, provider.envoyHttpAls);
   if (provider.envoyTcpAls) return tcpAls(view, provider.envoyTcpAls);
@@ -81,7 +81,7 @@ export function providerLogger(view: View, provider: ExtensionProvider): Logger 
 
 type FileProvider = NonNullable<ExtensionProvider["envoyFileAccessLog"]>;
 
-function providerFileLogger(view: View, name: string | undefined, file: FileProvider): Logger {
+function providerFileLogger(view: View<OutboundFacet>, name: string | undefined, file: FileProvider): Logger {
   const path = file.path || "/dev/stdout";
   // The built-in provider takes its format from mesh config, as long as nobody gave it one.
   if (name === "envoy" && !file.logFormat && !file.omitEmptyValues) return meshFileLogger(view.mesh.settings(), path);
@@ -95,7 +95,7 @@ function providerFileLogger(view: View, name: string | undefined, file: FileProv
   };
 }
 
-function httpAls(view: View, als: NonNullable<ExtensionProvider["envoyHttpAls"]>): Logger | undefined {
+function httpAls(view: View<OutboundFacet>, als: NonNullable<ExtensionProvider["envoyHttpAls"]>): Logger | undefined {
   const target = providerCluster(view, als.service, als.port);
   if (!target) return undefined;
   const config = packSound(HttpGrpcAccessLogConfigSchema, {
@@ -107,14 +107,17 @@ function httpAls(view: View, als: NonNullable<ExtensionProvider["envoyHttpAls"]>
   return config && { name: httpGrpcLogger, config };
 }
 
-function tcpAls(view: View, als: NonNullable<ExtensionProvider["envoyTcpAls"]>): Logger | undefined {
+function tcpAls(view: View<OutboundFacet>, als: NonNullable<ExtensionProvider["envoyTcpAls"]>): Logger | undefined {
   const target = providerCluster(view, als.service, als.port);
   if (!target) return undefined;
   const commonConfig = grpcCommon(als.logName || "tcp_envoy_accesslog", target, als.filterStateObjectsToLog);
   return { name: tcpGrpcLogger, config: packAny(TcpGrpcAccessLogConfigSchema, { commonConfig }) };
 }
 
-function openTelemetry(view: View, als: NonNullable<ExtensionProvider["envoyOtelAls"]>): Logger | undefined {
+function openTelemetry(
+  view: View<OutboundFacet>,
+  als: NonNullable<ExtensionProvider["envoyOtelAls"]>,
+): Logger | undefined {
   const target = providerCluster(view, als.service, als.port);
   if (!target) return undefined;
   const text = als.logFormat?.text || defaultText;

@@ -1,4 +1,5 @@
 /** Telemetry objects and default providers in; which providers log for one direction, and what they leave out, out. */
+import type { OutboundFacet } from "../../model/index.ts";
 import type { View } from "../view.ts";
 import { type Mode, matchesMode, providerNames, telemetries } from "./telemetry.ts";
 
@@ -9,7 +10,7 @@ export interface LogSetting {
 }
 
 /** Undefined where nobody configured logging by providers: mesh config's access log applies then. */
-export function logSettings(view: View, mode: Mode): ReadonlyMap<string, LogSetting> | undefined {
+export function logSettings(view: View<OutboundFacet>, mode: Mode): ReadonlyMap<string, LogSetting> | undefined {
   const defaults = view.mesh.settings().defaultProviders?.accessLogging ?? [];
   const levels = telemetries(view, "accessLogging").map(({ spec }) => spec.accessLogging ?? []);
   if (levels.length === 0) {

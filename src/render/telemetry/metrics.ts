@@ -1,6 +1,6 @@
 /** Telemetry objects and default providers in; for each metrics provider, what is changed for one direction, out. */
 import { compareText } from "../../lib/index.ts";
-import type { TelemetryMetrics, TelemetryMetricsOverrides } from "../../model/index.ts";
+import type { OutboundFacet, TelemetryMetrics, TelemetryMetricsOverrides } from "../../model/index.ts";
 import type { View } from "../view.ts";
 import { type Mode, matchesMode, providerNames, telemetries } from "./telemetry.ts";
 
@@ -39,7 +39,7 @@ interface Building {
 }
 
 /** Providers in order of their names. The last level that names providers decides which ones there are. */
-export function metricsSettings(view: View, mode: Mode): ReadonlyMap<string, MetricsSetting> {
+export function metricsSettings(view: View<OutboundFacet>, mode: Mode): ReadonlyMap<string, MetricsSetting> {
   const defaults = view.mesh.settings().defaultProviders?.metrics ?? [];
   const entries = telemetries(view, "metrics").flatMap(({ spec }) => spec.metrics ?? []);
   const building = new Map<string, Building>();

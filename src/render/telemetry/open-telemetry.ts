@@ -6,7 +6,7 @@ import { OpenTelemetryConfigSchema } from "../../gen/envoy/config/trace/v3/opent
 import { DynatraceResourceDetectorConfigSchema } from "../../gen/envoy/extensions/tracers/opentelemetry/resource_detectors/v3/dynatrace_resource_detector_pb.js";
 import { EnvironmentResourceDetectorConfigSchema } from "../../gen/envoy/extensions/tracers/opentelemetry/resource_detectors/v3/environment_resource_detector_pb.js";
 import { DynatraceSamplerConfigSchema } from "../../gen/envoy/extensions/tracers/opentelemetry/samplers/v3/dynatrace_sampler_pb.js";
-import type { ExtensionProvider, ExtensionProviderHttpService, ProxyClass } from "../../model/index.ts";
+import type { ExtensionProvider, ExtensionProviderHttpService, TracedFacet } from "../../model/index.ts";
 import { packAny } from "../build/any.ts";
 import { duration, seconds } from "../build/duration.ts";
 import type { Fields } from "../build/fields.ts";
@@ -20,12 +20,16 @@ type Config = Fields<typeof OpenTelemetryConfigSchema>;
 type HttpService = Fields<typeof HttpServiceSchema>;
 
 /** Undefined where its sampler cannot reach the service that it asks, and where Envoy would refuse it. */
-export function openTelemetryTracer(view: View, otel: OpenTelemetry, target: ProviderCluster): Any | undefined {
+export function openTelemetryTracer(
+  view: View<TracedFacet>,
+  otel: OpenTelemetry,
+  target: ProviderCluster,
+): Any | undefined {
   const sampler = otel.dynatraceSampler && dynatraceSampler(view, otel, target);
   if (otel.dynatraceSampler && !sampler) return undefined;
   const semantic = otel.serviceAttributeEnrichment === "OTEL_SEMANTIC_CONVENTIONS";
   return packSound(OpenTelemetryConfigSchema, {
-    serviceName: semantic ? serviceName(view.proxy) : (view.proxy.serviceCluster ?? ""),
+    serviceName: semantic ? serviceName(view.proxy) : view.proxy.self.serviceCluster,
     ...exporter(otel, target),
     resourceDetectors: resourceDetectors(otel),
     ...(sampler ? { sampler } : {}),
@@ -75,16 +79,11 @@ function resourceDetectors(otel: OpenTelemetry) {
 }
 
 /** By OpenTelemetry's conventions for Kubernetes. The pod's own name is no part of a class of proxies, so it ends here. */
-function serviceName({ labels, metadata }: ProxyClass): string {
-  return (
-    labels["app.kubernetes.io/instance"] ||
-    labels["app.kubernetes.io/name"] ||
-    metadata.WORKLOAD_NAME ||
-    "unknown_service"
-  );
+function serviceName({ self }: TracedFacet): string {
+  return self.appInstance || self.appName || self.workload || "unknown_service";
 }
 
-function dynatraceSampler(view: View, otel: OpenTelemetry, target: ProviderCluster) {
+function dynatraceSampler(view: View<TracedFacet>, otel: OpenTelemetry, target: ProviderCluster) {
   const own = otel.dynatraceSampler;
   const service = own?.httpService;
   const asked = service ? providerCluster(view, service.service, service.port) : target;

@@ -1,9 +1,9 @@
 /** Names of extension providers in; their settings, and the cluster that reaches a provider's service, out. */
-import type { ExtensionProvider } from "../../model/index.ts";
+import type { BuildFacet, ExtensionProvider } from "../../model/index.ts";
 import type { View } from "../view.ts";
 
 /** Names are compared without regard to case. */
-export function findProvider(view: View, name: string): ExtensionProvider | undefined {
+export function findProvider(view: View<BuildFacet>, name: string): ExtensionProvider | undefined {
   const wanted = name.toLowerCase();
   return view.mesh.settings().extensionProviders?.find((provider) => provider.name?.toLowerCase() === wanted);
 }
@@ -15,7 +15,7 @@ export interface ProviderCluster {
 
 /** `namespace/host`, or a host that exists in one namespace only; undefined where it is unknown or ambiguous. */
 export function providerCluster(
-  view: View,
+  view: View<BuildFacet>,
   service: string | undefined,
   port: number | undefined,
 ): ProviderCluster | undefined {

@@ -3,13 +3,15 @@ import type { Any } from "@bufbuild/protobuf/wkt";
 import type { Filter } from "../../gen/envoy/config/listener/v3/listener_components_pb.js";
 import type { HttpFilter } from "../../gen/envoy/extensions/filters/network/http_connection_manager/v3/http_connection_manager_pb.js";
 import { PluginConfigSchema } from "../../gen/istio/stats_pb.js";
-import { standardMetrics } from "../../model/index.ts";
+import { type OutboundFacet, standardMetrics } from "../../model/index.ts";
 import { packAny } from "../build/any.ts";
 import { duration } from "../build/duration.ts";
 import { networkFilter } from "../build/listener-chain.ts";
 import type { Direction } from "../direction.ts";
+import { outboundFacet } from "../facets.ts";
 import { httpFilter } from "../filters/http-filter.ts";
 import { hasIstioFilters } from "../profile.ts";
+import { recipe } from "../recipe.ts";
 import type { View } from "../view.ts";
 import { type MetricsSetting, metricsSettings } from "./metrics.ts";
 import { findProvider } from "./provider.ts";
@@ -17,23 +19,21 @@ import { modeOf } from "./telemetry.ts";
 
 const filterName = "istio.stats";
 
-export function statsHttpFilters(view: View, direction: Direction): readonly HttpFilter[] {
+export function statsHttpFilters(view: View<OutboundFacet>, direction: Direction): readonly HttpFilter[] {
   return statsConfigs(view, direction).map((config) => httpFilter(filterName, config));
 }
 
-export function statsNetworkFilters(view: View, direction: Direction): readonly Filter[] {
+export function statsNetworkFilters(view: View<OutboundFacet>, direction: Direction): readonly Filter[] {
   return statsConfigs(view, direction).map((config) => networkFilter(filterName, config));
 }
 
 /** One per metrics provider that is scraped; a stock Envoy has no such filter. */
-function statsConfigs(view: View, direction: Direction): readonly Any[] {
-  return view.shared(`stats|${direction}`, () => {
-    if (!hasIstioFilters(view.proxy)) return [];
-    return [...metricsSettings(view, modeOf(direction))].flatMap(([name, setting]) =>
-      findProvider(view, name)?.prometheus && !setting.disabled ? [statsConfig(setting, direction)] : [],
-    );
-  });
-}
+const statsConfigs = recipe(outboundFacet, "metrics", (view, direction: Direction): readonly Any[] => {
+  if (!hasIstioFilters(view.proxy)) return [];
+  return [...metricsSettings(view, modeOf(direction))].flatMap(([name, setting]) =>
+    findProvider(view, name)?.prometheus && !setting.disabled ? [statsConfig(setting, direction)] : [],
+  );
+});
 
 function statsConfig(setting: MetricsSetting, direction: Direction): Any {
   const interval = duration(setting.reportingInterval);

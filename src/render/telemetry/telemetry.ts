@@ -1,5 +1,5 @@
 /** A proxy in; the Telemetry objects that apply to it out, each remembered as a cause. */
-import type { Config, TelemetrySpec } from "../../model/index.ts";
+import type { Config, OutboundFacet, TelemetrySpec } from "../../model/index.ts";
 import { objectName } from "../../model/index.ts";
 import type { Direction } from "../direction.ts";
 import type { View } from "../view.ts";
@@ -17,11 +17,12 @@ export const providerNames = (providers: readonly { readonly name?: string }[] |
 
 /** Later ones override earlier ones. */
 export function telemetries<F extends "metrics" | "tracing" | "accessLogging">(
-  view: View,
+  view: View<OutboundFacet>,
   field: F,
 ): readonly Config<TelemetrySpec>[] {
-  const { namespace, labels } = view.proxy;
-  const all = view.mesh.telemetries(namespace, labels).filter(({ spec }) => (spec[field]?.length ?? 0) > 0);
+  const all = view.proxy.telemetries
+    .flatMap((key) => view.mesh.telemetry(key) ?? [])
+    .filter(({ spec }) => (spec[field]?.length ?? 0) > 0);
   for (const { kind, meta } of all) view.mesh.graph.note(objectName(kind, meta), `spec.${field}`);
   return all;
 }

@@ -9,7 +9,7 @@ import {
   ZipkinConfigSchema,
 } from "../../gen/envoy/config/trace/v3/zipkin_pb.js";
 import type { HttpConnectionManager_TracingSchema } from "../../gen/envoy/extensions/filters/network/http_connection_manager/v3/http_connection_manager_pb.js";
-import type { ExtensionProvider } from "../../model/index.ts";
+import type { ExtensionProvider, TracedFacet } from "../../model/index.ts";
 import { packAny } from "../build/any.ts";
 import { duration, seconds } from "../build/duration.ts";
 import type { Fields } from "../build/fields.ts";
@@ -28,7 +28,7 @@ export interface TracingProvider {
 }
 
 /** Undefined for providers that do not trace, whose service is unknown, or whose settings Envoy would refuse. */
-export function tracingProvider(view: View, provider: ExtensionProvider): TracingProvider | undefined {
+export function tracingProvider(view: View<TracedFacet>, provider: ExtensionProvider): TracingProvider | undefined {
   const { zipkin, datadog, skywalking, opentelemetry } = provider;
   const target = providerCluster(view, ...serviceOf(provider));
   if (!target) return undefined;
@@ -53,7 +53,7 @@ function serviceOf({
 
 /** A gateway's call is a span of its own, not part of the client's; SkyWalking always wants it so. */
 function tracer(
-  view: View,
+  view: View<TracedFacet>,
   kind: string,
   config: Any | undefined,
   maxPathTagLength: number | undefined,
@@ -66,7 +66,7 @@ function tracer(
 
 type Zipkin = NonNullable<ExtensionProvider["zipkin"]>;
 
-function zipkinConfig(view: View, zipkin: Zipkin, { host, cluster }: ProviderCluster): Any | undefined {
+function zipkinConfig(view: View<TracedFacet>, zipkin: Zipkin, { host, cluster }: ProviderCluster): Any | undefined {
   const path = zipkin.path || "/api/v2/spans";
   const w3c = zipkin.traceContextOption === "USE_B3_WITH_W3C_PROPAGATION" && versionAtLeast(view.proxy, 1, 28);
   return packSound(ZipkinConfigSchema, {
@@ -90,11 +90,11 @@ function zipkinConfig(view: View, zipkin: Zipkin, { host, cluster }: ProviderClu
 }
 
 /** Spans go by the name of the proxy that makes them. */
-const datadogConfig = (view: View, { host, cluster }: ProviderCluster): Any =>
+const datadogConfig = (view: View<TracedFacet>, { host, cluster }: ProviderCluster): Any =>
   packAny(DatadogConfigSchema, {
     collectorCluster: cluster,
     collectorHostname: host,
-    serviceName: view.proxy.serviceCluster ?? "",
+    serviceName: view.proxy.self.serviceCluster,
   });
 
 const skyWalkingConfig = ({ host, cluster }: ProviderCluster): Any =>

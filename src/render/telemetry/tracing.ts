@@ -1,7 +1,7 @@
 /** A proxy and a direction in; the tracing settings of its connection managers out. */
 
 import type { HttpConnectionManager_TracingSchema } from "../../gen/envoy/extensions/filters/network/http_connection_manager/v3/http_connection_manager_pb.js";
-import type { ExtensionProvider, ProxyTracing, TelemetryTracing } from "../../model/index.ts";
+import type { ExtensionProvider, ProxyTracing, TelemetryTracing, TracedFacet } from "../../model/index.ts";
 import type { Fields } from "../build/fields.ts";
 import type { Direction } from "../direction.ts";
 import { proxyConfig } from "../proxy-config.ts";
@@ -21,7 +21,7 @@ export interface Tracing {
   readonly requestIdSamples: boolean;
 }
 
-export function tracing(view: View, direction: Direction): Tracing {
+export function tracing(view: View<TracedFacet>, direction: Direction): Tracing {
   const spec = mergedSpec(view, direction);
   if (!spec) return { settings: meshTracing(view), requestIdSamples: true };
   if (spec.disableSpanReporting || !spec.provider) return { settings: undefined, requestIdSamples: true };
@@ -44,7 +44,7 @@ export function tracing(view: View, direction: Direction): Tracing {
 }
 
 /** Without Telemetry objects and default providers: the provider is the one in the bootstrap. */
-function meshTracing(view: View): TracingInit | undefined {
+function meshTracing(view: View<TracedFacet>): TracingInit | undefined {
   if (!view.mesh.settings().enableTracing) return undefined;
   const own = proxyConfig(view.proxy).tracing;
   const tags = { istioTags: own?.enableIstioTags ?? true, telemetry: undefined, proxyConfig: own?.customTags };
@@ -70,7 +70,7 @@ function meshSampling(own: ProxyTracing | undefined): number {
 type Spec = Omit<TelemetryTracing, "providers" | "match"> & { readonly provider: ExtensionProvider | undefined };
 
 /** Undefined where neither Telemetry nor a default provider says anything. Later objects override field by field. */
-function mergedSpec(view: View, direction: Direction): Spec | undefined {
+function mergedSpec(view: View<TracedFacet>, direction: Direction): Spec | undefined {
   const entries = telemetries(view, "tracing").flatMap(({ spec }) => spec.tracing ?? []);
   const [fallback] = view.mesh.settings().defaultProviders?.tracing ?? [];
   if (entries.length === 0 && fallback === undefined) return undefined;

@@ -1,5 +1,6 @@
 /** A port's protocol and its connection pool in; how Envoy speaks HTTP to the upstream out, as plain data. */
 import {
+  type BuildFacet,
   type ConnectionPoolHTTPSettings,
   type ConnectionPoolHttpKeepalive,
   type ConnectionPoolSettings,
@@ -9,7 +10,6 @@ import {
   type MeshConfigSpec,
   type OutlierDetection,
   type Protocol,
-  type ProxyClass,
 } from "../../model/index.ts";
 import { proxyConfig } from "../proxy-config.ts";
 
@@ -47,7 +47,7 @@ interface CommonHttpOptions {
 }
 
 export interface HttpSource {
-  readonly proxy: ProxyClass;
+  readonly proxy: BuildFacet;
   readonly protocol: Protocol;
   readonly settings: MeshConfigSpec;
   readonly pool: ConnectionPoolSettings | undefined;
@@ -74,7 +74,7 @@ export function httpOptions(source: HttpSource): HttpOptions {
 }
 
 /** Gateways do not sniff: their clients could negotiate HTTP/2 where the upstream has none. */
-function declaredUpstream(protocol: Protocol, proxy: ProxyClass): Pick<HttpOptions, "upstream" | "preserveCase"> {
+function declaredUpstream(protocol: Protocol, proxy: BuildFacet): Pick<HttpOptions, "upstream" | "preserveCase"> {
   if (isHttp2(protocol)) return { upstream: "http2", preserveCase: false };
   const preserveCase = (isHttp(protocol) || isSniffed(protocol)) && preservesHeaderCase(proxy);
   if (proxy.type === "sidecar" && isSniffed(protocol)) return { upstream: "downstream", preserveCase };
@@ -105,7 +105,7 @@ function commonOptions(pool: ConnectionPoolSettings | undefined): CommonHttpOpti
   return given ? options : undefined;
 }
 
-export function preservesHeaderCase(proxy: ProxyClass): boolean {
+export function preservesHeaderCase(proxy: BuildFacet): boolean {
   return proxyConfig(proxy).proxyHeaders?.preserveHttp1HeaderCase === true;
 }
 

@@ -63,6 +63,13 @@ function distributionPolicy(service: Service): LocalityPolicy | undefined {
   return failoverPriority && { kind: "locality", setting: { failoverPriority }, always: true };
 }
 
+/** Whether where the client is makes a difference. */
+export function dependsOnPlace(policy: LocalityPolicy, hasOutlierDetection: boolean): boolean {
+  if (policy.kind === "none") return false;
+  if (policy.kind === "zone-aware") return policy.setting.enabled !== false;
+  return hasAny(policy.setting.distribute) || policy.always || hasOutlierDetection;
+}
+
 /** Weighing by locality disturbs other balancers, so it is turned on only where places were spelled out. */
 export function weighsLocalities(policy: LocalityPolicy, hasOutlierDetection: boolean): boolean {
   if (policy.kind !== "locality") return false;

@@ -1,6 +1,6 @@
 /** A policy's TLS settings, and what is known of the servers, in; how the client secures its connections out. */
 import type { Mesh } from "../../mesh/index.ts";
-import type { ClientTLSSettings, ProxyClass, Service, ServicePort, TrafficPolicy } from "../../model/index.ts";
+import type { BuildFacet, ClientTLSSettings, Service, ServicePort, TrafficPolicy } from "../../model/index.ts";
 import type { HttpOptions } from "./http-options.ts";
 
 export type ClientTls =
@@ -24,7 +24,7 @@ export type ClientTls =
 
 export interface TlsSource {
   readonly mesh: Mesh;
-  readonly proxy: ProxyClass;
+  readonly proxy: BuildFacet;
   readonly service: Service;
   readonly port: ServicePort;
   readonly settings: ClientTLSSettings | undefined;
@@ -63,7 +63,7 @@ function askedTls(source: TlsSource, settings: ClientTLSSettings): ClientTls {
 }
 
 /** Settings that hold for hosts that nobody declared: there is nothing to fill them up from. */
-export function hostlessTls(settings: ClientTLSSettings, proxy: ProxyClass): ClientTls {
+export function hostlessTls(settings: ClientTLSSettings, proxy: BuildFacet): ClientTls {
   const subjectAltNames = settings.subjectAltNames ?? [];
   switch (settings.mode) {
     case "ISTIO_MUTUAL":
@@ -129,7 +129,7 @@ function userTls(source: TlsSource, settings: ClientTLSSettings, mutual: boolean
  * that it may not read. ConfigMaps are open to all.
  */
 function mayUseCredential(
-  proxy: ProxyClass,
+  proxy: BuildFacet,
   ruleHasSelector: boolean,
   { credentialName = "" }: ClientTLSSettings,
 ): boolean {
@@ -145,7 +145,7 @@ function hasCertificate(
 }
 
 /** Files that the proxy was started with (`TLS_CLIENT_*`). */
-function metadataCertificates({ metadata }: ProxyClass): ClientTLSSettings | undefined {
+function metadataCertificates({ metadata }: BuildFacet): ClientTLSSettings | undefined {
   const chain = metadata.TLS_CLIENT_CERT_CHAIN;
   if (!chain) return undefined;
   return {

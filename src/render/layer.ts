@@ -1,0 +1,64 @@
+/** Which resources a facet has, by reference, in; the same as a map of resources, made once for all classes with that facet, out. */
+import type { Resource } from "../model/index.ts";
+import { type FacetKind, facetOf, type Recipe, type ResourceRef, recipe } from "./recipe.ts";
+import type { View } from "./view.ts";
+
+/** Part of a set of resources, shared by all classes for which it is the same. Never changed. */
+export type Layer = ReadonlyMap<string, Resource>;
+
+export type Refs = ReadonlyMap<string, ResourceRef>;
+
+export interface LayerRecipe<F extends object> extends Recipe<F, Layer> {
+  /** Makes what the layer is made of, one after the other, so that a long making can be interrupted. */
+  steps(view: View<F>, done: StepsDone): Steps;
+}
+
+/** Each step is a small piece of work that need not be done again when the whole is asked for. */
+export type Steps = Generator<void>;
+
+/** What was gone through already, so that what many share is gone through once. */
+export type StepsDone = Set<string>;
+
+export function layerRecipe<F extends object>(
+  facet: FacetKind<F>,
+  name: string,
+  decide: (view: View<F>) => Refs,
+): LayerRecipe<F> {
+  const refs = recipe(facet, `${name} refs`, decide, sameRefs);
+  const layer = recipe<F, Layer>(facet, name, (view) => madeOf(refs(view)), sameLayer);
+  return Object.assign((view: View<F>) => layer(view), {
+    *steps(view: View<F>, done: StepsDone): Steps {
+      const id = `${name}|${facetOf(view, facet).id}`;
+      if (done.has(id)) return;
+      done.add(id);
+      for (const { memo, key } of refs(view).values()) {
+        memo.get(key);
+        yield;
+      }
+    },
+  });
+}
+
+function madeOf(refs: Refs): Layer {
+  const made = new Map<string, Resource>();
+  for (const [name, { memo, key }] of refs) {
+    const found = memo.get(key);
+    if (found) made.set(name, found);
+  }
+  return made;
+}
+
+function sameRefs(a: Refs, b: Refs): boolean {
+  if (a.size !== b.size) return false;
+  for (const [name, { memo, key }] of a) {
+    const other = b.get(name);
+    if (other?.key !== key || other.memo !== memo) return false;
+  }
+  return true;
+}
+
+function sameLayer(a: Layer, b: Layer): boolean {
+  if (a.size !== b.size) return false;
+  for (const [name, resource] of a) if (b.get(name) !== resource) return false;
+  return true;
+}

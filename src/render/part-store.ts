@@ -1,0 +1,107 @@
+/**
+ * Recipes in; what they made out, once for the whole mesh by (recipe, facet, key). The graph keeps what somebody reads,
+ * makes it again when something that it read has changed, and drops it with its last reader.
+ */
+import type { Cause, Memo } from "../collections/index.ts";
+import type { Mesh } from "../mesh/index.ts";
+import type { Resource } from "../model/index.ts";
+import type { Maker, PartStore, RecipeCount, RenderFault, RenderProblem, View } from "./view.ts";
+
+export interface PartStoreOptions {
+  /** Told once per resource that could not be made; the last good one stays. */
+  readonly onFault?: (fault: RenderFault) => void;
+  /** Told of what users wrote and could not be used, each time that it is met. */
+  readonly onProblem?: (problem: RenderProblem) => void;
+}
+
+export function createPartStore(mesh: Mesh, options: PartStoreOptions = {}): PartStore {
+  const memos = new Map<{ readonly name: string }, Memo<unknown>>();
+  const views = new Map<number, View<object>>();
+  const byContent = new Map<object, Map<string, View<object>>>();
+  const held = new Map<View, number>();
+  const origins = new WeakMap<Resource, () => readonly Cause[]>();
+  const tell = (problem: RenderProblem): void => options.onProblem?.(problem);
+  let lastId = 0;
+  let rendered = 0;
+
+  const facetView = <F extends object>(kind: object, facet: F): View<F> => {
+    const content = JSON.stringify(facet);
+    const known = byContent.get(kind) ?? new Map<string, View<object>>();
+    byContent.set(kind, known);
+    let view = known.get(content);
+    if (!view) {
+      view = { mesh, proxy: Object.freeze(facet), tell, store, facets: new Map(), id: ++lastId };
+      known.set(content, view);
+      views.set(view.id, view);
+    }
+    return view as View<F>;
+  };
+
+  /** Facets are reached from the classes that have them; the others go. */
+  const dropFacets = (): void => {
+    const live = new Set<View<object>>();
+    const walk = (view: View<object>): void => {
+      if (live.has(view)) return;
+      live.add(view);
+      for (const facet of view.facets.values()) walk(facet);
+    };
+    for (const view of held.keys()) walk(view as View<object>);
+    for (const known of byContent.values())
+      for (const [content, view] of known) if (!live.has(view)) known.delete(content);
+    for (const [id, view] of views) if (!live.has(view)) views.delete(id);
+  };
+
+  const store: PartStore = {
+    mesh,
+    memo<V>(maker: Maker<V>): Memo<V> {
+      const known = memos.get(maker) as Memo<V> | undefined;
+      if (known) return known;
+      const memo = mesh.graph.memo<V>(
+        maker.name,
+        (id, last) => {
+          const at = id.indexOf("\n");
+          const view = views.get(Number(id.slice(0, at)));
+          if (!view) throw new Error(`${maker.name}: nobody has the facet of ${id.slice(at + 1)}`);
+          return maker.make(view as View<never>, id.slice(at + 1), last);
+        },
+        maker.equals ? { equals: maker.equals } : {},
+      );
+      memos.set(maker, memo as Memo<unknown>);
+      return memo;
+    },
+    facetView,
+    classView(proxy) {
+      const view = facetView(classKind, proxy) as View;
+      held.set(view, (held.get(view) ?? 0) + 1);
+      return view;
+    },
+    release(view) {
+      const left = (held.get(view) ?? 0) - 1;
+      if (left > 0) return void held.set(view, left);
+      held.delete(view);
+      dropFacets();
+    },
+    fault: (fault) => options.onFault?.(fault),
+    count: () => void rendered++,
+    get rendered() {
+      return rendered;
+    },
+    get facets() {
+      return views.size;
+    },
+    get counts() {
+      const counts = new Map<string, RecipeCount>();
+      for (const [{ name }, { size, computed }] of memos) {
+        const { entries, computed: made } = counts.get(name) ?? { entries: 0, computed: 0 };
+        counts.set(name, { entries: entries + size, computed: made + computed });
+      }
+      return counts;
+    },
+    made: (resource, causes) => void origins.set(resource, causes),
+    causes: (resource) => origins.get(resource)?.() ?? [],
+  };
+  return store;
+}
+
+/** Stands for whole classes among the kinds of facets. */
+const classKind = {};

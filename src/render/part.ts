@@ -1,0 +1,87 @@
+/**
+ * Encoded protobuf in pieces: messages concatenate, so a message can follow from shared pieces and own ones, and comes
+ * into being as a whole only while it is written.
+ */
+import { type DescMessage, type MessageShape, toBinary } from "@bufbuild/protobuf";
+import { digest } from "../lib/index.ts";
+import { encodedResource, type Resource } from "../model/index.ts";
+
+/** An encoded piece of a resource, with the clusters that it sends traffic to. */
+export interface Part {
+  readonly pieces: readonly Uint8Array[];
+  readonly size: number;
+  readonly needs: readonly string[];
+}
+
+export const noPart: Part = { pieces: [], size: 0, needs: [] };
+
+export function encodePart<Desc extends DescMessage>(
+  schema: Desc,
+  message: MessageShape<Desc>,
+  needs: readonly string[] = [],
+): Part {
+  return partOf([toBinary(schema, message)], needs);
+}
+
+export function partOf(pieces: readonly Uint8Array[], needs: readonly string[] = []): Part {
+  return { pieces, size: pieces.reduce((sum, piece) => sum + piece.length, 0), needs };
+}
+
+/** Parts one after the other, as one message. */
+export function joined(parts: readonly Part[]): Part {
+  return {
+    pieces: parts.flatMap(({ pieces }) => pieces),
+    size: parts.reduce((sum, { size }) => sum + size, 0),
+    needs: [...new Set(parts.flatMap(({ needs }) => needs))],
+  };
+}
+
+/** The part as a member of its message: behind the field's number and its length. */
+export function nested(schema: DescMessage, field: string, { pieces, size, needs }: Part): Part {
+  const number = schema.field[field]?.number;
+  if (number === undefined) throw new Error(`${schema.typeName} has no field ${field}`);
+  const head = Uint8Array.from([...varint(number * 8 + 2), ...varint(size)]);
+  return { pieces: [head, ...pieces], size: size + head.length, needs };
+}
+
+/** A message without one of its repeated fields, then the members of that field in their order. */
+export function assemble<Desc extends DescMessage>(
+  schema: Desc,
+  rest: MessageShape<Desc>,
+  field: string,
+  members: readonly Part[],
+): Part {
+  return joined([encodePart(schema, rest), ...members.map((member) => nested(schema, field, member))]);
+}
+
+export function resourceOf(name: string, { pieces, size, needs }: Part): Resource {
+  const [only] = pieces;
+  if (only && pieces.length === 1) return encodedResource(name, only, needs);
+  // However it is cut, the same content has the same digest.
+  return { name, hash: digest(Buffer.concat(pieces)), needs, pieces, size };
+}
+
+export function sameBytes(a: Uint8Array, b: Uint8Array): boolean {
+  return a.length === b.length && Buffer.compare(a, b) === 0;
+}
+
+export function samePart(a: Part, b: Part): boolean {
+  return (
+    a === b ||
+    (a.size === b.size &&
+      a.pieces.length === b.pieces.length &&
+      a.needs.join() === b.needs.join() &&
+      a.pieces.every((piece, i) => piece === b.pieces[i] || sameBytes(piece, b.pieces[i] ?? piece)))
+  );
+}
+
+function varint(value: number): number[] {
+  const bytes: number[] = [];
+  let rest = value;
+  while (rest > 0x7f) {
+    bytes.push((rest & 0x7f) | 0x80);
+    rest >>>= 7;
+  }
+  bytes.push(rest);
+  return bytes;
+}

@@ -1,0 +1,85 @@
+/**
+ * How parts are made. A recipe is a module-level function of (mesh, facet of a proxy, key) that can reach nothing else:
+ * what it made is shared by everyone whose facet is equal, and no closure can keep what has since changed.
+ */
+import type { Memo } from "../collections/index.ts";
+import type { Resource, ResourceType } from "../model/index.ts";
+import type { Maker, View } from "./view.ts";
+
+/** A projection of what is known of a proxy: the same fields, and no others. */
+export interface FacetKind<F extends object> {
+  readonly project: (proxy: F) => F;
+}
+
+/** A recipe as its users see it: asked with any view that has its facet. */
+export type Recipe<F extends object, V, K extends string = string> = (view: View<F>, key?: K) => V;
+
+export function recipe<F extends object, V, K extends string = string>(
+  facet: FacetKind<F>,
+  name: string,
+  make: (view: View<F>, key: K) => V,
+  equals?: (a: V, b: V) => boolean,
+): Recipe<F, V, K> {
+  // Only this function makes keys for this maker.
+  const maker: Maker<V> = { name, make: (view, key) => make(view, key as K), ...(equals ? { equals } : {}) };
+  return (view, key) => view.store.memo(maker).get(`${facetOf(view, facet).id}\n${key ?? ""}`);
+}
+
+/** The view of a facet of the proxy. */
+export function facetOf<F extends object>(view: View<F>, kind: FacetKind<F>): View<F> {
+  const known = view.facets.get(kind);
+  if (known) return known as View<F>;
+  const made = view.store.facetView(kind, kind.project(view.proxy));
+  view.facets.set(kind, made as View<object>);
+  // A facet's facet of the same kind is itself.
+  made.facets.set(kind, made as View<object>);
+  return made;
+}
+
+/** A key of several words, whatever characters these have. */
+export const keyOf = (...words: readonly string[]): string => JSON.stringify(words);
+
+export const wordsOf = (key: string): readonly string[] => JSON.parse(key) as readonly string[];
+
+/** Where one resource is found, or made. */
+export interface ResourceRef {
+  readonly memo: Memo<Resource | undefined>;
+  readonly key: string;
+}
+
+export interface ResourceRecipe<F extends object> {
+  (view: View<F>, key: string): Resource | undefined;
+  ref(view: View<F>, key: string): ResourceRef;
+}
+
+/** The first word of a key is the name of the resource. A fault leaves the resource as it was. */
+export function resourceRecipe<F extends object>(
+  facet: FacetKind<F>,
+  type: ResourceType,
+  make: (view: View<F>, key: string) => Resource | undefined,
+): ResourceRecipe<F> {
+  const maker: Maker<Resource | undefined> = {
+    name: type.slice(type.lastIndexOf(".") + 1),
+    equals: (a, b) => a === b || (a !== undefined && b !== undefined && a.hash === b.hash),
+    make(view: View<F>, key, last) {
+      const { store } = view;
+      try {
+        store.count();
+        const resource = make(view, key);
+        if (resource) store.made(resource, () => store.memo(maker).causes(`${view.id}\n${key}`));
+        return resource;
+      } catch (error) {
+        store.fault({ type, name: wordsOf(key)[0] ?? "", error });
+        return last;
+      }
+    },
+  };
+  const ref = (view: View<F>, key: string): ResourceRef => ({
+    memo: view.store.memo(maker),
+    key: `${facetOf(view, facet).id}\n${key}`,
+  });
+  return Object.assign(
+    (view: View<F>, key: string): Resource | undefined => view.store.memo(maker).get(ref(view, key).key),
+    { ref },
+  );
+}

@@ -1,0 +1,72 @@
+/** Lists of layers in; sets of resources, one for each list however many classes have it, and what tells two apart, out. */
+import { createResourceSet, emptyResourceSet, type Resource, type ResourceSet } from "../model/index.ts";
+import type { Layer } from "./layer.ts";
+
+export interface ResourceSets {
+  /** The same set for the same layers. */
+  of(layers: readonly Layer[]): ResourceSet;
+  /** As one map, made once. */
+  flat(set: ResourceSet): ReadonlyMap<string, Resource>;
+}
+
+interface Node {
+  set: ResourceSet | undefined;
+  readonly next: WeakMap<Layer, Node>;
+}
+
+export function createSets(): ResourceSets {
+  const root: Node = { set: emptyResourceSet, next: new WeakMap() };
+  const flats = new WeakMap<ResourceSet, ReadonlyMap<string, Resource>>();
+  return {
+    of(layers) {
+      let node = root;
+      for (const layer of layers) {
+        const next: Node = node.next.get(layer) ?? { set: undefined, next: new WeakMap() };
+        node.next.set(layer, next);
+        node = next;
+      }
+      node.set ??= createResourceSet(layers);
+      return node.set;
+    },
+    flat(set) {
+      const known = flats.get(set) ?? new Map(set.entries());
+      flats.set(set, known);
+      return known;
+    },
+  };
+}
+
+/** Two layers in a row of changes are compared once, for all classes that go from one to the other. */
+const compared = new WeakMap<Layer, WeakMap<Layer, ReadonlySet<string>>>();
+
+/** Names whose resource may differ. */
+export function differences(before: ResourceSet, now: ResourceSet): ReadonlySet<string> {
+  if (before.layers.length !== now.layers.length) return allNames(before, now);
+  const names = new Set<string>();
+  for (const [i, layer] of now.layers.entries()) {
+    const last = before.layers[i];
+    if (last === layer || !last) continue;
+    for (const name of layerDifferences(last, layer)) names.add(name);
+  }
+  return names;
+}
+
+function layerDifferences(before: Layer, now: Layer): ReadonlySet<string> {
+  const known = compared.get(before) ?? new WeakMap<Layer, ReadonlySet<string>>();
+  compared.set(before, known);
+  const found = known.get(now);
+  if (found) return found;
+  const names = new Set<string>();
+  for (const [name, resource] of now) if (before.get(name)?.hash !== resource.hash) names.add(name);
+  for (const name of before.keys()) if (!now.has(name)) names.add(name);
+  known.set(now, names);
+  return names;
+}
+
+/** A set that got or lost a layer is compared as a whole. */
+function allNames(before: ResourceSet, now: ResourceSet): ReadonlySet<string> {
+  const names = new Set<string>();
+  for (const [name, { hash }] of now.entries()) if (before.get(name)?.hash !== hash) names.add(name);
+  for (const [name] of before.entries()) if (!now.get(name)) names.add(name);
+  return names;
+}

@@ -1,0 +1,165 @@
+/**
+ * A client in; its virtual hosts at one place out, as differences from what everybody has there: bare names of its own
+ * namespace's services, routes that ask where traffic comes from, and rules of its own that hash.
+ */
+import { sameData } from "../../collections/index.ts";
+import type { BuildFacet, ClientFacet } from "../../model/index.ts";
+import { clientScope } from "../client-scope.ts";
+import { buildFacet, clientFacet } from "../facets.ts";
+import { clientDecisions, publicDecisions, publicRuleLookup, ruleLookup } from "../outbound-decisions.ts";
+import { recipe } from "../recipe.ts";
+import type { View } from "../view.ts";
+import { clientPorts, egressPlace, publicPorts } from "./egress.ts";
+import {
+  excludedOf,
+  type HostPlan,
+  hasRoutes,
+  namesOf,
+  noPlan,
+  ownerOfService,
+  ownerOfVirtualService,
+  type PlannedHost,
+  type Planning,
+  planHosts,
+  servedDomains,
+} from "./host-plan.ts";
+import { hashingRule } from "./owner.ts";
+
+/** What everybody has; the key is the place's word. */
+export const publicPlan = recipe(buildFacet, "public route plan", (view, word): HostPlan => {
+  const planning = publicPlanning(view, word);
+  return planning ? planHosts(planning) : noPlan;
+});
+
+export type ClientPlan =
+  /** The public plan with these hosts, by their place in it, instead of its own. */
+  | { readonly onPublic: true; readonly instead: ReadonlyMap<number, PlannedHost> }
+  | { readonly onPublic: false; readonly plan: HostPlan };
+
+export const clientPlan = recipe(clientFacet, "route plan", (view, word): ClientPlan => {
+  const planning = clientPlanning(view, word);
+  if (!planning) return { onPublic: false, plan: noPlan };
+  const instead = planning.scope.isPublic ? differences(view, planning, word) : undefined;
+  return instead ? { onPublic: true, instead } : { onPublic: false, plan: planHosts(planning) };
+});
+
+function publicPlanning(view: View<BuildFacet>, word: string): Planning | undefined {
+  const scope = view.mesh.publicScope(view.proxy.type);
+  const place = egressPlace(scope, word);
+  const egress = place && scope.egress[place.index];
+  if (!egress) return undefined;
+  return {
+    view,
+    scope,
+    egress,
+    place,
+    client: { namespace: "", labels: {} },
+    services: publicPorts(view).get(place.port) ?? new Map(),
+    ruleOf: publicRuleLookup(view),
+  };
+}
+
+function clientPlanning(view: View<ClientFacet>, word: string): Planning | undefined {
+  const scope = clientScope(view);
+  const place = egressPlace(scope, word);
+  const egress = place && scope.egress[place.index];
+  if (!egress) return undefined;
+  const ports = scope.isPublic ? publicPorts(view) : clientPorts(view, String(place.index));
+  return {
+    view,
+    scope,
+    egress,
+    place,
+    client: view.proxy,
+    services: ports.get(place.port) ?? new Map(),
+    ruleOf: ruleLookup(view),
+  };
+}
+
+/** Undefined where one host's difference could change another's: then the plan is made as a whole. */
+function differences(
+  view: View<ClientFacet>,
+  planning: Planning,
+  word: string,
+): ReadonlyMap<number, PlannedHost> | undefined {
+  const base = publicPlan(view, word);
+  const owners = ownerChanges(view, planning);
+  if (!owners) return undefined;
+  const concerned = owners === "same" ? (base.byNamespace.get(view.proxy.namespace) ?? []) : base.hosts.keys();
+  const instead = new Map<number, PlannedHost>();
+  const added = new Set<string>();
+  for (const i of concerned) {
+    const host = base.hosts[i];
+    if (!host) continue;
+    const domains = ownNames(planning, host, base, added);
+    if (!domains) return undefined;
+    const owner = owners === "same" ? host.owner : owners(host);
+    if (owner !== host.owner || !sameData(domains, host.domains)) instead.set(i, { ...host, owner, domains });
+  }
+  return instead;
+}
+
+/** Where a service has bare names from the client's namespace, these are added, if nobody else wants them. */
+function ownNames(
+  planning: Planning,
+  { domains, service }: PlannedHost,
+  { wanted }: HostPlan,
+  added: Set<string>,
+): readonly string[] | undefined {
+  const { client, place, egress } = planning;
+  const found = service?.namespaces.includes(client.namespace) ? egress.table.service(service.key) : undefined;
+  if (!service || !found) return domains;
+  const usual = new Set(namesOf(planning, found, service.port, "").names);
+  const { names } = namesOf(planning, found, service.port, client.namespace);
+  const claimed = new Set(domains);
+  for (const name of names) {
+    if (usual.has(name)) continue;
+    const key = name.toLowerCase();
+    if (wanted.has(key) || added.has(key)) return undefined;
+    added.add(key);
+    claimed.add(name);
+  }
+  return servedDomains(
+    place,
+    service.port,
+    names.filter((name) => claimed.has(name)),
+  );
+}
+
+/** How the owner of each host comes out for this client; undefined where a VirtualService would come or go. */
+function ownerChanges(
+  view: View<ClientFacet>,
+  planning: Planning,
+): "same" | ((host: PlannedHost) => string) | undefined {
+  const open: Planning = { ...planning, client: { namespace: "", labels: {} } };
+  const excluded = new Map<string, readonly string[]>();
+  for (const key of planning.egress.virtualServiceKeys) {
+    const head = view.mesh.virtualServiceHead(key);
+    if (!head?.sourced) continue;
+    const [mine, usual] = [excludedOf(planning, head), excludedOf(open, head)];
+    if (sameData(mine, usual)) continue;
+    if (hasRoutes(planning, head, mine) !== hasRoutes(planning, head, usual)) return undefined;
+    excluded.set(key, mine);
+  }
+  const rehashed = hashesOtherwise(view);
+  if (!rehashed && excluded.size === 0) return "same";
+  return ({ owner, virtualService, service }) => {
+    if (virtualService !== undefined) {
+      const mine = excluded.get(virtualService);
+      const head = view.mesh.virtualServiceHead(virtualService);
+      if (!head || (!rehashed && !mine)) return owner;
+      return ownerOfVirtualService(planning, virtualService, mine ?? excludedOf(planning, head));
+    }
+    return rehashed && service ? ownerOfService(planning, service.host, service.key, service.port) : owner;
+  };
+}
+
+/** Whether some rule of the client's own, or the one that it stands in for, hashes. */
+function hashesOtherwise(view: View<ClientFacet>): boolean {
+  const { services } = clientDecisions(view);
+  if (services.size === 0) return false;
+  const open = publicDecisions(view);
+  return [...services].some(([key, { rule }]) =>
+    [rule, open.get(key)?.rule ?? ""].some((ref) => ref !== "" && hashingRule(view, ref)),
+  );
+}

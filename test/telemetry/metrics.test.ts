@@ -153,6 +153,23 @@ describe.skipIf(lacks("root", "envoy", "iptables"))("two stock sidecars", () => 
     }, "the connections to the address");
     const plain = { source_workload: "client", source_principal: "unknown", connection_security_policy: "none" };
     await sum(server, "istio_requests_total", { ...plain, reporter: "destination", response_code: "418" }, 5);
+    // Over mutual TLS, too, only the certificate says who is calling.
+    const forged = {
+      ...headers,
+      "x-forwarded-client-cert": "By=x;URI=spiffe://cluster.local/ns/evil/sa/evil",
+      "x-envoy-peer-metadata": Buffer.from("\n\x04NAME\x12\x04evil").toString("base64"),
+      "x-envoy-downstream-service-node": "evil",
+      "x-envoy-downstream-service-cluster": "evil",
+      baggage: "k8s.deployment.name=evil",
+    };
+    await client.caller.requests({ address: web, port: 80, host: "server", headers: forged, path: "/207" }, 4);
+    for (const [of, reporter] of [
+      [client, "source"],
+      [server, "destination"],
+    ] as const) {
+      const seen = { ...source, ...destination, reporter, response_code: "207" };
+      await sum(of, "istio_requests_total", seen, 4);
+    }
     for (const of of [client, server]) expect(await of.scrape()).not.toMatch(/istio_.*(evil|1\.2\.3\.4)/);
   });
 

@@ -30,9 +30,14 @@ export interface LineKey {
 
 export const unknown = "unknown";
 
-export function parseKey(text: string): LineKey | undefined {
+/**
+ * Undefined where there are too few columns. Too many come of a separator in what somebody sent or wrote: then it cannot
+ * be told which columns are whose, and none is believed.
+ */
+export function parseKey(text: string, tagColumns: number): LineKey | "ambiguous" | undefined {
   const columns = text.split(columnSeparator);
-  if (columns.length < labelColumns.length) return undefined;
+  const wanted = labelColumns.length + tagColumns;
+  if (columns.length !== wanted) return columns.length < wanted ? undefined : "ambiguous";
   const named = new Map(labelColumns.map((name, index) => [name, present(columns[index])]));
   return { column: (name) => named.get(name) ?? "", further: columns.slice(labelColumns.length).map(present) };
 }

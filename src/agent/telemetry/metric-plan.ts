@@ -8,6 +8,8 @@ export interface Plan {
   readonly reporter: MetricPlan["reporter"];
   readonly protocol: MetricPlan["protocol"];
   readonly changes: ReadonlyMap<string, Change>;
+  /** How many columns of tags a line has beyond the standard ones. */
+  readonly tagColumns: number;
 }
 
 interface Change {
@@ -28,7 +30,8 @@ export function parsePlan(text: string): Plan | undefined {
     const changes = Object.entries(readRecord(value.changes)).map(
       ([metric, change]) => [metric, parseChange(readRecord(change))] as const,
     );
-    return { text, reporter, protocol, changes: new Map(changes) };
+    const columns = changes.flatMap(([, { set }]) => [...set.values()]);
+    return { text, reporter, protocol, changes: new Map(changes), tagColumns: Math.max(-1, ...columns) + 1 };
   } catch {
     return undefined;
   }

@@ -395,12 +395,26 @@ describe("bounds", () => {
     expect(asked.at(-1)?.resourceNamesUnsubscribe).toEqual(["10.0.0.7"]);
   });
 
-  test("what is no number, has too few columns or a separator of its own is left out and counted", () => {
+  test("a separator in what somebody sent moves no column: nothing of such a line is believed, and it is counted", () => {
+    know("10.0.0.7", client);
+    const plan: MetricPlan = { ...inbound, changes: { requests_total: { set: { agent: 0 } } } };
+    const forged = [client.identity, "-", "-", "evil", "[]", "evil", "-", "200"].join("\x1f");
+    const lines = [forged, `a\x1e${[1, 1, 1, "-"].join("\x1f")}`, "a\x1fb"].map((tag) =>
+      line({ ...fromClient, peerPrincipal: "-" }, [1, 1, 1, "-"], [tag]),
+    );
+    take(plan, ...lines);
+    expect(text()).not.toMatch(/evil|mutual_tls/);
+    expect(samples("istio_requests_total").reduce((sum, { value }) => sum + value, 0)).toBe(3);
+    take(inbound, line({ ...fromClient, route: `x\x1f-\x1f500\x1f-` }, [1, 1, 1, "-"]));
+    expect(samples("istio_requests_total").map(({ labels }) => labels.response_code)).not.toContain("500");
+  });
+
+  test("what is no number or has too few columns is left out and counted", () => {
     know("10.0.0.7", client);
     take(inbound, "", "x", request({}, [1, 2, 3]), request({}, [-1, 2, 3, "-"]), request({}, ["1e9", 2, 3, "-"]));
     take(inbound, request({ peerPrincipal: "spiffe://a\x1eb" }), request({ peerPrincipal: `${"9".repeat(20)}` }));
-    expect(samples("fairlead_agent_metrics_malformed_total")[0]?.value).toBe(6);
-    expect(samples("istio_requests_total")).toHaveLength(1);
+    expect(samples("fairlead_agent_metrics_malformed_total")[0]?.value).toBe(5);
+    expect(samples("istio_requests_total")).toHaveLength(2);
     for (const bytes of [[0x0a, 0xff], [0x0a, 0x05, 0x12], [0x0b], Array(20).fill(0xff)])
       expect(() => counter.take(Uint8Array.from(bytes))).toThrow("protobuf");
   });

@@ -46,7 +46,8 @@ export function createRequestCounter(options: RequestCounterOptions): RequestCou
     const plan = planOf(text);
     const takeLine = plan?.protocol === "http" ? takeRequest : takeConnection;
     for (const line of lines) {
-      const at = line.indexOf(groupSeparator);
+      // Nothing that others can choose is in the last group.
+      const at = line.lastIndexOf(groupSeparator);
       const values = line.slice(at + 1).split(columnSeparator);
       if (!plan || at < 0 || !takeLine(plan, line.slice(0, at), values)) malformed++;
     }

@@ -80,8 +80,9 @@ export function createSeriesStore(options: SeriesStoreOptions): SeriesStore {
   }
 
   function resolve(plan: Plan, text: string): Series | undefined {
-    const key = parseKey(text);
+    const key = parseKey(text, plan.tagColumns);
     if (!key) return undefined;
+    if (key === "ambiguous") return overflow(plan);
     const address = key.column("peerAddress");
     const peer = address === "" ? undefined : table.lookup(address);
     if (peer !== "pending") return known(plan, key, peer);

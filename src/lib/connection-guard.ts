@@ -5,8 +5,9 @@
 import type { Server as HttpServer, IncomingMessage, ServerResponse } from "node:http";
 import { constants, type ServerHttp2Session, type ServerHttp2Stream } from "node:http2";
 import type { Server, Socket } from "node:net";
+import type { TLSSocket } from "node:tls";
+import { createClients, isChainTooLong } from "./clients.ts";
 import { systemCode } from "./error.ts";
-import { parseIp } from "./ip.ts";
 import { guardServerSession, type SessionLimits } from "./session-guard.ts";
 
 export interface ConnectionLimits extends SessionLimits {
@@ -59,33 +60,27 @@ export interface Connections {
 
 export function guardConnections(server: Server, limits: ConnectionLimits): Connections {
   const open = new Set<Socket>();
-  const clients = new Map<string, number>();
+  const clients = createClients(limits.maxPerClient);
   server.maxConnections = limits.maxConnections;
   server.on("connection", (socket: Socket) => {
     socket.on("error", () => {});
-    const client = clientOf(socket);
-    const held = client === undefined ? 0 : (clients.get(client) ?? 0);
-    if (held >= limits.maxPerClient) {
+    if (!clients.admit(socket)) {
       socket.destroy();
       return;
     }
     open.add(socket);
-    if (client !== undefined) clients.set(client, held + 1);
     // Finds a peer that is gone without a word, whatever the protocol.
     socket.setKeepAlive(true, limits.keepaliveMs);
-    socket.once("close", () => {
-      open.delete(socket);
-      if (client === undefined) return;
-      const left = (clients.get(client) ?? 1) - 1;
-      if (left > 0) clients.set(client, left);
-      else clients.delete(client);
-    });
+    socket.once("close", () => open.delete(socket));
   });
   // Without a listener, an error of one peer would end the process (CVE-2025-59465).
   server.on("sessionError", () => {});
   server.on("tlsClientError", (_error: Error, socket: Socket) => socket.destroy());
   server.on("clientError", refuse);
-  server.on("secureConnection", (socket: Socket) => socket.on("error", () => {}));
+  server.on("secureConnection", (socket: TLSSocket) => {
+    socket.on("error", () => {});
+    if (isChainTooLong(socket)) clients.ban(socket);
+  });
   server.on("session", (session: ServerHttp2Session) => guardServerSession(session, limits));
   return {
     count: () => open.size,
@@ -93,12 +88,6 @@ export function guardConnections(server: Server, limits: ConnectionLimits): Conn
       for (const socket of open) socket.destroy();
     },
   };
-}
-
-/** One address, or one network where addresses cost nothing; undefined on a unix socket. */
-function clientOf(socket: Socket): string | undefined {
-  const address = parseIp((socket.remoteAddress ?? "").replace(/^::ffff:(?=\d+\.)/, ""));
-  return address && Buffer.from(address.length === 16 ? address.subarray(0, 8) : address).toString("hex");
 }
 
 const refusals: ReadonlyMap<string, string> = new Map([

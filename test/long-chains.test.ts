@@ -3,7 +3,7 @@ import { generateKeyPairSync, randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { type AddressInfo, isIPv4 } from "node:net";
 import { networkInterfaces } from "node:os";
-import { connect as connectTls, createServer, type TLSSocket } from "node:tls";
+import { connect as connectTls, createServer } from "node:tls";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { createCertificateAuthority, createSelfSignedBundle } from "../src/ca/index.ts";
 import { guardConnections, webLimits } from "../src/lib/index.ts";

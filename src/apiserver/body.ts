@@ -9,27 +9,44 @@ import { type ApiKind, apiVersionOf } from "./kind.ts";
 import { checkLimits, maxBodyBytes, objectLimits } from "./limits.ts";
 import { isProtobuf, parseProtobuf } from "./protobuf-body.ts";
 
+/** Of a body that is too large anyway. */
+const maxDrainedBytes = 16 * maxBodyBytes;
 /** YAML is read so much more slowly than JSON that a longer text would keep everybody else waiting. */
 const maxYamlBytes = 768 * 1024;
 const parseLimits: ParseLimits = { ...objectLimits, maxBytes: maxBodyBytes };
 
-export async function readBody(stream: Readable, encoding: string | undefined): Promise<Buffer> {
+/** What is too large is not kept, but read on: a client that is cut off in the middle would never learn why. */
+export function readBody(stream: Readable, encoding: string | undefined): Promise<Buffer> {
   const source = encoding === "gzip" ? stream.pipe(createGunzip()) : stream;
+  const { promise, resolve, reject } = Promise.withResolvers<Buffer>();
   const chunks: Buffer[] = [];
   let size = 0;
-  try {
-    for await (const chunk of source) {
-      size += (chunk as Buffer).length;
-      // Also what a compressed body grows to counts.
-      if (size > maxBodyBytes)
-        throw failure("RequestEntityTooLarge", `Request entity too large: limit is ${maxBodyBytes}`);
-      chunks.push(chunk as Buffer);
+  source.on("data", (chunk: Buffer) => {
+    size += chunk.length;
+    // Also what a compressed body grows to counts.
+    if (size <= maxBodyBytes) {
+      chunks.push(chunk);
+      return;
     }
-  } catch (error) {
-    if (error instanceof FairleadError) throw error;
-    throw failure("BadRequest", "the request's body could not be read");
-  }
-  return Buffer.concat(chunks);
+    chunks.length = 0;
+    reject(failure("RequestEntityTooLarge", `Request entity too large: limit is ${maxBodyBytes}`));
+    if (source !== stream) {
+      stream.unpipe();
+      source.destroy();
+    }
+    if (size > maxDrainedBytes) stream.destroy();
+    else stream.resume();
+  });
+  const unreadable = (): void => reject(failure("BadRequest", "the request's body could not be read"));
+  source.on("end", () => resolve(Buffer.concat(chunks)));
+  source.on("error", () => {
+    unreadable();
+    stream.resume();
+  });
+  stream.on("error", unreadable);
+  stream.on("aborted", unreadable);
+  stream.on("close", unreadable);
+  return promise;
 }
 
 /** `kind` is the one that the URL names. */

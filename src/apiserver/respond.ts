@@ -1,7 +1,7 @@
 /** An answer in, bytes on the wire out; HTTP/1.1 and HTTP/2 alike. */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Http2ServerRequest, Http2ServerResponse } from "node:http2";
-import type { Writable } from "node:stream";
+import { finished } from "node:stream/promises";
 import { createGzip, gzip } from "node:zlib";
 import { printable } from "../lib/index.ts";
 import type { Pace } from "./pace.ts";
@@ -11,8 +11,8 @@ export type Request = IncomingMessage | Http2ServerRequest;
 export type Response = ServerResponse | Http2ServerResponse;
 
 const gzipFrom = 128 * 1024;
-/** Less goes out in one piece, with its length. */
-const pieceCharacters = 64 * 1024;
+/** Less goes out in one piece, with its length. Well below what a socket takes before it asks for a pause (64 KiB). */
+const pieceBytes = 32 * 1024;
 const maxWarningCharacters = 8 * 1024;
 const jsonHeaders = { "content-type": "application/json", "cache-control": "no-cache, private" };
 
@@ -57,7 +57,7 @@ function sendText(request: Request, response: Response, code: number, text: stri
     setHeaders(response, { ...jsonHeaders, ...headers, ...extra, "content-length": String(data.length) });
     response.statusCode = code;
     if (request.method === "HEAD") end(response);
-    else end(response, data);
+    else void endInPieces(response, data);
   };
   const bytes = Buffer.from(text);
   if (bytes.length < gzipFrom || !acceptsGzip(request)) {
@@ -80,7 +80,36 @@ function acceptsGzip(request: Request): boolean {
 export function sendBytes(response: Response, data: Buffer, contentType: string): void {
   response.setHeader("content-type", contentType);
   response.setHeader("content-length", String(data.length));
-  end(response, data);
+  void endInPieces(response, data);
+}
+
+/**
+ * Over HTTP/1.1 no more is ever handed over than the socket takes without asking for a pause. Otherwise a client that has
+ * its answer, and sends its next request before we are told that all of it is out, meets a parser that is paused, and
+ * node then resets the connection.
+ */
+async function endInPieces(response: Response, data: Buffer): Promise<void> {
+  if ("stream" in response || data.length <= pieceBytes) {
+    end(response, data);
+    return;
+  }
+  for (let at = 0; at < data.length; at += pieceBytes)
+    if (!(await flushed(response, data.subarray(at, at + pieceBytes)))) return;
+  end(response);
+}
+
+/** Resolves when the piece is out: true, or when the client is gone: false. */
+function flushed(response: Response, piece: string | Buffer): Promise<boolean> {
+  if (response.destroyed || response.closed) return Promise.resolve(false);
+  const write = response.write.bind(response) as (chunk: string | Buffer, done: (error?: unknown) => void) => boolean;
+  return new Promise((resolve) => {
+    const gone = (): void => resolve(false);
+    response.once("close", gone);
+    write(piece, (error) => {
+      response.off("close", gone);
+      resolve(error === undefined || error === null);
+    });
+  });
 }
 
 function end(response: Response, data?: Buffer): void {
@@ -101,7 +130,10 @@ export function streamSink(response: Response): WatchSink {
   return {
     write: (line) => closed || write(line),
     end() {
-      if (!closed) end(response);
+      if (closed) return;
+      // Its client may send another request as soon as it has the end: by then all else is to be out.
+      if (response.writableNeedDrain) response.once("drain", () => end(response));
+      else end(response);
     },
     destroy: () => void response.destroy(),
     onDrain: (listener) => void response.on("drain", listener),
@@ -125,47 +157,42 @@ export async function sendPieces(
   pace: Pace,
 ): Promise<void> {
   let text = "";
-  let sink: PieceSink | undefined;
+  let write: ((text: string) => Promise<boolean>) | undefined;
   for (const piece of pieces) {
     text += piece;
-    if (text.length < pieceCharacters) continue;
-    sink ??= openPieces(request, response);
-    if (!(await sink.write(text))) return;
+    if (text.length < pieceBytes) continue;
+    write ??= beginPieces(request, response);
+    if (!(await write(text))) return;
     text = "";
     await pace.pause();
   }
-  if (!sink) sendText(request, response, 200, text);
-  else if (await sink.write(text)) sink.end();
+  if (!write) sendText(request, response, 200, text);
+  else if ((await write(text)) && (await write(""))) end(response);
 }
 
-interface PieceSink {
-  /** False when the client is gone. */
-  write(text: string): Promise<boolean>;
-  end(): void;
-}
-
-function openPieces(request: Request, response: Response): PieceSink {
-  const packed = acceptsGzip(request) ? createGzip({ level: 1 }) : undefined;
-  const target: Writable = packed ?? (response as unknown as Writable);
-  let [closed, waiting] = [false, (): void => {}];
-  response.on("close", () => {
-    closed = true;
-    packed?.destroy();
-    waiting();
-  });
-  target.on("drain", () => waiting());
+/** A writer of texts: false when the client is gone; the empty text is the last. */
+function beginPieces(request: Request, response: Response): (text: string) => Promise<boolean> {
   response.statusCode = 200;
-  setHeaders(response, { ...jsonHeaders, ...(packed ? { "content-encoding": "gzip" } : {}) });
-  packed?.pipe(response as unknown as Writable);
-  return {
-    async write(text) {
-      if (closed) return false;
-      if (!target.write(text))
-        await new Promise<void>((resolve) => {
-          waiting = resolve;
-        });
-      return !closed;
-    },
-    end: () => void target.end(),
+  const isPacked = acceptsGzip(request);
+  setHeaders(response, { ...jsonHeaders, ...(isPacked ? { "content-encoding": "gzip" } : {}) });
+  const writeAll = async (data: Buffer): Promise<boolean> => {
+    for (let at = 0; at < data.length; at += pieceBytes)
+      if (!(await flushed(response, data.subarray(at, at + pieceBytes)))) return false;
+    return !response.destroyed;
+  };
+  if (!isPacked) return (text) => writeAll(Buffer.from(text));
+  const pack = createPacker();
+  return async (text) => writeAll(await pack(text));
+}
+
+/** Texts in, what has come out of the packing by then out; the empty text is the last, with all that is left. */
+function createPacker(): (text: string) => Promise<Buffer> {
+  const packer = createGzip({ level: 1 });
+  const chunks: Buffer[] = [];
+  packer.on("data", (chunk: Buffer) => chunks.push(chunk));
+  return async (text) => {
+    if (text === "") await finished(packer.end());
+    else await new Promise((resolve) => packer.write(text, resolve));
+    return Buffer.concat(chunks.splice(0));
   };
 }

@@ -1,4 +1,12 @@
 export {
+  type BackupOptions,
+  type BackupReport,
+  backUp,
+  type RestoreOptions,
+  type RestoreReport,
+  restore,
+} from "./backup.ts";
+export {
   type ApiServer,
   type ApiServerOptions,
   adminUser,

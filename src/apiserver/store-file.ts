@@ -61,10 +61,21 @@ export function openStoreFile(path: string): StoreFile {
   }
 }
 
-function openDatabase(path: string): Database {
+/** What a store holds, at one moment of it, also while another process writes. */
+export async function readStoreFile(path: string): Promise<{ objects: readonly StoredObject[]; version: number }> {
+  const db = openDatabase(path, true);
+  try {
+    return readAll(db, path);
+  } finally {
+    await db.close();
+  }
+}
+
+function openDatabase(path: string, readOnly = false): Database {
   try {
     return open<Buffer, string>({
       path,
+      readOnly,
       encoding: "binary",
       // Otherwise a commit is reported before it has reached the disk.
       overlappingSync: false,
@@ -163,6 +174,6 @@ function unseal(path: string, name: string, value: Buffer): string {
 function damaged(path: string, why: string, cause?: unknown): FairleadError {
   return new FairleadError("storage", `the store ${path} is damaged: ${why}`, {
     cause,
-    hint: "put back a copy of the file, or move it away to start with an empty store",
+    hint: "restore a backup, or save what can be read: fairlead backup FILE --salvage",
   });
 }

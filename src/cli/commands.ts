@@ -8,6 +8,16 @@ export const commands: readonly CommandEntry[] = [
     load: () => import("./up.ts"),
   },
   { name: "down", summary: "Remove what a killed `up` or `run` left behind", load: () => import("./down.ts") },
+  {
+    name: "backup",
+    summary: "Save all that a standalone mesh holds to one file, also while it runs",
+    load: () => import("./backup.ts"),
+  },
+  {
+    name: "restore",
+    summary: "Bring back what `backup` saved",
+    load: () => import("./restore.ts"),
+  },
   { name: "run", summary: "Join a process to the standalone mesh as a Pod", load: () => import("./run.ts") },
   { name: "apply", summary: "Create or change objects from files", load: () => import("./apply.ts") },
   { name: "get", summary: "Show objects of the API", load: () => import("./get.ts") },

@@ -94,18 +94,32 @@ test("the control plane's refusal is told as it is", async () => {
   await expect(stream.messages.next()).rejects.toMatchObject({ status: status.permissionDenied, message: "not you" });
 });
 
-test("a control plane that is away is UNAVAILABLE, and the next stream finds it when it is back", async () => {
+test("a control plane that is away is waited for, with all that was asked", async () => {
   const connected: boolean[] = [];
   const client = await startRelay(connected);
+  const stream = await client.stream(method);
+  for (const name of ["a", "b"]) await stream.send(ask(name));
+  await expect.poll(() => connected).toEqual([false]);
+  await startUpstream(() => {});
+  for (const name of ["a", "b"]) expect((await stream.messages.next()).value?.nonce).toBe(name);
+  stream.cancel();
+  expect(connected).toEqual([false, true]);
+});
+
+test("a control plane that is lost after it has answered ends the stream, and the next one finds it again", async () => {
+  const connected: boolean[] = [];
+  const client = await startRelay(connected);
+  const lost = await startUpstream(() => {});
   const first = await client.stream(method);
   await first.send(ask("a"));
+  expect((await first.messages.next()).value?.nonce).toBe("a");
+  await lost.close();
   await expect(first.messages.next()).rejects.toMatchObject({ status: status.unavailable });
-  await startUpstream(() => {});
   const second = await client.stream(method);
   await second.send(ask("b"));
+  await startUpstream(() => {});
   expect((await second.messages.next()).value?.nonce).toBe("b");
   second.cancel();
-  expect(connected).toEqual([false, true]);
 });
 
 describe("what the agent asks for itself", () => {

@@ -1,10 +1,11 @@
 /**
  * Envoy's ADS streams on a unix socket in, the same streams to the control plane out, byte for byte. When the control
- * plane goes, Envoy's stream ends with UNAVAILABLE; Envoy keeps its configuration and comes back by its own backoff.
+ * plane goes, Envoy's stream ends with UNAVAILABLE, and Envoy, which keeps its configuration, opens another; that one is
+ * held until the control plane is back.
  * What the agent itself wants to know goes over the same stream: its requests are put in between, and answers of its
  * types do not reach Envoy.
  */
-import { FairleadError, type Logger } from "../lib/index.ts";
+import { createBackoff, FairleadError, type Logger, wait } from "../lib/index.ts";
 import {
   bidi,
   type Call,
@@ -17,11 +18,13 @@ import {
   type Send,
   status,
 } from "../rpc/index.ts";
+import { type HeldRequests, holdRequests } from "./held-requests.ts";
 import { WireReader } from "./telemetry/wire.ts";
 
 export interface XdsRelayOptions {
   readonly client: RpcClient;
   readonly log: Logger;
+  readonly random?: () => number;
   /** Called when a stream is through to the control plane, and when it is lost. */
   readonly onConnected?: (connected: boolean) => void;
   /** What the agent asks for itself, on incremental streams. */
@@ -53,6 +56,10 @@ export function createXdsRelay(options: XdsRelayOptions): readonly Route[] {
   ];
 }
 
+/**
+ * A control plane that is away is waited for here, with what Envoy has asked so far: Envoy, told of each failure, would
+ * come back ever later. One that is lost after it has answered ends Envoy's stream, because only Envoy knows what it has.
+ */
 async function relay(
   method: Method<Payload, Payload>,
   requests: AsyncGenerator<Payload>,
@@ -60,10 +67,54 @@ async function relay(
   send: Send<Payload>,
   options: XdsRelayOptions,
 ): Promise<void> {
-  const { log, onConnected, own = [] } = options;
-  let detach = (): void => {};
+  const { log, onConnected } = options;
+  const held = holdRequests(requests);
+  const outage = createOutage(options.random ?? Math.random);
+  for (;;) {
+    const { error, answered } = await attempt(method, held, call, send, options);
+    if (call.signal.aborted) return;
+    const cause = FairleadError.from(error).message;
+    if (outage.attempts === 0) {
+      onConnected?.(false);
+      log.warn("xDS stream to the control plane is closed; Envoy keeps its configuration", { cause });
+    }
+    if (answered || !isAway(error) || !held.canRepeat()) throw told(error);
+    await wait(outage.nextMs(), call.signal).catch(() => {});
+  }
+}
+
+/** While it is short, often: a control plane that was started again is back in a second. Then seldom. */
+function createOutage(random: () => number): { readonly attempts: number; nextMs(): number } {
+  const [soon, late] = [1_000, 10_000].map((maxMs) => createBackoff({ minMs: 100, maxMs, random }));
+  let attempts = 0;
+  return {
+    get attempts() {
+      return attempts;
+    },
+    nextMs: () => (attempts++ < 30 ? soon : late)?.nextMs() ?? 0,
+  };
+}
+
+const isAway = (error: unknown): boolean => !(error instanceof RpcError) || error.status === status.unavailable;
+
+function told(error: unknown): RpcError {
+  return error instanceof RpcError
+    ? error
+    : new RpcError(status.unavailable, "the control plane cannot be reached", { cause: error });
+}
+
+/** One stream to the control plane, until it ends: how, and whether anything had come. */
+async function attempt(
+  method: Method<Payload, Payload>,
+  held: HeldRequests,
+  call: Call,
+  send: Send<Payload>,
+  options: XdsRelayOptions,
+): Promise<{ readonly error: unknown; readonly answered: boolean }> {
+  const { onConnected, own = [] } = options;
   const ended = new AbortController();
   const signal = AbortSignal.any([call.signal, ended.signal]);
+  let [detach, answered] = [(): void => {}, false];
   try {
     const upstream = await options.client.stream(method, { signal });
     // A failure shows in the answers as well, which are what is awaited.
@@ -74,28 +125,23 @@ async function relay(
         for (const one of detachers) one();
       };
     };
-    forward(requests, upstream.send, attach)
+    held
+      .sendTo(upstream.send, attach, signal)
       .then(upstream.end)
       .catch(() => {});
-    let first = true;
     for await (const message of upstream.messages) {
-      if (first) onConnected?.(true);
-      first = false;
+      if (!answered) onConnected?.(true);
+      answered = true;
+      held.release();
       const [bytes] = message;
       const type = bytes && own.length > 0 ? responseType(bytes) : "";
       const receiver = own.find((one) => one.typeUrl === type);
       if (receiver && bytes) answerOwn(receiver, bytes, sendOwn);
       else await send(message);
     }
-    throw new RpcError(status.unavailable, "the control plane ended the stream");
+    return { error: new RpcError(status.unavailable, "the control plane ended the stream"), answered };
   } catch (error) {
-    if (call.signal.aborted) return;
-    onConnected?.(false);
-    const cause = FairleadError.from(error).message;
-    log.warn("xDS stream to the control plane is closed; Envoy keeps its configuration and tries again", { cause });
-    throw error instanceof RpcError
-      ? error
-      : new RpcError(status.unavailable, "the control plane cannot be reached", { cause: error });
+    return { error, answered };
   } finally {
     detach();
     ended.abort();
@@ -105,16 +151,6 @@ async function relay(
 function answerOwn(own: OwnSubscription, response: Uint8Array, send: (request: Uint8Array) => void): void {
   const answer = own.receive(response);
   if (answer) send(answer);
-}
-
-/** Envoy's first request says who asks; nothing may come before it. */
-async function forward(requests: AsyncGenerator<Payload>, send: Send<Payload>, afterFirst: () => void): Promise<void> {
-  let isFirst = true;
-  for await (const request of requests) {
-    await send(request);
-    if (isFirst) afterFirst();
-    isFirst = false;
-  }
 }
 
 const typeUrlField = 4;

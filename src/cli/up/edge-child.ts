@@ -25,7 +25,7 @@ export function startEdge(options: EdgeOptions): Promise<Supervised> {
     name: "the edge (DNS and the gateway's address)",
     boundFile,
     logFile: join(options.dir, "logs", "edge.log"),
-    env: childEnv(),
+    env: childEnv(options.dir),
     command: (bound) => [
       ...options.fairlead,
       "edge",

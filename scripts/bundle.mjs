@@ -1,13 +1,16 @@
 // Bundles the command line and the demo's servers into dist/, so that starting Fairlead transpiles nothing. A mesh may
 // be running from dist/ while this runs: files are replaced whole, and parts that it may still load stay for a day.
+// `--clean` removes those too, for a package.
 import { mkdirSync, readdirSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
+import { directImports } from "./direct-imports.mjs";
+import { notices } from "./notices.mjs";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const demo = readdirSync(join(root, "demo")).filter((f) => f.endsWith(".ts") && !f.endsWith(".test.ts"));
-const { outputFiles } = await build({
+const { outputFiles, metafile } = await build({
   absWorkingDir: root,
   entryPoints: [
     { in: "src/cli/main.ts", out: "main" },
@@ -20,7 +23,9 @@ const { outputFiles } = await build({
   platform: "node",
   target: "node24",
   sourcemap: "linked",
+  metafile: true,
   external: ["lmdb"],
+  plugins: [directImports()],
   chunkNames: "chunks/[name]-[hash]",
   // Some packages are CommonJS and ask for `require` at run time.
   banner: {
@@ -30,18 +35,20 @@ const { outputFiles } = await build({
   write: false,
 });
 
+const licences = { path: join(root, "dist/THIRD-PARTY.txt"), contents: notices(root, Object.keys(metafile.inputs)) };
 // What others refer to before what refers to it: `main.js` names the chunks.
 const inChunks = ({ path }) => (path.includes("/chunks/") ? 0 : 1);
-for (const { path, contents } of outputFiles.sort((a, b) => inChunks(a) - inChunks(b))) {
+const files = [licences, ...outputFiles].sort((a, b) => inChunks(a) - inChunks(b));
+for (const { path, contents } of files) {
   mkdirSync(dirname(path), { recursive: true });
   writeFileSync(`${path}.new`, contents);
   renameSync(`${path}.new`, path);
 }
 
-const made = new Set(outputFiles.map(({ path }) => path));
-const dayMs = 86_400_000;
+const made = new Set(files.map(({ path }) => path));
+const keepMs = process.argv.includes("--clean") ? 0 : 86_400_000;
 for (const name of readdirSync(join(root, "dist"), { recursive: true })) {
   const file = join(root, "dist", name);
   const stat = statSync(file);
-  if (stat.isFile() && !made.has(file) && Date.now() - stat.mtimeMs > dayMs) rmSync(file, { force: true });
+  if (stat.isFile() && !made.has(file) && Date.now() - stat.mtimeMs >= keepMs) rmSync(file, { force: true });
 }

@@ -89,7 +89,7 @@ export async function ensureGenerated() {
 }
 
 export async function ensureBuild() {
-  await step("bundle", hashOf("src", "demo", "scripts/bundle.mjs"), "dist/main.js", () =>
+  await step("bundle", hashOf("src", "demo", "scripts", "package.json"), "dist/main.js", () =>
     run(nodeBin(), [join(root, "scripts/bundle.mjs")]),
   );
 }
@@ -145,7 +145,13 @@ function alive(pid) {
   }
 }
 
-const steps = { packages: ensurePackages, gen: ensureGenerated, build: ensureAll };
+/** For `npm pack`: the bundle, and nothing of earlier ones. */
+async function ensurePackage() {
+  await ensureAll();
+  run(nodeBin(), [join(root, "scripts/bundle.mjs"), "--clean"]);
+}
+
+const steps = { packages: ensurePackages, gen: ensureGenerated, build: ensureAll, package: ensurePackage };
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   const wanted = steps[process.argv[2] ?? "build"];
   if (!wanted) throw new Error(`unknown step; use one of ${Object.keys(steps).join(", ")}`);

@@ -6,7 +6,7 @@ import { findEnvoy } from "../scripts/envoy-path.mjs";
 
 export { findEnvoy };
 
-export type Need = "root" | "envoy" | "kubectl" | "iptables" | "openssl";
+export type Need = "root" | "envoy" | "kubectl" | "iptables" | "openssl" | "registry";
 
 const onPath = (tool: string): string | undefined =>
   (process.env.PATH ?? "")
@@ -22,6 +22,7 @@ const present: Record<Need, () => boolean> = {
   envoy: () => findEnvoy() !== undefined,
   kubectl: () => onPath("kubectl") !== undefined,
   iptables: () => onPath("iptables") !== undefined || existsSync("/usr/sbin/iptables"),
+  registry: () => spawnSync("npm", ["ping", "--fetch-retries=1", "--fetch-timeout=10000"]).status === 0,
   openssl: () => onPath("openssl") !== undefined,
 };
 

@@ -124,7 +124,7 @@ test("the addresses that are looked at are those of `up`", async () => {
 });
 
 test("other systems' package managers are spoken to in their own words", async () => {
-  const machine = createMachine({ PATH: "" });
+  const machine = createMachine({ PATH: "", HOME: work });
   const only = (program: string) => ({
     ...machine,
     uid: 1000,

@@ -23,7 +23,9 @@ export function recordedCases(kind: string, mark: string): readonly RecordedCase
 
 export function casesIn(root: string, mark: string): readonly RecordedCase[] {
   if (!existsSync(root)) return [];
-  const names = readdirSync(root).filter((name) => existsSync(join(root, name, mark)));
+  const names = readdirSync(root)
+    .filter((name) => existsSync(join(root, name, mark)))
+    .sort();
   return names.map((name) => ({ name, dir: join(root, name) }));
 }
 

@@ -31,7 +31,10 @@ describe.skipIf(lacks("root", "envoy"))("a live stock Envoy refuses nothing of",
     ca = await createCa();
   });
 
-  const sample = recordedCases("xds", "input").filter((_, i) => i % every === 0);
+  // One names a Wasm file that this machine does not have; Envoy refuses that by design.
+  const sample = recordedCases("xds", "input").filter(
+    ({ name }, i) => i % every === 0 && name !== "wasmplugin-gateway-and-options",
+  );
   const cases = [...casesIn(own, "input"), ...sample].map(
     ({ name, dir: path }, i) => [name, join(path, "input"), i % 2 === 1] as const,
   );

@@ -101,7 +101,7 @@ export function createRecorder(): Recorder {
       }
     },
     visit(cell) {
-      if (!current && cell.kind.abandoned) unread.set(cell, false);
+      if (!current && !cell.isRead && cell.kind.abandoned) unread.set(cell, false);
     },
     sweep() {
       // What is being computed has not recorded all of its reads yet.

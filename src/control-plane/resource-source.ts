@@ -13,6 +13,7 @@ import {
   type PatchReport,
   type Renderer,
   type RenderFault,
+  type Rendering,
   type RenderProblem,
   type Steps,
 } from "../render/index.ts";
@@ -46,6 +47,10 @@ export interface ControlledSource extends ResourceSource {
   readonly classes: number;
   /** Connected proxies. */
   readonly nodes: number;
+  /** Facets that parts are kept for. */
+  readonly facets: number;
+  /** By recipe: what is kept, and how often something was made. */
+  readonly parts: Rendering["counts"];
   close(): void;
 }
 
@@ -82,6 +87,7 @@ export function createResourceSource(options: ResourceSourceOptions): Controlled
   const dueMembers = new Set<string>();
   let connections = 0;
   let pushing: Promise<void> | undefined;
+  let gone = { version: -1, done: new Set<string>() };
   const rendering = createRendering(mesh, {
     onFault: (fault) => options.onFault(undefined, fault),
     ...(options.envoyTypes ? { envoyTypes: options.envoyTypes } : {}),
@@ -132,13 +138,19 @@ export function createResourceSource(options: ResourceSourceOptions): Controlled
     });
     const group: Group = { key, renderer, members: new Set(), ready: undefined };
     groups.set(key, group);
-    const steps = safely(proxyClass, renderer.steps());
+    const steps = safely(proxyClass, renderer.steps(doneSince()));
     // Most of what a class has was made for others before: then there is nothing to wait for.
     if (!isDoneSoon(steps))
       group.ready = inSlices(steps).then(() => {
         group.ready = undefined;
       });
     return group;
+  };
+
+  /** What was gone through since the last change need not be gone through for another class. */
+  const doneSince = (): Set<string> => {
+    if (gone.version !== mesh.graph.version) gone = { version: mesh.graph.version, done: new Set() };
+    return gone.done;
   };
 
   /** What fails here fails again when it is asked for, and is told then. */
@@ -194,14 +206,13 @@ export function createResourceSource(options: ResourceSourceOptions): Controlled
       for (const id of take(dueMembers)) await reclassify(id);
       const due = take(dueGroups);
       options.onPush?.(due.length);
-      const done = new Set<string>();
       let since = performance.now();
       for (const key of due) {
         const group = groups.get(key);
         if (!group) continue;
         await group.ready;
         // What many classes share is made again in slices; after that each class takes little.
-        await inSlices(safely(group.renderer.proxy, group.renderer.steps(done)));
+        await inSlices(safely(group.renderer.proxy, group.renderer.steps(doneSince())));
         if (groups.get(key) !== group) continue;
         refresh(group);
         if (performance.now() - since < sliceMs) continue;
@@ -260,6 +271,12 @@ export function createResourceSource(options: ResourceSourceOptions): Controlled
     },
     get nodes() {
       return nodes.size;
+    },
+    get facets() {
+      return rendering.facets;
+    },
+    get parts() {
+      return rendering.counts;
     },
     close: () => debounce.stop(),
   };

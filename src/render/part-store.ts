@@ -23,6 +23,7 @@ export function createPartStore(mesh: Mesh, options: PartStoreOptions = {}): Par
   const tell = (problem: RenderProblem): void => options.onProblem?.(problem);
   let lastId = 0;
   let rendered = 0;
+  let released = 0;
 
   const facetView = <F extends object>(kind: object, facet: F): View<F> => {
     const content = JSON.stringify(facet);
@@ -79,6 +80,10 @@ export function createPartStore(mesh: Mesh, options: PartStoreOptions = {}): Par
       const left = (held.get(view) ?? 0) - 1;
       if (left > 0) return void held.set(view, left);
       held.delete(view);
+      released++;
+      // Going through all facets for each class that goes would make many that go together costly.
+      if (released * 4 < held.size) return;
+      released = 0;
       dropFacets();
     },
     fault: (fault) => options.onFault?.(fault),

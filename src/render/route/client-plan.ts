@@ -22,6 +22,7 @@ import {
   type Planning,
   planHosts,
   servedDomains,
+  withKey,
 } from "./host-plan.ts";
 import { hashingRule } from "./owner.ts";
 
@@ -94,7 +95,7 @@ function differences(
     const domains = ownNames(planning, host, base, added);
     if (!domains) return undefined;
     const owner = owners === "same" ? host.owner : owners(host);
-    if (owner !== host.owner || !sameData(domains, host.domains)) instead.set(i, { ...host, owner, domains });
+    if (owner !== host.owner || !sameData(domains, host.domains)) instead.set(i, withKey({ ...host, owner, domains }));
   }
   return instead;
 }

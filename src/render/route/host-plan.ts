@@ -13,6 +13,8 @@ import { type Client, excludedFor } from "./select.ts";
 import { semanticsOf } from "./semantics.ts";
 
 export interface PlannedHost {
+  /** All that decides about it, as the key of its recipe: made here, because plans change less often than hosts are asked for. */
+  readonly key: string;
   readonly name: string;
   readonly domains: readonly string[];
   /** For `ownerRoutes`. */
@@ -83,7 +85,7 @@ export function planHosts(planning: Planning): HostPlan {
       if (claimed.length < names.length) planning.view.mesh.graph.note(group.object, "spec.hosts");
       const domains = servedDomains(planning.place, group.port, claimed);
       const { owner, virtualService } = group;
-      if (domains.length > 0) hosts.push({ name, domains, owner, virtualService, service });
+      if (domains.length > 0) hosts.push(withKey({ name, domains, owner, virtualService, service }));
     }
   }
   hosts.sort((a, b) => compareText(a.name, b.name));
@@ -92,6 +94,10 @@ export function planHosts(planning: Planning): HostPlan {
     [...Map.groupBy(placed, ({ namespace }) => namespace)].map(([name, all]) => [name, all.map(({ i }) => i)]),
   );
   return { hosts, byNamespace, wanted };
+}
+
+export function withKey(host: Omit<PlannedHost, "key">): PlannedHost {
+  return { ...host, key: keyOf(host.name, host.owner, ...host.domains) };
 }
 
 /** Where a listener serves all ports, a name without port means port 80. */

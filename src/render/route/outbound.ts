@@ -2,13 +2,13 @@
 import { type BuildFacet, type ClientFacet, type EgressFacet, type Resource, types } from "../../model/index.ts";
 import { buildFacet, clientFacet, egressFacet } from "../facets.ts";
 import type { Steps, StepsDone } from "../layer.ts";
-import { facetOf, keyOf, recipe, resourceRecipe, wordsOf } from "../recipe.ts";
+import { facetOf, recipe, resourceRecipe, wordsOf } from "../recipe.ts";
 import type { View } from "../view.ts";
 import { assembleRoutes } from "./assembly.ts";
 import { catchAllHost } from "./catch-all.ts";
 import { clientPlan, publicPlan } from "./client-plan.ts";
 import { parseRouteName, placeWord, type RouteName } from "./egress.ts";
-import type { PlannedHost } from "./host-plan.ts";
+import { type PlannedHost, withKey } from "./host-plan.ts";
 import { ownerRoutes } from "./owner.ts";
 import { includesAttemptCount } from "./proxy-headers.ts";
 import { type HostPart, sameHost, virtualHostPart } from "./virtual-host.ts";
@@ -24,13 +24,11 @@ const virtualHost = recipe(
   sameHost,
 );
 
-const hostKey = ({ name, owner, domains }: PlannedHost): string => keyOf(name, owner, ...domains);
-
 /** What everybody has at a place. */
 const publicHosts = recipe(
   buildFacet,
   "public virtual hosts",
-  (view, word): readonly HostPart[] => publicPlan(view, word).hosts.map((host) => virtualHost(view, hostKey(host))),
+  (view, word): readonly HostPart[] => publicPlan(view, word).hosts.map((host) => virtualHost(view, host.key)),
   (a, b) => a.length === b.length && a.every((host, i) => host === b[i]),
 );
 
@@ -41,7 +39,7 @@ export function* publicHostSteps(view: View<BuildFacet>, name: string, done: Ste
   if (!parsed || done.has(id)) return;
   done.add(id);
   for (const host of publicPlan(view, placeWord(parsed)).hosts) {
-    virtualHost(view, hostKey(host));
+    virtualHost(view, host.key);
     yield;
   }
 }
@@ -62,8 +60,8 @@ export const clientRoute = resourceRecipe(clientFacet, types.route, (view, key) 
   const plan = clientPlan(view, word);
   if (parsed.host !== undefined) return ownListenersRoute(view, parsed, hostsFor(view, word));
   const hosts = plan.onPublic
-    ? withInstead(publicHosts(view, word), plan.instead, (host) => virtualHost(view, hostKey(host)))
-    : plan.plan.hosts.map((host) => virtualHost(view, hostKey(host)));
+    ? withInstead(publicHosts(view, word), plan.instead, (host) => virtualHost(view, host.key))
+    : plan.plan.hosts.map((host) => virtualHost(view, host.key));
   return assembleRoutes(parsed.name, hosts, catchAllHost(view));
 });
 
@@ -98,7 +96,7 @@ function withInstead<T>(
 /** The listener is the service's own, so whatever arrives there is for it, and for this port of it. */
 function ownListenersRoute(view: View<EgressFacet>, parsed: RouteName, hosts: readonly PlannedHost[]): Resource {
   const own = namedHost(parsed, hosts);
-  return assembleRoutes(parsed.name, own ? [virtualHost(view, hostKey({ ...own, domains: ["*"] }))] : []);
+  return assembleRoutes(parsed.name, own ? [virtualHost(view, withKey({ ...own, domains: ["*"] }).key)] : []);
 }
 
 function namedHost({ name, host = "" }: RouteName, hosts: readonly PlannedHost[]): PlannedHost | undefined {

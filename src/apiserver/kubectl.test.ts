@@ -125,6 +125,7 @@ describe.skipIf(lacks("kubectl"))("kubectl", () => {
     expect(await ok("describe ns shop")).toMatch(/Status: +Active/);
     expect(await ok("explain pod.spec.containers.ports")).toMatch(/containerPort\t<integer> -required-/);
     expect(await ok("explain virtualservice.spec.http.route.destination")).toMatch(/subset\t<string>/);
+    expect(await ok("explain virtualservice.spec.http.retries")).not.toContain("<no description>");
     expect(await ok("explain vs.metadata.labels")).toContain("map[string]string");
   });
 

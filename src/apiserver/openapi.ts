@@ -2,6 +2,7 @@
 import { createHash } from "node:crypto";
 import { isRecord } from "../lib/index.ts";
 import { type Definitions, objectMetaName } from "./definitions.ts";
+import { explained } from "./explain/index.ts";
 import { type ApiKind, type JsonSchema, standardVerbs } from "./kind.ts";
 
 const metaPackage = "io.k8s.apimachinery.pkg.apis.meta.v1";
@@ -101,7 +102,8 @@ const typeFields = {
 function customSchema(kind: ApiKind, definitions: Definitions): JsonSchema {
   const schema = definitions.schemaOf(kind);
   const properties = isRecord(schema.properties) ? schema.properties : {};
-  return { ...schema, type: "object", properties: { ...typeFields, ...withoutHead(properties) } };
+  const whole = { ...schema, type: "object", properties: { ...typeFields, ...withoutHead(properties) } };
+  return explained(kind.group, kind.plural, whole);
 }
 
 function withoutHead({

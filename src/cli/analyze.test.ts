@@ -65,7 +65,7 @@ describe("analyze", () => {
     const { status, out, err } = await fairlead(["--use-kube=false", bad]);
     expect(out).toBe(`${message}\n`);
     expect(err).toContain("Error: Analyzers found issues when analyzing namespace: default.\n");
-    expect(status).toBe(1);
+    expect(status).toBe(79);
   });
 
   test("levels are coloured on a terminal only", async () => {
@@ -98,7 +98,7 @@ describe("analyze", () => {
       "Error",
       bad,
     ]);
-    expect([found.status, found.out]).toEqual([1, `${message}\n`]);
+    expect([found.status, found.out]).toEqual([79, `${message}\n`]);
     expect((await fairlead(["--use-kube=false", "--output-threshold=Loud", bad])).status).toBe(2);
   });
 
@@ -126,9 +126,9 @@ describe("analyze", () => {
   test("an object that cannot be read is told with its line; the others are looked at", async () => {
     const { status, err } = await fairlead(["--use-kube=false", broken, good]);
     expect(err).toContain(`Error(s) adding files: ${broken}:6: VirtualService/default/reviews spec.hosts`);
-    expect(status).toBe(1);
+    expect(status).toBe(65);
     expect((await fairlead(["--use-kube=false", "--ignore-unknown", broken])).status).toBe(0);
-    expect((await fairlead(["--use-kube=false", broken, bad])).status).toBe(1);
+    expect((await fairlead(["--use-kube=false", broken, bad])).status).toBe(79);
     expect((await fairlead(["--use-kube=false", join(dir, "absent.yaml")])).status).toBe(1);
   });
 
@@ -155,7 +155,7 @@ describe("analyze", () => {
       expect(live.out).toContain(
         'Error [IST0101] (VirtualService default/reviews) Referenced host not found: "reviews"',
       );
-      expect(live.status).toBe(1);
+      expect(live.status).toBe(79);
       const planned = await fairlead([bad], env);
       expect(planned.out).toContain(`(VirtualService default/reviews ${bad}:12)`);
       expect(planned.out).not.toContain("Namespace plain");

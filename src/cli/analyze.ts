@@ -44,8 +44,8 @@ interface AnalyzeFlags {
   readonly verbose?: boolean;
 }
 
-/** The answer is no, or cannot be given: 1 for both, as with every command of ours (istioctl has 79 and 65). */
-const exits = { found: 1, unreadable: 1 } as const;
+/** As istioctl ends: something was found at the threshold; some of the input could not be read. */
+const exits = { found: 79, unreadable: 65 } as const;
 
 export function register(program: Command, io: Io, exit: (status: number) => void): void {
   program

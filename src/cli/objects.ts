@@ -5,13 +5,17 @@ import type { KubeObject } from "../model/index.ts";
 
 const fieldManager = "fairlead";
 
-/** Server-side apply, taking over fields: the same verdicts (schema, CEL, webhook) as kubectl gets. */
+/** Server-side apply, taking over fields: the same verdicts (unknown fields, schema, CEL, webhook) as kubectl gets. */
 export async function applyObject(client: KubeClient, object: KubeObject): Promise<KubeObject> {
   const kind = await kindOf(client, object);
   const namespace = kind.namespaced ? (object.metadata.namespace ?? "default") : undefined;
   const { name } = object.metadata;
   const body = { ...object, metadata: { ...object.metadata, ...(namespace === undefined ? {} : { namespace }) } };
-  return client.patch(kind, { name, namespace }, "apply", body, { fieldManager, force: true });
+  return client.patch(kind, { name, namespace }, "apply", body, {
+    fieldManager,
+    force: true,
+    fieldValidation: "Strict",
+  });
 }
 
 export async function deleteObject(client: KubeClient, object: KubeObject): Promise<void> {

@@ -1,5 +1,5 @@
-/** Arguments in, an exit status out: 0 done, 1 the answer is no, 2 wrong usage. */
-import { Command, CommanderError } from "commander";
+/** Arguments in, an exit status out: 0 done, 1 the answer is no, 2 wrong usage; `analyze` has two more. */
+import { Command, CommanderError, type OutputConfiguration } from "commander";
 import { FairleadError, printable } from "../lib/index.ts";
 import type { CommandEntry, Io } from "./command.ts";
 import { commands } from "./commands.ts";
@@ -10,7 +10,8 @@ export async function runProgram(args: readonly string[], io: Io): Promise<numbe
   const program = new Command("fairlead")
     .description("A service mesh control plane: Istio's API, stock Envoy, no cluster needed to start.")
     .exitOverride()
-    .configureOutput({ writeOut: (text) => io.out(text), writeErr: (text) => io.err(text) })
+    .configureOutput(outputOf(io))
+    .configureHelp(helpForm)
     .showSuggestionAfterError()
     .enablePositionalOptions();
   const wanted = findCommand(args[0] === "help" ? args[1] : args[0]);
@@ -44,10 +45,23 @@ function findCommand(name: string | undefined): CommandEntry | undefined {
   return commands.find((entry) => entry.name === name || entry.aliases?.includes(name ?? ""));
 }
 
+/** Descriptions of options wrap also where half a screen is left for them. */
+const helpForm = { minWidthToWrap: 10 };
+
+function outputOf(io: Io): OutputConfiguration {
+  const width = (): number => Number(io.env["COLUMNS"]) || process.stdout.columns || 80;
+  return {
+    writeOut: (text) => io.out(text),
+    writeErr: (text) => io.err(text),
+    getOutHelpWidth: width,
+    getErrHelpWidth: width,
+  };
+}
+
 /** Sub-commands are made by `register` and do not know how the program writes and exits. */
 function inheritSettings(command: Command, io: Io): void {
   for (const child of command.commands) {
-    child.exitOverride().configureOutput({ writeOut: (text) => io.out(text), writeErr: (text) => io.err(text) });
+    child.exitOverride().configureOutput(outputOf(io)).configureHelp(helpForm);
     inheritSettings(child, io);
   }
 }

@@ -1,8 +1,8 @@
 /** `fairlead validate -f`: files in; istioctl's verdict on each object, in istioctl's words, out. */
-import { readFile, stat } from "node:fs/promises";
+import { readFile } from "node:fs/promises";
 import { type Command, Option } from "commander";
 import { loadCel, validateConfig } from "../config/index.ts";
-import { loadObjects, parseObjects } from "../kube/index.ts";
+import { objectFiles, parseObjects } from "../kube/index.ts";
 import { FairleadError } from "../lib/index.ts";
 import { type KubeObject, kindOf } from "../model/index.ts";
 import type { Io } from "./command.ts";
@@ -35,8 +35,17 @@ export function register(program: Command, io: Io, exit: (status: number) => voi
 async function validate(paths: readonly string[], output: "table" | "json" | "yaml", io: Io): Promise<number> {
   const cel = await loadCel();
   const files = new Map<string, readonly KubeObject[]>();
-  for (const path of paths) for (const [file, objects] of await read(path)) files.set(file, objects);
-  const findings = [...files].flatMap(([file, objects]) => objects.flatMap((object) => judge(file, object, cel)));
+  const unread: Finding[] = [];
+  for (const path of paths)
+    for (const [file, text] of await texts(path))
+      try {
+        const objects = parseObjects(file, text).map(({ object }) => object);
+        files.set(file, objects);
+      } catch (thrown) {
+        unread.push(unreadable(file, thrown));
+      }
+  const judged = [...files].flatMap(([file, objects]) => objects.flatMap((object) => judge(file, object, cel)));
+  const findings = [...judged, ...unread];
   const failed = findings.some((finding) => finding.severity === "error");
   if (output === "json") io.out(`${JSON.stringify(findings, null, 2)}\n`);
   else if (output === "yaml") io.out(printYaml(findings));
@@ -45,16 +54,18 @@ async function validate(paths: readonly string[], output: "table" | "json" | "ya
 }
 
 /** Files of a folder are told apart, as on the command line. */
-async function read(path: string): Promise<ReadonlyMap<string, readonly KubeObject[]>> {
-  if (path === "-") return new Map([["-", parseObjects("-", await readStdin()).map(({ object }) => object)]]);
-  const info = await stat(path).catch((cause: unknown) => {
+async function texts(path: string): Promise<ReadonlyMap<string, string>> {
+  if (path === "-") return new Map([["-", await readStdin()]]);
+  const files = await objectFiles(path).catch((cause: unknown) => {
     throw new FairleadError("not-found", `cannot stat file "${path}"`, { cause });
   });
-  if (!info.isDirectory())
-    return new Map([[path, parseObjects(path, await readFile(path, "utf8")).map(({ object }) => object)]]);
-  const byFile = new Map<string, KubeObject[]>();
-  for (const { file, object } of await loadObjects([path])) byFile.set(file, [...(byFile.get(file) ?? []), object]);
-  return byFile;
+  const read = await Promise.all(files.map(async (file) => [file, await readFile(file, "utf8")] as const));
+  return new Map(read);
+}
+
+/** One file that cannot be read says nothing of the others. */
+function unreadable(file: string, thrown: unknown): Finding {
+  return { file, object: file, severity: "error", field: "", message: FairleadError.from(thrown).message };
 }
 
 const objectFields: ReadonlySet<string> = new Set(["apiVersion", "kind", "metadata", "spec", "status"]);

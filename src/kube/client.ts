@@ -22,6 +22,8 @@ export interface WriteOptions {
   readonly dryRun?: boolean | undefined;
   /** Server-side apply: take over fields that others own. */
   readonly force?: boolean | undefined;
+  /** What happens to fields that the kind does not have; the server's own default where absent. */
+  readonly fieldValidation?: "Ignore" | "Warn" | "Strict" | undefined;
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -145,6 +147,7 @@ function listQuery(options: ListOptions): Record<string, string | undefined> {
 function write(body: unknown, options: WriteOptions) {
   const query = {
     fieldManager: options.fieldManager,
+    fieldValidation: options.fieldValidation,
     dryRun: options.dryRun === true ? "All" : undefined,
     force: options.force === true ? "true" : undefined,
   };

@@ -14,7 +14,7 @@ export { collectionPath, type KindRef, type ObjectRef, objectPath } from "./kind
 export { kindRef, kubeKinds } from "./kinds.ts";
 export { type ClusterAccess, inClusterAccess, type KubeconfigOptions, loadKubeconfig } from "./kubeconfig.ts";
 export type { ListOptions, WatchOptions } from "./list-options.ts";
-export { type LoadedObject, type LoadOptions, loadObjects, parseObjects } from "./load-objects.ts";
+export { type LoadedObject, type LoadOptions, loadObjects, objectFiles, parseObjects } from "./load-objects.ts";
 export { createConfigMapLock, createLeaseLock, type Lock } from "./lock.ts";
 export { createMemorySource, type MemorySource } from "./memory-source.ts";
 export { narrowObject } from "./narrow-kinds.ts";

@@ -23,7 +23,7 @@ export async function loadObjects(
 ): Promise<readonly LoadedObject[]> {
   const out: LoadedObject[] = [];
   for (const path of paths)
-    for (const file of await filesOf(path)) out.push(...parseObjects(file, await readFile(file, "utf8"), options));
+    for (const file of await objectFiles(path)) out.push(...parseObjects(file, await readFile(file, "utf8"), options));
   return out;
 }
 
@@ -94,7 +94,8 @@ function flatten(file: string, document: unknown, options: LoadOptions): KubeObj
   return [];
 }
 
-async function filesOf(path: string): Promise<readonly string[]> {
+/** The file itself, or those of a folder that can hold objects. */
+export async function objectFiles(path: string): Promise<readonly string[]> {
   const info = await stat(path).catch((error: unknown) => {
     throw new FairleadError("not-found", `cannot read ${path}`, { cause: error });
   });
@@ -104,7 +105,7 @@ async function filesOf(path: string): Promise<readonly string[]> {
     entries
       .sort((a, b) => compareText(a.name, b.name))
       .filter((entry) => entry.isDirectory() || extensions.has(extname(entry.name)))
-      .map((entry) => filesOf(join(path, entry.name))),
+      .map((entry) => objectFiles(join(path, entry.name))),
   );
   return nested.flat();
 }

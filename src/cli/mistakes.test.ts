@@ -1,0 +1,59 @@
+/** Users' mistakes: told by name and place, and none hides another. */
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { startApi, type TestApi } from "../apiserver/testing.ts";
+import { commands } from "./commands.ts";
+import { runCli } from "./testing.ts";
+
+const dir = mkdtempSync(join(tmpdir(), "fairlead-mistakes-"));
+afterAll(() => rmSync(dir, { recursive: true, force: true }));
+const write = (name: string, text: string): string => {
+  writeFileSync(join(dir, name), text);
+  return join(dir, name);
+};
+const rule = (more: string): string => `
+apiVersion: networking.istio.io/v1
+kind: DestinationRule
+metadata: {name: web, namespace: default}
+spec:
+  host: web
+  ${more}
+`;
+
+test("validate goes on past a file that cannot be read", async () => {
+  const unreadable = write("a.yaml", "kind: [");
+  const wrong = write("b.yaml", rule("trafficPolicy: {loadBalancer: {simple: NEAREST}}"));
+  const { status, stderr } = await runCli(["validate", "-f", dir]);
+  expect(stderr).toContain("Error: 2 errors occurred:");
+  expect(stderr).toContain(`* ${unreadable}: ${unreadable}: not YAML`);
+  expect(stderr).toContain("* DestinationRule/default/web: ");
+  expect(status).toBe(1);
+  const listed: readonly { file: string }[] = JSON.parse((await runCli(["validate", "-f", dir, "-o", "json"])).stdout);
+  expect(listed.map(({ file }) => file).sort()).toEqual([unreadable, wrong]);
+});
+
+describe("apply", () => {
+  let api: TestApi;
+  beforeAll(async () => {
+    api = await startApi();
+  });
+  afterAll(() => api.close());
+
+  test("refuses fields that the kind does not have, as kubectl does", async () => {
+    const file = write("typo.yaml", rule("subset: [{name: v1}]"));
+    const typo = await runCli(["apply", "--kubeconfig", api.kubeconfig, "-f", file]);
+    expect(typo.stderr).toContain('unknown field "spec.subset"');
+    expect(typo.status).toBe(1);
+    writeFileSync(file, rule("subsets: [{name: v1}]"));
+    expect((await runCli(["apply", "--kubeconfig", api.kubeconfig, "-f", file])).stdout).toContain("applied");
+  });
+});
+
+test.each(commands.map(({ name }) => name))("the options of %s fit on 60 columns", async (name) => {
+  const { stdout } = await runCli([name, "--help"], undefined, undefined, { COLUMNS: "60" });
+  const [, options = ""] = /\nOptions:\n([\s\S]*?)(?:\n\n|$)/.exec(stdout) ?? [];
+  const tooLong = options.split("\n").filter((line) => line.length > 60 && /\s\S+\s\S+$/.test(line.slice(60)));
+  expect(tooLong).toEqual([]);
+});

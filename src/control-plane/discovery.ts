@@ -22,7 +22,7 @@ import {
 } from "../fetch/index.ts";
 import { createHttpSource, createKubeClient } from "../kube/index.ts";
 import { istioVersion } from "../model/index.ts";
-import { createDebugTypes, createMetrics, type DebugSources, versionInfo } from "../ops/index.ts";
+import { createDebugTypes, createMetrics, type DebugSources, measureProcess, versionInfo } from "../ops/index.ts";
 import { createEnvoyTypes } from "../render/index.ts";
 import { type Ads, createAds } from "../xds/index.ts";
 import { authenticateWith, createStillThere, createTokenJudge } from "./authenticate.ts";
@@ -239,6 +239,7 @@ export async function startDiscovery(options: DiscoveryOptions): Promise<Discove
       opened,
       signal: running,
     });
+    measureProcess(metrics, running);
     describeState(metrics, options, { authority, stages, classes: () => resources.classes });
     runLeader(options, { client, watched, stages, patchReports, metrics, roots: authority.roots, signal: running });
     ready = true;

@@ -10,4 +10,5 @@ export {
   type HttpServerOptions,
 } from "./http-server.ts";
 export { createMetrics, type Labels, type Metrics } from "./metrics.ts";
+export { measureProcess } from "./process-metrics.ts";
 export { versionInfo, versionText } from "./version.ts";

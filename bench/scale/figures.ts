@@ -1,0 +1,44 @@
+/** A monitoring port in; what the process costs, by the names that Prometheus knows, out. */
+import type { Address } from "./server.ts";
+
+export interface Figures {
+  readonly cpuSeconds: number;
+  readonly residentMiB: number;
+  /** Fairlead alone. */
+  readonly parts: Readonly<Record<string, number>>;
+  readonly classes: number | undefined;
+  /** Milliseconds since the figures before: median, 99 of 100, worst. */
+  readonly loopDelayMs: { readonly p50: number; readonly p99: number; readonly max: number } | undefined;
+}
+
+const mebi = 1024 * 1024;
+
+export async function readFigures(monitoring: Address): Promise<Figures> {
+  const answer = await fetch(`http://${monitoring.host}:${monitoring.port}/metrics`);
+  const samples = new Map(
+    (await answer.text())
+      .split("\n")
+      .filter((line) => line !== "" && !line.startsWith("#"))
+      .map((line): [string, number] => {
+        const at = line.lastIndexOf(" ");
+        return [line.slice(0, at), Number(line.slice(at + 1))];
+      }),
+  );
+  const parts = [...samples].flatMap(([name, value]) => {
+    const [, part] = /^fairlead_memory_bytes\{part="(\w+)"\}$/.exec(name) ?? [];
+    return part === undefined ? [] : [[part, value / mebi] as const];
+  });
+  const delay = (quantile: string): number | undefined =>
+    samples.get(`fairlead_event_loop_delay_seconds{quantile="${quantile}"}`);
+  const [p50, p99, max] = [delay("0.5"), delay("0.99"), delay("1")];
+  return {
+    cpuSeconds: samples.get("process_cpu_seconds_total") ?? Number.NaN,
+    residentMiB: (samples.get("process_resident_memory_bytes") ?? Number.NaN) / mebi,
+    parts: Object.fromEntries(parts),
+    classes: samples.get("fairlead_classes"),
+    loopDelayMs:
+      p50 === undefined || p99 === undefined || max === undefined
+        ? undefined
+        : { p50: p50 * 1000, p99: p99 * 1000, max: max * 1000 },
+  };
+}

@@ -1,0 +1,132 @@
+/**
+ * `npm run bench`: what a fleet of simulated proxies and single changes cost a control plane. Starts one on the embedded
+ * API with the scenario (or, with --kubeconfig, on an API that is there), drives it, prints a table.
+ *
+ *   npm run bench                                   100 proxies, 10 deployments
+ *   npm run bench -- --proxies 500 --deployments 500 --namespaces 500 --tls --json figures.json
+ *   npm run bench -- --full                         the whole matrix; takes hours
+ *   npm run bench -- --kubeconfig K --against 127.0.0.1:15010 --against-monitoring 127.0.0.1:15014
+ *                                                   the same for another control plane on that API
+ *   npm run bench -- --check-load                   whether our load counts what xdsload counts
+ */
+import { writeFileSync } from "node:fs";
+import { parseArgs } from "node:util";
+import { type Fleet, measure, type Run } from "./measure.ts";
+import { openApi } from "./mesh-api.ts";
+import { type ScenarioSize, scenario } from "./scenario.ts";
+import { other, parseAddress, type Server, startDiscovery, startStandalone } from "./server.ts";
+import { sayRun } from "./table.ts";
+import { buildXdsload, checkLoad } from "./xdsload.ts";
+
+const { values } = parseArgs({
+  options: {
+    proxies: { type: "string", default: "100" },
+    deployments: { type: "string", default: "10" },
+    namespaces: { type: "string", default: "10" },
+    services: { type: "string", default: "500" },
+    endpoints: { type: "string", default: "5" },
+    routed: { type: "string", default: "100" },
+    mode: { type: "string", default: "delta" },
+    tls: { type: "boolean", default: false },
+    "ramp-ms": { type: "string", default: "" },
+    "envoy-version": { type: "string", default: "1.40.0" },
+    full: { type: "boolean", default: false },
+    json: { type: "string" },
+    "check-load": { type: "boolean", default: false },
+    kubeconfig: { type: "string" },
+    against: { type: "string" },
+    "against-tls": { type: "string" },
+    "against-monitoring": { type: "string" },
+    "against-name": { type: "string", default: "the other" },
+    /** Measures the other one alone. */
+    "only-against": { type: "boolean", default: false },
+  },
+});
+
+/** 50 ms between two connects, as a rolling restart has it, unless told otherwise. */
+const rampOf = (proxies: number): number => (values["ramp-ms"] === "" ? proxies * 50 : Number(values["ramp-ms"]));
+
+const envoyVersion = values["envoy-version"];
+
+function fleets(): readonly Fleet[] {
+  if (!values.full) {
+    const [proxies, deployments, namespaces] = [values.proxies, values.deployments, values.namespaces].map(Number);
+    const mode = values.mode === "sotw" ? "sotw" : "delta";
+    return [fleet(proxies ?? 100, deployments ?? 10, namespaces ?? 10, mode, values.tls)];
+  }
+  return [100, 500, 1000, 2000].flatMap((proxies) =>
+    [10, proxies / 2, proxies].flatMap((deployments) =>
+      [10, 500].flatMap((namespaces) =>
+        (["delta", "sotw"] as const).flatMap((mode) =>
+          [false, true].map((tls) => fleet(proxies, deployments, namespaces, mode, tls)),
+        ),
+      ),
+    ),
+  );
+}
+
+const fleet = (proxies: number, deployments: number, namespaces: number, mode: Fleet["mode"], tls: boolean): Fleet => ({
+  proxies,
+  deployments,
+  namespaces,
+  mode,
+  tls,
+  rampMs: rampOf(proxies),
+  envoyVersion,
+});
+
+/** Each on a mesh of its own, so that nothing of the run before is left. */
+async function runOne(one: Fleet): Promise<readonly Run[]> {
+  const size: ScenarioSize = {
+    services: Number(values.services),
+    endpoints: Number(values.endpoints),
+    namespaces: one.namespaces,
+    routed: Number(values.routed),
+  };
+  const runs: Run[] = [];
+  if (!values["only-against"]) {
+    const ours = values.kubeconfig === undefined ? await startStandalone() : await startDiscovery(values.kubeconfig);
+    runs.push(await runOn(ours, size, one));
+  }
+  if (values.against !== undefined) runs.push(await runOn(theOther(values.against), size, one));
+  return runs;
+}
+
+async function runOn(server: Server, size: ScenarioSize, one: Fleet): Promise<Run> {
+  const api = await openApi(server.kubeconfig);
+  try {
+    await api.apply(scenario(size).filter(({ kind }) => kind === "Namespace"));
+    await api.apply(scenario(size).filter(({ kind }) => kind !== "Namespace"));
+    // Watches bring it in; what is still on its way would count for the fleet.
+    await new Promise((resolve) => setTimeout(resolve, 5000));
+    if (program !== undefined) process.stdout.write(`${await checkLoad(program, server, api, size, one)}\n`);
+    return await measure(server, api, size, one);
+  } finally {
+    api.close();
+    await server.stop();
+  }
+}
+
+function theOther(plain: string): Server {
+  if (values.kubeconfig === undefined) throw new Error("--against needs --kubeconfig: the API that both read");
+  const [secure, monitoring] = [values["against-tls"], values["against-monitoring"]];
+  return other(
+    values["against-name"],
+    values.kubeconfig,
+    parseAddress(plain),
+    secure === undefined ? undefined : parseAddress(secure),
+    monitoring === undefined ? undefined : parseAddress(monitoring),
+  );
+}
+
+const program = values["check-load"] ? buildXdsload() : undefined;
+if (values["check-load"] && program === undefined) throw new Error("--check-load needs Go and ../shared/tools/xdsload");
+const runs: Run[] = [];
+for (const one of fleets()) {
+  for (const run of await runOne(one)) {
+    runs.push(run);
+    process.stdout.write(`${sayRun(run)}\n`);
+  }
+  if (values.json !== undefined) writeFileSync(values.json, `${JSON.stringify(runs, null, 2)}\n`);
+}
+process.exit(0);

@@ -65,6 +65,26 @@ export const commands: readonly CommandEntry[] = [
     load: () => import("./validate.ts"),
   },
   {
+    name: "install",
+    summary: "Install the control plane on a Kubernetes cluster",
+    load: () => import("./install.ts"),
+  },
+  {
+    name: "upgrade",
+    summary: "Bring an installation to this version, with the values that it has",
+    load: () => import("./upgrade.ts"),
+  },
+  {
+    name: "uninstall",
+    summary: "Remove the control plane from a Kubernetes cluster",
+    load: () => import("./uninstall.ts"),
+  },
+  {
+    name: "manifest",
+    summary: "Print what an installation consists of",
+    load: () => import("./manifest.ts"),
+  },
+  {
     name: "kube-inject",
     summary: "Add the sidecar to workloads in files, without a cluster",
     load: () => import("./kube-inject.ts"),

@@ -66,7 +66,10 @@ async function heal(options: WebhookBundlesOptions, { kind, suffix }: Side, item
   }
   if (kind !== kubeKinds.validatingWebhooks) return;
   if (before.every((webhook) => !isOurs(webhook) || webhook["failurePolicy"] === "Fail")) return;
-  await seeRefused(options);
+  await seeRefused(
+    options,
+    before.filter((webhook) => isOurs(webhook)),
+  );
   await update(
     options,
     kind,
@@ -97,12 +100,20 @@ async function update(
 const gateway = kindOf("networking.istio.io/v1", "Gateway");
 
 /** Asks the API to write, for show only, what our webhook always refuses: refused it must be by us. */
-async function seeRefused({ client, namespace, signal }: WebhookBundlesOptions): Promise<void> {
+async function seeRefused(
+  { client, namespace, signal }: WebhookBundlesOptions,
+  webhooks: readonly Readonly<Record<string, unknown>>[],
+): Promise<void> {
   if (!gateway) throw new Error("the schema of Gateway is missing");
   const probe: KubeObject = {
     apiVersion: "networking.istio.io/v1",
     kind: "Gateway",
-    metadata: { name: "validation-probe", namespace, annotations: { [alwaysReject]: "true" } },
+    metadata: {
+      name: "validation-probe",
+      namespace,
+      labels: selectedLabels(webhooks),
+      annotations: { [alwaysReject]: "true" },
+    },
     spec: {},
   };
   const answer = await client.create(kindRef(gateway), probe, { dryRun: true, signal }).then(
@@ -111,4 +122,14 @@ async function seeRefused({ client, namespace, signal }: WebhookBundlesOptions):
   );
   if (answer.includes("denied the request")) return;
   throw new FairleadError("unavailable", `the webhook does not answer yet, so it stays open: a bad Gateway ${answer}`);
+}
+
+/** A webhook for the objects of one revision is only asked about those that name it. */
+function selectedLabels(webhooks: readonly Readonly<Record<string, unknown>>[]): Readonly<Record<string, string>> {
+  const expressions = webhooks.flatMap(({ objectSelector }) =>
+    readList(readRecord(objectSelector)["matchExpressions"]),
+  );
+  const named = expressions.map(readRecord).find(({ key, operator }) => key === "istio.io/rev" && operator === "In");
+  const revision = readText(readList(named?.["values"])[0]);
+  return revision === "" ? {} : { "istio.io/rev": revision };
 }

@@ -1,0 +1,93 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { lacks } from "../../test/require.ts";
+import { startApi, type TestApi } from "../apiserver/testing.ts";
+import { createKubeClient, type KubeClient, kubeKinds, loadKubeconfig } from "../kube/index.ts";
+import { readList, readRecord } from "../lib/index.ts";
+import { runCli } from "./testing.ts";
+
+describe("an installation on an API", () => {
+  let api: TestApi;
+  let client: KubeClient;
+  const run = (...args: readonly string[]) => runCli(args, api.dir, 60_000, { KUBECONFIG: api.kubeconfig });
+  const deployment = (name: string) => client.find(kubeKinds.deployments, { name, namespace: "istio-system" });
+
+  beforeAll(async () => {
+    api = await startApi();
+    client = createKubeClient(await loadKubeconfig({ paths: [api.kubeconfig], env: {} }));
+  });
+  afterAll(async () => {
+    client.close();
+    await api.close();
+  });
+
+  test("is applied, upgraded with the values that it has, and removed", { timeout: 60_000 }, async () => {
+    const first = await run("install", "--no-wait", "--set", "pilot.env.A=b", "--profile", "demo");
+    expect(first).toMatchObject({ status: 0, stderr: expect.stringContaining("Deployment istiod") });
+    const { status, stderr } = await run("upgrade", "--no-wait", "--set", "global.logAsJson=true");
+    expect(stderr).toContain("Deployment istiod");
+    expect(status).toBe(0);
+    const spec = JSON.stringify((await deployment("istiod"))?.spec);
+    expect(spec).toContain('"name":"A","value":"b"');
+    expect(spec).toContain("--log_as_json");
+    expect(spec).toContain('"memory":"100Mi"');
+    const canary = await run("install", "--no-wait", "--revision", "canary");
+    expect(canary.status).toBe(0);
+    expect((await run("uninstall", "--revision", "canary")).status).toBe(0);
+    expect(await deployment("istiod-canary")).toBeUndefined();
+    expect(await deployment("istiod")).toBeDefined();
+    expect((await run("uninstall", "--purge")).status).toBe(2);
+    expect((await run("uninstall", "--revision", "default")).stderr).toContain("Deployment istiod removed");
+    expect((await run("upgrade", "--no-wait")).stderr).toContain("nothing is installed");
+  });
+
+  test("is not put over another control plane unless asked, and then keeps the mesh's settings", {
+    timeout: 60_000,
+  }, async () => {
+    const container = { name: "discovery", image: "istio/pilot:1", env: [{ name: "OLD", value: "1" }] };
+    await client.create(kubeKinds.deployments, {
+      apiVersion: "apps/v1",
+      kind: "Deployment",
+      metadata: { name: "istiod", namespace: "istio-system", labels: { app: "istiod" } },
+      spec: {
+        selector: { matchLabels: { istio: "pilot" } },
+        template: { metadata: { labels: { istio: "pilot" } }, spec: { containers: [container] } },
+      },
+    });
+    const metadata = { name: "istio", namespace: "istio-system" };
+    await client.delete(kubeKinds.configMaps, metadata).catch(() => {});
+    await client.create(kubeKinds.configMaps, {
+      apiVersion: "v1",
+      kind: "ConfigMap",
+      metadata,
+      data: { mesh: "trustDomain: theirs\n" },
+    });
+    const refused = await run("install", "--no-wait");
+    expect(refused.status).toBe(1);
+    expect(refused.stderr).toContain("--in-place");
+    expect((await run("install", "--no-wait", "--in-place")).status).toBe(0);
+    const template = readRecord(readRecord((await deployment("istiod"))?.spec).template);
+    const [only] = readList(readRecord(template.spec).containers).map(readRecord);
+    expect(only?.image).toMatch(/fairlead/);
+    expect(JSON.stringify(only)).not.toContain("OLD");
+    const kept = await client.get(kubeKinds.configMaps, metadata);
+    expect(readRecord(kept.data).mesh).toBe("trustDomain: theirs\n");
+  });
+
+  test("a wrong value is refused with the right one", async () => {
+    const file = join(api.dir, "values.yaml");
+    writeFileSync(file, "global: {proxi: {logLevel: debug}}\n");
+    const { status, stderr } = await run("install", "--no-wait", "-f", file);
+    expect(status).toBe(2);
+    expect(stderr).toContain("global.proxi: there is no such value; did you mean global.proxy?");
+  });
+
+  test.skipIf(lacks("kubectl"))("kubectl takes the manifest", { timeout: 60_000 }, async () => {
+    const { stdout } = await run("manifest", "generate", "--profile", "stable", "--set", "revisionTags={prod}");
+    const kubectl = await api.kubectl("apply --server-side --force-conflicts --dry-run=server -f -", stdout);
+    // The API says of workloads that nothing runs them here.
+    expect(kubectl.err.split("\n").filter((line) => line !== "" && !line.startsWith("Warning: "))).toEqual([]);
+    expect(kubectl.code).toBe(0);
+  });
+});

@@ -28,6 +28,7 @@ interface RunFlags {
   readonly name: string;
   readonly port: readonly string[];
   readonly labels?: string;
+  readonly annotation: readonly string[];
   readonly namespace: string;
   readonly serviceAccount: string;
   readonly restart: string;
@@ -44,6 +45,7 @@ export function register(program: Command, io: Io, exit: (status: number) => voi
     .requiredOption("--name <name>", "name of the Pod")
     .requiredOption("--port <port...>", "port that the command listens on; the Pod is ready when the first one is open")
     .option("--labels <labels>", "comma-separated key=value pairs; Services select Pods by them")
+    .option("--annotation <key=value>", "as on a Pod, such as proxy.istio.io/config=…; may be given again", collect, [])
     .option("-n, --namespace <namespace>", "namespace of the Pod", "default")
     .option("--service-account <name>", "account whose identity the Pod has", "default")
     .option("--restart <policy>", `when the command is started again: ${restartPolicies.join(", ")}`, "Always")
@@ -136,6 +138,7 @@ function runArgs(command: readonly string[], flags: RunFlags): readonly string[]
     "run",
     ...["--name", flags.name, "--namespace", flags.namespace, "--service-account", flags.serviceAccount],
     ...given("--labels", flags.labels),
+    ...flags.annotation.flatMap((pair) => ["--annotation", pair]),
     ...given("--data", flags.data),
     ...["--restart", flags.restart],
     ...["--port", ...flags.port],
@@ -154,7 +157,8 @@ function workloadSpec(command: readonly string[], flags: RunFlags): WorkloadSpec
   return {
     name: flags.name,
     namespace: flags.namespace,
-    labels: parseLabels(flags.labels ?? `app=${flags.name}`),
+    labels: parsePairs("--labels", (flags.labels ?? `app=${flags.name}`).split(",")),
+    annotations: parsePairs("--annotation", flags.annotation),
     serviceAccount: flags.serviceAccount,
     ports,
     type: "sidecar",
@@ -188,13 +192,14 @@ function isExecutable(path: string): boolean {
   }
 }
 
-function parseLabels(text: string): Readonly<Record<string, string>> {
-  const pairs = text
-    .split(",")
+const collect = (pair: string, before: readonly string[]): readonly string[] => [...before, pair];
+
+function parsePairs(flag: string, texts: readonly string[]): Readonly<Record<string, string>> {
+  const pairs = texts
     .filter((pair) => pair !== "")
     .map((pair) => {
       const at = pair.indexOf("=");
-      if (at < 1) throw new FairleadError("usage", `--labels: ${pair} is not key=value`);
+      if (at < 1) throw new FairleadError("usage", `${flag}: ${pair} is not key=value`);
       return [pair.slice(0, at), pair.slice(at + 1)] as const;
     });
   return Object.fromEntries(pairs);

@@ -24,7 +24,7 @@ export type Test =
   | { readonly is: "equal"; readonly of: Expression; readonly to: string | Expression }
   | { readonly is: "contains"; readonly of: Expression; readonly text: string }
   | { readonly is: "not"; readonly of: Test }
-  | { readonly is: "all" | "any"; readonly of: readonly Test[] };
+  | { readonly is: "all"; readonly of: readonly Test[] };
 
 export type Data =
   | string
@@ -77,7 +77,6 @@ export const set = (of: Expression): Test => ({ is: "set", of });
 export const equal = (of: Expression, to: string | Expression): Test => ({ is: "equal", of, to });
 export const not = (of: Test): Test => ({ is: "not", of });
 export const all = (...of: readonly Test[]): Test => ({ is: "all", of });
-export const any = (...of: readonly Test[]): Test => ({ is: "any", of });
 
 export function isExpression(data: unknown): data is Expression {
   return typeof data === "object" && data !== null && mark in data;
@@ -174,8 +173,6 @@ function holds(test: Test, scope: Scope): boolean {
       return !holds(test.of, scope);
     case "all":
       return test.of.every((one) => holds(one, scope));
-    case "any":
-      return test.of.some((one) => holds(one, scope));
   }
 }
 

@@ -124,7 +124,6 @@ function condition(test: Test): string {
     case "not":
       return `(not ${condition(test.of)})`;
     case "all":
-    case "any":
-      return `(${test.is === "all" ? "and" : "or"} ${test.of.map(condition).join(" ")})`;
+      return `(and ${test.of.map(condition).join(" ")})`;
   }
 }

@@ -8,7 +8,7 @@ import { injectorConfig, mesh } from "./objects/config-maps.ts";
 import { deployment, service } from "./objects/deployment.ts";
 import { autoscaler, disruptionBudget, networkPolicy, serviceMonitor } from "./objects/policies.ts";
 import { rbac } from "./objects/rbac.ts";
-import { defaultValidator, injector, tags, validator } from "./objects/webhooks.ts";
+import { defaultValidator, injector, injectorByUrl, tags, validator } from "./objects/webhooks.ts";
 import { defaultsOf, profiles, valuesSchema } from "./values.ts";
 
 /** The parts of an installation by the names of the chart's files; the order is that of applying them. */
@@ -53,6 +53,11 @@ export function installObjects(options: InstallOptions): readonly KubeObject[] {
     scope,
   );
   return (Array.isArray(made) ? made : []).map(withoutEmptyMetadata);
+}
+
+/** The injection webhook of a control plane that is reached at a URL, without a cluster. */
+export function urlInjector(url: string): KubeObject {
+  return evaluate(injectorByUrl(url), { values: {}, namespace: "", printYaml: String }) as KubeObject;
 }
 
 /** The resource definitions, from the schemas that the control plane itself reads by. */

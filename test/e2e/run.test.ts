@@ -60,6 +60,14 @@ describe.skipIf(lacks("root", "envoy", "iptables"))("run", { timeout: 120_000 },
     const [one, two] = ["web-1", "web-2"].map((name) => start(name, 8000, "web", server));
     if (!one || !two) throw new Error("not started");
     await Promise.all([ready(one, "web-1"), ready(two, "web-2")]);
+    const { metadata, spec, status } = await api.get(pods, { name: "web-1", namespace: "default" });
+    expect(metadata.annotations).toMatchObject({
+      "sidecar.istio.io/status": expect.stringContaining('"containers":["istio-proxy"]'),
+      "prometheus.io/port": "15020",
+    });
+    expect(metadata.labels).toMatchObject({ "security.istio.io/tlsMode": "istio" });
+    expect(JSON.stringify(spec)).toContain('"args":["istio-iptables","-p","15001"');
+    expect(JSON.stringify(status)).toContain('"reason":"Completed"');
     const asking = start("asker", 9000, "asker", asker);
     await ready(asking, "asker");
     const address = /default\/asker is ready at (\S+)/.exec(asking.stderr())?.[1];

@@ -59,6 +59,8 @@ export function childEnv(dir: string): Readonly<Record<string, string>> {
     PILOT_ENABLE_ANALYSIS: "true",
     // Compiled code is kept, so that one that was killed is back sooner.
     NODE_COMPILE_CACHE: join(dir, "run", "compiled"),
+    // `run` starts the proxy beside the process, whatever the nodes of a cluster of this version could do.
+    ENABLE_NATIVE_SIDECARS: "false",
     ...Object.fromEntries(own),
     // No other control plane lives on this API, so one that starts after another goes on with its locks at once.
     POD_NAME: "istiod",

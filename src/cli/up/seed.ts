@@ -1,10 +1,11 @@
-/** What `up` puts into an empty API: the mesh's namespace and config, and the validation webhook. Made once, then the user's. */
+/** What `up` puts into an empty API: the mesh's namespace and config, and the webhooks. Made once, then the user's. */
+import { urlInjector } from "../../install/index.ts";
 import { type KindRef, type KubeClient, kubeKinds } from "../../kube/index.ts";
-import { FairleadError, isRecord, wait } from "../../lib/index.ts";
+import { FairleadError, readList, readRecord, wait } from "../../lib/index.ts";
 import { istioKinds, type KubeObject } from "../../model/index.ts";
 import { printYaml } from "../print.ts";
 
-const { namespaces, configMaps, roles, roleBindings, validatingWebhooks: webhooks } = kubeKinds;
+const { namespaces, configMaps, roles, roleBindings, validatingWebhooks, mutatingWebhooks } = kubeKinds;
 
 /** The control plane keeps its root in a Secret of its own namespace, and may write Secrets nowhere else. */
 const secretRole: KubeObject = {
@@ -43,50 +44,64 @@ const meshConfig = {
   trustDomain: "cluster.local",
 };
 
-/** The ordinary webhook configuration, pointing at the control plane's own port; the control plane fills in its root. */
-export async function seedWebhook(client: KubeClient, httpsAddress: string): Promise<void> {
-  const url = `https://${httpsAddress}/validate`;
-  const webhook = {
-    name: "validation.istio.io",
-    clientConfig: { url },
-    rules: [...new Set(istioKinds.map((kind) => kind.group))].map((group) => ({
-      operations: ["CREATE", "UPDATE"],
-      apiGroups: [group],
-      apiVersions: ["*"],
-      resources: ["*"],
-    })),
-    failurePolicy: "Ignore",
-    sideEffects: "None",
-    admissionReviewVersions: ["v1"],
-  };
-  const object: KubeObject = {
-    apiVersion: "admissionregistration.k8s.io/v1",
-    kind: "ValidatingWebhookConfiguration",
-    metadata: {
-      name: "istiod-default-validator",
-      labels: { app: "istiod", istio: "istiod", "istio.io/rev": "default" },
-    },
-    webhooks: [webhook],
-  };
-  const existing = await client.find(webhooks, { name: object.metadata.name });
-  if (!existing) return ensure(client, webhooks, object);
-  // The port may be another one than at the last start; the root is the same, so it stays, and with it the policy.
-  const [known] = Array.isArray(existing["webhooks"]) ? existing["webhooks"].filter(isRecord) : [];
-  const clientConfig = known && isRecord(known["clientConfig"]) ? known["clientConfig"] : {};
-  if (clientConfig["url"] === url) return;
-  const kept = { ...webhook, ...known, clientConfig: { ...clientConfig, url } };
-  await client.update(webhooks, { ...existing, webhooks: [kept] });
+/** The ordinary webhook configurations, pointing at the control plane's own port; the control plane fills in its root. */
+export async function seedWebhooks(client: KubeClient, httpsAddress: string): Promise<void> {
+  const url = `https://${httpsAddress}`;
+  await seedWebhook(client, validatingWebhooks, validator(url));
+  await seedWebhook(client, mutatingWebhooks, urlInjector(url));
 }
 
-/** Until the control plane has put its root in, nothing is validated: a mesh that says it is ready validates. */
-export async function waitForWebhook(client: KubeClient): Promise<void> {
+const validatorName = "istiod-default-validator";
+
+const validator = (url: string): KubeObject => ({
+  apiVersion: "admissionregistration.k8s.io/v1",
+  kind: "ValidatingWebhookConfiguration",
+  metadata: { name: validatorName, labels: { app: "istiod", istio: "istiod", "istio.io/rev": "default" } },
+  webhooks: [
+    {
+      name: "validation.istio.io",
+      clientConfig: { url: `${url}/validate` },
+      rules: [...new Set(istioKinds.map((kind) => kind.group))].map((group) => ({
+        operations: ["CREATE", "UPDATE"],
+        apiGroups: [group],
+        apiVersions: ["*"],
+        resources: ["*"],
+      })),
+      failurePolicy: "Ignore",
+      sideEffects: "None",
+      admissionReviewVersions: ["v1"],
+    },
+  ],
+});
+
+/** The port may be another one than at the last start; the root is the same, so it stays, and with it the policy. */
+async function seedWebhook(client: KubeClient, kind: KindRef, object: KubeObject): Promise<void> {
+  const existing = await client.find(kind, { name: object.metadata.name });
+  if (!existing) return ensure(client, kind, object);
+  const known = new Map(webhooksOf(existing).map((webhook) => [webhook["name"], webhook]));
+  const webhooks = webhooksOf(object).map((webhook) => {
+    const before = known.get(webhook["name"]) ?? {};
+    const clientConfig = { ...readRecord(before["clientConfig"]), ...readRecord(webhook["clientConfig"]) };
+    return { ...webhook, ...before, clientConfig };
+  });
+  if (JSON.stringify(webhooks) !== JSON.stringify(webhooksOf(existing)))
+    await client.update(kind, { ...existing, webhooks });
+}
+
+const webhooksOf = (configuration: KubeObject): readonly Readonly<Record<string, unknown>>[] =>
+  readList(configuration["webhooks"]).map(readRecord);
+
+/** Until the control plane has put its root in, nothing is validated or injected: a mesh that says it is ready does both. */
+export async function waitForWebhooks(client: KubeClient): Promise<void> {
   const deadline = performance.now() + 15_000;
   while (performance.now() < deadline) {
-    const found = await client.find(webhooks, { name: "istiod-default-validator" });
-    if (found && JSON.stringify(found).includes('"failurePolicy":"Fail"')) return;
+    const validating = await client.find(validatingWebhooks, { name: validatorName });
+    const mutating = await client.find(mutatingWebhooks, { name: "istio-sidecar-injector" });
+    const closed = JSON.stringify(validating ?? {}).includes('"failurePolicy":"Fail"');
+    if (closed && JSON.stringify(mutating ?? {}).includes('"caBundle":"')) return;
     await wait(20);
   }
-  throw new FairleadError("timeout", "the control plane did not take over its webhook in 15 s", {
+  throw new FairleadError("timeout", "the control plane did not take over its webhooks in 15 s", {
     hint: "see its log above",
   });
 }

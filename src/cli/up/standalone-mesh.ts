@@ -20,7 +20,7 @@ import { type DataDir, openDataDir } from "./data-dir.ts";
 import { giveDataToUser } from "./data-owner.ts";
 import { startEdge } from "./edge-child.ts";
 import { type MeshNetwork, openMeshNetwork } from "./mesh-network.ts";
-import { seedApi, seedWebhook, waitForWebhook } from "./seed.ts";
+import { seedApi, seedWebhooks, waitForWebhooks } from "./seed.ts";
 import type { Supervised, SupervisedOptions } from "./supervised.ts";
 
 export interface MeshOptions {
@@ -97,8 +97,8 @@ async function start(options: MeshOptions, undo: Undo, stop: () => Promise<void>
     const content = { ...Object.fromEntries(addresses), controlPlanePid: plane?.pid() };
     data.write("addresses.json", `${JSON.stringify(content, null, 2)}\n`);
   }
-  await seedWebhook(api.client, addresses.get("https") ?? "");
-  await waitForWebhook(api.client);
+  await seedWebhooks(api.client, addresses.get("https") ?? "");
+  await waitForWebhooks(api.client);
   publish();
   return {
     dir: data.path,

@@ -6,6 +6,7 @@ import { nodeName } from "../kinds.ts";
 import type { Running } from "../processes.ts";
 import { type Container, type ContainerOptions, startContainer } from "./container.ts";
 import { type ContainerLog, createContainerLog } from "./container-log.ts";
+import { initContainerNames } from "./injected.ts";
 import { appContainer, proxyContainer } from "./pod.ts";
 import { createPodTeller, type PodTeller } from "./pod-teller.ts";
 import { probeListen, probeProxy } from "./probes.ts";
@@ -35,7 +36,7 @@ const graceMs = 10_000;
 export function startContainers(host: WorkloadHost, spec: WorkloadSpec, pod: KubeObject, place: PodPlace): Containers {
   const names = spec.command.length > 0 ? [appContainer, proxyContainer] : [proxyContainer];
   const writer = createStatusWriter({ ...host, pod: { name: spec.name, namespace: spec.namespace } });
-  const teller = createPodTeller({ names, writer, now: host.now });
+  const teller = createPodTeller({ names, initNames: initContainerNames(pod), writer, now: host.now });
   const events = createEventRecorder({ ...host, component: "fairlead-run", host: nodeName });
   const context: Context = { host, spec, pod, place, events, teller };
   events.record(pod, "Normal", "Scheduled", `Successfully assigned ${spec.namespace}/${spec.name} to ${nodeName}`);
@@ -59,8 +60,8 @@ export function startContainers(host: WorkloadHost, spec: WorkloadSpec, pod: Kub
 
 /** The proxy belongs to the Pod, not to the process: whatever the policy, it is there for as long as the Pod. */
 function startProxy(context: Context): LoggedContainer {
-  const { host, spec, place } = context;
-  return startLogged(context, proxyContainer, (log) => startAgent(host, spec, place, log), {
+  const { host, pod, place } = context;
+  return startLogged(context, proxyContainer, (log) => startAgent(host, place, pod, log), {
     policy: "Always",
     probe: probeProxy(place.address),
   });

@@ -2,11 +2,12 @@
 import { chownSync, mkdirSync, rmSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { requestToken } from "../../kube/index.ts";
-import { FairleadError, isRecord, wait } from "../../lib/index.ts";
+import { FairleadError, isRecord, readRecord, readText, wait } from "../../lib/index.ts";
+import type { KubeObject } from "../../model/index.ts";
 import { replaceSecretFile } from "../../pki/index.ts";
 import { resolvConf } from "../enter.ts";
 import { configMaps } from "../kinds.ts";
-import { proxyUser, type Undo, type WorkloadHost, type WorkloadSpec } from "./spec.ts";
+import { proxyUser, type Undo, type WorkloadHost } from "./spec.ts";
 
 const tokenSeconds = 3600;
 
@@ -20,12 +21,14 @@ export interface PodFiles {
 
 export async function prepareFiles(
   host: WorkloadHost,
-  spec: WorkloadSpec,
+  pod: KubeObject,
   uid: string,
   id: string,
   undo: Undo,
   signal: AbortSignal,
 ): Promise<PodFiles> {
+  const { name, namespace = "default", labels = {}, annotations = {} } = pod.metadata;
+  const serviceAccount = readText(readRecord(pod.spec).serviceAccountName);
   const dir = join(host.runtime.path, "pods", id);
   host.journal.add({ kind: "folder", path: dir });
   mkdirSync(dir, { recursive: true, mode: 0o700 });
@@ -49,21 +52,22 @@ export async function prepareFiles(
   };
   const refreshToken = async (): Promise<void> => {
     const order = {
-      namespace: spec.namespace,
-      serviceAccount: spec.serviceAccount,
+      namespace,
+      serviceAccount,
       audiences: ["istio-ca"],
       expirationSeconds: tokenSeconds,
-      boundPod: { name: spec.name, uid },
+      boundPod: { name, uid },
     };
     await put(files.token, (await requestToken(host.client, order)).token);
   };
-  await put(files.resolvConf, resolvConf(host.plan.hostAddress, spec.namespace, host.domain));
-  await put(files.rootCert, await rootCertificate(host, spec.namespace, signal));
-  await put(files.labels, labelsFile(spec.labels));
+  await put(files.resolvConf, resolvConf(host.plan.hostAddress, namespace, host.domain));
+  await put(files.rootCert, await rootCertificate(host, namespace, signal));
+  await put(files.labels, downwardFile(labels));
+  await put(join(dir, "etc/istio/pod/annotations"), downwardFile(annotations));
   await refreshToken();
   const stop = new AbortController();
   undo.push(async () => stop.abort());
-  void keepFresh(refreshToken, (error) => host.log.debug(`${spec.name}: no new token: ${String(error)}`), stop.signal);
+  void keepFresh(refreshToken, (error) => host.log.debug(`${name}: no new token: ${String(error)}`), stop.signal);
   return files;
 }
 
@@ -95,8 +99,8 @@ function makeFolders(top: string, file: string): void {
 }
 
 /** As the downward API writes them. */
-function labelsFile(labels: Readonly<Record<string, string>>): string {
-  return Object.entries(labels)
+function downwardFile(texts: Readonly<Record<string, string>>): string {
+  return Object.entries(texts)
     .map(([key, value]) => `${key}=${JSON.stringify(value)}\n`)
     .join("");
 }

@@ -15,6 +15,7 @@ const container = (name: string, change: Partial<ContainerStatus> = {}): Contain
 });
 const picture = (containers: readonly ContainerStatus[], second = 2) => ({
   containers,
+  initNames: ["istio-init"],
   startTime: at(0),
   ending: false,
   exitCode: undefined,

@@ -13,11 +13,14 @@ export interface PodStatus {
   readonly phase: "Pending" | "Running" | "Succeeded" | "Failed";
   readonly startTime: string;
   readonly conditions: readonly PodCondition[];
+  readonly initContainerStatuses: readonly object[];
   readonly containerStatuses: readonly object[];
 }
 
 export interface PodPicture {
   readonly containers: readonly ContainerStatus[];
+  /** Containers that have done their work before the others start. */
+  readonly initNames: readonly string[];
   readonly startTime: Date;
   /** It is about to end: peers must stop sending before its proxy stops listening. */
   readonly ending: boolean;
@@ -51,6 +54,7 @@ export function podStatus(picture: PodPicture, before: PodStatus | undefined): P
       told("ContainersReady", down),
       told("Ready", picture.ending ? ending : down),
     ],
+    initContainerStatuses: picture.initNames.map((name) => doneStatus(name, picture.startTime.toISOString())),
     containerStatuses: picture.containers.map(containerStatus),
   };
 }
@@ -77,6 +81,11 @@ function containerStatus({ name, ready, restarts, state, last }: ContainerStatus
     state: stateObject(state),
     lastState: last && state !== last ? stateObject(last) : {},
   };
+}
+
+function doneStatus(name: string, time: string): object {
+  const terminated = { exitCode: 0, reason: "Completed", startedAt: time, finishedAt: time };
+  return { name, ready: true, started: false, restartCount: 0, image: "", imageID: "", state: { terminated } };
 }
 
 function stateObject(state: ContainerState): object {

@@ -16,20 +16,25 @@ export interface PodTeller {
 
 export interface TellerOptions {
   readonly names: readonly string[];
+  /** Containers that have done their work before the others start. */
+  readonly initNames: readonly string[];
   readonly writer: StatusWriter;
   readonly now: () => Date;
 }
 
 const endingMs = 3_000;
 
-export function createPodTeller({ names, writer, now }: TellerOptions): PodTeller {
+export function createPodTeller({ names, initNames, writer, now }: TellerOptions): PodTeller {
   const startTime = now();
   const statuses = new Map<string, ContainerStatus>(names.map((name) => [name, notStarted(name)]));
   const listeners = new Set<() => void>();
   let told: PodStatus | undefined;
   let [isEnding, exitCode] = [false, undefined as number | undefined];
   const tell = (): void => {
-    told = podStatus({ containers: [...statuses.values()], startTime, ending: isEnding, exitCode, now: now() }, told);
+    told = podStatus(
+      { containers: [...statuses.values()], initNames, startTime, ending: isEnding, exitCode, now: now() },
+      told,
+    );
     writer.set(told);
     for (const listener of listeners) listener();
   };

@@ -22,7 +22,7 @@ export async function createPod(host: WorkloadHost, spec: WorkloadSpec, undo: Un
   const { client } = host;
   const ref = { name: spec.name, namespace: spec.namespace };
   const leaseRef = { name: `run-${spec.name}`, namespace: spec.namespace };
-  const pod = await client.create(pods, podObject(spec, leaseRef.name)).catch((cause: unknown) => {
+  const pod = await createInjected(host, podObject(spec, leaseRef.name)).catch((cause: unknown) => {
     if (cause instanceof FairleadError && cause.code === "already-exists")
       throw new FairleadError("already-exists", `Pod ${spec.namespace}/${spec.name} is already there`, {
         hint: `choose another --name, or remove it: fairlead delete pod ${spec.name} -n ${spec.namespace}`,
@@ -42,32 +42,49 @@ export async function createPod(host: WorkloadHost, spec: WorkloadSpec, undo: Un
   return pod;
 }
 
+const injectMs = 15_000;
+
+/** A control plane that is just being started again is waited for. */
+async function createInjected({ client }: WorkloadHost, pod: KubeObject): Promise<KubeObject> {
+  for (const deadline = performance.now() + injectMs; ; await wait(200)) {
+    try {
+      return await client.create(pods, pod);
+    } catch (error) {
+      const isAway = error instanceof FairleadError && error.message.includes("failed calling webhook");
+      if (!isAway || performance.now() > deadline) throw error;
+    }
+  }
+}
+
 /** Names of the containers, as Istio's injector would leave them. */
 export const appContainer = "app";
 export const proxyContainer = "istio-proxy";
 
+/** As its author would write it: the API asks the control plane, which adds the proxy as in any cluster. */
 function podObject(spec: WorkloadSpec, lease: string): KubeObject {
-  const app = {
-    name: appContainer,
-    image: "fairlead.dev/process",
-    command: spec.command,
-    ports: spec.ports.map((containerPort) => ({ containerPort, protocol: "TCP" })),
-  };
-  const proxy = { name: proxyContainer, image: "fairlead.dev/agent", args: ["proxy", spec.type] };
+  const isGateway = spec.type === "router";
+  const ports = spec.ports.map((containerPort) => ({ containerPort, protocol: "TCP" }));
+  const container = isGateway
+    ? { name: proxyContainer, image: "auto", ports }
+    : { name: appContainer, image: "fairlead.dev/process", command: spec.command, ports };
   return {
     apiVersion: "v1",
     kind: "Pod",
     metadata: {
       name: spec.name,
       namespace: spec.namespace,
-      labels: { ...spec.labels, ...(spec.type === "sidecar" ? { "security.istio.io/tlsMode": "istio" } : {}) },
-      annotations: { [runnerAnnotation]: lease },
+      labels: { ...spec.labels, "sidecar.istio.io/inject": "true" },
+      annotations: {
+        ...spec.annotations,
+        ...(isGateway ? { "inject.istio.io/templates": "gateway" } : {}),
+        [runnerAnnotation]: lease,
+      },
     },
     spec: {
       serviceAccountName: spec.serviceAccount,
       nodeName,
       restartPolicy: spec.restartPolicy,
-      containers: spec.command.length > 0 ? [app, proxy] : [{ ...proxy, ports: app.ports }],
+      containers: [container],
     },
   };
 }

@@ -1,11 +1,13 @@
 /** The processes of a workload, inside its network namespace: capture rules, agent with Envoy, and the command itself. */
 import { closeSync, realpathSync } from "node:fs";
 import { FairleadError } from "../../lib/index.ts";
+import type { KubeObject } from "../../model/index.ts";
 import { enterCommand } from "../enter.ts";
 import type { PodNetwork } from "../network.ts";
 import { type Running, type StartOptions, startProcess } from "../processes.ts";
 import type { ContainerLog } from "./container-log.ts";
 import type { PodFiles } from "./files.ts";
+import { captureArguments, proxyArguments, proxyEnvironment, withProxyConfig } from "./injected.ts";
 import { proxyUser, type WorkloadHost, type WorkloadSpec } from "./spec.ts";
 
 /** A workload's place on this machine. */
@@ -15,33 +17,16 @@ export interface PodPlace {
   readonly address: string;
 }
 
-export async function capture(host: WorkloadHost, place: PodPlace): Promise<void> {
-  const { status, output } = await execIn(host, place, [...host.runtime.fairlead, "iptables", ...captureFlags]);
+export async function capture(host: WorkloadHost, place: PodPlace, pod: KubeObject): Promise<void> {
+  const flags = captureArguments(pod);
+  if (flags.length === 0) return;
+  // Names are the agent's to answer too.
+  const command = [...host.runtime.fairlead, "iptables", ...flags, "--redirect-dns"];
+  const { status, output } = await execIn(host, place, command);
   if (status === 0) return;
   const last = output.split("\n").slice(-3).join("; ");
   throw new FairleadError("internal", `the capture rules were refused: ${last}`);
 }
-
-/** As Istio's injector calls istio-iptables: everything in and out, except the agent's own ports; names are the agent's too. */
-const captureFlags = [
-  "-p",
-  "15001",
-  "-z",
-  "15006",
-  "-u",
-  String(proxyUser),
-  "-m",
-  "REDIRECT",
-  "-i",
-  "*",
-  "-x",
-  "",
-  "-b",
-  "*",
-  "-d",
-  "15090,15021,15020",
-  "--redirect-dns",
-];
 
 /** The file that /etc/resolv.conf leads to is what must be covered. */
 function binds(host: WorkloadHost, files: PodFiles): readonly (readonly [string, string])[] {
@@ -53,43 +38,29 @@ function baseEnv(): Record<string, string> {
   return { PATH: path.includes("/usr/sbin") ? path : `${path}:/usr/sbin:/sbin`, LANG: "C.UTF-8" };
 }
 
-export function startAgent(host: WorkloadHost, spec: WorkloadSpec, place: PodPlace, log: ContainerLog): Running {
+export function startAgent(host: WorkloadHost, place: PodPlace, pod: KubeObject, log: ContainerLog): Running {
   const { network, files } = place;
-  const command = [
-    ...host.runtime.fairlead,
-    "agent",
-    "proxy",
-    spec.type,
-    "--domain",
-    `${spec.namespace}.svc.${host.domain}`,
-  ];
+  const env = agentEnv(host, place, pod);
+  const command = [...host.runtime.fairlead, "agent", ...proxyArguments(pod, env)];
   const enter = enterCommand({ namespace: network.path, binds: binds(host, files), uid: proxyUser }, command);
-  return startLogged({ ...enter, env: agentEnv(host, spec, place), cwd: files.dir, journal: host.journal }, log);
+  return startLogged({ ...enter, env, cwd: files.dir, journal: host.journal }, log);
 }
 
-function agentEnv(host: WorkloadHost, spec: WorkloadSpec, { address }: PodPlace): Record<string, string> {
-  const proxyConfig = {
+/** As the injector wrote it, except where this machine has things in other places than an image. */
+function agentEnv(host: WorkloadHost, { address }: PodPlace, pod: KubeObject): Record<string, string> {
+  const injected = proxyEnvironment(pod, { address, hostAddress: host.plan.hostAddress });
+  const own = {
     discoveryAddress: host.discoveryAddress,
     binaryPath: host.runtime.envoy,
     terminationDrainDuration: "1s",
   };
   return {
     ...baseEnv(),
-    POD_NAME: spec.name,
-    POD_NAMESPACE: spec.namespace,
-    INSTANCE_IP: address,
-    HOST_IP: host.plan.hostAddress,
-    SERVICE_ACCOUNT: spec.serviceAccount,
-    ISTIO_META_WORKLOAD_NAME: spec.labels["service.istio.io/workload-name"] ?? spec.name,
-    ISTIO_META_CLUSTER_ID: "Kubernetes",
-    ISTIO_META_NODE_NAME: "localhost",
-    ISTIO_META_MESH_ID: host.domain,
-    ISTIO_META_INTERCEPTION_MODE: "REDIRECT",
-    ...(spec.type === "sidecar" ? { ISTIO_META_DNS_CAPTURE: "true" } : {}),
-    TRUST_DOMAIN: host.domain,
-    PILOT_CERT_PROVIDER: "istiod",
+    ISTIO_META_DNS_CAPTURE: captureArguments(pod).length > 0 ? "true" : "false",
     JWT_POLICY: "third-party-jwt",
-    PROXY_CONFIG: JSON.stringify(proxyConfig),
+    ...injected,
+    CA_ADDR: host.discoveryAddress,
+    PROXY_CONFIG: withProxyConfig(injected.PROXY_CONFIG, own),
     FAIRLEAD_ENVOY: host.runtime.envoy,
   };
 }

@@ -10,6 +10,7 @@ export interface WorkloadSpec {
   readonly name: string;
   readonly namespace: string;
   readonly labels: Readonly<Record<string, string>>;
+  readonly annotations?: Readonly<Record<string, string>>;
   readonly serviceAccount: string;
   /** Ports that the process listens on; Ready waits for the first. */
   readonly ports: readonly number[];

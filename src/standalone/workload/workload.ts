@@ -71,8 +71,8 @@ async function makePlace(
   const address = await waitForAddress(host, spec, signal);
   const network = await createPodNetwork(host.plan, host.journal, { id, address });
   undo.push(() => network.remove());
-  const files = await prepareFiles(host, spec, uid, id, undo, signal);
+  const files = await prepareFiles(host, pod, uid, id, undo, signal);
   const place = { network, files, address };
-  if (spec.type === "sidecar") await capture(host, place);
+  await capture(host, place, pod);
   return place;
 }

@@ -1,5 +1,5 @@
 /** Keys that are due in; one attempt at a time, each key tried again with growing pauses until it succeeds, out. */
-import { createBackoff, FairleadError, type Logger } from "../../lib/index.ts";
+import { createBackoff, FairleadError, type Logger, wait } from "../../lib/index.ts";
 
 export interface KeyedWorkOptions {
   /** Names the work in log lines. */
@@ -9,6 +9,8 @@ export interface KeyedWorkOptions {
   readonly random: () => number;
   readonly signal: AbortSignal;
   readonly minBackoffMs?: number;
+  /** Attempts that may begin within a second; without it as many as come. */
+  readonly perSecond?: number;
 }
 
 export interface KeyedWork {
@@ -42,9 +44,20 @@ export function runKeyedWork(options: KeyedWorkOptions): KeyedWork {
     }, backoff.nextMs());
     timers.add(timer.unref());
   };
+  /** Begun in the second that began then. */
+  let [begun, since] = [0, 0];
+  const turn = async (): Promise<void> => {
+    if (options.perSecond === undefined) return;
+    const now = performance.now();
+    if (now - since >= 1000) [begun, since] = [0, now];
+    if (begun++ < options.perSecond) return;
+    await wait(since + 1000 - now, signal).catch(() => {});
+    [begun, since] = [1, performance.now()];
+  };
   const run = async (): Promise<void> => {
     await Promise.resolve();
     for (const key of pending) {
+      await turn();
       if (signal.aborted) break;
       pending.delete(key);
       await options.work(key).then(

@@ -91,7 +91,8 @@ describe("problems of objects", () => {
     });
     const ref = { name: "v", namespace: "default" };
     await world.admin.patch(kindRef(virtualService), ref, "merge", { spec: { gateways: null, http: route("web") } });
-    const good = await until("VirtualService", "v", (now) => reconciled(now) === undefined);
+    const good = await until("VirtualService", "v", (now) => reconciled(now)?.observedGeneration === "2");
+    expect(reconciled(good)).toMatchObject({ status: "True", reason: "NoProblemsFound" });
     expect(readRecord(good.status)).not.toHaveProperty("validationMessages");
   });
 
@@ -116,11 +117,14 @@ describe("problems of objects", () => {
       { addresses: [{ value: "240.240.0.9", host: "s.com" }], conditions: [condition] },
     );
     await world.create(object("WorkloadGroup", "g", { template: { serviceAccount: "a" } }));
-    const told = await until("WorkloadGroup", "g", (now) => reconciled(now) !== undefined);
+    const told = await until("WorkloadGroup", "g", (now) => reconciled(now)?.reason === "WarningsFound");
     expect(reconciled(told)).toMatchObject({ status: "True", reason: "WarningsFound" });
     expect(messageOf(told)).toContain("[FLD0001] spec.template: spec.template is not honoured");
-    const untouched = await until("ServiceEntry", "s", (now) => now !== undefined);
-    expect(untouched.status).toEqual({ addresses: [{ value: "240.240.0.9", host: "s.com" }], conditions: [condition] });
+    const healthy = await until("ServiceEntry", "s", (now) => reconciled(now) !== undefined);
+    expect(healthy.status).toEqual({
+      addresses: [{ value: "240.240.0.9", host: "s.com" }],
+      conditions: [condition, expect.objectContaining({ status: "True", reason: "NoProblemsFound" })],
+    });
   });
 
   test("what a leader before us wrote is taken back once it is no longer so", async () => {
@@ -132,8 +136,26 @@ describe("problems of objects", () => {
       { conditions: [stale], validationMessages: [{ type: { code: "IST0101" }, level: "ERROR" }] },
     );
     await world.create(object("VirtualService", "nudge", { hosts: ["n.com"], http: route("web") }));
-    const cleaned = await until("VirtualService", "old", (now) => now !== undefined && reconciled(now) === undefined);
-    expect(readRecord(cleaned.status)).toEqual({});
+    const cleaned = await until("VirtualService", "old", (now) => reconciled(now)?.reason === "NoProblemsFound");
+    expect(readRecord(cleaned.status)).toEqual({ conditions: [reconciled(cleaned)] });
+  });
+
+  test("an object that nothing is wrong with says so, once per generation", async () => {
+    await world.create(object("VirtualService", "fine", { hosts: ["fine.com"], http: route("web") }));
+    const first = await until("VirtualService", "fine", (now) => reconciled(now) !== undefined);
+    expect(reconciled(first)).toEqual({
+      type: "Reconciled",
+      status: "True",
+      reason: "NoProblemsFound",
+      message: "nothing wrong was found",
+      observedGeneration: "1",
+      lastTransitionTime: "2026-01-01T00:00:00Z",
+    });
+    // Others change: it is looked at again, and not written again.
+    await world.create(object("VirtualService", "fine-too", { hosts: ["two.com"], http: route("web") }));
+    await until("VirtualService", "fine-too", (now) => reconciled(now) !== undefined);
+    const later = await until("VirtualService", "fine", (now) => now !== undefined);
+    expect(later.metadata.resourceVersion).toBe(first.metadata.resourceVersion);
   });
 
   test("a patch that rendering skipped stands on its EnvoyFilter", async () => {
@@ -142,7 +164,7 @@ describe("problems of objects", () => {
     );
     patches.set("default/e", new Map([["spec.configPatches[0]", "no such type"]]));
     for (const listener of listeners) listener();
-    const told = await until("EnvoyFilter", "e", (now) => reconciled(now) !== undefined);
+    const told = await until("EnvoyFilter", "e", (now) => reconciled(now)?.reason === "WarningsFound");
     expect(messageOf(told)).toBe("[FLD0004] spec.configPatches[0]: The patch is skipped: no such type");
   });
 });

@@ -11,7 +11,7 @@ import { istioKinds, type KubeObject } from "../../model/index.ts";
 import { findProblems, type ObjectProblem, type ProblemInputs } from "./find-problems.ts";
 import { runKeyedWork } from "./keyed-work.ts";
 import { mergePatch } from "./merge-patch.ts";
-import { problemStatus, tellsProblems } from "./problem-status.ts";
+import { problemStatus, tellsNoProblem } from "./problem-status.ts";
 
 export interface ProblemReportsOptions {
   readonly client: KubeClient;
@@ -30,6 +30,9 @@ export interface ProblemReportsOptions {
   readonly quietMs?: number;
   readonly maxMs?: number;
 }
+
+/** A mesh of thousands of objects that has a new leader is not worth a flood: nobody waits for these. */
+const writesPerSecond = 50;
 
 /** What Istio's objects refer to. */
 const referred: readonly (readonly [string, string])[] = [
@@ -63,7 +66,9 @@ export function runProblemReports(options: ProblemReportsOptions): void {
     const patch = { metadata: { resourceVersion }, status };
     await client.patch(kindRef(kind), { name, namespace }, "merge", patch, { subresource: "status", signal });
   };
-  const queue = options.writesStatus ? runKeyedWork({ ...options, name: "status of", work }) : undefined;
+  const queue = options.writesStatus
+    ? runKeyedWork({ ...options, name: "status of", perSecond: writesPerSecond, work })
+    : undefined;
 
   const tell = (): void => {
     const causes = new Set<string>();
@@ -91,10 +96,15 @@ export function runProblemReports(options: ProblemReportsOptions): void {
     found = now;
     tell();
     for (const id of new Set([...before.keys(), ...found.keys()])) queue?.due(id);
-    // Also what a leader before us wrote and nobody took back.
+    if (!queue) return;
+    // Those that nothing is wrong with are told so, once per generation; what a leader before us wrote is mended with it.
     for (const [name, { objects }] of own)
-      for (const key of objects.keys())
-        if (tellsProblems(readRecord(objects.get(key)?.status))) queue?.due(`${name}/${key}`);
+      for (const key of objects.keys()) {
+        const object = objects.get(key);
+        const id = `${name}/${key}`;
+        if (!object || found.has(id)) continue;
+        if (!tellsNoProblem(readRecord(object.status), object.metadata.generation)) queue.due(id);
+      }
   };
   /** One at a time; what changes meanwhile is looked at after. */
   let looking = false;

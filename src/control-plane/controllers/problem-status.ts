@@ -6,15 +6,22 @@ import type { ObjectProblem } from "./find-problems.ts";
 type Json = Readonly<Record<string, unknown>>;
 
 const conditionType = "Reconciled";
-const reasons = { errors: "ErrorsFound", warnings: "WarningsFound" } as const;
+const reasons = { errors: "ErrorsFound", warnings: "WarningsFound", none: "NoProblemsFound" } as const;
 const maxMessage = 4_000;
 
-/** Whether a status has something that we wrote. */
-export function tellsProblems(status: Json): boolean {
-  return readList(status.conditions).some(isOurs);
+/** Whether a status says of this generation that nothing is wrong. */
+export function tellsNoProblem(status: Json, generation: number | undefined): boolean {
+  return readList(status.conditions)
+    .filter(isRecord)
+    .some(
+      (condition) =>
+        isOurs(condition) &&
+        condition.reason === reasons.none &&
+        condition.observedGeneration === (generation === undefined ? undefined : String(generation)),
+    );
 }
 
-/** Our condition and messages replaced, or gone where nothing is wrong; everything else as it is. */
+/** Our condition and messages replaced, also where nothing is wrong: who waits for it learns that it was looked at. */
 export function problemStatus(
   status: Json,
   problems: readonly ObjectProblem[],
@@ -24,7 +31,6 @@ export function problemStatus(
   const { conditions, validationMessages: _, ...rest } = status;
   const before = readList(conditions);
   const others = before.filter((condition) => !isOurs(condition));
-  if (problems.length === 0) return others.length === 0 ? rest : { ...rest, conditions: others };
   const own = condition(problems, generation);
   const last = before.filter(isRecord).find(isOurs);
   const isSame = last?.status === own.status && last?.reason === own.reason;
@@ -32,12 +38,12 @@ export function problemStatus(
   return {
     ...rest,
     conditions: [...others, { ...own, lastTransitionTime }],
-    validationMessages: problems.map(({ code, level }) => ({
-      type: { code },
-      level: level.toUpperCase(),
-      documentationUrl: documentationOf(code),
-    })),
+    ...(problems.length === 0 ? {} : { validationMessages: problems.map(messageOf) }),
   };
+}
+
+function messageOf({ code, level }: ObjectProblem): Json {
+  return { type: { code }, level: level.toUpperCase(), documentationUrl: documentationOf(code) };
 }
 
 function isOurs(condition: unknown): boolean {
@@ -54,8 +60,8 @@ function condition(problems: readonly ObjectProblem[], generation: number | unde
   return {
     type: conditionType,
     status: isWrong ? "False" : "True",
-    reason: isWrong ? reasons.errors : reasons.warnings,
-    message: text.length > maxMessage ? `${text.slice(0, maxMessage)}…` : text,
+    reason: isWrong ? reasons.errors : problems.length > 0 ? reasons.warnings : reasons.none,
+    message: text.length > maxMessage ? `${text.slice(0, maxMessage)}…` : text || "nothing wrong was found",
     // A protobuf int64, so text in JSON.
     ...(generation === undefined ? {} : { observedGeneration: String(generation) }),
   };

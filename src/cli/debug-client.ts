@@ -3,7 +3,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { FairleadError, fileLimits, isRecord, parseJson } from "../lib/index.ts";
 import type { Io } from "./command.ts";
-import { defaultDataDir } from "./up/data-dir.ts";
+import { meshDataDir } from "./mesh-data-dir.ts";
 
 export interface DebugFlags {
   /** Data folder of a running `fairlead up`. */
@@ -13,7 +13,7 @@ export interface DebugFlags {
 }
 
 export async function askDebug(flags: DebugFlags, path: string, io: Io): Promise<unknown> {
-  const address = flags.address ?? monitoringAddress(flags.data ?? defaultDataDir(io.env));
+  const address = flags.address ?? monitoringAddress(meshDataDir(flags, io));
   const url = `http://${address}/debug/${path}`;
   let answer: Response;
   try {

@@ -1,5 +1,7 @@
 /** Users' mistakes: told by name and place, and none hides another. */
+import { once } from "node:events";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { createServer } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -49,6 +51,24 @@ describe("apply", () => {
     writeFileSync(file, rule("subsets: [{name: v1}]"));
     expect((await runCli(["apply", "--kubeconfig", api.kubeconfig, "-f", file])).stdout).toContain("applied");
   });
+});
+
+test("proxy-status asks the mesh whose kubeconfig is exported", async () => {
+  const asked: string[] = [];
+  const plane = createServer((request, answer) => {
+    asked.push(request.url ?? "");
+    answer.end("[]");
+  }).listen(0, "127.0.0.1");
+  await once(plane, "listening");
+  const address = plane.address();
+  const port = typeof address === "object" ? address?.port : 0;
+  write("addresses.json", JSON.stringify({ monitoring: `127.0.0.1:${port}` }));
+  const env = { KUBECONFIG: join(dir, "kubeconfig"), HOME: dir };
+  const { status, stderr } = await runCli(["ps"], undefined, undefined, env);
+  plane.close();
+  expect(stderr).toBe("no proxy is connected\n");
+  expect(status).toBe(0);
+  expect(asked).toEqual(["/debug/syncz"]);
 });
 
 test.each(commands.map(({ name }) => name))("the options of %s fit on 60 columns", async (name) => {

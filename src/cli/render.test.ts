@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
 import { runProgram } from "./program.ts";
+import { runCli } from "./testing.ts";
 
 const work = mkdtempSync(join(tmpdir(), "fairlead-render-"));
 afterAll(() => rmSync(work, { recursive: true, force: true }));
@@ -40,4 +41,24 @@ test.each([
   expect(err).toContain("the name cannot be that of a folder");
   expect(readdirSync(victim)).toEqual(["precious"]);
   expect(existsSync(join(work, "out"))).toBe(false);
+});
+
+test("files without Pods render: a Pod stands for each Service, or for each Deployment where there are some", async () => {
+  const bookinfo = join(import.meta.dirname, "../../demo/config/bookinfo.yaml");
+  const page = await runCli(["render", "-f", bookinfo, "--proxy", "productpage.default", "-o", "summary"]);
+  expect(page.stderr).toContain("note: no Pod is among the files; productpage.default stands for its Service\n");
+  expect(page.stdout).toContain("outbound|9080||reviews.default.svc.cluster.local\n");
+  expect(page.stdout).toContain("inbound|9080||\n");
+  const deployment = {
+    apiVersion: "apps/v1",
+    kind: "Deployment",
+    metadata: { name: "edge", namespace: "istio-system" },
+    spec: { template: { metadata: { labels: { istio: "ingressgateway" } }, spec: { serviceAccountName: "edge" } } },
+  };
+  writeFileSync(join(work, "deployment.json"), JSON.stringify(deployment));
+  const files = ["-f", bookinfo, "-f", join(work, "deployment.json")];
+  const edge = await runCli(["render", ...files, "--proxy", "edge.istio-system", "-o", "summary"]);
+  expect(edge.stdout).toContain("  http.8080\n");
+  const unknown = await runCli(["render", ...files, "--proxy", "productpage.default"]);
+  expect(unknown.stderr).toContain("there is edge.istio-system");
 });

@@ -16,6 +16,7 @@ import {
 } from "../render/index.ts";
 import type { Io } from "./command.ts";
 import { printYaml, redactSecrets } from "./print.ts";
+import { standIns } from "./render/stand-ins.ts";
 
 interface RenderFlags {
   readonly filename: readonly string[];
@@ -45,7 +46,8 @@ export function register(program: Command, io: Io, exit: (status: number) => voi
     .summary("Show what a proxy would be sent, offline, from files")
     .description(
       "Renders the Envoy configuration of proxies from Kubernetes and Istio YAML, without a cluster.\n" +
-        "A proxy is every Pod with a container named istio-proxy. A file named mesh.yaml is taken as MeshConfig.",
+        "A proxy is every Pod with a container named istio-proxy; where there is none, a Pod is made up for each Deployment,\n" +
+        "or else for each Service. A file named mesh.yaml is taken as MeshConfig.",
     )
     .requiredOption("-f, --filename <path...>", "files and folders (recursive) with YAML or JSON")
     .option("--proxy <pod.namespace>", "render this proxy and print it")
@@ -72,7 +74,10 @@ async function render(flags: RenderFlags, io: Io): Promise<number> {
     throw new FairleadError("usage", "name a proxy with --proxy POD.NAMESPACE, or render all with --all --out DIR");
   if (flags.all && flags.out === undefined) throw new FairleadError("usage", "--all needs --out DIR");
   const { objects, meshConfig } = await readInput(flags);
-  const offline = createOffline({ objects, ...(meshConfig ? { meshConfig } : {}) });
+  const pods = standIns(objects);
+  for (const [{ kind }, { metadata }] of pods)
+    io.err(`note: no Pod is among the files; ${metadata.name}.${metadata.namespace} stands for its ${kind}\n`);
+  const offline = createOffline({ objects: [...objects, ...pods.values()], ...(meshConfig ? { meshConfig } : {}) });
   for (const problem of offline.problems()) io.err(`warning: ${problem}\n`);
   const proxies = flags.all ? offline.proxies() : [findProxy(offline, flags.proxy ?? "")];
   const print = await createJsonPrinter();
@@ -123,7 +128,7 @@ function findProxy(offline: Offline, name: string): Proxy {
     hint:
       known.length > 0
         ? `there is ${known.slice(0, 10).join(", ")}${known.length > 10 ? ", …" : ""}`
-        : "no Pod has a container named istio-proxy",
+        : "no Pod has a container named istio-proxy, and there is no Deployment or Service that one could stand for; of a running mesh: `fairlead get pods -A -o yaml > pods.yaml`, then -f pods.yaml",
   });
 }
 

@@ -6,7 +6,7 @@ import { FairleadError, systemCode } from "../../lib/index.ts";
 import { clusterAccess } from "../cluster-access.ts";
 import type { Io } from "../command.ts";
 import { askDebug } from "../debug-client.ts";
-import { defaultDataDir } from "../up/data-dir.ts";
+import { meshDataDir } from "../mesh-data-dir.ts";
 import { type AskAdmin, reachEnvoy } from "./envoy-admin.ts";
 import { clustersOfDump } from "./planned-endpoints.ts";
 import { findPods, type PodRef, parsePodName, selectPods } from "./pod.ts";
@@ -107,7 +107,7 @@ function addressOf(flags: SourceFlags): { address?: string } {
 }
 
 function reach(pod: PodRef, flags: SourceFlags, io: Io): ReturnType<typeof reachEnvoy> {
-  return reachEnvoy(flags.data ?? defaultDataDir(io.env), pod, flags.proxyAdminPort ?? 15000, io.signal);
+  return reachEnvoy(meshDataDir(flags, io), pod, flags.proxyAdminPort ?? 15000, io.signal);
 }
 
 async function podsMeant(

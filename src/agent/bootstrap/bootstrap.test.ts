@@ -207,6 +207,12 @@ describe("the node", () => {
       config: 'foo: bar\nother: "s"',
       b: "a=b",
     });
+    const odd = '__proto__="x"\na="1"\na="2"\nb="\\UFFFFFFFF"\nc="\\U0001F600\\x41\\a"\n';
+    expect(Object.entries(parseDownwardApi(odd))).toEqual([
+      ["__proto__", "x"],
+      ["a", "2"],
+      ["c", "😀A\u0007"],
+    ]);
   });
 
   test.each([

@@ -147,25 +147,24 @@ function nonEmpty(map: Readonly<Record<string, string>>): JsonObject | undefined
   return Object.keys(map).length > 0 ? map : undefined;
 }
 
-/** The downward API's `key="quoted value"` lines; a line that is none is passed over. */
+/** The downward API's `key="quoted value"` lines; a line that is none is passed over, and of two with one key the last counts. */
 export function parseDownwardApi(text: string): Readonly<Record<string, string>> {
-  const out: Record<string, string> = {};
+  const found = new Map<string, string>();
   for (const line of text.split("\n")) {
     const at = line.indexOf("=");
-    if (at < 0) continue;
-    const value = unquote(line.slice(at + 1));
-    if (value !== undefined) Object.defineProperty(out, line.slice(0, at), { value, enumerable: true });
+    const value = at < 0 ? undefined : unquote(line.slice(at + 1));
+    if (value !== undefined) found.set(line.slice(0, at), value);
   }
-  return out;
+  return Object.fromEntries(found);
 }
 
 /** Go's %q is JSON but for a few escapes that Kubernetes values rarely have. */
 function unquote(text: string): string | undefined {
-  const escaped = text.replace(/\\(x[0-9a-fA-F]{2}|U[0-9a-fA-F]{8}|[av'])/g, (_, code: string) => {
-    const simple = { a: "\\u0007", v: "\\u000b", "'": "'" }[code];
-    return simple ?? JSON.stringify(String.fromCodePoint(Number.parseInt(code.slice(1), 16))).slice(1, -1);
-  });
   try {
+    const escaped = text.replace(/\\(x[0-9a-fA-F]{2}|U[0-9a-fA-F]{8}|[av'])/g, (_, code: string) => {
+      const simple = { a: "\\u0007", v: "\\u000b", "'": "'" }[code];
+      return simple ?? JSON.stringify(String.fromCodePoint(Number.parseInt(code.slice(1), 16))).slice(1, -1);
+    });
     const value = parseJson(escaped);
     return typeof value === "string" ? value : undefined;
   } catch {

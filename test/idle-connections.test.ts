@@ -1,5 +1,4 @@
 /** Every server of ours with its real bounds: clients that begin and do not go on are let go. */
-import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
 import { connect, type Socket } from "node:net";
 import { tmpdir } from "node:os";
@@ -107,7 +106,8 @@ async function begin(name: string, socket: Socket, text: string, patienceMs: num
     const timeout = setTimeout(() => resolve("late"), patienceMs);
     timer.signal.addEventListener("abort", () => clearTimeout(timeout));
   });
-  const outcome = await Promise.race([once(socket, "close"), late]);
+  const closed = new Promise<"closed">((resolve) => socket.once("close", () => resolve("closed")));
+  const outcome = await Promise.race([closed, late]);
   timer.abort();
   socket.destroy();
   return outcome === "late" ? `${name}: ${JSON.stringify(text)}` : undefined;

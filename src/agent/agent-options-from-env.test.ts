@@ -73,6 +73,7 @@ describe("the agent's options", () => {
     expect(options.bootstrap.logAsJson).toBe(true);
     expect(options.bootstrap.node.id).toMatch(/^router~.*~d\.svc\.other$/);
     const args = envoyArguments({
+      sockets: "",
       ...options,
       binary: "envoy",
       configFile: "f",

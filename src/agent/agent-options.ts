@@ -11,6 +11,7 @@ import type { AppMetrics } from "./app-metrics.ts";
 import type { AppProbe } from "./app-probe.ts";
 import type { BootstrapOptions } from "./bootstrap/context.ts";
 import type { DnsProxyOptions } from "./dns/dns-proxy.ts";
+import { livingEnvoy } from "./envoy/record.ts";
 
 export interface AgentOptions {
   readonly type: ProxyType;
@@ -90,7 +91,8 @@ export function readAgentMachine(workDir: string, log: Logger): AgentMachine {
         return undefined;
       }
     },
-    secretName: randomBytes(8).toString("hex"),
+    // An Envoy that is there knows its sockets by the name of the agent before.
+    secretName: livingEnvoy(workDir)?.sockets ?? randomBytes(8).toString("hex"),
     now: () => new Date(),
     random: Math.random,
     log,

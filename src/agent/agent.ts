@@ -1,10 +1,10 @@
 /**
  * The sidecar's side of the mesh: whole options in, a running Envoy out with an identity, a configuration and a
- * health port, until it is told to end. Nothing it started is left behind.
+ * health port, until it is told to end. Then nothing is left behind; an agent that is killed leaves its Envoy to the next.
  */
 import { mkdirSync, rmSync } from "node:fs";
 import { connect } from "node:net";
-import { dirname, relative, resolve } from "node:path";
+import { basename, dirname, relative, resolve } from "node:path";
 import { createBackoff, FairleadError, wait } from "../lib/index.ts";
 import { replaceSecretFile } from "../pki/index.ts";
 import { createRpcClient, createRpcServer, type Route, type RpcServer } from "../rpc/index.ts";
@@ -15,7 +15,8 @@ import { type DnsProxy, startDnsProxy } from "./dns/dns-proxy.ts";
 import { createEnvoyAdmin, type EnvoyAdmin } from "./envoy/admin.ts";
 import { startAdminGate } from "./envoy/admin-gate.ts";
 import { drainEnvoy } from "./envoy/drain.ts";
-import { type EnvoyExit, type EnvoyOptions, type EnvoyProcess, startEnvoy } from "./envoy/process.ts";
+import { adoptEnvoy, type EnvoyExit, type EnvoyOptions, type EnvoyProcess, startEnvoy } from "./envoy/process.ts";
+import { livingEnvoy } from "./envoy/record.ts";
 import { createCertificateClient, tokenMetadata, trustFile } from "./identity/certificate-client.ts";
 import { createSdsRoutes } from "./identity/sds.ts";
 import { createSecretSource } from "./identity/secrets.ts";
@@ -73,10 +74,10 @@ function createClosers({ log }: AgentOptions): Closers {
   };
 }
 
-/** With its one folder, whose name nobody can guess; what an agent left that was killed goes. */
+/** With its one folder, whose name nobody can guess; what an agent left that was killed goes, unless its Envoy is there. */
 function makeSocketsFolder({ workDir, socketsFolder, bootstrap }: AgentOptions, closers: Closers): void {
   const folder = resolve(workDir, socketsFolder);
-  rmSync(folder, { recursive: true, force: true });
+  if (!livingEnvoy(workDir)) rmSync(folder, { recursive: true, force: true });
   mkdirSync(resolve(workDir, dirname(bootstrap.xdsSocket)), { recursive: true, mode: 0o700 });
   closers.add(() => rmSync(folder, { recursive: true, force: true }));
 }
@@ -181,7 +182,8 @@ async function runEnvoy(
   closers.add(() => server.close());
   const backoff = createBackoff({ minMs: 500, maxMs: 30_000, random: options.random });
   for (;;) {
-    const envoy = await startEnvoy(envoyOptions(options, configFile));
+    const how = envoyOptions(options, configFile);
+    const envoy = (await adoptEnvoy(how)) ?? (await startEnvoy(how));
     envoyPid = envoy.pid;
     closers.add(() => envoy.kill());
     const outcome = await firstOf(envoy, signal, quit.signal);
@@ -214,6 +216,7 @@ function envoyOptions(options: AgentOptions, configFile: string): EnvoyOptions {
     componentLogLevel: options.proxyComponentLogLevel,
     skipDeprecatedLogs: options.skipDeprecatedLogs,
     workDir: options.workDir,
+    sockets: basename(dirname(options.bootstrap.xdsSocket)),
     env: options.env,
     log: options.log,
     ...(options.writeEnvoyLine ? { writeLine: options.writeEnvoyLine } : {}),

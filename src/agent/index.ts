@@ -14,3 +14,4 @@ export type { CaptureRule, CaptureRules } from "./capture/rule.ts";
 export { encodeReply, type Query, type Reply } from "./dns/message.ts";
 export { createDnsServer, type DnsServer } from "./dns/server.ts";
 export { createUpstream, type NameServer } from "./dns/upstream.ts";
+export { livingEnvoy } from "./envoy/record.ts";

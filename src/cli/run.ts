@@ -2,13 +2,10 @@
 import { accessSync, constants, realpathSync } from "node:fs";
 import { delimiter, join, resolve } from "node:path";
 import type { Command } from "commander";
-import { createLogger, FairleadError, wait } from "../lib/index.ts";
+import { createLogger, FairleadError, isAlive, type Owner, ownerOf, wait } from "../lib/index.ts";
 import {
   endJournal,
-  isAlive,
-  type Owner,
   openJournal,
-  ownerOf,
   type RestartPolicy,
   removeLeftovers,
   restartPolicies,

@@ -25,6 +25,7 @@ export {
   silentLogger,
 } from "./log.ts";
 export { nearest } from "./nearest.ts";
+export { isAlive, type Owner, ownerOf } from "./owner.ts";
 export { fileLimits, isRecord, objectLimits, type ParseLimits, parseJson, parseYaml } from "./parse.ts";
 export { readList, readNumber, readRecord, readText, readTextMap, readTexts } from "./read.ts";
 export { compilePattern, type Pattern, patternSize, quotePattern } from "./regex.ts";

@@ -12,7 +12,6 @@ export { endJournal, removeLeftovers } from "./leftovers.ts";
 export { runNamespaceEnd } from "./namespace-end.ts";
 export { createMeshNetwork, type MeshNetwork, podNetworkPath } from "./network.ts";
 export { keepNode } from "./node.ts";
-export { isAlive, type Owner, ownerOf } from "./owner.ts";
 export { type NetworkPlan, type PlanOptions, planNetwork } from "./plan.ts";
 export { removePod, runPodLeases } from "./pod-leases.ts";
 export { type Running, type StartOptions, startProcess } from "./processes.ts";

@@ -4,8 +4,7 @@
  */
 import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
-import { isRecord, parseJson } from "../lib/index.ts";
-import { isAlive, type Owner } from "./owner.ts";
+import { isAlive, isRecord, type Owner, parseJson } from "../lib/index.ts";
 
 export type Leftover =
   | { readonly kind: "namespace"; readonly name: string }

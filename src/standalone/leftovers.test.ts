@@ -4,10 +4,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
 import { lacks } from "../../test/require.ts";
-import { silentLogger } from "../lib/index.ts";
+import { isAlive, type Owner, ownerOf, silentLogger } from "../lib/index.ts";
 import { deadPages, livingOwners, openJournal } from "./journal.ts";
 import { endJournal, removeLeftovers } from "./leftovers.ts";
-import { isAlive, type Owner, ownerOf } from "./owner.ts";
 
 const work = mkdtempSync(join(tmpdir(), "fairlead-journal-"));
 afterAll(() => rmSync(work, { recursive: true, force: true }));

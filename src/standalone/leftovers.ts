@@ -1,9 +1,8 @@
 /** The journals of dead owners in; what they left on the host removed out. */
 import { rmSync } from "node:fs";
-import type { Logger } from "../lib/index.ts";
+import { isAlive, type Logger } from "../lib/index.ts";
 import { deadPages, type Journal, type Leftover } from "./journal.ts";
 import { removeLeftover } from "./network.ts";
-import { isAlive } from "./owner.ts";
 import { signalGroup } from "./processes.ts";
 
 /** How many things were removed. Processes go first, because they hold the rest. */

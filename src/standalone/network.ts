@@ -174,9 +174,23 @@ export async function createPodNetwork(
 export async function removeLeftover(item: Leftover): Promise<void> {
   if (item.kind === "namespace") {
     const { stdout } = await run("ip", ["netns", "list"]);
-    if (stdout.split("\n").some((line) => line.split(" ")[0] === item.name)) await ip("netns", "del", item.name);
+    if (!stdout.split("\n").some((line) => line.split(" ")[0] === item.name)) return;
+    await endProcesses(item.name);
+    await ip("netns", "del", item.name);
   } else if (item.kind === "device") {
     const links: { ifname: string }[] = JSON.parse(await ip("-j", "link", "show"));
     if (links.some((link) => link.ifname === item.name)) await ip("link", "del", item.name);
   }
+}
+
+/** As with a container, whatever still runs in it ends with it: an Envoy whose agent has died, children of the process. */
+async function endProcesses(namespace: string): Promise<void> {
+  const { stdout } = await run("ip", ["netns", "pids", namespace]);
+  for (const pid of stdout.split("\n").map(Number))
+    if (pid > 1 && pid !== process.pid)
+      try {
+        process.kill(pid, "SIGKILL");
+      } catch {
+        // Already gone.
+      }
 }

@@ -3,8 +3,8 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { writeSync } from "node:fs";
 import { createInterface } from "node:readline";
 import type { Readable } from "node:stream";
+import { ownerOf } from "../lib/index.ts";
 import type { Journal, Leftover } from "./journal.ts";
-import { ownerOf } from "./owner.ts";
 
 export interface Running {
   readonly pid: number;

@@ -82,7 +82,7 @@ describe.skipIf(lacks("root", "envoy", "iptables"))("parts that die", { timeout:
       (event) => `${event.reason} ${event.message}`,
     );
 
-  test("a killed process, agent or Envoy is started again, counted and told; meanwhile its Pod has no ready endpoint", async () => {
+  test("a killed agent, process or Envoy is started again, counted and told; without process or Envoy its Pod has no ready endpoint", async () => {
     await api.create(services, {
       apiVersion: "v1",
       kind: "Service",
@@ -91,6 +91,7 @@ describe.skipIf(lacks("root", "envoy", "iptables"))("parts that die", { timeout:
     });
     run("web", server);
     await expect.poll(() => isReady("web"), { timeout: 60_000 }).toBe("True");
+    const address = `http://${readRecord((await api.get(pods, web)).status).podIP}`;
     const ready: unknown[] = [];
     const watching = new AbortController();
     const { resourceVersion } = await api.list(endpointSlices, { namespace: "default" });
@@ -103,9 +104,28 @@ describe.skipIf(lacks("root", "envoy", "iptables"))("parts that die", { timeout:
         if ("object" in event)
           ready.push(readRecord(readRecord(readList(readRecord(event.object).endpoints)[0]).conditions).ready);
     })().catch(() => {});
+    // An agent that dies leaves its Envoy, with its certificate, to the next: its Pod stays ready.
+    const [envoy] = pidsOf("web", "envoy-rev.json");
+    kill(pidsOf("web", "agent", "proxy"));
+    await expect.poll(() => restarts("web"), { timeout: 20_000 }).toEqual([0, 1]);
+    await expect
+      .poll(async () => readRecord((await containers("web")).get("istio-proxy")?.state).running, { timeout: 20_000 })
+      .toBeDefined();
+    await expect
+      .poll(
+        () =>
+          fetch(`${address}:15020/healthz/ready`).then(
+            ({ ok }) => ok,
+            () => false,
+          ),
+        { timeout: 20_000 },
+      )
+      .toBe(true);
+    expect(pidsOf("web", "envoy-rev.json")).toEqual([envoy]);
+    expect(await (await fetch(`${address}:8000/`)).text()).toBe("hello");
+    expect(ready).not.toContain(false);
     for (const [part, counts] of [
-      [() => pidsOf("web", "-e", "createServer"), [1, 0]],
-      [() => pidsOf("web", "agent", "proxy"), [1, 1]],
+      [() => pidsOf("web", "-e", "createServer"), [1, 1]],
       [() => pidsOf("web", "envoy-rev.json"), [1, 2]],
     ] as const) {
       ready.splice(0);

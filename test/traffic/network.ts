@@ -5,14 +5,13 @@
 import { randomBytes } from "node:crypto";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { silentLogger } from "../../src/lib/index.ts";
+import { ownerOf, silentLogger } from "../../src/lib/index.ts";
 import {
   createMeshNetwork,
   endJournal,
   type Journal,
   type NetworkPlan,
   openJournal,
-  ownerOf,
   planNetwork,
   removeLeftovers,
 } from "../../src/standalone/index.ts";

@@ -1,12 +1,13 @@
-/** Envoy's command line in, a running Envoy out that never outlives the agent. */
+/** Envoy's command line in, a running Envoy out: started, or taken over from an agent that has died. */
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { accessSync, closeSync, constants, existsSync, openSync, rmSync } from "node:fs";
+import { accessSync, closeSync, constants, existsSync, openSync, readFileSync, rmSync } from "node:fs";
 import { Socket } from "node:net";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
-import { FairleadError, type Logger } from "../../lib/index.ts";
+import { digest, FairleadError, isAlive, type Logger, type Owner, ownerOf, wait } from "../../lib/index.ts";
 import type { ProxyConfigValues } from "../../model/index.ts";
+import { livingEnvoy, removeEnvoyRecord, writeEnvoyRecord } from "./record.ts";
 
 export interface EnvoyOptions {
   readonly binary: string;
@@ -18,6 +19,8 @@ export interface EnvoyOptions {
   readonly componentLogLevel: string;
   readonly skipDeprecatedLogs: boolean;
   readonly workDir: string;
+  /** Secret name of the folder with the agent's sockets. */
+  readonly sockets: string;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly log: Logger;
   /** Where Envoy's output goes, a line at a time, when it cannot be inherited; by default to our own output. */
@@ -63,28 +66,78 @@ export function envoyArguments(options: EnvoyOptions): readonly string[] {
   ];
 }
 
+/**
+ * In a session of its own, and written down: an agent that dies leaves its Envoy running, with its certificate and
+ * configuration, and the next agent takes it over.
+ */
 export async function startEnvoy(options: EnvoyOptions): Promise<EnvoyProcess> {
   requireProgram(options.binary);
-  const output = openOutput(options);
+  const output = openOutput(options, `.envoy-output-${process.pid}`);
   const args = envoyArguments(options);
   options.log.info("Envoy command", { args: args.join(" ") });
-  const [program, ...rest] = withDeathSignal([options.binary, ...args]);
-  const child = spawn(program ?? options.binary, rest, {
+  const writer = output && openSync(output.path, constants.O_WRONLY);
+  const child = spawn(options.binary, args, {
     cwd: options.workDir,
     env: options.env,
-    stdio: ["ignore", output?.fd ?? "inherit", output?.fd ?? "inherit"],
+    stdio: ["ignore", writer ?? "inherit", writer ?? "inherit"],
+    detached: true,
   });
-  if (output) closeSync(output.fd);
+  if (writer !== undefined) closeSync(writer);
   const exited = new Promise<EnvoyExit>((resolve) => {
     child.once("exit", (code, signal) => {
       output?.close();
+      removeEnvoyRecord(options.workDir);
       resolve({ code, signal });
     });
   });
-  return started(child, exited, options.binary);
+  const envoy = await started(child, exited, options.binary);
+  const owner = ownerOf(envoy.pid);
+  if (owner) {
+    const { sockets } = options;
+    const record = { process: owner, version: versionOf(options), sockets, output: output?.name ?? "" };
+    await writeEnvoyRecord(options.workDir, record);
+  }
+  return envoy;
 }
 
-/** Asked before, because the program that sets the death signal would start in its place and hide the failure. */
+/** The Envoy that an agent before this one has left, where it runs with the same bootstrap; undefined where there is none. */
+export async function adoptEnvoy(options: EnvoyOptions): Promise<EnvoyProcess | undefined> {
+  const record = livingEnvoy(options.workDir);
+  if (!record) return undefined;
+  const { pid } = record.process;
+  if (record.version !== versionOf(options)) {
+    options.log.info("the Envoy that is running has another bootstrap, and is replaced", { pid });
+    killOwn(record.process);
+    // Its ports are the next one's.
+    await untilDead(record.process);
+    return undefined;
+  }
+  options.log.info("the Envoy that is running is taken over", { pid });
+  const output = record.output === "" ? undefined : openOutput(options, record.output);
+  const exited = untilDead(record.process).then((): EnvoyExit => {
+    output?.close();
+    removeEnvoyRecord(options.workDir);
+    return { code: null, signal: null };
+  });
+  return { pid, exited, kill: () => killOwn(record.process) };
+}
+
+/** One that is not our child tells nobody of its end. */
+const lookMs = 100;
+
+async function untilDead(owner: Owner): Promise<void> {
+  while (isAlive(owner)) await wait(lookMs);
+}
+
+function killOwn(owner: Owner): void {
+  if (isAlive(owner)) process.kill(owner.pid, "SIGKILL");
+}
+
+function versionOf(options: EnvoyOptions): string {
+  return digest([options.binary, ...envoyArguments(options), readFileSync(options.configFile, "utf8")].join("\n"));
+}
+
+/** Asked before anything is made for it. */
 function requireProgram(binary: string): void {
   try {
     accessSync(binary, constants.X_OK);
@@ -110,14 +163,10 @@ function missing(binary: string, cause: unknown): FairleadError {
   });
 }
 
-/** The kernel ends Envoy when the agent dies without a word; only where the tool for it is there. */
-function withDeathSignal(line: readonly string[]): readonly string[] {
-  return existsSync("/usr/bin/setpriv") ? ["/usr/bin/setpriv", "--pdeathsig", "KILL", "--", ...line] : line;
-}
-
 interface Output {
-  /** The end that Envoy writes to. */
-  readonly fd: number;
+  readonly name: string;
+  /** Where Envoy's end of the pipe is opened. */
+  readonly path: string;
   close(): void;
 }
 
@@ -125,11 +174,10 @@ interface Output {
  * Access logs go to /dev/stdout, which Envoy opens anew: impossible where that is a socket (as between Node processes)
  * or belongs to another user. Then a named pipe of our own stands in, and its lines are passed on.
  */
-function openOutput(options: EnvoyOptions): Output | undefined {
-  if (options.writeLine === undefined && canReopenStdout()) return undefined;
-  const path = join(options.workDir, `.envoy-output-${process.pid}`);
-  rmSync(path, { force: true });
-  if (spawnSync("mkfifo", ["-m", "600", path]).status !== 0) {
+function openOutput(options: EnvoyOptions, name: string): Output | undefined {
+  const path = join(options.workDir, name);
+  if (!existsSync(path) && options.writeLine === undefined && canReopenStdout()) return undefined;
+  if (!existsSync(path) && spawnSync("mkfifo", ["-m", "600", path]).status !== 0) {
     options.log.warn("no pipe for Envoy's output can be made; access logs to /dev/stdout may fail");
     return undefined;
   }
@@ -142,7 +190,8 @@ function openOutput(options: EnvoyOptions): Output | undefined {
   reader.on("error", () => {});
   createInterface({ input: reader }).on("line", write);
   return {
-    fd: openSync(path, constants.O_WRONLY),
+    name,
+    path,
     close() {
       // What Envoy wrote last is still in the pipe.
       setTimeout(() => reader.destroy(), 100).unref();

@@ -2,8 +2,7 @@
 import { linkSync, mkdirSync, readFileSync, realpathSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { giveToUser, userData } from "../../../scripts/user-home.mjs";
-import { FairleadError, isRecord, parseJson, systemCode } from "../../lib/index.ts";
-import { isAlive, type Owner, ownerOf } from "../../standalone/index.ts";
+import { FairleadError, isAlive, isRecord, type Owner, ownerOf, parseJson, systemCode } from "../../lib/index.ts";
 import { giveDataToUser } from "./data-owner.ts";
 
 export interface DataDir {

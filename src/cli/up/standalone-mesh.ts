@@ -3,13 +3,12 @@ import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { adminUser, controlPlane, createApiServer } from "../../apiserver/index.ts";
 import { createKubeClient, type KubeClient, loadKubeconfig } from "../../kube/index.ts";
-import type { Logger } from "../../lib/index.ts";
+import { type Logger, ownerOf } from "../../lib/index.ts";
 import {
   endJournal,
   type Journal,
   type NetworkPlan,
   openJournal,
-  ownerOf,
   planNetwork,
   removeLeftovers,
 } from "../../standalone/index.ts";

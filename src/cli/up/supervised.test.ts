@@ -2,8 +2,8 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, expect, test } from "vitest";
-import { createLogger } from "../../lib/index.ts";
-import { openJournal, ownerOf } from "../../standalone/index.ts";
+import { createLogger, ownerOf } from "../../lib/index.ts";
+import { openJournal } from "../../standalone/index.ts";
 import { type SilenceLimits, type Supervised, supervise } from "./supervised.ts";
 
 const work = mkdtempSync(join(tmpdir(), "fairlead-supervised-"));

@@ -1,5 +1,6 @@
 /** A Pod with its place on this machine in; its proxy and its process, kept running and told of in the API, out. */
 import { join } from "node:path";
+import { livingEnvoy } from "../../agent/index.ts";
 import type { KubeObject } from "../../model/index.ts";
 import { createEventRecorder, type EventRecorder } from "../event-recorder.ts";
 import { nodeName } from "../kinds.ts";
@@ -64,6 +65,8 @@ function startProxy(context: Context): LoggedContainer {
   return startLogged(context, proxyContainer, (log) => startAgent(host, place, pod, log), {
     policy: "Always",
     probe: probeProxy(place.address),
+    // An agent that is started again finds the Envoy of the one before, which has gone on.
+    outlives: () => livingEnvoy(place.files.dir) !== undefined,
   });
 }
 
@@ -95,7 +98,7 @@ function startLogged(
   { host, spec, pod, events, teller }: Context,
   name: string,
   run: (log: ContainerLog) => Running,
-  how: Pick<ContainerOptions, "policy" | "probe">,
+  how: Pick<ContainerOptions, "policy" | "probe" | "outlives">,
 ): LoggedContainer {
   const isProxy = name === proxyContainer;
   const file = join(host.logDir, spec.namespace, spec.name, `${name}.log`);

@@ -1,10 +1,9 @@
 /** A workload's Pod in the API: made, kept alive by its lease, and removed. */
 import { microTime } from "../../kube/index.ts";
-import { FairleadError, wait } from "../../lib/index.ts";
+import { FairleadError, ownerOf, wait } from "../../lib/index.ts";
 import type { KubeObject } from "../../model/index.ts";
 import { ignoreMissing } from "../endpoint-slices.ts";
 import { leases, nodeName, pods, runnerAnnotation, serviceAccounts } from "../kinds.ts";
-import { ownerOf } from "../owner.ts";
 import { readPodShape } from "../service-shape.ts";
 import type { Undo, WorkloadHost, WorkloadSpec } from "./spec.ts";
 

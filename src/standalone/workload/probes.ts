@@ -17,7 +17,7 @@ export function probeProxy(address: string): Probe {
       throw new FairleadError("unavailable", "the agent does not listen", { cause });
     });
     const text = await answer.text();
-    if (!answer.ok) throw new FairleadError("unavailable", text || `the agent answered ${answer.status}`);
+    if (!answer.ok) throw new FairleadError("invalid", text || `the agent answered ${answer.status}`);
   };
 }
 

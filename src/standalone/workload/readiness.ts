@@ -2,7 +2,10 @@
 import { FairleadError, wait } from "../../lib/index.ts";
 import type { Running } from "../processes.ts";
 
-/** Resolves where all is well. A rejection with `timeout` means no answer at all, any other an answer that says no. */
+/**
+ * Resolves where all is well. Rejects with `timeout` where there is no answer at all, with `unavailable` where nobody
+ * listens, and otherwise where the answer says no.
+ */
 export type Probe = (running: Running, signal: AbortSignal) => Promise<void>;
 
 export interface ReadinessOptions {
@@ -22,9 +25,12 @@ const startingMs = { first: 50, longest: 500 };
 const periodMs = 2_000;
 const failuresUntilNotReady = 3;
 const silencesUntilHung = 10;
+/** What goes on while its keeper is started again counts as ready for so long without an answer. */
+const takeOverMs = 15_000;
 
 export async function watchReadiness(options: ReadinessOptions): Promise<void> {
   const { signal } = options;
+  const startedMs = performance.now();
   let [ready, failures, silences, answered] = [options.ready, 0, 0, false];
   let [pauseMs, told] = [startingMs.first, ""];
   const set = (now: boolean, problem: string): void => {
@@ -44,10 +50,13 @@ export async function watchReadiness(options: ReadinessOptions): Promise<void> {
     } else {
       failures++;
       silences = problem.code === "timeout" ? silences + 1 : 0;
-      if (!ready || failures >= failuresUntilNotReady) set(false, problem.message);
+      const isTakingOver = ready && !answered && isSilent(problem) && performance.now() - startedMs < takeOverMs;
+      if (!ready || (failures >= failuresUntilNotReady && !isTakingOver)) set(false, problem.message);
       if (answered && silences >= silencesUntilHung) return options.hung(problem.message);
     }
     pauseMs = ready && failures === 0 ? periodMs : Math.min(startingMs.longest, pauseMs * 1.2);
     await wait(pauseMs, signal).catch(() => {});
   }
 }
+
+const isSilent = ({ code }: FairleadError): boolean => code === "timeout" || code === "unavailable";

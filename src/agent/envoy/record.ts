@@ -1,0 +1,41 @@
+/** Which Envoy runs for a working folder, written down so that an agent that starts after another finds it. */
+import { readFileSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { isAlive, isRecord, type Owner, parseJson, readText } from "../../lib/index.ts";
+import { replaceSecretFile } from "../../pki/index.ts";
+
+export interface EnvoyRecord {
+  readonly process: Owner;
+  /** Digest of its command line and bootstrap: another one needs another Envoy. */
+  readonly version: string;
+  /** The folder, by its secret name, of the sockets that it was told of: the next agent must serve the same. */
+  readonly sockets: string;
+  /** The pipe that its output goes to; empty where it writes elsewhere. */
+  readonly output: string;
+}
+
+const fileOf = (workDir: string): string => join(workDir, "envoy.pid");
+
+export async function writeEnvoyRecord(workDir: string, record: EnvoyRecord): Promise<void> {
+  await replaceSecretFile(fileOf(workDir), `${JSON.stringify(record)}\n`);
+}
+
+export function removeEnvoyRecord(workDir: string): void {
+  rmSync(fileOf(workDir), { force: true });
+}
+
+/** Undefined where none lives. */
+export function livingEnvoy(workDir: string): EnvoyRecord | undefined {
+  try {
+    const value = parseJson(readFileSync(fileOf(workDir), "utf8"));
+    if (!isRecord(value) || !isRecord(value.process)) return undefined;
+    const { pid, started } = value.process;
+    if (typeof pid !== "number" || pid <= 1 || typeof started !== "string") return undefined;
+    const [version, sockets, output] = ["version", "sockets", "output"].map((key) => readText(value[key]));
+    if (!version || !sockets || output === undefined || !/^[0-9a-z]+$/i.test(sockets)) return undefined;
+    const record = { process: { pid, started }, version, sockets, output };
+    return isAlive(record.process) ? record : undefined;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,17 +1,17 @@
 /** A proxy's class in; all its clusters out: those of the services it sees, those that every proxy has, and its own. */
 import { type Cluster, ClusterSchema } from "../gen/envoy/config/cluster/v3/cluster_pb.js";
 import { type BuildFacet, type PlacedFacet, type Resource, types } from "../model/index.ts";
-import { fixedClusters } from "./cluster-fixed.ts";
-import { inboundTargets } from "./cluster-inbound.ts";
-import { buildInbound } from "./cluster-inbound-build.ts";
-import { inboundCluster } from "./cluster-name.ts";
-import { decidedTarget } from "./cluster-outbound.ts";
-import { buildSoundOutbound } from "./cluster-outbound-sound.ts";
-import { sniDecisions } from "./cluster-sni.ts";
+import { fixedClusters } from "./cluster/fixed.ts";
+import { inboundTargets } from "./cluster/inbound.ts";
+import { buildInbound } from "./cluster/inbound-build.ts";
+import { buildSoundOutbound } from "./cluster/outbound-sound.ts";
 import { buildFacet, egressFacet, ownFacet, placedFacet, serverFacet } from "./facets.ts";
+import { sniDecisions } from "./gateway/sni.ts";
 import type { ResourceKind } from "./kind.ts";
 import { layerRecipe } from "./layer.ts";
-import { outboundLayers } from "./outbound-layers.ts";
+import { inboundCluster } from "./outbound/cluster-name.ts";
+import { outboundLayers } from "./outbound/layers.ts";
+import { decidedTarget } from "./outbound/targets.ts";
 import { encodePart, resourceOf } from "./part.ts";
 import { keyOf, resourceRecipe, wordsOf } from "./recipe.ts";
 import type { View } from "./view.ts";

@@ -1,14 +1,14 @@
 /** A proxy's class in; the endpoints of all its EDS clusters, as it is to use them, out. */
 import { ClusterLoadAssignmentSchema } from "../gen/envoy/config/endpoint/v3/endpoint_pb.js";
 import { type BuildFacet, type PlacedFacet, type Resource, types } from "../model/index.ts";
-import { loadAssignment } from "./build/endpoint.ts";
-import { decidedTarget } from "./cluster-outbound.ts";
-import { sniDecisions } from "./cluster-sni.ts";
-import { clusterGroups } from "./endpoint-assignment.ts";
+import { clusterGroups } from "./endpoint/assignment.ts";
+import { loadAssignment } from "./endpoint/load-assignment.ts";
 import { buildFacet, ownFacet, placedFacet } from "./facets.ts";
+import { sniDecisions } from "./gateway/sni.ts";
 import type { ResourceKind } from "./kind.ts";
 import { layerRecipe } from "./layer.ts";
-import { outboundLayers } from "./outbound-layers.ts";
+import { outboundLayers } from "./outbound/layers.ts";
+import { decidedTarget } from "./outbound/targets.ts";
 import { encodePart, resourceOf } from "./part.ts";
 import { resourceRecipe } from "./recipe.ts";
 import type { View } from "./view.ts";

@@ -5,8 +5,8 @@ import { attachedExtensions, namedExtension, wasmExtensionConfig } from "./exten
 import { ownFacet } from "./facets.ts";
 import type { ResourceKind } from "./kind.ts";
 import { layerRecipe } from "./layer.ts";
+import { referencesOf } from "./listener/references.ts";
 import { listenerKind } from "./listener.ts";
-import { referencesOf } from "./listener-references.ts";
 import { encodePart, resourceOf } from "./part.ts";
 import { keyOf, resourceRecipe, wordsOf } from "./recipe.ts";
 

@@ -8,18 +8,18 @@ import {
   isTracedCapture,
   plainCaptureListener,
   tracedCaptureListener,
-} from "./listener-capture.ts";
-import { gatewayListenersLayer } from "./listener-gateway.ts";
-import { httpProxyListener } from "./listener-http-proxy.ts";
-import { inboundListeners } from "./listener-inbound.ts";
-import { httpListener, plainListener } from "./listener-outbound.ts";
+} from "./listener/capture.ts";
+import { gatewayListenersLayer } from "./listener/gateway.ts";
+import { httpProxyListener } from "./listener/http-proxy.ts";
+import { inboundListeners } from "./listener/inbound.ts";
+import { httpListener, plainListener } from "./listener/outbound.ts";
 import {
   clientListeners,
   type ListenerRefs,
   listenerKey,
   ownListeners,
   publicListeners,
-} from "./listener-outbound-refs.ts";
+} from "./listener/outbound-refs.ts";
 import { keyOf } from "./recipe.ts";
 import type { View } from "./view.ts";
 

@@ -13,13 +13,13 @@ import {
   type Service,
   types,
 } from "../model/index.ts";
-import { isWildcardAddress, servicePlaces } from "./addresses.ts";
-import { clientScope } from "./client-scope.ts";
-import { servicePortsLeft } from "./cluster-outbound.ts";
 import { buildFacet, clientFacet } from "./facets.ts";
 import type { ResourceKind } from "./kind.ts";
 import { layerRecipe } from "./layer.ts";
+import { clientScope } from "./outbound/client-scope.ts";
+import { servicePortsLeft } from "./outbound/targets.ts";
 import { partOf, resourceOf, sameBytes } from "./part.ts";
+import { isWildcardAddress, servicePlaces } from "./proxy/addresses.ts";
 import { type FacetKind, keyOf, recipe, resourceRecipe, wordsOf } from "./recipe.ts";
 import type { View } from "./view.ts";
 

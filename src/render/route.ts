@@ -1,12 +1,12 @@
 /** The route configurations that a proxy's listeners refer to, by name: sidecars' outbound ports, gateways' servers. */
 import { type BuildFacet, type ClientFacet, types } from "../model/index.ts";
 import { clientFacet, egressFacet } from "./facets.ts";
-import { gatewayRoute, gatewayRoutes } from "./gateway-route.ts";
 import type { ResourceKind } from "./kind.ts";
 import { layerRecipe } from "./layer.ts";
-import { clientListenerRoutes, publicListenerRoutes } from "./listener-outbound-refs.ts";
+import { clientListenerRoutes, publicListenerRoutes } from "./listener/outbound-refs.ts";
 import { keyOf, type ResourceRef } from "./recipe.ts";
 import { httpProxyRoute, parseRouteName } from "./route/egress.ts";
+import { gatewayRoute, gatewayRoutes } from "./route/gateway.ts";
 import { clientRoute, isPublicRoute, publicHostSteps, publicRoute } from "./route/outbound.ts";
 import type { View } from "./view.ts";
 

@@ -7,8 +7,8 @@ import type { ResourceKind } from "./kind.ts";
 import { layerRecipe } from "./layer.ts";
 import { encodePart, resourceOf } from "./part.ts";
 import { keyOf, resourceRecipe, wordsOf } from "./recipe.ts";
-import { readableSecret } from "./secret-access.ts";
-import { secretNames } from "./secret-names.ts";
+import { readableSecret } from "./secret/access.ts";
+import { secretNames } from "./secret/names.ts";
 import type { View } from "./view.ts";
 
 /** A secret that does not exist, or is not for this proxy, is not there: one bad reference must not hold up the rest. */

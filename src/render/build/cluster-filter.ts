@@ -2,7 +2,7 @@
 import { create } from "@bufbuild/protobuf";
 import { type Filter, FilterSchema } from "../../gen/envoy/config/cluster/v3/filter_pb.js";
 import type { BuildFacet } from "../../model/index.ts";
-import { hasIstioFilters } from "../profile.ts";
+import { hasIstioFilters } from "../proxy/profile.ts";
 import { metadataExchange } from "./metadata.ts";
 
 const exchange = create(FilterSchema, { name: metadataExchange.name, typedConfig: metadataExchange.config() });

@@ -2,7 +2,7 @@
 import type { Route, VirtualHost } from "../../gen/envoy/config/route/v3/route_components_pb.js";
 import type { RouteConfiguration } from "../../gen/envoy/config/route/v3/route_pb.js";
 import type { ServerFacet } from "../../model/index.ts";
-import { mergedGateways } from "../gateway-servers.ts";
+import { mergedGateways } from "../gateway/servers.ts";
 import type { View } from "../view.ts";
 import type { Patch } from "./patch.ts";
 import type { PatchRun } from "./patch-run.ts";

@@ -8,7 +8,7 @@ import { bytesOf, type Resource, type ResourceType, types } from "../../model/in
 import { emptyRouteConfig } from "../build/route-config.ts";
 import type { ResourceKind } from "../kind.ts";
 import type { Layer } from "../layer.ts";
-import { referencesOf } from "../listener-references.ts";
+import { referencesOf } from "../listener/references.ts";
 import { encodePart, resourceOf } from "../part.ts";
 import type { View } from "../view.ts";
 import { createPatchContext, type PatchContext, type PatchOptions } from "./patch-context.ts";

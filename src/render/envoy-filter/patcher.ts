@@ -6,8 +6,8 @@ import { type TypedExtensionConfig, TypedExtensionConfigSchema } from "../../gen
 import { ListenerSchema } from "../../gen/envoy/config/listener/v3/listener_pb.js";
 import { type RouteConfiguration, RouteConfigurationSchema } from "../../gen/envoy/config/route/v3/route_pb.js";
 import { bytesOf, type Resource } from "../../model/index.ts";
-import { inboundTargets } from "../cluster-inbound.ts";
-import { inboundCluster, inboundPassthroughCluster } from "../cluster-name.ts";
+import { inboundTargets } from "../cluster/inbound.ts";
+import { inboundCluster, inboundPassthroughCluster } from "../outbound/cluster-name.ts";
 import { encodePart, resourceOf } from "../part.ts";
 import type { View } from "../view.ts";
 import { addedClusters, patchCluster } from "./cluster.ts";

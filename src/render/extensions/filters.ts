@@ -10,7 +10,7 @@ import {
 import { type OutboundFacet, objectName, type TrafficSelector } from "../../model/index.ts";
 import { packAny } from "../build/any.ts";
 import { seconds } from "../build/duration.ts";
-import type { Direction } from "../direction.ts";
+import type { Direction } from "../proxy/direction.ts";
 import type { View } from "../view.ts";
 import { attachedExtensions, type Extension, type ExtensionPhase } from "./extension.ts";
 

@@ -15,7 +15,7 @@ import { FailurePolicy } from "../../gen/istio/wasm_pb.js";
 import type { WasmConfig } from "../../model/index.ts";
 import { packAny } from "../build/any.ts";
 import { seconds } from "../build/duration.ts";
-import { isProven } from "../secret-access.ts";
+import { isProven } from "../proxy/identity.ts";
 import type { View } from "../view.ts";
 import { attachedExtensions, type Extension } from "./extension.ts";
 import { printPluginJson } from "./plugin-json.ts";
@@ -116,7 +116,11 @@ function pullSecretResource(namespace: string, written: string): string {
 /** The content goes only to proxies that the plugin is for; whoever else asks gets nothing. */
 function pullSecret(view: View, extension: Extension, resource: string): string {
   const match = /^kubernetes:\/\/([^/]+)\/([^/]+)$/.exec(resource);
-  if (!match || !isProven(view) || !attachedExtensions(view).some(({ resource: name }) => name === extension.resource))
+  if (
+    !match ||
+    !isProven(view.proxy) ||
+    !attachedExtensions(view).some(({ resource: name }) => name === extension.resource)
+  )
     return "";
   const [, namespace = "", name = ""] = match;
   return view.mesh.credentials.dockerConfig(namespace, name) ?? "";

@@ -1,8 +1,9 @@
 /** Tells the other side of an mTLS connection, by ALPN, which HTTP version is inside: `istio.alpn`. */
 import { FilterConfig_Protocol, FilterConfigSchema } from "../../gen/istio/alpn_pb.js";
 import { packAny } from "../build/any.ts";
-import { hasIstioFilters } from "../profile.ts";
-import { type HttpFilterPass, httpFilter } from "./http-filter.ts";
+import { httpFilter } from "../build/http-filter.ts";
+import { hasIstioFilters } from "../proxy/profile.ts";
+import type { HttpFilterPass } from "./http-filter.ts";
 
 /** `istio` is for peers that do not know the finer names, the last one for servers outside the mesh. */
 const alpnOverride = [

@@ -14,9 +14,10 @@ import { socket } from "../build/address.ts";
 import { packAny } from "../build/any.ts";
 import { lookupFamily } from "../build/dns.ts";
 import type { Fields } from "../build/fields.ts";
+import { httpFilter } from "../build/http-filter.ts";
 import { networkFilter } from "../build/listener-chain.ts";
-import { outboundPolicy } from "../outbound-policy.ts";
-import { type HttpFilterPass, httpFilter } from "./http-filter.ts";
+import { outboundPolicy } from "../outbound/policy.ts";
+import type { HttpFilterPass } from "./http-filter.ts";
 
 export const dynamicForwardProxy: HttpFilterPass = ({ view, direction, dynamicHost }) => {
   if (direction !== "outbound") return [];

@@ -1,7 +1,8 @@
 /** Counts gRPC messages and leaves the counts for Istio's metrics. */
 import { FilterConfigSchema } from "../../gen/envoy/extensions/filters/http/grpc_stats/v3/config_pb.js";
 import { packAny } from "../build/any.ts";
-import { type HttpFilterPass, httpFilter } from "./http-filter.ts";
+import { httpFilter } from "../build/http-filter.ts";
+import type { HttpFilterPass } from "./http-filter.ts";
 
 export const grpcStats: HttpFilterPass = () => [
   httpFilter(

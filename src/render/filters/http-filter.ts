@@ -1,10 +1,5 @@
-/** One HTTP filter of a connection manager: what it is told about its place, and how it is written down. */
-import { create } from "@bufbuild/protobuf";
-import type { Any } from "@bufbuild/protobuf/wkt";
-import {
-  type HttpFilter,
-  HttpFilterSchema,
-} from "../../gen/envoy/extensions/filters/network/http_connection_manager/v3/http_connection_manager_pb.js";
+/** One HTTP filter of a connection manager: what it is told about its place. */
+import type { HttpFilter } from "../../gen/envoy/extensions/filters/network/http_connection_manager/v3/http_connection_manager_pb.js";
 import type { InboundFacet, OutboundFacet, Protocol } from "../../model/index.ts";
 import type { View } from "../view.ts";
 
@@ -25,7 +20,3 @@ interface PlaceFields {
 
 /** A pass adds its filters, or none where it has nothing to do. */
 export type HttpFilterPass = (place: HttpPlace) => readonly HttpFilter[];
-
-export function httpFilter(name: string, config: Any): HttpFilter {
-  return create(HttpFilterSchema, { name, configType: { case: "typedConfig", value: config } });
-}

@@ -4,9 +4,9 @@ import type { Filter } from "../../gen/envoy/config/listener/v3/listener_compone
 import type { InboundFacet, OutboundFacet } from "../../model/index.ts";
 import { networkFilter } from "../build/listener-chain.ts";
 import { metadataExchange } from "../build/metadata.ts";
-import type { Direction } from "../direction.ts";
 import { type ExtensionPhase, extensionNetworkFilters } from "../extensions/index.ts";
-import { hasIstioFilters } from "../profile.ts";
+import type { Direction } from "../proxy/direction.ts";
+import { hasIstioFilters } from "../proxy/profile.ts";
 import { type SecurityStage, securityNetworkFilters } from "../security/index.ts";
 import { statsNetworkFilters } from "../telemetry/stats.ts";
 import type { View } from "../view.ts";

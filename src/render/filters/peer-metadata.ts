@@ -2,9 +2,10 @@
 import type { JsonObject } from "@bufbuild/protobuf";
 import { HeaderMutationSchema } from "../../gen/envoy/extensions/filters/http/header_mutation/v3/header_mutation_pb.js";
 import { packAny, packStruct } from "../build/any.ts";
-import { hasIstioFilters } from "../profile.ts";
-import { proxyConfig } from "../proxy-config.ts";
-import { type HttpFilterPass, httpFilter } from "./http-filter.ts";
+import { httpFilter } from "../build/http-filter.ts";
+import { hasIstioFilters } from "../proxy/profile.ts";
+import { proxyConfig } from "../proxy/proxy-config.ts";
+import type { HttpFilterPass } from "./http-filter.ts";
 
 const typeUrl = "type.googleapis.com/io.istio.http.peer_metadata.Config";
 const discovery = [{ istio_headers: {} }, { workload_discovery: {} }];

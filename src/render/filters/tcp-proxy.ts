@@ -12,7 +12,7 @@ import { duration } from "../build/duration.ts";
 import type { Fields } from "../build/fields.ts";
 import { networkFilter } from "../build/listener-chain.ts";
 import { packSound } from "../build/sound.ts";
-import type { Direction } from "../direction.ts";
+import type { Direction } from "../proxy/direction.ts";
 import { accessLogs } from "../telemetry/access-log.ts";
 import { tcpLogging } from "../telemetry/agent-metrics.ts";
 import type { View } from "../view.ts";

@@ -4,9 +4,9 @@
  */
 import { sameData } from "../../collections/index.ts";
 import type { BuildFacet, ClientFacet } from "../../model/index.ts";
-import { clientScope } from "../client-scope.ts";
 import { buildFacet, clientFacet } from "../facets.ts";
-import { clientDecisions, publicDecisions, publicRuleLookup, ruleLookup } from "../outbound-decisions.ts";
+import { clientScope } from "../outbound/client-scope.ts";
+import { clientDecisions, publicDecisions, publicRuleLookup, ruleLookup } from "../outbound/decisions.ts";
 import { recipe } from "../recipe.ts";
 import type { View } from "../view.ts";
 import { clientPorts, egressPlace, publicPorts } from "./egress.ts";

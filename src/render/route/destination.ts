@@ -1,6 +1,6 @@
 /** A destination, and the service behind its host, in; the name of the cluster that traffic goes to out. */
 import type { Destination, ServicePort } from "../../model/index.ts";
-import { outboundCluster } from "../cluster-name.ts";
+import { outboundCluster } from "../outbound/cluster-name.ts";
 
 /** What of a service decides which cluster is meant. */
 export interface DestinationService {

@@ -1,7 +1,7 @@
 /** A service as a proxy sees it in, every name under which requests for it arrive out. */
 import { isIP } from "node:net";
 import type { BuildFacet, Service } from "../../model/index.ts";
-import { isWildcardAddress, servicePlaces } from "../addresses.ts";
+import { isWildcardAddress, servicePlaces } from "../proxy/addresses.ts";
 
 /** IPv6 addresses go in brackets. */
 export function hostPort(host: string, port: number): string {

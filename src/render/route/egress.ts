@@ -1,8 +1,8 @@
 /** A sidecar's scope in; its egress listeners as routes see them, with their services by port, out. */
 import type { EgressScope, Scope } from "../../mesh/index.ts";
 import { parseProtocol, type Service, type ServicePort } from "../../model/index.ts";
-import { clientScope } from "../client-scope.ts";
 import { buildFacet, clientFacet } from "../facets.ts";
+import { clientScope } from "../outbound/client-scope.ts";
 import { recipe } from "../recipe.ts";
 
 const unixPrefix = "unix://";

@@ -2,7 +2,7 @@
 import { compareText } from "../../lib/index.ts";
 import { compareSpecificity, hostCovers, type ServerFacet } from "../../model/index.ts";
 import { serverFacet } from "../facets.ts";
-import type { BoundServer } from "../gateway-servers.ts";
+import type { BoundServer } from "../gateway/servers.ts";
 import { keyOf, recipe, wordsOf } from "../recipe.ts";
 import type { View } from "../view.ts";
 import { hostPort, isUsableDomain } from "./domains.ts";

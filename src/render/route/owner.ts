@@ -1,7 +1,7 @@
 /** Whose routes a virtual host has, with all that decided them, in; the encoded routes, shared by all who decided alike, out. */
 import { type Config, objectName, type VirtualServiceSpec } from "../../model/index.ts";
-import { outboundCluster } from "../cluster-name.ts";
 import { buildFacet } from "../facets.ts";
+import { outboundCluster } from "../outbound/cluster-name.ts";
 import { sameBytes } from "../part.ts";
 import { keyOf, recipe, wordsOf } from "../recipe.ts";
 import { outboundDefaultAction, outboundDefaultRoute } from "./default-route.ts";

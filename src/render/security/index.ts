@@ -8,9 +8,9 @@ import type { HttpFilter } from "../../gen/envoy/extensions/filters/network/http
 import { RBACSchema as TcpRbacSchema } from "../../gen/envoy/extensions/filters/network/rbac/v3/rbac_pb.js";
 import type { InboundFacet } from "../../model/index.ts";
 import { packAny } from "../build/any.ts";
+import { httpFilter } from "../build/http-filter.ts";
 import { networkFilter } from "../build/listener-chain.ts";
 import { inboundFacet } from "../facets.ts";
-import { httpFilter } from "../filters/http-filter.ts";
 import { recipe } from "../recipe.ts";
 import type { View } from "../view.ts";
 import { type AuthorizationFilter, customAuthorization, localAuthorization, rbacName } from "./authorization.ts";

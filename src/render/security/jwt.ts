@@ -13,7 +13,7 @@ import { compareText } from "../../lib/index.ts";
 import { type InboundFacet, objectName } from "../../model/index.ts";
 import { packAny } from "../build/any.ts";
 import { brokenConstraint } from "../build/constraints.ts";
-import { httpFilter } from "../filters/http-filter.ts";
+import { httpFilter } from "../build/http-filter.ts";
 import type { View } from "../view.ts";
 import { jwksOf, type SourcedRule } from "./jwks.ts";
 import { jwtFilterName, payloadKey } from "./jwt-names.ts";

@@ -11,8 +11,8 @@ import { ExpressionFilterSchema } from "../../gen/envoy/extensions/access_logger
 import { compareText } from "../../lib/index.ts";
 import type { OutboundFacet } from "../../model/index.ts";
 import { packAny } from "../build/any.ts";
-import type { Direction } from "../direction.ts";
 import { outboundFacet } from "../facets.ts";
+import type { Direction } from "../proxy/direction.ts";
 import { recipe } from "../recipe.ts";
 import type { View } from "../view.ts";
 import { type Logger, type LogPlace, meshFileLogger, meshGrpcLogger, providerLogger } from "./logger.ts";

@@ -25,9 +25,9 @@ import {
 import { packAny } from "../build/any.ts";
 import { duration, seconds } from "../build/duration.ts";
 import type { Fields } from "../build/fields.ts";
-import type { Direction } from "../direction.ts";
 import { outboundFacet } from "../facets.ts";
-import { isCountedByAgent } from "../profile.ts";
+import type { Direction } from "../proxy/direction.ts";
+import { isCountedByAgent } from "../proxy/profile.ts";
 import { recipe } from "../recipe.ts";
 import type { View } from "../view.ts";
 import { lineFormat, tagFormat } from "./metric-line.ts";

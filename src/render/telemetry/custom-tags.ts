@@ -4,7 +4,7 @@ import { type CustomTag, CustomTagSchema } from "../../gen/envoy/type/tracing/v3
 import { compareText } from "../../lib/index.ts";
 import type { ProxyTracing, TelemetryTracingCustomTag, TracedFacet } from "../../model/index.ts";
 import type { Fields } from "../build/fields.ts";
-import { versionAtLeast } from "../proxy-version.ts";
+import { versionAtLeast } from "../proxy/proxy-version.ts";
 
 type Tags = Readonly<Record<string, TelemetryTracingCustomTag>>;
 type TagType = Fields<typeof CustomTagSchema>["type"];

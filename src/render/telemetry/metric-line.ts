@@ -8,7 +8,7 @@ import {
   type MetricPlan,
   tcpValueColumns,
 } from "../../model/index.ts";
-import type { Direction } from "../direction.ts";
+import type { Direction } from "../proxy/direction.ts";
 
 type Formats<Column extends string> = Readonly<Record<Column, string>>;
 

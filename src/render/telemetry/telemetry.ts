@@ -1,7 +1,7 @@
 /** A proxy in; the Telemetry objects that apply to it out, each remembered as a cause. */
 import type { Config, OutboundFacet, TelemetrySpec } from "../../model/index.ts";
 import { objectName } from "../../model/index.ts";
-import type { Direction } from "../direction.ts";
+import type { Direction } from "../proxy/direction.ts";
 import type { View } from "../view.ts";
 
 export type Mode = "CLIENT" | "SERVER";

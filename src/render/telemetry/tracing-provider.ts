@@ -14,7 +14,7 @@ import { packAny } from "../build/any.ts";
 import { duration, seconds } from "../build/duration.ts";
 import type { Fields } from "../build/fields.ts";
 import { packSound } from "../build/sound.ts";
-import { versionAtLeast } from "../proxy-version.ts";
+import { versionAtLeast } from "../proxy/proxy-version.ts";
 import type { View } from "../view.ts";
 import { openTelemetryTracer } from "./open-telemetry.ts";
 import { type ProviderCluster, providerCluster } from "./provider.ts";

@@ -3,9 +3,9 @@
 import type { HttpConnectionManager_TracingSchema } from "../../gen/envoy/extensions/filters/network/http_connection_manager/v3/http_connection_manager_pb.js";
 import type { ExtensionProvider, ProxyTracing, TelemetryTracing, TracedFacet } from "../../model/index.ts";
 import type { Fields } from "../build/fields.ts";
-import type { Direction } from "../direction.ts";
-import { proxyConfig } from "../proxy-config.ts";
-import { versionAtLeast } from "../proxy-version.ts";
+import type { Direction } from "../proxy/direction.ts";
+import { proxyConfig } from "../proxy/proxy-config.ts";
+import { versionAtLeast } from "../proxy/proxy-version.ts";
 import type { View } from "../view.ts";
 import { customTags } from "./custom-tags.ts";
 import { findProvider } from "./provider.ts";

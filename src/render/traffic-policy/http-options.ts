@@ -11,7 +11,7 @@ import {
   type OutlierDetection,
   type Protocol,
 } from "../../model/index.ts";
-import { proxyConfig } from "../proxy-config.ts";
+import { proxyConfig } from "../proxy/proxy-config.ts";
 
 export interface HttpOptions {
   /** `downstream`: whatever the client spoke. Undefined where nothing is known: HTTP/1.1, if it is HTTP at all. */

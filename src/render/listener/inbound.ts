@@ -1,0 +1,121 @@
+/** A sidecar in; the listener that takes its incoming connections, and those on ports of their own, out. */
+
+import { create } from "@bufbuild/protobuf";
+import { TrafficDirection } from "../../gen/envoy/config/core/v3/base_pb.js";
+import { FilterChainSchema } from "../../gen/envoy/config/listener/v3/listener_components_pb.js";
+import { ListenerSchema } from "../../gen/envoy/config/listener/v3/listener_pb.js";
+import { type ServerFacet, type TracedFacet, types } from "../../model/index.ts";
+import { address } from "../build/address.ts";
+import { duration } from "../build/duration.ts";
+import { chainMatch } from "../build/listener-chain.ts";
+import { originalDestination, originalSource } from "../build/listener-filter.ts";
+import { outboundFacet, tracedServerFacet } from "../facets.ts";
+import { exchangeFilters } from "../filters/network-filters.ts";
+import { plainTcpProxy } from "../filters/tcp-proxy.ts";
+import { traced } from "../http/connection-manager.ts";
+import { layerRecipe } from "../layer.ts";
+import { blackHoleCluster } from "../outbound/cluster-name.ts";
+import { assemble, encodePart, type Part, resourceOf, samePart } from "../part.ts";
+import { wildcards } from "../proxy/addresses.ts";
+import { keyOf, recipe, resourceRecipe, wordsOf } from "../recipe.ts";
+import { accessLogs } from "../telemetry/access-log.ts";
+import { statsNetworkFilters } from "../telemetry/stats.ts";
+import type { View } from "../view.ts";
+import { type ChainPlan, inboundChainPart, passthroughPlans, portPlans } from "./inbound-chain.ts";
+import { inboundPorts } from "./inbound-plan.ts";
+import { inspectors } from "./inspectors.ts";
+
+const inboundListenerName = "virtualInbound";
+
+type ServerView = View<ServerFacet & TracedFacet>;
+
+function inboundListenerNames(view: View<ServerFacet>): readonly string[] {
+  const bound = inboundPorts(view).filter(({ bindToPort }) => bindToPort);
+  const capture = view.proxy.interception === "NONE" ? [] : [inboundListenerName];
+  return [...capture, ...bound.map(({ binds, targetPort }) => `${binds[0]}_${targetPort}`)];
+}
+
+const inboundListener = resourceRecipe(tracedServerFacet, types.listener, (view, key) => {
+  const [name = ""] = wordsOf(key);
+  const part = buildNamed(view, name);
+  return part && resourceOf(name, part);
+});
+
+export const inboundListeners = layerRecipe(
+  tracedServerFacet,
+  "inbound listeners",
+  (view) => new Map(inboundListenerNames(view).map((name) => [name, inboundListener.ref(view, keyOf(name))])),
+);
+
+function buildNamed(view: ServerView, name: string): Part | undefined {
+  if (name === inboundListenerName) return buildCapture(view);
+  const port = inboundPorts(view).find(
+    ({ bindToPort, binds, targetPort }) => bindToPort && name === `${binds[0]}_${targetPort}`,
+  );
+  const place = port && { name, bind: port.binds[0], port: port.targetPort, capture: false };
+  return place && buildListener(view, place, portPlans(port), []);
+}
+
+/** All that is redirected to the sidecar arrives here; chains for any port come first, then those of each port. */
+function buildCapture(view: ServerView): Part | undefined {
+  if (view.proxy.interception === "NONE") return undefined;
+  const number = view.mesh.settings().proxyInboundListenPort ?? 15006;
+  const ports = inboundPorts(view).filter(({ bindToPort }) => !bindToPort);
+  const plans = [...passthroughPlans(view), ...ports.flatMap(portPlans)];
+  const place = { name: inboundListenerName, bind: wildcards(view.proxy)[0], port: number, capture: true };
+  return buildListener(view, place, plans, [{ port: number, part: loopChain(view, String(number)) }]);
+}
+
+interface InboundPlace {
+  readonly name: string;
+  readonly bind: string;
+  readonly port: number;
+  readonly capture: boolean;
+}
+
+function buildListener(
+  view: ServerView,
+  { name, bind, port, capture }: InboundPlace,
+  plans: readonly ChainPlan[],
+  before: readonly { readonly port: number; readonly part: Part }[],
+): Part {
+  const tproxy = capture && view.proxy.interception === "TPROXY";
+  const inspected = [
+    ...before.map((chain) => ({ port: chain.port, transport: "", applicationProtocols: [] })),
+    ...plans.map(({ match, port: own }) => ({ port: own, ...match })),
+  ];
+  const timeout = duration(view.mesh.settings().protocolDetectionTimeout);
+  const frame = create(ListenerSchema, {
+    name,
+    address: address(bind, port),
+    trafficDirection: TrafficDirection.INBOUND,
+    continueOnListenerFiltersTimeout: true,
+    maxConnectionsToAcceptPerSocketEvent: 1,
+    accessLog: accessLogs(view, "inbound", "listener"),
+    listenerFilters: [
+      ...(capture ? [originalDestination()] : []),
+      ...(tproxy ? [originalSource()] : []),
+      ...inspectors(inspected),
+    ],
+    ...(timeout ? { listenerFiltersTimeout: timeout } : {}),
+    ...(tproxy ? { transparent: true } : {}),
+  });
+  const tracing = traced(view, "inbound");
+  const parts = [...before.map(({ part }) => part), ...plans.map((plan) => inboundChainPart(view, plan, tracing))];
+  return assemble(ListenerSchema, frame, "filterChains", parts);
+}
+
+/** What is addressed to the capture port itself was not redirected: passed on, it would come back for ever. */
+const loopChain = recipe(
+  outboundFacet,
+  "inbound loop",
+  (view, port): Part => {
+    const chain = create(FilterChainSchema, {
+      name: "virtualInbound-blackhole",
+      filterChainMatch: chainMatch({ destinationPort: Number(port) }),
+      filters: [...exchangeFilters(view), ...statsNetworkFilters(view, "inbound"), plainTcpProxy(blackHoleCluster)],
+    });
+    return encodePart(FilterChainSchema, chain);
+  },
+  samePart,
+);

@@ -1,0 +1,133 @@
+/**
+ * A sidecar in; which outbound listeners it has, by all that decides them, out. Most see the same ones: these are planned
+ * once, and for each client only where its rules, its routes or its own address make a difference.
+ */
+import type { Scope } from "../../mesh/index.ts";
+import type { ClientFacet } from "../../model/index.ts";
+import { buildFacet, clientFacet, serverFacet } from "../facets.ts";
+import { clientScope } from "../outbound/client-scope.ts";
+import { clientDecisions, publicRuleLookup, ruleLookup } from "../outbound/decisions.ts";
+import { keyOf, recipe } from "../recipe.ts";
+import type { Client } from "../route/select.ts";
+import type { View } from "../view.ts";
+import type { OutboundChain, OutboundListener } from "./outbound-chain.ts";
+import { type OutboundPlan, planListeners } from "./outbound-plan.ts";
+
+/** A service that a chain sends to: by the name that the chain has for it, its key, which ports are left of it, and its rule. */
+export type FoundService = readonly [name: string, key: string, ports: string, rule: string];
+
+export interface ListenerRef {
+  /** For the recipes of listeners: the name, then the listener and the services that it sends to. */
+  readonly key: string;
+  /** Some chain speaks HTTP, and so says in traces who the proxy is. */
+  readonly http: boolean;
+}
+
+export type ListenerRefs = ReadonlyMap<string, ListenerRef>;
+
+interface Asker {
+  readonly scope: Scope;
+  readonly client: Client;
+  ruleOf(service: string): string;
+}
+
+const everybody: Client = { namespace: "", labels: {} };
+
+const publicPlan = recipe(
+  buildFacet,
+  "public listener plan",
+  (view): OutboundPlan => planListeners({ ...view, client: everybody }, view.mesh.publicScope(view.proxy.type)),
+);
+
+export const publicListeners = recipe(buildFacet, "public listeners", (view): ListenerRefs => {
+  const asker = {
+    scope: view.mesh.publicScope(view.proxy.type),
+    client: everybody,
+    ruleOf: publicRuleLookup(view),
+  };
+  return refsOf(asker, publicPlan(view));
+});
+
+const clientPlan = recipe(clientFacet, "listener plan", (view): OutboundPlan | "public" =>
+  isLikeEverybody(view) ? "public" : planListeners({ ...view, client: view.proxy }, clientScope(view)),
+);
+
+/** Sees the same services, and nothing asks who it is. */
+const isLikeEverybody = (view: View<ClientFacet>): boolean => clientScope(view).isPublic && !publicPlan(view).personal;
+
+export interface ClientListeners {
+  /** These come on top of the public ones; else they are all. */
+  readonly onPublic: boolean;
+  readonly listeners: ListenerRefs;
+}
+
+export const clientListeners = recipe(clientFacet, "client listeners", (view): ClientListeners => {
+  const plan = clientPlan(view);
+  if (plan !== "public") return { onPublic: false, listeners: refsOf(askerOf(view), plan) };
+  if (clientDecisions(view).services.size === 0) return { onPublic: true, listeners: new Map() };
+  const open = publicListeners(view);
+  const mine = refsOf(askerOf(view), publicPlan(view));
+  return { onPublic: true, listeners: new Map([...mine].filter(([name, { key }]) => open.get(name)?.key !== key)) };
+});
+
+/** For a member of a headless service, which makes no listener for itself; undefined where nobody would make one. */
+export const ownListeners = recipe(serverFacet, "own listeners", (view): ListenerRefs | undefined => {
+  const [own] = view.proxy.ownAddresses;
+  const plan = clientPlan(view);
+  if (own === undefined || !(plan === "public" ? publicPlan(view) : plan).members.has(own)) return undefined;
+  return refsOf(askerOf(view), planListeners({ ...view, client: view.proxy }, clientScope(view), own));
+});
+
+function askerOf(view: View<ClientFacet>): Asker {
+  return { scope: clientScope(view), client: view.proxy, ruleOf: ruleLookup(view) };
+}
+
+/** Names of the route configurations that outbound listeners ask for. */
+export const publicListenerRoutes = recipe(buildFacet, "public routes asked for", (view) => routesOf(publicPlan(view)));
+
+/** The same for a client; "public" where they are everybody's. */
+export const clientListenerRoutes = recipe(clientFacet, "routes asked for", (view): readonly string[] | "public" => {
+  const plan = clientPlan(view);
+  return plan === "public" ? plan : routesOf(plan);
+});
+
+function routesOf({ listeners }: OutboundPlan): readonly string[] {
+  const names = new Set<string>();
+  for (const { chains } of listeners.values())
+    for (const chain of chains) if (chain.kind === "http") names.add(chain.routeName);
+  return [...names];
+}
+
+function refsOf(asker: Asker, { listeners }: OutboundPlan): ListenerRefs {
+  return new Map(
+    [...listeners].map(([name, listener]) => {
+      const http = listener.chains.some(({ kind }) => kind === "http");
+      return [name, { key: listenerKey(listener, foundServices(asker, listener)), http }];
+    }),
+  );
+}
+
+export function listenerKey(listener: OutboundListener, found: readonly FoundService[]): string {
+  return keyOf(listener.name, JSON.stringify(listener), JSON.stringify(found));
+}
+
+function foundServices(asker: Asker, { chains }: OutboundListener): readonly FoundService[] {
+  const found = new Map<string, FoundService>();
+  for (const chain of chains) for (const service of chainServices(asker, chain)) found.set(service[0], service);
+  return [...found.values()];
+}
+
+function chainServices({ scope, ruleOf }: Asker, chain: OutboundChain): readonly FoundService[] {
+  if (chain.kind === "http") return [];
+  const { target } = chain;
+  const named: readonly (readonly [string, string | undefined])[] =
+    "service" in target
+      ? [[target.service, target.service]]
+      : target.routes.map(({ destination }) => {
+          const host = destination?.host ?? "";
+          return [host, scope.table.keyFor(host)];
+        });
+  return named.flatMap(([name, key]): FoundService[] =>
+    key === undefined ? [] : [[name, key, scope.table.portsLeft(key), ruleOf(key)]],
+  );
+}

@@ -1,0 +1,114 @@
+/**
+ * What a client sees in; which clusters and endpoints it has, by reference, out. Most namespaces see the same: what all
+ * see is decided once, and for each namespace only where its own rules make a difference.
+ */
+import { sameData } from "../../collections/index.ts";
+import type { Scope } from "../../mesh/index.ts";
+import { type BuildFacet, type ClientFacet, hostKey, isWildcard } from "../../model/index.ts";
+import { buildFacet, clientFacet } from "../facets.ts";
+import { recipe } from "../recipe.ts";
+import type { View } from "../view.ts";
+import { clientScope } from "./client-scope.ts";
+import { type DecidedTarget, serviceTargets, targetsKey } from "./targets.ts";
+
+export interface Decision {
+  /** Reference of the service's rule; "" for none. */
+  readonly rule: string;
+  readonly targets: readonly DecidedTarget[];
+}
+
+/** By the service's key. */
+export type Decisions = ReadonlyMap<string, Decision>;
+
+export interface ClientDecisions {
+  /** These come on top of the public ones; else they are all. */
+  readonly onPublic: boolean;
+  readonly services: Decisions;
+}
+
+export const publicDecisions = recipe(buildFacet, "public decisions", (view): Decisions => {
+  const scope = view.mesh.publicScope(view.proxy.type);
+  return decideAll(view, scope, undefined);
+});
+
+export const clientDecisions = recipe(clientFacet, "client decisions", (view): ClientDecisions => {
+  const scope = clientScope(view);
+  const own = scope.isPublic ? differences(view, scope) : undefined;
+  if (own) return { onPublic: true, services: own };
+  return { onPublic: false, services: decideAll(view, scope, view.proxy.labels) };
+});
+
+function decideAll(view: View<BuildFacet>, scope: Scope, labels: ClientFacet["labels"] | undefined): Decisions {
+  const decisions = new Map<string, Decision>();
+  for (const key of scope.services) {
+    const decision = decide(view, scope, key, labels);
+    if (decision) decisions.set(key, decision);
+  }
+  return decisions;
+}
+
+function decide(
+  view: View<BuildFacet>,
+  { table }: Scope,
+  service: string,
+  labels: ClientFacet["labels"] | undefined,
+): Decision | undefined {
+  // Of several services with one host, the scope's choice has the clusters.
+  if (table.keyFor(hostOf(service)) !== service) return undefined;
+  const rule = table.ruleRef(service, labels);
+  const key = targetsKey({ mode: "outbound", service, ports: table.portsLeft(service), rule });
+  return { rule: rule ?? "", targets: serviceTargets(view, key) };
+}
+
+/** Undefined where the namespace lacks a cluster that others have: then it has a set of its own. */
+function differences(view: View<ClientFacet>, scope: Scope): Decisions | undefined {
+  const found = new Map<string, Decision>();
+  const concerned = servicesOf(scope, scope.ownRuleHosts);
+  if (concerned.length === 0) return found;
+  const open = publicDecisions(view);
+  for (const key of concerned) {
+    const before = open.get(key);
+    const now = decide(view, scope, key, view.proxy.labels);
+    if (sameData(before, now)) continue;
+    if (!before || !now) return undefined;
+    const names = new Set(now.targets.map(({ name }) => name));
+    if (!before.targets.every(({ name }) => names.has(name))) return undefined;
+    found.set(key, now);
+  }
+  return found;
+}
+
+function servicesOf(scope: Scope, hosts: readonly string[]): readonly string[] {
+  const exact = hosts.filter((host) => !isWildcard(host)).flatMap((host) => scope.table.keyFor(host) ?? []);
+  const tails = hosts.filter(isWildcard).map((host) => host.slice(1));
+  const covered =
+    tails.length === 0 ? [] : scope.services.filter((key) => tails.some((tail) => hostOf(key).endsWith(tail)));
+  return [...new Set([...exact, ...covered])];
+}
+
+function hostOf(service: string): string {
+  const key = hostKey(service);
+  return key.slice(key.indexOf("/") + 1);
+}
+
+/** Reference of a service's rule as the client, or everybody, sees it; "" for none. */
+export function ruleLookup(view: View<ClientFacet>): (service: string) => string {
+  const { onPublic, services } = clientDecisions(view);
+  const open = onPublic ? publicDecisions(view) : undefined;
+  const { table } = clientScope(view);
+  return (service) =>
+    (services.get(service) ?? open?.get(service))?.rule ?? table.ruleRef(service, view.proxy.labels) ?? "";
+}
+
+export function publicRuleLookup(view: View<BuildFacet>): (service: string) => string {
+  const open = publicDecisions(view);
+  const { table } = view.mesh.publicScope(view.proxy.type);
+  return (service) => open.get(service)?.rule ?? table.ruleRef(service, undefined) ?? "";
+}
+
+/** The public decisions with the client's own on top. */
+export function allDecisions(view: View<ClientFacet>): Decisions {
+  const { onPublic, services } = clientDecisions(view);
+  if (!onPublic) return services;
+  return services.size === 0 ? publicDecisions(view) : new Map([...publicDecisions(view), ...services]);
+}

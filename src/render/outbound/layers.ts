@@ -1,0 +1,57 @@
+/** What was decided for a client in; its outbound clusters or endpoints as layers, most of them shared with all others, out. */
+import type { BuildFacet, ClientFacet, PlacedFacet } from "../../model/index.ts";
+import { buildFacet, clientFacet, placedClientFacet, placedFacet } from "../facets.ts";
+import { type Layer, layerRecipe, type Refs, type Steps, type StepsDone } from "../layer.ts";
+import type { ResourceRecipe, ResourceRef } from "../recipe.ts";
+import type { View } from "../view.ts";
+import { clientDecisions, type Decisions, publicDecisions } from "./decisions.ts";
+import type { DecidedTarget } from "./targets.ts";
+
+/** How one kind of resource follows from what was decided about a cluster. */
+export interface OutboundKind {
+  readonly name: string;
+  isMeant(target: DecidedTarget): boolean;
+  /** Whether it is another for clients in other places. */
+  isNear(target: DecidedTarget): boolean;
+  readonly anywhere: ResourceRecipe<BuildFacet>;
+  readonly placed: ResourceRecipe<PlacedFacet>;
+}
+
+interface OutboundLayers {
+  layers(view: View<ClientFacet & PlacedFacet>): readonly Layer[];
+  steps(view: View<ClientFacet & PlacedFacet>, done: StepsDone): Steps;
+}
+
+/** Later layers hide earlier ones: what all see, then what the client's namespace sees otherwise. */
+export function outboundLayers(kind: OutboundKind): OutboundLayers {
+  const { name, anywhere, placed } = kind;
+  const refs = (decisions: Decisions, near: boolean, ref: (key: string) => ResourceRef): Refs => {
+    const found = new Map<string, ResourceRef>();
+    for (const { targets } of decisions.values())
+      for (const target of targets)
+        if (kind.isMeant(target) && kind.isNear(target) === near) found.set(target.name, ref(target.key));
+    return found;
+  };
+  const open = layerRecipe(buildFacet, `public ${name}`, (view) =>
+    refs(publicDecisions(view), false, (key) => anywhere.ref(view, key)),
+  );
+  const openNear = layerRecipe(placedFacet, `public near ${name}`, (view) =>
+    refs(publicDecisions(view), true, (key) => placed.ref(view, key)),
+  );
+  const own = layerRecipe(clientFacet, `own ${name}`, (view) =>
+    refs(clientDecisions(view).services, false, (key) => anywhere.ref(view, key)),
+  );
+  const ownNear = layerRecipe(placedClientFacet, `own near ${name}`, (view) =>
+    refs(clientDecisions(view).services, true, (key) => placed.ref(view, key)),
+  );
+  const recipes = (view: View<ClientFacet & PlacedFacet>) => {
+    const { onPublic, services } = clientDecisions(view);
+    return [...(onPublic ? [open, openNear] : []), ...(services.size > 0 ? [own, ownNear] : [])];
+  };
+  return {
+    layers: (view) => recipes(view).map((layer) => layer(view)),
+    *steps(view, done) {
+      for (const layer of recipes(view)) yield* layer.steps(view, done);
+    },
+  };
+}

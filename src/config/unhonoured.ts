@@ -5,12 +5,11 @@
 import { isRecord } from "../lib/index.ts";
 import type { ObjectNode, Schema } from "../model/index.ts";
 
-export type UnhonouredReason = "istio" | "injection" | "joining" | "ambient" | "clusters" | "open";
+export type UnhonouredReason = "istio" | "joining" | "ambient" | "clusters" | "open";
 
 /** What a user is told, after "… is not honoured: ". */
 export const unhonouredReasons: Readonly<Record<UnhonouredReason, string>> = {
   istio: "Istio does not act on it either",
-  injection: "it takes effect when Pods are injected, which is not done yet",
   joining: "workloads do not register themselves yet",
   ambient: "it is for ambient mode, which is not there yet",
   clusters: "several clusters or networks are not served yet",
@@ -39,7 +38,6 @@ const fields: ReadonlyMap<string, UnhonouredReason> = new Map<string, Unhonoured
   [`${networking}.WorkloadGroup.metadata`, "joining"],
   [`${networking}.WorkloadGroup.template`, "joining"],
   [`${networking}.WorkloadGroup.probe`, "joining"],
-  ["istio.networking.v1beta1.ProxyImage.imageType", "injection"],
   ["istio.extensions.v1alpha1.WasmConfig.verificationKey", "istio"],
   ["istio.extensions.v1alpha1.WasmPlugin.verificationKey", "istio"],
   ["istio.security.v1beta1.JWTRule.presence", "istio"],
@@ -50,7 +48,6 @@ const fields: ReadonlyMap<string, UnhonouredReason> = new Map<string, Unhonoured
   [`${mesh}.MeshConfig.CertificateData.certSigners`, "open"],
   [`${mesh}.MeshConfig.certificates`, "istio"],
   [`${mesh}.MeshConfig.serviceScopeConfigs`, "ambient"],
-  [`${mesh}.MeshConfig.enablePrometheusMerge`, "injection"],
   [`${mesh}.MeshConfig.verifyCertificateAtClient`, "istio"],
   [`${mesh}.MeshConfig.ca`, "open"],
   [`${providers}.lightstep`, "istio"],
@@ -66,10 +63,7 @@ const fields: ReadonlyMap<string, UnhonouredReason> = new Map<string, Unhonoured
   [`${mesh}.ProxyConfig.statNameLength`, "istio"],
   [`${mesh}.ProxyConfig.sds`, "istio"],
   [`${mesh}.ProxyConfig.proxyBootstrapTemplatePath`, "open"],
-  [`${mesh}.ProxyConfig.interceptionMode`, "injection"],
-  [`${mesh}.ProxyConfig.meshId`, "injection"],
   [`${mesh}.ProxyConfig.readinessProbe`, "joining"],
-  [`${mesh}.ProxyConfig.holdApplicationUntilProxyStarts`, "injection"],
   [`${mesh}.ProxyConfig.caCertificatesPem`, "open"],
   [`${mesh}.ProxyConfig.privateKeyProvider`, "open"],
   [`${mesh}.ProxyConfig.ConnectionSettings.clusterPerConnectionBufferLimitBytes`, "istio"],

@@ -16,7 +16,7 @@ test("docs/reference/coverage.md is what the code says", () => {
 
 /** Rooms that act on specs; a kind's own definition is no deed. */
 function wordsOfActors(): ReadonlySet<string> {
-  const files = ["mesh", "registry", "render", "translate", "agent", "control-plane", "fetch", "model"].flatMap(
+  const files = ["mesh", "registry", "render", "translate", "inject", "agent", "control-plane", "fetch", "model"].flatMap(
     (room) =>
       readdirSync(join(root, "src", room), { recursive: true, encoding: "utf8" })
         .filter((name) => name.endsWith(".ts") && !name.endsWith(".test.ts") && !name.startsWith("kinds/"))

@@ -16,11 +16,20 @@ test("docs/reference/coverage.md is what the code says", () => {
 
 /** Rooms that act on specs; a kind's own definition is no deed. */
 function wordsOfActors(): ReadonlySet<string> {
-  const files = ["mesh", "registry", "render", "translate", "inject", "agent", "control-plane", "fetch", "model"].flatMap(
-    (room) =>
-      readdirSync(join(root, "src", room), { recursive: true, encoding: "utf8" })
-        .filter((name) => name.endsWith(".ts") && !name.endsWith(".test.ts") && !name.startsWith("kinds/"))
-        .map((name) => join(root, "src", room, name)),
+  const files = [
+    "mesh",
+    "registry",
+    "render",
+    "translate",
+    "inject",
+    "agent",
+    "control-plane",
+    "fetch",
+    "model",
+  ].flatMap((room) =>
+    readdirSync(join(root, "src", room), { recursive: true, encoding: "utf8" })
+      .filter((name) => name.endsWith(".ts") && !name.endsWith(".test.ts") && !name.startsWith("kinds/"))
+      .map((name) => join(root, "src", room, name)),
   );
   return new Set(files.flatMap((file) => readFileSync(file, "utf8").match(/[A-Za-z_]\w*/g) ?? []));
 }

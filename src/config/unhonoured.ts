@@ -63,6 +63,8 @@ const fields: ReadonlyMap<string, UnhonouredReason> = new Map<string, Unhonoured
   [`${mesh}.ProxyConfig.statNameLength`, "istio"],
   [`${mesh}.ProxyConfig.sds`, "istio"],
   [`${mesh}.ProxyConfig.proxyBootstrapTemplatePath`, "open"],
+  // The mesh's name comes from the installation's values; this one only travels along.
+  [`${mesh}.ProxyConfig.meshId`, "istio"],
   [`${mesh}.ProxyConfig.readinessProbe`, "joining"],
   [`${mesh}.ProxyConfig.caCertificatesPem`, "open"],
   [`${mesh}.ProxyConfig.privateKeyProvider`, "open"],

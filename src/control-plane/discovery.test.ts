@@ -1,10 +1,18 @@
 import { get } from "node:http";
 import { join } from "node:path";
+import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { controlPlane } from "../apiserver/index.ts";
+import {
+  DeltaDiscoveryRequestSchema,
+  type DeltaDiscoveryResponse,
+} from "../gen/envoy/service/discovery/v3/discovery_pb.js";
 import { loadKubeconfig } from "../kube/index.ts";
 import { readList, readRecord, readText, silentLogger } from "../lib/index.ts";
-import type { KubeObject } from "../model/index.ts";
+import { type KubeObject, types } from "../model/index.ts";
+import { metricNames } from "../ops/index.ts";
+import { createRpcClient } from "../rpc/index.ts";
+import { deltaMethod } from "../xds/index.ts";
 import { type ControlledApi, startControlledApi } from "./controllers/testing.ts";
 import { type Discovery, startDiscovery } from "./discovery.ts";
 
@@ -234,5 +242,70 @@ describe("the control plane on an API", () => {
     expect(containers(await world.create(podIn("default")))).toEqual(["app"]);
     const { host: at, port: monitoring } = plane.addresses.monitoring;
     expect(await fetchText(`http://${at}:${monitoring}/metrics`)).toMatch(/^sidecar_injection_success_total [1-9]/m);
+  });
+
+  /** Names that only something out of the ordinary brings about; each has its own test or its own cause in the help. */
+  const rare = new Set([
+    "citadel_server_authentication_failure_count",
+    // Where the signing certificate is not the root itself.
+    "citadel_server_cert_chain_expiry_seconds",
+    "citadel_server_cert_chain_expiry_timestamp",
+    "citadel_server_csr_count",
+    "citadel_server_csr_parsing_err_count",
+    "citadel_server_csr_sign_err_count",
+    "citadel_server_id_extraction_err_count",
+    "citadel_server_success_cert_issuance_count",
+    "fairlead_incremental_checks",
+    "fairlead_incremental_differences",
+    "fairlead_render_faults",
+    "fairlead_settings_not_usable",
+    "fairlead_xds_held_back",
+    "galley_validation_failed",
+    "galley_validation_http_error",
+    "galley_validation_passed",
+    "pilot_envoy_filter_status",
+    "pilot_jwks_resolver_network_fetch_fail_total",
+    "pilot_jwks_resolver_network_fetch_success_total",
+    "pilot_total_xds_internal_errors",
+    "pilot_xds_cds_reject",
+    "pilot_xds_eds_reject",
+    "pilot_xds_expired_nonce",
+    "pilot_xds_rds_reject",
+    "pilot_xds_write_timeout",
+    "sidecar_injection_failure_total",
+    "sidecar_injection_skip_total",
+    "webhook_patch_failures_total",
+    "webhook_patch_retries_total",
+  ]);
+
+  test("a busy control plane exports every metric that is declared, but for what only faults bring about", async () => {
+    const rpc = createRpcClient({ target: plane.addresses.grpc });
+    const stream = await rpc.stream(deltaMethod);
+    const send = (init: MessageInitShape<typeof DeltaDiscoveryRequestSchema>): Promise<void> =>
+      stream.send(create(DeltaDiscoveryRequestSchema, init));
+    const next = async (typeUrl: string): Promise<DeltaDiscoveryResponse> => {
+      const answer = await stream.messages.next();
+      if (answer.done) throw new Error("the stream has ended");
+      return answer.value.typeUrl === typeUrl ? answer.value : next(typeUrl);
+    };
+    const node = { id: "sidecar~10.0.0.1~busy.default~default.svc.cluster.local" };
+    await send({ node, typeUrl: types.cluster });
+    await send({ typeUrl: types.cluster, responseNonce: (await next(types.cluster)).nonce });
+    await send({ typeUrl: types.listener });
+    const refused = await next(types.listener);
+    const errorDetail = { code: 13, message: "no" };
+    await send({ typeUrl: types.listener, responseNonce: refused.nonce, errorDetail });
+    await world.create(
+      object("v1", "Service", "busy", { ports: [{ name: "http", port: 80 }], selector: { app: "busy" } }),
+    );
+    await send({ typeUrl: types.cluster, responseNonce: (await next(types.cluster)).nonce });
+    const { host, port } = plane.addresses.monitoring;
+    const told = await fetchText(`http://${host}:${port}/metrics`);
+    rpc.close();
+    const missing = metricNames.filter((name) => !new RegExp(`^${name}(_count)?[ {]`, "m").test(told));
+    expect(missing.filter((name) => !rare.has(name))).toEqual([]);
+    expect([...rare].filter((name) => !metricNames.includes(name))).toEqual([]);
+    expect(told).toMatch(/^pilot_virt_services [1-9]/m);
+    expect(told).toMatch(/^pilot_inbound_updates\{type="svc"\} [1-9]/m);
   });
 });

@@ -34,6 +34,7 @@ import { createFreshSource } from "./fresh-source.ts";
 import { createIncrementalCheck, incrementalReports } from "./incremental-check.ts";
 import { createInjection } from "./injection.ts";
 import { runLeader } from "./leader-work.ts";
+import { countObjects } from "./object-metrics.ts";
 import { createPatchReports } from "./patch-reports.ts";
 import { proxyOfNode } from "./proxy-of-node.ts";
 import { createRenderProblems } from "./render-problems.ts";
@@ -140,6 +141,7 @@ export async function startDiscovery(options: DiscoveryOptions): Promise<Discove
     envoyTypes,
     onPatch: patchReports.report,
     onProblem: createRenderProblems(metrics, log.scope("render")),
+    onDebounced: (waitedMs) => metrics.observe("pilot_debounce_time", waitedMs / 1000),
     onPush: () => metrics.count("pilot_push_triggers", { type: "config" }),
   });
 
@@ -240,7 +242,13 @@ export async function startDiscovery(options: DiscoveryOptions): Promise<Discove
       signal: running,
     });
     measureProcess(metrics, running);
-    describeState(metrics, options, { authority, stages, classes: () => resources.classes });
+    countObjects(metrics, watched);
+    describeState(metrics, options, {
+      authority,
+      stages,
+      classes: () => resources.classes,
+      virtualServices: () => watched.objects("networking.istio.io", "VirtualService").size,
+    });
     runLeader(options, { client, watched, stages, patchReports, metrics, roots: authority.roots, signal: running });
     ready = true;
     return { addresses, close };
@@ -253,7 +261,12 @@ export async function startDiscovery(options: DiscoveryOptions): Promise<Discove
 function describeState(
   metrics: ReturnType<typeof createMetrics>,
   options: DiscoveryOptions,
-  state: { authority: CertificateAuthority; stages: ReturnType<typeof createStages>; classes: () => number },
+  state: {
+    authority: CertificateAuthority;
+    stages: ReturnType<typeof createStages>;
+    classes: () => number;
+    virtualServices: () => number;
+  },
 ): void {
   const started = options.monotonicMs();
   metrics.set("istio_build", 1, { component: "pilot", tag: istioVersion });
@@ -261,6 +274,7 @@ function describeState(
   metrics.onScrape(() => {
     metrics.set("istiod_uptime_seconds", (options.monotonicMs() - started) / 1000);
     metrics.set("pilot_services", state.stages.registry.services.size);
+    metrics.set("pilot_virt_services", state.virtualServices());
     metrics.set("fairlead_classes", state.classes());
     for (const [name, value] of Object.entries(caGauges(state.authority, options.now))) metrics.set(name, value);
   });

@@ -35,6 +35,8 @@ export interface ResourceSourceOptions {
   readonly onProblem?: (problem: RenderProblem) => void;
   /** Called with each proxy that connects; what it returns is called when the proxy has gone. */
   readonly admit?: (proxy: ProxyClass) => () => void;
+  /** Told, when changes are let through, how long the first of them has waited. */
+  readonly onDebounced?: (waitedMs: number) => void;
   /** Told when a push round starts, with how many classes it concerns. */
   readonly onPush?: (classes: number) => void;
 }
@@ -98,7 +100,10 @@ export function createResourceSource(options: ResourceSourceOptions): Controlled
   const debounce = createDebounce({
     quietMs: options.debounceMs,
     maxMs: options.debounceMaxMs,
-    run: () => void flush(),
+    run(waitedMs) {
+      options.onDebounced?.(waitedMs);
+      void flush();
+    },
   });
   const classes: Memo<ProxyClass> = mesh.graph.memo(
     "class",

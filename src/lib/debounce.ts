@@ -5,7 +5,15 @@ export interface Debounce {
   stop(): void;
 }
 
-export function createDebounce(options: { quietMs: number; maxMs: number; run: () => void }): Debounce {
+export interface DebounceOptions {
+  readonly quietMs: number;
+  readonly maxMs: number;
+  /** Told how long it is since the first signal. */
+  readonly run: (waitedMs: number) => void;
+}
+
+export function createDebounce(options: DebounceOptions): Debounce {
+  let first = 0;
   let quiet: NodeJS.Timeout | undefined;
   let latest: NodeJS.Timeout | undefined;
   const fire = (): void => {
@@ -13,10 +21,11 @@ export function createDebounce(options: { quietMs: number; maxMs: number; run: (
     clearTimeout(latest);
     quiet = undefined;
     latest = undefined;
-    options.run();
+    options.run(performance.now() - first);
   };
   return {
     signal() {
+      if (latest === undefined) first = performance.now();
       clearTimeout(quiet);
       quiet = setTimeout(fire, options.quietMs);
       latest ??= setTimeout(fire, options.maxMs);

@@ -9,6 +9,6 @@ export {
   type HttpServer,
   type HttpServerOptions,
 } from "./http-server.ts";
-export { createMetrics, type Labels, type Metrics } from "./metrics.ts";
+export { createMetrics, type Labels, type Metrics, metricNames } from "./metrics.ts";
 export { measureProcess } from "./process-metrics.ts";
 export { versionInfo, versionText } from "./version.ts";

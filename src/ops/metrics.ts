@@ -69,6 +69,9 @@ const definitions: Readonly<Record<string, Definition>> = {
     help: "Delay in seconds between the first config enters debouncing and the merged push request is pushed into the push queue.",
     buckets: seconds,
   },
+  pilot_inbound_updates: { help: "Total number of updates received by pilot.", labels: ["type"] },
+  pilot_k8s_cfg_events: { help: "Events from k8s config.", labels: ["type", "event"] },
+  pilot_k8s_reg_events: { help: "Events from k8s registry.", labels: ["type", "event"] },
   pilot_services: { help: "Total services known to pilot." },
   pilot_virt_services: { help: "Total virtual services known to pilot." },
   pilot_total_rejected_configs: {
@@ -126,8 +129,14 @@ const definitions: Readonly<Record<string, Definition>> = {
     help: "Comparisons of what proxies have with what a fresh start would give them (FAIRLEAD_CHECK_INCREMENTAL).",
   },
   fairlead_incremental_differences: { help: "Resources that came out different in those comparisons." },
-  fairlead_xds_held_back: { help: "Routes and listeners held back because a cluster they name was not accepted." },
+  fairlead_xds_held_back: {
+    help: "Routes and listeners held back because a cluster they name was not accepted.",
+    labels: ["type"],
+  },
 };
+
+/** All that may be exported: dashboards are checked against it. */
+export const metricNames: readonly string[] = Object.keys(definitions);
 
 export function createMetrics(): Metrics {
   const registry = new Registry();

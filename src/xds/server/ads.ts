@@ -1,8 +1,8 @@
 /** A resource source in, the routes of `AggregatedDiscoveryService` and the state of every connected proxy out. */
 import { AggregatedDiscoveryService } from "../../gen/envoy/service/discovery/v3/ads_pb.js";
 import { FairleadError } from "../../lib/index.ts";
-import { bidi, protoMethod, type Route, RpcError, rawCodec, status } from "../../rpc/index.ts";
-import { noMetrics } from "../metrics.ts";
+import { bidi, type Codec, protoMethod, type Route, RpcError, rawCodec, status } from "../../rpc/index.ts";
+import { noMetrics, type XdsMetrics } from "../metrics.ts";
 import { createNamePool } from "../stream/names.ts";
 import { createSteps } from "../stream/steps.ts";
 import { createVersions } from "../stream/version.ts";
@@ -47,12 +47,13 @@ export function createAds(options: AdsOptions): Ads {
     connections: new Map(),
     nextId: () => ++lastId,
   };
+  const sized = createSized(shared.metrics);
   return {
     routes: (authenticate) => [
-      bidi({ ...sotw, response: rawCodec }, (requests, call, send) =>
+      bidi({ ...sotw, request: sized(sotw.request), response: rawCodec }, (requests, call, send) =>
         serve({ variant: "sotw", requests: mapped(requests, fromSotw), call, send, authenticate }),
       ),
-      bidi({ ...delta, response: rawCodec }, (requests, call, send) =>
+      bidi({ ...delta, request: sized(delta.request), response: rawCodec }, (requests, call, send) =>
         serve({ variant: "delta", requests: mapped(requests, fromDelta), call, send, authenticate }),
       ),
     ],
@@ -73,6 +74,19 @@ export function createAds(options: AdsOptions): Ads {
       throw error;
     }
   }
+}
+
+/** The largest request that has come is told. */
+function createSized(metrics: XdsMetrics): <T>(codec: Codec<T>) => Codec<T> {
+  let largest = 0;
+  return (codec) => ({
+    ...codec,
+    decode(bytes) {
+      if (bytes.length > largest) metrics.set("pilot_xds_recv_max", bytes.length);
+      largest = Math.max(largest, bytes.length);
+      return codec.decode(bytes);
+    },
+  });
 }
 
 async function* mapped<T>(requests: AsyncGenerator<T>, to: (request: T) => Incoming): AsyncGenerator<Incoming> {

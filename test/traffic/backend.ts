@@ -18,6 +18,8 @@ export interface Backend {
   /** Set to make it answer otherwise. */
   status: number;
   delayMs: number;
+  /** Statuses of the next answers, before `status` counts again. */
+  readonly nextStatuses: number[];
   /** Requests answered at this moment. */
   readonly busy: number;
   /** The most at once. */
@@ -32,7 +34,7 @@ export const tcpPort = 9090;
 /** HTTP on 8080, HTTP over TLS on 8443 with the server's name seen, and on 9090 a TCP server that says its name on any line. */
 export async function startBackend(name: string, address: string, identity: ServerIdentity): Promise<Backend> {
   const seen: Seen[] = [];
-  const state = { status: 200, delayMs: 0, busy: 0, peak: 0 };
+  const state = { status: 200, delayMs: 0, busy: 0, peak: 0, nextStatuses: [] as number[] };
   const answer: http.RequestListener = (request, response) => {
     seen.push({ method: request.method ?? "", path: request.url ?? "", headers: request.headers });
     state.busy++;
@@ -41,7 +43,7 @@ export async function startBackend(name: string, address: string, identity: Serv
     const { socket } = request;
     const sni = socket instanceof tls.TLSSocket && typeof socket.servername === "string" ? ` ${socket.servername}` : "";
     const end = (): void => {
-      response.writeHead(state.status, { "x-backend": name });
+      response.writeHead(state.nextStatuses.shift() ?? state.status, { "x-backend": name });
       response.end(`${name}${sni}`);
     };
     if (state.delayMs > 0) setTimeout(end, state.delayMs);

@@ -28,6 +28,9 @@ export interface TrafficProxy {
   alive(): boolean;
   /** Seconds of processor time used so far. */
   cpuSeconds(): number;
+  /** Envoy gets no processor until it is resumed. */
+  pause(): void;
+  resume(): void;
   close(): Promise<void>;
 }
 
@@ -97,6 +100,8 @@ export async function startProxy(options: ProxyOptions): Promise<TrafficProxy> {
     },
     alive: () => ended === undefined,
     cpuSeconds: () => cpuSeconds(envoy.pid),
+    pause: () => process.kill(envoy.pid, "SIGSTOP"),
+    resume: () => process.kill(envoy.pid, "SIGCONT"),
     async close() {
       caller.stop();
       await envoy.stop(500);

@@ -14,6 +14,8 @@ export interface AdsLimits {
   readonly firstRequestMs: number;
   /** How long routes wait for their clusters. */
   readonly holdBackMs: number;
+  /** How long a cluster stays that nothing names any more. */
+  readonly drainMs: number;
   readonly reauthenticateMs: number;
   /** Requests a second of one stream, after a burst of ten times as many. */
   readonly requestsPerSecond: number;
@@ -25,6 +27,7 @@ export const defaultAdsLimits: AdsLimits = {
   slotMs: 2000,
   firstRequestMs: 30_000,
   holdBackMs: 5000,
+  drainMs: 5000,
   reauthenticateMs: 30 * 60_000,
   requestsPerSecond: 100,
 };

@@ -50,7 +50,7 @@ async function run(shared: AdsShared, stream: AdsStream, { identity, node, first
   const onHeldBack = (held: Held): void => tellHeldBack(shared, id, held);
   const state = createStreamState({
     ...{ variant, session, versions, steps, pool, onHeldBack },
-    maxWaitMs: limits.holdBackMs,
+    times: { maxWaitMs: limits.holdBackMs, drainMs: limits.drainMs },
   });
   const pusher = createPusher(shared, {
     ...{ state, variant, call, ready: session.ready },

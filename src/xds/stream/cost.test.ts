@@ -49,7 +49,7 @@ function createMesh(variant: "sotw" | "delta") {
       const stream = createStreamState({
         ...{ variant, session, steps, pool },
         versions: createVersions({ now: () => new Date(0), uuid: () => `-${++n}` }),
-        maxWaitMs: 5000,
+        times: { maxWaitMs: 5000, drainMs: 0 },
         onHeldBack() {},
       });
       streams.push(stream);

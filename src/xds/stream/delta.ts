@@ -2,19 +2,18 @@
 import type { Resource, ResourceType } from "../../model/index.ts";
 import type { ProxySession } from "../source.ts";
 import { isWildcardType } from "../type-info.ts";
-import type { NamePool } from "./names.ts";
 import { outdated } from "./outdated.ts";
 import type { DeltaRequest, Received } from "./request.ts";
-import { TypeState } from "./type-state.ts";
+import { TypeState, type TypeStateOptions } from "./type-state.ts";
 
 export function receiveDelta(
   states: Map<ResourceType, TypeState>,
   request: DeltaRequest,
   nowMs: number,
-  { session, pool }: { readonly session: ProxySession; readonly pool: NamePool },
+  { session, options }: { readonly session: ProxySession; readonly options: TypeStateOptions },
 ): Received {
   const state = states.get(request.type);
-  if (!state) return begin(states, request, session, new TypeState(request.type, pool));
+  if (!state) return begin(states, request, session, new TypeState(request.type, options));
   let event: Received["event"] = "subscribe";
   if (request.nonce !== "") {
     const settled =

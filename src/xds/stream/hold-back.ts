@@ -7,6 +7,7 @@ import type { ProxySession } from "../source.ts";
 import { isOutdated } from "./outdated.ts";
 import type { Steps } from "./steps.ts";
 import type { TypeState } from "./type-state.ts";
+import type { InFlight } from "./unanswered.ts";
 
 export interface Held {
   readonly type: ResourceType;
@@ -28,8 +29,10 @@ export interface HoldBack {
    * requests on listeners and routes, which tell whether those may still name a cluster that has gone.
    */
   awaitsRoutes(state: TypeState, nowMs: number): boolean;
-  /** Of clusters that are no longer wanted, those that a route of the client still names. */
-  stillNamed(removed: ReadonlySet<string>, nowMs: number): ReadonlySet<string>;
+  /** Of clusters that are no longer wanted, those that must stay for now: a route of the client names them, or did so. */
+  stillUsed(removed: ReadonlySet<string>, nowMs: number): ReadonlySet<string>;
+  /** The client has taken this response. */
+  noteAccepted(type: ResourceType, response: InFlight, nowMs: number): void;
   /** Whether endpoints that are no longer wanted belong to a cluster that the client still has. */
   keepsEndpoints(state: TypeState, name: string): boolean;
   /** When to look again, if nothing happens before. */
@@ -45,7 +48,7 @@ export interface HoldBackOptions {
   readonly states: ReadonlyMap<ResourceType, TypeState>;
   readonly session: ProxySession;
   readonly steps: Steps;
-  readonly maxWaitMs: number;
+  readonly times: HoldBackTimes;
   /** Called once for each wait that ended without its clusters. */
   readonly onEnded: (held: Held) => void;
 }
@@ -59,15 +62,29 @@ const resumeMs = 200;
 const settleMs = 1000;
 
 const naming = [types.listener, types.route] as const;
+const isNaming = (type: ResourceType): boolean => naming.some((one) => one === type);
+
+export interface HoldBackTimes {
+  /** How long routes wait for their clusters. */
+  readonly maxWaitMs: number;
+  /**
+   * How long a cluster that nothing names any more stays. Envoy acknowledges a route before all its workers use it, and
+   * requests that were routed by the old one may still have to connect or to try again: without their cluster they fail.
+   */
+  readonly drainMs: number;
+}
 
 export function createHoldBack(options: HoldBackOptions): HoldBack {
-  const { states, session, steps, maxWaitMs } = options;
+  const { states, session, steps } = options;
+  const { maxWaitMs, drainMs } = options.times;
   const waits = new Map<string, Held>();
   /** Waits of the type that is being planned, as they were the last time. */
   let before = new Map<string, Held>();
   const waiting = new Set<ResourceType>();
   /** Removed clusters that wanted routes name, and since when. */
   const orphans = new Map<string, number>();
+  /** Clusters that a route or listener has let go of, and when. */
+  const letGo = new Map<string, number>();
   let removalWakeMs: number | undefined;
   let resumedSinceMs: number | undefined;
 
@@ -86,7 +103,7 @@ export function createHoldBack(options: HoldBackOptions): HoldBack {
     const state = states.get(types.endpoint);
     // A client that follows no endpoints cannot acknowledge any.
     if (!state || session.get(types.endpoint, assignment) === undefined) return true;
-    return state.isSubscribed(assignment) && state.accepted(assignment) !== undefined;
+    return state.isSubscribed(assignment) && state.surelyHas(assignment) !== undefined;
   }
 
   /**
@@ -96,7 +113,7 @@ export function createHoldBack(options: HoldBackOptions): HoldBack {
   function isReady(cluster: string, waitedMs: number): boolean {
     const wanted = session.all(types.cluster).get(cluster);
     if (!wanted) return waitedMs >= settleMs;
-    const accepted = cds()?.accepted(cluster);
+    const accepted = cds()?.surelyHas(cluster);
     const proven = waitedMs >= maxWaitMs && wanted.needs.length > 0 && !wasRefused(cluster);
     if (!accepted && !proven) return false;
     return (accepted && !isOutdated(accepted) ? accepted : wanted).needs.every(endpointsReady);
@@ -115,7 +132,7 @@ export function createHoldBack(options: HoldBackOptions): HoldBack {
   }
 
   function mayGo(state: TypeState, resource: Resource, nowMs: number): boolean {
-    if (!mayHold(state) || !naming.some((type) => type === state.type)) return true;
+    if (!mayHold(state) || !isNaming(state.type)) return true;
     const key = `${state.type} ${resource.name} ${resource.hash}`;
     const known = before.get(key);
     const sinceMs = known?.sinceMs ?? nowMs;
@@ -137,7 +154,7 @@ export function createHoldBack(options: HoldBackOptions): HoldBack {
     return state.type === types.listener && state.answered;
   }
 
-  function stillNamed(removed: ReadonlySet<string>, nowMs: number): ReadonlySet<string> {
+  function stillUsed(removed: ReadonlySet<string>, nowMs: number): ReadonlySet<string> {
     removalWakeMs = undefined;
     if (cds()?.wildcard !== true) return new Set();
     const kept = new Set<string>();
@@ -148,6 +165,8 @@ export function createHoldBack(options: HoldBackOptions): HoldBack {
       keepWanted(session.all(type), removed, kept, nowMs);
       for (const name of new Set(state.unsettled())) keepNamed(state, name, removed, kept, nowMs);
     }
+    for (const [cluster, sinceMs] of letGo) if (nowMs - sinceMs >= drainMs) letGo.delete(cluster);
+    for (const cluster of removed) if (!kept.has(cluster) && isDraining(cluster)) kept.add(cluster);
     if (kept.size > 0) waiting.add(types.cluster);
     return kept;
   }
@@ -185,6 +204,20 @@ export function createHoldBack(options: HoldBackOptions): HoldBack {
     for (const cluster of named) if (removed.has(cluster) && !anyway.has(cluster)) kept.add(cluster);
   }
 
+  function isDraining(cluster: string): boolean {
+    const sinceMs = letGo.get(cluster);
+    if (sinceMs !== undefined) wakeBy(sinceMs + drainMs);
+    return sinceMs !== undefined;
+  }
+
+  function noteLetGo({ changes, before }: InFlight, nowMs: number): void {
+    for (const name of changes.keys()) {
+      const [was, is] = [before.get(name), changes.get(name)];
+      const lost = was && (is ? steps.newNeeds(is, was) : was.needs);
+      for (const cluster of lost ?? []) letGo.set(cluster, nowMs);
+    }
+  }
+
   function isFreshOrphan(cluster: string, nowMs: number): boolean {
     const sinceMs = orphans.get(cluster) ?? nowMs;
     orphans.set(cluster, sinceMs);
@@ -218,7 +251,10 @@ export function createHoldBack(options: HoldBackOptions): HoldBack {
     mayHold,
     mayGo,
     awaitsRoutes,
-    stillNamed,
+    stillUsed,
+    noteAccepted(type, response, nowMs) {
+      if (isNaming(type) && cds()?.wildcard === true) noteLetGo(response, nowMs);
+    },
     keepsEndpoints(state, name) {
       const kept = state.type === types.endpoint && cds()?.wildcard === true && cds()?.sent(name) !== undefined;
       if (kept) waiting.add(types.endpoint);

@@ -65,7 +65,15 @@ function createLife(variant: "sotw" | "delta") {
   };
   const versions = createVersions({ now: () => new Date(0), uuid: () => `-${++n}` });
   const start = (): StreamState =>
-    createStreamState({ variant, session, versions, steps, pool: names, maxWaitMs: 5000, onHeldBack() {} });
+    createStreamState({
+      variant,
+      session,
+      versions,
+      steps,
+      pool: names,
+      times: { maxWaitMs: 5000, drainMs: 0 },
+      onHeldBack() {},
+    });
   let state = start();
   const asked = new Map<ResourceType, Set<string>>(followed.map((type) => [type, new Set<string>()]));
   const held = new Map<ResourceType, Map<string, Resource>>(followed.map((type) => [type, new Map()]));

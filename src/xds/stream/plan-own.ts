@@ -10,6 +10,8 @@ interface Decision {
   readonly sent: Resource | undefined;
   /** What the client shall have for now. */
   readonly next: Resource | undefined;
+  /** It does not exist, but must not be said to be missing yet. */
+  readonly silent: boolean;
 }
 
 export function planOwn(state: TypeState, current: ResourceSet, planning: Planning, nowMs: number): Plan | undefined {
@@ -62,7 +64,7 @@ function decide(
 ): readonly Decision[] {
   const all = names.map((name) => ({ name, wanted: wantedOfName(name), sent: state.sent(name) }));
   const gone = new Set(all.filter(({ wanted, sent }) => sent && !wanted).map(({ name }) => name));
-  const named = state.type === types.cluster && gone.size > 0 ? holdBack.stillNamed(gone, nowMs) : none;
+  const named = state.type === types.cluster && gone.size > 0 ? holdBack.stillUsed(gone, nowMs) : none;
   const next = ({ name, wanted, sent }: (typeof all)[number]): Resource | undefined => {
     if (!wanted) return sent && (named.has(name) || holdBack.keepsEndpoints(state, name)) ? sent : undefined;
     // A version that the client refused is not offered again with every change of the set; what it had before stays.
@@ -70,7 +72,10 @@ function decide(
       return state.accepted(name);
     return wanted.hash === sent?.hash || holdBack.mayGo(state, wanted, nowMs) ? wanted : sent;
   };
-  return all.map((one) => ({ ...one, next: next(one) }));
+  // Endpoints said to be missing would make Envoy use a cluster that is about to go, without any.
+  const silent = ({ name, wanted, sent }: (typeof all)[number]): boolean =>
+    !wanted && !sent && holdBack.keepsEndpoints(state, name);
+  return all.map((one) => ({ ...one, next: next(one), silent: silent(one) }));
 }
 
 const none: ReadonlySet<string> = new Set();
@@ -78,10 +83,9 @@ const none: ReadonlySet<string> = new Set();
 /** Names that were asked for and do not exist: said once, so that the client need not wait for its timeout. */
 function untoldNames(state: TypeState, decisions: readonly Decision[]): readonly string[] {
   return decisions
-    .filter(
-      ({ name, wanted, sent }) => !wanted && !sent && state.names.has(name) && (!state.news || state.own.has(name)),
-    )
-    .map(({ name }) => name);
+    .filter(({ wanted, sent, silent }) => !wanted && !sent && !silent)
+    .map(({ name }) => name)
+    .filter((name) => state.names.has(name) && (!state.news || state.own.has(name)));
 }
 
 function planOf(state: TypeState, decisions: readonly Decision[], untold: readonly string[]): Plan {
@@ -100,10 +104,10 @@ function planOf(state: TypeState, decisions: readonly Decision[], untold: readon
 }
 
 function apply(state: TypeState, current: ResourceSet, decisions: readonly Decision[]): void {
-  for (const { name, wanted, next } of decisions) {
+  for (const { name, wanted, next, silent } of decisions) {
     if (wanted && current.get(name) !== wanted) state.extras.set(name, wanted);
     else state.extras.delete(name);
-    if (next?.hash === wanted?.hash) state.own.delete(name);
+    if (next?.hash === wanted?.hash && !silent) state.own.delete(name);
     else state.own.set(name, next);
   }
   state.reach(current);

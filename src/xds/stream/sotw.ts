@@ -1,18 +1,17 @@
 /** A state-of-the-world request in; the type's subscription and acknowledgement brought up to date, and what it was, out. */
 import type { ResourceType } from "../../model/index.ts";
 import { isWildcardType } from "../type-info.ts";
-import type { NamePool } from "./names.ts";
 import type { Received, SotwRequest } from "./request.ts";
-import { TypeState } from "./type-state.ts";
+import { TypeState, type TypeStateOptions } from "./type-state.ts";
 
 export function receiveSotw(
   states: Map<ResourceType, TypeState>,
   request: SotwRequest,
   nowMs: number,
-  pool: NamePool,
+  options: TypeStateOptions,
 ): Received {
   const state = states.get(request.type);
-  if (!state || request.nonce === "") return begin(states, request, new TypeState(request.type, pool));
+  if (!state || request.nonce === "") return begin(states, request, new TypeState(request.type, options));
   const settled =
     request.error === undefined
       ? state.accept(request.nonce, nowMs)

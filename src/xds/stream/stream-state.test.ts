@@ -11,7 +11,7 @@ import { createVersions } from "./version.ts";
 const { cluster: CDS, endpoint: EDS, listener: LDS, route: RDS } = types;
 
 /** One client over either variant: what is asked, answered and held is said in the same words. */
-function createClient(variant: "sotw" | "delta", source: MemorySource) {
+function createClient(variant: "sotw" | "delta", source: MemorySource, drainMs = 0) {
   const ended: Held[] = [];
   let nowMs = 1000;
   let n = 0;
@@ -22,7 +22,7 @@ function createClient(variant: "sotw" | "delta", source: MemorySource) {
     versions: createVersions({ now: () => new Date(0), uuid: () => `-${++n}` }),
     steps: createSteps(),
     pool: createNamePool(),
-    maxWaitMs: 5000,
+    times: { maxWaitMs: 5000, drainMs },
     onHeldBack: (held) => ended.push(held),
   });
   const names = new Map<ResourceType, string[]>();
@@ -291,6 +291,89 @@ describe.each(["sotw", "delta"] as const)("%s", (variant) => {
       client.advance(1000);
       expect(client.settle()).toEqual(delta ? ["CDS -b", "EDS -b"] : ["CDS"]);
       expect(client.state.wakeAtMs()).toBeUndefined();
+    });
+
+    describe("draining", () => {
+      beforeEach(() => {
+        client = createClient(variant, source, 3000);
+        client.subscribe(CDS);
+        client.subscribe(EDS, "a", "b");
+        client.subscribe(LDS);
+        client.subscribe(RDS, "r");
+        client.settle();
+      });
+      const toB = () => source.set({ [RDS]: [route("r", "b")] });
+      const withoutA = () => source.set({ [CDS]: [cluster("b")], [EDS]: [endpoints("b")] });
+      const gone = delta ? ["CDS -a", "EDS -a"] : ["CDS b"];
+
+      test("a cluster that nothing names any more stays for requests that are under way, with its endpoints", () => {
+        toB();
+        expect(client.settle()).toEqual(["RDS r"]);
+        withoutA();
+        expect(client.settle()).toEqual([]);
+        client.advance(2999);
+        expect(client.settle()).toEqual([]);
+        expect(client.state.wakeAtMs()).toBeDefined();
+        client.advance(1);
+        expect(client.settle()).toEqual(gone);
+        expect(client.state.wakeAtMs()).toBeUndefined();
+      });
+
+      test("the time runs from when the last route has let go", () => {
+        toB();
+        const turned = client.next();
+        withoutA();
+        client.advance(4000);
+        expect(client.flush()).toEqual([]);
+        client.ack(turned);
+        expect(client.settle()).toEqual([]);
+        client.advance(2999);
+        expect(client.settle()).toEqual([]);
+        client.advance(1);
+        expect(client.settle()).toEqual(gone);
+      });
+
+      test("a cluster that comes back meanwhile was never away", () => {
+        toB();
+        withoutA();
+        client.settle();
+        source.set({
+          [CDS]: [cluster("a"), cluster("b")],
+          [EDS]: [endpoints("a"), endpoints("b")],
+          [RDS]: [route("r", "a")],
+        });
+        expect(client.settle()).toEqual(["RDS r"]);
+        client.advance(10_000);
+        expect(client.settle()).toEqual([]);
+      });
+
+      test("its endpoints are not said to be missing when they are asked for again", () => {
+        toB();
+        withoutA();
+        client.settle();
+        client.unsubscribe(EDS, "a");
+        client.subscribe(EDS, "a");
+        expect(client.settle().join()).not.toContain("-a");
+        client.advance(3000);
+        expect(client.settle()).toEqual(gone);
+      });
+    });
+
+    test("a cluster that goes and comes back at once is waited for like a new one", () => {
+      source.set({ [RDS]: [route("r", "b")] });
+      client.settle();
+      source.set({ [CDS]: [cluster("b")], [EDS]: [endpoints("b")] });
+      const removed = client.next();
+      source.set({
+        [CDS]: [cluster("a"), cluster("b")],
+        [EDS]: [endpoints("a"), endpoints("b")],
+        [RDS]: [route("r", "a")],
+      });
+      const back = [client.next(), client.next()];
+      expect(back.map((response) => response && show(response))).toEqual([delta ? "CDS a" : "CDS a,b", "EDS a"]);
+      expect(client.flush()).toEqual([]);
+      for (const response of [removed, ...back]) client.ack(response);
+      expect(client.settle()).toEqual(["RDS r"]);
     });
 
     test("other routes do not wait", () => {

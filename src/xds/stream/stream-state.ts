@@ -6,7 +6,7 @@ import { type Resource, type ResourceType, types } from "../../model/index.ts";
 import type { News, ProxySession } from "../source.ts";
 import { pushOrder } from "../type-info.ts";
 import { receiveDelta } from "./delta.ts";
-import { createHoldBack, type Held } from "./hold-back.ts";
+import { createHoldBack, type Held, type HoldBackTimes } from "./hold-back.ts";
 import type { NamePool } from "./names.ts";
 import { planType } from "./plan.ts";
 import type { Plan } from "./planning.ts";
@@ -31,7 +31,7 @@ export interface StreamStateOptions {
   /** Shared by all streams of a server. */
   readonly steps: Steps;
   readonly pool: NamePool;
-  readonly maxWaitMs: number;
+  readonly times: HoldBackTimes;
   readonly onHeldBack: (held: Held) => void;
 }
 
@@ -56,9 +56,10 @@ export function createStreamState(options: StreamStateOptions): StreamState {
   const dirty = new Set<ResourceType>();
   const holdBack = createHoldBack({
     ...{ states, session, steps },
-    maxWaitMs: options.maxWaitMs,
+    times: options.times,
     onEnded: options.onHeldBack,
   });
+  const stateOptions = { pool, onAccepted: holdBack.noteAccepted };
   const planning = { variant, session, holdBack, steps };
 
   function received(type: ResourceType, result: Received): Received {
@@ -94,8 +95,9 @@ export function createStreamState(options: StreamStateOptions): StreamState {
   }
 
   return {
-    receiveSotw: (request, nowMs) => received(request.type, receiveSotw(states, request, nowMs, pool)),
-    receiveDelta: (request, nowMs) => received(request.type, receiveDelta(states, request, nowMs, { session, pool })),
+    receiveSotw: (request, nowMs) => received(request.type, receiveSotw(states, request, nowMs, stateOptions)),
+    receiveDelta: (request, nowMs) =>
+      received(request.type, receiveDelta(states, request, nowMs, { session, options: stateOptions })),
     changed(news) {
       for (const [type, state] of states) {
         const names = news?.get(type);

@@ -8,6 +8,12 @@ import { type InFlight, Unanswered } from "./unanswered.ts";
 
 export type Settled = "accepted" | "rejected" | "superseded" | "never-sent";
 
+export interface TypeStateOptions {
+  readonly pool: NamePool;
+  /** Told of each response that the client takes. */
+  readonly onAccepted: (type: ResourceType, response: InFlight, nowMs: number) => void;
+}
+
 export class TypeState {
   readonly type: ResourceType;
   wildcard = false;
@@ -42,8 +48,11 @@ export class TypeState {
   /** Hash of the version that the client refused. */
   readonly #refused = new Map<string, string>();
 
-  constructor(type: ResourceType, pool: NamePool) {
+  readonly #onAccepted: TypeStateOptions["onAccepted"];
+
+  constructor(type: ResourceType, { pool, onAccepted }: TypeStateOptions) {
     this.type = type;
+    this.#onAccepted = onAccepted;
     this.names = new Names(pool);
   }
 
@@ -61,6 +70,11 @@ export class TypeState {
   accepted(name: string): Resource | undefined {
     const open = this.#unanswered.before(name);
     return open ? open.resource : this.sent(name);
+  }
+
+  /** The same, but for what is on its way to be removed: it may come back, but not at once. */
+  surelyHas(name: string): Resource | undefined {
+    return this.#unanswered.removes(name) ? undefined : this.accepted(name);
   }
 
   /** How many resources the client was sent and has not been told to drop. */
@@ -145,6 +159,7 @@ export class TypeState {
     const found = this.#unanswered.find(nonce);
     if (!found) return nonce === this.nonce ? "accepted" : "never-sent";
     this.#unanswered.settle(found);
+    this.#onAccepted(this.type, found, nowMs);
     const isAll = found.whole && nonce === this.nonce;
     this.#dropRefusals((name) => (isAll ? this.sent(name) : found.changes.get(name)));
     if (nonce !== this.nonce) return "superseded";

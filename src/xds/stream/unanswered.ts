@@ -41,6 +41,11 @@ export class Unanswered {
     return first && { resource: first.before.get(name) };
   }
 
+  /** Whether an open response takes the name away, even if a later one brings it back. */
+  removes(name: string): boolean {
+    return this.#open.some(({ changes }) => changes.has(name) && changes.get(name) === undefined);
+  }
+
   sinceMs(name: string): number | undefined {
     return this.#first(name)?.sentAtMs;
   }

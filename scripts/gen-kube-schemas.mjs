@@ -53,6 +53,7 @@ const roots = {
   "api.batch": ["V1Job", "V1CronJob"],
   "api.autoscaling": ["V2HorizontalPodAutoscaler"],
   "api.policy": ["V1PodDisruptionBudget"],
+  "api.storage": ["V1CSIDriver"],
 };
 
 /** How lists are merged, which the package's type maps do not say: model and field -> patch key, keys of the list as a map. */

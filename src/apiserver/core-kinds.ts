@@ -30,6 +30,7 @@ const packages: Readonly<Record<string, string>> = {
   batch: "io.k8s.api.batch",
   autoscaling: "io.k8s.api.autoscaling",
   policy: "io.k8s.api.policy",
+  "storage.k8s.io": "io.k8s.api.storage",
 };
 
 function define(group: string, version: string, kind: string, extras: Extras = {}): ApiKind {
@@ -132,6 +133,10 @@ export const coreKinds: readonly ApiKind[] = [
   define("apps", "v1", "DaemonSet", { ...workload, short: ["ds"] }),
   define("batch", "v1", "Job", workload),
   define("autoscaling", "v2", "HorizontalPodAutoscaler", { ...workload, short: ["hpa"] }),
+  define("storage.k8s.io", "v1", "CSIDriver", {
+    cluster: true,
+    warning: "CSIDriver is stored, but nothing mounts volumes here",
+  }),
   define("policy", "v1", "PodDisruptionBudget", { ...workload, categories: [], short: ["pdb"] }),
 ];
 

@@ -129,6 +129,17 @@ describe.skipIf(lacks("kubectl"))("kubectl", () => {
     expect(await ok("explain vs.metadata.labels")).toContain("map[string]string");
   });
 
+  test("kinds that are only stored", async () => {
+    const driver = JSON.stringify({
+      apiVersion: "storage.k8s.io/v1",
+      kind: "CSIDriver",
+      metadata: { name: "csi.example.com" },
+      spec: { attachRequired: false },
+    });
+    expect((await api.kubectl("apply -f -", driver)).err).toContain("nothing mounts volumes here");
+    expect(await ok("get csidriver csi.example.com -o jsonpath={.spec.attachRequired}")).toBe("false");
+  });
+
   test("api-resources", async () => {
     const lines = (await ok("api-resources --no-headers")).split("\n");
     for (const wanted of [

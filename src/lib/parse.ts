@@ -11,13 +11,13 @@ import {
   mergeTag,
   NOT_RESOLVED,
   nullCoreTag,
-  parseEvents,
   Schema,
   seqTag,
   strTag,
 } from "js-yaml";
 import { FairleadError } from "./error.ts";
 import { checkAliases } from "./yaml-aliases.ts";
+import { yamlEvents } from "./yaml-events.ts";
 
 export interface ParseLimits {
   readonly maxBytes: number;
@@ -64,9 +64,9 @@ export function parseJson(text: string, limits: ParseLimits = objectLimits): unk
 export function parseYaml(text: string, limits: ParseLimits = fileLimits): readonly unknown[] {
   checkSize(text, limits);
   try {
-    const events = parseEvents(text, { maxDepth: limits.maxDepth });
-    checkAliases(text, events, limits.maxDepth);
-    return constructFromEvents(events, { source: text, schema: kubernetesSchema }).filter(
+    const { text: source, events } = yamlEvents(text, limits.maxDepth);
+    checkAliases(source, events, limits.maxDepth);
+    return constructFromEvents(events, { source, schema: kubernetesSchema }).filter(
       (document) => document !== null && document !== undefined,
     );
   } catch (error) {

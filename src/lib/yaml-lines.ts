@@ -1,13 +1,15 @@
 /** YAML text in; for each of its documents the line that every field stands on, counted from 1, out. */
-import { EVENT_ID, type Event, getScalarValue, parseEvents } from "js-yaml";
+import { EVENT_ID, type Event, getScalarValue } from "js-yaml";
 import { FairleadError } from "./error.ts";
 import { fileLimits, type ParseLimits } from "./parse.ts";
+import { type YamlEvents, yamlEvents } from "./yaml-events.ts";
 
 /** Lines by path, such as `spec.http[0].timeout`; the whole document is the empty path. */
 export type YamlLines = ReadonlyMap<string, number>;
 
 /** Empty documents have no lines and are left out, as `parseYaml` leaves them out. Text that is not YAML throws `invalid`. */
-export function yamlLines(text: string, limits: ParseLimits = fileLimits): readonly YamlLines[] {
+export function yamlLines(given: string, limits: ParseLimits = fileLimits): readonly YamlLines[] {
+  const { text, events } = readEvents(given, limits);
   const lineAt = createLineCounter(text);
   const documents: Map<string, number>[] = [];
   /** What is open: a list with its next index, or a mapping with the key that waits for its value. */
@@ -31,7 +33,7 @@ export function yamlLines(text: string, limits: ParseLimits = fileLimits): reado
     if (parent && !parent.isList && parent.key === undefined) parent.key = getScalarValue(text, event);
     else if (parent || !isNothing(getScalarValue(text, event))) place(event.valueStart);
   };
-  for (const event of readEvents(text, limits)) {
+  for (const event of events) {
     if (event.type === EVENT_ID.DOCUMENT) documents.push(new Map());
     else if (event.type === EVENT_ID.SCALAR) scalar(event);
     else if (event.type === EVENT_ID.ALIAS) place(event.anchorStart);
@@ -44,9 +46,9 @@ export function yamlLines(text: string, limits: ParseLimits = fileLimits): reado
   return documents.filter((lines) => lines.size > 0);
 }
 
-function readEvents(text: string, limits: ParseLimits): readonly Event[] {
+function readEvents(text: string, limits: ParseLimits): YamlEvents {
   try {
-    return parseEvents(text, { maxDepth: limits.maxDepth });
+    return yamlEvents(text, limits.maxDepth);
   } catch (error) {
     const why = error instanceof Error ? (error.message.split("\n")[0] ?? "") : "cannot be read";
     throw new FairleadError("invalid", `not YAML: ${why}`, { cause: error });

@@ -2,6 +2,7 @@
 import { accessSync, constants, realpathSync } from "node:fs";
 import { delimiter, join, resolve } from "node:path";
 import type { Command } from "commander";
+import type { KubeClient } from "../kube/index.ts";
 import { createLogger, FairleadError, isAlive, type Owner, ownerOf, wait } from "../lib/index.ts";
 import {
   endJournal,
@@ -14,6 +15,7 @@ import {
   type WorkloadSpec,
 } from "../standalone/index.ts";
 import { type Io, untilStopped } from "./command.ts";
+import { exposeWorkload, serviceOf } from "./run/service.ts";
 import { defaultDataDir, ownerOfDir } from "./up/data-dir.ts";
 import { giveDataToUser } from "./up/data-owner.ts";
 import { createMeshClient } from "./up/mesh-client.ts";
@@ -24,11 +26,13 @@ import { createWorkloadHost } from "./up/workload-host.ts";
 interface RunFlags {
   readonly name: string;
   readonly port: readonly string[];
+  readonly expose?: boolean;
+  readonly service?: string;
   readonly labels?: string;
   readonly annotation: readonly string[];
   readonly namespace: string;
   readonly serviceAccount: string;
-  readonly restart: string;
+  readonly restart?: string;
   readonly data?: string;
 }
 
@@ -40,17 +44,23 @@ export function register(program: Command, io: Io, exit: (status: number) => voi
       "Runs COMMAND in a network namespace of its own, beside its own agent and Envoy, as a Pod of the standalone mesh. Needs root.",
     )
     .requiredOption("--name <name>", "name of the Pod")
-    .requiredOption("--port <port...>", "port that the command listens on; the Pod is ready when the first one is open")
+    .option("--port <port...>", "port that the command listens on; ready when the first is open; none for a client", [])
+    .option("--expose", "make a Service of the same name for these ports, so that others reach it")
+    .option("--service <name>", "make a Service of this name for these ports")
     .option("--labels <labels>", "comma-separated key=value pairs; Services select Pods by them")
     .option("--annotation <key=value>", "as on a Pod, such as proxy.istio.io/config=…; may be given again", collect, [])
     .option("-n, --namespace <namespace>", "namespace of the Pod", "default")
     .option("--service-account <name>", "account whose identity the Pod has", "default")
-    .option("--restart <policy>", `when the command is started again: ${restartPolicies.join(", ")}`, "Always")
+    .option(
+      "--restart <policy>",
+      `when the command is started again: ${restartPolicies.join(", ")} (default: Always; Never without --port)`,
+    )
     .option("--data <dir>", "data folder of the running `fairlead up`")
     .argument("<command...>", "the command, after --")
     .addHelpText(
       "after",
-      "\nExample:\n  sudo fairlead run --name web --labels app=web,version=v1 --port 8000 -- python3 -m http.server 8000\n",
+      "\nExamples:\n  sudo fairlead run --name web --labels app=web,version=v1 --port 8000 --expose -- python3 -m http.server 8000\n" +
+        "  sudo fairlead run --name client -- curl -s http://web:8000/\n",
     )
     .passThroughOptions()
     .action(async (command: readonly string[], flags: RunFlags) => exit(await run(command, flags, io)));
@@ -83,6 +93,7 @@ async function run(command: readonly string[], flags: RunFlags, io: Io): Promise
       log,
       echo: (source, text) => io.err(`[${source}] ${text}\n`),
     });
+    await provideService(client, spec, flags, io);
     const workload = await startWorkload(host, spec, io.signal);
     void tellReady(workload, spec, io);
     try {
@@ -104,6 +115,14 @@ async function run(command: readonly string[], flags: RunFlags, io: Io): Promise
     await removeLeftovers(join(dir, "run"), log).catch((error: unknown) => log.warn(String(error)));
     giveDataToUser(dir, io.env);
   }
+}
+
+/** A Pod alone has no name that others can ask for. */
+async function provideService(client: KubeClient, spec: WorkloadSpec, flags: RunFlags, io: Io): Promise<void> {
+  const name = flags.service ?? (flags.expose ? spec.name : undefined);
+  if (name !== undefined) await exposeWorkload(client, name, spec);
+  else if (spec.ports.length > 0 && (await serviceOf(client, spec)) === undefined)
+    io.err(`no Service selects ${spec.namespace}/${spec.name} yet: --expose makes one, so that others can reach it\n`);
 }
 
 /** Without root, the mesh's network lives in namespaces of its own: the next `up` has others, and nobody can move there. */
@@ -137,8 +156,10 @@ function runArgs(command: readonly string[], flags: RunFlags): readonly string[]
     ...given("--labels", flags.labels),
     ...flags.annotation.flatMap((pair) => ["--annotation", pair]),
     ...given("--data", flags.data),
-    ...["--restart", flags.restart],
-    ...["--port", ...flags.port],
+    ...given("--restart", flags.restart),
+    ...(flags.expose ? ["--expose"] : []),
+    ...given("--service", flags.service),
+    ...flags.port.flatMap((port) => ["--port", port]),
     "--",
     ...command,
   ];
@@ -151,6 +172,8 @@ function workloadSpec(command: readonly string[], flags: RunFlags): WorkloadSpec
       throw new FairleadError("usage", `--port: ${text} is not a port`);
     return port;
   });
+  if (ports.length === 0 && (flags.expose || flags.service !== undefined))
+    throw new FairleadError("usage", "a Service needs a port", { hint: "say where the command listens with --port" });
   return {
     name: flags.name,
     namespace: flags.namespace,
@@ -161,7 +184,7 @@ function workloadSpec(command: readonly string[], flags: RunFlags): WorkloadSpec
     type: "sidecar",
     command,
     env: { PORT: String(ports[0] ?? "") },
-    restartPolicy: restartPolicy(flags.restart),
+    restartPolicy: restartPolicy(flags.restart ?? (ports.length === 0 ? "Never" : "Always")),
   };
 }
 

@@ -45,6 +45,22 @@ describe.skipIf(lacks("root", "envoy", "iptables"))("run", { timeout: 120_000 },
   const ready = (started: Started, name: string) =>
     expect.poll(started.stderr, { timeout: 60_000, interval: 50 }).toContain(`default/${name} is ready at`);
 
+  test("--expose makes a Service; a client needs no port and ends with its own status", async () => {
+    const mesh = startFairlead(["up", "--data", data, ...anyPort]);
+    running.push(mesh);
+    await mesh.until("ready\n");
+    const common = ["run", "--data", data, "--name"];
+    const command = ["--", process.execPath, "-e"];
+    const web = startFairlead([...common, "shop", "--port", "8000", "--expose", ...command, server]);
+    running.push(web);
+    await ready(web, "shop");
+    expect(web.stderr()).not.toContain("no Service selects");
+    const ask = `fetch("http://shop:8000/").then(async (a) => { console.log(await a.text()); process.exit(7); })`;
+    const asking = startFairlead([...common, "client", ...command, ask]);
+    expect(await asking.exited).toBe(7);
+    expect(asking.stderr()).toContain("[client] hello");
+  });
+
   test("halting the mesh or stopping a replica under load fails no request; a deleted Pod ends its process", async () => {
     const mesh = startFairlead(["up", "--data", data, ...anyPort]);
     running.push(mesh);

@@ -80,6 +80,11 @@ export const commands: readonly CommandEntry[] = [
     load: () => import("./uninstall.ts"),
   },
   {
+    name: "tag",
+    summary: "Give a revision another name that namespaces select it by",
+    load: () => import("./tag.ts"),
+  },
+  {
     name: "manifest",
     summary: "Print what an installation consists of",
     load: () => import("./manifest.ts"),

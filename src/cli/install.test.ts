@@ -34,6 +34,13 @@ describe("an installation on an API", () => {
     expect(spec).toContain('"memory":"100Mi"');
     const canary = await run("install", "--no-wait", "--revision", "canary");
     expect(canary.status).toBe(0);
+    expect((await run("tag", "set", "prod", "--revision", "canary")).status).toBe(0);
+    expect((await run("tag", "set", "prod", "--revision", "default")).stderr).toContain("prod means revision canary");
+    expect((await run("tag", "set", "prod", "--revision", "none")).stderr).toContain("there is no revision none");
+    expect((await run("tag", "set", "prod", "--revision", "default", "--overwrite")).status).toBe(0);
+    expect((await run("tag", "list")).stdout).toMatch(/^TAG +REVISION *\nprod +default/);
+    expect((await run("tag", "remove", "prod")).status).toBe(0);
+    expect((await run("tag", "list")).stdout).toBe("");
     expect((await run("uninstall", "--revision", "canary")).status).toBe(0);
     expect(await deployment("istiod-canary")).toBeUndefined();
     expect(await deployment("istiod")).toBeDefined();

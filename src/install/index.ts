@@ -1,3 +1,10 @@
 export { type ChartFile, chartFiles, valuesYaml } from "./chart.ts";
-export { completeValues, customResourceDefinitions, installObjects, namespaceObject, urlInjector } from "./manifest.ts";
+export {
+  completeValues,
+  customResourceDefinitions,
+  installObjects,
+  namespaceObject,
+  tagObject,
+  urlInjector,
+} from "./manifest.ts";
 export { type GivenValues, readGivenValues } from "./sources.ts";

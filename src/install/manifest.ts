@@ -1,6 +1,6 @@
 /** The values of an installation in; all its objects, in the order in which they are applied, out. */
 import { crdFor } from "../config/index.ts";
-import { FairleadError, isRecord } from "../lib/index.ts";
+import { FairleadError, isRecord, readList } from "../lib/index.ts";
 import { istioKinds, type KubeObject } from "../model/index.ts";
 import { checkValues } from "./check-values.ts";
 import { type Data, evaluate, mergeRecords } from "./expression.ts";
@@ -58,6 +58,13 @@ export function installObjects(options: InstallOptions): readonly KubeObject[] {
 /** The injection webhook of a control plane that is reached at a URL, without a cluster. */
 export function urlInjector(url: string): KubeObject {
   return evaluate(injectorByUrl(url), { values: {}, namespace: "", printYaml: String }) as KubeObject;
+}
+
+/** The configuration by which a tag, another name for a revision, selects Pods. */
+export function tagObject(tag: string, revision: string, namespace: string): KubeObject {
+  const values = completeValues("default", [{ revision, revisionTags: [tag] }]);
+  const [made] = readList(evaluate([tags], { values, namespace, printYaml: String }));
+  return made as KubeObject;
 }
 
 /** The resource definitions, from the schemas that the control plane itself reads by. */

@@ -1,0 +1,84 @@
+/** `fairlead tag set|list|remove|generate`: other names for revisions, which namespaces select them by. */
+import type { Command } from "commander";
+import { tagObject } from "../install/index.ts";
+import { type KubeClient, kubeKinds } from "../kube/index.ts";
+import { FairleadError } from "../lib/index.ts";
+import type { AccessFlags } from "./cluster-access.ts";
+import type { Io } from "./command.ts";
+import { accessOptions, withClient } from "./install/shared.ts";
+import { applyObject } from "./objects.ts";
+import { printSortedYaml } from "./print.ts";
+import { printTable } from "./table.ts";
+
+const { mutatingWebhooks } = kubeKinds;
+
+interface TagFlags extends AccessFlags {
+  readonly revision: string;
+  readonly istioNamespace: string;
+  readonly overwrite?: boolean;
+}
+
+export function register(program: Command, io: Io, exit: (status: number) => void): void {
+  const tag = program.command("tag").summary("Give a revision another name that namespaces select it by");
+  const revisionOptions = (command: Command): Command =>
+    command
+      .argument("<tag>", "the name")
+      .requiredOption("-r, --revision <revision>", "the revision that it means")
+      .option("-i, --istioNamespace <namespace>", "namespace of the control plane", "istio-system");
+  accessOptions(revisionOptions(tag.command("set")))
+    .option("--overwrite", "also when it means another revision already")
+    .addHelpText("after", "\nExample:\n  fairlead tag set prod --revision canary\n")
+    .action(async (name: string, flags: TagFlags) =>
+      exit(await withClient(flags, io, (client) => setTag(client, name, flags, io))),
+    );
+  revisionOptions(tag.command("generate").description("Prints the object instead of applying it.")).action(
+    (name: string, flags: TagFlags) => {
+      io.out(printSortedYaml(tagObject(name, flags.revision, flags.istioNamespace)));
+      exit(0);
+    },
+  );
+  accessOptions(tag.command("list")).action(async (flags: AccessFlags) =>
+    exit(await withClient(flags, io, (client) => listTags(client, io))),
+  );
+  accessOptions(tag.command("remove").argument("<tag>", "the name")).action(async (name: string, flags: AccessFlags) =>
+    exit(await withClient(flags, io, (client) => removeTag(client, name, io))),
+  );
+}
+
+const nameOf = (tag: string): string => `istio-revision-tag-${tag}`;
+
+async function setTag(client: KubeClient, tag: string, flags: TagFlags, io: Io): Promise<number> {
+  const { revision } = flags;
+  const injector = revision === "default" ? "istio-sidecar-injector" : `istio-sidecar-injector-${revision}`;
+  if (!(await client.find(mutatingWebhooks, { name: injector })))
+    throw new FairleadError("not-found", `there is no revision ${revision}`, {
+      hint: "fairlead install --revision NAME makes one",
+    });
+  if (tag === "default" && (await client.find(mutatingWebhooks, { name: "istio-sidecar-injector" })))
+    throw new FairleadError("conflict", "the unnamed revision is the default already", {
+      hint: "uninstall it, or label namespaces with a tag of another name",
+    });
+  const before = (await client.find(mutatingWebhooks, { name: nameOf(tag) }))?.metadata.labels?.["istio.io/rev"];
+  if (before !== undefined && before !== revision && flags.overwrite !== true)
+    throw new FairleadError("already-exists", `${tag} means revision ${before}`, { hint: "--overwrite changes that" });
+  await applyObject(client, tagObject(tag, revision, flags.istioNamespace));
+  io.err(`${tag} means revision ${revision}; label namespaces with istio.io/rev=${tag}\n`);
+  return 0;
+}
+
+async function listTags(client: KubeClient, io: Io): Promise<number> {
+  const { items } = await client.list(mutatingWebhooks, { labelSelector: "istio.io/tag" });
+  const rows = items.map(({ metadata }) => [
+    metadata.labels?.["istio.io/tag"] ?? "",
+    metadata.labels?.["istio.io/rev"] ?? "",
+  ]);
+  if (rows.length === 0) io.err("there are no tags\n");
+  else io.out(printTable(["TAG", "REVISION"], rows));
+  return 0;
+}
+
+async function removeTag(client: KubeClient, tag: string, io: Io): Promise<number> {
+  await client.delete(mutatingWebhooks, { name: nameOf(tag) });
+  io.err(`${tag} is no tag any more\n`);
+  return 0;
+}

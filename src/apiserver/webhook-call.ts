@@ -1,7 +1,7 @@
 /** One webhook and one AdmissionReview in, its answer out; over HTTPS only, trusting the webhook's own CA bundle. */
 import { Agent, request } from "node:https";
 import { isIP } from "node:net";
-import { isRecord, parseJson } from "../lib/index.ts";
+import { createAddressGuard, guardedLookup, isRecord, parseJson } from "../lib/index.ts";
 import { numberAt, recordAt, textAt } from "./access.ts";
 import { maxBodyBytes } from "./limits.ts";
 
@@ -26,6 +26,11 @@ interface Target {
 }
 
 const maxAgents = 64;
+/** Who may write a webhook's URL, or the endpoints of its Service, must not make the API call just any place. */
+const guard = createAddressGuard();
+const lookup = guardedLookup(guard);
+/** Kubernetes' own bound. */
+const maxTimeoutSeconds = 30;
 
 export function createWebhookClient(resolveService: ServiceResolver): WebhookClient {
   const agents = new Map<string, Agent>();
@@ -53,7 +58,7 @@ export function createWebhookClient(resolveService: ServiceResolver): WebhookCli
     async ask(webhook, review) {
       const config = recordAt(webhook, "clientConfig");
       const target = targetOf(config, resolveService);
-      const timeoutMs = (numberAt(webhook, "timeoutSeconds") ?? 10) * 1000;
+      const timeoutMs = Math.min(maxTimeoutSeconds, Math.max(1, numberAt(webhook, "timeoutSeconds") ?? 10)) * 1000;
       const text = await post(target, agentFor(target, textAt(config, "caBundle")), JSON.stringify(review), timeoutMs);
       const answer = parseJson(text);
       const response = isRecord(answer) ? answer.response : undefined;
@@ -71,8 +76,10 @@ function targetOf(config: Readonly<Record<string, unknown>>, resolveService: Ser
   if (text !== "") {
     const url = new URL(text);
     if (url.protocol !== "https:") throw new Error(`the URL of the webhook is not https`);
+    if (url.username !== "" || url.password !== "" || url.search !== "" || url.hash !== "")
+      throw new Error("user information, queries and fragments are not permitted in the URL of a webhook");
     const host = url.hostname.replace(/^\[|\]$/g, "");
-    return { host, port: Number(url.port || 443), path: `${url.pathname}${url.search}`, servername: host };
+    return { host, port: Number(url.port || 443), path: url.pathname, servername: host };
   }
   const service = recordAt(config, "service");
   const [name, namespace, port] = [
@@ -86,6 +93,8 @@ function targetOf(config: Readonly<Record<string, unknown>>, resolveService: Ser
 }
 
 function post(target: Target, agent: Agent, body: string, timeoutMs: number): Promise<string> {
+  const refused = isIP(target.host) ? guard(target.host) : undefined;
+  if (refused !== undefined) return Promise.reject(new Error(refused));
   const { promise, resolve, reject } = Promise.withResolvers<string>();
   const headers = {
     "content-type": "application/json",
@@ -94,7 +103,16 @@ function post(target: Target, agent: Agent, body: string, timeoutMs: number): Pr
   };
   const deadline = AbortSignal.timeout(timeoutMs);
   const call = request(
-    { host: target.host, port: target.port, path: target.path, method: "POST", agent, headers, signal: deadline },
+    {
+      host: target.host,
+      port: target.port,
+      path: target.path,
+      method: "POST",
+      agent,
+      headers,
+      signal: deadline,
+      lookup,
+    },
     (answer) => {
       const chunks: Buffer[] = [];
       let size = 0;

@@ -110,6 +110,20 @@ const create = (name: string, labels: object = {}, query = "") =>
   api.call("POST", `${path}${query}`, { apiVersion: "v1", kind: "ConfigMap", metadata: { name, labels } });
 
 describe("validating webhooks", () => {
+  test.each([
+    ["a cloud's metadata", "https://169.254.169.254/latest", "169.254.169.254"],
+    ["the same in IPv6", "https://[::ffff:169.254.169.254]/", "169.254.169.254"],
+    ["a query", "https://127.0.0.1:1/?a=b", "not permitted"],
+    ["a password", "https://a:b@127.0.0.1:1/", "not permitted"],
+    ["plain text", "http://127.0.0.1:1/", "not https"],
+  ])("a webhook at %s is not called", async (_, url, why) => {
+    await configure("validating", { clientConfig: { url, caBundle: ca } });
+    const answer = await create("unreachable");
+    expect(answer.code).toBe(500);
+    expect(JSON.stringify(answer.body)).toContain(why);
+    expect(reviews).toEqual([]);
+  });
+
   test("refuse with their own words, and see who asks", async () => {
     await configure("validating");
     respond = () => ({ allowed: false, status: { code: 403, message: "not on a Sunday" } });

@@ -13,14 +13,9 @@ import {
   loadOrCreateCa,
 } from "../ca/index.ts";
 import { createGraph } from "../collections/index.ts";
-import {
-  createAddressGuard,
-  createHttpClient,
-  createJwksResolver,
-  type JwksResolver,
-  type JwksResolverOptions,
-} from "../fetch/index.ts";
+import { createHttpClient, createJwksResolver, type JwksResolver, type JwksResolverOptions } from "../fetch/index.ts";
 import { createHttpSource, createKubeClient } from "../kube/index.ts";
+import { createAddressGuard } from "../lib/index.ts";
 import { istioVersion } from "../model/index.ts";
 import { createDebugTypes, createMetrics, type DebugSources, measureProcess, versionInfo } from "../ops/index.ts";
 import { createEnvoyTypes } from "../render/index.ts";

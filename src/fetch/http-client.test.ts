@@ -1,8 +1,8 @@
 import type { lookup as systemLookup } from "node:dns";
 import { gzipSync } from "node:zlib";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { createAddressGuard } from "../lib/index.ts";
 import { formatCertificate, formatPrivateKey, generateKey, issueCertificate } from "../pki/index.ts";
-import { createAddressGuard } from "./address-guard.ts";
 import { createHttpClient } from "./http-client.ts";
 import { json, redirect, startServer, type TestServer } from "./testing.ts";
 

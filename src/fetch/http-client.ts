@@ -5,10 +5,9 @@
 import { lookup as systemLookup } from "node:dns";
 import { Agent as HttpAgent, request as httpRequest, type IncomingMessage } from "node:http";
 import { Agent as HttpsAgent, request as httpsRequest } from "node:https";
-import { isIP, type LookupFunction } from "node:net";
+import { isIP } from "node:net";
 import { createSecureContext, getCACertificates, type SecureContext } from "node:tls";
-import { FairleadError } from "../lib/index.ts";
-import type { AddressGuard } from "./address-guard.ts";
+import { type AddressGuard, FairleadError, guardedLookup } from "../lib/index.ts";
 
 export interface HttpClientOptions {
   readonly guard: AddressGuard;
@@ -146,24 +145,4 @@ function failure(url: URL, error: unknown, signal: AbortSignal): FairleadError {
     return new FairleadError("timeout", `${place(url)} did not answer in time`);
   const message = error instanceof Error ? error.message : "cannot be reached";
   return new FairleadError("unavailable", `${place(url)}: ${message}`, { cause: error });
-}
-
-/** R40: what a name means is decided when it is dialled; answers that the guard refuses are never dialled. */
-function guardedLookup(guard: AddressGuard, lookup: typeof systemLookup): LookupFunction {
-  return (host, options, done) => {
-    lookup(host, { ...options, all: true }, (error, found) => {
-      if (error) {
-        done(error, "", 0);
-        return;
-      }
-      const all = [found].flat();
-      const allowed = all.filter(({ address }) => guard(address) === undefined);
-      const [first] = allowed;
-      if (!first) {
-        const why = all.map(({ address }) => guard(address)).join(", ") || "no address";
-        done(new FairleadError("forbidden", `${host} may not be called: ${why}`), "", 0);
-      } else if (options.all) done(null, allowed);
-      else done(null, first.address, first.family);
-    });
-  };
 }

@@ -1,4 +1,3 @@
-export { type AddressGuard, createAddressGuard } from "./address-guard.ts";
 export { createHttpClient, type FetchLimits, type HttpClient, type HttpClientOptions } from "./http-client.ts";
 export { createJwksResolver, type JwksResolver, type JwksResolverOptions } from "./jwks-resolver.ts";
 export { unfetchedKeySet } from "./unfetched.ts";

@@ -1,9 +1,8 @@
 import { generateKeyPairSync } from "node:crypto";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { createGraph } from "../collections/index.ts";
-import { silentLogger } from "../lib/index.ts";
+import { createAddressGuard, silentLogger } from "../lib/index.ts";
 import { type Config, type JWTRule, jwksKey, type RequestAuthenticationSpec } from "../model/index.ts";
-import { createAddressGuard } from "./address-guard.ts";
 import { createHttpClient } from "./http-client.ts";
 import { createJwksResolver } from "./jwks-resolver.ts";
 import { json, redirect, startServer, type TestServer } from "./testing.ts";

@@ -1,3 +1,4 @@
+export { type AddressGuard, createAddressGuard, guardedLookup } from "./address-guard.ts";
 export { type Backoff, createBackoff, wait } from "./backoff.ts";
 export {
   type ConnectionLimits,

@@ -1,5 +1,8 @@
 /** An address that is about to be dialled in; why it must not be, if so, out. */
-import { FairleadError, formatIp, type Prefix, parseIp, parsePrefix } from "../lib/index.ts";
+import { lookup as systemLookup } from "node:dns";
+import type { LookupFunction } from "node:net";
+import { FairleadError } from "./error.ts";
+import { formatIp, type Prefix, parseIp, parsePrefix } from "./ip.ts";
 
 /** R40: addresses that no outside text may make the control plane call. Private ranges are not among them: key servers live there. */
 const always: readonly (readonly [range: string, what: string])[] = [
@@ -49,4 +52,24 @@ function covers({ address, bits }: Prefix, bytes: Uint8Array): boolean {
   for (let i = 0; i < whole; i++) if (address[i] !== bytes[i]) return false;
   const mask = (0xff << (8 - (bits & 7))) & 0xff;
   return (bits & 7) === 0 || ((address[whole] ?? 0) & mask) === ((bytes[whole] ?? 0) & mask);
+}
+
+/** R40: what a name means is decided when it is dialled; answers that the guard refuses are never dialled. */
+export function guardedLookup(guard: AddressGuard, lookup: typeof systemLookup = systemLookup): LookupFunction {
+  return (host, options, done) => {
+    lookup(host, { ...options, all: true }, (error, found) => {
+      if (error) {
+        done(error, "", 0);
+        return;
+      }
+      const all = [found].flat();
+      const allowed = all.filter(({ address }) => guard(address) === undefined);
+      const [first] = allowed;
+      if (!first) {
+        const why = all.map(({ address }) => guard(address)).join(", ") || "no address";
+        done(new FairleadError("forbidden", `${host} may not be called: ${why}`), "", 0);
+      } else if (options.all) done(null, allowed);
+      else done(null, first.address, first.family);
+    });
+  };
 }

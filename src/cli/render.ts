@@ -9,9 +9,10 @@ import { bytesOf, type KubeObject, type Profile, type Proxy, type ResourceType, 
 import {
   createEnvoyTypes,
   createJsonPrinter,
-  createRenderer,
+  createRendering,
   type JsonResource,
-  type RendererOptions,
+  type Rendering,
+  type RenderingOptions,
   sayReport,
 } from "../render/index.ts";
 import type { Io } from "./command.ts";
@@ -81,9 +82,10 @@ async function render(flags: RenderFlags, io: Io): Promise<number> {
   for (const problem of offline.problems()) io.err(`warning: ${problem}\n`);
   const proxies = flags.all ? offline.proxies() : [findProxy(offline, flags.proxy ?? "")];
   const print = await createJsonPrinter();
-  const options = await rendererOptions(offline, io);
+  // Proxies share what they get alike.
+  const rendering = createRendering(offline.mesh, await renderingOptions(offline, io));
   for (const proxy of proxies) {
-    const rendered = renderProxy(offline, { ...proxy, profile: flags.profile }, print, options);
+    const rendered = renderProxy(offline, { ...proxy, profile: flags.profile }, print, rendering);
     if (flags.out !== undefined) await writeFolder(folderOf(flags.out, proxy), rendered);
     else io.out(format(redactSecrets(rendered), flags.output));
   }
@@ -133,7 +135,7 @@ function findProxy(offline: Offline, name: string): Proxy {
 }
 
 /** What is wrong is told once, however many proxies it concerns. */
-async function rendererOptions(offline: Offline, io: Io): Promise<RendererOptions> {
+async function renderingOptions(offline: Offline, io: Io): Promise<RenderingOptions> {
   const envoyTypes = createEnvoyTypes(offline.mesh.graph);
   await envoyTypes.load();
   const told = new Set<string>();
@@ -158,9 +160,9 @@ function renderProxy(
   offline: Offline,
   proxy: Proxy,
   print: (type: ResourceType, bytes: Uint8Array) => JsonResource,
-  options: RendererOptions,
+  rendering: Rendering,
 ): Rendered {
-  const renderer = createRenderer(offline.mesh, offline.classOf(proxy), options);
+  const renderer = rendering.renderer(offline.classOf(proxy));
   try {
     const out: Record<string, readonly JsonResource[]> = {};
     for (const [section, type, when] of sections) {

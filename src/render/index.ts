@@ -1,6 +1,6 @@
 export { createEnvoyTypes, type EnvoyTypes, type PatchReport, sayReport } from "./envoy-filter/index.ts";
 export { createJsonPrinter, type JsonResource } from "./json.ts";
 export type { Steps } from "./layer.ts";
-export { createRenderer, createRendering, type Renderer, type RendererOptions, type Rendering } from "./renderer.ts";
+export { createRenderer, createRendering, type Renderer, type Rendering, type RenderingOptions } from "./renderer.ts";
 export { withoutSharedKeys } from "./security/shared-keys.ts";
 export type { RenderFault, RenderProblem } from "./view.ts";

@@ -80,6 +80,10 @@ async function discovery(flags: DiscoveryFlags, unknown: readonly string[], io: 
     identity: io.env.POD_NAME || `${hostname()}-${process.pid}`,
     analysis: io.env.PILOT_ENABLE_ANALYSIS === "true",
     checkIncremental: io.env.FAIRLEAD_CHECK_INCREMENTAL === "1",
+    certificates: {
+      defaultTtlMs: durationEnv(io, "DEFAULT_WORKLOAD_CERT_TTL", 24 * hourMs),
+      maxTtlMs: durationEnv(io, "MAX_WORKLOAD_CERT_TTL", 90 * 24 * hourMs),
+    },
     debounceMs: durationEnv(io, "PILOT_DEBOUNCE_AFTER", 100),
     debounceMaxMs: durationEnv(io, "PILOT_DEBOUNCE_MAX", 10_000),
     injection: {
@@ -115,6 +119,8 @@ async function discovery(flags: DiscoveryFlags, unknown: readonly string[], io: 
   await plane.close();
   return 0;
 }
+
+const hourMs = 3_600_000;
 
 function durationEnv(io: Io, name: string, fallbackMs: number): number {
   const text = io.env[name];

@@ -30,6 +30,8 @@ export interface DiscoveryOptions {
   readonly analysis: boolean;
   /** Compares, after each change, what proxies have with what a fresh start would give (FAIRLEAD_CHECK_INCREMENTAL). */
   readonly checkIncremental?: boolean;
+  /** Life of workload certificates: where none is asked for, and at most. */
+  readonly certificates?: { readonly defaultTtlMs: number; readonly maxTtlMs: number };
   readonly debounceMs: number;
   readonly debounceMaxMs: number;
   readonly keySets?: {

@@ -196,7 +196,7 @@ export async function startDiscovery(options: DiscoveryOptions): Promise<Discove
     organization: trustDomain(),
     now: now(),
   });
-  const authority = createCertificateAuthority({ bundle, now });
+  const authority = createCertificateAuthority({ bundle, now, ...options.certificates });
   const judge = createTokenJudge({ client, pods: watched.objects("", "Pod"), audiences: ["istio-ca"], trustDomain });
   const certificates = createCertificateService({
     authority,

@@ -45,7 +45,7 @@ describe.skipIf(lacks("root", "envoy", "iptables"))("parts that die", { timeout:
   const running: Started[] = [];
   let api: KubeClient;
   beforeAll(async () => {
-    const mesh = startFairlead(["up", "--data", data, ...anyPort]);
+    const mesh = startFairlead(["up", "--data", data, ...anyPort], { MAX_WORKLOAD_CERT_TTL: "2h" });
     running.push(mesh);
     await mesh.until("ready\n");
     api = createKubeClient(await loadKubeconfig({ paths: [join(data, "kubeconfig")], env: {} }));
@@ -59,9 +59,9 @@ describe.skipIf(lacks("root", "envoy", "iptables"))("parts that die", { timeout:
     rmSync(data, { recursive: true, force: true });
   });
 
-  const run = (name: string, script: string, ...flags: readonly string[]): Started => {
+  const run = (name: string, script: string, flags: readonly string[] = [], ttl = "1h"): Started => {
     const args = ["--data", data, "--name", name, "--port", "8000", ...flags];
-    const started = startFairlead(["run", ...args, "--", process.execPath, "-e", script]);
+    const started = startFairlead(["run", ...args, "--", process.execPath, "-e", script], { SECRET_TTL: ttl });
     running.push(started);
     return started;
   };
@@ -162,14 +162,22 @@ describe.skipIf(lacks("root", "envoy", "iptables"))("parts that die", { timeout:
   });
 
   test("with --restart Never the command ends as its process does, and the Pod goes", async () => {
-    const started = run(
-      "once",
-      `require("node:net").createServer().listen(8000, () => process.exit(7))`,
+    const started = run("once", `require("node:net").createServer().listen(8000, () => process.exit(7))`, [
       "--restart",
       "Never",
-    );
+    ]);
     expect(await started.exited).toBe(7);
     expect(await api.find(pods, { name: "once", namespace: "default" })).toBeUndefined();
+  });
+
+  test("the life of certificates is set through the environment of up and run, and never longer than the longest", async () => {
+    run("long", server, [], "3h");
+    const log = (): string => readFileSync(join(data, "logs/control-plane.log"), "utf8");
+    await expect.poll(log, { timeout: 60_000 }).toContain("exceeds the maximum of 7200 s");
+    const issued = [...log().matchAll(/^(\S+)\t.*certificate issued.*sa\/default\t.*until=(\S+)/gm)];
+    const livesMs = issued.map(([, at = "", until = ""]) => Date.parse(until) - Date.parse(at));
+    expect(livesMs).not.toEqual([]);
+    for (const ms of livesMs) expect(Math.abs(ms - 3_600_000)).toBeLessThan(60_000);
   });
 
   test("a command or policy that is none is refused before a Pod is made", async () => {

@@ -58,11 +58,27 @@ function agentEnv(host: WorkloadHost, { address }: PodPlace, pod: KubeObject): R
     ...baseEnv(),
     ISTIO_META_DNS_CAPTURE: captureArguments(pod).length > 0 ? "true" : "false",
     JWT_POLICY: "third-party-jwt",
+    ...certificateSettings(),
     ...injected,
     CA_ADDR: host.discoveryAddress,
     PROXY_CONFIG: withProxyConfig(injected.PROXY_CONFIG, own),
     FAIRLEAD_ENVOY: host.runtime.envoy,
   };
+}
+
+/** Settings of pilot-agent that `up` and `run` are given in their own environment; what a Pod is injected with wins. */
+const certificateVariables = [
+  "SECRET_TTL",
+  "SECRET_GRACE_PERIOD_RATIO",
+  "SECRET_GRACE_PERIOD_RATIO_JITTER",
+  "WORKLOAD_RSA_KEY_SIZE",
+  "ECC_SIGNATURE_ALGORITHM",
+  "ECC_CURVE",
+];
+
+function certificateSettings(): Record<string, string> {
+  const given = certificateVariables.map((name) => [name, process.env[name] ?? ""] as const);
+  return Object.fromEntries(given.filter(([, value]) => value !== ""));
 }
 
 export function startApp(host: WorkloadHost, spec: WorkloadSpec, place: PodPlace, log: ContainerLog): Running {

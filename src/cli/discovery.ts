@@ -86,6 +86,7 @@ async function discovery(flags: DiscoveryFlags, unknown: readonly string[], io: 
     },
     debounceMs: durationEnv(io, "PILOT_DEBOUNCE_AFTER", 100),
     debounceMaxMs: durationEnv(io, "PILOT_DEBOUNCE_MAX", 10_000),
+    ...pushThrottle(io),
     injection: {
       nativeSidecars: io.env.ENABLE_NATIVE_SIDECARS || "auto",
       compliancePolicy: io.env.COMPLIANCE_POLICY ?? "",
@@ -121,6 +122,15 @@ async function discovery(flags: DiscoveryFlags, unknown: readonly string[], io: 
 }
 
 const hourMs = 3_600_000;
+
+/** As istiod has it, none and 0 leave the number to the control plane. */
+function pushThrottle(io: Io): { readonly pushThrottle?: number } {
+  const text = io.env.PILOT_PUSH_THROTTLE ?? "";
+  if (!/^\d{0,6}$/.test(text))
+    throw new FairleadError("usage", `PILOT_PUSH_THROTTLE: ${text} is not a number`, { hint: "write it as 100" });
+  const most = Number(text);
+  return most === 0 ? {} : { pushThrottle: most };
+}
 
 function durationEnv(io: Io, name: string, fallbackMs: number): number {
   const text = io.env[name];

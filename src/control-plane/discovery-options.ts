@@ -34,6 +34,8 @@ export interface DiscoveryOptions {
   readonly certificates?: { readonly defaultTtlMs: number; readonly maxTtlMs: number };
   readonly debounceMs: number;
   readonly debounceMaxMs: number;
+  /** How many proxies are written to at the same time (PILOT_PUSH_THROTTLE); a value of our own where absent. */
+  readonly pushThrottle?: number;
   readonly keySets?: {
     /** Addresses that keys are never fetched from, beside those that never are. */
     readonly blockedRanges: readonly string[];

@@ -167,6 +167,7 @@ export async function startDiscovery(options: DiscoveryOptions): Promise<Discove
     now,
     uuid: randomUUID,
     metrics,
+    limits: options.pushThrottle === undefined ? {} : { maxConcurrentPushes: options.pushThrottle },
     other: {
       handles: (typeUrl) => debugTypes.handles(typeUrl),
       answer: (request) => debugTypes.answer(request),

@@ -1,7 +1,9 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { spawnSync } from "node:child_process";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, expect, test } from "vitest";
+import { lacks } from "../../test/require.ts";
 import { deadPages, type Leftover, openJournal } from "./journal.ts";
 
 const dir = mkdtempSync(join(tmpdir(), "fairlead-journal-"));
@@ -39,4 +41,22 @@ test("a page cannot name what is not ours", () => {
   ];
   writeFileSync(join(dir, "up-1.json"), JSON.stringify({ owner: gone, items }));
   expect(deadPages(dir).map((page) => page.items)).toEqual([[]]);
+});
+
+test.skipIf(lacks("root"))("on a full disk nothing new is begun, and what was made is struck out all the same", () => {
+  mkdirSync(dir, { recursive: true });
+  const mounted = spawnSync("mount", ["-t", "tmpfs", "-o", "size=16k", "tmpfs", dir]);
+  expect(mounted.status).toBe(0);
+  try {
+    const item: Leftover = { kind: "namespace", name: "fl0a1b2c-bridge" };
+    const journal = openJournal(dir, "up-1", gone);
+    journal.add(item);
+    expect(() => writeFileSync(join(dir, "filler"), Buffer.alloc(64 * 1024))).toThrow("ENOSPC");
+    expect(() => journal.add({ kind: "device", name: "fl0a1b2ch" })).toThrow("the disk is full");
+    journal.remove(item);
+    expect(journal.items()).not.toContain(item);
+    journal.close();
+  } finally {
+    spawnSync("umount", [dir]);
+  }
 });

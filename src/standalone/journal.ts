@@ -4,7 +4,7 @@
  */
 import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
-import { isAlive, isRecord, type Owner, parseJson } from "../lib/index.ts";
+import { FairleadError, isAlive, isRecord, type Owner, parseJson, systemCode } from "../lib/index.ts";
 
 export type Leftover =
   | { readonly kind: "namespace"; readonly name: string }
@@ -43,10 +43,14 @@ export function openSharedJournal(dir: string): Journal {
 function openPage(file: string, owner: Owner | undefined, before: readonly Leftover[]): Journal {
   let items = before;
   const write = (): void => {
-    mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
     const page: Page = { owner, items };
-    writeFileSync(`${file}.new`, JSON.stringify(page), { mode: 0o600 });
-    renameSync(`${file}.new`, file);
+    try {
+      mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+      writeFileSync(`${file}.new`, JSON.stringify(page), { mode: 0o600 });
+      renameSync(`${file}.new`, file);
+    } catch (cause) {
+      throw cannotWrite(file, cause);
+    }
   };
   const same = (a: Leftover, b: Leftover): boolean => JSON.stringify(a) === JSON.stringify(b);
   // Others see at once that somebody lives here.
@@ -66,6 +70,15 @@ function openPage(file: string, owner: Owner | undefined, before: readonly Lefto
     items: () => items,
     close: () => rmSync(file, { force: true }),
   };
+}
+
+function cannotWrite(file: string, cause: unknown): FairleadError {
+  const isFull = ["ENOSPC", "EDQUOT"].includes(systemCode(cause) ?? "");
+  const why = isFull ? "the disk is full" : FairleadError.from(cause).message;
+  return new FairleadError("storage", `${file} cannot be written: ${why}`, {
+    hint: isFull ? "make room and try again" : "the data folder must be writable",
+    cause,
+  });
 }
 
 export interface DeadPage extends Page {

@@ -1,6 +1,7 @@
 /** What is read and what reads: the two sides of every recorded look-up. */
 
-export type State = "clean" | "suspect" | "stale";
+/** What failed runs again whenever it is asked for; who reads it is told once what it had read has changed. */
+export type State = "clean" | "suspect" | "stale" | "failed";
 
 /** Which object, and which field of it, made something. */
 export interface Cause {
@@ -85,6 +86,8 @@ export class Entry<V> extends Cell implements Computation {
   notes: Cause[] | undefined = undefined;
   value: V | undefined = undefined;
   has = false;
+  /** Since the value was made: who reads it may have made do without. */
+  hasFailed = false;
 
   constructor(memo: EntryOwner<V>, key: string) {
     super(memo, key);

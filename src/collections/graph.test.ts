@@ -109,6 +109,63 @@ describe("graph", () => {
     expect(memo.get("")).toBe(1);
   });
 
+  test("who contains a fault of what it reads is asked itself, and told when the fault is over", () => {
+    const graph = createGraph();
+    const numbers = graph.source<number>("numbers");
+    const told: string[] = [];
+    const root = graph.memo("root", (key) => {
+      const value = numbers.get(key) ?? 0;
+      if (value < 0) throw new Error("negative");
+      return value;
+    });
+    const sum = graph.memo<number>(
+      "sum",
+      (_key, last) => {
+        const other = numbers.get("other") ?? 0;
+        try {
+          return other + root.get("a");
+        } catch {
+          return last ?? -1;
+        }
+      },
+      { onInvalidate: (key) => told.push(key) },
+    );
+    graph.change(() => {
+      numbers.set("a", 4);
+      numbers.set("other", 10);
+    });
+    expect(sum.get("")).toBe(14);
+    numbers.set("a", -1);
+    expect(sum.get("")).toBe(14);
+    numbers.set("other", 20);
+    expect(sum.get("")).toBe(14);
+    told.length = 0;
+    // The same as before the fault, and yet something else has changed meanwhile.
+    numbers.set("a", 4);
+    expect(told).toEqual([""]);
+    expect(sum.get("")).toBe(24);
+    numbers.set("a", 5);
+    expect(sum.get("")).toBe(25);
+  });
+
+  test("a fault at first is over when what caused it has changed", () => {
+    const graph = createGraph();
+    const numbers = graph.source<number>("numbers");
+    const told: string[] = [];
+    const root = graph.memo(
+      "root",
+      (key) => {
+        if (numbers.get(key) === undefined) throw new Error("none");
+        return numbers.get(key);
+      },
+      { onInvalidate: (key) => told.push(key) },
+    );
+    expect(() => root.get("a")).toThrow("none");
+    numbers.set("a", 1);
+    expect(told).toEqual(["a"]);
+    expect(root.get("a")).toBe(1);
+  });
+
   test("a loop is an error, not a hang", () => {
     const graph = createGraph();
     const memo: { get(key: string): unknown } = graph.memo("memo", (key) => memo.get(key));

@@ -47,19 +47,27 @@ export function createMemo<V>(
     entries.delete(key);
     options.onDrop?.(key);
   };
+  const runOf = (entry: Entry<V>): V => {
+    try {
+      return recorder.run(entry, () => compute(entry.key, entry.value));
+    } catch (error) {
+      entry.hasFailed = true;
+      throw error;
+    }
+  };
   const owner: EntryOwner<V> = {
     name,
     onInvalidate: options.onInvalidate,
     ...(options.onInvalidate ? {} : { abandoned: ({ key }) => drop(key) }),
     refresh(entry) {
       if (!recorder.outdated(entry)) return;
-      const value = recorder.run(entry, () => compute(entry.key, entry.value));
+      const value = runOf(entry);
       computed++;
-      if (entry.has && equals(entry.value as V, value)) return;
-      const had = entry.has;
+      if (entry.has && !entry.hasFailed && equals(entry.value as V, value)) return;
+      entry.hasFailed = false;
       entry.value = value;
       entry.has = true;
-      if (had) recorder.mark(entry, "stale");
+      recorder.mark(entry, "stale");
     },
   };
   return {
@@ -71,8 +79,12 @@ export function createMemo<V>(
       }
       recorder.visit(entry);
       if (entry.running) throw new Error(`${name}/${key} depends on itself`);
-      owner.refresh(entry);
-      recorder.record(entry);
+      try {
+        owner.refresh(entry);
+      } finally {
+        // A failure too: who contains it has to run again when it is over.
+        recorder.record(entry);
+      }
       return entry.value as V;
     },
     causes(key) {

@@ -40,8 +40,9 @@ export function createRecorder(): Recorder {
     for (const reader of readers instanceof Set ? readers : [readers]) {
       const was = reader.state;
       if (was === "stale" || was === state) continue;
-      reader.state = state;
-      if (was !== "clean") continue;
+      // What failed has no value that could turn out to hold still.
+      reader.state = was === "failed" ? "stale" : state;
+      if (was === "suspect") continue;
       reader.invalidated();
       if (reader instanceof Cell) mark(reader, "suspect");
     }
@@ -68,7 +69,7 @@ export function createRecorder(): Recorder {
       try {
         return work();
       } catch (error) {
-        computation.state = "stale";
+        computation.state = "failed";
         throw error;
       } finally {
         computation.running = false;
@@ -78,13 +79,11 @@ export function createRecorder(): Recorder {
     mark,
     outdated(computation) {
       if (computation.state === "suspect") {
-        for (const cell of computation.reads) {
-          cell.refresh();
-          if ((computation.state as State) === "stale") return true;
-        }
+        for (const cell of computation.reads)
+          if (!isRefreshed(cell) || (computation.state as State) === "stale") return true;
         computation.state = "clean";
       }
-      return computation.state === "stale";
+      return computation.state !== "clean";
     },
     note(object, field) {
       if (!current) return;
@@ -117,4 +116,14 @@ export function createRecorder(): Recorder {
       for (const cell of visited) if (!unread.has(cell)) unread.set(cell, true);
     },
   };
+}
+
+/** What fails now fails again where it is read: that is the place where somebody may contain it. */
+function isRefreshed(cell: Cell): boolean {
+  try {
+    cell.refresh();
+    return true;
+  } catch {
+    return false;
+  }
 }

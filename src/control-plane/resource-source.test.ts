@@ -3,6 +3,7 @@ import { createGraph } from "../collections/index.ts";
 import { createMemorySource } from "../kube/index.ts";
 import { FairleadError } from "../lib/index.ts";
 import { type Proxy, types } from "../model/index.ts";
+import { createRendering } from "../render/index.ts";
 import type { ProxyNode } from "../xds/index.ts";
 import { proxyOfNode } from "./proxy-of-node.ts";
 import { createResourceSource } from "./resource-source.ts";
@@ -78,6 +79,11 @@ function start() {
     source,
     faults,
     service,
+    rendererOf(...names: readonly string[]) {
+      const rendering = createRendering(stages.mesh);
+      const classes = names.map((name) => stages.classOf(proxyOfNode(node(name), context, undefined)));
+      return { rendering, renderers: classes.map((one) => rendering.renderer(one)) };
+    },
     fail: (when: typeof broken) => {
       broken = when;
     },
@@ -107,4 +113,32 @@ test("a node that cannot be served leaves nothing behind", () => {
     expect(() => source.connect(node("z", "ztunnel"), undefined, () => {})).toThrow(FairleadError);
   expect(source.classes).toBe(0);
   expect(source.nodes).toBe(0);
+});
+
+test("a proxy moves to a class that another one has left while it was made", async () => {
+  const { source, service } = start();
+  for (let i = 0; i < 3; i++) service(`s${i}`);
+  const session = source.connect(node("a"), undefined, () => {});
+  await session.ready;
+  session.all(types.cluster);
+  service("a");
+  const moved = source.flush();
+  const other = source.connect(node("a"), undefined, () => {});
+  other.close();
+  await moved;
+  service("late");
+  await source.flush();
+  expect(session.all(types.cluster).get("outbound|80||late.default.svc.cluster.local")).toBeDefined();
+});
+
+test("what another class has only begun is gone through as well", () => {
+  const { rendererOf, service } = start();
+  for (let i = 0; i < 50; i++) service(`s${i}`);
+  const { rendering, renderers } = rendererOf("a", "b");
+  const [first, second] = renderers;
+  const done = new Set<string>();
+  first?.steps(done).next();
+  expect([...(second?.steps(done) ?? [])].length).toBeGreaterThan(50);
+  const made = rendering.counts.get("Cluster")?.computed ?? 0;
+  expect(made).toBeGreaterThanOrEqual(50);
 });

@@ -180,6 +180,8 @@ export function createResourceSource(options: ResourceSourceOptions): Controlled
     const group = members.has(id) ? groupFor(classes.get(id)) : undefined;
     // Until the other class is made, the proxy keeps what it has.
     await group?.ready;
+    // Another proxy of that class may have come and gone meanwhile, and the class with it.
+    if (group && groups.get(group.key) !== group) return reclassify(id);
     const member = members.get(id);
     if (!group || !member || group === member.group) return drop(group);
     leave(member);

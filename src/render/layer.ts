@@ -30,11 +30,14 @@ export function layerRecipe<F extends object>(
     *steps(view: View<F>, done: StepsDone): Steps {
       const id = `${name}|${facetOf(view, facet).id}`;
       if (done.has(id)) return;
-      done.add(id);
       for (const { memo, key } of refs(view).values()) {
         memo.get(key);
         yield;
+        // Another class has come to the end meanwhile.
+        if (done.has(id)) return;
       }
+      // Only now: another class that comes in between would make all the rest at once.
+      done.add(id);
     },
   });
 }

@@ -37,11 +37,11 @@ export function* publicHostSteps(view: View<BuildFacet>, name: string, done: Ste
   const parsed = parseRouteName(name);
   const id = `virtual hosts|${facetOf(view, buildFacet).id}|${parsed ? placeWord(parsed) : ""}`;
   if (!parsed || done.has(id)) return;
-  done.add(id);
   for (const host of publicPlan(view, placeWord(parsed)).hosts) {
     virtualHost(view, host.key);
     yield;
   }
+  done.add(id);
 }
 
 /** As a proxy has it that nothing tells apart from others. */

@@ -496,6 +496,20 @@ describe.each(["sotw", "delta"] as const)("%s", (variant) => {
   });
 });
 
+test("delta: what a client asks for in an answer that comes very late counts", () => {
+  const source = createMemorySource();
+  source.set({ [EDS]: [endpoints("a"), endpoints("b")] });
+  const client = createClient("delta", source);
+  client.subscribe(EDS, "a");
+  const first = client.next();
+  for (let i = 0; i < 40; i++) {
+    source.set({ [EDS]: [endpoints("a", `a${i}`), endpoints("b")] });
+    expect(client.next()).toBeDefined();
+  }
+  client.send(EDS, { nonce: first?.nonce ?? "", subscribe: ["b"] });
+  expect(client.flush()).toEqual(["EDS b"]);
+});
+
 describe("sotw", () => {
   test("a request with a superseded nonce is stale; its names do not count", () => {
     const source = createMemorySource();

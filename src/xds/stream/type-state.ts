@@ -157,7 +157,7 @@ export class TypeState {
 
   accept(nonce: string, nowMs: number): Settled {
     const found = this.#unanswered.find(nonce);
-    if (!found) return nonce === this.nonce ? "accepted" : "never-sent";
+    if (!found) return nonce === this.nonce ? "accepted" : this.#unknown(nonce);
     this.#unanswered.settle(found);
     this.#onAccepted(this.type, found, nowMs);
     const isAll = found.whole && nonce === this.nonce;
@@ -172,7 +172,7 @@ export class TypeState {
   /** Envoy names the resources it refuses and takes the others; where it names none, all of them are in doubt. */
   reject(nonce: string, message: string, nowMs: number): Settled {
     const found = this.#unanswered.find(nonce);
-    if (!found && nonce !== this.nonce) return "never-sent";
+    if (!found && nonce !== this.nonce) return this.#unknown(nonce);
     this.lastError = message;
     this.nackedAtMs = nowMs;
     if (found) this.#refuse(found, message);
@@ -215,6 +215,10 @@ export class TypeState {
     this.mustSend.delete(name);
     this.#unanswered.forget(name);
     this.#refused.delete(name);
+  }
+
+  #unknown(nonce: string): Settled {
+    return this.#unanswered.isExpired(nonce) ? "superseded" : "never-sent";
   }
 
   #refuse(response: InFlight, message: string): void {

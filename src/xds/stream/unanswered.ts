@@ -14,6 +14,8 @@ export interface InFlight {
 
 /** A client that never answers must not make the list grow. */
 const maxInFlight = 16;
+/** Their nonces are short, and are known for longer: a client that was busy answers all, and asks for more with it. */
+const maxExpired = 1024;
 
 export class Unanswered {
   /** In the order of sending, which is the order of answers: an answer takes away the first and costs nothing more. */
@@ -22,11 +24,20 @@ export class Unanswered {
   readonly #doubts = new Map<string, Resource | undefined>();
   /** Names that the client gave up, with the responses that were open then: they say nothing of it any more. */
   readonly #givenUp = new Map<string, readonly InFlight[]>();
+  readonly #expired = new Set<string>();
 
   add(response: InFlight): void {
     this.#open = [...this.#open, response];
     const [oldest] = this.#open;
-    if (oldest && this.#open.length > maxInFlight) this.refuse(oldest, new Set(oldest.changes.keys()));
+    if (!oldest || this.#open.length <= maxInFlight) return;
+    this.refuse(oldest, new Set(oldest.changes.keys()));
+    const [first = ""] = this.#expired.add(oldest.nonce);
+    if (this.#expired.size > maxExpired) this.#expired.delete(first);
+  }
+
+  /** Whether the nonce is of a response whose answer was not waited for. */
+  isExpired(nonce: string): boolean {
+    return this.#expired.has(nonce);
   }
 
   /** Undefined for a nonce that is not open. */
@@ -76,7 +87,9 @@ export class Unanswered {
     if (this.#doubts.size > 0) for (const name of settled.keys()) this.#doubts.delete(name);
     const at = this.#open.indexOf(response);
     this.#open = this.#open.filter((one) => one !== response).map((one, i) => (i < at ? without(one, settled) : one));
-    if (this.#open.length === 0) this.#givenUp.clear();
+    if (this.#open.length > 0) return;
+    this.#givenUp.clear();
+    this.#expired.clear();
   }
 
   #first(name: string): InFlight | undefined {

@@ -1,6 +1,7 @@
 /** A response in, the pieces of its protobuf message out: what is the stream's own is small, the rest is shared bytes. */
 import type { Resource } from "../../model/index.ts";
 import type { Payload } from "../../rpc/index.ts";
+import { createBodies } from "./bodies.ts";
 
 export interface WireResource extends Pick<Resource, "name" | "hash" | "pieces" | "size"> {
   /** Where the message is of another type than the response. */
@@ -30,6 +31,7 @@ export function createEncode(identifier: string): Encode {
     sotw: new WeakMap<WireResource, Uint8Array>(),
     delta: new WeakMap<WireResource, Uint8Array>(),
   };
+  const bodies = { sotw: createBodies(), delta: createBodies() };
   const controlPlane = {
     sotw: message(controlPlaneField.sotw, text(1, identifier)),
     delta: message(controlPlaneField.delta, text(1, identifier)),
@@ -42,7 +44,13 @@ export function createEncode(identifier: string): Encode {
       controlPlane[variant],
       ...(variant === "delta" ? response.removed.map((name) => repeatedText(field.removed, name)) : []),
     ]);
-    const pieces: Uint8Array[] = [own];
+    const bytes = response.resources.reduce((sum, resource) => sum + resource.size, 0);
+    const body = bodies[variant].get(response.resources, bytes, () => framed(variant, response));
+    return [own, ...body];
+  };
+
+  function framed(variant: Variant, response: WireResponse): Uint8Array[] {
+    const pieces: Uint8Array[] = [];
     for (const resource of response.resources) {
       const frame = frames[variant].get(resource) ?? frameOf(variant, resource, response.type);
       frames[variant].set(resource, frame);
@@ -50,7 +58,7 @@ export function createEncode(identifier: string): Encode {
       for (const piece of resource.pieces) pieces.push(piece);
     }
     return pieces;
-  };
+  }
 }
 
 export function payloadSize(payload: Payload): number {

@@ -8,6 +8,7 @@ import type { KubeObject } from "../model/index.ts";
 import { backUp, restore } from "./backup.ts";
 import { createStore, type Store } from "./store.ts";
 import { openStoreFile } from "./store-file.ts";
+import { createWatchHub } from "./watch-hub.ts";
 
 const root = mkdtempSync(join(tmpdir(), "fairlead-backup-"));
 afterAll(() => rmSync(root, { recursive: true, force: true }));
@@ -50,13 +51,29 @@ test("what was saved comes back: objects, versions and keys, for its owner's eye
   expect(statSync(join(to, "service-account.key")).mode & 0o777).toBe(0o600);
   const restored = open(to);
   expect(contents(restored)).toEqual(expected);
-  expect(restored.version).toBe(version);
   await put(restored, "new", "1");
   expect(restored.version).toBeGreaterThan(version);
   await restored.close();
   await expect(restore({ apiDir: to, file, replace: false, now })).rejects.toThrow("has a store already");
   const { moved } = await restore({ apiDir: to, file, replace: true, now });
   expect(readdirSync(moved ?? "")).toContain("store.mdb");
+});
+
+test("versions that were given out after the backup are not given out again", async () => {
+  const [from, to, file] = [folder(), join(root, "later"), join(root, "later.backup")];
+  const store = open(from);
+  await put(store, "a", "1");
+  await save(from, file, { inUse: true });
+  for (let i = 0; i < 20; i++) await put(store, "a", `after ${i}`);
+  const seen = store.version;
+  await store.close();
+  await restore({ apiDir: to, file, replace: false, now });
+  const restored = open(to);
+  expect(restored.version).toBeGreaterThan(seen);
+  expect(() => createWatchHub(restored).open("/configmaps", seen, () => {})).toThrow("too old resource version");
+  await put(restored, "a", "2");
+  expect(Number(restored.get("/configmaps", "default/a")?.metadata.resourceVersion)).toBeGreaterThan(seen);
+  await restored.close();
 });
 
 test("a backup of a store that is being written is one moment of it", async () => {

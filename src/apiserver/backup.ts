@@ -65,6 +65,12 @@ export interface RestoreReport extends BackupReport {
   readonly moved: string | undefined;
 }
 
+/**
+ * Versions that were given out after the backup must not be given out again: a client that has one would take what is
+ * new for what it knows. So a restored store goes on far beyond them, and such clients are told to list anew.
+ */
+const leap = 1_000_000_000;
+
 /** The whole backup is read and checked before anything is changed. */
 export async function restore({ apiDir, file, replace, now }: RestoreOptions): Promise<RestoreReport> {
   const backup = await readBackup(file);
@@ -79,12 +85,13 @@ export async function restore({ apiDir, file, replace, now }: RestoreOptions): P
   for (const key of backup.keys)
     writeFileSync(join(next, key.file), Buffer.from(key.content, "base64"), { mode: 0o600, flag: "wx" });
   const store = openStoreFile(join(next, storeName));
+  const version = backup.version + leap;
   store.commit(
     backup.objects.map(({ resource, key, object }) => ({ resource, key, text: JSON.stringify(object) })),
-    backup.version,
+    version,
   );
   await store.close();
   if (moved !== undefined) renameSync(apiDir, moved);
   renameSync(next, apiDir);
-  return { objects: backup.objects.length, version: backup.version, created: backup.created, moved };
+  return { objects: backup.objects.length, version, created: backup.created, moved };
 }

@@ -5,6 +5,8 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, truncateSync, w
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
+import { crc32 } from "node:zlib";
+import { open as openLmdb } from "lmdb";
 import { afterAll, describe, expect, test } from "vitest";
 import { lacks } from "../../test/require.ts";
 import { silentLogger } from "../lib/index.ts";
@@ -171,6 +173,19 @@ describe("a damaged file", () => {
   test("of another kind", async () => {
     expect(await damage("text", (path) => writeFileSync(path, "x".repeat(100_000)))).toThrow(/text\.mdb is damaged/);
   });
+});
+
+test("a store of a newer format is refused by name, and left as it is", async () => {
+  const path = join(root, "newer.mdb");
+  await fill(path, 3);
+  const db = openLmdb<Buffer, string>({ path, encoding: "binary", overlappingSync: false });
+  const checksum = Buffer.alloc(4);
+  checksum.writeUInt32BE(crc32("7", crc32("format")));
+  db.putSync("format", Buffer.concat([checksum, Buffer.from("7")]));
+  await db.close();
+  const before = readFileSync(path);
+  expect(() => openStoreFile(path)).toThrow(/newer\.mdb has format 7; this version of Fairlead reads format 1/);
+  expect(readFileSync(path).equals(before)).toBe(true);
 });
 
 describe("the store", () => {

@@ -34,12 +34,14 @@ export interface LeaderElection {
 export function runLeaderElection(options: ElectionOptions): LeaderElection {
   const { lock, identity, key = "" } = options;
   const durationMs = options.durationMs ?? 10_000;
-  const renewMs = options.renewMs ?? 1_500;
+  const renewMs = options.renewMs ?? 2_000;
   let renewedAt: number | undefined;
   let term: AbortController | undefined;
   let expiry: NodeJS.Timeout | undefined;
   let seen: { readonly version: string | undefined; readonly at: number } | undefined;
   let lastWarning = "";
+  /** The lock as we wrote it last: a renewal goes on from it, and fails when somebody else has written since. */
+  let held: LockState | undefined;
 
   // Two thirds of the time others wait: what is left covers a slow clock and a write under way.
   const termMs = (durationMs * 2) / 3;
@@ -47,6 +49,7 @@ export function runLeaderElection(options: ElectionOptions): LeaderElection {
   const end = (): void => {
     clearTimeout(expiry);
     renewedAt = undefined;
+    held = undefined;
     term?.abort();
     term = undefined;
   };
@@ -59,13 +62,14 @@ export function runLeaderElection(options: ElectionOptions): LeaderElection {
     return options.monotonicMs() - (seen?.at ?? 0) < theirsMs;
   };
   const attempt = async (): Promise<void> => {
-    const state = await lock.read(options.signal);
+    const state = held ?? (await lock.read(options.signal));
+    held = undefined;
     if (heldByOther(state)) {
       end();
       return;
     }
     const asked = options.monotonicMs();
-    await lock.write(
+    held = await lock.write(
       nextRecord(state.record, { holder: identity, key, durationMs, now: options.now() }),
       state,
       options.signal,
@@ -89,9 +93,12 @@ export function runLeaderElection(options: ElectionOptions): LeaderElection {
   };
   const loop = async (): Promise<void> => {
     while (!options.signal.aborted) {
-      await attempt().then(() => {
-        lastWarning = "";
-      }, failed);
+      await attempt()
+        // Somebody else has written: whether we still hold it has to be known at once.
+        .catch((error: unknown) => (FairleadError.from(error).code === "conflict" ? attempt() : Promise.reject(error)))
+        .then(() => {
+          lastWarning = "";
+        }, failed);
       if (!leading()) end();
       await wait(renewMs, options.signal).catch(() => {});
     }

@@ -30,7 +30,8 @@ export interface Lock {
   /** For the log. */
   readonly name: string;
   read(signal?: AbortSignal): Promise<LockState>;
-  write(record: LockRecord, from: LockState, signal?: AbortSignal): Promise<void>;
+  /** Resolves with the lock as it was written. */
+  write(record: LockRecord, from: LockState, signal?: AbortSignal): Promise<LockState>;
 }
 
 export interface LockRef {
@@ -106,8 +107,11 @@ function createLock({ client, namespace, name }: LockRef, kind: KindRef, form: F
       const base = object ?? { apiVersion, kind: kind.kind, metadata: { name, namespace } };
       const next = form.write(base, record);
       // The resourceVersion in the metadata makes an update fail when somebody else was faster.
-      if (object === undefined) await client.create(kind, next, { signal });
-      else await client.update(kind, next, { signal });
+      const written =
+        object === undefined
+          ? await client.create(kind, next, { signal })
+          : await client.update(kind, next, { signal });
+      return { object: written, record: form.read(written) };
     },
   };
 }

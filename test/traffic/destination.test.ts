@@ -118,7 +118,7 @@ describe.skipIf(lacks("root", "envoy", "iptables"))("destinations", () => {
     expect(Math.abs(near - total * 0.7)).toBeLessThan(5 * Math.sqrt(total * 0.7 * 0.3));
   });
 
-  test("a circuit breaker lets so many through and turns the rest away at once", async () => {
+  test("a circuit breaker lets so many through and turns the rest away before any server", async () => {
     const connectionPool = {
       tcp: { maxConnections: 1 },
       http: { http1MaxPendingRequests: 1, maxRequestsPerConnection: 1 },
@@ -128,11 +128,11 @@ describe.skipIf(lacks("root", "envoy", "iptables"))("destinations", () => {
     const answers = await client.caller.requests(web, 12, 12);
     const turnedAway = answers.filter(({ status }) => status === 503);
     expect(turnedAway.length).toBeGreaterThanOrEqual(8);
-    expect(answers.some(({ status }) => status === 200)).toBe(true);
-    for (const { headers, ms } of turnedAway) {
-      expect(headers["x-envoy-overloaded"]).toBe("true");
-      expect(ms).toBeLessThan(400);
-    }
+    for (const { headers } of turnedAway) expect(headers["x-envoy-overloaded"]).toBe("true");
+    // None of them waited for a server: only what passed ever reached one.
+    const passed = answers.length - turnedAway.length;
+    expect(passed).toBeGreaterThan(0);
+    expect(counts().reduce((sum, count) => sum + count)).toBe(passed);
   });
 
   describe("TLS origination", () => {

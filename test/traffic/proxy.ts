@@ -1,5 +1,5 @@
 /** A Pod's name in; a real Envoy in a namespace of its own out, with the agent's bootstrap, its capture rules and a certificate. */
-import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { mkdirSync, writeFileSync } from "node:fs";
 import http from "node:http";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
@@ -13,6 +13,7 @@ import { startProcess } from "../../src/standalone/index.ts";
 import type { PodNetwork } from "../../src/standalone/network.ts";
 import { agentBootstrap } from "../agent-bootstrap.ts";
 import { findEnvoy } from "../require.ts";
+import { workerTurns } from "../worker-turns.ts";
 import { type Caller, startCaller } from "./caller.ts";
 import type { TrafficNetwork } from "./network.ts";
 
@@ -26,8 +27,8 @@ export interface TrafficProxy {
   /** Serves xDS with these routes from now on; none: the control plane is gone. */
   connect(routes: readonly Route[] | undefined): Promise<void>;
   alive(): boolean;
-  /** Seconds of processor time used so far. */
-  cpuSeconds(): number;
+  /** Turns that the loops of its workers have made so far. */
+  turns(): Promise<number>;
   /** Envoy gets no processor until it is resumed. */
   pause(): void;
   resume(): void;
@@ -65,7 +66,7 @@ export async function startProxy(options: ProxyOptions): Promise<TrafficProxy> {
   const sds = await serve(join(dir, "sds"), createSdsRoutes(options.secrets, silentLogger));
   let xds: RpcServer | undefined = await serve(join(dir, "xds"), options.routes);
   const file = join(dir, "bootstrap.json");
-  writeFileSync(file, JSON.stringify(bootstrap.config));
+  writeFileSync(file, JSON.stringify({ ...bootstrap.config, enableDispatcherStats: true, statsFlushInterval: "0.5s" }));
   const said: string[] = [];
   let ended: number | string | undefined;
   const envoy = startProcess({
@@ -99,7 +100,7 @@ export async function startProxy(options: ProxyOptions): Promise<TrafficProxy> {
       xds = routes && (await serve(join(dir, "xds"), routes));
     },
     alive: () => ended === undefined,
-    cpuSeconds: () => cpuSeconds(envoy.pid),
+    turns: async () => workerTurns(await admin("/stats/prometheus")),
     pause: () => process.kill(envoy.pid, "SIGSTOP"),
     resume: () => process.kill(envoy.pid, "SIGCONT"),
     async close() {
@@ -108,13 +109,6 @@ export async function startProxy(options: ProxyOptions): Promise<TrafficProxy> {
       await Promise.all([xds?.close(), sds.close()]);
     },
   };
-}
-
-/** Fields 14 and 15 of stat, in hundredths of a second; the command before them may hold spaces. */
-function cpuSeconds(pid: number): number {
-  const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
-  const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
-  return (Number(fields[11]) + Number(fields[12])) / 100;
 }
 
 async function serve(path: string, routes: readonly Route[]): Promise<RpcServer> {

@@ -109,8 +109,7 @@ describe.skipIf(lacks("root", "envoy", "iptables"))("routes", () => {
     await route({ route: [to("v1")], timeout: "200ms", retries: { attempts: 0 } });
     const slow = await get();
     expect([slow.status, a.seen.length]).toEqual([504, 1]);
-    expect(slow.ms).toBeGreaterThan(190);
-    expect(slow.ms).toBeLessThan(1500);
+    expect(slow.body).toBe("upstream request timeout");
     const retries = { attempts: 2, perTryTimeout: "100ms", retryOn: "reset,gateway-error", backoff: "5ms" };
     await route({ route: [to("v1")], retries });
     expect((await get()).status).toBe(504);

@@ -18,6 +18,7 @@ import { listAnalysers } from "./analyze/analysers.ts";
 import { clusterObjects, meshTexts } from "./analyze/cluster.ts";
 import { type FileObject, fileObjectName, type ReadFiles, readFiles } from "./analyze/files.ts";
 import { type AnalyzeFormat, documentation, formatMessages, type LocatedMessage } from "./analyze/output.ts";
+import { patchCheckerFor } from "./check-patches.ts";
 import { clusterAccess } from "./cluster-access.ts";
 import type { Io } from "./command.ts";
 
@@ -108,7 +109,9 @@ async function run(paths: readonly string[], flags: AnalyzeFlags, io: Io): Promi
   const faults = [...read.faults, ...files.flatMap((object) => unreadable(object, io))];
   if (faults.length > 0) io.err(`Error(s) adding files: ${faults.join("\n")}\n`);
   const sources = { files: files.map(({ raw }) => raw), cluster: cluster?.objects };
-  const all = locate(analyze(sources, await analyzeOptions(flags, namespace, cluster)), files);
+  const checker = await patchCheckerFor([...sources.files, ...(sources.cluster ?? [])]);
+  const options = { ...(await analyzeOptions(flags, namespace, cluster)), ...checker };
+  const all = locate(analyze(sources, options), files);
   const shown = all.filter(({ level }) => ranks[level] >= ranks[flags.outputThreshold]);
   if (flags.verbose) io.err(`Analyzed resources in ${target}\n`);
   const color = flags.color !== false && io.tty && io.env.TERM !== "dumb" && !io.env.NO_COLOR;

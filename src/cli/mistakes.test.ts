@@ -36,6 +36,34 @@ test("validate goes on past a file that cannot be read", async () => {
   expect(listed.map(({ file }) => file).sort()).toEqual([unreadable, wrong]);
 });
 
+test("validate and analyze warn of fields that Envoy's messages do not have, as istioctl does", async () => {
+  const typos = [
+    ["CLUSTER", "{outlier_detection: {consecutiv: 3}}"],
+    [
+      "HTTP_FILTER",
+      '{name: x, typed_config: {"@type": type.googleapis.com/envoy.extensions.filters.http.lua.v3.Lua, cod: x}}',
+    ],
+    ["BOOTSTRAP", "{stats_flush: 3s}"],
+  ].map(([applyTo, value]) => `  - {applyTo: ${applyTo}, patch: {operation: MERGE, value: ${value}}}`);
+  const file = write(
+    "filter.yaml",
+    `apiVersion: networking.istio.io/v1alpha3\nkind: EnvoyFilter\nmetadata: {name: f, namespace: default}\nspec:\n  configPatches:\n${typos.join("\n")}\n`,
+  );
+  const lua = "envoy.extensions.filters.http.lua.v3.Lua";
+  const warnings = [
+    'Envoy filter: unknown field "consecutiv" in envoy.config.cluster.v3.OutlierDetection',
+    `Envoy filter: can't unmarshal Any nested proto type.googleapis.com/${lua}: unknown field "cod" in ${lua}`,
+    'Envoy filter: unknown field "stats_flush" in envoy.config.bootstrap.v3.Bootstrap',
+  ];
+  const validated = await runCli(["validate", "-f", file]);
+  const analyzed = await runCli(["analyze", "--use-kube=false", file]);
+  for (const warning of warnings) {
+    expect(validated.stderr).toContain(warning);
+    expect(analyzed.stdout).toContain(warning);
+  }
+  expect(validated.status).toBe(0);
+});
+
 describe("apply", () => {
   let api: TestApi;
   beforeAll(async () => {

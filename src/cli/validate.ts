@@ -1,10 +1,11 @@
 /** `fairlead validate -f`: files in; istioctl's verdict on each object, in istioctl's words, out. */
 import { readFile } from "node:fs/promises";
 import { type Command, Option } from "commander";
-import { loadCel, validateConfig } from "../config/index.ts";
+import { loadCel, type ValidateOptions, validateConfig } from "../config/index.ts";
 import { objectFiles, parseObjects } from "../kube/index.ts";
 import { FairleadError } from "../lib/index.ts";
 import { type KubeObject, kindOf } from "../model/index.ts";
+import { patchCheckerFor } from "./check-patches.ts";
 import type { Io } from "./command.ts";
 import { printYaml } from "./print.ts";
 
@@ -33,7 +34,6 @@ export function register(program: Command, io: Io, exit: (status: number) => voi
 }
 
 async function validate(paths: readonly string[], output: "table" | "json" | "yaml", io: Io): Promise<number> {
-  const cel = await loadCel();
   const files = new Map<string, readonly KubeObject[]>();
   const unread: Finding[] = [];
   for (const path of paths)
@@ -44,7 +44,8 @@ async function validate(paths: readonly string[], output: "table" | "json" | "ya
       } catch (thrown) {
         unread.push(unreadable(file, thrown));
       }
-  const judged = [...files].flatMap(([file, objects]) => objects.flatMap((object) => judge(file, object, cel)));
+  const options = { cel: await loadCel(), ...(await patchCheckerFor([...files.values()].flat())) };
+  const judged = [...files].flatMap(([file, objects]) => objects.flatMap((object) => judge(file, object, options)));
   const findings = [...judged, ...unread];
   const failed = findings.some((finding) => finding.severity === "error");
   if (output === "json") io.out(`${JSON.stringify(findings, null, 2)}\n`);
@@ -70,11 +71,11 @@ function unreadable(file: string, thrown: unknown): Finding {
 
 const objectFields: ReadonlySet<string> = new Set(["apiVersion", "kind", "metadata", "spec", "status"]);
 
-function judge(file: string, object: KubeObject, cel: Awaited<ReturnType<typeof loadCel>>): readonly Finding[] {
+function judge(file: string, object: KubeObject, options: ValidateOptions): readonly Finding[] {
   const kind = kindOf(object.apiVersion, object.kind);
   if (kind?.encoding !== "protobuf") return [];
   const name = `${object.kind}/${object.metadata.namespace ?? ""}/${object.metadata.name}`;
-  const { readable, errors, warnings } = validateConfig(kind, object, { cel });
+  const { readable, errors, warnings } = validateConfig(kind, object, options);
   const finding = (severity: Finding["severity"], field: string, message: string): Finding => ({
     file,
     object: name,

@@ -1,4 +1,10 @@
-export { createEnvoyTypes, type EnvoyTypes, type PatchReport, sayReport } from "./envoy-filter/index.ts";
+export {
+  createEnvoyTypes,
+  type EnvoyTypes,
+  loadPatchChecker,
+  type PatchReport,
+  sayReport,
+} from "./envoy-filter/index.ts";
 export { createJsonPrinter, type JsonResource } from "./json.ts";
 export type { Steps } from "./layer.ts";
 export { createRenderer, createRendering, type Renderer, type Rendering, type RenderingOptions } from "./renderer.ts";

@@ -2,8 +2,15 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, test } from "vitest";
-import { type AnalyzeOptions, analyze, type CelRules, decodeMeshConfig, loadCel } from "../../src/config/index.ts";
+import {
+  type AnalyzeOptions,
+  analyze,
+  decodeMeshConfig,
+  loadCel,
+  type ValidateOptions,
+} from "../../src/config/index.ts";
 import { isRecord, parseYaml, readRecord, readText } from "../../src/lib/index.ts";
+import { loadPatchChecker } from "../../src/render/index.ts";
 import { recordedCases } from "./corpus.ts";
 import { expectKnownDifferences } from "./differences.ts";
 
@@ -15,6 +22,8 @@ interface Message {
   readonly name: string;
   readonly message: string;
 }
+
+type Checks = Required<ValidateOptions>;
 
 /** What every cluster has before a case's own objects. */
 const clusterBase: readonly unknown[] = [
@@ -40,7 +49,7 @@ function filesBelow(dir: string): readonly string[] {
     .map((name) => join(dir, name));
 }
 
-function optionsOf(dir: string, args: readonly string[], cel: CelRules): AnalyzeOptions {
+function optionsOf(dir: string, args: readonly string[], checks: Checks): AnalyzeOptions {
   const after = (flag: string): readonly string[] =>
     args.flatMap((arg, i) =>
       arg === flag ? (args[i + 1] ?? "") : arg.startsWith(`${flag}=`) ? arg.slice(flag.length + 1) : [],
@@ -49,7 +58,7 @@ function optionsOf(dir: string, args: readonly string[], cel: CelRules): Analyze
   const mesh = meshFile === undefined ? undefined : decodeMeshConfig(readFileSync(join(dir, meshFile), "utf8")).ok;
   const threshold = after("--output-threshold")[0];
   return {
-    cel,
+    ...checks,
     now: new Date("2026-08-20T00:00:00Z"),
     only: after("--analyzer"),
     suppress: after("-S"),
@@ -58,12 +67,12 @@ function optionsOf(dir: string, args: readonly string[], cel: CelRules): Analyze
   };
 }
 
-function analyzeCase(dir: string, cel: CelRules): readonly Message[] {
+function analyzeCase(dir: string, checks: Checks): readonly Message[] {
   const args = readFileSync(join(dir, "args.txt"), "utf8")
     .split("\n")
     .filter((line) => line !== "");
   const files = existsSync(join(dir, "input")) ? filesBelow(join(dir, "input")).flatMap(read) : [];
-  const options = optionsOf(dir, args, cel);
+  const options = optionsOf(dir, args, checks);
   if (!args.includes("--use-kube=true")) return analyze({ files }, options);
   const own = existsSync(join(dir, "cluster/objects.yaml")) ? read(join(dir, "cluster/objects.yaml")) : [];
   // An API server drops the status of what is created.
@@ -80,9 +89,9 @@ function analyzeCase(dir: string, cel: CelRules): readonly Message[] {
 const keyOf = ({ code, level, kind, namespace, name, message }: Message): string =>
   JSON.stringify([code, level, kind, namespace, name, message]);
 
-let cel: CelRules;
+let checks: Checks;
 beforeAll(async () => {
-  cel = await loadCel();
+  checks = { cel: await loadCel(), patches: await loadPatchChecker() };
 });
 
 test("messages equal istioctl's, but for known differences", { timeout: 120_000 }, () => {
@@ -95,7 +104,7 @@ function differencesOf(dir: string): readonly string[] {
     readFileSync(join(dir, "expected.json"), "utf8"),
   );
   const key = (message: Message): string => (expected.unstable ? message.code : keyOf(message));
-  const [want, have] = [expected.messages.map(key), analyzeCase(dir, cel).map(key)];
+  const [want, have] = [expected.messages.map(key), analyzeCase(dir, checks).map(key)];
   return [
     ...without(want, have).map((line) => `missing ${line}`),
     ...without(have, want).map((line) => `extra ${line}`),

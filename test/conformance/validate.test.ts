@@ -2,9 +2,10 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, test } from "vitest";
-import { acceptObject, type CelRules, formatIssue, loadCel, validateConfig } from "../../src/config/index.ts";
+import { acceptObject, formatIssue, loadCel, type ValidateOptions, validateConfig } from "../../src/config/index.ts";
 import { isRecord, parseYaml } from "../../src/lib/index.ts";
 import { kindOf } from "../../src/model/index.ts";
+import { loadPatchChecker } from "../../src/render/index.ts";
 import { recordedCases } from "./corpus.ts";
 import { expectKnownDifferences } from "./differences.ts";
 
@@ -20,6 +21,8 @@ interface Judged {
   readonly lines: readonly string[];
 }
 
+type Checks = Required<ValidateOptions>;
+
 const known = ["apiVersion", "kind", "metadata", "spec", "status"];
 
 const sorted = (lines: readonly string[]): string =>
@@ -30,10 +33,10 @@ const sorted = (lines: readonly string[]): string =>
     .join("\n");
 
 /** What istioctl prints: warnings on top, errors below, each with the object's name; a message may have a list inside. */
-function asIstioctl(object: Readonly<Record<string, unknown>>, expected: Expected, cel: CelRules): Judged {
+function asIstioctl(object: Readonly<Record<string, unknown>>, expected: Expected, checks: Checks): Judged {
   const kind = kindOf(expected.apiVersion, expected.kind);
   if (!kind || kind.encoding === "kubernetes") return { ok: true, lines: [] };
-  const { readable, errors, warnings } = validateConfig(kind, object, { cel });
+  const { readable, errors, warnings } = validateConfig(kind, object, checks);
   const stray = Object.keys(object).filter((key) => !known.includes(key));
   const metadata = isRecord(object.metadata) ? object.metadata : {};
   const name = `${expected.kind}/${metadata.namespace ?? ""}/${metadata.name ?? ""}`;
@@ -45,10 +48,10 @@ function asIstioctl(object: Readonly<Record<string, unknown>>, expected: Expecte
 }
 
 /** What `kubectl create --dry-run=server` prints. */
-function asApiServer(object: Readonly<Record<string, unknown>>, expected: Expected, cel: CelRules): Judged {
+function asApiServer(object: Readonly<Record<string, unknown>>, expected: Expected, checks: Checks): Judged {
   const kind = kindOf(expected.apiVersion, expected.kind);
   if (!kind) return { ok: false, lines: ["unknown kind"] };
-  const { unknownFields, issues } = acceptObject(kind, object, { cel });
+  const { unknownFields, issues } = acceptObject(kind, object, checks);
   const name = isRecord(object.metadata) ? object.metadata.name : "";
   if (unknownFields.length > 0) {
     const version = expected.apiVersion.split("/")[1];
@@ -75,9 +78,9 @@ function expectedLines(expected: Expected["istioctl"]): readonly string[] {
   return warnings;
 }
 
-let cel: CelRules;
+let checks: Checks;
 beforeAll(async () => {
-  cel = await loadCel();
+  checks = { cel: await loadCel(), patches: await loadPatchChecker() };
 });
 
 test("verdicts and messages equal istioctl's and the API server's, but for known differences", {
@@ -91,8 +94,8 @@ function differencesOf(dir: string): readonly string[] {
   const expected: Expected = JSON.parse(readFileSync(join(dir, "expected.json"), "utf8"));
   const [object] = parseYaml(readFileSync(join(dir, "object.yaml"), "utf8"));
   if (!isRecord(object)) throw new Error(`${dir} has no object`);
-  const istioctl = asIstioctl(object, expected, cel);
-  const apiserver = asApiServer(object, expected, cel);
+  const istioctl = asIstioctl(object, expected, checks);
+  const apiserver = asApiServer(object, expected, checks);
   return [
     ...differing("istioctl", istioctl, expected.istioctl.ok, expectedLines(expected.istioctl)),
     ...differing("apiserver", apiserver, expected.apiserver.ok, (expected.apiserver.error ?? "").split("\n")),

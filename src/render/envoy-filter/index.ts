@@ -1,3 +1,4 @@
+export { loadPatchChecker } from "./check-patch.ts";
 export { createEnvoyTypes, type EnvoyTypes } from "./envoy-types.ts";
 export type { PatchReport } from "./patch-run.ts";
 export { patchedKinds } from "./patched-kinds.ts";

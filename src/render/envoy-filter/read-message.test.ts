@@ -62,5 +62,19 @@ test.each([
   [HttpFilterSchema, { typedConfig: { inlineCode: "x" } }, /^typedConfig: an object with @type is expected/],
   [HttpFilterSchema, { typedConfig: { "@type": lua, inlineCode: [] } }, /Lua\.inline_code/],
 ] as const)("says what is wrong with %#", (schema, value, expected) => {
-  expect(readMessage(registry, schema, value)).toEqual({ error: expect.stringMatching(expected) });
+  expect(readMessage(registry, schema, value)).toMatchObject({ error: expect.stringMatching(expected) });
+});
+
+test("names what is not known, the innermost first, with the message that should have it", () => {
+  const value = { name: "a", nme: 1, typed_config: { "@type": lua, inlin_code: "x" } };
+  const read = readMessage(registry, HttpFilterSchema, value);
+  expect("error" in read ? read : read.strangers).toEqual([
+    {
+      path: "typed_config.inlin_code",
+      name: "inlin_code",
+      type: "envoy.extensions.filters.http.lua.v3.Lua",
+      within: [lua],
+    },
+    { path: "nme", name: "nme", type: HttpFilterSchema.typeName, within: [] },
+  ]);
 });

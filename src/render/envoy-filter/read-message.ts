@@ -14,23 +14,40 @@ import {
 import { durationParts, isRecord, parseDuration } from "../../lib/index.ts";
 
 export type ReadMessage =
-  /** `leftOut`: paths of fields that the known types do not have. */
-  { readonly message: Message; readonly leftOut: readonly string[] } | { readonly error: string };
+  /** `leftOut`: paths of the strangers. */
+  | { readonly message: Message; readonly strangers: readonly Stranger[]; readonly leftOut: readonly string[] }
+  /** `unknown`: a type or value has a name that is not known, which a newer Envoy may have. */
+  | { readonly error: string; readonly unknown: boolean };
+
+const unknownName = "unknown name";
+
+/** A field that the known types do not have; those further in come first. */
+export interface Stranger {
+  readonly path: string;
+  readonly name: string;
+  /** The message that should have it. */
+  readonly type: string;
+  /** Type URLs of the Anys around it, the outermost first. */
+  readonly within: readonly string[];
+}
 
 export function readMessage(registry: Registry, schema: DescMessage, value: unknown): ReadMessage {
-  const reader: Reader = { registry, leftOut: [] };
+  const reader: Reader = { registry, strangers: [], within: [] };
   try {
-    return { message: fromJson(schema, canonical(reader, schema, value, ""), { registry }), leftOut: reader.leftOut };
+    const message = fromJson(schema, canonical(reader, schema, value, ""), { registry });
+    return { message, strangers: reader.strangers, leftOut: reader.strangers.map(({ path }) => path) };
   } catch (error) {
     const said = error instanceof Error ? error.message : String(error);
     // What was written there may be nobody else's business.
-    return { error: said.replace(/ from JSON: .*$/s, " from what is written") };
+    const unknown = error instanceof Error && error.cause === unknownName;
+    return { error: said.replace(/ from JSON: .*$/s, " from what is written"), unknown };
   }
 }
 
 interface Reader {
   readonly registry: Registry;
-  readonly leftOut: string[];
+  readonly strangers: Stranger[];
+  readonly within: readonly string[];
 }
 
 /** Canonical JSON of the message: what is left for the library to refuse is values of the wrong type. */
@@ -56,11 +73,6 @@ function canonicalFields(
 ): JsonObject {
   const below = (name: string): string => (path === "" ? name : `${path}.${name}`);
   const known = new Set(schema.fields.flatMap(({ jsonName, name }) => [jsonName, name]));
-  reader.leftOut.push(
-    ...Object.keys(value)
-      .filter((name) => !known.has(name))
-      .map(below),
-  );
   const out: JsonObject = {};
   const chosen = new Map<string, string>();
   for (const field of schema.fields) {
@@ -72,6 +84,8 @@ function canonicalFields(
     if (field.oneof) chosen.set(field.oneof.name, field.jsonName);
     out[field.jsonName] = canonicalField(reader, field, value[written], below(written));
   }
+  for (const name of Object.keys(value).filter((key) => !known.has(key)))
+    reader.strangers.push({ path: below(name), name, type: schema.typeName, within: reader.within });
   return out;
 }
 
@@ -110,7 +124,7 @@ function canonicalEnum(
   path: string,
 ): JsonValue {
   if (typeof value === "string" && !type.values.some(({ name }) => name === value))
-    throw new Error(`${path}: ${value} is not a value of ${type.typeName}`);
+    throw new Error(`${path}: ${value} is not a value of ${type.typeName}`, { cause: unknownName });
   return value as JsonValue;
 }
 
@@ -126,11 +140,12 @@ function canonicalAny(reader: Reader, value: unknown, path: string): JsonValue {
   const url = isRecord(value) ? value["@type"] : undefined;
   if (!isRecord(value) || typeof url !== "string") throw new Error(`${path}: an object with @type is expected`);
   const schema = reader.registry.getMessage(url.slice(url.lastIndexOf("/") + 1));
-  if (!schema) throw new Error(`${path}: the type ${url} is not known`);
+  if (!schema) throw new Error(`${path}: the type ${url} is not known`, { cause: unknownName });
   if (schema.typeName.startsWith("google.protobuf.")) {
     if (!Object.hasOwn(value, "value")) throw new Error(`${path}: an object with value is expected`);
     return { "@type": url, value: canonical(reader, schema, value.value, `${path}.value`) };
   }
   const { "@type": _, ...fields } = value;
-  return { "@type": url, ...canonicalFields(reader, schema, fields, path) };
+  const inside = { ...reader, within: [...reader.within, url] };
+  return { "@type": url, ...canonicalFields(inside, schema, fields, path) };
 }

@@ -1,5 +1,6 @@
 /** The kinds that are served in, the documents by which clients find them out. */
 import { type ApiKind, subresourceVerbs } from "./kind.ts";
+import { scaleKind } from "./scale.ts";
 
 interface Versioned {
   readonly group: string;
@@ -92,6 +93,7 @@ function subresourceKind(kind: ApiKind, name: string): Readonly<Record<string, u
   const verbs = subresourceVerbs(name);
   if (name === "token") return { group: "authentication.k8s.io", version: "v1", kind: "TokenRequest", verbs };
   if (name === "eviction") return { group: "policy", version: "v1", kind: "Eviction", verbs };
+  if (name === "scale") return { ...scaleKind, verbs };
   return { kind: kind.kind, verbs };
 }
 

@@ -27,6 +27,7 @@ import {
   warningHeader,
 } from "./respond.ts";
 import type { Action } from "./rules.ts";
+import { scaleOf, withScale } from "./scale.ts";
 import type { Tokens } from "./tokens.ts";
 import type { User } from "./user.ts";
 import { createToken, finalizersOf, reviewOf } from "./virtual.ts";
@@ -174,6 +175,8 @@ async function write(
     case "update": {
       const body = parse();
       if (subresource === "finalize") return { code: 200, body: await finalize(context, body) };
+      if (subresource === "scale")
+        return { code: 200, body: scaleOf(await changeObject(context, (before) => withScale(before, body))) };
       return updateObject(context, asKind(body, kind));
     }
     case "patch":

@@ -129,6 +129,26 @@ describe.skipIf(lacks("kubectl"))("kubectl", () => {
     expect(await ok("explain vs.metadata.labels")).toContain("map[string]string");
   });
 
+  test("scale changes the number of replicas and nothing else", async () => {
+    const deployment = JSON.stringify({
+      apiVersion: "apps/v1",
+      kind: "Deployment",
+      metadata: { name: "scaled" },
+      spec: {
+        selector: { matchLabels: { app: "s" } },
+        template: { metadata: { labels: { app: "s" } }, spec: { containers: [{ name: "c", image: "i" }] } },
+      },
+    });
+    expect((await api.kubectl("apply -f -", deployment)).code).toBe(0);
+    expect(await ok("scale deploy scaled --replicas=3")).toContain("scaled");
+    expect(await ok("get deploy scaled -o jsonpath={.spec.replicas},{.metadata.generation}")).toBe("3,2");
+    expect((await api.kubectl("scale deploy scaled --current-replicas=7 --replicas=1")).code).toBe(1);
+    expect(await ok("get deploy scaled --subresource=scale -o jsonpath={.spec.replicas},{.status.selector}")).toBe(
+      "3,app=s",
+    );
+    expect((await api.kubectl("scale deploy absent --replicas=1")).err).toContain("not found");
+  });
+
   test("kinds that are only stored", async () => {
     const driver = JSON.stringify({
       apiVersion: "storage.k8s.io/v1",

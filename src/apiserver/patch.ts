@@ -1,6 +1,7 @@
 /** A PATCH in, the patched object out: the content type decides which of the four kinds of patch it is. */
 import { isRecord } from "../lib/index.ts";
 import { type KubeObject, objectKey } from "../model/index.ts";
+import { recordAt } from "./access.ts";
 import { asKind, parseBody } from "./body.ts";
 import type { WriteContext } from "./context.ts";
 import { failure } from "./failure.ts";
@@ -9,18 +10,20 @@ import { checkLimits, maxBodyBytes, objectLimits } from "./limits.ts";
 import { applyJsonPatch } from "./patch-json.ts";
 import { mergePatch } from "./patch-merge.ts";
 import { strategicMerge } from "./patch-strategic.ts";
+import { scaleOf, withScale } from "./scale.ts";
 import { applyObject, changeObject } from "./write.ts";
 
 export async function patchFrom(
   context: WriteContext,
   contentType: string,
   bytes: Buffer,
-): Promise<{ readonly code: number; readonly body: KubeObject }> {
+): Promise<{ readonly code: number; readonly body: unknown }> {
   const type = contentType.split(";")[0]?.trim() ?? "";
-  const { kind, name = "", namespace, query } = context.request;
+  const { kind, name = "", namespace, query, subresource } = context.request;
   const patch = parseBody(context.definitions, kind, bytes, type);
   await context.pace.pause();
   checkLimits(patch, { ...objectLimits, maxBytes: maxBodyBytes });
+  if (subresource === "scale") return { code: 200, body: await patchScale(context, type, patch) };
   switch (type) {
     case "application/json-patch+json":
       return { code: 200, body: await change(context, (before) => applyJsonPatch(before, patch)) };
@@ -55,6 +58,20 @@ export async function patchFrom(
         `the body of the request was in an unknown format - accepted media types include: application/json-patch+json, application/merge-patch+json, application/strategic-merge-patch+json, application/apply-patch+yaml`,
       );
   }
+}
+
+/** A Scale is small and has no lists: to merge is the same by all names. */
+async function patchScale(context: WriteContext, type: string, patch: unknown): Promise<unknown> {
+  const next = (scale: unknown): unknown =>
+    type === "application/json-patch+json" ? applyJsonPatch(scale, patch) : mergePatch(scale, patch);
+  // What the client says is compared, not the version that was read for it.
+  const asked = (before: KubeObject): unknown => {
+    const scale = scaleOf(before);
+    return next(
+      isRecord(scale) ? { ...scale, metadata: { ...recordAt(scale, "metadata"), resourceVersion: "" } } : scale,
+    );
+  };
+  return scaleOf(await changeObject(context, (before) => withScale(before, asked(before))));
 }
 
 function change(context: WriteContext, patch: (before: KubeObject) => unknown): Promise<KubeObject> {

@@ -5,6 +5,7 @@ import { failure, notFound } from "./failure.ts";
 import { type ApiKind, apiVersionOf, resourceOf } from "./kind.ts";
 import { type Form, metadataOnly, represent } from "./represent.ts";
 import type { ResourceRequest } from "./request.ts";
+import { scaleOf } from "./scale.ts";
 import { selectorOf } from "./selectors.ts";
 import type { ListScope } from "./snapshots.ts";
 import { columnDefinitions, tableOf, tableRow } from "./table.ts";
@@ -19,7 +20,8 @@ function readObject(parts: Parts, request: ResourceRequest): KubeObject {
 
 export function getAnswer(parts: Parts, request: ResourceRequest, form: Form): unknown {
   checkVersion(parts, request.query);
-  return objectAnswer(parts, request, readObject(parts, request), form);
+  const object = readObject(parts, request);
+  return request.subresource === "scale" ? scaleOf(object) : objectAnswer(parts, request, object, form);
 }
 
 /** Any single object as the client wants to see it. */

@@ -36,6 +36,8 @@ const checks = new Map<string, Check>([
   ...each(isRecord, "PROXY_CONFIG"),
 ]);
 
+export const typedKeys: readonly string[] = [...checks.keys()];
+
 export function checkMetadata(metadata: unknown): Readonly<Record<string, unknown>> {
   if (!isRecord(metadata)) throw new FairleadError("invalid", "the node's metadata is not a struct");
   const copy = createCopier()(metadata, 0);

@@ -19,6 +19,8 @@ export interface AdsLimits {
   readonly reauthenticateMs: number;
   /** Requests a second of one stream, after a burst of ten times as many. */
   readonly requestsPerSecond: number;
+  /** Of one type, that a stream may ask for by name, be it over many requests. */
+  readonly maxNames: number;
 }
 
 export const defaultAdsLimits: AdsLimits = {
@@ -30,6 +32,7 @@ export const defaultAdsLimits: AdsLimits = {
   drainMs: 5000,
   reauthenticateMs: 30 * 60_000,
   requestsPerSecond: 100,
+  maxNames: 200_000,
 };
 
 /** Undefined means that the port asks for no identity; throws where it does and none is proven. */

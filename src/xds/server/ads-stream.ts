@@ -29,12 +29,18 @@ async function admit(shared: AdsShared, stream: AdsStream): Promise<Caller | und
   const { options, limits } = shared;
   const identity = await stream.authenticate(stream.call);
   if (!options.ready()) throw new RpcError(status.unavailable, "the control plane has not read its objects yet");
-  if (shared.connections.size >= limits.maxStreams) throw new RpcError(status.resourceExhausted, "too many streams");
+  checkRoom(shared);
   const first = await firstRequest(stream.requests, limits.firstRequestMs, stream.call.signal);
   if (!first) return undefined;
+  // Others may have come in meanwhile.
+  checkRoom(shared);
   const node = parseNode(first.node);
   checkIdentity(node, identity);
   return { identity, node, first };
+}
+
+function checkRoom({ connections, limits }: AdsShared): void {
+  if (connections.size >= limits.maxStreams) throw new RpcError(status.resourceExhausted, "too many streams");
 }
 
 async function run(shared: AdsShared, stream: AdsStream, { identity, node, first }: Caller): Promise<void> {

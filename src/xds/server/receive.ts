@@ -1,5 +1,6 @@
 /** One request in: the stream's state is changed, a NACK or a stale nonce counted, a question of another type answered. */
 import type { ResourceType } from "../../model/index.ts";
+import { RpcError, status } from "../../rpc/index.ts";
 import type { XdsCounter } from "../metrics.ts";
 import type { Received } from "../stream/request.ts";
 import { knownType, shortName } from "../type-info.ts";
@@ -13,8 +14,17 @@ export async function receive(
   incoming: Incoming,
 ): Promise<void> {
   const type = knownType(incoming.typeUrl);
-  if (type) count(shared, connection, type, incoming, incoming.receive(connection.state, type, performance.now()));
-  else if (shared.options.other?.handles(incoming.typeUrl)) await answerOther(shared, connection, stream, incoming);
+  if (type) {
+    count(shared, connection, type, incoming, incoming.receive(connection.state, type, performance.now()));
+    checkNames(shared, connection, type);
+  } else if (shared.options.other?.handles(incoming.typeUrl)) await answerOther(shared, connection, stream, incoming);
+}
+
+/** One request is bounded by its size; many of them together are not. */
+function checkNames({ limits }: AdsShared, { state }: Connection, type: ResourceType): void {
+  const subscribed = state.states().find((one) => one.type === type)?.names.size ?? 0;
+  if (subscribed > limits.maxNames)
+    throw new RpcError(status.resourceExhausted, `more than ${limits.maxNames} names of ${shortName(type)}`);
 }
 
 const rejects = new Map<string, XdsCounter>([

@@ -46,7 +46,7 @@ export interface StreamState {
   /** When `wake` must be called at the latest. */
   wakeAtMs(): number | undefined;
   wake(): void;
-  states(): Iterable<TypeState>;
+  states(): IteratorObject<TypeState>;
   held(): readonly Held[];
 }
 

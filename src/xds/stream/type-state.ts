@@ -3,6 +3,7 @@
  * No I/O and no clock: requests and responses are told to it, it answers questions.
  */
 import { emptyResourceSet, type Resource, type ResourceSet, type ResourceType } from "../../model/index.ts";
+import { mentioned } from "./mentions.ts";
 import { type NamePool, Names } from "./names.ts";
 import { type InFlight, Unanswered } from "./unanswered.ts";
 
@@ -100,6 +101,9 @@ export class TypeState {
   noteNews(names?: ReadonlySet<string>): void {
     if (!names) this.#news = undefined;
     else if (this.#news) this.#news = this.#news.size === 0 ? names : this.#news.union(names);
+    // A reader that is stuck must not collect the names of all that comes and goes meanwhile.
+    if (this.#news && this.#news !== names && this.#news.size > Math.max(maxNews, this.base.size))
+      this.#news = undefined;
   }
 
   /** Names that may differ from what was sent; undefined when any may. */
@@ -223,7 +227,7 @@ export class TypeState {
 
   #refuse(response: InFlight, message: string): void {
     const names = new Set(response.changes.keys());
-    const named = new Set(names.values().filter((name) => mentions(message, name)));
+    const named = mentioned(message, names);
     this.#unanswered.refuse(response, named.size > 0 ? named : names);
     for (const name of named) {
       const hash = response.changes.get(name)?.hash;
@@ -238,15 +242,4 @@ export class TypeState {
 
 const none: ReadonlySet<string> = new Set();
 
-const nameCharacter = /[A-Za-z0-9._|\-/]/;
-
-/** The name as a word of its own: `outbound|80||a.com` is not meant where `outbound|80||a.com.au` is said. */
-function mentions(message: string, name: string): boolean {
-  if (name === "") return false;
-  for (let at = message.indexOf(name); at >= 0; at = message.indexOf(name, at + 1)) {
-    const [before, after] = [message[at - 1] ?? "", message.slice(at + name.length, at + name.length + 2)];
-    const sentenceEnd = /^\.?$|^\.[^A-Za-z0-9]/.test(after);
-    if (!nameCharacter.test(before) && (sentenceEnd || !nameCharacter.test(after[0] ?? ""))) return true;
-  }
-  return false;
-}
+const maxNews = 1024;

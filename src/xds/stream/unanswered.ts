@@ -31,6 +31,7 @@ export class Unanswered {
     const [oldest] = this.#open;
     if (!oldest || this.#open.length <= maxInFlight) return;
     this.refuse(oldest, new Set(oldest.changes.keys()));
+    this.#dropDeparted(oldest);
     const [first = ""] = this.#expired.add(oldest.nonce);
     if (this.#expired.size > maxExpired) this.#expired.delete(first);
   }
@@ -38,6 +39,12 @@ export class Unanswered {
   /** Whether the nonce is of a response whose answer was not waited for. */
   isExpired(nonce: string): boolean {
     return this.#expired.has(nonce);
+  }
+
+  /** What the client surely never had, and was told to drop, is in no doubt: else it would be kept for ever. */
+  #dropDeparted({ changes }: InFlight): void {
+    for (const name of changes.keys())
+      if (!changes.get(name) && !this.#doubts.get(name) && !this.#isOpen(name)) this.#doubts.delete(name);
   }
 
   /** Undefined for a nonce that is not open. */
@@ -74,29 +81,41 @@ export class Unanswered {
 
   /** These names of the response were not taken; the others were. */
   refuse(response: InFlight, names: ReadonlySet<string>): void {
-    for (const name of names) if (!this.#doubts.has(name)) this.#doubts.set(name, response.before.get(name));
+    for (const name of names)
+      if (!this.#doubts.has(name) && !this.#isGivenUp(name, response))
+        this.#doubts.set(name, response.before.get(name));
     this.#take(response, without(response, names).changes);
   }
 
   forget(name: string): void {
     this.#doubts.delete(name);
-    if (this.#open.length > 0) this.#givenUp.set(name, this.#open);
+    if (this.#isOpen(name)) this.#givenUp.set(name, this.#open);
   }
 
   #take(response: InFlight, settled: Changes): void {
     if (this.#doubts.size > 0) for (const name of settled.keys()) this.#doubts.delete(name);
     const at = this.#open.indexOf(response);
     this.#open = this.#open.filter((one) => one !== response).map((one, i) => (i < at ? without(one, settled) : one));
-    if (this.#open.length > 0) return;
-    this.#givenUp.clear();
-    this.#expired.clear();
+    for (const name of this.#givenUp.size > 0 ? response.changes.keys() : [])
+      if (this.#givenUp.has(name) && !this.#isOpen(name)) this.#givenUp.delete(name);
+    if (this.#open.length === 0) this.#expired.clear();
+  }
+
+  #isOpen(name: string): boolean {
+    return this.#open.some(({ changes }) => changes.has(name));
+  }
+
+  /** How many names are remembered beside the open responses. */
+  get kept(): number {
+    return this.#doubts.size + this.#givenUp.size;
   }
 
   #first(name: string): InFlight | undefined {
-    const passed = this.#givenUp.get(name);
-    return this.#open.find(
-      (response) => response.changes.has(name) && !passed?.some((one) => one.nonce === response.nonce),
-    );
+    return this.#open.find((response) => response.changes.has(name) && !this.#isGivenUp(name, response));
+  }
+
+  #isGivenUp(name: string, response: InFlight): boolean {
+    return this.#givenUp.get(name)?.some((one) => one.nonce === response.nonce) === true;
   }
 }
 

@@ -1,0 +1,498 @@
+/**
+ * Bad input of every kind against a server that has two hundred other proxies: each row has its outcome, and after each
+ * row every one of the others gets the next change. Finer cases of a row are in `ads.test.ts`, a peer that is gone
+ * without a word in `rpc/server.test.ts`.
+ */
+import { randomBytes, randomUUID } from "node:crypto";
+import { once } from "node:events";
+import http2 from "node:http2";
+import { connect as connectSocket } from "node:net";
+import { gzipSync } from "node:zlib";
+import { create, type JsonObject, type MessageInitShape, toBinary } from "@bufbuild/protobuf";
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import { AggregatedDiscoveryService } from "../../gen/envoy/service/discovery/v3/ads_pb.js";
+import {
+  DeltaDiscoveryRequestSchema,
+  type DeltaDiscoveryResponse,
+  DiscoveryRequestSchema,
+  type DiscoveryResponse,
+} from "../../gen/envoy/service/discovery/v3/discovery_pb.js";
+import { FairleadError, silentLogger } from "../../lib/index.ts";
+import { types } from "../../model/index.ts";
+import {
+  type ClientStream,
+  createRpcClient,
+  createRpcServer,
+  protoMethod,
+  type RpcClient,
+  RpcError,
+  status,
+} from "../../rpc/index.ts";
+import { createMemorySource, resource } from "../testing.ts";
+import { createAds } from "./ads.ts";
+import type { Authenticate } from "./ads-options.ts";
+
+const { cluster: CDS, endpoint: EDS, listener: LDS } = types;
+const sotwMethod = protoMethod(AggregatedDiscoveryService.method.streamAggregatedResources);
+const deltaMethod = protoMethod(AggregatedDiscoveryService.method.deltaAggregatedResources);
+const metadata: JsonObject = { NAMESPACE: "default", SERVICE_ACCOUNT: "sa", INSTANCE_IPS: "10.0.0.1" };
+const nodeOf = (name: string, more: JsonObject = {}) => ({
+  id: `sidecar~10.0.0.1~${name}.default~default.svc.cluster.local`,
+  metadata: { ...metadata, ...more },
+});
+
+const maxStreams = 1300;
+const maxNames = 120_000;
+const source = createMemorySource();
+const counts = new Map<string, number>();
+const revoked = new Set<string>();
+let ready = true;
+let tick = 0;
+
+/** Proxies that say who they are are believed until it is revoked. */
+const authenticate: Authenticate = (call) => {
+  const who = call.metadata("x-who");
+  if (who === undefined) return undefined;
+  if (revoked.has(who)) throw new FairleadError("unauthenticated", "the token has expired");
+  const [namespace = "", serviceAccount = ""] = who.split("/");
+  return { trustDomain: "cluster.local", namespace, serviceAccount };
+};
+
+const ads = createAds({
+  source,
+  identifier: "test",
+  ready: () => ready,
+  log: silentLogger,
+  now: () => new Date(),
+  uuid: randomUUID,
+  metrics: {
+    count: (name) => void counts.set(name, (counts.get(name) ?? 0) + 1),
+    observe: () => {},
+    set: () => {},
+  },
+  limits: { maxStreams, maxNames, firstRequestMs: 4000, reauthenticateMs: 500 },
+});
+const server = createRpcServer({ routes: ads.routes(authenticate), log: silentLogger });
+let port = 0;
+
+const change = (more: readonly string[] = []): void => {
+  tick++;
+  source.set({ [CDS]: [resource("tick", `${tick}`), ...more.map((name) => resource(name, `${name}${tick}`))] });
+};
+
+interface Other {
+  seen: number;
+  failure: unknown;
+}
+const others: Other[] = [];
+const clients: RpcClient[] = [];
+let noticed = Promise.withResolvers<void>();
+
+async function follow(rpc: RpcClient, index: number): Promise<void> {
+  const other: Other = { seen: 0, failure: undefined };
+  others.push(other);
+  const stream = await rpc.stream(deltaMethod);
+  void stream.send(create(DeltaDiscoveryRequestSchema, { node: nodeOf(`other-${index}`), typeUrl: CDS }));
+  try {
+    for await (const { resources, nonce } of stream.messages) {
+      const news = resources.find(({ name }) => name === "tick")?.resource?.value;
+      if (news) other.seen = Number(new TextDecoder().decode(news));
+      void stream.send(create(DeltaDiscoveryRequestSchema, { typeUrl: CDS, responseNonce: nonce }));
+      noticed.resolve();
+    }
+  } catch (error) {
+    other.failure = error;
+    noticed.resolve();
+  }
+}
+
+async function allReached(): Promise<void> {
+  while (others.some(({ seen, failure }) => seen !== tick && failure === undefined)) {
+    await noticed.promise;
+    noticed = Promise.withResolvers();
+  }
+  expect(others.filter(({ failure }) => failure !== undefined)).toEqual([]);
+}
+
+beforeAll(async () => {
+  change();
+  source.set({ [EDS]: [resource("a", "ea")], [LDS]: [resource("l", "l")] });
+  port = (await server.listen({ host: "127.0.0.1", port: 0 })).port;
+  for (let i = 0; i < 200; i++) {
+    if (i % 50 === 0) clients.push(createRpcClient({ target: { host: "127.0.0.1", port } }));
+    void follow(clients[Math.floor(i / 50)] as RpcClient, i);
+  }
+  await allReached();
+});
+
+const open: (() => void)[] = [];
+afterEach(async () => {
+  for (const end of open.splice(0)) end();
+  change();
+  await allReached();
+  while (ads.status().length > 200) await new Promise((resolve) => setImmediate(resolve));
+  expect(ads.status()).toHaveLength(200);
+});
+afterAll(async () => {
+  for (const client of clients) client.close();
+  await server.close();
+});
+
+function client(): RpcClient {
+  const made = createRpcClient({ target: { host: "127.0.0.1", port } });
+  open.push(() => made.close());
+  return made;
+}
+
+type Bad<Init, Response> = {
+  send(init: Init): void;
+  next(): Promise<Response>;
+  /** The status that it ends with; what comes before is passed over. */
+  ended(): Promise<number>;
+  stream: ClientStream<unknown, Response>;
+};
+
+async function sotw(
+  who?: string,
+  rpc = client(),
+): Promise<Bad<MessageInitShape<typeof DiscoveryRequestSchema>, DiscoveryResponse>> {
+  const stream = await rpc.stream(sotwMethod, who === undefined ? {} : { metadata: { "x-who": who } });
+  return { send: (init) => void stream.send(create(DiscoveryRequestSchema, init)).catch(() => {}), ...reading(stream) };
+}
+
+async function delta(
+  rpc = client(),
+): Promise<Bad<MessageInitShape<typeof DeltaDiscoveryRequestSchema>, DeltaDiscoveryResponse>> {
+  const stream = await rpc.stream(deltaMethod);
+  return {
+    send: (init) => void stream.send(create(DeltaDiscoveryRequestSchema, init)).catch(() => {}),
+    ...reading(stream),
+  };
+}
+
+function reading<R>(stream: ClientStream<never, R>) {
+  return {
+    stream,
+    async next(): Promise<R> {
+      const { done, value } = await stream.messages.next();
+      if (done) throw new Error("the stream has ended");
+      return value;
+    },
+    async ended(): Promise<number> {
+      try {
+        for await (const _ of stream.messages);
+        return status.ok;
+      } catch (error) {
+        if (error instanceof RpcError) return error.status;
+        throw error;
+      }
+    },
+  };
+}
+
+/** The gRPC status that these bytes are answered with, as one message or as they are. */
+async function raw(message: Uint8Array, { flag = 0, path = sotwMethod.path } = {}): Promise<number> {
+  const session = http2.connect(`http://127.0.0.1:${port}`);
+  open.push(() => session.destroy());
+  const stream = session.request({
+    ":method": "POST",
+    ":path": path,
+    "content-type": "application/grpc",
+    ...(flag === 1 ? { "grpc-encoding": "gzip" } : {}),
+  });
+  stream.on("error", () => {});
+  const head = Buffer.alloc(5);
+  head[0] = flag;
+  head.writeUInt32BE(message.length, 1);
+  const answered = new Promise<number>((resolve) => {
+    const look = (headers: http2.IncomingHttpHeaders): void => {
+      if (headers["grpc-status"] !== undefined) resolve(Number(headers["grpc-status"]));
+    };
+    stream.on("response", look);
+    stream.on("trailers", look);
+  });
+  stream.resume();
+  stream.write(Buffer.concat([head, message]));
+  return answered;
+}
+
+describe("table X, while two hundred others are served", () => {
+  test("X01: a nonce that was never sent changes nothing, and is counted", async () => {
+    const before = counts.get("pilot_xds_expired_nonce") ?? 0;
+    const bad = await sotw();
+    bad.send({ node: nodeOf("bad"), typeUrl: CDS });
+    await bad.next();
+    for (let i = 0; i < 100; i++) bad.send({ typeUrl: CDS, responseNonce: `made-up-${i}` });
+    bad.send({ typeUrl: LDS });
+    expect((await bad.next()).typeUrl).toBe(LDS);
+    expect(counts.get("pilot_xds_expired_nonce")).toBe(before + 100);
+  });
+
+  test("X02, X03: no node, an empty one, a malformed one, wrong types", async () => {
+    const nodes = [
+      undefined,
+      { id: "" },
+      { id: "pod" },
+      { id: "sidecar~nowhere~pod.default~x" },
+      nodeOf("bad", { LABELS: 1 }),
+    ];
+    for (const node of nodes) {
+      const bad = await sotw();
+      bad.send(node ? { node, typeUrl: CDS } : { typeUrl: CDS });
+      expect(await bad.ended()).toBe(status.invalidArgument);
+    }
+  });
+
+  test("X03: a node that comes later is ignored", async () => {
+    const bad = await sotw();
+    bad.send({ node: nodeOf("bad"), typeUrl: CDS });
+    await bad.next();
+    bad.send({ node: { id: "nonsense" }, typeUrl: LDS });
+    await bad.next();
+    expect(ads.status().at(-1)?.node.id).toBe(nodeOf("bad").id);
+  });
+
+  test("X04: types that nobody knows get no answer, and are not remembered", async () => {
+    const bad = await sotw();
+    bad.send({ node: nodeOf("bad"), typeUrl: "" });
+    for (let i = 0; i < 300; i++) bad.send({ typeUrl: `${"t".repeat(10_000)}${i}` });
+    bad.send({ typeUrl: LDS });
+    expect((await bad.next()).typeUrl).toBe(LDS);
+    expect(
+      ads
+        .status()
+        .at(-1)
+        ?.types.map(({ type }) => type),
+    ).toEqual([LDS]);
+  });
+
+  test("X05: a storm of refusals, a megabyte each, causes no push", async () => {
+    const bad = await sotw();
+    bad.send({ node: nodeOf("bad"), typeUrl: CDS });
+    const { nonce } = await bad.next();
+    const message = "no".repeat(500_000);
+    for (let i = 0; i < 900; i++)
+      bad.send({ typeUrl: CDS, responseNonce: nonce, errorDetail: { code: 3, message: i < 10 ? message : "no" } });
+    bad.send({ typeUrl: LDS });
+    expect((await bad.next()).typeUrl).toBe(LDS);
+    expect(ads.status().at(-1)?.types[0]?.lastError.length).toBeLessThanOrEqual(4096);
+  });
+
+  test("X06: what was unsubscribed is not pushed", async () => {
+    const bad = await sotw();
+    bad.send({ node: nodeOf("bad"), typeUrl: EDS, resourceNames: ["a"] });
+    const { nonce } = await bad.next();
+    bad.send({ typeUrl: EDS, responseNonce: nonce, resourceNames: [] });
+    bad.send({ typeUrl: LDS });
+    await bad.next();
+    source.set({ [EDS]: [resource("a", `${tick}`)] });
+    source.set({ [LDS]: [resource("l", `${tick}`)] });
+    expect((await bad.next()).typeUrl).toBe(LDS);
+  });
+
+  test.each([10_000, 100_000])("X07: %d names, many twice, one of 64 KB, all of them refused", async (count) => {
+    const bad = await delta();
+    const names = Array.from({ length: count }, (_, i) => `n${i}`);
+    bad.send({
+      node: nodeOf("bad"),
+      typeUrl: EDS,
+      resourceNamesSubscribe: ["a", ...names, ...names.slice(0, 5000), "x".repeat(65_536)],
+    });
+    const response = await bad.next();
+    expect(response.resources).toHaveLength(1);
+    expect(response.removedResources).toHaveLength(count + 1);
+    bad.send({
+      typeUrl: EDS,
+      responseNonce: response.nonce,
+      errorDetail: { code: 3, message: "n1 n2 n3".repeat(500) },
+    });
+    bad.send({ typeUrl: LDS });
+    expect((await bad.next()).typeUrl).toBe(LDS);
+  });
+
+  test("X07: names past the bound, over many requests", async () => {
+    const bad = await delta();
+    bad.send({ node: nodeOf("bad"), typeUrl: EDS, resourceNamesSubscribe: ["a"] });
+    for (let i = 0; i < 5; i++)
+      bad.send({ typeUrl: EDS, resourceNamesSubscribe: Array.from({ length: maxNames / 4 }, (_, n) => `n${i}-${n}`) });
+    expect(await bad.ended()).toBe(status.resourceExhausted);
+  });
+
+  test("X08: a message past the bound, as it is and inflated", async () => {
+    const bad = await sotw();
+    bad.send({ node: nodeOf("bad"), typeUrl: EDS, resourceNames: ["x".repeat(5_000_000)] });
+    expect(await bad.ended()).toBe(status.resourceExhausted);
+    expect(await raw(gzipSync(Buffer.alloc(64 * 1024 * 1024)), { flag: 1 })).toBe(status.resourceExhausted);
+  });
+
+  test("X09: huge and deep metadata is refused, a hostile key is data", async () => {
+    const bad = await sotw();
+    bad.send({ node: nodeOf("bad", { X: "x".repeat(4_000_000) }), typeUrl: CDS });
+    expect(await bad.ended()).toBe(status.resourceExhausted);
+    expect(await raw(deepRequest(100_000))).toBe(status.invalidArgument);
+    const odd = await sotw();
+    odd.send({ node: nodeOf("odd", JSON.parse('{"__proto__":{"polluted":"yes"}}') as JsonObject), typeUrl: CDS });
+    expect((await odd.next()).resources).toHaveLength(1);
+    expect(Object.getOwnPropertyDescriptor(Object.prototype, "polluted")).toBeUndefined();
+  });
+
+  test("X10: a stream that asks nothing is ended", async () => {
+    expect(await (await sotw()).ended()).toBe(status.deadlineExceeded);
+  });
+
+  test("X12: a thousand that come at once are all served, and only those past the bound refused", async () => {
+    const herd = await Promise.all(
+      Array.from({ length: 10 }, client).flatMap((rpc) => Array.from({ length: 100 }, () => sotw(undefined, rpc))),
+    );
+    for (const [i, proxy] of herd.entries()) proxy.send({ node: nodeOf(`herd-${i}`), typeUrl: CDS });
+    const first = await Promise.all(herd.map((proxy) => proxy.next()));
+    expect(new Set(first.map(({ resources }) => new TextDecoder().decode(resources[0]?.value)))).toEqual(
+      new Set([`${tick}`]),
+    );
+    const rpc = client();
+    const answers = await Promise.all(
+      Array.from({ length: 150 }, async (_, i) => {
+        const late = await sotw(undefined, rpc);
+        late.send({ node: nodeOf(`late-${i}`), typeUrl: CDS });
+        return late.next().then(
+          () => "served",
+          (error: RpcError) => error.status,
+        );
+      }),
+    );
+    expect(answers.filter((answer) => answer === "served")).toHaveLength(maxStreams - 1200);
+    expect(answers.filter((answer) => answer === status.resourceExhausted)).toHaveLength(1350 - maxStreams);
+  });
+
+  test("X13: before the objects are read there is no config, least of all an empty one", async () => {
+    ready = false;
+    const early = await sotw();
+    early.send({ node: nodeOf("early"), typeUrl: CDS });
+    await expect(early.next()).rejects.toMatchObject({ status: status.unavailable });
+    ready = true;
+  });
+
+  test("X14: the other protocol's request, and a wildcard that comes and goes", async () => {
+    const other = toBinary(
+      DeltaDiscoveryRequestSchema,
+      create(DeltaDiscoveryRequestSchema, { node: nodeOf("bad"), typeUrl: CDS }),
+    );
+    expect(await raw(other)).toBe(status.invalidArgument);
+    const bad = await delta();
+    bad.send({ node: nodeOf("bad"), typeUrl: CDS, resourceNamesSubscribe: ["tick"] });
+    expect((await bad.next()).resources).toHaveLength(1);
+    for (let i = 0; i < 50; i++) {
+      bad.send({ typeUrl: CDS, resourceNamesSubscribe: ["*"] });
+      bad.send({ typeUrl: CDS, resourceNamesUnsubscribe: ["*"] });
+    }
+    bad.send({ typeUrl: LDS });
+    let response = await bad.next();
+    for (; response.typeUrl !== LDS; response = await bad.next()) expect(response.removedResources).toEqual([]);
+  });
+
+  test("X15: what was deleted while a proxy was away is in the first response, once", async () => {
+    const bad = await delta();
+    const held = { gone: "1", tick: "unknown" };
+    bad.send({ node: nodeOf("bad"), typeUrl: CDS, initialResourceVersions: held });
+    const first = await bad.next();
+    expect([first.removedResources, first.resources.map(({ name }) => name)]).toEqual([["gone"], ["tick"]]);
+    change();
+    expect((await bad.next()).removedResources).toEqual([]);
+  });
+
+  test("X16: a thousand streams of one node on one connection, and no more", async () => {
+    const rpc = client();
+    const streams = await Promise.all(Array.from({ length: 1000 }, () => sotw(undefined, rpc)));
+    for (const stream of streams) stream.send({ node: nodeOf("same"), typeUrl: CDS });
+    await Promise.all(streams.map((stream) => stream.next()));
+    const further = await sotw(undefined, rpc);
+    further.send({ node: nodeOf("same"), typeUrl: CDS });
+    change();
+    await Promise.all(streams.map((stream) => stream.next()));
+    expect(ads.status()).toHaveLength(1200);
+  });
+
+  test("X17: a proxy that proved to be another", async () => {
+    for (const who of ["other/sa", "default/other"]) {
+      const bad = await sotw(who);
+      bad.send({ node: nodeOf("bad"), typeUrl: CDS });
+      expect(await bad.ended()).toBe(status.permissionDenied);
+    }
+  });
+
+  test("X18: bytes that are no request, and noise before HTTP/2", async () => {
+    expect(await raw(Buffer.from("0a05ff", "hex"))).toBe(status.invalidArgument);
+    for (let i = 0; i < 50; i++)
+      expect(await raw(Buffer.concat([Buffer.from([0x0f]), randomBytes(200)]))).toBe(status.invalidArgument);
+    for (const noise of [
+      "GET / HTTP/1.1\r\n\r\n",
+      "\x16\x03\x01\x02\x00\x01\x00",
+      "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\xff\xff\xff\xff\xff\xff\xff\xff\xff",
+    ]) {
+      const socket = connectSocket(port, "127.0.0.1");
+      socket.on("error", () => {});
+      socket.end(noise, "latin1");
+      socket.resume();
+      await once(socket, "close");
+    }
+    const rude = await sotw();
+    rude.send({ node: nodeOf("rude"), typeUrl: CDS });
+    await rude.next();
+    rude.stream.cancel();
+  });
+
+  test("X19: a token that expires ends its stream", async () => {
+    const bad = await sotw("default/sa");
+    bad.send({ node: nodeOf("bad"), typeUrl: CDS });
+    await bad.next();
+    revoked.add("default/sa");
+    expect(await bad.ended()).toBe(status.unauthenticated);
+  });
+
+  test("X20: a resource that a proxy refuses stays refused, is told, and keeps no other from it", async () => {
+    const bad = await delta();
+    bad.send({ node: nodeOf("bad"), typeUrl: CDS });
+    bad.send({ typeUrl: CDS, responseNonce: (await bad.next()).nonce });
+    const refusable = (content: string): void => {
+      tick++;
+      source.set({ [CDS]: [resource("tick", `${tick}`), resource("bad", content)] });
+    };
+    refusable("poison");
+    const { nonce } = await bad.next();
+    bad.send({ typeUrl: CDS, responseNonce: nonce, errorDetail: { code: 13, message: "bad: proto constraint" } });
+    bad.send({ typeUrl: LDS });
+    await bad.next();
+    expect(ads.status().at(-1)?.types[0]).toMatchObject({ refused: ["bad"], lastError: "bad: proto constraint" });
+    refusable("poison");
+    expect((await bad.next()).resources.map(({ name }) => name)).toEqual(["tick"]);
+    refusable("cure");
+    expect((await bad.next()).resources.map(({ name }) => name).sort()).toEqual(["bad", "tick"]);
+  });
+});
+
+/** A request whose node has metadata of so many levels, written from its end as the lengths come first. */
+function deepRequest(levels: number): Uint8Array {
+  const bytes = Buffer.alloc(levels * 20 + 100);
+  let at = bytes.length;
+  const put = (...values: number[]): void => {
+    at -= values.length;
+    bytes.set(values, at);
+  };
+  const wrap = (tag: number): void => {
+    const length: number[] = [];
+    let rest = bytes.length - at;
+    for (; rest > 127; rest >>= 7) length.push((rest & 127) | 128);
+    put(tag, ...length, rest);
+  };
+  for (let i = 0; i < levels; i++) {
+    if (i > 0) {
+      wrap(0x2a);
+      wrap(0x12);
+    }
+    put(0x0a, 1, 0x61);
+    wrap(0x0a);
+  }
+  wrap(0x1a);
+  wrap(0x12);
+  return bytes.subarray(at);
+}

@@ -1,0 +1,31 @@
+import { expect, test } from "vitest";
+import { resource } from "../testing.ts";
+import { Unanswered } from "./unanswered.ts";
+
+const addition = (name: string, nonce: string) => ({
+  ...{ nonce, whole: false, sentAtMs: 0, before: new Map([[name, undefined]]) },
+  changes: new Map([[name, resource(name, nonce)]]),
+});
+const removal = (name: string, nonce: string) => ({
+  ...{ nonce, whole: false, sentAtMs: 0, before: new Map([[name, resource(name, nonce)]]) },
+  changes: new Map([[name, undefined]]),
+});
+
+test("a client that never answers is remembered nothing of that has come and gone", () => {
+  const unanswered = new Unanswered();
+  for (let i = 0; i < 5000; i++) {
+    unanswered.add(addition(`n${i}`, `a${i}`));
+    unanswered.add(removal(`n${i}`, `r${i}`));
+  }
+  expect(unanswered.kept).toBeLessThan(32);
+});
+
+test("nor one that subscribes and unsubscribes without end", () => {
+  const unanswered = new Unanswered();
+  for (let i = 0; i < 5000; i++) {
+    unanswered.add(addition(`n${i}`, `a${i}`));
+    unanswered.forget(`n${i}`);
+    unanswered.forget(`never-sent-${i}`);
+  }
+  expect(unanswered.kept).toBeLessThan(64);
+});

@@ -113,3 +113,9 @@ describe("a continue token", () => {
     expect((await list(configMaps, `limit=2&continue=${token}`, ann)).code).toBe(200);
   });
 });
+
+test("a limit that is not a whole number is refused", async () => {
+  for (const limit of ["1e-9", "1.5", "x", "%00"])
+    expect((await api.call("GET", `/api/v1/namespaces?limit=${limit}`)).code, limit).toBe(400);
+  expect((await api.call("GET", "/api/v1/namespaces?limit=1")).code).toBe(200);
+});

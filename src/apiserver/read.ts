@@ -36,10 +36,17 @@ export function objectAnswer(parts: Parts, request: ResourceRequest, object: Kub
   });
 }
 
+/** A fraction would make pages without end. */
+function limitOf(text: string | null): number {
+  if (text === null || text === "") return 0;
+  if (!/^-?\d{1,15}$/.test(text)) throw failure("BadRequest", `limit: ${JSON.stringify(text)} is not a whole number`);
+  return Math.max(0, Number(text));
+}
+
 /** The answer in pieces of text: a long list is not made in one turn. */
 export function* listAnswer(parts: Parts, request: ResourceRequest, form: Form, user: User): Generator<string> {
   const { kind, query } = request;
-  const limit = Number(query.get("limit") ?? 0) || 0;
+  const limit = limitOf(query.get("limit"));
   const token = query.get("continue");
   const scope = scopeOf(request, user);
   const page = token

@@ -190,6 +190,15 @@ export function createResourceSource(options: ResourceSourceOptions): Controlled
     member.changed();
   };
 
+  /** A fault over one proxy must not keep the others from their classes; it stays where it is. */
+  const reclassifySafely = async (id: string): Promise<void> => {
+    try {
+      await reclassify(id);
+    } catch (error) {
+      options.onFault(members.get(id)?.group.renderer.proxy, { name: `the class of ${nodes.get(id)?.node.id}`, error });
+    }
+  };
+
   /** A group that was made for a proxy that has gone meanwhile. */
   const drop = (group: Group | undefined): void => {
     if (!group || group.members.size > 0 || groups.get(group.key) !== group) return;
@@ -210,7 +219,7 @@ export function createResourceSource(options: ResourceSourceOptions): Controlled
 
   const round = async (): Promise<void> => {
     while (dueMembers.size > 0 || dueGroups.size > 0) {
-      for (const id of take(dueMembers)) await reclassify(id);
+      for (const id of take(dueMembers)) await reclassifySafely(id);
       const due = take(dueGroups);
       options.onPush?.(due.length);
       let since = performance.now();

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
 import { planNetwork } from "../../src/standalone/index.ts";
 import { lacks } from "../require.ts";
-import { anyPort, fairlead } from "./fairlead.ts";
+import { anyPort, fairlead, startFairlead } from "./fairlead.ts";
 
 /** What is on the host because of this data folder: namespaces, devices and folders carry its prefix. */
 function onHost(prefix: string): readonly string[] {
@@ -37,5 +37,19 @@ describe.skipIf(lacks("root", "envoy", "iptables"))("the demo", () => {
     expect(stdout).not.toContain("FAIL");
     expect(status, stderr).toBe(0);
     expect(onHost(prefix)).toEqual([]);
+  });
+
+  test("has nothing that `analyze` would change", { timeout: 180_000 }, async () => {
+    const demo = startFairlead(["up", "--demo", "--data", data, ...anyPort]);
+    try {
+      await demo.until("ready\n");
+      await expect.poll(demo.stderr, { timeout: 90_000, interval: 50 }).toContain("The sample application:");
+      const analyzed = await fairlead(["analyze", "-A", "--kubeconfig", join(data, "kubeconfig")]);
+      expect(analyzed.stdout.trim()).toBe("");
+      expect(analyzed.stderr).toContain("No validation issues found when analyzing all namespaces");
+    } finally {
+      demo.child.kill("SIGTERM");
+      await demo.exited;
+    }
   });
 });

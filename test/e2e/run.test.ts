@@ -1,7 +1,10 @@
 /** `fairlead run` as a person uses it: processes joined to a mesh, one stopped, one deleted, one killed. */
+import { createSocket } from "node:dgram";
+import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { decode, encode } from "dns-packet";
 import { afterAll, afterEach, describe, expect, test } from "vitest";
 import { createKubeClient, type KubeClient, loadKubeconfig } from "../../src/kube/index.ts";
 import { standaloneKinds } from "../../src/standalone/index.ts";
@@ -22,6 +25,24 @@ const asker = `
         (error) => bad.push(String(error)));
   })();
 `;
+
+/** Knows one name, and remembers what it was asked. */
+async function startNameServer(known: string, data: string) {
+  const socket = createSocket("udp4");
+  const asked: string[] = [];
+  socket.on("message", (message, { port, address }) => {
+    const { id, questions = [] } = decode(message);
+    const name = questions[0]?.name ?? "";
+    asked.push(name);
+    // 3: there is no such name.
+    const flags = name === known ? 0 : 3;
+    const answers = name === known && questions[0]?.type === "A" ? [{ type: "A", name, ttl: 5, data } as const] : [];
+    socket.send(encode({ type: "response", id, flags, questions, answers }), port, address);
+  });
+  socket.bind(0, "127.0.0.1");
+  await once(socket, "listening");
+  return { asked, address: `127.0.0.1:${socket.address().port}`, close: () => socket.close() };
+}
 
 describe.skipIf(lacks("root", "envoy", "iptables"))("run", { timeout: 120_000 }, () => {
   const data = mkdtempSync(join(tmpdir(), "fairlead-run-"));
@@ -59,6 +80,26 @@ describe.skipIf(lacks("root", "envoy", "iptables"))("run", { timeout: 120_000 },
     const asking = startFairlead([...common, "client", ...command, ask]);
     expect(await asking.exited).toBe(7);
     expect(asking.stderr()).toContain("[client] hello");
+  });
+
+  test("names outside the mesh are asked of the upstream, those inside never", async () => {
+    const upstream = await startNameServer("outside.example", "192.0.2.7");
+    try {
+      const mesh = startFairlead(["up", "--data", data, "--dns-upstream", upstream.address, ...anyPort]);
+      running.push(mesh);
+      await mesh.until("ready\n");
+      const ask = `
+        const { lookup } = require("node:dns/promises");
+        const say = (name) => lookup(name, { family: 4 }).then(({ address }) => address, ({ code }) => code);
+        Promise.all(["outside.example", "nobody.example", "nobody.default.svc.cluster.local"].map(say)).then((all) => console.log(all.join(" ")));
+      `;
+      const client = startFairlead(["run", "--data", data, "--name", "resolver", "--", process.execPath, "-e", ask]);
+      expect(await client.exited).toBe(0);
+      expect(client.stderr()).toContain("[resolver] 192.0.2.7 ENOTFOUND ENOTFOUND");
+      expect(upstream.asked.some((name) => name.endsWith("cluster.local"))).toBe(false);
+    } finally {
+      upstream.close();
+    }
   });
 
   test("halting the mesh or stopping a replica under load fails no request; a deleted Pod ends its process", async () => {

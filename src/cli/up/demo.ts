@@ -1,6 +1,7 @@
 /** A standalone mesh in; the sample application with its gateway, running in it, out. */
 import { kubeKinds, parseObjects } from "../../kube/index.ts";
 import { FairleadError, type Logger, wait } from "../../lib/index.ts";
+import type { KubeObject } from "../../model/index.ts";
 import { startWorkload, type Workload, type WorkloadSpec } from "../../standalone/index.ts";
 import type { Io } from "../command.ts";
 import { applyObject } from "../objects.ts";
@@ -125,9 +126,17 @@ async function waitForPage(url: string, signal: AbortSignal): Promise<void> {
   throw new FairleadError("timeout", `${url} is not served`, { hint: "the logs of the gateway say why" });
 }
 
+/** Not in bookinfo.yaml: whoever deletes what that file has must keep the namespace. */
+const injectedNamespace: KubeObject = {
+  apiVersion: "v1",
+  kind: "Namespace",
+  metadata: { name: "default", labels: { "istio-injection": "enabled" } },
+};
+
 /** Only at the first start: afterwards the objects are the user's, whatever they made of them. */
 async function applyOnce(mesh: StandaloneMesh): Promise<void> {
   if (await mesh.client.find(configMaps, marker)) return;
+  await applyObject(mesh.client, injectedNamespace);
   for (const { object } of parseObjects("bookinfo.yaml", demoConfig("bookinfo.yaml")))
     await applyObject(mesh.client, object);
   await mesh.client.create(configMaps, {

@@ -86,6 +86,7 @@ async function discovery(flags: DiscoveryFlags, unknown: readonly string[], io: 
     },
     debounceMs: durationEnv(io, "PILOT_DEBOUNCE_AFTER", 100),
     debounceMaxMs: durationEnv(io, "PILOT_DEBOUNCE_MAX", 10_000),
+    debounceEndpoints: !/^(0|f|F|false|False|FALSE)$/.test(io.env.PILOT_ENABLE_EDS_DEBOUNCE ?? ""),
     ...pushThrottle(io),
     injection: {
       nativeSidecars: io.env.ENABLE_NATIVE_SIDECARS || "auto",

@@ -34,6 +34,8 @@ export interface DiscoveryOptions {
   readonly certificates?: { readonly defaultTtlMs: number; readonly maxTtlMs: number };
   readonly debounceMs: number;
   readonly debounceMaxMs: number;
+  /** False: where endpoints change, proxies are told at once (PILOT_ENABLE_EDS_DEBOUNCE). */
+  readonly debounceEndpoints?: boolean;
   /** How many proxies are written to at the same time (PILOT_PUSH_THROTTLE); a value of our own where absent. */
   readonly pushThrottle?: number;
   readonly keySets?: {

@@ -25,6 +25,7 @@ import { createCaSecretStore } from "./ca-secret.ts";
 import { createConfigDump, createConfigDumpMessages } from "./config-dump.ts";
 import { createDebugViews } from "./debug-views.ts";
 import type { DiscoveryAddresses, DiscoveryOptions } from "./discovery-options.ts";
+import { pushEndpointsAtOnce } from "./endpoints-at-once.ts";
 import { createFreshSource } from "./fresh-source.ts";
 import { createIncrementalCheck, incrementalReports } from "./incremental-check.ts";
 import { createInjection } from "./injection.ts";
@@ -139,6 +140,8 @@ export async function startDiscovery(options: DiscoveryOptions): Promise<Discove
     onDebounced: (waitedMs) => metrics.observe("pilot_debounce_time", waitedMs / 1000),
     onPush: () => metrics.count("pilot_push_triggers", { type: "config" }),
   });
+
+  if (options.debounceEndpoints === false) pushEndpointsAtOnce(watched.objects, resources);
 
   // Where asked for, what is given is compared with what a fresh start would give.
   const given = options.checkIncremental

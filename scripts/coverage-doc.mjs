@@ -1,9 +1,11 @@
-// Writes docs/reference/coverage.md from the schemas and the table of fields that are not honoured; with --check it
-// only says whether the file is up to date.
+// Writes docs/reference/coverage.md from the schemas, the table of fields that are not honoured, and what was seen when
+// each field was changed (test/evidence); with --check it only says whether the file is up to date.
 import { readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
-import { unhonouredReason, unhonouredReasons, unhonouredValues } from "../src/config/unhonoured.ts";
+import { unhonouredReasons, unhonouredValues } from "../src/config/unhonoured.ts";
 import { istioKinds, meshConfigSpec, meshNetworksSpec, proxyConfigValues } from "../src/model/index.ts";
+import { findEvidence } from "../test/evidence/evidence.ts";
+import { fieldsOf } from "../test/evidence/fields.ts";
 
 const file = fileURLToPath(new URL("../docs/reference/coverage.md", import.meta.url));
 
@@ -14,78 +16,87 @@ const order = [
   ...["Telemetry", "WasmPlugin", "TrafficExtension"],
 ];
 
-function section(title, schema, intro = "", known = new Map()) {
-  const rows = [...rowsOf(schema, "", known)];
-  const no = rows.filter((row) => row.state === "no").length;
-  const head = `## ${title}\n\n${intro === "" ? "" : `${intro}\n\n`}${rows.length} fields, ${no} of them not honoured.\n`;
-  return `${head}\n| field | honoured | why not, or where else described |\n|---|---|---|\n${rows.map(formatRow).join("\n")}\n`;
-}
+/** Those of the agent and of injection show elsewhere; for the others trying every field takes too long in each test run. */
+const untried = new Set([
+  ...["WorkloadGroup", "ProxyConfig", "ProxyConfig of the mesh", "MeshNetworks"],
+  ...["DestinationRule", "EnvoyFilter", "Telemetry", "MeshConfig"],
+]);
 
-const formatRow = ({ path, state, note }) => `| \`${path}\` | ${state} | ${note} |`;
+const elsewhere = new Map([[proxyConfigValues, "[ProxyConfig of the mesh](#proxyconfig-of-the-mesh)"]]);
 
-/** A message that is used in several places is listed at the first. */
-function* rowsOf(schema, path, known) {
-  if (schema.type === "array") return yield* rowsOf(schema.items, `${path}[]`, known);
-  if (schema.type === "map") return yield* rowsOf(schema.values, `${path}.*`, known);
-  if (schema.type !== "object") return;
-  for (const [name, child] of Object.entries(schema.fields)) yield* fieldRows(schema, name, child, path, known);
-}
-
-function* fieldRows(schema, name, child, path, known) {
-  const at = path === "" ? name : `${path}.${name}`;
-  const reason = unhonouredReason(schema, name);
-  if (reason) return yield { path: at, state: "no", note: unhonouredReasons[reason] };
-  const message = messageOf(child);
-  const first = message && known.get(message);
-  const except = [...unhonouredValues(schema, name)].map(
-    ([value, why]) => `not \`${value}\`: ${unhonouredReasons[why]}`,
-  );
-  const notes = [...except, ...(first === undefined ? [] : [`as ${first}`])];
-  yield { path: at, state: "yes", note: notes.join("; ") };
-  if (first !== undefined) return;
-  if (message) known.set(message, `\`${at}\``);
-  yield* rowsOf(child, at, known);
-}
-
-/** The object that a field holds, in whatever lists and maps. */
-function messageOf(schema) {
-  if (schema.type === "array") return messageOf(schema.items);
-  if (schema.type === "map") return messageOf(schema.values);
-  return schema.type === "object" && Object.keys(schema.fields).length > 0 ? schema : undefined;
-}
-
-function text() {
+function sections() {
   const kinds = order.map((name) => {
     const kind = istioKinds.find((candidate) => candidate.kind === name);
     if (!kind) throw new Error(`there is no kind ${name}`);
-    return section(name, kind.spec);
+    return { title: name, fields: [...fieldsOf(kind.spec)] };
   });
   const missing = istioKinds.filter((kind) => !order.includes(kind.kind));
   if (missing.length > 0) throw new Error(`not listed: ${missing.map((kind) => kind.kind).join(", ")}`);
   return [
-    "# Which fields are honoured\n",
-    "Made by `node scripts/coverage-doc.mjs` from the schemas and from `src/config/unhonoured.ts`; a test fails when it is stale.",
-    "A field that is used and not honoured draws the warning FLD0001 in `fairlead analyze` and on the object's status.",
-    "Own codes: FLD0001, a field that is not honoured; FLD0002, a route whose delegate is missing, no delegate, or not exported; FLD0005, an AuthorizationPolicy by who is calling, where clients without mutual TLS, who are nobody, get past it; on statuses also FLD0003, a field that nobody knows, and FLD0004, a patch of an EnvoyFilter that was skipped.\n",
     ...kinds,
-    section(
-      "MeshConfig",
-      meshConfigSpec,
-      "",
-      new Map([[proxyConfigValues, "[ProxyConfig of the mesh](#proxyconfig-of-the-mesh)"]]),
-    ),
-    section(
-      "ProxyConfig of the mesh",
-      proxyConfigValues,
-      "`defaultConfig` of MeshConfig, and the annotation `proxy.istio.io/config`.",
-    ),
-    section("MeshNetworks", meshNetworksSpec),
+    { title: "MeshConfig", fields: [...fieldsOf(meshConfigSpec, "", new Map(elsewhere))] },
+    {
+      title: "ProxyConfig of the mesh",
+      fields: [...fieldsOf(proxyConfigValues)],
+      intro: "`defaultConfig` of MeshConfig, and the annotation `proxy.istio.io/config`.",
+    },
+    { title: "MeshNetworks", fields: [...fieldsOf(meshNetworksSpec)] },
+  ];
+}
+
+function formatSection({ title, fields, intro }, seen) {
+  const states = fields.map((field) => stateOf(field, seen));
+  const count = (state) => states.filter((one) => one === state).length;
+  const sum = [
+    `${fields.length} fields`,
+    ...(seen ? [`${count("yes")} seen to be honoured`] : [`${count("untried")} not tried`]),
+    `${count("no")} not honoured`,
+    ...(seen ? [`${count("unseen")} without evidence`] : []),
+  ];
+  const rows = fields.map((field, i) => `| \`${field.path}\` | ${states[i]} | ${noteOf(field)} |`);
+  const head = [`## ${title}\n`, ...(intro ? [`${intro}\n`] : []), `${sum.join(", ")}.\n`];
+  return [...head, "| field | honoured | why not, or where else described |", "|---|---|---|", ...rows, ""].join("\n");
+}
+
+function stateOf({ path, reason }, seen) {
+  if (reason) return "no";
+  return seen ? (seen.has(path) ? "yes" : "unseen") : "untried";
+}
+
+function noteOf({ message, name, reason, as }) {
+  if (reason) return unhonouredReasons[reason];
+  const except = [...unhonouredValues(message, name)].map(
+    ([value, why]) => `not \`${value}\`: ${unhonouredReasons[why]}`,
+  );
+  return [...except, ...(as === undefined ? [] : [`as ${as}`])].join("; ");
+}
+
+async function text() {
+  const all = sections();
+  const tried = all.filter(({ title }) => !untried.has(title));
+  const evidence = await findEvidence(
+    tried.map(({ title, fields }) => ({
+      kind: title,
+      paths: new Set(fields.filter(({ reason }) => !reason).map(({ path }) => path)),
+    })),
+  );
+  return [
+    "# Which fields are honoured\n",
+    "Made by `npm run docs`; a test makes it again and fails when anything differs.\n",
+    "- **yes**: in a small mesh ([test/evidence](../../test/evidence)) two valid values of this field alone made the configuration of some proxy differ.",
+    "- **no**: nothing acts on it (`src/config/unhonoured.ts`). Using it draws the warning FLD0001 in `fairlead analyze` and on the object's status.",
+    "- **unseen**: read, as far as we know, but no change of it was seen to change a proxy's configuration there. It may need surroundings that the small mesh lacks, or show elsewhere, such as in the choice of what is fetched.",
+    "- **untried**: not in the table of what is not honoured, and that is all that is known here: fields of this kind are not changed one by one yet, or the agent and injection act on them.\n",
+    "Own codes: FLD0001, a field that is not honoured; FLD0002, a route whose delegate is missing, no delegate, or not exported; FLD0005, an AuthorizationPolicy by who is calling, where clients without mutual TLS, who are nobody, get past it; on statuses also FLD0003, a field that nobody knows, and FLD0004, a patch of an EnvoyFilter that was skipped.\n",
+    ...all.map((section) => formatSection(section, evidence.get(section.title))),
   ].join("\n");
 }
 
-const made = text();
+const made = await text();
 if (!process.argv.includes("--check")) writeFileSync(file, made);
 else if (readFileSync(file, "utf8") !== made) {
-  console.error("docs/reference/coverage.md is stale: run node scripts/coverage-doc.mjs");
+  const listed = new Set(readFileSync(file, "utf8").split("\n"));
+  const news = made.split("\n").filter((line) => !listed.has(line));
+  console.error(`docs/reference/coverage.md is stale: run npm run docs. It lacks:\n${news.slice(0, 20).join("\n")}`);
   process.exitCode = 1;
 }

@@ -1,6 +1,6 @@
 /**
  * A spec in; the fields in it that nothing here acts on, and why, out. The table is the one truth about that: the
- * reference `docs/reference/coverage.md` is made from it, `analyze` and statuses warn by it. What is not in it is honoured.
+ * reference `docs/reference/coverage.md` is made from it, `analyze` and statuses warn by it.
  */
 import { isRecord } from "../lib/index.ts";
 import type { ObjectNode, Schema } from "../model/index.ts";
@@ -56,6 +56,7 @@ const fields: ReadonlyMap<string, UnhonouredReason> = new Map<string, Unhonoured
   [`${providers}.EnvoyExternalAuthorizationHttpProvider.clearRouteCache`, "istio"],
   [`${providers}.EnvoyExternalAuthorizationGrpcProvider.clearRouteCache`, "istio"],
   [`${providers}.SkyWalkingTracingProvider.accessToken`, "istio"],
+  [`${providers}.HttpHeader.envName`, "open"],
   [`${mesh}.ProxyConfig.discoveryRefreshDelay`, "istio"],
   [`${mesh}.ProxyConfig.zipkinAddress`, "istio"],
   [`${mesh}.ProxyConfig.envoyMetricsServiceAddress`, "istio"],

@@ -1,0 +1,119 @@
+/**
+ * The specimens in; for each kind the fields of which two values, both valid and all else the same, were seen to make a
+ * proxy's configuration differ, out. Only that makes a field count as honoured.
+ */
+import { validateConfig } from "../../src/config/index.ts";
+import { isRecord } from "../../src/lib/index.ts";
+import { type Kind, type KubeObject, kindOf } from "../../src/model/index.ts";
+import { createTrialMesh, documents, type TrialMesh } from "./mesh.ts";
+import { variantsOf } from "./variants.ts";
+
+type Spec = Readonly<Record<string, unknown>>;
+
+/** By kind, the paths of fields that made a difference. */
+export type Evidence = ReadonlyMap<string, ReadonlySet<string>>;
+
+export interface Wanted {
+  readonly kind: string;
+  /** As listed; of a message that is described elsewhere any field will do. */
+  readonly paths: ReadonlySet<string>;
+}
+
+/** Each costs a rendering of the mesh. */
+const mostStates = 5;
+
+/** The first is tried, the others stand beside it. */
+interface Specimen {
+  readonly object: KubeObject;
+  readonly beside: readonly KubeObject[];
+}
+
+export async function findEvidence(wanted: readonly Wanted[]): Promise<Evidence> {
+  const mesh = await createTrialMesh();
+  const specimens = documents("specimens.yaml").map(specimenOf);
+  return new Map(
+    wanted.map(({ kind, paths }) => {
+      const seen = new Set<string>();
+      for (const specimen of specimens) if (specimen.object.kind === kind) tryAll(mesh, specimen, paths, seen);
+      return [kind, seen];
+    }),
+  );
+}
+
+function specimenOf(document: KubeObject): Specimen {
+  if (document.kind !== "List") return { object: document, beside: [] };
+  const [object, ...beside] = document.items as readonly KubeObject[];
+  if (!object) throw new Error("a List without items");
+  return { object, beside: beside.map(asStored) };
+}
+
+function tryAll(mesh: TrialMesh, { object, beside }: Specimen, paths: ReadonlySet<string>, seen: Set<string>): void {
+  const spec: Spec = isRecord(object.spec) ? object.spec : {};
+  const complaint = complaintAbout(object);
+  if (complaint !== undefined) throw new Error(`${object.kind} ${object.metadata.name}: ${complaint}`);
+  const rendered = new Map<string, string>();
+  const render = (state: unknown): string => {
+    const key = JSON.stringify(state);
+    const known = rendered.get(key);
+    if (known !== undefined) return known;
+    const made = mesh.rendered([...beside, asStored({ ...object, spec: state })]);
+    rendered.set(key, made);
+    return made;
+  };
+  for (const { path, states } of variantsOf(knownKind(object).spec, spec)) {
+    const listed = listedPath(path, paths);
+    if (listed === undefined || seen.has(listed)) continue;
+    if (
+      differ(
+        states.filter((state) => complaintAbout({ ...object, spec: state }) === undefined),
+        render,
+      )
+    )
+      for (const above of selfAndAbove(listed)) seen.add(above);
+  }
+}
+
+function differ(states: readonly unknown[], render: (state: unknown) => string): boolean {
+  const [first, ...others] = states.slice(0, mostStates);
+  if (others.length === 0) return false;
+  const rendered = render(first);
+  return others.some((state) => render(state) !== rendered);
+}
+
+/** The field itself, or the nearest above it that is listed. */
+function listedPath(path: string, paths: ReadonlySet<string>): string | undefined {
+  return selfAndAbove(path).find((one) => paths.has(one));
+}
+
+function selfAndAbove(path: string): readonly string[] {
+  const steps = path.split(".");
+  return steps.map((_, i) =>
+    steps
+      .slice(0, steps.length - i)
+      .join(".")
+      .replace(/(\[\]|\.\*)+$/, ""),
+  );
+}
+
+function knownKind(object: KubeObject): Kind {
+  const kind = kindOf(object.apiVersion, object.kind);
+  if (!kind) throw new Error(`there is no kind ${object.kind}`);
+  return kind;
+}
+
+/** What is refused shows nothing: it would be left out, which also makes a difference. */
+function complaintAbout(object: KubeObject): string | undefined {
+  const { readable, errors } = validateConfig(knownKind(object), object);
+  return errors[0]?.message ?? (readable ? undefined : "cannot be read");
+}
+
+/** A MeshConfig stands in its ConfigMap. */
+const asStored = (object: KubeObject): KubeObject =>
+  object.kind === "MeshConfig"
+    ? {
+        apiVersion: "v1",
+        kind: "ConfigMap",
+        metadata: { name: "istio", namespace: "istio-system" },
+        data: { mesh: JSON.stringify(object.spec) },
+      }
+    : object;

@@ -88,6 +88,7 @@ async function discovery(flags: DiscoveryFlags, unknown: readonly string[], io: 
     debounceMaxMs: durationEnv(io, "PILOT_DEBOUNCE_MAX", 10_000),
     debounceEndpoints: !/^(0|f|F|false|False|FALSE)$/.test(io.env.PILOT_ENABLE_EDS_DEBOUNCE ?? ""),
     ...pushThrottle(io),
+    virtualHosts: io.env.PILOT_ENABLE_VHDS !== "false",
     injection: {
       nativeSidecars: io.env.ENABLE_NATIVE_SIDECARS || "auto",
       compliancePolicy: io.env.COMPLIANCE_POLICY ?? "",

@@ -38,6 +38,8 @@ export interface DiscoveryOptions {
   readonly debounceEndpoints?: boolean;
   /** How many proxies are written to at the same time (PILOT_PUSH_THROTTLE); a value of our own where absent. */
   readonly pushThrottle?: number;
+  /** Whether Envoys that can are sent virtual hosts one by one (PILOT_ENABLE_VHDS). */
+  readonly virtualHosts?: boolean;
   readonly keySets?: {
     /** Addresses that keys are never fetched from, beside those that never are. */
     readonly blockedRanges: readonly string[];

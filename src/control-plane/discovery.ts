@@ -171,6 +171,7 @@ export async function startDiscovery(options: DiscoveryOptions): Promise<Discove
     uuid: randomUUID,
     metrics,
     limits: options.pushThrottle === undefined ? {} : { maxConcurrentPushes: options.pushThrottle },
+    virtualHosts: options.virtualHosts ?? true,
     other: {
       handles: (typeUrl) => debugTypes.handles(typeUrl),
       answer: (request) => debugTypes.answer(request),

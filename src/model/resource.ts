@@ -35,7 +35,7 @@ export interface Resource {
   readonly hosts?: () => RouteParts;
 }
 
-/** A route configuration without its virtual hosts (but for an inline one that matches all), and these by themselves. */
+/** A route configuration without its virtual hosts, and these by themselves. */
 export interface RouteParts {
   readonly rest: Uint8Array;
   /** Named `ROUTE/HOST`, as is the virtual host inside. */

@@ -13,10 +13,19 @@ export const pushOrder: readonly ResourceType[] = [
   types.workload,
 ];
 
-const byUrl = new Map<string, ResourceType>(pushOrder.map((type) => [type, type]));
+/** Virtual hosts are no type of their own to the source: they are made of its route configurations while these are sent. */
+export const virtualHostType = "type.googleapis.com/envoy.config.route.v3.VirtualHost";
+
+/** What goes over the wire. */
+export type WireType = ResourceType | typeof virtualHostType;
+
+const byUrl = new Map<string, WireType>([
+  ...pushOrder.map((type) => [type, type] as const),
+  [virtualHostType, virtualHostType],
+]);
 
 /** Undefined for a type that is not served. */
-export function knownType(url: string): ResourceType | undefined {
+export function wireType(url: string): WireType | undefined {
   return byUrl.get(url);
 }
 
@@ -30,7 +39,7 @@ export function isWholeSet(type: ResourceType): boolean {
   return isWildcardType(type);
 }
 
-const shortNames: Record<ResourceType, string> = {
+const shortNames: Record<WireType, string> = {
   [types.cluster]: "CDS",
   [types.endpoint]: "EDS",
   [types.listener]: "LDS",
@@ -39,8 +48,9 @@ const shortNames: Record<ResourceType, string> = {
   [types.extension]: "ECDS",
   [types.nameTable]: "NDS",
   [types.workload]: "WDS",
+  [virtualHostType]: "VHDS",
 };
 
-export function shortName(type: ResourceType): string {
+export function shortName(type: WireType): string {
   return shortNames[type];
 }

@@ -3,11 +3,11 @@ import { create, toBinary } from "@bufbuild/protobuf";
 import { VirtualHostSchema } from "../../gen/envoy/config/route/v3/route_components_pb.js";
 import { RouteConfigurationSchema } from "../../gen/envoy/config/route/v3/route_pb.js";
 import { digest } from "../../lib/index.ts";
-import { encodedResource, type Resource, type RouteParts } from "../../model/index.ts";
+import type { Resource, RouteParts } from "../../model/index.ts";
 import { namedRouteConfig } from "../build/route-config.ts";
 import type { HostPart } from "./virtual-host.ts";
 
-/** `last` is the host that takes whatever no other does: it stays inside where the others are sent one by one. */
+/** `last` is the host that takes whatever no other does. */
 export function assembleRoutes(name: string, hosts: readonly HostPart[], last?: HostPart): Resource {
   const head = toBinary(RouteConfigurationSchema, namedRouteConfig(name));
   const all = last ? [...hosts, last] : hosts;
@@ -23,18 +23,28 @@ export function assembleRoutes(name: string, hosts: readonly HostPart[], last?: 
       needs ??= [...new Set(all.flatMap((host) => host.needs))];
       return needs;
     },
-    hosts: () => apart(name, head, hosts, last),
+    hosts: () => apart(name, head, all),
   };
 }
 
-function apart(name: string, head: Uint8Array, hosts: readonly HostPart[], last: HostPart | undefined): RouteParts {
-  return {
-    rest: last ? Buffer.concat([head, last.member]) : head,
-    hosts: hosts.map((host) => {
-      const own = `${name}/${host.name}`;
-      // Of a field that is there twice the last one counts.
-      const renamed = toBinary(VirtualHostSchema, create(VirtualHostSchema, { name: own }));
-      return encodedResource(own, Buffer.concat([host.bytes, renamed]), host.needs);
-    }),
-  };
+function apart(name: string, head: Uint8Array, hosts: readonly HostPart[]): RouteParts {
+  return { rest: head, hosts: hosts.map((host) => hostResource(name, host)) };
+}
+
+/** Made once for all proxies that have the host. */
+const made = new WeakMap<HostPart, Map<string, Resource>>();
+
+function hostResource(route: string, host: HostPart): Resource {
+  const byRoute = made.get(host) ?? new Map<string, Resource>();
+  made.set(host, byRoute);
+  const resource = byRoute.get(route) ?? renamed(`${route}/${host.name}`, host);
+  byRoute.set(route, resource);
+  return resource;
+}
+
+function renamed(name: string, host: HostPart): Resource {
+  // Of a field that is there twice the last one counts.
+  const own = toBinary(VirtualHostSchema, create(VirtualHostSchema, { name }));
+  const { bytes, hash, needs } = host;
+  return { name, hash, needs, pieces: [bytes, own], size: bytes.length + own.length };
 }

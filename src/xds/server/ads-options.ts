@@ -65,4 +65,6 @@ export interface AdsOptions {
   readonly metrics?: XdsMetrics;
   readonly other?: OtherTypes;
   readonly limits?: Partial<AdsLimits>;
+  /** Whether Envoys that can are sent virtual hosts one by one (VHDS). */
+  readonly virtualHosts?: boolean;
 }

@@ -4,6 +4,7 @@ import type { Call, Payload, RpcError, Send } from "../../rpc/index.ts";
 import type { XdsMetrics } from "../metrics.ts";
 import type { ProxyNode } from "../source.ts";
 import type { NamePool } from "../stream/names.ts";
+import type { RouteApart } from "../stream/route-parts.ts";
 import type { Steps } from "../stream/steps.ts";
 import type { StreamState } from "../stream/stream-state.ts";
 import type { Versions } from "../stream/version.ts";
@@ -22,6 +23,7 @@ export interface AdsShared {
   readonly encode: Encode;
   readonly steps: Steps;
   readonly pool: NamePool;
+  readonly apart: RouteApart;
   readonly connections: Map<string, Connection>;
   readonly nextId: () => number;
 }

@@ -2,6 +2,7 @@
 import type { Identity } from "../../model/index.ts";
 import { RpcError, status } from "../../rpc/index.ts";
 import { checkIdentity, parseNode } from "../node/node.ts";
+import { takesVirtualHosts } from "../node/takes-hosts.ts";
 import type { ProxyNode } from "../source.ts";
 import type { Held } from "../stream/hold-back.ts";
 import { createStreamState } from "../stream/stream-state.ts";
@@ -56,6 +57,9 @@ async function run(shared: AdsShared, stream: AdsStream, { identity, node, first
   const onHeldBack = (held: Held): void => tellHeldBack(shared, id, held);
   const state = createStreamState({
     ...{ variant, session, versions, steps, pool, onHeldBack },
+    ...(variant === "delta" && takesVirtualHosts(node)
+      ? { hosts: { enabled: options.virtualHosts ?? false, apart: shared.apart } }
+      : {}),
     times: { maxWaitMs: limits.holdBackMs, drainMs: limits.drainMs },
   });
   const pusher = createPusher(shared, {

@@ -4,6 +4,7 @@ import { FairleadError } from "../../lib/index.ts";
 import { bidi, type Codec, protoMethod, type Route, RpcError, rawCodec, status } from "../../rpc/index.ts";
 import { noMetrics, type XdsMetrics } from "../metrics.ts";
 import { createNamePool } from "../stream/names.ts";
+import { createRouteApart } from "../stream/route-parts.ts";
 import { createSteps } from "../stream/steps.ts";
 import { createVersions } from "../stream/version.ts";
 import { type AdsOptions, type Authenticate, defaultAdsLimits } from "./ads-options.ts";
@@ -44,6 +45,7 @@ export function createAds(options: AdsOptions): Ads {
     encode: createEncode(options.identifier),
     steps: createSteps(),
     pool: createNamePool(),
+    apart: createRouteApart(),
     connections: new Map(),
     nextId: () => ++lastId,
   };

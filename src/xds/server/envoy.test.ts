@@ -1,43 +1,23 @@
 /** A real Envoy on our ADS server, both variants: it becomes ready, refuses nothing, and drops no request while routes flip. */
-import { type ChildProcess, spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { once } from "node:events";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import http from "node:http";
-import { type AddressInfo, createServer } from "node:net";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { create, type DescMessage, type MessageInitShape, toBinary } from "@bufbuild/protobuf";
-import { anyPack, DurationSchema } from "@bufbuild/protobuf/wkt";
+import type { AddressInfo } from "node:net";
+import { create } from "@bufbuild/protobuf";
+import { DurationSchema } from "@bufbuild/protobuf/wkt";
 import { afterEach, describe, expect, test } from "vitest";
-import { findEnvoy, lacks } from "../../../test/require.ts";
+import { lacks } from "../../../test/require.ts";
 import { Cluster_DiscoveryType, ClusterSchema } from "../../gen/envoy/config/cluster/v3/cluster_pb.js";
 import { ClusterLoadAssignmentSchema } from "../../gen/envoy/config/endpoint/v3/endpoint_pb.js";
-import { ListenerSchema } from "../../gen/envoy/config/listener/v3/listener_pb.js";
 import { RouteConfigurationSchema } from "../../gen/envoy/config/route/v3/route_pb.js";
-import { RouterSchema } from "../../gen/envoy/extensions/filters/http/router/v3/router_pb.js";
-import { HttpConnectionManagerSchema } from "../../gen/envoy/extensions/filters/network/http_connection_manager/v3/http_connection_manager_pb.js";
-import { silentLogger, wait } from "../../lib/index.ts";
+import { silentLogger } from "../../lib/index.ts";
 import { type Resource, types } from "../../model/index.ts";
 import { createRpcServer } from "../../rpc/index.ts";
-import { createMemorySource, resource } from "../testing.ts";
+import { createMemorySource } from "../testing.ts";
 import { type Ads, createAds } from "./ads.ts";
+import { ads, closeAll, encoded, freePort, listener, open, socket, startEnvoy, until } from "./testing-envoy.ts";
 
-const open: (() => Promise<void> | void)[] = [];
-afterEach(async () => {
-  for (const end of open.splice(0).reverse()) await end();
-});
-
-function encoded<D extends DescMessage>(
-  name: string,
-  schema: D,
-  init: MessageInitShape<D>,
-  needs: readonly string[] = [],
-): Resource {
-  return resource(name, toBinary(schema, create(schema, init)), needs);
-}
-
-const ads = { configSourceSpecifier: { case: "ads", value: {} }, resourceApiVersion: 2 } as const;
+afterEach(closeAll);
 
 const cluster = (name: string): Resource =>
   encoded(
@@ -57,14 +37,6 @@ const endpoints = (clusterName: string, port: number): Resource =>
     clusterName,
     endpoints: [{ lbEndpoints: [{ hostIdentifier: { case: "endpoint", value: { address: socket(port) } } }] }],
   });
-
-const socket = (port: number) =>
-  ({
-    address: {
-      case: "socketAddress",
-      value: { address: "127.0.0.1", portSpecifier: { case: "portValue", value: port } },
-    },
-  }) as const;
 
 const route = (name: string, target: string): Resource =>
   encoded(
@@ -88,24 +60,6 @@ const route = (name: string, target: string): Resource =>
     [target],
   );
 
-function listener(name: string, port: number): Resource {
-  const manager = create(HttpConnectionManagerSchema, {
-    statPrefix: "test",
-    routeSpecifier: { case: "rds", value: { routeConfigName: "routes", configSource: ads } },
-    httpFilters: [
-      {
-        name: "envoy.filters.http.router",
-        configType: { case: "typedConfig", value: anyPack(RouterSchema, create(RouterSchema)) },
-      },
-    ],
-  });
-  const filter = {
-    name: "envoy.filters.network.http_connection_manager",
-    configType: { case: "typedConfig", value: anyPack(HttpConnectionManagerSchema, manager) },
-  } as const;
-  return encoded(name, ListenerSchema, { name, address: socket(port), filterChains: [{ filters: [filter] }] });
-}
-
 async function startBackend(answer: string): Promise<number> {
   const server = http.createServer((_request, response) => response.end(answer));
   server.keepAliveTimeout = 60_000;
@@ -116,103 +70,6 @@ async function startBackend(answer: string): Promise<number> {
     server.close();
   });
   return (server.address() as AddressInfo).port;
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, "close");
-  return port;
-}
-
-async function startEnvoy(
-  xdsPort: number,
-  apiType: "GRPC" | "DELTA_GRPC",
-): Promise<{ admin: (path: string) => Promise<string> }> {
-  const dir = mkdtempSync(join(tmpdir(), "fairlead-envoy-"));
-  open.push(() => rmSync(dir, { recursive: true, force: true }));
-  const bootstrap = {
-    node: {
-      id: "sidecar~127.0.0.1~pod.default~default.svc.cluster.local",
-      cluster: "test",
-      metadata: { NAMESPACE: "default" },
-    },
-    admin: { address: { socket_address: { address: "127.0.0.1", port_value: 0 } } },
-    dynamic_resources: {
-      ads_config: {
-        api_type: apiType,
-        transport_api_version: "V3",
-        set_node_on_first_message_only: true,
-        grpc_services: [{ envoy_grpc: { cluster_name: "xds" } }],
-      },
-      cds_config: { ads: {}, resource_api_version: "V3" },
-      lds_config: { ads: {}, resource_api_version: "V3" },
-    },
-    static_resources: {
-      clusters: [
-        {
-          name: "xds",
-          type: "STATIC",
-          typed_extension_protocol_options: {
-            "envoy.extensions.upstreams.http.v3.HttpProtocolOptions": {
-              "@type": "type.googleapis.com/envoy.extensions.upstreams.http.v3.HttpProtocolOptions",
-              explicit_http_config: { http2_protocol_options: {} },
-            },
-          },
-          load_assignment: {
-            cluster_name: "xds",
-            endpoints: [
-              {
-                lb_endpoints: [
-                  { endpoint: { address: { socket_address: { address: "127.0.0.1", port_value: xdsPort } } } },
-                ],
-              },
-            ],
-          },
-        },
-      ],
-    },
-  };
-  writeFileSync(join(dir, "bootstrap.json"), JSON.stringify(bootstrap));
-  const addressFile = join(dir, "admin");
-  const args = [
-    "-c",
-    join(dir, "bootstrap.json"),
-    "--use-dynamic-base-id",
-    "--concurrency",
-    "1",
-    "-l",
-    "error",
-    "--admin-address-path",
-    addressFile,
-  ];
-  const envoy: ChildProcess = spawn(findEnvoy() ?? "envoy", args, { stdio: ["ignore", "ignore", "pipe"] });
-  let said = "";
-  envoy.stderr?.on("data", (chunk: Buffer) => {
-    said += chunk;
-  });
-  open.push(async () => {
-    if (envoy.exitCode !== null) return;
-    envoy.kill("SIGKILL");
-    await once(envoy, "exit");
-  });
-  const deadline = Date.now() + 20_000;
-  const admin = async (path: string): Promise<string> =>
-    (await fetch(`http://${readFileSync(addressFile, "utf8")}${path}`)).text();
-  for (;;) {
-    if (envoy.exitCode !== null || Date.now() > deadline)
-      throw new Error(`Envoy did not become ready: ${said.slice(0, 4000)}`);
-    if (
-      await admin("/ready").then(
-        (state) => state.startsWith("LIVE"),
-        () => false,
-      )
-    )
-      return { admin };
-    await wait(50);
-  }
 }
 
 /** Requests without pause on a few connections; what each was answered is counted. */
@@ -247,14 +104,6 @@ function startTraffic(port: number): { answers: Map<string, number>; stop: () =>
       agent.destroy();
     },
   };
-}
-
-async function until(condition: () => boolean | Promise<boolean>, what: string, timeoutMs = 10_000): Promise<void> {
-  const deadline = Date.now() + timeoutMs;
-  while (!(await condition())) {
-    if (Date.now() > deadline) throw new Error(`not in time: ${what}`);
-    await wait(10);
-  }
 }
 
 const inSync = (server: Ads): boolean => {

@@ -1,9 +1,9 @@
 /** A decoded request of either variant in, one shape for the stream out. */
 import type { Node } from "../../gen/envoy/config/core/v3/base_pb.js";
 import type { DeltaDiscoveryRequest, DiscoveryRequest } from "../../gen/envoy/service/discovery/v3/discovery_pb.js";
-import type { ResourceType } from "../../model/index.ts";
 import type { Received } from "../stream/request.ts";
 import type { StreamState } from "../stream/stream-state.ts";
+import { virtualHostType, type WireType } from "../type-info.ts";
 
 export interface Incoming {
   readonly node: Node | undefined;
@@ -12,7 +12,7 @@ export interface Incoming {
   /** Names asked for, for types that are answered by a hook. */
   readonly names: readonly string[];
   readonly error: string | undefined;
-  readonly receive: (state: StreamState, type: ResourceType, nowMs: number) => Received;
+  readonly receive: (state: StreamState, type: WireType, nowMs: number) => Received;
 }
 
 /** An Envoy's complaint can carry whole configs. */
@@ -27,8 +27,11 @@ export function fromSotw(request: DiscoveryRequest): Incoming {
     nonce,
     names,
     error,
-    receive: (state, type, nowMs) =>
-      state.receiveSotw({ type, names, nonce, version, ...(error === undefined ? {} : { error }) }, nowMs),
+    receive(state, type, nowMs) {
+      // Envoy refuses to ask for them this way.
+      if (type === virtualHostType) return { event: "stale", dirty: false };
+      return state.receiveSotw({ type, names, nonce, version, ...(error === undefined ? {} : { error }) }, nowMs);
+    },
   };
 }
 

@@ -1,7 +1,7 @@
 /** A stream's state in, its responses on the wire out, one after the other, each made when its turn has come. */
 import type { Call, Payload, Send } from "../../rpc/index.ts";
 import type { StreamState } from "../stream/stream-state.ts";
-import { shortName } from "../type-info.ts";
+import { shortName, virtualHostType } from "../type-info.ts";
 import type { AdsShared } from "./ads-shared.ts";
 import { payloadSize } from "./wire.ts";
 
@@ -61,8 +61,9 @@ export function createPusher(shared: AdsShared, options: PusherOptions): Pusher 
     metrics.observe("pilot_proxy_queue_time", (startMs - queuedMs) / 1000);
     const response = state.next(startMs);
     if (!response) return rest();
-    const payload = shared.encode(options.variant, response);
-    const label = { type: shortName(response.type).toLowerCase() };
+    const type = response.isOfHosts ? virtualHostType : response.type;
+    const payload = shared.encode(options.variant, { ...response, type });
+    const label = { type: shortName(type).toLowerCase() };
     const sendMs = performance.now();
     return options.send(payload).then(() => {
       configured = true;

@@ -1,9 +1,8 @@
 /** One request in: the stream's state is changed, a NACK or a stale nonce counted, a question of another type answered. */
-import type { ResourceType } from "../../model/index.ts";
 import { RpcError, status } from "../../rpc/index.ts";
 import type { XdsCounter } from "../metrics.ts";
 import type { Received } from "../stream/request.ts";
-import { knownType, shortName } from "../type-info.ts";
+import { shortName, type WireType, wireType } from "../type-info.ts";
 import type { AdsShared, AdsStream, Connection } from "./ads-shared.ts";
 import type { Incoming } from "./incoming.ts";
 
@@ -13,7 +12,7 @@ export async function receive(
   stream: AdsStream,
   incoming: Incoming,
 ): Promise<void> {
-  const type = knownType(incoming.typeUrl);
+  const type = wireType(incoming.typeUrl);
   if (type) {
     count(shared, connection, type, incoming, incoming.receive(connection.state, type, performance.now()));
     checkNames(shared, connection, type);
@@ -21,7 +20,7 @@ export async function receive(
 }
 
 /** One request is bounded by its size; many of them together are not. */
-function checkNames({ limits }: AdsShared, { state }: Connection, type: ResourceType): void {
+function checkNames({ limits }: AdsShared, { state }: Connection, type: WireType): void {
   const subscribed = state.states().find((one) => one.type === type)?.names.size ?? 0;
   if (subscribed > limits.maxNames)
     throw new RpcError(status.resourceExhausted, `more than ${limits.maxNames} names of ${shortName(type)}`);
@@ -37,7 +36,7 @@ const rejects = new Map<string, XdsCounter>([
 function count(
   shared: AdsShared,
   connection: Connection,
-  type: ResourceType,
+  type: WireType,
   incoming: Incoming,
   received: Received,
 ): void {

@@ -1,5 +1,6 @@
 /** Requests of both protocol variants as plain data, and what a request turned out to be. */
 import type { ResourceType } from "../../model/index.ts";
+import type { WireType } from "../type-info.ts";
 
 export interface SotwRequest {
   readonly type: ResourceType;
@@ -11,8 +12,8 @@ export interface SotwRequest {
   readonly error?: string;
 }
 
-export interface DeltaRequest {
-  readonly type: ResourceType;
+export interface DeltaRequest<T extends WireType = ResourceType> {
+  readonly type: T;
   readonly subscribe: readonly string[];
   readonly unsubscribe: readonly string[];
   /** What the client holds from an earlier stream, name to version. */

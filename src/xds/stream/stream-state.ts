@@ -4,13 +4,15 @@
  */
 import { type Resource, type ResourceType, types } from "../../model/index.ts";
 import type { News, ProxySession } from "../source.ts";
-import { pushOrder } from "../type-info.ts";
+import { pushOrder, virtualHostType, type WireType } from "../type-info.ts";
 import { receiveDelta } from "./delta.ts";
 import { createHoldBack, type Held, type HoldBackTimes } from "./hold-back.ts";
+import { createHostPush, type Settlement } from "./host-push.ts";
 import type { NamePool } from "./names.ts";
 import { planType } from "./plan.ts";
 import type { Plan } from "./planning.ts";
 import type { DeltaRequest, Received, SotwRequest } from "./request.ts";
+import type { RouteApart } from "./route-parts.ts";
 import { receiveSotw } from "./sotw.ts";
 import type { Steps } from "./steps.ts";
 import type { TypeState } from "./type-state.ts";
@@ -18,6 +20,8 @@ import type { Versions } from "./version.ts";
 
 export interface Response {
   readonly type: ResourceType;
+  /** Of routes only: it carries virtual hosts by themselves, and goes out as their type. */
+  readonly isOfHosts?: boolean;
   readonly version: string;
   readonly nonce: string;
   readonly resources: readonly Resource[];
@@ -31,13 +35,15 @@ export interface StreamStateOptions {
   /** Shared by all streams of a server. */
   readonly steps: Steps;
   readonly pool: NamePool;
+  /** Set where the stream may have virtual hosts one by one; `apart` is shared by all streams of a server. */
+  readonly hosts?: { readonly enabled: boolean; readonly apart: RouteApart };
   readonly times: HoldBackTimes;
   readonly onHeldBack: (held: Held) => void;
 }
 
 export interface StreamState {
   receiveSotw(request: SotwRequest, nowMs: number): Received;
-  receiveDelta(request: DeltaRequest, nowMs: number): Received;
+  receiveDelta(request: DeltaRequest<WireType>, nowMs: number): Received;
   /** The source has news; without any, everything may be different. */
   changed(news?: News): void;
   /** Whether `next` is worth asking. */
@@ -60,6 +66,9 @@ export function createStreamState(options: StreamStateOptions): StreamState {
     onEnded: options.onHeldBack,
   });
   const stateOptions = { pool, onAccepted: holdBack.noteAccepted };
+  const hosts = options.hosts && createHostPush({ ...options.hosts, versions: options.versions });
+  /** Parts of one response that follow each other with nothing between. */
+  const outbox: Response[] = [];
   const planning = { variant, session, holdBack, steps };
 
   function received(type: ResourceType, result: Received): Received {
@@ -71,6 +80,51 @@ export function createStreamState(options: StreamStateOptions): StreamState {
 
   function wake(): void {
     for (const type of holdBack.waitingTypes()) dirty.add(type);
+    if (hosts?.wakeAtMs() !== undefined) dirty.add(types.route);
+  }
+
+  function delta(request: DeltaRequest, nowMs: number): Received {
+    return received(request.type, receiveDelta(states, request, nowMs, { session, options: stateOptions }));
+  }
+
+  function receiveRoutes(request: DeltaRequest, nowMs: number): Received {
+    hosts?.noteRoutes(request);
+    const settlement = hosts?.settle(request.nonce, request.error);
+    if (!settlement) return delta(request, nowMs);
+    const { type, subscribe, unsubscribe, initial } = request;
+    const result = delta({ nonce: "", ...settlement.whole, type, subscribe, unsubscribe, initial }, nowMs);
+    sendAgain(settlement);
+    return { ...result, event: request.error === undefined ? "ack" : "nack" };
+  }
+
+  function receiveHosts({ initial, nonce, error }: DeltaRequest<WireType>, nowMs: number): Received {
+    if (nonce === "") {
+      outbox.push(...(hosts?.noteClaims(initial.keys()) ?? []));
+      dirty.add(types.route);
+      return { event: "subscribe", dirty: true };
+    }
+    const settlement = hosts?.settle(nonce, error);
+    if (settlement?.whole) {
+      const nothing = { subscribe: [], unsubscribe: [], initial: new Map<string, string>() };
+      delta({ type: types.route, ...nothing, ...settlement.whole }, nowMs);
+      sendAgain(settlement);
+    }
+    return { event: error === undefined ? "ack" : "nack", dirty: dirty.size > 0 };
+  }
+
+  function sendAgain({ again }: Settlement): void {
+    const routes = states.get(types.route);
+    for (const name of again) if (routes?.sent(name)) routes.mustSend.add(name);
+    if (again.length > 0) dirty.add(types.route);
+  }
+
+  /** The first of the responses that say it; where there is nothing to say, it counts as answered. */
+  function apart(response: Response, nowMs: number): Response | undefined {
+    if (!hosts || response.type !== types.route) return response;
+    const [first, ...others] = hosts.translate(response);
+    outbox.push(...others);
+    if (!first) states.get(types.route)?.accept(response.nonce, nowMs);
+    return first;
   }
 
   function record(state: TypeState, plan: Plan, nowMs: number): Response {
@@ -96,8 +150,11 @@ export function createStreamState(options: StreamStateOptions): StreamState {
 
   return {
     receiveSotw: (request, nowMs) => received(request.type, receiveSotw(states, request, nowMs, stateOptions)),
-    receiveDelta: (request, nowMs) =>
-      received(request.type, receiveDelta(states, request, nowMs, { session, options: stateOptions })),
+    receiveDelta(request, nowMs) {
+      const { type } = request;
+      if (type === virtualHostType) return receiveHosts(request, nowMs);
+      return type === types.route ? receiveRoutes({ ...request, type }, nowMs) : delta({ ...request, type }, nowMs);
+    },
     changed(news) {
       for (const [type, state] of states) {
         const names = news?.get(type);
@@ -107,17 +164,24 @@ export function createStreamState(options: StreamStateOptions): StreamState {
       }
       wake();
     },
-    pending: () => dirty.size > 0,
+    pending: () => outbox.length + dirty.size > 0,
     next(nowMs) {
+      const part = outbox.shift();
+      if (part) return part;
       for (const type of pushOrder) {
         if (!dirty.delete(type)) continue;
+        if (type === types.route && hosts?.awaits(nowMs)) continue;
         const state = states.get(type);
         const plan = state && planType(state, planning, nowMs);
-        if (state && plan) return record(state, plan, nowMs);
+        const response = state && plan && apart(record(state, plan, nowMs), nowMs);
+        if (response) return response;
       }
       return undefined;
     },
-    wakeAtMs: holdBack.wakeAtMs,
+    wakeAtMs() {
+      const ends = [holdBack.wakeAtMs(), hosts?.wakeAtMs()].filter((ms) => ms !== undefined);
+      return ends.length === 0 ? undefined : Math.min(...ends);
+    },
     wake,
     states: () => states.values(),
     held: holdBack.held,

@@ -1,0 +1,198 @@
+/**
+ * Responses on whole route configurations in, the same as VHDS has it out: the configuration once, then its virtual
+ * hosts as they change. What a route configuration is, waits for and was answered is decided on the whole as ever.
+ *
+ * Envoy never says which configuration wants hosts and drops those that it has no configuration for. So all hosts follow
+ * each configuration that is asked for, a client that comes back is sent all of them anew, and a name that is alive
+ * stays the way it is, plain or apart, for as long as the client has it.
+ */
+import { type Resource, types } from "../../model/index.ts";
+import type { DeltaRequest } from "./request.ts";
+import { isApartVersion, type RouteApart, routeOf } from "./route-parts.ts";
+import type { Response } from "./stream-state.ts";
+import type { Versions } from "./version.ts";
+
+export interface HostPushOptions {
+  /** Whether what is newly asked for goes this way; what the client has from before stays as it is. */
+  readonly enabled: boolean;
+  readonly apart: RouteApart;
+  readonly versions: Versions;
+}
+
+export interface HostPush {
+  /** A request on routes, before their state sees it. */
+  noteRoutes(request: Pick<DeltaRequest, "subscribe" | "unsubscribe" | "initial">): void;
+  /** What the client says to hold on its first request for hosts; what is to be told at once comes back. */
+  noteClaims(claims: Iterable<string>): readonly Response[];
+  /** Undefined for a nonce that is not awaited. */
+  settle(nonce: string, error: string | undefined): Settlement | undefined;
+  /** Empty where only the order of hosts has changed. */
+  translate(response: Response): readonly Response[];
+  /** A client that comes back tells its hosts in a request of its own: without it, those that are gone cannot be removed. */
+  awaits(nowMs: number): boolean;
+  wakeAtMs(): number | undefined;
+}
+
+export interface Settlement {
+  /** Set once all parts of a response are answered: the answer on the whole. */
+  readonly whole?: { readonly nonce: string; readonly error?: string };
+  /** Routes of which later changes were built on what was refused. */
+  readonly again: readonly string[];
+}
+
+/** What the client has of a route configuration. */
+interface Told {
+  /** Undefined where it is not known, and all must be sent. */
+  readonly route: Resource | undefined;
+  /** Hosts that it may have beside. */
+  readonly doubts: ReadonlySet<string>;
+}
+
+interface Group {
+  readonly nonce: string;
+  /** Nonces of its parts, with the route whose hosts they carry. */
+  readonly open: Map<string, string>;
+  readonly errors: string[];
+  readonly routes: ReadonlyMap<string, { readonly before: Told; readonly after: Resource }>;
+}
+
+const claimsWaitMs = 1000;
+
+/** A client that never answers must not make the list grow. */
+const maxGroups = 16;
+
+const none: ReadonlySet<string> = new Set();
+const unknown: Told = { route: undefined, doubts: none };
+
+export function createHostPush({ enabled, apart, versions }: HostPushOptions): HostPush {
+  const plain = new Set<string>();
+  const told = new Map<string, Told>();
+  /** Hosts of an earlier stream, by route. */
+  const claims = new Map<string, Set<string>>();
+  let groups: readonly Group[] = [];
+  let isFirst = true;
+  let awaitsClaims = false;
+  let sinceMs: number | undefined;
+
+  const namesOf = (route: Resource | undefined): Iterable<string> => (route ? apart.of(route).hosts.keys() : none);
+
+  function subscribe(name: string, version: string | undefined): void {
+    if (version !== undefined && isApartVersion(version)) {
+      awaitsClaims = true;
+      told.set(name, unknown);
+    } else if (version !== undefined || (!enabled && !told.has(name))) plain.add(name);
+    else if (!plain.has(name)) doubt(name);
+  }
+
+  /** The client may have any of these hosts, or none. */
+  function doubt(name: string, more: Iterable<string> = none): void {
+    const { route, doubts } = told.get(name) ?? unknown;
+    if (told.has(name)) told.set(name, { route: undefined, doubts: new Set([...doubts, ...namesOf(route), ...more]) });
+  }
+
+  function isPlain(route: Resource): boolean {
+    if (!plain.has(route.name) && !told.has(route.name) && !apart.of(route).isSound) plain.add(route.name);
+    return plain.has(route.name);
+  }
+
+  function hostsResponse(resources: readonly Resource[], removed: readonly string[]): Response {
+    return { type: types.route, isOfHosts: true, ...versions.next(), resources, removed };
+  }
+
+  /** All of it, with the removal of what it does not have; one without hosts removes something, or Envoy would wait. */
+  function whole(route: Resource, before: Told): Response {
+    const { hosts } = apart.of(route);
+    const gone = before.doubts.union(claims.get(route.name) ?? none).difference(hosts);
+    claims.delete(route.name);
+    const removed = hosts.size + gone.size > 0 ? [...gone] : [`${route.name}/~none`];
+    return hostsResponse([...hosts.values()], removed);
+  }
+
+  function translate(response: Response): readonly Response[] {
+    const rest: Resource[] = [];
+    const parts: Response[] = [];
+    const open = new Map<string, string>();
+    const routes = new Map<string, { before: Told; after: Resource }>();
+    for (const route of response.resources) {
+      if (isPlain(route)) {
+        rest.push(route);
+        continue;
+      }
+      const before = told.get(route.name) ?? unknown;
+      routes.set(route.name, { before, after: route });
+      told.set(route.name, { route, doubts: none });
+      const now = apart.of(route);
+      if (before.route === undefined || apart.of(before.route).rest.hash !== now.rest.hash) rest.push(now.rest);
+      const step = before.route && apart.between(before.route, route);
+      if (step && step.changed.length + step.removed.length === 0) continue;
+      const part = step ? hostsResponse(step.changed, step.removed) : whole(route, before);
+      open.set(part.nonce, route.name);
+      parts.push(part);
+    }
+    for (const name of response.removed) doubt(name);
+    // Envoy is to have the configuration before its hosts.
+    if (rest.length + response.removed.length > 0 || response.resources.length === 0) {
+      parts.unshift({ ...response, resources: rest });
+      open.set(response.nonce, "");
+    }
+    if (routes.size > 0 && open.size > 0)
+      groups = [...groups, { nonce: response.nonce, open, errors: [], routes }].slice(-maxGroups);
+    return parts;
+  }
+
+  function settle(nonce: string, error: string | undefined): Settlement | undefined {
+    const group = groups.find(({ open }) => open.has(nonce));
+    if (!group) return undefined;
+    const route = group.open.get(nonce) ?? "";
+    // With the route's name, as what is refused is found by it.
+    if (error !== undefined) group.errors.push(route === "" ? error : `${route}: ${error}`);
+    group.open.delete(nonce);
+    if (group.open.size > 0) return { again: [] };
+    groups = groups.filter((one) => one !== group);
+    if (group.errors.length === 0) return { whole: { nonce: group.nonce }, again: [] };
+    return { whole: { nonce: group.nonce, error: group.errors.join("; ") }, again: [...refused(group)] };
+  }
+
+  function* refused({ routes }: Group): Generator<string> {
+    for (const [name, { before, after }] of routes) {
+      const now = told.get(name);
+      if (!now) continue;
+      doubt(name, [...before.doubts, ...namesOf(before.route), ...namesOf(after)]);
+      if (now.route !== after) yield name;
+    }
+  }
+
+  return {
+    translate,
+    settle,
+    noteRoutes({ subscribe: asked, unsubscribe, initial }) {
+      for (const name of unsubscribe) {
+        plain.delete(name);
+        told.delete(name);
+        claims.delete(name);
+      }
+      for (const name of asked) subscribe(name, isFirst ? initial.get(name) : undefined);
+      isFirst = false;
+    },
+    noteClaims(names) {
+      awaitsClaims = false;
+      for (const [route, held] of Map.groupBy(names, routeOf)) claims.set(route, new Set(held));
+      const late: Response[] = [];
+      for (const [route, held] of claims) {
+        const now = told.get(route)?.route;
+        if (!now) continue;
+        claims.delete(route);
+        const gone = held.difference(apart.of(now).hosts);
+        if (gone.size > 0) late.push(hostsResponse([], [...gone]));
+      }
+      return late;
+    },
+    awaits(nowMs) {
+      if (!awaitsClaims) return false;
+      sinceMs ??= nowMs;
+      if (nowMs - sinceMs >= claimsWaitMs) awaitsClaims = false;
+      return awaitsClaims;
+    },
+    wakeAtMs: () => (awaitsClaims && sinceMs !== undefined ? sinceMs + claimsWaitMs : undefined),
+  };
+}

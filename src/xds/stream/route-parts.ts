@@ -1,0 +1,139 @@
+/** A route configuration in, what is sent of it where virtual hosts go one by one out; worked out once for all streams. */
+import { create, toBinary } from "@bufbuild/protobuf";
+import { BinaryReader, WireType } from "@bufbuild/protobuf/wire";
+import { ApiVersion } from "../../gen/envoy/config/core/v3/config_source_pb.js";
+import { VirtualHostSchema } from "../../gen/envoy/config/route/v3/route_components_pb.js";
+import { RouteConfigurationSchema } from "../../gen/envoy/config/route/v3/route_pb.js";
+import { digest } from "../../lib/index.ts";
+import { bytesOf, encodedResource, type Resource, type RouteParts } from "../../model/index.ts";
+
+export interface Apart {
+  /** The route configuration without any host, saying that these come by themselves. */
+  readonly rest: Resource;
+  readonly hosts: ReadonlyMap<string, Resource>;
+  /** No name and no domain is there twice: Envoy takes none of the hosts otherwise. */
+  readonly isSound: boolean;
+}
+
+export interface HostStep {
+  readonly changed: readonly Resource[];
+  readonly removed: readonly string[];
+}
+
+export interface RouteApart {
+  of(route: Resource): Apart;
+  between(from: Resource, to: Resource): HostStep;
+}
+
+/** In the version of a route configuration, so that a client that comes back tells in which way it has it. */
+const mark = ".vhds";
+
+export const isApartVersion = (version: string): boolean => version.endsWith(mark);
+
+/** `ROUTE/HOST`; the host's name has no slash. */
+export const routeOf = (hostName: string): string => hostName.slice(0, Math.max(0, hostName.lastIndexOf("/")));
+
+export function createRouteApart(): RouteApart {
+  const known = new WeakMap<Resource, Apart>();
+  const steps = new WeakMap<Resource, WeakMap<Resource, HostStep>>();
+  const domains = new WeakMap<Resource, readonly string[]>();
+
+  function domainsOf(host: Resource): readonly string[] {
+    const found = domains.get(host) ?? readDomains(bytesOf(host));
+    domains.set(host, found);
+    return found;
+  }
+
+  function of(route: Resource): Apart {
+    const found = known.get(route) ?? apart(route);
+    known.set(route, found);
+    return found;
+  }
+
+  function apart(route: Resource): Apart {
+    const { rest, hosts } = route.hosts?.() ?? split(route);
+    const byName = new Map(hosts.map((host) => [host.name, host]));
+    const all = hosts.flatMap(domainsOf);
+    const pieces = [rest, asksForHosts];
+    return {
+      rest: { name: route.name, hash: `${digest(rest)}${mark}`, needs: [], pieces, size: size(pieces) },
+      hosts: byName,
+      isSound:
+        byName.size === hosts.length &&
+        new Set(all).size === all.length &&
+        hosts.every(({ name }) => routeOf(name) === route.name),
+    };
+  }
+
+  return {
+    of,
+    between(from, to) {
+      const byTarget = steps.get(from) ?? new WeakMap<Resource, HostStep>();
+      steps.set(from, byTarget);
+      const found = byTarget.get(to) ?? stepOf(of(from).hosts, of(to).hosts);
+      byTarget.set(to, found);
+      return found;
+    },
+  };
+}
+
+function stepOf(from: Apart["hosts"], to: Apart["hosts"]): HostStep {
+  return {
+    changed: [...to.values()].filter((host) => from.get(host.name)?.hash !== host.hash),
+    removed: [...from.keys()].filter((name) => !to.has(name)),
+  };
+}
+
+const asksForHosts = toBinary(
+  RouteConfigurationSchema,
+  create(RouteConfigurationSchema, {
+    vhds: {
+      configSource: { configSourceSpecifier: { case: "ads", value: {} }, resourceApiVersion: ApiVersion.V3 },
+    },
+  }),
+);
+
+const { virtualHosts } = RouteConfigurationSchema.field;
+const { name: nameField, domains: domainsField } = VirtualHostSchema.field;
+
+/** One that was made as a whole, as patches make it, is taken apart by its bytes. */
+function split(route: Resource): RouteParts {
+  const bytes = bytesOf(route);
+  const rest: Uint8Array[] = [];
+  const hosts: Resource[] = [];
+  const reader = new BinaryReader(bytes);
+  while (reader.pos < reader.len) {
+    const start = reader.pos;
+    const [number, type] = reader.tag();
+    if (number === virtualHosts.number && type === WireType.LengthDelimited) {
+      hosts.push(hostOf(route.name, reader.bytes()));
+      continue;
+    }
+    reader.skip(type, number);
+    rest.push(bytes.subarray(start, reader.pos));
+  }
+  return { rest: Buffer.concat(rest), hosts };
+}
+
+function hostOf(route: string, bytes: Uint8Array): Resource {
+  const name = readTexts(bytes, nameField.number).at(-1) ?? "";
+  const own = `${route}/${name.replaceAll("/", "_")}`;
+  const renamed = toBinary(VirtualHostSchema, create(VirtualHostSchema, { name: own }));
+  return encodedResource(own, Buffer.concat([bytes, renamed]));
+}
+
+const readDomains = (host: Uint8Array): readonly string[] =>
+  readTexts(host, domainsField.number).map((domain) => domain.toLowerCase());
+
+function readTexts(message: Uint8Array, wanted: number): readonly string[] {
+  const texts: string[] = [];
+  const reader = new BinaryReader(message);
+  while (reader.pos < reader.len) {
+    const [number, type] = reader.tag();
+    if (number === wanted) texts.push(reader.string());
+    else reader.skip(type, number);
+  }
+  return texts;
+}
+
+const size = (pieces: readonly Uint8Array[]): number => pieces.reduce((sum, { length }) => sum + length, 0);

@@ -174,7 +174,10 @@ describe.skipIf(lacks("envoy"))("virtual hosts one by one", () => {
     }
     await arrived(admin, `the end of seed ${seed}`);
     expect(await refused(admin)).toEqual([]);
-    await until(() => serving.server.status()[0]?.types.every((type) => type.ackedNonce === type.sentNonce) ?? false, "all to be answered");
+    await until(
+      () => serving.server.status()[0]?.types.every((type) => type.ackedNonce === type.sentNonce) ?? false,
+      "all to be answered",
+    );
   });
 
   test.each([true, false])("a name that is alive stays as it is, when the setting turns (from %s)", async (first) => {

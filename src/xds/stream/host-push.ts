@@ -8,8 +8,8 @@
  */
 import { type Resource, types } from "../../model/index.ts";
 import type { DeltaRequest } from "./request.ts";
+import type { Response } from "./response.ts";
 import { isApartVersion, type RouteApart, routeOf } from "./route-parts.ts";
-import type { Response } from "./stream-state.ts";
 import type { Versions } from "./version.ts";
 
 export interface HostPushOptions {

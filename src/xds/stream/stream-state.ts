@@ -12,21 +12,14 @@ import type { NamePool } from "./names.ts";
 import { planType } from "./plan.ts";
 import type { Plan } from "./planning.ts";
 import type { DeltaRequest, Received, SotwRequest } from "./request.ts";
+import type { Response } from "./response.ts";
 import type { RouteApart } from "./route-parts.ts";
 import { receiveSotw } from "./sotw.ts";
 import type { Steps } from "./steps.ts";
 import type { TypeState } from "./type-state.ts";
 import type { Versions } from "./version.ts";
 
-export interface Response {
-  readonly type: ResourceType;
-  /** Of routes only: it carries virtual hosts by themselves, and goes out as their type. */
-  readonly isOfHosts?: boolean;
-  readonly version: string;
-  readonly nonce: string;
-  readonly resources: readonly Resource[];
-  readonly removed: readonly string[];
-}
+export type { Response };
 
 export interface StreamStateOptions {
   readonly variant: "sotw" | "delta";

@@ -6,6 +6,6 @@ export function sayReport({ filter, field, problem, leftOut }: PatchReport): str
   const where = `EnvoyFilter/${filter} ${field}`;
   if (problem !== undefined) return `${where} is skipped: ${problem}`;
   return leftOut.length > 0
-    ? `${where} has fields that are not known, which are left out: ${leftOut.join(", ")}`
+    ? `${where} has fields that are not known, which are left out: ${[...leftOut].sort().join(", ")}`
     : undefined;
 }

@@ -1,12 +1,15 @@
 /** What a test needs of the machine. Missing means skipped and counted as such; FAIRLEAD_REQUIRE=root,envoy,… or =all turns that into a failure. */
 import { spawnSync } from "node:child_process";
 import { appendFileSync, existsSync } from "node:fs";
+import { isIPv4 } from "node:net";
+import { networkInterfaces } from "node:os";
 import { join } from "node:path";
 import { findEnvoy } from "../scripts/envoy-path.mjs";
+import { findHelm } from "../scripts/helm.mjs";
 
-export { findEnvoy };
+export { findEnvoy, findHelm };
 
-export type Need = "root" | "envoy" | "kubectl" | "iptables" | "openssl" | "registry";
+export type Need = "root" | "envoy" | "kubectl" | "helm" | "iptables" | "openssl" | "registry" | "network";
 
 const onPath = (tool: string): string | undefined =>
   (process.env.PATH ?? "")
@@ -17,13 +20,21 @@ const onPath = (tool: string): string | undefined =>
 /** The folder of recorded Istio behaviour that lies beside the project where it is developed. */
 export const conformanceDir = join(import.meta.dirname, "../../shared/conformance");
 
+/** An address of this machine that is not loopback. */
+export const outsideAddress = (): string | undefined =>
+  Object.values(networkInterfaces())
+    .flatMap((list) => list ?? [])
+    .find((entry) => !entry.internal && isIPv4(entry.address))?.address;
+
 const present: Record<Need, () => boolean> = {
   root: () => process.getuid?.() === 0 && spawnSync("ip", ["netns", "list"]).status === 0,
   envoy: () => findEnvoy() !== undefined,
   kubectl: () => onPath("kubectl") !== undefined,
+  helm: () => findHelm() !== undefined,
   iptables: () => onPath("iptables") !== undefined || existsSync("/usr/sbin/iptables"),
   registry: () => spawnSync("npm", ["ping", "--fetch-retries=1", "--fetch-timeout=10000"]).status === 0,
   openssl: () => onPath("openssl") !== undefined,
+  network: () => outsideAddress() !== undefined,
 };
 
 /** True when the tests must be skipped; throws where the run demands the tool. Use as `describe.skipIf(lacks("envoy"))`. */

@@ -5,49 +5,63 @@ import type { TLSSocket } from "node:tls";
 import { isLoopback, parseIp } from "./ip.ts";
 
 export interface Clients {
-  /** False for one too many, and for a client that is banned. */
+  /** False for one too many, and for a client that has to wait. */
   admit(socket: Socket): boolean;
-  /** Ends all that this client has, and admits it no more for a while. */
-  ban(socket: Socket): void;
+  /** Ends this connection; who does it again and again is admitted no more for a while. */
+  strike(socket: Socket): void;
 }
 
-const banMs = 600_000;
-const maxBans = 10_000;
+/**
+ * Behind one address there may be many, such as the Pods of a node: what they have is left alone, one mistake bars
+ * nobody, and those who did nothing do not wait long.
+ */
+const maxStrikes = 3;
+const rememberedMs = 600_000;
+const barredMs = 60_000;
+const maxRemembered = 10_000;
+
+interface Strikes {
+  readonly count: number;
+  /** Until when it counts, and bars once there are too many. */
+  readonly untilMs: number;
+}
 
 export function createClients(maxPerClient: number): Clients {
-  const clients = new Map<string, Set<Socket>>();
-  const bans = new Map<string, number>();
+  const held = new Map<string, number>();
+  const strikes = new Map<string, Strikes>();
 
-  function isBanned(client: string): boolean {
-    const until = bans.get(client);
-    if (until === undefined) return false;
-    if (performance.now() < until) return true;
-    bans.delete(client);
-    return false;
+  function strikesOf(client: string): number {
+    const record = strikes.get(client);
+    if (!record) return 0;
+    if (performance.now() < record.untilMs) return record.count;
+    strikes.delete(client);
+    return 0;
   }
 
   return {
     admit(socket) {
       const client = clientOf(socket);
       if (client === undefined) return true;
-      const held = clients.get(client) ?? new Set<Socket>();
-      if (held.size >= maxPerClient || isBanned(client)) return false;
-      clients.set(client, held.add(socket));
+      const others = held.get(client) ?? 0;
+      if (others >= maxPerClient || strikesOf(client) >= maxStrikes) return false;
+      held.set(client, others + 1);
       socket.once("close", () => {
-        held.delete(socket);
-        if (held.size === 0 && clients.get(client) === held) clients.delete(client);
+        const left = (held.get(client) ?? 1) - 1;
+        if (left === 0) held.delete(client);
+        else held.set(client, left);
       });
       return true;
     },
-    ban(socket) {
+    strike(socket) {
       // On the own machine everybody has one address.
       const client = isLoopback(socket.remoteAddress ?? "") ? undefined : clientOf(socket);
       socket.destroy();
       if (client === undefined) return;
-      const [oldest] = bans.keys();
-      if (bans.size >= maxBans && oldest !== undefined) bans.delete(oldest);
-      bans.set(client, performance.now() + banMs);
-      for (const one of clients.get(client) ?? []) one.destroy();
+      const [oldest] = strikes.keys();
+      if (strikes.size >= maxRemembered && oldest !== undefined) strikes.delete(oldest);
+      const count = strikesOf(client) + 1;
+      strikes.delete(client);
+      strikes.set(client, { count, untilMs: performance.now() + (count >= maxStrikes ? barredMs : rememberedMs) });
     },
   };
 }

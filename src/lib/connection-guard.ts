@@ -79,7 +79,7 @@ export function guardConnections(server: Server, limits: ConnectionLimits): Conn
   server.on("clientError", refuse);
   server.on("secureConnection", (socket: TLSSocket) => {
     socket.on("error", () => {});
-    if (isChainTooLong(socket)) clients.ban(socket);
+    if (isChainTooLong(socket)) clients.strike(socket);
   });
   server.on("session", (session: ServerHttp2Session) => guardServerSession(session, limits));
   return {

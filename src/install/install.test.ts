@@ -1,9 +1,10 @@
-import { execFileSync, spawnSync } from "node:child_process";
+import { execFileSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { dump } from "js-yaml";
 import { expect, test } from "vitest";
+import { findHelm, lacks } from "../../test/require.ts";
 import { isRecord, parseYaml, readList, readRecord } from "../lib/index.ts";
 import type { KubeObject } from "../model/index.ts";
 import { chartFiles, completeValues, installObjects, readGivenValues, valuesYaml } from "./index.ts";
@@ -159,10 +160,9 @@ const inYaml = (key: string, value: unknown): unknown =>
     ? plain(parseYaml(value))
     : value;
 
-const helm = process.env["FAIRLEAD_HELM"] ?? "helm";
-const lacksHelm = spawnSync(helm, ["version"]).error !== undefined;
+const helm = findHelm() ?? "helm";
 
-test.skipIf(lacksHelm)("the chart passes helm lint and makes the same objects", { timeout: 60_000 }, () => {
+test.skipIf(lacks("helm"))("the chart passes helm lint and makes the same objects", { timeout: 60_000 }, () => {
   const dir = mkdtempSync(join(tmpdir(), "chart-"));
   for (const { path, content } of chartFiles(printYaml)) {
     mkdirSync(dirname(join(dir, path)), { recursive: true });

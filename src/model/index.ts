@@ -50,6 +50,7 @@ export {
   objectKey,
   objectName,
 } from "./object.ts";
+export { podOwner } from "./pod-owner.ts";
 export {
   isGrpc,
   isHttp,

@@ -1,6 +1,6 @@
 /** A Kubernetes Pod in, what the mesh needs to know of it out; heartbeats and other edits die here. */
 import { readList, readNumber, readRecord, readText, readTexts } from "../lib/index.ts";
-import type { KubeObject, ObjectMeta } from "../model/index.ts";
+import { type KubeObject, type ObjectMeta, podOwner } from "../model/index.ts";
 
 interface ContainerPort {
   readonly name: string;
@@ -47,7 +47,7 @@ export function readPod(object: KubeObject): Pod {
     addresses,
     node: readText(spec.nodeName),
     serviceAccount: readText(spec.serviceAccountName),
-    workload: labels["service.istio.io/workload-name"] ?? ownerName(object),
+    workload: labels["service.istio.io/workload-name"] ?? podOwner(readRecord(object.metadata))?.name ?? name,
     hostname: subdomain === "" ? "" : readText(spec.hostname) || name,
     subdomain,
     ports: lastingContainers(spec).flatMap(containerPorts),
@@ -93,23 +93,4 @@ function containerPorts(container: Readonly<Record<string, unknown>>): readonly 
 function proxyContainer(spec: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> | undefined {
   const all = [...readList(spec.containers), ...readList(spec.initContainers)].map(readRecord);
   return all.find((container) => container.name === "istio-proxy");
-}
-
-/**
- * Istio's heuristic: only a generated pod name leads to its controller; a ReplicaSet named after the pod template's
- * hash stands for its Deployment or Rollout, a Job with a time stamp for its CronJob.
- */
-function ownerName(object: KubeObject): string {
-  const labels = object.metadata.labels ?? {};
-  const owner = object.metadata.ownerReferences?.find((ref) => ref.controller === true);
-  if (!readText(readRecord(object.metadata).generateName) || !owner) return object.metadata.name;
-  if (owner.kind === "ReplicaSet") {
-    const hash = [labels["pod-template-hash"], labels["rollouts-pod-template-hash"]].find(
-      (value) => value !== undefined && value !== "" && owner.name.endsWith(value),
-    );
-    return hash !== undefined && owner.name.endsWith(`-${hash}`) ? owner.name.slice(0, -hash.length - 1) : owner.name;
-  }
-  if (owner.kind === "ReplicationController" && labels.deploymentconfig) return labels.deploymentconfig;
-  if (owner.kind === "Job") return /^(.+)-\d{8,10}$/.exec(owner.name)?.[1] ?? owner.name;
-  return owner.name;
 }

@@ -1,43 +1,16 @@
 /** TrafficExtension: Wasm or Lua filters. */
 import { defineKind } from "./kind.ts";
-import { array, enumOf, type Infer, int32, object, string, struct } from "./schema.ts";
-import { policyPortSelector, policyTargetReference, workloadSelector } from "./selector.ts";
+import { array, enumOf, type Infer, int32, object, string } from "./schema.ts";
+import { policyTargetReference, workloadSelector } from "./selector.ts";
 import { istioStatus } from "./status.ts";
-import { vmConfig } from "./wasm-plugin.ts";
+import { sideAndPorts, wasmModule } from "./wasm-plugin.ts";
 
-const trafficSelector = object(
-  {
-    mode: enumOf(["UNDEFINED", "CLIENT", "SERVER", "CLIENT_AND_SERVER"], { proto: "istio.type.v1beta1.WorkloadMode" }),
-    ports: array(policyPortSelector, { listType: "map", listMapKeys: ["number"] }),
-  },
-  { proto: "istio.extensions.v1alpha1.TrafficSelector" },
-);
+const trafficSelector = object(sideAndPorts, { proto: "istio.extensions.v1alpha1.TrafficSelector" });
 export type TrafficSelector = Infer<typeof trafficSelector>;
 
 const wasmConfig = object(
   {
-    url: string({
-      rules: [
-        {
-          message: "url must have schema one of [http, https, file, oci]",
-          rule: 'isURL(self) ? (url(self).getScheme() in ["", "http", "https", "file", "oci"]) : (isURL("http://" + self) &&\nurl("http://" + self).getScheme() in ["", "http", "https", "file", "oci"])',
-        },
-      ],
-      minLength: 1,
-    }),
-    sha256: string({ pattern: "(^$|^[a-f0-9]{64}$)" }),
-    imagePullPolicy: enumOf(["UNSPECIFIED_POLICY", "IfNotPresent", "Always"], {
-      proto: "istio.extensions.v1alpha1.PullPolicy",
-    }),
-    imagePullSecret: string({ minLength: 1, maxLength: 253 }),
-    verificationKey: string(),
-    pluginConfig: struct(),
-    pluginName: string({ minLength: 1, maxLength: 256 }),
-    failStrategy: enumOf(["FAIL_CLOSE", "FAIL_OPEN", "FAIL_RELOAD"], {
-      proto: "istio.extensions.v1alpha1.FailStrategy",
-    }),
-    vmConfig,
-    type: enumOf(["UNSPECIFIED_PLUGIN_TYPE", "HTTP", "NETWORK"], { proto: "istio.extensions.v1alpha1.PluginType" }),
+    ...wasmModule('["", "http", "https", "file", "oci"]'),
   },
   { proto: "istio.extensions.v1alpha1.WasmConfig", required: ["url"] },
 );

@@ -23,19 +23,47 @@ const envVar = object(
 );
 export type EnvVar = Infer<typeof envVar>;
 
-export const vmConfig = object(
+const vmConfig = object(
   { env: array(envVar, { maxItems: 256, listType: "map", listMapKeys: ["name"] }) },
   { proto: "istio.extensions.v1alpha1.VmConfig" },
 );
 export type VmConfig = Infer<typeof vmConfig>;
 
-const wasmPluginTrafficSelector = object(
-  {
-    mode: enumOf(["UNDEFINED", "CLIENT", "SERVER", "CLIENT_AND_SERVER"], { proto: "istio.type.v1beta1.WorkloadMode" }),
-    ports: array(policyPortSelector, { listType: "map", listMapKeys: ["number"] }),
-  },
-  { proto: "istio.extensions.v1alpha1.WasmPlugin.TrafficSelector" },
-);
+/** A module and how it is run; the list of schemes is spelt as in the kind's own rule. */
+export const wasmModule = (schemes: string) => ({
+  url: string({
+    rules: [
+      {
+        message: "url must have schema one of [http, https, file, oci]",
+        rule: `isURL(self) ? (url(self).getScheme() in ${schemes}) : (isURL("http://" + self) &&\nurl("http://" + self).getScheme() in ${schemes})`,
+      },
+    ],
+    minLength: 1,
+  }),
+  sha256: string({ pattern: "(^$|^[a-f0-9]{64}$)" }),
+  imagePullPolicy: enumOf(["UNSPECIFIED_POLICY", "IfNotPresent", "Always"], {
+    proto: "istio.extensions.v1alpha1.PullPolicy",
+  }),
+  imagePullSecret: string({ minLength: 1, maxLength: 253 }),
+  verificationKey: string(),
+  pluginConfig: struct(),
+  pluginName: string({ minLength: 1, maxLength: 256 }),
+  failStrategy: enumOf(["FAIL_CLOSE", "FAIL_OPEN", "FAIL_RELOAD"], {
+    proto: "istio.extensions.v1alpha1.FailStrategy",
+  }),
+  vmConfig,
+  type: enumOf(["UNSPECIFIED_PLUGIN_TYPE", "HTTP", "NETWORK"], { proto: "istio.extensions.v1alpha1.PluginType" }),
+});
+
+/** Which side of a connection, and which of its ports. */
+export const sideAndPorts = {
+  mode: enumOf(["UNDEFINED", "CLIENT", "SERVER", "CLIENT_AND_SERVER"], { proto: "istio.type.v1beta1.WorkloadMode" }),
+  ports: array(policyPortSelector, { listType: "map", listMapKeys: ["number"] }),
+};
+
+const wasmPluginTrafficSelector = object(sideAndPorts, {
+  proto: "istio.extensions.v1alpha1.WasmPlugin.TrafficSelector",
+});
 export type WasmPluginTrafficSelector = Infer<typeof wasmPluginTrafficSelector>;
 
 const wasmPluginSpec = object(
@@ -43,31 +71,10 @@ const wasmPluginSpec = object(
     selector: workloadSelector,
     targetRef: policyTargetReference,
     targetRefs: array(policyTargetReference, { maxItems: 16 }),
-    url: string({
-      rules: [
-        {
-          message: "url must have schema one of [http, https, file, oci]",
-          rule: 'isURL(self) ? (url(self).getScheme() in ["", "http", "https", "oci", "file"]) : (isURL("http://" + self) &&\nurl("http://" + self).getScheme() in ["", "http", "https", "oci", "file"])',
-        },
-      ],
-      minLength: 1,
-    }),
-    sha256: string({ pattern: "(^$|^[a-f0-9]{64}$)" }),
-    imagePullPolicy: enumOf(["UNSPECIFIED_POLICY", "IfNotPresent", "Always"], {
-      proto: "istio.extensions.v1alpha1.PullPolicy",
-    }),
-    imagePullSecret: string({ minLength: 1, maxLength: 253 }),
-    verificationKey: string(),
-    pluginConfig: struct(),
-    pluginName: string({ minLength: 1, maxLength: 256 }),
+    ...wasmModule('["", "http", "https", "oci", "file"]'),
     phase: enumOf(["UNSPECIFIED_PHASE", "AUTHN", "AUTHZ", "STATS"], { proto: "istio.extensions.v1alpha1.PluginPhase" }),
     priority: int32({ nullable: true }),
-    failStrategy: enumOf(["FAIL_CLOSE", "FAIL_OPEN", "FAIL_RELOAD"], {
-      proto: "istio.extensions.v1alpha1.FailStrategy",
-    }),
-    vmConfig,
     match: array(wasmPluginTrafficSelector),
-    type: enumOf(["UNSPECIFIED_PLUGIN_TYPE", "HTTP", "NETWORK"], { proto: "istio.extensions.v1alpha1.PluginType" }),
   },
   {
     proto: "istio.extensions.v1alpha1.WasmPlugin",

@@ -1,6 +1,6 @@
 /** BackendTLSPolicy: how TLS to a backend is checked. */
-import { defineKind } from "../kind.ts";
 import { array, enumOf, type Infer, map, object, string } from "../schema.ts";
+import { defineGatewayApiKind } from "./kind.ts";
 import { gatewayApiCondition, gatewayApiInfrastructureParametersRef, gatewayApiParentRef } from "./shared.ts";
 import { groupName, kindName, subdomain } from "./words.ts";
 
@@ -122,8 +122,7 @@ const backendTLSPolicyStatus = object(
 );
 export type BackendTLSPolicyStatus = Infer<typeof backendTLSPolicyStatus>;
 
-export const backendTlsPolicy = defineKind({
-  group: "gateway.networking.k8s.io",
+export const backendTlsPolicy = defineGatewayApiKind({
   versions: [
     { name: "v1", served: true, storage: true },
     {
@@ -137,17 +136,9 @@ export const backendTlsPolicy = defineKind({
   kind: "BackendTLSPolicy",
   plural: "backendtlspolicies",
   shortNames: ["btlspolicy"],
-  categories: ["gateway-api"],
   scope: "Namespaced",
   printerColumns: [{ name: "Age", type: "date", jsonPath: ".metadata.creationTimestamp" }],
   spec: backendTLSPolicySpec,
   status: backendTLSPolicyStatus,
-  required: ["spec"],
   crdLabels: { "gateway.networking.k8s.io/policy": "Direct" },
-  crdAnnotations: {
-    "api-approved.kubernetes.io": "https://github.com/kubernetes-sigs/gateway-api/pull/4530",
-    "gateway.networking.k8s.io/bundle-version": "v1.6.0",
-    "gateway.networking.k8s.io/channel": "experimental",
-  },
-  encoding: "kubernetes",
 });

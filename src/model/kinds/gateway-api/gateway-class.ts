@@ -1,6 +1,6 @@
 /** GatewayClass: which controller looks after a Gateway. */
-import { defineKind } from "../kind.ts";
 import { array, type Infer, object, string } from "../schema.ts";
+import { defineGatewayApiKind } from "./kind.ts";
 import { gatewayApiCondition, gatewayApiParametersRef } from "./shared.ts";
 import { waitingFor } from "./words.ts";
 
@@ -41,8 +41,7 @@ const gatewayClassStatus = object(
 );
 export type GatewayClassStatus = Infer<typeof gatewayClassStatus>;
 
-export const gatewayClass = defineKind({
-  group: "gateway.networking.k8s.io",
+export const gatewayClass = defineGatewayApiKind({
   versions: [
     { name: "v1", served: true, storage: true },
     { name: "v1beta1", served: true, storage: false },
@@ -50,7 +49,6 @@ export const gatewayClass = defineKind({
   kind: "GatewayClass",
   plural: "gatewayclasses",
   shortNames: ["gc"],
-  categories: ["gateway-api"],
   scope: "Cluster",
   printerColumns: [
     { name: "Controller", type: "string", jsonPath: ".spec.controllerName" },
@@ -60,11 +58,4 @@ export const gatewayClass = defineKind({
   ],
   spec: gatewayClassSpec,
   status: gatewayClassStatus,
-  required: ["spec"],
-  crdAnnotations: {
-    "api-approved.kubernetes.io": "https://github.com/kubernetes-sigs/gateway-api/pull/4530",
-    "gateway.networking.k8s.io/bundle-version": "v1.6.0",
-    "gateway.networking.k8s.io/channel": "experimental",
-  },
-  encoding: "kubernetes",
 });

@@ -1,11 +1,11 @@
 /** The Gateway API's Gateway: listeners and who may attach to them. */
-import { defineKind } from "../kind.ts";
 import { array, enumOf, type Infer, int32, map, object, string } from "../schema.ts";
+import { defineGatewayApiKind } from "./kind.ts";
 import {
   gatewayApiCertificateRef,
   gatewayApiCondition,
   gatewayApiInfrastructureParametersRef,
-  gatewayApiListener,
+  gatewayApiListeners,
   gatewayApiParametersRef,
   gatewayApiSelector,
   gatewayApiStatusListener,
@@ -150,38 +150,9 @@ const kubeGatewaySpec = object(
     defaultScope: enumOf(["All", "None"]),
     gatewayClassName: string({ minLength: 1, maxLength: 253 }),
     infrastructure: kubeGatewayInfrastructure,
-    listeners: array(gatewayApiListener, {
-      rules: [
-        {
-          message: "tls must not be specified for protocols ['HTTP', 'TCP', 'UDP']",
-          rule: "self.all(l, l.protocol in ['HTTP', 'TCP', 'UDP'] ? !has(l.tls) : true)",
-        },
-        {
-          message: "tls mode must be Terminate for protocol HTTPS",
-          rule: "self.all(l, (l.protocol == 'HTTPS' && has(l.tls)) ? (l.tls.mode == '' || l.tls.mode == 'Terminate') : true)",
-        },
-        {
-          message: "tls mode must be set for protocol TLS",
-          rule: "self.all(l, (l.protocol == 'TLS' ? has(l.tls) && has(l.tls.mode) && l.tls.mode != '' : true))",
-        },
-        {
-          message: "hostname must not be specified for protocols ['TCP', 'UDP']",
-          rule: "self.all(l, l.protocol in ['TCP', 'UDP']  ? (!has(l.hostname) || l.hostname == '') : true)",
-        },
-        {
-          message: "Listener name must be unique within the Gateway",
-          rule: "self.all(l1, self.exists_one(l2, l1.name == l2.name))",
-        },
-        {
-          message: "Combination of port, protocol and hostname must be unique for each listener",
-          rule: "self.all(l1, self.exists_one(l2, l1.port == l2.port && l1.protocol == l2.protocol && (has(l1.hostname) && has(l2.hostname) ? l1.hostname == l2.hostname : !has(l1.hostname) && !has(l2.hostname))))",
-        },
-      ],
-      minItems: 1,
-      maxItems: 64,
-      listType: "map",
-      listMapKeys: ["name"],
-    }),
+    listeners: gatewayApiListeners(
+      "self.all(l1, self.exists_one(l2, l1.port == l2.port && l1.protocol == l2.protocol && (has(l1.hostname) && has(l2.hostname) ? l1.hostname == l2.hostname : !has(l1.hostname) && !has(l2.hostname))))",
+    ),
     tls: kubeGatewayTls,
   },
   { required: ["gatewayClassName", "listeners"] },
@@ -240,8 +211,7 @@ const kubeGatewayStatus = object(
 );
 export type KubeGatewayStatus = Infer<typeof kubeGatewayStatus>;
 
-export const kubeGateway = defineKind({
-  group: "gateway.networking.k8s.io",
+export const kubeGateway = defineGatewayApiKind({
   versions: [
     { name: "v1", served: true, storage: true },
     { name: "v1beta1", served: true, storage: false },
@@ -249,7 +219,6 @@ export const kubeGateway = defineKind({
   kind: "Gateway",
   plural: "gateways",
   shortNames: ["gtw"],
-  categories: ["gateway-api"],
   scope: "Namespaced",
   printerColumns: [
     { name: "Class", type: "string", jsonPath: ".spec.gatewayClassName" },
@@ -259,11 +228,4 @@ export const kubeGateway = defineKind({
   ],
   spec: kubeGatewaySpec,
   status: kubeGatewayStatus,
-  required: ["spec"],
-  crdAnnotations: {
-    "api-approved.kubernetes.io": "https://github.com/kubernetes-sigs/gateway-api/pull/4530",
-    "gateway.networking.k8s.io/bundle-version": "v1.6.0",
-    "gateway.networking.k8s.io/channel": "experimental",
-  },
-  encoding: "kubernetes",
 });

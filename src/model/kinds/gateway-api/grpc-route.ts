@@ -1,6 +1,6 @@
 /** GRPCRoute: gRPC routing to backends. */
-import { defineKind } from "../kind.ts";
-import { array, enumOf, type Infer, int32, object, string } from "../schema.ts";
+import { array, enumOf, type Infer, object, string } from "../schema.ts";
+import { defineGatewayApiKind } from "./kind.ts";
 import {
   gatewayApiInfrastructureParametersRef,
   gatewayApiParent,
@@ -8,8 +8,9 @@ import {
   gatewayApiRequestHeaderModifier,
   gatewayApiRequestMirror,
   gatewayApiSessionPersistence,
+  weightedBackendRef,
 } from "./shared.ts";
-import { groupName, kindName, label, subdomain } from "./words.ts";
+import { subdomain } from "./words.ts";
 
 const grpcRouteFilter = object(
   {
@@ -59,39 +60,22 @@ const grpcRouteFilter = object(
 );
 export type GRPCRouteFilter = Infer<typeof grpcRouteFilter>;
 
-const grpcRouteBackendRef = object(
-  {
-    filters: array(grpcRouteFilter, {
-      rules: [
-        {
-          message: "RequestHeaderModifier filter cannot be repeated",
-          rule: "self.filter(f, f.type == 'RequestHeaderModifier').size() <= 1",
-        },
-        {
-          message: "ResponseHeaderModifier filter cannot be repeated",
-          rule: "self.filter(f, f.type == 'ResponseHeaderModifier').size() <= 1",
-        },
-      ],
-      maxItems: 16,
-      listType: "atomic",
-    }),
-    group: groupName(""),
-    kind: kindName("Service"),
-    name: string({ minLength: 1, maxLength: 253 }),
-    namespace: label(),
-    port: int32({ minimum: 1, maximum: 65535 }),
-    weight: int32({ default: 1, minimum: 0, maximum: 1000000 }),
-  },
-  {
-    rules: [
-      {
-        message: "Must have port for Service reference",
-        rule: "(size(self.group) == 0 && self.kind == 'Service') ? has(self.port) : true",
-      },
-    ],
-    required: ["name"],
-  },
-);
+const grpcRouteFilters = array(grpcRouteFilter, {
+  rules: [
+    {
+      message: "RequestHeaderModifier filter cannot be repeated",
+      rule: "self.filter(f, f.type == 'RequestHeaderModifier').size() <= 1",
+    },
+    {
+      message: "ResponseHeaderModifier filter cannot be repeated",
+      rule: "self.filter(f, f.type == 'ResponseHeaderModifier').size() <= 1",
+    },
+  ],
+  maxItems: 16,
+  listType: "atomic",
+});
+
+const grpcRouteBackendRef = weightedBackendRef({ filters: grpcRouteFilters });
 export type GRPCRouteBackendRef = Infer<typeof grpcRouteBackendRef>;
 
 const grpcRouteHeader = object(
@@ -138,20 +122,7 @@ export type GRPCRouteMatch = Infer<typeof grpcRouteMatch>;
 
 const grpcRouteRule = object({
   backendRefs: array(grpcRouteBackendRef, { maxItems: 16, listType: "atomic" }),
-  filters: array(grpcRouteFilter, {
-    rules: [
-      {
-        message: "RequestHeaderModifier filter cannot be repeated",
-        rule: "self.filter(f, f.type == 'RequestHeaderModifier').size() <= 1",
-      },
-      {
-        message: "ResponseHeaderModifier filter cannot be repeated",
-        rule: "self.filter(f, f.type == 'ResponseHeaderModifier').size() <= 1",
-      },
-    ],
-    maxItems: 16,
-    listType: "atomic",
-  }),
+  filters: grpcRouteFilters,
   matches: array(grpcRouteMatch, { maxItems: 64, listType: "atomic" }),
   name: subdomain(),
   sessionPersistence: gatewayApiSessionPersistence,
@@ -193,13 +164,11 @@ const grpcRouteStatus = object(
 );
 export type GRPCRouteStatus = Infer<typeof grpcRouteStatus>;
 
-export const grpcRoute = defineKind({
-  group: "gateway.networking.k8s.io",
+export const grpcRoute = defineGatewayApiKind({
   versions: [{ name: "v1", served: true, storage: true }],
   kind: "GRPCRoute",
   plural: "grpcroutes",
   shortNames: [],
-  categories: ["gateway-api"],
   scope: "Namespaced",
   printerColumns: [
     { name: "Hostnames", type: "string", jsonPath: ".spec.hostnames" },
@@ -207,11 +176,4 @@ export const grpcRoute = defineKind({
   ],
   spec: grpcRouteSpec,
   status: grpcRouteStatus,
-  required: ["spec"],
-  crdAnnotations: {
-    "api-approved.kubernetes.io": "https://github.com/kubernetes-sigs/gateway-api/pull/4530",
-    "gateway.networking.k8s.io/bundle-version": "v1.6.0",
-    "gateway.networking.k8s.io/channel": "experimental",
-  },
-  encoding: "kubernetes",
 });

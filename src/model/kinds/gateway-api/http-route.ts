@@ -1,6 +1,6 @@
 /** HTTPRoute: HTTP routing to backends. */
-import { defineKind } from "../kind.ts";
 import { array, boolean, enumOf, type Infer, int32, integer, object, string } from "../schema.ts";
+import { defineGatewayApiKind } from "./kind.ts";
 import {
   gatewayApiBackendRef,
   gatewayApiInfrastructureParametersRef,
@@ -9,8 +9,9 @@ import {
   gatewayApiRequestHeaderModifier,
   gatewayApiRequestMirror,
   gatewayApiSessionPersistence,
+  weightedBackendRef,
 } from "./shared.ts";
-import { groupName, kindName, label, subdomain } from "./words.ts";
+import { subdomain } from "./words.ts";
 
 const httpRouteCors = object({
   allowCredentials: boolean(),
@@ -255,26 +256,7 @@ const httpRouteFilters = array(httpRouteFilter, {
   listType: "atomic",
 });
 
-const httpRouteBackendRef = object(
-  {
-    filters: httpRouteFilters,
-    group: groupName(""),
-    kind: kindName("Service"),
-    name: string({ minLength: 1, maxLength: 253 }),
-    namespace: label(),
-    port: int32({ minimum: 1, maximum: 65535 }),
-    weight: int32({ default: 1, minimum: 0, maximum: 1000000 }),
-  },
-  {
-    rules: [
-      {
-        message: "Must have port for Service reference",
-        rule: "(size(self.group) == 0 && self.kind == 'Service') ? has(self.port) : true",
-      },
-    ],
-    required: ["name"],
-  },
-);
+const httpRouteBackendRef = weightedBackendRef({ filters: httpRouteFilters });
 export type HTTPRouteBackendRef = Infer<typeof httpRouteBackendRef>;
 
 const httpRouteHeader = object(
@@ -468,8 +450,7 @@ const httpRouteStatus = object(
 );
 export type HTTPRouteStatus = Infer<typeof httpRouteStatus>;
 
-export const httpRoute = defineKind({
-  group: "gateway.networking.k8s.io",
+export const httpRoute = defineGatewayApiKind({
   versions: [
     { name: "v1", served: true, storage: true },
     { name: "v1beta1", served: true, storage: false },
@@ -477,7 +458,6 @@ export const httpRoute = defineKind({
   kind: "HTTPRoute",
   plural: "httproutes",
   shortNames: [],
-  categories: ["gateway-api"],
   scope: "Namespaced",
   printerColumns: [
     { name: "Hostnames", type: "string", jsonPath: ".spec.hostnames" },
@@ -485,11 +465,4 @@ export const httpRoute = defineKind({
   ],
   spec: httpRouteSpec,
   status: httpRouteStatus,
-  required: ["spec"],
-  crdAnnotations: {
-    "api-approved.kubernetes.io": "https://github.com/kubernetes-sigs/gateway-api/pull/4530",
-    "gateway.networking.k8s.io/bundle-version": "v1.6.0",
-    "gateway.networking.k8s.io/channel": "experimental",
-  },
-  encoding: "kubernetes",
 });

@@ -1,7 +1,7 @@
 /** ListenerSet: further listeners of a Gateway. */
-import { defineKind } from "../kind.ts";
 import { array, type Infer, object, string } from "../schema.ts";
-import { gatewayApiCondition, gatewayApiListener, gatewayApiStatusListener } from "./shared.ts";
+import { defineGatewayApiKind } from "./kind.ts";
+import { gatewayApiCondition, gatewayApiListeners, gatewayApiStatusListener } from "./shared.ts";
 import { groupName, kindName, label, waitingFor } from "./words.ts";
 
 const listenerSetParentRef = object(
@@ -17,38 +17,9 @@ export type ListenerSetParentRef = Infer<typeof listenerSetParentRef>;
 
 const listenerSetSpec = object(
   {
-    listeners: array(gatewayApiListener, {
-      rules: [
-        {
-          message: "tls must not be specified for protocols ['HTTP', 'TCP', 'UDP']",
-          rule: "self.all(l, l.protocol in ['HTTP', 'TCP', 'UDP'] ? !has(l.tls) : true)",
-        },
-        {
-          message: "tls mode must be Terminate for protocol HTTPS",
-          rule: "self.all(l, (l.protocol == 'HTTPS' && has(l.tls)) ? (l.tls.mode == '' || l.tls.mode == 'Terminate') : true)",
-        },
-        {
-          message: "tls mode must be set for protocol TLS",
-          rule: "self.all(l, (l.protocol == 'TLS' ? has(l.tls) && has(l.tls.mode) && l.tls.mode != '' : true))",
-        },
-        {
-          message: "hostname must not be specified for protocols ['TCP', 'UDP']",
-          rule: "self.all(l, l.protocol in ['TCP', 'UDP']  ? (!has(l.hostname) || l.hostname == '') : true)",
-        },
-        {
-          message: "Listener name must be unique within the Gateway",
-          rule: "self.all(l1, self.exists_one(l2, l1.name == l2.name))",
-        },
-        {
-          message: "Combination of port, protocol and hostname must be unique for each listener",
-          rule: "self.all(l1, !has(l1.port) || self.exists_one(l2, has(l2.port) && l1.port == l2.port && l1.protocol == l2.protocol && (has(l1.hostname) && has(l2.hostname) ? l1.hostname == l2.hostname : !has(l1.hostname) && !has(l2.hostname))))",
-        },
-      ],
-      minItems: 1,
-      maxItems: 64,
-      listType: "map",
-      listMapKeys: ["name"],
-    }),
+    listeners: gatewayApiListeners(
+      "self.all(l1, !has(l1.port) || self.exists_one(l2, has(l2.port) && l1.port == l2.port && l1.protocol == l2.protocol && (has(l1.hostname) && has(l2.hostname) ? l1.hostname == l2.hostname : !has(l1.hostname) && !has(l2.hostname))))",
+    ),
     parentRef: listenerSetParentRef,
   },
   { required: ["listeners", "parentRef"] },
@@ -73,13 +44,11 @@ const listenerSetStatus = object(
 );
 export type ListenerSetStatus = Infer<typeof listenerSetStatus>;
 
-export const listenerSet = defineKind({
-  group: "gateway.networking.k8s.io",
+export const listenerSet = defineGatewayApiKind({
   versions: [{ name: "v1", served: true, storage: true }],
   kind: "ListenerSet",
   plural: "listenersets",
   shortNames: ["lset"],
-  categories: ["gateway-api"],
   scope: "Namespaced",
   printerColumns: [
     { name: "Accepted", type: "string", jsonPath: '.status.conditions[?(@.type=="Accepted")].status' },
@@ -88,11 +57,4 @@ export const listenerSet = defineKind({
   ],
   spec: listenerSetSpec,
   status: listenerSetStatus,
-  required: ["spec"],
-  crdAnnotations: {
-    "api-approved.kubernetes.io": "https://github.com/kubernetes-sigs/gateway-api/pull/4530",
-    "gateway.networking.k8s.io/bundle-version": "v1.6.0",
-    "gateway.networking.k8s.io/channel": "experimental",
-  },
-  encoding: "kubernetes",
 });

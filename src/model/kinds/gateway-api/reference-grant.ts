@@ -1,6 +1,6 @@
 /** ReferenceGrant: who may refer to objects of this namespace. */
-import { defineKind } from "../kind.ts";
 import { array, type Infer, object, string } from "../schema.ts";
+import { defineGatewayApiKind } from "./kind.ts";
 import { groupName, kindName, label } from "./words.ts";
 
 const referenceGrantFrom = object(
@@ -32,8 +32,7 @@ const referenceGrantSpec = object(
 );
 export type ReferenceGrantSpec = Infer<typeof referenceGrantSpec>;
 
-export const referenceGrant = defineKind({
-  group: "gateway.networking.k8s.io",
+export const referenceGrant = defineGatewayApiKind({
   versions: [
     { name: "v1", served: true, storage: false },
     { name: "v1beta1", served: true, storage: true },
@@ -41,16 +40,8 @@ export const referenceGrant = defineKind({
   kind: "ReferenceGrant",
   plural: "referencegrants",
   shortNames: ["refgrant"],
-  categories: ["gateway-api"],
   scope: "Namespaced",
   printerColumns: [{ name: "Age", type: "date", jsonPath: ".metadata.creationTimestamp" }],
   spec: referenceGrantSpec,
   status: undefined,
-  required: ["spec"],
-  crdAnnotations: {
-    "api-approved.kubernetes.io": "https://github.com/kubernetes-sigs/gateway-api/pull/4530",
-    "gateway.networking.k8s.io/bundle-version": "v1.6.0",
-    "gateway.networking.k8s.io/channel": "experimental",
-  },
-  encoding: "kubernetes",
 });

@@ -1,5 +1,5 @@
 /** Parts that several kinds of the Gateway API have in common. */
-import { array, enumOf, type Infer, int32, int64, map, object, string } from "../schema.ts";
+import { array, enumOf, type Infer, int32, int64, map, object, type Schema, string } from "../schema.ts";
 import { groupName, kindName, label, subdomain } from "./words.ts";
 
 export const gatewayApiParametersRef = object(
@@ -101,7 +101,7 @@ const gatewayApiTls = object(
 );
 export type GatewayApiTls = Infer<typeof gatewayApiTls>;
 
-export const gatewayApiListener = object(
+const gatewayApiListener = object(
   {
     allowedRoutes: gatewayApiAllowedRoutes,
     hostname: string({
@@ -162,24 +162,25 @@ export const gatewayApiParentRefs = array(gatewayApiParentRef, {
   listType: "atomic",
 });
 
-export const gatewayApiBackendRef = object(
-  {
-    group: groupName(""),
-    kind: kindName("Service"),
-    name: string({ minLength: 1, maxLength: 253 }),
-    namespace: label(),
-    port: int32({ minimum: 1, maximum: 65535 }),
-  },
-  {
-    rules: [
-      {
-        message: "Must have port for Service reference",
-        rule: "(size(self.group) == 0 && self.kind == 'Service') ? has(self.port) : true",
-      },
-    ],
-    required: ["name"],
-  },
-);
+const backendRefFields = {
+  group: groupName(""),
+  kind: kindName("Service"),
+  name: string({ minLength: 1, maxLength: 253 }),
+  namespace: label(),
+  port: int32({ minimum: 1, maximum: 65535 }),
+};
+
+const backendRefRules = {
+  rules: [
+    {
+      message: "Must have port for Service reference",
+      rule: "(size(self.group) == 0 && self.kind == 'Service') ? has(self.port) : true",
+    },
+  ],
+  required: ["name"],
+};
+
+export const gatewayApiBackendRef = object(backendRefFields, backendRefRules);
 export type GatewayApiBackendRef = Infer<typeof gatewayApiBackendRef>;
 
 const gatewayApiAdd = object(
@@ -265,25 +266,14 @@ export const gatewayApiParent = object(
 );
 export type GatewayApiParent = Infer<typeof gatewayApiParent>;
 
-const gatewayApiRuleBackendRef = object(
-  {
-    group: groupName(""),
-    kind: kindName("Service"),
-    name: string({ minLength: 1, maxLength: 253 }),
-    namespace: label(),
-    port: int32({ minimum: 1, maximum: 65535 }),
-    weight: int32({ default: 1, minimum: 0, maximum: 1000000 }),
-  },
-  {
-    rules: [
-      {
-        message: "Must have port for Service reference",
-        rule: "(size(self.group) == 0 && self.kind == 'Service') ? has(self.port) : true",
-      },
-    ],
-    required: ["name"],
-  },
-);
+/** A backend among several, with what this kind of route may say of it beside. */
+export const weightedBackendRef = <Beside extends Readonly<Record<string, Schema>>>(beside: Beside) =>
+  object(
+    { ...beside, ...backendRefFields, weight: int32({ default: 1, minimum: 0, maximum: 1000000 }) },
+    backendRefRules,
+  );
+
+const gatewayApiRuleBackendRef = weightedBackendRef({});
 export type GatewayApiRuleBackendRef = Infer<typeof gatewayApiRuleBackendRef>;
 
 export const gatewayApiRule = object(
@@ -306,3 +296,38 @@ export const gatewayApiManyRules = array(gatewayApiRule, {
   maxItems: 16,
   listType: "atomic",
 });
+
+/** Where the port may be left out, being the only one of its kind is another rule. */
+export const gatewayApiListeners = (onlyOne: string) =>
+  array(gatewayApiListener, {
+    rules: [
+      {
+        message: "tls must not be specified for protocols ['HTTP', 'TCP', 'UDP']",
+        rule: "self.all(l, l.protocol in ['HTTP', 'TCP', 'UDP'] ? !has(l.tls) : true)",
+      },
+      {
+        message: "tls mode must be Terminate for protocol HTTPS",
+        rule: "self.all(l, (l.protocol == 'HTTPS' && has(l.tls)) ? (l.tls.mode == '' || l.tls.mode == 'Terminate') : true)",
+      },
+      {
+        message: "tls mode must be set for protocol TLS",
+        rule: "self.all(l, (l.protocol == 'TLS' ? has(l.tls) && has(l.tls.mode) && l.tls.mode != '' : true))",
+      },
+      {
+        message: "hostname must not be specified for protocols ['TCP', 'UDP']",
+        rule: "self.all(l, l.protocol in ['TCP', 'UDP']  ? (!has(l.hostname) || l.hostname == '') : true)",
+      },
+      {
+        message: "Listener name must be unique within the Gateway",
+        rule: "self.all(l1, self.exists_one(l2, l1.name == l2.name))",
+      },
+      {
+        message: "Combination of port, protocol and hostname must be unique for each listener",
+        rule: onlyOne,
+      },
+    ],
+    minItems: 1,
+    maxItems: 64,
+    listType: "map",
+    listMapKeys: ["name"],
+  });

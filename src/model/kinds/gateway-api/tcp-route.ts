@@ -1,6 +1,6 @@
 /** TCPRoute: connections to backends. */
-import { defineKind } from "../kind.ts";
 import { array, enumOf, type Infer, type ObjectNode, object } from "../schema.ts";
+import { defineGatewayApiKind } from "./kind.ts";
 import { gatewayApiManyRules, gatewayApiParent, gatewayApiParentRefs, gatewayApiRule } from "./shared.ts";
 
 const tcpRouteSpec = object(
@@ -25,8 +25,7 @@ const tcpRouteStatus = object(
 );
 export type TCPRouteStatus = Infer<typeof tcpRouteStatus>;
 
-export const tcpRoute = defineKind({
-  group: "gateway.networking.k8s.io",
+export const tcpRoute = defineGatewayApiKind({
   versions: [
     { name: "v1", served: true, storage: true },
     {
@@ -41,16 +40,8 @@ export const tcpRoute = defineKind({
   kind: "TCPRoute",
   plural: "tcproutes",
   shortNames: [],
-  categories: ["gateway-api"],
   scope: "Namespaced",
   printerColumns: [{ name: "Age", type: "date", jsonPath: ".metadata.creationTimestamp" }],
   spec: tcpRouteSpec,
   status: tcpRouteStatus,
-  required: ["spec"],
-  crdAnnotations: {
-    "api-approved.kubernetes.io": "https://github.com/kubernetes-sigs/gateway-api/pull/4530",
-    "gateway.networking.k8s.io/bundle-version": "v1.6.0",
-    "gateway.networking.k8s.io/channel": "experimental",
-  },
-  encoding: "kubernetes",
 });

@@ -1,6 +1,6 @@
 /** TLSRoute: connections by SNI to backends. */
-import { defineKind } from "../kind.ts";
 import { array, enumOf, type Infer, type ObjectNode, object, string } from "../schema.ts";
+import { defineGatewayApiKind } from "./kind.ts";
 import { gatewayApiManyRules, gatewayApiParent, gatewayApiParentRefs, gatewayApiRule } from "./shared.ts";
 
 const hostname = string({
@@ -53,8 +53,7 @@ const tlsRouteStatus = object(
 );
 export type TLSRouteStatus = Infer<typeof tlsRouteStatus>;
 
-export const tlsRoute = defineKind({
-  group: "gateway.networking.k8s.io",
+export const tlsRoute = defineGatewayApiKind({
   versions: [
     { name: "v1", served: true, storage: true },
     {
@@ -76,16 +75,8 @@ export const tlsRoute = defineKind({
   kind: "TLSRoute",
   plural: "tlsroutes",
   shortNames: [],
-  categories: ["gateway-api"],
   scope: "Namespaced",
   printerColumns: [{ name: "Age", type: "date", jsonPath: ".metadata.creationTimestamp" }],
   spec: tlsRouteSpec,
   status: tlsRouteStatus,
-  required: ["spec"],
-  crdAnnotations: {
-    "api-approved.kubernetes.io": "https://github.com/kubernetes-sigs/gateway-api/pull/4530",
-    "gateway.networking.k8s.io/bundle-version": "v1.6.0",
-    "gateway.networking.k8s.io/channel": "experimental",
-  },
-  encoding: "kubernetes",
 });

@@ -1,6 +1,5 @@
 /** A listener in; the same with the patches on its filter chains and their network filters out. */
 import {
-  type Filter,
   type FilterChain,
   FilterChainSchema,
   FilterSchema,
@@ -9,6 +8,7 @@ import type { Listener } from "../../gen/envoy/config/listener/v3/listener_pb.js
 import { patchHttpFilters } from "./http-filter.ts";
 import { byName, isNamed, matchesChain, matchesListener, networkFilterOf } from "./match-listener.ts";
 import { mergeAny, mergeInto } from "./merge.ts";
+import { mergeFilter } from "./merge-filter.ts";
 import { isMerge } from "./patch.ts";
 import { type Outcome, type PatchRun, type ReadyPatch, valueOf } from "./patch-run.ts";
 import { placeIn } from "./place.ts";
@@ -88,24 +88,8 @@ function patchNetworkFilters(
   // What was just added is merged into as well.
   const merges = own.filter(({ patch }) => patch.operation === "MERGE");
   for (const filter of chain.filters) {
-    mergeNetworkFilter(run, filter, merges);
+    for (const ready of merges)
+      if (isNamed(networkFilterOf(ready.patch), filter)) run.apply(ready, () => mergeFilter(run, filter, ready.value));
     patchHttpFilters(run, listener, chain, filter);
-  }
-}
-
-function mergeNetworkFilter(run: PatchRun, filter: Filter, patches: readonly FilterPatch[]): void {
-  for (const ready of patches) {
-    const { patch, value } = ready;
-    if (!isNamed(networkFilterOf(patch), filter)) continue;
-    run.apply(ready, () => {
-      if (filter.configType.case !== "typedConfig" || !value) return false;
-      if (value.configType.case === "typedConfig") {
-        const merged = mergeAny(run.registry, filter.configType.value, value.configType.value);
-        if ("error" in merged) return { error: `${filter.name}: ${merged.error}` };
-        filter.configType = { case: "typedConfig", value: merged };
-      }
-      if (value.name !== "") filter.name = value.name;
-      return true;
-    });
   }
 }

@@ -8,7 +8,7 @@ import {
   HttpFilterSchema,
 } from "../../gen/envoy/extensions/filters/network/http_connection_manager/v3/http_connection_manager_pb.js";
 import { byName, httpFilterOf, isNamed, matchesChain, matchesListener, networkFilterOf } from "./match-listener.ts";
-import { mergeAny } from "./merge.ts";
+import { mergeFilter } from "./merge-filter.ts";
 import { type PatchRun, type ReadyPatch, valueOf } from "./patch-run.ts";
 import { placeIn } from "./place.ts";
 
@@ -31,7 +31,10 @@ export function patchHttpFilters(run: PatchRun, listener: Listener, chain: Filte
   if (!manager) return;
   placeHttpFilters(run, manager.httpFilters, patches);
   const merges = patches.filter(({ patch }) => patch.operation === "MERGE");
-  for (const httpFilter of manager.httpFilters) mergeHttpFilter(run, httpFilter, merges);
+  for (const httpFilter of manager.httpFilters)
+    for (const ready of merges)
+      if (isNamed(httpFilterOf(ready.patch), httpFilter))
+        run.apply(ready, () => mergeFilter(run, httpFilter, ready.value));
   filter.configType = { case: "typedConfig", value: anyPack(HttpConnectionManagerSchema, manager) };
 }
 
@@ -46,22 +49,5 @@ function placeHttpFilters(run: PatchRun, filters: HttpFilter[], patches: readonl
         make: () => valueOf(ready),
       }),
     );
-  }
-}
-
-function mergeHttpFilter(run: PatchRun, filter: HttpFilter, patches: readonly HttpFilterPatch[]): void {
-  for (const ready of patches) {
-    const { patch, value } = ready;
-    if (!isNamed(httpFilterOf(patch), filter)) continue;
-    run.apply(ready, () => {
-      if (filter.configType.case !== "typedConfig" || !value) return false;
-      if (value.configType.case === "typedConfig") {
-        const merged = mergeAny(run.registry, filter.configType.value, value.configType.value);
-        if ("error" in merged) return { error: `${filter.name}: ${merged.error}` };
-        filter.configType = { case: "typedConfig", value: merged };
-      }
-      if (value.name !== "") filter.name = value.name;
-      return true;
-    });
   }
 }

@@ -4,54 +4,47 @@ import type {
   GRPCRouteBackendRef,
   GRPCRouteRule,
   GRPCRouteSpec,
+  HTTPMatchRequest,
   HTTPRoute,
   HTTPRouteBackendRef,
   HTTPRouteDestination,
   HTTPRouteRule,
   HTTPRouteSpec,
+  ObjectMeta,
 } from "../../model/index.ts";
 import { type BackendContext, backendDestination, isSoft, weighted, weightSum } from "./backend.ts";
 import { headerFilters, nonZero, routeFilters } from "./http-filter.ts";
 import { compareMatches, grpcMatch, httpMatch } from "./http-match.ts";
 import { joinProblems, type Outcome, type Problem } from "./problem.ts";
 
-export function httpRoutes(
-  { meta, spec }: Config<HTTPRouteSpec>,
-  context: BackendContext,
-): Outcome<readonly HTTPRoute[]> {
-  return collect(
-    (spec.rules ?? []).flatMap((rule, position) => {
-      const matches = rule.matches?.length ? rule.matches : [undefined];
-      return matches.map((match) => ({
-        rule,
-        name: rule.name ?? `${meta.namespace}.${meta.name}.${position}`,
-        match: match && httpMatch(match),
-      }));
-    }),
-    ({ rule, name, match }) =>
-      ruleRoute(context, rule, { name, ...(match ? { match: [match] } : {}) }, (route) => ({
-        ...route,
-        ...resilience(rule),
-      })),
+export function httpRoutes(config: Config<HTTPRouteSpec>, context: BackendContext): Outcome<readonly HTTPRoute[]> {
+  return collect(matchedRules(config.meta, config.spec.rules ?? [], httpMatch), ({ rule, start }) =>
+    ruleRoute(context, rule, start, (route) => ({ ...route, ...resilience(rule) })),
   );
 }
 
-export function grpcRoutes(
-  { meta, spec }: Config<GRPCRouteSpec>,
-  context: BackendContext,
-): Outcome<readonly HTTPRoute[]> {
-  return collect(
-    (spec.rules ?? []).flatMap((rule, position) => {
-      const matches = rule.matches?.length ? rule.matches : [undefined];
-      return matches.map((match) => ({
-        rule,
-        name: rule.name ?? `${meta.namespace}.${meta.name}.${position}`,
-        match: match && grpcMatch(match),
-      }));
-    }),
-    ({ rule, name, match }) =>
-      ruleRoute(context, rule, { name, ...(match ? { match: [match] } : {}) }, (route) => route),
+export function grpcRoutes(config: Config<GRPCRouteSpec>, context: BackendContext): Outcome<readonly HTTPRoute[]> {
+  return collect(matchedRules(config.meta, config.spec.rules ?? [], grpcMatch), ({ rule, start }) =>
+    ruleRoute(context, rule, start, (route) => route),
   );
+}
+
+interface RuleOf<Match> {
+  readonly name?: string;
+  readonly matches?: readonly Match[];
+}
+
+/** Each rule once for each of its matches, with the beginning of the route that it becomes. */
+function matchedRules<Match, Rule extends RuleOf<Match>>(
+  meta: ObjectMeta,
+  rules: readonly Rule[],
+  read: (match: Match) => HTTPMatchRequest,
+): readonly { readonly rule: Rule; readonly start: HTTPRoute }[] {
+  return rules.flatMap((rule, position) => {
+    const name = rule.name ?? `${meta.namespace}.${meta.name}.${position}`;
+    const matches = rule.matches?.length ? rule.matches : [undefined];
+    return matches.map((match) => ({ rule, start: match === undefined ? { name } : { name, match: [read(match)] } }));
+  });
 }
 
 /** A rule that cannot be made fails the whole object; softer problems are told beside its routes. */

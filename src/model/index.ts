@@ -81,7 +81,15 @@ export {
   type TracedFacet,
 } from "./proxy.ts";
 export { canonicalQuantity } from "./quantity.ts";
-export { bytesOf, encodedResource, type Resource, type ResourceType, type RouteParts, types } from "./resource.ts";
+export {
+  bytesOf,
+  encodedResource,
+  type Resource,
+  type ResourceType,
+  type RouteParts,
+  routeHostName,
+  types,
+} from "./resource.ts";
 export { createResourceSet, emptyResourceSet, type ResourceSet } from "./resource-set.ts";
 export { hostKey, type Resolution, type Service, type ServicePort, serviceKey, variantKey } from "./service.ts";
 export { defaultMeshConfig, defaultProxyConfig, mergeMeshConfig, mergeProxyConfig } from "./settings.ts";

@@ -42,6 +42,9 @@ export interface RouteParts {
   readonly hosts: readonly Resource[];
 }
 
+/** Envoy finds the configuration by what is before the last slash. */
+export const routeHostName = (route: string, host: string): string => `${route}/${host.replaceAll("/", "_")}`;
+
 /** A resource of one piece. */
 export function encodedResource(name: string, bytes: Uint8Array, needs: readonly string[] = []): Resource {
   return { name, hash: digest(bytes), needs, pieces: [bytes], size: bytes.length };

@@ -1,5 +1,6 @@
 /** A life in; the first difference between a mesh that lived it and one made from its objects just now out. */
 import { bytesOf, type KubeObject, type Resource, type ResourceType, type RouteParts } from "../../src/model/index.ts";
+import { splitRoute } from "../../src/xds/stream/route-parts.ts";
 import { idOf, type Step } from "./life.ts";
 import type { LiveProxy } from "./proxies.ts";
 import { type Connected, createWorld, envoyTypes, type World } from "./world.ts";
@@ -113,7 +114,7 @@ function different(live: Resource | undefined, fresh: Resource | undefined): str
   if (live.hash !== fresh.hash) return "has the digest of something else";
   const [held, wanted] = [[...live.needs].sort().join(), [...fresh.needs].sort().join()];
   if (held !== wanted) return `needs ${held || "nothing"} instead of ${wanted || "nothing"}`;
-  return differentHosts(live.hosts?.(), fresh.hosts?.());
+  return differentHosts(live.hosts?.(), fresh.hosts?.()) ?? wronglyApart(live);
 }
 
 /** Virtual hosts that are sent one by one. */
@@ -127,6 +128,16 @@ function differentHosts(live: RouteParts | undefined, fresh: RouteParts | undefi
     if (what) return `virtual host ${host.name} ${what}`;
   }
   return undefined;
+}
+
+/** What rendering takes apart is what its bytes give. */
+function wronglyApart(route: Resource): string | undefined {
+  const said = ({ rest, hosts }: RouteParts): string =>
+    [rest, ...hosts.map(bytesOf)]
+      .map((bytes) => Buffer.from(bytes).toString("base64"))
+      .concat(hosts.map(({ name, hash }) => `${name} ${hash}`))
+      .join();
+  return route.hosts && said(route.hosts()) !== said(splitRoute(route)) ? "is not what its bytes give" : undefined;
 }
 
 /** A stream sends only what it is told of: what changed silently is never sent. */

@@ -14,6 +14,6 @@ export async function search(seed: number, steps: number, shrinkMs: number): Pro
 
 /** The same life with streams: what they hold at its end. */
 async function searchStreams(seed: number, steps: number): Promise<string | undefined> {
-  const found = await playStreams(createLife(seed, steps));
+  const found = await playStreams(createLife(seed, steps), seed);
   return found && `seed ${seed}, after ${steps} steps: ${found}`;
 }

@@ -1,40 +1,63 @@
-/** A proxy and the port of a control plane in; what an Envoy holds that follows all it is told, ACKing it, out. */
+/**
+ * A proxy and the port of a control plane in; what an Envoy holds that follows all it is told, ACKing it, out. A stream
+ * that is cut is followed by another, on which the proxy says what it holds.
+ */
 import { create, type JsonObject, type MessageInitShape } from "@bufbuild/protobuf";
 import type { NodeSchema } from "../../src/gen/envoy/config/core/v3/base_pb.js";
 import { AggregatedDiscoveryService } from "../../src/gen/envoy/service/discovery/v3/ads_pb.js";
 import {
   type DeltaDiscoveryRequest,
   DeltaDiscoveryRequestSchema,
+  type DeltaDiscoveryResponse,
   type DiscoveryRequest,
   DiscoveryRequestSchema,
 } from "../../src/gen/envoy/service/discovery/v3/discovery_pb.js";
 import { type ResourceType, types } from "../../src/model/index.ts";
 import { createRpcClient, protoMethod } from "../../src/rpc/index.ts";
+import { virtualHostType } from "../../src/xds/type-info.ts";
+import { createHeldHosts, type HeldHosts } from "./held-hosts.ts";
 import type { LiveProxy } from "./proxies.ts";
 import { namedTypes, type Referrer } from "./references.ts";
 import { identityHeader } from "./world.ts";
 
-export type Variant = "delta" | "sotw";
+/** `vhds`: a delta stream of an Envoy that takes virtual hosts one by one. */
+export type Variant = "delta" | "sotw" | "vhds";
 
 export interface StreamClient {
   readonly variant: Variant;
   readonly proxy: LiveProxy;
   held(type: ResourceType): ReadonlyMap<string, Uint8Array>;
+  /** A route configuration as it is in force. */
+  route(name: string): Uint8Array | undefined;
   /** Resolves when something has come, or the stream has ended. */
   changed(): Promise<void>;
   /** Why the stream has ended, where it has. */
   ended(): string | undefined;
+  /** The stream is lost, and the proxy comes back with what it holds. */
+  cut(): void;
   close(): void;
 }
 
 const sotwMethod = protoMethod(AggregatedDiscoveryService.method.streamAggregatedResources);
 const deltaMethod = protoMethod(AggregatedDiscoveryService.method.deltaAggregatedResources);
+const envoyVersion = { case: "userAgentVersion", value: "1.40.0" } as const;
 const wildcards: readonly ResourceType[] = [types.cluster, types.listener];
 const allTypes = [...wildcards, ...namedTypes];
 
 interface Held {
   readonly resources: Map<ResourceType, Map<string, Uint8Array>>;
+  readonly versions: Map<ResourceType, Map<string, string>>;
   readonly asked: Map<ResourceType, ReadonlySet<string>>;
+  /** Envoy keeps a route configuration that it is told is gone, and takes hosts for it. */
+  readonly goneRoutes: Set<string>;
+  readonly hosts: HeldHosts;
+}
+
+function createHeld(): Held {
+  const resources = new Map(allTypes.map((type) => [type, new Map<string, Uint8Array>()]));
+  const hosts = createHeldHosts((route) => resources.get(types.route)?.has(route) === true);
+  const versions = new Map(allTypes.map((type) => [type, new Map<string, string>()]));
+  return { resources, versions, asked: new Map(), goneRoutes: new Set(), hosts };
 }
 
 export async function openStream(
@@ -44,34 +67,48 @@ export async function openStream(
   referrer: Referrer,
 ): Promise<StreamClient> {
   const rpc = createRpcClient({ target: { host: "127.0.0.1", port } });
-  const held: Held = {
-    resources: new Map(allTypes.map((type) => [type, new Map<string, Uint8Array>()])),
-    asked: new Map(),
-  };
+  const held = createHeld();
   let news = Promise.withResolvers<void>();
   let end: string | undefined;
   const tell = (): void => {
     news.resolve();
     news = Promise.withResolvers();
   };
-  const stop = new AbortController();
-  const options = { signal: stop.signal, metadata: { [identityHeader]: JSON.stringify(proxy.identity) } };
-  const run = variant === "delta" ? runDelta : runSotw;
-  run({ rpc, options, node: nodeOf(proxy), held, referrer, tell }).catch((error: unknown) => {
-    end = String(error);
-    tell();
-  });
+  const begin = (): AbortController => {
+    const stop = new AbortController();
+    const options = { signal: stop.signal, metadata: { [identityHeader]: JSON.stringify(proxy.identity) } };
+    const run = variant === "sotw" ? runSotw : runDelta;
+    run({ rpc, options, node: nodeOf(proxy, variant), held, referrer, tell }).catch((error: unknown) => {
+      if (stop.signal.aborted) return;
+      end = String(error);
+      tell();
+    });
+    return stop;
+  };
+  let running = begin();
   return {
     variant,
     proxy,
-    held: (type) => held.resources.get(type) ?? new Map(),
+    held: (type) => (type === types.route ? routesOf(held) : (held.resources.get(type) ?? new Map())),
+    route(name) {
+      const bytes = held.resources.get(types.route)?.get(name);
+      return bytes && held.hosts.merged(name, bytes);
+    },
     changed: () => news.promise,
     ended: () => end,
+    cut() {
+      running.abort();
+      running = begin();
+    },
     close() {
-      stop.abort();
+      running.abort();
       rpc.close();
     },
   };
+}
+
+function routesOf({ resources, goneRoutes }: Held): ReadonlyMap<string, Uint8Array> {
+  return new Map([...(resources.get(types.route) ?? [])].filter(([name]) => !goneRoutes.has(name)));
 }
 
 interface Run {
@@ -89,19 +126,61 @@ async function runDelta({ rpc, options, node, held, referrer, tell }: Run): Prom
     const request: DeltaDiscoveryRequest = create(DeltaDiscoveryRequestSchema, init);
     stream.send(request).catch(() => {});
   };
-  send({ node, typeUrl: types.cluster });
-  send({ typeUrl: types.listener });
+  let asksHosts = false;
+  for (const request of firstRequests(held)) send({ node, ...request });
   for await (const response of stream.messages) {
-    const type = response.typeUrl as ResourceType;
-    const mine = held.resources.get(type);
-    for (const { name, resource } of response.resources)
-      if (isAsked(held, type, name)) mine?.set(name, resource?.value ?? new Uint8Array(0));
-    for (const name of response.removedResources) mine?.delete(name);
-    send({ typeUrl: type, responseNonce: response.nonce });
+    if (options.signal.aborted) return;
+    if (response.typeUrl === virtualHostType) takeHosts(held, response);
+    else take(held, response);
+    send({ typeUrl: response.typeUrl, responseNonce: response.nonce });
     for (const { of, added, gone } of followReferences(held, referrer))
       send({ typeUrl: of, resourceNamesSubscribe: added, resourceNamesUnsubscribe: gone });
+    if (!asksHosts && response.typeUrl === types.route) {
+      // Once a stream, whatever the number of routes; a wildcard, as Envoy has no names for it.
+      asksHosts = true;
+      send({ typeUrl: virtualHostType });
+    }
     tell();
   }
+}
+
+interface FirstRequest {
+  readonly typeUrl: string;
+  readonly resourceNamesSubscribe?: string[];
+  readonly initialResourceVersions: Record<string, string>;
+}
+
+/** What was asked for before is asked for again, with what is held of it. */
+function* firstRequests(held: Held): Generator<FirstRequest> {
+  for (const type of allTypes) {
+    const resourceNamesSubscribe = [...(held.asked.get(type) ?? [])];
+    const initialResourceVersions = Object.fromEntries(held.versions.get(type) ?? []);
+    if (wildcards.includes(type) || resourceNamesSubscribe.length > 0)
+      yield { typeUrl: type, resourceNamesSubscribe, initialResourceVersions };
+  }
+  const claims = Object.fromEntries(held.hosts.versions());
+  if (held.hosts.versions().size > 0) yield { typeUrl: virtualHostType, initialResourceVersions: claims };
+}
+
+function take(held: Held, { typeUrl, resources, removedResources }: DeltaDiscoveryResponse): void {
+  const type = typeUrl as ResourceType;
+  const [mine, versions] = [held.resources.get(type), held.versions.get(type)];
+  for (const { name, version, resource } of resources) {
+    if (!isAsked(held, type, name)) continue;
+    mine?.set(name, resource?.value ?? new Uint8Array(0));
+    versions?.set(name, version);
+    if (type === types.route) held.goneRoutes.delete(name);
+  }
+  for (const name of removedResources) {
+    versions?.delete(name);
+    if (type === types.route) held.goneRoutes.add(name);
+    else mine?.delete(name);
+  }
+}
+
+function takeHosts({ hosts }: Held, { resources, removedResources }: DeltaDiscoveryResponse): void {
+  for (const { name, version, resource } of resources) hosts.take(name, resource?.value ?? new Uint8Array(0), version);
+  for (const name of removedResources) hosts.remove(name);
 }
 
 async function runSotw({ rpc, options, node, held, referrer, tell }: Run): Promise<void> {
@@ -155,14 +234,23 @@ function followReferences(held: Held, referrer: Referrer): readonly Followed[] {
     const before = held.asked.get(of) ?? new Set();
     const added = [...names].filter((name) => !before.has(name));
     const gone = [...before].filter((name) => !names.has(name));
-    for (const name of gone) held.resources.get(of)?.delete(name);
+    for (const name of gone) letGo(held, of, name);
     held.asked.set(of, names);
     return added.length + gone.length > 0 ? [{ of, added, gone }] : [];
   });
 }
 
-function nodeOf({ node }: LiveProxy): MessageInitShape<typeof NodeSchema> {
+function letGo(held: Held, of: ResourceType, name: string): void {
+  held.resources.get(of)?.delete(name);
+  held.versions.get(of)?.delete(name);
+  if (of !== types.route) return;
+  held.goneRoutes.delete(name);
+  held.hosts.forget(name);
+}
+
+function nodeOf({ node }: LiveProxy, variant: Variant): MessageInitShape<typeof NodeSchema> {
   return {
+    ...(variant === "vhds" ? { userAgentName: "envoy", userAgentVersionType: envoyVersion } : {}),
     id: node.id,
     cluster: node.cluster,
     metadata: node.metadata as JsonObject,

@@ -1,18 +1,22 @@
 /**
- * A life in; what is wrong with what its streams hold at the end out. Each proxy has a delta and a state-of-the-world
- * stream to the mesh that lives, and at the end both to a fresh one: all four must come to hold what that renders.
+ * A life in; what is wrong with what its streams hold at the end out. Each proxy has a stream of each variant to the mesh
+ * that lives, and at the end to a fresh one: all must come to hold what that renders. Delta streams are cut now and then.
  */
-import { bytesOf, type Resource, type ResourceType } from "../../src/model/index.ts";
+import { bytesOf, type Resource, type ResourceType, types } from "../../src/model/index.ts";
+import { createRandom } from "../random.ts";
+import { asMerged } from "./held-hosts.ts";
 import type { Step } from "./life.ts";
 import { createPlayer } from "./play.ts";
 import { createReferrer, namedTypes, type Referrer } from "./references.ts";
 import { openStream, type StreamClient, type Variant } from "./stream-client.ts";
 import { type Connected, createWorld, envoyTypes } from "./world.ts";
 
-const variants: readonly Variant[] = ["delta", "sotw"];
+const variants: readonly Variant[] = ["delta", "sotw", "vhds"];
+const cutChance = 0.08;
 const patienceMs = 20_000;
 
-export async function playStreams(life: readonly Step[]): Promise<string | undefined> {
+export async function playStreams(life: readonly Step[], seed: number): Promise<string | undefined> {
+  const random = createRandom(seed);
   const referrer = await createReferrer();
   const player = await createPlayer();
   const port = await player.world.listen();
@@ -26,6 +30,8 @@ export async function playStreams(life: readonly Step[]): Promise<string | undef
           await Promise.all(variants.map((variant) => openStream(port, step.proxy, variant, referrer))),
         );
       if (step.does === "disconnect") closeAll(streams, step.name);
+      for (const stream of [...streams.values()].flat())
+        if (stream.variant !== "sotw" && random.chance(cutChance)) stream.cut();
     }
     return await compareWithFresh(player.objects.values().toArray(), [...streams.values()], referrer);
   } finally {
@@ -111,9 +117,15 @@ function firstDifference(stream: StreamClient, expected: Expected): string | und
       if (!resource && (!bytes || stream.variant === "sotw")) continue;
       if (!resource) return `${short} ${name} should be gone`;
       if (!bytes) return `${short} ${name} is missing`;
-      if (Buffer.compare(bytes, bytesOf(resource)) !== 0) return `${short} ${name} is outdated`;
+      if (!isHeld(stream, type, bytes, resource)) return `${short} ${name} is outdated`;
     }
     for (const name of held.keys()) if (!wanted.has(name)) return `${short} ${name} should not be held`;
   }
   return undefined;
+}
+
+/** With its virtual hosts, where these come by themselves. */
+function isHeld(stream: StreamClient, type: ResourceType, bytes: Uint8Array, wanted: Resource): boolean {
+  if (stream.variant !== "vhds" || type !== types.route) return Buffer.compare(bytes, bytesOf(wanted)) === 0;
+  return Buffer.compare(stream.route(wanted.name) ?? new Uint8Array(0), asMerged(bytesOf(wanted))) === 0;
 }

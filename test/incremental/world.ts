@@ -94,6 +94,7 @@ export async function createWorld(objects: readonly KubeObject[]): Promise<World
     log: silentLogger,
     now: () => new Date(),
     uuid: randomUUID,
+    virtualHosts: true,
   });
   const authenticate = (call: Call): Identity => JSON.parse(call.metadata(identityHeader) ?? "");
   const server = createRpcServer({ routes: ads.routes(authenticate), log: silentLogger });

@@ -3,7 +3,7 @@ import { create, toBinary } from "@bufbuild/protobuf";
 import { VirtualHostSchema } from "../../gen/envoy/config/route/v3/route_components_pb.js";
 import { RouteConfigurationSchema } from "../../gen/envoy/config/route/v3/route_pb.js";
 import { digest } from "../../lib/index.ts";
-import type { Resource, RouteParts } from "../../model/index.ts";
+import { type Resource, type RouteParts, routeHostName } from "../../model/index.ts";
 import { namedRouteConfig } from "../build/route-config.ts";
 import type { HostPart } from "./virtual-host.ts";
 
@@ -37,7 +37,7 @@ const made = new WeakMap<HostPart, Map<string, Resource>>();
 function hostResource(route: string, host: HostPart): Resource {
   const byRoute = made.get(host) ?? new Map<string, Resource>();
   made.set(host, byRoute);
-  const resource = byRoute.get(route) ?? renamed(`${route}/${host.name}`, host);
+  const resource = byRoute.get(route) ?? renamed(routeHostName(route, host.name), host);
   byRoute.set(route, resource);
   return resource;
 }

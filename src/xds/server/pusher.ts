@@ -1,6 +1,6 @@
 /** A stream's state in, its responses on the wire out, one after the other, each made when its turn has come. */
 import type { Call, Payload, Send } from "../../rpc/index.ts";
-import type { StreamState } from "../stream/stream-state.ts";
+import type { Response, StreamState } from "../stream/stream-state.ts";
 import { shortName, virtualHostType } from "../type-info.ts";
 import type { AdsShared } from "./ads-shared.ts";
 import { payloadSize } from "./wire.ts";
@@ -24,7 +24,7 @@ export interface PusherOptions {
 }
 
 /** What comes while a response is written, or waits for its turn, is one more look at the state, never a queue. */
-export function createPusher(shared: AdsShared, options: PusherOptions): Pusher {
+export function createPusher(shared: Pick<AdsShared, "metrics" | "turns" | "encode">, options: PusherOptions): Pusher {
   const { metrics } = shared;
   const { state } = options;
   let timer: NodeJS.Timeout | undefined;
@@ -59,21 +59,31 @@ export function createPusher(shared: AdsShared, options: PusherOptions): Pusher 
   function push(): Promise<void> | undefined {
     const startMs = performance.now();
     metrics.observe("pilot_proxy_queue_time", (startMs - queuedMs) / 1000);
-    const response = state.next(startMs);
-    if (!response) return rest();
+    const first = state.next(startMs);
+    if (!first) return rest();
+    const written = [write(first, startMs)];
+    // A route configuration without its hosts answers wrongly: both leave in one turn.
+    while (state.continues()) {
+      const part = state.next(startMs);
+      if (part) written.push(write(part, startMs));
+    }
+    return Promise.all(written).then(() => {
+      configured = true;
+      rest();
+    }, options.onError);
+  }
+
+  async function write(response: Response, startMs: number): Promise<void> {
     const type = response.isOfHosts ? virtualHostType : response.type;
     const payload = shared.encode(options.variant, { ...response, type });
     const label = { type: shortName(type).toLowerCase() };
     const sendMs = performance.now();
-    return options.send(payload).then(() => {
-      configured = true;
-      const endMs = performance.now();
-      metrics.observe("pilot_xds_push_time", (endMs - startMs) / 1000, label);
-      metrics.observe("pilot_xds_send_time", (endMs - sendMs) / 1000);
-      metrics.observe("pilot_xds_config_size_bytes", payloadSize(payload), label);
-      metrics.count("pilot_xds_pushes", label);
-      rest();
-    }, options.onError);
+    await options.send(payload);
+    const endMs = performance.now();
+    metrics.observe("pilot_xds_push_time", (endMs - startMs) / 1000, label);
+    metrics.observe("pilot_xds_send_time", (endMs - sendMs) / 1000);
+    metrics.observe("pilot_xds_config_size_bytes", payloadSize(payload), label);
+    metrics.count("pilot_xds_pushes", label);
   }
 
   function rest(): undefined {

@@ -5,7 +5,7 @@ import { ApiVersion } from "../../gen/envoy/config/core/v3/config_source_pb.js";
 import { VirtualHostSchema } from "../../gen/envoy/config/route/v3/route_components_pb.js";
 import { RouteConfigurationSchema } from "../../gen/envoy/config/route/v3/route_pb.js";
 import { digest } from "../../lib/index.ts";
-import { bytesOf, encodedResource, type Resource, type RouteParts } from "../../model/index.ts";
+import { bytesOf, type Resource, type RouteParts, routeHostName } from "../../model/index.ts";
 
 export interface Apart {
   /** The route configuration without any host, saying that these come by themselves. */
@@ -51,7 +51,7 @@ export function createRouteApart(): RouteApart {
   }
 
   function apart(route: Resource): Apart {
-    const { rest, hosts } = route.hosts?.() ?? split(route);
+    const { rest, hosts } = route.hosts?.() ?? splitRoute(route);
     const byName = new Map(hosts.map((host) => [host.name, host]));
     const all = hosts.flatMap(domainsOf);
     const pieces = [rest, asksForHosts];
@@ -97,7 +97,7 @@ const { virtualHosts } = RouteConfigurationSchema.field;
 const { name: nameField, domains: domainsField } = VirtualHostSchema.field;
 
 /** One that was made as a whole, as patches make it, is taken apart by its bytes. */
-function split(route: Resource): RouteParts {
+export function splitRoute(route: Resource): RouteParts {
   const bytes = bytesOf(route);
   const rest: Uint8Array[] = [];
   const hosts: Resource[] = [];
@@ -116,10 +116,10 @@ function split(route: Resource): RouteParts {
 }
 
 function hostOf(route: string, bytes: Uint8Array): Resource {
-  const name = readTexts(bytes, nameField.number).at(-1) ?? "";
-  const own = `${route}/${name.replaceAll("/", "_")}`;
-  const renamed = toBinary(VirtualHostSchema, create(VirtualHostSchema, { name: own }));
-  return encodedResource(own, Buffer.concat([bytes, renamed]));
+  const name = routeHostName(route, readTexts(bytes, nameField.number).at(-1) ?? "");
+  // Of a field that is there twice the last one counts.
+  const pieces = [bytes, toBinary(VirtualHostSchema, create(VirtualHostSchema, { name }))];
+  return { name, hash: digest(bytes), needs: [], pieces, size: size(pieces) };
 }
 
 const readDomains = (host: Uint8Array): readonly string[] =>

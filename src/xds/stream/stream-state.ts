@@ -42,6 +42,8 @@ export interface StreamState {
   /** Whether `next` is worth asking. */
   pending(): boolean;
   next(nowMs: number): Response | undefined;
+  /** Whether the next one is a part of the last: both are to be written together. */
+  continues(): boolean;
   /** When `wake` must be called at the latest. */
   wakeAtMs(): number | undefined;
   wake(): void;
@@ -158,6 +160,7 @@ export function createStreamState(options: StreamStateOptions): StreamState {
       wake();
     },
     pending: () => outbox.length + dirty.size > 0,
+    continues: () => outbox.length > 0,
     next(nowMs) {
       const part = outbox.shift();
       if (part) return part;

@@ -15,36 +15,70 @@ const always: readonly (readonly [range: string, what: string])[] = [
   ["100.100.100.200/32", "a cloud's metadata service"],
   ["fd00:ec2::/32", "a cloud's metadata service"],
   ["168.63.129.16/32", "a cloud's metadata service"],
+  ["192.0.0.192/32", "a cloud's metadata service"],
+  ["fd20:ce::254/128", "a cloud's metadata service"],
+  ["fd00:c1::a9fe:a9fe/128", "a cloud's metadata service"],
+  ["255.255.255.255/32", "broadcast"],
 ];
+
+/**
+ * IPv6 addresses behind which an IPv4 address is called, with the place of its bytes. NAT64 under a network's own prefix
+ * looks like any address: who has that names it in the ranges to block.
+ */
+const coats: readonly (readonly [range: string, bytes: readonly number[]])[] = [
+  ["::ffff:0:0/96", [12, 13, 14, 15]],
+  // As the stateless translation of RFC 2765 writes it.
+  ["::ffff:0:0:0/96", [12, 13, 14, 15]],
+  ["::/96", [12, 13, 14, 15]],
+  // NAT64, the well-known prefix and that of local networks, which has the address at any of two places.
+  ["64:ff9b::/96", [12, 13, 14, 15]],
+  ["64:ff9b:1::/48", [12, 13, 14, 15]],
+  ["64:ff9b:1::/48", [6, 7, 9, 10]],
+  // 6to4.
+  ["2002::/16", [2, 3, 4, 5]],
+];
+const teredo = "2001::/32";
 
 export type AddressGuard = (address: string) => string | undefined;
 
 /** `more`: ranges that this installation blocks too. */
 export function createAddressGuard(more: readonly string[] = []): AddressGuard {
   const own = more.map((range) => [range, "in a range that is blocked here"] as const);
-  const ranges = [...always, ...own].map(([text, what]) => {
-    const prefix = parsePrefix(text);
-    // A range that cannot be read would block nothing, and nobody would know.
-    if ("error" in prefix) throw new FairleadError("usage", `${text} is not a range of addresses: ${prefix.error}`);
-    return { prefix, what };
-  });
+  const ranges = [...always, ...own].map(([text, what]) => ({ prefix: readPrefix(text), what }));
   return (address) => {
     const parsed = parseIp(address.replace(/%.*$/, ""));
     if (!parsed) return "not an address";
-    const bytes = embeddedIpv4(parsed) ?? parsed;
-    const found = ranges.find(({ prefix }) => covers(prefix, bytes));
-    return found && `${formatIp(bytes)} is ${found.what}`;
+    for (const bytes of [parsed, ...embeddedIpv4(parsed)]) {
+      const found = ranges.find(({ prefix }) => covers(prefix, bytes));
+      if (found) return `${formatIp(bytes)} is ${found.what}`;
+    }
+    return undefined;
   };
 }
 
-/** IPv4 in an IPv6 coat: mapped (::ffff:a.b.c.d), compatible (::a.b.c.d) and translated (64:ff9b::a.b.c.d). */
-function embeddedIpv4(bytes: Uint8Array): Uint8Array | undefined {
-  if (bytes.length !== 16) return undefined;
-  const head = Buffer.from(bytes.subarray(0, 12)).toString("hex");
-  const coats = ["00000000000000000000ffff", "0064ff9b0000000000000000"];
-  const compatible = head === "000000000000000000000000" && bytes[12] !== 0;
-  return coats.includes(head) || compatible ? bytes.subarray(12) : undefined;
+/** A range that cannot be read would block nothing, and nobody would know. */
+function readPrefix(text: string): Prefix {
+  const prefix = parsePrefix(text);
+  if ("error" in prefix) throw new FairleadError("usage", `${text} is not a range of addresses: ${prefix.error}`);
+  return prefix;
 }
+
+function embeddedIpv4(bytes: Uint8Array): readonly Uint8Array[] {
+  if (bytes.length !== 16 || isPlainlyIpv6(bytes)) return [];
+  const found = coats
+    .filter(([range]) => covers(readPrefix(range), bytes))
+    .map(([, places]) => Uint8Array.from(places, (place) => bytes[place] ?? 0));
+  // Written with every bit turned round.
+  if (covers(readPrefix(teredo), bytes)) found.push(bytes.slice(12).map((byte) => byte ^ 0xff));
+  // ISATAP says it in the second half, under whatever prefix.
+  if (/^0[02]005efe$/.test(Buffer.from(bytes.subarray(8, 12)).toString("hex"))) found.push(bytes.slice(12));
+  // Where there are two places for it, the other one is empty.
+  const written = found.filter((ipv4) => ipv4.some((byte) => byte !== 0));
+  return written.length > 0 ? written : found;
+}
+
+/** `::1` and its neighbours are in the range of compatible addresses, but mean no IPv4 host. */
+const isPlainlyIpv6 = (bytes: Uint8Array): boolean => bytes.subarray(0, 13).every((byte) => byte === 0);
 
 function covers({ address, bits }: Prefix, bytes: Uint8Array): boolean {
   if (address.length !== bytes.length) return false;

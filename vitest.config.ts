@@ -4,6 +4,8 @@ import { defineConfig } from "vitest/config";
 export default defineConfig({
   test: {
     include: ["src/**/*.test.ts", "test/**/*.test.ts", "demo/**/*.test.ts", "bench/**/*.test.ts"],
+    // Only `npm run test:cluster` has a cluster to prepare.
+    globalSetup: process.env.FAIRLEAD_CLUSTER ? ["test/cluster/setup.ts"] : [],
     pool: "forks",
     maxWorkers: 2,
     // Only what hangs should meet these: a machine may be busy with other things.

@@ -3,7 +3,7 @@ import type { KubeObject } from "../model/index.ts";
 import { at, type Fields, listAt, numberAt, recordAt, textAt, textsAt } from "./access.ts";
 import { age } from "./age.ts";
 import { evaluateJsonPath, parseJsonPath } from "./json-path.ts";
-import { type ApiKind, type Column, type JsonSchema, standardVerbs } from "./kind.ts";
+import { type ApiKind, type Column, type JsonSchema, type ScalePaths, standardVerbs } from "./kind.ts";
 import { ageColumn, nameColumn } from "./table-core.ts";
 
 export function kindsOfDefinition(definition: KubeObject): readonly ApiKind[] {
@@ -26,6 +26,7 @@ function customKind(spec: Fields, version: Fields): ApiKind {
   const names = recordAt(spec, "names");
   const kind = textAt(names, "kind");
   const hasStatus = at(version, "subresources", "status") !== undefined;
+  const scale = scalePaths(at(version, "subresources", "scale"));
   const deprecated = version.deprecated === true;
   const warning =
     textAt(version, "deprecationWarning") ||
@@ -42,12 +43,23 @@ function customKind(spec: Fields, version: Fields): ApiKind {
     categories: textsAt(names, "categories"),
     verbs: standardVerbs,
     status: hasStatus,
-    subresources: hasStatus ? ["status"] : [],
+    subresources: [...(hasStatus ? ["status"] : []), ...(scale ? ["scale"] : [])],
+    scale,
     createOnUpdate: false,
     generation: true,
     columns: printerColumns(version),
     warning: deprecated ? warning : undefined,
     schema: { custom: recordAt(version, "schema", "openAPIV3Schema") as JsonSchema },
+  };
+}
+
+function scalePaths(scale: unknown): ScalePaths | undefined {
+  if (scale === undefined) return undefined;
+  const steps = (name: string): readonly string[] => textAt(scale, name).replace(/^\./, "").split(".");
+  return {
+    wanted: steps("specReplicasPath"),
+    current: steps("statusReplicasPath"),
+    selector: textAt(scale, "labelSelectorPath") === "" ? undefined : steps("labelSelectorPath"),
   };
 }
 

@@ -1,10 +1,10 @@
 /** delete and deletecollection: finalizers and grace periods are waited for, everything else goes at once. */
 import { isRecord } from "../lib/index.ts";
 import { type KubeObject, objectKey } from "../model/index.ts";
-import { listAt, numberAt, textAt } from "./access.ts";
+import { at, listAt, numberAt, textAt } from "./access.ts";
 import type { WriteContext } from "./context.ts";
 import { customResourceDefinitions } from "./core-kinds.ts";
-import { conflict, modified, notFound, type Status, success } from "./failure.ts";
+import { conflict, failure, modified, notFound, type Status, success } from "./failure.ts";
 import { type ApiKind, resourceOf } from "./kind.ts";
 import { timestamp } from "./metadata.ts";
 import { represent } from "./represent.ts";
@@ -12,11 +12,19 @@ import { selectorOf } from "./selectors.ts";
 
 const maxAttempts = 8;
 
+/** Where Kubernetes keeps its own; it never lets them go. */
+const immortal: ReadonlySet<string> = new Set(["default", "kube-system", "kube-public"]);
+
 /** `options` is the DeleteOptions of the request's body, if it had one. */
 export async function deleteObject(context: WriteContext, options: unknown): Promise<KubeObject | Status> {
   const { kind, name = "", namespace } = context.request;
   const resource = resourceOf(kind);
   const key = objectKey({ name, namespace });
+  if (resource === "/namespaces" && immortal.has(name))
+    throw failure("Forbidden", `namespaces "${name}" is forbidden: this namespace may not be deleted`, {
+      name,
+      kind: "namespaces",
+    });
   for (let attempt = 0; attempt < maxAttempts; attempt++) {
     const stored = context.store.get(resource, key);
     if (!stored) throw notFound(kind, name);
@@ -30,7 +38,8 @@ export async function deleteObject(context: WriteContext, options: unknown): Pro
       dryRun: context.dryRun,
       warn: context.warn,
     });
-    const next = afterDelete(kind, stored, graceOf(context, stored, options), context.now());
+    const held = withFinalizers(stored, propagationOf(context, options));
+    const next = afterDelete(kind, held, graceOf(context, stored, options), context.now());
     if (context.dryRun || next === stored)
       return next === undefined ? success(kind, name, stored.metadata.uid) : represent(kind, next);
     if (next === undefined && resource === customResourceDefinitions) await deleteInstances(context, stored);
@@ -62,6 +71,35 @@ export async function deleteCollection(context: WriteContext, options: unknown):
     await deleteObject({ ...context, request }, options);
   }
   return { kind: "Status", apiVersion: "v1", metadata: {}, status: "Success" };
+}
+
+const finalizerOf: ReadonlyMap<string, string> = new Map([
+  ["Foreground", "foregroundDeletion"],
+  ["Orphan", "orphan"],
+]);
+
+/** Who asks for it has the garbage collector deal with the dependents first: the finalizer is its mark. */
+function withFinalizers(object: KubeObject, policy: string): KubeObject {
+  const { finalizers = [] } = object.metadata;
+  const others = finalizers.filter((name) => ![...finalizerOf.values()].includes(name));
+  const own = finalizerOf.get(policy);
+  // The last word counts; nothing said leaves what an earlier one said.
+  if (policy === "" || (own === undefined && others.length === finalizers.length)) return object;
+  if (own !== undefined && finalizers.includes(own)) return object;
+  const next = own === undefined ? others : [...others, own];
+  return { ...object, metadata: { ...object.metadata, finalizers: next } };
+}
+
+function propagationOf({ request: { query } }: WriteContext, options: unknown): string {
+  const policy = query.get("propagationPolicy") || textAt(options, "propagationPolicy");
+  if (policy !== "" && policy !== "Background" && !finalizerOf.has(policy))
+    throw failure(
+      "Invalid",
+      `DeleteOptions.meta.k8s.io "" is invalid: propagationPolicy: Unsupported value: "${policy}": supported values: "Background", "Foreground", "Orphan"`,
+    );
+  if (policy !== "") return policy;
+  const orphan = at(options, "orphanDependents");
+  return orphan === true ? "Orphan" : orphan === false ? "Background" : "";
 }
 
 /** Undefined: gone; the same object: nothing to do; another: marked as being deleted. */

@@ -1,4 +1,5 @@
 /** The kinds that are served in, the documents by which clients find them out. */
+import { compareText } from "../lib/index.ts";
 import { type ApiKind, subresourceVerbs } from "./kind.ts";
 import { scaleKind } from "./scale.ts";
 
@@ -64,9 +65,13 @@ export function apiResourceList(kinds: readonly ApiKind[], group: string, versio
     kind: "APIResourceList",
     apiVersion: "v1",
     groupVersion: group === "" ? version : `${group}/${version}`,
-    resources: chosen.flatMap(resources),
+    resources: byName(chosen).flatMap(resources),
   };
 }
+
+/** As Kubernetes lists them; `kubectl get all` prints in this order. */
+const byName = (kinds: readonly ApiKind[]): readonly ApiKind[] =>
+  kinds.toSorted((a, b) => compareText(a.plural, b.plural));
 
 function resources(kind: ApiKind): readonly unknown[] {
   const main = {
@@ -103,7 +108,7 @@ export function aggregatedDiscovery(kinds: readonly ApiKind[], core: boolean, ap
     metadata: group === "" ? { creationTimestamp: null } : { name: group, creationTimestamp: null },
     versions: [...versions].map(([version, list]) => ({
       version,
-      resources: list.map(aggregatedResource),
+      resources: byName(list).map(aggregatedResource),
       freshness: "Current",
     })),
   }));

@@ -176,7 +176,10 @@ async function write(
       const body = parse();
       if (subresource === "finalize") return { code: 200, body: await finalize(context, body) };
       if (subresource === "scale")
-        return { code: 200, body: scaleOf(await changeObject(context, (before) => withScale(before, body))) };
+        return {
+          code: 200,
+          body: scaleOf(kind, await changeObject(context, (before) => withScale(kind, before, body))),
+        };
       return updateObject(context, asKind(body, kind));
     }
     case "patch":

@@ -13,6 +13,13 @@ export interface Column {
   readonly cell: (object: KubeObject, now: Date) => unknown;
 }
 
+/** Where the numbers of its `scale` are, as steps from the object. */
+export interface ScalePaths {
+  readonly wanted: readonly string[];
+  readonly current: readonly string[];
+  readonly selector: readonly string[] | undefined;
+}
+
 export interface ApiKind {
   /** Empty for the core group. */
   readonly group: string;
@@ -28,6 +35,8 @@ export interface ApiKind {
   /** Status is written through its own path only. */
   readonly status: boolean;
   readonly subresources: readonly string[];
+  /** What the definition of a custom kind says of its scale. */
+  readonly scale?: ScalePaths | undefined;
   /** A PUT to a name that is not there makes it, for those who may create. */
   readonly createOnUpdate: boolean;
   /** Kubernetes counts changes of the spec in metadata.generation for these. */

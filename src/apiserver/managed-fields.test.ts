@@ -42,9 +42,7 @@ describe("server-side apply", async () => {
   test("the same value is shared without conflict, another is one", async () => {
     const first = await apply(undefined, object({ type: "ClusterIP" }), "one");
     await apply(first, object({ type: "ClusterIP" }), "two");
-    await expect(apply(first, object({ type: "NodePort" }), "two")).rejects.toThrow(
-      'conflict with "one" using v1: .spec.type',
-    );
+    await expect(apply(first, object({ type: "NodePort" }), "two")).rejects.toThrow('conflict with "one": .spec.type');
     expect((await apply(first, object({ type: "NodePort" }), "two", true))["spec"]).toEqual({ type: "NodePort" });
   });
 

@@ -126,7 +126,7 @@ function applyConflict(conflicts: readonly { readonly entry: Entry; readonly fie
   const causes = conflicts.flatMap(({ entry, fields }) =>
     fieldPaths(fields).map((path) => ({
       reason: "FieldManagerConflict",
-      message: `conflict with ${JSON.stringify(entry.name)}${entry.subresource ? ` with subresource ${JSON.stringify(entry.subresource)}` : ""} using ${entry.apiVersion}`,
+      message: `conflict with ${managerText(entry)}`,
       field: path,
     })),
   );
@@ -144,6 +144,13 @@ function applyConflict(conflicts: readonly { readonly entry: Entry; readonly fie
           )
           .join("\n")}`;
   return failure("Conflict", text, { causes });
+}
+
+/** Of those who apply the name says enough. */
+function managerText({ name, subresource, operation, apiVersion, time }: Entry): string {
+  const part = subresource ? ` with subresource ${JSON.stringify(subresource)}` : "";
+  const how = operation === "Update" ? ` using ${apiVersion}${time ? ` at ${time}` : ""}` : "";
+  return `${JSON.stringify(name)}${part}${how}`;
 }
 
 function readEntries(object: KubeObject): readonly Entry[] {

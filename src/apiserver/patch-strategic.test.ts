@@ -45,7 +45,7 @@ describe("strategic merge", () => {
       "sets are united",
       { metadata: { finalizers: ["a"] } },
       { metadata: { finalizers: ["b"] } },
-      { metadata: { finalizers: ["a", "b"] } },
+      { metadata: { finalizers: ["b", "a"] } },
     ],
     [
       "items leave a set",

@@ -44,7 +44,7 @@ function mergeObject(definitions: Definitions, schema: JsonSchema, target: Field
     const field = name.startsWith(setOrder) ? name.slice(setOrder.length) : undefined;
     const list = field === undefined ? undefined : out.get(field);
     if (field !== undefined && !(field in patch) && Array.isArray(list))
-      out.set(field, reorder(list, order, mergeKey(fieldSchema(definitions, schema, field))));
+      out.set(field, inOrder(list, list, order, mergeKey(fieldSchema(definitions, schema, field))));
   }
   return Object.fromEntries(out);
 }
@@ -64,7 +64,7 @@ function mergeField(
     return value.map((item) => (isRecord(item) ? cleaned(item) : item));
   const key = mergeKey(schema);
   const merged = key === "" ? mergePrimitives(current, value) : mergeItems(definitions, schema, key, current, value);
-  return reorder(merged, order, key);
+  return inOrder(current, merged, Array.isArray(order) ? order : value, key);
 }
 
 function mergePrimitives(current: readonly unknown[], value: readonly unknown[]): readonly unknown[] {
@@ -113,22 +113,31 @@ function idOf(item: unknown, key: string): string | undefined {
   return isRecord(item) && item[key] !== undefined ? JSON.stringify(item[key]) : undefined;
 }
 
-/** Items named in the order come in it; others keep their place relative to the item before them. */
-function reorder(list: readonly unknown[], order: unknown, key: string): readonly unknown[] {
-  if (!Array.isArray(order)) return list;
-  const wanted = new Map<string | undefined, number>();
-  for (const [i, item] of order.entries()) {
-    const id = idOf(item, key);
-    if (!wanted.has(id)) wanted.set(id, i);
+/**
+ * What the patch names comes in the patch's order (or in the order that it states); what it leaves alone stays before
+ * the items that it stood before, and otherwise comes last.
+ */
+function inOrder(
+  before: readonly unknown[],
+  merged: readonly unknown[],
+  order: unknown,
+  key: string,
+): readonly unknown[] {
+  if (!Array.isArray(order)) return merged;
+  const places = new Map<string | undefined, number>();
+  for (const [i, item] of before.entries()) if (!places.has(idOf(item, key))) places.set(idOf(item, key), i);
+  const wanted = new Set<string | undefined>(order.map((item) => idOf(item, key)).filter((id) => id !== undefined));
+  const named = Map.groupBy(merged, (item) => idOf(item, key));
+  const changed = [...wanted].flatMap((id) => named.get(id) ?? []);
+  const alone = merged.filter((item) => !wanted.has(idOf(item, key)));
+  const out: unknown[] = [];
+  let next = 0;
+  for (const item of changed) {
+    const limit = places.get(idOf(item, key)) ?? -1;
+    for (; next < alone.length && (places.get(idOf(alone[next], key)) ?? 0) < limit; next++) out.push(alone[next]);
+    out.push(item);
   }
-  let last = -1;
-  const placed = list.map((item) => {
-    const id = idOf(item, key);
-    const at = id === undefined ? undefined : wanted.get(id);
-    if (at !== undefined) last = at;
-    return { item, at: at ?? last + 0.5 };
-  });
-  return placed.sort((a, b) => a.at - b.at).map(({ item }) => item);
+  return [...out, ...alone.slice(next)];
 }
 
 function dropFrom(out: Map<string, unknown>, name: string, values: unknown): void {

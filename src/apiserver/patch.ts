@@ -62,16 +62,17 @@ export async function patchFrom(
 
 /** A Scale is small and has no lists: to merge is the same by all names. */
 async function patchScale(context: WriteContext, type: string, patch: unknown): Promise<unknown> {
+  const { kind } = context.request;
   const next = (scale: unknown): unknown =>
     type === "application/json-patch+json" ? applyJsonPatch(scale, patch) : mergePatch(scale, patch);
   // What the client says is compared, not the version that was read for it.
   const asked = (before: KubeObject): unknown => {
-    const scale = scaleOf(before);
+    const scale = scaleOf(kind, before);
     return next(
       isRecord(scale) ? { ...scale, metadata: { ...recordAt(scale, "metadata"), resourceVersion: "" } } : scale,
     );
   };
-  return scaleOf(await changeObject(context, (before) => withScale(before, asked(before))));
+  return scaleOf(kind, await changeObject(context, (before) => withScale(kind, before, asked(before))));
 }
 
 function change(context: WriteContext, patch: (before: KubeObject) => unknown): Promise<KubeObject> {

@@ -21,7 +21,7 @@ function readObject(parts: Parts, request: ResourceRequest): KubeObject {
 export function getAnswer(parts: Parts, request: ResourceRequest, form: Form): unknown {
   checkVersion(parts, request.query);
   const object = readObject(parts, request);
-  return request.subresource === "scale" ? scaleOf(object) : objectAnswer(parts, request, object, form);
+  return request.subresource === "scale" ? scaleOf(request.kind, object) : objectAnswer(parts, request, object, form);
 }
 
 /** Any single object as the client wants to see it. */

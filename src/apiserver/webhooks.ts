@@ -14,6 +14,7 @@ import { represent } from "./represent.ts";
 import { serviceEndpoints } from "./service-endpoints.ts";
 import type { Store } from "./store.ts";
 import { createWebhookClient, type ServiceResolver } from "./webhook-call.ts";
+import { conditionsHold } from "./webhook-conditions.ts";
 import { concernedKind } from "./webhook-match.ts";
 
 export interface WebhookOptions {
@@ -41,12 +42,18 @@ export function createWebhooks(options: WebhookOptions): Admission {
       }),
     );
 
-  /** Undefined where the webhook could not be asked and may be ignored. */
+  /** Undefined where the webhook is not concerned, or could not be asked and may be ignored. */
   const ask = async ({ name, webhook, kind }: Concerned, request: AdmissionRequest) => {
+    const review = reviewOf(kind, request);
+    const holds = await conditionsHold(webhook, review);
+    if (holds !== true) {
+      if (holds === false || textAt(webhook, "failurePolicy") === "Ignore") return undefined;
+      throw forbiddenWrite(request, holds.error);
+    }
     if (request.dryRun && !textAt(webhook, "sideEffects").startsWith("None"))
       throw failure("BadRequest", `admission webhook "${name}" does not support dry run`);
     try {
-      const response = await client.ask(webhook, reviewOf(kind, request));
+      const response = await client.ask(webhook, review);
       for (const warning of textsAt(response, "warnings")) request.warn(warning);
       return response;
     } catch (error) {
@@ -97,6 +104,12 @@ export function createWebhooks(options: WebhookOptions): Admission {
       for (const { one, response } of answers) if (response) refuseDenied(one.name, response);
     },
   };
+}
+
+function forbiddenWrite({ request: { kind, name }, object }: AdmissionRequest, why: string): Error {
+  const shown = name ?? object?.metadata.name ?? "";
+  const resource = kind.group === "" ? kind.plural : `${kind.plural}.${kind.group}`;
+  return failure("Forbidden", `${resource} "${shown}" is forbidden: ${why}`, { name: shown, kind: kind.plural });
 }
 
 function refuseDenied(name: string, response: Readonly<Record<string, unknown>>): void {

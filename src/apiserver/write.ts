@@ -16,6 +16,7 @@ import type { FieldValidation } from "./shape.ts";
 import type { Typed } from "./typed-value.ts";
 import { validateObject } from "./validate.ts";
 import { immutableErrors } from "./validate-update.ts";
+import { conditionErrors } from "./webhook-conditions.ts";
 
 const maxAttempts = 8;
 /** Written often and never applied: keeping track of their owners would cost more than they do. */
@@ -195,6 +196,7 @@ async function checkWrite(
     ...shaped.errors,
     ...validateObject(kind, shaped.object),
     ...immutableErrors(kind, shaped.object, before),
+    ...(await conditionErrors(kind, shaped.object)),
   ];
   if (subresource === undefined) checkEscalation(context, shaped.object, before, written);
   allowed();

@@ -15,6 +15,7 @@ export { podAnnotationError, unknownPodAnnotation } from "./pod-annotations.ts";
 export type { Problem } from "./problem.ts";
 export { type Accepted, type AcceptOptions, acceptObject } from "./schema/accept.ts";
 export { type CelRules, loadCel } from "./schema/cel.ts";
+export { celValue } from "./schema/cel-value.ts";
 export { type CustomResourceDefinition, crdFor, type JsonSchema, objectSchema } from "./schema/crd.ts";
 export { type FieldIssue, type FieldReason, formatIssue } from "./schema/field-issue.ts";
 export type { PatchChecker, ValidateOptions } from "./validate/check.ts";

@@ -82,10 +82,11 @@ export function runLeader(options: DiscoveryOptions, parts: LeaderParts): void {
 /** Its label names the revision that is the default. */
 const defaultTagName = "istio-revision-tag-default";
 
-function distributeRoots(options: DiscoveryOptions, { client, watched, roots, signal }: LeaderParts): void {
+function distributeRoots(options: DiscoveryOptions, parts: LeaderParts): void {
+  const { client, watched, stages, roots, signal } = parts;
   runRootDistribution({
     client,
-    namespaces: watched.objects("", "Namespace"),
+    namespaces: stages.settings.namespaces,
     configMaps: watched.objects("", "ConfigMap"),
     roots,
     log: options.log,

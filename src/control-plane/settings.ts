@@ -11,6 +11,8 @@ export interface Settings {
   problems(): readonly Problem[];
   /** False for objects in namespaces that discoverySelectors leave out. */
   discovered(object: KubeObject): boolean;
+  /** The namespaces that discoverySelectors let in. */
+  readonly namespaces: Collection<KubeObject>;
 }
 
 export interface SettingsOptions {
@@ -42,6 +44,9 @@ export function createSettings(graph: Graph, options: SettingsOptions): Settings
     text,
     problems: () => decoded.get("").problems,
     discovered: (object) => selected.get(object.metadata.namespace ?? "default"),
+    namespaces: graph.derive("discovered namespaces", options.namespaces, (namespace, key) =>
+      selected.get(key) ? [[key, namespace]] : [],
+    ),
   };
 }
 

@@ -6,6 +6,7 @@ export interface OwnerReference {
   readonly name: string;
   readonly uid: string;
   readonly controller?: boolean;
+  readonly blockOwnerDeletion?: boolean;
 }
 
 export interface ObjectMeta {

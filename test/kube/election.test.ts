@@ -1,9 +1,7 @@
-/** One contract for every lock, on the embedded API: one leads, takeovers, and never two who write. */
+/** One contract for every lock, on the embedded API or a given cluster: one leads, takeovers, and never two who write. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { startApi, type TestApi } from "../../src/apiserver/testing.ts";
 import {
   createConfigMapLock,
-  createKubeClient,
   createLeaseLock,
   type ElectionOptions,
   fencedClient,
@@ -11,22 +9,21 @@ import {
   kubeKinds,
   type LeaderElection,
   type Lock,
-  loadKubeconfig,
   runLeaderElection,
 } from "../../src/kube/index.ts";
 import { silentLogger } from "../../src/lib/index.ts";
+import { type Cluster, openCluster } from "../cluster/cluster.ts";
 import { createRandom } from "../random.ts";
 
-let api: TestApi;
+let cluster: Cluster;
 let client: KubeClient;
+let namespace = "";
 beforeAll(async () => {
-  api = await startApi();
-  client = createKubeClient(await loadKubeconfig({ paths: [api.kubeconfig], env: {} }));
+  cluster = await openCluster();
+  client = cluster.admin;
+  namespace = await cluster.namespace();
 });
-afterAll(async () => {
-  client.close();
-  await api.close();
-});
+afterAll(() => cluster.close());
 
 interface Candidate {
   readonly election: LeaderElection;
@@ -73,7 +70,7 @@ const locks = [
 ] as const;
 
 describe.each(locks)("%s", (kind, create) => {
-  const lockOf = (name: string): Lock => create({ client, namespace: "default", name });
+  const lockOf = (name: string): Lock => create({ client, namespace, name });
 
   test("one leads; when it ends, the next does at once", async () => {
     const one = run(lockOf("next"), "one");
@@ -115,7 +112,7 @@ describe.each(locks)("%s", (kind, create) => {
     const changes = Number(process.env.FAIRLEAD_ELECTIONS ?? 6);
     const seed = Number(process.env.FAIRLEAD_SEED ?? Date.now() % 1_000_000);
     const random = createRandom(seed);
-    const ref = { name: `writer-${kind.toLowerCase()}`, namespace: "default" };
+    const ref = { name: `writer-${kind.toLowerCase()}`, namespace };
     await client.create(kubeKinds.configMaps, { apiVersion: "v1", kind: "ConfigMap", metadata: ref, data: {} });
     const lock = lockOf("forced");
     const overlaps: string[] = [];

@@ -1,6 +1,6 @@
-/** One contract for every ObjectSource: in memory, and over HTTP on the embedded API. */
+/** One contract for every ObjectSource: in memory, and over HTTP on the embedded API or a given cluster. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { startApi, type TestApi } from "../../src/apiserver/testing.ts";
+import { startApi } from "../../src/apiserver/testing.ts";
 import { createGraph, type Graph } from "../../src/collections/index.ts";
 import {
   apiStatus,
@@ -17,6 +17,7 @@ import {
 } from "../../src/kube/index.ts";
 import { silentLogger } from "../../src/lib/index.ts";
 import type { KubeObject } from "../../src/model/index.ts";
+import { type Cluster, openCluster } from "../cluster/cluster.ts";
 
 const configMaps: KindRef = { group: "", version: "v1", plural: "configmaps", kind: "ConfigMap", namespaced: true };
 const virtualServices: KindRef = {
@@ -30,7 +31,7 @@ const namespaces: KindRef = { group: "", version: "v1", plural: "namespaces", ki
 const configMap = (name: string, value: string, labels: Record<string, string> = {}): KubeObject => ({
   apiVersion: "v1",
   kind: "ConfigMap",
-  metadata: { name, namespace: "default", labels },
+  metadata: { name, namespace, labels: { of: "object-source", ...labels } },
   data: { value },
 });
 
@@ -40,16 +41,17 @@ interface Backend {
   remove(object: KubeObject): Promise<void>;
 }
 
-let api: TestApi;
+let cluster: Cluster;
 let client: KubeClient;
+let namespace = "";
 beforeAll(async () => {
-  api = await startApi({ watchTimes: { bookmarkMs: 100, maxMs: 60_000 } });
-  client = createKubeClient(await loadKubeconfig({ paths: [api.kubeconfig], env: {} }));
+  cluster = await openCluster();
+  client = cluster.admin;
+  namespace = await cluster.namespace();
 });
-afterAll(async () => {
-  client.close();
-  await api.close();
-});
+afterAll(() => cluster.close());
+/** What these tests write; a cluster has more. */
+const ours = { labelSelector: "of=object-source" };
 
 const http = (graph: Graph): ObjectSource =>
   createHttpSource({ graph, client, log: silentLogger, random: Math.random, pageSize: 2, maxBackoffMs: 200 });
@@ -66,7 +68,7 @@ const backends: readonly (readonly [string, (graph: Graph) => Backend])[] = [
     },
   ],
   [
-    "embedded API",
+    "over HTTP",
     (graph) => ({
       source: http(graph),
       apply: async (object) => {
@@ -83,20 +85,20 @@ describe.each(backends)("ObjectSource %s", (_name, create) => {
     const graph = createGraph();
     const { source, apply, remove } = create(graph);
     for (const name of ["a", "b", "c"]) await apply(configMap(name, "1"));
-    const watched = source.watchKind(configMaps);
+    const watched = source.watchKind(configMaps, ours);
     await watched.synced;
-    expect(watched.objects.keys()).toEqual(["default/a", "default/b", "default/c"]);
-    expect(watched.objects.get("default/a")).toMatchObject({
+    expect(watched.objects.keys()).toEqual([`${namespace}/a`, `${namespace}/b`, `${namespace}/c`]);
+    expect(watched.objects.get(`${namespace}/a`)).toMatchObject({
       kind: "ConfigMap",
       apiVersion: "v1",
       data: { value: "1" },
     });
-    expect(watched.objects.get("default/a")?.metadata).not.toHaveProperty("managedFields");
+    expect(watched.objects.get(`${namespace}/a`)?.metadata).not.toHaveProperty("managedFields");
 
-    const changed = next(watched.objects, "default/b");
+    const changed = next(watched.objects, `${namespace}/b`);
     await apply(configMap("b", "2"));
     expect((await changed)?.data).toEqual({ value: "2" });
-    const gone = next(watched.objects, "default/c");
+    const gone = next(watched.objects, `${namespace}/c`);
     await remove(configMap("c", "1"));
     expect(await gone).toBeUndefined();
     for (const name of ["a", "b"]) await remove(configMap(name, ""));
@@ -110,8 +112,8 @@ describe.each(backends)("ObjectSource %s", (_name, create) => {
     await apply(configMap("out", "1"));
     const watched = source.watchKind(configMaps, { labelSelector: "on=yes" });
     await watched.synced;
-    expect(watched.objects.keys()).toEqual(["default/in"]);
-    const gone = next(watched.objects, "default/in");
+    expect(watched.objects.keys()).toEqual([`${namespace}/in`]);
+    const gone = next(watched.objects, `${namespace}/in`);
     await apply(configMap("in", "1", { on: "no" }));
     expect(await gone).toBeUndefined();
     for (const name of ["in", "out"]) await remove(configMap(name, ""));
@@ -124,28 +126,28 @@ describe.each(backends)("ObjectSource %s", (_name, create) => {
     const object: KubeObject = {
       apiVersion: "networking.istio.io/v1",
       kind: "VirtualService",
-      metadata: { name: "v", namespace: "default" },
+      metadata: { name: "v", namespace },
       spec: { hosts: ["a"] },
     };
     await apply(object);
     const watched = source.watchKind(virtualServices);
     await watched.synced;
     const memo = graph.memo("hosts", (key) => watched.objects.get(key)?.spec);
-    memo.get("default/v");
-    expect(memo.causes("default/v")).toEqual([{ object: "VirtualService/default/v" }]);
+    memo.get(`${namespace}/v`);
+    expect(memo.causes(`${namespace}/v`)).toEqual([{ object: `VirtualService/${namespace}/v` }]);
     await remove(object);
     source.close();
   });
 });
 
-describe("over HTTP", () => {
+describe("over HTTP only", () => {
   test("many changes at once are few steps of the graph", async () => {
     const graph = createGraph();
     const source = http(graph);
-    const watched = source.watchKind(configMaps);
+    const watched = source.watchKind(configMaps, ours);
     await watched.synced;
     const before = graph.version;
-    const last = next(watched.objects, "default/n29");
+    const last = next(watched.objects, `${namespace}/n29`);
     await Promise.all(Array.from({ length: 30 }, (_, i) => client.create(configMaps, configMap(`n${i}`, "1"))));
     await last;
     expect(graph.version - before).toBeLessThan(30);
@@ -156,8 +158,9 @@ describe("over HTTP", () => {
   test("a kind that is not served is off, and on when it comes", async () => {
     const graph = createGraph();
     const source = http(graph);
+    const group = `${cluster.id}.example.com`;
     const widgets: KindRef = {
-      group: "example.com",
+      group,
       version: "v1",
       plural: "widgets",
       kind: "Widget",
@@ -166,10 +169,12 @@ describe("over HTTP", () => {
     const watched = source.watchKind(widgets);
     await watched.synced;
     expect([watched.served, watched.objects.size]).toEqual([false, 0]);
-    await api.call("POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", {
-      metadata: { name: "widgets.example.com" },
+    await cluster.create({
+      apiVersion: "apiextensions.k8s.io/v1",
+      kind: "CustomResourceDefinition",
+      metadata: { name: `widgets.${group}` },
       spec: {
-        group: "example.com",
+        group,
         scope: "Namespaced",
         names: { plural: "widgets", kind: "Widget" },
         versions: [
@@ -182,19 +187,27 @@ describe("over HTTP", () => {
         ],
       },
     });
-    const seen = next(watched.objects, "default/w");
-    await client.create(widgets, {
-      apiVersion: "example.com/v1",
+    const seen = next(watched.objects, `${namespace}/w`);
+    const widget: KubeObject = {
+      apiVersion: `${group}/v1`,
       kind: "Widget",
-      metadata: { name: "w", namespace: "default" },
+      metadata: { name: "w", namespace },
       size: 3,
-    });
+    };
+    // It takes a moment from being defined to being served.
+    await expect
+      .poll(() => client.create(widgets, widget).then(() => "made", String), { timeout: 20_000 })
+      .toBe("made");
     expect(await seen).toMatchObject({ size: 3 });
     expect(watched.served).toBe(true);
     source.close();
   });
 
   test("the API goes away and comes back: nothing is lost, nothing is taken away meanwhile", async () => {
+    const local = (name: string): KubeObject => {
+      const object = configMap(name, "1");
+      return { ...object, metadata: { ...object.metadata, namespace: "default" } };
+    };
     const own = await startApi({ keep: true });
     const { port } = new URL(own.server.url);
     const ownClient = createKubeClient(await loadKubeconfig({ paths: [own.kubeconfig], env: {} }));
@@ -206,8 +219,8 @@ describe("over HTTP", () => {
       random: Math.random,
       maxBackoffMs: 100,
     });
-    await ownClient.create(configMaps, configMap("stays", "1"));
-    const watched = source.watchKind(configMaps);
+    await ownClient.create(configMaps, local("stays"));
+    const watched = source.watchKind(configMaps, ours);
     await watched.synced;
     const events: string[] = [];
     watched.objects.subscribe((key, now) => events.push(`${key} ${now === undefined ? "gone" : "there"}`));
@@ -215,7 +228,7 @@ describe("over HTTP", () => {
     expect(watched.objects.keys()).toEqual(["default/stays"]);
     const again = await startApi({ dataDir: own.dir, port: Number(port) });
     const seen = next(watched.objects, "default/new");
-    await again.call("POST", "/api/v1/namespaces/default/configmaps", configMap("new", "1"));
+    await again.call("POST", "/api/v1/namespaces/default/configmaps", local("new"));
     await seen;
     // The versions of before are gone with the process, so this was a relist; it came in as its difference.
     expect(events).toEqual(["default/new there"]);
@@ -235,26 +248,26 @@ describe("over HTTP", () => {
     await client.create(accounts, {
       apiVersion: "v1",
       kind: "ServiceAccount",
-      metadata: { name: "ann", namespace: "default" },
+      metadata: { name: "ann", namespace },
     });
     const { token, expires } = await requestToken(client, {
-      namespace: "default",
+      namespace,
       serviceAccount: "ann",
       audiences: ["istio-ca"],
     });
     expect(expires.getTime()).toBeGreaterThan(Date.now());
     expect(await reviewToken(client, token, ["istio-ca"])).toMatchObject({
       authenticated: true,
-      username: "system:serviceaccount:default:ann",
+      username: `system:serviceaccount:${namespace}:ann`,
       audiences: ["istio-ca"],
     });
     expect(await reviewToken(client, token, ["x"])).toMatchObject({ authenticated: false });
     const question = {
-      user: "system:serviceaccount:default:ann",
+      user: `system:serviceaccount:${namespace}:ann`,
       verb: "get",
       group: "",
       resource: "pods",
-      namespace: "default",
+      namespace,
     };
     expect(await reviewAccess(client, question)).toBe(false);
     expect(await reviewAccess(client, { ...question, groups: ["system:masters"] })).toBe(true);

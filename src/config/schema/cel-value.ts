@@ -29,6 +29,9 @@ export function toCel(schema: Schema, value: unknown): CelInput {
 
 const anything: Schema = { type: "any", object: false };
 
+/** A value that no schema describes. */
+export const celValue = (value: unknown): CelInput => toCel(anything, value);
+
 function toCelMap(schema: Schema, value: Readonly<Record<string, unknown>>): CelInput {
   const entries = Object.entries(value);
   if (schema.type === "map") return new Map(entries.map(([key, item]) => [key, toCel(schema.values, item)]));

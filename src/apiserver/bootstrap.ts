@@ -47,6 +47,11 @@ const controlPlaneRules: readonly RuleText[] = [
   { groups: "gateway.networking.k8s.io", resources: "gatewayclasses", verbs: "create patch update" },
   { groups: "networking.istio.io", resources: "workloadentries", verbs: "create patch update delete" },
   { groups: "gateway.networking.k8s.io", resources: "gatewayclasses", verbs: "create" },
+  // What runs for Gateway API Gateways.
+  { groups: "apps", resources: "deployments", verbs: `${read} create patch update` },
+  { groups: "core", resources: "services serviceaccounts", verbs: "create patch update" },
+  { groups: "autoscaling", resources: "horizontalpodautoscalers", verbs: `${read} create patch update` },
+  { groups: "policy", resources: "poddisruptionbudgets", verbs: `${read} create patch update` },
   { groups: "core", resources: "configmaps events", verbs: "create patch update" },
   { groups: "coordination.k8s.io", resources: "leases", verbs: `${read} create patch update` },
   {

@@ -40,6 +40,8 @@ export interface DiscoveryOptions {
   readonly pushThrottle?: number;
   /** Whether Envoys that can are sent virtual hosts one by one (PILOT_ENABLE_VHDS). */
   readonly virtualHosts?: boolean;
+  /** False: nothing is made for Gateway API Gateways (PILOT_ENABLE_GATEWAY_API_DEPLOYMENT_CONTROLLER). */
+  readonly gatewayDeployments?: boolean;
   readonly keySets?: {
     /** Addresses that keys are never fetched from, beside those that never are. */
     readonly blockedRanges: readonly string[];

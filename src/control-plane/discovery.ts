@@ -27,6 +27,7 @@ import { createDebugViews } from "./debug-views.ts";
 import type { DiscoveryAddresses, DiscoveryOptions } from "./discovery-options.ts";
 import { pushEndpointsAtOnce } from "./endpoints-at-once.ts";
 import { createFreshSource } from "./fresh-source.ts";
+import { createGatewayObjects } from "./gateway-objects.ts";
 import { createIncrementalCheck, incrementalReports } from "./incremental-check.ts";
 import { createInjection } from "./injection.ts";
 import { runLeader } from "./leader-work.ts";
@@ -216,6 +217,27 @@ export async function startDiscovery(options: DiscoveryOptions): Promise<Discove
     log,
   });
 
+  // Beside it: Pods get their proxies, and Gateways what runs for them.
+  const injection = createInjection({
+    graph,
+    stages,
+    objects: watched.objects,
+    namespace,
+    revision: options.revision,
+    cluster: options.cluster,
+    ...options.injection,
+    log: log.scope("injector"),
+  });
+  const gatewayObjects = createGatewayObjects({
+    graph,
+    workloads: stages.gatewayWorkloads,
+    injection,
+    gateways: watched.objects("gateway.networking.k8s.io", "Gateway"),
+    configMaps: watched.objects("", "ConfigMap"),
+    namespace,
+    log: log.scope("gateway"),
+  });
+
   const opened: { close(): Promise<void> }[] = [];
   const close = (): Promise<void> => shutDown(stop, opened, [workloads, resources, source, client]);
   try {
@@ -226,16 +248,7 @@ export async function startDiscovery(options: DiscoveryOptions): Promise<Discove
       judge,
       debug: debugSources,
       references: stages.references,
-      injection: createInjection({
-        graph,
-        stages,
-        objects: watched.objects,
-        namespace,
-        revision: options.revision,
-        cluster: options.cluster,
-        ...options.injection,
-        log: log.scope("injector"),
-      }),
+      injection,
       metrics,
       ready: () => ready,
       opened,
@@ -249,7 +262,16 @@ export async function startDiscovery(options: DiscoveryOptions): Promise<Discove
       classes: () => resources.classes,
       virtualServices: () => watched.objects("networking.istio.io", "VirtualService").size,
     });
-    runLeader(options, { client, watched, stages, patchReports, metrics, roots: authority.roots, signal: running });
+    runLeader(options, {
+      client,
+      watched,
+      stages,
+      gatewayObjects,
+      patchReports,
+      metrics,
+      roots: authority.roots,
+      signal: running,
+    });
     ready = true;
     return { addresses, close };
   } catch (error) {

@@ -1,4 +1,5 @@
 /** What only one of several control planes does: distributing the root, and writing back to the API what was found. */
+import type { Collection } from "../collections/index.ts";
 import {
   createConfigMapLock,
   createLeaseLock,
@@ -6,9 +7,11 @@ import {
   type KubeClient,
   runLeaderElection,
 } from "../kube/index.ts";
+import type { KubeObject } from "../model/index.ts";
 import type { Metrics } from "../ops/index.ts";
 import {
   runGatewayClasses,
+  runGatewayDeployments,
   runProblemReports,
   runServiceEntryAddresses,
   runStatusWriter,
@@ -24,6 +27,8 @@ export interface LeaderParts {
   readonly client: KubeClient;
   readonly watched: WatchedObjects;
   readonly stages: Stages;
+  /** What has to be there for Gateway API Gateways. */
+  readonly gatewayObjects: Collection<KubeObject>;
   readonly patchReports: PatchReports;
   readonly metrics: Metrics;
   roots(): string;
@@ -52,6 +57,7 @@ const tasks: readonly Task[] = [
   { lock: "istio-webhook-ca", on: "lease", perRevision: true, run: patchWebhooks },
   { lock: "istio-ip-autoallocate", on: "configmap", run: allocateAddresses },
   { lock: "istio-gateway-status-leader", on: "lease", perRevision: true, run: writeGatewayStatuses },
+  { lock: "istio-gateway-deployment", on: "lease", perRevision: true, run: deployGateways },
   { lock: "istio-leader", on: "configmap", run: writeIngressStatuses },
   { lock: "istio-analyze-leader", on: "configmap", run: reportProblems },
 ];
@@ -130,6 +136,22 @@ function writeGatewayStatuses(options: DiscoveryOptions, parts: LeaderParts): vo
     signal: parts.signal,
   });
   writeStatuses(options, parts, gatewayKinds);
+}
+
+function deployGateways(options: DiscoveryOptions, { client, watched, gatewayObjects, signal }: LeaderParts): void {
+  if (options.gatewayDeployments === false) return;
+  runGatewayDeployments({
+    client,
+    wanted: gatewayObjects,
+    present: [
+      watched.objects("apps", "Deployment"),
+      watched.objects("", "ServiceAccount"),
+      watched.objects("", "Service"),
+    ],
+    log: options.log.scope("gateway"),
+    random: options.random,
+    signal,
+  });
 }
 
 function writeIngressStatuses(options: DiscoveryOptions, parts: LeaderParts): void {

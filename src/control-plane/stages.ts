@@ -4,7 +4,13 @@ import type { Problem } from "../config/index.ts";
 import { classify, createMesh, type Mesh, type MeshInputs } from "../mesh/index.ts";
 import type { Config, KubeObject, Proxy, ProxyClass, RequestAuthenticationSpec } from "../model/index.ts";
 import { createRegistry, proxyOfPod, type Registry, readPod } from "../registry/index.ts";
-import { createGatewayApi, createIngress, createIngressStatuses, type ObjectStatus } from "../translate/index.ts";
+import {
+  createGatewayApi,
+  createIngress,
+  createIngressStatuses,
+  type GatewayWorkload,
+  type ObjectStatus,
+} from "../translate/index.ts";
 import { createConfigs } from "./configs.ts";
 import { createReferences, type References } from "./references.ts";
 import { createSettings, type Settings } from "./settings.ts";
@@ -33,6 +39,8 @@ export interface Stages {
   readonly mesh: Mesh;
   /** What the statuses of the Gateway API's objects and of Ingresses should say, by `Kind/namespace/name`. */
   readonly statuses: Collection<ObjectStatus>;
+  /** What has to run for Gateway API Gateways, by their keys. */
+  readonly gatewayWorkloads: Collection<GatewayWorkload>;
   /** What is wrong with objects, as far as it was met. */
   problems(): readonly Problem[];
   /** The proxies that Pods say they have. */
@@ -143,6 +151,7 @@ export function createStages(options: StagesOptions): Stages {
     registry,
     mesh,
     statuses: unionOf("statuses", [translated.statuses, ingressStatuses]),
+    gatewayWorkloads: translated.workloads,
     problems: () => [...settings.problems(), ...problems()],
     references,
     podProxies: () =>

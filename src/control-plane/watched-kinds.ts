@@ -1,5 +1,6 @@
 /** Which kinds the control plane reads, and one collection for each, from whatever source. */
 import type { Collection } from "../collections/index.ts";
+import { managedBy, managedLabel } from "../inject/index.ts";
 import {
   type KindRef,
   kindRef,
@@ -15,7 +16,7 @@ const { namespaces, nodes, pods, services, configMaps, secrets, endpointSlices, 
 const watchedKinds: ReadonlyMap<string, KindRef> = new Map(
   [
     ...[namespaces, nodes, pods, services, configMaps, secrets, endpointSlices, ingresses, ingressClasses],
-    ...[kubeKinds.validatingWebhooks, kubeKinds.mutatingWebhooks],
+    ...[kubeKinds.validatingWebhooks, kubeKinds.mutatingWebhooks, kubeKinds.deployments, kubeKinds.serviceAccounts],
     ...kinds.map(kindRef),
   ].map((ref) => [`${ref.group}/${ref.kind}`, ref]),
 );
@@ -26,8 +27,12 @@ export function watchedKind(group: string, kind: string): KindRef {
   return ref;
 }
 
-/** Secrets that hold no credentials of gateways, and can be large and many. */
+const managed: WatchScope = { labelSelector: `${managedLabel}=${managedBy}` };
+
+/** Secrets that hold no credentials of gateways can be large and many; of others only what runs for Gateways is ours. */
 const scopes: ReadonlyMap<string, WatchScope> = new Map([
+  ["apps/Deployment", managed],
+  ["/ServiceAccount", managed],
   ["/Secret", { fieldSelector: "type!=helm.sh/release.v1,type!=kubernetes.io/service-account-token" }],
 ]);
 

@@ -36,6 +36,7 @@ export interface InjectValues {
   readonly forceApplyIptables: boolean;
   readonly cni: { readonly enabled: boolean; readonly provider: string };
   readonly gatewaySecurityContext: Fields | undefined;
+  readonly gatewaySeccompProfile: Fields | undefined;
   readonly rewriteProbes: boolean;
   readonly holdApplication: boolean;
 }
@@ -116,6 +117,7 @@ export function readValues(given: unknown): InjectValues {
     forceApplyIptables: flag(readRecord(global.proxy_init), "forceApplyIptables"),
     cni: { enabled: flag(cni, "enabled"), provider: scalar(cni, "provider", "default") },
     gatewaySecurityContext: structure(readRecord(values.gateways).securityContext),
+    gatewaySeccompProfile: structure(readRecord(values.gateways).seccompProfile),
     rewriteProbes: flag(readRecord(values.sidecarInjectorWebhook), "rewriteAppHTTPProbe", true),
     holdApplication: flag(readRecord(global.proxy), "holdApplicationUntilProxyStarts"),
   };

@@ -2,9 +2,9 @@
 import { type Kind, storageVersion } from "../model/index.ts";
 import type { KindRef } from "./kind.ts";
 
-const kind = (group: string, plural: string, name: string, namespaced = true): KindRef => ({
+const kind = (group: string, plural: string, name: string, namespaced = true, version = "v1"): KindRef => ({
   group,
-  version: "v1",
+  version,
   plural,
   kind: name,
   namespaced,
@@ -23,6 +23,8 @@ export const kubeKinds = {
   secrets: kind("", "secrets", "Secret"),
   serviceAccounts: kind("", "serviceaccounts", "ServiceAccount"),
   deployments: kind("apps", "deployments", "Deployment"),
+  autoscalers: kind("autoscaling", "horizontalpodautoscalers", "HorizontalPodAutoscaler", true, "v2"),
+  disruptionBudgets: kind("policy", "poddisruptionbudgets", "PodDisruptionBudget"),
   endpointSlices: kind("discovery.k8s.io", "endpointslices", "EndpointSlice"),
   leases: kind("coordination.k8s.io", "leases", "Lease"),
   ingresses: kind("networking.k8s.io", "ingresses", "Ingress"),

@@ -1,4 +1,5 @@
 export { runGatewayClasses } from "./gateway-classes.ts";
+export { runGatewayDeployments } from "./gateway-deployments.ts";
 export { runKeyedWork } from "./keyed-work.ts";
 export { runProblemReports } from "./problem-reports.ts";
 export { runServiceEntryAddresses } from "./service-entry-addresses.ts";

@@ -25,6 +25,7 @@ import {
   dataVolumes,
   defaultContainer,
   issuedByControlPlane,
+  lowPorts,
   mount,
   mtlsCertsMount,
   mtlsCertsVolume,
@@ -36,9 +37,6 @@ import {
   workloadCertsMount,
   workloadCertsVolume,
 } from "./shared.ts";
-
-/** Ports below 1024 without a capability. */
-const lowPorts = { sysctls: [{ name: "net.ipv4.ip_unprivileged_port_start", value: "0" }] };
 
 export function gateway(input: TemplateInput): Fields {
   const { values } = input;

@@ -107,6 +107,9 @@ export function workloadCertsVolume({ values }: TemplateInput, emptyDir: Fields 
   return { name: "gke-workload-certificate", csi: { driver: "workloadcertificates.security.cloud.google.com" } };
 }
 
+/** Ports below 1024 without a capability. */
+export const lowPorts = { sysctls: [{ name: "net.ipv4.ip_unprivileged_port_start", value: "0" }] };
+
 export const issuedByControlPlane = ({ values }: TemplateInput): boolean => values.certProvider === "istiod";
 
 export const mtlsCertsMount = ({ values }: TemplateInput): readonly Fields[] =>

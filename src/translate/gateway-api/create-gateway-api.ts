@@ -15,6 +15,7 @@ import { backendTlsStatus } from "./backend-tls-status.ts";
 import { supportedFeatures } from "./features.ts";
 import { type GatewayOutcome, gatewayController, translateGateways } from "./gateway.ts";
 import { gatewayStatus, listenerSetStatus, refusedSetStatus } from "./gateway-status.ts";
+import { type GatewayWorkload, gatewayWorkload } from "./gateway-workload.ts";
 import { createGrants } from "./grant.ts";
 import { grpcRoutes, httpRoutes } from "./http-route.ts";
 import { type GatewayApiInputs, gatewayGroup } from "./inputs.ts";
@@ -29,6 +30,8 @@ export interface TranslatedGatewayApi {
   readonly gateways: Collection<Config<GatewaySpec>>;
   readonly virtualServices: Collection<Config<VirtualServiceSpec>>;
   readonly destinationRules: Collection<Config<DestinationRuleSpec>>;
+  /** What has to run for Gateways, by their keys. */
+  readonly workloads: Collection<GatewayWorkload>;
   /** By `Kind/namespace/name`. */
   readonly statuses: Collection<ObjectStatus>;
 }
@@ -51,6 +54,10 @@ export function createGatewayApi(graph: Graph, inputs: GatewayApiInputs): Transl
     ),
     virtualServices: translateRoutes(graph, context),
     destinationRules: backendTls.destinationRules,
+    workloads: graph.derive<GatewayOutcome, GatewayWorkload>("gateway workloads", outcomes, (outcome, key) => {
+      const workload = gatewayWorkload(outcome);
+      return workload ? [[key, workload]] : [];
+    }),
     statuses: createStatuses(graph, context, outcomes, backendTls.verdicts),
   };
 }

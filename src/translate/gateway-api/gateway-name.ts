@@ -2,7 +2,7 @@
 import type { Config, KubeGatewaySpec } from "../../model/index.ts";
 
 /** A Gateway with one Hostname address uses a Service that exists; all others get their own. */
-function isManaged({ addresses = [] }: KubeGatewaySpec): boolean {
+export function isManaged({ addresses = [] }: KubeGatewaySpec): boolean {
   const [only, ...more] = addresses;
   if (!only) return true;
   return more.length === 0 && (only.type === undefined || only.type === "IPAddress");
@@ -12,12 +12,14 @@ function defaultName({ meta, spec }: Config<KubeGatewaySpec>): string {
   return `${meta.name}-${spec.gatewayClassName ?? ""}`;
 }
 
+/** Of the Deployment and the Service of a managed gateway. */
+export function workloadName(gateway: Config<KubeGatewaySpec>): string {
+  return gateway.meta.annotations?.["gateway.istio.io/name-override"] ?? defaultName(gateway);
+}
+
 export function gatewayServices(gateway: Config<KubeGatewaySpec>, domain: string): readonly string[] {
   const { meta, spec } = gateway;
-  if (isManaged(spec))
-    return [
-      `${meta.annotations?.["gateway.istio.io/name-override"] ?? defaultName(gateway)}.${meta.namespace}.svc.${domain}`,
-    ];
+  if (isManaged(spec)) return [`${workloadName(gateway)}.${meta.namespace}.svc.${domain}`];
   return (spec.addresses ?? [])
     .filter(({ type }) => type === undefined || type === "Hostname")
     .map(({ value = "" }) => (value.includes(".") ? value : `${value}.${meta.namespace}.svc.${domain}`));

@@ -7,6 +7,7 @@ export {
   type WriteOptions,
 } from "./client.ts";
 export { type ElectionOptions, type LeaderElection, microTime, runLeaderElection } from "./election.ts";
+export { createEventRecorder, type EventRecorder, type RecorderOptions } from "./event-recorder.ts";
 export type { Credentials } from "./exec-credentials.ts";
 export { fencedClient } from "./fenced-client.ts";
 export { createHttpSource, type HttpSourceOptions } from "./http-source.ts";

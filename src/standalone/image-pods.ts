@@ -1,9 +1,9 @@
 /** Pods that ask for images in; the word that nobody here runs images, on the Pod and as an Event, out. */
+import { createEventRecorder } from "../kube/index.ts";
 import { isRecord } from "../lib/index.ts";
 import type { KubeObject } from "../model/index.ts";
 import { type ControllerContext, follow } from "./controller.ts";
 import { ignoreMissing } from "./endpoint-slices.ts";
-import { createEventRecorder } from "./event-recorder.ts";
 import { pods, runnerAnnotation } from "./kinds.ts";
 import { createReconciler, type Reconciler } from "./reconciler.ts";
 

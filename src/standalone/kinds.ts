@@ -1,8 +1,7 @@
 /** The kinds that the standalone controllers read and write. */
 import { kubeKinds } from "../kube/index.ts";
 
-export const { namespaces, nodes, services, pods, serviceAccounts, configMaps, endpointSlices, leases, events } =
-  kubeKinds;
+export const { namespaces, nodes, services, pods, serviceAccounts, configMaps, endpointSlices, leases } = kubeKinds;
 
 /** The one node: this machine. */
 export const nodeName = "localhost";

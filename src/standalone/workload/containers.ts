@@ -1,8 +1,8 @@
 /** A Pod with its place on this machine in; its proxy and its process, kept running and told of in the API, out. */
 import { join } from "node:path";
 import { livingEnvoy } from "../../agent/index.ts";
+import { createEventRecorder, type EventRecorder } from "../../kube/index.ts";
 import type { KubeObject } from "../../model/index.ts";
-import { createEventRecorder, type EventRecorder } from "../event-recorder.ts";
 import { nodeName } from "../kinds.ts";
 import type { Running } from "../processes.ts";
 import { type Container, type ContainerOptions, startContainer } from "./container.ts";

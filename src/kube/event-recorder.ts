@@ -2,10 +2,12 @@
  * What happens to an object in; core/v1 Events about it out. The same thing again is counted on the Event that says it,
  * with its latest words, so that whatever goes on failing leaves a handful of Events.
  */
-import type { KubeClient } from "../kube/index.ts";
 import { FairleadError, type Logger } from "../lib/index.ts";
 import type { KubeObject } from "../model/index.ts";
-import { events } from "./kinds.ts";
+import type { KubeClient } from "./client.ts";
+import { kubeKinds } from "./kinds.ts";
+
+const { events } = kubeKinds;
 
 export interface EventRecorder {
   /** Never fails and is not waited for: an Event that cannot be written is lost. */

@@ -3,7 +3,7 @@ import { randomBytes } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { networkInterfaces } from "node:os";
 import { resolve } from "node:path";
-import type { Logger } from "../lib/index.ts";
+import type { Logger, Overload } from "../lib/index.ts";
 import type { ProxyConfigValues, ProxyType } from "../model/index.ts";
 import type { KeyAlgorithm } from "../pki/index.ts";
 import type { RpcClientOptions } from "../rpc/index.ts";
@@ -54,6 +54,8 @@ export interface AgentOptions {
   readonly now: () => Date;
   readonly random: () => number;
   readonly log: Logger;
+  /** Says when memory or descriptors run out: what cannot be served is then refused. */
+  readonly overload?: Overload;
   /** Takes Envoy's output line by line; without it Envoy writes to our own output. */
   readonly writeEnvoyLine?: (line: string) => void;
 }

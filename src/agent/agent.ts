@@ -128,7 +128,10 @@ async function serveTelemetry(options: AgentOptions, closers: Closers): Promise<
 
 async function serveDns(options: AgentOptions, closers: Closers): Promise<DnsProxy | undefined> {
   if (!options.dns) return undefined;
-  const proxy = await startDnsProxy({ ...options.dns, random: options.random, log: options.log.scope("dns") });
+  const proxy = await startDnsProxy({
+    ...{ ...options.dns, random: options.random, overload: options.overload },
+    log: options.log.scope("dns"),
+  });
   closers.add(() => proxy.close());
   return proxy;
 }
@@ -201,7 +204,13 @@ async function openAdmin(options: AgentOptions, isOwn: OwnPeer, closers: Closers
   const at = { host: options.localhost, port: options.proxyConfig.proxyAdminPort ?? 15000 };
   if (options.proxyConfig.customConfigFile) return createEnvoyAdmin(at);
   const socketPath = shortestPath(options.workDir, options.bootstrap.adminSocket);
-  const gate = await startAdminGate({ ...at, socketPath, isOwn, log: options.log.scope("admin") });
+  const gate = await startAdminGate({
+    ...at,
+    socketPath,
+    isOwn,
+    log: options.log.scope("admin"),
+    overload: options.overload,
+  });
   closers.add(() => gate.close());
   return createEnvoyAdmin({ socketPath });
 }
@@ -264,6 +273,7 @@ function serveStatus(options: AgentOptions, parts: StatusParts): Promise<StatusS
     appMetrics: async () => (appMetrics ? readAppMetrics(appMetrics, options.localhost) : ""),
     appProbes: options.appProbes,
     appAddress: options.appAddress,
+    overload: options.overload,
     onQuit: () => quit.abort(),
     async onDrain() {
       drained.already = true;

@@ -12,6 +12,7 @@ import {
   type ListenAddress,
   type Logger,
   listenOn,
+  type Overload,
   serverOptions,
   webLimits,
 } from "../lib/index.ts";
@@ -37,6 +38,8 @@ export interface StatusServerOptions {
   readonly isOwn: (socket: Socket) => Promise<boolean>;
   readonly onQuit: () => void;
   readonly onDrain: () => Promise<void>;
+  /** Says when memory or descriptors run out. */
+  readonly overload?: Overload | undefined;
   readonly log: Logger;
 }
 
@@ -52,7 +55,10 @@ interface Answer {
   readonly status: number;
   readonly body?: string | Iterable<string>;
   readonly type?: string;
+  readonly retryAfterSeconds?: number;
 }
+
+const noRoom: Answer = { status: 503, body: "too busy: try again later", retryAfterSeconds: 5 };
 
 const readiness: Paths = new Map([["/healthz/ready", ready]]);
 const mergedMetrics: Paths = new Map([
@@ -89,14 +95,16 @@ export async function startStatusServer(options: StatusServerOptions): Promise<S
 
 async function serve(paths: Paths, address: ListenAddress, options: StatusServerOptions): Promise<StatusServer> {
   const server = createServer(serverOptions(webLimits), (request, response) => {
-    answer(request, paths, options)
+    const isRefused = connections.isRefused(request.socket);
+    if (isRefused) response.setHeader("connection", "close");
+    (isRefused ? Promise.resolve(noRoom) : answer(request, paths, options))
       .catch((error) => {
         options.log.warn("a request to the status port failed", { cause: FairleadError.from(error).message });
         return { status: 500 };
       })
       .then((result: Answer) => reply(response, result));
   });
-  const connections = guardConnections(server, webLimits);
+  const connections = guardConnections(server, webLimits, options.overload);
   guardRequests(server, webLimits);
   const { port } = await listenOn(server, address, "choose another statusPort");
   return {
@@ -129,6 +137,10 @@ async function ready(request: IncomingMessage, _: string, options: StatusServerO
 
 async function metrics(request: IncomingMessage, query: string, options: StatusServerOptions): Promise<Answer> {
   if (!reads.has(request.method)) return notAllowed;
+  if (options.overload?.shortOfMemory) {
+    options.overload.refuse("request", "memory");
+    return noRoom;
+  }
   const orNone = (whose: string) => (error: unknown) => {
     options.log.warn(`${whose} metrics cannot be read`, { cause: FairleadError.from(error).message });
     return "";
@@ -162,7 +174,9 @@ function order(run: (options: StatusServerOptions) => void | Promise<void>): Han
   };
 }
 
-function reply(response: ServerResponse, { status, body = "", type = "text/plain; charset=utf-8" }: Answer): void {
+function reply(response: ServerResponse, answer: Answer): void {
+  const { status, body = "", type = "text/plain; charset=utf-8", retryAfterSeconds } = answer;
+  if (retryAfterSeconds !== undefined) response.setHeader("retry-after", String(retryAfterSeconds));
   if (typeof body === "string") {
     response.writeHead(status, { "content-type": type, "content-length": Buffer.byteLength(body) });
     response.end(body);

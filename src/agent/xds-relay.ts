@@ -78,24 +78,38 @@ async function relay(
       onConnected?.(false);
       log.warn("xDS stream to the control plane is closed; Envoy keeps its configuration", { cause });
     }
-    if (answered || !isAway(error) || !held.canRepeat()) throw told(error);
-    await wait(outage.nextMs(), call.signal).catch(() => {});
+    if (answered || !(isAway(error) || isBusy(error)) || !held.canRepeat()) throw told(error);
+    await wait(isBusy(error) ? outage.laterMs() : outage.nextMs(), call.signal).catch(() => {});
   }
 }
 
+interface Outage {
+  readonly attempts: number;
+  nextMs(): number;
+  /** For one that said that it has too much to do: many agents that come back soon would keep it so. */
+  laterMs(): number;
+}
+
 /** While it is short, often: a control plane that was started again is back in a second. Then seldom. */
-function createOutage(random: () => number): { readonly attempts: number; nextMs(): number } {
+function createOutage(random: () => number): Outage {
   const [soon, late] = [1_000, 10_000].map((maxMs) => createBackoff({ minMs: 100, maxMs, random }));
+  const busy = createBackoff({ minMs: 2_000, maxMs: 30_000, random });
   let attempts = 0;
   return {
     get attempts() {
       return attempts;
     },
     nextMs: () => (attempts++ < 30 ? soon : late)?.nextMs() ?? 0,
+    laterMs() {
+      attempts++;
+      return busy.nextMs();
+    },
   };
 }
 
 const isAway = (error: unknown): boolean => !(error instanceof RpcError) || error.status === status.unavailable;
+
+const isBusy = (error: unknown): boolean => error instanceof RpcError && error.status === status.resourceExhausted;
 
 function told(error: unknown): RpcError {
   return error instanceof RpcError

@@ -1,5 +1,6 @@
 /** What is in the store from the first start on: namespaces, roles of Kubernetes' own users, the control plane's role, the CustomResourceDefinitions. */
 import type { KubeObject } from "../model/index.ts";
+import { controlPlaneUser } from "./control-plane-user.ts";
 import {
   bootstrapLabels,
   clusterRole,
@@ -10,8 +11,6 @@ import {
   read,
   rule,
 } from "./default-roles.ts";
-
-export const controlPlaneUser = "fairlead:control-plane";
 
 /** Where Istio has its control plane, and Fairlead keeps what belongs to its own. */
 const controlPlaneNamespace = "istio-system";

@@ -1,15 +1,16 @@
 /** One request in, its answer out: authenticate, route, authorise, handle. The only way into the API. */
 import type { TLSSocket } from "node:tls";
-import { FairleadError, isRecord } from "../lib/index.ts";
+import { FairleadError, isRecord, type Overload } from "../lib/index.ts";
 import type { KubeObject } from "../model/index.ts";
 import { authenticate } from "./authenticate.ts";
 import { asKind, parseBody, readBody } from "./body.ts";
 import type { Parts, WriteContext } from "./context.ts";
 import { deleteCollection, deleteObject } from "./delete.ts";
-import { failure, statusOf } from "./failure.ts";
+import { failure, type Status, statusOf } from "./failure.ts";
 import { requireAllowed } from "./forbidden.ts";
 import { impersonate } from "./impersonate.ts";
 import type { ApiMetrics } from "./metrics.ts";
+import { noConnections, requireMemory } from "./no-room.ts";
 import type { OtherPaths } from "./other-paths.ts";
 import { createPace, type Pace } from "./pace.ts";
 import { patchFrom } from "./patch.ts";
@@ -39,26 +40,43 @@ export interface HandlerOptions extends Parts {
   readonly other: OtherPaths;
   readonly watchTimes: WatchTimes;
   readonly metrics: ApiMetrics;
+  readonly overload: Overload | undefined;
 }
 
-export type Handler = (request: Request, response: Response) => Promise<void>;
+/** `isRefused`: its connection was let in only to be told that there is no room. */
+export type Handler = (request: Request, response: Response, isRefused: boolean) => Promise<void>;
 
 export function createHandler(options: HandlerOptions): Handler {
-  return async (request, response) => {
+  return async (request, response, isRefused) => {
     const warnings: string[] = [];
     const pace = createPace(options.watchdog, `${request.method} ${request.url?.split("?")[0]}`);
     try {
+      if (isRefused) throw noConnections();
       const user = impersonate(options.authorizer, await identify(options.tokens, request), request);
       await answer(options, user, request, response, warnings, pace);
     } catch (error) {
       const status = statusOf(error);
-      if (status.code >= 500)
+      if (status.code >= 500 && !isRefused)
         options.log.error(`${request.method} ${request.url?.split("?")[0]}: ${FairleadError.from(error).message}`);
       if (response.headersSent) response.destroy();
-      else sendJson(request, response, status.code, status, { warning: warningHeader(warnings) });
+      else
+        sendJson(request, response, status.code, status, { warning: warningHeader(warnings), ...retryHeader(status) });
+      if (isRefused) endConnection(request, response);
     }
     options.metrics.answered(request.method ?? "", response.statusCode);
   };
+}
+
+function retryHeader({ details }: Status): Readonly<Record<string, string>> {
+  const seconds = details?.retryAfterSeconds;
+  return typeof seconds === "number" ? { "retry-after": String(seconds) } : {};
+}
+
+function endConnection(request: Request, response: Response): void {
+  response.once("finish", () => {
+    if ("stream" in request) request.stream.session?.close();
+    else request.socket.destroySoon();
+  });
 }
 
 async function identify(tokens: Tokens, request: Request): Promise<User> {
@@ -119,6 +137,7 @@ async function resource(
   warnings: string[],
   pace: Pace,
 ): Promise<void> {
+  requireMemory(options.overload, found);
   const form = wantedForm(headerOf(request, "accept"));
   if (found.verb === "watch") {
     serveWatch(options, found, form, options.watchTimes, streamSink(response));

@@ -6,6 +6,7 @@ export {
   type RestoreReport,
   restore,
 } from "./backup.ts";
+export { controlPlaneUser } from "./control-plane-user.ts";
 export {
   type ApiServer,
   type ApiServerOptions,

@@ -1,6 +1,7 @@
 /** What the API does in, the text of `/metrics` out. */
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import { Counter, Gauge, Registry } from "prom-client";
+import type { Overload } from "../lib/index.ts";
 import type { WatchHub } from "./watch-hub.ts";
 import type { Watchdog } from "./watchdog.ts";
 
@@ -15,13 +16,16 @@ interface Watched {
   readonly hub: WatchHub;
   /** Writes that wait for the disk. */
   readonly waitingWrites: () => number;
+  readonly overload: Overload | undefined;
+  /** How often it was started again. */
+  readonly restarts: number;
 }
 
 const nanoseconds = 1e9;
 /** A label is never what a client wrote. */
 const methods: ReadonlySet<string> = new Set(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"]);
 
-export function createApiMetrics({ watchdog, hub, waitingWrites }: Watched): ApiMetrics {
+export function createApiMetrics({ watchdog, hub, waitingWrites, overload, restarts }: Watched): ApiMetrics {
   const registry = new Registry();
   const registers = [registry];
   const delay = monitorEventLoopDelay({ resolution: 20 });
@@ -35,9 +39,23 @@ export function createApiMetrics({ watchdog, hub, waitingWrites }: Watched): Api
   const gauge = (name: string, help: string, value: () => number): void => {
     new Gauge({ name, help, registers, collect: set(value) });
   };
+  gauge("fairlead_api_restarts", "How often the API was started again.", () => restarts);
   gauge("fairlead_api_watches", "Watches that are open.", () => hub.size);
   gauge("fairlead_api_waiting_writes", "Writes that wait for the disk.", waitingWrites);
   gauge("fairlead_api_resident_bytes", "Resident memory of the process.", () => process.memoryUsage.rss());
+  if (overload) {
+    gauge("fairlead_api_heap_share", "How much of the heap's limit is taken by what lives.", () => overload.heap.share);
+    new Counter({
+      name: "fairlead_api_shed_total",
+      help: "What was refused because memory or file descriptors ran out.",
+      labelNames: ["what", "cause"],
+      registers,
+      collect() {
+        this.reset();
+        for (const { what, cause, count } of overload.refusals()) this.inc({ what, cause }, count);
+      },
+    });
+  }
   new Counter({
     name: "fairlead_api_long_turns_total",
     help: "How often one request held the event loop for more than 100 ms; the log names it.",

@@ -12,6 +12,7 @@ import {
   guardRequests,
   type Logger,
   listenOn,
+  type Overload,
   serverOptions,
   webLimits,
 } from "../lib/index.ts";
@@ -20,14 +21,16 @@ import { replaceSecretFile } from "../pki/index.ts";
 import { aggregateRoles } from "./aggregate-roles.ts";
 import { type Authority, openAuthority } from "./authority.ts";
 import { createAuthorizer } from "./authorizer.ts";
-import { bootstrapObjects, controlPlaneUser } from "./bootstrap.ts";
+import { bootstrapObjects } from "./bootstrap.ts";
 import type { Parts } from "./context.ts";
+import { controlPlaneUser } from "./control-plane-user.ts";
 import { createDefinitions } from "./definitions.ts";
 import { expireEvents } from "./event-expiry.ts";
-import { createHandler } from "./handler.ts";
+import { createHandler, type Handler } from "./handler.ts";
 import { createKindRegistry } from "./kind-registry.ts";
 import { formatKubeconfig } from "./kubeconfig.ts";
 import { createApiMetrics } from "./metrics.ts";
+import { recordShortage } from "./no-room.ts";
 import { createOtherPaths } from "./other-paths.ts";
 import { seed } from "./seed.ts";
 import { createShaper } from "./shape.ts";
@@ -38,7 +41,7 @@ import { openStoreFile } from "./store-file.ts";
 import { openTokens } from "./tokens.ts";
 import { createTurnQueue } from "./turn-queue.ts";
 import type { WatchTimes } from "./watch.ts";
-import { createWatchHub } from "./watch-hub.ts";
+import { createWatchHub, type HistoryLimits, historyLimits } from "./watch-hub.ts";
 import { createWatchLines } from "./watch-lines.ts";
 import { createWatchdog } from "./watchdog.ts";
 import type { ServiceResolver } from "./webhook-call.ts";
@@ -58,6 +61,10 @@ export interface ApiServerOptions {
   readonly watchTimes?: WatchTimes;
   /** Events kept per kind for watches that resume. */
   readonly historyLimit?: number;
+  /** Says when memory or descriptors run out: what cannot be served is then told to come back. */
+  readonly overload?: Overload;
+  /** How often whoever started this API had to start it again. */
+  readonly restarts?: number;
 }
 
 export interface KubeconfigUser {
@@ -101,9 +108,19 @@ export async function createApiServer(options: ApiServerOptions): Promise<ApiSer
     const tokens = await openTokens(options.dataDir, store, options.now);
     let address = "";
     const other = createOtherPaths(parts.registry, parts.definitions, tokens, () => address);
-    const metrics = createApiMetrics({ ...parts, waitingWrites: () => store.waiting });
-    const handle = createHandler({ ...parts, tokens, other, metrics, watchTimes: options.watchTimes ?? defaultTimes });
-    const listening = await listen(options, authority, (request, response) => void handle(request, response));
+    const { overload, watchTimes = defaultTimes } = options;
+    overload?.onBegin((cause, message) => {
+      void recordShortage(parts, cause, message);
+      if (cause === "descriptors") return;
+      parts.hub.forget();
+      parts.snapshots.forget();
+    });
+    const metrics = createApiMetrics({
+      ...{ ...parts, overload, restarts: options.restarts ?? 0 },
+      waitingWrites: () => store.waiting,
+    });
+    const handle = createHandler({ ...parts, tokens, other, metrics, watchTimes, overload });
+    const listening = await listen(options, authority, handle);
     const bound = listening.server.address() as AddressInfo;
     address = `${bound.family === "IPv6" ? `[${bound.address}]` : bound.address}:${bound.port}`;
     const expiry = setInterval(() => {
@@ -134,7 +151,7 @@ function createParts(options: ApiServerOptions, store: ReturnType<typeof createS
     definitions,
     registry,
     shaper: createShaper(definitions, createCustomValidator()),
-    hub: createWatchHub(store, options.historyLimit),
+    hub: createWatchHub(store, historyFor(options)),
     watchLines: createWatchLines(),
     watchTurns: createTurnQueue(() => watchdog.begin("watches")),
     watchdog,
@@ -151,11 +168,13 @@ function createParts(options: ApiServerOptions, store: ReturnType<typeof createS
   };
 }
 
-async function listen(
-  options: ApiServerOptions,
-  authority: Authority,
-  handle: Parameters<typeof createSecureServer>[1],
-): Promise<Listening> {
+/** The past of each of some thirty kinds must leave most of the heap to what is there now. */
+function historyFor({ historyLimit, overload }: ApiServerOptions): HistoryLimits {
+  const { events, bytes } = historyLimits;
+  return { events: historyLimit ?? events, bytes: Math.min(bytes, (overload?.heap.limitBytes ?? bytes * 64) / 64) };
+}
+
+async function listen(options: ApiServerOptions, authority: Authority, handle: Handler): Promise<Listening> {
   const host = options.host ?? "127.0.0.1";
   const names = [
     "localhost",
@@ -181,9 +200,12 @@ async function listen(
       rejectUnauthorized: false,
       settings: { maxConcurrentStreams: 250 },
     },
-    handle,
+    (request, response) => {
+      const socket = request.stream?.session?.socket ?? request.socket;
+      void handle(request, response, connections.isRefused(socket));
+    },
   );
-  const connections = guardConnections(server, limits);
+  const connections = guardConnections(server, limits, options.overload);
   guardRequests(server, limits);
   await listenOn(server, { host, port: options.port ?? 0 }, "choose another with --api-addr");
   return { server, connections };

@@ -23,6 +23,8 @@ export interface Snapshots {
   first(scope: ListScope, items: readonly KubeObject[], version: number, limit: number): Page;
   /** The scope is that of the request at hand: the token has to be of the same. */
   following(scope: ListScope, token: string, limit: number): Page;
+  /** Whoever reads one has to begin anew. */
+  forget(): void;
 }
 
 interface Snapshot {
@@ -66,6 +68,7 @@ export function createSnapshots(now: () => Date, keep = 64): Snapshots {
       forgetOld();
       return page(scope, list, from, limit <= 0 ? Number.MAX_SAFE_INTEGER : limit);
     },
+    forget: () => lists.clear(),
   };
 }
 

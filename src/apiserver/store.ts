@@ -113,7 +113,8 @@ export function createStore(file: StoreFile, log: Logger): Store {
     const object = write.next ?? (before && withVersion(before, write.version));
     if (!object) return;
     const type = write.next === undefined ? "DELETED" : before === undefined ? "ADDED" : "MODIFIED";
-    const bytes = write.text?.length ?? 1024;
+    // What was deleted lives on in the event that says so.
+    const bytes = (write.text ?? JSON.stringify(object)).length;
     tell({ type, resource: write.resource, key: write.key, version, object, before, bytes });
   };
   const drop = (path: string, next: KubeObject | undefined): void => {

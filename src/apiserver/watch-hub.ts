@@ -17,6 +17,8 @@ export interface WatchHub {
    * one. Throws Expired (410) when the past does not reach back so far.
    */
   open(resource: string, after: number, wake: () => void): Cursor;
+  /** Drops the past: who would resume there begins anew. */
+  forget(): void;
   /** Readers that are open. */
   readonly size: number;
 }
@@ -31,10 +33,16 @@ interface History {
   readonly wakes: Set<() => void>;
 }
 
-/** Of all that is kept of one resource; one event more than that is always kept. */
-const maxBytes = 32 * 1024 * 1024;
+export interface HistoryLimits {
+  /** Events of one resource. */
+  readonly events: number;
+  /** Of all that is kept of one resource; one event more than that is always kept. */
+  readonly bytes: number;
+}
 
-export function createWatchHub(store: Store, limit = 2048): WatchHub {
+export const historyLimits: HistoryLimits = { events: 2048, bytes: 32 * 1024 * 1024 };
+
+export function createWatchHub(store: Store, limits: HistoryLimits = historyLimits): WatchHub {
   const start = store.version;
   const histories = new Map<string, History>();
   let size = 0;
@@ -51,7 +59,7 @@ export function createWatchHub(store: Store, limit = 2048): WatchHub {
     const history = historyOf(event.resource);
     history.events.push(event);
     history.bytes += event.bytes;
-    if (history.events.length > limit || history.bytes > maxBytes) trim(history, limit);
+    if (history.events.length > limits.events || history.bytes > limits.bytes) trim(history, limits);
     for (const wake of [...history.wakes]) wake();
   });
 
@@ -79,6 +87,9 @@ export function createWatchHub(store: Store, limit = 2048): WatchHub {
         },
       };
     },
+    forget() {
+      for (const history of histories.values()) trim(history, { events: 2, bytes: 0 });
+    },
     get size() {
       return size;
     },
@@ -86,10 +97,10 @@ export function createWatchHub(store: Store, limit = 2048): WatchHub {
 }
 
 /** Half at a time, so that the cost of moving the rest is spread. */
-function trim(history: History, limit: number): void {
+function trim(history: History, limits: HistoryLimits): void {
   let [count, bytes] = [0, history.bytes];
   const { events } = history;
-  while (count < events.length - 1 && (events.length - count > limit / 2 || bytes > maxBytes / 2)) {
+  while (count < events.length - 1 && (events.length - count > limits.events / 2 || bytes > limits.bytes / 2)) {
     bytes -= events[count]?.bytes ?? 0;
     count++;
   }

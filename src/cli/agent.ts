@@ -3,6 +3,7 @@ import type { Command } from "commander";
 import { agentOptionsFromEnv, createAgent, readAgentMachine } from "../agent/index.ts";
 import { createLogger } from "../lib/index.ts";
 import type { Io } from "./command.ts";
+import { processOverload } from "./process-overload.ts";
 
 export function register(program: Command, io: Io, exit: (status: number) => void): void {
   const agent = program
@@ -24,6 +25,6 @@ export function register(program: Command, io: Io, exit: (status: number) => voi
     .action(async (_type: string, _flags: unknown, command: Command) => {
       const log = createLogger({ write: (line) => io.err(`${line}\n`), now: () => new Date() });
       const options = agentOptionsFromEnv(io.env, command.args, readAgentMachine(io.cwd, log));
-      exit(await createAgent(options).run(io.signal));
+      exit(await createAgent({ ...options, overload: processOverload(io, log) }).run(io.signal));
     });
 }

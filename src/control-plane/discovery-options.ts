@@ -1,6 +1,6 @@
 /** What the control plane is started with. */
 import type { ClusterAccess } from "../kube/index.ts";
-import type { Logger } from "../lib/index.ts";
+import type { Logger, Overload } from "../lib/index.ts";
 
 export interface Address {
   readonly host: string;
@@ -56,6 +56,10 @@ export interface DiscoveryOptions {
     /** `openshift` where namespaces have users of their own. */
     readonly platform: string;
   };
+  /** Says when memory or descriptors run out: what cannot be served is then refused. */
+  readonly overload?: Overload;
+  /** How often whoever started this control plane had to start it again. */
+  readonly restarts?: number;
   readonly log: Logger;
   readonly now: () => Date;
   readonly monotonicMs: () => number;

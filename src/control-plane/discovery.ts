@@ -14,7 +14,7 @@ import {
 } from "../ca/index.ts";
 import { createGraph } from "../collections/index.ts";
 import { createHttpClient, createJwksResolver, type JwksResolver, type JwksResolverOptions } from "../fetch/index.ts";
-import { createHttpSource, createKubeClient } from "../kube/index.ts";
+import { createEventRecorder, createHttpSource, createKubeClient, type EventRecorder } from "../kube/index.ts";
 import { createAddressGuard } from "../lib/index.ts";
 import { istioVersion } from "../model/index.ts";
 import { createDebugTypes, createMetrics, type DebugSources, measureProcess, versionInfo } from "../ops/index.ts";
@@ -63,6 +63,11 @@ export async function startDiscovery(options: DiscoveryOptions): Promise<Discove
     },
   });
   const client = createKubeClient(options.access);
+  const recorder = createEventRecorder({
+    ...{ client, now, log: log.scope("events"), random: options.random },
+    ...{ component: "fairlead", host: hostname() },
+  });
+  tellShortages(options, recorder);
   const source = createHttpSource({ graph, client, log: log.scope("kube"), random: options.random, narrow: true });
   const watched = watchObjects(source);
 
@@ -173,6 +178,7 @@ export async function startDiscovery(options: DiscoveryOptions): Promise<Discove
     metrics,
     limits: options.pushThrottle === undefined ? {} : { maxConcurrentPushes: options.pushThrottle },
     virtualHosts: options.virtualHosts ?? true,
+    overload: options.overload,
     other: {
       handles: (typeUrl) => debugTypes.handles(typeUrl),
       answer: (request) => debugTypes.answer(request),
@@ -254,7 +260,7 @@ export async function startDiscovery(options: DiscoveryOptions): Promise<Discove
       opened,
       signal: running,
     });
-    measureProcess(metrics, running);
+    measureProcess(metrics, running, options);
     countObjects(metrics, watched);
     describeState(metrics, options, {
       authority,
@@ -278,6 +284,15 @@ export async function startDiscovery(options: DiscoveryOptions): Promise<Discove
     await close();
     throw error;
   }
+}
+
+/** As Events of this Pod. */
+function tellShortages({ overload, identity, namespace }: DiscoveryOptions, recorder: EventRecorder): void {
+  const self = { apiVersion: "v1", kind: "Pod", metadata: { name: identity, namespace } };
+  overload?.onBegin((cause, message) => {
+    const reason = cause === "memory" ? "MemoryPressure" : "DescriptorPressure";
+    recorder.record(self, "Warning", reason, message);
+  });
 }
 
 function describeState(

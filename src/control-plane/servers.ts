@@ -1,12 +1,14 @@
 /** Routes and handlers in; the ports of the control plane, bound, with a certificate that is renewed in time, out. */
 import { type CertificateAuthority, controlPlaneNames, type ServingCertificate } from "../ca/index.ts";
 import type { InjectionSources } from "../inject/index.ts";
+import type { Overload } from "../lib/index.ts";
 import {
   answerDebug,
   createHttpServer,
   type DebugSources,
   type HttpHandler,
   type Metrics,
+  noRoom,
   versionText,
 } from "../ops/index.ts";
 import { createRpcServer, type Route } from "../rpc/index.ts";
@@ -41,7 +43,7 @@ export async function startServers(options: DiscoveryOptions, parts: ServerParts
   const serving = await authority.issueServing(servingNames(options));
   const secure = [addresses.secureGrpc, ...options.extraSecure] as const;
   const secureGrpc = await serveGrpc(options, parts.secureRoutes, tlsOf(serving, authority), secure, opened);
-  const debug = debugHandler(parts);
+  const debug = debugHandler(parts, options.overload);
   const readiness: HttpHandler = () =>
     parts.ready() ? { status: 200, body: "" } : { status: 503, body: "not ready\n" };
   const web = async (
@@ -49,7 +51,10 @@ export async function startServers(options: DiscoveryOptions, parts: ServerParts
     routes: readonly (readonly [string, HttpHandler])[],
     tls?: ServingCertificate,
   ) => {
-    const server = await createHttpServer({ address, log, routes: new Map(routes), ...(tls ? { tls } : {}) });
+    const server = await createHttpServer({
+      ...{ address, log, routes: new Map(routes), overload: options.overload },
+      ...(tls ? { tls } : {}),
+    });
     opened.push(server);
     return server;
   };
@@ -121,8 +126,13 @@ function renewCertificate(
   signal.addEventListener("abort", () => clearInterval(timer), { once: true });
 }
 
-function debugHandler({ judge, debug }: ServerParts): HttpHandler {
+/** Dumps are large: they wait until there is memory for them. */
+function debugHandler({ judge, debug }: ServerParts, overload: Overload | undefined): HttpHandler {
   return async (request) => {
+    if (overload?.shortOfMemory) {
+      overload.refuse("request", "memory");
+      return noRoom;
+    }
     const answer = await answerDebug(debug, {
       path: request.url.pathname.replace(/^\/debug\/?/, ""),
       query: request.url.searchParams,
@@ -164,6 +174,7 @@ async function serveGrpc(
       routes,
       log: options.log.scope("grpc"),
       random: options.random,
+      overload: options.overload,
       ...(tls ? { tls } : {}),
     });
     servers.push(server);

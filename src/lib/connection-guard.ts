@@ -8,6 +8,8 @@ import type { Server, Socket } from "node:net";
 import type { TLSSocket } from "node:tls";
 import { createClients, isChainTooLong } from "./clients.ts";
 import { systemCode } from "./error.ts";
+import { createHeldConnections, type Peer } from "./held-connections.ts";
+import type { Overload } from "./overload.ts";
 import { guardServerSession, type SessionLimits } from "./session-guard.ts";
 
 export interface ConnectionLimits extends SessionLimits {
@@ -36,6 +38,9 @@ export const webLimits: ConnectionLimits = {
   pingsPerSecond: 20,
 };
 
+/** So many unused connections go at once where there is no room at all. */
+const idleAtOnce = 16;
+
 /** How often node looks for requests that take too long. */
 const checkMs = 1000;
 
@@ -56,23 +61,36 @@ export interface Connections {
   count(): number;
   /** Also those that never said anything, for which a closing server would wait. */
   destroyAll(): void;
+  /** Whether this one was let in only to be told that there is no room for it. */
+  isRefused(socket: Peer | undefined): boolean;
 }
 
-export function guardConnections(server: Server, limits: ConnectionLimits): Connections {
-  const open = new Set<Socket>();
+/** `overload` says when descriptors run out: then connections go that nobody uses, and no further ones are let in. */
+export function guardConnections(server: Server, limits: ConnectionLimits, overload?: Overload): Connections {
+  const held = createHeldConnections(server);
   const clients = createClients(limits.maxPerClient);
   server.maxConnections = limits.maxConnections;
   server.on("connection", (socket: Socket) => {
     socket.on("error", () => {});
-    if (!clients.admit(socket)) {
+    if (!clients.admit(socket) || !hasRoom(socket)) {
       socket.destroy();
       return;
     }
-    open.add(socket);
+    held.add(socket);
     // Finds a peer that is gone without a word, whatever the protocol.
     socket.setKeepAlive(true, limits.keepaliveMs);
-    socket.once("close", () => open.delete(socket));
   });
+
+  function hasRoom(socket: Socket): boolean {
+    const room = overload?.descriptorsAfter(descriptorOf(socket)) ?? "enough";
+    if (room === "enough") return true;
+    if (held.closeIdle(room === "few" ? 1 : idleAtOnce) && room === "few") return true;
+    overload?.refuse("connection", "descriptors");
+    if (room === "none" || !held.canAnswer()) return false;
+    held.markRefused(socket);
+    return true;
+  }
+
   // Without a listener, an error of one peer would end the process (CVE-2025-59465).
   server.on("sessionError", () => {});
   server.on("tlsClientError", (_error: Error, socket: Socket) => socket.destroy());
@@ -82,12 +100,13 @@ export function guardConnections(server: Server, limits: ConnectionLimits): Conn
     if (isChainTooLong(socket)) clients.strike(socket);
   });
   server.on("session", (session: ServerHttp2Session) => guardServerSession(session, limits));
-  return {
-    count: () => open.size,
-    destroyAll() {
-      for (const socket of open) socket.destroy();
-    },
-  };
+  return { count: held.count, destroyAll: held.destroyAll, isRefused: held.isRefused };
+}
+
+/** Node shows it on the handle alone. */
+function descriptorOf(socket: Socket): number {
+  const { _handle: handle } = socket as { readonly _handle?: { readonly fd?: number } | null };
+  return handle?.fd ?? 0;
 }
 
 const refusals: ReadonlyMap<string, string> = new Map([

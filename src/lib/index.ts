@@ -13,6 +13,7 @@ export { type DurationParts, durationParts, parseDuration, parseDurationMs } fro
 export { type ErrorCode, FairleadError, systemCode } from "./error.ts";
 export { goJson } from "./go-json.ts";
 export { digest } from "./hash.ts";
+export { type Heap, watchHeap } from "./heap.ts";
 export { formatIp, isLoopback, type Prefix, parseIp, parsePrefix } from "./ip.ts";
 export { repeatedKey } from "./json-keys.ts";
 export { type ListenAddress, listenOn } from "./listen.ts";
@@ -26,6 +27,15 @@ export {
   silentLogger,
 } from "./log.ts";
 export { nearest } from "./nearest.ts";
+export {
+  createOverload,
+  descriptorLimit,
+  type Overload,
+  type OverloadOptions,
+  type Refusals,
+  type Refused,
+  type Shortage,
+} from "./overload.ts";
 export { isAlive, type Owner, ownerOf } from "./owner.ts";
 export { fileLimits, isRecord, objectLimits, type ParseLimits, parseJson, parseYaml } from "./parse.ts";
 export { readList, readNumber, readRecord, readText, readTextMap, readTexts } from "./read.ts";

@@ -7,6 +7,7 @@ import {
   guardRequests,
   type Logger,
   listenOn,
+  type Overload,
   serverOptions,
   webLimits,
 } from "../lib/index.ts";
@@ -24,7 +25,12 @@ export interface HttpAnswer {
   readonly status: number;
   readonly type?: string;
   readonly body: string;
+  /** When to ask again. */
+  readonly retryAfterSeconds?: number;
 }
+
+/** For whoever cannot be served now. */
+export const noRoom: HttpAnswer = { status: 503, body: "too busy: try again later\n", retryAfterSeconds: 5 };
 
 export type HttpHandler = (request: HttpRequest) => Promise<HttpAnswer> | HttpAnswer;
 
@@ -35,6 +41,8 @@ export interface HttpServerOptions {
   readonly tls?: { readonly cert: string; readonly key: string };
   readonly log: Logger;
   readonly maxBodyBytes?: number;
+  /** Says when descriptors run out: requests on new connections are then refused. */
+  readonly overload?: Overload | undefined;
 }
 
 export interface HttpServer {
@@ -45,14 +53,20 @@ export interface HttpServer {
 
 export async function createHttpServer(options: HttpServerOptions): Promise<HttpServer> {
   const listener = (req: IncomingMessage, res: Parameters<Parameters<typeof createServer>[1] & object>[1]): void => {
-    answer(req, options)
+    const isRefused = connections.isRefused(req.socket);
+    (isRefused ? Promise.resolve(noRoom) : answer(req, options))
       .catch((thrown: unknown): HttpAnswer => {
         const error = FairleadError.from(thrown);
         if (error.code === "internal") options.log.error(`${req.method} ${req.url}: ${error.message}`);
         return { status: statusOf(error), body: `${error.code === "internal" ? "internal error" : error.message}\n` };
       })
-      .then(({ status, type = "text/plain; charset=utf-8", body }) => {
-        res.writeHead(status, { "content-type": type, "x-content-type-options": "nosniff" });
+      .then(({ status, type = "text/plain; charset=utf-8", body, retryAfterSeconds }) => {
+        res.writeHead(status, {
+          "content-type": type,
+          "x-content-type-options": "nosniff",
+          ...(retryAfterSeconds === undefined ? {} : { "retry-after": String(retryAfterSeconds) }),
+          ...(isRefused ? { connection: "close" } : {}),
+        });
         res.end(body);
       })
       .catch(() => res.destroy());
@@ -61,7 +75,7 @@ export async function createHttpServer(options: HttpServerOptions): Promise<Http
   const server: Server = options.tls
     ? createSecureServer({ ...options.tls, ...bounds, minVersion: "TLSv1.2" }, listener)
     : createServer(bounds, listener);
-  const connections = guardConnections(server, webLimits);
+  const connections = guardConnections(server, webLimits, options.overload);
   guardRequests(server, webLimits);
   const { port } = await listenOn(server, options.address);
   return {

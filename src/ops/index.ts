@@ -8,6 +8,7 @@ export {
   type HttpRequest,
   type HttpServer,
   type HttpServerOptions,
+  noRoom,
 } from "./http-server.ts";
 export { createMetrics, type Labels, type Metrics, metricNames } from "./metrics.ts";
 export { measureProcess } from "./process-metrics.ts";

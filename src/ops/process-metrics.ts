@@ -1,5 +1,7 @@
 /** Metrics in; the same with what the process itself costs, looked up at each scrape, out. */
+import { readdirSync } from "node:fs";
 import { monitorEventLoopDelay } from "node:perf_hooks";
+import type { Overload } from "../lib/index.ts";
 import type { Metrics } from "./metrics.ts";
 
 /** Node measures from one tick to the next, so that its idle delay is the tick. */
@@ -8,11 +10,19 @@ const tickMs = 10;
 /** Parts of memory, as Node tells them: heap is what objects take, external what they hold outside of it. */
 const parts = ["heapUsed", "heapTotal", "external", "arrayBuffers"] as const;
 
-export function measureProcess(metrics: Metrics, signal: AbortSignal): void {
+export interface Measured {
+  readonly overload?: Overload;
+  /** How often whoever started this process had to start it again. */
+  readonly restarts?: number;
+}
+
+export function measureProcess(metrics: Metrics, signal: AbortSignal, { overload, restarts = 0 }: Measured): void {
   const delay = monitorEventLoopDelay({ resolution: tickMs });
   delay.enable();
   signal.addEventListener("abort", () => delay.disable(), { once: true });
   metrics.set("process_start_time_seconds", performance.timeOrigin / 1000);
+  metrics.count("fairlead_restarts_total", {}, restarts);
+  if (overload) measureOverload(metrics, overload);
   let counted = 0;
   metrics.onScrape(() => {
     const { user, system } = process.cpuUsage();
@@ -28,6 +38,21 @@ export function measureProcess(metrics: Metrics, signal: AbortSignal): void {
       });
     // What was told belongs to the time since the scrape before.
     delay.reset();
+  });
+}
+
+function measureOverload(metrics: Metrics, overload: Overload): void {
+  const told = new Map<string, number>();
+  metrics.set("process_max_fds", overload.descriptorLimit);
+  metrics.set("fairlead_heap_limit_bytes", overload.heap.limitBytes);
+  metrics.onScrape(() => {
+    metrics.set("process_open_fds", readdirSync("/proc/self/fd").length);
+    metrics.set("fairlead_heap_share", overload.heap.share);
+    for (const { what, cause, count } of overload.refusals()) {
+      const key = `${what}|${cause}`;
+      metrics.count("fairlead_shed_total", { what, cause }, count - (told.get(key) ?? 0));
+      told.set(key, count);
+    }
   });
 }
 

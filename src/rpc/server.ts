@@ -1,6 +1,6 @@
 /** Routes in, a gRPC server on node:http2 out: plaintext, TLS or a unix socket, bounded, drained on shutdown. */
 import { constants, type IncomingHttpHeaders, type ServerHttp2Stream } from "node:http2";
-import { FairleadError, type ListenAddress, type Logger, listenOn } from "../lib/index.ts";
+import { FairleadError, type ListenAddress, type Logger, listenOn, type Overload } from "../lib/index.ts";
 import { createCall, type WireCall } from "./call.ts";
 import { defaultLimits, type Limits } from "./limits.ts";
 import type { Route } from "./route.ts";
@@ -14,6 +14,8 @@ export interface RpcServerOptions {
   readonly limits?: Partial<Limits>;
   readonly log: Logger;
   readonly random?: () => number;
+  /** Says when descriptors run out: calls on new connections are then refused. */
+  readonly overload?: Overload | undefined;
 }
 
 export interface RpcServer {
@@ -31,7 +33,12 @@ export function createRpcServer(options: RpcServerOptions): RpcServer {
   const limits = { ...defaultLimits, ...options.limits };
   const routes = new Map(options.routes.map((route) => [route.path, route]));
   const server = createTransport(options.tls, limits);
-  const sessions = createSessions(server, { limits, random: options.random ?? Math.random, log: options.log });
+  const sessions = createSessions(server, {
+    limits,
+    random: options.random ?? Math.random,
+    log: options.log,
+    overload: options.overload,
+  });
 
   server.on("stream", (stream: ServerHttp2Stream, headers: IncomingHttpHeaders) => {
     stream.on("error", (error) => options.log.debug("stream ended", { cause: error.message }));
@@ -39,7 +46,10 @@ export function createRpcServer(options: RpcServerOptions): RpcServer {
     const session = sessions.get(stream.session);
     if (refusal !== undefined) stream.respond({ ":status": refusal }, { endStream: true });
     else if (!session) stream.close(constants.NGHTTP2_REFUSED_STREAM);
-    else void serve(stream, headers, session);
+    else if (session.isRefused) {
+      refuse(stream, new RpcError(status.resourceExhausted, "this server has no room for more connections"));
+      stream.session?.close();
+    } else void serve(stream, headers, session);
   });
 
   async function serve(stream: ServerHttp2Stream, headers: IncomingHttpHeaders, session: Session): Promise<void> {

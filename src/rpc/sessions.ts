@@ -1,6 +1,6 @@
 /** The connections of a server: counted, and sent away in good order. */
 import { constants, type ServerHttp2Session } from "node:http2";
-import { guardConnections, type Logger } from "../lib/index.ts";
+import { guardConnections, type Logger, type Overload } from "../lib/index.ts";
 import type { WireCall } from "./call.ts";
 import type { Limits } from "./limits.ts";
 import { type Peer, peerOf } from "./peer.ts";
@@ -10,6 +10,8 @@ import type { Transport } from "./transport.ts";
 export interface Session {
   readonly peer: Peer;
   readonly calls: Set<WireCall>;
+  /** There is no room for it: its calls are told so. */
+  readonly isRefused: boolean;
 }
 
 export interface Sessions {
@@ -24,15 +26,21 @@ const farewellMs = 1000;
 
 export function createSessions(
   server: Transport,
-  options: { readonly limits: Limits; readonly random: () => number; readonly log: Logger },
+  options: {
+    readonly limits: Limits;
+    readonly random: () => number;
+    readonly log: Logger;
+    readonly overload: Overload | undefined;
+  },
 ): Sessions {
   const { limits, random } = options;
   const open = new Map<object, Session & { readonly session: ServerHttp2Session }>();
-  const connections = guardConnections(server, limits);
+  const connections = guardConnections(server, limits, options.overload);
 
   server.on("session", (session: ServerHttp2Session) => {
     session.on("error", (error) => options.log.debug("session ended", { cause: error.message }));
-    open.set(session, { session, peer: peerOf(session.socket), calls: new Set() });
+    const isRefused = connections.isRefused(session.socket);
+    open.set(session, { session, peer: peerOf(session.socket), calls: new Set(), isRefused });
     const aging = limits.maxAgeMs === undefined ? undefined : age(session, limits.maxAgeMs);
     session.once("close", () => {
       open.delete(session);

@@ -3,7 +3,7 @@
  * the servers that the Pod would ask without us.
  */
 import type { Answer } from "dns-packet";
-import type { Logger } from "../../lib/index.ts";
+import type { Logger, Overload } from "../../lib/index.ts";
 import type { OwnSubscription } from "../xds-relay.ts";
 import { encodeReply, type Query, type Reply } from "./message.ts";
 import { createNames, type NameEntry } from "./name-table.ts";
@@ -18,6 +18,7 @@ export interface DnsProxyOptions {
   readonly servers: readonly NameServer[];
   readonly random: () => number;
   readonly log: Logger;
+  readonly overload?: Overload | undefined;
 }
 
 export interface DnsProxy {
@@ -33,7 +34,7 @@ const ttl = 30;
 
 export async function startDnsProxy(options: DnsProxyOptions): Promise<DnsProxy> {
   const names = createNames(options);
-  const upstream = createUpstream(() => options.servers);
+  const upstream = createUpstream(() => options.servers, options.overload?.descriptorLimit);
   const counts = { requests: 0, upstream: 0, failures: 0, upstreamFailures: 0 };
   const passOn = async (query: Query, protocol: "udp" | "tcp", maxBytes: number): Promise<Buffer> => {
     counts.upstream++;
@@ -52,6 +53,7 @@ export async function startDnsProxy(options: DnsProxyOptions): Promise<DnsProxy>
       return reply ? encodeReply(query, reply, maxBytes) : await passOn(query, protocol, maxBytes);
     },
     log: options.log,
+    overload: options.overload,
   });
   return {
     port: server.port,

@@ -1,7 +1,7 @@
 /** Addresses to listen on and a way to answer in; a DNS server over UDP and TCP out. */
 import { createSocket, type Socket } from "node:dgram";
 import { createServer, isIPv6, type Server, type Socket as TcpSocket } from "node:net";
-import { FairleadError, guardConnections, type Logger, systemCode, webLimits } from "../../lib/index.ts";
+import { FairleadError, guardConnections, type Logger, type Overload, systemCode, webLimits } from "../../lib/index.ts";
 import { parseQuery, type Query, udpSize } from "./message.ts";
 
 export interface DnsServerOptions {
@@ -11,6 +11,7 @@ export interface DnsServerOptions {
   /** The bytes of the answer, at most so many; undefined for none. */
   readonly answer: (query: Query, protocol: "udp" | "tcp", maxBytes: number) => Promise<Buffer | undefined>;
   readonly log: Logger;
+  readonly overload?: Overload | undefined;
 }
 
 export interface DnsServer {
@@ -77,7 +78,7 @@ function bindUdp(address: string, port: number, options: DnsServerOptions): Prom
 
 function listenTcp(address: string, port: number, options: DnsServerOptions): Promise<() => Promise<void>> {
   const server: Server = createServer((socket) => serveConnection(socket, options));
-  const connections = guardConnections(server, limits);
+  const connections = guardConnections(server, limits, options.overload);
   return new Promise((resolve, reject) => {
     const refused = (cause: Error): void => reject(cannotListen(address, port, cause));
     server.once("error", refused);

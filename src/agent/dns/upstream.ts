@@ -16,11 +16,15 @@ export interface Upstream {
 
 /** Of one server; resolvers in C libraries wait as long. */
 const answerMs = 5_000;
-/** Past this many at once, a question is not passed on: its asker is told so at once. */
-const maxWaiting = 1_000;
+/** Past this many at once, or a quarter of all descriptors, a question is not passed on: its asker is told so at once. */
+const mostWaiting = 1_000;
 const headBytes = 12;
 
-export function createUpstream(servers: () => readonly NameServer[]): Upstream {
+export function createUpstream(
+  servers: () => readonly NameServer[],
+  descriptorLimit: number = Number.POSITIVE_INFINITY,
+): Upstream {
+  const maxWaiting = Math.min(mostWaiting, descriptorLimit / 4);
   let waiting = 0;
   return {
     async ask({ bytes }, protocol) {

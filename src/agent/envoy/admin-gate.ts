@@ -1,6 +1,6 @@
 /** The admin port (15000) that people and tools know in; Envoy's admin socket behind it, for processes of the own Pod, out. */
 import { connect, createServer, type Socket } from "node:net";
-import { guardConnections, type Logger, listenOn, webLimits } from "../../lib/index.ts";
+import { guardConnections, type Logger, listenOn, type Overload, webLimits } from "../../lib/index.ts";
 import type { OwnPeer } from "../own-peer.ts";
 
 export interface AdminGateOptions {
@@ -9,6 +9,7 @@ export interface AdminGateOptions {
   readonly socketPath: string;
   readonly isOwn: OwnPeer;
   readonly log: Logger;
+  readonly overload?: Overload | undefined;
 }
 
 export interface AdminGate {
@@ -28,7 +29,7 @@ export async function startAdminGate(options: AdminGateOptions): Promise<AdminGa
       else refuse(client, options);
     });
   });
-  const connections = guardConnections(server, limits);
+  const connections = guardConnections(server, limits, options.overload);
   await listenOn(server, { host: options.host, port: options.port }, "choose another proxyAdminPort");
   return {
     close: () =>

@@ -37,6 +37,8 @@ const clusterRules: readonly Data[] = [
   // The mesh's roots go to every namespace.
   rule("", ["configmaps"], [...read, "create", "update"]),
   rule("", ["services/status"], ["get", "update", "patch"]),
+  // What is said of objects and of the control plane itself.
+  rule("", ["events"], ["create", "patch"]),
   rule("discovery.k8s.io", ["endpointslices"], read),
   rule("networking.k8s.io", ["ingresses", "ingressclasses"], read),
   rule("networking.k8s.io", ["ingresses/status"], ["get", "update", "patch"]),

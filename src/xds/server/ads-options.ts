@@ -1,5 +1,5 @@
 /** What the ADS server is made of, and its bounds. */
-import type { Logger } from "../../lib/index.ts";
+import type { Logger, Overload } from "../../lib/index.ts";
 import type { Identity } from "../../model/index.ts";
 import type { Call } from "../../rpc/index.ts";
 import type { XdsMetrics } from "../metrics.ts";
@@ -65,6 +65,8 @@ export interface AdsOptions {
   readonly metrics?: XdsMetrics;
   readonly other?: OtherTypes;
   readonly limits?: Partial<AdsLimits>;
+  /** Says when memory runs out: new streams are then refused, those that are there go on. */
+  readonly overload?: Overload | undefined;
   /** Whether Envoys that can are sent virtual hosts one by one (VHDS). */
   readonly virtualHosts?: boolean;
 }

@@ -40,8 +40,12 @@ async function admit(shared: AdsShared, stream: AdsStream): Promise<Caller | und
   return { identity, node, first };
 }
 
-function checkRoom({ connections, limits }: AdsShared): void {
+/** A proxy that is refused keeps what it has, and comes back later. */
+function checkRoom({ connections, limits, options: { overload } }: AdsShared): void {
   if (connections.size >= limits.maxStreams) throw new RpcError(status.resourceExhausted, "too many streams");
+  if (!overload?.shortOfMemory) return;
+  overload.refuse("stream", "memory");
+  throw new RpcError(status.resourceExhausted, "the control plane is short of memory: try again later");
 }
 
 async function run(shared: AdsShared, stream: AdsStream, { identity, node, first }: Caller): Promise<void> {

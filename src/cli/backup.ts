@@ -4,7 +4,7 @@ import type { Command } from "commander";
 import { backUp } from "../apiserver/index.ts";
 import { FairleadError } from "../lib/index.ts";
 import type { Io } from "./command.ts";
-import { defaultDataDir, openDataDir } from "./up/data-dir.ts";
+import { defaultDataDir, openDataDir, ownerOfDir } from "./up/data-dir.ts";
 
 interface BackupFlags {
   readonly data?: string;
@@ -30,7 +30,8 @@ export function register(program: Command, io: Io, exit: (status: number) => voi
         apiDir: join(dir, "api"),
         file,
         now: new Date(),
-        inUse: isInUse(dir, io),
+        // The API may go on without the `up` that started it.
+        inUse: isInUse(dir, io) || ownerOfDir(join(dir, "api")) !== undefined,
         salvage: flags.salvage === true,
       });
       io.out(`${objects} objects at version ${version} saved to ${file}\n`);

@@ -28,6 +28,7 @@ export const commands: readonly CommandEntry[] = [
     load: () => import("./render.ts"),
   },
   { name: "discovery", summary: "Run the control plane on a Kubernetes API", load: () => import("./discovery.ts") },
+  { name: "api", summary: "Serve the API of a standalone mesh", load: () => import("./api.ts") },
   { name: "edge", summary: "Serve DNS and the ways into a standalone mesh", load: () => import("./edge.ts") },
   { name: "agent", summary: "Run the node agent beside a workload", load: () => import("./agent.ts") },
   {

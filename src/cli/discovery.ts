@@ -7,6 +7,8 @@ import { createLogger, FairleadError, parseDurationMs } from "../lib/index.ts";
 import { clusterAccess } from "./cluster-access.ts";
 import type { Io } from "./command.ts";
 import { formatAddress, type ListenAddress, parseListenAddress } from "./listen-address.ts";
+import { processOverload } from "./process-overload.ts";
+import { readRestarts } from "./up/supervised.ts";
 
 interface DiscoveryFlags {
   readonly kubeconfig?: string;
@@ -101,6 +103,8 @@ async function discovery(flags: DiscoveryFlags, unknown: readonly string[], io: 
       // Where istiod's manifests mount further roots.
       ...(existsSync(extraRoots) ? { extraRoots: readFileSync(extraRoots, "utf8") } : {}),
     },
+    overload: processOverload(io, log),
+    restarts: readRestarts(io.env),
     log,
     now: () => new Date(),
     monotonicMs: () => performance.now(),

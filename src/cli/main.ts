@@ -4,7 +4,7 @@ import { runProgram } from "./program.ts";
 const abort = new AbortController();
 const args = process.argv.slice(2);
 /** Commands that have something to take back before they end; all others end at once, as they would without us. */
-const tidy = new Set(["up", "run", "discovery", "edge", "agent", "down"]);
+const tidy = new Set(["up", "run", "discovery", "api", "edge", "agent", "down"]);
 if (tidy.has(args[0] ?? ""))
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const)
     process.on(signal, () => abort.abort(new Error(signal)));

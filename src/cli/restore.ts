@@ -2,8 +2,9 @@
 import { join } from "node:path";
 import type { Command } from "commander";
 import { restore } from "../apiserver/index.ts";
+import { FairleadError } from "../lib/index.ts";
 import type { Io } from "./command.ts";
-import { defaultDataDir, openDataDir } from "./up/data-dir.ts";
+import { defaultDataDir, openDataDir, ownerOfDir } from "./up/data-dir.ts";
 import { giveDataToUser } from "./up/data-owner.ts";
 
 export function register(program: Command, io: Io, exit: (status: number) => void): void {
@@ -17,6 +18,7 @@ export function register(program: Command, io: Io, exit: (status: number) => voi
     .action(async (file: string, flags: { readonly data?: string; readonly replace?: boolean }) => {
       const data = openDataDir(flags.data ?? defaultDataDir(io.env), io.env);
       try {
+        refuseLivingApi(join(data.path, "api"));
         const report = await restore({
           apiDir: join(data.path, "api"),
           file,
@@ -30,5 +32,14 @@ export function register(program: Command, io: Io, exit: (status: number) => voi
         data.unlock();
       }
       exit(0);
+    });
+}
+
+/** It may go on without the `up` that started it. */
+function refuseLivingApi(dir: string): void {
+  const owner = ownerOfDir(dir);
+  if (owner)
+    throw new FairleadError("locked", `${dir} is in use by process ${owner.pid}, whose \`up\` is gone`, {
+      hint: "end it with `fairlead down --data DIR`, then restore",
     });
 }

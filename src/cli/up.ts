@@ -96,6 +96,7 @@ async function start(flags: UpFlags, io: Io): Promise<number> {
     ways: new Map(demo ? [["gateway", { listen: gateway, service: gatewayService }]] : []),
     needsNetwork: demo,
     fairlead: selfCommand(),
+    logLevels: flags.log_output_level,
     log,
     line: (source, text) => io.err(`[${source}] ${text}\n`),
     signal: io.signal,

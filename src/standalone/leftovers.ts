@@ -1,6 +1,6 @@
 /** The journals of dead owners in; what they left on the host removed out. */
 import { rmSync } from "node:fs";
-import { isAlive, type Logger } from "../lib/index.ts";
+import { isAlive, type Logger, type Owner, wait } from "../lib/index.ts";
 import { deadPages, type Journal, type Leftover } from "./journal.ts";
 import { removeLeftover } from "./network.ts";
 import { signalGroup } from "./processes.ts";
@@ -27,9 +27,16 @@ export async function endJournal(journal: Journal): Promise<void> {
   journal.close();
 }
 
+/** What it holds, such as the store, is the next one's only when it is gone. */
+async function endProcess(owner: Owner): Promise<void> {
+  if (!isAlive(owner)) return;
+  signalGroup(owner.pid, "SIGKILL");
+  const deadline = performance.now() + 10_000;
+  while (isAlive(owner) && performance.now() < deadline) await wait(10);
+}
+
 async function removeOne(item: Leftover): Promise<void> {
-  if (item.kind === "process") {
-    if (isAlive(item.process)) signalGroup(item.process.pid, "SIGKILL");
-  } else if (item.kind === "folder") rmSync(item.path, { recursive: true, force: true });
+  if (item.kind === "process") await endProcess(item.process);
+  else if (item.kind === "folder") rmSync(item.path, { recursive: true, force: true });
   else await removeLeftover(item);
 }

@@ -4,7 +4,7 @@ import { formatAddress, type ListenAddress } from "../listen-address.ts";
 import { type Supervised, type SupervisedOptions, supervise } from "./supervised.ts";
 
 export interface ControlPlaneOptions
-  extends Pick<SupervisedOptions, "journal" | "log" | "line" | "random" | "signal" | "restarted"> {
+  extends Pick<SupervisedOptions, "journal" | "log" | "line" | "random" | "signal" | "restarted" | "tell"> {
   readonly dir: string;
   readonly kubeconfig: string;
   /** By istiod's flag name. */

@@ -7,7 +7,7 @@ import { childEnv } from "./control-plane-child.ts";
 import { type Supervised, type SupervisedOptions, supervise } from "./supervised.ts";
 
 export interface EdgeOptions
-  extends Pick<SupervisedOptions, "journal" | "log" | "line" | "random" | "signal" | "restarted"> {
+  extends Pick<SupervisedOptions, "journal" | "log" | "line" | "random" | "signal" | "restarted" | "tell"> {
   readonly dir: string;
   readonly kubeconfig: string;
   readonly dnsAddress: ListenAddress;

@@ -1,8 +1,8 @@
 /** Options in; the standalone mesh running (API, controllers, control plane, mesh network) out, or nothing at all. */
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
-import { adminUser, controlPlane, createApiServer } from "../../apiserver/index.ts";
-import { createKubeClient, type KubeClient, loadKubeconfig } from "../../kube/index.ts";
+import { controlPlaneUser } from "../../apiserver/index.ts";
+import { createEventRecorder, createKubeClient, type KubeClient } from "../../kube/index.ts";
 import { type Logger, ownerOf } from "../../lib/index.ts";
 import {
   endJournal,
@@ -11,8 +11,10 @@ import {
   openJournal,
   planNetwork,
   removeLeftovers,
+  standaloneKinds,
 } from "../../standalone/index.ts";
 import type { ListenAddress } from "../listen-address.ts";
+import { startApi } from "./api-child.ts";
 import { startControlPlane } from "./control-plane-child.ts";
 import { startControllers } from "./controllers.ts";
 import { type DataDir, openDataDir } from "./data-dir.ts";
@@ -35,6 +37,7 @@ export interface MeshOptions {
   /** Without it a mesh network that cannot be made is only said. */
   readonly needsNetwork: boolean;
   readonly fairlead: readonly string[];
+  readonly logLevels: string | undefined;
   readonly log: Logger;
   readonly line: (source: string, text: string) => void;
   /** Ends the start between two steps; what was made is taken back. */
@@ -83,21 +86,26 @@ async function start(options: MeshOptions, undo: Undo, stop: () => Promise<void>
     ...(options.serviceCidr === undefined ? {} : { serviceCidr: options.serviceCidr }),
   });
   const journal = await openOwnJournal(data, log, undo);
-  const api = await startApi(options, data, undo);
+  const api = await openApi(options, { data, journal, publish }, undo);
   const controllers = await startControllers(api.client, plan, log.scope("standalone"));
   undo.push(() => controllers.close());
   options.signal.throwIfAborted();
   const network = await openMeshNetwork({ data, plan, isNeeded: options.needsNetwork, log });
-  const addresses = new Map<string, string>([["api", api.address]]);
+  const addresses = new Map(api.child.addresses);
   const children = await startChildren(options, { data, api, journal, network, publish }, undo);
   for (const child of children) for (const [name, address] of child.addresses) addresses.set(name, address);
-  const [plane] = children;
+  const [plane, edge] = children;
+  let isWhole = false;
   function publish(): void {
-    const content = { ...Object.fromEntries(addresses), controlPlanePid: plane?.pid() };
+    if (!isWhole) return;
+    const pids = { apiPid: api.child.pid(), controlPlanePid: plane?.pid(), edgePid: edge?.pid() };
+    const restarts = { api: api.child.restarts(), controlPlane: plane?.restarts(), edge: edge?.restarts() };
+    const content = { ...Object.fromEntries(addresses), ...pids, restarts };
     data.write("addresses.json", `${JSON.stringify(content, null, 2)}\n`);
   }
   await seedWebhooks(api.client, addresses.get("https") ?? "");
   await waitForWebhooks(api.client);
+  isWhole = true;
   publish();
   return {
     dir: data.path,
@@ -128,31 +136,62 @@ async function openOwnJournal(data: DataDir, log: Logger, undo: Undo): Promise<J
 }
 
 interface Api {
-  readonly address: string;
+  readonly child: Supervised;
   readonly client: KubeClient;
   readonly kubeconfig: string;
   /** Of the user that the control plane is. */
   readonly planeKubeconfig: string;
+  readonly tellOf: TellOf;
 }
 
-async function startApi(options: MeshOptions, data: DataDir, undo: Undo): Promise<Api> {
-  const api = await createApiServer({
-    dataDir: join(data.path, "api"),
-    host: options.api.host,
-    port: options.api.port,
-    now: () => new Date(),
-    log: options.log.scope("api"),
+/** Of a part of the mesh, by the name that its Events have. */
+type TellOf = (part: string) => (reason: string, message: string) => void;
+
+async function openApi(
+  options: MeshOptions,
+  { data, journal, publish }: Pick<Surroundings, "data" | "journal" | "publish">,
+  undo: Undo,
+): Promise<Api> {
+  let tellOf: TellOf = () => () => {};
+  const { child, access, ...files } = await startApi({
+    ...watched(options, journal, "api"),
+    dir: data.path,
+    listen: options.api,
+    fairlead: options.fairlead,
+    logLevels: options.logLevels,
+    restarted: publish,
+    tell: (reason, message) => tellOf("fairlead-api")(reason, message),
   });
-  undo.push(() => api.close());
+  undo.push(() => child.stop());
   options.signal.throwIfAborted();
-  const kubeconfig = join(data.path, "kubeconfig");
-  await api.writeKubeconfig(kubeconfig, adminUser);
-  const planeKubeconfig = join(data.path, "run", "control-plane.kubeconfig");
-  await api.writeKubeconfig(planeKubeconfig, controlPlane);
-  const client = createKubeClient(await loadKubeconfig({ paths: [kubeconfig], env: {} }));
+  const client = createKubeClient(access);
   undo.push(() => client.close());
-  await seedApi(client, controlPlane.user);
-  return { address: api.address, client, kubeconfig, planeKubeconfig };
+  await seedApi(client, controlPlaneUser);
+  tellOf = eventsOf(client, options.log);
+  return { child, client, ...files, tellOf };
+}
+
+function eventsOf(client: KubeClient, log: Logger): TellOf {
+  const now = (): Date => new Date();
+  const recorder = createEventRecorder({
+    ...{ client, log, now, random: Math.random, component: "fairlead-up", host: standaloneKinds.nodeName },
+  });
+  return (name) => (reason, message) =>
+    recorder.record(
+      { apiVersion: "v1", kind: "Pod", metadata: { name, namespace: "istio-system" } },
+      "Warning",
+      reason,
+      message,
+    );
+}
+
+function watched(
+  options: MeshOptions,
+  journal: Journal,
+  source: string,
+): Pick<SupervisedOptions, "journal" | "log" | "line" | "random" | "signal"> {
+  const { log, signal } = options;
+  return { journal, log, line: (text) => options.line(source, text), random: Math.random, signal };
 }
 
 interface Surroundings {
@@ -169,21 +208,15 @@ async function startChildren(
   { data, api, journal, network, publish }: Surroundings,
   undo: Undo,
 ): Promise<readonly Supervised[]> {
-  const shared = (
-    source: string,
-  ): Pick<SupervisedOptions, "journal" | "log" | "line" | "random" | "signal" | "restarted"> => ({
-    journal,
-    log: options.log,
-    line: (text) => options.line(source, text),
-    random: Math.random,
-    signal: options.signal,
+  const common = {
+    ...{ dir: data.path, kubeconfig: api.planeKubeconfig, domain, fairlead: options.fairlead },
     restarted: publish,
-  });
-  const common = { dir: data.path, kubeconfig: api.planeKubeconfig, domain, fairlead: options.fairlead };
+  };
   const starting = [
     startControlPlane({
       ...common,
-      ...shared("control-plane"),
+      ...watched(options, journal, "control-plane"),
+      tell: api.tellOf("istiod"),
       addresses: options.addresses,
       meshAddress: network?.discoveryAddress,
     }),
@@ -191,7 +224,8 @@ async function startChildren(
       ? [
           startEdge({
             ...common,
-            ...shared("edge"),
+            ...watched(options, journal, "edge"),
+            tell: api.tellOf("fairlead-edge"),
             dnsAddress: { host: network.address, port: 53 },
             dnsUpstream: options.dnsUpstream,
             ways: options.ways,

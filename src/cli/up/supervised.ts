@@ -32,6 +32,8 @@ export interface SupervisedOptions {
   readonly signal: AbortSignal;
   /** Told of each further life. */
   readonly restarted: (pid: number) => void;
+  /** Told what happens to it, for whoever looks at the mesh's Events. */
+  readonly tell?: (reason: string, message: string) => void;
   readonly limits?: SilenceLimits;
 }
 
@@ -63,14 +65,24 @@ export async function supervise(options: SupervisedOptions): Promise<Supervised>
   const stopping = new AbortController();
   const backoff = createBackoff({ minMs: 100, maxMs: 10_000, random: options.random });
   let restarts = 0;
-  let current = launch(options, output, undefined);
+  const next = (bound: ReadonlyMap<string, string> | undefined): Running => launch(options, output, bound, restarts);
+  let current = next(undefined);
   const end = async (): Promise<void> => {
     stopping.abort();
     await current.stop(10_000);
     clearInterval(trimming);
     unfollow();
   };
-  const addresses = await waitForAddresses(current, options).catch(async (error: unknown) => {
+  /** One that was ended from outside, or by the runtime for want of memory, is no mistake of its user's: it is tried again. */
+  const again = async (status: number | string): Promise<Running | undefined> => {
+    if (typeof status === "number") return undefined;
+    await pause(status);
+    if (stopping.signal.aborted) return undefined;
+    restarts++;
+    current = next(undefined);
+    return current;
+  };
+  const addresses = await firstAddresses(current, options, again).catch(async (error: unknown) => {
     await end();
     throw error;
   });
@@ -85,19 +97,37 @@ export async function supervise(options: SupervisedOptions): Promise<Supervised>
     if (stopping.signal.aborted) return;
     // One that ran for a while was fine: begin again with a short wait.
     if (performance.now() - started > 30_000) backoff.reset();
-    const waitMs = backoff.nextMs();
-    log.warn(`${name} ended with ${status}; starting it again in ${Math.round(waitMs)} ms`);
-    await wait(waitMs, stopping.signal).catch(() => {});
+    await pause(status);
   };
+  async function pause(status: number | string): Promise<void> {
+    const waitMs = backoff.nextMs();
+    const { reason, why } = howItEnded(status, output.tail(lastWordsBytes), name);
+    const message = `${name} ended with ${status}${why}; starting it again in ${Math.round(waitMs)} ms`;
+    log.warn(message);
+    options.tell?.(reason, message);
+    await wait(waitMs, AbortSignal.any([stopping.signal, options.signal])).catch(() => {});
+  }
   const watch = async (): Promise<void> => {
     for (;;) {
       await live();
       if (stopping.signal.aborted) return;
-      current = launch(options, output, addresses);
-      restarts++;
+      current = await start(addresses);
+      if (stopping.signal.aborted) return;
       options.restarted(current.pid);
     }
   };
+  /** Until it can be started: files or processes may be short for a while. */
+  async function start(bound: ReadonlyMap<string, string>): Promise<Running> {
+    restarts++;
+    for (;;) {
+      try {
+        return next(bound);
+      } catch (error) {
+        await pause(FairleadError.from(error).message);
+        if (stopping.signal.aborted) return current;
+      }
+    }
+  }
   void watch();
   return { pid: () => current.pid, restarts: () => restarts, addresses, stop: end };
 }
@@ -106,15 +136,39 @@ function launch(
   options: SupervisedOptions,
   log: ContainerLog,
   bound: ReadonlyMap<string, string> | undefined,
+  restarts: number,
 ): Running {
   rmSync(options.boundFile, { force: true });
   const [file = "", ...args] = options.command(bound);
   const output = log.open();
   try {
-    return startProcess({ file, args, env: options.env, output, journal: options.journal });
+    const env = { ...options.env, [restartsVariable]: String(restarts) };
+    return startProcess({ file, args, env, output, journal: options.journal });
   } finally {
     closeSync(output);
   }
+}
+
+/** Tells a child how often it was started again. */
+const restartsVariable = "FAIRLEAD_RESTARTS";
+
+export function readRestarts(env: Readonly<Record<string, string | undefined>>): number {
+  const text = env[restartsVariable] ?? "";
+  return /^\d{1,9}$/.test(text) ? Number(text) : 0;
+}
+
+/** Node's last words when its heap is full; a list of what it was doing follows. */
+const lastWordsBytes = 16 * 1024;
+const outOfMemory = /JavaScript heap out of memory|Array buffer allocation failed/;
+
+function howItEnded(
+  status: number | string,
+  lastLines: string,
+  name: string,
+): { readonly reason: string; readonly why: string } {
+  if (!outOfMemory.test(lastLines)) return { reason: status === "SIGKILL" ? "Killed" : "Exited", why: "" };
+  const remedy = "give more with NODE_OPTIONS=--max-old-space-size=MB";
+  return { reason: "OutOfMemory", why: `: ${name} ran out of memory (${remedy})` };
 }
 
 /** Time counts only while we run ourselves: each silence is as long as our own waiting for an answer. */
@@ -141,21 +195,44 @@ async function watchSilence(
     if (silentMs >= warnMs && !told) options.log.warn(`${options.name} has not answered for ${silentMs / 1000} s`);
     told ||= silentMs >= warnMs;
     if (silentMs < replaceMs) continue;
-    options.log.error(`${options.name} has not answered for ${silentMs / 1000} s, and is replaced`);
+    const message = `${options.name} has not answered for ${silentMs / 1000} s, and is replaced`;
+    options.log.error(message);
+    options.tell?.("Unhealthy", message);
     return running.kill();
   }
 }
 
-async function waitForAddresses(child: Running, options: SupervisedOptions): Promise<ReadonlyMap<string, string>> {
+/** `again` starts another in place of one that has ended, where that may help. */
+async function firstAddresses(
+  first: Running,
+  options: SupervisedOptions,
+  again: (status: number | string) => Promise<Running | undefined>,
+): Promise<ReadonlyMap<string, string>> {
+  let child: Running | undefined = first;
+  while (child) {
+    const found: ReadonlyMap<string, string> | number | string = await waitForAddresses(child, options);
+    if (typeof found === "object") return found;
+    child = await again(found);
+    options.signal.throwIfAborted();
+    if (!child) throw new FairleadError("unavailable", `${options.name} ended with ${found} while starting`, { hint });
+  }
+  throw new FairleadError("unavailable", `${options.name} was stopped while starting`);
+}
+
+const hint = "its last lines above say why";
+
+/** Or how it ended before it had any. */
+async function waitForAddresses(
+  child: Running,
+  options: SupervisedOptions,
+): Promise<ReadonlyMap<string, string> | number | string> {
   let ended: number | string | undefined;
   void child.exited.then((status) => {
     ended = status;
   });
-  const hint = "its last lines above say why";
   const deadline = performance.now() + 30_000;
   while (performance.now() < deadline) {
-    if (ended !== undefined)
-      throw new FairleadError("unavailable", `${options.name} ended with ${ended} while starting`, { hint });
+    if (ended !== undefined) return ended;
     const found = readAddresses(options.boundFile);
     if (found) return found;
     await wait(20, options.signal);

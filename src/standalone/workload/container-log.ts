@@ -24,6 +24,8 @@ export interface ContainerLog {
   open(): number;
   /** The last lines, as text that may go into an object. */
   lastLines(): string;
+  /** So many bytes of the end, as they are. */
+  tail(bytes: number): string;
   /** Calls back with each line from now on; what is returned ends it, after what has come so far. */
   follow(line: (text: string) => void): () => void;
   /** Moves the content aside when it has grown too large; writers go on, because they append. */
@@ -52,6 +54,7 @@ export function createContainerLog(path: string, owner: number | undefined): Con
       const from = Math.max(0, sizeOf(path) - lastBytes);
       return lastOf(readFrom(path, from, lastBytes).toString(), from > 0);
     },
+    tail: (bytes) => readFrom(path, Math.max(0, sizeOf(path) - bytes), bytes).toString(),
     follow: (line) => follow(path, line),
     trim() {
       if (sizeOf(path) <= maxFileBytes) return;

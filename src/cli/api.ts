@@ -1,0 +1,62 @@
+/** `fairlead api`: the embedded Kubernetes API of a standalone mesh, on its own. */
+import { renameSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import type { Command } from "commander";
+import { adminUser, controlPlane, createApiServer } from "../apiserver/index.ts";
+import { createLogger } from "../lib/index.ts";
+import { type Io, untilStopped } from "./command.ts";
+import { parseListenAddress } from "./listen-address.ts";
+import { processOverload } from "./process-overload.ts";
+import { openDataDir } from "./up/data-dir.ts";
+import { readRestarts } from "./up/supervised.ts";
+
+interface ApiFlags {
+  readonly data: string;
+  readonly addr: string;
+  readonly boundAddresses: string;
+  readonly log_output_level?: string;
+}
+
+export function register(program: Command, io: Io, exit: (status: number) => void): void {
+  program
+    .command("api")
+    .summary("Serve the API of a standalone mesh")
+    .description("What `fairlead up` starts first: a Kubernetes API with a durable store.")
+    .requiredOption("--data <dir>", "the mesh's data folder")
+    .requiredOption("--addr <addr>", "where it listens")
+    .requiredOption("--bound-addresses <file>", "write the address, once bound, as JSON to this file")
+    .option("--log_output_level <levels>", "as istiod: default:info,ads:debug")
+    .addHelpText(
+      "after",
+      "\nExample:\n  fairlead api --data /tmp/mesh --addr 127.0.0.1:7443 --bound-addresses /tmp/api.json\n",
+    )
+    .action(async (flags: ApiFlags) => exit(await api(flags, io)));
+}
+
+async function api(flags: ApiFlags, io: Io): Promise<number> {
+  const { host, port } = parseListenAddress("--api-addr", flags.addr, "127.0.0.1");
+  const log = createLogger({
+    write: (line) => io.err(`${line}\n`),
+    now: () => new Date(),
+    ...(flags.log_output_level === undefined ? {} : { levels: flags.log_output_level }),
+  }).scope("api");
+  // Whoever started it may be gone while it goes on.
+  const folder = openDataDir(join(flags.data, "api"), io.env);
+  try {
+    const server = await createApiServer({
+      dataDir: folder.path,
+      ...{ host, port, log, now: () => new Date() },
+      overload: processOverload(io, log),
+      restarts: readRestarts(io.env),
+    });
+    await server.writeKubeconfig(join(flags.data, "kubeconfig"), adminUser);
+    await server.writeKubeconfig(join(flags.data, "run", "control-plane.kubeconfig"), controlPlane);
+    writeFileSync(`${flags.boundAddresses}.new`, JSON.stringify({ api: server.address }), { mode: 0o600 });
+    renameSync(`${flags.boundAddresses}.new`, flags.boundAddresses);
+    await untilStopped(io.signal);
+    await server.close();
+    return 0;
+  } finally {
+    folder.unlock();
+  }
+}

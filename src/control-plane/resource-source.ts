@@ -226,9 +226,10 @@ export function createResourceSource(options: ResourceSourceOptions): Controlled
       for (const key of due) {
         const group = groups.get(key);
         if (!group) continue;
-        await group.ready;
+        if (group.ready) await group.ready;
         // What many classes share is made again in slices; after that each class takes little.
-        await inSlices(safely(group.renderer.proxy, group.renderer.steps(doneSince())));
+        const steps = safely(group.renderer.proxy, group.renderer.steps(doneSince()));
+        if (!isDoneSoon(steps)) await inSlices(steps);
         if (groups.get(key) !== group) continue;
         refresh(group);
         if (performance.now() - since < sliceMs) continue;

@@ -196,12 +196,14 @@ export function createRendering(mesh: Mesh, options: RenderingOptions = {}): Ren
       get: (type, name) => set(type).get(name) ?? ask(type, name),
       refresh,
       *steps(done = new Set()) {
-        for (const kind of kinds)
-          for (const step of kind.steps?.(view, done) ?? []) {
+        for (const kind of kinds) {
+          if (!kind.steps || (committed.has(kind.type) && !stale.has(join(id, kind.type)))) continue;
+          for (const step of kind.steps(view, done)) {
             yield step;
             // Whoever wanted it may have gone in between.
             if (!states.has(id)) return;
           }
+        }
       },
       causes(type, name) {
         const resource = set(type).get(name) ?? ask(type, name);

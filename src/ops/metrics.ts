@@ -176,8 +176,12 @@ export function createMetrics(): Metrics {
     return metric;
   };
   /** Labels that the definition does not name are dropped. */
-  const known = (name: string, labels: Labels): Record<string, string> =>
-    Object.fromEntries(Object.entries(labels).filter(([key]) => definitions[name]?.labels?.includes(key)));
+  const known = (name: string, labels: Labels): Labels => {
+    const allowed = definitions[name]?.labels ?? [];
+    const keys = Object.keys(labels);
+    if (keys.every((key) => allowed.includes(key))) return labels;
+    return Object.fromEntries(Object.entries(labels).filter(([key]) => allowed.includes(key)));
+  };
   return {
     count: (name, labels = {}, by = 1) => get(name, (options) => new Counter(options)).inc(known(name, labels), by),
     observe: (name, value, labels = {}) =>

@@ -1,12 +1,13 @@
 /** One HTTP/2 stream of the server in, a call with its messages, its way back and its end out. */
 import type { IncomingHttpHeaders, ServerHttp2Stream } from "node:http2";
 import { constants } from "node:http2";
+import { eachMessage, type Take } from "./each-message.ts";
 import { messageChunks, readMessages } from "./frame.ts";
 import type { Payload } from "./method.ts";
 import type { Peer } from "./peer.ts";
 import { encodeMessage, RpcError, type Status, status } from "./status.ts";
 import { parseTimeout } from "./timeout.ts";
-import { drained, inTurn } from "./write.ts";
+import { createWriter, type Written } from "./write.ts";
 
 /** What a handler knows of its caller. */
 export interface Call {
@@ -22,8 +23,10 @@ export interface Call {
 export interface WireCall extends Call {
   /** `untilEnd`: one message is all there is, so that its end must come as soon as it. */
   readonly messages: (options?: { readonly untilEnd: boolean }) => AsyncGenerator<Uint8Array>;
-  /** Resolves when the transport has taken the message, so that a sender goes at the pace of its reader. */
-  readonly send: (payload: Payload) => Promise<void>;
+  /** Instead of `messages`, for calls that live long: no promise where the taker needs none. */
+  readonly each: (take: Take<Uint8Array>) => Promise<void>;
+  /** Says when the transport has taken the message, so that a sender goes at the pace of its reader. */
+  readonly send: (payload: Payload) => Written;
   /** Ends the call; the first end counts. */
   readonly finish: (code: Status, message?: string) => void;
   readonly abort: (reason: RpcError) => void;
@@ -58,26 +61,29 @@ export function createCall(
     abort(reason);
   }
   stream.once("close", () => abort(new RpcError(status.cancelled, "the client has gone")));
+  const reading = {
+    maxBytes: options.maxMessageBytes,
+    encoding: header(headers, "grpc-encoding"),
+    stallMs: options.stallMs,
+  };
+  const write = createWriter({
+    stream,
+    signal: controller.signal,
+    check() {
+      controller.signal.throwIfAborted();
+      if (stream.writableEnded || stream.destroyed) throw new RpcError(status.cancelled, "the call has ended");
+      if (!stream.headersSent) stream.respond(baseHeaders, { waitForTrailers: true });
+    },
+  });
   return {
     path: header(headers, ":path") ?? "",
     metadata: (name) => header(headers, name),
     peer,
     signal: controller.signal,
     messages: ({ untilEnd } = { untilEnd: false }) =>
-      readMessages(stream.iterator({ destroyOnReturn: false }), {
-        maxBytes: options.maxMessageBytes,
-        encoding: header(headers, "grpc-encoding"),
-        stallMs: options.stallMs,
-        untilEnd,
-      }),
-    send: inTurn(async (payload) => {
-      for (const chunk of messageChunks(payload)) {
-        controller.signal.throwIfAborted();
-        if (stream.writableEnded || stream.destroyed) throw new RpcError(status.cancelled, "the call has ended");
-        if (!stream.headersSent) stream.respond(baseHeaders, { waitForTrailers: true });
-        if (!stream.write(chunk)) await drained(stream, controller.signal);
-      }
-    }),
+      readMessages(stream.iterator({ destroyOnReturn: false }), { ...reading, untilEnd }),
+    each: (take) => eachMessage(stream, reading, take),
+    send: (payload) => write(messageChunks(payload)),
     finish,
     abort,
   };

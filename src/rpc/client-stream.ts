@@ -4,7 +4,7 @@ import { messageChunks, readMessages } from "./frame.ts";
 import type { Method } from "./method.ts";
 import { decodeMessage, parseStatus, RpcError, type Status, status } from "./status.ts";
 import { formatTimeout } from "./timeout.ts";
-import { drained, inTurn } from "./write.ts";
+import { createWriter } from "./write.ts";
 
 export interface CallOptions {
   readonly signal?: AbortSignal;
@@ -48,14 +48,18 @@ export function openStream<I, O>(
   };
   const end = watchEnd(stream);
   bindLife(stream, options, stop);
+  const write = createWriter({
+    stream,
+    signal: gone.signal,
+    check() {
+      if (gone.signal.aborted || stream.destroyed || stream.writableEnded)
+        throw new RpcError(status.unavailable, "the stream has closed");
+    },
+  });
   return {
-    send: inTurn(async (message) => {
-      for (const chunk of messageChunks(method.request.encode(message))) {
-        if (gone.signal.aborted || stream.destroyed || stream.writableEnded)
-          throw new RpcError(status.unavailable, "the stream has closed");
-        if (!stream.write(chunk)) await drained(stream, gone.signal);
-      }
-    }),
+    async send(message) {
+      await write(messageChunks(method.request.encode(message)));
+    },
     end: () => stream.end(),
     messages: receive(stream, method, options.maxMessageBytes, end, gone.signal),
     cancel: () => stop(new RpcError(status.cancelled, "the call was cancelled")),

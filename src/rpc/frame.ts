@@ -28,28 +28,59 @@ export async function* readMessages(
   chunks: AsyncIterable<Uint8Array>,
   options: ReadOptions,
 ): AsyncGenerator<Uint8Array> {
-  const buffer = createBuffer();
+  const frames = createFrames(options.maxBytes);
   const iterator = chunks[Symbol.asyncIterator]();
-  let need = headerBytes;
-  let header: { compressed: boolean } | undefined;
   let due = true;
   for (;;) {
-    const next = await within(iterator.next(), due || header || buffer.size() > 0 ? options.stallMs : undefined);
+    const next = await within(iterator.next(), due || frames.isInside() ? options.stallMs : undefined);
     if (next.done) break;
     due = options.untilEnd === true;
-    buffer.push(next.value);
-    for (let part = buffer.take(need); part; part = buffer.take(need)) {
-      if (header) {
-        yield header.compressed ? await inflated(part, options) : part;
-        header = undefined;
-        need = headerBytes;
-      } else {
-        header = { compressed: readFlag(part) };
-        need = readLength(part, options.maxBytes);
-      }
-    }
+    frames.push(next.value);
+    for (let frame = frames.take(); frame; frame = frames.take())
+      yield frame.compressed ? await inflated(frame.bytes, options) : frame.bytes;
   }
-  if (header || buffer.size() > 0) throw new RpcError(status.internal, "the stream ended inside a message");
+  frames.end();
+}
+
+export interface Frame {
+  readonly compressed: boolean;
+  readonly bytes: Uint8Array;
+}
+
+export interface Frames {
+  push(chunk: Uint8Array): void;
+  /** The next message, once all of it is there. */
+  take(): Frame | undefined;
+  /** Whether part of a message is there. */
+  isInside(): boolean;
+  /** Throws where the stream ends inside a message. */
+  end(): void;
+}
+
+/** Throws an RpcError for what is no gRPC message, or too large a one. */
+export function createFrames(maxBytes: number): Frames {
+  const buffer = createBuffer();
+  let header: { readonly compressed: boolean; readonly length: number } | undefined;
+  const isInside = (): boolean => header !== undefined || buffer.size() > 0;
+  return {
+    push: buffer.push,
+    take() {
+      if (!header) {
+        const part = buffer.take(headerBytes);
+        if (!part) return undefined;
+        header = { compressed: readFlag(part), length: readLength(part, maxBytes) };
+      }
+      const bytes = buffer.take(header.length);
+      if (!bytes) return undefined;
+      const { compressed } = header;
+      header = undefined;
+      return { compressed, bytes };
+    },
+    isInside,
+    end() {
+      if (isInside()) throw new RpcError(status.internal, "the stream ended inside a message");
+    },
+  };
 }
 
 async function within<T>(result: Promise<T>, ms: number | undefined): Promise<T> {
@@ -114,7 +145,10 @@ function readLength(header: Uint8Array, maxBytes: number): number {
   return length;
 }
 
-async function inflated(bytes: Uint8Array, options: ReadOptions): Promise<Uint8Array> {
+export async function inflated(
+  bytes: Uint8Array,
+  options: Pick<ReadOptions, "maxBytes" | "encoding">,
+): Promise<Uint8Array> {
   if (options.encoding !== "gzip")
     throw new RpcError(
       options.encoding === undefined || options.encoding === "identity" ? status.internal : status.unimplemented,
@@ -133,8 +167,26 @@ async function inflated(bytes: Uint8Array, options: ReadOptions): Promise<Uint8A
 }
 
 /** One message as chunks of at most 64 KB, made one by one as the stream takes them. */
-export function* messageChunks(payload: Payload): Generator<Uint8Array> {
-  let gathered: Uint8Array[] = [frameHeader(payload.reduce((sum, piece) => sum + piece.length, 0))];
+export function messageChunks(payload: Payload): Iterable<Uint8Array> {
+  const size = payload.reduce((sum, piece) => sum + piece.length, 0);
+  return size < directBytes ? [smallMessage(payload, size)] : largeMessage(payload, size);
+}
+
+/** Most are small, and a fleet is sent many of them: one buffer each, and nothing else. */
+function smallMessage(payload: Payload, size: number): Uint8Array {
+  const message = Buffer.allocUnsafe(headerBytes + size);
+  message[0] = 0;
+  message.writeUInt32BE(size, 1);
+  let at = headerBytes;
+  for (const piece of payload) {
+    message.set(piece, at);
+    at += piece.length;
+  }
+  return message;
+}
+
+function* largeMessage(payload: Payload, length: number): Generator<Uint8Array> {
+  let gathered: Uint8Array[] = [frameHeader(length)];
   let size = headerBytes;
   for (const piece of payload) {
     if (piece.length === 0) continue;

@@ -1,10 +1,11 @@
 export type { Call } from "./call.ts";
 export { type ClientTls, createRpcClient, type RpcClient, type RpcClientOptions } from "./client.ts";
 export type { CallOptions, ClientStream } from "./client-stream.ts";
+export type { Take } from "./each-message.ts";
 export type { Limits } from "./limits.ts";
-export { type Codec, type Method, type Payload, protoMethod, rawCodec } from "./method.ts";
+export { type Decoder, type Method, type Payload, protoMethod, rawCodec } from "./method.ts";
 export type { Peer, PeerTls } from "./peer.ts";
-export { bidi, type Route, type Send, unary } from "./route.ts";
+export { bidi, duplex, type Each, type Route, type Send, unary } from "./route.ts";
 export { createRpcServer, type RpcServer, type RpcServerOptions } from "./server.ts";
 export { RpcError, type Status, status } from "./status.ts";
 export type { ServerTls } from "./transport.ts";

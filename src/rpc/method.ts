@@ -5,8 +5,11 @@ import { RpcError, status } from "./status.ts";
 /** One message as pieces that are written in order; pieces may be shared between streams and are never changed. */
 export type Payload = readonly Uint8Array[];
 
-export interface Codec<T> {
+export interface Decoder<T> {
   decode(bytes: Uint8Array): T;
+}
+
+export interface Codec<T> extends Decoder<T> {
   encode(value: T): Payload;
 }
 

@@ -1,6 +1,7 @@
-/** A typed method and its handler in, a route that a server can serve out: unary, server-streaming or bidirectional. */
+/** A typed method and its handler in, a route that a server can serve out: unary, server-streaming, bidirectional. */
 import type { Call, WireCall } from "./call.ts";
-import type { Method } from "./method.ts";
+import type { Take } from "./each-message.ts";
+import type { Decoder, Method } from "./method.ts";
 import { RpcError, status } from "./status.ts";
 
 export interface Route {
@@ -9,8 +10,11 @@ export interface Route {
   serve(call: WireCall): Promise<void>;
 }
 
-/** Resolves when the transport has taken the message. */
-export type Send<O> = (message: O) => Promise<void>;
+/** Undefined where the transport has taken the message at once; else the promise says when. */
+export type Send<O> = (message: O) => Promise<void> | undefined;
+
+/** Hands over each message as it comes; resolves when the client has said its last. */
+export type Each<I> = (take: Take<I>) => Promise<void>;
 
 export function unary<I, O>(method: Method<I, O>, handler: (request: I, call: Call) => Promise<O>): Route {
   return {
@@ -40,6 +44,22 @@ export function bidi<I, O>(
   return {
     path: method.path,
     serve: (call) => handler(decoded(method, call), call, (message) => call.send(method.response.encode(message))),
+  };
+}
+
+/** As `bidi`, for many calls that live long and say little: a message costs no more than its taker does with it. */
+export function duplex<I, O>(
+  method: Omit<Method<never, O>, "request"> & { readonly request: Decoder<I> },
+  handler: (each: Each<I>, call: Call, send: Send<O>) => Promise<void>,
+): Route {
+  return {
+    path: method.path,
+    serve: (call) =>
+      handler(
+        (take) => call.each((bytes) => take(method.request.decode(bytes))),
+        call,
+        (message) => call.send(method.response.encode(message)),
+      ),
   };
 }
 

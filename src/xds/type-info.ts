@@ -54,3 +54,10 @@ const shortNames: Record<WireType, string> = {
 export function shortName(type: WireType): string {
   return shortNames[type];
 }
+
+const labels = new Map(Object.entries(shortNames).map(([type, short]) => [type, { type: short.toLowerCase() }]));
+
+/** As metrics are labelled by type; the same object each time. */
+export function metricLabel(type: WireType): { readonly type: string } {
+  return labels.get(type) ?? { type: "" };
+}

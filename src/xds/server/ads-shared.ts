@@ -1,6 +1,6 @@
 /** What the streams of one server have in common, and what is known of each. */
 import type { Identity } from "../../model/index.ts";
-import type { Call, Payload, RpcError, Send } from "../../rpc/index.ts";
+import type { Call, Each, Payload, RpcError, Send } from "../../rpc/index.ts";
 import type { XdsMetrics } from "../metrics.ts";
 import type { ProxyNode } from "../source.ts";
 import type { NamePool } from "../stream/names.ts";
@@ -44,7 +44,7 @@ export interface Connection {
 /** One call of either variant. */
 export interface AdsStream {
   readonly variant: "sotw" | "delta";
-  readonly requests: AsyncGenerator<Incoming>;
+  readonly requests: Each<Incoming>;
   readonly call: Call;
   readonly send: Send<Payload>;
   readonly authenticate: Authenticate;

@@ -1,12 +1,13 @@
 /** A resource source in, the routes of `AggregatedDiscoveryService` and the state of every connected proxy out. */
 import { AggregatedDiscoveryService } from "../../gen/envoy/service/discovery/v3/ads_pb.js";
 import { FairleadError } from "../../lib/index.ts";
-import { bidi, type Codec, protoMethod, type Route, RpcError, rawCodec, status } from "../../rpc/index.ts";
+import { type Decoder, duplex, protoMethod, type Route, RpcError, rawCodec, status } from "../../rpc/index.ts";
 import { noMetrics, type XdsMetrics } from "../metrics.ts";
 import { createNamePool } from "../stream/names.ts";
 import { createRouteApart } from "../stream/route-parts.ts";
 import { createSteps } from "../stream/steps.ts";
 import { createVersions } from "../stream/version.ts";
+import { readAck } from "./ack.ts";
 import { type AdsOptions, type Authenticate, defaultAdsLimits } from "./ads-options.ts";
 import type { AdsShared, AdsStream } from "./ads-shared.ts";
 import { serveStream } from "./ads-stream.ts";
@@ -52,11 +53,11 @@ export function createAds(options: AdsOptions): Ads {
   const sized = createSized(shared.metrics);
   return {
     routes: (authenticate) => [
-      bidi({ ...sotw, request: sized(sotw.request), response: rawCodec }, (requests, call, send) =>
-        serve({ variant: "sotw", requests: mapped(requests, fromSotw), call, send, authenticate }),
+      duplex({ path: sotw.path, request: sized(readSotw), response: rawCodec }, (requests, call, send) =>
+        serve({ variant: "sotw", requests, call, send, authenticate }),
       ),
-      bidi({ ...delta, request: sized(delta.request), response: rawCodec }, (requests, call, send) =>
-        serve({ variant: "delta", requests: mapped(requests, fromDelta), call, send, authenticate }),
+      duplex({ path: delta.path, request: sized(readDelta), response: rawCodec }, (requests, call, send) =>
+        serve({ variant: "delta", requests, call, send, authenticate }),
       ),
     ],
     status: () => [...shared.connections.values()].map((connection) => proxyStatus(connection, options.now())),
@@ -78,19 +79,17 @@ export function createAds(options: AdsOptions): Ads {
   }
 }
 
+const readSotw = (bytes: Uint8Array): Incoming => fromSotw(sotw.request.decode(bytes));
+const readDelta = (bytes: Uint8Array): Incoming => readAck(bytes) ?? fromDelta(delta.request.decode(bytes));
+
 /** The largest request that has come is told. */
-function createSized(metrics: XdsMetrics): <T>(codec: Codec<T>) => Codec<T> {
+function createSized(metrics: XdsMetrics): (decode: (bytes: Uint8Array) => Incoming) => Decoder<Incoming> {
   let largest = 0;
-  return (codec) => ({
-    ...codec,
+  return (decode) => ({
     decode(bytes) {
       if (bytes.length > largest) metrics.set("pilot_xds_recv_max", bytes.length);
       largest = Math.max(largest, bytes.length);
-      return codec.decode(bytes);
+      return decode(bytes);
     },
   });
-}
-
-async function* mapped<T>(requests: AsyncGenerator<T>, to: (request: T) => Incoming): AsyncGenerator<Incoming> {
-  for await (const request of requests) yield to(request);
 }

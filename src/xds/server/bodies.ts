@@ -19,8 +19,6 @@ interface Entry {
   joined: Pieces | undefined;
 }
 
-/** What is smaller is gathered with the rest of its message. */
-const minBytes = 16 * 1024;
 const maxBytes = 16 * 1024 * 1024;
 const maxLists = 64;
 const chunkBytes = 64 * 1024;
@@ -55,7 +53,7 @@ export function createBodies(): Bodies {
 
   return {
     get(list, bytes, make) {
-      if (bytes < minBytes || bytes > maxBytes) return make();
+      if (bytes > maxBytes) return make();
       timer ??= setTimeout(clear, quietMs).unref();
       timer.refresh();
       const at = entries.findLastIndex((entry) => entry.bytes === bytes && isSame(entry.list, list));

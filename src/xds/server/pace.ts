@@ -1,15 +1,16 @@
-/** A bound on the requests of one stream. */
+/** The time of one stream's requests in; how long the next one must wait out. */
 import { wait } from "../../lib/index.ts";
 
 /** Slows a client down that sends more requests than any proxy needs; it waits, its stream stays. */
-export function createPace(perSecond: number, signal: AbortSignal): () => Promise<void> {
+export function createPace(perSecond: number, signal: AbortSignal): () => Promise<void> | undefined {
   let tokens = perSecond * 10;
   let lastMs = performance.now();
-  return async () => {
+  return () => {
     const nowMs = performance.now();
     tokens = Math.min(perSecond * 10, tokens + ((nowMs - lastMs) / 1000) * perSecond);
     lastMs = nowMs;
-    if (tokens < 1) await wait(1000 / perSecond, signal);
+    const isEarly = tokens < 1;
     tokens = Math.max(0, tokens - 1);
+    return isEarly ? wait(1000 / perSecond, signal) : undefined;
   };
 }

@@ -1,7 +1,7 @@
 /** A stream's state in, its responses on the wire out, one after the other, each made when its turn has come. */
 import type { Call, Payload, Send } from "../../rpc/index.ts";
 import type { Response, StreamState } from "../stream/stream-state.ts";
-import { shortName, virtualHostType } from "../type-info.ts";
+import { metricLabel, virtualHostType } from "../type-info.ts";
 import type { AdsShared } from "./ads-shared.ts";
 import { payloadSize } from "./wire.ts";
 
@@ -61,29 +61,40 @@ export function createPusher(shared: Pick<AdsShared, "metrics" | "turns" | "enco
     metrics.observe("pilot_proxy_queue_time", (startMs - queuedMs) / 1000);
     const first = state.next(startMs);
     if (!first) return rest();
-    const written = [write(first, startMs)];
+    let written = write(first, startMs);
     // A route configuration without its hosts answers wrongly: both leave in one turn.
     while (state.continues()) {
       const part = state.next(startMs);
-      if (part) written.push(write(part, startMs));
+      const before = written;
+      const last = part && write(part, startMs);
+      written = before && last ? before.then(() => last) : (last ?? before);
     }
-    return Promise.all(written).then(() => {
-      configured = true;
-      rest();
-    }, options.onError);
+    if (!written) return sent();
+    return written.then(sent, options.onError);
   }
 
-  async function write(response: Response, startMs: number): Promise<void> {
+  /** Undefined where the transport has taken all at once, as it does with what is small. */
+  function write(response: Response, startMs: number): Promise<void> | undefined {
     const type = response.isOfHosts ? virtualHostType : response.type;
-    const payload = shared.encode(options.variant, { ...response, type });
-    const label = { type: shortName(type).toLowerCase() };
+    const payload = shared.encode(options.variant, response, type);
+    const label = metricLabel(type);
     const sendMs = performance.now();
-    await options.send(payload);
-    const endMs = performance.now();
-    metrics.observe("pilot_xds_push_time", (endMs - startMs) / 1000, label);
-    metrics.observe("pilot_xds_send_time", (endMs - sendMs) / 1000);
-    metrics.observe("pilot_xds_config_size_bytes", payloadSize(payload), label);
-    metrics.count("pilot_xds_pushes", label);
+    const taken = (): void => {
+      const endMs = performance.now();
+      metrics.observe("pilot_xds_push_time", (endMs - startMs) / 1000, label);
+      metrics.observe("pilot_xds_send_time", (endMs - sendMs) / 1000);
+      metrics.observe("pilot_xds_config_size_bytes", payloadSize(payload), label);
+      metrics.count("pilot_xds_pushes", label);
+    };
+    const sending = options.send(payload);
+    if (sending) return sending.then(taken);
+    taken();
+    return undefined;
+  }
+
+  function sent(): undefined {
+    configured = true;
+    return rest();
   }
 
   function rest(): undefined {

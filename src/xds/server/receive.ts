@@ -2,21 +2,25 @@
 import { RpcError, status } from "../../rpc/index.ts";
 import type { XdsCounter } from "../metrics.ts";
 import type { Received } from "../stream/request.ts";
-import { shortName, type WireType, wireType } from "../type-info.ts";
+import { metricLabel, shortName, type WireType, wireType } from "../type-info.ts";
 import type { AdsShared, AdsStream, Connection } from "./ads-shared.ts";
 import type { Incoming } from "./incoming.ts";
 
-export async function receive(
+export function receive(
   shared: AdsShared,
   connection: Connection,
   stream: AdsStream,
   incoming: Incoming,
-): Promise<void> {
+): Promise<void> | undefined {
   const type = wireType(incoming.typeUrl);
-  if (type) {
-    count(shared, connection, type, incoming, incoming.receive(connection.state, type, performance.now()));
-    checkNames(shared, connection, type);
-  } else if (shared.options.other?.handles(incoming.typeUrl)) await answerOther(shared, connection, stream, incoming);
+  if (!type)
+    return shared.options.other?.handles(incoming.typeUrl)
+      ? answerOther(shared, connection, stream, incoming)
+      : undefined;
+  const received = incoming.receive(connection.state, type, performance.now());
+  if (received.event === "stale" || received.event === "nack") count(shared, connection, type, incoming, received);
+  if (received.dirty) checkNames(shared, connection, type);
+  return undefined;
 }
 
 /** One request is bounded by its size; many of them together are not. */
@@ -41,7 +45,7 @@ function count(
   received: Received,
 ): void {
   const short = shortName(type);
-  const label = { type: short.toLowerCase() };
+  const label = metricLabel(type);
   if (received.event === "stale") shared.metrics.count("pilot_xds_expired_nonce", label);
   if (received.event !== "nack") return;
   const own = rejects.get(short);

@@ -19,11 +19,22 @@ export interface WireResponse {
 
 export type Variant = "sotw" | "delta";
 
-export type Encode = (variant: Variant, response: WireResponse) => Payload;
+/** `type` is said on the wire; the response's own where left out. */
+export type Encode = (variant: Variant, response: WireResponse, type?: string) => Payload;
 
 /** Fields of DiscoveryResponse and DeltaDiscoveryResponse: version, type, nonce and resources have the same numbers. */
 const field = { version: 1, resources: 2, type: 4, nonce: 5, removed: 6 } as const;
 const controlPlaneField = { sotw: 6, delta: 7 } as const;
+
+/** All but version and nonce. */
+interface Rest {
+  readonly type: string;
+  readonly removed: readonly string[];
+  readonly bytes: Uint8Array;
+}
+
+/** What is smaller is put together once for all streams that are handed the same lists. */
+const smallBytes = 16 * 1024;
 
 /** What frames a resource is made once for all responses that carry it. */
 export function createEncode(identifier: string): Encode {
@@ -32,27 +43,38 @@ export function createEncode(identifier: string): Encode {
     delta: new WeakMap<WireResource, Uint8Array>(),
   };
   const bodies = { sotw: createBodies(), delta: createBodies() };
+  const small = {
+    sotw: new WeakMap<readonly WireResource[], Rest>(),
+    delta: new WeakMap<readonly WireResource[], Rest>(),
+  };
   const controlPlane = {
     sotw: message(controlPlaneField.sotw, text(1, identifier)),
     delta: message(controlPlaneField.delta, text(1, identifier)),
   };
-  return (variant, response) => {
-    const own = concat([
-      text(field.version, response.version),
-      text(field.type, response.type),
-      text(field.nonce, response.nonce),
-      controlPlane[variant],
-      ...(variant === "delta" ? response.removed.map((name) => repeatedText(field.removed, name)) : []),
-    ]);
-    const bytes = response.resources.reduce((sum, resource) => sum + resource.size, 0);
-    const body = bodies[variant].get(response.resources, bytes, () => framed(variant, response));
-    return [own, ...body];
+
+  function head(variant: Variant, type: string, removed: readonly string[]): Uint8Array[] {
+    const gone = variant === "delta" ? removed.map((name) => repeatedText(field.removed, name)) : [];
+    return [text(field.type, type), controlPlane[variant], ...gone];
+  }
+
+  return (variant, response, type = response.type) => {
+    const { resources, removed } = response;
+    const own = ownFields(response);
+    const known = small[variant].get(resources);
+    if (known && known.type === type && known.removed === removed) return [own, known.bytes];
+    const bytes = resources.reduce((sum, resource) => sum + resource.size, 0);
+    const before = head(variant, type, removed);
+    if (bytes > smallBytes)
+      return [own, ...before, ...bodies[variant].get(resources, bytes, () => framed(variant, resources, type))];
+    const rest = { type, removed, bytes: concat([...before, ...framed(variant, resources, type)]) };
+    small[variant].set(resources, rest);
+    return [own, rest.bytes];
   };
 
-  function framed(variant: Variant, response: WireResponse): Uint8Array[] {
+  function framed(variant: Variant, resources: readonly WireResource[], type: string): Uint8Array[] {
     const pieces: Uint8Array[] = [];
-    for (const resource of response.resources) {
-      const frame = frames[variant].get(resource) ?? frameOf(variant, resource, response.type);
+    for (const resource of resources) {
+      const frame = frames[variant].get(resource) ?? frameOf(variant, resource, type);
       frames[variant].set(resource, frame);
       pieces.push(frame);
       for (const piece of resource.pieces) pieces.push(piece);
@@ -76,6 +98,16 @@ function frameOf(variant: Variant, resource: WireResource, type: string): Uint8A
 
 function message(number: number, content: Uint8Array): Uint8Array {
   return content.length === 0 ? content : concat([lengthHead(number, content.length), content]);
+}
+
+/** What each stream is told for itself; both are our own, and ASCII. */
+function ownFields({ version, nonce }: WireResponse): Uint8Array {
+  return Buffer.from(asciiField(field.version, version) + asciiField(field.nonce, nonce), "latin1");
+}
+
+/** The field as text whose characters are its bytes: one buffer is made of several at once. */
+function asciiField(number: number, value: string): string {
+  return String.fromCharCode(...lengthHead(number, value.length)) + value;
 }
 
 /** proto3 leaves an empty string out. */

@@ -1,0 +1,75 @@
+import { PassThrough } from "node:stream";
+import { setImmediate as nextTurn } from "node:timers/promises";
+import { expect, test } from "vitest";
+import { eachMessage } from "./each-message.ts";
+import { messageChunks } from "./frame.ts";
+
+const options = { maxBytes: 1000, encoding: undefined };
+const framed = (...texts: readonly string[]): Buffer =>
+  Buffer.concat(texts.flatMap((text) => [...messageChunks([Buffer.from(text)])]));
+const settle = async (): Promise<void> => {
+  for (let i = 0; i < 5; i++) await nextTurn();
+};
+
+test("messages come one by one, however the stream is cut", async () => {
+  const stream = new PassThrough();
+  const seen: string[] = [];
+  const done = eachMessage(stream, options, (bytes) => {
+    seen.push(Buffer.from(bytes).toString());
+    return undefined;
+  });
+  for (const byte of framed("a", "", "cde")) stream.write(Buffer.of(byte));
+  stream.end();
+  await done;
+  expect(seen).toEqual(["a", "", "cde"]);
+});
+
+test("while a message is being worked on, nothing more is read", async () => {
+  const stream = new PassThrough({ highWaterMark: 10 });
+  const seen: string[] = [];
+  let work = Promise.withResolvers<void>();
+  const done = eachMessage(stream, options, (bytes) => {
+    seen.push(Buffer.from(bytes).toString());
+    return work.promise;
+  });
+  stream.write(framed("a", "b"));
+  for (let i = 0; i < 50; i++) stream.write(framed("more"));
+  await settle();
+  expect(seen).toEqual(["a"]);
+  expect(stream.writableNeedDrain).toBe(true);
+  const first = work;
+  work = Promise.withResolvers<void>();
+  first.resolve();
+  await settle();
+  expect(seen).toEqual(["a", "b"]);
+  work.resolve();
+  stream.end();
+  await done;
+  expect(seen).toHaveLength(52);
+});
+
+test.each<readonly [string, (stream: PassThrough) => void, RegExp]>([
+  ["ends inside a message", (stream) => stream.end(framed("abc").subarray(0, 6)), /inside a message/],
+  ["is cut", (stream) => stream.destroy(), /has gone/],
+  ["sends too large a message", (stream) => stream.write(framed("a".repeat(1001))), /at most 1000/],
+  ["begins a message and stops", (stream) => stream.write(framed("abc").subarray(0, 6)), /no message came/],
+])("a stream that %s is told so", async (_, act, error) => {
+  const stream = new PassThrough();
+  const done = eachMessage(stream, { ...options, stallMs: 20 }, () => undefined);
+  act(stream);
+  await expect(done).rejects.toThrow(error);
+});
+
+test("what the taker throws ends the reading", async () => {
+  const stream = new PassThrough();
+  let taken = 0;
+  const done = eachMessage(stream, options, () => {
+    taken++;
+    throw new Error("no more");
+  });
+  stream.write(framed("a", "b"));
+  await expect(done).rejects.toThrow("no more");
+  stream.write(framed("c"));
+  await settle();
+  expect(taken).toBe(1);
+});

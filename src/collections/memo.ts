@@ -6,6 +6,8 @@ import { sameData } from "./same-data.ts";
 
 export interface Memo<V> {
   get(key: string): V;
+  /** Whether it is known that asking for it computes nothing. */
+  isFresh(key: string): boolean;
   /** The root objects (and noted fields) that this entry was made from. */
   causes(key: string): readonly Cause[];
   /** How often an entry was computed: tests count work with it. */
@@ -87,6 +89,7 @@ export function createMemo<V>(
       }
       return entry.value as V;
     },
+    isFresh: (key) => entries.get(key)?.state === "clean",
     causes(key) {
       const entry = entries.get(key);
       return entry ? collectCauses(entry) : [];

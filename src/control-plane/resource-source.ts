@@ -89,7 +89,6 @@ export function createResourceSource(options: ResourceSourceOptions): Controlled
   const dueMembers = new Set<string>();
   let connections = 0;
   let pushing: Promise<void> | undefined;
-  let gone = { version: -1, done: new Set<string>() };
   const rendering = createRendering(mesh, {
     onFault: (fault) => options.onFault(undefined, fault),
     ...(options.envoyTypes ? { envoyTypes: options.envoyTypes } : {}),
@@ -143,19 +142,13 @@ export function createResourceSource(options: ResourceSourceOptions): Controlled
     });
     const group: Group = { key, renderer, members: new Set(), ready: undefined };
     groups.set(key, group);
-    const steps = safely(proxyClass, renderer.steps(doneSince()));
+    const steps = safely(proxyClass, renderer.steps());
     // Most of what a class has was made for others before: then there is nothing to wait for.
     if (!isDoneSoon(steps))
       group.ready = inSlices(steps).then(() => {
         group.ready = undefined;
       });
     return group;
-  };
-
-  /** What was gone through since the last change need not be gone through for another class. */
-  const doneSince = (): Set<string> => {
-    if (gone.version !== mesh.graph.version) gone = { version: mesh.graph.version, done: new Set() };
-    return gone.done;
   };
 
   /** What fails here fails again when it is asked for, and is told then. */
@@ -228,7 +221,7 @@ export function createResourceSource(options: ResourceSourceOptions): Controlled
         if (!group) continue;
         if (group.ready) await group.ready;
         // What many classes share is made again in slices; after that each class takes little.
-        const steps = safely(group.renderer.proxy, group.renderer.steps(doneSince()));
+        const steps = safely(group.renderer.proxy, group.renderer.steps());
         if (!isDoneSoon(steps)) await inSlices(steps);
         if (groups.get(key) !== group) continue;
         refresh(group);

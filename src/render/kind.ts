@@ -1,6 +1,6 @@
 /** The seam between the renderer and the files that render one kind of resource each. */
 import type { Resource, ResourceType } from "../model/index.ts";
-import type { Layer, Steps, StepsDone } from "./layer.ts";
+import type { Layer, Steps } from "./layer.ts";
 import type { View } from "./view.ts";
 
 export interface ResourceKind {
@@ -8,7 +8,7 @@ export interface ResourceKind {
   /** All resources of this kind for the class, or, for kinds that proxies ask for by name, those that its other resources refer to; a later layer hides an earlier one. */
   layers(view: View): readonly Layer[];
   /** The work of making the layers, in small pieces. */
-  steps?(view: View, done: StepsDone): Steps;
+  steps?(view: View): Steps;
   /** A resource that is in no layer but that a proxy may ask for by name; undefined where there is none. */
   render?(view: View, name: string): Resource | undefined;
 }

@@ -1,6 +1,6 @@
 /** Which resources a facet has, by reference, in; the same as a map of resources, made once for all classes with that facet, out. */
 import type { Resource } from "../model/index.ts";
-import { type FacetKind, facetOf, type Recipe, type ResourceRef, recipe } from "./recipe.ts";
+import { type FacetKind, type Recipe, type ResourceRef, recipe } from "./recipe.ts";
 import type { View } from "./view.ts";
 
 /** Part of a set of resources, shared by all classes for which it is the same. Never changed. */
@@ -10,14 +10,11 @@ export type Refs = ReadonlyMap<string, ResourceRef>;
 
 export interface LayerRecipe<F extends object> extends Recipe<F, Layer> {
   /** Makes what the layer is made of, one after the other, so that a long making can be interrupted. */
-  steps(view: View<F>, done: StepsDone): Steps;
+  steps(view: View<F>): Steps;
 }
 
 /** Each step is a small piece of work that need not be done again when the whole is asked for. */
 export type Steps = Generator<void>;
-
-/** What was gone through already, so that what many share is gone through once. */
-export type StepsDone = Set<string>;
 
 export function layerRecipe<F extends object>(
   facet: FacetKind<F>,
@@ -27,17 +24,16 @@ export function layerRecipe<F extends object>(
   const refs = recipe(facet, `${name} refs`, decide, sameRefs);
   const layer = recipe<F, Layer>(facet, name, (view) => madeOf(refs(view)), sameLayer);
   return Object.assign((view: View<F>) => layer(view), {
-    *steps(view: View<F>, done: StepsDone): Steps {
-      const id = `${name}|${facetOf(view, facet).id}`;
-      if (done.has(id)) return;
+    isMade: layer.isMade,
+    *steps(view: View<F>): Steps {
+      if (layer.isMade(view)) return;
       for (const { memo, key } of refs(view).values()) {
         memo.get(key);
         yield;
         // Another class has come to the end meanwhile.
-        if (done.has(id)) return;
+        if (layer.isMade(view)) return;
       }
-      // Only now: another class that comes in between would make all the rest at once.
-      done.add(id);
+      layer(view);
     },
   });
 }

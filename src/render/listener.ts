@@ -58,9 +58,9 @@ const fixedListeners = layerRecipe(tracedFacet, "fixed listeners", (view) => {
 
 export const listenerKind: ResourceKind = {
   type: types.listener,
-  *steps(view, done) {
-    if (view.proxy.type === "router") yield* gatewayListenersLayer.steps(view, done);
-    else for (const layer of outboundRecipes(view)) yield* layer.steps(view, done);
+  *steps(view) {
+    if (view.proxy.type === "router") yield* gatewayListenersLayer.steps(view);
+    else for (const layer of outboundRecipes(view)) yield* layer.steps(view);
   },
   layers: (view) => (view.proxy.type === "router" ? [gatewayListenersLayer(view)] : sidecarLayers(view)),
 };

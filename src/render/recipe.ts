@@ -12,7 +12,11 @@ export interface FacetKind<F extends object> {
 }
 
 /** A recipe as its users see it: asked with any view that has its facet. */
-export type Recipe<F extends object, V, K extends string = string> = (view: View<F>, key?: K) => V;
+export interface Recipe<F extends object, V, K extends string = string> {
+  (view: View<F>, key?: K): V;
+  /** Whether asking for it makes nothing. */
+  isMade(view: View<F>, key?: K): boolean;
+}
 
 export function recipe<F extends object, V, K extends string = string>(
   facet: FacetKind<F>,
@@ -22,11 +26,14 @@ export function recipe<F extends object, V, K extends string = string>(
 ): Recipe<F, V, K> {
   // Only this function makes keys for this maker.
   const maker: Maker<V> = { name, make: (view, key) => make(view, key as K), ...(equals ? { equals } : {}) };
-  return (view, key) => view.store.memo(maker).get(`${facetOf(view, facet).id}\n${key ?? ""}`);
+  const id = (view: View<F>, key: K | undefined): string => `${facetOf(view, facet).id}\n${key ?? ""}`;
+  return Object.assign((view: View<F>, key?: K): V => view.store.memo(maker).get(id(view, key)), {
+    isMade: (view: View<F>, key?: K): boolean => view.store.memo(maker).isFresh(id(view, key)),
+  });
 }
 
 /** The view of a facet of the proxy. */
-export function facetOf<F extends object>(view: View<F>, kind: FacetKind<F>): View<F> {
+function facetOf<F extends object>(view: View<F>, kind: FacetKind<F>): View<F> {
   const known = view.facets.get(kind);
   if (known) return known as View<F>;
   const made = view.store.facetView(kind, kind.project(view.proxy));

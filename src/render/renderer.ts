@@ -14,7 +14,7 @@ import {
 import { createEnvoyTypes, type EnvoyTypes, type PatchReport, patchedKinds } from "./envoy-filter/index.ts";
 import type { ResourceKind } from "./kind.ts";
 import { resourceKinds } from "./kinds.ts";
-import type { Layer, Steps, StepsDone } from "./layer.ts";
+import type { Layer, Steps } from "./layer.ts";
 import { createPartStore, type PartStoreOptions } from "./part-store.ts";
 import { createSets, differences } from "./resource-sets.ts";
 import type { RecipeCount } from "./view.ts";
@@ -44,7 +44,7 @@ export interface Renderer {
   /** Brings all types up to date at once, so that no route is newer than its clusters, and says which names came out different. */
   refresh(): Differences;
   /** The work that `refresh` and the first `set` would do, in small pieces that may be spread over time. */
-  steps(done?: StepsDone): Steps;
+  steps(): Steps;
   /** Which objects and fields made this resource. */
   causes(type: ResourceType, name: string): readonly Cause[];
   /** How many resources were rendered in total, by all who share. */
@@ -195,10 +195,10 @@ export function createRendering(mesh: Mesh, options: RenderingOptions = {}): Ren
       all: (type) => sets.flat(set(type)),
       get: (type, name) => set(type).get(name) ?? ask(type, name),
       refresh,
-      *steps(done = new Set()) {
+      *steps() {
         for (const kind of kinds) {
           if (!kind.steps || (committed.has(kind.type) && !stale.has(join(id, kind.type)))) continue;
-          for (const step of kind.steps(view, done)) {
+          for (const step of kind.steps(view)) {
             yield step;
             // Whoever wanted it may have gone in between.
             if (!states.has(id)) return;

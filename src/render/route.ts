@@ -39,11 +39,11 @@ export const routeKind: ResourceKind = {
     if (view.proxy.type === "router") return [gatewayRoutes(view)];
     return clientListenerRoutes(view) === "public" ? [publicRoutes(view), clientRoutes(view)] : [clientRoutes(view)];
   },
-  *steps(view, done) {
-    if (view.proxy.type === "router") return yield* gatewayRoutes.steps(view, done);
+  *steps(view) {
+    if (view.proxy.type === "router") return yield* gatewayRoutes.steps(view);
     const isPublic = clientListenerRoutes(view) === "public";
-    for (const name of isPublic ? publicListenerRoutes(view) : []) yield* publicHostSteps(view, name, done);
-    yield* isPublic ? publicRoutes.steps(view, done) : clientRoutes.steps(view, done);
+    for (const name of isPublic ? publicListenerRoutes(view) : []) yield* publicHostSteps(view, name);
+    yield* isPublic ? publicRoutes.steps(view) : clientRoutes.steps(view);
   },
   /** Listeners of a moment ago may still ask. */
   render(view, name) {

@@ -43,8 +43,8 @@ export function patchedKind(context: PatchContext, base: ResourceKind, patcher: 
       const own = moves ? [flat(layers)] : layers;
       return [added(view, patches), ...own.map((layer) => patchedLayer(view, patches, layer))];
     },
-    *steps(view, done) {
-      if (base.steps) yield* base.steps(view, done);
+    *steps(view) {
+      if (base.steps) yield* base.steps(view);
       const patches = patchesOf(view);
       if (patches.length === 0) return;
       for (const layer of base.layers(view)) {

@@ -1,7 +1,7 @@
 /** What was decided for a client in; its outbound clusters or endpoints as layers, most of them shared with all others, out. */
 import type { BuildFacet, ClientFacet, PlacedFacet } from "../../model/index.ts";
 import { buildFacet, clientFacet, placedClientFacet, placedFacet } from "../facets.ts";
-import { type Layer, layerRecipe, type Refs, type Steps, type StepsDone } from "../layer.ts";
+import { type Layer, layerRecipe, type Refs, type Steps } from "../layer.ts";
 import type { ResourceRecipe, ResourceRef } from "../recipe.ts";
 import type { View } from "../view.ts";
 import { clientDecisions, type Decisions, publicDecisions } from "./decisions.ts";
@@ -19,7 +19,7 @@ export interface OutboundKind {
 
 interface OutboundLayers {
   layers(view: View<ClientFacet & PlacedFacet>): readonly Layer[];
-  steps(view: View<ClientFacet & PlacedFacet>, done: StepsDone): Steps;
+  steps(view: View<ClientFacet & PlacedFacet>): Steps;
 }
 
 /** Later layers hide earlier ones: what all see, then what the client's namespace sees otherwise. */
@@ -50,8 +50,8 @@ export function outboundLayers(kind: OutboundKind): OutboundLayers {
   };
   return {
     layers: (view) => recipes(view).map((layer) => layer(view)),
-    *steps(view, done) {
-      for (const layer of recipes(view)) yield* layer.steps(view, done);
+    *steps(view) {
+      for (const layer of recipes(view)) yield* layer.steps(view);
     },
   };
 }

@@ -1,8 +1,8 @@
 /** A sidecar in; its route configurations out, as lists of virtual hosts that all who decided alike share. */
 import { type BuildFacet, type ClientFacet, type EgressFacet, type Resource, types } from "../../model/index.ts";
 import { buildFacet, clientFacet, egressFacet } from "../facets.ts";
-import type { Steps, StepsDone } from "../layer.ts";
-import { facetOf, recipe, resourceRecipe, wordsOf } from "../recipe.ts";
+import type { Steps } from "../layer.ts";
+import { recipe, resourceRecipe, wordsOf } from "../recipe.ts";
 import type { View } from "../view.ts";
 import { assembleRoutes } from "./assembly.ts";
 import { catchAllHost } from "./catch-all.ts";
@@ -33,15 +33,16 @@ const publicHosts = recipe(
 );
 
 /** Makes the hosts of a place one by one. */
-export function* publicHostSteps(view: View<BuildFacet>, name: string, done: StepsDone): Steps {
+export function* publicHostSteps(view: View<BuildFacet>, name: string): Steps {
   const parsed = parseRouteName(name);
-  const id = `virtual hosts|${facetOf(view, buildFacet).id}|${parsed ? placeWord(parsed) : ""}`;
-  if (!parsed || done.has(id)) return;
-  for (const host of publicPlan(view, placeWord(parsed)).hosts) {
+  const word = parsed && placeWord(parsed);
+  if (word === undefined || publicHosts.isMade(view, word)) return;
+  for (const host of publicPlan(view, word).hosts) {
     virtualHost(view, host.key);
     yield;
+    if (publicHosts.isMade(view, word)) return;
   }
-  done.add(id);
+  publicHosts(view, word);
 }
 
 /** As a proxy has it that nothing tells apart from others. */

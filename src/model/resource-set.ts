@@ -9,12 +9,37 @@ export interface ResourceSet {
   readonly size: number;
   entries(): IteratorObject<readonly [string, Resource]>;
   names(): IteratorObject<string>;
+  /** All resources, as a list of the caller's own. */
+  list(): Resource[];
   /** What the set is made of; a name in a later layer hides the same name in an earlier one. */
   readonly layers: readonly Layer[];
 }
 
 export function createResourceSet(layers: readonly Layer[]): ResourceSet {
   let size: number | undefined;
+  /** For each layer the later ones that hide some of it, which is rare. */
+  let covers: readonly (readonly Layer[])[] | undefined;
+  const hiding = (at: number): readonly Layer[] => {
+    covers ??= layers.map((layer, i) => layers.slice(i + 1).filter((later) => overlap(layer, later)));
+    return covers[at] ?? [];
+  };
+
+  function* entries(): Generator<readonly [string, Resource]> {
+    for (const [at, layer] of layers.entries()) {
+      const later = hiding(at);
+      for (const entry of layer) if (!isIn(later, entry[0])) yield entry;
+    }
+  }
+
+  function list(): Resource[] {
+    const all: Resource[] = [];
+    for (const [at, layer] of layers.entries()) {
+      const later = hiding(at);
+      for (const [name, resource] of layer) if (!isIn(later, name)) all.push(resource);
+    }
+    return all;
+  }
+
   return {
     layers,
     get(name) {
@@ -25,28 +50,24 @@ export function createResourceSet(layers: readonly Layer[]): ResourceSet {
       return undefined;
     },
     get size() {
-      size ??= count(entries(layers));
+      size ??= list().length;
       return size;
     },
-    entries: () => entries(layers),
-    names: () => entries(layers).map(([name]) => name),
+    entries,
+    names: () => entries().map(([name]) => name),
+    list,
   };
 }
 
 export const emptyResourceSet: ResourceSet = createResourceSet([]);
 
-function* entries(layers: readonly Layer[]): Generator<readonly [string, Resource]> {
-  for (const [at, layer] of layers.entries())
-    for (const entry of layer) if (!isHidden(layers, at, entry[0])) yield entry;
-}
-
-function isHidden(layers: readonly Layer[], at: number, name: string): boolean {
-  for (let later = at + 1; later < layers.length; later++) if (layers[later]?.has(name)) return true;
+function isIn(layers: readonly Layer[], name: string): boolean {
+  for (const layer of layers) if (layer.has(name)) return true;
   return false;
 }
 
-function count(all: Iterable<unknown>): number {
-  let n = 0;
-  for (const _ of all) n++;
-  return n;
+function overlap(a: Layer, b: Layer): boolean {
+  const [small, large] = a.size < b.size ? [a, b] : [b, a];
+  for (const name of small.keys()) if (large.has(name)) return true;
+  return false;
 }

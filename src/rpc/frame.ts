@@ -196,7 +196,8 @@ function* largeMessage(payload: Payload, length: number): Generator<Uint8Array> 
       size = 0;
     }
     if (piece.length >= directBytes) {
-      for (let at = 0; at < piece.length; at += chunkBytes) yield piece.subarray(at, at + chunkBytes);
+      if (piece.length <= chunkBytes) yield piece;
+      else for (let at = 0; at < piece.length; at += chunkBytes) yield piece.subarray(at, at + chunkBytes);
     } else {
       gathered.push(piece);
       size += piece.length;

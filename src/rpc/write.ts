@@ -25,6 +25,9 @@ function drained(stream: Writable, signal: AbortSignal): Promise<void> {
 /** Undefined where all was taken at once; else the promise says when. */
 export type Written = Promise<void> | undefined;
 
+/** Of one message, so that a large one need not wait for each of its chunks. */
+const maxWaiting = 256 * 1024;
+
 export interface WriterOptions {
   readonly stream: Writable;
   readonly signal: AbortSignal;
@@ -36,26 +39,31 @@ export interface WriterOptions {
 export function createWriter({ stream, signal, check }: WriterOptions): (chunks: Iterable<Uint8Array>) => Written {
   let last: Promise<void> | undefined;
 
-  /** False once the stream wants to rest; what it was given it has. */
-  function isTaken(chunk: Uint8Array): boolean {
-    check();
-    return stream.write(chunk);
+  /** Hands chunks over until the stream has enough; true where it wants to rest first. */
+  function isFull(chunks: Iterator<Uint8Array>): boolean {
+    let full = false;
+    while (!full || stream.writableLength < maxWaiting) {
+      const next = chunks.next();
+      // The next message waits for a stream that is full, however little that is.
+      if (next.done) return full;
+      check();
+      full = !stream.write(next.value);
+    }
+    return true;
   }
 
   async function rest(chunks: Iterator<Uint8Array>): Promise<void> {
-    await drained(stream, signal);
-    for (let next = chunks.next(); !next.done; next = chunks.next())
-      if (!isTaken(next.value)) await drained(stream, signal);
+    do await drained(stream, signal);
+    while (isFull(chunks));
   }
 
   function write(all: Iterable<Uint8Array>): Written {
     const chunks = all[Symbol.iterator]();
     try {
-      for (let next = chunks.next(); !next.done; next = chunks.next()) if (!isTaken(next.value)) return rest(chunks);
+      return isFull(chunks) ? rest(chunks) : undefined;
     } catch (error) {
       return Promise.reject(error);
     }
-    return undefined;
   }
 
   return (chunks) => {

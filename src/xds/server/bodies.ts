@@ -1,67 +1,107 @@
 /**
- * A list of resources in, their encoded bodies out: put together once for all streams that are sent the same list within
- * a short time, as a whole fleet is after a change and at its start. What is kept is bounded, and goes when it is quiet.
+ * A list of resources in, the pieces of its body out. Lists of many streams are nearly the same, so a list is cut into
+ * runs at places that its own resources say: a run that is sent again within a short time is put together once, and is
+ * the same chunk for every stream. What is kept is bounded, and goes when it is quiet.
  */
+
+export interface BodyResource {
+  readonly hash: string;
+  readonly size: number;
+}
 
 export type Pieces = readonly Uint8Array[];
 
-export interface Bodies {
-  /** The pieces that follow each other on the wire; `make` says them one by one. */
-  get(list: readonly object[], bytes: number, make: () => Pieces): Pieces;
+export interface Bodies<R extends BodyResource> {
+  /** The pieces that follow each other on the wire; `piecesOf` says those of one resource. */
+  of(list: readonly R[], piecesOf: (resource: R) => Pieces): Uint8Array[];
   /** Bytes that are kept. */
   readonly kept: number;
 }
 
-interface Entry {
-  readonly list: readonly object[];
-  readonly bytes: number;
-  /** From the second time on: a list that only one stream is sent is never put together. */
-  joined: Pieces | undefined;
+interface Run<R> {
+  readonly list: readonly R[];
+  /** From the second time on: a run that only one stream is sent is never put together. */
+  joined: Uint8Array | undefined;
 }
 
-const maxBytes = 16 * 1024 * 1024;
-const maxLists = 64;
-const chunkBytes = 64 * 1024;
+/** The sizes between which chunks are written as they are. */
+const minBytes = 16 * 1024;
+const maxBytes = 64 * 1024;
+const maxKept = 16 * 1024 * 1024;
+const maxRuns = 4096;
+/** Runs that begin alike, as those of namespaces that see one resource of many otherwise. */
+const maxAlike = 8;
 const quietMs = 2_000;
 
-export function createBodies(): Bodies {
-  /** The latest last. */
-  let entries: Entry[] = [];
+export function createBodies<R extends BodyResource>(): Bodies<R> {
+  /** By the first resource of the run; the oldest first. */
+  const runs = new Map<R, Run<R>[]>();
   let kept = 0;
   let timer: NodeJS.Timeout | undefined;
 
-  const forget = (entry: Entry): void => {
-    if (entry.joined) kept -= entry.bytes;
-  };
   const clear = (): void => {
-    entries = [];
+    runs.clear();
     kept = 0;
     timer = undefined;
   };
+  const forget = ({ joined }: Run<R>): void => {
+    kept -= joined?.length ?? 0;
+  };
   const bound = (): void => {
-    while (entries.length > maxLists || (kept > maxBytes && entries.length > 1)) {
-      const oldest = entries.shift();
-      if (oldest) forget(oldest);
+    for (const [first, alike] of runs) {
+      if (runs.size <= maxRuns && kept <= maxKept) return;
+      alike.forEach(forget);
+      runs.delete(first);
     }
   };
-  const join = (entry: Entry, pieces: Pieces): Pieces => {
-    entry.joined = joinPieces(pieces);
-    kept += entry.bytes;
+
+  /** Undefined for a run that was not sent before; it is remembered. */
+  function joinedRun(
+    first: R,
+    list: readonly R[],
+    from: number,
+    to: number,
+    piecesOf: (resource: R) => Pieces,
+  ): Uint8Array | undefined {
+    const alike = runs.get(first) ?? [];
+    const known = alike.find((run) => isRun(run.list, list, from, to));
+    if (!known) {
+      const [oldest] = alike.length >= maxAlike ? alike.splice(0, 1) : [];
+      if (oldest) forget(oldest);
+      alike.push({ list: list.slice(from, to), joined: undefined });
+      runs.set(first, alike);
+      bound();
+      return undefined;
+    }
+    if (known.joined) return known.joined;
+    known.joined = Buffer.concat(known.list.flatMap(piecesOf));
+    kept += known.joined.length;
     bound();
-    return entry.joined;
-  };
+    return known.joined;
+  }
 
   return {
-    get(list, bytes, make) {
-      if (bytes > maxBytes) return make();
+    of(list, piecesOf) {
       timer ??= setTimeout(clear, quietMs).unref();
       timer.refresh();
-      const at = entries.findLastIndex((entry) => entry.bytes === bytes && isSame(entry.list, list));
-      const known = entries[at];
-      if (known) return known.joined ?? join(known, make());
-      entries.push({ list, bytes, joined: undefined });
-      bound();
-      return make();
+      const pieces: Uint8Array[] = [];
+      const add = (from: number, to: number, bytes: number): void => {
+        const [first] = list.slice(from, from + 1);
+        const joined = first && bytes >= minBytes ? joinedRun(first, list, from, to, piecesOf) : undefined;
+        if (joined) pieces.push(joined);
+        else for (const resource of list.slice(from, to)) pieces.push(...piecesOf(resource));
+      };
+      let from = 0;
+      let bytes = 0;
+      for (const [at, { hash, size }] of list.entries()) {
+        bytes += size;
+        if (bytes < minBytes || (bytes < maxBytes && !isCut(hash))) continue;
+        add(from, at + 1, bytes);
+        from = at + 1;
+        bytes = 0;
+      }
+      add(from, list.length, bytes);
+      return pieces;
     },
     get kept() {
       return kept;
@@ -69,24 +109,11 @@ export function createBodies(): Bodies {
   };
 }
 
-/** The same resources in the same order; streams have lists of their own where they ask by name. */
-function isSame(a: readonly object[], b: readonly object[]): boolean {
-  return a === b || (a.length === b.length && a.every((resource, i) => resource === b[i]));
-}
+/** One resource in eight ends a run, so that after a difference two lists soon have the same runs again. */
+const isCut = (hash: string): boolean => (hash.charCodeAt(hash.length - 1) & 7) === 0;
 
-/** Chunks of the size in which they are written, so that they are written as they are. */
-function joinPieces(pieces: Pieces): Pieces {
-  const chunks: Uint8Array[] = [];
-  let gathered: Uint8Array[] = [];
-  let size = 0;
-  for (const piece of pieces) {
-    gathered.push(piece);
-    size += piece.length;
-    if (size < chunkBytes) continue;
-    chunks.push(Buffer.concat(gathered));
-    gathered = [];
-    size = 0;
-  }
-  if (gathered.length > 0) chunks.push(Buffer.concat(gathered));
-  return chunks;
+function isRun<R>(run: readonly R[], list: readonly R[], from: number, to: number): boolean {
+  if (run.length !== to - from) return false;
+  for (let at = 0; at < run.length; at++) if (run[at] !== list[from + at]) return false;
+  return true;
 }

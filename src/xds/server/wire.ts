@@ -1,7 +1,7 @@
 /** A response in, the pieces of its protobuf message out: what is the stream's own is small, the rest is shared bytes. */
 import type { Resource } from "../../model/index.ts";
 import type { Payload } from "../../rpc/index.ts";
-import { createBodies } from "./bodies.ts";
+import { createBodies, type Pieces } from "./bodies.ts";
 
 export interface WireResource extends Pick<Resource, "name" | "hash" | "pieces" | "size"> {
   /** Where the message is of another type than the response. */
@@ -42,7 +42,7 @@ export function createEncode(identifier: string): Encode {
     sotw: new WeakMap<WireResource, Uint8Array>(),
     delta: new WeakMap<WireResource, Uint8Array>(),
   };
-  const bodies = { sotw: createBodies(), delta: createBodies() };
+  const bodies = { sotw: createBodies<WireResource>(), delta: createBodies<WireResource>() };
   const small = {
     sotw: new WeakMap<readonly WireResource[], Rest>(),
     delta: new WeakMap<readonly WireResource[], Rest>(),
@@ -64,22 +64,17 @@ export function createEncode(identifier: string): Encode {
     if (known && known.type === type && known.removed === removed) return [own, known.bytes];
     const bytes = resources.reduce((sum, resource) => sum + resource.size, 0);
     const before = head(variant, type, removed);
-    if (bytes > smallBytes)
-      return [own, ...before, ...bodies[variant].get(resources, bytes, () => framed(variant, resources, type))];
-    const rest = { type, removed, bytes: concat([...before, ...framed(variant, resources, type)]) };
+    const piecesOf = (resource: WireResource): Pieces => framed(variant, resource, type);
+    if (bytes > smallBytes) return [own, ...before, ...bodies[variant].of(resources, piecesOf)];
+    const rest = { type, removed, bytes: concat([...before, ...resources.flatMap(piecesOf)]) };
     small[variant].set(resources, rest);
     return [own, rest.bytes];
   };
 
-  function framed(variant: Variant, resources: readonly WireResource[], type: string): Uint8Array[] {
-    const pieces: Uint8Array[] = [];
-    for (const resource of resources) {
-      const frame = frames[variant].get(resource) ?? frameOf(variant, resource, type);
-      frames[variant].set(resource, frame);
-      pieces.push(frame);
-      for (const piece of resource.pieces) pieces.push(piece);
-    }
-    return pieces;
+  function framed(variant: Variant, resource: WireResource, type: string): Pieces {
+    const frame = frames[variant].get(resource) ?? frameOf(variant, resource, type);
+    frames[variant].set(resource, frame);
+    return [frame, ...resource.pieces];
   }
 }
 

@@ -98,12 +98,7 @@ export function createSteps(): Steps {
         return named.has(cluster);
       }),
     whole(set) {
-      const list =
-        wholes.get(set) ??
-        set
-          .entries()
-          .map(([, resource]) => resource)
-          .toArray();
+      const list = wholes.get(set) ?? set.list();
       wholes.set(set, list);
       return list;
     },
@@ -135,10 +130,7 @@ function firstStep(to: ResourceSet): Step {
     },
     before: none,
     get resources() {
-      return to
-        .entries()
-        .map(([, resource]) => resource)
-        .toArray();
+      return to.list();
     },
     removed: [],
     needsMore: true,

@@ -72,12 +72,8 @@ export const traced = recipe(
 
 /** The filter as a part, its pieces shared. */
 export function managerPart({ shared, own }: Manager, tracing: Uint8Array): Part {
-  const message = partOf([own, shared, tracing]);
-  const config = joined([encodePart(AnySchema, create(AnySchema, { typeUrl })), nested(AnySchema, "value", message)]);
-  return joined([
-    encodePart(FilterSchema, create(FilterSchema, { name })),
-    nested(FilterSchema, "typedConfig", config),
-  ]);
+  const config = joined([ofType, nested(AnySchema, "value", partOf([own, shared, tracing]))]);
+  return joined([named, nested(FilterSchema, "typedConfig", config)]);
 }
 
 /** The filter as a message, for those who put it into another one. */
@@ -89,6 +85,9 @@ export function httpConnectionManager(chain: HttpChain, tracing: Uint8Array): Fi
 
 const name = "envoy.filters.network.http_connection_manager";
 const typeUrl = `type.googleapis.com/${HttpConnectionManagerSchema.typeName}`;
+
+const named = encodePart(FilterSchema, create(FilterSchema, { name }));
+const ofType = encodePart(AnySchema, create(AnySchema, { typeUrl }));
 
 /** Everything but names and routes is the same for many chains, and by far the larger part: it is encoded once. */
 const outboundSettings = recipe(

@@ -15,7 +15,7 @@ import { plainTcpProxy } from "../filters/tcp-proxy.ts";
 import { traced } from "../http/connection-manager.ts";
 import { layerRecipe } from "../layer.ts";
 import { blackHoleCluster } from "../outbound/cluster-name.ts";
-import { assemble, encodePart, type Part, resourceOf, samePart } from "../part.ts";
+import { encodePart, joined, nested, type Part, resourceOf, samePart } from "../part.ts";
 import { wildcards } from "../proxy/addresses.ts";
 import { keyOf, recipe, resourceRecipe, wordsOf } from "../recipe.ts";
 import { accessLogs } from "../telemetry/access-log.ts";
@@ -23,7 +23,7 @@ import { statsNetworkFilters } from "../telemetry/stats.ts";
 import type { View } from "../view.ts";
 import { type ChainPlan, inboundChainPart, passthroughPlans, portPlans } from "./inbound-chain.ts";
 import { inboundPorts } from "./inbound-plan.ts";
-import { inspectors } from "./inspectors.ts";
+import { type Inspected, inspectors } from "./inspectors.ts";
 
 const inboundListenerName = "virtualInbound";
 
@@ -75,35 +75,55 @@ interface InboundPlace {
 
 function buildListener(
   view: ServerView,
-  { name, bind, port, capture }: InboundPlace,
+  place: InboundPlace,
   plans: readonly ChainPlan[],
   before: readonly { readonly port: number; readonly part: Part }[],
 ): Part {
-  const tproxy = capture && view.proxy.interception === "TPROXY";
   const inspected = [
     ...before.map((chain) => ({ port: chain.port, transport: "", applicationProtocols: [] })),
-    ...plans.map(({ match, port: own }) => ({ port: own, ...match })),
+    ...plans.map(({ port, match: { transport, applicationProtocols } }) => ({ port, transport, applicationProtocols })),
   ];
-  const timeout = duration(view.mesh.settings().protocolDetectionTimeout);
-  const frame = create(ListenerSchema, {
-    name,
-    address: address(bind, port),
-    trafficDirection: TrafficDirection.INBOUND,
-    continueOnListenerFiltersTimeout: true,
-    maxConnectionsToAcceptPerSocketEvent: 1,
-    accessLog: accessLogs(view, "inbound", "listener"),
-    listenerFilters: [
-      ...(capture ? [originalDestination()] : []),
-      ...(tproxy ? [originalSource()] : []),
-      ...inspectors(inspected),
-    ],
-    ...(timeout ? { listenerFiltersTimeout: timeout } : {}),
-    ...(tproxy ? { transparent: true } : {}),
-  });
   const tracing = traced(view, "inbound");
-  const parts = [...before.map(({ part }) => part), ...plans.map((plan) => inboundChainPart(view, plan, tracing))];
-  return assemble(ListenerSchema, frame, "filterChains", parts);
+  const chains = [...before.map(({ part }) => part), ...plans.map((plan) => inboundChainPart(view, plan, tracing))];
+  return joined([
+    inboundFrame(view, JSON.stringify({ place, inspected } satisfies FrameInput)),
+    ...chains.map((chain) => nested(ListenerSchema, "filterChains", chain)),
+  ]);
 }
+
+interface FrameInput {
+  readonly place: InboundPlace;
+  readonly inspected: readonly Inspected[];
+}
+
+/** The listener without its chains: the same for all whose chains look at the same things. */
+const inboundFrame = recipe(
+  outboundFacet,
+  "inbound listener frame",
+  (view, key): Part => {
+    const { place, inspected } = JSON.parse(key) as FrameInput;
+    const { name, bind, port, capture } = place;
+    const tproxy = capture && view.proxy.interception === "TPROXY";
+    const timeout = duration(view.mesh.settings().protocolDetectionTimeout);
+    const frame = create(ListenerSchema, {
+      name,
+      address: address(bind, port),
+      trafficDirection: TrafficDirection.INBOUND,
+      continueOnListenerFiltersTimeout: true,
+      maxConnectionsToAcceptPerSocketEvent: 1,
+      accessLog: accessLogs(view, "inbound", "listener"),
+      listenerFilters: [
+        ...(capture ? [originalDestination()] : []),
+        ...(tproxy ? [originalSource()] : []),
+        ...inspectors(inspected),
+      ],
+      ...(timeout ? { listenerFiltersTimeout: timeout } : {}),
+      ...(tproxy ? { transparent: true } : {}),
+    });
+    return encodePart(ListenerSchema, frame);
+  },
+  samePart,
+);
 
 /** What is addressed to the capture port itself was not redirected: passed on, it would come back for ever. */
 const loopChain = recipe(

@@ -55,15 +55,22 @@ function buildListener(view: View<OutboundFacet>, key: string, tracing: Uint8Arr
   }));
   const matched = parts.filter(({ all }) => !all).map(({ part }) => nested(ListenerSchema, "filterChains", part));
   const fallback = parts.findLast(({ all }) => all)?.part;
-  const frame = encodePart(ListenerSchema, outboundFrame(view, listener));
   const last =
     fallback && matched.length === 0
       ? nested(ListenerSchema, "filterChains", fallback)
       : nested(ListenerSchema, "defaultFilterChain", fallback ?? undeclaredChain(view));
-  return resourceOf(name, joined([frame, ...matched, last]));
+  return resourceOf(name, joined([outboundFrame(view, written), ...matched, last]));
 }
 
-function outboundFrame(view: View<OutboundFacet>, { name, binds, port, bindToPort, chains }: OutboundListener) {
+/** The listener without its chains. */
+const outboundFrame = recipe(
+  outboundFacet,
+  "outbound listener frame",
+  (view, written): Part => encodePart(ListenerSchema, listenerFrame(view, JSON.parse(written) as OutboundListener)),
+  samePart,
+);
+
+function listenerFrame(view: View<OutboundFacet>, { name, binds, port, bindToPort, chains }: OutboundListener) {
   const [bind, ...more] = binds;
   const sniffsHttp = chains.some(({ applicationProtocols }) => applicationProtocols.length > 0);
   const listenerFilters: ListenerFilter[] = [

@@ -46,3 +46,9 @@ test("control characters of a name cannot move the cursor", () => {
 test("tables of our own have no blanks at the end of a line", () => {
   expect(printTable(["NAME", "WHY"], [["web", ""]])).toBe("NAME   WHY\nweb\n");
 });
+
+test("W13: what users wrote cannot steer a terminal", () => {
+  const printed = printTable(["NAME", "HOSTS"], [["a\u001b[2J", "b\u202ec\u0007\u009b31m\r\nx"]]);
+  expect(printed.replaceAll("\n", "")).not.toMatch(/[\p{Cc}\u202a-\u202e\u2066-\u2069]/u);
+  expect(printed.split("\n")).toHaveLength(3);
+});

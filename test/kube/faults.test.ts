@@ -126,7 +126,7 @@ const until = async (condition: () => boolean): Promise<void> => {
   while (!condition()) await new Promise((resolve) => setTimeout(resolve, 5));
 };
 
-test("410 in the middle of a watch lists again and applies the difference", async () => {
+test("K01: 410 in the middle of a watch lists again and applies the difference", async () => {
   let lists = 0;
   const watched = follow((_request, response, url) => {
     if (!url.searchParams.has("watch")) list(response, 10 * ++lists, lists === 1 ? ["a", "b"] : ["b", "c"]);
@@ -141,7 +141,7 @@ test("410 in the middle of a watch lists again and applies the difference", asyn
   expect(told).toEqual(["n/a there", "n/b there", "n/a gone", "n/b there", "n/c there"]);
 });
 
-test("a watch that ends, is reset or stalls goes on at the last version", async () => {
+test("K02, K04: a watch that ends, is reset or stalls goes on at the last version", async () => {
   let watches = 0;
   const watched = follow((_request, response, url) => {
     if (!url.searchParams.has("watch")) return list(response, 1, []);
@@ -157,7 +157,7 @@ test("a watch that ends, is reset or stalls goes on at the last version", async 
   expect(watched.objects.keys().slice(0, 4)).toEqual(["n/w1", "n/w2", "n/w3", "n/w4"]);
 });
 
-test("pages; a page whose token has expired starts the list again", async () => {
+test("K05: pages; a page whose token has expired starts the list again", async () => {
   let firstPages = 0;
   const watched = follow((_request, response, url) => {
     if (url.searchParams.has("watch")) return response.flushHeaders();
@@ -173,7 +173,7 @@ test("pages; a page whose token has expired starts the list again", async () => 
   expect(firstPages).toBe(2);
 });
 
-test("429 is waited out, and a rotated token is read again", async () => {
+test("K05: 429 is waited out, and a rotated token is read again", async () => {
   let times: number[] = [];
   const watched = follow((request, response, url) => {
     if (url.searchParams.has("watch")) return response.flushHeaders();
@@ -191,7 +191,7 @@ test("429 is waited out, and a rotated token is read again", async () => {
   times = [];
 });
 
-test("while the API answers nothing but errors, what is here stays", async () => {
+test("K02: while the API answers nothing but errors, what is here stays", async () => {
   let down = false;
   let refused = 0;
   const watched = follow((_request, response, url) => {
@@ -208,7 +208,7 @@ test("while the API answers nothing but errors, what is here stays", async () =>
   expect(watched.objects.keys()).toEqual(["n/a"]);
 });
 
-test("an API that answers 504 at once is not asked in a tight loop", async () => {
+test("K02: an API that answers 504 at once is not asked in a tight loop", async () => {
   const times: number[] = [];
   follow((_request, response) => {
     times.push(performance.now());
@@ -218,7 +218,7 @@ test("an API that answers 504 at once is not asked in a tight loop", async () =>
   expect((times[7] ?? 0) - (times[0] ?? 0)).toBeGreaterThan(150);
 });
 
-test("leadership ends by time alone while the API does not answer, and nothing is written after it", async () => {
+test("K07, D09: leadership ends by time alone while the API does not answer, and nothing is written after it", async () => {
   let answers = true;
   const writes: string[] = [];
   script = (request, response) => {
@@ -253,4 +253,176 @@ test("leadership ends by time alone while the API does not answer, and nothing i
   stop.abort();
   server.closeAllConnections();
   await election.done;
+});
+
+test("K01: 410 at once, and on a bookmark, list again; nothing that stays is taken away meanwhile", async () => {
+  let [lists, watches] = [0, 0];
+  const watched = follow((_request, response, url) => {
+    if (!url.searchParams.has("watch")) return list(response, 10 * ++lists, ["a", "b"]);
+    watches++;
+    if (watches === 1) return status(response, 410);
+    if (watches === 2) {
+      event(response, "BOOKMARK", { metadata: { resourceVersion: "25" } });
+      event(response, "ERROR", { kind: "Status", code: 410, reason: "Expired" });
+      return response.end();
+    }
+    return response.flushHeaders();
+  });
+  const told: string[] = [];
+  watched.objects.subscribe((key, now) => told.push(`${key} ${now ? "there" : "gone"}`));
+  await until(() => watches === 3);
+  expect(lists).toBe(3);
+  expect(told.filter((line) => line.endsWith("gone"))).toEqual([]);
+});
+
+test("K03: events twice, late, in any order, of any type, and of a name that is used again", async () => {
+  let sent = false;
+  const watched = follow((_request, response, url) => {
+    if (!url.searchParams.has("watch")) return list(response, 5, ["a", "b"]);
+    if (sent) return response.flushHeaders();
+    sent = true;
+    const again = { metadata: { ...object("b", 30).metadata, uid: "other" } };
+    event(response, "ADDED", object("a", 5));
+    event(response, "ADDED", object("c", 6));
+    event(response, "ADDED", object("c", 6));
+    event(response, "MODIFIED", object("d", 7));
+    event(response, "MODIFIED", object("d", 3));
+    event(response, "NONSENSE", object("x", 8));
+    event(response, "ADDED", "no object");
+    event(response, "DELETED", object("c", 9));
+    event(response, "DELETED", object("c", 9));
+    event(response, "ADDED", again);
+    event(response, "DELETED", object("b", 31));
+    event(response, "ADDED", object("last", 32));
+  });
+  const told: string[] = [];
+  watched.objects.subscribe((key, now, before) => {
+    if (key === "n/b") told.push(`${before?.metadata.uid ?? "none"} ${now?.metadata.uid ?? "none"}`);
+  });
+  await until(() => watched.objects.get("n/last") !== undefined);
+  expect(watched.objects.keys()).toEqual(["n/a", "n/b", "n/d", "n/last"]);
+  expect(watched.objects.get("n/d")?.metadata.resourceVersion).toBe("7");
+  // Another object of the same name: the old one's end, which comes late, does not take it away.
+  expect(watched.objects.get("n/b")?.metadata.uid).toBe("other");
+  expect(told.at(-1)).toContain("other");
+});
+
+test("K04: a bookmark with an older version moves nothing back", async () => {
+  let watches = 0;
+  follow((_request, response, url) => {
+    if (!url.searchParams.has("watch")) return list(response, 50, []);
+    watches++;
+    event(response, "BOOKMARK", { metadata: { resourceVersion: watches === 1 ? "20" : "60" } });
+    return response.end();
+  });
+  await until(() => watches >= 3);
+  expect(asked.slice(0, 4)).toEqual(["list", "watch 50", "watch 50", "watch 60"]);
+});
+
+test("K05: 50,000 objects come in pages", async () => {
+  const pages = 100;
+  const watched = follow((_request, response, url) => {
+    if (url.searchParams.has("watch")) return response.flushHeaders();
+    const page = Number(url.searchParams.get("continue") ?? 0);
+    const names = Array.from({ length: 500 }, (_, i) => `o${page * 500 + i}`);
+    return list(response, 5, names, page + 1 < pages ? String(page + 1) : undefined);
+  });
+  await watched.synced;
+  expect(watched.objects.size).toBe(50_000);
+  expect(asked.filter((line) => line.startsWith("list"))).toHaveLength(pages);
+});
+
+test("K06: a kind that goes is off alone and comes back; an object that cannot be read costs no other", async () => {
+  let [there, lists] = [false, 0];
+  let open: ServerResponse | undefined;
+  const watched = follow((_request, response, url) => {
+    if (!there) return status(response, 404);
+    if (url.searchParams.has("watch")) {
+      open = response;
+      return response.flushHeaders();
+    }
+    lists++;
+    return response.end(
+      JSON.stringify({
+        metadata: { resourceVersion: "5" },
+        items: [object("a", 5), null, { spec: 1 }, object("b", 5)],
+      }),
+    );
+  });
+  await watched.synced;
+  expect(watched.served).toBe(false);
+  there = true;
+  await until(() => watched.objects.size === 2);
+  expect(watched.served).toBe(true);
+  there = false;
+  open?.end();
+  await until(() => !watched.served);
+  expect(watched.objects.size).toBe(0);
+  there = true;
+  await until(() => watched.objects.size === 2);
+  expect(lists).toBe(2);
+});
+
+test("K07: a wall clock that jumps by an hour or a day, either way, moves no leadership", async () => {
+  let record: Readonly<Record<string, unknown>> | undefined;
+  let writes = 0;
+  script = (request, response) => {
+    const chunks: Buffer[] = [];
+    request.on("data", (chunk: Buffer) => chunks.push(chunk));
+    request.on("end", () => {
+      if (request.method === "GET") return record ? response.end(JSON.stringify(record)) : status(response, 404);
+      const body = JSON.parse(Buffer.concat(chunks).toString());
+      record = { ...body, metadata: { ...body.metadata, resourceVersion: String(++writes) } };
+      return response.end(JSON.stringify(record));
+    });
+  };
+  let skewMs = 0;
+  const stop = new AbortController();
+  const terms: AbortSignal[] = [];
+  const elect = (identity: string, skewed: boolean) =>
+    runLeaderElection({
+      lock: createLeaseLock({ client, namespace: "n", name: "skew" }),
+      identity,
+      now: () => new Date(Date.now() + (skewed ? 86_400_000 : skewMs)),
+      monotonicMs: () => performance.now(),
+      log: silentLogger,
+      durationMs: 2_000,
+      renewMs: 20,
+      signal: stop.signal,
+      lead: (term) => terms.push(term),
+    });
+  const first = elect("first", false);
+  await until(() => first.leading);
+  const second = elect("second", true);
+  for (const jump of [-3_600_000, 3_600_000, 600_000, -600_000, 86_400_000, -86_400_000, 1_000]) {
+    skewMs = jump;
+    const seen = writes;
+    await until(() => writes > seen + 1);
+  }
+  expect([first.leading, second.leading]).toEqual([true, false]);
+  expect(terms.map((term) => term.aborted)).toEqual([false]);
+  stop.abort();
+  await Promise.all([first.done, second.done]);
+});
+
+test("K08: a thousand objects that go, and 5,000 that change, are few steps of the graph", async () => {
+  const names = Array.from({ length: 6_000 }, (_, i) => `o${i}`);
+  let open: ServerResponse | undefined;
+  const graph = createGraph();
+  script = (_request, response, url) => {
+    if (!url.searchParams.has("watch")) return list(response, 5, names);
+    open = response;
+    return response.flushHeaders();
+  };
+  followed = { ...kind, plural: `configmaps${++follows}` };
+  source = createHttpSource({ graph, client, log: silentLogger, random: () => 0 });
+  const watched = source.watchKind(followed);
+  await watched.synced;
+  await until(() => open !== undefined);
+  const before = graph.version;
+  for (const [i, name] of names.entries())
+    if (open) event(open, i < 1_000 ? "DELETED" : "MODIFIED", object(name, 10 + i));
+  await until(() => watched.objects.get("n/o5999")?.metadata.resourceVersion === "6009");
+  expect(watched.objects.size).toBe(5_000);
+  expect(graph.version - before).toBeLessThan(600);
 });

@@ -142,3 +142,33 @@ test("a wire that falls silent ends a watch by an unanswered ping", async () => 
   await expect(ended).rejects.toThrow();
   expect(connection.usable).toBe(false);
 });
+
+const half = '{"items":[{"a":1}';
+const breaks: readonly (readonly [string, (stream: ServerHttp2Stream) => void])[] = [
+  ["its connection", (stream) => stream.session?.destroy()],
+  ["its stream", (stream) => stream.destroy(new Error("gone"))],
+  ["less than its length", (stream) => stream.end()],
+];
+
+test.each(breaks)("an answer that ends early, by %s, is asked for again, a second time told", async (how, cut) => {
+  const transport = createTransport(access());
+  const length = how === "less than its length" ? { "content-length": "40" } : {};
+  let cuts = 1;
+  const whole = answer;
+  answer = (stream) => {
+    if (cuts-- <= 0) return whole(stream);
+    stream.respond({ ":status": 200, ...length });
+    stream.write(half, () => cut(stream));
+  };
+  const ask = (method: string) => transport.json({ method, path: "/a" });
+  expect(await ask("GET")).toEqual({ ok: true });
+  expect(asked).toBe(2);
+  cuts = 2;
+  const told = { code: "unavailable", message: expect.stringContaining("the answer ended after 17") };
+  await expect(ask("GET")).rejects.toMatchObject(told);
+  expect(asked).toBe(4);
+  cuts = 1;
+  await expect(ask("POST")).rejects.toMatchObject(told);
+  expect(asked).toBe(5);
+  transport.close();
+});

@@ -33,6 +33,8 @@ export interface Answer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
   readonly body: Readable;
+  /** Once the body has ended: whether the server ended it, or the stream was ended under it. HTTP/1.1 throws instead. */
+  wasCut(): Promise<boolean>;
 }
 
 export interface Connection {
@@ -122,13 +124,20 @@ function sendHttp2(session: ClientHttp2Session, head: RequestHead): Promise<Answ
       return;
     }
     let answered = false;
+    const closed = Promise.withResolvers<boolean>();
     stream.once("response", (headers) => {
       answered = true;
       if (head.endless) stream.setTimeout(0);
-      resolve({ status: headers[":status"] ?? 0, headers: headers as Answer["headers"], body: stream });
+      resolve({
+        status: headers[":status"] ?? 0,
+        headers: headers as Answer["headers"],
+        body: stream,
+        wasCut: () => closed.promise,
+      });
     });
     stream.on("error", (error) => reject(wasRefused(stream) ? new NotSent(error.message, { cause: error }) : error));
     stream.once("close", () => {
+      closed.resolve(!stream.readableEnded || stream.rstCode !== constants.NGHTTP2_NO_ERROR);
       if (!answered) reject(closedEarly(stream, head));
     });
     if (head.timeoutMs !== undefined)
@@ -165,7 +174,7 @@ function overHttp1({ host, port, tls }: ConnectionTarget): Connection {
           { host, port, method, path, headers, agent, ...(signal ? { signal } : {}) },
           (answer) => {
             if (head.endless) request.setTimeout(0);
-            resolve({ status: answer.statusCode ?? 0, headers: answer.headers, body: answer });
+            resolve({ status: answer.statusCode ?? 0, headers: answer.headers, body: answer, wasCut: async () => false });
           },
         );
         request.on("error", (error) => {

@@ -96,23 +96,35 @@ export function createTransport(access: ClusterAccess): Transport {
     }
   };
 
-  const open = async (r: HttpRequest): Promise<Readable> => {
+  const succeed = async (r: HttpRequest): Promise<Answer> => {
     let answer = await once(r, false);
     if (answer.status === 401) {
       // The token may just have been rotated: it is read again once.
       answer.body.on("error", () => {}).resume();
       answer = await once(r, true);
     }
-    if (answer.status >= 200 && answer.status < 300) return answer.body;
-    const text = await readAll(answer.body).catch(() => "");
+    if (answer.status >= 200 && answer.status < 300) return answer;
+    const text = await readAll(answer).catch(() => "");
     throw statusError(`${r.method} ${r.path}`, answer.status, tryJson(text), retryAfter(answer));
   };
 
+  const text = async (r: HttpRequest): Promise<string> => {
+    const read = async (): Promise<string> => readAll(await succeed(r));
+    try {
+      return await read().catch((error: unknown) => {
+        if (!readMethods.has(r.method) || !(error instanceof CutShort) || r.signal?.aborted) throw error;
+        return read();
+      });
+    } catch (error) {
+      throw connectError(access.server, error);
+    }
+  };
+
   return {
-    open,
+    open: async (r) => (await succeed(r)).body,
     json: async (r) => {
-      const text = await readAll(await open({ timeoutMs: 60_000, ...r }));
-      return text === "" ? undefined : parseJson(text, fileLimits);
+      const body = await text({ timeoutMs: 60_000, ...r });
+      return body === "" ? undefined : parseJson(body, fileLimits);
     },
     close() {
       closed = true;
@@ -150,15 +162,26 @@ function headersFor(
   };
 }
 
-async function readAll(body: Readable): Promise<string> {
+/** The beginning of an answer came, and then no more of it. */
+class CutShort extends Error {}
+
+/** The whole body: its beginning alone may be no JSON, or look like an answer with less in it. */
+async function readAll(answer: Answer): Promise<string> {
   const chunks: Buffer[] = [];
   let size = 0;
-  for await (const chunk of body) {
-    size += (chunk as Buffer).length;
-    if (size > maxAnswerBytes)
-      throw new FairleadError("too-large", `the API's answer has more than ${maxAnswerBytes} bytes`);
-    chunks.push(chunk as Buffer);
+  try {
+    for await (const chunk of answer.body) {
+      size += (chunk as Buffer).length;
+      if (size > maxAnswerBytes)
+        throw new FairleadError("too-large", `the API's answer has more than ${maxAnswerBytes} bytes`);
+      chunks.push(chunk as Buffer);
+    }
+  } catch (error) {
+    throw isLost(error) ? new CutShort(`the answer ended after ${size} bytes`, { cause: error }) : error;
   }
+  const expected = answer.headers["content-length"];
+  if ((await answer.wasCut()) || (typeof expected === "string" && Number(expected) !== size))
+    throw new CutShort(`the answer ended after ${size}${expected === undefined ? "" : ` of ${expected}`} bytes`);
   return Buffer.concat(chunks).toString();
 }
 
@@ -183,6 +206,7 @@ function tryJson(text: string): unknown {
 function connectError(server: string, error: unknown): Error {
   if (error instanceof FairleadError || (error instanceof Error && error.name === "AbortError")) return error;
   const cause = error instanceof NotSent ? error.cause : error;
+  if (error instanceof CutShort) return new FairleadError("unavailable", `${server}: ${error.message}`, { cause });
   const said = systemCode(cause) ?? (error instanceof Error ? error.message : String(error));
   return new FairleadError("unavailable", `cannot reach the API at ${server}: ${said}`, { cause: error });
 }

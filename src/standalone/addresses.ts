@@ -2,7 +2,7 @@
 import type { KubeObject } from "../model/index.ts";
 import { type ControllerContext, follow } from "./controller.ts";
 import { pods, runnerAnnotation, services } from "./kinds.ts";
-import { addressesOf, type NetworkPlan } from "./plan.ts";
+import { addressesOf, type NetworkPlan } from "./network/plan.ts";
 import { createReconciler, type Reconciler } from "./reconciler.ts";
 import { readPodShape, readService } from "./service-shape.ts";
 

@@ -10,9 +10,10 @@ export { type Journal, type Leftover, livingOwners, openJournal, openSharedJourn
 export * as standaloneKinds from "./kinds.ts";
 export { endJournal, removeLeftovers } from "./leftovers.ts";
 export { runNamespaceEnd } from "./namespace-end.ts";
-export { createMeshNetwork, type MeshNetwork, podNetworkPath } from "./network.ts";
+export { createMeshNetwork, type MeshNetwork } from "./network/mesh-network.ts";
+export { type NetworkPlan, type PlanOptions, planNetwork } from "./network/plan.ts";
+export { podNetworkPath } from "./network/pod-network.ts";
 export { keepNode } from "./node.ts";
-export { type NetworkPlan, type PlanOptions, planNetwork } from "./plan.ts";
 export { removePod, runPodLeases } from "./pod-leases.ts";
 export { type Running, type StartOptions, startProcess } from "./processes.ts";
 export { createRuntimeDir, type RuntimeDir, type RuntimeSources } from "./runtime-dir.ts";

@@ -2,7 +2,7 @@
 import { rmSync } from "node:fs";
 import { isAlive, type Logger, type Owner, wait } from "../lib/index.ts";
 import { deadPages, type Journal, type Leftover } from "./journal.ts";
-import { removeLeftover } from "./network.ts";
+import { removeLeftover } from "./network/leftover.ts";
 import { signalGroup } from "./processes.ts";
 
 /** How many things were removed. Processes go first, because they hold the rest. */

@@ -6,7 +6,7 @@
 import { closeSync, mkdirSync, openSync, realpathSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import type { Journal } from "./journal.ts";
-import type { NetworkPlan } from "./plan.ts";
+import type { NetworkPlan } from "./network/plan.ts";
 
 export interface RuntimeDir {
   readonly path: string;

@@ -1,5 +1,5 @@
 /**
- * Nothing in; a network for one test run out: a namespace per proxy on a bridge, and addresses on this machine for the
+ * Nothing in; a network for one test run out: a namespace per proxy behind a router, and addresses on this machine for the
  * servers that the test itself plays. All of it is written down first, so that a killed run is cleaned up by the next.
  */
 import { randomBytes } from "node:crypto";
@@ -15,7 +15,8 @@ import {
   planNetwork,
   removeLeftovers,
 } from "../../src/standalone/index.ts";
-import { createPodNetwork, ip, type PodNetwork } from "../../src/standalone/network.ts";
+import { ip } from "../../src/standalone/network/ip.ts";
+import { createPodNetwork, type PodNetwork } from "../../src/standalone/network/pod-network.ts";
 
 export interface TrafficNetwork {
   readonly journal: Journal;

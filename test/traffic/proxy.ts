@@ -10,7 +10,7 @@ import { silentLogger, wait } from "../../src/lib/index.ts";
 import type { KubeObject, ProxyType } from "../../src/model/index.ts";
 import { createRpcServer, type Route, type RpcServer } from "../../src/rpc/index.ts";
 import { startProcess } from "../../src/standalone/index.ts";
-import type { PodNetwork } from "../../src/standalone/network.ts";
+import type { PodNetwork } from "../../src/standalone/network/pod-network.ts";
 import { agentBootstrap } from "../agent-bootstrap.ts";
 import { findEnvoy } from "../require.ts";
 import { workerTurns } from "../worker-turns.ts";

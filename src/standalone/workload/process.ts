@@ -3,7 +3,7 @@ import { closeSync, realpathSync } from "node:fs";
 import { FairleadError } from "../../lib/index.ts";
 import type { KubeObject } from "../../model/index.ts";
 import { enterCommand } from "../enter.ts";
-import type { PodNetwork } from "../network.ts";
+import type { PodNetwork } from "../network/pod-network.ts";
 import { type Running, type StartOptions, startProcess } from "../processes.ts";
 import type { ContainerLog } from "./container-log.ts";
 import type { PodFiles } from "./files.ts";

@@ -2,7 +2,7 @@
 import type { KubeClient } from "../../kube/index.ts";
 import type { Logger } from "../../lib/index.ts";
 import type { Journal } from "../journal.ts";
-import type { NetworkPlan } from "../plan.ts";
+import type { NetworkPlan } from "../network/plan.ts";
 import type { RuntimeDir } from "../runtime-dir.ts";
 import type { RestartPolicy } from "./container-state.ts";
 

@@ -5,7 +5,7 @@
  */
 import { FairleadError } from "../../lib/index.ts";
 import type { KubeObject } from "../../model/index.ts";
-import { createPodNetwork, podNetworkId } from "../network.ts";
+import { createPodNetwork, podNetworkId } from "../network/pod-network.ts";
 import { startContainers } from "./containers.ts";
 import { prepareFiles } from "./files.ts";
 import { createPod, ensureAccount, keepPod, waitForAddress } from "./pod.ts";

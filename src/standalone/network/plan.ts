@@ -1,6 +1,6 @@
 /** A data folder in, the names and address ranges of its mesh network out: the same folder always gives the same. */
 import { createHash } from "node:crypto";
-import { FairleadError } from "../lib/index.ts";
+import { FairleadError } from "../../lib/index.ts";
 
 export interface NetworkPlan {
   /** Short word that begins the name of everything made on the host for this data folder. */

@@ -9,8 +9,8 @@ export default defineConfig({
     pool: "forks",
     maxWorkers: 2,
     // Only what hangs should meet these: a machine may be busy with other things.
-    testTimeout: 120_000,
-    hookTimeout: 180_000,
+    testTimeout: 300_000,
+    hookTimeout: 300_000,
     reporters: ["default"],
   },
 });

@@ -70,7 +70,7 @@ describe.skipIf(lacks("envoy"))("ports that anyone may call", () => {
       { name: "Envoy's metrics", port: harness.ports.stats, base: "/stats/prometheus" },
       { name: "readiness", port: harness.ports.ready, base: "/healthz/ready" },
     ];
-  }, 60_000);
+  }, 300_000);
   afterAll(() => harness.close());
 
   /** Envoy cuts a fragment off before it looks: what is left is the path itself. */
@@ -123,7 +123,7 @@ describe.skipIf(lacks("envoy"))("ports that anyone may call", () => {
         expect(await rawStatus(port, `GET ${base}${query} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`)).toBe(200);
     }
     await unharmed();
-  }, 120_000);
+  }, 300_000);
 
   test("HTTP/2: the same, and no extended CONNECT", async () => {
     for (const { port, base } of places) {
@@ -159,7 +159,7 @@ describe.skipIf(lacks("envoy"))("ports that anyone may call", () => {
       session.destroy();
     }
     await unharmed();
-  }, 120_000);
+  }, 300_000);
 
   test("an Envoy that is led to its own admin or to its agent is refused there; processes of the Pod are not", async () => {
     const reached = (port: number, path: string, method: string) =>
@@ -178,7 +178,7 @@ describe.skipIf(lacks("envoy"))("ports that anyone may call", () => {
     expect((await reached(relayed.status, "/healthz/ready", "GET")).status).toBe(200);
     await unharmed();
     expect((await httpStatus(harness.ports.admin, "/config_dump")).status).toBe(200);
-  }, 60_000);
+  }, 300_000);
 
   test("an order from another address than loopback is refused", async () => {
     const outside = Object.values(networkInterfaces())

@@ -381,4 +381,4 @@ test("a client that never begins its handshake keeps the API from nothing, not e
   await own.call("GET", "/api");
   await own.close();
   if (!silent.destroyed) await once(silent, "close");
-}, 10_000);
+}, 300_000);

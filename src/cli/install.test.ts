@@ -22,7 +22,7 @@ describe("an installation on an API", () => {
     await api.close();
   });
 
-  test("is applied, upgraded with the values that it has, and removed", { timeout: 60_000 }, async () => {
+  test("is applied, upgraded with the values that it has, and removed", { timeout: 300_000 }, async () => {
     const first = await run("install", "--no-wait", "--set", "pilot.env.A=b", "--profile", "demo");
     expect(first).toMatchObject({ status: 0, stderr: expect.stringContaining("Deployment istiod") });
     const { status, stderr } = await run("upgrade", "--no-wait", "--set", "global.logAsJson=true");
@@ -50,7 +50,7 @@ describe("an installation on an API", () => {
   });
 
   test("is not put over another control plane unless asked, and then keeps the mesh's settings", {
-    timeout: 60_000,
+    timeout: 300_000,
   }, async () => {
     const container = { name: "discovery", image: "istio/pilot:1", env: [{ name: "OLD", value: "1" }] };
     await client.create(kubeKinds.deployments, {
@@ -90,7 +90,7 @@ describe("an installation on an API", () => {
     expect(stderr).toContain("global.proxi: there is no such value; did you mean global.proxy?");
   });
 
-  test.skipIf(lacks("kubectl"))("kubectl takes the manifest", { timeout: 60_000 }, async () => {
+  test.skipIf(lacks("kubectl"))("kubectl takes the manifest", { timeout: 300_000 }, async () => {
     const { stdout } = await run("manifest", "generate", "--profile", "stable", "--set", "revisionTags={prod}");
     const kubectl = await api.kubectl("apply --server-side --force-conflicts --dry-run=server -f -", stdout);
     // The API says of workloads that nothing runs them here.

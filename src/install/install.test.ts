@@ -162,7 +162,7 @@ const inYaml = (key: string, value: unknown): unknown =>
 
 const helm = findHelm() ?? "helm";
 
-test.skipIf(lacks("helm"))("the chart passes helm lint and makes the same objects", { timeout: 60_000 }, () => {
+test.skipIf(lacks("helm"))("the chart passes helm lint and makes the same objects", { timeout: 300_000 }, () => {
   const dir = mkdtempSync(join(tmpdir(), "chart-"));
   for (const { path, content } of chartFiles(printYaml)) {
     mkdirSync(dirname(join(dir, path)), { recursive: true });

@@ -174,7 +174,12 @@ function overHttp1({ host, port, tls }: ConnectionTarget): Connection {
           { host, port, method, path, headers, agent, ...(signal ? { signal } : {}) },
           (answer) => {
             if (head.endless) request.setTimeout(0);
-            resolve({ status: answer.statusCode ?? 0, headers: answer.headers, body: answer, wasCut: async () => false });
+            resolve({
+              status: answer.statusCode ?? 0,
+              headers: answer.headers,
+              body: answer,
+              wasCut: async () => false,
+            });
           },
         );
         request.on("error", (error) => {

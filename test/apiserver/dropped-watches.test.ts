@@ -60,9 +60,9 @@ test("five hundred that are dropped leave no entry", async () => {
   expect(await watches()).toBe(500);
   for (let i = 0; i < 20; i++) expect((await write(i)).code).toBe(200);
   drop();
-  await expect.poll(watches, { timeout: 20_000 }).toBe(0);
+  await expect.poll(watches, { timeout: 300_000 }).toBe(0);
   expect((await write(1)).code).toBe(200);
-}, 90_000);
+}, 300_000);
 
 test("one that is not read is cut off when it has fallen behind, and the others see everything", async () => {
   const small = await startApi({ historyLimit: 16 });
@@ -76,13 +76,13 @@ test("one that is not read is cut off when it has fallen behind, and the others 
   const quick = follow(session);
   for (let i = 0; i < 60; i++)
     await small.call("PATCH", `${path}/m`, { data: { n: String(i) } }, "application/merge-patch+json");
-  await expect.poll(() => quick.seen(), { timeout: 20_000 }).toBe(61);
+  await expect.poll(() => quick.seen(), { timeout: 300_000 }).toBe(61);
   const ended = once(slow, "close");
   slow.resume();
   await ended;
   session.destroy();
   await small.close();
-}, 60_000);
+}, 300_000);
 
 /** A watch that is read, and how many events it has seen. */
 function follow(session: ClientHttp2Session): { seen(): number } {

@@ -27,7 +27,7 @@ test("a thousand large writes over HTTP/1.1, one after the other, all arrive", a
     { 200: 250, 201: 250 },
     { 200: 250, 201: 250 },
   ]);
-}, 120_000);
+}, 300_000);
 
 async function exchange(
   agent: Agent,

@@ -11,7 +11,7 @@ let plane: Plane;
 beforeAll(async () => {
   cluster = await openCluster();
   plane = await startPlane(cluster);
-}, 90_000);
+}, 300_000);
 afterAll(() => cluster.close());
 
 interface Answer {

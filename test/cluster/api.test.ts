@@ -31,7 +31,7 @@ const owned = (name: string, owner: KubeObject, blocks = true): KubeObject =>
       },
     ],
   } as Partial<KubeObject["metadata"]>);
-const soon = { timeout: 30_000 };
+const soon = { timeout: 300_000 };
 
 describe("deletion", () => {
   test("in the foreground: dependents first, then the owner, which is marked meanwhile", async () => {

@@ -11,12 +11,12 @@ import { type Plane, startPlane } from "./plane.ts";
 let cluster: Cluster;
 let plane: Plane;
 let namespace = "";
-const soon = { timeout: 40_000 };
+const soon = { timeout: 300_000 };
 beforeAll(async () => {
   cluster = await openCluster();
   plane = await startPlane(cluster);
   namespace = await cluster.namespace(plane.labels);
-}, 90_000);
+}, 300_000);
 afterAll(() => cluster.close());
 
 const istio = (kind: string, name: string, spec: object): KubeObject => ({

@@ -10,7 +10,7 @@ import { type Plane, startPlane } from "./plane.ts";
 let cluster: Cluster;
 let plane: Plane;
 let namespace = "";
-const soon = { timeout: 30_000 };
+const soon = { timeout: 300_000 };
 const bundles = (object: KubeObject | undefined): readonly string[] =>
   readList(object?.webhooks).map((webhook) => readText(readRecord(readRecord(webhook).clientConfig).caBundle));
 
@@ -19,7 +19,7 @@ beforeAll(async () => {
   plane = await startPlane(cluster);
   namespace = await cluster.namespace(plane.labels);
   await plane.answering();
-}, 90_000);
+}, 300_000);
 afterAll(() => cluster.close());
 
 const pod = (name: string, metadata: object = {}, spec: object = {}): KubeObject => ({

@@ -94,7 +94,7 @@ beforeAll(async () => {
   checks = { cel: await loadCel(), patches: await loadPatchChecker() };
 });
 
-test("messages equal istioctl's, but for known differences", { timeout: 120_000 }, () => {
+test("messages equal istioctl's, but for known differences", { timeout: 300_000 }, () => {
   const seen = recordedCases("analyze", "expected.json").map(({ name, dir }) => [name, differencesOf(dir)] as const);
   expectKnownDifferences("analyze", new Map(seen));
 });

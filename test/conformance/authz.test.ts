@@ -20,7 +20,7 @@ interface Options {
   readonly services: readonly { readonly hostname: string; readonly namespace: string }[];
 }
 
-test("filters equal istiod's, but for known differences", { timeout: 120_000 }, async () => {
+test("filters equal istiod's, but for known differences", { timeout: 300_000 }, async () => {
   const seen = new Map<string, readonly string[]>();
   for (const { name, dir } of recordedCases("authz", "options.json")) seen.set(name, await differencesOf(dir));
   expectKnownDifferences("authz", seen);

@@ -8,7 +8,7 @@ import { fileLimits, parseJson, parseYaml } from "../../src/lib/index.ts";
 import { recordedCases } from "./corpus.ts";
 import { expectKnownDifferences } from "./differences.ts";
 
-test("command lines are answered as istioctl answers, but for known differences", { timeout: 120_000 }, async () => {
+test("command lines are answered as istioctl answers, but for known differences", { timeout: 300_000 }, async () => {
   const seen = new Map<string, readonly string[]>();
   for (const { name, dir } of recordedCases("cli", "args.txt")) seen.set(name, await compareCase(dir));
   expectKnownDifferences("cli", seen);

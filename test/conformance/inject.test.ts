@@ -14,13 +14,13 @@ interface Case {
   readonly stderr: string;
 }
 
-test("files come out as istioctl injects them, but for known differences", { timeout: 120_000 }, async () => {
+test("files come out as istioctl injects them, but for known differences", { timeout: 300_000 }, async () => {
   const seen = new Map<string, readonly string[]>();
   for (const { name, dir } of recordedCases("inject", "case.json")) seen.set(name, await compareCase(dir));
   expectKnownDifferences("inject", seen);
 });
 
-test("what was injected is left as it is when it is injected again", { timeout: 120_000 }, async () => {
+test("what was injected is left as it is when it is injected again", { timeout: 300_000 }, async () => {
   const changed: string[] = [];
   for (const { name, dir } of recordedCases("inject", "case.json")) {
     const { rc, settings } = readCase(dir);

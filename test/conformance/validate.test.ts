@@ -84,7 +84,7 @@ beforeAll(async () => {
 });
 
 test("verdicts and messages equal istioctl's and the API server's, but for known differences", {
-  timeout: 60_000,
+  timeout: 300_000,
 }, () => {
   const seen = recordedCases("validate", "expected.json").map(({ name, dir }) => [name, differencesOf(dir)] as const);
   expectKnownDifferences("validate", new Map(seen));

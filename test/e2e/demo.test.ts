@@ -30,7 +30,7 @@ describe.skipIf(lacks("root", "envoy", "iptables"))("the demo", () => {
   const data = mkdtempSync(join(tmpdir(), "fairlead-demo-"));
   afterAll(() => rmSync(data, { recursive: true, force: true }));
 
-  test("proves itself and leaves nothing behind", { timeout: 180_000 }, async () => {
+  test("proves itself and leaves nothing behind", { timeout: 300_000 }, async () => {
     const { prefix } = planNetwork({ dataDir: realpathSync(data) });
     const { status, stdout, stderr } = await fairlead(["up", "--demo", "--check", "--data", data, ...anyPort]);
     expect(stdout, stderr).toContain("12 of 12 checks passed");
@@ -39,11 +39,11 @@ describe.skipIf(lacks("root", "envoy", "iptables"))("the demo", () => {
     expect(onHost(prefix)).toEqual([]);
   });
 
-  test("has nothing that `analyze` would change", { timeout: 180_000 }, async () => {
+  test("has nothing that `analyze` would change", { timeout: 300_000 }, async () => {
     const demo = startFairlead(["up", "--demo", "--data", data, ...anyPort]);
     try {
       await demo.until("ready\n");
-      await expect.poll(demo.stderr, { timeout: 90_000, interval: 50 }).toContain("The sample application:");
+      await expect.poll(demo.stderr, { timeout: 300_000, interval: 50 }).toContain("The sample application:");
       const analyzed = await fairlead(["analyze", "-A", "--kubeconfig", join(data, "kubeconfig")]);
       expect(analyzed.stdout.trim()).toBe("");
       expect(analyzed.stderr).toContain("No validation issues found when analyzing all namespaces");

@@ -4,7 +4,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { findEnvoy } from "../require.ts";
 
-const root = join(import.meta.dirname, "../..");
+export const root = join(import.meta.dirname, "../..");
 
 const addressFlags = [
   "--api-addr",
@@ -26,13 +26,17 @@ export interface Started {
   readonly exited: Promise<number | string>;
 }
 
-/** `under` is a command that runs it, such as `setpriv … --`. */
+/** `under` is a command that runs it, such as `setpriv … --`; `place` is where that finds this checkout. */
 export function startFairlead(
   args: readonly string[],
   env: Readonly<Record<string, string>> = {},
   under: readonly string[] = [],
+  place = root,
 ): Started {
-  const [program = "", ...rest] = [...under, process.execPath, join(root, "dist/main.js"), ...args];
+  const node = process.execPath.startsWith(`${root}/`)
+    ? join(place, process.execPath.slice(root.length))
+    : process.execPath;
+  const [program = "", ...rest] = [...under, node, join(place, "dist/main.js"), ...args];
   const child = spawn(program, rest, {
     env: { ...process.env, FAIRLEAD_ENVOY: findEnvoy() ?? "", ...env },
     stdio: ["ignore", "pipe", "pipe"],

@@ -44,7 +44,7 @@ async function startNameServer(known: string, data: string) {
   return { asked, address: `127.0.0.1:${socket.address().port}`, close: () => socket.close() };
 }
 
-describe.skipIf(lacks("root", "envoy", "iptables"))("run", { timeout: 120_000 }, () => {
+describe.skipIf(lacks("root", "envoy", "iptables"))("run", { timeout: 300_000 }, () => {
   const data = mkdtempSync(join(tmpdir(), "fairlead-run-"));
   const running: Started[] = [];
   let client: KubeClient | undefined;
@@ -64,7 +64,7 @@ describe.skipIf(lacks("root", "envoy", "iptables"))("run", { timeout: 120_000 },
     return started;
   };
   const ready = (started: Started, name: string) =>
-    expect.poll(started.stderr, { timeout: 60_000, interval: 50 }).toContain(`default/${name} is ready at`);
+    expect.poll(started.stderr, { timeout: 300_000, interval: 50 }).toContain(`default/${name} is ready at`);
 
   test("--expose makes a Service; a client needs no port and ends with its own status", async () => {
     const mesh = startFairlead(["up", "--data", data, ...anyPort]);
@@ -130,20 +130,20 @@ describe.skipIf(lacks("root", "envoy", "iptables"))("run", { timeout: 120_000 },
     const address = /default\/asker is ready at (\S+)/.exec(asking.stderr())?.[1];
     const tally = async (): Promise<{ good: number; bad: readonly string[] }> =>
       JSON.parse(await (await fetch(`http://${address}:9000/`)).text());
-    await expect.poll(async () => (await tally()).good, { timeout: 20_000 }).toBeGreaterThan(100);
+    await expect.poll(async () => (await tally()).good, { timeout: 300_000 }).toBeGreaterThan(100);
     const before = await tally();
 
     // Traffic does not need whoever started the mesh.
     mesh.child.kill("SIGSTOP");
     const halted = await tally();
-    await expect.poll(async () => (await tally()).good, { timeout: 20_000 }).toBeGreaterThan(halted.good + 300);
+    await expect.poll(async () => (await tally()).good, { timeout: 300_000 }).toBeGreaterThan(halted.good + 300);
     mesh.child.kill("SIGCONT");
     expect((await tally()).bad.slice(before.bad.length)).toEqual([]);
 
     one.child.kill("SIGINT");
     expect(await one.exited).toBe(0);
     const after = (await tally()).good;
-    await expect.poll(async () => (await tally()).good, { timeout: 20_000 }).toBeGreaterThan(after + 100);
+    await expect.poll(async () => (await tally()).good, { timeout: 300_000 }).toBeGreaterThan(after + 100);
     expect((await tally()).bad.slice(before.bad.length)).toEqual([]);
     expect(await api.find(pods, { name: "web-1", namespace: "default" })).toBeUndefined();
 
@@ -182,26 +182,26 @@ describe.skipIf(lacks("root", "envoy", "iptables"))("run", { timeout: 120_000 },
       await Promise.all([ready(served, server1), ready(asking, asker1)]);
       const through = (asker: Started) => async (): Promise<string> =>
         (await fetch(`http://${/is ready at (\S+)/.exec(asker.stderr())?.[1]}:8000/`)).text();
-      await expect.poll(through(asking), { timeout: 20_000 }).toBe("200hello");
+      await expect.poll(through(asking), { timeout: 300_000 }).toBe("200hello");
       const uid = async () => (await client?.find(pods, { name: server1, namespace: "default" }))?.metadata.uid;
       const before = await uid();
       first.child.kill(signal);
       await first.exited;
       // The API is a process of its own, which goes on until the next `up`.
       if (signal === "SIGKILL") expect(await uid()).toBe(before);
-      else await expect.poll(served.stderr, { timeout: 20_000 }).toContain("API is away");
+      else await expect.poll(served.stderr, { timeout: 300_000 }).toContain("API is away");
       // Names, certificates and routes are with the agents and Envoys.
       for (let i = 0; i < 20; i++) expect(await through(asking)()).toBe("200hello");
 
       await up();
       client.close();
       client = await clientOf();
-      await expect.poll(served.stderr, { timeout: 20_000 }).toContain("API is back");
+      await expect.poll(served.stderr, { timeout: 300_000 }).toContain("API is back");
       expect(await uid()).toBe(before);
       for (let i = 0; i < 20; i++) expect(await through(asking)()).toBe("200hello");
       const later = start(asker2, 8000, asker2, ask);
       await ready(later, asker2);
-      await expect.poll(through(later), { timeout: 20_000 }).toBe("200hello");
+      await expect.poll(through(later), { timeout: 300_000 }).toBe("200hello");
     },
   );
 

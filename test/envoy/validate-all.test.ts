@@ -20,12 +20,12 @@ describe.skipIf(lacks("envoy"))("a stock Envoy", () => {
   const dir = mkdtempSync(join(tmpdir(), "fairlead-validate-"));
   afterAll(() => rmSync(dir, { recursive: true, force: true }));
 
-  test("accepts each of our own cases", { timeout: 60_000 }, async () => {
+  test("accepts each of our own cases", { timeout: 300_000 }, async () => {
     const refusals = await refusalsOf(dir, casesIn(join(import.meta.dirname, "cases"), "input"));
     expect(refusals).toEqual([]);
   });
 
-  test("accepts each recorded case", { timeout: 120_000 }, async () => {
+  test("accepts each recorded case", { timeout: 300_000 }, async () => {
     // Its EnvoyFilter puts a filter behind the router; istiod sends that too.
     const byDesign = /^envoyfilter-filter-class-and-add\/.*must be the last filter/;
     const refusals = await refusalsOf(dir, recordedCases("xds", "input"));

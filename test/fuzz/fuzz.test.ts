@@ -6,7 +6,7 @@ import { target } from "./target.ts";
 const seed = Number(process.env.FAIRLEAD_FUZZ_SEED ?? Math.floor(Math.random() * 2 ** 31));
 
 test(`whatever comes in is answered or refused, and nothing else happens (seed ${seed})`, {
-  timeout: 240_000,
+  timeout: 300_000,
 }, async () => {
   const { outcomes, hang } = await fuzz({ seed, runs: 400, first: 0, only: "" });
   expect(hang, `seed ${seed}`).toBeUndefined();

@@ -196,7 +196,7 @@ describe("over HTTP only", () => {
     };
     // It takes a moment from being defined to being served.
     await expect
-      .poll(() => client.create(widgets, widget).then(() => "made", String), { timeout: 20_000 })
+      .poll(() => client.create(widgets, widget).then(() => "made", String), { timeout: 300_000 })
       .toBe("made");
     expect(await seen).toMatchObject({ size: 3 });
     expect(watched.served).toBe(true);

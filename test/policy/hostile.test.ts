@@ -56,7 +56,7 @@ describe.skipIf(lacks("envoy"))("hostile requests before a stock Envoy", () => {
   const verdict = async (change: Partial<PolicyRequest>, port: number, token?: string): Promise<string> =>
     (await send(plainRequest(change), { port, token, credentials: undefined })).verdict;
 
-  test("R02: two hundred malformed tokens are refused, and Envoy lives on", { timeout: 60_000 }, async () => {
+  test("R02: two hundred malformed tokens are refused, and Envoy lives on", { timeout: 300_000 }, async () => {
     const random = createRandom(2019);
     const good = tokens.texts.get("alice") ?? "";
     expect(await verdict({}, tokenPort, good)).toBe("passed");

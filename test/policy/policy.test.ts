@@ -79,7 +79,7 @@ describe.skipIf(lacks("envoy"))("policies before a stock Envoy", () => {
 
   test.each(chosen.map((scenario, index) => ({ name: scenario.name, scenario, index })))(
     "$name",
-    { timeout: 60_000 },
+    { timeout: 300_000 },
     async ({ scenario, index }) => {
       const random = createRandom(seed + index);
       const requests = Array.from({ length: countOf(scenario) }, () => randomRequest(random));

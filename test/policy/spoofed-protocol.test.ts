@@ -104,7 +104,7 @@ describe.skipIf(lacks("envoy"))("spoofed protocols before a stock Envoy", () => 
     }
   });
 
-  test("no protocol that a client names, and no way to begin, leads past a policy", { timeout: 60_000 }, async () => {
+  test("no protocol that a client names, and no way to begin, leads past a policy", { timeout: 300_000 }, async () => {
     const wrong: string[] = [];
     for (const [i, scenario] of scenarios.entries()) {
       const ways = [

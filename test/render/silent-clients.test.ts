@@ -118,14 +118,14 @@ describe.skipIf(lacks("envoy"))(`${clients} clients that say nothing`, () => {
     return { upstream, sockets, dir };
   }
 
-  test("wake no worker while they wait", { timeout: 60_000 }, async () => {
+  test("wake no worker while they wait", { timeout: 300_000 }, async () => {
     const { dir } = await scene("0s");
     const before = await turns(dir);
     await delay(2000);
     expect((await turns(dir)) - before).toBeLessThan(fewTurns);
   });
 
-  test("reach the application once detection has timed out", { timeout: 60_000 }, async () => {
+  test("reach the application once detection has timed out", { timeout: 300_000 }, async () => {
     const { upstream, sockets } = await scene("1s");
     await upstream.reached(clients);
     expect(sockets.every((socket) => !socket.destroyed)).toBe(true);

@@ -33,7 +33,7 @@ describe.skipIf(lacks("registry"))("the package", () => {
     npm(["pack", "--pack-destination", work], root);
     const [tarball = ""] = readdirSync(work).filter((name) => name.endsWith(".tgz"));
     npm(["install", "-g", "--prefix", join(work, "prefix"), join(work, tarball)], work);
-  }, 180_000);
+  }, 300_000);
 
   test("has the bundle, the demo and the licences, and no source", () => {
     const names = readdirSync(installed);
@@ -64,7 +64,7 @@ describe.skipIf(lacks("registry"))("the package", () => {
     expect(fairlead("check", "--pre").stdout).toContain("√ Linux on");
   });
 
-  test("starts a mesh", { timeout: 60_000 }, async () => {
+  test("starts a mesh", { timeout: 300_000 }, async () => {
     const mesh = spawn(join(work, "prefix/bin/fairlead"), ["up", "--data", join(work, "mesh"), ...anyPort], { env });
     const ended = once(mesh, "exit");
     expect(String((await once(mesh.stdout, "data"))[0])).toBe("ready\n");

@@ -52,7 +52,7 @@ describe.skipIf(lacks("root", "envoy", "iptables"))("two stock sidecars", () => 
       service("raw", { port: 9000, portName: "tcp", targetPort: 9000, selector: "server", spec: { clusterIP: raw } }),
       slice("raw", [{ address: server.address, pod: "server" }], 9000, "tcp"),
     );
-  }, 120_000);
+  }, 300_000);
   afterAll(() => mesh?.close());
 
   /** The samples of a metric with these labels, once the sum is as wanted. */
@@ -96,7 +96,7 @@ describe.skipIf(lacks("root", "envoy", "iptables"))("two stock sidecars", () => 
     destination_service_namespace: "default",
   });
 
-  test("requests are counted by both, with who called whom, and by status", { timeout: 60_000 }, async () => {
+  test("requests are counted by both, with who called whom, and by status", { timeout: 300_000 }, async () => {
     const call = { address: web, port: 80, host: "server" };
     await client.caller.requests({ ...call, path: "/200" }, 30);
     await client.caller.requests({ ...call, path: "/404" }, 7);
@@ -118,7 +118,7 @@ describe.skipIf(lacks("root", "envoy", "iptables"))("two stock sidecars", () => 
     }
   });
 
-  test("connections are counted when they open, and their bytes when they close", { timeout: 60_000 }, async () => {
+  test("connections are counted when they open, and their bytes when they close", { timeout: 300_000 }, async () => {
     const { received } = await client.caller.connect({ address: raw, port: 9000, send: "0123456789" });
     expect(received).toBe("0123456789");
     for (const [of, seen] of [
@@ -134,7 +134,7 @@ describe.skipIf(lacks("root", "envoy", "iptables"))("two stock sidecars", () => 
     }
   });
 
-  test("a Host header or a forged address is no label", { timeout: 60_000 }, async () => {
+  test("a Host header or a forged address is no label", { timeout: 300_000 }, async () => {
     const headers = { "x-forwarded-for": "1.2.3.4", "x-envoy-peer-metadata-id": "sidecar~1.2.3.4~evil.evil~evil" };
     const call = { address: server.address, host: "evil.example", headers, path: "/418" };
     // Port 80 has routes, and none for that host; of port 8080 the client's side knows nothing but the address.
@@ -180,7 +180,7 @@ describe.skipIf(lacks("root", "envoy", "iptables"))("two stock sidecars", () => 
     expect(await client.scrape()).not.toContain("app_up");
   });
 
-  test("Telemetry takes metrics and tags away, and adds tags", { timeout: 60_000 }, async () => {
+  test("Telemetry takes metrics and tags away, and adds tags", { timeout: 300_000 }, async () => {
     const overrides = [
       { match: { metric: "REQUEST_SIZE" }, disabled: true },
       {

@@ -18,6 +18,8 @@ export interface Backend {
   /** Set to make it answer otherwise. */
   status: number;
   delayMs: number;
+  /** While set, answers wait for it. */
+  gate: Promise<void> | undefined;
   /** Statuses of the next answers, before `status` counts again. */
   readonly nextStatuses: number[];
   /** Requests answered at this moment. */
@@ -34,7 +36,14 @@ export const tcpPort = 9090;
 /** HTTP on 8080, HTTP over TLS on 8443 with the server's name seen, and on 9090 a TCP server that says its name on any line. */
 export async function startBackend(name: string, address: string, identity: ServerIdentity): Promise<Backend> {
   const seen: Seen[] = [];
-  const state = { status: 200, delayMs: 0, busy: 0, peak: 0, nextStatuses: [] as number[] };
+  const state: Pick<Backend, "status" | "delayMs" | "gate" | "peak" | "nextStatuses"> & { busy: number } = {
+    status: 200,
+    delayMs: 0,
+    gate: undefined,
+    busy: 0,
+    peak: 0,
+    nextStatuses: [] as number[],
+  };
   const answer: http.RequestListener = (request, response) => {
     seen.push({ method: request.method ?? "", path: request.url ?? "", headers: request.headers });
     state.busy++;
@@ -46,7 +55,8 @@ export async function startBackend(name: string, address: string, identity: Serv
       response.writeHead(state.nextStatuses.shift() ?? state.status, { "x-backend": name });
       response.end(`${name}${sni}`);
     };
-    if (state.delayMs > 0) setTimeout(end, state.delayMs);
+    if (state.gate) void state.gate.then(end);
+    else if (state.delayMs > 0) setTimeout(end, state.delayMs);
     else end();
   };
   const plain = http.createServer({ maxHeaderSize: 1 << 20, keepAliveTimeout: 120_000 }, answer);

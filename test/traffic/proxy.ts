@@ -122,7 +122,7 @@ async function untilReady(
   ended: () => number | string | undefined,
   said: readonly string[],
 ): Promise<void> {
-  const deadline = Date.now() + 30_000;
+  const deadline = Date.now() + 180_000;
   while (Date.now() < deadline) {
     if (ended() !== undefined) throw new Error(`envoy ended with ${ended()}: ${said.slice(-5).join("\n")}`);
     if ((await admin("/ready").catch(() => "")).includes("LIVE")) return;

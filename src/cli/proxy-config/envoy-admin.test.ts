@@ -64,7 +64,7 @@ describe.skipIf(lacks("root", "envoy"))("the admin port of a Pod's Envoy", () =>
     const reached = reachEnvoy(dataDir, pod, 15000, AbortSignal.timeout(60_000));
     if ("why" in reached) throw new Error(reached.why);
     ask = reached.ask;
-  }, 30_000);
+  }, 300_000);
   afterAll(() => {
     for (const step of undo.reverse()) step();
   });

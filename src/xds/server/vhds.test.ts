@@ -120,7 +120,7 @@ const seed = Number(process.env.FAIRLEAD_VHDS_SEED ?? 1);
 const steps = Number(process.env.FAIRLEAD_VHDS_STEPS ?? 60);
 
 describe.skipIf(lacks("envoy"))("virtual hosts one by one", () => {
-  test(`a random life, seed ${seed}`, { timeout: 60_000 + steps * 2000 }, async () => {
+  test(`a random life, seed ${seed}`, { timeout: 300_000 + steps * 2000 }, async () => {
     const { pick, whole, chance } = createRandom(seed);
     const mesh = await startMesh();
     const { world, live, put, arrived } = mesh;

@@ -31,7 +31,7 @@ beforeAll(async () => {
   dir = await mkdtemp(join(tmpdir(), "fairlead-rbac-"));
   server = await createApiServer({ dataDir: dir, now: () => new Date(), log: silentLogger });
   ours = await askAll(await server.kubeconfig(adminUser));
-}, 120_000);
+}, 300_000);
 afterAll(async () => {
   await server.close();
   await rm(dir, { recursive: true, force: true });

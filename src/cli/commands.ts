@@ -27,6 +27,11 @@ export const commands: readonly CommandEntry[] = [
     summary: "Show what a proxy would be sent, offline, from files",
     load: () => import("./render.ts"),
   },
+  {
+    name: "why",
+    summary: "Say what becomes of a request, and which object and field decides it",
+    load: () => import("./why.ts"),
+  },
   { name: "discovery", summary: "Run the control plane on a Kubernetes API", load: () => import("./discovery.ts") },
   { name: "api", summary: "Serve the API of a standalone mesh", load: () => import("./api.ts") },
   { name: "edge", summary: "Serve DNS and the ways into a standalone mesh", load: () => import("./edge.ts") },

@@ -6,6 +6,8 @@ export interface Pattern {
   find(text: string): boolean;
   /** True where the pattern matches the whole text. */
   matches(text: string): boolean;
+  /** Every match replaced, in RE2's words: `\\1` is the first group, `\\0` all of it. */
+  replaceAll(text: string, replacement: string): string;
 }
 
 /** Istio's bound on the size of a pattern that a user may write. */
@@ -16,10 +18,21 @@ export function compilePattern(source: string): Pattern | { readonly error: stri
     return { error: `the pattern has ${source.length} characters; at most ${maxLength} are accepted` };
   try {
     const compiled = RE2JS.compile(source);
-    return { find: (text) => compiled.matcher(text).find(), matches: (text) => compiled.matches(text) };
+    return {
+      find: (text) => compiled.matcher(text).find(),
+      matches: (text) => compiled.matches(text),
+      replaceAll: (text, replacement) =>
+        compiled.matcher(text).replaceAll((...groups: readonly unknown[]) => filledIn(replacement, groups)),
+    };
   } catch (error) {
     return { error: error instanceof Error ? error.message : "not a valid pattern" };
   }
+}
+
+function filledIn(replacement: string, groups: readonly unknown[]): string {
+  return replacement.replace(/\\([\\\d])/g, (_all, word: string) =>
+    word === "\\" ? word : String(groups[Number(word)] ?? ""),
+  );
 }
 
 /** Size of the compiled program, which Envoy bounds; undefined for what is no pattern. No bound on the length of the source. */

@@ -1,0 +1,139 @@
+/** `fairlead why`: a request in; what becomes of it, step by step, and which object and field decided, out. */
+import { readFile } from "node:fs/promises";
+import { resolve } from "node:path";
+import { type Command, Option } from "commander";
+import { createOffline } from "../control-plane/index.ts";
+import { type Headers, possibilities } from "../explain/index.ts";
+import { FairleadError } from "../lib/index.ts";
+import { objectName, type Profile } from "../model/index.ts";
+import { createEnvoyTypes } from "../render/index.ts";
+import type { Io } from "./command.ts";
+import { parseDestination } from "./why/destination-text.ts";
+import { objectsOfApi, objectsOfFiles, type WhyObjects } from "./why/input.ts";
+import { createPlace } from "./why/place.ts";
+import { jsonReport, textReport } from "./why/report.ts";
+import { resolveQuestion } from "./why/resolve.ts";
+import { completed } from "./why/stand-ins.ts";
+
+interface WhyFlags {
+  readonly filename: readonly string[];
+  readonly kubeconfig?: string;
+  readonly context?: string;
+  readonly namespace: string;
+  readonly header: readonly string[];
+  readonly request?: string;
+  readonly jwt?: string;
+  readonly sni?: string;
+  readonly from?: string;
+  readonly profile: Profile;
+  readonly output: "text" | "json";
+}
+
+export function register(program: Command, io: Io, exit: (status: number) => void): void {
+  program
+    .command("why")
+    .summary("Say what becomes of a request, and which object and field decides it")
+    .description(
+      "Follows one request through the configuration that the proxies are sent: listener, filter chain, route, cluster,\n" +
+        "endpoint, then the server's side with its authentication and authorization. Nothing is sent.\n" +
+        "SRC is a Pod with a proxy, or a Service or app label that stands for one; a gateway takes requests from its clients;\n" +
+        "`outside` is a caller without a proxy.",
+    )
+    .argument("<src>", "who calls: POD[.NAMESPACE], a Service, an app label, a gateway, or `outside`")
+    .argument("<dst>", "[http|https|grpc|tcp|tls://]HOST[:PORT][/PATH]")
+    .option("-f, --filename <path>", "a file or folder, instead of the API's objects; may be repeated", collect, [])
+    .option("-n, --namespace <namespace>", "of SRC where its name has none", "default")
+    .option("-H, --header <name: value>", "a header of the request; may be repeated", collect, [])
+    .option("-X, --request <method>", "the method of the request")
+    .option("--jwt <file>", "a token, sent as Authorization: Bearer")
+    .option("--sni <name>", "the server name of TLS, where it is not the host")
+    .option("--from <address>", "where a request from outside comes from")
+    .option("--kubeconfig <file>", "how to reach the API")
+    .option("--context <name>", "context of the kubeconfig")
+    .addOption(
+      new Option("--profile <profile>", "which filters the Envoys have")
+        .choices(["istio-proxy", "envoy"])
+        .default("istio-proxy"),
+    )
+    .addOption(new Option("-o, --output <format>", "how to print").choices(["text", "json"]).default("text"))
+    .addHelpText(
+      "after",
+      "\nEnds with status 0 if the request gets through (or a route answers it), 1 if it does not.\n\nExamples:\n" +
+        "  fairlead why productpage reviews:9080/reviews/1\n" +
+        "  fairlead why -f k8s/ sleep.shop web/admin -X POST -H 'x-user: jason' --jwt token.txt\n" +
+        "  fairlead why istio-ingressgateway.istio-system https://shop.example.com/cart -o json\n",
+    )
+    .action(async (source: string, destination: string, flags: WhyFlags) =>
+      exit(await why(source, destination, flags, io)),
+    );
+}
+
+const collect = (value: string, all: readonly string[]): readonly string[] => [...all, value];
+
+async function why(source: string, destination: string, flags: WhyFlags, io: Io): Promise<number> {
+  const question = {
+    source,
+    destination: parseDestination(destination),
+    namespace: flags.namespace,
+    method: flags.request,
+    headers: await headersOf(flags, io),
+    sni: flags.sni,
+    from: flags.from,
+  };
+  const given = await readObjects(flags, io);
+  const offline = createOffline({
+    objects: given.objects,
+    ...(given.meshConfig ? { meshConfig: given.meshConfig } : {}),
+  });
+  const envoyTypes = createEnvoyTypes(offline.mesh.graph);
+  if (given.objects.some(({ kind }) => kind === "EnvoyFilter")) await envoyTypes.load();
+  const place = createPlace(offline, flags.profile, new Date(), { envoyTypes });
+  const asked = resolveQuestion(question, offline, place);
+  const found = possibilities(place.world, asked.departure);
+  const byName = new Map(given.objects.map((object) => [objectName(object.kind, object.metadata), object]));
+  const report = {
+    request: asked.text,
+    possibilities: found,
+    assumptions: asked.assumptions,
+    sources: { causes: place.causes, locate: given.locate, objectOf: (name: string) => byName.get(name) },
+  };
+  io.out(flags.output === "json" ? jsonReport(report) : textReport(report));
+  const { outcome } = found.main;
+  return outcome.kind === "reached" ||
+    (outcome.kind === "answered" && outcome.status < 400 && outcome.grpcStatus === undefined)
+    ? 0
+    : 1;
+}
+
+async function readObjects(flags: WhyFlags, io: Io): Promise<WhyObjects> {
+  if (flags.filename.length === 0) return objectsOfApi(flags, io);
+  const read = await objectsOfFiles(flags.filename, flags.namespace, io);
+  const { objects, notes } = completed(read.objects);
+  for (const note of notes) io.err(`note: ${note}\n`);
+  return { ...read, objects };
+}
+
+async function headersOf({ header, jwt }: WhyFlags, io: Io): Promise<Headers> {
+  const headers = header.map((text): readonly [string, string] => {
+    const at = text.indexOf(":");
+    const name = text.slice(0, Math.max(0, at)).trim().toLowerCase();
+    if (!/^[!#$%&'*+.^_`|~0-9a-z-]+$/.test(name))
+      throw new FairleadError("usage", `${JSON.stringify(text)} is no header`, {
+        hint: "write it as -H 'name: value'",
+      });
+    return [name, text.slice(at + 1).trim()];
+  });
+  if (jwt === undefined) return headers;
+  const token = await readFile(resolve(io.cwd, jwt), "utf8").catch((cause: unknown) => {
+    throw new FairleadError("not-found", `cannot read ${jwt}`, {
+      cause,
+      hint: "--jwt names a file that holds the token",
+    });
+  });
+  const text = token.trim().replace(/^Bearer /i, "");
+  if (!/^[\w.=+/-]*$/.test(text) || text.length > 100_000)
+    throw new FairleadError("invalid", `${jwt} holds no token`, {
+      hint: "a token is three parts in base64 with dots between them",
+    });
+  return [...headers, ["authorization", `Bearer ${text}`]];
+}

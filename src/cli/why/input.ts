@@ -1,0 +1,131 @@
+/** Files or an API in; the objects, and where each of them stands, out. */
+import { basename } from "node:path";
+import { createKubeClient, type KindRef, type KubeClient, kindRef, kubeKinds, loadObjects } from "../../kube/index.ts";
+import { FairleadError, isRecord } from "../../lib/index.ts";
+import { type KubeObject, kinds, objectName } from "../../model/index.ts";
+import { type FileObject, readFiles } from "../analyze/files.ts";
+import { type AccessFlags, clusterAccess } from "../cluster-access.ts";
+import type { Io } from "../command.ts";
+import type { Locate } from "./provenance.ts";
+
+export interface WhyObjects {
+  readonly objects: readonly KubeObject[];
+  readonly meshConfig: Readonly<Record<string, unknown>> | undefined;
+  /** Lines are looked up only for what is shown. */
+  readonly locate: Locate;
+}
+
+const clusterScoped: ReadonlySet<string> = new Set([
+  "Namespace",
+  "Node",
+  "GatewayClass",
+  "IngressClass",
+  "CustomResourceDefinition",
+  "ClusterRole",
+  "ClusterRoleBinding",
+  "MutatingWebhookConfiguration",
+  "ValidatingWebhookConfiguration",
+  "PersistentVolume",
+  "StorageClass",
+]);
+
+export async function objectsOfFiles(paths: readonly string[], namespace: string, io: Io): Promise<WhyObjects> {
+  let meshConfig: Readonly<Record<string, unknown>> | undefined;
+  const loaded = await loadObjects(paths, {
+    other(file, document) {
+      if (basename(file) !== "mesh.yaml" || !isRecord(document))
+        throw new FairleadError(
+          "invalid",
+          `${file}: not a Kubernetes object (it needs apiVersion, kind and metadata.name)`,
+        );
+      meshConfig = document;
+    },
+  }).catch((error: unknown) => {
+    // The parser shows the place; a line is enough here.
+    const { code, message, hint } = FairleadError.from(error, "invalid");
+    throw new FairleadError(code, message.split("\n")[0] ?? "", {
+      cause: error,
+      ...(hint === undefined ? {} : { hint }),
+    });
+  });
+  const placed = loaded.map(({ file, object }) => ({ file, object: inNamespace(object, namespace) }));
+  const files = new Map(placed.map(({ file, object }) => [objectName(object.kind, object.metadata), file]));
+  const linesOf = new Map<string, FileObject>();
+  for (const file of new Set(files.values())) {
+    const found = await readFiles([file], { ...io, err: () => {} }).catch(() => undefined);
+    for (const one of found?.objects ?? []) {
+      const metadata = isRecord(one.raw.metadata) ? one.raw.metadata : {};
+      const kind = String(one.raw.kind);
+      const own = clusterScoped.has(kind) ? undefined : String(metadata.namespace ?? namespace);
+      linesOf.set(objectName(kind, { name: String(metadata.name), namespace: own }), one);
+    }
+  }
+  return {
+    objects: placed.map(({ object }) => object),
+    meshConfig,
+    locate(object, field) {
+      const found = linesOf.get(object);
+      return found ? { file: found.file, line: found.line(field) } : {};
+    },
+  };
+}
+
+function inNamespace(object: KubeObject, namespace: string): KubeObject {
+  if (object.metadata.namespace !== undefined || clusterScoped.has(object.kind)) return object;
+  return { ...object, metadata: { ...object.metadata, namespace } };
+}
+
+const { namespaces, nodes, pods, services, configMaps, endpointSlices, ingresses, ingressClasses } = kubeKinds;
+const readKinds: readonly KindRef[] = [
+  ...[namespaces, nodes, pods, services, configMaps, endpointSlices, ingresses, ingressClasses],
+  ...kinds.map(kindRef),
+];
+
+export async function objectsOfApi(flags: AccessFlags, io: Io): Promise<WhyObjects> {
+  const access = await clusterAccess(flags, io);
+  const client = createKubeClient(access);
+  try {
+    const signal = AbortSignal.any([io.signal, AbortSignal.timeout(5_000)]);
+    const lists = await Promise.all(readKinds.map((kind) => listAll(client, kind, signal, io)));
+    const objects = lists.flat();
+    const versions = new Map(
+      objects.map(({ kind, metadata }) => [objectName(kind, metadata), metadata.resourceVersion]),
+    );
+    return {
+      objects,
+      meshConfig: undefined,
+      locate(object) {
+        const resourceVersion = versions.get(object);
+        return resourceVersion === undefined ? {} : { resourceVersion };
+      },
+    };
+  } finally {
+    client.close();
+  }
+}
+
+/** Kinds that the API does not serve have no objects; those that may not be read are told. */
+async function listAll(client: KubeClient, kind: KindRef, signal: AbortSignal, io: Io): Promise<readonly KubeObject[]> {
+  const items: KubeObject[] = [];
+  try {
+    let next: string | undefined;
+    do {
+      const page = await client.list(kind, { limit: 500, continue: next, signal });
+      items.push(
+        ...page.items.map((item) => ({
+          ...item,
+          apiVersion: kind.group === "" ? kind.version : `${kind.group}/${kind.version}`,
+          kind: kind.kind,
+        })),
+      );
+      next = page.continue;
+    } while (next !== undefined);
+    return items;
+  } catch (error) {
+    const { code, message } = FairleadError.from(error);
+    if (code === "not-found") return [];
+    if (code !== "forbidden") throw error;
+    io.err(`warning: ${message}\n`);
+    return items;
+  }
+}

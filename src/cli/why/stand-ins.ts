@@ -1,0 +1,96 @@
+/**
+ * Objects as people keep them in files in; what a cluster would have added out: addresses of Services, Pods of workloads,
+ * EndpointSlices. Only what is missing is made up.
+ */
+import { isRecord, readList, readRecord, readText, readTextMap } from "../../lib/index.ts";
+import { type KubeObject, matchesLabels, objectKey } from "../../model/index.ts";
+import { standIns } from "../render/stand-ins.ts";
+
+export function completed(objects: readonly KubeObject[]): {
+  readonly objects: readonly KubeObject[];
+  readonly notes: readonly string[];
+} {
+  const pods = standIns(objects);
+  const notes = [...pods].map(
+    ([{ kind }, { metadata }]) =>
+      `no Pod is among the files; ${metadata.name}.${metadata.namespace} stands for its ${kind}`,
+  );
+  const all = [...objects, ...pods.values()];
+  const addressed = all.map((object, i) => withAddress(object, i));
+  const served = new Set(
+    all
+      .filter(({ kind }) => kind === "EndpointSlice")
+      .map(({ metadata }) => `${metadata.namespace}/${metadata.labels?.["kubernetes.io/service-name"]}`),
+  );
+  const slices = addressed
+    .filter((object) => isService(object) && !served.has(objectKey(object.metadata)))
+    .flatMap((service) => sliceOf(service, all));
+  return { objects: [...addressed, ...slices], notes };
+}
+
+const isService = ({ kind, apiVersion }: KubeObject): boolean => kind === "Service" && apiVersion === "v1";
+
+/** Of the range for documentation of cluster addresses in Kubernetes' own examples. */
+function withAddress(object: KubeObject, n: number): KubeObject {
+  const spec = readRecord(object.spec);
+  if (!isService(object) || spec.clusterIP !== undefined || spec.type === "ExternalName") return object;
+  return { ...object, spec: { ...spec, clusterIP: `10.97.${Math.floor(n / 250) % 250}.${(n % 250) + 1}` } };
+}
+
+function sliceOf({ metadata, spec }: KubeObject, objects: readonly KubeObject[]): readonly KubeObject[] {
+  const { selector, ports } = readRecord(spec);
+  const wanted = readTextMap(selector);
+  if (Object.keys(wanted).length === 0) return [];
+  const inNamespace = objects.filter((object) => object.metadata.namespace === metadata.namespace);
+  const pods = inNamespace.filter(
+    ({ kind, metadata: own }) => kind === "Pod" && matchesLabels(wanted, own.labels ?? {}),
+  );
+  const endpoints = pods.flatMap(({ metadata: { name, namespace }, status }) => {
+    const address = readText(readRecord(status).podIP);
+    return address === ""
+      ? []
+      : [
+          {
+            addresses: [address],
+            conditions: { ready: true, serving: true },
+            targetRef: { kind: "Pod", name, namespace },
+          },
+        ];
+  });
+  if (endpoints.length === 0) return [];
+  const numbered = readList(ports)
+    .filter(isRecord)
+    .map((port) => ({
+      name: readText(port.name),
+      port: targetPort(port, inNamespace),
+      protocol: readText(port.protocol) || "TCP",
+    }));
+  return [
+    {
+      apiVersion: "discovery.k8s.io/v1",
+      kind: "EndpointSlice",
+      metadata: {
+        name: `${metadata.name}-made-up`,
+        ...(metadata.namespace ? { namespace: metadata.namespace } : {}),
+        labels: { "kubernetes.io/service-name": metadata.name },
+      },
+      addressType: "IPv4",
+      ports: numbered,
+      endpoints,
+    },
+  ];
+}
+
+/** A named one is found among the containers of the namespace. */
+function targetPort(port: Readonly<Record<string, unknown>>, objects: readonly KubeObject[]): number {
+  const { targetPort: wanted = port.port } = port;
+  if (typeof wanted === "number") return wanted;
+  const specs = objects.flatMap(({ kind, spec }) =>
+    kind === "Pod" ? [readRecord(spec)] : [readRecord(readRecord(readRecord(spec).template).spec)],
+  );
+  const found = specs
+    .flatMap(({ containers }) => readList(containers))
+    .flatMap((container) => readList(readRecord(container).ports))
+    .find((one) => readRecord(one).name === wanted);
+  return Number(readRecord(found).containerPort ?? port.port ?? 0);
+}

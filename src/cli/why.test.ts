@@ -143,7 +143,9 @@ describe("why", () => {
   });
 
   test("a gateway takes requests of its clients by the port that they see", async () => {
-    expect(await verdict("edge.shop", "http://shop.example.com/x")).toBe("reaches 10.0.0.1:8080");
+    expect(await verdict("edge.shop", "http://shop.example.com/x")).toBe(
+      "reaches 10.0.0.1:8080 of outbound|80||web.shop.svc.cluster.local",
+    );
     expect(await verdict("edge.shop", "http://shop.example.com/admin")).toMatch(/^403/);
     expect(await verdict("edge.shop", "http://shop.example.com:81/")).toMatch(/^connection closed: no listener/);
   });

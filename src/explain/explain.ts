@@ -135,9 +135,9 @@ function backwards(results: readonly HopResult[], last: Outcome, handshakeFailed
   return seen;
 }
 
-const hopOf = ({ hop }: HopResult, outcome: Outcome): Hop => ({
+const hopOf = ({ hop, flags }: HopResult, outcome: Outcome): Hop => ({
   ...hop,
   status: outcome.kind === "answered" ? outcome.status : 0,
-  flags: outcome.kind === "reached" ? [] : outcome.flags,
+  flags: [...flags, ...(outcome.kind === "reached" ? [] : outcome.flags)],
   details: outcome.kind === "reached" ? "via_upstream" : outcome.details,
 });

@@ -29,6 +29,8 @@ export interface HopInput {
 
 export interface HopResult {
   readonly hop: Omit<Hop, "status" | "flags" | "details">;
+  /** Of its access log, whatever comes back. */
+  readonly flags: readonly string[];
   /** Whether it looked into HTTP, and so has an answer for what goes wrong behind it. */
   readonly request: HttpRequest | undefined;
   readonly end:
@@ -50,6 +52,7 @@ export function evaluateHop(input: HopInput): HopResult {
   };
   const closed = (details: string, flags: readonly string[] = [], more: Partial<typeof hop> = {}): HopResult => ({
     hop: { ...hop, ...more },
+    flags: [],
     request: undefined,
     end: { kind: "end", outcome: { kind: "closed", flags, details } },
   });
@@ -142,10 +145,17 @@ function throughChain(input: HopInput, chain: FilterChain, hop: HopResult["hop"]
     metadata: new Map(),
   };
   const network = runNetworkFilters(chain.filters, { proxy, recorder, resource, connection, subject });
-  if (network.kind === "closed") return { hop, request: undefined, end: { kind: "end", outcome: network.outcome } };
+  if (network.kind === "closed")
+    return {
+      hop: { ...hop, cluster: network.cluster },
+      flags: [],
+      request: undefined,
+      end: { kind: "end", outcome: network.outcome },
+    };
   if (network.kind === "forward")
     return {
       hop: { ...hop, cluster: network.cluster, endpoint: network.forwarded.endpoint },
+      flags: [],
       request: undefined,
       end: { kind: "forward", forwarded: network.forwarded },
     };
@@ -159,6 +169,7 @@ function throughChain(input: HopInput, chain: FilterChain, hop: HopResult["hop"]
     recorder.step({ proxy: proxy.name, stage: "network filter", decision, resource });
     return {
       hop,
+      flags: [],
       request: undefined,
       end: { kind: "end", outcome: { kind: "closed", flags: manager ? ["DPE"] : [], details: "codec_error" } },
     };
@@ -175,9 +186,15 @@ function throughChain(input: HopInput, chain: FilterChain, hop: HopResult["hop"]
   });
   const named = { ...hop, virtualHost: result.virtualHost, route: result.route, cluster: result.cluster };
   if (result.end.kind === "answer")
-    return { hop: named, request: payload.request, end: { kind: "end", outcome: result.end.outcome } };
+    return {
+      hop: named,
+      flags: result.flags,
+      request: payload.request,
+      end: { kind: "end", outcome: result.end.outcome },
+    };
   return {
     hop: { ...named, endpoint: result.end.forwarded.endpoint },
+    flags: result.flags,
     request: payload.request,
     end: { kind: "forward", forwarded: result.end.forwarded },
   };

@@ -1,6 +1,6 @@
 export type { Departure, Explanation, World } from "./explain.ts";
 export type { Side } from "./hop.ts";
-export { type Possibilities, possibilities } from "./outcomes.ts";
+export { explainAll, type Possibilities, possibilities } from "./outcomes.ts";
 export { createProxyView, type ProxyFacts, type ProxyView, type ResourceReader } from "./proxy-view.ts";
 export type { Address, ClientHello, Connection, Headers, HttpRequest, Payload } from "./request.ts";
 export { type Choice, type Choose, type Hint, type Hop, type Outcome, percent, type Step } from "./trace.ts";

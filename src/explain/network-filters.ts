@@ -9,7 +9,7 @@ import type { ProxyView } from "./proxy-view.ts";
 import { evaluateRbac, type Subject } from "./rbac.ts";
 import { denied, ruleHints, rulesText } from "./rbac-words.ts";
 import type { Connection } from "./request.ts";
-import { type Outcome, percent, type Recorder, type Step } from "./trace.ts";
+import { type Choice, type Outcome, percent, type Recorder, type Step } from "./trace.ts";
 import { typeNameOf, unpack } from "./unpack.ts";
 import { type Forwarded, forward } from "./upstream/forward.ts";
 
@@ -22,7 +22,7 @@ export interface NetworkInput {
 }
 
 export type NetworkResult =
-  | { readonly kind: "closed"; readonly outcome: Outcome }
+  | { readonly kind: "closed"; readonly cluster: string; readonly outcome: Outcome }
   | {
       readonly kind: "forward";
       readonly cluster: string;
@@ -67,7 +67,12 @@ export function runNetworkFilters(filters: readonly Filter[], input: NetworkInpu
         resource,
         hints: ruleHints(rbac.rules, verdict),
       });
-      if (!verdict.allowed) return { kind: "closed", outcome: { kind: "closed", flags: [], details: denied(verdict) } };
+      if (!verdict.allowed)
+        return {
+          kind: "closed",
+          cluster: clusterBehind(filters, recorder),
+          outcome: { kind: "closed", flags: [], details: denied(verdict) },
+        };
     }
     const asked = unpack(ExtAuthzSchema, config);
     if (asked && (!asked.filterEnabledMetadata || matchesMetadata(asked.filterEnabledMetadata, subject.metadata))) {
@@ -119,13 +124,7 @@ function proxyTcp(
   { proxy, recorder, resource, connection }: NetworkInput,
   alpn: readonly string[] | undefined,
 ): NetworkResult {
-  const { clusterSpecifier: wanted } = tcp;
-  const weighted = wanted.case === "weightedClusters" ? wanted.value.clusters : [];
-  const total = weighted.reduce((sum, { weight }) => sum + weight, 0);
-  const options =
-    wanted.case === "cluster"
-      ? [{ label: wanted.value, odds: 1 }]
-      : weighted.map(({ name, weight }) => ({ label: name, odds: weight / total }));
+  const options = clustersOf(tcp);
   if (options.length === 0) return { kind: "http", filter: undefined };
   const { label: cluster, odds } = recorder.choose("weighted clusters", options);
   const lost = options
@@ -141,6 +140,21 @@ function proxyTcp(
   });
   const forwarded = forward({ proxy, recorder, cluster, connection, alpn: () => alpn });
   if (forwarded.kind === "none")
-    return { kind: "closed", outcome: { kind: "closed", flags: forwarded.flags, details: forwarded.details } };
+    return { kind: "closed", cluster, outcome: { kind: "closed", flags: forwarded.flags, details: forwarded.details } };
   return { kind: "forward", cluster, forwarded };
+}
+
+function clustersOf({ clusterSpecifier: wanted }: TcpProxy): readonly Choice[] {
+  if (wanted.case === "cluster") return [{ label: wanted.value, odds: 1 }];
+  const weighted = wanted.case === "weightedClusters" ? wanted.value.clusters : [];
+  const total = weighted.reduce((sum, { weight }) => sum + weight, 0);
+  return weighted.map(({ name, weight }) => ({ label: name, odds: weight / total }));
+}
+
+/** Envoy has chosen it when policies look at the first bytes. */
+function clusterBehind(filters: readonly Filter[], recorder: Recorder): string {
+  const configs = filters.flatMap(({ configType }) => (configType.case === "typedConfig" ? [configType.value] : []));
+  const [tcp] = configs.flatMap((config) => unpack(TcpProxySchema, config) ?? []);
+  const options = tcp ? clustersOf(tcp) : [];
+  return options.length === 0 ? "" : recorder.choose("weighted clusters", options).label;
 }

@@ -1,6 +1,6 @@
 /** What a caller sends in; everything that may become of it out, each with its odds, the likeliest first. */
 import { type Departure, type Explanation, explain, type World } from "./explain.ts";
-import type { Choice, Choose, Outcome } from "./trace.ts";
+import { type Choose, likeliest, type Outcome } from "./trace.ts";
 
 export interface Possibilities {
   /** The likeliest way. */
@@ -14,8 +14,15 @@ export interface Possibilities {
 /** Ways that are followed: weights and endpoints multiply. */
 const maxWays = 64;
 
-/** Always what is likeliest first, and from there every other choice that was left. */
 export function possibilities(world: World, departure: Departure): Possibilities {
+  const all = explainAll(world, departure);
+  const [main = explain(world, departure)] = all;
+  const followed = all.reduce((sum, { odds }) => sum + odds, 0);
+  return { main, outcomes: grouped(all), unfollowed: Math.max(0, Math.round((1 - followed) * 1e6) / 1e6) };
+}
+
+/** Each way: always what is likeliest first, and from there every other choice that was left. */
+export function explainAll(world: World, departure: Departure): readonly Explanation[] {
   const main = explain(world, departure);
   const all: Explanation[] = [main];
   const open: { readonly prefix: readonly number[] }[] = branches(main, 0);
@@ -27,17 +34,13 @@ export function possibilities(world: World, departure: Departure): Possibilities
     open.push(...branches(way, prefix.length));
     next = open.shift();
   }
-  const followed = all.reduce((sum, { odds }) => sum + odds, 0);
-  return { main, outcomes: grouped(all), unfollowed: Math.max(0, Math.round((1 - followed) * 1e6) / 1e6) };
+  return all;
 }
 
 const following =
   (prefix: readonly number[]): Choose =>
   (index, options) =>
-    prefix[index] ?? bestOf(options);
-
-const bestOf = (options: readonly Choice[]): number =>
-  options.reduce((best, { odds }, i) => (odds > (options[best]?.odds ?? 0) ? i : best), 0);
+    prefix[index] ?? likeliest(index, options);
 
 /** At every choice from there on, each option that was not taken. */
 function branches({ choices }: Explanation, from: number): { readonly prefix: readonly number[] }[] {
@@ -53,7 +56,11 @@ function branches({ choices }: Explanation, from: number): { readonly prefix: re
 function grouped(ways: readonly Explanation[]): Possibilities["outcomes"] {
   const groups = new Map<string, { odds: number; readonly outcome: Outcome; readonly example: Explanation }>();
   for (const way of ways) {
-    const key = JSON.stringify(way.outcome);
+    // Endpoints of one cluster are one outcome.
+    const key =
+      way.outcome.kind === "reached"
+        ? way.hops.map(({ route, cluster }) => [route, cluster]).join()
+        : JSON.stringify(way.outcome);
     const known = groups.get(key);
     if (known) known.odds += way.odds;
     else groups.set(key, { odds: way.odds, outcome: way.outcome, example: way });

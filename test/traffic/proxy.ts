@@ -23,6 +23,8 @@ export interface TrafficProxy {
   readonly address: string;
   /** Sends requests from inside the Pod: captured, where it is a sidecar. */
   readonly caller: Caller;
+  /** Path of its network namespace. */
+  readonly network: string;
   admin(path: string, method?: string): Promise<string>;
   /** Serves xDS with these routes from now on; none: the control plane is gone. */
   connect(routes: readonly Route[] | undefined): Promise<void>;
@@ -79,7 +81,8 @@ export async function startProxy(options: ProxyOptions): Promise<TrafficProxy> {
       ...["-c", file, "--use-dynamic-base-id", "--concurrency", "1", "-l", "error"],
       ...["--drain-time-s", "1", "--parent-shutdown-time-s", "2", "--file-flush-interval-msec", "1000"],
     ],
-    env: { PATH: process.env.PATH ?? "/usr/bin" },
+    // By its name, access logs tell the proxies apart that write to one file.
+    env: { PATH: process.env.PATH ?? "/usr/bin", POD_NAME: name },
     output: (line) => said.push(line),
     journal: options.network.journal,
   });
@@ -94,6 +97,7 @@ export async function startProxy(options: ProxyOptions): Promise<TrafficProxy> {
     nodeId: bootstrap.nodeId,
     address: pods.address,
     caller,
+    network: pods.path,
     admin,
     async connect(routes) {
       await xds?.close();

@@ -32,8 +32,10 @@ function verdictLine(explanation: Explanation, sources: Sources): string {
   const { outcome } = explanation;
   const word = outcomeWord(outcome);
   if (outcome.kind === "reached") {
-    const [route] = explanation.hops.map((hop) => hop.route).filter((name) => name !== "" && name !== "default");
-    return `${word}${route === undefined ? "" : ` by route ${route}`}`;
+    const [hop] = explanation.hops;
+    const cluster = hop && hop.cluster !== "" && !hop.cluster.startsWith("inbound|") ? ` of ${hop.cluster}` : "";
+    const route = hop && hop.route !== "" && hop.route !== "default" ? ` by route ${hop.route}` : "";
+    return `${word}${cluster}${route}`;
   }
   const step = decidingStep(explanation);
   const [decider] = step ? decidersOf(step, sources) : [];

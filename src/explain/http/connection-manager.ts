@@ -1,52 +1,41 @@
 /** A request and a connection manager in; the answer that Envoy gives itself, or the connection that goes on, out. */
-import type { Route, VirtualHost } from "../../gen/envoy/config/route/v3/route_components_pb.js";
-import { VirtualHost_TlsRequirementType as TlsRequirement } from "../../gen/envoy/config/route/v3/route_components_pb.js";
-import type { RouteConfiguration } from "../../gen/envoy/config/route/v3/route_pb.js";
+import type { Route } from "../../gen/envoy/config/route/v3/route_components_pb.js";
 import type { HttpConnectionManager } from "../../gen/envoy/extensions/filters/network/http_connection_manager/v3/http_connection_manager_pb.js";
 import { FilterConfigSchema as AlpnSchema } from "../../gen/istio/alpn_pb.js";
-import { types } from "../../model/index.ts";
-import { briefly } from "../listener/listener-match.ts";
-import type { ProxyView } from "../proxy-view.ts";
-import type { Subject } from "../rbac.ts";
 import { type Connection, type HttpRequest, isGrpc } from "../request.ts";
-import type { Hint, Outcome, Recorder, Step } from "../trace.ts";
+import type { Outcome } from "../trace.ts";
 import { unpack } from "../unpack.ts";
-import { configHint } from "../upstream/cluster.ts";
 import { type Forwarded, forward } from "../upstream/forward.ts";
+import {
+  createMatcher,
+  needsTls,
+  type RouteInput,
+  routeConfigOf,
+  routeHints,
+  routeResource,
+  tellRoute,
+} from "./choose-route.ts";
 import type { HttpState } from "./filter.ts";
 import { runFilters } from "./filters.ts";
 import type { JwtSettings } from "./jwt-token.ts";
 import { normalizePath } from "./normalize-path.ts";
 import { remoteAddress } from "./remote-address.ts";
 import { editHeaders, rewrite } from "./request-edits.ts";
-import { findRoute, showMatch } from "./route-match.ts";
-import {
-  chooseCluster,
-  clusterNotFoundStatus,
-  directStatus,
-  redirectLocation,
-  redirectStatus,
-  routeExtras,
-} from "./router.ts";
+import { clusterNotFoundStatus, directStatus, redirectLocation, redirectStatus, routeExtras } from "./router.ts";
 import { grpcOfHttp } from "./traffic-filters.ts";
-import { findVirtualHost } from "./virtual-host.ts";
 
-export interface HttpInput {
-  readonly proxy: ProxyView;
-  readonly recorder: Recorder;
+export interface HttpInput extends RouteInput {
   readonly jwt: JwtSettings;
-  readonly manager: HttpConnectionManager;
   readonly connection: Connection;
   readonly request: HttpRequest;
-  readonly subject: Subject;
-  /** The listener that the manager is part of. */
-  readonly resource: Step["resource"];
 }
 
 export interface HttpResult {
   readonly virtualHost: string;
   readonly route: string;
   readonly cluster: string;
+  /** Of the access log, whatever comes of the request. */
+  readonly flags: readonly string[];
   readonly end:
     | { readonly kind: "answer"; readonly outcome: Outcome }
     | { readonly kind: "forward"; readonly forwarded: Extract<Forwarded, { kind: "connection" }> };
@@ -56,7 +45,7 @@ type Answer = Extract<Outcome, { kind: "answered" }>;
 
 export function manageHttp(input: HttpInput): HttpResult {
   const { proxy, recorder, manager } = input;
-  const nowhere = { virtualHost: "", route: "", cluster: "" };
+  const nowhere = { virtualHost: "", route: "", cluster: "", flags: [] };
   const normal = normalizePath(input.request.path, manager);
   if ("status" in normal) {
     recorder.step({
@@ -77,6 +66,7 @@ export function manageHttp(input: HttpInput): HttpResult {
     config: routes?.config,
     host: undefined,
     route: undefined,
+    chosen: undefined,
     delaySeconds: 0,
   };
   const matcher = createMatcher(input, routes);
@@ -90,108 +80,20 @@ export function manageHttp(input: HttpInput): HttpResult {
     resource: input.resource,
     rematch: matcher,
   });
-  const names = (state: HttpState): Omit<HttpResult, "end" | "cluster"> => ({
+  const names = (state: HttpState): Omit<HttpResult, "end"> => ({
     virtualHost: state.host?.name ?? "",
     route: state.route?.name ?? "",
+    // Envoy knows no name of what does not exist.
+    cluster: state.chosen && proxy.cluster(state.chosen.cluster) ? state.chosen.cluster : "",
+    flags: state.delaySeconds > 0 ? ["DI"] : [],
   });
-  if (verdict.kind === "answer")
-    return { ...names(matched), cluster: firstCluster(matched.route), end: answer(verdict) };
+  if (verdict.kind === "answer") {
+    const { state = matched, kind: _, ...given } = verdict;
+    return { ...names(state), end: answer(given) };
+  }
   const { state } = verdict;
   if (!routes?.resource || state.route !== matched.route) tellRoute(input, state, routes);
-  return { ...names(state), ...routeOn(input, state) };
-}
-
-interface Routes {
-  readonly config: RouteConfiguration;
-  readonly resource: Step["resource"];
-}
-
-function routeConfigOf(proxy: ProxyView, { routeSpecifier: from }: HttpConnectionManager): Routes | undefined {
-  if (from.case === "routeConfig") return { config: from.value, resource: undefined };
-  const name = from.case === "rds" ? from.value.routeConfigName : "";
-  const config = proxy.route(name);
-  return config && { config, resource: { type: types.route, name } };
-}
-
-const routeResource = ({ proxy, manager, resource }: HttpInput): Step["resource"] =>
-  routeConfigOf(proxy, manager)?.resource ?? resource;
-
-/** Chooses virtual host and route, silently: which ones count is known only once the filters have run. */
-function createMatcher({ recorder, subject }: HttpInput, routes: Routes | undefined): (state: HttpState) => HttpState {
-  return (state) => {
-    const found = routes && findVirtualHost(routes.config, state.request.authority);
-    if (!found) return { ...state, host: undefined, route: undefined };
-    const context = {
-      request: state.request,
-      metadata: state.metadata,
-      peer: subject.peer,
-      tls: subject.tls,
-      sampled: (odds: number) => sampled(recorder, odds),
-    };
-    return { ...state, host: found.host, route: findRoute(found.host.routes, context).route };
-  };
-}
-
-const sampled = (recorder: Recorder, odds: number): boolean =>
-  recorder.choose("part of the requests", [
-    { label: "taken", odds, yes: true },
-    { label: "not taken", odds: 1 - odds, yes: false },
-  ]).yes;
-
-function tellRoute(
-  { proxy, recorder, subject, resource }: HttpInput,
-  state: HttpState,
-  routes: Routes | undefined,
-): void {
-  const from = routes?.resource ?? resource;
-  const found = routes && findVirtualHost(routes.config, state.request.authority);
-  if (!found)
-    return void recorder.step({
-      proxy: proxy.name,
-      stage: "virtual host",
-      decision: `no virtual host is for ${state.request.authority}`,
-      resource: from,
-    });
-  const isInbound = routes.resource === undefined;
-  if (!isInbound || found.domain !== "*")
-    recorder.step({
-      proxy: proxy.name,
-      stage: "virtual host",
-      decision: `${found.host.name}: ${state.request.authority} is ${found.domain}`,
-      lost: briefly(found.lost),
-      resource: from,
-    });
-  const { route, lost } = findRoute(found.host.routes, {
-    request: state.request,
-    metadata: state.metadata,
-    peer: subject.peer,
-    tls: subject.tls,
-    sampled: () => true,
-  });
-  const text = route?.match
-    ? `${route.name || "unnamed"}: matches ${showMatch(route.match)}`
-    : `no route matches ${state.request.path}`;
-  recorder.step({
-    proxy: proxy.name,
-    stage: "route",
-    decision: text,
-    lost: briefly(lost, 8),
-    resource: from,
-    hints: routeHints(found.host, route),
-  });
-}
-
-/** The object, and the how manieth of its routes in this virtual host it is. */
-function routeHints({ routes }: VirtualHost, route: Route | undefined): readonly Hint[] {
-  return configHint(route?.metadata).map((hint) => {
-    const own = routes.filter(({ metadata }) => configHint(metadata)[0]?.object === hint.object);
-    return { ...hint, route: { name: route?.name ?? "", index: route ? own.indexOf(route) : -1, of: own.length } };
-  });
-}
-
-function firstCluster(route: Route | undefined): string {
-  const wanted = route?.action.case === "route" ? route.action.value.clusterSpecifier : undefined;
-  return wanted?.case === "cluster" ? wanted.value : "";
+  return { ...names(state), end: routeOn(input, state) };
 }
 
 const answer = (given: Omit<Answer, "kind">): HttpResult["end"] => ({
@@ -206,38 +108,32 @@ function refuse(request: HttpRequest, status: number, flags: readonly string[], 
   );
 }
 
-function routeOn(input: HttpInput, state: HttpState): Pick<HttpResult, "cluster" | "end"> {
+function routeOn(input: HttpInput, state: HttpState): HttpResult["end"] {
   const { route, host, request } = state;
   const scheme = input.subject.tls ? "https" : "http";
-  if (host?.requireTls === TlsRequirement.ALL && scheme === "http") {
+  if (host && needsTls(host, input.subject.tls)) {
     const location = `https://${request.authority.replace(/:\d+$/, "")}${request.path}`;
-    return { cluster: "", end: answer({ status: 301, flags: [], details: "direct_response", location }) };
+    return answer({ status: 301, flags: [], details: "direct_response", location });
   }
   switch (route?.action.case) {
     case "redirect": {
       const location = redirectLocation(request, route, route.action.value, scheme);
-      return {
-        cluster: "",
-        end: answer({ status: redirectStatus(route.action.value), flags: [], details: "direct_response", location }),
-      };
+      return answer({ status: redirectStatus(route.action.value), flags: [], details: "direct_response", location });
     }
     case "directResponse":
-      return { cluster: "", end: refuseDirect(request, directStatus(route.action.value)) };
+      return refuse(request, directStatus(route.action.value), [], "direct_response");
     case "route":
       return goOn(input, state, route);
     default:
-      return { cluster: "", end: refuse(request, 404, ["NR"], "route_not_found") };
+      return refuse(request, 404, ["NR"], "route_not_found");
   }
 }
 
-const refuseDirect = (request: HttpRequest, status: number): HttpResult["end"] =>
-  refuse(request, status, [], "direct_response");
-
-function goOn(input: HttpInput, state: HttpState, route: Route): Pick<HttpResult, "cluster" | "end"> {
+function goOn(input: HttpInput, state: HttpState, route: Route): HttpResult["end"] {
   const { proxy, recorder, manager } = input;
   const action = route.action.case === "route" ? route.action.value : undefined;
-  if (!action) return { cluster: "", end: refuse(state.request, 404, ["NR"], "route_not_found") };
-  const chosen = chooseCluster(action, state.request, recorder);
+  const { chosen } = state;
+  if (!action || !chosen) return refuse(state.request, 404, ["NR"], "route_not_found");
   const odds = chosen.lost.length > 0 ? { odds: chosen.odds } : {};
   recorder.step({
     proxy: proxy.name,
@@ -267,24 +163,18 @@ function goOn(input: HttpInput, state: HttpState, route: Route): Pick<HttpResult
     alpn: (version) => alpnOverride(manager, version),
   });
   if (forwarded.kind === "none")
-    return {
-      cluster: chosen.cluster,
-      end: refuse(
-        state.request,
-        forwarded.missing ? clusterNotFoundStatus(action) : 503,
-        forwarded.flags,
-        forwarded.details,
-      ),
-    };
+    return refuse(
+      state.request,
+      forwarded.missing ? clusterNotFoundStatus(action) : 503,
+      forwarded.flags,
+      forwarded.details,
+    );
   const { payload } = forwarded.connection;
   const version = payload.kind === "http" ? payload.request.version : "HTTP/1.1";
   const request = { ...rewritten(forwarded.hostname), version };
   return {
-    cluster: chosen.cluster,
-    end: {
-      kind: "forward",
-      forwarded: { ...forwarded, connection: { ...forwarded.connection, payload: { kind: "http", request } } },
-    },
+    kind: "forward",
+    forwarded: { ...forwarded, connection: { ...forwarded.connection, payload: { kind: "http", request } } },
   };
 }
 

@@ -9,6 +9,7 @@ import type { HttpRequest } from "../request.ts";
 import type { Hint, Recorder, Stage } from "../trace.ts";
 import { typeNameOf, unpack } from "../unpack.ts";
 import type { JwtSettings } from "./jwt-token.ts";
+import type { ClusterChosen } from "./router.ts";
 
 /** A request on its way through the filters. */
 export interface HttpState {
@@ -18,6 +19,8 @@ export interface HttpState {
   readonly config: RouteConfiguration | undefined;
   readonly host: VirtualHost | undefined;
   readonly route: Route | undefined;
+  /** Where the route leads; of weighted ones, the one that was taken. */
+  readonly chosen: ClusterChosen | undefined;
   /** Seconds that faults add. */
   readonly delaySeconds: number;
 }
@@ -39,6 +42,8 @@ export type FilterVerdict =
   | { readonly kind: "continue"; readonly state: HttpState; readonly rematch?: boolean }
   | {
       readonly kind: "answer";
+      /** As far as it came. */
+      readonly state?: HttpState;
       readonly status: number;
       readonly grpcStatus?: number;
       readonly flags: readonly string[];

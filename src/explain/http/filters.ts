@@ -59,7 +59,7 @@ export function runFilters(filters: readonly HttpFilter[], first: HttpState, run
     };
     if (!context || disabled) continue;
     const verdict = evaluatorOf(typeNameOf(config), name)(context);
-    if (verdict.kind === "answer") return verdict;
+    if (verdict.kind === "answer") return { state, ...verdict };
     state = verdict.rematch ? run.rematch(verdict.state) : verdict.state;
   }
   return { kind: "continue", state };

@@ -45,7 +45,7 @@ function redirectPath(
 ): string {
   const query = /\?.*$/s.exec(path)?.[0] ?? "";
   const plain = stripQuery ? path.slice(0, path.length - query.length) : path;
-  if (wanted.case === "pathRedirect")
+  if (wanted.case === "pathRedirect" && wanted.value !== "")
     return wanted.value.includes("?") || stripQuery ? wanted.value : wanted.value + query;
   if (wanted.case === "prefixRewrite" && wanted.value !== "") return replaceMatched(plain, route, wanted.value);
   return wanted.case === "regexRewrite" ? rewriteBefore(plain, wanted.value) : plain;

@@ -48,12 +48,12 @@ export function faultFilter(context: FilterContext): FilterVerdict {
     { odds: aborted ? abortOdds : 1 - abortOdds },
   );
   if (!aborted) return { kind: "continue", state: after };
-  const flags = delayed ? ["DI", "FI"] : ["FI"];
+  const flags = ["FI"];
   const grpc = type.case === "grpcStatus" ? type.value : isGrpc(state.request) ? grpcOfHttp(type.value) : undefined;
   if (grpc !== undefined && isGrpc(state.request))
-    return { kind: "answer", status: 200, grpcStatus: grpc, flags, details: "fault_filter_abort" };
+    return { kind: "answer", state: after, status: 200, grpcStatus: grpc, flags, details: "fault_filter_abort" };
   const status = type.case === "httpStatus" ? type.value : httpOfGrpc(type.value);
-  return { kind: "answer", status, flags, details: "fault_filter_abort" };
+  return { kind: "answer", state: after, status, flags, details: "fault_filter_abort" };
 }
 
 /** As Envoy turns one into the other. */

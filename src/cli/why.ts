@@ -107,7 +107,7 @@ async function why(source: string, destination: string, flags: WhyFlags, io: Io)
 
 async function readObjects(flags: WhyFlags, io: Io): Promise<WhyObjects> {
   if (flags.filename.length === 0) return objectsOfApi(flags, io);
-  const read = await objectsOfFiles(flags.filename, flags.namespace, io);
+  const read = await objectsOfFiles(flags.filename, flags.namespace);
   const { objects, notes } = completed(read.objects);
   for (const note of notes) io.err(`note: ${note}\n`);
   return { ...read, objects };

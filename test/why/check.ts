@@ -56,6 +56,7 @@ export async function checkWhy({ seed, rounds, requests, tell }: CheckOptions): 
       const random = createRandom(seed + round);
       const chosen = randomRound(random, world.tokens.jwks, world.places, world.logFile);
       await mesh.apply(...chosen.objects);
+      for (const proxy of world.proxies) await warmed(proxy);
       const trials = Array.from({ length: requests }, (_, i) =>
         randomTrial(random, `${round}-${i}`, world.places, world.tokens),
       );
@@ -70,6 +71,15 @@ export async function checkWhy({ seed, rounds, requests, tell }: CheckOptions): 
     await mesh.close();
     rmSync(dir, { recursive: true, force: true });
   }
+}
+
+/** What Envoy has acknowledged may still wait for something, and what was before serves on. */
+async function warmed(proxy: TrafficProxy): Promise<void> {
+  const waiting = async (): Promise<boolean> => {
+    const stats = await proxy.admin("/stats?filter=warming");
+    return /(total_listeners_warming|warming_clusters): [1-9]/.test(stats);
+  };
+  await eventually(async () => !(await waiting()), `${proxy.name} to have taken everything`);
 }
 
 const removable = ({ objects }: Round): readonly KubeObject[] => objects.filter(({ kind }) => kind !== "ConfigMap");
@@ -234,6 +244,14 @@ function readLine(line: string): readonly LogLine[] {
   }
 }
 
+/** Whether a close is noticed as a reset depends on what was under way. */
+const flagsOf = ({ flags = "" }: LogLine): string =>
+  flags
+    .split(",")
+    .filter((flag) => flag !== "UR")
+    .sort()
+    .join();
+
 /** Empty where one of the ways is what happened. */
 function compare(
   trial: Trial,
@@ -272,7 +290,7 @@ function mismatch(
     const lines = logs(hop.proxy.replace(/\.default$/, ""));
     const isHttp = trial.connection.payload.kind === "http";
     const line = lines.find(({ why = "", from: peer = "" }) =>
-      isHttp && why !== "" ? why === trial.id : peer.endsWith(`:${from}`),
+      isHttp && why !== "" ? why === trial.id : why === "" && peer.endsWith(`:${from}`),
     );
     // What ends before any filter is reached leaves no line.
     if (
@@ -292,7 +310,7 @@ function mismatch(
     const got = {
       route: line.route ?? "",
       cluster: line.cluster ?? "",
-      flags: (line.flags ?? "").split(",").sort().join(),
+      flags: flagsOf(line),
       endpoint: line.endpoint ?? "",
     };
     for (const [name, value] of Object.entries(wanted)) {

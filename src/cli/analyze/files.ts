@@ -57,7 +57,8 @@ async function filesOf(path: string, io: Io): Promise<readonly string[]> {
   return [];
 }
 
-function objectsOf(file: string, text: string, faults: string[]): readonly FileObject[] {
+/** Of one text; `file` is only used in messages. */
+export function objectsOf(file: string, text: string, faults: string[]): readonly FileObject[] {
   const rows = text.split("\n");
   const lines = yamlLines(text).map((fields) => new Map(fields).set("", startOf(rows, fields.get("") ?? 1)));
   return parseYaml(text).flatMap((document, i) => flatten(file, document, lines[i] ?? new Map(), "", faults));

@@ -3,9 +3,9 @@ import { basename } from "node:path";
 import { createKubeClient, type KindRef, type KubeClient, kindRef, kubeKinds, loadObjects } from "../../kube/index.ts";
 import { FairleadError, isRecord } from "../../lib/index.ts";
 import { type KubeObject, kinds, objectName } from "../../model/index.ts";
-import { type FileObject, readFiles } from "../analyze/files.ts";
 import { type AccessFlags, clusterAccess } from "../cluster-access.ts";
 import type { Io } from "../command.ts";
+import { createLocate } from "./file-lines.ts";
 import type { Locate } from "./provenance.ts";
 
 export interface WhyObjects {
@@ -29,7 +29,7 @@ const clusterScoped: ReadonlySet<string> = new Set([
   "StorageClass",
 ]);
 
-export async function objectsOfFiles(paths: readonly string[], namespace: string, io: Io): Promise<WhyObjects> {
+export async function objectsOfFiles(paths: readonly string[], namespace: string): Promise<WhyObjects> {
   let meshConfig: Readonly<Record<string, unknown>> | undefined;
   const loaded = await loadObjects(paths, {
     other(file, document) {
@@ -50,23 +50,13 @@ export async function objectsOfFiles(paths: readonly string[], namespace: string
   });
   const placed = loaded.map(({ file, object }) => ({ file, object: inNamespace(object, namespace) }));
   const files = new Map(placed.map(({ file, object }) => [objectName(object.kind, object.metadata), file]));
-  const linesOf = new Map<string, FileObject>();
-  for (const file of new Set(files.values())) {
-    const found = await readFiles([file], { ...io, err: () => {} }).catch(() => undefined);
-    for (const one of found?.objects ?? []) {
-      const metadata = isRecord(one.raw.metadata) ? one.raw.metadata : {};
-      const kind = String(one.raw.kind);
-      const own = clusterScoped.has(kind) ? undefined : String(metadata.namespace ?? namespace);
-      linesOf.set(objectName(kind, { name: String(metadata.name), namespace: own }), one);
-    }
-  }
   return {
     objects: placed.map(({ object }) => object),
     meshConfig,
-    locate(object, field) {
-      const found = linesOf.get(object);
-      return found ? { file: found.file, line: found.line(field) } : {};
-    },
+    locate: createLocate({
+      files,
+      namespaceOf: (kind, written) => written ?? (clusterScoped.has(kind) ? undefined : namespace),
+    }),
   };
 }
 

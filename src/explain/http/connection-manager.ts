@@ -102,23 +102,28 @@ const answer = (given: Omit<Answer, "kind">): HttpResult["end"] => ({
 });
 
 /** gRPC clients are told in their own way. */
-function refuse(request: HttpRequest, status: number, flags: readonly string[], details: string): HttpResult["end"] {
-  return answer(
-    isGrpc(request) ? { status: 200, grpcStatus: grpcOfHttp(status), flags, details } : { status, flags, details },
-  );
+function refuse(
+  request: HttpRequest,
+  status: number,
+  flags: readonly string[],
+  details: string,
+  location?: string,
+): HttpResult["end"] {
+  const told = isGrpc(request) ? { status: 200, grpcStatus: grpcOfHttp(status) } : { status };
+  return answer({ ...told, flags, details, ...(location === undefined ? {} : { location }) });
 }
 
 function routeOn(input: HttpInput, state: HttpState): HttpResult["end"] {
   const { route, host, request } = state;
   const scheme = input.subject.tls ? "https" : "http";
   if (host && needsTls(host, input.subject.tls)) {
-    const location = `https://${request.authority.replace(/:\d+$/, "")}${request.path}`;
-    return answer({ status: 301, flags: [], details: "direct_response", location });
+    const location = `https://${request.authority}${request.path}`;
+    return refuse(request, 301, [], "direct_response", location);
   }
   switch (route?.action.case) {
     case "redirect": {
       const location = redirectLocation(request, route, route.action.value, scheme);
-      return answer({ status: redirectStatus(route.action.value), flags: [], details: "direct_response", location });
+      return refuse(request, redirectStatus(route.action.value), [], "direct_response", location);
     }
     case "directResponse":
       return refuse(request, directStatus(route.action.value), [], "direct_response");

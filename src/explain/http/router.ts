@@ -30,11 +30,11 @@ export function redirectLocation(
         ? "https"
         : scheme;
   const [, name = request.authority, port] = /^(.*?)(?::(\d+))?$/.exec(request.authority) ?? [];
-  const newPort =
-    redirect.portRedirect || (redirect.hostRedirect === "" && newScheme === scheme ? Number(port ?? 0) : 0);
-  const isDefault =
-    newPort === 0 || (newScheme === "http" && newPort === 80) || (newScheme === "https" && newPort === 443);
-  const host = `${redirect.hostRedirect || name}${isDefault ? "" : `:${newPort}`}`;
+  // The usual port of the old scheme goes with it; any other stays as it was written.
+  const usual = scheme === "https" ? "443" : "80";
+  const kept =
+    redirect.portRedirect > 0 || port === undefined || (newScheme !== scheme && port === usual) ? "" : `:${port}`;
+  const host = `${redirect.hostRedirect || name + kept}${redirect.portRedirect > 0 ? `:${redirect.portRedirect}` : ""}`;
   return `${newScheme}://${host}${redirectPath(request.path, route, redirect)}`;
 }
 

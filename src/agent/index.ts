@@ -15,3 +15,5 @@ export { encodeReply, type Query, type Reply } from "./dns/message.ts";
 export { createDnsServer, type DnsServer } from "./dns/server.ts";
 export { createUpstream, type NameServer } from "./dns/upstream.ts";
 export { livingEnvoy } from "./envoy/record.ts";
+export { type Place, requestAnswer } from "./request-text.ts";
+export { waitUntilReady } from "./wait-until-ready.ts";

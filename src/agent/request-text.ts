@@ -1,6 +1,6 @@
-/** A port or socket of this Pod and a path in; the body of its answer out, within bounds. */
+/** A port or socket of this Pod and a path in; its answer out, within bounds. */
 import { request } from "node:http";
-import { FairleadError } from "../lib/index.ts";
+import { FairleadError, systemCode } from "../lib/index.ts";
 
 const maxBytes = 64 * 1024 * 1024;
 
@@ -8,33 +8,56 @@ const maxBytes = 64 * 1024 * 1024;
 export type Place = { readonly host: string; readonly port: number } | { readonly socketPath: string };
 
 export interface TextRequest {
-  readonly method?: "GET" | "POST";
+  readonly method?: string;
   readonly at: Place;
   readonly path: string;
   readonly accept?: string;
+  readonly body?: string;
+  readonly timeoutMs?: number;
+  readonly maxBytes?: number;
+}
+
+export interface TextAnswer {
+  readonly status: number;
+  readonly body: string;
 }
 
 /** Throws `unavailable` for anything but a 200. */
-export function requestText({ method = "GET", at, path, accept }: TextRequest): Promise<string> {
+export async function requestText(what: TextRequest): Promise<string> {
+  const { status, body } = await requestAnswer(what);
+  if (status !== 200) throw silent(what.at, `HTTP ${status}`);
+  return body;
+}
+
+/** Throws `unavailable` where nobody answers, or not in time. */
+export function requestAnswer(what: TextRequest): Promise<TextAnswer> {
+  const { method = "GET", at, path, accept, body = "", timeoutMs = 5000 } = what;
   return new Promise((resolve, reject) => {
-    const name = "port" in at ? `port ${at.port}` : at.socketPath;
-    const fail = (cause: string): void => reject(new FairleadError("unavailable", `${name} does not answer: ${cause}`));
-    const headers = { connection: "close", ...(accept === undefined ? {} : { accept }) };
-    const outgoing = request({ method, ...at, path, timeout: 5000, headers }, (response) => {
+    const fail = (cause: string): void => reject(silent(at, cause));
+    const headers = {
+      connection: "close",
+      ...(accept === undefined ? {} : { accept }),
+      ...(body === "" ? {} : { "content-length": Buffer.byteLength(body) }),
+    };
+    const outgoing = request({ method, ...at, path, timeout: timeoutMs, headers }, (response) => {
       const chunks: Buffer[] = [];
       let size = 0;
       response.on("data", (chunk: Buffer) => {
         size += chunk.length;
-        if (size > maxBytes) response.destroy(new Error("the answer is too large"));
+        if (size > (what.maxBytes ?? maxBytes)) response.destroy(new Error("the answer is too large"));
         else chunks.push(chunk);
       });
       response.on("error", (error) => fail(error.message));
-      response.on("end", () =>
-        response.statusCode === 200 ? resolve(Buffer.concat(chunks).toString()) : fail(`HTTP ${response.statusCode}`),
-      );
+      response.on("end", () => resolve({ status: response.statusCode ?? 0, body: Buffer.concat(chunks).toString() }));
     });
     outgoing.on("timeout", () => outgoing.destroy(new Error("timed out")));
-    outgoing.on("error", (error) => fail(error.message));
-    outgoing.end();
+    // An attempt on both addresses of a name fails with a code and without a word.
+    outgoing.on("error", (error) => fail(error.message || (systemCode(error) ?? error.name)));
+    outgoing.end(body);
   });
+}
+
+function silent(at: Place, cause: string): FairleadError {
+  const name = "port" in at ? `port ${at.port}` : at.socketPath;
+  return new FairleadError("unavailable", `${name} does not answer: ${cause}`);
 }

@@ -1,8 +1,10 @@
 /** The entry of the bundle: the process's own streams, signals and arguments. */
+import { argumentsAs } from "./called-as.ts";
 import { runProgram } from "./program.ts";
 
 const abort = new AbortController();
-const args = process.argv.slice(2);
+const [, program = "", ...words] = process.argv;
+const args = argumentsAs(program, words);
 /** Commands that have something to take back before they end; all others end at once, as they would without us. */
 const tidy = new Set(["up", "run", "discovery", "api", "edge", "agent", "down"]);
 if (tidy.has(args[0] ?? ""))

@@ -1,13 +1,13 @@
 /** Envoy's command line in, a running Envoy out: started, or taken over from an agent that has died. */
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { accessSync, closeSync, constants, existsSync, openSync, readFileSync, rmSync } from "node:fs";
+import { accessSync, closeSync, constants, existsSync, mkdirSync, openSync, readFileSync, rmSync } from "node:fs";
 import { Socket } from "node:net";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { digest, FairleadError, isAlive, type Logger, type Owner, ownerOf, wait } from "../../lib/index.ts";
 import type { ProxyConfigValues } from "../../model/index.ts";
-import { livingEnvoy, removeEnvoyRecord, writeEnvoyRecord } from "./record.ts";
+import { livingEnvoy, proxyFolder, removeEnvoyRecord, writeEnvoyRecord } from "./record.ts";
 
 export interface EnvoyOptions {
   readonly binary: string;
@@ -175,8 +175,10 @@ interface Output {
  * or belongs to another user. Then a named pipe of our own stands in, and its lines are passed on.
  */
 function openOutput(options: EnvoyOptions, name: string): Output | undefined {
-  const path = join(options.workDir, name);
+  const folder = proxyFolder(options.workDir);
+  const path = join(folder, name);
   if (!existsSync(path) && options.writeLine === undefined && canReopenStdout()) return undefined;
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
   if (!existsSync(path) && spawnSync("mkfifo", ["-m", "600", path]).status !== 0) {
     options.log.warn("no pipe for Envoy's output can be made; access logs to /dev/stdout may fail");
     return undefined;

@@ -1,6 +1,6 @@
 /** Which Envoy runs for a working folder, written down so that an agent that starts after another finds it. */
-import { readFileSync, rmSync } from "node:fs";
-import { join } from "node:path";
+import { mkdirSync, readFileSync, rmSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { isAlive, isRecord, type Owner, parseJson, readText } from "../../lib/index.ts";
 import { replaceSecretFile } from "../../pki/index.ts";
 
@@ -14,9 +14,13 @@ export interface EnvoyRecord {
   readonly output: string;
 }
 
-const fileOf = (workDir: string): string => join(workDir, "envoy.pid");
+/** The one folder that an agent may write to where its root filesystem is read-only, as Pods have it mounted. */
+export const proxyFolder = (workDir: string): string => join(workDir, "etc/istio/proxy");
+
+const fileOf = (workDir: string): string => join(proxyFolder(workDir), "envoy.pid");
 
 export async function writeEnvoyRecord(workDir: string, record: EnvoyRecord): Promise<void> {
+  mkdirSync(dirname(fileOf(workDir)), { recursive: true, mode: 0o700 });
   await replaceSecretFile(fileOf(workDir), `${JSON.stringify(record)}\n`);
 }
 

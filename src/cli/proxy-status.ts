@@ -101,5 +101,8 @@ function reasons(row: Row): string {
         .filter(isRecord)
         .map((item) => `${String(item["type"])} ${String(item["name"])} waits for ${String(item["clusters"])}`)
     : [];
-  return [...errors, ...held].join("; ");
+  const refused = (Array.isArray(row["refused"]) ? row["refused"] : [])
+    .filter(isRecord)
+    .map((item) => `${String(item["type"])} ${String(item["name"])} was made by ${String(item["objects"])}`);
+  return [...errors, ...refused, ...held].join("; ");
 }

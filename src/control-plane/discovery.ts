@@ -34,6 +34,7 @@ import { runLeader } from "./leader-work.ts";
 import { countObjects } from "./object-metrics.ts";
 import { createPatchReports } from "./patch-reports.ts";
 import { proxyOfNode } from "./proxy-of-node.ts";
+import { findRefusals, type Refusal, refusalsByObject } from "./refusals.ts";
 import { createRenderProblems } from "./render-problems.ts";
 import { createResourceSource } from "./resource-source.ts";
 import { createSecretAccess } from "./secret-access.ts";
@@ -167,6 +168,7 @@ export async function startDiscovery(options: DiscoveryOptions): Promise<Discove
   // And for their agents: who is at the addresses that they ask for.
   const workloads = createWorkloadSource(given, { ...options, graph, registry: stages.registry });
 
+  const refusalNews = new Set<() => void>();
   // 6. xDS for proxies, with who they are proven by certificate or token.
   const ads: Ads = createAds({
     source: workloads,
@@ -178,15 +180,20 @@ export async function startDiscovery(options: DiscoveryOptions): Promise<Discove
     metrics,
     limits: options.pushThrottle === undefined ? {} : { maxConcurrentPushes: options.pushThrottle },
     virtualHosts: options.virtualHosts ?? true,
+    onRefusals: () => refusalNews.forEach((tell) => void tell()),
     overload: options.overload,
     other: {
       handles: (typeUrl) => debugTypes.handles(typeUrl),
       answer: (request) => debugTypes.answer(request),
     },
   });
+  // Which objects of users it was that proxies refuse.
+  const refusals = (): readonly Refusal[] =>
+    findRefusals(ads.status(), ({ node }, type, name) => resources.rendererOf(node)?.causes(type, name) ?? []);
   const debugSources: DebugSources = {
     systemNamespace: namespace,
     proxies: ads.status,
+    refusals,
     views: createDebugViews({
       stages,
       ads,
@@ -266,6 +273,7 @@ export async function startDiscovery(options: DiscoveryOptions): Promise<Discove
       authority,
       stages,
       classes: () => resources.classes,
+      refused: () => [...refusalsByObject(refusals()).keys()],
       virtualServices: () => watched.objects("networking.istio.io", "VirtualService").size,
     });
     runLeader(options, {
@@ -274,6 +282,14 @@ export async function startDiscovery(options: DiscoveryOptions): Promise<Discove
       stages,
       gatewayObjects,
       patchReports,
+      refusals: {
+        byObject: () => refusalsByObject(refusals()),
+        subscribe(listener) {
+          refusalNews.add(listener);
+          return () => refusalNews.delete(listener);
+        },
+      },
+      recorder,
       metrics,
       roots: authority.roots,
       signal: running,
@@ -302,6 +318,8 @@ function describeState(
     authority: CertificateAuthority;
     stages: ReturnType<typeof createStages>;
     classes: () => number;
+    /** Objects, as `Kind/namespace/name`. */
+    refused: () => readonly string[];
     virtualServices: () => number;
   },
 ): void {
@@ -313,6 +331,7 @@ function describeState(
     metrics.set("pilot_services", state.stages.registry.services.size);
     metrics.set("pilot_virt_services", state.virtualServices());
     metrics.set("fairlead_classes", state.classes());
+    metrics.set("fairlead_refused_objects", state.refused().length);
     for (const [name, value] of Object.entries(caGauges(state.authority, options.now))) metrics.set(name, value);
   });
 }

@@ -3,6 +3,7 @@ import type { Collection } from "../collections/index.ts";
 import {
   createConfigMapLock,
   createLeaseLock,
+  type EventRecorder,
   fencedClient,
   type KubeClient,
   runLeaderElection,
@@ -10,6 +11,8 @@ import {
 import type { KubeObject } from "../model/index.ts";
 import type { Metrics } from "../ops/index.ts";
 import {
+  type ProblemReportsOptions,
+  refusedCode,
   runGatewayClasses,
   runGatewayDeployments,
   runProblemReports,
@@ -30,6 +33,8 @@ export interface LeaderParts {
   /** What has to be there for Gateway API Gateways. */
   readonly gatewayObjects: Collection<KubeObject>;
   readonly patchReports: PatchReports;
+  readonly refusals: ProblemReportsOptions["refusals"];
+  readonly recorder: EventRecorder;
   readonly metrics: Metrics;
   roots(): string;
   readonly signal: AbortSignal;
@@ -175,7 +180,7 @@ function writeStatuses(
 }
 
 function reportProblems(options: DiscoveryOptions, parts: LeaderParts): void {
-  const { client, watched, stages, patchReports, metrics, signal } = parts;
+  const { client, watched, stages, patchReports, refusals, recorder, metrics, signal } = parts;
   runProblemReports({
     client,
     writesStatus: options.analysis,
@@ -183,12 +188,14 @@ function reportProblems(options: DiscoveryOptions, parts: LeaderParts): void {
     meshConfig: stages.settings.text,
     decoding: stages.problems,
     patches: patchReports,
+    refusals,
     now: options.now,
     log: options.log.scope("analysis"),
     random: options.random,
     signal,
-    onProblem: (kind, { level }) => {
+    onProblem: (kind, { code, level, message }, object) => {
       if (level === "Error") metrics.count("pilot_total_rejected_configs", { type: kind.toLowerCase() });
+      if (code === refusedCode && object) recorder.record(object, "Warning", "RefusedByProxy", message);
     },
   });
 }

@@ -1,6 +1,6 @@
 /** State of the control plane in; the answers of `/debug/*` out, for HTTP and for xDS alike. */
 import { FairleadError } from "../lib/index.ts";
-import type { Identity } from "../model/index.ts";
+import type { Identity, ResourceType } from "../model/index.ts";
 import { type ProxyStatus, shortName } from "../xds/index.ts";
 import { mayDebug } from "./authorize-debug.ts";
 
@@ -22,8 +22,17 @@ export interface DebugAsked {
 export interface DebugSources {
   readonly systemNamespace: string;
   proxies(): readonly ProxyStatus[];
+  /** What proxies (`pod.namespace`) refuse, and which objects made it. */
+  refusals?(): readonly RefusedResource[];
   /** By the name that follows `/debug/`. A text is answered as it is, anything else as JSON. */
   readonly views: ReadonlyMap<string, DebugView>;
+}
+
+export interface RefusedResource {
+  readonly proxy: string;
+  readonly type: ResourceType;
+  readonly resource: string;
+  readonly blamed: readonly { readonly object: string; readonly field?: string }[];
 }
 
 export interface DebugRequest {
@@ -50,7 +59,8 @@ export async function answerDebug(sources: DebugSources, request: DebugRequest):
       request.identity ? "forbidden" : "unauthenticated",
       "not allowed to read debug information",
     );
-  if (request.path === "syncz") return { status: 200, body: syncz(seen(sources, request), request.query) };
+  if (request.path === "syncz")
+    return { status: 200, body: syncz(seen(sources, request), request.query, sources.refusals?.() ?? []) };
   if (request.path === "list") return { status: 200, body: pathNames(sources) };
   if (request.path === "") return { status: 200, body: index(sources) };
   const view = sources.views.get(request.path);
@@ -101,7 +111,11 @@ export function proxyNamespace(proxy: ProxyStatus): string {
 }
 
 /** Fields and names as istioctl and Kiali read them. */
-function syncz(proxies: readonly ProxyStatus[], query: URLSearchParams): readonly object[] {
+function syncz(
+  proxies: readonly ProxyStatus[],
+  query: URLSearchParams,
+  refusals: readonly RefusedResource[],
+): readonly object[] {
   const namespace = query.get("namespace");
   return proxies
     .filter((proxy) => !namespace || proxyNamespace(proxy) === namespace)
@@ -131,6 +145,13 @@ function syncz(proxies: readonly ProxyStatus[], query: URLSearchParams): readonl
         errors: Object.fromEntries(
           proxy.types.filter((type) => type.lastError !== "").map((type) => [shortName(type.type), type.lastError]),
         ),
+        refused: refusals
+          .filter((refusal) => refusal.proxy === proxyName(proxy))
+          .map(({ type, resource, blamed }) => ({
+            type: shortName(type),
+            name: resource,
+            objects: blamed.map(({ object, field }) => (field === undefined ? object : `${object} ${field}`)),
+          })),
         held: proxy.held.map((held) => ({ type: shortName(held.type), name: held.name, clusters: held.clusters })),
       };
     });

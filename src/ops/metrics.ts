@@ -133,6 +133,7 @@ const definitions: Readonly<Record<string, Definition>> = {
   fairlead_restarts_total: { help: "How often `fairlead up` had to start this process again." },
   fairlead_waiting_pushes: { help: "Proxies that wait for their turn to be written to." },
   fairlead_classes: { help: "Classes of connected proxies; each is rendered once." },
+  fairlead_refused_objects: { help: "Objects of users that made something which a connected proxy refuses." },
   fairlead_settings_not_usable: { help: "Settings of users that could not be used as they are; the log names each." },
   fairlead_render_faults: { help: "Resources that could not be rendered because of a fault of ours." },
   fairlead_incremental_checks: {

@@ -8,6 +8,7 @@ import {
   type Problem,
 } from "../../config/index.ts";
 import { type KubeObject, objectKey } from "../../model/index.ts";
+import type { ObjectRefusal } from "../refusals.ts";
 
 export interface ObjectProblem {
   readonly code: string;
@@ -25,6 +26,8 @@ export interface ProblemInputs {
   readonly decoding: readonly Problem[];
   /** What rendering skipped of EnvoyFilters, by `namespace/name`. */
   readonly patches: ReadonlyMap<string, ReadonlyMap<string, string>>;
+  /** What proxies refuse, by `Kind/namespace/name`. */
+  readonly refused: ReadonlyMap<string, readonly ObjectRefusal[]>;
   readonly now: Date;
 }
 
@@ -86,8 +89,14 @@ export async function findProblems(inputs: ProblemInputs): Promise<ReadonlyMap<s
           path,
           message: `The patch is skipped: ${why}`,
         });
+  for (const [id, refusals] of inputs.refused)
+    for (const { path, message, isSure } of refusals)
+      add(id, { code: refusedCode, level: isSure ? "Error" : "Warning", path, message });
   return found;
 }
+
+/** Of what an Envoy refused. */
+export const refusedCode = "FLD0006";
 
 /** Streams and probes are served between the steps. */
 async function politely<T>(steps: Generator<undefined, T>): Promise<T> {

@@ -55,6 +55,7 @@ describe("problems of objects", () => {
           return () => listeners.delete(listener);
         },
       },
+      refusals: { byObject: () => new Map(), subscribe: () => () => {} },
       now: () => new Date("2026-01-01T00:00:00Z"),
       random: () => 0.5,
       log: createLogger({ write: (line) => lines.push(line), now: () => new Date(0) }),

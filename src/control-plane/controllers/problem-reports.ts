@@ -21,11 +21,12 @@ export interface ProblemReportsOptions {
   readonly meshConfig: () => string;
   readonly decoding: () => readonly Problem[];
   readonly patches: { readonly skipped: ProblemInputs["patches"]; subscribe(listener: () => void): () => void };
+  readonly refusals: { byObject(): ProblemInputs["refused"]; subscribe(listener: () => void): () => void };
   readonly now: () => Date;
   readonly random: () => number;
   readonly log: Logger;
   /** Told of each problem when it is first met. */
-  readonly onProblem?: (kind: string, problem: ObjectProblem) => void;
+  readonly onProblem?: (kind: string, problem: ObjectProblem, object: KubeObject | undefined) => void;
   readonly signal: AbortSignal;
   readonly quietMs?: number;
   readonly maxMs?: number;
@@ -78,7 +79,8 @@ export function runProblemReports(options: ProblemReportsOptions): void {
         causes.add(cause);
         if (told.has(cause)) continue;
         log.warn(cause);
-        options.onProblem?.(id.slice(0, id.indexOf("/")), problem);
+        const [kind, key] = [id.slice(0, id.indexOf("/")), id.slice(id.indexOf("/") + 1)];
+        options.onProblem?.(kind, problem, own.get(kind)?.objects.get(key));
       }
     // A cause that has gone is told again should it come back.
     told = causes;
@@ -90,6 +92,7 @@ export function runProblemReports(options: ProblemReportsOptions): void {
       meshConfig: options.meshConfig(),
       decoding: options.decoding(),
       patches: options.patches.skipped,
+      refused: options.refusals.byObject(),
       now: options.now(),
     });
     if (signal.aborted) return;
@@ -123,6 +126,7 @@ export function runProblemReports(options: ProblemReportsOptions): void {
   const debounce = createDebounce({ quietMs: options.quietMs ?? 1_000, maxMs: options.maxMs ?? 10_000, run });
   const stops = [
     options.patches.subscribe(debounce.signal),
+    options.refusals.subscribe(debounce.signal),
     ...collections.map((objects) =>
       objects.subscribe((_key, now, before) => {
         if (!isStatusOnly(now, before)) debounce.signal();

@@ -65,6 +65,8 @@ export interface AdsOptions {
   readonly metrics?: XdsMetrics;
   readonly other?: OtherTypes;
   readonly limits?: Partial<AdsLimits>;
+  /** Told when what proxies refuse has changed. */
+  readonly onRefusals?: () => void;
   /** Says when memory runs out: new streams are then refused, those that are there go on. */
   readonly overload?: Overload | undefined;
   /** Whether Envoys that can are sent virtual hosts one by one (VHDS). */

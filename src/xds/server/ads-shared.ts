@@ -38,6 +38,8 @@ export interface Connection {
   readonly state: StreamState;
   /** Of answers to questions of other types that were given last. */
   readonly otherNonces: Set<string>;
+  /** Whether the proxy refuses something that it was sent last. */
+  refuses: boolean;
   readonly close: (reason: RpcError) => void;
 }
 

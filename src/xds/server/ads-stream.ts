@@ -99,6 +99,7 @@ function serveProxy(
     peer: call.peer.address,
     connectedAt: options.now(),
     otherNonces: new Set(),
+    refuses: false,
     close: end,
   };
   const pace = createPace(limits.requestsPerSecond, call.signal);
@@ -120,6 +121,7 @@ function serveProxy(
       shared.connections.delete(id);
       shared.metrics.set("pilot_xds", shared.connections.size);
       options.log.info("connection ended", { proxy: id });
+      if (connection.refuses) options.onRefusals?.();
     },
   };
 }

@@ -30,6 +30,8 @@ export interface TypeStatus {
   readonly lastError: string;
   /** Resources of which the proxy refused the version that is wanted. */
   readonly refused: readonly string[];
+  /** Where a refusal named none: what it may be about. */
+  readonly doubted: readonly string[];
   readonly sentAt: Date | undefined;
   readonly ackedAt: Date | undefined;
   readonly nackedAt: Date | undefined;
@@ -71,6 +73,7 @@ function typeStatus(state: TypeState, at: (ms: number) => Date | undefined): Typ
     ackedNonce: state.ackedNonce,
     lastError: state.lastError,
     refused: [...state.refusedNames()],
+    doubted: state.doubted,
     sentAt: at(state.sentAtMs),
     ackedAt: at(state.ackedAtMs),
     nackedAt: at(state.nackedAtMs),

@@ -19,8 +19,14 @@ export function receive(
       : undefined;
   const received = incoming.receive(connection.state, type, performance.now());
   if (received.event === "stale" || received.event === "nack") count(shared, connection, type, incoming, received);
+  if (received.event === "nack" || (received.event === "ack" && connection.refuses)) noteRefusals(shared, connection);
   if (received.dirty) checkNames(shared, connection, type);
   return undefined;
+}
+
+function noteRefusals({ options }: AdsShared, connection: Connection): void {
+  connection.refuses = connection.state.states().some(({ lastError }) => lastError !== "");
+  options.onRefusals?.();
 }
 
 /** One request is bounded by its size; many of them together are not. */

@@ -40,6 +40,8 @@ export class TypeState {
   version = "";
   ackedNonce = "";
   lastError = "";
+  /** Of the newest refusal that named nothing: all that it may be about. */
+  doubted: readonly string[] = [];
   sentAtMs = 0;
   ackedAtMs = 0;
   nackedAtMs = 0;
@@ -170,6 +172,7 @@ export class TypeState {
     this.ackedNonce = nonce;
     this.ackedAtMs = nowMs;
     this.lastError = "";
+    this.doubted = [];
     return "accepted";
   }
 
@@ -228,6 +231,7 @@ export class TypeState {
   #refuse(response: InFlight, message: string): void {
     const names = new Set(response.changes.keys());
     const named = mentioned(message, names);
+    this.doubted = named.size > 0 ? [] : [...names];
     this.#unanswered.refuse(response, named.size > 0 ? named : names);
     for (const name of named) {
       const hash = response.changes.get(name)?.hash;

@@ -1,0 +1,87 @@
+/**
+ * What proxies refuse of what they were sent in; the objects of users that made it, with the proxy and its words, out.
+ * Nothing is remembered: who asks learns what is refused at that moment.
+ */
+import type { Cause } from "../collections/index.ts";
+import { printable } from "../lib/index.ts";
+import { istioKinds, type ResourceType } from "../model/index.ts";
+import { type ProxyStatus, shortName } from "../xds/index.ts";
+
+/** One resource that one proxy refused. */
+export interface Refusal {
+  /** `pod.namespace`. */
+  readonly proxy: string;
+  readonly type: ResourceType;
+  readonly resource: string;
+  /** What the proxy said, fit for a line. */
+  readonly words: string;
+  /** Those that may be meant; one where it can be told. */
+  readonly blamed: readonly Cause[];
+}
+
+/** Which objects and fields made a resource of a proxy. */
+export type CausesOf = (proxy: ProxyStatus, type: ResourceType, name: string) => readonly Cause[];
+
+const maxWords = 400;
+/** A proxy that names nothing of what it refuses has doubts about all of it: more is not looked at. */
+const maxDoubted = 100;
+
+export function findRefusals(proxies: readonly ProxyStatus[], causesOf: CausesOf): readonly Refusal[] {
+  return proxies.flatMap((proxy) =>
+    proxy.types
+      .filter(({ lastError }) => lastError !== "")
+      .flatMap(({ type, lastError, refused, doubted }) => {
+        const names = refused.length > 0 ? refused : doubted.slice(0, maxDoubted);
+        const words = printable(lastError.slice(0, maxWords));
+        return names.map((resource) => ({
+          ...{ proxy: proxyName(proxy), type, resource, words },
+          blamed: blame(causesOf(proxy, type, resource)),
+        }));
+      }),
+  );
+}
+
+const proxyName = ({ node }: ProxyStatus): string => node.id.split("~")[2] ?? node.id;
+const kindOf = ({ object }: Cause): string => object.slice(0, object.indexOf("/"));
+const userKinds: ReadonlySet<string> = new Set(istioKinds.map(({ kind }) => kind));
+
+/** A patch is checked by nobody before Envoy sees it, so it is to blame where there is one; else whatever users wrote. */
+function blame(causes: readonly Cause[]): readonly Cause[] {
+  const patches = causes.filter((cause) => kindOf(cause) === "EnvoyFilter" && cause.field !== undefined);
+  return patches.length > 0 ? patches : causes.filter((cause) => userKinds.has(kindOf(cause)));
+}
+
+export interface ObjectRefusal {
+  readonly path: string;
+  readonly message: string;
+  /** Whether no other object can be meant. */
+  readonly isSure: boolean;
+}
+
+/** By `Kind/namespace/name`. What many proxies say is said once, with one of them named. */
+export function refusalsByObject(refusals: readonly Refusal[]): ReadonlyMap<string, readonly ObjectRefusal[]> {
+  const found = new Map<string, Map<string, { readonly first: Refusal; readonly proxies: Set<string> }>>();
+  for (const refusal of refusals)
+    for (const { object, field = "" } of refusal.blamed) {
+      const own = found.get(object) ?? new Map<string, { first: Refusal; proxies: Set<string> }>();
+      found.set(object, own);
+      const known = own.get(field) ?? { first: refusal, proxies: new Set<string>() };
+      own.set(field, known);
+      known.proxies.add(refusal.proxy);
+    }
+  return new Map(
+    [...found].map(([object, own]) => [
+      object,
+      [...own].map(([path, { first, proxies }]) => ({
+        path,
+        message: sentence(first, [...proxies].sort()),
+        isSure: new Set(first.blamed.map((cause) => cause.object)).size === 1,
+      })),
+    ]),
+  );
+}
+
+function sentence({ type, resource, words }: Refusal, [first = "", ...others]: readonly string[]): string {
+  const who = others.length === 0 ? first : `${first} and ${others.length} more`;
+  return `The Envoy of ${who} refused ${shortName(type)} ${printable(resource)}, which this made: ${words}`;
+}

@@ -67,7 +67,7 @@ export function createClients(maxPerClient: number): Clients {
 }
 
 /** One address, or one network where addresses cost nothing; undefined on a unix socket. */
-function clientOf(socket: Socket): string | undefined {
+export function clientOf(socket: Socket): string | undefined {
   const address = parseIp((socket.remoteAddress ?? "").replace(/^::ffff:(?=\d+\.)/, ""));
   return address && Buffer.from(address.length === 16 ? address.subarray(0, 8) : address).toString("hex");
 }

@@ -1,5 +1,6 @@
 export { type AddressGuard, createAddressGuard, guardedLookup } from "./address-guard.ts";
 export { type Backoff, createBackoff, wait } from "./backoff.ts";
+export { clientOf } from "./clients.ts";
 export {
   type ConnectionLimits,
   type Connections,

@@ -2,10 +2,13 @@
 import type { X509Certificate } from "node:crypto";
 import type { Socket } from "node:net";
 import { TLSSocket } from "node:tls";
+import { clientOf } from "../lib/index.ts";
 
 export interface Peer {
   /** `address:port`, or `unix` for a local socket. */
   readonly address: string;
+  /** The address alone, or its network where addresses cost nothing; undefined for a local socket. */
+  readonly client: string | undefined;
   readonly tls: PeerTls | undefined;
 }
 
@@ -19,10 +22,15 @@ export interface PeerTls {
 
 export function peerOf(socket: Socket): Peer {
   const address = socket.remoteAddress ? `${socket.remoteAddress}:${socket.remotePort ?? 0}` : "unix";
-  if (!(socket instanceof TLSSocket)) return { address, tls: undefined };
+  const client = clientOf(socket);
+  if (!(socket instanceof TLSSocket)) return { address, client, tls: undefined };
   const certificate = socket.getPeerX509Certificate();
   const verified = certificate !== undefined && socket.authorized;
-  return { address, tls: { verified, certificate, uris: verified ? uriNames(certificate.subjectAltName ?? "") : [] } };
+  return {
+    address,
+    client,
+    tls: { verified, certificate, uris: verified ? uriNames(certificate.subjectAltName ?? "") : [] },
+  };
 }
 
 /**

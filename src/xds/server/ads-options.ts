@@ -8,6 +8,8 @@ import type { WireResource } from "./wire.ts";
 
 export interface AdsLimits {
   readonly maxStreams: number;
+  /** Of one address: behind one may be a whole network, but never all of the mesh. */
+  readonly maxStreamsPerClient: number;
   readonly maxConcurrentPushes: number;
   /** A push that a slow reader draws out gives up its slot after this time, and goes on. */
   readonly slotMs: number;
@@ -25,6 +27,7 @@ export interface AdsLimits {
 
 export const defaultAdsLimits: AdsLimits = {
   maxStreams: 10_000,
+  maxStreamsPerClient: 5_000,
   maxConcurrentPushes: 64,
   slotMs: 2000,
   firstRequestMs: 30_000,

@@ -25,6 +25,8 @@ export interface AdsShared {
   readonly pool: NamePool;
   readonly apart: RouteApart;
   readonly connections: Map<string, Connection>;
+  /** How many of them, by address. */
+  readonly perClient: Map<string, number>;
   readonly nextId: () => number;
 }
 

@@ -20,7 +20,7 @@ export async function serveStream(shared: AdsShared, stream: AdsStream): Promise
   const { options, limits } = shared;
   const identity = await stream.authenticate(stream.call);
   if (!options.ready()) throw new RpcError(status.unavailable, "the control plane has not read its objects yet");
-  checkRoom(shared);
+  checkRoom(shared, stream);
   const ended = Promise.withResolvers<never>();
   const late = setTimeout(
     () => ended.reject(new RpcError(status.deadlineExceeded, "no request has come")),
@@ -30,7 +30,7 @@ export async function serveStream(shared: AdsShared, stream: AdsStream): Promise
   const requests = stream.requests((incoming) => {
     if (!proxy && incoming.typeUrl === healthType) return undefined;
     clearTimeout(late);
-    proxy ??= serveProxy(shared, stream, admit(shared, incoming, identity), ended.reject);
+    proxy ??= serveProxy(shared, stream, admit(shared, stream, incoming, identity), ended.reject);
     return proxy.receive(incoming);
   });
   try {
@@ -46,16 +46,19 @@ interface Caller {
   readonly node: ProxyNode;
 }
 
-function admit(shared: AdsShared, first: Incoming, identity: Identity | undefined): Caller {
+function admit(shared: AdsShared, stream: AdsStream, first: Incoming, identity: Identity | undefined): Caller {
   // Others may have come in meanwhile.
-  checkRoom(shared);
+  checkRoom(shared, stream);
   const node = parseNode(first.node);
   checkIdentity(node, identity);
   return { identity, node };
 }
 
 /** A proxy that is refused keeps what it has, and comes back later. */
-function checkRoom({ connections, limits, options: { overload } }: AdsShared): void {
+function checkRoom({ connections, perClient, limits, options: { overload } }: AdsShared, { call }: AdsStream): void {
+  const { client } = call.peer;
+  if (client !== undefined && (perClient.get(client) ?? 0) >= limits.maxStreamsPerClient)
+    throw new RpcError(status.resourceExhausted, "too many streams of one client");
   if (connections.size >= limits.maxStreams) throw new RpcError(status.resourceExhausted, "too many streams");
   if (!overload?.shortOfMemory) return;
   overload.refuse("stream", "memory");
@@ -110,6 +113,8 @@ function serveProxy(
   };
   const recheck = setInterval(() => reauthenticate(stream, node).catch(end), limits.reauthenticateMs);
   shared.connections.set(id, connection);
+  const client = call.peer.client ?? "";
+  shared.perClient.set(client, (shared.perClient.get(client) ?? 0) + 1);
   shared.metrics.set("pilot_xds", shared.connections.size);
   options.log.info("new connection", { proxy: id, node: node.id, peer: connection.peer, variant });
   return {
@@ -119,6 +124,9 @@ function serveProxy(
       pusher.stop();
       session.close();
       shared.connections.delete(id);
+      const left = (shared.perClient.get(client) ?? 1) - 1;
+      if (left > 0) shared.perClient.set(client, left);
+      else shared.perClient.delete(client);
       shared.metrics.set("pilot_xds", shared.connections.size);
       options.log.info("connection ended", { proxy: id });
       if (connection.refuses) options.onRefusals?.();

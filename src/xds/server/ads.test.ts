@@ -1,4 +1,6 @@
 import { randomBytes, randomUUID } from "node:crypto";
+import { once } from "node:events";
+import { type AddressInfo, connect as connectSocket, createServer } from "node:net";
 import { create, fromBinary, type JsonObject, toBinary } from "@bufbuild/protobuf";
 import * as grpc from "@grpc/grpc-js";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
@@ -449,6 +451,39 @@ describe("faults", () => {
     const second = sotw(port);
     second.request({ node: node(), typeUrl: CDS });
     expect((await second.ended).code).toBe(RESOURCE_EXHAUSTED);
+  });
+
+  test("X12: of 2,000 streams of one client as many are served as one may have, and others as before", async () => {
+    const port = await start({ limits: { maxStreams: 100, maxStreamsPerClient: 50 } });
+    const request = Buffer.from(
+      toBinary(DiscoveryRequestSchema, create(DiscoveryRequestSchema, { node: node(), typeUrl: CDS })),
+    );
+    const asIs = (bytes: Buffer): Buffer => bytes;
+    // So many on one connection would be ended with it, for all that are reset.
+    const streams = (at: number, count: number) => {
+      const own = { "grpc.use_local_subchannel_pool": 1 };
+      const client = new grpc.Client(`127.0.0.1:${at}`, grpc.credentials.createInsecure(), own);
+      open.push(() => client.close());
+      return Array.from({ length: count }, () => {
+        const call = client.makeBidiStreamRequest(sotwPath, asIs, asIs).on("error", () => {});
+        call.write(request);
+        return new Promise<string | number>((resolve) => {
+          call.once("data", () => resolve("served"));
+          call.once("status", ({ code }: grpc.StatusObject) => resolve(code));
+        });
+      });
+    };
+    const answers = await Promise.all(Array.from({ length: 20 }, () => streams(port, 100)).flat());
+    expect(answers.filter((answer) => answer === "served")).toHaveLength(50);
+    expect(answers.filter((answer) => answer === RESOURCE_EXHAUSTED)).toHaveLength(1950);
+    const elsewhere = createServer((near) => {
+      const far = connectSocket({ port, host: "127.0.0.1", localAddress: "127.0.0.2" });
+      near.pipe(far).pipe(near);
+      for (const socket of [near, far]) socket.on("error", () => {});
+    }).listen(0, "127.0.0.1");
+    open.push(() => void elsewhere.close());
+    await once(elsewhere, "listening");
+    expect(await Promise.all(streams((elsewhere.address() as AddressInfo).port, 1))).toEqual(["served"]);
   });
 
   test("X13: before the caches are filled nothing is sent, least of all an empty config", async () => {

@@ -48,6 +48,7 @@ export function createAds(options: AdsOptions): Ads {
     pool: createNamePool(),
     apart: createRouteApart(),
     connections: new Map(),
+    perClient: new Map(),
     nextId: () => ++lastId,
   };
   const sized = createSized(shared.metrics);

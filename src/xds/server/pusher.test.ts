@@ -21,7 +21,7 @@ import { createEncode } from "./wire.ts";
 const call: Call = {
   path: "",
   metadata: () => undefined,
-  peer: { address: "", tls: undefined },
+  peer: { address: "", client: undefined, tls: undefined },
   signal: new AbortController().signal,
 };
 

@@ -12,6 +12,7 @@ export type { CaptureSurroundings } from "./capture/flags.ts";
 export { formatCaptureRecord } from "./capture/print.ts";
 export type { CaptureRule, CaptureRules } from "./capture/rule.ts";
 export { encodeReply, type Query, type Reply } from "./dns/message.ts";
+export { parseResolvConf } from "./dns/resolv-conf.ts";
 export { createDnsServer, type DnsServer } from "./dns/server.ts";
 export { createUpstream, type NameServer } from "./dns/upstream.ts";
 export { livingEnvoy } from "./envoy/record.ts";

@@ -1,10 +1,17 @@
 /** `fairlead edge`: DNS of the standalone mesh's network, and addresses of this machine that lead to its Services. */
-import { renameSync, writeFileSync } from "node:fs";
+import { readFileSync, renameSync, writeFileSync } from "node:fs";
 import type { Command } from "commander";
+import { parseResolvConf } from "../agent/index.ts";
 import { createGraph } from "../collections/index.ts";
 import { createHttpSource, createKubeClient } from "../kube/index.ts";
 import { createLogger, FairleadError } from "../lib/index.ts";
-import { createClusterDns, createClusterNames, serviceBackends, standaloneKinds } from "../standalone/index.ts";
+import {
+  type ClusterDnsOptions,
+  createClusterDns,
+  createClusterNames,
+  serviceBackends,
+  standaloneKinds,
+} from "../standalone/index.ts";
 import { clusterAccess } from "./cluster-access.ts";
 import { type Io, untilStopped } from "./command.ts";
 import { formatAddress, type ListenAddress, parseListenAddress } from "./listen-address.ts";
@@ -26,7 +33,7 @@ export function register(program: Command, io: Io, exit: (status: number) => voi
     .description("What `fairlead up` starts beside the control plane, so that traffic does not depend on it.")
     .option("--kubeconfig <file>", "how to reach the API")
     .requiredOption("--dns <addr>", "where DNS is served")
-    .option("--dns-upstream <addr>", "where questions about other names go; refused without")
+    .option("--dns-upstream <addr>", "where questions about other names go, or `system`; refused without")
     .option("--domain <domain>", "DNS domain suffix", "cluster.local")
     .option("--way <way...>", "NAME=ADDRESS=NAMESPACE/SERVICE:PORT, an address that leads to a Service", [])
     .option("--bound-addresses <file>", "write the addresses, once bound, as JSON to this file")
@@ -54,7 +61,7 @@ async function edge(flags: EdgeFlags, io: Io): Promise<number> {
     port: dnsAt.port,
     domain: flags.domain,
     lookup: createClusterNames(flags.domain, services.objects, slices.objects),
-    ...(flags.dnsUpstream === undefined ? {} : { upstream: at("--dns-upstream", flags.dnsUpstream) }),
+    ...upstreamOf(flags),
     log: log.scope("dns"),
   });
   const relays = await Promise.all(
@@ -81,6 +88,18 @@ async function edge(flags: EdgeFlags, io: Io): Promise<number> {
   source.close();
   client.close();
   return 0;
+}
+
+/** This machine's own servers are read each time: they change with the network that it is in. */
+function upstreamOf({ dnsUpstream }: EdgeFlags): Pick<ClusterDnsOptions, "upstream"> {
+  if (dnsUpstream === undefined) return {};
+  if (dnsUpstream === "system")
+    return {
+      upstream: () =>
+        parseResolvConf(readFileSync("/etc/resolv.conf", "utf8")).servers.map((host) => ({ host, port: 53 })),
+    };
+  const server = parseListenAddress("--dns-upstream", dnsUpstream, "127.0.0.1");
+  return { upstream: () => [server] };
 }
 
 interface Way {

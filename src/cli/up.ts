@@ -26,6 +26,7 @@ interface UpFlags {
   readonly httpAddr: string;
   readonly podCidr?: string;
   readonly serviceCidr?: string;
+  readonly outside?: boolean;
   readonly dnsUpstream?: string;
   readonly log_output_level?: string;
 }
@@ -51,7 +52,9 @@ export function register(program: Command, io: Io, exit: (status: number) => voi
     .option("--httpAddr <addr>", "readiness, debug", "127.0.0.1:8080")
     .option("--pod-cidr <cidr>", "addresses of Pods (default: derived from the data folder)")
     .option("--service-cidr <cidr>", "addresses of Services (default: derived from the data folder)")
-    .option("--dns-upstream <addr>", "where Pods' questions about other names go; refused without")
+    .option("--outside", "let Pods reach what is outside, through this machine (default as root, without --check)")
+    .option("--no-outside", "leave this machine's forwarding and iptables alone; Pods reach only the mesh")
+    .option("--dns-upstream <addr>", "who is asked about names outside (default: this machine's own servers)")
     .option("--log_output_level <levels>", "as istiod: default:info,ads:debug")
     .addHelpText(
       "after",
@@ -92,6 +95,8 @@ async function start(flags: UpFlags, io: Io): Promise<number> {
     addresses,
     ...(flags.podCidr === undefined ? {} : { podCidr: flags.podCidr }),
     ...(flags.serviceCidr === undefined ? {} : { serviceCidr: flags.serviceCidr }),
+    // A proof leaves no trace, and needs nothing outside.
+    outside: flags.outside ?? !flags.check,
     ...(flags.dnsUpstream === undefined ? {} : { dnsUpstream: at("--dns-upstream", flags.dnsUpstream) }),
     ways: new Map(demo ? [["gateway", { listen: gateway, service: gatewayService }]] : []),
     needsNetwork: demo,
@@ -141,6 +146,7 @@ function upArgs(flags: UpFlags): readonly string[] {
     ...given("--data", flags.data),
     ...given("--pod-cidr", flags.podCidr),
     ...given("--service-cidr", flags.serviceCidr),
+    ...(flags.outside === undefined ? [] : [flags.outside ? "--outside" : "--no-outside"]),
     ...given("--dns-upstream", flags.dnsUpstream),
     ...given("--log_output_level", flags.log_output_level),
   ];

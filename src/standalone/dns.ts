@@ -18,7 +18,8 @@ export interface ClusterDnsOptions {
   readonly port: number;
   readonly domain: string;
   readonly lookup: Lookup;
-  readonly upstream?: NameServer;
+  /** Who is asked about other names, one after the other; nobody where absent. */
+  readonly upstream?: () => readonly NameServer[];
   readonly log: Logger;
 }
 
@@ -27,7 +28,7 @@ const ttl = 5;
 
 export function createClusterDns(options: ClusterDnsOptions): Promise<DnsServer> {
   const { upstream } = options;
-  const outside = upstream && createUpstream(() => [upstream]);
+  const outside = upstream && createUpstream(upstream);
   return createDnsServer({
     addresses: [options.address],
     port: options.port,

@@ -9,6 +9,7 @@ import { FairleadError, isAlive, isRecord, type Owner, parseJson, systemCode } f
 export type Leftover =
   | { readonly kind: "namespace"; readonly name: string }
   | { readonly kind: "device"; readonly name: string }
+  | { readonly kind: "way-out"; readonly name: string }
   | { readonly kind: "folder"; readonly path: string }
   | { readonly kind: "process"; readonly process: Owner };
 
@@ -135,6 +136,7 @@ function leftoverIn(item: unknown): readonly Leftover[] {
   if (kind === "namespace" && typeof name === "string" && /^fl[0-9a-f]{6}-[0-9a-z]+$/.test(name))
     return [{ kind, name }];
   if (kind === "device" && typeof name === "string" && /^fl[0-9a-f]{6}h$/.test(name)) return [{ kind, name }];
+  if (kind === "way-out" && typeof name === "string" && /^fl[0-9a-f]{6}$/.test(name)) return [{ kind, name }];
   if (kind === "folder" && typeof path === "string" && ownFolder.test(path)) return [{ kind, path }];
   const process = kind === "process" ? ownerIn(item.process) : undefined;
   return kind === "process" && process ? [{ kind, process }] : [];

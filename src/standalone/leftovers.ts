@@ -3,6 +3,7 @@ import { rmSync } from "node:fs";
 import { isAlive, type Logger, type Owner, wait } from "../lib/index.ts";
 import { deadPages, type Journal, type Leftover } from "./journal.ts";
 import { removeLeftover } from "./network/leftover.ts";
+import { closeWayOut } from "./network/way-out.ts";
 import { signalGroup } from "./processes.ts";
 
 /** How many things were removed. Processes go first, because they hold the rest. */
@@ -38,5 +39,6 @@ async function endProcess(owner: Owner): Promise<void> {
 async function removeOne(item: Leftover): Promise<void> {
   if (item.kind === "process") await endProcess(item.process);
   else if (item.kind === "folder") rmSync(item.path, { recursive: true, force: true });
+  else if (item.kind === "way-out") await closeWayOut(item.name);
   else await removeLeftover(item);
 }

@@ -15,7 +15,8 @@ const addressFlags = [
   "--httpAddr",
   "--gateway-addr",
 ];
-export const anyPort: readonly string[] = addressFlags.flatMap((flag) => [flag, "127.0.0.1:0"]);
+/** Of `up`: wherever there is room, and this machine left as it is. */
+export const anyPort: readonly string[] = [...addressFlags.flatMap((flag) => [flag, "127.0.0.1:0"]), "--no-outside"];
 
 export interface Started {
   readonly child: ChildProcess;

@@ -11,7 +11,8 @@ export interface EdgeOptions
   readonly dir: string;
   readonly kubeconfig: string;
   readonly dnsAddress: ListenAddress;
-  readonly dnsUpstream: ListenAddress | undefined;
+  /** An address, or `system`; names outside are refused without. */
+  readonly dnsUpstream: string | undefined;
   readonly domain: string;
   /** By name: where to listen, and `NAMESPACE/SERVICE:PORT` to lead to. */
   readonly ways: ReadonlyMap<string, { readonly listen: ListenAddress; readonly service: string }>;
@@ -31,7 +32,7 @@ export function startEdge(options: EdgeOptions): Promise<Supervised> {
       "edge",
       ...["--kubeconfig", options.kubeconfig, "--domain", options.domain, "--bound-addresses", boundFile],
       ...["--dns", formatAddress(options.dnsAddress)],
-      ...(options.dnsUpstream ? ["--dns-upstream", formatAddress(options.dnsUpstream)] : []),
+      ...(options.dnsUpstream ? ["--dns-upstream", options.dnsUpstream] : []),
       ...[...options.ways].flatMap(([name, { listen, service }]) => [
         "--way",
         `${name}=${bound?.get(name) ?? formatAddress(listen)}=${service}`,

@@ -3,13 +3,21 @@ import { readFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { FairleadError, isRecord, type Logger, parseJson } from "../../lib/index.ts";
-import { createMeshNetwork, livingOwners, type NetworkPlan, openSharedJournal } from "../../standalone/index.ts";
+import {
+  createMeshNetwork,
+  livingOwners,
+  type NetworkPlan,
+  openSharedJournal,
+  openWayOut,
+} from "../../standalone/index.ts";
 import type { DataDir } from "./data-dir.ts";
 
 export interface MeshNetwork {
   readonly address: string;
   /** `host:port` of the control plane as Pods reach it. */
   readonly discoveryAddress: string;
+  /** Whether Pods reach addresses outside. */
+  readonly hasWayOut: boolean;
 }
 
 export interface NetworkFile {
@@ -23,6 +31,7 @@ export interface MeshNetworkOptions {
   readonly plan: NetworkPlan;
   /** Without it a network that cannot be made is only said. */
   readonly isNeeded: boolean;
+  readonly outside: boolean;
   readonly log: Logger;
 }
 
@@ -39,7 +48,8 @@ export async function openMeshNetwork(options: MeshNetworkOptions): Promise<Mesh
   const discoveryAddress = address && `${address}:${await choosePort(address, before?.discoveryAddress)}`;
   const file: NetworkFile = { plan, discoveryAddress };
   data.write(fileName, `${JSON.stringify(file, null, 2)}\n`);
-  return address && discoveryAddress ? { address, discoveryAddress } : undefined;
+  if (!address || !discoveryAddress) return undefined;
+  return { address, discoveryAddress, hasWayOut: options.outside && (await hasWayOut(options)) };
 }
 
 async function makeNetwork(options: MeshNetworkOptions): Promise<string | undefined> {
@@ -52,6 +62,17 @@ async function makeNetwork(options: MeshNetworkOptions): Promise<string | undefi
     options.log.info(`no mesh network (${error.message}); \`fairlead run\` needs one: start \`up\` with sudo`);
     return undefined;
   }
+}
+
+/** A mesh without is a mesh all the same. */
+async function hasWayOut({ data, plan, log }: MeshNetworkOptions): Promise<boolean> {
+  const missing = await openWayOut(plan, openSharedJournal(join(data.path, "run"))).catch(
+    (error: unknown) => FairleadError.from(error).message,
+  );
+  if (missing === undefined)
+    log.info("Pods reach outside through this machine, which forwards and masquerades for them");
+  else log.info(`Pods do not reach what is outside the mesh: ${missing}`);
+  return missing === undefined;
 }
 
 /** Whoever joined an earlier `up` has its addresses. */

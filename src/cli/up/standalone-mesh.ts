@@ -13,7 +13,7 @@ import {
   removeLeftovers,
   standaloneKinds,
 } from "../../standalone/index.ts";
-import type { ListenAddress } from "../listen-address.ts";
+import { formatAddress, type ListenAddress } from "../listen-address.ts";
 import { startApi } from "./api-child.ts";
 import { startControlPlane } from "./control-plane-child.ts";
 import { startControllers } from "./controllers.ts";
@@ -31,6 +31,9 @@ export interface MeshOptions {
   readonly addresses: ReadonlyMap<string, ListenAddress>;
   readonly podCidr?: string;
   readonly serviceCidr?: string;
+  /** Whether Pods reach addresses and names outside, through this machine. */
+  readonly outside: boolean;
+  /** Asked about names outside instead of this machine's own servers. */
   readonly dnsUpstream?: ListenAddress;
   /** Addresses of this machine that lead to Services, by name. */
   readonly ways: ReadonlyMap<string, { readonly listen: ListenAddress; readonly service: string }>;
@@ -90,7 +93,7 @@ async function start(options: MeshOptions, undo: Undo, stop: () => Promise<void>
   const controllers = await startControllers(api.client, plan, log.scope("standalone"));
   undo.push(() => controllers.close());
   options.signal.throwIfAborted();
-  const network = await openMeshNetwork({ data, plan, isNeeded: options.needsNetwork, log });
+  const network = await openMeshNetwork({ data, plan, isNeeded: options.needsNetwork, outside: options.outside, log });
   const addresses = new Map(api.child.addresses);
   const children = await startChildren(options, { data, api, journal, network, publish }, undo);
   for (const child of children) for (const [name, address] of child.addresses) addresses.set(name, address);
@@ -227,7 +230,11 @@ async function startChildren(
             ...watched(options, journal, "edge"),
             tell: api.tellOf("fairlead-edge"),
             dnsAddress: { host: network.address, port: 53 },
-            dnsUpstream: options.dnsUpstream,
+            dnsUpstream: options.dnsUpstream
+              ? formatAddress(options.dnsUpstream)
+              : network.hasWayOut
+                ? "system"
+                : undefined,
             ways: options.ways,
           }),
         ]

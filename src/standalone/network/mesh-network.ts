@@ -18,7 +18,7 @@ export interface MeshNetwork {
 export const linkAddress = "02:f1:1e:ad:00:01";
 
 export const routerNamespace = (plan: NetworkPlan): string => `${plan.prefix}-router`;
-const hostDevice = (plan: NetworkPlan): string => `${plan.prefix}h`;
+export const hostDevice = (plan: NetworkPlan): string => `${plan.prefix}h`;
 
 /** Takes over the network that is there where processes of an earlier `up` still use it. */
 export async function createMeshNetwork(plan: NetworkPlan, journal: Journal): Promise<MeshNetwork> {

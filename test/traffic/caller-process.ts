@@ -109,7 +109,8 @@ function startLoad(spec: LoadSpec): number {
   const work = async (): Promise<void> => {
     while (running) {
       const { status, body, error, headers } = await request(spec, agent);
-      const key = `${status} ${body.slice(0, 80)}`;
+      // A failure in full: the reason comes last in Envoy's text.
+      const key = status === 200 ? `200 ${body.slice(0, 80)}` : `${status} ${(body || error).slice(0, 300)}`;
       answers[key] = (answers[key] ?? 0) + 1;
       if (status !== 200 && failures.length < 20)
         failures.push(`${new Date().toISOString()} ${key} ${error} ${JSON.stringify(headers)}`);

@@ -39,10 +39,17 @@ export interface LoadSpec extends HttpCall {
 }
 
 export interface LoadReport {
-  /** Answers by `status body`. */
+  /** Every answer by `status body`; without a body, by what went wrong. */
   readonly answers: Readonly<Record<string, number>>;
   /** The first of those that were not 200, in words. */
   readonly failures: readonly string[];
+}
+
+/** How many were answered, and how many of them otherwise than by 200. */
+export function countAnswers({ answers }: LoadReport): { readonly requests: number; readonly failed: number } {
+  const counts = Object.entries(answers);
+  const sum = (of: readonly (readonly [string, number])[]): number => of.reduce((all, [, count]) => all + count, 0);
+  return { requests: sum(counts), failed: sum(counts.filter(([answer]) => !answer.startsWith("200 "))) };
 }
 
 export interface Load {

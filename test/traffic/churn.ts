@@ -2,13 +2,15 @@
 import { wait } from "../../src/lib/index.ts";
 import { istio } from "../render/objects.ts";
 import type { Backend } from "./backend.ts";
-import type { HttpCall, LoadReport } from "./caller.ts";
+import { countAnswers, type HttpCall, type LoadReport } from "./caller.ts";
 import { eventually, serviceOf, startTrafficMesh, type TrafficMesh } from "./mesh.ts";
 import type { TrafficProxy } from "./proxy.ts";
 
 export interface ChurnReport {
   readonly changes: number;
   readonly requests: number;
+  readonly failed: number;
+  /** The first of those that failed, in words. */
   readonly failures: readonly string[];
   readonly refusals: readonly string[];
 }
@@ -21,8 +23,6 @@ interface Stage {
   /** Tells the control plane that these are the ready ones. */
   offer(backends: readonly Backend[]): Promise<void>;
 }
-
-const requestsOf = ({ answers }: LoadReport): number => Object.values(answers).reduce((sum, count) => sum + count, 0);
 
 async function onStage<T>(count: number, play: (stage: Stage) => Promise<T>): Promise<T> {
   const mesh = await startTrafficMesh();
@@ -41,19 +41,23 @@ async function onStage<T>(count: number, play: (stage: Stage) => Promise<T>): Pr
   }
 }
 
-/** D03: 20 changes a second where the machine can, always with at least one ready endpoint; then a rolling deploy; then none at all, and back. */
-const leastChanges = 45;
+const changeMs = 50;
 
-export function runChurn(seconds: number): Promise<ChurnReport & { readonly whileEmpty: readonly number[] }> {
+/** D03: 20 changes a second, always with at least one ready endpoint; then a rolling deploy; then none at all, and back. */
+export function runChurn(
+  seconds: number,
+  pauseMs = 1,
+): Promise<ChurnReport & { readonly whileEmpty: readonly number[] }> {
   return onStage(6, async ({ mesh, client, backends, call, offer }) => {
     await mesh.apply(withoutRetries);
-    const load = await client.caller.load({ ...call, concurrency: 4, pauseMs: 1 });
-    const end = performance.now() + seconds * 1000;
+    const load = await client.caller.load({ ...call, concurrency: 8, pauseMs });
+    const started = performance.now();
     let changes = 0;
-    for (; performance.now() < end || changes < leastChanges; changes++) {
-      const started = performance.now();
-      await offer(backends.filter((_, i) => (i + changes) % 3 !== 0 || i === changes % backends.length));
-      await wait(Math.max(0, 50 - (performance.now() - started)));
+    for (; performance.now() < started + seconds * 1000; changes++) {
+      // A slow machine gets the next change before it has dealt with the last one.
+      const ready = backends.filter((_, i) => (i + changes) % 3 !== 0 || i === changes % backends.length);
+      mesh.controlPlane.apply(serviceOf("web", { address: call.address, backends: ready }));
+      await wait(Math.max(0, started + (changes + 1) * changeMs - performance.now()));
     }
     // What is gone from the list is stopped only after the proxy has let go of it, as a Pod's grace time has it.
     for (let i = 0; i < 4; i++, changes++) {
@@ -66,23 +70,19 @@ export function runChurn(seconds: number): Promise<ChurnReport & { readonly whil
     const empty = await client.caller.requests(call, 5);
     await offer(backends.slice(4));
     const back = await client.caller.requests(call, 20);
+    const late = back.filter(({ status }) => status !== 200);
+    const { requests, failed } = countAnswers(report);
     return {
       changes,
-      requests: requestsOf(report),
-      failures: [
-        ...report.failures,
-        ...back.filter(({ status }) => status !== 200).map((answer) => `after coming back: ${JSON.stringify(answer)}`),
-      ],
+      requests,
+      failed: failed + late.length,
+      failures: [...report.failures, ...late.map((answer) => `after coming back: ${JSON.stringify(answer)}`)],
       refusals: mesh.controlPlane.refusals(),
       whileEmpty: empty.map(({ status }) => status),
     };
   });
 }
 
-/**
- * D01: without a control plane for a while, with traffic; meanwhile one server dies, and the API's list of servers moves
- * on. Requests go on, the dead one is ejected, and the next control plane brings what was missed.
- */
 /**
  * Requests that met the server in the moment of its death and until it was ejected: no configuration, however fresh, can
  * save those for which every retry drew the same server. Anything else (no route, no cluster, no healthy host) is ours.
@@ -98,7 +98,11 @@ export interface OutageReport extends ChurnReport {
   readonly caughtUp: boolean;
 }
 
-export function runOutage(seconds: number): Promise<OutageReport> {
+/**
+ * D01: without a control plane for a while, with traffic; meanwhile one server dies, and the API's list of servers moves
+ * on. Requests go on, the dead one is ejected, and the next control plane brings what was missed.
+ */
+export function runOutage(seconds: number, pauseMs = 1): Promise<OutageReport> {
   return onStage(4, async ({ mesh, client, backends, call, offer }) => {
     const [dead, stale, kept, fresh] = backends;
     if (!dead || !stale || !kept || !fresh) throw new Error("four backends are needed");
@@ -106,7 +110,7 @@ export function runOutage(seconds: number): Promise<OutageReport> {
     const trafficPolicy = { outlierDetection: { ...outlierDetection, maxEjectionPercent: 50 } };
     await mesh.apply(istio("DestinationRule", "web", { host: "web", trafficPolicy }));
     await offer([dead, stale, kept]);
-    const load = await client.caller.load({ ...call, concurrency: 4, pauseMs: 1 });
+    const load = await client.caller.load({ ...call, concurrency: 4, pauseMs });
     await mesh.stopControlPlane();
     await wait(seconds * 500);
     await dead.close();
@@ -123,17 +127,25 @@ export function runOutage(seconds: number): Promise<OutageReport> {
     await eventually(async () => (await client.caller.request(call)).body === fresh.name, "news after the outage");
     const report = await load.stop();
     const last = await client.caller.requests(call, 20);
+    const { requests, failed } = countAnswers(report);
+    const refusedByTheDead = countAnswers(only(report, isDeadServer)).failed;
     return {
       changes,
-      requests: requestsOf(report),
+      requests,
+      failed: failed - refusedByTheDead,
       failures: report.failures.filter((failure) => !isDeadServer(failure)),
-      refusedByTheDead: report.failures.filter(isDeadServer).length,
+      refusedByTheDead,
       refusals: mesh.controlPlane.refusals(),
       ejected,
       caughtUp: last.every(({ body }) => body === fresh.name),
     };
   });
 }
+
+const only = (report: LoadReport, holds: (answer: string) => boolean): LoadReport => ({
+  ...report,
+  answers: Object.fromEntries(Object.entries(report.answers).filter(([answer]) => holds(answer))),
+});
 
 const withoutRetries = istio("VirtualService", "web", {
   hosts: ["web"],

@@ -23,8 +23,9 @@ describe.skipIf(lacks("root", "envoy", "iptables"))("flips", () => {
   test("D02: 100 flips of routes and their destinations cost no request, over delta and state of the world", {
     timeout: 300_000,
   }, async () => {
-    const { requests, failures, refusals } = await runFlips(100);
+    const { requests, failed, failures, refusals } = await runFlips({ flips: 100 });
     expect(failures).toEqual([]);
+    expect(failed).toBe(0);
     expect(refusals).toEqual([]);
     expect(requests).toBeGreaterThan(100);
   });

@@ -7,11 +7,14 @@ import { wait } from "../../src/lib/index.ts";
 import type { KubeObject } from "../../src/model/index.ts";
 import { istio } from "../render/objects.ts";
 import type { Backend } from "./backend.ts";
+import { countAnswers } from "./caller.ts";
 import { eventually, serviceOf, startTrafficMesh } from "./mesh.ts";
 
 export interface FlipReport {
   readonly flips: number;
   readonly requests: number;
+  readonly failed: number;
+  /** The first of those that failed, in words. */
   readonly failures: readonly string[];
   readonly refusals: readonly string[];
   readonly seconds: number;
@@ -23,7 +26,11 @@ interface Generation {
   readonly passing: readonly KubeObject[];
 }
 
-export async function runFlips(flips: number, progress: (done: number) => void = () => {}): Promise<FlipReport> {
+/** Goes on until there were as many requests, too. */
+export async function runFlips(
+  atLeast: { readonly flips: number; readonly requests?: number },
+  progress: (done: number) => void = () => {},
+): Promise<FlipReport> {
   const mesh = await startTrafficMesh();
   try {
     const backends = [await mesh.backend("even"), await mesh.backend("odd")];
@@ -36,7 +43,13 @@ export async function runFlips(flips: number, progress: (done: number) => void =
     const call = { address, port: 80, host: "web", concurrency: 3, pauseMs: 1 };
     const loads = await Promise.all(clients.map(({ caller }) => caller.load(call)));
     const started = performance.now();
-    for (let i = 1; i <= flips; i++) {
+    const counted = async (): Promise<number> => {
+      const reports = await Promise.all(loads.map((load) => load.report()));
+      return reports.reduce((sum, report) => sum + countAnswers(report).requests, 0);
+    };
+    let flips = 0;
+    while (flips < atLeast.flips || (atLeast.requests !== undefined && (await counted()) < atLeast.requests)) {
+      const i = ++flips;
       const next = generation(i);
       const gone = last.passing.filter((object) => !next.objects.some((other) => isSame(object, other)));
       mesh.controlPlane.remove(gone);
@@ -50,10 +63,11 @@ export async function runFlips(flips: number, progress: (done: number) => void =
     const newest = backends[flips % 2]?.name ?? "";
     await eventually(async () => (await clients[0]?.caller.request(call))?.body === newest, "the last flip to arrive");
     const reports = await Promise.all(loads.map((load) => load.stop()));
-    const counts = reports.flatMap(({ answers }) => Object.values(answers));
+    const counts = reports.map(countAnswers);
     return {
       flips,
-      requests: counts.reduce((sum, count) => sum + count, 0),
+      requests: counts.reduce((sum, { requests }) => sum + requests, 0),
+      failed: counts.reduce((sum, { failed }) => sum + failed, 0),
       failures: reports.flatMap(({ failures }) => failures),
       refusals: mesh.controlPlane.refusals(),
       seconds: (performance.now() - started) / 1000,

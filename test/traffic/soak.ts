@@ -18,7 +18,7 @@ function tell(
   failed ||= bad > 0;
 }
 
-const flipped = await runFlips(flips, (done) => say(`  ${done} flips`));
+const flipped = await runFlips({ flips }, (done) => say(`  ${done} flips`));
 tell(`${flipped.flips} flips in ${flipped.seconds.toFixed(1)} s`, flipped);
 const churned = await runChurn(seconds);
 tell(`${churned.changes} changes of endpoints in ${seconds} s and a rolling deploy`, churned);

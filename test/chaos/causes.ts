@@ -1,0 +1,59 @@
+/** Failed requests, what was killed, and the proxies' access logs in; the cause of each failure out. */
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import type { Kill } from "./faults/fault.ts";
+import type { Failure } from "./load.ts";
+
+export interface Cause {
+  /** In words. */
+  readonly text: string;
+  /** It was under way on a process at the moment that this was killed. */
+  readonly inFlight: boolean;
+  /** How long after something was killed it began; 0 where that is not its cause. */
+  readonly afterMs: number;
+}
+
+interface LogLine {
+  readonly pod: string;
+  readonly flags: string;
+  /** `address:port`, or `-`. */
+  readonly upstream: string;
+  readonly why: string;
+}
+
+/** A request that starts in the same moment may already be on the connection that dies. */
+const momentMs = 50;
+
+/** `logs` is the folder of one namespace: POD/istio-proxy.log. */
+export function findCauses(failures: readonly Failure[], kills: readonly Kill[], logs: string): readonly Cause[] {
+  const lines = failures.length > 0 ? readLines(logs) : new Map<string, readonly LogLine[]>();
+  return failures.map((failure) => causeOf(failure, kills, lines.get(failure.id) ?? []));
+}
+
+function causeOf(failure: Failure, kills: readonly Kill[], lines: readonly LogLine[]): Cause {
+  const hit = kills.filter((kill) => touches(kill, lines));
+  const under = hit.find(({ at }) => failure.startedAt <= at + momentMs && failure.endedAt >= at);
+  if (under) return { text: `under way on ${under.what}`, inFlight: true, afterMs: 0 };
+  const after = hit.find(({ at }) => failure.startedAt > at);
+  const last = lines.at(-1);
+  const reason = `${failure.status} ${last ? `${last.flags} ${last.why}` : failure.text}`.trim();
+  const text = `${failure.stream}: ${after ? `sent to what was left of ${after.what}: ` : ""}${reason}`;
+  return { text, inFlight: false, afterMs: after ? failure.startedAt - after.at : 0 };
+}
+
+const touches = (kill: Kill, lines: readonly LogLine[]): boolean =>
+  lines.some(({ pod, upstream }) => pod === kill.pod?.name || upstream.split(":")[0] === kill.pod?.address);
+
+function readLines(logs: string): Map<string, LogLine[]> {
+  const found = new Map<string, LogLine[]>();
+  for (const pod of readdirSync(logs))
+    for (const name of ["istio-proxy.log.1", "istio-proxy.log"]) {
+      const file = join(logs, pod, name);
+      if (!existsSync(file)) continue;
+      for (const [, id = "", flags = "", upstream = "", why = ""] of readFileSync(file, "utf8").matchAll(
+        /^chaos id=(\S+) code=\d+ flags=(\S+) upstream=(\S+) details=\S+ why=(.*)$/gm,
+      ))
+        found.set(id, [...(found.get(id) ?? []), { pod, flags, upstream, why: why === "-" ? "" : why }]);
+    }
+  return found;
+}

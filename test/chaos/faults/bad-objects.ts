@@ -1,0 +1,97 @@
+/** Objects of every kind that are wrong: what the API takes of them stays until it is healed. */
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { type KindRef, kindRef, kubeKinds, parseObjects } from "../../../src/kube/index.ts";
+import { type KubeObject, kinds } from "../../../src/model/index.ts";
+import { mutateJson, randomJson } from "../../fuzz/mutate.ts";
+import type { Random } from "../../random.ts";
+import { istioKind } from "../objects.ts";
+import type { Fault } from "./fault.ts";
+
+const namespace = "bad";
+const perKind = 6;
+const specimens = join(import.meta.dirname, "../../evidence/specimens.yaml");
+const words = [
+  "hosts",
+  "http",
+  "route",
+  "destination",
+  "host",
+  "port",
+  "number",
+  "name",
+  "selector",
+  "rules",
+  "servers",
+];
+
+/** A few of each kind: examples with some of their values spoilt; without an example, anything at all. */
+function badObjects(random: Random): readonly { readonly kind: KindRef; readonly object: KubeObject }[] {
+  const examples = parseObjects(specimens, readFileSync(specimens, "utf8")).map(({ object }) => object);
+  return kinds.flatMap((kind) => {
+    const specs = examples.filter((example) => example.kind === kind.kind).map(({ spec }) => spec);
+    const spoil = (): unknown =>
+      specs.length > 0 ? mutateJson(random, random.pick(specs), words) : randomJson(random, words);
+    const ref = kindRef(kind);
+    return Array.from({ length: perKind }, (_, i) => ({
+      kind: ref,
+      object: {
+        apiVersion: `${ref.group}/${ref.version}`,
+        kind: kind.kind,
+        metadata: { name: `bad-${i}`, ...(ref.namespaced ? { namespace } : {}) },
+        spec: spoil(),
+      },
+    }));
+  });
+}
+
+/** Well formed as far as anybody but Envoy can see, which refuses the whole listener. */
+const refusedByEnvoy: KubeObject = {
+  apiVersion: "networking.istio.io/v1alpha3",
+  kind: "EnvoyFilter",
+  metadata: { name: "refused", namespace: "default" },
+  spec: {
+    workloadSelector: { labels: { app: "api" } },
+    configPatches: [
+      {
+        applyTo: "HTTP_FILTER",
+        match: {
+          context: "SIDECAR_INBOUND",
+          listener: { filterChain: { filter: { name: "envoy.filters.network.http_connection_manager" } } },
+        },
+        patch: {
+          operation: "INSERT_BEFORE",
+          value: {
+            name: "broken",
+            typed_config: {
+              "@type": "type.googleapis.com/envoy.extensions.filters.http.lua.v3.Lua",
+              default_source_code: { inline_string: "this is ( no lua" },
+            },
+          },
+        },
+      },
+    ],
+  },
+};
+
+export const badObjectsFault: Fault = {
+  name: "bad-objects",
+  what: `${perKind} spoilt objects of each of ${kinds.length} kinds, and one that only Envoy refuses, for 5 s`,
+  expected: "refused or left out; Envoy keeps what it has",
+  ...{ holdMs: 5_000, healMs: 30_000, touches: ["api", "supervisor", "control-plane", "disk"] },
+  async inject({ mesh: { api }, random }) {
+    const metadata = { name: namespace };
+    await api.create(kubeKinds.namespaces, { apiVersion: "v1", kind: "Namespace", metadata }).catch(() => {});
+    const all = [...badObjects(random), { kind: istioKind("EnvoyFilter"), object: refusedByEnvoy }];
+    const taken: typeof all = [];
+    for (const one of all)
+      await api.create(one.kind, one.object).then(
+        () => taken.push(one),
+        () => {},
+      );
+    if (taken.length === 0) throw new Error("every object was refused: there is nothing to survive");
+    return async () => {
+      for (const { kind, object } of taken) await api.delete(kind, object.metadata).catch(() => {});
+    };
+  },
+};

@@ -1,0 +1,31 @@
+/** Endpoints that come and go. */
+import { wait } from "../../../src/lib/index.ts";
+import { setChurned } from "../objects.ts";
+import type { Fault } from "./fault.ts";
+
+const changeMs = 50;
+
+export const churn: Fault = {
+  name: "churn",
+  what: "20 changes a second of a Service's endpoints, for 8 s",
+  expected: "always one or two of three are there",
+  // Endpoints written by hand stay there when their server does not.
+  ...{ holdMs: 8_000, healMs: 30_000, touches: ["churned", "api", "supervisor", "disk", "server"] },
+  async inject({ mesh }) {
+    const servers = await Promise.all(["api-1", "api-2", "api-3"].map((name) => mesh.pod(name)));
+    const addresses = servers.map(({ address }) => address);
+    const stop = new AbortController();
+    const play = async (): Promise<void> => {
+      const started = performance.now();
+      for (let i = 0; !stop.signal.aborted; i++) {
+        await setChurned(mesh.api, [...addresses, ...addresses].slice(i % 3, (i % 3) + 1 + (i % 2)));
+        await wait(Math.max(0, started + (i + 1) * changeMs - performance.now()));
+      }
+    };
+    const playing = play();
+    return () => {
+      stop.abort();
+      return playing;
+    };
+  },
+};

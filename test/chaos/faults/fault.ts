@@ -1,0 +1,55 @@
+/** What a fault is: something is done to a mesh, taken back after a while, and something must come of it. */
+import type { Random } from "../../random.ts";
+import type { ChaosMesh, ChaosPod } from "../mesh.ts";
+
+export interface Kill {
+  /** The Pod whose part it was; undefined where no request goes through it. */
+  readonly pod: ChaosPod | undefined;
+  /** In words: `the Envoy of web-2`. */
+  readonly what: string;
+  readonly at: number;
+}
+
+export interface Stage {
+  readonly mesh: ChaosMesh;
+  readonly random: Random;
+  /** One of the servers. */
+  server(): Promise<ChaosPod>;
+  /** Writes down what was killed: requests under way on it are counted apart. */
+  killed(what: string, pod?: ChaosPod): void;
+}
+
+export type Heal = () => Promise<void> | void;
+
+export interface Fault {
+  readonly name: string;
+  readonly what: string;
+  /** What must come of it, beside: no request fails but those under way on what was killed, and the mesh is whole again. */
+  readonly expected: string;
+  /** Causes of failed requests that are part of it. */
+  readonly allows?: RegExp;
+  /** For how long after a kill they are. */
+  readonly allowedMs?: number;
+  /** How long it lasts; 0 where it is over at once and the mesh must heal by itself. */
+  readonly holdMs: number;
+  /** How long the mesh may take to be whole again. */
+  readonly healMs: number;
+  /** Faults that touch the same part are not played together. */
+  readonly touches: readonly string[];
+  /** Why it cannot be played on this machine. */
+  lacks?(mesh: ChaosMesh): string | undefined;
+  inject(stage: Stage): Promise<Heal>;
+}
+
+/** Nothing to take back. */
+export const byItself: Heal = () => {};
+
+export function signalAll(pids: readonly number[], signal: NodeJS.Signals): void {
+  if (pids.length === 0) throw new Error(`there is no process to send ${signal}`);
+  for (const pid of pids)
+    try {
+      process.kill(pid, signal);
+    } catch {
+      // It ended between our look and now.
+    }
+}

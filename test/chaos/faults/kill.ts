@@ -1,0 +1,75 @@
+/** `kill -9` of every part that a mesh has. */
+import type { Part } from "../parts.ts";
+import { byItself, type Fault, type Heal, type Stage, signalAll } from "./fault.ts";
+
+const healMs = 30_000;
+
+function killPart(part: Part, expected: string, more: Pick<Fault, "allows" | "allowedMs"> = {}): Fault {
+  return {
+    ...more,
+    name: `kill-${part}`,
+    what: `kill -9 of the ${part} of one server`,
+    ...{ expected, holdMs: 0, healMs, touches: ["server"] },
+    async inject(stage) {
+      const pod = await stage.server();
+      stage.killed(`the ${part} of ${pod.name}`, pod);
+      signalAll(stage.mesh.pids(pod, part), "SIGKILL");
+      return byItself;
+    },
+  };
+}
+
+const childOfUp = (name: string, what: string, pid: (stage: Stage) => number, expected: string): Fault => ({
+  name: `kill-${name}`,
+  what: `kill -9 of ${what}`,
+  ...{ expected, holdMs: 0, healMs, touches: [name, "supervisor"] },
+  async inject(stage) {
+    stage.killed(what);
+    signalAll([pid(stage)], "SIGKILL");
+    return byItself;
+  },
+});
+
+export const kills: readonly Fault[] = [
+  childOfUp(
+    "control-plane",
+    "the control plane",
+    ({ mesh }) => mesh.supervisor.controlPlanePid(),
+    "started again by its supervisor",
+  ),
+  childOfUp("edge", "DNS and the ways in", ({ mesh }) => mesh.supervisor.edgePid(), "started again by its supervisor"),
+  {
+    name: "kill-supervisor",
+    what: "kill -9 of `fairlead up`, and with it the API; started again after 3 s",
+    expected: "workloads go on without it, and take part again",
+    ...{ holdMs: 3_000, healMs: 60_000, touches: ["supervisor", "control-plane", "edge", "api"] },
+    async inject({ mesh, killed }): Promise<Heal> {
+      killed("the supervisor");
+      signalAll([mesh.supervisor.pid()], "SIGKILL");
+      return () => mesh.supervisor.start();
+    },
+  },
+  killPart("agent", "Envoy goes on without it; started again"),
+  killPart("envoy", "out of the endpoints within a second; started again"),
+  // Its own proxy answers 503 for it, which Istio's default retries leave alone.
+  killPart("app", "refused by its proxy until it is out of the endpoints; started again", {
+    ...{ allows: /sent to what was left of the app/, allowedMs: 3_000 },
+  }),
+  {
+    name: "kill-runner",
+    what: "kill -9 of the `fairlead run` of one server; started again after 3 s",
+    expected: "its process and proxy go on until it is started again, then end and are replaced",
+    ...{ holdMs: 3_000, healMs: 60_000, touches: ["server"] },
+    async inject(stage): Promise<Heal> {
+      const pod = await stage.server();
+      const workload = stage.mesh.workloads.get(pod.name);
+      if (!workload) throw new Error(`nobody runs ${pod.name}`);
+      signalAll([workload.pid()], "SIGKILL");
+      return () => {
+        // The next runner ends what the last one has left.
+        stage.killed(`all of ${pod.name}`, pod);
+        workload.start();
+      };
+    },
+  },
+];

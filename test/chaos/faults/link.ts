@@ -1,0 +1,74 @@
+/** The link between a Pod and the others: cut, slow, lossy; and the way to the control plane. */
+import { execFileSync } from "node:child_process";
+import { podNetworkId } from "../../../src/standalone/network.ts";
+import type { ChaosMesh, ChaosPod } from "../mesh.ts";
+import type { Fault, Heal, Stage } from "./fault.ts";
+
+const run = (file: string, ...args: readonly string[]): string =>
+  execFileSync(file, [...args], { encoding: "utf8", stdio: ["ignore", "pipe", "pipe"] });
+const inPod = (pod: ChaosPod, ...command: readonly string[]): string =>
+  run("ip", "netns", "exec", pod.namespace, ...command);
+
+/** The bridge's end of a Pod's link: to pull it leaves the Pod's own addresses and routes alone. */
+function pullLink(mesh: ChaosMesh, pod: ChaosPod): Heal {
+  const set = (state: string): string =>
+    run("ip", "-n", `${mesh.plan.prefix}-bridge`, "link", "set", `p${podNetworkId(pod.uid)}`.slice(0, 15), state);
+  set("down");
+  return () => void set("up");
+}
+
+function shape(pod: ChaosPod, netem: readonly string[], instead: () => Heal): Heal {
+  try {
+    inPod(pod, "tc", "qdisc", "add", "dev", "eth0", "root", "netem", ...netem);
+    return () => void inPod(pod, "tc", "qdisc", "del", "dev", "eth0", "root");
+  } catch {
+    return instead();
+  }
+}
+
+/** Without netem a link can still be narrow. */
+function narrow(pod: ChaosPod): Heal {
+  const limit = ["rate", "512kbit", "burst", "3000", "latency", "400ms"];
+  inPod(pod, "tc", "qdisc", "add", "dev", "eth0", "root", "tbf", ...limit);
+  return () => void inPod(pod, "tc", "qdisc", "del", "dev", "eth0", "root");
+}
+
+/** Without netem the Pod's own filter throws packets away. */
+function lose(pod: ChaosPod, share: string): Heal {
+  const rule = ["INPUT", "-i", "eth0", "-m", "statistic", "--mode", "random", "--probability", share, "-j", "DROP"];
+  inPod(pod, "iptables", "-w", "-I", ...rule);
+  return () => void inPod(pod, "iptables", "-w", "-D", ...rule);
+}
+
+const link = (
+  name: string,
+  what: string,
+  seconds: number,
+  expected: string,
+  spoil: (stage: Stage, pod: ChaosPod) => Heal,
+): Fault => ({
+  ...{ name, what: `${what} of one server, for ${seconds} s`, expected },
+  ...{ holdMs: seconds * 1000, healMs: 30_000, touches: ["server"] },
+  inject: async (stage) => spoil(stage, await stage.server()),
+});
+
+export const links: readonly Fault[] = [
+  link("cut-link", "the link is cut", 3, "requests wait, and are answered", ({ mesh }, pod) => pullLink(mesh, pod)),
+  link("slow-link", "50 ms more (without netem: 512 kbit/s) on the link", 8, "requests are slow", (_, pod) =>
+    shape(pod, ["delay", "50ms", "10ms"], () => narrow(pod)),
+  ),
+  link("lossy-link", "5 of 100 packets are lost on the link", 8, "requests are slow", (_, pod) =>
+    shape(pod, ["loss", "5%"], () => lose(pod, "0.05")),
+  ),
+  {
+    name: "control-plane-away",
+    what: "nothing gets through to the control plane, for 8 s",
+    expected: "proxies go on with what they have",
+    ...{ holdMs: 8_000, healMs: 40_000, touches: ["control-plane"] },
+    async inject({ mesh }) {
+      const rule = ["INPUT", "-d", mesh.plan.hostAddress, "-p", "tcp", "--dport", "15012", "-j", "DROP"];
+      run("iptables", "-w", "-I", ...rule);
+      return () => void run("iptables", "-w", "-D", ...rule);
+    },
+  },
+];

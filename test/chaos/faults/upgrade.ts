@@ -1,0 +1,78 @@
+/** Another version takes over: the control plane's with both side by side, the agents' one after the other. */
+import { type ChildProcess, execFileSync, spawn } from "node:child_process";
+import { existsSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { wait } from "../../../src/lib/index.ts";
+import { eventually } from "../../traffic/mesh.ts";
+import type { ChaosMesh } from "../mesh.ts";
+import { byItself, type Fault, signalAll } from "./fault.ts";
+
+const besidePort = "15912";
+const addressFlags = ["--grpcAddr", "--secureGRPCAddr", "--monitoringAddr", "--httpsAddr", "--httpAddr"];
+
+/** A replica of the other version, on the same API. */
+async function startBeside(mesh: ChaosMesh): Promise<ChildProcess> {
+  const boundFile = join(mesh.dir, "beside.json");
+  rmSync(boundFile, { force: true });
+  const child = spawn(
+    process.execPath,
+    [
+      ...[mesh.bundles.otherEntry, "discovery", "--kubeconfig", join(mesh.data, "run/control-plane.kubeconfig")],
+      ...addressFlags.flatMap((flag) => [flag, "127.0.0.1:0"]),
+      ...["--extra-secure-addr", `${mesh.plan.hostAddress}:${besidePort}`, "--domain", "cluster.local"],
+      ...["--bound-addresses", boundFile],
+    ],
+    { env: { PATH: process.env.PATH, POD_NAME: "istiod-beside", NODE_NO_WARNINGS: "1" }, stdio: "ignore" },
+  );
+  await eventually(() => existsSync(boundFile), "the other control plane to serve", 60_000);
+  return child;
+}
+
+/** New connections to the control plane go to the one beside, as a Service would send them; what is returned ends it. */
+function redirect(mesh: ChaosMesh): () => void {
+  const from = ["-i", `${mesh.plan.prefix}h`, "-p", "tcp", "--dport", "15012"];
+  const rule = ["PREROUTING", ...from, "-j", "REDIRECT", "--to-ports", besidePort];
+  execFileSync("iptables", ["-w", "-t", "nat", "-I", ...rule]);
+  return () => {
+    execFileSync("iptables", ["-w", "-t", "nat", "-D", ...rule]);
+  };
+}
+
+export const upgrades: readonly Fault[] = [
+  {
+    name: "upgrade-control-plane",
+    what: "a control plane of an older version beside the running one takes the proxies over, and hands them back",
+    expected: "two versions serve one API at a time",
+    ...{ holdMs: 0, healMs: 60_000, touches: ["control-plane", "supervisor", "api", "disk"] },
+    async inject({ mesh }) {
+      const beside = await startBeside(mesh);
+      const restore = redirect(mesh);
+      try {
+        signalAll([mesh.supervisor.controlPlanePid()], "SIGTERM");
+        await wait(5_000);
+      } finally {
+        restore();
+        beside.kill("SIGTERM");
+      }
+      return byItself;
+    },
+  },
+  {
+    name: "upgrade-agents",
+    what: "every agent is replaced by one of an older version, one after the other, and then by the newer again",
+    expected: "each takes over the Envoy of the one before, or starts its own",
+    ...{ holdMs: 0, healMs: 60_000, touches: ["server", "supervisor", "disk"] },
+    async inject({ mesh, killed }) {
+      for (let round = 0; round < 2; round++) {
+        mesh.bundles.swap();
+        for (const name of mesh.workloads.keys()) {
+          const pod = await mesh.pod(name);
+          killed(`the agent of ${name}`, pod);
+          signalAll(mesh.pids(pod, "agent"), "SIGKILL");
+          await eventually(async () => !(await mesh.missing()).some((text) => text.includes(name)), `${name}`, 60_000);
+        }
+      }
+      return byItself;
+    },
+  },
+];

@@ -1,0 +1,129 @@
+/** A mesh and faults in; what came of playing them at the same time out. */
+import { join } from "node:path";
+import { wait } from "../../src/lib/index.ts";
+import type { Random } from "../random.ts";
+import { type Cause, findCauses } from "./causes.ts";
+import type { Fault, Heal, Kill, Stage } from "./faults/fault.ts";
+import type { ChaosMesh } from "./mesh.ts";
+import { setChurned, setGeneration } from "./objects.ts";
+
+export interface Outcome {
+  readonly fault: string;
+  readonly seconds: number;
+  readonly requests: number;
+  /** Under way on what was killed: counted, and named apart. */
+  readonly inFlight: number;
+  /** All others that failed. */
+  readonly failed: number;
+  /** How many of these are part of the fault. */
+  readonly allowed: number;
+  readonly causes: Readonly<Record<string, number>>;
+  /** How long after a kill the last of them began. */
+  readonly lastMs: number;
+  /** From the end of the fault until the mesh was whole and took a change. */
+  readonly healMs: number;
+  readonly slowestMs: number;
+  /** Why it is not as expected; empty where it is. */
+  readonly wrong: readonly string[];
+}
+
+const servers = ["web", "api", "store"].flatMap((app) => [1, 2, 3].map((i) => `${app}-${i}`));
+/** Access logs are written out every so often. */
+const logFlushMs = 11_000;
+
+export async function play(mesh: ChaosMesh, faults: readonly Fault[], random: Random): Promise<Outcome> {
+  const kills: Kill[] = [];
+  const wrong: string[] = [];
+  const stage = stageOf(mesh, random, kills);
+  const stores = await Promise.all(["store-1", "store-2", "store-3"].map((name) => mesh.pod(name)));
+  await setChurned(
+    mesh.api,
+    stores.map(({ address }) => address),
+  );
+  await wait(500);
+  await mesh.load.drain();
+  const started = performance.now();
+  const heals: Heal[] = [];
+  const attempt = async (work: () => Promise<void> | void): Promise<void> => {
+    try {
+      await work();
+    } catch (error) {
+      wrong.push(error instanceof Error ? error.message : String(error));
+    }
+  };
+  for (const fault of faults) await attempt(async () => void heals.push(await fault.inject(stage)));
+  await wait(Math.max(...faults.map(({ holdMs }) => holdMs)));
+  for (const heal of heals) await attempt(heal);
+  const healed = await untilHealed(mesh, Math.max(...faults.map(({ healMs }) => healMs)));
+  // What was sent before it was whole is still to be answered.
+  await wait(1_000);
+  const seconds = (performance.now() - started) / 1000;
+  const { requests, slowestMs, failures } = await mesh.load.drain();
+  if (failures.length > 0) await wait(logFlushMs);
+  const causes = findCauses(failures, kills, join(mesh.data, "logs/default"));
+  const others = causes.filter(({ inFlight }) => !inFlight);
+  const allowed = others.filter((cause) => faults.some((fault) => isAllowed(fault, cause)));
+  return {
+    fault: faults.map(({ name }) => name).join(" + "),
+    seconds,
+    requests,
+    inFlight: causes.length - others.length,
+    failed: others.length,
+    allowed: allowed.length,
+    causes: countCauses(causes),
+    lastMs: Math.max(0, ...others.map(({ afterMs }) => afterMs)),
+    ...{ healMs: healed.ms, slowestMs },
+    wrong: [
+      ...wrong,
+      ...healed.missing,
+      ...(others.length > allowed.length ? [`${others.length - allowed.length} requests failed`] : []),
+      ...(requests === 0 ? ["no request was made"] : []),
+    ],
+  };
+}
+
+function isAllowed({ allows, allowedMs = Number.POSITIVE_INFINITY }: Fault, { text, afterMs }: Cause): boolean {
+  return allows?.test(text) === true && afterMs <= allowedMs;
+}
+
+function stageOf(mesh: ChaosMesh, random: Random, kills: Kill[]): Stage {
+  const free = new Set(servers);
+  return {
+    mesh,
+    random,
+    server() {
+      const name = random.pick([...free]);
+      free.delete(name);
+      return mesh.pod(name);
+    },
+    killed: (what, pod) => void kills.push({ what, pod, at: Date.now() }),
+  };
+}
+
+let generation = 0;
+
+/** Whole again, and a change made now reaches the client. */
+async function untilHealed(mesh: ChaosMesh, limitMs: number): Promise<{ ms: number; missing: readonly string[] }> {
+  const started = performance.now();
+  const wanted = `g${++generation}`;
+  let missing: readonly string[] = ["nothing was looked at"];
+  let [changed, seen] = [false, ""];
+  while (performance.now() - started < limitMs) {
+    changed ||= await setGeneration(mesh.api, wanted).then(
+      () => true,
+      () => false,
+    );
+    missing = await mesh.missing();
+    seen = await mesh.load.look();
+    if (missing.length === 0 && seen === wanted) break;
+    await wait(100);
+  }
+  const late = seen === wanted ? [] : [changed ? "a change did not arrive" : "a change was not taken"];
+  return { ms: performance.now() - started, missing: [...missing, ...late] };
+}
+
+function countCauses(causes: readonly Cause[]): Readonly<Record<string, number>> {
+  const counts = new Map<string, number>();
+  for (const { text } of causes) counts.set(text, (counts.get(text) ?? 0) + 1);
+  return Object.fromEntries([...counts].sort(([, a], [, b]) => b - a));
+}

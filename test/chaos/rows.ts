@@ -1,0 +1,90 @@
+/** The rows of long runs, as data: how long each is in full, and what it gives. */
+import { runChurn, runOutage } from "../traffic/churn.ts";
+import { runFlips } from "../traffic/flips.ts";
+import { saturate } from "./saturate.ts";
+
+export interface RowReport {
+  readonly requests: number;
+  readonly failed: number;
+  /** Counted and named apart: on the process that the row itself has killed. */
+  readonly onTheKilled: number;
+  /** What else must hold and did not, and the first failures. */
+  readonly faults: readonly string[];
+  /** The figures of this row, in words. */
+  readonly seen: string;
+}
+
+export interface Row {
+  readonly name: string;
+  readonly what: string;
+  /** `share` of the full length. */
+  run(share: number): Promise<RowReport>;
+}
+
+/** As many as a full run must have. */
+const fullRequests = 200_000;
+
+async function flip(share: number): Promise<RowReport> {
+  const report = await runFlips({ flips: 1000 * share, requests: fullRequests * share });
+  return {
+    ...report,
+    onTheKilled: 0,
+    faults: [...report.failures, ...report.refusals],
+    seen: `${report.flips} flips in ${report.seconds.toFixed(0)} s`,
+  };
+}
+
+export const rows: readonly Row[] = [
+  {
+    name: "D01",
+    what: "30 minutes without a control plane; a server dies meanwhile",
+    async run(share) {
+      const seconds = 1800 * share;
+      const report = await runOutage(seconds, 10);
+      return {
+        ...report,
+        onTheKilled: report.refusedByTheDead,
+        faults: [
+          ...report.failures,
+          ...report.refusals,
+          ...(report.ejected ? [] : ["the dead server was not ejected"]),
+          ...(report.caughtUp ? [] : ["the next control plane did not bring what was missed"]),
+        ],
+        seen: `${seconds} s, ${report.changes} changes missed and caught up with`,
+      };
+    },
+  },
+  {
+    name: "D02",
+    what: "1,000 flips of a route to a new destination, the old one removed",
+    run: flip,
+  },
+  {
+    name: "D02-saturated",
+    what: "the same on a machine without time",
+    async run(share) {
+      const saturation = saturate();
+      try {
+        const report = await flip(share);
+        return { ...report, seen: `${report.seen}, ${saturation.share}` };
+      } finally {
+        saturation.end();
+      }
+    },
+  },
+  {
+    name: "D03",
+    what: "10 minutes of endpoint churn at 20 changes a second, a rolling deploy, to nothing and back",
+    async run(share) {
+      const seconds = 600 * share;
+      const report = await runChurn(seconds, 5);
+      const empty = report.whileEmpty.every((status) => status === 503);
+      return {
+        ...report,
+        onTheKilled: 0,
+        faults: [...report.failures, ...report.refusals, ...(empty ? [] : ["an empty service did not answer 503"])],
+        seen: `${report.changes} changes in ${seconds} s (${(report.changes / seconds).toFixed(1)}/s)`,
+      };
+    },
+  },
+];

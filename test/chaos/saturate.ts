@@ -1,0 +1,58 @@
+/**
+ * Nothing in; a machine that has far too little time for this process and all it starts from now on, out. Where there are
+ * control groups the rest of the machine does not notice: the busy processes have the same small share as we.
+ */
+import { type ChildProcess, spawn } from "node:child_process";
+import { existsSync, mkdirSync, readFileSync, rmdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+
+export interface Saturation {
+  /** In words: how little there is. */
+  readonly share: string;
+  end(): void;
+}
+
+const spinners = 12;
+const spin = "for (;;);";
+
+export function saturate(): Saturation {
+  const group = enterGroup();
+  const children: readonly ChildProcess[] = Array.from({ length: spinners }, () =>
+    spawn(process.execPath, ["-e", spin], { stdio: "ignore" }),
+  );
+  return {
+    share: `${spinners} busy processes beside it${group ? ", on half a processor" : ""}`,
+    end() {
+      for (const child of children) child.kill("SIGKILL");
+      group?.leave();
+    },
+  };
+}
+
+const v1 = "/sys/fs/cgroup/cpu";
+const v2 = "/sys/fs/cgroup";
+
+/** Half a processor, and little weight beside others. */
+function enterGroup(): { leave(): void } | undefined {
+  const isV1 = existsSync(join(v1, "cpu.cfs_quota_us"));
+  const parent = isV1 ? v1 : v2;
+  const dir = join(parent, `fairlead-chaos-${process.pid}`);
+  const settings = isV1
+    ? { "cpu.cfs_period_us": "100000", "cpu.cfs_quota_us": "50000", "cpu.shares": "128" }
+    : { "cpu.max": "50000 100000", "cpu.weight": "10" };
+  const enter = (group: string, pid: number): void => writeFileSync(join(group, "cgroup.procs"), String(pid));
+  try {
+    mkdirSync(dir);
+    for (const [file, value] of Object.entries(settings)) writeFileSync(join(dir, file), value);
+    enter(dir, process.pid);
+  } catch {
+    return undefined;
+  }
+  return {
+    leave() {
+      for (const pid of readFileSync(join(dir, "cgroup.procs"), "utf8").split("\n").map(Number))
+        if (pid > 0) enter(parent, pid);
+      setTimeout(() => rmdirSync(dir), 500);
+    },
+  };
+}

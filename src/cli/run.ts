@@ -95,6 +95,8 @@ async function run(command: readonly string[], flags: RunFlags, io: Io): Promise
     });
     await provideService(client, spec, flags, io);
     const workload = await startWorkload(host, spec, io.signal);
+    // Now that its Pod is out of everybody's endpoints, what a dead runner of the same name has left can go.
+    await removeLeftovers(join(dir, "run"), log).catch((error: unknown) => log.warn(String(error)));
     void tellReady(workload, spec, io);
     try {
       const ended = await Promise.race([

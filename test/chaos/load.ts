@@ -30,19 +30,20 @@ export interface Taken {
   readonly generation: string;
 }
 
-/** `pauseMs` between two requests of one worker: what is asked of the machine. */
-export function loadStreams(pauseMs: number): readonly StreamSpec[] {
+/** Those for which there are servers. `pauseMs` between two requests of one worker: what is asked of the machine. */
+export function loadStreams(apps: readonly string[], pauseMs: number): readonly StreamSpec[] {
   const stream = (name: string, url: string, more: Partial<StreamSpec> = {}): StreamSpec => ({
     ...{ name, url, workers: 2, pauseMs },
     ...more,
   });
+  const has = (...wanted: readonly string[]): boolean => wanted.every((app) => apps.includes(app));
   return [
     stream("web", "http://web:8000/"),
-    stream("chain", "http://web:8000/via/api/store"),
-    stream("fresh", "http://api:8000/", { fresh: true, pauseMs: pauseMs * 2 }),
+    stream("fresh", `http://${has("api") ? "api" : "web"}:8000/`, { fresh: true, pauseMs: pauseMs * 2 }),
     stream("churned", "http://churned:8000/"),
+    ...(has("api", "store") ? [stream("chain", "http://web:8000/via/api/store")] : []),
     // Workloads whose certificates live for 30 s.
-    stream("brief", "http://brief:8000/"),
+    ...(has("brief") ? [stream("brief", "http://brief:8000/")] : []),
   ];
 }
 

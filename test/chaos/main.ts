@@ -3,7 +3,7 @@ import { parseArgs } from "node:util";
 import { createRandom, type Random } from "../random.ts";
 import type { Fault } from "./faults/fault.ts";
 import { faults } from "./faults/index.ts";
-import { startChaosMesh } from "./mesh.ts";
+import { startChaosMesh, twelve } from "./mesh.ts";
 import { type Outcome, play } from "./play.ts";
 import { type RowReport, rows } from "./rows.ts";
 import { causeLines, outcomeTable, rowTable } from "./table.ts";
@@ -75,7 +75,7 @@ async function playFaults(): Promise<number> {
   const only = values.only?.split(",");
   const chosen = faults.filter(({ name }) => only?.includes(name) ?? true);
   say(`seed ${seed}; starting a mesh of twelve workloads …`);
-  const mesh = await startChaosMesh({ pauseMs: Number(values.pause), oldCommit: values.old, say });
+  const mesh = await startChaosMesh({ apps: twelve, pauseMs: Number(values.pause), oldCommit: values.old, say });
   say(`it runs in ${mesh.dir}; the older version is ${mesh.bundles.other}`);
   const stop = new AbortController();
   for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => stop.abort());

@@ -7,8 +7,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { readNetworkFile } from "../../src/cli/up/mesh-network.ts";
 import { createKubeClient, type KubeClient, kubeKinds, loadKubeconfig } from "../../src/kube/index.ts";
-import { readRecord, readText, wait } from "../../src/lib/index.ts";
+import { readRecord, readText } from "../../src/lib/index.ts";
 import { type NetworkPlan, podNetworkPath } from "../../src/standalone/index.ts";
+import { eventually } from "../traffic/mesh.ts";
 import { type Bundles, prepareBundles } from "./bundles.ts";
 import { type Collector, createCollector } from "./collector.ts";
 import { createDisk, type Disk } from "./disk.ts";
@@ -37,19 +38,42 @@ export interface ChaosMesh {
   readonly api: KubeClient;
   readonly plan: NetworkPlan;
   readonly load: Collector;
+  /** Names of those that a fault may be done to. */
+  readonly servers: readonly string[];
+  /** Addresses of the servers that the Service without a selector leads to. */
+  spareAddresses(): Promise<readonly string[]>;
   /** As the API has it now. */
   pod(name: string): Promise<ChaosPod>;
   pids(pod: ChaosPod, part: Part): readonly number[];
-  /** What is not as it should be, in words; nothing when the mesh is whole. */
-  missing(): Promise<readonly string[]>;
+  /** What is not as it should be, in words; nothing when the mesh is whole. `names`: of the workloads, these alone. */
+  missing(names?: readonly string[]): Promise<readonly string[]>;
+  /** One fault's damage is not the next one's: starts again what has ended, and waits until the mesh is whole. */
+  repair(): Promise<void>;
   close(): Promise<void>;
 }
 
+export interface App {
+  readonly name: string;
+  readonly count: number;
+  readonly env?: Readonly<Record<string, string>>;
+}
+
+/** Eleven servers, and the client makes twelve. */
+export const twelve: readonly App[] = [
+  { name: "web", count: 3 },
+  { name: "api", count: 3 },
+  { name: "store", count: 3 },
+  { name: "brief", count: 2, env: { SECRET_TTL: "30s" } },
+];
+
 export interface MeshOptions {
+  readonly apps: readonly App[];
   /** Between two requests of one worker of the client. */
   readonly pauseMs: number;
   /** What the older bundle is built from. */
   readonly oldCommit?: string;
+  /** For `up` and what it starts. */
+  readonly nodeOptions?: string;
   readonly say: (text: string) => void;
 }
 
@@ -60,22 +84,20 @@ const node = (script: string, ...args: readonly string[]): readonly string[] => 
   ...args,
 ];
 
-/** Eleven servers and the client. */
-function workloadPlans(socket: string, pauseMs: number): readonly WorkloadPlan[] {
+function workloadPlans(socket: string, { apps, pauseMs }: MeshOptions): readonly WorkloadPlan[] {
   const quiet = { NODE_NO_WARNINGS: "1" };
-  const server = (app: string, count: number, env: Readonly<Record<string, string>> = {}): readonly WorkloadPlan[] =>
+  const servers = apps.flatMap(({ name: app, count, env }) =>
     Array.from({ length: count }, (_, i) => ({
       ...{ name: `${app}-${i + 1}`, app, port: 8000 },
       ...{ command: node("server-process.ts"), env: { ...quiet, ...env } },
-    }));
-  const command = node("load-process.ts", socket, JSON.stringify(loadStreams(pauseMs)));
-  return [
-    ...server("web", 3),
-    ...server("api", 3),
-    ...server("store", 3),
-    ...server("brief", 2, { SECRET_TTL: "30s" }),
-    { name: "client", app: "client", command, env: quiet },
-  ];
+    })),
+  );
+  const streams = loadStreams(
+    apps.map(({ name }) => name),
+    pauseMs,
+  );
+  const command = node("load-process.ts", socket, JSON.stringify(streams));
+  return [...servers, { name: "client", app: "client", command, env: quiet }];
 }
 
 export async function startChaosMesh(options: MeshOptions): Promise<ChaosMesh> {
@@ -85,13 +107,13 @@ export async function startChaosMesh(options: MeshOptions): Promise<ChaosMesh> {
   const bundles = prepareBundles(dir, options.oldCommit);
   const env = {
     NODE_NO_WARNINGS: "1",
-    NODE_OPTIONS: `--import=${join(import.meta.dirname, "clock.mjs")}`,
+    NODE_OPTIONS: `--import=${join(import.meta.dirname, "clock.mjs")} ${options.nodeOptions ?? ""}`,
     FAIRLEAD_CHAOS_CLOCK: join(dir, "clock"),
   };
   const supervisor = createSupervisor({ dir, data, entry: bundles.entry, env });
   const socket = join(dir, "load.sock");
   const workloads = new Map(
-    workloadPlans(socket, options.pauseMs).map((plan) => [
+    workloadPlans(socket, options).map((plan) => [
       plan.name,
       createWorkload({ dir, data, entry: bundles.entry }, plan),
     ]),
@@ -107,12 +129,14 @@ export async function startChaosMesh(options: MeshOptions): Promise<ChaosMesh> {
   try {
     await supervisor.start();
     api = createKubeClient(await loadKubeconfig({ paths: [join(data, "kubeconfig")], env: {} }));
-    await seedObjects(api);
+    await seedObjects(
+      api,
+      options.apps.map(({ name }) => name),
+    );
     const plan = readNetworkFile(data)?.plan;
     if (!plan) throw new Error("the mesh has no network");
     const mesh = meshOf(api, plan);
-    for (const workload of workloads.values()) workload.start();
-    await untilWhole(mesh, options.say);
+    await startInTurns(mesh, options.say);
     return mesh;
   } catch (error) {
     await close();
@@ -120,31 +144,43 @@ export async function startChaosMesh(options: MeshOptions): Promise<ChaosMesh> {
   }
 
   function meshOf(api: KubeClient, plan: NetworkPlan): ChaosMesh {
+    const names = (of: (app: string) => boolean): readonly string[] =>
+      [...workloads.values()].map((one) => one.plan).flatMap(({ app, name }) => (of(app) ? [name] : []));
+    const pod = async (name: string): Promise<ChaosPod> => {
+      const found = await api.get(pods, { name, namespace: "default" });
+      const uid = found.metadata.uid ?? "";
+      const namespace = podNetworkPath(plan, uid).split("/").at(-1) ?? "";
+      return { name, uid, namespace, address: readText(readRecord(found.status).podIP) };
+    };
+    const missing = (wanted: readonly string[] = [...workloads.keys()]): Promise<readonly string[]> =>
+      missingParts(api, supervisor.addresses(), wanted);
+    const spare = options.apps.find(({ name }) => name === "api") ?? options.apps[0];
     return {
-      ...{ dir, data, disk, bundles, supervisor, workloads, api, plan, close },
+      ...{ dir, data, disk, bundles, supervisor, workloads, api, plan, pod, close },
       load: createCollector(socket),
-      async pod(name) {
-        const found = await api.get(pods, { name, namespace: "default" });
-        const uid = found.metadata.uid ?? "";
-        const namespace = podNetworkPath(plan, uid).split("/").at(-1) ?? "";
-        return { name, uid, namespace, address: readText(readRecord(found.status).podIP) };
+      servers: names((app) => app !== "client" && app !== "brief"),
+      spareAddresses: async () =>
+        (await Promise.all(names((app) => app === spare?.name).map(pod))).map(({ address }) => address),
+      pids: (of, part) => partPids(of.namespace, part),
+      missing,
+      async repair() {
+        for (const workload of workloads.values()) if (workload.hasEnded()) workload.start();
+        await eventually(async () => (await missing()).length === 0, "the mesh to be whole", startMs);
       },
-      pids: (pod, part) => partPids(pod.namespace, part),
-      missing: () => missingParts(api, supervisor.addresses(), [...workloads.keys()]),
     };
   }
 }
 
 const startMs = 180_000;
+/** All at once would keep each other from their deadlines on a small machine. */
+const atOnce = 4;
 
-async function untilWhole(mesh: ChaosMesh, say: (text: string) => void): Promise<void> {
-  const deadline = performance.now() + startMs;
-  for (let told = ""; ; await wait(200)) {
-    const missing = await mesh.missing();
-    if (missing.length === 0) return;
-    if (performance.now() > deadline) throw new Error(`the mesh did not start: ${missing.join("; ")}`);
-    const text = `${missing.length} parts are not there yet`;
-    if (text !== told) say(text);
-    told = text;
+async function startInTurns(mesh: ChaosMesh, say: (text: string) => void): Promise<void> {
+  const names = [...mesh.workloads.keys()];
+  for (let i = 0; i < names.length; i += atOnce) {
+    const turn = names.slice(i, i + atOnce);
+    for (const name of turn) mesh.workloads.get(name)?.start();
+    await eventually(async () => (await mesh.missing(turn)).length === 0, `${turn.join(", ")} to start`, startMs);
+    say(`${turn.join(", ")} are ready`);
   }
 }

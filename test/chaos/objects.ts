@@ -30,12 +30,12 @@ const serviceOf = (name: string, selector?: object): KubeObject => ({
 });
 
 /** Its endpoints are written by hand. */
-export const churnedService = "churned";
+const churnedService = "churned";
 
-export async function seedObjects(api: KubeClient): Promise<void> {
+export async function seedObjects(api: KubeClient, apps: readonly string[]): Promise<void> {
   const data = { mesh: JSON.stringify(meshConfig), meshNetworks: "networks: {}\n" };
   await api.patch(configMaps, { name: "istio", namespace: "istio-system" }, "merge", { data });
-  for (const app of ["web", "api", "store", "brief"]) await api.create(services, serviceOf(app, { app }));
+  for (const app of apps) await api.create(services, serviceOf(app, { app }));
   await api.create(services, serviceOf(churnedService));
   await api.create(istioKind("Telemetry"), {
     apiVersion: "telemetry.istio.io/v1",

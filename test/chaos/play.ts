@@ -27,7 +27,6 @@ export interface Outcome {
   readonly wrong: readonly string[];
 }
 
-const servers = ["web", "api", "store"].flatMap((app) => [1, 2, 3].map((i) => `${app}-${i}`));
 /** Access logs are written out every so often. */
 const logFlushMs = 11_000;
 
@@ -35,11 +34,8 @@ export async function play(mesh: ChaosMesh, faults: readonly Fault[], random: Ra
   const kills: Kill[] = [];
   const wrong: string[] = [];
   const stage = stageOf(mesh, random, kills);
-  const stores = await Promise.all(["store-1", "store-2", "store-3"].map((name) => mesh.pod(name)));
-  await setChurned(
-    mesh.api,
-    stores.map(({ address }) => address),
-  );
+  await mesh.repair();
+  await setChurned(mesh.api, await mesh.spareAddresses());
   await wait(500);
   await mesh.load.drain();
   const started = performance.now();
@@ -53,8 +49,9 @@ export async function play(mesh: ChaosMesh, faults: readonly Fault[], random: Ra
   };
   for (const fault of faults) await attempt(async () => void heals.push(await fault.inject(stage)));
   await wait(Math.max(...faults.map(({ holdMs }) => holdMs)));
+  const healing = performance.now();
   for (const heal of heals) await attempt(heal);
-  const healed = await untilHealed(mesh, Math.max(...faults.map(({ healMs }) => healMs)));
+  const healed = await untilHealed(mesh, healing, Math.max(...faults.map(({ healMs }) => healMs)));
   // What was sent before it was whole is still to be answered.
   await wait(1_000);
   const seconds = (performance.now() - started) / 1000;
@@ -87,7 +84,7 @@ function isAllowed({ allows, allowedMs = Number.POSITIVE_INFINITY }: Fault, { te
 }
 
 function stageOf(mesh: ChaosMesh, random: Random, kills: Kill[]): Stage {
-  const free = new Set(servers);
+  const free = new Set(mesh.servers);
   return {
     mesh,
     random,
@@ -103,8 +100,11 @@ function stageOf(mesh: ChaosMesh, random: Random, kills: Kill[]): Stage {
 let generation = 0;
 
 /** Whole again, and a change made now reaches the client. */
-async function untilHealed(mesh: ChaosMesh, limitMs: number): Promise<{ ms: number; missing: readonly string[] }> {
-  const started = performance.now();
+async function untilHealed(
+  mesh: ChaosMesh,
+  started: number,
+  limitMs: number,
+): Promise<{ ms: number; missing: readonly string[] }> {
   const wanted = `g${++generation}`;
   let missing: readonly string[] = ["nothing was looked at"];
   let [changed, seen] = [false, ""];

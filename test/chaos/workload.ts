@@ -17,6 +17,7 @@ export interface WorkloadPlan {
 export interface ChaosWorkload {
   readonly plan: WorkloadPlan;
   pid(): number;
+  hasEnded(): boolean;
   start(): void;
   stop(): Promise<void>;
 }
@@ -29,7 +30,9 @@ export interface WorkloadOptions {
 
 export function createWorkload(options: WorkloadOptions, plan: WorkloadPlan): ChaosWorkload {
   let child: ChildProcess | undefined;
+  const hasEnded = (): boolean => !child || child.exitCode !== null || child.signalCode !== null;
   return {
+    hasEnded,
     plan,
     pid: () => child?.pid ?? 0,
     start() {
@@ -44,7 +47,7 @@ export function createWorkload(options: WorkloadOptions, plan: WorkloadPlan): Ch
       closeSync(log);
     },
     async stop() {
-      if (!child || child.exitCode !== null || child.signalCode !== null) return;
+      if (!child || hasEnded()) return;
       child.kill("SIGTERM");
       await once(child, "exit");
     },

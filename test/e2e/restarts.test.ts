@@ -146,6 +146,23 @@ describe.skipIf(lacks("root", "envoy", "iptables"))("parts that die", { timeout:
       await expect.poll(() => reasons("web")).toContainEqual(expect.stringMatching(text));
   });
 
+  test("a runner that was killed leaves its process serving, and the next of its name takes its place", async () => {
+    const first = run("taken", server);
+    await expect.poll(() => isReady("taken"), { timeout: 60_000 }).toBe("True");
+    const uid = async (): Promise<string | undefined> =>
+      (await api.find(pods, { name: "taken", namespace: "default" }))?.metadata.uid;
+    const [before, left] = [await uid(), pidsOf("taken", "-e", "createServer")];
+    first.child.kill("SIGKILL");
+    await first.exited;
+    expect(pidsOf("taken", "-e", "createServer")).toEqual(left);
+    const next = run("taken", server);
+    await expect.poll(() => next.stderr(), { timeout: 60_000 }).toContain("default/taken is ready");
+    expect(await uid()).not.toBe(before);
+    const now = pidsOf("taken", "-e", "createServer");
+    expect(now.length).toBe(left.length);
+    expect(now.filter((pid) => left.includes(pid))).toEqual([]);
+  });
+
   test("a process that goes on failing is in CrashLoopBackOff, with the last lines of its log", async () => {
     const started = run("broken", `console.error("no such database"); process.exit(3)`);
     const state = async (): Promise<unknown> => readRecord((await containers("broken")).get("app")).state;

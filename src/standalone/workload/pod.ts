@@ -1,5 +1,5 @@
 /** A workload's Pod in the API: made, kept alive by its lease, and removed. */
-import { microTime } from "../../kube/index.ts";
+import { microTime, type ObjectRef } from "../../kube/index.ts";
 import { FairleadError, ownerOf, wait } from "../../lib/index.ts";
 import type { KubeObject } from "../../model/index.ts";
 import { ignoreMissing } from "../endpoint-slices.ts";
@@ -21,13 +21,14 @@ export async function createPod(host: WorkloadHost, spec: WorkloadSpec, undo: Un
   const { client } = host;
   const ref = { name: spec.name, namespace: spec.namespace };
   const leaseRef = { name: `run-${spec.name}`, namespace: spec.namespace };
-  const pod = await createInjected(host, podObject(spec, leaseRef.name)).catch((cause: unknown) => {
-    if (cause instanceof FairleadError && cause.code === "already-exists")
-      throw new FairleadError("already-exists", `Pod ${spec.namespace}/${spec.name} is already there`, {
-        hint: `choose another --name, or remove it: fairlead delete pod ${spec.name} -n ${spec.namespace}`,
-        cause,
-      });
-    throw cause;
+  const wanted = podObject(spec, leaseRef.name);
+  const pod = await createInjected(host, wanted).catch(async (cause: unknown) => {
+    if (!(cause instanceof FairleadError) || cause.code !== "already-exists") throw cause;
+    if (await removeAbandoned(host, ref, leaseRef)) return await createInjected(host, wanted);
+    throw new FairleadError("already-exists", `Pod ${spec.namespace}/${spec.name} is already there`, {
+      hint: `choose another --name, or remove it: fairlead delete pod ${spec.name} -n ${spec.namespace}`,
+      cause,
+    });
   });
   undo.push(async () => {
     await client.delete(pods, ref, { gracePeriodSeconds: 0 }).catch(ignoreMissing);
@@ -39,6 +40,16 @@ export async function createPod(host: WorkloadHost, spec: WorkloadSpec, undo: Un
     await client.patch(leases, leaseRef, "merge", { spec: leaseSpec(host) });
   });
   return pod;
+}
+
+/** A runner that was killed leaves its Pod, which nobody looks after: the next of that name takes its place. */
+async function removeAbandoned({ client, log }: WorkloadHost, ref: ObjectRef, leaseRef: ObjectRef): Promise<boolean> {
+  const [pod, lease] = [await client.find(pods, ref), await client.find(leases, leaseRef)];
+  // Without a lease it may be one that is just being started.
+  if (!lease || isHeldByOther(lease) || pod?.metadata.annotations?.[runnerAnnotation] !== leaseRef.name) return false;
+  log.info(`${ref.name}: its last runner is gone; this one takes its place`);
+  await client.delete(pods, ref, { gracePeriodSeconds: 0 }).catch(ignoreMissing);
+  return true;
 }
 
 const injectMs = 15_000;
@@ -169,8 +180,11 @@ function createAwayTeller(host: WorkloadHost, spec: WorkloadSpec): { away(error:
   };
 }
 
+/** Many that start at once on a small machine wait for each other. */
+const addressMs = 60_000;
+
 export async function waitForAddress(host: WorkloadHost, spec: WorkloadSpec, signal: AbortSignal): Promise<string> {
-  const deadline = AbortSignal.any([signal, AbortSignal.timeout(15_000)]);
+  const deadline = AbortSignal.any([signal, AbortSignal.timeout(addressMs)]);
   const ref = { name: spec.name, namespace: spec.namespace };
   while (!deadline.aborted) {
     const { address } = readPodShape(await host.client.get(pods, ref));

@@ -12,13 +12,13 @@ export const churn: Fault = {
   // Endpoints written by hand stay there when their server does not.
   ...{ holdMs: 8_000, healMs: 30_000, touches: ["churned", "api", "supervisor", "disk", "server"] },
   async inject({ mesh }) {
-    const servers = await Promise.all(["api-1", "api-2", "api-3"].map((name) => mesh.pod(name)));
-    const addresses = servers.map(({ address }) => address);
+    const addresses = await mesh.spareAddresses();
+    const count = addresses.length;
     const stop = new AbortController();
     const play = async (): Promise<void> => {
       const started = performance.now();
       for (let i = 0; !stop.signal.aborted; i++) {
-        await setChurned(mesh.api, [...addresses, ...addresses].slice(i % 3, (i % 3) + 1 + (i % 2)));
+        await setChurned(mesh.api, [...addresses, ...addresses].slice(i % count, (i % count) + 1 + (i % 2)));
         await wait(Math.max(0, started + (i + 1) * changeMs - performance.now()));
       }
     };

@@ -13,23 +13,27 @@ afterEach(async () => {
   rmSync(work, { recursive: true, force: true });
 });
 
-/** Serves on the port that it is given, says so in its file, and prints a line. */
+/** Serves on the port that it is given, says so in its file, and prints a line; its further lives begin slowly. */
 const script = `
-  const [file, port] = process.argv.slice(1);
+  const [file, port, slowMs] = process.argv.slice(1);
   const server = require("node:http").createServer((_, answer) => answer.end("alive"));
-  server.listen(Number(port), "127.0.0.1", () => {
+  const listen = () => server.listen(Number(port), "127.0.0.1", () => {
     console.log("I live");
     require("node:fs").writeFileSync(file, JSON.stringify({ http: "127.0.0.1:" + server.address().port }));
   });
+  setTimeout(listen, port === "0" ? 0 : Number(slowMs));
 `;
 
-async function start(limits: SilenceLimits) {
+async function start(limits: SilenceLimits, slowMs = 0) {
   const boundFile = join(work, "bound.json");
   const [lines, said]: [string[], string[]] = [[], []];
   const lives: number[] = [];
   const child = await supervise({
     name: "the server",
-    command: (bound) => [process.execPath, "-e", script, boundFile, bound?.get("http")?.split(":")[1] ?? "0"],
+    command: (bound) => {
+      const port = bound?.get("http")?.split(":")[1] ?? "0";
+      return [process.execPath, "-e", script, boundFile, port, String(slowMs)];
+    },
     env: {},
     boundFile,
     logFile: join(work, "server.log"),
@@ -71,8 +75,19 @@ test("one that hangs is spoken of, and replaced", async () => {
   await expect.poll(() => lives.length, { timeout: 300_000 }).toBeGreaterThan(0);
   await expect.poll(answers, { timeout: 300_000 }).toBe("alive");
   const text = said.join("\n");
-  expect(text).toMatch(/the server has not answered for 0\.15 s\n/);
+  expect(text).toMatch(/the server has not answered for 0\.\d s\n/);
   expect(text).toContain("and is replaced");
+});
+
+test("one that takes its time to start refuses meanwhile, and is not taken for one that hangs", async () => {
+  const { child, lives, answers, said } = await start(
+    { periodMs: 20, answerMs: 2_000, warnMs: 1e9, replaceMs: 60_000 },
+    1_500,
+  );
+  process.kill(child.pid(), "SIGKILL");
+  await expect.poll(answers, { timeout: 20_000 }).toBe("alive");
+  expect(lives.length).toBe(1);
+  expect(said.join("\n")).not.toContain("replaced");
 });
 
 test("its output is in a file and passed on line by line", async () => {

@@ -181,6 +181,7 @@ async function watchSilence(
   const { periodMs, answerMs, warnMs, replaceMs } = options.limits ?? defaultLimits;
   let [silentMs, told] = [0, false];
   while (!signal.aborted) {
+    const sinceMs = performance.now();
     await wait(periodMs, signal).catch(() => {});
     if (signal.aborted) return;
     const deadline = AbortSignal.any([signal, AbortSignal.timeout(answerMs)]);
@@ -189,18 +190,22 @@ async function watchSilence(
       () => false,
     );
     if (answered && told) options.log.info(`${options.name} answers again`);
-    silentMs = answered ? 0 : silentMs + periodMs + answerMs;
+    // One that is starting refuses at once, and must not be counted as if it had been waited for.
+    const waitedMs = Math.min(performance.now() - sinceMs, periodMs + answerMs);
+    silentMs = answered ? 0 : silentMs + waitedMs;
     if (answered) told = false;
     if (signal.aborted || answered) continue;
-    if (silentMs >= warnMs && !told) options.log.warn(`${options.name} has not answered for ${silentMs / 1000} s`);
+    if (silentMs >= warnMs && !told) options.log.warn(`${options.name} has not answered for ${inSeconds(silentMs)}`);
     told ||= silentMs >= warnMs;
     if (silentMs < replaceMs) continue;
-    const message = `${options.name} has not answered for ${silentMs / 1000} s, and is replaced`;
+    const message = `${options.name} has not answered for ${inSeconds(silentMs)}, and is replaced`;
     options.log.error(message);
     options.tell?.("Unhealthy", message);
     return running.kill();
   }
 }
+
+const inSeconds = (ms: number): string => `${(ms / 1000).toFixed(1)} s`;
 
 /** `again` starts another in place of one that has ended, where that may help. */
 async function firstAddresses(

@@ -32,13 +32,13 @@ export function findCauses(failures: readonly Failure[], kills: readonly Kill[],
 
 function causeOf(failure: Failure, kills: readonly Kill[], lines: readonly LogLine[]): Cause {
   const hit = kills.filter((kill) => touches(kill, lines));
-  const under = hit.find(({ at }) => failure.startedAt <= at + momentMs && failure.endedAt >= at);
+  const under = hit.find(({ from, until }) => failure.startedAt <= until + momentMs && failure.endedAt >= from);
   if (under) return { text: `under way on ${under.what}`, inFlight: true, afterMs: 0 };
-  const after = hit.find(({ at }) => failure.startedAt > at);
+  const after = hit.find(({ until }) => failure.startedAt > until);
   const last = lines.at(-1);
   const reason = `${failure.status} ${last ? `${last.flags} ${last.why}` : failure.text}`.trim();
   const text = `${failure.stream}: ${after ? `sent to what was left of ${after.what}: ` : ""}${reason}`;
-  return { text, inFlight: false, afterMs: after ? failure.startedAt - after.at : 0 };
+  return { text, inFlight: false, afterMs: after ? failure.startedAt - after.until : 0 };
 }
 
 const touches = (kill: Kill, lines: readonly LogLine[]): boolean =>

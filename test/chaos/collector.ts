@@ -2,7 +2,7 @@
 import { type Failure, type Taken, takeLoad } from "./load.ts";
 
 export interface Collector {
-  /** Adds what has come since; answers by which configuration the last request came. */
+  /** Adds what has come since; answers by which configuration the last request came, or "" where the client is away. */
   look(): Promise<string>;
   /** Everything since the last drain. */
   drain(): Promise<Omit<Taken, "generation">>;
@@ -11,7 +11,8 @@ export interface Collector {
 export function createCollector(socketPath: string): Collector {
   let [requests, slowestMs, failures]: [number, number, readonly Failure[]] = [0, 0, []];
   const look = async (): Promise<string> => {
-    const taken = await takeLoad(socketPath);
+    const taken = await takeLoad(socketPath).catch(() => undefined);
+    if (!taken) return "";
     requests += taken.requests;
     slowestMs = Math.max(slowestMs, taken.slowestMs);
     failures = [...failures, ...taken.failures];

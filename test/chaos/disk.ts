@@ -20,7 +20,7 @@ interface Slowness {
   end(): Promise<void>;
 }
 
-const sizeMb = 512;
+const sizeMb = 256;
 const run = (file: string, ...args: readonly string[]): void => {
   execFileSync(file, [...args], { stdio: "ignore" });
 };

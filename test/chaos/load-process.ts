@@ -2,6 +2,7 @@
  * The client's own process, inside its Pod: steady requests out, by name and without a second try; what came of them is
  * taken over a socket. Arguments: the socket, and the streams as JSON.
  */
+import { rmSync } from "node:fs";
 import http from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Failure, StreamSpec, Taken } from "./load.ts";
@@ -65,6 +66,8 @@ for (const stream of streams) {
   for (let i = 0; i < stream.workers; i++) void work(stream, agent);
 }
 
+// Of an earlier life.
+rmSync(socketPath, { force: true });
 http
   .createServer((_, response) => {
     const answer: Taken = { ...taken, generation };

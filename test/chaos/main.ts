@@ -87,6 +87,7 @@ async function playFaults(): Promise<number> {
     const outcome = await play(mesh, together, random);
     outcomes.push(outcome);
     say(outcomeTable([outcome]).trimEnd());
+    if (outcome.healMs > 5_000) say(`  waited for ${outcome.waitedFor}`);
     if (outcome.wrong.length > 0 || outcome.failed > 0) say(causeLines([outcome]).trimEnd());
   };
   try {

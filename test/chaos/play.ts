@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { wait } from "../../src/lib/index.ts";
 import type { Random } from "../random.ts";
 import { type Cause, findCauses } from "./causes.ts";
-import type { Fault, Heal, Kill, Stage } from "./faults/fault.ts";
+import { type Fault, type Heal, type Kill, type Stage, signalAll } from "./faults/fault.ts";
 import type { ChaosMesh } from "./mesh.ts";
 import { setChurned, setGeneration } from "./objects.ts";
 
@@ -22,6 +22,8 @@ export interface Outcome {
   readonly lastMs: number;
   /** From the end of the fault until the mesh was whole and took a change. */
   readonly healMs: number;
+  /** What was missing last. */
+  readonly waitedFor: string;
   readonly slowestMs: number;
   /** Why it is not as expected; empty where it is. */
   readonly wrong: readonly string[];
@@ -69,7 +71,7 @@ export async function play(mesh: ChaosMesh, faults: readonly Fault[], random: Ra
     allowed: allowed.length,
     causes: countCauses(causes),
     lastMs: Math.max(0, ...others.map(({ afterMs }) => afterMs)),
-    ...{ healMs: healed.ms, slowestMs },
+    ...{ healMs: healed.ms, waitedFor: healed.waitedFor, slowestMs },
     wrong: [
       ...wrong,
       ...healed.missing,
@@ -93,7 +95,11 @@ function stageOf(mesh: ChaosMesh, random: Random, kills: Kill[]): Stage {
       free.delete(name);
       return mesh.pod(name);
     },
-    killed: (what, pod) => void kills.push({ what, pod, at: Date.now() }),
+    kill(what, pids, pod) {
+      const from = Date.now();
+      signalAll(pids, "SIGKILL");
+      kills.push({ what, pod, from, until: Date.now() });
+    },
   };
 }
 
@@ -104,10 +110,10 @@ async function untilHealed(
   mesh: ChaosMesh,
   started: number,
   limitMs: number,
-): Promise<{ ms: number; missing: readonly string[] }> {
+): Promise<{ ms: number; waitedFor: string; missing: readonly string[] }> {
   const wanted = `g${++generation}`;
   let missing: readonly string[] = ["nothing was looked at"];
-  let [changed, seen] = [false, ""];
+  let [changed, seen, waitedFor] = [false, "", ""];
   while (performance.now() - started < limitMs) {
     changed ||= await setGeneration(mesh.api, wanted).then(
       () => true,
@@ -116,10 +122,11 @@ async function untilHealed(
     missing = await mesh.missing();
     seen = await mesh.load.look();
     if (missing.length === 0 && seen === wanted) break;
+    waitedFor = missing.length > 0 ? missing.join("; ") : "a change to arrive";
     await wait(100);
   }
   const late = seen === wanted ? [] : [changed ? "a change did not arrive" : "a change was not taken"];
-  return { ms: performance.now() - started, missing: [...missing, ...late] };
+  return { ms: performance.now() - started, waitedFor, missing: [...missing, ...late] };
 }
 
 function countCauses(causes: readonly Cause[]): Readonly<Record<string, number>> {

@@ -1,4 +1,4 @@
-/** Faults of every day, in short: `npm run soak` has the long forms. */
+/** Faults of every day, in short: `npm run chaos -- --rows all` has the long forms. */
 import { describe, expect, test } from "vitest";
 import type { KubeObject, ResourceType } from "../../src/model/index.ts";
 import { bytesOf, types } from "../../src/model/index.ts";

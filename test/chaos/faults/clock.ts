@@ -2,7 +2,7 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { wait } from "../../../src/lib/index.ts";
-import { type Fault, type Heal, signalAll } from "./fault.ts";
+import type { Fault, Heal } from "./fault.ts";
 
 const daySeconds = "86400";
 
@@ -28,10 +28,9 @@ export const clocks: readonly Fault[] = [
     what: "`fairlead up` is killed and started in a time namespace whose clocks since boot are a day ahead; then back",
     expected: "those who live are not taken for dead",
     ...{ holdMs: 0, healMs: 60_000, touches: ["supervisor", "control-plane", "edge", "api", "clock"] },
-    async inject({ mesh, killed }): Promise<Heal> {
+    async inject({ mesh, kill }): Promise<Heal> {
       const restart = async (under: readonly string[]): Promise<void> => {
-        killed("the supervisor");
-        signalAll([mesh.supervisor.pid()], "SIGKILL");
+        kill("the supervisor", [mesh.supervisor.pid()]);
         await mesh.supervisor.start(under);
       };
       await restart(["unshare", "--time", "--monotonic", daySeconds, "--boottime", daySeconds, "--fork", "--"]);

@@ -7,7 +7,9 @@ export interface Kill {
   readonly pod: ChaosPod | undefined;
   /** In words: `the Envoy of web-2`. */
   readonly what: string;
-  readonly at: number;
+  /** It happened between these. */
+  readonly from: number;
+  readonly until: number;
 }
 
 export interface Stage {
@@ -15,8 +17,8 @@ export interface Stage {
   readonly random: Random;
   /** One of the servers. */
   server(): Promise<ChaosPod>;
-  /** Writes down what was killed: requests under way on it are counted apart. */
-  killed(what: string, pod?: ChaosPod): void;
+  /** Ends processes at once, and writes it down: requests under way on them are counted apart. */
+  kill(what: string, pids: readonly number[], pod?: ChaosPod): void;
 }
 
 export type Heal = () => Promise<void> | void;

@@ -1,6 +1,6 @@
 /** `kill -9` of every part that a mesh has. */
 import type { Part } from "../parts.ts";
-import { byItself, type Fault, type Heal, type Stage, signalAll } from "./fault.ts";
+import { byItself, type Fault, type Heal, type Stage } from "./fault.ts";
 
 const healMs = 30_000;
 
@@ -12,8 +12,7 @@ function killPart(part: Part, expected: string, more: Pick<Fault, "allows" | "al
     ...{ expected, holdMs: 0, healMs, touches: ["server"] },
     async inject(stage) {
       const pod = await stage.server();
-      stage.killed(`the ${part} of ${pod.name}`, pod);
-      signalAll(stage.mesh.pids(pod, part), "SIGKILL");
+      stage.kill(`the ${part} of ${pod.name}`, stage.mesh.pids(pod, part), pod);
       return byItself;
     },
   };
@@ -24,8 +23,7 @@ const childOfUp = (name: string, what: string, pid: (stage: Stage) => number, ex
   what: `kill -9 of ${what}`,
   ...{ expected, holdMs: 0, healMs, touches: [name, "supervisor"] },
   async inject(stage) {
-    stage.killed(what);
-    signalAll([pid(stage)], "SIGKILL");
+    stage.kill(what, [pid(stage)]);
     return byItself;
   },
 });
@@ -43,9 +41,8 @@ export const kills: readonly Fault[] = [
     what: "kill -9 of `fairlead up`, and with it the API; started again after 3 s",
     expected: "workloads go on without it, and take part again",
     ...{ holdMs: 3_000, healMs: 60_000, touches: ["supervisor", "control-plane", "edge", "api"] },
-    async inject({ mesh, killed }): Promise<Heal> {
-      killed("the supervisor");
-      signalAll([mesh.supervisor.pid()], "SIGKILL");
+    async inject({ mesh, kill }): Promise<Heal> {
+      kill("the supervisor", [mesh.supervisor.pid()]);
       return () => mesh.supervisor.start();
     },
   },
@@ -58,18 +55,14 @@ export const kills: readonly Fault[] = [
   {
     name: "kill-runner",
     what: "kill -9 of the `fairlead run` of one server; started again after 3 s",
-    expected: "its process and proxy go on until it is started again, then end and are replaced",
+    expected: "its process and proxy go on until the next runner has taken their place",
     ...{ holdMs: 3_000, healMs: 60_000, touches: ["server"] },
     async inject(stage): Promise<Heal> {
       const pod = await stage.server();
       const workload = stage.mesh.workloads.get(pod.name);
       if (!workload) throw new Error(`nobody runs ${pod.name}`);
-      signalAll([workload.pid()], "SIGKILL");
-      return () => {
-        // The next runner ends what the last one has left.
-        stage.killed(`all of ${pod.name}`, pod);
-        workload.start();
-      };
+      stage.kill(`the runner of ${pod.name}`, [workload.pid()]);
+      return () => workload.start();
     },
   },
 ];

@@ -62,13 +62,12 @@ export const upgrades: readonly Fault[] = [
     what: "every agent is replaced by one of an older version, one after the other, and then by the newer again",
     expected: "each takes over the Envoy of the one before, or starts its own",
     ...{ holdMs: 0, healMs: 60_000, touches: ["server", "supervisor", "disk"] },
-    async inject({ mesh, killed }) {
+    async inject({ mesh, kill }) {
       for (let round = 0; round < 2; round++) {
         mesh.bundles.swap();
         for (const name of mesh.workloads.keys()) {
           const pod = await mesh.pod(name);
-          killed(`the agent of ${name}`, pod);
-          signalAll(mesh.pids(pod, "agent"), "SIGKILL");
+          kill(`the agent of ${name}`, mesh.pids(pod, "agent"), pod);
           await eventually(async () => !(await mesh.missing()).some((text) => text.includes(name)), `${name}`, 60_000);
         }
       }

@@ -76,14 +76,13 @@ export const rows: readonly Row[] = [
     name: "D03",
     what: "10 minutes of endpoint churn at 20 changes a second, a rolling deploy, to nothing and back",
     async run(share) {
-      const seconds = 600 * share;
-      const report = await runChurn(seconds, 5);
+      const report = await runChurn(600 * share, fullRequests * share);
       const empty = report.whileEmpty.every((status) => status === 503);
       return {
         ...report,
         onTheKilled: 0,
         faults: [...report.failures, ...report.refusals, ...(empty ? [] : ["an empty service did not answer 503"])],
-        seen: `${report.changes} changes in ${seconds} s (${(report.changes / seconds).toFixed(1)}/s)`,
+        seen: `${report.changes} changes in ${report.lastedSeconds.toFixed(0)} s (${(report.changes / report.lastedSeconds).toFixed(1)}/s)`,
       };
     },
   },

@@ -43,22 +43,26 @@ async function onStage<T>(count: number, play: (stage: Stage) => Promise<T>): Pr
 
 const changeMs = 50;
 
-/** D03: 20 changes a second, always with at least one ready endpoint; then a rolling deploy; then none at all, and back. */
+/** D03: 20 changes a second (for longer than `seconds` where there were too few requests), always with at least one ready endpoint; then a rolling deploy; then none at all, and back. */
 export function runChurn(
   seconds: number,
-  pauseMs = 1,
-): Promise<ChurnReport & { readonly whileEmpty: readonly number[] }> {
+  atLeastRequests = 0,
+): Promise<ChurnReport & { readonly lastedSeconds: number; readonly whileEmpty: readonly number[] }> {
   return onStage(6, async ({ mesh, client, backends, call, offer }) => {
     await mesh.apply(withoutRetries);
-    const load = await client.caller.load({ ...call, concurrency: 8, pauseMs });
+    const load = await client.caller.load({ ...call, concurrency: 8, pauseMs: 1 });
     const started = performance.now();
     let changes = 0;
-    for (; performance.now() < started + seconds * 1000; changes++) {
+    const enough = async (): Promise<boolean> =>
+      performance.now() > started + seconds * 1000 &&
+      (atLeastRequests === 0 || countAnswers(await load.report()).requests >= atLeastRequests);
+    for (; !(await enough()); changes++) {
       // A slow machine gets the next change before it has dealt with the last one.
       const ready = backends.filter((_, i) => (i + changes) % 3 !== 0 || i === changes % backends.length);
       mesh.controlPlane.apply(serviceOf("web", { address: call.address, backends: ready }));
       await wait(Math.max(0, started + (changes + 1) * changeMs - performance.now()));
     }
+    const lastedSeconds = (performance.now() - started) / 1000;
     // What is gone from the list is stopped only after the proxy has let go of it, as a Pod's grace time has it.
     for (let i = 0; i < 4; i++, changes++) {
       await offer(backends.slice(i + 1));
@@ -73,6 +77,7 @@ export function runChurn(
     const late = back.filter(({ status }) => status !== 200);
     const { requests, failed } = countAnswers(report);
     return {
+      lastedSeconds,
       changes,
       requests,
       failed: failed + late.length,

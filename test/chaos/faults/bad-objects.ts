@@ -1,8 +1,8 @@
 /** Objects of every kind that are wrong: what the API takes of them stays until it is healed. */
-import { readFileSync } from "node:fs";
-import { join } from "node:path";
-import { type KindRef, kindRef, kubeKinds, parseObjects } from "../../../src/kube/index.ts";
+import { type KindRef, kindRef, kubeKinds } from "../../../src/kube/index.ts";
+import { readList } from "../../../src/lib/index.ts";
 import { type KubeObject, kinds } from "../../../src/model/index.ts";
+import { documents } from "../../evidence/mesh.ts";
 import { mutateJson, randomJson } from "../../fuzz/mutate.ts";
 import type { Random } from "../../random.ts";
 import { istioKind } from "../objects.ts";
@@ -10,7 +10,6 @@ import type { Fault } from "./fault.ts";
 
 const namespace = "bad";
 const perKind = 6;
-const specimens = join(import.meta.dirname, "../../evidence/specimens.yaml");
 const words = [
   "hosts",
   "http",
@@ -27,7 +26,9 @@ const words = [
 
 /** A few of each kind: examples with some of their values spoilt; without an example, anything at all. */
 function badObjects(random: Random): readonly { readonly kind: KindRef; readonly object: KubeObject }[] {
-  const examples = parseObjects(specimens, readFileSync(specimens, "utf8")).map(({ object }) => object);
+  const examples = documents("specimens.yaml").flatMap((document) =>
+    document.kind === "List" ? (readList(document.items) as readonly KubeObject[]) : [document],
+  );
   return kinds.flatMap((kind) => {
     const specs = examples.filter((example) => example.kind === kind.kind).map(({ spec }) => spec);
     const spoil = (): unknown =>

@@ -28,6 +28,16 @@ const childOfUp = (name: string, what: string, pid: (stage: Stage) => number, ex
   },
 });
 
+const killSupervisor = (name: string, seconds: number, expected: string): Fault => ({
+  ...{ name, expected },
+  what: `kill -9 of \`fairlead up\`, and with it the API; started again after ${seconds} s`,
+  ...{ holdMs: seconds * 1000, healMs: 60_000, touches: ["supervisor", "control-plane", "edge", "api"] },
+  async inject({ mesh, kill }): Promise<Heal> {
+    kill("the supervisor", [mesh.supervisor.pid()]);
+    return () => mesh.supervisor.start();
+  },
+});
+
 export const kills: readonly Fault[] = [
   childOfUp(
     "control-plane",
@@ -36,16 +46,8 @@ export const kills: readonly Fault[] = [
     "started again by its supervisor",
   ),
   childOfUp("edge", "DNS and the ways in", ({ mesh }) => mesh.supervisor.edgePid(), "started again by its supervisor"),
-  {
-    name: "kill-supervisor",
-    what: "kill -9 of `fairlead up`, and with it the API; started again after 3 s",
-    expected: "workloads go on without it, and take part again",
-    ...{ holdMs: 3_000, healMs: 60_000, touches: ["supervisor", "control-plane", "edge", "api"] },
-    async inject({ mesh, kill }): Promise<Heal> {
-      kill("the supervisor", [mesh.supervisor.pid()]);
-      return () => mesh.supervisor.start();
-    },
-  },
+  killSupervisor("kill-supervisor", 3, "workloads go on without it, and take part again"),
+  killSupervisor("api-away", 20, "the same, and certificates of 30 s are renewed meanwhile"),
   killPart("agent", "Envoy goes on without it; started again"),
   killPart("envoy", "out of the endpoints within a second; started again"),
   // Its own proxy answers 503 for it, which Istio's default retries leave alone.

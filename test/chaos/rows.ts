@@ -1,7 +1,7 @@
 /** The rows of long runs, as data: how long each is in full, and what it gives. */
 import { runChurn, runOutage } from "../traffic/churn.ts";
 import { runFlips } from "../traffic/flips.ts";
-import { saturate } from "./saturate.ts";
+import { type Saturation, saturate } from "./saturate.ts";
 
 export interface RowReport {
   readonly requests: number;
@@ -24,8 +24,8 @@ export interface Row {
 /** As many as a full run must have. */
 const fullRequests = 200_000;
 
-async function flip(share: number): Promise<RowReport> {
-  const report = await runFlips({ flips: 1000 * share, requests: fullRequests * share });
+async function flip(share: number, begin?: () => void): Promise<RowReport> {
+  const report = await runFlips({ flips: 1000 * share, requests: fullRequests * share }, begin);
   return {
     ...report,
     onTheKilled: 0,
@@ -57,18 +57,20 @@ export const rows: readonly Row[] = [
   {
     name: "D02",
     what: "1,000 flips of a route to a new destination, the old one removed",
-    run: flip,
+    run: (share) => flip(share),
   },
   {
     name: "D02-saturated",
     what: "the same on a machine without time",
     async run(share) {
-      const saturation = saturate();
+      let saturation: Saturation | undefined;
       try {
-        const report = await flip(share);
-        return { ...report, seen: `${report.seen}, ${saturation.share}` };
+        const report = await flip(share, () => {
+          saturation = saturate();
+        });
+        return { ...report, seen: `${report.seen}, ${saturation?.share}` };
       } finally {
-        saturation.end();
+        saturation?.end();
       }
     },
   },

@@ -1,5 +1,5 @@
 /**
- * Nothing in; a machine that has far too little time for this process and all it starts from now on, out. Where there are
+ * Nothing in; a machine that has far too little time for this process and all that it has started, out. Where there are
  * control groups the rest of the machine does not notice: the busy processes have the same small share as we.
  */
 import { type ChildProcess, spawn } from "node:child_process";
@@ -32,6 +32,11 @@ export function saturate(): Saturation {
 const v1 = "/sys/fs/cgroup/cpu";
 const v2 = "/sys/fs/cgroup";
 
+function descendants(pid: number): readonly number[] {
+  const children = readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8").split(" ").map(Number).filter(Boolean);
+  return children.flatMap((child) => [child, ...descendants(child)]);
+}
+
 /** Half a processor, and little weight beside others. */
 function enterGroup(): { leave(): void } | undefined {
   const isV1 = existsSync(join(v1, "cpu.cfs_quota_us"));
@@ -44,7 +49,7 @@ function enterGroup(): { leave(): void } | undefined {
   try {
     mkdirSync(dir);
     for (const [file, value] of Object.entries(settings)) writeFileSync(join(dir, file), value);
-    enter(dir, process.pid);
+    for (const pid of [process.pid, ...descendants(process.pid)]) enter(dir, pid);
   } catch {
     return undefined;
   }

@@ -26,10 +26,10 @@ interface Generation {
   readonly passing: readonly KubeObject[];
 }
 
-/** Goes on until there were as many requests, too. */
+/** Goes on until there were as many requests, too. `begin` is called when all is there. */
 export async function runFlips(
   atLeast: { readonly flips: number; readonly requests?: number },
-  progress: (done: number) => void = () => {},
+  begin: () => void = () => {},
 ): Promise<FlipReport> {
   const mesh = await startTrafficMesh();
   try {
@@ -42,6 +42,7 @@ export async function runFlips(
     await mesh.apply();
     const call = { address, port: 80, host: "web", concurrency: 3, pauseMs: 1 };
     const loads = await Promise.all(clients.map(({ caller }) => caller.load(call)));
+    begin();
     const started = performance.now();
     const counted = async (): Promise<number> => {
       const reports = await Promise.all(loads.map((load) => load.report()));
@@ -57,7 +58,6 @@ export async function runFlips(
       last = next;
       // Now and then the next one comes before the last has arrived.
       if (i % 4 !== 0) await mesh.controlPlane.settled();
-      if (i % 100 === 0) progress(i);
     }
     await mesh.controlPlane.settled();
     const newest = backends[flips % 2]?.name ?? "";

@@ -1,20 +1,26 @@
 /** The link between a Pod and the others: cut, slow, lossy; and the way to the control plane. */
 import { execFileSync } from "node:child_process";
-import { podNetworkId } from "../../../src/standalone/network.ts";
-import type { ChaosMesh, ChaosPod } from "../mesh.ts";
-import type { Fault, Heal, Stage } from "./fault.ts";
+import type { ChaosPod } from "../mesh.ts";
+import type { Fault, Heal } from "./fault.ts";
 
 const run = (file: string, ...args: readonly string[]): string =>
   execFileSync(file, [...args], { encoding: "utf8", stdio: ["ignore", "pipe", "pipe"] });
 const inPod = (pod: ChaosPod, ...command: readonly string[]): string =>
   run("ip", "netns", "exec", pod.namespace, ...command);
 
-/** The bridge's end of a Pod's link: to pull it leaves the Pod's own addresses and routes alone. */
-function pullLink(mesh: ChaosMesh, pod: ChaosPod): Heal {
-  const set = (state: string): string =>
-    run("ip", "-n", `${mesh.plan.prefix}-bridge`, "link", "set", `p${podNetworkId(pod.uid)}`.slice(0, 15), state);
-  set("down");
-  return () => void set("up");
+const filter = (pod: ChaosPod, action: "-I" | "-D", ...rule: readonly string[]): string =>
+  inPod(pod, "iptables", "-w", action, ...rule);
+
+/** Nothing gets through, and nobody is told. */
+function cut(pod: ChaosPod): Heal {
+  const rules = [
+    ["INPUT", "-i", "eth0", "-j", "DROP"],
+    ["OUTPUT", "-o", "eth0", "-j", "DROP"],
+  ];
+  for (const rule of rules) filter(pod, "-I", ...rule);
+  return () => {
+    for (const rule of rules) filter(pod, "-D", ...rule);
+  };
 }
 
 function shape(pod: ChaosPod, netem: readonly string[], instead: () => Heal): Heal {
@@ -36,8 +42,8 @@ function narrow(pod: ChaosPod): Heal {
 /** Without netem the Pod's own filter throws packets away. */
 function lose(pod: ChaosPod, share: string): Heal {
   const rule = ["INPUT", "-i", "eth0", "-m", "statistic", "--mode", "random", "--probability", share, "-j", "DROP"];
-  inPod(pod, "iptables", "-w", "-I", ...rule);
-  return () => void inPod(pod, "iptables", "-w", "-D", ...rule);
+  filter(pod, "-I", ...rule);
+  return () => void filter(pod, "-D", ...rule);
 }
 
 const link = (
@@ -45,19 +51,19 @@ const link = (
   what: string,
   seconds: number,
   expected: string,
-  spoil: (stage: Stage, pod: ChaosPod) => Heal,
+  spoil: (pod: ChaosPod) => Heal,
 ): Fault => ({
   ...{ name, what: `${what} of one server, for ${seconds} s`, expected },
   ...{ holdMs: seconds * 1000, healMs: 30_000, touches: ["server"] },
-  inject: async (stage) => spoil(stage, await stage.server()),
+  inject: async (stage) => spoil(await stage.server()),
 });
 
 export const links: readonly Fault[] = [
-  link("cut-link", "the link is cut", 3, "requests wait, and are answered", ({ mesh }, pod) => pullLink(mesh, pod)),
-  link("slow-link", "50 ms more (without netem: 512 kbit/s) on the link", 8, "requests are slow", (_, pod) =>
+  link("cut-link", "the link is cut", 3, "requests wait, and are answered", cut),
+  link("slow-link", "50 ms more (without netem: 512 kbit/s) on the link", 8, "requests are slow", (pod) =>
     shape(pod, ["delay", "50ms", "10ms"], () => narrow(pod)),
   ),
-  link("lossy-link", "5 of 100 packets are lost on the link", 8, "requests are slow", (_, pod) =>
+  link("lossy-link", "5 of 100 packets are lost on the link", 8, "requests are slow", (pod) =>
     shape(pod, ["loss", "5%"], () => lose(pod, "0.05")),
   ),
   {

@@ -75,9 +75,9 @@ const sniClusters = layerRecipe(
 export const clusterKind: ResourceKind = {
   type: types.cluster,
   steps: outboundClusters.steps,
-  layers: (view) => [
-    ...outboundClusters.layers(view),
-    everyProxys(view),
-    view.proxy.type === "sidecar" ? ownClusters(view) : sniClusters(view),
+  refs: (view) => [
+    ...outboundClusters.refs(view),
+    everyProxys.ref(view),
+    view.proxy.type === "sidecar" ? ownClusters.ref(view) : sniClusters.ref(view),
   ],
 };

@@ -41,5 +41,5 @@ const sniEndpoints = layerRecipe(
 export const endpointKind: ResourceKind = {
   type: types.endpoint,
   steps: outboundEndpoints.steps,
-  layers: (view) => [...outboundEndpoints.layers(view), ...(view.proxy.type === "router" ? [sniEndpoints(view)] : [])],
+  refs: (view) => [...outboundEndpoints.refs(view), ...(view.proxy.type === "router" ? [sniEndpoints.ref(view)] : [])],
 };

@@ -3,7 +3,7 @@ import { TypedExtensionConfigSchema } from "../gen/envoy/config/core/v3/extensio
 import { objectName, types } from "../model/index.ts";
 import { attachedExtensions, namedExtension, wasmExtensionConfig } from "./extensions/index.ts";
 import { ownFacet } from "./facets.ts";
-import type { ResourceKind } from "./kind.ts";
+import { layersOf, type ResourceKind } from "./kind.ts";
 import { layerRecipe } from "./layer.ts";
 import { referencesOf } from "./listener/references.ts";
 import { listenerKind } from "./listener.ts";
@@ -22,12 +22,12 @@ const extensionResource = resourceRecipe(ownFacet, types.extension, (view, key) 
 /** Only what some filter asks for; without extensions no listener is looked at. */
 const extensions = layerRecipe(ownFacet, "extensions", (view) => {
   const isAny = attachedExtensions(view).some(({ code }) => code.kind === "wasm");
-  const names = isAny ? referencesOf(listenerKind.layers(view)).extensions : [];
+  const names = isAny ? referencesOf(layersOf(listenerKind, view)).extensions : [];
   return new Map(names.map((name) => [name, extensionResource.ref(view, keyOf(name))]));
 });
 
 export const extensionKind: ResourceKind = {
   type: types.extension,
-  layers: (view) => [extensions(view)],
+  refs: (view) => [extensions.ref(view)],
   render: (view, name) => extensionResource(view, keyOf(name)),
 };

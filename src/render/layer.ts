@@ -1,10 +1,12 @@
 /** Which resources a facet has, by reference, in; the same as a map of resources, made once for all classes with that facet, out. */
 import type { Resource } from "../model/index.ts";
-import { type FacetKind, type Recipe, type ResourceRef, recipe } from "./recipe.ts";
+import { type FacetKind, isMade, type Recipe, type Ref, type ResourceRef, recipe } from "./recipe.ts";
 import type { View } from "./view.ts";
 
 /** Part of a set of resources, shared by all classes for which it is the same. Never changed. */
 export type Layer = ReadonlyMap<string, Resource>;
+
+export type LayerRef = Ref<Layer>;
 
 export type Refs = ReadonlyMap<string, ResourceRef>;
 
@@ -24,14 +26,15 @@ export function layerRecipe<F extends object>(
   const refs = recipe(facet, `${name} refs`, decide, sameRefs);
   const layer = recipe<F, Layer>(facet, name, (view) => madeOf(refs(view)), sameLayer);
   return Object.assign((view: View<F>) => layer(view), {
-    isMade: layer.isMade,
+    ref: layer.ref,
     *steps(view: View<F>): Steps {
-      if (layer.isMade(view)) return;
+      const whole = layer.ref(view);
+      if (isMade(whole)) return;
       for (const { memo, key } of refs(view).values()) {
         memo.get(key);
         yield;
         // Another class has come to the end meanwhile.
-        if (layer.isMade(view)) return;
+        if (isMade(whole)) return;
       }
       layer(view);
     },

@@ -2,7 +2,7 @@
 import { type OutboundFacet, type TracedFacet, types } from "../model/index.ts";
 import { clientOutboundFacet, clientTracedFacet, outboundFacet, tracedFacet, tracedServerFacet } from "./facets.ts";
 import type { ResourceKind } from "./kind.ts";
-import { type Layer, layerRecipe, type Refs } from "./layer.ts";
+import { type LayerRef, layerRecipe, type Refs } from "./layer.ts";
 import {
   captureListenerName,
   isTracedCapture,
@@ -62,16 +62,20 @@ export const listenerKind: ResourceKind = {
     if (view.proxy.type === "router") yield* gatewayListenersLayer.steps(view);
     else for (const layer of outboundRecipes(view)) yield* layer.steps(view);
   },
-  layers: (view) => (view.proxy.type === "router" ? [gatewayListenersLayer(view)] : sidecarLayers(view)),
+  refs: (view) => (view.proxy.type === "router" ? [gatewayListenersLayer.ref(view)] : sidecarLayers(view)),
 };
 
 /**
  * MeshConfig with a listen port of 0 switches all listeners off. An outbound and an inbound listener can want the same
  * address; the inbound one comes last and so has it.
  */
-function sidecarLayers(view: View): readonly Layer[] {
+function sidecarLayers(view: View): readonly LayerRef[] {
   if ((view.mesh.settings().proxyListenPort ?? 0) <= 0) return [];
-  return [...outboundRecipes(view).map((layer) => layer(view)), fixedListeners(view), inboundListeners(view)];
+  return [
+    ...outboundRecipes(view).map((layer) => layer.ref(view)),
+    fixedListeners.ref(view),
+    inboundListeners.ref(view),
+  ];
 }
 
 function outboundRecipes(view: View) {

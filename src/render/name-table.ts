@@ -64,9 +64,9 @@ const clientNames = layerRecipe(
 
 export const nameTableKind: ResourceKind = {
   type: types.nameTable,
-  layers(view) {
+  refs(view) {
     if (view.proxy.metadata.DNS_CAPTURE !== "true") return [];
-    return [clientScope(view).isPublic ? publicNames(view) : clientNames(view)];
+    return [clientScope(view).isPublic ? publicNames.ref(view) : clientNames.ref(view)];
   },
 };
 

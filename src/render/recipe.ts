@@ -11,12 +11,20 @@ export interface FacetKind<F extends object> {
   readonly project: (proxy: F) => F;
 }
 
+/** Where what a recipe makes is found, or made. */
+export interface Ref<V> {
+  readonly memo: Memo<V>;
+  readonly key: string;
+}
+
 /** A recipe as its users see it: asked with any view that has its facet. */
 export interface Recipe<F extends object, V, K extends string = string> {
   (view: View<F>, key?: K): V;
-  /** Whether asking for it makes nothing. */
-  isMade(view: View<F>, key?: K): boolean;
+  ref(view: View<F>, key?: K): Ref<V>;
 }
+
+/** Whether asking for it makes nothing. */
+export const isMade = ({ memo, key }: Ref<unknown>): boolean => memo.isFresh(key);
 
 export function recipe<F extends object, V, K extends string = string>(
   facet: FacetKind<F>,
@@ -28,7 +36,7 @@ export function recipe<F extends object, V, K extends string = string>(
   const maker: Maker<V> = { name, make: (view, key) => make(view, key as K), ...(equals ? { equals } : {}) };
   const id = (view: View<F>, key: K | undefined): string => `${facetOf(view, facet).id}\n${key ?? ""}`;
   return Object.assign((view: View<F>, key?: K): V => view.store.memo(maker).get(id(view, key)), {
-    isMade: (view: View<F>, key?: K): boolean => view.store.memo(maker).isFresh(id(view, key)),
+    ref: (view: View<F>, key?: K): Ref<V> => ({ memo: view.store.memo(maker), key: id(view, key) }),
   });
 }
 
@@ -48,11 +56,7 @@ export const keyOf = (...words: readonly string[]): string => JSON.stringify(wor
 
 export const wordsOf = (key: string): readonly string[] => JSON.parse(key) as readonly string[];
 
-/** Where one resource is found, or made. */
-export interface ResourceRef {
-  readonly memo: Memo<Resource | undefined>;
-  readonly key: string;
-}
+export type ResourceRef = Ref<Resource | undefined>;
 
 export interface ResourceRecipe<F extends object> {
   (view: View<F>, key: string): Resource | undefined;

@@ -11,12 +11,13 @@ import {
   type ResourceSet,
   type ResourceType,
 } from "../model/index.ts";
+import { createClassSets } from "./class-sets.ts";
 import { createEnvoyTypes, type EnvoyTypes, type PatchReport, patchedKinds } from "./envoy-filter/index.ts";
 import type { ResourceKind } from "./kind.ts";
 import { resourceKinds } from "./kinds.ts";
-import type { Layer, Steps } from "./layer.ts";
+import type { Steps } from "./layer.ts";
 import { createPartStore, type PartStoreOptions } from "./part-store.ts";
-import { createSets, differences } from "./resource-sets.ts";
+import { differences } from "./resource-sets.ts";
 import type { RecipeCount } from "./view.ts";
 
 export interface RenderingOptions extends PartStoreOptions {
@@ -76,43 +77,20 @@ export function createRendering(mesh: Mesh, options: RenderingOptions = {}): Ren
     report: (report) => options.onPatch?.(report),
   });
   const kindOf = (type: string): ResourceKind | undefined => kinds.find((kind) => kind.type === type);
-  const sets = createSets();
+  const classSets = createClassSets(mesh.graph, { kindOf, fault: store.fault });
+  const { sets } = classSets;
   const states = new Map<string, State>();
   let lastId = 0;
 
   interface State {
-    readonly proxy: ProxyClass;
     readonly view: ReturnType<typeof store.classView>;
-    invalidated(type: ResourceType, name: string | undefined): void;
+    askedInvalidated(key: string): void;
   }
   const stateOf = (id: string): State => {
     const state = states.get(id);
     if (!state) throw new Error("the renderer was disposed of");
     return state;
   };
-
-  const layers = mesh.graph.memo<readonly Layer[]>(
-    "layers",
-    (key, last) => {
-      const [id, type] = split(key);
-      const { view } = stateOf(id);
-      try {
-        return (kindOf(type)?.layers(view) ?? []).filter(({ size }) => size > 0);
-      } catch (error) {
-        // No names would tell the proxy to drop everything, so a first fault is the caller's.
-        if (!last) throw error;
-        store.fault({ type, name: "", error });
-        return last;
-      }
-    },
-    {
-      equals: (a, b) => a.length === b.length && a.every((layer, i) => layer === b[i]),
-      onInvalidate(key) {
-        const [id, type] = split(key);
-        states.get(id)?.invalidated(type, undefined);
-      },
-    },
-  );
 
   /** Names that were asked for and are in no layer. */
   const asked = mesh.graph.memo<Resource | undefined>(
@@ -128,10 +106,7 @@ export function createRendering(mesh: Mesh, options: RenderingOptions = {}): Ren
     },
     {
       equals: (a, b) => a?.hash === b?.hash,
-      onInvalidate(key) {
-        const [id, type, name] = split(key);
-        states.get(id)?.invalidated(type, name);
-      },
+      onInvalidate: (key) => states.get(split(key)[0])?.askedInvalidated(key),
     },
   );
 
@@ -140,14 +115,27 @@ export function createRendering(mesh: Mesh, options: RenderingOptions = {}): Ren
     const view = store.classView(proxy);
     const committed = new Map<ResourceType, ResourceSet>();
     const given = new Map<string, Resource | undefined>();
-    const stale = new Set<string>();
+    const staleTypes = new Set<ResourceType>();
+    const staleAsked = new Set<string>();
+    /** Since the last refresh; that one may have failed and left something stale. */
+    let isTold = false;
+    const tell = (): void => {
+      if (isTold) return;
+      isTold = true;
+      onInvalidate?.();
+    };
     states.set(id, {
-      proxy,
       view,
-      invalidated(type, name) {
-        const first = stale.size === 0;
-        stale.add(join(id, type, name));
-        if (first) onInvalidate?.();
+      askedInvalidated(key) {
+        staleAsked.add(key);
+        tell();
+      },
+    });
+    classSets.join(id, {
+      view,
+      invalidated(type) {
+        staleTypes.add(type);
+        tell();
       },
     });
 
@@ -155,7 +143,7 @@ export function createRendering(mesh: Mesh, options: RenderingOptions = {}): Ren
       const known = committed.get(type);
       if (known) return known;
       if (!kindOf(type)) return emptyResourceSet;
-      const made = sets.of(layers.get(join(id, type)));
+      const made = classSets.get(id, type);
       committed.set(type, made);
       return made;
     };
@@ -171,20 +159,41 @@ export function createRendering(mesh: Mesh, options: RenderingOptions = {}): Ren
     };
 
     const refresh = (): Differences => {
-      const due = [...stale];
-      stale.clear();
+      const types = [...staleTypes];
+      const keys = [...staleAsked];
+      // Before the making, so that what becomes stale meanwhile is told; a fault leaves all of it to the next refresh.
+      isTold = false;
+      staleTypes.clear();
+      staleAsked.clear();
+      try {
+        // Everything is made before anything is committed.
+        const made = types.map((type) => [type, classSets.get(id, type)] as const);
+        const found = keys.map((key) => [key, asked.get(key)] as const);
+        return commit(made, found);
+      } catch (error) {
+        for (const type of types) staleTypes.add(type);
+        for (const key of keys) staleAsked.add(key);
+        throw error;
+      }
+    };
+
+    const commit = (
+      made: readonly (readonly [ResourceType, ResourceSet])[],
+      found: readonly (readonly [string, Resource | undefined])[],
+    ): Differences => {
       const changed = new Map<ResourceType, ReadonlySet<string>>();
-      // Everything is made before anything is committed.
-      const made = due.map((key) => {
+      for (const [type, now] of made) {
+        const before = committed.get(type);
+        if (before === now) continue;
+        committed.set(type, now);
+        const names = before ? differences(before, now) : none;
+        if (names.size > 0) changed.set(type, names);
+      }
+      for (const [key, now] of found) {
         const [, type, name] = split(key);
-        const now = key.split("|").length > 2 ? asked.get(key) : sets.of(layers.get(join(id, type)));
-        return { key, type, name, now };
-      });
-      for (const { key, type, name, now } of made) {
-        const found =
-          now && "layers" in now ? commit(committed, type, now) : given.get(key)?.hash === now?.hash ? [] : [name];
-        if (!now || !("layers" in now)) given.set(key, now);
-        if (found.length > 0) changed.set(type, new Set([...(changed.get(type) ?? []), ...found]));
+        const before = given.get(key);
+        given.set(key, now);
+        if (before?.hash !== now?.hash) changed.set(type, new Set([...(changed.get(type) ?? none), name]));
       }
       return changed;
     };
@@ -197,7 +206,7 @@ export function createRendering(mesh: Mesh, options: RenderingOptions = {}): Ren
       refresh,
       *steps() {
         for (const kind of kinds) {
-          if (!kind.steps || (committed.has(kind.type) && !stale.has(join(id, kind.type)))) continue;
+          if (!kind.steps || (committed.has(kind.type) && !staleTypes.has(kind.type))) continue;
           for (const step of kind.steps(view)) {
             yield step;
             // Whoever wanted it may have gone in between.
@@ -215,7 +224,7 @@ export function createRendering(mesh: Mesh, options: RenderingOptions = {}): Ren
         return store.rendered;
       },
       dispose() {
-        for (const kind of kinds) layers.drop(join(id, kind.type));
+        classSets.leave(id);
         for (const key of given.keys()) asked.drop(key);
         states.delete(id);
         store.release(view);
@@ -237,15 +246,9 @@ export function createRendering(mesh: Mesh, options: RenderingOptions = {}): Ren
   };
 }
 
-function commit(committed: Map<ResourceType, ResourceSet>, type: ResourceType, now: ResourceSet): readonly string[] {
-  const before = committed.get(type);
-  if (before === now) return [];
-  committed.set(type, now);
-  return before ? [...differences(before, now)] : [];
-}
+const none: ReadonlySet<string> = new Set();
 
-const join = (id: string, type: ResourceType, name?: string): string =>
-  name === undefined ? `${id}|${type}` : `${id}|${type}|${name}`;
+const join = (id: string, type: ResourceType, name: string): string => `${id}|${type}|${name}`;
 
 function split(key: string): readonly [id: string, type: ResourceType, name: string] {
   const first = key.indexOf("|");

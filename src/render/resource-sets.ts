@@ -36,30 +36,43 @@ export function createSets(): ResourceSets {
   };
 }
 
-/** Two layers in a row of changes are compared once, for all classes that go from one to the other. */
-const compared = new WeakMap<Layer, WeakMap<Layer, ReadonlySet<string>>>();
+/** Two sets, or layers, in a row of changes are compared once, for all classes that go from one to the other. */
+const comparedSets = new WeakMap<ResourceSet, WeakMap<ResourceSet, ReadonlySet<string>>>();
+const comparedLayers = new WeakMap<Layer, WeakMap<Layer, ReadonlySet<string>>>();
+
+function once<K extends object>(
+  known: WeakMap<K, WeakMap<K, ReadonlySet<string>>>,
+  before: K,
+  now: K,
+  compare: (before: K, now: K) => ReadonlySet<string>,
+): ReadonlySet<string> {
+  const byNow = known.get(before) ?? new WeakMap<K, ReadonlySet<string>>();
+  known.set(before, byNow);
+  const found = byNow.get(now) ?? compare(before, now);
+  byNow.set(now, found);
+  return found;
+}
 
 /** Names whose resource may differ. */
 export function differences(before: ResourceSet, now: ResourceSet): ReadonlySet<string> {
+  return once(comparedSets, before, now, setDifferences);
+}
+
+function setDifferences(before: ResourceSet, now: ResourceSet): ReadonlySet<string> {
   if (before.layers.length !== now.layers.length) return allNames(before, now);
   const names = new Set<string>();
   for (const [i, layer] of now.layers.entries()) {
     const last = before.layers[i];
     if (last === layer || !last) continue;
-    for (const name of layerDifferences(last, layer)) names.add(name);
+    for (const name of once(comparedLayers, last, layer, layerDifferences)) names.add(name);
   }
   return names;
 }
 
 function layerDifferences(before: Layer, now: Layer): ReadonlySet<string> {
-  const known = compared.get(before) ?? new WeakMap<Layer, ReadonlySet<string>>();
-  compared.set(before, known);
-  const found = known.get(now);
-  if (found) return found;
   const names = new Set<string>();
   for (const [name, resource] of now) if (before.get(name)?.hash !== resource.hash) names.add(name);
   for (const name of before.keys()) if (!now.has(name)) names.add(name);
-  known.set(now, names);
   return names;
 }
 

@@ -35,9 +35,10 @@ function routeRef(view: View<ClientFacet>, name: string): ResourceRef {
 
 export const routeKind: ResourceKind = {
   type: types.route,
-  layers(view) {
-    if (view.proxy.type === "router") return [gatewayRoutes(view)];
-    return clientListenerRoutes(view) === "public" ? [publicRoutes(view), clientRoutes(view)] : [clientRoutes(view)];
+  refs(view) {
+    if (view.proxy.type === "router") return [gatewayRoutes.ref(view)];
+    const own = clientRoutes.ref(view);
+    return clientListenerRoutes(view) === "public" ? [publicRoutes.ref(view), own] : [own];
   },
   *steps(view) {
     if (view.proxy.type === "router") return yield* gatewayRoutes.steps(view);

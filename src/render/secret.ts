@@ -26,7 +26,7 @@ const secrets = layerRecipe(
 
 export const secretKind: ResourceKind = {
   type: types.secret,
-  layers: (view) => [secrets(view)],
+  refs: (view) => [secrets.ref(view)],
   render: (view, name) => secretResource(view, keyOf(name)),
 };
 

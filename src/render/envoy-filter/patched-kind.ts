@@ -1,6 +1,6 @@
 /** A kind of resource and how it is patched in; the same kind, with resources changed, removed, renamed and added, out. */
 import type { Resource } from "../../model/index.ts";
-import type { ResourceKind } from "../kind.ts";
+import { layersOf, type ResourceKind } from "../kind.ts";
 import type { Layer } from "../layer.ts";
 import type { View } from "../view.ts";
 import { isMerge, type Patch } from "./patch.ts";
@@ -34,10 +34,11 @@ export function patchedKind(context: PatchContext, base: ResourceKind, patcher: 
 
   return {
     type: base.type,
-    layers(view) {
+    refs: base.refs,
+    patched(view) {
       const patches = patchesOf(view);
-      if (patches.length === 0) return base.layers(view);
-      const layers = base.layers(view);
+      if (patches.length === 0) return undefined;
+      const layers = layersOf(base, view);
       // What is removed from a later layer must not come forth in an earlier one.
       const moves = patches.some((patch) => isRename(patcher, patch) || isRemoval(patcher, patch));
       const own = moves ? [flat(layers)] : layers;
@@ -47,7 +48,7 @@ export function patchedKind(context: PatchContext, base: ResourceKind, patcher: 
       if (base.steps) yield* base.steps(view);
       const patches = patchesOf(view);
       if (patches.length === 0) return;
-      for (const layer of base.layers(view)) {
+      for (const layer of layersOf(base, view)) {
         if (isShared(view, layer) && known.get(layer)?.has(patches)) continue;
         for (const resource of layer.values()) {
           context.patched(patcher, view, patches, resource);

@@ -6,7 +6,7 @@ import { ClusterLoadAssignmentSchema } from "../../gen/envoy/config/endpoint/v3/
 import { RouteConfigurationSchema } from "../../gen/envoy/config/route/v3/route_pb.js";
 import { bytesOf, type Resource, type ResourceType, types } from "../../model/index.ts";
 import { emptyRouteConfig } from "../build/route-config.ts";
-import type { ResourceKind } from "../kind.ts";
+import { layersOf, type ResourceKind } from "../kind.ts";
 import type { Layer } from "../layer.ts";
 import { referencesOf } from "../listener/references.ts";
 import { encodePart, resourceOf } from "../part.ts";
@@ -47,10 +47,10 @@ function patchedRoutes(context: PatchContext, base: ResourceKind, listeners: Res
   };
   return {
     ...base,
-    layers(view) {
-      const layers = base.layers(view);
-      if (!mayMove(view)) return layers;
-      return [onlyAsked(layers, referencesOf(listeners.layers(view)).routes, (name) => render(view, name))];
+    patched(view) {
+      if (!mayMove(view)) return base.patched?.(view);
+      const asked = referencesOf(layersOf(listeners, view)).routes;
+      return [onlyAsked(layersOf(base, view), asked, (name) => render(view, name))];
     },
     render,
   };
@@ -60,10 +60,10 @@ function patchedRoutes(context: PatchContext, base: ResourceKind, listeners: Res
 function patchedEndpoints(context: PatchContext, base: ResourceKind, clusters: ResourceKind): ResourceKind {
   return {
     ...base,
-    layers(view) {
-      const layers = base.layers(view);
-      if (context.patches(view, ["CLUSTER"]).length === 0) return layers;
-      const asked = clusters.layers(view).map(assignmentsOf);
+    patched(view) {
+      if (context.patches(view, ["CLUSTER"]).length === 0) return undefined;
+      const layers = layersOf(base, view);
+      const asked = layersOf(clusters, view).map(assignmentsOf);
       const isAsked = (name: string): boolean => asked.some((names) => names.has(name));
       const isMade = (name: string): boolean => layers.some((layer) => layer.has(name));
       const none = (clusterName: string): Resource =>
@@ -116,10 +116,10 @@ function patchedExtensions(context: PatchContext, base: ResourceKind, listeners:
   };
   return {
     type: base.type,
-    layers(view) {
-      const layers = base.layers(view);
-      if (context.patches(view, all).length === 0) return layers;
-      return [onlyAsked([], referencesOf(listeners.layers(view)).extensions, (name) => render(view, name))];
+    refs: base.refs,
+    patched(view) {
+      if (context.patches(view, all).length === 0) return undefined;
+      return [onlyAsked([], referencesOf(layersOf(listeners, view)).extensions, (name) => render(view, name))];
     },
     render,
   };
@@ -128,11 +128,12 @@ function patchedExtensions(context: PatchContext, base: ResourceKind, listeners:
 function patchedSecrets(context: PatchContext, base: ResourceKind): ResourceKind {
   return {
     ...base,
-    layers(view) {
+    patched(view) {
       const patches = context.patches(view, ["CLUSTER", ...listenerPatcher.applyTo]);
-      const layers = base.layers(view);
       const named = patches.length === 0 ? [] : secretsNamed(patches);
-      return named.length === 0 ? layers : [...layers, onlyAsked(layers, named, (name) => base.render?.(view, name))];
+      if (named.length === 0) return undefined;
+      const layers = layersOf(base, view);
+      return [...layers, onlyAsked(layers, named, (name) => base.render?.(view, name))];
     },
   };
 }

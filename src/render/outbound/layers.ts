@@ -1,7 +1,7 @@
 /** What was decided for a client in; its outbound clusters or endpoints as layers, most of them shared with all others, out. */
 import type { BuildFacet, ClientFacet, PlacedFacet } from "../../model/index.ts";
 import { buildFacet, clientFacet, placedClientFacet, placedFacet } from "../facets.ts";
-import { type Layer, layerRecipe, type Refs, type Steps } from "../layer.ts";
+import { type LayerRef, layerRecipe, type Refs, type Steps } from "../layer.ts";
 import type { ResourceRecipe, ResourceRef } from "../recipe.ts";
 import type { View } from "../view.ts";
 import { clientDecisions, type Decisions, publicDecisions } from "./decisions.ts";
@@ -18,7 +18,7 @@ export interface OutboundKind {
 }
 
 interface OutboundLayers {
-  layers(view: View<ClientFacet & PlacedFacet>): readonly Layer[];
+  refs(view: View<ClientFacet & PlacedFacet>): readonly LayerRef[];
   steps(view: View<ClientFacet & PlacedFacet>): Steps;
 }
 
@@ -49,7 +49,7 @@ export function outboundLayers(kind: OutboundKind): OutboundLayers {
     return [...(onPublic ? [open, openNear] : []), ...(services.size > 0 ? [own, ownNear] : [])];
   };
   return {
-    layers: (view) => recipes(view).map((layer) => layer(view)),
+    refs: (view) => recipes(view).map((layer) => layer.ref(view)),
     *steps(view) {
       for (const layer of recipes(view)) yield* layer.steps(view);
     },

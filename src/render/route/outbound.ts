@@ -2,7 +2,7 @@
 import { type BuildFacet, type ClientFacet, type EgressFacet, type Resource, types } from "../../model/index.ts";
 import { buildFacet, clientFacet, egressFacet } from "../facets.ts";
 import type { Steps } from "../layer.ts";
-import { recipe, resourceRecipe, wordsOf } from "../recipe.ts";
+import { isMade, recipe, resourceRecipe, wordsOf } from "../recipe.ts";
 import type { View } from "../view.ts";
 import { assembleRoutes } from "./assembly.ts";
 import { catchAllHost } from "./catch-all.ts";
@@ -36,11 +36,12 @@ const publicHosts = recipe(
 export function* publicHostSteps(view: View<BuildFacet>, name: string): Steps {
   const parsed = parseRouteName(name);
   const word = parsed && placeWord(parsed);
-  if (word === undefined || publicHosts.isMade(view, word)) return;
+  const whole = word === undefined ? undefined : publicHosts.ref(view, word);
+  if (word === undefined || !whole || isMade(whole)) return;
   for (const host of publicPlan(view, word).hosts) {
     virtualHost(view, host.key);
     yield;
-    if (publicHosts.isMade(view, word)) return;
+    if (isMade(whole)) return;
   }
   publicHosts(view, word);
 }

@@ -6,7 +6,8 @@ import { sameData } from "../../collections/index.ts";
 import type { Scope } from "../../mesh/index.ts";
 import { type BuildFacet, type ClientFacet, hostKey, isWildcard } from "../../model/index.ts";
 import { buildFacet, clientFacet } from "../facets.ts";
-import { recipe } from "../recipe.ts";
+import type { Steps } from "../layer.ts";
+import { isMade, recipe } from "../recipe.ts";
 import type { View } from "../view.ts";
 import { clientScope } from "./client-scope.ts";
 import { type DecidedTarget, serviceTargets, targetsKey } from "./targets.ts";
@@ -30,6 +31,18 @@ export const publicDecisions = recipe(buildFacet, "public decisions", (view): De
   const scope = view.mesh.publicScope(view.proxy.type);
   return decideAll(view, scope, undefined);
 });
+
+/** What the public decisions are made of, one service after the other, so that a long making can be interrupted. */
+export function* publicDecisionSteps(view: View<BuildFacet>): Steps {
+  const whole = publicDecisions.ref(view);
+  if (isMade(whole)) return;
+  const scope = view.mesh.publicScope(view.proxy.type);
+  for (const key of scope.services) {
+    decide(view, scope, key, undefined);
+    yield;
+    if (isMade(whole)) return;
+  }
+}
 
 export const clientDecisions = recipe(clientFacet, "client decisions", (view): ClientDecisions => {
   const scope = clientScope(view);

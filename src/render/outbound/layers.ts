@@ -4,7 +4,7 @@ import { buildFacet, clientFacet, placedClientFacet, placedFacet } from "../face
 import { type LayerRef, layerRecipe, type Refs, type Steps } from "../layer.ts";
 import type { ResourceRecipe, ResourceRef } from "../recipe.ts";
 import type { View } from "../view.ts";
-import { clientDecisions, type Decisions, publicDecisions } from "./decisions.ts";
+import { clientDecisions, type Decisions, publicDecisionSteps, publicDecisions } from "./decisions.ts";
 import type { DecidedTarget } from "./targets.ts";
 
 /** How one kind of resource follows from what was decided about a cluster. */
@@ -51,6 +51,7 @@ export function outboundLayers(kind: OutboundKind): OutboundLayers {
   return {
     refs: (view) => recipes(view).map((layer) => layer.ref(view)),
     *steps(view) {
+      yield* publicDecisionSteps(view);
       for (const layer of recipes(view)) yield* layer.steps(view);
     },
   };

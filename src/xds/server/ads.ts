@@ -7,12 +7,12 @@ import { createNamePool } from "../stream/names.ts";
 import { createRouteApart } from "../stream/route-parts.ts";
 import { createSteps } from "../stream/steps.ts";
 import { createVersions } from "../stream/version.ts";
-import { readAck } from "./ack.ts";
 import { type AdsOptions, type Authenticate, defaultAdsLimits } from "./ads-options.ts";
 import type { AdsShared, AdsStream } from "./ads-shared.ts";
 import { serveStream } from "./ads-stream.ts";
 import { fromDelta, fromSotw, type Incoming } from "./incoming.ts";
 import { type ProxyStatus, proxyStatus } from "./proxy-status.ts";
+import { readSimple } from "./simple-request.ts";
 import { createTurns } from "./turns.ts";
 import { createEncode } from "./wire.ts";
 
@@ -81,7 +81,7 @@ export function createAds(options: AdsOptions): Ads {
 }
 
 const readSotw = (bytes: Uint8Array): Incoming => fromSotw(sotw.request.decode(bytes));
-const readDelta = (bytes: Uint8Array): Incoming => readAck(bytes) ?? fromDelta(delta.request.decode(bytes));
+const readDelta = (bytes: Uint8Array): Incoming => readSimple(bytes) ?? fromDelta(delta.request.decode(bytes));
 
 /** The largest request that has come is told. */
 function createSized(metrics: XdsMetrics): (decode: (bytes: Uint8Array) => Incoming) => Decoder<Incoming> {

@@ -33,10 +33,10 @@ function begin(
   session: ProxySession,
   state: TypeState,
 ): Received {
-  const names = new Set(request.subscribe).difference(new Set(request.unsubscribe));
+  const names = new Set(request.subscribe);
+  for (const name of request.unsubscribe) names.delete(name);
   state.wildcard = isWildcardType(request.type) && (request.subscribe.length === 0 || names.delete("*"));
-  for (const name of names) state.names.add(name);
-  state.names.settle();
+  state.names.replace(names);
   if (request.initial.size > 0) resume(state, request, session);
   state.mustAnswer = state.wildcard || state.names.size > 0;
   states.set(request.type, state);

@@ -26,6 +26,18 @@ export class Names {
     yield* this.#added;
   }
 
+  /** The names as others have them too; undefined where the stream's own differ. */
+  get pooled(): ReadonlySet<string> | undefined {
+    return this.#added.size + this.#removed.size === 0 ? this.#shared : undefined;
+  }
+
+  /** These instead of all before; the set is given away. */
+  replace(names: ReadonlySet<string>): void {
+    this.#shared = names.size > maxOwn ? this.#pool(names) : names;
+    this.#added.clear();
+    this.#removed.clear();
+  }
+
   /** False where it was there already. */
   add(name: string): boolean {
     if (this.has(name)) return false;
@@ -43,10 +55,7 @@ export class Names {
 
   /** Called after a request: where many names are the stream's own, a set is looked for that others have too. */
   settle(): void {
-    if (this.#added.size + this.#removed.size <= maxOwn) return;
-    this.#shared = this.#pool(this);
-    this.#added.clear();
-    this.#removed.clear();
+    if (this.#added.size + this.#removed.size > maxOwn) this.replace(new Set(this));
   }
 }
 
@@ -55,7 +64,7 @@ const none: ReadonlySet<string> = new Set();
 const maxOwn = 32;
 
 /** Names in, a set with the same names out: the same object for all who ask while one of them holds it. */
-export type NamePool = (names: Iterable<string>) => ReadonlySet<string>;
+export type NamePool = (names: ReadonlySet<string>) => ReadonlySet<string>;
 
 export function createNamePool(): NamePool {
   const known = new Map<number, readonly WeakRef<ReadonlySet<string>>[]>();
@@ -64,8 +73,7 @@ export function createNamePool(): NamePool {
     if (left.length > 0) known.set(key, left);
     else known.delete(key);
   });
-  return (names) => {
-    const wanted = new Set(names);
+  return (wanted) => {
     const key = hashOf(wanted);
     const refs = known.get(key) ?? [];
     for (const ref of refs) {
@@ -88,8 +96,11 @@ function hashOf(names: ReadonlySet<string>): number {
   return sum;
 }
 
+/** Of some characters only: names of one kind differ in their middle or their end. */
 function hashName(name: string): number {
-  let hash = name.length;
-  for (let at = 0; at < name.length; at++) hash = (Math.imul(hash, 31) + name.charCodeAt(at)) | 0;
+  const { length } = name;
+  let hash = length;
+  for (let step = Math.max(1, length >> 3), at = length - 1; at >= 0; at -= step)
+    hash = (Math.imul(hash, 31) + name.charCodeAt(at)) | 0;
   return hash;
 }

@@ -3,7 +3,6 @@
  * worked out once for all of its class; only one that is behind, or asks for other names, gets a plan of its own.
  */
 import { type ResourceSet, types } from "../../model/index.ts";
-import type { ProxySession } from "../source.ts";
 import { isWholeSet } from "../type-info.ts";
 import { planOwn } from "./plan-own.ts";
 import type { Plan, Planning } from "./planning.ts";
@@ -24,7 +23,7 @@ function sharedStep(state: TypeState, current: ResourceSet, planning: Planning):
   if (!state.isInStep || state.extras.size > 0) return undefined;
   const step = planning.steps.between(state.base, current, state.news);
   if (planning.holdBack.mayHold(state) && (step.needsMore || mayBeKept(state, step))) return undefined;
-  return state.wildcard || asksForAll(state, step, current, planning.session) ? step : undefined;
+  return state.wildcard || asksForAll(state, step, current, planning) ? step : undefined;
 }
 
 /** What is removed may have to stay until nothing names it. */
@@ -32,10 +31,10 @@ function mayBeKept(state: TypeState, step: Step): boolean {
   return step.removed.length > 0 && (state.type === types.cluster || state.type === types.endpoint);
 }
 
-function asksForAll(state: TypeState, step: Step, current: ResourceSet, session: ProxySession): boolean {
+function asksForAll(state: TypeState, step: Step, current: ResourceSet, { session, steps }: Planning): boolean {
   const isKnown = (name: string): boolean =>
     current.get(name) !== undefined || session.get(state.type, name) === undefined;
-  if (!state.news) return state.names.size === current.size && current.names().every((name) => state.names.has(name));
+  if (!state.news) return state.names.pooled !== undefined && steps.isAll(state.names.pooled, current);
   for (const name of step.changes.keys()) if (!state.names.has(name)) return false;
   return state.news.values().every((name) => !state.names.has(name) || isKnown(name));
 }

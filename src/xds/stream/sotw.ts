@@ -34,8 +34,7 @@ function begin(states: Map<ResourceType, TypeState>, request: SotwRequest, state
   const names = new Set(request.names);
   state.resumed = request.version !== "";
   state.wildcard = names.size === 0 || (isWildcardType(request.type) && names.delete("*"));
-  for (const name of names) state.names.add(name);
-  state.names.settle();
+  state.names.replace(names);
   state.mustAnswer = true;
   states.set(request.type, state);
   return { event: "subscribe", dirty: true };

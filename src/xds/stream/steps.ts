@@ -27,6 +27,8 @@ export interface Steps {
   newNeeds(before: Resource | undefined, resource: Resource): readonly string[];
   /** Whether any resource of the set names this cluster. */
   isNeeded(set: ResourceSet, cluster: string): boolean;
+  /** Whether these are the names of all resources of the set. */
+  isAll(names: ReadonlySet<string>, set: ResourceSet): boolean;
   /** All resources of the set, as one list for all who send it whole. */
   whole(set: ResourceSet): readonly Resource[];
   /** So many names were looked at: what the cost of a push is judged by. */
@@ -37,7 +39,8 @@ export interface Steps {
 type Layer = ReadonlyMap<string, Resource>;
 
 export function createSteps(): Steps {
-  const steps = new WeakMap<ResourceSet, WeakMap<ResourceSet, Step>>();
+  const steps = new WeakMap<ResourceSet, WeakMap<ResourceSet, WeakMap<object, Step>>>();
+  const all = new WeakMap<ReadonlySet<string>, WeakMap<ResourceSet, boolean>>();
   const layers = new WeakMap<Layer, WeakMap<Layer, readonly string[]>>();
   const needs = new WeakMap<Resource, WeakMap<Resource, readonly string[]>>();
   const namedBy = new WeakMap<Layer, ReadonlySet<string>>();
@@ -88,8 +91,14 @@ export function createSteps(): Steps {
     between(from, to, names) {
       if (from === to) return noStep;
       if (from.layers.length === 0) return firstStep(to);
-      return remembered(steps, from, to, () => stepOf(from, to, names ?? new Set(candidates(from, to))));
+      // By the names too: all streams of a class are handed the same ones, and one that is behind has its own.
+      const byNames = remembered(steps, from, to, () => new WeakMap<object, Step>());
+      const found = byNames.get(names ?? anyName) ?? stepOf(from, to, names ?? new Set(candidates(from, to)));
+      byNames.set(names ?? anyName, found);
+      return found;
     },
+    isAll: (names, set) =>
+      remembered(all, names, set, () => names.size === set.size && set.names().every((name) => names.has(name))),
     newNeeds,
     isNeeded: (set, cluster) =>
       set.layers.some((layer) => {
@@ -112,6 +121,9 @@ export function createSteps(): Steps {
 }
 
 const noLayer: Layer = new Map();
+
+/** Stands for names that are not known. */
+const anyName = {};
 
 const none: Changes = new Map();
 
@@ -137,8 +149,13 @@ function firstStep(to: ResourceSet): Step {
   };
 }
 
-function remembered<K extends object, V>(known: WeakMap<K, WeakMap<K, V>>, from: K, to: K, make: () => V): V {
-  const byTarget = known.get(from) ?? new WeakMap<K, V>();
+function remembered<K extends object, T extends object, V>(
+  known: WeakMap<K, WeakMap<T, V>>,
+  from: K,
+  to: T,
+  make: () => V,
+): V {
+  const byTarget = known.get(from) ?? new WeakMap<T, V>();
   known.set(from, byTarget);
   const found = byTarget.get(to);
   if (found !== undefined) return found;

@@ -1,18 +1,21 @@
 /**
- * The bytes of an incremental request in; where it acknowledges a response and says nothing else, what it says out. Each
- * push to a fleet is answered by as many of these, so they are read without decoding the message.
+ * The bytes of an incremental request in; where it acknowledges or names resources and says nothing else, what it says
+ * out. A fleet sends one for each response, and a thousand names when it starts, so they are read without a decoder.
  */
 import type { DeltaRequest } from "../stream/request.ts";
 import { type WireType, wireType } from "../type-info.ts";
 import type { Incoming } from "./incoming.ts";
 
 /** Fields of DeltaDiscoveryRequest, each a number and the wire type of bytes. */
-const tag = { node: 0x0a, type: 0x12, nonce: 0x32 } as const;
+const tag = { node: 0x0a, type: 0x12, subscribe: 0x1a, unsubscribe: 0x22, nonce: 0x32 } as const;
 
 /** Undefined for anything else, be it malformed: then the whole message is decoded. */
-export function readAck(bytes: Uint8Array): Incoming | undefined {
+export function readSimple(bytes: Uint8Array): Incoming | undefined {
   let type: WireType | undefined;
   let nonce = "";
+  let hasNode = false;
+  const subscribe: string[] = [];
+  const unsubscribe: string[] = [];
   for (let at = 0; at < bytes.length; ) {
     const field = bytes[at];
     const [length, start] = readLength(bytes, at + 1);
@@ -20,30 +23,26 @@ export function readAck(bytes: Uint8Array): Incoming | undefined {
     if (end > bytes.length) return undefined;
     if (field === tag.type) type = wireType(textOf(bytes, start, end));
     else if (field === tag.nonce) nonce = textOf(bytes, start, end);
-    // Who asks was said in the first request, which has no nonce.
-    else if (field !== tag.node) return undefined;
+    else if (field === tag.subscribe) subscribe.push(textOf(bytes, start, end));
+    else if (field === tag.unsubscribe) unsubscribe.push(textOf(bytes, start, end));
+    else if (field === tag.node) hasNode = true;
+    else return undefined;
     at = end;
   }
-  return type && nonce !== "" ? ackOf(type, nonce) : undefined;
-}
-
-function ackOf(typeUrl: WireType, nonce: string): Incoming {
+  // Who asks is said in the first request, which has no nonce.
+  if (!type || (hasNode && nonce === "")) return undefined;
   return {
     node: undefined,
-    typeUrl,
+    typeUrl: type,
     nonce,
-    names: none,
+    names: subscribe,
     error: undefined,
-    receive: (state, type, nowMs) => state.receiveDelta({ ...nothing, type, nonce }, nowMs),
+    receive: (state, of, nowMs) =>
+      state.receiveDelta({ type: of, subscribe, unsubscribe, initial: noVersions, nonce }, nowMs),
   };
 }
 
-const none: readonly string[] = [];
-const nothing: Pick<DeltaRequest, "subscribe" | "unsubscribe" | "initial"> = {
-  subscribe: none,
-  unsubscribe: none,
-  initial: new Map(),
-};
+const noVersions: DeltaRequest["initial"] = new Map();
 
 /** A length, and where it ends; past the end of the message where there is none. */
 function readLength(bytes: Uint8Array, from: number): readonly [length: number, start: number] {
@@ -57,7 +56,6 @@ function readLength(bytes: Uint8Array, from: number): readonly [length: number, 
   return [Number.POSITIVE_INFINITY, from];
 }
 
-/** Types and nonces that are ours have ASCII characters only. */
 function textOf(bytes: Uint8Array, start: number, end: number): string {
-  return Buffer.from(bytes.buffer, bytes.byteOffset + start, end - start).toString("latin1");
+  return Buffer.from(bytes.buffer, bytes.byteOffset + start, end - start).toString("utf8");
 }

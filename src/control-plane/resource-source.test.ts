@@ -40,6 +40,7 @@ function start() {
   const context = { mesh: stages.mesh, registry: stages.registry, domain, cluster };
   const faults: string[] = [];
   let broken = (_proxy: Proxy): boolean => false;
+  let closed = false;
   const source = createResourceSource({
     mesh: stages.mesh,
     proxyOf(from, identity) {
@@ -48,6 +49,10 @@ function start() {
       return proxy;
     },
     classOf: stages.classOf,
+    admit() {
+      if (closed) throw new Error("nobody is let in");
+      return () => {};
+    },
     debounceMs: 1,
     debounceMaxMs: 10,
     onFault: (_proxy, { error }) => faults.push(error instanceof Error ? error.message : String(error)),
@@ -76,6 +81,9 @@ function start() {
       },
     ]);
   return {
+    letIn(yes: boolean) {
+      closed = !yes;
+    },
     source,
     faults,
     service,
@@ -113,6 +121,19 @@ test("a node that cannot be served leaves nothing behind", () => {
     expect(() => source.connect(node("z", "ztunnel"), undefined, () => {})).toThrow(FairleadError);
   expect(source.classes).toBe(0);
   expect(source.nodes).toBe(0);
+});
+
+test("a proxy that is not let in leaves nothing behind, and takes nothing from others of its class", () => {
+  const { source, letIn } = start();
+  letIn(false);
+  expect(() => source.connect(node("a"), undefined, () => {})).toThrow("nobody is let in");
+  expect([source.classes, source.nodes]).toEqual([0, 0]);
+  letIn(true);
+  const session = source.connect(node("a"), undefined, () => {});
+  letIn(false);
+  expect(() => source.connect(node("a"), undefined, () => {})).toThrow("nobody is let in");
+  expect([source.classes, source.nodes]).toEqual([1, 1]);
+  expect(session.all(types.listener).size).toBeGreaterThan(0);
 });
 
 test("a proxy moves to a class that another one has left while it was made", async () => {

@@ -240,39 +240,45 @@ export function createResourceSource(options: ResourceSourceOptions): Controlled
     return pushing;
   };
 
-  const firstClass = (id: string): ProxyClass => {
-    try {
-      return classes.get(id);
-    } catch (error) {
-      nodes.delete(id);
-      classes.drop(id);
-      throw error;
-    }
+  const forget = (id: string): void => {
+    members.delete(id);
+    nodes.delete(id);
+    classes.drop(id);
+    dueMembers.delete(id);
+  };
+
+  const enter = (id: string, node: ProxyNode, changed: Member["changed"], group: Group): ProxySession => {
+    const release = options.admit?.(group.renderer.proxy);
+    const member: Member = { id, node, changed, group };
+    members.set(id, member);
+    group.members.add(member);
+    return {
+      get ready() {
+        return member.group.ready;
+      },
+      all: (type) => member.group.renderer.set(type),
+      get: (type, name): Resource | undefined => member.group.renderer.get(type, name),
+      close() {
+        forget(id);
+        leave(member);
+        release?.();
+      },
+    };
   };
 
   return {
     connect(node, identity, changed): ProxySession {
       const id = `${++connections}`;
       nodes.set(id, { node, identity, last: undefined });
-      const member: Member = { id, node, changed, group: groupFor(firstClass(id)) };
-      const release = options.admit?.(member.group.renderer.proxy);
-      members.set(id, member);
-      member.group.members.add(member);
-      return {
-        get ready() {
-          return member.group.ready;
-        },
-        all: (type) => member.group.renderer.set(type),
-        get: (type, name): Resource | undefined => member.group.renderer.get(type, name),
-        close() {
-          members.delete(id);
-          nodes.delete(id);
-          classes.drop(id);
-          dueMembers.delete(id);
-          leave(member);
-          release?.();
-        },
-      };
+      let group: Group | undefined;
+      try {
+        group = groupFor(classes.get(id));
+        return enter(id, node, changed, group);
+      } catch (error) {
+        forget(id);
+        drop(group);
+        throw error;
+      }
     },
     flush,
     rendererOf: (node) => members.values().find((member) => member.node === node)?.group.renderer,

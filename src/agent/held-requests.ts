@@ -20,6 +20,7 @@ export function holdRequests(requests: AsyncGenerator<Payload>): HeldRequests {
   const held: Payload[] = [];
   let [bytes, released, ended] = [0, false, false];
   let news = Promise.withResolvers<void>();
+  let room = Promise.withResolvers<void>();
   const tell = (): void => {
     news.resolve();
     news = Promise.withResolvers<void>();
@@ -27,8 +28,10 @@ export function holdRequests(requests: AsyncGenerator<Payload>): HeldRequests {
   const read = async (): Promise<void> => {
     for await (const request of requests) {
       held.push(request);
-      for (const piece of request) bytes += piece.length;
+      bytes += sizeOf(request);
       tell();
+      // Whoever sends more than a receiver takes is not read meanwhile.
+      while (bytes >= maxHeldBytes) await room.promise;
     }
   };
   read()
@@ -58,14 +61,18 @@ export function holdRequests(requests: AsyncGenerator<Payload>): HeldRequests {
         } else if (ended) return;
         else await more(signal);
         if (released) {
-          held.splice(0, at);
+          for (const sent of held.splice(0, at)) bytes -= sizeOf(sent);
           at = 0;
+          room.resolve();
+          room = Promise.withResolvers<void>();
         }
       }
     },
     release() {
       released = true;
     },
-    canRepeat: () => !released && !ended && bytes <= maxHeldBytes,
+    canRepeat: () => !released && !ended,
   };
 }
+
+const sizeOf = (request: Payload): number => request.reduce((sum, { length }) => sum + length, 0);

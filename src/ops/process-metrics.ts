@@ -5,7 +5,7 @@ import type { Overload } from "../lib/index.ts";
 import type { Metrics } from "./metrics.ts";
 
 /** Node measures from one tick to the next, so that its idle delay is the tick. */
-const tickMs = 10;
+const tickMs = 20;
 
 /** Parts of memory, as Node tells them: heap is what objects take, external what they hold outside of it. */
 const parts = ["heapUsed", "heapTotal", "external", "arrayBuffers"] as const;

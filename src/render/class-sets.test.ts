@@ -69,9 +69,9 @@ test("a class goes to other layers, to its own and back", () => {
   join(2, "a");
   const shared = get(2);
   expect(get(1)).toBe(shared);
-  for (const of of ["b", "patched", "a,b", "a"]) {
-    classes.set("1", of);
-    expect(names(get(1))).toBe(of === "patched" ? "own" : of);
+  for (const layers of ["b", "patched", "a,b", "a"]) {
+    classes.set("1", layers);
+    expect(names(get(1))).toBe(layers === "patched" ? "own" : layers);
   }
   expect(get(1)).toBe(shared);
   told.length = 0;

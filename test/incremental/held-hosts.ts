@@ -32,8 +32,8 @@ export function createHeldHosts(holds: (route: string) => boolean): HeldHosts {
     versions: () => claims,
     merged(route, bytes) {
       const config = fromBinary(RouteConfigurationSchema, bytes);
-      const own = config.vhds ? (byRoute.get(route)?.values() ?? []) : [];
-      const hosts = [...own].map((host) => fromBinary(VirtualHostSchema, host));
+      if (!config.vhds) return asMerged(bytes);
+      const hosts = [...(byRoute.get(route)?.values() ?? [])].map((host) => fromBinary(VirtualHostSchema, host));
       return ordered({ ...config, virtualHosts: [...config.virtualHosts, ...hosts] });
     },
   };
@@ -42,7 +42,10 @@ export function createHeldHosts(holds: (route: string) => boolean): HeldHosts {
 /** A whole route configuration, to be compared with a merged one: hosts have the names by which they travel. */
 export function asMerged(bytes: Uint8Array): Uint8Array {
   const config = fromBinary(RouteConfigurationSchema, bytes);
-  const named = config.virtualHosts.map((host) => ({ ...host, name: `${config.name}/${host.name}` }));
+  const named = config.virtualHosts.map((host) => ({
+    ...host,
+    name: `${config.name}/${host.name.replaceAll("/", "_")}`,
+  }));
   return ordered({ ...config, virtualHosts: named });
 }
 

@@ -52,6 +52,8 @@ const writers: readonly (Writer & { readonly in?: readonly string[] })[] = [
   { weight: 1.5, names: ["default", "te1"], write: policy.telemetry },
   { weight: 1, names: ["pc1", "pc2"], write: policy.proxyConfig },
   { weight: 1, names: ["wp1"], write: policy.wasmPlugin },
+  { weight: 0.7, names: ["te1"], write: policy.trafficExtension },
+  { weight: 0.2, names: ["wg1"], in: users, write: traffic.workloadGroup },
   { weight: 0.5, names: ["istio"], namespaced: false, write: gatewayApi.gatewayClass },
   { weight: 1.5, names: ["kgw1", "kgw2"], in: ["istio-system", "red"], write: gatewayApi.kubeGateway },
   { weight: 0.5, names: ["ls1"], in: ["red"], write: gatewayApi.listenerSet },

@@ -41,6 +41,7 @@ export interface StreamClient {
 const sotwMethod = protoMethod(AggregatedDiscoveryService.method.streamAggregatedResources);
 const deltaMethod = protoMethod(AggregatedDiscoveryService.method.deltaAggregatedResources);
 const envoyVersion = { case: "userAgentVersion", value: "1.40.0" } as const;
+const maxLost = 3;
 const wildcards: readonly ResourceType[] = [types.cluster, types.listener];
 const allTypes = [...wildcards, ...namedTypes];
 
@@ -70,6 +71,7 @@ export async function openStream(
   const held = createHeld();
   let news = Promise.withResolvers<void>();
   let end: string | undefined;
+  let lost = 0;
   const tell = (): void => {
     news.resolve();
     news = Promise.withResolvers();
@@ -80,7 +82,9 @@ export async function openStream(
     const run = variant === "sotw" ? runSotw : runDelta;
     run({ rpc, options, node: nodeOf(proxy, variant), held, referrer, tell }).catch((error: unknown) => {
       if (stop.signal.aborted) return;
-      end = String(error);
+      // On a machine that is too busy to answer a ping in time streams are lost, and proxies come back.
+      if (lost++ < maxLost) running = begin();
+      else end = String(error);
       tell();
     });
     return stop;
@@ -196,8 +200,8 @@ async function runSotw({ rpc, options, node, held, referrer, tell }: Run): Promi
     });
     stream.send(request).catch(() => {});
   };
-  send(types.cluster, { node });
-  send(types.listener);
+  for (const type of allTypes)
+    if (wildcards.includes(type) || (held.asked.get(type)?.size ?? 0) > 0) send(type, { node });
   for await (const response of stream.messages) {
     const type = response.typeUrl as ResourceType;
     const mine = held.resources.get(type);

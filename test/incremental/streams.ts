@@ -1,6 +1,6 @@
 /**
  * A life in; what is wrong with what its streams hold at the end out. Each proxy has a stream of each variant to the mesh
- * that lives, and at the end to a fresh one: all must come to hold what that renders. Delta streams are cut now and then.
+ * that lives, and at the end to a fresh one: all must come to hold what that renders. Streams are cut now and then.
  */
 import { bytesOf, type Resource, type ResourceType, types } from "../../src/model/index.ts";
 import { createRandom } from "../random.ts";
@@ -30,8 +30,7 @@ export async function playStreams(life: readonly Step[], seed: number): Promise<
           await Promise.all(variants.map((variant) => openStream(port, step.proxy, variant, referrer))),
         );
       if (step.does === "disconnect") closeAll(streams, step.name);
-      for (const stream of [...streams.values()].flat())
-        if (stream.variant !== "sotw" && random.chance(cutChance)) stream.cut();
+      for (const stream of [...streams.values()].flat()) if (random.chance(cutChance)) stream.cut();
     }
     return await compareWithFresh(player.objects.values().toArray(), [...streams.values()], referrer);
   } finally {

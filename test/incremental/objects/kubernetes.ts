@@ -21,6 +21,7 @@ export function namespaceObject(random: Random, name: string): KubeObject {
   const labels = {
     ...yes(random, 0.7, () => ({ "istio-injection": "enabled" })),
     ...yes(random, 0.3, () => ({ team: random.pick(["x", "y"]) })),
+    ...yes(random, 0.1, () => ({ "topology.istio.io/network": random.pick(["net1", "net2"]) })),
     "kubernetes.io/metadata.name": name,
   };
   return object("v1", "Namespace", name, undefined, { metadata: { labels } });
@@ -147,6 +148,11 @@ export function secret(random: Random, name: string, namespace: string): KubeObj
   const text = (value: string): string => Buffer.from(value).toString("base64");
   const certificate = `-----BEGIN CERTIFICATE-----\nTUlJ${random.whole(9)}\n-----END CERTIFICATE-----\n`;
   const key = `-----BEGIN PRIVATE KEY-----\nTUlJ${random.whole(9)}\n-----END PRIVATE KEY-----\n`;
+  if (random.chance(0.2))
+    return object("v1", "Secret", name, namespace, {
+      type: "Opaque",
+      data: { cert: text(certificate), key: text(key), ...yes(random, 0.4, () => ({ cacert: text(certificate) })) },
+    });
   return object("v1", "Secret", name, namespace, {
     type: "kubernetes.io/tls",
     data: {

@@ -144,3 +144,18 @@ export function wasmPlugin(random: Random, name: string, namespace: string): Kub
     },
   });
 }
+
+export function trafficExtension(random: Random, name: string, namespace: string): KubeObject {
+  return object("extensions.istio.io/v1alpha1", "TrafficExtension", name, namespace, {
+    spec: {
+      ...target(random),
+      ...random.pick<Spec>([
+        { lua: { inlineCode: `-- ${random.whole(3)}` } },
+        { wasm: { url: random.pick(["oci://example.com/a:1", "https://example.com/b.wasm"]) } },
+      ]),
+      ...yes(random, 0.5, () => ({ phase: random.pick(["AUTHN", "AUTHZ", "STATS"]) })),
+      ...yes(random, 0.3, () => ({ priority: random.whole(5) })),
+      ...yes(random, 0.2, () => ({ match: [{ mode: random.pick(["CLIENT", "SERVER"]) }] })),
+    },
+  });
+}

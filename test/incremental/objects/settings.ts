@@ -83,9 +83,26 @@ export function meshConfig(random: Random): KubeObject {
   const mesh = random.chance(0.5) ? spicedSettings(random, written) : written;
   return object("v1", "ConfigMap", "istio", rootNamespace, {
     metadata: { labels: yes(random, 0.1, () => ({ touched: "yes" })) },
-    data: { mesh: JSON.stringify(mesh) },
+    data: {
+      mesh: JSON.stringify(mesh),
+      ...yes(random, 0.3, () => ({ meshNetworks: JSON.stringify(networks(random)) })),
+    },
   });
 }
+
+const networks = (random: Random): Spec => ({
+  networks: {
+    net1: {
+      endpoints: [random.pick<Spec>([{ fromRegistry: "Kubernetes" }, { fromCidr: "10.0.0.0/16" }])],
+      gateways: [
+        random.pick<Spec>([
+          { registryServiceName: "a.red.svc.cluster.local", port: 15443 },
+          { address: "203.0.113.9", port: 15443 },
+        ]),
+      ],
+    },
+  },
+});
 
 /** What the network would give: read by the world in place of fetching. */
 export function keySets(random: Random): KubeObject {

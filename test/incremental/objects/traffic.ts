@@ -232,6 +232,12 @@ function workload(random: Random, named: boolean): Spec {
 export const workloadEntry = (random: Random, name: string, namespace: string): KubeObject =>
   object(networking, "WorkloadEntry", name, namespace, { spec: workload(random, false) });
 
+/** Read by nothing that is rendered: its coming and going must show nowhere. */
+export const workloadGroup = (random: Random, name: string, namespace: string): KubeObject =>
+  object(networking, "WorkloadGroup", name, namespace, {
+    spec: { metadata: { labels: labels(random) }, template: { serviceAccount: random.pick(apps) } },
+  });
+
 export function sidecar(random: Random, name: string, namespace: string): KubeObject {
   const selects = name !== "default";
   return object(networking, "Sidecar", name, namespace, {
@@ -335,7 +341,12 @@ function server(random: Random): Spec {
 export function envoyFilter(random: Random, name: string, namespace: string): KubeObject {
   return object(networking, "EnvoyFilter", name, namespace, {
     spec: {
-      ...yes(random, 0.5, () => ({ workloadSelector: { labels: labels(random) } })),
+      ...random.pick<() => Spec>([
+        () => ({}),
+        () => ({ workloadSelector: { labels: labels(random) } }),
+        () => ({ workloadSelector: { labels: labels(random) } }),
+        () => ({ targetRefs: [{ group: "gateway.networking.k8s.io", kind: "Gateway", name: "kgw1" }] }),
+      ])(),
       ...yes(random, 0.3, () => ({ priority: random.whole(5) - 2 })),
       configPatches: times(random, 1, 2, () => patch(random)),
     },
@@ -401,6 +412,42 @@ function patch(random: Random): Spec {
         ...yes(random, 0.5, () => ({ routeConfiguration: { vhost: { name: `${serviceHost("a", "red")}:80` } } })),
       },
       patch: { operation: "MERGE", value: { request_headers_to_remove: [`x-${random.whole(3)}`] } },
+    }),
+    () => ({
+      applyTo: "VIRTUAL_HOST",
+      match: { context, ...yes(random, 0.5, () => ({ routeConfiguration: { name: "80" } })) },
+      patch: {
+        operation: "ADD",
+        value: { name: `added/${random.whole(2)}`, domains: [`added-${random.whole(2)}.example.com`] },
+      },
+    }),
+    () => ({
+      applyTo: "VIRTUAL_HOST",
+      match: { context, routeConfiguration: { vhost: { name: `${serviceHost("b", "red")}:80` } } },
+      patch: { operation: "REMOVE" },
+    }),
+    () => ({
+      applyTo: "HTTP_ROUTE",
+      match: {
+        context,
+        ...yes(random, 0.5, () => ({ routeConfiguration: { vhost: { route: { action: "ROUTE" } } } })),
+      },
+      patch: { operation: "MERGE", value: { request_headers_to_remove: [`y-${random.whole(3)}`] } },
+    }),
+    () => ({
+      applyTo: "FILTER_CHAIN",
+      match: { context, listener: { filterChain: { transportProtocol: random.pick(["tls", "raw_buffer"]) } } },
+      patch: { operation: "MERGE", value: { transport_socket_connect_timeout: seconds(random) } },
+    }),
+    () => ({
+      applyTo: "LISTENER",
+      match: { context, listener: { portNumber: random.pick(ports).port } },
+      patch: { operation: "REMOVE" },
+    }),
+    () => ({
+      applyTo: "EXTENSION_CONFIG",
+      match: { context: "ANY" },
+      patch: { operation: "ADD", value: { ...lua, name: `ext-${random.whole(2)}` } },
     }),
     () => ({
       applyTo: "ROUTE_CONFIGURATION",

@@ -107,8 +107,9 @@ function made(random: Random, name: string, schema: Schema | undefined, depth: n
 function madeObject(random: Random, schema: ObjectNode, depth: number): Spec {
   let value: Spec = {};
   const names = Object.keys(schema.fields);
-  const wanted = new Set([...(schema.required ?? []), ...times(random, 1, 2, () => random.pick(names))]);
-  for (const name of names.length === 0 || depth > 3 ? [] : wanted)
+  const more = names.length === 0 ? [] : times(random, 1, 2, () => random.pick(names));
+  const wanted = new Set([...(schema.required ?? []), ...more]);
+  for (const name of depth > 3 ? [] : wanted)
     if (!isExcluded(schema, value, name))
       value = { ...value, [name]: made(random, name, schema.fields[name], depth + 1) };
   return value;

@@ -4,7 +4,7 @@ import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
 import { expect, test } from "vitest";
 import { RouteConfigurationSchema } from "../../gen/envoy/config/route/v3/route_pb.js";
 import { DeltaDiscoveryResponseSchema } from "../../gen/envoy/service/discovery/v3/discovery_pb.js";
-import { type Resource, type ResourceType, types } from "../../model/index.ts";
+import { type Resource, types } from "../../model/index.ts";
 import type { Call, Payload } from "../../rpc/index.ts";
 import { noMetrics } from "../metrics.ts";
 import { createNamePool } from "../stream/names.ts";
@@ -70,15 +70,18 @@ function startStream() {
       pusher.kick();
     },
     settled,
-    /** Takes all that is open, and says what it was. */
+    /** Takes all that is open, acknowledges it, and says what it was. */
     async take(): Promise<readonly string[]> {
-      const taken = open.splice(0);
-      for (const one of taken) one.take();
+      const said: string[] = [];
+      for (const { payload, take } of open.splice(0)) {
+        const { typeUrl, resources, nonce } = fromBinary(DeltaDiscoveryResponseSchema, Buffer.concat(payload));
+        const type = typeUrl as WireType;
+        said.push([shortName(type), ...resources.map(({ name }) => name)].join(" "));
+        take();
+        state.receiveDelta({ type, subscribe: [], unsubscribe: [], initial: new Map(), nonce }, performance.now());
+      }
       await settled();
-      return taken.map(({ payload }) => {
-        const { typeUrl, resources } = fromBinary(DeltaDiscoveryResponseSchema, Buffer.concat(payload));
-        return [shortName(typeUrl as ResourceType), ...resources.map(({ name }) => name)].join(" ");
-      });
+      return said;
     },
   };
 }
@@ -93,8 +96,8 @@ test("a route configuration and its virtual hosts leave in one turn", async () =
   source.set({ [types.route]: [route("80", ["a", "b"]), route("90", [])] });
   ask(types.route, ["80", "90"]);
   await settled();
-  expect(open).toHaveLength(3);
-  expect(await take()).toEqual(["RDS 80 90", "VHDS 80/a 80/b", "VHDS"]);
+  expect(open).toHaveLength(4);
+  expect(await take()).toEqual(["RDS 80", "VHDS 80/a 80/b", "RDS 90", "VHDS"]);
   source.set({ [types.route]: [route("80", ["a", "c"]), route("90", ["d"])] });
   await settled();
   expect(await take()).toEqual(["VHDS 80/c", "VHDS 90/d"]);

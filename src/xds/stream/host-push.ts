@@ -9,7 +9,7 @@
 import { type Resource, types } from "../../model/index.ts";
 import type { DeltaRequest } from "./request.ts";
 import type { Response } from "./response.ts";
-import { isApartVersion, type RouteApart, routeOf } from "./route-parts.ts";
+import { type HostStep, isApartVersion, type RouteApart, routeOf } from "./route-parts.ts";
 import type { Versions } from "./version.ts";
 
 export interface HostPushOptions {
@@ -28,7 +28,11 @@ export interface HostPush {
   settle(nonce: string, error: string | undefined): Settlement | undefined;
   /** Empty where only the order of hosts has changed. */
   translate(response: Response): readonly Response[];
-  /** A client that comes back tells its hosts in a request of its own: without it, those that are gone cannot be removed. */
+  /**
+   * Nothing is sent on routes until then. A client that comes back tells its hosts in a request of its own: without it,
+   * those that are gone cannot be removed. And what is sent before an answer might be all that is taken, where the whole
+   * of what was sent before is refused: a mixture that nobody has wanted.
+   */
   awaits(nowMs: number): boolean;
   wakeAtMs(): number | undefined;
 }
@@ -50,13 +54,16 @@ interface Told {
 
 interface Group {
   readonly nonce: string;
-  /** Nonces of its parts, with the route whose hosts they carry. */
+  /** Nonces of its parts, with the route that they are of. */
   readonly open: Map<string, string>;
   readonly errors: string[];
   readonly routes: ReadonlyMap<string, { readonly before: Told; readonly after: Resource }>;
+  /** It was waited for long enough. */
+  overdue: boolean;
 }
 
 const claimsWaitMs = 1000;
+const answerWaitMs = 5000;
 
 /** A client that never answers must not make the list grow. */
 const maxGroups = 16;
@@ -72,7 +79,8 @@ export function createHostPush({ enabled, apart, versions }: HostPushOptions): H
   let groups: readonly Group[] = [];
   let isFirst = true;
   let awaitsClaims = false;
-  let sinceMs: number | undefined;
+  /** Since when routes wait, and until when they do at most. */
+  let waiting: { readonly sinceMs: number; readonly untilMs: number } | undefined;
 
   const namesOf = (route: Resource | undefined): Iterable<string> => (route ? apart.of(route).hosts.keys() : none);
 
@@ -82,6 +90,14 @@ export function createHostPush({ enabled, apart, versions }: HostPushOptions): H
       told.set(name, unknown);
     } else if (version !== undefined || (!enabled && !told.has(name))) plain.add(name);
     else if (!plain.has(name)) doubt(name);
+  }
+
+  /** What the client says to hold stays in doubt until it has accepted the removal of what is gone. */
+  function beforeOf(name: string): Told {
+    const { route, doubts } = told.get(name) ?? unknown;
+    const claimed = claims.get(name) ?? none;
+    claims.delete(name);
+    return { route, doubts: doubts.union(claimed) };
   }
 
   /** The client may have any of these hosts, or none. */
@@ -100,43 +116,50 @@ export function createHostPush({ enabled, apart, versions }: HostPushOptions): H
   }
 
   /** All of it, with the removal of what it does not have; one without hosts removes something, or Envoy would wait. */
-  function whole(route: Resource, before: Told): Response {
+  function whole(route: Resource, before: Told): HostStep {
     const { hosts } = apart.of(route);
-    const gone = before.doubts.union(claims.get(route.name) ?? none).difference(hosts);
-    claims.delete(route.name);
-    const removed = hosts.size + gone.size > 0 ? [...gone] : [`${route.name}/~none`];
-    return hostsResponse([...hosts.values()], removed);
+    const gone = before.doubts.difference(hosts);
+    return { changed: [...hosts.values()], removed: hosts.size + gone.size > 0 ? [...gone] : [`${route.name}/~none`] };
+  }
+
+  /**
+   * The configuration where that differs, right before its hosts: a refusal of hosts makes Envoy use every configuration
+   * that it has and that still waits for its own.
+   */
+  function* partsOf(response: Response, route: Resource, before: Told): Generator<Response> {
+    const { rest } = apart.of(route);
+    if (before.route === undefined || apart.of(before.route).rest.hash !== rest.hash)
+      yield { type: response.type, ...versions.next(), resources: [rest], removed: [] };
+    const { changed, removed } = before.route ? apart.between(before.route, route) : whole(route, before);
+    if (changed.length + removed.length > 0) yield hostsResponse(changed, removed);
   }
 
   function translate(response: Response): readonly Response[] {
-    const rest: Resource[] = [];
+    const [asTheyAre, apartFrom] = [
+      response.resources.filter(isPlain),
+      response.resources.filter((one) => !isPlain(one)),
+    ];
+    // One that was cut off from its hosts still waits for them, and must not see those of another refused before.
+    const others = apartFrom.toSorted((a, b) => Number(claims.has(a.name)) - Number(claims.has(b.name)));
     const parts: Response[] = [];
     const open = new Map<string, string>();
     const routes = new Map<string, { before: Told; after: Resource }>();
-    for (const route of response.resources) {
-      if (isPlain(route)) {
-        rest.push(route);
-        continue;
-      }
-      const before = told.get(route.name) ?? unknown;
-      routes.set(route.name, { before, after: route });
-      told.set(route.name, { route, doubts: none });
-      const now = apart.of(route);
-      if (before.route === undefined || apart.of(before.route).rest.hash !== now.rest.hash) rest.push(now.rest);
-      const step = before.route && apart.between(before.route, route);
-      if (step && step.changed.length + step.removed.length === 0) continue;
-      const part = step ? hostsResponse(step.changed, step.removed) : whole(route, before);
-      open.set(part.nonce, route.name);
-      parts.push(part);
-    }
     for (const name of response.removed) doubt(name);
-    // Envoy is to have the configuration before its hosts.
-    if (rest.length + response.removed.length > 0 || response.resources.length === 0) {
-      parts.unshift({ ...response, resources: rest });
+    if (asTheyAre.length + response.removed.length > 0 || response.resources.length === 0) {
+      parts.push({ ...response, resources: asTheyAre });
       open.set(response.nonce, "");
     }
+    for (const route of others) {
+      const before = beforeOf(route.name);
+      routes.set(route.name, { before, after: route });
+      told.set(route.name, { route, doubts: none });
+      for (const part of partsOf(response, route, before)) {
+        parts.push(part);
+        open.set(part.nonce, route.name);
+      }
+    }
     if (routes.size > 0 && open.size > 0)
-      groups = [...groups, { nonce: response.nonce, open, errors: [], routes }].slice(-maxGroups);
+      groups = [...groups, { nonce: response.nonce, open, errors: [], routes, overdue: false }].slice(-maxGroups);
     return parts;
   }
 
@@ -188,11 +211,15 @@ export function createHostPush({ enabled, apart, versions }: HostPushOptions): H
       return late;
     },
     awaits(nowMs) {
-      if (!awaitsClaims) return false;
-      sinceMs ??= nowMs;
-      if (nowMs - sinceMs >= claimsWaitMs) awaitsClaims = false;
-      return awaitsClaims;
+      const patienceMs = awaitsClaims ? claimsWaitMs : groups.some(({ overdue }) => !overdue) ? answerWaitMs : 0;
+      const sinceMs = waiting?.sinceMs ?? nowMs;
+      waiting = patienceMs > 0 ? { sinceMs, untilMs: sinceMs + patienceMs } : undefined;
+      if (!waiting || nowMs < waiting.untilMs) return waiting !== undefined;
+      waiting = undefined;
+      awaitsClaims = false;
+      for (const group of groups) group.overdue = true;
+      return false;
     },
-    wakeAtMs: () => (awaitsClaims && sinceMs !== undefined ? sinceMs + claimsWaitMs : undefined),
+    wakeAtMs: () => waiting?.untilMs,
   };
 }

@@ -11,7 +11,7 @@ export interface Apart {
   /** The route configuration without any host, saying that these come by themselves. */
   readonly rest: Resource;
   readonly hosts: ReadonlyMap<string, Resource>;
-  /** No name and no domain is there twice: Envoy takes none of the hosts otherwise. */
+  /** No name is there twice: by itself, a host is known by nothing else. */
   readonly isSound: boolean;
 }
 
@@ -36,13 +36,6 @@ export const routeOf = (hostName: string): string => hostName.slice(0, Math.max(
 export function createRouteApart(): RouteApart {
   const known = new WeakMap<Resource, Apart>();
   const steps = new WeakMap<Resource, WeakMap<Resource, HostStep>>();
-  const domains = new WeakMap<Resource, readonly string[]>();
-
-  function domainsOf(host: Resource): readonly string[] {
-    const found = domains.get(host) ?? readDomains(bytesOf(host));
-    domains.set(host, found);
-    return found;
-  }
 
   function of(route: Resource): Apart {
     const found = known.get(route) ?? apart(route);
@@ -53,15 +46,11 @@ export function createRouteApart(): RouteApart {
   function apart(route: Resource): Apart {
     const { rest, hosts } = route.hosts?.() ?? splitRoute(route);
     const byName = new Map(hosts.map((host) => [host.name, host]));
-    const all = hosts.flatMap(domainsOf);
     const pieces = [rest, asksForHosts];
     return {
       rest: { name: route.name, hash: `${digest(rest)}${mark}`, needs: [], pieces, size: size(pieces) },
       hosts: byName,
-      isSound:
-        byName.size === hosts.length &&
-        new Set(all).size === all.length &&
-        hosts.every(({ name }) => routeOf(name) === route.name),
+      isSound: byName.size === hosts.length,
     };
   }
 
@@ -94,7 +83,7 @@ const asksForHosts = toBinary(
 );
 
 const { virtualHosts } = RouteConfigurationSchema.field;
-const { name: nameField, domains: domainsField } = VirtualHostSchema.field;
+const { name: nameField } = VirtualHostSchema.field;
 
 /** One that was made as a whole, as patches make it, is taken apart by its bytes. */
 export function splitRoute(route: Resource): RouteParts {
@@ -116,24 +105,21 @@ export function splitRoute(route: Resource): RouteParts {
 }
 
 function hostOf(route: string, bytes: Uint8Array): Resource {
-  const name = routeHostName(route, readTexts(bytes, nameField.number).at(-1) ?? "");
+  const name = routeHostName(route, readName(bytes));
   // Of a field that is there twice the last one counts.
   const pieces = [bytes, toBinary(VirtualHostSchema, create(VirtualHostSchema, { name }))];
   return { name, hash: digest(bytes), needs: [], pieces, size: size(pieces) };
 }
 
-const readDomains = (host: Uint8Array): readonly string[] =>
-  readTexts(host, domainsField.number).map((domain) => domain.toLowerCase());
-
-function readTexts(message: Uint8Array, wanted: number): readonly string[] {
-  const texts: string[] = [];
-  const reader = new BinaryReader(message);
+function readName(host: Uint8Array): string {
+  let name = "";
+  const reader = new BinaryReader(host);
   while (reader.pos < reader.len) {
     const [number, type] = reader.tag();
-    if (number === wanted) texts.push(reader.string());
+    if (number === nameField.number) name = reader.string();
     else reader.skip(type, number);
   }
-  return texts;
+  return name;
 }
 
 const size = (pieces: readonly Uint8Array[]): number => pieces.reduce((sum, { length }) => sum + length, 0);

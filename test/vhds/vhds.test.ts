@@ -1,0 +1,49 @@
+/** Virtual hosts one by one to a real Envoy. Longer: `npm run vhds`. */
+import { afterEach, describe, expect, test } from "vitest";
+import { closeAll, freePort, startEnvoy, until } from "../../src/xds/server/testing-envoy.ts";
+import { lacks } from "../require.ts";
+import { createMesh, refusals } from "./mesh.ts";
+import { soak } from "./soak.ts";
+
+afterEach(closeAll);
+
+const steps = 25;
+
+describe.skipIf(lacks("envoy"))("virtual hosts one by one", () => {
+  test.each([1, 4])(
+    "under traffic, whatever changes, is refused, goes or is cut (seed %i)",
+    {
+      timeout: 300_000,
+    },
+    async (seed) => {
+      const result = await soak(seed, steps);
+      expect(result.wrong.join("\n")).toBe("");
+      expect(result.unexpectedRefusals).toBe(0);
+      for (const count of [result.requests, result.cuts, result.checks]) expect(count).toBeGreaterThan(0);
+    },
+  );
+
+  test.each([true, false])("a name that is alive stays as it is, when the setting turns (from %s)", async (first) => {
+    let enabled = first;
+    const port = await freePort();
+    const mesh = createMesh(
+      ["80"],
+      () => [port],
+      () => enabled,
+    );
+    mesh.hosts.get("80")?.set("h", { domains: ["*"], answer: "first" });
+    mesh.put();
+    const before = await mesh.serve(0);
+    const { admin } = await startEnvoy(before.port, "DELTA_GRPC");
+    const arrived = async (): Promise<boolean> => (await mesh.behind(admin)).length === 0;
+    await until(arrived, "first", 20_000);
+    await before.close();
+    enabled = !first;
+    mesh.hosts.get("80")?.set("i", { domains: ["i"], answer: "new" });
+    mesh.put();
+    await mesh.serve(before.port);
+    await until(arrived, "after the turn", 20_000);
+    expect((await admin("/config_dump?resource=dynamic_route_configs")).includes('"vhds"')).toBe(first);
+    expect(await refusals(admin)).toBe(0);
+  });
+});

@@ -13,8 +13,11 @@ import { createJsonPrinter, type Renderer, withoutSharedKeys } from "../render/i
 import type { Ads } from "../xds/index.ts";
 import type { ControlledSource } from "./resource-source.ts";
 
-const shown = (type: ResourceType, resource: Resource): Uint8Array =>
-  type === types.listener ? withoutSharedKeys(bytesOf(resource)) : bytesOf(resource);
+/** As the proxy would show it. */
+function shown(ads: Ads, connectionId: string, type: ResourceType, resource: Resource): Uint8Array {
+  if (type === types.route) return ads.shownRoute(connectionId, resource);
+  return type === types.listener ? withoutSharedKeys(bytesOf(resource)) : bytesOf(resource);
+}
 
 const dumpType = (name: string): string => `type.googleapis.com/envoy.admin.v3.${name}`;
 
@@ -37,7 +40,9 @@ export function createConfigDump(source: ControlledSource, ads: Ads): ConfigDump
     const print = await printer;
     const all = (type: ResourceType): readonly object[] =>
       [...renderer.all(type).entries()].map(([name, resource]) =>
-        type === types.secret ? { "@type": type, name } : { "@type": type, ...print(type, shown(type, resource)) },
+        type === types.secret
+          ? { "@type": type, name }
+          : { "@type": type, ...print(type, shown(ads, connectionId, type, resource)) },
       );
     if (only.length > 0) return { configs: only.flatMap(all) };
     return { configs: [{ "@type": dumpType("BootstrapConfigDump") }, ...sections(all, endpoints)] };
@@ -100,7 +105,7 @@ export function createConfigDumpMessages(
     const all = (type: ResourceType) =>
       [...renderer.all(type).values()].map((resource) => ({
         name: resource.name,
-        any: { typeUrl: type, value: shown(type, resource) },
+        any: { typeUrl: type, value: shown(ads, connectionId, type, resource) },
       }));
     return [
       dump(ClustersConfigDumpSchema, {

@@ -1,7 +1,7 @@
 /** Routes in memory and their listeners; served to Envoys, and what these have come to hold. */
 import { randomUUID } from "node:crypto";
-import { fromJson, type JsonObject } from "@bufbuild/protobuf";
-import { RouteConfigurationSchema } from "../../src/gen/envoy/config/route/v3/route_pb.js";
+import { fromBinary, fromJson, type JsonObject } from "@bufbuild/protobuf";
+import { type RouteConfiguration, RouteConfigurationSchema } from "../../src/gen/envoy/config/route/v3/route_pb.js";
 import { silentLogger } from "../../src/lib/index.ts";
 import { types } from "../../src/model/index.ts";
 import { createRpcServer } from "../../src/rpc/index.ts";
@@ -15,6 +15,8 @@ export type Admin = (path: string) => Promise<string>;
 export interface Serving {
   readonly port: number;
   disconnectAll(): void;
+  /** A route configuration as the control plane says that its first proxy has it. */
+  shown(name: string): RouteConfiguration;
   /** Whether each proxy has answered all it was sent. */
   isAnswered(): boolean;
   close(): Promise<void>;
@@ -70,6 +72,11 @@ export function createMesh(
         disconnectAll() {
           for (const { connectionId } of server.status()) server.disconnect(connectionId);
         },
+        shown: (name) =>
+          fromBinary(
+            RouteConfigurationSchema,
+            server.shownRoute(server.status()[0]?.connectionId ?? "", routeResource(name, last(name).hosts)),
+          ),
         isAnswered: () =>
           server.status().every((proxy) => proxy.types.every((type) => type.ackedNonce === type.sentNonce)),
         close: () => rpc.close(),
@@ -90,13 +97,17 @@ export function createMesh(
 }
 
 async function liveRoutes(admin: Admin): Promise<ReadonlyMap<string, string>> {
+  return new Map((await dumpedRoutes(admin)).map((config) => [config.name, shown(config)]));
+}
+
+/** As Envoy shows them. */
+export async function dumpedRoutes(admin: Admin): Promise<readonly RouteConfiguration[]> {
   const text = await admin("/config_dump?resource=dynamic_route_configs");
   // Before there are any, Envoy says so in words.
   const dump: { configs?: { route_config: JsonObject }[] } = text.startsWith("{") ? JSON.parse(text) : {};
-  const configs = (dump.configs ?? []).map(({ route_config: { "@type": _, ...config } }) =>
+  return (dump.configs ?? []).map(({ route_config: { "@type": _, ...config } }) =>
     fromJson(RouteConfigurationSchema, config),
   );
-  return new Map(configs.map((config) => [config.name, shown(config)]));
 }
 
 async function listeners(admin: Admin): Promise<ReadonlySet<string>> {

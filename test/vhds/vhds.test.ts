@@ -2,7 +2,7 @@
 import { afterEach, describe, expect, test } from "vitest";
 import { closeAll, freePort, startEnvoy, until } from "../../src/xds/server/testing-envoy.ts";
 import { lacks } from "../require.ts";
-import { createMesh, refusals } from "./mesh.ts";
+import { createMesh, dumpedRoutes, refusals } from "./mesh.ts";
 import { soak } from "./soak.ts";
 
 afterEach(closeAll);
@@ -41,9 +41,12 @@ describe.skipIf(lacks("envoy"))("virtual hosts one by one", () => {
     enabled = !first;
     mesh.hosts.get("80")?.set("i", { domains: ["i"], answer: "new" });
     mesh.put();
-    await mesh.serve(before.port);
+    const after = await mesh.serve(before.port);
     await until(arrived, "after the turn", 20_000);
-    expect((await admin("/config_dump?resource=dynamic_route_configs")).includes('"vhds"')).toBe(first);
+    const [config] = await dumpedRoutes(admin);
+    expect(config?.vhds !== undefined).toBe(first);
+    // What a dump of the control plane has is what one of Envoy has, so that both can be compared.
+    expect(after.shown("80")).toEqual(config);
     expect(await refusals(admin)).toBe(0);
   });
 });

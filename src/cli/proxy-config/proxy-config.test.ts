@@ -89,6 +89,13 @@ describe("clusters", () => {
 });
 
 describe("routes", () => {
+  test("virtual hosts that were sent one by one have the names that they would have otherwise", async () => {
+    const host = { name: "80/web.default.svc.cluster.local:80", domains: ["web"] };
+    const { stdout } = await show("route", routes({ name: "80", virtual_hosts: [host] }));
+    expect(stdout).toContain(" web.default.svc.cluster.local:80 ");
+    expect(stdout).not.toContain("80/web");
+  });
+
   test("names that are numbers are ordered among themselves, others stay where they are", async () => {
     const host = [{ name: "any", domains: ["*"] }];
     const dump = routes(...["9090", "80", "inbound", "15010"].map((name) => ({ name, virtual_hosts: host })));

@@ -28,7 +28,7 @@ export function viewRoutes(dump: EnvoyDump, filter: RouteFilter): View {
       const rows = found().flatMap((config): readonly Cells[] => {
         const name = style === "alone" ? config.name : `route/${config.name}`;
         if (!filter.verbose) return [[name, String(config.virtualHosts.length)]];
-        return config.virtualHosts.flatMap((host) => hostRows(host).map((cells) => [name, ...cells]));
+        return config.virtualHosts.flatMap((host) => hostRows(config, host).map((cells) => [name, ...cells]));
       });
       return printTabs([header, ...rows], 5);
     },
@@ -50,12 +50,14 @@ function isNumber(text: string): boolean {
   return /^[-+]?\d+$/.test(text);
 }
 
-function hostRows(host: VirtualHost): readonly Cells[] {
+function hostRows({ name: routeName }: RouteConfiguration, host: VirtualHost): readonly Cells[] {
   const domains = describeDomains(host.domains);
-  if (host.routes.length === 0) return [[host.name, domains, "/*", "404"]];
+  // Virtual hosts that came one by one (VHDS) are named after their route.
+  const name = host.name.startsWith(`${routeName}/`) ? host.name.slice(routeName.length + 1) : host.name;
+  if (host.routes.length === 0) return [[name, domains, "/*", "404"]];
   return host.routes
     .filter((route) => !isPassthrough(route))
-    .map((route) => [host.name, domains, describeRouteMatch(route.match), describeOrigin(route.metadata)]);
+    .map((route) => [name, domains, describeRouteMatch(route.match), describeOrigin(route.metadata)]);
 }
 
 function isPassthrough({ action }: Route): boolean {

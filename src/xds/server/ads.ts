@@ -1,6 +1,7 @@
 /** A resource source in, the routes of `AggregatedDiscoveryService` and the state of every connected proxy out. */
 import { AggregatedDiscoveryService } from "../../gen/envoy/service/discovery/v3/ads_pb.js";
 import { FairleadError } from "../../lib/index.ts";
+import { bytesOf, type Resource } from "../../model/index.ts";
 import { type Decoder, duplex, protoMethod, type Route, RpcError, rawCodec, status } from "../../rpc/index.ts";
 import { noMetrics, type XdsMetrics } from "../metrics.ts";
 import { createNamePool } from "../stream/names.ts";
@@ -21,6 +22,8 @@ export interface Ads {
   routes(authenticate: Authenticate): readonly Route[];
   /** Every connected proxy, in the order of connecting. */
   status(): readonly ProxyStatus[];
+  /** A route configuration as this proxy itself shows it: virtual hosts that were sent one by one have longer names. */
+  shownRoute(connectionId: string, route: Resource): Uint8Array;
   /** Ends a stream; the proxy comes back with a new one. False where there is none of that id. */
   disconnect(connectionId: string): boolean;
 }
@@ -62,6 +65,8 @@ export function createAds(options: AdsOptions): Ads {
       ),
     ],
     status: () => [...shared.connections.values()].map((connection) => proxyStatus(connection, options.now())),
+    shownRoute: (connectionId, route) =>
+      shared.connections.get(connectionId)?.state.isApart(route.name) ? shared.apart.merged(route) : bytesOf(route),
     disconnect(connectionId) {
       const connection = shared.connections.get(connectionId);
       connection?.close(new RpcError(status.unavailable, "disconnected by an operator"));

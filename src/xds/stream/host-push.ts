@@ -35,6 +35,8 @@ export interface HostPush {
    */
   awaits(nowMs: number): boolean;
   wakeAtMs(): number | undefined;
+  /** Whether the client has this route configuration apart from its hosts. */
+  isApart(route: string): boolean;
 }
 
 export interface Settlement {
@@ -221,5 +223,6 @@ export function createHostPush({ enabled, apart, versions }: HostPushOptions): H
       return false;
     },
     wakeAtMs: () => waiting?.untilMs,
+    isApart: (route) => told.has(route),
   };
 }

@@ -1,6 +1,6 @@
 /** A route configuration in, what is sent of it where virtual hosts go one by one out; worked out once for all streams. */
 import { create, toBinary } from "@bufbuild/protobuf";
-import { BinaryReader, WireType } from "@bufbuild/protobuf/wire";
+import { BinaryReader, BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
 import { ApiVersion } from "../../gen/envoy/config/core/v3/config_source_pb.js";
 import { VirtualHostSchema } from "../../gen/envoy/config/route/v3/route_components_pb.js";
 import { RouteConfigurationSchema } from "../../gen/envoy/config/route/v3/route_pb.js";
@@ -22,6 +22,8 @@ export interface HostStep {
 
 export interface RouteApart {
   of(route: Resource): Apart;
+  /** As Envoy shows it once it has all hosts: these in the order of their names. */
+  merged(route: Resource): Uint8Array;
   between(from: Resource, to: Resource): HostStep;
 }
 
@@ -56,6 +58,15 @@ export function createRouteApart(): RouteApart {
 
   return {
     of,
+    merged(route) {
+      const { rest, hosts } = of(route);
+      const writer = new BinaryWriter().raw(bytesOf(rest));
+      for (const name of [...hosts.keys()].sort()) {
+        const host = hosts.get(name);
+        if (host) writer.tag(virtualHosts.number, WireType.LengthDelimited).bytes(bytesOf(host));
+      }
+      return writer.finish();
+    },
     between(from, to) {
       const byTarget = steps.get(from) ?? new WeakMap<Resource, HostStep>();
       steps.set(from, byTarget);

@@ -49,6 +49,8 @@ export interface StreamState {
   wake(): void;
   states(): IteratorObject<TypeState>;
   held(): readonly Held[];
+  /** Whether the hosts of this route configuration are sent one by one. */
+  isApart(route: string): boolean;
 }
 
 export function createStreamState(options: StreamStateOptions): StreamState {
@@ -181,5 +183,6 @@ export function createStreamState(options: StreamStateOptions): StreamState {
     wake,
     states: () => states.values(),
     held: holdBack.held,
+    isApart: (route) => hosts?.isApart(route) ?? false,
   };
 }

@@ -1,4 +1,4 @@
-/** Watches over one HTTP/2 session: keepalive pings and floods of pings; at a server also the first words and idleness. */
+/** Watches over one HTTP/2 session: keepalive pings, floods of pings and of settings; at a server also the first words and idleness. */
 import { constants, type Http2Session, type ServerHttp2Session, type ServerHttp2Stream } from "node:http2";
 
 export interface SessionLimits {
@@ -29,7 +29,8 @@ export function keepAlive(
 ): void {
   const pinging = setInterval(() => ping(session, limits.keepaliveTimeoutMs), limits.keepaliveMs).unref();
   session.once("close", () => clearInterval(pinging));
-  limitPings(session, limits.pingsPerSecond);
+  limitEvents(session, "ping", limits.pingsPerSecond);
+  limitEvents(session, "remoteSettings", limits.pingsPerSecond);
 }
 
 /** An unanswered ping means that the peer is gone without a FIN. */
@@ -44,10 +45,11 @@ function ping(session: Http2Session, timeoutMs: number): void {
   if (!sent) clearTimeout(timer);
 }
 
-function limitPings(session: Http2Session, perSecond: number): void {
+/** Each wants an answer of ours, and costs its sender nothing. */
+function limitEvents(session: Http2Session, event: "ping" | "remoteSettings", perSecond: number): void {
   let count = 0;
   let since = performance.now();
-  session.on("ping", () => {
+  session.on(event, () => {
     const now = performance.now();
     if (now - since > 1000) {
       count = 0;

@@ -46,7 +46,8 @@ function startStream() {
     times: { maxWaitMs: 5000, drainMs: 0 },
   });
   /** What was handed over and not taken yet. */
-  const open: { readonly payload: Payload; readonly take: () => void }[] = [];
+  const open: { readonly payload: Payload; readonly take: () => void; readonly fail: (error: Error) => void }[] = [];
+  const errors: unknown[] = [];
   const shared = {
     metrics: noMetrics,
     encode: createEncode("test"),
@@ -54,10 +55,8 @@ function startStream() {
   };
   const pusher = createPusher(shared, {
     ...{ state, variant: "delta", call, ready: undefined },
-    send: (payload) => new Promise((take) => open.push({ payload, take })),
-    onError: (error) => {
-      throw error;
-    },
+    send: (payload) => new Promise((take, fail) => open.push({ payload, take, fail })),
+    onError: (error) => errors.push(error),
   });
   const settled = async (): Promise<void> => {
     for (let i = 0; i < 20; i++) await nextTurn();
@@ -65,6 +64,7 @@ function startStream() {
   return {
     source,
     open,
+    errors,
     ask(type: WireType, subscribe: readonly string[] = []) {
       state.receiveDelta({ type, subscribe, unsubscribe: [], initial: new Map(), nonce: "" }, performance.now());
       pusher.kick();
@@ -101,6 +101,16 @@ test("a route configuration and its virtual hosts leave in one turn", async () =
   source.set({ [types.route]: [route("80", ["a", "c"]), route("90", ["d"])] });
   await settled();
   expect(await take()).toEqual(["VHDS 80/c", "VHDS 90/d"]);
+});
+
+test("a reader that goes while parts are written ends its stream, and nothing else", async () => {
+  const { source, ask, open, settled, errors } = startStream();
+  source.set({ [types.route]: [route("80", ["a"])] });
+  ask(types.route, ["80"]);
+  await settled();
+  for (const { fail } of open.splice(0)) fail(new Error("the reader has gone"));
+  await settled();
+  expect(errors).toEqual([new Error("the reader has gone")]);
 });
 
 test("a reader that takes nothing holds one push; the next is made of what is newest then, each type once", async () => {

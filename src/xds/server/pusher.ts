@@ -61,16 +61,14 @@ export function createPusher(shared: Pick<AdsShared, "metrics" | "turns" | "enco
     metrics.observe("pilot_proxy_queue_time", (startMs - queuedMs) / 1000);
     const first = state.next(startMs);
     if (!first) return rest();
-    let written = write(first, startMs);
+    const writing: Promise<void>[] = [];
     // A route configuration without its hosts answers wrongly: both leave in one turn.
-    while (state.continues()) {
-      const part = state.next(startMs);
-      const before = written;
-      const last = part && write(part, startMs);
-      written = before && last ? before.then(() => last) : (last ?? before);
+    for (let part: Response | undefined = first; part; part = state.continues() ? state.next(startMs) : undefined) {
+      const written = write(part, startMs);
+      if (written) writing.push(written);
     }
-    if (!written) return sent();
-    return written.then(sent, options.onError);
+    if (writing.length === 0) return sent();
+    return Promise.all(writing).then(sent, options.onError);
   }
 
   /** Undefined where the transport has taken all at once, as it does with what is small. */

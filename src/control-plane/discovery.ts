@@ -32,7 +32,7 @@ import { createIncrementalCheck, incrementalReports } from "./incremental-check.
 import { createInjection } from "./injection.ts";
 import { runLeader } from "./leader-work.ts";
 import { countObjects } from "./object-metrics.ts";
-import { createPatchReports } from "./patch-reports.ts";
+import { createPatchReports, forgetChanged } from "./patch-reports.ts";
 import { proxyOfNode } from "./proxy-of-node.ts";
 import { findRefusals, type Refusal, refusalsByObject } from "./refusals.ts";
 import { createRenderProblems } from "./render-problems.ts";
@@ -123,9 +123,9 @@ export async function startDiscovery(options: DiscoveryOptions): Promise<Discove
   if (watched.objects("networking.istio.io", "EnvoyFilter").size > 0) await untilAborted(envoyTypes.load(), running);
 
   const patchReports = createPatchReports(metrics, log.scope("envoyfilter"));
-  watched.objects("networking.istio.io", "EnvoyFilter").subscribe((key, next, before) => {
-    if (next?.metadata.generation !== before?.metadata.generation) patchReports.forget(key);
-  });
+  watched
+    .objects("networking.istio.io", "EnvoyFilter")
+    .subscribe((key, next, before) => forgetChanged(patchReports, key, next, before));
   // 5. Resources per class of proxies, refreshed when something they read has changed.
   const context = { mesh: stages.mesh, registry: stages.registry, domain, cluster: options.cluster };
   const resources = createResourceSource({

@@ -4,7 +4,7 @@ import type { Metrics } from "../ops/index.ts";
 import type { RenderProblem } from "../render/index.ts";
 
 /** Distinct problems that are remembered; beyond it they are told again. */
-const maxTold = 10_000;
+const maxTold = 1000;
 
 export function createRenderProblems(metrics: Metrics, log: Logger): (problem: RenderProblem) => void {
   const told = new Set<string>();

@@ -7,6 +7,8 @@ export interface Metrics {
   count(name: string, labels?: Labels, by?: number): void;
   observe(name: string, value: number, labels?: Labels): void;
   set(name: string, value: number, labels?: Labels): void;
+  /** What this label set was about has gone. */
+  remove(name: string, labels: Labels): void;
   /** Called before each scrape, for figures that are only looked up. */
   onScrape(update: () => void): void;
   text(): Promise<string>;
@@ -188,6 +190,7 @@ export function createMetrics(): Metrics {
     observe: (name, value, labels = {}) =>
       get(name, (options) => new Histogram(options)).observe(known(name, labels), value),
     set: (name, value, labels = {}) => get(name, (options) => new Gauge(options)).set(known(name, labels), value),
+    remove: (name, labels) => made.get(name)?.remove(known(name, labels)),
     onScrape: (update) => updates.push(update),
     text() {
       for (const update of updates) update();

@@ -4,6 +4,7 @@
  */
 import { randomUUID } from "node:crypto";
 import { createGraph } from "../../src/collections/index.ts";
+import { createPatchReports, forgetChanged } from "../../src/control-plane/patch-reports.ts";
 import { proxyOfNode } from "../../src/control-plane/proxy-of-node.ts";
 import { createResourceSource } from "../../src/control-plane/resource-source.ts";
 import { createStages } from "../../src/control-plane/stages.ts";
@@ -11,6 +12,7 @@ import { watchObjects } from "../../src/control-plane/watched-kinds.ts";
 import { createMemorySource } from "../../src/kube/index.ts";
 import { isRecord, silentLogger } from "../../src/lib/index.ts";
 import { type Identity, type KubeObject, type Resource, type ResourceType, types } from "../../src/model/index.ts";
+import { createMetrics } from "../../src/ops/index.ts";
 import { createEnvoyTypes } from "../../src/render/index.ts";
 import { type Call, createRpcServer } from "../../src/rpc/index.ts";
 import { createAds, type News } from "../../src/xds/index.ts";
@@ -44,6 +46,8 @@ export interface World {
   faults(): readonly string[];
   /** Serves streams on a port of loopback. */
   listen(): Promise<number>;
+  /** How much is kept, by what it is kept of. */
+  counts(): Promise<Readonly<Record<string, number>>>;
   close(): Promise<void>;
 }
 
@@ -76,6 +80,11 @@ export async function createWorld(objects: readonly KubeObject[]): Promise<World
   });
   const patchTypes = createEnvoyTypes(graph);
   await patchTypes.load();
+  const metrics = createMetrics();
+  const patchReports = createPatchReports(metrics, silentLogger);
+  watched
+    .objects("networking.istio.io", "EnvoyFilter")
+    .subscribe((key, next, before) => forgetChanged(patchReports, key, next, before));
   const context = { mesh: stages.mesh, registry: stages.registry, domain, cluster };
   const source = createResourceSource({
     mesh: stages.mesh,
@@ -84,6 +93,7 @@ export async function createWorld(objects: readonly KubeObject[]): Promise<World
     debounceMs: 1,
     debounceMaxMs: 10,
     envoyTypes: patchTypes,
+    onPatch: patchReports.report,
     onFault: (proxy, { name, error }) =>
       fault(`${name} for ${proxy ? `a proxy in ${proxy.namespace}` : "all who share it"}`, error),
   });
@@ -95,6 +105,7 @@ export async function createWorld(objects: readonly KubeObject[]): Promise<World
     now: () => new Date(),
     uuid: randomUUID,
     virtualHosts: true,
+    metrics,
   });
   const authenticate = (call: Call): Identity => JSON.parse(call.metadata(identityHeader) ?? "");
   const server = createRpcServer({ routes: ads.routes(authenticate), log: silentLogger });
@@ -129,10 +140,25 @@ export async function createWorld(objects: readonly KubeObject[]): Promise<World
       const address = await server.listen({ host: "127.0.0.1", port: 0 });
       return address.port;
     },
+    async counts() {
+      for (let pass = 0; pass < 2; pass++) graph.sweep();
+      const { facets, classes, nodes } = source;
+      return {
+        ...{ entries: graph.entries, facets, classes, nodes, streams: ads.status().length },
+        ...{ calls: server.load().calls, skippedPatches: patchReports.skipped.size },
+        labelSets: labelSets(await metrics.text()),
+      };
+    },
     async close() {
       source.close();
       api.close();
       await server.close();
     },
   };
+}
+
+/** Buckets of a histogram are one label set; how often something was counted is not looked at. */
+function labelSets(text: string): number {
+  const names = text.split("\n").filter((line) => line !== "" && !line.startsWith("#"));
+  return new Set(names.map((line) => line.slice(0, line.lastIndexOf(" ")).replace(/le="[^"]*",?/, ""))).size;
 }

@@ -1,0 +1,39 @@
+/**
+ * `node --expose-gc bench/departed.ts [teams]`: services, routes, rules, policies, patches and proxies come and go; what is
+ * kept, the memory and the CPU that a team costs, at the start and at the end. Ends with status 1 where something is kept.
+ */
+
+import { createTeams, settledCounts } from "../test/departed/teams.ts";
+import { createReferrer } from "../test/incremental/references.ts";
+import { createWorld } from "../test/incremental/world.ts";
+
+const total = Number(process.argv[2] ?? 10_000);
+const batch = 100;
+
+const world = await createWorld([]);
+const port = await world.listen();
+const teams = await createTeams(world, { port, referrer: await createReferrer(), every: 25 });
+
+async function measure(done: number): Promise<Readonly<Record<string, number>>> {
+  const before = process.cpuUsage();
+  await teams.pass(done, batch);
+  const { user, system } = process.cpuUsage(before);
+  const counts = await settledCounts(world);
+  for (let i = 0; i < 3; i++) globalThis.gc?.();
+  const { heapUsed, rss } = process.memoryUsage();
+  const figures = {
+    teams: done + batch,
+    "CPU ms a team": Math.round((user + system) / batch / 100) / 10,
+    "heap MB": Math.round(heapUsed / 1e5) / 10,
+    "resident MB": Math.round(rss / 1e6),
+  };
+  process.stdout.write(`${JSON.stringify({ ...figures, ...counts })}\n`);
+  return counts;
+}
+
+await measure(0);
+const first = await measure(batch);
+let last = first;
+for (let done = 2 * batch; done < total; done += batch) last = await measure(done);
+await world.close();
+process.exit(JSON.stringify(first) === JSON.stringify(last) ? 0 : 1);

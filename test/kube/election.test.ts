@@ -49,14 +49,16 @@ function run(lock: Lock, identity: string, more: Partial<ElectionOptions> = {}):
   return { election, led: led.promise, stop };
 }
 
-/** A lock whose owner can be cut off from the API, as by a kill, a pause or a partition. */
-function cuttable(lock: Lock): Lock & { cut: boolean } {
+/** A lock whose owner can be cut off from the API, as by a kill or a partition, or stopped for a while, as by a signal. */
+function cuttable(lock: Lock): Lock & { cut: boolean; paused: Promise<void> | undefined } {
   const through = async <T>(work: () => Promise<T>): Promise<T> => {
+    await state.paused;
     if (state.cut) throw new Error("cut off");
     return await work();
   };
   const state = {
     cut: false,
+    paused: undefined as Promise<void> | undefined,
     name: lock.name,
     read: (signal?: AbortSignal) => through(() => lock.read(signal)),
     write: (...args: Parameters<Lock["write"]>) => through(() => lock.write(...args)),
@@ -108,52 +110,76 @@ describe.each(locks)("%s", (kind, create) => {
     await Promise.all([first.election.done, second.election.done]);
   });
 
-  test("forced changes of the leader: never do two write", async () => {
-    const changes = Number(process.env.FAIRLEAD_ELECTIONS ?? 6);
-    const seed = Number(process.env.FAIRLEAD_SEED ?? Date.now() % 1_000_000);
-    const random = createRandom(seed);
-    const ref = { name: `writer-${kind.toLowerCase()}`, namespace };
-    await client.create(kubeKinds.configMaps, { apiVersion: "v1", kind: "ConfigMap", metadata: ref, data: {} });
-    const lock = lockOf("forced");
-    const overlaps: string[] = [];
-    let writing: string | undefined;
-    let serial = 0;
-    const start = () => {
-      const own = cuttable(lock);
-      const identity = `replica-${serial++}`;
-      const candidate = run(own, identity, { durationMs: 300, renewMs: 20 });
-      const fenced = fencedClient(client, candidate.election);
-      const work = async (signal: AbortSignal): Promise<void> => {
-        while (!signal.aborted) {
-          const written = await fenced
-            .patch(kubeKinds.configMaps, ref, "merge", { data: { writer: identity } })
-            .catch(() => undefined);
-          if (!written) return;
-          // A writer who comes back after another has written had not stopped in time.
-          if (writing !== undefined && writing !== identity && retired.has(identity))
-            overlaps.push(`${identity} after ${writing}`);
-          if (writing !== undefined && writing !== identity) retired.add(writing);
-          writing = identity;
-        }
+  test(
+    "D09: forced changes of the leader by kill, pause and end: never do two write",
+    async () => {
+      const changes = Number(process.env.FAIRLEAD_ELECTIONS ?? 6);
+      const seed = Number(process.env.FAIRLEAD_SEED ?? Date.now() % 1_000_000);
+      const random = createRandom(seed);
+      const ref = { name: `writer-${kind.toLowerCase()}`, namespace };
+      await client.create(kubeKinds.configMaps, { apiVersion: "v1", kind: "ConfigMap", metadata: ref, data: {} });
+      const lock = lockOf("forced");
+      const overlaps: string[] = [];
+      const takeoversMs: number[] = [];
+      const counts = new Map<string, number>();
+      let writing: string | undefined;
+      let serial = 0;
+      const start = () => {
+        const own = cuttable(lock);
+        const identity = `replica-${serial++}`;
+        const candidate = run(own, identity, { durationMs: 300, renewMs: 20 });
+        const fenced = fencedClient(client, candidate.election);
+        const work = async (signal: AbortSignal): Promise<void> => {
+          while (!signal.aborted || own.paused) {
+            await own.paused;
+            const written = await fenced
+              .patch(kubeKinds.configMaps, ref, "merge", { data: { writer: identity } })
+              .catch(() => undefined);
+            if (!written) return;
+            // A writer who comes back after another has written had not stopped in time.
+            if (writing !== undefined && writing !== identity && retired.has(identity))
+              overlaps.push(`${identity} after ${writing}`);
+            if (writing !== undefined && writing !== identity) retired.add(writing);
+            writing = identity;
+          }
+        };
+        void candidate.led.then(work);
+        return { ...candidate, own, identity };
       };
-      void candidate.led.then(work);
-      return { ...candidate, own };
-    };
-    const retired = new Set<string>();
-    let running = [start(), start(), start()];
-    for (let change = 0; change < changes; change++) {
-      const leader = await Promise.race(running.map(async (one) => one.led.then(() => one)));
-      await until(() => writing !== undefined && leader.election.leading);
-      if (random.chance(0.5)) leader.own.cut = true;
-      else leader.stop.abort();
-      running = [...running.filter((one) => one !== leader), start()];
-      await Promise.race(running.map((one) => one.led));
-      leader.stop.abort();
-    }
-    for (const one of running) one.stop.abort();
-    expect(overlaps, `seed ${seed}`).toEqual([]);
-    expect(retired.size).toBeGreaterThan(0);
-  }, 300_000);
+      const retired = new Set<string>();
+      let running = [start(), start(), start()];
+      for (let change = 0; change < changes; change++) {
+        const leader = await Promise.race(running.map(async (one) => one.led.then(() => one)));
+        await until(() => writing !== undefined && leader.election.leading);
+        const how = random.pick(["kill", "pause", "end"] as const);
+        const resume = Promise.withResolvers<void>();
+        if (how === "kill") leader.own.cut = true;
+        else if (how === "pause") leader.own.paused = resume.promise;
+        else leader.stop.abort();
+        running = [...running.filter((one) => one !== leader), start()];
+        const started = performance.now();
+        const next = await Promise.race(running.map(async (one) => one.led.then(() => one)));
+        if (how !== "end") takeoversMs.push(performance.now() - started);
+        // It wakes up while another leads, and must not write.
+        await until(() => retired.has(leader.identity) || next.election.leading);
+        leader.own.paused = undefined;
+        resume.resolve();
+        counts.set(how, (counts.get(how) ?? 0) + 1);
+        leader.stop.abort();
+      }
+      for (const one of running) one.stop.abort();
+      expect(overlaps, `seed ${seed}`).toEqual([]);
+      expect(retired.size).toBeGreaterThan(0);
+      if (process.env.FAIRLEAD_ELECTIONS) {
+        const sorted = takeoversMs.toSorted((a, b) => a - b);
+        const told = `median ${sorted[sorted.length >> 1]?.toFixed(0)} ms, longest ${sorted.at(-1)?.toFixed(0)} ms`;
+        process.stdout.write(
+          `${kind}: ${JSON.stringify(Object.fromEntries(counts))}, takeover ${told} (lease 300 ms)\n`,
+        );
+      }
+    },
+    300_000 + 10_000 * Number(process.env.FAIRLEAD_ELECTIONS ?? 0),
+  );
 });
 
 async function until(holds: () => boolean): Promise<void> {

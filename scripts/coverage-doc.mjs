@@ -87,7 +87,7 @@ async function text() {
     "- **no**: nothing acts on it (`src/config/unhonoured.ts`). Using it draws the warning FLD0001 in `fairlead analyze` and on the object's status.",
     "- **unseen**: read, as far as we know, but no change of it was seen to change a proxy's configuration there. It may need surroundings that the small mesh lacks, or show elsewhere, such as in the choice of what is fetched.",
     "- **untried**: not in the table of what is not honoured, and that is all that is known here: fields of this kind are not changed one by one yet, or the agent and injection act on them.\n",
-    "Own codes: FLD0001, a field that is not honoured; FLD0002, a route whose delegate is missing, no delegate, or not exported; FLD0005, an AuthorizationPolicy by who is calling, where clients without mutual TLS, who are nobody, get past it; on statuses also FLD0003, a field that nobody knows, FLD0004, a patch of an EnvoyFilter that was skipped, and FLD0006, something that an Envoy refused.\n",
+    "Own codes: FLD0001, a field that is not honoured; FLD0002, a route whose delegate is missing, no delegate, or not exported; FLD0005, an AuthorizationPolicy by who is calling, where clients without mutual TLS, who are nobody, get past it; FLD0007, a VirtualService that routes a host of another namespace for the mesh; on statuses also FLD0003, a field that nobody knows, FLD0004, a patch of an EnvoyFilter that was skipped, and FLD0006, something that an Envoy refused.\n",
     ...all.map((section) => formatSection(section, evidence.get(section.title))),
   ].join("\n");
 }

@@ -91,6 +91,7 @@ async function discovery(flags: DiscoveryFlags, unknown: readonly string[], io: 
     debounceEndpoints: !/^(0|f|F|false|False|FALSE)$/.test(io.env.PILOT_ENABLE_EDS_DEBOUNCE ?? ""),
     ...pushThrottle(io),
     virtualHosts: io.env.PILOT_ENABLE_VHDS !== "false",
+    ownHostsOnly: io.env.FAIRLEAD_OWN_HOSTS_ONLY === "true",
     gatewayDeployments: io.env.PILOT_ENABLE_GATEWAY_API_DEPLOYMENT_CONTROLLER !== "false",
     injection: {
       nativeSidecars: io.env.ENABLE_NATIVE_SIDECARS || "auto",

@@ -40,6 +40,8 @@ export interface DiscoveryOptions {
   readonly pushThrottle?: number;
   /** Whether Envoys that can are sent virtual hosts one by one (PILOT_ENABLE_VHDS). */
   readonly virtualHosts?: boolean;
+  /** Routes for the mesh hold only for hosts of their own namespace (FAIRLEAD_OWN_HOSTS_ONLY). */
+  readonly ownHostsOnly?: boolean;
   /** False: nothing is made for Gateway API Gateways (PILOT_ENABLE_GATEWAY_API_DEPLOYMENT_CONTROLLER). */
   readonly gatewayDeployments?: boolean;
   readonly keySets?: {

@@ -104,6 +104,7 @@ export async function startDiscovery(options: DiscoveryOptions): Promise<Discove
     cluster: options.cluster,
     configMap: `${namespace}/${configMap}`,
     revision: options.revision,
+    ownHostsOnly: options.ownHostsOnly,
     maySeeSecrets: secretAccess.allows,
   };
   const stages = createStages({

@@ -11,6 +11,8 @@ export interface OfflineOptions {
   /** Objects labelled for another revision are left alone. */
   readonly revision?: string;
   readonly objects: Iterable<KubeObject>;
+  /** Routes for the mesh hold only for hosts of their own namespace. */
+  readonly ownHostsOnly?: boolean;
   /** MeshConfig; wins over ConfigMap istio-system/istio. */
   readonly meshConfig?: Readonly<Record<string, unknown>>;
 }
@@ -37,6 +39,7 @@ export function createOffline(options: OfflineOptions): Offline {
     configMap: "istio-system/istio",
     fetchKeySets: () => ({ get: () => unfetchedKeySet }),
     revision: options.revision,
+    ownHostsOnly: options.ownHostsOnly,
     meshConfig: options.meshConfig && JSON.stringify(options.meshConfig),
   });
   return {

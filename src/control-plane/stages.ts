@@ -12,6 +12,7 @@ import {
   type ObjectStatus,
 } from "../translate/index.ts";
 import { createConfigs } from "./configs.ts";
+import { ownHostsOnly } from "./own-hosts.ts";
 import { createReferences, type References } from "./references.ts";
 import { createSettings, type Settings } from "./settings.ts";
 
@@ -26,6 +27,8 @@ export interface StagesOptions {
   readonly configMap: string;
   /** Objects labelled for another revision are left alone; absent or empty: all count. */
   readonly revision?: string | undefined;
+  /** Routes for the mesh hold only for hosts of their own namespace. */
+  readonly ownHostsOnly?: boolean | undefined;
   /** Whether an account may read Secrets; absent: every one may, as offline. */
   readonly maySeeSecrets?: MeshInputs["maySeeSecrets"];
   /** Fetches the keys that RequestAuthentications refer to; absent: none are known. */
@@ -108,6 +111,14 @@ export function createStages(options: StagesOptions): Stages {
     nodes: objects("", "Node"),
     settings: settings.current,
   });
+  // Whose hosts a namespace may route, where that is bounded.
+  const routes = options.ownHostsOnly
+    ? ownHostsOnly(graph, configs.virtualServices, {
+        domain,
+        rootNamespace: () => settings.current().rootNamespace ?? "",
+        namespacesOfHost: (host) => hosts.get(host).map((key) => key.slice(0, key.indexOf("/"))),
+      })
+    : configs.virtualServices;
   // Keys that verify tokens, from the network.
   const keySets = options.fetchKeySets?.(configs.requestAuthentications);
   // Visibility, scopes and effective policy.
@@ -123,11 +134,7 @@ export function createStages(options: StagesOptions): Stages {
     configs: {
       ...configs,
       gateways: unionOf("gateways and ingresses", [configs.gateways, ingress.gateways, translated.gateways]),
-      virtualServices: unionOf("routes and ingresses", [
-        configs.virtualServices,
-        ingress.virtualServices,
-        translated.virtualServices,
-      ]),
+      virtualServices: unionOf("routes and ingresses", [routes, ingress.virtualServices, translated.virtualServices]),
       destinationRules: unionOf("traffic rules", [configs.destinationRules, translated.destinationRules]),
     },
   });

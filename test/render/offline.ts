@@ -22,12 +22,17 @@ export interface RenderInput {
   readonly objects: readonly KubeObject[];
   readonly mesh?: Readonly<Record<string, unknown>>;
   readonly profile?: Profile;
+  readonly ownHostsOnly?: boolean;
 }
 
 /** For the first proxy among the objects. */
 export async function renderProxy(input: RenderInput): Promise<RenderedProxy> {
   const print = await printer;
-  const offline = createOffline({ objects: input.objects, ...(input.mesh ? { meshConfig: input.mesh } : {}) });
+  const offline = createOffline({
+    objects: input.objects,
+    ...(input.mesh ? { meshConfig: input.mesh } : {}),
+    ...(input.ownHostsOnly ? { ownHostsOnly: true } : {}),
+  });
   const [proxy] = offline.proxies();
   if (!proxy) throw new Error("no proxy among the objects");
   const renderer = createRenderer(

@@ -173,3 +173,32 @@ describe("R19: policies by who is calling, where callers need not say", () => {
     ).toEqual([]);
   });
 });
+
+describe("routes for other namespaces", () => {
+  const service = {
+    apiVersion: "v1",
+    kind: "Service",
+    metadata: { name: "bank", namespace: "money" },
+    spec: { ports: [{ port: 80 }] },
+  };
+  const route = (more: object, namespace = "shop") =>
+    istio(
+      "VirtualService",
+      "v",
+      { hosts: ["bank.money.svc.cluster.local"], http: [{ route: [{ destination: { host: "mine" } }] }], ...more },
+      namespace,
+    );
+  const told = (more: object, namespace?: string): readonly string[] =>
+    analyze({ files: [route(more, namespace)], cluster: [service] }, { now, own: true })
+      .filter(({ code }) => code === "FLD0007")
+      .map(({ name, path }) => `${name} ${path}`);
+
+  test("R41: a host of another namespace that is routed for everybody is told", () => {
+    expect(told({})).toEqual(["v spec.hosts[0]"]);
+    expect(told({ exportTo: ["money"] })).toHaveLength(1);
+    expect(told({ exportTo: ["."] })).toEqual([]);
+    expect(told({ gateways: ["edge"] })).toEqual([]);
+    expect(told({}, "money")).toEqual([]);
+    expect(told({}, "istio-system")).toEqual([]);
+  });
+});

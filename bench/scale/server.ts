@@ -16,6 +16,8 @@ export interface Server {
   readonly secure: Address | undefined;
   /** Where it is scraped. */
   readonly monitoring: Address | undefined;
+  /** Where the API server calls it. */
+  readonly webhooks?: Address;
   stop(): Promise<void>;
 }
 
@@ -89,6 +91,7 @@ const portsOf = (addresses: Readonly<Record<string, string>>) => ({
   plain: parseAddress(addresses.grpc ?? ""),
   secure: parseAddress(addresses.secureGrpc ?? ""),
   monitoring: parseAddress(addresses.monitoring ?? ""),
+  webhooks: parseAddress(addresses.https ?? ""),
 });
 
 function start(args: readonly string[]): ChildProcess {

@@ -13,9 +13,25 @@ export interface Pattern {
 /** Istio's bound on the size of a pattern that a user may write. */
 const maxLength = 1024;
 
+/** The same few patterns are asked for again and again, and each costs as much as the rest of its object. */
+const maxKnown = 500;
+const known = new Map<string, Pattern | { readonly error: string }>();
+
 export function compilePattern(source: string): Pattern | { readonly error: string } {
   if (source.length > maxLength)
     return { error: `the pattern has ${source.length} characters; at most ${maxLength} are accepted` };
+  const made = known.get(source) ?? compile(source);
+  // The ones that were asked for last stay.
+  known.delete(source);
+  known.set(source, made);
+  for (const oldest of known.keys()) {
+    if (known.size <= maxKnown) break;
+    known.delete(oldest);
+  }
+  return made;
+}
+
+function compile(source: string): Pattern | { readonly error: string } {
   try {
     const compiled = RE2JS.compile(source);
     return {

@@ -265,6 +265,7 @@ test("R32: the rights of the control plane are these, and any other is looked at
     [
       "ClusterRole configmaps: create update",
       "ClusterRole deployments: create update patch delete",
+      "ClusterRole events: create patch",
       "ClusterRole gatewayclasses: create update patch",
       "ClusterRole horizontalpodautoscalers: create update patch delete",
       "ClusterRole mutatingwebhookconfigurations: update",

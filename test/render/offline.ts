@@ -23,6 +23,8 @@ export interface RenderInput {
   readonly mesh?: Readonly<Record<string, unknown>>;
   readonly profile?: Profile;
   readonly ownHostsOnly?: boolean;
+  /** That the proxy says it has. */
+  readonly istioVersion?: string;
 }
 
 /** For the first proxy among the objects. */
@@ -37,7 +39,11 @@ export async function renderProxy(input: RenderInput): Promise<RenderedProxy> {
   if (!proxy) throw new Error("no proxy among the objects");
   const renderer = createRenderer(
     offline.mesh,
-    offline.classOf({ ...proxy, profile: input.profile ?? "istio-proxy" }),
+    offline.classOf({
+      ...proxy,
+      profile: input.profile ?? "istio-proxy",
+      ...(input.istioVersion === undefined ? {} : { istioVersion: input.istioVersion }),
+    }),
     {
       onFault: ({ name, error }) => {
         throw new Error(`${name} could not be rendered`, { cause: error });

@@ -2,8 +2,7 @@
  * The chart's Deployment and two injected Pods, run from the image's root filesystem: read-only, as the users that the
  * objects name, without any capability but those that they name, in network namespaces, with real traffic.
  */
-import { spawn, spawnSync } from "node:child_process";
-import { once } from "node:events";
+import { spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -15,6 +14,7 @@ import { parseYaml, readRecord } from "../../src/lib/index.ts";
 import type { KubeObject } from "../../src/model/index.ts";
 import { service, slice } from "../render/objects.ts";
 import { lacks } from "../require.ts";
+import { startApp } from "../traffic/app.ts";
 import { type Caller, startCaller } from "../traffic/caller.ts";
 import { eventually } from "../traffic/mesh.ts";
 import { createTrafficNetwork, type TrafficNetwork } from "../traffic/network.ts";
@@ -149,7 +149,7 @@ describe.skipIf(lacks("root", "envoy", "iptables"))("Pods of the image", () => {
     );
     const webPod = await start(web, webAt);
     expect([...webPod.containers.keys()]).toEqual(["istio-proxy"]);
-    closers.push(await startApp(webAt.path));
+    closers.push(await startApp(webAt.path, "web"));
     // By the command, which also makes Pods that the webhook then leaves alone.
     const manifest =
       "apiVersion: v1\nkind: Pod\nmetadata: {name: client, namespace: default, labels: {app: client}}\nspec: {serviceAccountName: client, containers: [{name: app, image: client}]}\n";
@@ -167,7 +167,7 @@ describe.skipIf(lacks("root", "envoy", "iptables"))("Pods of the image", () => {
     const answers = await caller.requests({ address: vip, port: 80, host: "web.default" }, 50);
     const seen = new Set(answers.map(({ status, body, error }) => `${status} ${body}${error}`));
     const identity = (name: string): string => `spiffe://cluster.local/ns/default/sa/${name}`;
-    expect([...seen]).toEqual([`200 By=${identity("web")};URI=${identity("client")}`]);
+    expect([...seen]).toEqual([`200 web By=${identity("web")} URI=${identity("client")}`]);
     const info = await proxy?.exec(["pilot-agent", "request", "GET", "/server_info"]);
     expect(info).toMatchObject({ status: 0, stdout: expect.stringContaining('"state": "LIVE"') });
     expect(await proxy?.exec(["pilot-agent", "request", "GET", "nothing"])).toMatchObject({
@@ -194,16 +194,3 @@ describe.skipIf(lacks("root", "envoy", "iptables"))("Pods of the image", () => {
 
 const savedRules = (namespace: string): string =>
   spawnSync("nsenter", [`--net=${namespace}`, "--", "iptables-save"], { encoding: "utf8" }).stdout;
-
-/** Says who the proxy says is calling. */
-async function startApp(namespace: string): Promise<() => void> {
-  const text = `require("node:http").createServer((request, response) => {
-    const peer = String(request.headers["x-forwarded-client-cert"]).split(";").filter((part) => /^(By|URI)=/.test(part));
-    response.end(peer.join(";"));
-  }).listen(8080, () => console.log("ready"));`;
-  const app = spawn("nsenter", [`--net=${namespace}`, "--", process.execPath, "-e", text], {
-    stdio: ["ignore", "pipe", "inherit"],
-  });
-  await once(app.stdout, "data");
-  return () => app.kill("SIGKILL");
-}

@@ -22,6 +22,8 @@ export interface TrafficNetwork {
   readonly journal: Journal;
   /** An address on this machine that every namespace reaches. */
   hostAddress(): Promise<string>;
+  /** This machine answers to that address too. */
+  own(address: string): Promise<void>;
   /** A namespace of its own, with an address. */
   pod(): Promise<PodNetwork & { readonly address: string }>;
   /** An address that nobody has: only capture makes sense of it. */
@@ -41,11 +43,15 @@ export async function createTrafficNetwork(): Promise<TrafficNetwork> {
   let hosts = 1;
   let pods = 0;
   let services = 0;
+  const own = async (address: string): Promise<void> => {
+    await ip("addr", "replace", `${address}/32`, "dev", `${plan.prefix}h`);
+  };
   return {
     journal,
+    own,
     async hostAddress() {
       const address = `${base}.1.${++hosts}`;
-      await ip("addr", "add", `${address}/32`, "dev", `${plan.prefix}h`);
+      await own(address);
       return address;
     },
     async pod() {

@@ -41,6 +41,20 @@ describe("an installation on an API", () => {
     expect((await run("tag", "list")).stdout).toMatch(/^TAG +REVISION *\nprod +default/);
     expect((await run("tag", "remove", "prod")).status).toBe(0);
     expect((await run("tag", "list")).stdout).toBe("");
+    const selects = async (name: string): Promise<string> =>
+      JSON.stringify(await client.find(kubeKinds.mutatingWebhooks, { name }));
+    expect(await run("tag", "set", "default", "--revision", "canary")).toMatchObject({ status: 0 });
+    expect(await selects("istio-sidecar-injector")).not.toContain('"istio-injection"');
+    expect(await selects("istio-revision-tag-default")).toContain('"istio-injection"');
+    const validator = await client.find(kubeKinds.validatingWebhooks, { name: "istiod-default-validator" });
+    expect(JSON.stringify(validator)).toContain('"istiod-canary"');
+    // An upgrade of the unnamed one does not take it back.
+    expect((await run("upgrade", "--no-wait")).status).toBe(0);
+    expect(await selects("istio-sidecar-injector")).not.toContain('"istio-injection"');
+    expect((await run("tag", "remove", "default")).stderr).toContain("tag set default --revision default");
+    expect((await run("tag", "set", "default", "--revision", "default")).status).toBe(0);
+    expect(await selects("istio-revision-tag-default")).toContain('"name":"istiod"');
+    expect((await run("tag", "remove", "default")).status).toBe(0);
     expect((await run("uninstall", "--revision", "canary")).status).toBe(0);
     expect(await deployment("istiod-canary")).toBeUndefined();
     expect(await deployment("istiod")).toBeDefined();

@@ -1,18 +1,20 @@
 /** `fairlead tag set|list|remove|generate`: other names for revisions, which namespaces select them by. */
 import type { Command } from "commander";
-import { tagObject } from "../install/index.ts";
+import { deactivated, defaultValidatorObject, tagObject } from "../install/index.ts";
 import { type KubeClient, kubeKinds } from "../kube/index.ts";
-import { FairleadError } from "../lib/index.ts";
-import type { AccessFlags } from "./cluster-access.ts";
+import { FairleadError, readList, readRecord } from "../lib/index.ts";
+import type { KubeObject } from "../model/index.ts";
+import type { InstallAccessFlags } from "./cluster-access.ts";
 import type { Io } from "./command.ts";
 import { accessOptions, withClient } from "./install/shared.ts";
 import { applyObject } from "./objects.ts";
 import { printSortedYaml } from "./print.ts";
 import { printTable } from "./table.ts";
 
-const { mutatingWebhooks } = kubeKinds;
+const { mutatingWebhooks, validatingWebhooks } = kubeKinds;
+const unnamed = "istio-sidecar-injector";
 
-interface TagFlags extends AccessFlags {
+interface TagFlags extends InstallAccessFlags {
   readonly revision: string;
   readonly istioNamespace: string;
   readonly overwrite?: boolean;
@@ -37,11 +39,12 @@ export function register(program: Command, io: Io, exit: (status: number) => voi
       exit(0);
     },
   );
-  accessOptions(tag.command("list")).action(async (flags: AccessFlags) =>
+  accessOptions(tag.command("list")).action(async (flags: InstallAccessFlags) =>
     exit(await withClient(flags, io, (client) => listTags(client, io))),
   );
-  accessOptions(tag.command("remove").argument("<tag>", "the name")).action(async (name: string, flags: AccessFlags) =>
-    exit(await withClient(flags, io, (client) => removeTag(client, name, io))),
+  accessOptions(tag.command("remove").argument("<tag>", "the name")).action(
+    async (name: string, flags: InstallAccessFlags) =>
+      exit(await withClient(flags, io, (client) => removeTag(client, name, io))),
   );
 }
 
@@ -49,21 +52,39 @@ const nameOf = (tag: string): string => `istio-revision-tag-${tag}`;
 
 async function setTag(client: KubeClient, tag: string, flags: TagFlags, io: Io): Promise<number> {
   const { revision } = flags;
-  const injector = revision === "default" ? "istio-sidecar-injector" : `istio-sidecar-injector-${revision}`;
+  const injector = revision === "default" ? unnamed : `${unnamed}-${revision}`;
   if (!(await client.find(mutatingWebhooks, { name: injector })))
     throw new FairleadError("not-found", `there is no revision ${revision}`, {
       hint: "fairlead install --revision NAME makes one",
-    });
-  if (tag === "default" && (await client.find(mutatingWebhooks, { name: "istio-sidecar-injector" })))
-    throw new FairleadError("conflict", "the unnamed revision is the default already", {
-      hint: "uninstall it, or label namespaces with a tag of another name",
     });
   const before = (await client.find(mutatingWebhooks, { name: nameOf(tag) }))?.metadata.labels?.["istio.io/rev"];
   if (before !== undefined && before !== revision && flags.overwrite !== true)
     throw new FairleadError("already-exists", `${tag} means revision ${before}`, { hint: "--overwrite changes that" });
   await applyObject(client, tagObject(tag, revision, flags.istioNamespace));
-  io.err(`${tag} means revision ${revision}; label namespaces with istio.io/rev=${tag}\n`);
+  if (tag === "default") await makeDefault(client, flags);
+  const labels = tag === "default" ? "istio-injection=enabled" : `istio.io/rev=${tag}`;
+  io.err(`${tag} means revision ${revision}; label namespaces with ${labels}\n`);
   return 0;
+}
+
+/** As istioctl: the unnamed revision's own configuration stays, and selects nothing while the tag stands in for it. */
+async function makeDefault(client: KubeClient, { revision, istioNamespace }: TagFlags): Promise<void> {
+  const own = await client.find(mutatingWebhooks, { name: unnamed });
+  if (own) await client.update(mutatingWebhooks, deactivated(own));
+  const validator = defaultValidatorObject(revision, istioNamespace);
+  const before = await client.find(validatingWebhooks, { name: validator.metadata.name });
+  // Whether it may refuse is the control plane's to say, and stays as it was.
+  const [first] = readList(readRecord(before).webhooks).map(readRecord);
+  await applyObject(client, withFailurePolicy(validator, first?.failurePolicy));
+}
+
+function withFailurePolicy(validator: KubeObject, failurePolicy: unknown): KubeObject {
+  if (failurePolicy === undefined) return validator;
+  const webhooks = readList(readRecord(validator).webhooks).map((webhook) => ({
+    ...readRecord(webhook),
+    failurePolicy,
+  }));
+  return { ...validator, ...{ webhooks } };
 }
 
 async function listTags(client: KubeClient, io: Io): Promise<number> {
@@ -80,5 +101,10 @@ async function listTags(client: KubeClient, io: Io): Promise<number> {
 async function removeTag(client: KubeClient, tag: string, io: Io): Promise<number> {
   await client.delete(mutatingWebhooks, { name: nameOf(tag) });
   io.err(`${tag} is no tag any more\n`);
+  const own = tag === "default" ? await client.find(mutatingWebhooks, { name: unnamed }) : undefined;
+  if (own && JSON.stringify(own) === JSON.stringify(deactivated(own)))
+    io.err(
+      "no revision injects namespaces with istio-injection=enabled; `fairlead tag set default --revision default` does\n",
+    );
   return 0;
 }

@@ -2,6 +2,8 @@ export { type ChartFile, chartFiles, valuesYaml } from "./chart.ts";
 export {
   completeValues,
   customResourceDefinitions,
+  deactivated,
+  defaultValidatorObject,
   installObjects,
   namespaceObject,
   tagObject,

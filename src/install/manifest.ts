@@ -1,6 +1,6 @@
 /** The values of an installation in; all its objects, in the order in which they are applied, out. */
 import { crdFor } from "../config/index.ts";
-import { FairleadError, isRecord, readList } from "../lib/index.ts";
+import { FairleadError, isRecord, readList, readRecord } from "../lib/index.ts";
 import { istioKinds, type KubeObject } from "../model/index.ts";
 import { checkValues } from "./check-values.ts";
 import { type Data, evaluate, mergeRecords } from "./expression.ts";
@@ -65,6 +65,22 @@ export function tagObject(tag: string, revision: string, namespace: string): Kub
   const values = completeValues("default", [{ revision, revisionTags: [tag] }]);
   const [made] = readList(evaluate([tags], { values, namespace, printYaml: String }));
   return made as KubeObject;
+}
+
+/** The configuration by which objects that name no revision are judged by that one. */
+export function defaultValidatorObject(revision: string, namespace: string): KubeObject {
+  const values = completeValues("default", [{ revision, defaultRevision: revision }]);
+  return evaluate(defaultValidator, { values, namespace, printYaml: String }) as KubeObject;
+}
+
+/** What istioctl puts in the place of a selector: a label that nothing has. */
+const never = { matchLabels: { "istio.io/deactivated": "never-match" } };
+
+/** An injector's configuration that selects nothing any more, and can be brought back. */
+export function deactivated(injectorObject: KubeObject): KubeObject {
+  const webhooks = readList(readRecord(injectorObject).webhooks).map(readRecord);
+  const selectors = { namespaceSelector: never, objectSelector: never };
+  return { ...injectorObject, ...{ webhooks: webhooks.map((webhook) => ({ ...webhook, ...selectors })) } };
 }
 
 /** The resource definitions, from the schemas that the control plane itself reads by. */

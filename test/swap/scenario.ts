@@ -74,7 +74,16 @@ export async function untilInjecting(world: SwapWorld, revision: string): Promis
 }
 
 async function untilServed(plane: Plane, fleet: Fleet): Promise<void> {
-  await eventually(async () => (await plane.proxies()) === fleet.pods().length, "all proxies to connect", 90_000);
+  const wanted = fleet.pods().length;
+  let seen = 0;
+  const all = async (): Promise<boolean> => {
+    seen = await plane.proxies();
+    return seen === wanted;
+  };
+  await eventually(all, "all proxies to connect", 180_000).catch((error) => {
+    const logs = fleet.pods().map((pod) => `${pod.name}:\n${pod.log().split("\n").slice(-8).join("\n")}`);
+    throw new Error(`${seen} of ${wanted} proxies are connected: ${error.message}\n${logs.join("\n")}`);
+  });
 }
 
 let changes = 0;

@@ -50,7 +50,7 @@ export function createTraffic(client: KubeClient, target: string): Traffic {
         probe = createPods(client, revision);
         // Most on connections that stay, some on new ones.
         loads = [
-          await caller.load({ ...call, concurrency: 12, pauseMs: 50 }),
+          await caller.load({ ...call, concurrency: 20, pauseMs: 50 }),
           await caller.load({ ...call, concurrency: 3, pauseMs: 100, headers: { connection: "close" } }),
         ];
       };
@@ -80,7 +80,7 @@ function createPods(client: KubeClient, revision: string) {
       const name = `probe-${count++}`;
       const object = {
         ...{ apiVersion: "v1", kind: "Pod", metadata: { name, namespace: "default", labels: selected } },
-        spec: { containers: [{ name: "app", image: "app" }] },
+        spec: { serviceAccountName: "web", containers: [{ name: "app", image: "app" }] },
       };
       try {
         const made = await client.create(kubeKinds.pods, object, { dryRun: true });

@@ -1,6 +1,6 @@
 /** An installation and an API in; the installation applied, step by step and told, out. */
 
-import { namespaceObject } from "../../install/index.ts";
+import { deactivated, namespaceObject } from "../../install/index.ts";
 import { type KubeClient, kubeKinds } from "../../kube/index.ts";
 import { FairleadError, isRecord, readList, readRecord, wait } from "../../lib/index.ts";
 import type { KubeObject } from "../../model/index.ts";
@@ -33,11 +33,19 @@ export async function applyInstallation(installation: Installation, options: App
   for (const object of installation.objects) {
     // The mesh's settings and the injector's are the users' own, and go on to hold.
     if (foreign && object.kind === "ConfigMap") continue;
-    await (foreign && object.kind === "Deployment" ? replace(client, object) : applyObject(client, object));
+    const wanted = await withDefaultTag(client, object);
+    await (foreign && object.kind === "Deployment" ? replace(client, object) : applyObject(client, wanted));
     say(`${object.kind} ${object.metadata.name}`);
   }
   await writeWish(client, installation);
   if (options.readinessTimeoutMs > 0) await untilAvailable(installation, options);
+}
+
+/** While a tag stands in for the unnamed revision, that one's own configuration selects nothing. */
+async function withDefaultTag(client: KubeClient, object: KubeObject): Promise<KubeObject> {
+  const isUnnamed = object.kind === "MutatingWebhookConfiguration" && object.metadata.name === "istio-sidecar-injector";
+  const tag = isUnnamed && (await client.find(kubeKinds.mutatingWebhooks, { name: "istio-revision-tag-default" }));
+  return tag ? deactivated(object) : object;
 }
 
 /** The name of a Deployment in our place that somebody else put there. */

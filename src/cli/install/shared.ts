@@ -2,13 +2,13 @@
 import type { Command } from "commander";
 import { createKubeClient, type KubeClient } from "../../kube/index.ts";
 import { FairleadError, parseDurationMs } from "../../lib/index.ts";
-import { type AccessFlags, clusterAccess } from "../cluster-access.ts";
+import { type InstallAccessFlags, installAccess } from "../cluster-access.ts";
 import type { Io } from "../command.ts";
 import { applyInstallation } from "./apply.ts";
 import { readInstallation, type ValueFlags, valueOptions } from "./installation.ts";
 import { readWish } from "./wish.ts";
 
-export interface InstallFlags extends ValueFlags, AccessFlags {
+export interface InstallFlags extends ValueFlags, InstallAccessFlags {
   readonly inPlace?: boolean;
   readonly readinessTimeout: string;
   readonly wait: boolean;
@@ -17,7 +17,8 @@ export interface InstallFlags extends ValueFlags, AccessFlags {
 export function accessOptions(command: Command): Command {
   return command
     .option("--kubeconfig <file>", "how to reach the API")
-    .option("--context <name>", "context of the kubeconfig");
+    .option("--context <name>", "context of the kubeconfig")
+    .option("--standalone", "the standalone mesh of `fairlead up`, which is not meant otherwise");
 }
 
 export function applyOptions(command: Command): Command {
@@ -50,11 +51,11 @@ export async function install(flags: InstallFlags, io: Io, upgrades: boolean): P
 }
 
 export async function withClient(
-  flags: AccessFlags,
+  flags: InstallAccessFlags,
   io: Io,
   work: (client: KubeClient) => Promise<number>,
 ): Promise<number> {
-  const client = createKubeClient(await clusterAccess(flags, io));
+  const client = createKubeClient(await installAccess(flags, io));
   try {
     return await work(client);
   } finally {

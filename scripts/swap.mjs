@@ -1,0 +1,15 @@
+// `npm run swap`: from istiod to Fairlead and back under live traffic on a real API, in place and by revision, with figures.
+// Needs root, iptables, Envoy and kubectl; KUBECONFIG of a cluster that is there to be tried on, ISTIOD (the program) and
+// ISTIO_MANIFEST (what `istioctl manifest generate` prints); with PILOT_AGENT (the program) every other proxy runs under it.
+import { spawnSync } from "node:child_process";
+import { join } from "node:path";
+import { ensureEnvoy } from "./envoy.mjs";
+import { ensureAll, nodeBin, root, withLock } from "./setup.mjs";
+
+await withLock(ensureAll);
+const run = spawnSync(nodeBin(), [join(root, "test/swap/main.ts")], {
+  cwd: root,
+  stdio: "inherit",
+  env: { ...process.env, FAIRLEAD_ENVOY: ensureEnvoy(nodeBin()), NODE_NO_WARNINGS: "1" },
+});
+process.exitCode = run.status ?? 1;

@@ -1,6 +1,7 @@
 // `npm run swap`: from istiod to Fairlead and back under live traffic on a real API, in place and by revision, with figures.
 // Needs root, iptables, Envoy and kubectl; KUBECONFIG of a cluster that is there to be tried on, ISTIOD (the program) and
-// ISTIO_MANIFEST (what `istioctl manifest generate` prints); with PILOT_AGENT (the program) every other proxy runs under it.
+// ISTIO_MANIFEST (what `istioctl manifest generate` prints); with PILOT_AGENT (the program) and ISTIO_BOOTSTRAP (its template
+// of Envoy's bootstrap) every other proxy runs under that.
 import { spawnSync } from "node:child_process";
 import { join } from "node:path";
 import { ensureEnvoy } from "./envoy.mjs";

@@ -7,7 +7,7 @@ import { eventually } from "../traffic/mesh.ts";
 import type { TrafficNetwork } from "../traffic/network.ts";
 import { addressOfService, put } from "./objects.ts";
 import { createTraffic, type Traffic } from "./traffic.ts";
-import { startWorkload, type Workload } from "./workload.ts";
+import { type AgentProgram, fairleadAgent, startWorkload, type Workload } from "./workload.ts";
 
 /** How the Pods of a revision reach their control plane. */
 export interface PlaneAddress {
@@ -30,7 +30,7 @@ export interface FleetOptions {
   readonly network: TrafficNetwork;
   readonly plane: PlaneAddress;
   /** Programs of the agents, taken in turn. */
-  readonly agents: readonly (readonly string[])[];
+  readonly agents: readonly AgentProgram[];
 }
 
 interface Server {
@@ -41,7 +41,7 @@ interface Server {
 export async function createFleet({ client, network, plane, agents }: FleetOptions): Promise<Fleet> {
   let made = 0;
   const start = (app: string, at: PlaneAddress): Promise<Workload> => {
-    const agent = agents[made % agents.length] ?? [];
+    const agent = agents[made % agents.length] ?? fairleadAgent;
     return startWorkload({ name: `${app}-${++made}`, app, client, network, plane: at, agent });
   };
   for (const name of ["web", "client"])
@@ -121,6 +121,6 @@ async function untilEndpoints(caller: Workload, servers: readonly Server[]): Pro
       );
     },
     `${caller.name} to know ${wanted}`,
-    60_000,
+    240_000,
   );
 }

@@ -1,5 +1,5 @@
 // From istiod to Fairlead and back under live traffic, in place and by revision, on a real API: see docs/kubernetes.md.
-// KUBECONFIG=… ISTIOD=BINARY ISTIO_MANIFEST=FILE [PILOT_AGENT=BINARY] npm run swap
+// KUBECONFIG=… ISTIOD=BINARY ISTIO_MANIFEST=FILE [PILOT_AGENT=BINARY ISTIO_BOOTSTRAP=FILE] npm run swap
 import { spawnSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import { runCli } from "../../src/cli/testing.ts";
@@ -7,10 +7,10 @@ import { kubeKinds, loadKubeconfig } from "../../src/kube/index.ts";
 import { parseYaml, readRecord, readText } from "../../src/lib/index.ts";
 import { fairleadPlane, istiodPlane } from "./plane.ts";
 import { type SwapReport, swapByRevision, swapInPlace, untilInjecting } from "./scenario.ts";
-import { fairleadAgent } from "./workload.ts";
+import { fairleadAgent, pilotAgent } from "./workload.ts";
 import { createSwapWorld } from "./world.ts";
 
-const { KUBECONFIG = "", ISTIOD = "", ISTIO_MANIFEST = "", PILOT_AGENT = "" } = process.env;
+const { KUBECONFIG = "", ISTIOD = "", ISTIO_MANIFEST = "", PILOT_AGENT = "", ISTIO_BOOTSTRAP = "" } = process.env;
 const say = (text: string): boolean => process.stdout.write(`${text}\n`);
 const missing = Object.entries({ KUBECONFIG, ISTIOD, ISTIO_MANIFEST }).filter(([, path]) => !existsSync(path));
 if (missing.length > 0) {
@@ -57,7 +57,7 @@ try {
   let plane = await world.start(istiod, "default");
   await world.point("default", plane);
   await untilInjecting(world, "default");
-  const agents = PILOT_AGENT === "" ? [fairleadAgent] : [fairleadAgent, [PILOT_AGENT]];
+  const agents = PILOT_AGENT === "" ? [fairleadAgent] : [fairleadAgent, pilotAgent(PILOT_AGENT, ISTIO_BOOTSTRAP)];
   const fleet = await world.populate("default", agents);
   say(`3 proxies under ${agents.length === 1 ? "Fairlead's agent" : "Fairlead's agent and pilot-agent in turn"}`);
 

@@ -85,7 +85,7 @@ export async function startPlane(options: PlaneOptions): Promise<Plane> {
   ended.catch(() => {});
   const ready = async (): Promise<boolean> =>
     (await fetch(`http://${address}:8080/ready`).catch(() => undefined))?.ok === true;
-  await Promise.race([ended, eventually(ready, `${program.name} to be ready`, 120_000)]);
+  await Promise.race([ended, eventually(ready, `${program.name} to be ready`, 300_000)]);
   return {
     address,
     log: () => lines.join("\n"),

@@ -69,7 +69,7 @@ export async function untilInjecting(world: SwapWorld, revision: string): Promis
       return webhooks.length > 0 && webhooks.every(hasBundle);
     },
     `the webhook of ${revision}`,
-    60_000,
+    240_000,
   );
 }
 
@@ -104,7 +104,7 @@ async function changeRoutes(world: SwapWorld, fleet: Fleet): Promise<void> {
   await eventually(
     async () => (await fleet.traffic.ask()).headers["x-change"] === mark,
     `change ${mark} to arrive`,
-    60_000,
+    240_000,
   );
 }
 
@@ -129,7 +129,7 @@ async function untilQuiet({ client }: SwapWorld): Promise<void> {
       ]),
     );
   };
-  const deadline = Date.now() + 60_000;
+  const deadline = Date.now() + 180_000;
   let before = await versions();
   for (;;) {
     await wait(windowMs);

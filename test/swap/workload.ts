@@ -32,14 +32,29 @@ export interface WorkloadOptions {
   readonly network: TrafficNetwork;
   /** Which control plane: the name of its Service, and its address. */
   readonly plane: { readonly host: string; readonly address: string };
-  /** Arguments before `proxy sidecar`. */
-  readonly agent: readonly string[];
+  readonly agent: AgentProgram;
+}
+
+export interface AgentProgram {
+  /** What stands before `proxy sidecar`. */
+  readonly command: readonly string[];
+  /** Settings that it needs beyond the Pod's. */
+  readonly proxyConfig: Readonly<Record<string, unknown>>;
 }
 
 /** The proxy's group, whose traffic is not captured; the user is ours, who may read the programs wherever they are. */
 const proxyGroup = "1337";
 const root = join(import.meta.dirname, "../..");
-export const fairleadAgent: readonly string[] = [process.execPath, join(root, "dist/main.js"), "agent"];
+export const fairleadAgent: AgentProgram = {
+  command: [process.execPath, join(root, "dist/main.js"), "agent"],
+  proxyConfig: {},
+};
+
+/** pilot-agent makes Envoy's bootstrap from a template that its image has. */
+export const pilotAgent = (binary: string, proxyBootstrapTemplatePath: string): AgentProgram => ({
+  command: [binary],
+  proxyConfig: { proxyBootstrapTemplatePath },
+});
 
 export async function startWorkload(options: WorkloadOptions): Promise<Workload> {
   const { name, app, client, network, plane } = options;
@@ -82,7 +97,7 @@ export async function startWorkload(options: WorkloadOptions): Promise<Workload>
   write("etc/istio/pod/annotations", "");
   const { file, args } = enterCommand({ namespace: at.path, binds: [[join(dir, "hosts"), "/etc/hosts"]] }, [
     ...["setpriv", `--regid=${proxyGroup}`, "--clear-groups", "--"],
-    ...options.agent,
+    ...options.agent.command,
     "proxy",
     "sidecar",
     "--domain",
@@ -111,6 +126,7 @@ export async function startWorkload(options: WorkloadOptions): Promise<Workload>
         binaryPath: findEnvoy(),
         concurrency: 1,
         terminationDrainDuration: "2s",
+        ...options.agent.proxyConfig,
       }),
     },
     output: (line) => lines.push(line),
@@ -124,7 +140,7 @@ export async function startWorkload(options: WorkloadOptions): Promise<Workload>
     (await fetch(`http://${at.address}:15021/healthz/ready`).catch(() => undefined))?.ok === true;
   await Promise.race([
     ended,
-    eventually(ready, `the proxy of ${name}`, 60_000).catch((error) => {
+    eventually(ready, `the proxy of ${name}`, 240_000).catch((error) => {
       throw new Error(`${error.message}\n${lines.slice(-20).join("\n")}`);
     }),
   ]);
@@ -161,7 +177,7 @@ async function rootOf(client: KubeClient): Promise<string> {
       return found !== "";
     },
     "the mesh's root",
-    60_000,
+    240_000,
   );
   return found;
 }

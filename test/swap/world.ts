@@ -5,7 +5,7 @@ import { createFleet, type Fleet, type PlaneAddress } from "./fleet.ts";
 import { addressOfService } from "./objects.ts";
 import { type Plane, type PlaneProgram, startPlane } from "./plane.ts";
 import { type ServiceAddress, serveService } from "./service.ts";
-import { fairleadAgent } from "./workload.ts";
+import { type AgentProgram, fairleadAgent } from "./workload.ts";
 
 export interface SwapWorld {
   readonly client: KubeClient;
@@ -15,7 +15,7 @@ export interface SwapWorld {
   point(revision: string, ...planes: readonly Plane[]): Promise<void>;
   address(revision: string): Promise<PlaneAddress>;
   /** The Pods of the mesh; their agents are taken in turn. */
-  populate(revision: string, agents?: readonly (readonly string[])[]): Promise<Fleet>;
+  populate(revision: string, agents?: readonly AgentProgram[]): Promise<Fleet>;
   close(): Promise<void>;
 }
 

@@ -12,8 +12,11 @@ export interface Binding {
   readonly pod: { readonly name: string; readonly uid: string } | undefined;
 }
 
-/** Under the arc for UUIDs (ITU-T X.667), which nobody has to give out. */
-const bindingOid = "2.25.208934342929281354107554591596749182101";
+/**
+ * A UUID of our own, in parts, under the arc that Microsoft keeps for those. Whole, under 2.25, it would be one number of
+ * 128 bits, and Go refuses a certificate with a number of more than 31 anywhere: pilot-agent and every Go client.
+ */
+const bindingOid = "1.2.840.113556.1.8000.2554.40239.19054.20919.19469.36410.8330336.11719829";
 
 export function bindingFacts({ account, pod }: Binding): { readonly oid: string; readonly texts: readonly string[] } {
   return { oid: bindingOid, texts: [account, ...(pod ? [pod.name, pod.uid] : [])] };

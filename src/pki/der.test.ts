@@ -28,6 +28,12 @@ describe("DER", () => {
     );
   });
 
+  test("object identifiers have no number that Go could not read", () => {
+    expect(() => oid("2.25.208934342929281354107554591596749182101")).toThrow("too large a number");
+    expect(oidText(readDer(oid("1.2.2147483647")).take(tags.oid).content)).toBe("1.2.2147483647");
+    expect(() => oid("1.2.2147483648")).toThrow("too large a number");
+  });
+
   test("object identifiers come back as they went in", () => {
     const dotted = fc.tuple(fc.nat(1), fc.nat(39), fc.array(fc.nat(2 ** 31 - 1), { minLength: 1, maxLength: 10 }));
     fc.assert(

@@ -31,6 +31,7 @@ import { createGatewayObjects } from "./gateway-objects.ts";
 import { createIncrementalCheck, incrementalReports } from "./incremental-check.ts";
 import { createInjection } from "./injection.ts";
 import { runLeader } from "./leader-work.ts";
+import { measureModel } from "./model-metrics.ts";
 import { countObjects } from "./object-metrics.ts";
 import { createPatchReports, forgetChanged } from "./patch-reports.ts";
 import { proxyOfNode } from "./proxy-of-node.ts";
@@ -270,6 +271,7 @@ export async function startDiscovery(options: DiscoveryOptions): Promise<Discove
     });
     measureProcess(metrics, running, options);
     countObjects(metrics, watched);
+    measureModel(metrics, { registry: stages.registry, objects: watched.objects, resources });
     describeState(metrics, options, {
       authority,
       stages,

@@ -76,6 +76,12 @@ const definitions: Readonly<Record<string, Definition>> = {
   pilot_k8s_reg_events: { help: "Events from k8s registry.", labels: ["type", "event"] },
   pilot_services: { help: "Total services known to pilot." },
   pilot_virt_services: { help: "Total virtual services known to pilot." },
+  pilot_eds_no_instances: { help: "Number of clusters without instances." },
+  pilot_endpoint_not_ready: { help: "Endpoint found in unready state." },
+  endpoint_no_pod: { help: "Endpoints without an associated pod." },
+  pilot_dns_cluster_without_endpoints: { help: "DNS clusters without endpoints." },
+  istiod_managed_clusters: { help: "Number of clusters managed by istiod", labels: ["cluster_type"] },
+  xds_cache_size: { help: "Current size of xds cache: the parts that resources are put together from." },
   pilot_total_rejected_configs: {
     help: "Total number of configs that Pilot had to reject or ignore.",
     labels: ["type"],

@@ -1,0 +1,61 @@
+import { expect, test } from "vitest";
+import { createGraph } from "../collections/index.ts";
+import { createMemorySource } from "../kube/index.ts";
+import type { KubeObject } from "../model/index.ts";
+import { createMetrics } from "../ops/index.ts";
+import { measureModel } from "./model-metrics.ts";
+import { createStages } from "./stages.ts";
+import { watchObjects } from "./watched-kinds.ts";
+
+const service = (name: string): KubeObject => ({
+  apiVersion: "v1",
+  kind: "Service",
+  metadata: { name, namespace: "default" },
+  spec: {
+    clusterIP: "10.96.0.1",
+    ports: [
+      { name: "http", port: 80 },
+      { name: "tcp", port: 81 },
+    ],
+  },
+});
+const endpoint = (pod: string, ready: boolean): object => ({
+  addresses: ["10.0.0.1"],
+  conditions: { ready },
+  targetRef: { kind: "Pod", name: pod, namespace: "default" },
+});
+const slice = (of: string, ...endpoints: readonly object[]): KubeObject => ({
+  apiVersion: "discovery.k8s.io/v1",
+  kind: "EndpointSlice",
+  metadata: { name: `${of}-1`, namespace: "default", labels: { "kubernetes.io/service-name": of } },
+  addressType: "IPv4",
+  ports: [{ name: "http", port: 8080 }],
+  endpoints,
+});
+const pod: KubeObject = {
+  apiVersion: "v1",
+  kind: "Pod",
+  metadata: { name: "here", namespace: "default" },
+  spec: {},
+  status: { podIP: "10.0.0.1", podIPs: [{ ip: "10.0.0.1" }], phase: "Running" },
+};
+
+test("what lacks something is counted as it is when it is asked for", async () => {
+  const graph = createGraph();
+  const api = createMemorySource({ graph, objects: [service("empty"), service("full"), pod] });
+  const { objects } = watchObjects(api);
+  const where = { domain: "cluster.local", cluster: "Kubernetes", configMap: "istio-system/istio" };
+  const { registry } = createStages({ graph, objects, ...where });
+  const metrics = createMetrics();
+  const parts = new Map([["Cluster", { entries: 3, computed: 5 }]]);
+  measureModel(metrics, { registry, objects, resources: { parts } });
+  const told = async (name: string): Promise<string | undefined> =>
+    new RegExp(`^${name}(?:{[^}]*})? (\\d+)$`, "m").exec(await metrics.text())?.[1];
+  expect(await told("pilot_eds_no_instances")).toBe("4");
+  api.apply([slice("full", endpoint("here", true), endpoint("gone", false))]);
+  expect(await told("pilot_eds_no_instances")).toBe("2");
+  expect(await told("pilot_endpoint_not_ready")).toBe("1");
+  expect(await told("endpoint_no_pod")).toBe("1");
+  expect(await told("xds_cache_size")).toBe("3");
+  expect(await told("istiod_managed_clusters")).toBe("1");
+});

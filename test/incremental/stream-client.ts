@@ -41,7 +41,7 @@ export interface StreamClient {
 const sotwMethod = protoMethod(AggregatedDiscoveryService.method.streamAggregatedResources);
 const deltaMethod = protoMethod(AggregatedDiscoveryService.method.deltaAggregatedResources);
 const envoyVersion = { case: "userAgentVersion", value: "1.40.0" } as const;
-const maxLost = 3;
+const maxLost = 20;
 const wildcards: readonly ResourceType[] = [types.cluster, types.listener];
 const allTypes = [...wildcards, ...namedTypes];
 

@@ -63,6 +63,35 @@ describe("an installation on an API", () => {
     expect((await run("upgrade", "--no-wait")).stderr).toContain("nothing is installed");
   });
 
+  test("leaves what it says when it is removed, and nothing else", { timeout: 60_000 }, async () => {
+    expect((await run("install", "--no-wait")).status).toBe(0);
+    // What a control plane makes while it runs.
+    const map = (name: string, namespace: string, metadata: object) =>
+      client.create(kubeKinds.configMaps, {
+        ...{ apiVersion: "v1", kind: "ConfigMap", metadata: { name, namespace, ...metadata }, data: {} },
+      });
+    await map("istio-ca-root-cert", "default", { labels: { "istio.io/config": "true" } });
+    await map("istio-leader", "istio-system", { annotations: { "control-plane.alpha.kubernetes.io/leader": "{}" } });
+    await map("own", "istio-system", {});
+    const metadata = { name: "istio-ca-secret", namespace: "istio-system" };
+    await client.create(kubeKinds.secrets, { apiVersion: "v1", kind: "Secret", metadata, data: {} });
+    const { stderr } = await run("uninstall", "--revision", "default");
+    expect(stderr).toMatch(
+      /left as they are: namespace istio-system; Secret istio-system\/istio-ca-secret, .*; ConfigMap istio-ca-root-cert in 1 namespaces; \d+ resource definitions with their objects\n$/,
+    );
+    expect((await run("install", "--no-wait")).status).toBe(0);
+    const purged = await run("uninstall", "--purge", "-y");
+    expect(purged.stderr).toMatch(
+      /left as they are: namespace istio-system; Secret istio-system\/istio-ca-secret, [^;]*\n$/,
+    );
+    const { items } = await client.list(kubeKinds.configMaps, { namespace: "istio-system" });
+    expect(items.map((item) => item.metadata.name)).toEqual(["own"]);
+    expect(
+      (await client.list(kubeKinds.definitions)).items.filter((item) => item.metadata.name.endsWith(".istio.io")),
+    ).toEqual([]);
+    await client.delete(kubeKinds.secrets, metadata);
+  });
+
   test("is not put over another control plane unless asked, and then keeps the mesh's settings", {
     timeout: 300_000,
   }, async () => {

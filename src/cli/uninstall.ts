@@ -1,7 +1,7 @@
 /** `fairlead uninstall`: takes the control plane from a Kubernetes cluster. */
 import type { Command } from "commander";
 import { FairleadError } from "../lib/index.ts";
-import type { AccessFlags } from "./cluster-access.ts";
+import type { InstallAccessFlags } from "./cluster-access.ts";
 import type { Io } from "./command.ts";
 import { removeInstallation } from "./install/remove.ts";
 import { accessOptions, withClient } from "./install/shared.ts";
@@ -16,7 +16,7 @@ export function register(program: Command, io: Io, exit: (status: number) => voi
     .action(async (flags: UninstallFlags) => exit(await uninstall(flags, io)));
 }
 
-interface UninstallFlags extends AccessFlags {
+interface UninstallFlags extends InstallAccessFlags {
   readonly revision?: string;
   readonly purge?: boolean;
   readonly skipConfirmation?: boolean;

@@ -50,15 +50,73 @@ export async function removeInstallation({ client, revision, purge, say }: Remov
     "app.kubernetes.io/managed-by=fairlead",
     ...(revision ? [`istio.io/rev=${revision}`] : []),
   ].join();
+  const namespaces = new Set<string>();
   let removed = 0;
-  for (const kind of madeKinds) {
+  const remove = async (kind: KindRef, object: KubeObject): Promise<void> => {
+    await client.delete(kind, object.metadata).catch(ignoreMissing);
+    say(`${kind.kind} ${object.metadata.name} removed`);
+    removed++;
+  };
+  for (const kind of madeKinds)
     for (const object of await listed(client, kind, labelSelector)) {
-      await client.delete(kind, object.metadata).catch(ignoreMissing);
-      say(`${kind.kind} ${object.metadata.name} removed`);
-      removed++;
+      if (object.metadata.namespace !== undefined) namespaces.add(object.metadata.namespace);
+      await remove(kind, object);
     }
+  if (purge) {
+    for (const [kind, object] of await tracesOf(client, namespaces)) await remove(kind, object);
+    removed += await removeDefinitions(client, say);
   }
-  return purge ? removed + (await removeDefinitions(client, say)) : removed;
+  const left = await leftOf(client, namespaces);
+  if (left.length > 0) say(`left as they are: ${left.join("; ")}`);
+  return removed;
+}
+
+const roots = "istio-ca-root-cert";
+const lockAnnotation = "control-plane.alpha.kubernetes.io/leader";
+
+/** What a control plane itself has made: the mesh's roots in every namespace, and its locks. */
+async function tracesOf(
+  client: KubeClient,
+  namespaces: ReadonlySet<string>,
+): Promise<readonly (readonly [KindRef, KubeObject])[]> {
+  const isOwn = ({ metadata }: KubeObject): boolean => namespaces.has(metadata.namespace ?? "");
+  const maps = await listed(client, kubeKinds.configMaps, "");
+  const leases = await listed(client, kubeKinds.leases, "");
+  return [
+    ...maps
+      .filter(
+        (object) =>
+          (object.metadata.name === roots && object.metadata.labels?.["istio.io/config"] === "true") ||
+          (isOwn(object) && object.metadata.annotations?.[lockAnnotation] !== undefined),
+      )
+      .map((object) => [kubeKinds.configMaps, object] as const),
+    ...leases
+      .filter((object) => isOwn(object) && object.metadata.name.startsWith("istio-"))
+      .map((object) => [kubeKinds.leases, object] as const),
+  ];
+}
+
+/** In words; nothing while another control plane is there, whose things they are then. */
+async function leftOf(client: KubeClient, namespaces: ReadonlySet<string>): Promise<readonly string[]> {
+  const others = await listed(client, kubeKinds.deployments, "app=istiod");
+  if (namespaces.size === 0 || others.length > 0) return [];
+  const names = [...namespaces].sort();
+  const secrets = await Promise.all(
+    names.map((namespace) => client.find(kubeKinds.secrets, { name: "istio-ca-secret", namespace })),
+  );
+  const maps = (await listed(client, kubeKinds.configMaps, "istio.io/config=true")).filter(
+    ({ metadata }) => metadata.name === roots,
+  );
+  const { items } = await client.list(kubeKinds.definitions);
+  const definitions = items.filter(({ metadata }) => metadata.name.endsWith(".istio.io"));
+  return [
+    ...names.map((name) => `namespace ${name}`),
+    ...secrets.flatMap((found) =>
+      found ? [`Secret ${found.metadata.namespace}/istio-ca-secret, with which a next control plane goes on`] : [],
+    ),
+    ...(maps.length > 0 ? [`ConfigMap ${roots} in ${maps.length} namespaces`] : []),
+    ...(definitions.length > 0 ? [`${definitions.length} resource definitions with their objects`] : []),
+  ];
 }
 
 async function removeDefinitions(client: KubeClient, say: (text: string) => void): Promise<number> {
@@ -73,7 +131,7 @@ async function removeDefinitions(client: KubeClient, say: (text: string) => void
 
 /** Nothing of a kind that the API does not have. */
 async function listed(client: KubeClient, kind: KindRef, labelSelector: string): Promise<readonly KubeObject[]> {
-  const answer = await client.list(kind, { labelSelector }).catch((error: unknown) => {
+  const answer = await client.list(kind, labelSelector === "" ? {} : { labelSelector }).catch((error: unknown) => {
     if (error instanceof FairleadError && error.code === "not-found") return { items: [] };
     throw error;
   });

@@ -4,7 +4,8 @@ import { once } from "node:events";
 
 const text = `
 const name = process.argv[1];
-require("node:http").createServer((request, response) => {
+// It does not close a connection in the very moment in which the proxy uses it again.
+require("node:http").createServer({ keepAliveTimeout: 120_000 }, (request, response) => {
   const peer = String(request.headers["x-forwarded-client-cert"]).split(";").filter((part) => /^(By|URI)=/.test(part));
   response.end([name, ...peer].join(" "));
 }).listen(8080, () => console.log("ready"));

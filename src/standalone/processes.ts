@@ -40,7 +40,7 @@ export function startProcess(options: StartOptions): Running {
   const pid = child.pid ?? -1;
   const owner = ownerOf(pid);
   const item: Leftover | undefined = owner && { kind: "process", process: owner };
-  if (item) options.journal.add(item);
+  if (item) noteDown(options.journal, item);
   const exited = new Promise<number | string>((resolve) => {
     child.once("error", (error) => {
       const text = `cannot start ${options.file}: ${error.message}`;
@@ -59,6 +59,16 @@ export function startProcess(options: StartOptions): Running {
     stop: (graceMs) => stopGroup(pid, exited, graceMs),
     kill: () => signalGroup(pid, "SIGKILL"),
   };
+}
+
+/**
+ * It runs already: where a full disk takes no note of it, it is used all the same, and written down with the next thing.
+ * To refuse it here would leave a process that nobody ends.
+ */
+function noteDown(journal: Journal, item: Leftover): void {
+  try {
+    journal.add(item);
+  } catch {}
 }
 
 function readLines(stream: Readable, line: (text: string) => void): void {

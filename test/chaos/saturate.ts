@@ -57,7 +57,8 @@ function enterGroup(): { leave(): void } | undefined {
     leave() {
       for (const pid of readFileSync(join(dir, "cgroup.procs"), "utf8").split("\n").map(Number))
         if (pid > 0) enter(parent, pid);
-      setTimeout(() => rmdirSync(dir), 500);
+      // The busy ones may still be about to end.
+      process.once("exit", () => rmdirSync(dir));
     },
   };
 }

@@ -1,4 +1,5 @@
 /** `kill -9` of every part that a mesh has. */
+import { eventually } from "../../traffic/mesh.ts";
 import type { Part } from "../parts.ts";
 import { byItself, type Fault, type Heal, type Stage } from "./fault.ts";
 
@@ -67,7 +68,15 @@ export const kills: readonly Fault[] = [
       const workload = stage.mesh.workloads.get(pod.name);
       if (!workload) throw new Error(`nobody runs ${pod.name}`);
       stage.kill(`the runner of ${pod.name}`, [workload.pid()]);
-      return () => workload.start();
+      return async () => {
+        workload.start();
+        // Until then all looks well: the Pod of the dead one is still there.
+        const isReplaced = async (): Promise<boolean> => {
+          const now = await stage.mesh.pod(pod.name).catch(() => pod);
+          return now.uid !== pod.uid;
+        };
+        await eventually(isReplaced, `the next ${pod.name}`, 60_000);
+      };
     },
   },
 ];

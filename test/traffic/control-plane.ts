@@ -26,7 +26,7 @@ export interface ControlPlane {
   routes(serviceAccount: string, namespace?: string): readonly Route[];
   rendererOf(nodeId: string): Renderer | undefined;
   /** Resolves when every proxy has taken everything; throws after 20 s, naming what it refused or holds back. */
-  settled(): Promise<void>;
+  settled(timeoutMs?: number): Promise<void>;
   /** Everything that a connected proxy has ever refused. */
   refusals(): readonly string[];
   close(): void;
@@ -87,9 +87,9 @@ export function createControlPlane(objects: Iterable<KubeObject>): ControlPlane 
       const proxy = ads.status().find(({ node }) => node.id === nodeId);
       return proxy && resources.rendererOf(proxy.node);
     },
-    async settled() {
+    async settled(timeoutMs = 20_000) {
       await resources.flush();
-      const deadline = Date.now() + 20_000;
+      const deadline = Date.now() + timeoutMs;
       // A push starts some turns after the flush: quiet counts only when it lasts.
       for (let quiet = 0; quiet < 3; quiet = unsettled(ads).length === 0 ? quiet + 1 : 0) {
         if (Date.now() > deadline) throw new Error(`not settled: ${unsettled(ads).join("; ")}`);

@@ -26,6 +26,9 @@ interface Generation {
   readonly passing: readonly KubeObject[];
 }
 
+/** A machine without time has all the time it needs. */
+const settledMs = 300_000;
+
 /** Goes on until there were as many requests, too. `begin` is called when all is there. */
 export async function runFlips(
   atLeast: { readonly flips: number; readonly requests?: number },
@@ -57,9 +60,9 @@ export async function runFlips(
       await applyInOrder(i, next.objects, mesh.controlPlane.apply);
       last = next;
       // Now and then the next one comes before the last has arrived.
-      if (i % 4 !== 0) await mesh.controlPlane.settled();
+      if (i % 4 !== 0) await mesh.controlPlane.settled(settledMs);
     }
-    await mesh.controlPlane.settled();
+    await mesh.controlPlane.settled(settledMs);
     const newest = backends[flips % 2]?.name ?? "";
     await eventually(async () => (await clients[0]?.caller.request(call))?.body === newest, "the last flip to arrive");
     const reports = await Promise.all(loads.map((load) => load.stop()));

@@ -24,7 +24,10 @@ async function startBeside(mesh: ChaosMesh): Promise<ChildProcess> {
     ],
     { env: { PATH: process.env.PATH, POD_NAME: "istiod-beside", NODE_NO_WARNINGS: "1" }, stdio: "ignore" },
   );
-  await eventually(() => existsSync(boundFile), "the other control plane to serve", 60_000);
+  await eventually(() => existsSync(boundFile), "the other control plane to serve", 60_000).catch((error: unknown) => {
+    child.kill("SIGKILL");
+    throw error;
+  });
   return child;
 }
 

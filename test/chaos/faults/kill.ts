@@ -62,6 +62,8 @@ export const kills: readonly Fault[] = [
     name: "kill-runner",
     what: "kill -9 of the `fairlead run` of one server; started again after 3 s",
     expected: "its process and proxy go on until the next runner has taken their place",
+    // The next Pod has another address, which endpoints that are written by hand do not know.
+    allows: /^churned: 503/,
     ...{ holdMs: 3_000, healMs: 60_000, touches: ["server"] },
     async inject(stage): Promise<Heal> {
       const pod = await stage.server();

@@ -12,6 +12,7 @@ import type { AppProbe } from "./app-probe.ts";
 import type { BootstrapOptions } from "./bootstrap/context.ts";
 import type { DnsProxyOptions } from "./dns/dns-proxy.ts";
 import { livingEnvoy } from "./envoy/record.ts";
+import type { HangLimits } from "./envoy/watchdog.ts";
 
 export interface AgentOptions {
   readonly type: ProxyType;
@@ -54,6 +55,8 @@ export interface AgentOptions {
   readonly now: () => Date;
   readonly random: () => number;
   readonly log: Logger;
+  /** When an Envoy that does not answer is replaced. */
+  readonly hangLimits?: HangLimits;
   /** Says when memory or descriptors run out: what cannot be served is then refused. */
   readonly overload?: Overload;
   /** Takes Envoy's output line by line; without it Envoy writes to our own output. */

@@ -5,6 +5,7 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { lacks } from "../../test/require.ts";
 import { types } from "../model/index.ts";
 import { createCsr, formatPrivateKey, generateKey, parseCertificate, uriNames } from "../pki/index.ts";
+import { livingEnvoy } from "./envoy/record.ts";
 import {
   type AgentHarness,
   createAgentHarness,
@@ -204,6 +205,32 @@ describe.skipIf(lacks("envoy"))("the agent with a real Envoy", () => {
       (answer) => answer.status === 0,
     );
     await untilReady();
+  }, 300_000);
+
+  test("an Envoy that hangs is spoken of and replaced; one that only paused is not", async () => {
+    const limits = { periodMs: 50, warnMs: 100, replaceMs: 14_000, minQuestions: 2 };
+    start({}, { onEnvoyExit: "restart", hangLimits: limits });
+    await untilReady();
+    const pid = (): number => livingEnvoy(harness.workDir)?.process.pid ?? 0;
+    const said = (text: RegExp) =>
+      eventually(
+        async () => harness.log.join("\n"),
+        (log) => text.test(log),
+      );
+    const first = pid();
+    process.kill(first, "SIGSTOP");
+    await said(/Envoy has not answered for \d+ s\n?/);
+    process.kill(first, "SIGCONT");
+    await said(/Envoy answers again/);
+    expect(pid()).toBe(first);
+    process.kill(first, "SIGSTOP");
+    await said(/Envoy has not answered for \d+ s, and is replaced/);
+    await untilReady();
+    expect(pid()).not.toBe(first);
+    const { body } = await httpStatus(harness.ports.status, "/stats/prometheus");
+    expect(body).toMatch(/^fairlead_agent_envoy_hangs_total 1$/m);
+    expect(body).toMatch(/^fairlead_agent_envoy_restarts_total 1$/m);
+    expect(body).toMatch(/^fairlead_agent_event_loop_delay_seconds\{quantile="1"\} /m);
   }, 300_000);
 });
 

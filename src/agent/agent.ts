@@ -8,6 +8,7 @@ import { basename, dirname, relative, resolve } from "node:path";
 import { createBackoff, FairleadError, wait } from "../lib/index.ts";
 import { replaceSecretFile } from "../pki/index.ts";
 import { createRpcClient, createRpcServer, type Route, type RpcServer } from "../rpc/index.ts";
+import { type AgentMetrics, createAgentMetrics } from "./agent-metrics.ts";
 import type { AgentOptions } from "./agent-options.ts";
 import { readAppMetrics } from "./app-metrics.ts";
 import { buildBootstrap, lightstepTokenFile } from "./bootstrap/bootstrap.ts";
@@ -17,6 +18,7 @@ import { startAdminGate } from "./envoy/admin-gate.ts";
 import { drainEnvoy } from "./envoy/drain.ts";
 import { adoptEnvoy, type EnvoyExit, type EnvoyOptions, type EnvoyProcess, startEnvoy } from "./envoy/process.ts";
 import { livingEnvoy } from "./envoy/record.ts";
+import { hangLimits, watchEnvoy } from "./envoy/watchdog.ts";
 import { createCertificateClient, tokenMetadata, trustFile } from "./identity/certificate-client.ts";
 import { createSdsRoutes } from "./identity/sds.ts";
 import { createSecretSource } from "./identity/secrets.ts";
@@ -51,7 +53,9 @@ export function createAgent(options: AgentOptions): Agent {
         const dns = await serveDns(options, closers);
         await serveXds(options, [telemetry.subscription, ...(dns ? [dns.subscription] : [])], closers);
         const bootstrap = { ...options.bootstrap, sdsSocket };
-        return await runEnvoy({ ...options, bootstrap }, { identity, telemetry, dns }, signal, closers);
+        const metrics = createAgentMetrics({ identity, overload: options.overload, now: options.now });
+        closers.add(() => metrics.close());
+        return await runEnvoy({ ...options, bootstrap }, { metrics, telemetry, dns }, signal, closers);
       } finally {
         await closers.closeAll();
       }
@@ -171,7 +175,7 @@ async function listen(
 
 async function runEnvoy(
   options: AgentOptions,
-  parts: Pick<StatusParts, "identity" | "telemetry" | "dns">,
+  parts: Pick<StatusParts, "metrics" | "telemetry" | "dns">,
   signal: AbortSignal,
   closers: Closers,
 ): Promise<number> {
@@ -188,8 +192,19 @@ async function runEnvoy(
     const how = envoyOptions(options, configFile);
     const envoy = (await adoptEnvoy(how)) ?? (await startEnvoy(how));
     envoyPid = envoy.pid;
+    parts.metrics.envoyStarted();
     closers.add(() => envoy.kill());
+    const gone = new AbortController();
+    const hangs = AbortSignal.any([gone.signal, signal, quit.signal]);
+    const watched = watchEnvoy(envoy, {
+      admin,
+      limits: options.hangLimits ?? hangLimits,
+      log: options.log,
+      signal: hangs,
+    });
+    void watched.then((hung) => hung && parts.metrics.envoyHung());
     const outcome = await firstOf(envoy, signal, quit.signal);
+    gone.abort();
     if (outcome === "quit") return endNow(envoy);
     if (outcome === "stop") return drained.already ? endNow(envoy) : drain(envoy, admin, options);
     options.log.error("Envoy exited", { code: outcome.code ?? undefined, signal: outcome.signal ?? undefined });
@@ -246,7 +261,7 @@ async function writeBootstrap(options: AgentOptions): Promise<string> {
 }
 
 interface StatusParts {
-  readonly identity: WorkloadIdentity;
+  readonly metrics: AgentMetrics;
   readonly telemetry: Telemetry;
   readonly dns: DnsProxy | undefined;
   readonly admin: EnvoyAdmin;
@@ -256,10 +271,9 @@ interface StatusParts {
 }
 
 function serveStatus(options: AgentOptions, parts: StatusParts): Promise<StatusServer> {
-  const { identity, telemetry, dns, admin, quit, drained, isOwn } = parts;
+  const { metrics, telemetry, dns, admin, quit, drained, isOwn } = parts;
   const socket = (path: string): string => shortestPath(options.workDir, path);
   const { appMetrics } = options;
-  const startedAt = options.now();
   return startStatusServer({
     host: options.statusHost,
     port: options.proxyConfig.statusPort ?? 15020,
@@ -268,7 +282,7 @@ function serveStatus(options: AgentOptions, parts: StatusParts): Promise<StatusS
     isOwn,
     notReady: () => admin.notReady(),
     envoyMetrics: (query) => admin.metrics(query),
-    agentMetrics: () => agentMetrics(identity, startedAt, options.now()) + (dns?.metrics() ?? ""),
+    agentMetrics: () => metrics.text() + (dns?.metrics() ?? ""),
     proxyMetrics: telemetry.metrics,
     appMetrics: async () => (appMetrics ? readAppMetrics(appMetrics, options.localhost) : ""),
     appProbes: options.appProbes,
@@ -281,19 +295,6 @@ function serveStatus(options: AgentOptions, parts: StatusParts): Promise<StatusS
     },
     log: options.log.scope("status"),
   });
-}
-
-function agentMetrics(identity: WorkloadIdentity, startedAt: Date, now: Date): string {
-  const gauge = (name: string, help: string, value: number, labels = ""): string =>
-    `# HELP istio_agent_${name} ${help}\n# TYPE istio_agent_${name} gauge\nistio_agent_${name}${labels} ${value}\n`;
-  const until = identity.current()?.notAfter;
-  const left = until ? (until.getTime() - now.getTime()) / 1000 : undefined;
-  return (
-    gauge("uptime_seconds", "Time since the agent started.", (now.getTime() - startedAt.getTime()) / 1000) +
-    (left === undefined
-      ? ""
-      : gauge("cert_expiry_seconds", "Time until the certificate expires.", left, '{resource_name="default"}'))
-  );
 }
 
 async function firstOf(

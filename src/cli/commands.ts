@@ -100,6 +100,10 @@ export const commands: readonly CommandEntry[] = [
     summary: "Add the sidecar to workloads in files, without a cluster",
     load: () => import("./kube-inject.ts"),
   },
-  { name: "check", summary: "Ask whether this machine has what a mesh needs", load: () => import("./check.ts") },
+  {
+    name: "check",
+    summary: "Ask whether the standalone mesh is well, or this machine has what one needs",
+    load: () => import("./check.ts"),
+  },
   { name: "version", summary: "Show the version", load: () => import("./version.ts") },
 ];

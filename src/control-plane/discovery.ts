@@ -276,6 +276,7 @@ export async function startDiscovery(options: DiscoveryOptions): Promise<Discove
       authority,
       stages,
       classes: () => resources.classes,
+      waiting: ads.waiting,
       refused: () => [...refusalsByObject(refusals()).keys()],
       virtualServices: () => watched.objects("networking.istio.io", "VirtualService").size,
     });
@@ -321,6 +322,8 @@ function describeState(
     authority: CertificateAuthority;
     stages: ReturnType<typeof createStages>;
     classes: () => number;
+    /** Proxies that wait to be written to. */
+    waiting: () => number;
     /** Objects, as `Kind/namespace/name`. */
     refused: () => readonly string[];
     virtualServices: () => number;
@@ -334,6 +337,7 @@ function describeState(
     metrics.set("pilot_services", state.stages.registry.services.size);
     metrics.set("pilot_virt_services", state.virtualServices());
     metrics.set("fairlead_classes", state.classes());
+    metrics.set("fairlead_waiting_pushes", state.waiting());
     metrics.set("fairlead_refused_objects", state.refused().length);
     for (const [name, value] of Object.entries(caGauges(state.authority, options.now))) metrics.set(name, value);
   });

@@ -50,6 +50,8 @@ export interface KubeClient {
   watch(kind: KindRef, options: WatchOptions): AsyncIterable<WatchEvent>;
   /** Any other path; `accept` asks for another form of the answer, such as a Table. */
   raw(method: string, path: string, body?: unknown, accept?: string): Promise<unknown>;
+  /** A path that answers with text, such as `/metrics`. */
+  text(path: string): Promise<string>;
   close(): void;
 }
 
@@ -129,6 +131,7 @@ function clientOver(http: Transport): KubeClient {
       http.json({ method: "POST", path: objectPath(kind, ref, subresource), body }),
     watch: (kind, options) => streamEvents(http, kind, options),
     raw: (method, path, body, accept) => http.json({ method, path, body, accept }),
+    text: (path) => http.text({ method: "GET", path }),
     close: () => http.close(),
   };
   return client;

@@ -22,6 +22,7 @@ export interface HttpRequest {
 export interface Transport {
   /** The body of a 2xx answer; anything else is thrown as the error that the API described. */
   open(request: HttpRequest): Promise<Readable>;
+  text(request: HttpRequest): Promise<string>;
   json(request: HttpRequest): Promise<unknown>;
   close(): void;
 }
@@ -122,6 +123,7 @@ export function createTransport(access: ClusterAccess): Transport {
 
   return {
     open: async (r) => (await succeed(r)).body,
+    text: (r) => text({ timeoutMs: 60_000, ...r }),
     json: async (r) => {
       const body = await text({ timeoutMs: 60_000, ...r });
       return body === "" ? undefined : parseJson(body, fileLimits);

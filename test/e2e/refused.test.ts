@@ -97,6 +97,17 @@ describe.skipIf(lacks("root", "envoy", "iptables"))("a patch that Envoy refuses"
     const { stdout } = await fairlead(["proxy-status", "--data", data, "-v"]);
     expect(stdout).toMatch(/LDS virtualInbound was made by EnvoyFilter\/default\/lua spec\.configPatches\[0\]/);
 
+    const checked = await fairlead(["check", "--data", data]);
+    expect([checked.status, checked.stderr]).toEqual([0, ""]);
+    for (const line of [
+      /^√ the API answers$/m,
+      /^√ the API was started again 0 times$/m,
+      /^‼ 1 objects make something that a proxy refuses\n.*\n.*proxy-status -v/m,
+      /^√ the proxy of web\.default is ready, started again 0 times$/m,
+      / the agent of web\.default was at most \d+ ms late, refused 0 requests, and ended 0 hanging Envoys$/m,
+    ])
+      expect(checked.stdout).toMatch(line);
+
     await api.patch(kind, at, "merge", { spec: filter("function envoy_on_response(h) end").spec });
     await expect.poll(condition, { timeout: 30_000 }).toMatchObject({ status: "True", observedGeneration: "2" });
     expect(await figure()).toBe("0");

@@ -1,7 +1,9 @@
 /** Envoy's admin in, its readiness and connections out, and the order to drain. */
-import { type Place, requestText } from "../request-text.ts";
+import { type Place, requestAnswer, requestText } from "../request-text.ts";
 
 export interface EnvoyAdmin {
+  /** Whether it answers at all, whatever it says. */
+  answers(): Promise<boolean>;
   /** Undefined when ready, else what is missing, in the words that users of Istio know. */
   notReady(): Promise<string | undefined>;
   /** Lets go of clients: only the inbound side of a sidecar, so that work in progress can still call others. */
@@ -18,6 +20,11 @@ const states = ["LIVE", "DRAINING", "PRE_INITIALIZING", "INITIALIZING"];
 
 export function createEnvoyAdmin(at: Place): EnvoyAdmin {
   return {
+    answers: () =>
+      requestAnswer({ at, path: "/ready" }).then(
+        () => true,
+        () => false,
+      ),
     async notReady() {
       const stats = await readStats(at, readyFilter);
       return configMissing(stats) ?? stateMissing(stats);

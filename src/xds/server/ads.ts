@@ -24,6 +24,8 @@ export interface Ads {
   status(): readonly ProxyStatus[];
   /** A route configuration as this proxy itself shows it: virtual hosts that were sent one by one have longer names. */
   shownRoute(connectionId: string, route: Resource): Uint8Array;
+  /** Streams that wait for their turn to be written to. */
+  waiting(): number;
   /** Ends a stream; the proxy comes back with a new one. False where there is none of that id. */
   disconnect(connectionId: string): boolean;
 }
@@ -67,6 +69,7 @@ export function createAds(options: AdsOptions): Ads {
     status: () => [...shared.connections.values()].map((connection) => proxyStatus(connection, options.now())),
     shownRoute: (connectionId, route) =>
       shared.connections.get(connectionId)?.state.isApart(route.name) ? shared.apart.merged(route) : bytesOf(route),
+    waiting: () => shared.turns.waiting,
     disconnect(connectionId) {
       const connection = shared.connections.get(connectionId);
       connection?.close(new RpcError(status.unavailable, "disconnected by an operator"));

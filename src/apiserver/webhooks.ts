@@ -59,10 +59,14 @@ export function createWebhooks(options: WebhookOptions): Admission {
     } catch (error) {
       const why = error instanceof Error ? error.message : String(error);
       options.log.warn(`webhook ${name}: ${why}`);
-      if (textAt(webhook, "failurePolicy") === "Ignore") return undefined;
+      if (textAt(webhook, "failurePolicy") === "Ignore") {
+        request.warn(`webhook "${name}" could not be asked (${why}); not checked, as its failurePolicy is Ignore`);
+        return undefined;
+      }
       throw failure(
         "InternalError",
-        `Internal error occurred: failed calling webhook "${name}": failed to call webhook: ${why}`,
+        `Internal error occurred: failed calling webhook "${name}": failed to call webhook: ${why}; ` +
+          "refused, as its failurePolicy is Fail",
       );
     }
   };

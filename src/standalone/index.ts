@@ -10,8 +10,8 @@ export { type Journal, type Leftover, livingOwners, openJournal, openSharedJourn
 export * as standaloneKinds from "./kinds.ts";
 export { endJournal, removeLeftovers } from "./leftovers.ts";
 export { runNamespaceEnd } from "./namespace-end.ts";
-export { createMeshNetwork, type MeshNetwork } from "./network/mesh-network.ts";
-export { type NetworkPlan, type PlanOptions, planNetwork } from "./network/plan.ts";
+export { createMeshNetwork, findClash, type MeshNetwork } from "./network/mesh-network.ts";
+export { type NetworkPlan, type PlanOptions, planNetwork, rangePairs } from "./network/plan.ts";
 export { podNetworkPath } from "./network/pod-network.ts";
 export { openWayOut } from "./network/way-out.ts";
 export { keepNode } from "./node.ts";

@@ -1,10 +1,23 @@
 /** `fairlead up` as a person meets it: what it prints, what it keeps, and what it says when something is wrong. */
-import { chmodSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, describe, expect, test } from "vitest";
 import { createKubeClient, type KindRef, loadKubeconfig } from "../../src/kube/index.ts";
+import { planNetwork } from "../../src/standalone/index.ts";
+import { lacks } from "../require.ts";
 import { addressesOf, anyPort, fairlead, type Started, startFairlead } from "./fairlead.ts";
 
 const work = mkdtempSync(join(tmpdir(), "fairlead-up-"));
@@ -96,6 +109,34 @@ describe("up", { timeout: 300_000 }, () => {
     const [a, b] = await Promise.all([up(join(work, "a")), up(join(work, "b"))]);
     expect(addressesOf(join(work, "a"))["api"]).not.toBe(addressesOf(join(work, "b"))["api"]);
     expect([a.stdout(), b.stdout()]).toEqual(["ready\n", "ready\n"]);
+  });
+
+  test.skipIf(lacks("root"))("ranges that the machine routes elsewhere are passed over, and said", async () => {
+    const data = join(work, "routed");
+    mkdirSync(data, { recursive: true });
+    const { podCidr } = planNetwork({ dataDir: realpathSync(data) });
+    const routed = [
+      "unshare",
+      "--net",
+      "sh",
+      "-c",
+      `ip link set lo up; ip route add blackhole ${podCidr}; exec "$@"`,
+      "sh",
+    ];
+    const ranges: unknown[] = [];
+    for (let start = 0; start < 2; start++) {
+      const started = startFairlead(["up", "--data", data, ...anyPort], {}, routed);
+      running.add(started);
+      await started.until("ready\n");
+      if (start === 0)
+        expect(started.stderr()).toMatch(/overlaps the host's route to \S+: Pods have addresses of 10\.\d+\.0\.0\/16/);
+      ranges.push(JSON.parse(readFileSync(join(data, "run/network.json"), "utf8")).plan.podCidr);
+      started.child.kill("SIGTERM");
+      expect(await started.exited).toBe(0);
+    }
+    expect(ranges[0]).not.toBe(podCidr);
+    // What was chosen once stays.
+    expect(ranges[1]).toBe(ranges[0]);
   });
 
   test("a folder in use is refused, with who has it", async () => {

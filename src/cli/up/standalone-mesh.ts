@@ -9,18 +9,18 @@ import {
   type Journal,
   type NetworkPlan,
   openJournal,
-  planNetwork,
   removeLeftovers,
   standaloneKinds,
 } from "../../standalone/index.ts";
 import { formatAddress, type ListenAddress } from "../listen-address.ts";
 import { startApi } from "./api-child.ts";
+import { choosePlan } from "./choose-plan.ts";
 import { startControlPlane } from "./control-plane-child.ts";
 import { startControllers } from "./controllers.ts";
 import { type DataDir, openDataDir } from "./data-dir.ts";
 import { giveDataToUser } from "./data-owner.ts";
 import { startEdge } from "./edge-child.ts";
-import { type MeshNetwork, openMeshNetwork } from "./mesh-network.ts";
+import { type MeshNetwork, openMeshNetwork, readNetworkFile } from "./mesh-network.ts";
 import { seedApi, seedWebhooks, waitForWebhooks } from "./seed.ts";
 import type { Supervised, SupervisedOptions } from "./supervised.ts";
 
@@ -83,12 +83,12 @@ async function start(options: MeshOptions, undo: Undo, stop: () => Promise<void>
   const data = openDataDir(options.dataDir, options.env);
   undo.push(() => data.unlock());
   undo.push(() => giveDataToUser(data.path, options.env));
-  const plan = planNetwork({
-    dataDir: data.path,
+  const journal = await openOwnJournal(data, log, undo);
+  const ranges = {
     ...(options.podCidr === undefined ? {} : { podCidr: options.podCidr }),
     ...(options.serviceCidr === undefined ? {} : { serviceCidr: options.serviceCidr }),
-  });
-  const journal = await openOwnJournal(data, log, undo);
+  };
+  const plan = await choosePlan({ dataDir: data.path, ...ranges }, readNetworkFile(data.path)?.plan, log);
   const api = await openApi(options, { data, journal, publish }, undo);
   const controllers = await startControllers(api.client, plan, log.scope("standalone"));
   undo.push(() => controllers.close());

@@ -43,8 +43,17 @@ export async function createMeshNetwork(plan: NetworkPlan, journal: Journal): Pr
   };
 }
 
-/** Refuses ranges that the host already routes elsewhere; the default route does not count. */
+/** Refuses ranges that the host already routes elsewhere. */
 async function checkRoutes(plan: NetworkPlan): Promise<void> {
+  const clash = await findClash(plan);
+  if (clash !== undefined)
+    throw new FairleadError("conflict", `the mesh network ${clash}`, {
+      hint: "choose other ranges with --pod-cidr and --service-cidr",
+    });
+}
+
+/** Which of the ranges the host already routes elsewhere, in words; the default route does not count. */
+export async function findClash(plan: NetworkPlan): Promise<string | undefined> {
   const routes: { dst?: string; dev?: string }[] = JSON.parse(await ip("-j", "-4", "route", "show", "table", "all"));
   for (const cidr of [plan.podCidr, plan.serviceCidr]) {
     const wanted = parseCidr(cidr, "range");
@@ -53,15 +62,9 @@ async function checkRoutes(plan: NetworkPlan): Promise<void> {
       const [address = "", length = "32"] = dst.split("/");
       return overlap(wanted, { base: toNumber(address), length: Number(length) });
     });
-    if (clash)
-      throw new FairleadError(
-        "conflict",
-        `the mesh network ${cidr} overlaps the host's route to ${clash.dst}${clash.dev ? ` (${clash.dev})` : ""}`,
-        {
-          hint: "choose other ranges with --pod-cidr and --service-cidr",
-        },
-      );
+    if (clash) return `${cidr} overlaps the host's route to ${clash.dst}${clash.dev ? ` (${clash.dev})` : ""}`;
   }
+  return undefined;
 }
 
 function toNumber(address: string): number {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { addressesOf, overlap, parseCidr, planNetwork } from "./plan.ts";
+import { addressesOf, overlap, parseCidr, planNetwork, rangePairs } from "./plan.ts";
 
 describe("the plan of a mesh network", () => {
   test("the same folder always gives the same names and ranges; two folders differ", () => {
@@ -40,4 +40,12 @@ describe("the plan of a mesh network", () => {
       "10.0.0.14",
     ]);
   });
+});
+
+test("pairs of ranges that are passed over lead to all others, each apart, under the same names", () => {
+  const plans = Array.from({ length: rangePairs }, (_, passed) => planNetwork({ dataDir: "/a", passed }));
+  const ranges = plans.flatMap(({ podCidr, serviceCidr }) => [podCidr, serviceCidr]);
+  expect(new Set(ranges).size).toBe(2 * rangePairs);
+  for (const range of ranges) expect(range).toMatch(/^10\.(1[3-9]\d|2[0-4]\d)\.0\.0\/16$/);
+  expect(new Set(plans.map(({ prefix }) => prefix)).size).toBe(1);
 });

@@ -17,12 +17,16 @@ export interface PlanOptions {
   readonly dataDir: string;
   readonly podCidr?: string;
   readonly serviceCidr?: string;
+  /** How many pairs of ranges are passed over, below `rangePairs`: the first ones may be taken on this machine. */
+  readonly passed?: number;
 }
+
+/** Two neighbouring /16 of 10.0.0.0/8 each, away from the ranges that clusters and container tools use by default. */
+export const rangePairs = 60;
 
 export function planNetwork(options: PlanOptions): NetworkPlan {
   const hash = createHash("sha256").update(options.dataDir).digest();
-  // Two neighbouring /16 of 10.0.0.0/8, away from the ranges that clusters and container tools use by default.
-  const slot = 130 + (hash.readUInt16BE(0) % 60) * 2;
+  const slot = 130 + ((hash.readUInt16BE(0) + (options.passed ?? 0)) % rangePairs) * 2;
   const podCidr = options.podCidr ?? `10.${slot}.0.0/16`;
   const serviceCidr = options.serviceCidr ?? `10.${slot + 1}.0.0/16`;
   const pods = parseCidr(podCidr, "--pod-cidr");

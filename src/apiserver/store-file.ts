@@ -2,12 +2,13 @@
  * The file behind the store, an LMDB environment: records in, records out, each with a checksum over its key and value.
  * A file that cannot be trusted is refused by name; it is never read as if it were empty.
  */
-import { chmodSync, closeSync, existsSync, openSync, writeFileSync } from "node:fs";
+import { chmodSync, closeSync, copyFileSync, existsSync, openSync, writeFileSync } from "node:fs";
 import { crc32 } from "node:zlib";
 import { open, type RootDatabase } from "lmdb";
 import { FairleadError, isRecord, parseJson, systemCode } from "../lib/index.ts";
 import type { KubeObject } from "../model/index.ts";
 import { checkStoreFile } from "./store-check.ts";
+import { migrateRecords, type Records, type StoreFormats, storeFormats } from "./store-format.ts";
 
 export interface StoredObject {
   readonly resource: string;
@@ -32,14 +33,13 @@ export interface StoreFile {
 
 type Database = RootDatabase<Buffer, string>;
 
-const formatVersion = 1;
 const formatKey = "format";
 const versionKey = "version";
 
 /** Stands beside the file once something has been stored: from then on an empty or missing file is a loss, not a first start. */
 const markerOf = (path: string): string => `${path}.in-use`;
 
-export function openStoreFile(path: string): StoreFile {
+export function openStoreFile(path: string, formats: StoreFormats = storeFormats): StoreFile {
   const checked = checkStoreFile(path);
   if (typeof checked === "object") throw damaged(path, checked.damage);
   if (checked === "absent" && existsSync(markerOf(path))) throw damaged(path, "it is empty or missing");
@@ -48,7 +48,7 @@ export function openStoreFile(path: string): StoreFile {
   chmodSync(path, 0o600);
   const db = openDatabase(path);
   try {
-    const content = readAll(db, path);
+    const content = readAll(db, path, formats, true);
     if (!existsSync(markerOf(path))) writeFileSync(markerOf(path), "");
     return {
       ...content,
@@ -65,7 +65,7 @@ export function openStoreFile(path: string): StoreFile {
 export async function readStoreFile(path: string): Promise<{ objects: readonly StoredObject[]; version: number }> {
   const db = openDatabase(path, true);
   try {
-    return readAll(db, path);
+    return readAll(db, path, storeFormats, false);
   } finally {
     await db.close();
   }
@@ -111,32 +111,38 @@ function commit(db: Database, writes: readonly RecordWrite[], version: number): 
   }
 }
 
-function readAll(db: Database, path: string): { objects: readonly StoredObject[]; version: number } {
-  const objects: StoredObject[] = [];
-  const meta = new Map<string, number>();
-  for (const { key, value } of entries(db, path)) {
-    const text = unseal(path, key, value);
-    if (key.startsWith("o|")) objects.push(parseRecord(path, key, text));
-    else meta.set(key, Number(text));
-  }
-  const format = meta.get(formatKey);
+/** `writes`: what is read of an older format is in today's format on disk afterwards. */
+function readAll(
+  db: Database,
+  path: string,
+  formats: StoreFormats,
+  writes: boolean,
+): { objects: readonly StoredObject[]; version: number } {
+  const texts = new Map<string, string>();
+  for (const { key, value } of entries(db, path)) texts.set(key, unseal(path, key, value));
+  const format = texts.get(formatKey);
   if (format === undefined) {
-    if (objects.length > 0 || meta.size > 0) throw damaged(path, "it has no format version");
-    db.putSync(formatKey, seal(formatKey, String(formatVersion)));
-    return { objects, version: 1 };
+    if (texts.size > 0) throw damaged(path, "it has no format version");
+    db.putSync(formatKey, seal(formatKey, String(formats.current)));
+    return { objects: [], version: 1 };
   }
-  if (format !== formatVersion)
-    throw new FairleadError(
-      "storage",
-      `${path} has format ${format}; this version of Fairlead reads format ${formatVersion}`,
-      {
-        hint: "start the newer version of Fairlead that wrote it, or choose another --data folder",
-      },
-    );
+  const records = migrateRecords(path, Number(format), texts, formats);
+  if (records !== texts && writes) replaceRecords(db, path, texts, records, formats.current);
+  const objects = [...records].flatMap(([key, text]) => (key.startsWith("o|") ? [parseRecord(path, key, text)] : []));
   const newest = objects.reduce((max, { object }) => Math.max(max, Number(object.metadata.resourceVersion)), 1);
-  const version = meta.get(versionKey) ?? 1;
+  const version = Number(records.get(versionKey) ?? 1);
   if (version < newest) throw damaged(path, "an object is newer than the store");
   return { objects, version };
+}
+
+/** All or nothing; what was there before stays beside, for the version of Fairlead that wrote it. */
+function replaceRecords(db: Database, path: string, before: Records, after: Records, format: number): void {
+  copyFileSync(path, `${path}.format-${before.get(formatKey)}`);
+  db.transactionSync(() => {
+    for (const key of before.keys()) if (!after.has(key)) db.removeSync(key);
+    for (const [key, text] of after) if (before.get(key) !== text) db.putSync(key, seal(key, text));
+    db.putSync(formatKey, seal(formatKey, String(format)));
+  });
 }
 
 function entries(db: Database, path: string): readonly { readonly key: string; readonly value: Buffer }[] {

@@ -175,6 +175,48 @@ describe("a damaged file", () => {
   });
 });
 
+test("a store of an older format is read step by step, once, and kept as it was beside", async () => {
+  const path = join(root, "older.mdb");
+  const first = openStoreFile(path);
+  const record = (name: string) => ({
+    resource: "/configmaps",
+    key: `default/${name}`,
+    text: JSON.stringify({ metadata: { name, resourceVersion: "2" }, data: { was: "1" } }),
+  });
+  first.commit([record("a"), record("b")], 2);
+  await first.close();
+  const ran: number[] = [];
+  const step = (from: number, change: (key: string, text: string) => readonly [string, string] | undefined) => ({
+    ...{ from, what: "made up" },
+    migrate(records: ReadonlyMap<string, string>) {
+      ran.push(from);
+      return new Map([...records].flatMap(([key, text]) => [change(key, text) ?? [key, text]]));
+    },
+  });
+  const formats = {
+    current: 3,
+    steps: [
+      step(2, (key, text) => [key.replace("default/b", "default/c"), text]),
+      step(1, (key, text) => [key, text.replace('"was":"1"', '"was":"2"')]),
+    ],
+  };
+  for (let start = 0; start < 2; start++) {
+    const opened = openStoreFile(path, formats);
+    expect(opened.objects.map(({ key, object }) => [key, object.data])).toEqual([
+      ["default/a", { was: "2" }],
+      ["default/c", { was: "2" }],
+    ]);
+    expect(opened.version).toBe(2);
+    await opened.close();
+  }
+  expect(ran).toEqual([1, 2]);
+  expect(() => openStoreFile(path)).toThrow(/older\.mdb has format 3; this version of Fairlead reads format 1/);
+  const kept = openStoreFile(`${path}.format-1`);
+  expect(kept.objects.map(({ key }) => key)).toEqual(["default/a", "default/b"]);
+  await kept.close();
+  expect(() => openStoreFile(`${path}.format-1`, { current: 2, steps: [] })).toThrow("no longer reads");
+});
+
 test("a store of a newer format is refused by name, and left as it is", async () => {
   const path = join(root, "newer.mdb");
   await fill(path, 3);

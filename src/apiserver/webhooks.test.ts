@@ -205,7 +205,13 @@ describe("validating webhooks", () => {
     await configure("validating", { timeoutSeconds: 1 });
     respond = () => undefined;
     const answer = await create("slow");
-    expect([answer.code, String(answer.body.message)]).toEqual([500, expect.stringContaining("deadline exceeded")]);
+    expect([answer.code, String(answer.body.message)]).toEqual([
+      500,
+      expect.stringMatching(/deadline exceeded.*failurePolicy is Fail/),
+    ]);
+    await api.call("DELETE", "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations/test");
+    await configure("validating", { timeoutSeconds: 1, failurePolicy: "Ignore" });
+    expect((await create("slow-ignored")).code).toBe(201);
   });
 
   test("are told of a dry run; one with side effects makes it impossible", async () => {

@@ -15,7 +15,8 @@ const mebibyte = 2 ** 20;
 const last = 0.95;
 /** From this share on it is worth knowing how much of it is garbage: where work is refused, nothing makes the runtime look. */
 const high = 0.8;
-const lookMs = 10_000;
+/** To look takes about a second for each GB: a large heap is looked at less often. */
+const lookMs = (liveBytes: number): number => 10_000 * Math.max(1, liveBytes / (256 * mebibyte));
 
 /** Objects that outlive their first moments; beyond what these may take, the runtime ends the process. */
 function oldBytes(): number {
@@ -42,7 +43,7 @@ export function watchHeap(flags: readonly string[]): Heap {
   return {
     limitBytes,
     share() {
-      if (live / limitBytes >= high && performance.now() - lookedMs > lookMs) {
+      if (live / limitBytes >= high && performance.now() - lookedMs > lookMs(live)) {
         collect();
         looked();
       }

@@ -155,6 +155,25 @@ describe("why", () => {
     expect(await verdict("outside", "web.shop/admin")).toMatch(/^403/);
   });
 
+  test("a line of an access log is followed again, and its flags are told", async () => {
+    const denied =
+      '[2026-11-15T20:00:00.000Z] "GET /admin HTTP/1.1" 403 - rbac_access_denied_matched_policy[x] - "-" 0 19 1 - "-" "curl" "id" "web" "10.0.0.1:8080" inbound|8080|| - 10.0.0.1:8080 10.0.0.9:43210 outbound_.80_._.web.shop.svc.cluster.local default';
+    expect(await verdict("--log", denied)).toMatch(/^403: DENY rule 1 of AuthorizationPolicy shop\/deny-admin/);
+    const failed = denied.replace("403 - rbac_access_denied_matched_policy[x]", "503 UF,URX upstream_reset");
+    expect((await why("--log", failed)).stdout).toContain(
+      "the log says 503 UF,URX upstream_reset; UF: the connection to the endpoint failed",
+    );
+    expect(await why("--log", "hello")).toMatchObject({
+      status: 1,
+      stderr: expect.stringContaining("no line of an access log"),
+    });
+    expect(await why("--log", denied.replace("10.0.0.1:8080 10.0.0.9", "10.9.9.9:8080 10.9.9.8"))).toMatchObject({
+      status: 1,
+      stderr: expect.stringContaining("no Pod with a proxy is at 10.9.9.9"),
+    });
+    expect(await why()).toMatchObject({ status: 2, stderr: expect.stringContaining("name who calls and whom") });
+  });
+
   test.each([
     [["clinet.shop", "web"], 1, "no proxy is called clinet.shop", "client.shop"],
     [["client.shop", "web:99"], 1, "no port 99", "it has 80, 90"],

@@ -2,7 +2,7 @@
 import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import { type Command, Option } from "commander";
-import { createOffline } from "../control-plane/index.ts";
+import { createOffline, type Offline } from "../control-plane/index.ts";
 import { type Headers, possibilities } from "../explain/index.ts";
 import { FairleadError } from "../lib/index.ts";
 import { objectName, type Profile } from "../model/index.ts";
@@ -10,9 +10,10 @@ import { createEnvoyTypes } from "../render/index.ts";
 import type { Io } from "./command.ts";
 import { parseDestination } from "./why/destination-text.ts";
 import { objectsOfApi, objectsOfFiles, type WhyObjects } from "./why/input.ts";
-import { createPlace } from "./why/place.ts";
+import { type LoggedQuestion, resolveLog } from "./why/log-question.ts";
+import { createPlace, type Place } from "./why/place.ts";
 import { jsonReport, textReport } from "./why/report.ts";
-import { resolveQuestion } from "./why/resolve.ts";
+import { type Asked, resolveQuestion } from "./why/resolve.ts";
 import { completed } from "./why/stand-ins.ts";
 
 interface WhyFlags {
@@ -23,6 +24,7 @@ interface WhyFlags {
   readonly header: readonly string[];
   readonly request?: string;
   readonly jwt?: string;
+  readonly log?: string;
   readonly sni?: string;
   readonly from?: string;
   readonly profile: Profile;
@@ -39,13 +41,14 @@ export function register(program: Command, io: Io, exit: (status: number) => voi
         "SRC is a Pod with a proxy, or a Service or app label that stands for one; a gateway takes requests from its clients;\n" +
         "`outside` is a caller without a proxy.",
     )
-    .argument("<src>", "who calls: POD[.NAMESPACE], a Service, an app label, a gateway, or `outside`")
-    .argument("<dst>", "[http|https|grpc|tcp|tls://]HOST[:PORT][/PATH]")
+    .argument("[src]", "who calls: POD[.NAMESPACE], a Service, an app label, a gateway, or `outside`")
+    .argument("[dst]", "[http|https|grpc|tcp|tls://]HOST[:PORT][/PATH]")
     .option("-f, --filename <path>", "a file or folder, instead of the API's objects; may be repeated", collect, [])
     .option("-n, --namespace <namespace>", "of SRC where its name has none", "default")
     .option("-H, --header <name: value>", "a header of the request; may be repeated", collect, [])
     .option("-X, --request <method>", "the method of the request")
     .option("--jwt <file>", "a token, sent as Authorization: Bearer")
+    .option("--log <line>", "instead of SRC and DST: a line of an access log, Istio's text or JSON")
     .option("--sni <name>", "the server name of TLS, where it is not the host")
     .option("--from <address>", "where a request from outside comes from")
     .option("--kubeconfig <file>", "how to reach the API")
@@ -61,25 +64,23 @@ export function register(program: Command, io: Io, exit: (status: number) => voi
       "\nEnds with status 0 if the request gets through (or a route answers it), 1 if it does not.\n\nExamples:\n" +
         "  fairlead why productpage reviews:9080/reviews/1\n" +
         "  fairlead why -f k8s/ sleep.shop web/admin -X POST -H 'x-user: jason' --jwt token.txt\n" +
-        "  fairlead why istio-ingressgateway.istio-system https://shop.example.com/cart -o json\n",
+        "  fairlead why istio-ingressgateway.istio-system https://shop.example.com/cart -o json\n" +
+        "  fairlead why --log '[2026-11-15T20:00:00.000Z] \"GET /admin HTTP/1.1\" 403 - …'\n",
     )
-    .action(async (source: string, destination: string, flags: WhyFlags) =>
+    .action(async (source: string | undefined, destination: string | undefined, flags: WhyFlags) =>
       exit(await why(source, destination, flags, io)),
     );
 }
 
 const collect = (value: string, all: readonly string[]): readonly string[] => [...all, value];
 
-async function why(source: string, destination: string, flags: WhyFlags, io: Io): Promise<number> {
-  const question = {
-    source,
-    destination: parseDestination(destination),
-    namespace: flags.namespace,
-    method: flags.request,
-    headers: await headersOf(flags, io),
-    sni: flags.sni,
-    from: flags.from,
-  };
+async function why(
+  source: string | undefined,
+  destination: string | undefined,
+  flags: WhyFlags,
+  io: Io,
+): Promise<number> {
+  const ask = await questionOf(source, destination, flags, io);
   const given = await readObjects(flags, io);
   const offline = createOffline({
     objects: given.objects,
@@ -88,11 +89,12 @@ async function why(source: string, destination: string, flags: WhyFlags, io: Io)
   const envoyTypes = createEnvoyTypes(offline.mesh.graph);
   if (given.objects.some(({ kind }) => kind === "EnvoyFilter")) await envoyTypes.load();
   const place = createPlace(offline, flags.profile, new Date(), { envoyTypes });
-  const asked = resolveQuestion(question, offline, place);
+  const asked = ask(offline, place);
   const found = possibilities(place.world, asked.departure);
   const byName = new Map(given.objects.map((object) => [objectName(object.kind, object.metadata), object]));
   const report = {
     request: asked.text,
+    ...("logged" in asked ? { logged: asked.logged } : {}),
     possibilities: found,
     assumptions: asked.assumptions,
     sources: { causes: place.causes, locate: given.locate, objectOf: (name: string) => byName.get(name) },
@@ -103,6 +105,40 @@ async function why(source: string, destination: string, flags: WhyFlags, io: Io)
     (outcome.kind === "answered" && outcome.status < 400 && outcome.grpcStatus === undefined)
     ? 0
     : 1;
+}
+
+type Ask = (offline: Offline, place: Place) => Asked | LoggedQuestion;
+
+/** Mistakes in the question are told before anything is read. */
+async function questionOf(
+  source: string | undefined,
+  destination: string | undefined,
+  flags: WhyFlags,
+  io: Io,
+): Promise<Ask> {
+  const headers = await headersOf(flags, io);
+  const { log } = flags;
+  if (log !== undefined) {
+    if (source !== undefined)
+      throw new FairleadError("usage", "--log says who called whom; leave out SRC and DST", {
+        hint: "quote the line as one argument",
+      });
+    return (_offline, place) => resolveLog(log, headers, place);
+  }
+  if (source === undefined || destination === undefined)
+    throw new FairleadError("usage", "name who calls and whom: fairlead why SRC DST", {
+      hint: "`fairlead why --help` has examples",
+    });
+  const question = {
+    source,
+    destination: parseDestination(destination),
+    namespace: flags.namespace,
+    method: flags.request,
+    headers,
+    sni: flags.sni,
+    from: flags.from,
+  };
+  return (offline, place) => resolveQuestion(question, offline, place);
 }
 
 async function readObjects(flags: WhyFlags, io: Io): Promise<WhyObjects> {

@@ -51,7 +51,6 @@ export function explain(world: World, departure: Departure, choose: Choose = lik
   const results: HopResult[] = [];
   let at: Departure | undefined = departure;
   let outcome: Outcome = { kind: "closed", flags: [], details: "too many hops" };
-  let handshakeFailed = false;
   while (at && results.length < maxHops) {
     const here: Departure = at;
     const { proxy, side } = here;
@@ -59,13 +58,21 @@ export function explain(world: World, departure: Departure, choose: Choose = lik
     results.push(result);
     if (result.end.kind === "end") {
       outcome = result.end.outcome;
-      handshakeFailed = outcome.kind === "closed" && outcome.details === "tls_handshake_failed";
       break;
     }
     const { forwarded } = result.end;
     const { connection } = forwarded;
     const server: ProxyView | undefined = side === "inbound" ? undefined : world.proxyAt(connection.destination.ip);
     outcome = { kind: "reached", endpoint: forwarded.endpoint };
+    if (side === "inbound" && connection.tls[0]?.peer?.startsWith("spiffe://")) {
+      recorder.step({
+        proxy: proxy.name,
+        stage: "application",
+        decision: `${forwarded.endpoint} gets the mesh's TLS, which the application does not speak`,
+      });
+      outcome = { kind: "closed", flags: [], details: "tls_handshake_failed" };
+      break;
+    }
     if (!server || server === proxy) {
       recorder.step({
         proxy: proxy.name,
@@ -88,13 +95,12 @@ export function explain(world: World, departure: Departure, choose: Choose = lik
         decision: `the handshake fails: ${server.identity} is none of ${forwarded.names.map(showText).join(", ")}`,
       });
       outcome = { kind: "closed", flags: [], details: "tls_handshake_failed" };
-      handshakeFailed = true;
       break;
     }
     at = { proxy: server, side: server.kind === "gateway" ? "gateway" : "inbound", connection };
   }
   const decidedAt = recorder.steps.length - 1;
-  const seen = backwards(results, outcome, handshakeFailed);
+  const seen = backwards(results, outcome);
   return {
     outcome: seen[0]?.outcome ?? outcome,
     steps: recorder.steps,
@@ -112,19 +118,21 @@ interface Seen {
 }
 
 /** What each proxy makes of what came back to it, from the last to the first. */
-function backwards(results: readonly HopResult[], last: Outcome, handshakeFailed: boolean): readonly Seen[] {
+function backwards(results: readonly HopResult[], last: Outcome): readonly Seen[] {
   const seen: Seen[] = [];
   let outcome = last;
   for (const [index, result] of [...results.entries()].reverse()) {
     const isEnd = result.end.kind === "end";
-    if (!isEnd && outcome.kind === "closed" && result.request) {
-      const isHandshake = handshakeFailed && index >= results.length - 2;
-      const details = isHandshake
-        ? "upstream_reset_before_response_started{remote_connection_failure}"
-        : "upstream_reset_before_response_started{connection_termination}";
-      const flags = isHandshake ? ["UF", "URX"] : ["UC"];
-      const status = isGrpc(result.request) ? { status: 200, grpcStatus: grpcOfHttp(503) } : { status: 503 };
-      outcome = { kind: "answered", ...status, flags, details };
+    // TLS that nobody has ended is a connection that never came about.
+    const neverUp = result.end.kind === "forward" && result.end.forwarded.addsTls && !results[index + 1]?.endsTls;
+    if (!isEnd && outcome.kind === "closed" && (result.request || neverUp)) {
+      const { retries, request } = result;
+      const tired = (neverUp ? retries.connect : retries.broken) ? ["URX"] : [];
+      const flags = [neverUp ? "UF" : "UC", ...tired];
+      const how = neverUp ? "remote_connection_failure" : "connection_termination";
+      const details = request ? `upstream_reset_before_response_started{${how}}` : "";
+      const status = request && isGrpc(request) ? { status: 200, grpcStatus: grpcOfHttp(503) } : { status: 503 };
+      outcome = request ? { kind: "answered", ...status, flags, details } : { kind: "closed", flags, details };
       seen.unshift({ hop: hopOf(result, outcome), outcome });
     } else {
       const own =

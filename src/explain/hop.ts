@@ -12,7 +12,7 @@ import { runNetworkFilters } from "./network-filters.ts";
 import type { ProxyView } from "./proxy-view.ts";
 import type { Subject } from "./rbac.ts";
 import { type Connection, type HttpRequest, showAddress } from "./request.ts";
-import type { Hop, Outcome, Recorder, Step } from "./trace.ts";
+import type { Hop, Outcome, Recorder, Retries, Step } from "./trace.ts";
 import { unpack } from "./unpack.ts";
 import type { Forwarded } from "./upstream/forward.ts";
 
@@ -29,6 +29,9 @@ export interface HopInput {
 
 export interface HopResult {
   readonly hop: Omit<Hop, "status" | "flags" | "details">;
+  /** Whether TLS of the connection ended here. */
+  readonly endsTls: boolean;
+  readonly retries: Retries;
   /** Of its access log, whatever comes back. */
   readonly flags: readonly string[];
   /** Whether it looked into HTTP, and so has an answer for what goes wrong behind it. */
@@ -37,6 +40,9 @@ export interface HopResult {
     | { readonly kind: "end"; readonly outcome: Outcome }
     | { readonly kind: "forward"; readonly forwarded: Extract<Forwarded, { kind: "connection" }> };
 }
+
+/** A proxy that only passes bytes on counts a connection that failed as one that was tried often enough. */
+const untouched = { endsTls: false, retries: { connect: true, broken: false }, flags: [], request: undefined } as const;
 
 export function evaluateHop(input: HopInput): HopResult {
   const { proxy, side, connection, recorder } = input;
@@ -52,8 +58,7 @@ export function evaluateHop(input: HopInput): HopResult {
   };
   const closed = (details: string, flags: readonly string[] = [], more: Partial<typeof hop> = {}): HopResult => ({
     hop: { ...hop, ...more },
-    flags: [],
-    request: undefined,
+    ...untouched,
     end: { kind: "end", outcome: { kind: "closed", flags, details } },
   });
   if (!found) {
@@ -144,19 +149,18 @@ function throughChain(input: HopInput, chain: FilterChain, hop: HopResult["hop"]
     sni: inside.sni,
     metadata: new Map(),
   };
+  const plain = { ...untouched, endsTls: inside.isTls };
   const network = runNetworkFilters(chain.filters, { proxy, recorder, resource, connection, subject });
   if (network.kind === "closed")
     return {
       hop: { ...hop, cluster: network.cluster },
-      flags: [],
-      request: undefined,
+      ...plain,
       end: { kind: "end", outcome: network.outcome },
     };
   if (network.kind === "forward")
     return {
       hop: { ...hop, cluster: network.cluster, endpoint: network.forwarded.endpoint },
-      flags: [],
-      request: undefined,
+      ...plain,
       end: { kind: "forward", forwarded: network.forwarded },
     };
   const manager = managerOf(network.filter);
@@ -169,8 +173,7 @@ function throughChain(input: HopInput, chain: FilterChain, hop: HopResult["hop"]
     recorder.step({ proxy: proxy.name, stage: "network filter", decision, resource });
     return {
       hop,
-      flags: [],
-      request: undefined,
+      ...plain,
       end: { kind: "end", outcome: { kind: "closed", flags: manager ? ["DPE"] : [], details: "codec_error" } },
     };
   }
@@ -184,18 +187,17 @@ function throughChain(input: HopInput, chain: FilterChain, hop: HopResult["hop"]
     subject,
     resource,
   });
+  const seen = { endsTls: inside.isTls, retries: result.retries, flags: result.flags, request: payload.request };
   const named = { ...hop, virtualHost: result.virtualHost, route: result.route, cluster: result.cluster };
   if (result.end.kind === "answer")
     return {
       hop: named,
-      flags: result.flags,
-      request: payload.request,
+      ...seen,
       end: { kind: "end", outcome: result.end.outcome },
     };
   return {
     hop: { ...named, endpoint: result.end.forwarded.endpoint },
-    flags: result.flags,
-    request: payload.request,
+    ...seen,
     end: { kind: "forward", forwarded: result.end.forwarded },
   };
 }

@@ -1,3 +1,4 @@
+export { type AccessLogEntry, flagMeanings, parseAccessLog } from "./access-log.ts";
 export type { Departure, Explanation, World } from "./explain.ts";
 export type { Side } from "./hop.ts";
 export { explainAll, type Possibilities, possibilities } from "./outcomes.ts";

@@ -54,6 +54,12 @@ export interface Hop {
   readonly details: string;
 }
 
+/** What a proxy tries again by itself: connections that fail, and those that break. */
+export interface Retries {
+  readonly connect: boolean;
+  readonly broken: boolean;
+}
+
 export type Outcome =
   /** It gets to an application, or out of the mesh. */
   | { readonly kind: "reached"; readonly endpoint: string }

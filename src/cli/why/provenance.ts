@@ -47,7 +47,7 @@ const kindsOf: Readonly<Record<Step["stage"], readonly string[]>> = {
 export function decidersOf(step: Step, sources: Sources): readonly Decider[] {
   const { resource } = step;
   const causes = resource ? sources.causes(step.proxy, resource.type, resource.name) : [];
-  const hinted = step.hints.map((hint) => refined(hint, causes, sources));
+  const hinted = step.hints.map((hint) => refined(hint, step.stage, causes, sources));
   const kinds = kindsOf[step.stage];
   const related = causes
     .filter(
@@ -81,8 +81,9 @@ function isMeant(object: string, { resource, decision, stage }: Step): boolean {
 }
 
 /** Of a route, which match of the VirtualService it comes from: the noted fields stand in the routes' order. */
-function refined(hint: Hint, causes: readonly Hint[], { objectOf }: Sources): Hint {
+function refined(hint: Hint, stage: Step["stage"], causes: readonly Hint[], { objectOf }: Sources): Hint {
   const { route, ...rest } = hint;
+  if (!route && rest.field === undefined) return withField(rest, stage, causes);
   if (!route) return existing(rest, objectOf(rest.object));
   const fields = causes
     .filter(({ object, field }) => object === hint.object && field !== undefined && field.startsWith("spec.http["))
@@ -90,6 +91,15 @@ function refined(hint: Hint, causes: readonly Hint[], { objectOf }: Sources): Hi
   const ordered = [...new Set(fields)].sort((a, b) => order(a) - order(b));
   const field = ordered.length === route.of ? ordered[route.index] : fieldByName(objectOf(hint.object), route.name);
   return field === undefined ? rest : { ...rest, field };
+}
+
+/** Of the fields that were noted for an object, the one that this is about. */
+const fieldsOf: Readonly<Partial<Record<Step["stage"], RegExp>>> = { transport: /tls/i, cluster: /subsets\[\d+\]$/ };
+
+function withField(hint: Hint, stage: Step["stage"], causes: readonly Hint[]): Hint {
+  const noted = causes.flatMap(({ object, field }) => (object === hint.object && field !== undefined ? [field] : []));
+  const field = noted.find((one) => fieldsOf[stage]?.test(one)) ?? noted[0];
+  return field === undefined ? hint : { ...hint, field };
 }
 
 function order(field: string): number {

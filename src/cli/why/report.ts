@@ -5,6 +5,8 @@ import { type Decider, decidersOf, type Sources, showDecider } from "./provenanc
 
 export interface Report {
   readonly request: string;
+  /** What a line of an access log said, in words. */
+  readonly logged?: string;
   readonly possibilities: Possibilities;
   readonly assumptions: readonly string[];
   readonly sources: Sources;
@@ -66,9 +68,10 @@ function decidingStep({ steps, decidedAt }: Explanation): Step | undefined {
   return steps[decidedAt];
 }
 
-export function textReport({ request, possibilities, assumptions, sources }: Report): string {
+export function textReport({ request, logged, possibilities, assumptions, sources }: Report): string {
   const { main, outcomes, unfollowed } = possibilities;
   const lines = [verdictLine(main, sources), `  ${request}`];
+  if (logged !== undefined) lines.push(`  the log says ${logged}`);
   if (outcomes.length > 1 || unfollowed > 0) {
     lines.push("", "odds");
     for (const { odds, example } of outcomes)
@@ -90,12 +93,13 @@ export function textReport({ request, possibilities, assumptions, sources }: Rep
 }
 
 /** The shape is kept: programs read it. */
-export function jsonReport({ request, possibilities, assumptions, sources }: Report): string {
+export function jsonReport({ request, logged, possibilities, assumptions, sources }: Report): string {
   const { main, outcomes, unfollowed } = possibilities;
   const step = decidingStep(main);
   return `${JSON.stringify(
     {
       request,
+      ...(logged === undefined ? {} : { logged }),
       verdict: {
         ...main.outcome,
         text: verdictLine(main, sources),

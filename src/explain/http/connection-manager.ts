@@ -3,7 +3,7 @@ import type { Route } from "../../gen/envoy/config/route/v3/route_components_pb.
 import type { HttpConnectionManager } from "../../gen/envoy/extensions/filters/network/http_connection_manager/v3/http_connection_manager_pb.js";
 import { FilterConfigSchema as AlpnSchema } from "../../gen/istio/alpn_pb.js";
 import { type Connection, type HttpRequest, isGrpc } from "../request.ts";
-import type { Outcome } from "../trace.ts";
+import type { Outcome, Retries } from "../trace.ts";
 import { unpack } from "../unpack.ts";
 import { type Forwarded, forward } from "../upstream/forward.ts";
 import {
@@ -21,7 +21,14 @@ import type { JwtSettings } from "./jwt-token.ts";
 import { normalizePath } from "./normalize-path.ts";
 import { remoteAddress } from "./remote-address.ts";
 import { editHeaders, rewrite } from "./request-edits.ts";
-import { clusterNotFoundStatus, directStatus, redirectLocation, redirectStatus, routeExtras } from "./router.ts";
+import {
+  clusterNotFoundStatus,
+  directStatus,
+  redirectLocation,
+  redirectStatus,
+  retriesOf,
+  routeExtras,
+} from "./router.ts";
 import { grpcOfHttp } from "./traffic-filters.ts";
 
 export interface HttpInput extends RouteInput {
@@ -34,6 +41,7 @@ export interface HttpResult {
   readonly virtualHost: string;
   readonly route: string;
   readonly cluster: string;
+  readonly retries: Retries;
   /** Of the access log, whatever comes of the request. */
   readonly flags: readonly string[];
   readonly end:
@@ -45,7 +53,7 @@ type Answer = Extract<Outcome, { kind: "answered" }>;
 
 export function manageHttp(input: HttpInput): HttpResult {
   const { proxy, recorder, manager } = input;
-  const nowhere = { virtualHost: "", route: "", cluster: "", flags: [] };
+  const nowhere = { virtualHost: "", route: "", cluster: "", flags: [], retries: { connect: false, broken: false } };
   const normal = normalizePath(input.request.path, manager);
   if ("status" in normal) {
     recorder.step({
@@ -86,6 +94,7 @@ export function manageHttp(input: HttpInput): HttpResult {
     // Envoy knows no name of what does not exist.
     cluster: state.chosen && proxy.cluster(state.chosen.cluster) ? state.chosen.cluster : "",
     flags: state.delaySeconds > 0 ? ["DI"] : [],
+    retries: retriesOf(state.route),
   });
   if (verdict.kind === "answer") {
     const { state = matched, kind: _, ...given } = verdict;

@@ -8,7 +8,7 @@ import type {
 } from "../../gen/envoy/config/route/v3/route_components_pb.js";
 import { RouteAction_ClusterNotFoundResponseCode as NotFound } from "../../gen/envoy/config/route/v3/route_components_pb.js";
 import { type HttpRequest, headerOf } from "../request.ts";
-import { percent, type Recorder } from "../trace.ts";
+import { percent, type Recorder, type Retries } from "../trace.ts";
 import { replaceMatched, rewriteBefore } from "./request-edits.ts";
 
 /** 301, 302, 303, 307, 308 in the order of Envoy's enum. */
@@ -96,6 +96,17 @@ export const clusterNotFoundStatus = ({ clusterNotFoundResponseCode }: RouteActi
 
 const seconds = (value: { readonly seconds: bigint; readonly nanos: number } | undefined): number =>
   value ? Number(value.seconds) + value.nanos / 1e9 : 0;
+
+/** Envoy's words: `5xx` is any failure, also of the connection. */
+export function retriesOf(route: Route | undefined): Retries {
+  const policy = route?.action.case === "route" ? route.action.value.retryPolicy : undefined;
+  const words = (policy?.numRetries ?? 1) === 0 ? [] : (policy?.retryOn.split(",") ?? []);
+  const has = (...wanted: readonly string[]): boolean => wanted.some((word) => words.includes(word));
+  return {
+    connect: has("connect-failure", "5xx", "gateway-error", "reset"),
+    broken: has("5xx", "gateway-error", "reset"),
+  };
+}
 
 /** Timeouts, retries, mirrors and rewrites, for people. */
 export function routeExtras(action: RouteAction): readonly string[] {

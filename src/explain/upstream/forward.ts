@@ -27,6 +27,8 @@ export type Forwarded =
       readonly connection: Connection;
       readonly endpoint: string;
       readonly hostname: string;
+      /** Whether it is wrapped in TLS of the mesh's or the rule's. */
+      readonly addsTls: boolean;
       /** Names that the server has to have. */
       readonly names: readonly StringMatcher[];
     };
@@ -128,6 +130,7 @@ function connect(
     kind: "connection",
     endpoint: label,
     hostname: endpoint.hostname,
+    addsTls: hello !== undefined,
     names: transport.tls?.names ?? [],
     connection: {
       source: { ip: proxy.addresses[0] ?? connection.source.ip, port: 0 },

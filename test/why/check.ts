@@ -61,7 +61,9 @@ export async function checkWhy({ seed, rounds, requests, tell }: CheckOptions): 
         randomTrial(random, `${round}-${i}`, world.places, world.tokens),
       );
       const found = await runTrials(world, trials, (name) => counts.set(name, (counts.get(name) ?? 0) + 1));
-      for (const text of found) differences.push(`seed ${seed + round} (${chosen.words.join(" ")}): ${text}`);
+      const told = found.map((text) => `seed ${seed + round} (${chosen.words.join(" ")}): ${text}`);
+      differences.push(...told);
+      for (const text of told) tell(text);
       tell(`round ${round + 1} of ${rounds}: ${requests} requests, ${found.length} differ`);
       await mesh.remove(...removable(chosen));
     }

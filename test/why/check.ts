@@ -301,10 +301,10 @@ function mismatch(
   let from = `${answer && "localPort" in answer ? answer.localPort : 0}`;
   for (const hop of hops) {
     const lines = logs(hop.proxy.replace(/\.default$/, ""));
-    const isHttp = trial.connection.payload.kind === "http";
-    const line = lines.find(({ why = "", from: peer = "" }) =>
-      isHttp && why !== "" ? why === trial.id : why === "" && peer.endsWith(`:${from}`),
-    );
+    // Requests carry a name of their own; what is only bytes is known by its port.
+    const line =
+      lines.find(({ why }) => why === trial.id) ??
+      lines.find(({ why = "", from: peer = "" }) => why === "" && peer.endsWith(`:${from}`));
     // What ends before any filter is reached leaves no line.
     if (!line && (outcome.kind === "closed" || hops[0]?.flags.includes("UF") || unlogged.has(hop.details))) continue;
     if (!line) return `no line in the log of ${hop.proxy}`;

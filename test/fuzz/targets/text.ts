@@ -3,7 +3,9 @@
 import { parseAppProbes } from "../../../src/agent/app-probe.ts";
 import { parseDownwardApi } from "../../../src/agent/bootstrap/node.ts";
 import { loadProxyConfig } from "../../../src/agent/bootstrap/proxy-config.ts";
+import { parseDestination } from "../../../src/cli/why/destination-text.ts";
 import { decodeMeshConfig, decodeProxyConfig, loadCel } from "../../../src/config/index.ts";
+import { parseAccessLog } from "../../../src/explain/index.ts";
 import {
   compilePattern,
   objectLimits,
@@ -50,6 +52,11 @@ const yamlWords = [
   "\t",
   "__proto__: ",
 ];
+const logLines = [
+  '[2026-11-15T20:00:00.000Z] "GET /a HTTP/1.1" 403 UF,URX rbac[x] - "-" 0 19 1 - "-" "curl" "id" "web" "-" inbound|8080|| - 10.0.0.1:8080 [::1]:1 - default',
+  '{"response_code":503,"response_flags":"UF","method":"GET","path":"/","downstream_local_address":"10.0.0.1:80"}',
+];
+const logWords = ['"', "[", "]", " ", "-", ":", "//", "/", "\\", "{", "}", "0", "HTTP/2", "__proto__"];
 const jsons = [
   '{"a":[1,2.5e3,null,true,"x\\u0041"],"b":{"c":{}}}',
   "[[[[]]]]",
@@ -135,6 +142,8 @@ const reads = (
 export async function textTargets(): Promise<readonly Target[]> {
   const cel = await loadCel();
   return [
+    reads("access log", logLines, logWords, parseAccessLog),
+    reads("destination", ["https://web.shop:8443/a?b#c", "[2001:db8::1]:80", "tcp://web"], logWords, parseDestination),
     reads("yaml", yamls, yamlWords, (text) => parseYaml(text, objectLimits)),
     reads("yaml lines", yamls, yamlWords, (text) => yamlLines(text, objectLimits).length),
     reads("mesh config", yamls, yamlWords, decodeMeshConfig),

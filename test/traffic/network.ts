@@ -16,6 +16,7 @@ import {
   removeLeftovers,
 } from "../../src/standalone/index.ts";
 import { ip } from "../../src/standalone/network/ip.ts";
+import { routerNamespace } from "../../src/standalone/network/mesh-network.ts";
 import { createPodNetwork, type PodNetwork } from "../../src/standalone/network/pod-network.ts";
 
 export interface TrafficNetwork {
@@ -45,6 +46,8 @@ export async function createTrafficNetwork(): Promise<TrafficNetwork> {
   let services = 0;
   const own = async (address: string): Promise<void> => {
     await ip("addr", "replace", `${address}/32`, "dev", `${plan.prefix}h`);
+    // The router takes addresses of the range for those of Pods, which would be unreachable.
+    await ip("-n", routerNamespace(plan), "route", "replace", `${address}/32`, "dev", "host");
   };
   return {
     journal,

@@ -16,11 +16,8 @@ const order = [
   ...["Telemetry", "WasmPlugin", "TrafficExtension"],
 ];
 
-/** Those of the agent and of injection show elsewhere; for the others trying every field takes too long in each test run. */
-const untried = new Set([
-  ...["WorkloadGroup", "ProxyConfig", "ProxyConfig of the mesh", "MeshNetworks"],
-  ...["DestinationRule", "EnvoyFilter", "Telemetry", "MeshConfig"],
-]);
+/** Those of the agent and of injection show elsewhere. */
+const untried = new Set(["WorkloadGroup", "ProxyConfig", "ProxyConfig of the mesh", "MeshNetworks", "MeshConfig"]);
 
 const elsewhere = new Map([[proxyConfigValues, "[ProxyConfig of the mesh](#proxyconfig-of-the-mesh)"]]);
 

@@ -8,7 +8,15 @@ import {
   type DeltaDiscoveryResponse,
 } from "../gen/envoy/service/discovery/v3/discovery_pb.js";
 import { loadKubeconfig } from "../kube/index.ts";
-import { readList, readRecord, readText, silentLogger } from "../lib/index.ts";
+import {
+  createOverload,
+  descriptorLimit,
+  readList,
+  readRecord,
+  readText,
+  silentLogger,
+  watchHeap,
+} from "../lib/index.ts";
 import { type KubeObject, types } from "../model/index.ts";
 import { metricNames } from "../ops/index.ts";
 import { createRpcClient } from "../rpc/index.ts";
@@ -73,6 +81,12 @@ describe("the control plane on an API", () => {
     await world.api.server.writeKubeconfig(kubeconfig, controlPlane);
     plane = await startDiscovery({
       access: await loadKubeconfig({ paths: [kubeconfig], env: {} }),
+      overload: createOverload({
+        heap: watchHeap([]),
+        descriptorLimit: descriptorLimit(),
+        log: silentLogger,
+        monotonicMs: () => performance.now(),
+      }),
       addresses: { grpc: free, secureGrpc: free, monitoring: free, https: free, http: free },
       extraSecure: [],
       domain: "cluster.local",
@@ -259,6 +273,7 @@ describe("the control plane on an API", () => {
     "fairlead_incremental_differences",
     "fairlead_render_faults",
     "fairlead_settings_not_usable",
+    "fairlead_shed_total",
     "fairlead_xds_held_back",
     "galley_validation_failed",
     "galley_validation_http_error",

@@ -17,7 +17,7 @@ const order = [
 ];
 
 /** Those of the agent and of injection show elsewhere. */
-const untried = new Set(["WorkloadGroup", "ProxyConfig", "ProxyConfig of the mesh", "MeshNetworks", "MeshConfig"]);
+const untried = new Set(["WorkloadGroup", "ProxyConfig", "ProxyConfig of the mesh", "MeshNetworks"]);
 
 const elsewhere = new Map([[proxyConfigValues, "[ProxyConfig of the mesh](#proxyconfig-of-the-mesh)"]]);
 

@@ -2,9 +2,9 @@
  * The specimens in; for each kind the fields of which two values, both valid and all else the same, were seen to make a
  * proxy's configuration differ, out. Only that makes a field count as honoured.
  */
-import { validateConfig } from "../../src/config/index.ts";
+import { decodeMeshConfig, validateConfig, validateMeshConfig } from "../../src/config/index.ts";
 import { isRecord } from "../../src/lib/index.ts";
-import { type Kind, type KubeObject, kindOf } from "../../src/model/index.ts";
+import { type Kind, type KubeObject, kindOf, meshConfigSpec, type ObjectNode } from "../../src/model/index.ts";
 import { createTrialMesh, documents, type TrialMesh } from "./mesh.ts";
 import { variantsOf } from "./variants.ts";
 
@@ -31,6 +31,7 @@ interface Specimen {
 export async function findEvidence(wanted: readonly Wanted[]): Promise<Evidence> {
   const mesh = await createTrialMesh();
   const specimens = documents("specimens.yaml").map(specimenOf);
+  for (const { object } of specimens) refuseBad(object);
   return new Map(
     wanted.map(({ kind, paths }) => {
       const seen = new Set<string>();
@@ -47,10 +48,13 @@ function specimenOf(document: KubeObject): Specimen {
   return { object, beside: beside.map(asStored) };
 }
 
-function tryAll(mesh: TrialMesh, { object, beside }: Specimen, paths: ReadonlySet<string>, seen: Set<string>): void {
-  const spec: Spec = isRecord(object.spec) ? object.spec : {};
+function refuseBad(object: KubeObject): void {
   const complaint = complaintAbout(object);
   if (complaint !== undefined) throw new Error(`${object.kind} ${object.metadata.name}: ${complaint}`);
+}
+
+function tryAll(mesh: TrialMesh, { object, beside }: Specimen, paths: ReadonlySet<string>, seen: Set<string>): void {
+  const spec: Spec = isRecord(object.spec) ? object.spec : {};
   const rendered = new Map<string, string>();
   const render = (state: unknown): string => {
     const key = JSON.stringify(state);
@@ -60,7 +64,7 @@ function tryAll(mesh: TrialMesh, { object, beside }: Specimen, paths: ReadonlySe
     rendered.set(key, made);
     return made;
   };
-  for (const { path, states } of variantsOf(knownKind(object).spec, spec)) {
+  for (const { path, states } of variantsOf(schemaOf(object), spec)) {
     const listed = listedPath(path, paths);
     if (listed === undefined || seen.has(listed)) continue;
     if (
@@ -95,6 +99,10 @@ function selfAndAbove(path: string): readonly string[] {
   );
 }
 
+const isMeshConfig = ({ kind }: KubeObject): boolean => kind === "MeshConfig";
+
+const schemaOf = (object: KubeObject): ObjectNode => (isMeshConfig(object) ? meshConfigSpec : knownKind(object).spec);
+
 function knownKind(object: KubeObject): Kind {
   const kind = kindOf(object.apiVersion, object.kind);
   if (!kind) throw new Error(`there is no kind ${object.kind}`);
@@ -103,13 +111,24 @@ function knownKind(object: KubeObject): Kind {
 
 /** What is refused shows nothing: it would be left out, which also makes a difference. */
 function complaintAbout(object: KubeObject): string | undefined {
+  if (isMeshConfig(object)) return meshComplaint(object.spec);
   const { readable, errors } = validateConfig(knownKind(object), object);
   return errors[0]?.message ?? (readable ? undefined : "cannot be read");
 }
 
+/** Beyond what an empty one lacks: defaults fill that in. */
+function meshComplaint(spec: unknown): string | undefined {
+  const messages = (value: unknown): readonly string[] => {
+    const { ok, problems } = decodeMeshConfig(JSON.stringify(value));
+    return ok ? validateMeshConfig(ok).errors.map(({ message }) => message) : problems.map(({ message }) => message);
+  };
+  const always = new Set(messages({}));
+  return messages(spec).find((message) => !always.has(message));
+}
+
 /** A MeshConfig stands in its ConfigMap. */
 const asStored = (object: KubeObject): KubeObject =>
-  object.kind === "MeshConfig"
+  isMeshConfig(object)
     ? {
         apiVersion: "v1",
         kind: "ConfigMap",

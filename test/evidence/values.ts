@@ -41,6 +41,7 @@ const words: Readonly<Record<string, readonly unknown[]>> = {
   httpStatus: [503, 429],
   grpcStatus: ["UNAVAILABLE", "INTERNAL"],
   redirectCode: [301, 308],
+  tableSize: [1009, 5003],
   retryOn: ["5xx", "reset"],
   locality: ["r1/z1", "r2/z3"],
   network: ["net1"],

@@ -75,11 +75,11 @@ export async function checkWhy({ seed, rounds, requests, tell }: CheckOptions): 
   }
 }
 
-/** What Envoy has acknowledged may still wait for something, and what was before serves on. */
+/** What Envoy has acknowledged may still wait for something; and on kept connections what was before serves on for a while. */
 async function warmed(proxy: TrafficProxy): Promise<void> {
   const waiting = async (): Promise<boolean> => {
-    const stats = await proxy.admin("/stats?filter=warming");
-    return /(total_listeners_warming|warming_clusters): [1-9]/.test(stats);
+    const stats = await proxy.admin("/stats?filter=warming%7Cdraining");
+    return /(warming_clusters|total_(listeners|filter_chains)_(warming|draining)): [1-9]/.test(stats);
   };
   await eventually(async () => !(await waiting()), `${proxy.name} to have taken everything`);
 }

@@ -140,7 +140,8 @@ describe.skipIf(lacks("root", "envoy", "iptables"))("routes", () => {
     expect(Math.abs(aborted - total / 2)).toBeLessThan(5 * Math.sqrt(total / 4));
     expect(a.seen.length).toBe(total - aborted);
     const delayed = await get();
-    expect([delayed.status, delayed.ms >= 150]).toEqual([200, true]);
+    // Two processes' clocks: Envoy's tick of a millisecond or two may be missing, the delay itself not.
+    expect([delayed.status, delayed.ms >= 140]).toEqual([200, true]);
   });
 
   test("headers are set, added and removed, on the way there and back", async () => {

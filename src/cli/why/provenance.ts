@@ -131,12 +131,17 @@ function valueAt(object: unknown, field: string): unknown {
   );
 }
 
-export function showDecider({ object, field, file, line, resourceVersion }: Decider): string {
+export function showDecider(decider: Decider): string {
+  return `${decider.object.replace("/", " ")}${fieldAndPlace(decider)}`;
+}
+
+/** What is said of a decider beside the object itself. */
+export function fieldAndPlace({ field, file, line, resourceVersion }: Decider): string {
   const place =
     file !== undefined
       ? ` (${file}:${line ?? 1})`
       : resourceVersion !== undefined
         ? ` (resourceVersion ${resourceVersion})`
         : "";
-  return `${object.replace("/", " ")}${field === undefined ? "" : `, ${field}`}${place}`;
+  return `${field === undefined ? "" : `, ${field}`}${place}`;
 }

@@ -1,7 +1,7 @@
 /** What was found out in; the lines that a person reads, or the JSON that programs read, out. */
 import { type Explanation, type Outcome, type Possibilities, percent, type Step } from "../../explain/index.ts";
 import { printable } from "../../lib/index.ts";
-import { type Decider, decidersOf, type Sources, showDecider } from "./provenance.ts";
+import { decidersOf, fieldAndPlace, type Sources, showDecider } from "./provenance.ts";
 
 export interface Report {
   readonly request: string;
@@ -51,16 +51,6 @@ function verdictLine(explanation: Explanation, sources: Sources): string {
         ? `, ${showDecider(decider)}`
         : "";
   return `${word}${location}: ${why}${named}`;
-}
-
-function fieldAndPlace({ field, file, line, resourceVersion }: Decider): string {
-  const place =
-    file !== undefined
-      ? ` (${file}:${line ?? 1})`
-      : resourceVersion !== undefined
-        ? ` (resourceVersion ${resourceVersion})`
-        : "";
-  return `${field === undefined ? "" : `, ${field}`}${place}`;
 }
 
 /** The last one; where a route answers itself, the route. */

@@ -49,7 +49,8 @@ export async function startApi(
     dir,
     kubeconfig,
     admin,
-    kubectl: (args, input, env) => kubectl(kubeconfig, args, input, env),
+    kubectl: (args, input, env) =>
+      runKubectl({ kubeconfig, home: join(kubeconfig, ".."), timeoutMs: 30_000 }, args, input, env),
     call: (method, path, body, contentType, as) => call(server, method, path, body, contentType, as ?? admin),
     async close() {
       await server.close();
@@ -75,8 +76,14 @@ export function readKubeconfig(text: string): { readonly ca: string; readonly ce
   };
 }
 
-function kubectl(
-  kubeconfig: string,
+interface Kubectl {
+  readonly kubeconfig: string;
+  readonly home: string;
+  readonly timeoutMs: number;
+}
+
+export function runKubectl(
+  { kubeconfig, home, timeoutMs }: Kubectl,
   args: string,
   input = "",
   env: Readonly<Record<string, string>> = {},
@@ -86,10 +93,7 @@ function kubectl(
     const child = execFile(
       "kubectl",
       words,
-      {
-        env: { PATH: process.env.PATH, HOME: join(kubeconfig, ".."), KUBECONFIG: kubeconfig, ...env },
-        timeout: 30_000,
-      },
+      { env: { PATH: process.env.PATH, HOME: home, KUBECONFIG: kubeconfig, ...env }, timeout: timeoutMs },
       (error, out, err) => resolve({ code: error === null ? 0 : Number(error.code ?? 1), out, err }),
     );
     child.stdin?.end(input);

@@ -2,12 +2,11 @@
  * The cluster that this suite runs on: the embedded API with the controllers of a standalone mesh, or, where
  * FAIRLEAD_CLUSTER names a kubeconfig (`npm run test:cluster`), that cluster. Everything made here is removed at the end.
  */
-import { execFile } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type CommandResult, startApi } from "../../src/apiserver/testing.ts";
+import { type CommandResult, runKubectl, startApi } from "../../src/apiserver/testing.ts";
 import { startControllers } from "../../src/cli/up/controllers.ts";
 import {
   apiStatus,
@@ -120,7 +119,7 @@ export async function openCluster(): Promise<Cluster> {
     },
     find: (object) => admin.find(kindFor(object), object.metadata),
     call: (method, path, body) => answerOf(admin.raw(method, path, body)),
-    kubectl: (args, input, env) => runKubectl(kubeconfig, dir, args, input, env),
+    kubectl: (args, input, env) => runKubectl({ kubeconfig, home: dir, timeoutMs: 60_000 }, args, input, env),
     atEnd: (work) => void ends.unshift(work),
     async close() {
       for (const work of ends) await work();
@@ -149,23 +148,4 @@ async function answerOf(answer: Promise<unknown>): Promise<Answer> {
     if (!status) throw error;
     return { code: status.code, body: { ...status } };
   }
-}
-
-function runKubectl(
-  kubeconfig: string,
-  home: string,
-  args: string,
-  input = "",
-  env: Readonly<Record<string, string>> = {},
-): Promise<CommandResult> {
-  const words = [...args.matchAll(/'([^']*)'|(\S+)/g)].map(([, quoted, plain]) => quoted ?? plain ?? "");
-  return new Promise((resolve) => {
-    const child = execFile(
-      "kubectl",
-      words,
-      { env: { PATH: process.env.PATH, HOME: home, KUBECONFIG: kubeconfig, ...env }, timeout: 60_000 },
-      (error, out, err) => resolve({ code: error === null ? 0 : Number(error.code ?? 1), out, err }),
-    );
-    child.stdin?.end(input);
-  });
 }

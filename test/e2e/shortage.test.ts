@@ -40,6 +40,8 @@ async function crowd(port: number, size: number): Promise<readonly Socket[]> {
   const sockets = Array.from({ length: size }, () => connect(port, "127.0.0.1").on("error", () => {}));
   ends.push(() => sockets.forEach((socket) => void socket.destroy()));
   await Promise.all(sockets.map((socket) => Promise.race([once(socket, "connect"), once(socket, "close")])));
+  // Connected is what the kernel says; that the process took them up shows when it sends one away.
+  await Promise.race(sockets.map((socket) => socket.closed || once(socket, "close")));
   return sockets;
 }
 

@@ -11,6 +11,7 @@ export default defineConfig({
     // Only what hangs should meet these: a machine may be busy with other things.
     testTimeout: 300_000,
     hookTimeout: 300_000,
+    expect: { poll: { timeout: 120_000 } },
     reporters: ["default"],
   },
 });

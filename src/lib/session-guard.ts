@@ -1,4 +1,4 @@
-/** Watches over one HTTP/2 session: keepalive pings, floods of pings and of settings; at a server also the first words and idleness. */
+/** Watches over one HTTP/2 session: keepalive pings, floods of pings and of settings; at a server also the first words, headers that are too large and idleness. */
 import { constants, type Http2Session, type ServerHttp2Session, type ServerHttp2Stream } from "node:http2";
 
 export interface SessionLimits {
@@ -14,12 +14,16 @@ export interface SessionLimits {
 /** How long an idle session has to go after it was told to. */
 const farewellMs = 5000;
 
+/** Streams that a client may have refused for their headers between two looks. */
+const maxRefused = 100;
+
 export function guardServerSession(session: ServerHttp2Session, limits: SessionLimits): void {
   keepAlive(session, limits);
   const greeting = setTimeout(() => session.destroy(), limits.handshakeMs).unref();
   session.once("remoteSettings", () => clearTimeout(greeting));
   session.once("close", () => clearTimeout(greeting));
   limitIdleness(session, limits.idleMs);
+  limitRefused(session, limits.keepaliveMs);
 }
 
 /** For either side. */
@@ -57,6 +61,22 @@ function limitEvents(session: Http2Session, event: "ping" | "remoteSettings", pe
     }
     if (++count > perSecond) session.destroy(undefined, constants.NGHTTP2_ENHANCE_YOUR_CALM);
   });
+}
+
+/**
+ * Streams whose headers are too large are reset before node tells of them. What tells is that the client's stream numbers
+ * run ahead of the streams that have come; a client may leave out some.
+ */
+function limitRefused(session: ServerHttp2Session, everyMs: number): void {
+  let [come, goneBy] = [0, 0];
+  session.on("stream", () => void come++);
+  const look = setInterval(() => {
+    if (session.destroyed) return;
+    const missing = ((session.state.lastProcStreamID ?? 0) + 1) / 2 - come;
+    if (missing - goneBy > maxRefused) session.destroy(undefined, constants.NGHTTP2_ENHANCE_YOUR_CALM);
+    goneBy = missing;
+  }, everyMs).unref();
+  session.once("close", () => clearInterval(look));
 }
 
 /** A client that answers pings and asks nothing is told to go; it will come back when it has a question. */

@@ -340,6 +340,22 @@ describe("table X, while two hundred others are served", () => {
     expect(await (await sotw()).ended()).toBe(status.deadlineExceeded);
   });
 
+  test("X11: a reader that takes nothing gets what is newest when it reads again, and not what was between", async () => {
+    const big = (n: number): void => source.set({ [EDS]: [resource("a", Buffer.alloc(8_000_000, n))] });
+    big(1);
+    const bad = await sotw();
+    bad.send({ node: nodeOf("bad"), typeUrl: EDS, resourceNames: ["a"] });
+    while (ads.status().length < 201 || ads.waiting() > 0) await new Promise((resolve) => setImmediate(resolve));
+    for (let n = 2; n <= 8; n++) {
+      big(n);
+      change();
+      await allReached();
+    }
+    expect((await bad.next()).resources[0]?.value.at(-1)).toBe(1);
+    expect((await bad.next()).resources[0]?.value.at(-1)).toBe(8);
+    source.set({ [EDS]: [resource("a", "ea")] });
+  });
+
   test("X12: a thousand that come at once are all served, and only those past the bound refused", async () => {
     const herd = await Promise.all(
       Array.from({ length: 10 }, client).flatMap((rpc) => Array.from({ length: 100 }, () => sotw(undefined, rpc))),

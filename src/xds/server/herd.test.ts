@@ -1,0 +1,113 @@
+/** Many that come at once, and readers that take nothing: who is written to first, and how much is made for whom, counted. */
+import { randomUUID } from "node:crypto";
+import { setImmediate as nextTurn } from "node:timers/promises";
+import { create } from "@bufbuild/protobuf";
+import { afterEach, expect, test } from "vitest";
+import { AggregatedDiscoveryService } from "../../gen/envoy/service/discovery/v3/ads_pb.js";
+import { DiscoveryRequestSchema, type DiscoveryResponse } from "../../gen/envoy/service/discovery/v3/discovery_pb.js";
+import { silentLogger } from "../../lib/index.ts";
+import { type ResourceType, types } from "../../model/index.ts";
+import { type ClientStream, createRpcClient, createRpcServer, protoMethod } from "../../rpc/index.ts";
+import { createMemorySource, resource } from "../testing.ts";
+import { createAds } from "./ads.ts";
+import type { AdsLimits } from "./ads-options.ts";
+
+const { cluster: CDS, listener: LDS, endpoint: EDS } = types;
+const method = protoMethod(AggregatedDiscoveryService.method.streamAggregatedResources);
+/** More than a window and all buffers between the two ends take. */
+const large = 8_000_000;
+const open: (() => Promise<void> | void)[] = [];
+afterEach(async () => {
+  for (const end of open.splice(0).reverse()) await end();
+});
+
+async function start(limits: Partial<AdsLimits>) {
+  const source = createMemorySource();
+  /** Responses by type in the order in which they were written, and how many were begun. */
+  const written: string[] = [];
+  let begun = 0;
+  const ads = createAds({
+    ...{ source, identifier: "test", ready: () => true, log: silentLogger, limits },
+    ...{ now: () => new Date(), uuid: randomUUID },
+    metrics: {
+      count: (name, labels) => void (name === "pilot_xds_pushes" && written.push(labels?.type ?? "")),
+      observe: (name) => void (name === "pilot_proxy_queue_time" && begun++),
+      set: () => {},
+    },
+  });
+  const server = createRpcServer({ routes: ads.routes(() => undefined), log: silentLogger });
+  open.push(() => server.close());
+  const { port } = await server.listen({ host: "127.0.0.1", port: 0 });
+  let last = 0;
+  /** A proxy on a connection of its own that asks for one type. */
+  async function connect(typeUrl: ResourceType, names: readonly string[] = []): Promise<Proxy> {
+    const client = createRpcClient({ target: { host: "127.0.0.1", port } });
+    open.push(() => client.close());
+    const stream = await client.stream(method);
+    const id = `sidecar~10.0.0.1~p${++last}.default~default.svc.cluster.local`;
+    const node = { id, metadata: { NAMESPACE: "default", SERVICE_ACCOUNT: "sa", INSTANCE_IPS: "10.0.0.1" } };
+    await stream.send(create(DiscoveryRequestSchema, { node, typeUrl, resourceNames: [...names] }));
+    return stream;
+  }
+  const until = async (holds: () => boolean): Promise<void> => {
+    while (!holds()) await nextTurn();
+  };
+  return { source, ads, server, connect, until, written, begun: () => begun };
+}
+type Proxy = ClientStream<unknown, DiscoveryResponse>;
+
+async function next(proxy: Proxy): Promise<DiscoveryResponse> {
+  const { done, value } = await proxy.messages.next();
+  if (done) throw new Error("the stream has ended");
+  return value;
+}
+
+test("X12: of a herd and those that have config the herd is written to first, the others are not left out, none is cut", async () => {
+  const { source, ads, server, connect, until, written } = await start({ maxConcurrentPushes: 1, slotMs: 1e7 });
+  source.set({ [CDS]: [resource("c", "1")], [LDS]: [resource("l", "1")] });
+  const known = await Promise.all(Array.from({ length: 40 }, () => connect(CDS)));
+  await Promise.all(known.map(next));
+  // One that reads nothing takes the only slot, until it reads.
+  source.set({ [EDS]: [resource("e", Buffer.alloc(large))] });
+  const stuck = await connect(EDS, ["e"]);
+  await until(() => ads.status().length === 41 && ads.waiting() === 0);
+  source.set({ [CDS]: [resource("c", "2")] });
+  await until(() => ads.waiting() === 40);
+  const herd = await Promise.all(Array.from({ length: 160 }, () => connect(LDS)));
+  await until(() => ads.waiting() === 200);
+  expect(server.load()).toEqual({ connections: 201, calls: 201 });
+
+  written.length = 0;
+  const all = [...(await Promise.all([next(stuck), ...herd.map(next)])), ...(await Promise.all(known.map(next)))];
+  expect(all).toHaveLength(201);
+  const order = written.filter((type) => type !== "eds");
+  const [herdDone, knownServed] = [order.lastIndexOf("lds") + 1, order.indexOf("cds")];
+  expect(order).toHaveLength(200);
+  // One turn in eight is one of the others'.
+  expect(order.slice(0, herdDone).filter((type) => type === "cds").length).toBeLessThanOrEqual(23);
+  expect(knownServed).toBeLessThanOrEqual(8);
+  expect(server.load()).toEqual({ connections: 201, calls: 201 });
+});
+
+test("X11: for readers that take nothing one push is made whatever changes, others get each change, and the latest comes in the end", async () => {
+  const { source, connect, until, begun } = await start({ maxConcurrentPushes: 64, slotMs: 10 });
+  const set = (n: number): void =>
+    source.set({ [CDS]: [resource("c", Buffer.alloc(large, n))], [LDS]: [resource("l", `${n}`)] });
+  set(1);
+  const stuck = await Promise.all(Array.from({ length: 10 }, () => connect(CDS)));
+  await until(() => begun() === 10);
+  const healthy = await connect(LDS);
+  for (let n = 2; n <= 50; n++) {
+    await next(healthy);
+    set(n);
+  }
+  await next(healthy);
+  // The ten that are under way, and those of the one that reads.
+  expect(begun()).toBe(10 + 50);
+  for (const proxy of stuck) {
+    const first = (await next(proxy)).resources[0]?.value;
+    const second = (await next(proxy)).resources[0]?.value;
+    expect([first?.at(-1), second?.at(-1)]).toEqual([1, 50]);
+  }
+  expect(begun()).toBe(10 + 50 + 10);
+});

@@ -7,6 +7,7 @@ export {
   type ServingCertificate,
 } from "./authority.ts";
 export type { AuthorizeNode, Issuance, IssuanceRequest } from "./authorize.ts";
+export { bindingOf } from "./binding.ts";
 export { type CaCounter, type CaGauge, type CaMetrics, caGauges } from "./metrics.ts";
 export { createRateLimit, type RateLimit, type RateLimitOptions } from "./rate-limit.ts";
 export { type CaSecretStore, caSecretName, caSecretType, loadOrCreateCa } from "./secret-store.ts";

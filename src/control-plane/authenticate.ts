@@ -5,6 +5,7 @@ import { type KubeClient, kubeKinds, reviewToken } from "../kube/index.ts";
 import { type Identity, isIdentity, type KubeObject, parseIdentity } from "../model/index.ts";
 import { type Call, RpcError, status } from "../rpc/index.ts";
 import type { Authenticate } from "../xds/index.ts";
+import type { CertificateHeld } from "./certificate-held.ts";
 
 export interface TokenJudge {
   readonly identify: AuthenticateToken;
@@ -67,18 +68,19 @@ export function createStillThere(client: KubeClient): StillThere {
 }
 
 /** On the TLS port a proxy proves who it is, by its certificate or else by its token. */
-export function authenticateWith(judge: TokenJudge): Authenticate {
+export function authenticateWith(judge: TokenJudge, isHeld: CertificateHeld): Authenticate {
   return async (call: Call) => {
-    const proven = await callerIdentity(judge, call);
+    const proven = await callerIdentity(judge, isHeld, call);
     if (!proven) throw new RpcError(status.unauthenticated, "authentication failure");
     return proven;
   };
 }
 
-async function callerIdentity(judge: TokenJudge, call: Call): Promise<Identity | undefined> {
+async function callerIdentity(judge: TokenJudge, isHeld: CertificateHeld, call: Call): Promise<Identity | undefined> {
   const [uri, ...others] = call.peer.tls?.uris ?? [];
   const shown = uri !== undefined && others.length === 0 ? parseIdentity(uri) : undefined;
-  if (shown) return shown;
+  const certificate = call.peer.tls?.certificate;
+  if (shown && certificate && (await isHeld(shown, certificate))) return shown;
   return identityOf(judge, call.metadata("authorization"));
 }
 

@@ -22,6 +22,7 @@ import { createEnvoyTypes } from "../render/index.ts";
 import { type Ads, createAds } from "../xds/index.ts";
 import { authenticateWith, createStillThere, createTokenJudge } from "./authenticate.ts";
 import { createCaSecretStore } from "./ca-secret.ts";
+import { createCertificateHeld } from "./certificate-held.ts";
 import { createConfigDump, createConfigDumpMessages } from "./config-dump.ts";
 import { createDebugViews } from "./debug-views.ts";
 import type { DiscoveryAddresses, DiscoveryOptions } from "./discovery-options.ts";
@@ -218,11 +219,14 @@ export async function startDiscovery(options: DiscoveryOptions): Promise<Discove
     now: now(),
   });
   const authority = createCertificateAuthority({ bundle, now, ...options.certificates });
-  const judge = createTokenJudge({ client, pods: watched.objects("", "Pod"), audiences: ["istio-ca"], trustDomain });
+  const pods = watched.objects("", "Pod");
+  const judge = createTokenJudge({ client, pods, audiences: ["istio-ca"], trustDomain });
+  const stillThere = createStillThere(client);
+  const authenticate = authenticateWith(judge, createCertificateHeld({ stillThere, pods }));
   const certificates = createCertificateService({
     authority,
     authenticate: judge.identify,
-    stillThere: createStillThere(client),
+    stillThere,
     rateLimit: createRateLimit({
       perKey: { burst: 100, perSecond: 10 },
       total: { burst: 2000, perSecond: 1000 },
@@ -258,7 +262,7 @@ export async function startDiscovery(options: DiscoveryOptions): Promise<Discove
   try {
     const addresses = await startServers(options, {
       plainRoutes: ads.routes(() => undefined),
-      secureRoutes: [...ads.routes(authenticateWith(judge)), certificates],
+      secureRoutes: [...ads.routes(authenticate), certificates],
       authority,
       judge,
       debug: debugSources,

@@ -1,13 +1,15 @@
-/** A real API, the real judges and CA: who may renew a certificate after something was deleted. */
-import type { X509Certificate } from "node:crypto";
+/** A real API, the real judges and CA: who may renew a certificate, or keep a stream with it, after something was deleted. */
+import { randomUUID, type X509Certificate } from "node:crypto";
 import { create } from "@bufbuild/protobuf";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { createCertificateAuthority, createCertificateService, createSelfSignedBundle } from "../ca/index.ts";
 import { createGraph } from "../collections/index.ts";
+import { AggregatedDiscoveryService } from "../gen/envoy/service/discovery/v3/ads_pb.js";
+import { DiscoveryRequestSchema } from "../gen/envoy/service/discovery/v3/discovery_pb.js";
 import { IstioCertificateRequestSchema, IstioCertificateService } from "../gen/istio/auth_pb.js";
 import { kubeKinds, requestToken } from "../kube/index.ts";
 import { silentLogger } from "../lib/index.ts";
-import type { KubeObject } from "../model/index.ts";
+import { emptyResourceSet, type KubeObject, types } from "../model/index.ts";
 import {
   createCsr,
   formatCertificate,
@@ -16,12 +18,15 @@ import {
   type KeyPair,
   parseCertificate,
 } from "../pki/index.ts";
-import { createRpcClient, createRpcServer, protoMethod, type RpcServer, status } from "../rpc/index.ts";
-import { createStillThere, createTokenJudge } from "./authenticate.ts";
+import { createRpcClient, createRpcServer, protoMethod, type RpcClient, type RpcServer, status } from "../rpc/index.ts";
+import { createAds } from "../xds/index.ts";
+import { authenticateWith, createStillThere, createTokenJudge } from "./authenticate.ts";
+import { createCertificateHeld } from "./certificate-held.ts";
 import { type ControlledApi, startControlledApi } from "./controllers/testing.ts";
 
 const method = protoMethod(IstioCertificateService.method.createCertificate);
 const now = (): Date => new Date();
+const closing: (() => void)[] = [];
 const hourMs = 3_600_000;
 let controlled: ControlledApi;
 let server: RpcServer;
@@ -36,40 +41,58 @@ beforeAll(async () => {
   const bundle = await createSelfSignedBundle({ organization: "cluster.local", now: now() });
   const authority = createCertificateAuthority({ bundle, now });
   roots = authority.roots();
+  const pods = createGraph().source<KubeObject>("pods");
   const judge = createTokenJudge({
     client,
-    pods: createGraph().source<KubeObject>("pods"),
+    pods,
     audiences: ["istio-ca"],
     trustDomain: () => "cluster.local",
   });
+  const stillThere = createStillThere(client);
   const service = createCertificateService({
     authority,
     authenticate: judge.identify,
-    stillThere: createStillThere(client),
+    stillThere,
     rateLimit: { take: () => true },
     metrics: { count: () => {} },
     log: silentLogger,
   });
   const serving = await authority.issueServing({ dns: ["istiod"], addresses: [] });
-  server = createRpcServer({ routes: [service], tls: { ...serving, clientCa: roots }, log: silentLogger });
+  const nothing = { ready: undefined, all: () => emptyResourceSet, get: () => undefined, close: () => {} };
+  const ads = createAds({
+    ...{ source: { connect: () => nothing }, identifier: "test", ready: () => true, log: silentLogger, now },
+    ...{ uuid: randomUUID, limits: { reauthenticateMs: 50 } },
+  });
+  const streams = ads.routes(authenticateWith(judge, createCertificateHeld({ stillThere, pods, sharedMs: 50 })));
+  server = createRpcServer({ routes: [service, ...streams], tls: { ...serving, clientCa: roots }, log: silentLogger });
   ({ port } = await server.listen({ host: "127.0.0.1", port: 0 }));
 });
 afterAll(async () => {
+  for (const close of closing) close();
   await server.close();
   await controlled.close();
 });
 
-async function ask(by: { readonly token?: string; readonly certificate?: X509Certificate }, hours: number) {
+interface By {
+  readonly token?: string;
+  readonly certificate?: X509Certificate;
+}
+
+function clientOf(by: By): RpcClient {
   const shown = by.certificate
     ? { cert: formatCertificate(by.certificate), key: formatPrivateKey(key.privateKey) }
     : {};
-  const client = createRpcClient({
+  return createRpcClient({
     target: { host: "127.0.0.1", port },
     tls: () => ({ ca: roots, serverName: "istiod", ...shown }),
     metadata: async () => (by.token === undefined ? {} : { authorization: `Bearer ${by.token}` }),
   });
+}
+
+async function ask(by: By, hours: number) {
+  const client = clientOf(by);
   try {
-    const request = { csr: createCsr({ key }), validityDuration: BigInt(hours * 3600) };
+    const request = { csr: createCsr({ key }), validityDuration: BigInt(Math.round(hours * 3600)) };
     const [leaf = ""] = (await client.unary(method, create(IstioCertificateRequestSchema, request))).certChain;
     return parseCertificate(leaf);
   } finally {
@@ -130,4 +153,45 @@ test("when its account was deleted, it does not, nor when another account has it
   await expect(ask({ certificate: podless }, 1)).rejects.toMatchObject(refused);
   await controlled.admin.create(kubeKinds.serviceAccounts, account("dismissed"));
   await expect(ask({ certificate: podless }, 1)).rejects.toMatchObject(refused);
+});
+
+const adsMethod = protoMethod(AggregatedDiscoveryService.method.streamAggregatedResources);
+
+/** A stream that has been answered; `next` then says how it ends. */
+async function follow(certificate: X509Certificate, serviceAccount: string) {
+  const client = clientOf({ certificate });
+  closing.push(() => client.close());
+  const { messages, send } = await client.stream(adsMethod);
+  const id = `sidecar~10.0.0.1~${serviceAccount}.default~default.svc.cluster.local`;
+  const node = { id, metadata: { NAMESPACE: "default", SERVICE_ACCOUNT: serviceAccount } };
+  void send(create(DiscoveryRequestSchema, { node, typeUrl: types.cluster })).catch(() => {});
+  await messages.next();
+  return messages;
+}
+
+test("X19: when its Pod or its account was deleted, a stream ends, and no other is opened with that certificate", async () => {
+  const [evicted, closed] = [await setUp("evicted"), await setUp("closed")];
+  const streams = [await follow(evicted.bound, "evicted"), await follow(closed.podless, "closed")];
+  const stays = await follow(evicted.podless, "evicted");
+  await controlled.admin.delete(kubeKinds.pods, ref("evicted"), { gracePeriodSeconds: 0 });
+  await controlled.admin.delete(kubeKinds.serviceAccounts, ref("closed"));
+  for (const stream of streams) await expect(stream.next()).rejects.toMatchObject(refused);
+  await expect(follow(evicted.bound, "evicted")).rejects.toMatchObject(refused);
+  await expect(follow(closed.podless, "closed")).rejects.toMatchObject(refused);
+  // What was not bound to the Pod lives on.
+  const first = await Promise.race([stays.next(), follow(evicted.podless, "evicted").then(() => "another")]);
+  expect(first).toBe("another");
+});
+
+test("X19: a certificate that expires ends its connection, and the next one is good for a stream again", async () => {
+  const { podless } = await setUp("renewing");
+  const short = async () => {
+    const certificate = await ask({ certificate: podless }, 3 / 3600);
+    // On a busy machine it may have expired before it was shown.
+    return await follow(certificate, "renewing").catch(() => undefined);
+  };
+  let stream = await short();
+  while (!stream) stream = await short();
+  await expect(stream.next()).rejects.toMatchObject({ status: status.unavailable });
+  await follow(podless, "renewing");
 });

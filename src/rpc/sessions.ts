@@ -24,6 +24,9 @@ export interface Sessions {
 /** How long a client has to take the end of its calls. */
 const farewellMs = 1000;
 
+/** What a timer can hold, 24 days: a connection that is older than that may as well be made anew. */
+const maxTimerMs = 2 ** 31 - 1;
+
 export function createSessions(
   server: Transport,
   options: {
@@ -40,13 +43,24 @@ export function createSessions(
   server.on("session", (session: ServerHttp2Session) => {
     session.on("error", (error) => options.log.debug("session ended", { cause: error.message }));
     const isRefused = connections.isRefused(session.socket);
-    open.set(session, { session, peer: peerOf(session.socket), calls: new Set(), isRefused });
+    const peer = peerOf(session.socket);
+    open.set(session, { session, peer, calls: new Set(), isRefused });
     const aging = limits.maxAgeMs === undefined ? undefined : age(session, limits.maxAgeMs);
+    const expiring = expire(session, peer);
     session.once("close", () => {
       open.delete(session);
       clearTimeout(aging);
+      clearTimeout(expiring);
     });
   });
+
+  /** Whom a certificate has let in comes back with the next one, on a connection of its own: this one showed the old. */
+  function expire(session: ServerHttp2Session, { tls }: Peer): NodeJS.Timeout | undefined {
+    if (!tls?.verified || !tls.certificate) return undefined;
+    const restMs = tls.certificate.validToDate.getTime() - Date.now();
+    const onExpired = (): void => retire(session, "the client's certificate has expired", 0);
+    return setTimeout(onExpired, Math.min(Math.max(restMs, 0), maxTimerMs)).unref();
+  }
 
   /** Spread, so that many clients do not come back at once. */
   function age(session: ServerHttp2Session, maxAgeMs: number): NodeJS.Timeout {

@@ -3,7 +3,7 @@ import { randomBytes } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { networkInterfaces } from "node:os";
 import { resolve } from "node:path";
-import type { Logger, Overload } from "../lib/index.ts";
+import type { Logger, Overload, SilenceLimits } from "../lib/index.ts";
 import type { ProxyConfigValues, ProxyType } from "../model/index.ts";
 import type { KeyAlgorithm } from "../pki/index.ts";
 import type { RpcClientOptions } from "../rpc/index.ts";
@@ -12,7 +12,6 @@ import type { AppProbe } from "./app-probe.ts";
 import type { BootstrapOptions } from "./bootstrap/context.ts";
 import type { DnsProxyOptions } from "./dns/dns-proxy.ts";
 import { livingEnvoy } from "./envoy/record.ts";
-import type { HangLimits } from "./envoy/watchdog.ts";
 
 export interface AgentOptions {
   readonly type: ProxyType;
@@ -56,7 +55,7 @@ export interface AgentOptions {
   readonly random: () => number;
   readonly log: Logger;
   /** When an Envoy that does not answer is replaced. */
-  readonly hangLimits?: HangLimits;
+  readonly envoySilence?: SilenceLimits;
   /** Says when memory or descriptors run out: what cannot be served is then refused. */
   readonly overload?: Overload;
   /** Takes Envoy's output line by line; without it Envoy writes to our own output. */

@@ -208,8 +208,8 @@ describe.skipIf(lacks("envoy"))("the agent with a real Envoy", () => {
   }, 300_000);
 
   test("an Envoy that hangs is spoken of and replaced; one that only paused is not", async () => {
-    const limits = { periodMs: 50, warnMs: 100, replaceMs: 14_000, minQuestions: 2 };
-    start({}, { onEnvoyExit: "restart", hangLimits: limits });
+    const limits = { periodMs: 50, answerMs: 5_000, warnMs: 100, replaceMs: 14_000, minQuestions: 2 };
+    start({}, { onEnvoyExit: "restart", envoySilence: limits });
     await untilReady();
     const pid = (): number => livingEnvoy(harness.workDir)?.process.pid ?? 0;
     const said = (text: RegExp) =>
@@ -219,12 +219,12 @@ describe.skipIf(lacks("envoy"))("the agent with a real Envoy", () => {
       );
     const first = pid();
     process.kill(first, "SIGSTOP");
-    await said(/Envoy has not answered for \d+ s\n?/);
+    await said(/Envoy has not answered for [\d.]+ s\n?/);
     process.kill(first, "SIGCONT");
     await said(/Envoy answers again/);
     expect(pid()).toBe(first);
     process.kill(first, "SIGSTOP");
-    await said(/Envoy has not answered for \d+ s, and is replaced/);
+    await said(/Envoy has not answered for [\d.]+ s, and is replaced/);
     await untilReady();
     expect(pid()).not.toBe(first);
     const { body } = await httpStatus(harness.ports.status, "/stats/prometheus");

@@ -18,7 +18,7 @@ import { startAdminGate } from "./envoy/admin-gate.ts";
 import { drainEnvoy } from "./envoy/drain.ts";
 import { adoptEnvoy, type EnvoyExit, type EnvoyOptions, type EnvoyProcess, startEnvoy } from "./envoy/process.ts";
 import { livingEnvoy } from "./envoy/record.ts";
-import { hangLimits, watchEnvoy } from "./envoy/watchdog.ts";
+import { envoySilence, watchEnvoy } from "./envoy/watchdog.ts";
 import { createCertificateClient, tokenMetadata, trustFile } from "./identity/certificate-client.ts";
 import { createSdsRoutes } from "./identity/sds.ts";
 import { createSecretSource } from "./identity/secrets.ts";
@@ -198,7 +198,7 @@ async function runEnvoy(
     const hangs = AbortSignal.any([gone.signal, signal, quit.signal]);
     const watched = watchEnvoy(envoy, {
       admin,
-      limits: options.hangLimits ?? hangLimits,
+      limits: options.envoySilence ?? envoySilence,
       log: options.log,
       signal: hangs,
     });

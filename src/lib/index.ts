@@ -42,5 +42,6 @@ export { fileLimits, isRecord, objectLimits, type ParseLimits, parseJson, parseY
 export { readList, readNumber, readRecord, readText, readTextMap, readTexts } from "./read.ts";
 export { compilePattern, type Pattern, patternSize, quotePattern } from "./regex.ts";
 export { keepAlive } from "./session-guard.ts";
+export { type SilenceLimits, watchSilence } from "./silence.ts";
 export { compareText, sortBy } from "./sort.ts";
 export { type YamlLines, yamlLines } from "./yaml-lines.ts";

@@ -2,8 +2,8 @@
 import { type Place, requestAnswer, requestText } from "../request-text.ts";
 
 export interface EnvoyAdmin {
-  /** Whether it answers at all, whatever it says. */
-  answers(): Promise<boolean>;
+  /** Resolves when it answers at all, whatever it says. */
+  answer(): Promise<unknown>;
   /** Undefined when ready, else what is missing, in the words that users of Istio know. */
   notReady(): Promise<string | undefined>;
   /** Lets go of clients: only the inbound side of a sidecar, so that work in progress can still call others. */
@@ -20,11 +20,7 @@ const states = ["LIVE", "DRAINING", "PRE_INITIALIZING", "INITIALIZING"];
 
 export function createEnvoyAdmin(at: Place): EnvoyAdmin {
   return {
-    answers: () =>
-      requestAnswer({ at, path: "/ready" }).then(
-        () => true,
-        () => false,
-      ),
+    answer: () => requestAnswer({ at, path: "/ready" }),
     async notReady() {
       const stats = await readStats(at, readyFilter);
       return configMissing(stats) ?? stateMissing(stats);

@@ -2,9 +2,9 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, expect, test } from "vitest";
-import { createLogger, ownerOf } from "../../lib/index.ts";
+import { createLogger, ownerOf, type SilenceLimits } from "../../lib/index.ts";
 import { openJournal } from "../../standalone/index.ts";
-import { type SilenceLimits, type Supervised, supervise } from "./supervised.ts";
+import { type Supervised, supervise } from "./supervised.ts";
 
 const work = mkdtempSync(join(tmpdir(), "fairlead-supervised-"));
 const running: Supervised[] = [];
@@ -55,7 +55,7 @@ async function start(limits: SilenceLimits, slowMs = 0) {
   return { child, lines, said, lives, answers };
 }
 
-const never = { periodMs: 60_000, answerMs: 60_000, warnMs: 1e9, replaceMs: 1e9 };
+const never = { periodMs: 60_000, answerMs: 60_000, warnMs: 1e9, replaceMs: 1e9, minQuestions: 1 };
 
 test("one that is killed is started again at the same address, and counted", async () => {
   const { child, lives, answers, said } = await start(never);
@@ -69,7 +69,9 @@ test("one that is killed is started again at the same address, and counted", asy
 });
 
 test("one that hangs is spoken of, and replaced", async () => {
-  const { child, lives, answers, said } = await start({ periodMs: 50, answerMs: 100, warnMs: 150, replaceMs: 600 });
+  const { child, lives, answers, said } = await start({
+    ...{ periodMs: 50, answerMs: 100, warnMs: 150, replaceMs: 600, minQuestions: 2 },
+  });
   const first = child.pid();
   process.kill(first, "SIGSTOP");
   await expect.poll(() => lives.length, { timeout: 300_000 }).toBeGreaterThan(0);
@@ -81,7 +83,7 @@ test("one that hangs is spoken of, and replaced", async () => {
 
 test("one that takes its time to start refuses meanwhile, and is not taken for one that hangs", async () => {
   const { child, lives, answers, said } = await start(
-    { periodMs: 20, answerMs: 2_000, warnMs: 1e9, replaceMs: 60_000 },
+    { periodMs: 20, answerMs: 2_000, warnMs: 1e9, replaceMs: 60_000, minQuestions: 1 },
     1_500,
   );
   process.kill(child.pid(), "SIGKILL");

@@ -3,7 +3,16 @@
  * not answer. Its output goes to a file, so that it never waits for us.
  */
 import { closeSync, readFileSync, rmSync } from "node:fs";
-import { createBackoff, FairleadError, isRecord, type Logger, parseJson, wait } from "../../lib/index.ts";
+import {
+  createBackoff,
+  FairleadError,
+  isRecord,
+  type Logger,
+  parseJson,
+  type SilenceLimits,
+  wait,
+  watchSilence,
+} from "../../lib/index.ts";
 import {
   type ContainerLog,
   createContainerLog,
@@ -37,17 +46,10 @@ export interface SupervisedOptions {
   readonly limits?: SilenceLimits;
 }
 
-export interface SilenceLimits {
-  readonly periodMs: number;
-  readonly answerMs: number;
-  /** Silent for so long, it is spoken of. */
-  readonly warnMs: number;
-  /** Silent for so long, it is replaced. */
-  readonly replaceMs: number;
-}
-
 /** Long enough for a busy machine and the longest piece of work: one that is slow must not be taken for one that hangs. */
-const defaultLimits: SilenceLimits = { periodMs: 2_000, answerMs: 5_000, warnMs: 10_000, replaceMs: 30_000 };
+const defaultLimits: SilenceLimits = {
+  ...{ periodMs: 2_000, answerMs: 5_000, warnMs: 10_000, replaceMs: 30_000, minQuestions: 4 },
+};
 
 export interface Supervised {
   pid(): number;
@@ -90,7 +92,7 @@ export async function supervise(options: SupervisedOptions): Promise<Supervised>
   const live = async (): Promise<void> => {
     const started = performance.now();
     const life = new AbortController();
-    const watching = watchSilence(options, current, addresses, life.signal);
+    const watching = endWhenSilent(options, current, addresses, life.signal);
     const status = await current.exited;
     life.abort();
     await watching;
@@ -171,41 +173,21 @@ function howItEnded(
   return { reason: "OutOfMemory", why: `: ${name} ran out of memory (${remedy})` };
 }
 
-/** Time counts only while we run ourselves: each silence is as long as our own waiting for an answer. */
-async function watchSilence(
+/** One that does not answer is replaced: whoever waits for its end starts another. */
+async function endWhenSilent(
   options: SupervisedOptions,
   running: Running,
   bound: ReadonlyMap<string, string>,
   signal: AbortSignal,
 ): Promise<void> {
-  const { periodMs, answerMs, warnMs, replaceMs } = options.limits ?? defaultLimits;
-  let [silentMs, told] = [0, false];
-  while (!signal.aborted) {
-    const sinceMs = performance.now();
-    await wait(periodMs, signal).catch(() => {});
-    if (signal.aborted) return;
-    const deadline = AbortSignal.any([signal, AbortSignal.timeout(answerMs)]);
-    const answered = await options.ask(bound, deadline).then(
-      () => true,
-      () => false,
-    );
-    if (answered && told) options.log.info(`${options.name} answers again`);
-    // One that is starting refuses at once, and must not be counted as if it had been waited for.
-    const waitedMs = Math.min(performance.now() - sinceMs, periodMs + answerMs);
-    silentMs = answered ? 0 : silentMs + waitedMs;
-    if (answered) told = false;
-    if (signal.aborted || answered) continue;
-    if (silentMs >= warnMs && !told) options.log.warn(`${options.name} has not answered for ${inSeconds(silentMs)}`);
-    told ||= silentMs >= warnMs;
-    if (silentMs < replaceMs) continue;
-    const message = `${options.name} has not answered for ${inSeconds(silentMs)}, and is replaced`;
-    options.log.error(message);
-    options.tell?.("Unhealthy", message);
-    return running.kill();
-  }
+  const { name, log, limits = defaultLimits } = options;
+  const ask = (deadline: AbortSignal): Promise<unknown> => options.ask(bound, deadline);
+  const silence = await watchSilence({ name, log, limits, signal, ask, mayStartSilent: false });
+  if (silence === undefined) return;
+  log.error(silence);
+  options.tell?.("Unhealthy", silence);
+  running.kill();
 }
-
-const inSeconds = (ms: number): string => `${(ms / 1000).toFixed(1)} s`;
 
 /** `again` starts another in place of one that has ended, where that may help. */
 async function firstAddresses(

@@ -190,7 +190,7 @@ async function runEnvoy(
   const backoff = createBackoff({ minMs: 500, maxMs: 30_000, random: options.random });
   for (;;) {
     const how = envoyOptions(options, configFile);
-    const envoy = (await adoptEnvoy(how)) ?? (await startEnvoy(how));
+    const envoy = (await adoptEnvoy(how, admin)) ?? (await startEnvoy(how));
     envoyPid = envoy.pid;
     parts.metrics.envoyStarted();
     closers.add(() => envoy.kill());

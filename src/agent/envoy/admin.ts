@@ -1,9 +1,12 @@
 /** Envoy's admin in, its readiness and connections out, and the order to drain. */
+import { parseJson, readRecord, readText } from "../../lib/index.ts";
 import { type Place, requestAnswer, requestText } from "../request-text.ts";
 
 export interface EnvoyAdmin {
   /** Resolves when it answers at all, whatever it says. */
   answer(): Promise<unknown>;
+  /** The file that it was started with. */
+  configFile(): Promise<string>;
   /** Undefined when ready, else what is missing, in the words that users of Istio know. */
   notReady(): Promise<string | undefined>;
   /** Lets go of clients: only the inbound side of a sidecar, so that work in progress can still call others. */
@@ -21,6 +24,10 @@ const states = ["LIVE", "DRAINING", "PRE_INITIALIZING", "INITIALIZING"];
 export function createEnvoyAdmin(at: Place): EnvoyAdmin {
   return {
     answer: () => requestAnswer({ at, path: "/ready" }),
+    async configFile() {
+      const info = readRecord(parseJson(await requestText({ at, path: "/server_info" })));
+      return readText(readRecord(info.command_line_options).config_path);
+    },
     async notReady() {
       const stats = await readStats(at, readyFilter);
       return configMissing(stats) ?? stateMissing(stats);

@@ -1,13 +1,14 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { findEnvoy, lacks } from "../../../test/require.ts";
-import { silentLogger } from "../../lib/index.ts";
-import { adoptEnvoy, startEnvoy } from "./process.ts";
-import { livingEnvoy } from "./record.ts";
+import { ownerOf, silentLogger } from "../../lib/index.ts";
+import { createEnvoyAdmin } from "./admin.ts";
+import { adoptEnvoy, type EnvoyOptions, startEnvoy } from "./process.ts";
+import { livingEnvoy, writeEnvoyRecord } from "./record.ts";
 
 let dir: string;
 beforeEach(() => {
@@ -24,67 +25,101 @@ const envoy = await startEnvoy({ binary: ${JSON.stringify(findEnvoy())}, configF
 console.log(envoy.pid);
 setInterval(none, 1000);`;
 
-const alive = (pid: number): boolean => {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch {
-    return false;
-  }
-};
+/** One that nobody has waited for yet is dead. */
+const alive = (pid: number): boolean => ownerOf(pid) !== undefined;
 
-test.skipIf(lacks("envoy"))(
-  "D08: an agent that is killed leaves its Envoy, and the next one takes it over; another bootstrap needs another Envoy",
-  async () => {
-    writeFileSync(join(dir, "envoy.json"), "{}");
-    const agent = spawn(process.execPath, ["--input-type=module", "-e", parent()], {
-      stdio: ["ignore", "pipe", "inherit"],
-    });
-    const [data] = await once(agent.stdout, "data");
-    const pid = Number(String(data));
-    const ended = once(agent, "exit");
-    await expect.poll(() => livingEnvoy(dir)?.process.pid).toBe(pid);
-    agent.kill("SIGKILL");
-    await ended;
-    expect(alive(pid)).toBe(true);
-    const options = {
-      binary: findEnvoy() ?? "",
-      configFile: join(dir, "envoy.json"),
-      proxyConfig: { concurrency: 1 },
-      ipv6Only: false,
-      logLevel: "error",
-      componentLogLevel: "",
-      skipDeprecatedLogs: false,
-      workDir: dir,
-      sockets: "a1",
-      env: process.env,
-      log: silentLogger,
-      writeLine: () => {},
-    };
-    const adopted = await adoptEnvoy(options);
-    expect(adopted?.pid).toBe(pid);
-    writeFileSync(join(dir, "envoy.json"), '{"node": {"id": "another"}}');
-    expect(await adoptEnvoy(options)).toBeUndefined();
+/** The Envoy that a killed agent has left. */
+async function leaveEnvoy(): Promise<number> {
+  writeFileSync(options().configFile, bootstrap("sidecar"));
+  const agent = spawn(process.execPath, ["--input-type=module", "-e", parent()], {
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  const [data] = await once(agent.stdout, "data");
+  const pid = Number(String(data));
+  const ended = once(agent, "exit");
+  await expect.poll(() => livingEnvoy(dir)?.process.pid).toBe(pid);
+  agent.kill("SIGKILL");
+  await ended;
+  expect(alive(pid)).toBe(true);
+  return pid;
+}
+
+const bootstrap = (id: string): string =>
+  JSON.stringify({
+    node: { id, cluster: "test" },
+    admin: { address: { pipe: { path: join(dir, "admin.sock") } } },
+  });
+
+const options = (): EnvoyOptions => ({
+  binary: findEnvoy() ?? "",
+  configFile: join(dir, "envoy.json"),
+  proxyConfig: { concurrency: 1 },
+  ipv6Only: false,
+  logLevel: "error",
+  componentLogLevel: "",
+  skipDeprecatedLogs: false,
+  workDir: dir,
+  sockets: "a1",
+  env: process.env,
+  log: silentLogger,
+  writeLine: () => {},
+});
+
+const recordFile = (): string => join(dir, "etc/istio/proxy/envoy.pid");
+const admin = () => createEnvoyAdmin({ socketPath: join(dir, "admin.sock") });
+
+describe.skipIf(lacks("envoy"))("D08: the Envoy that a killed agent has left", () => {
+  test("is taken over by the next one; another bootstrap needs another Envoy", async () => {
+    const pid = await leaveEnvoy();
+    await expect.poll(() => admin().configFile().catch(String), { timeout: 60_000 }).toBe(options().configFile);
+    const adopted = await adoptEnvoy(options(), admin());
+    expect(adopted).toMatchObject({ pid, adopted: true });
+    writeFileSync(options().configFile, bootstrap("another"));
+    expect(await adoptEnvoy(options(), admin())).toBeUndefined();
     await adopted?.exited;
     expect(livingEnvoy(dir)).toBeUndefined();
-  },
-  20_000,
-);
+  }, 120_000);
+
+  test("is found where earlier agents wrote it down, and written down anew", async () => {
+    const pid = await leaveEnvoy();
+    renameSync(recordFile(), join(dir, "envoy.pid"));
+    const adopted = await adoptEnvoy(options(), admin());
+    expect(adopted?.pid).toBe(pid);
+    expect(existsSync(recordFile())).toBe(true);
+    adopted?.kill();
+    await adopted?.exited;
+    expect(existsSync(join(dir, "envoy.pid"))).toBe(false);
+  }, 120_000);
+
+  test("is ended where nobody wrote it down: two would share the ports", async () => {
+    const pid = await leaveEnvoy();
+    rmSync(recordFile());
+    expect(await adoptEnvoy(options(), admin())).toBeUndefined();
+    expect(alive(pid)).toBe(false);
+  }, 120_000);
+
+  test("is replaced where its admin says that it is another's", async () => {
+    const pid = await leaveEnvoy();
+    expect(await adoptEnvoy(options(), { configFile: async () => "/another/envoy.json" })).toBeUndefined();
+    expect(alive(pid)).toBe(false);
+  }, 120_000);
+
+  test("is not confused with a process that has its number", async () => {
+    const other = spawn("sleep", ["600"], { cwd: dir });
+    try {
+      await once(other, "spawn");
+      const owner = ownerOf(other.pid ?? 0);
+      if (!owner) throw new Error("it does not live");
+      await writeEnvoyRecord(dir, { process: owner, version: "x", sockets: "a1", output: "" });
+      expect(await adoptEnvoy(options(), admin())).toBeUndefined();
+      expect(alive(owner.pid)).toBe(true);
+      expect(livingEnvoy(dir)).toBeUndefined();
+    } finally {
+      other.kill("SIGKILL");
+    }
+  });
+});
 
 test("an Envoy that is not there is told by name, and leaves nothing behind", async () => {
-  const options = {
-    configFile: "x",
-    proxyConfig: {},
-    ipv6Only: false,
-    logLevel: "",
-    componentLogLevel: "",
-    skipDeprecatedLogs: false,
-    workDir: dir,
-    sockets: "a1",
-    env: {},
-    log: silentLogger,
-  };
-  await expect(startEnvoy({ ...options, binary: "/does/not/exist", writeLine: () => {} })).rejects.toThrow(
-    "/does/not/exist",
-  );
+  await expect(startEnvoy({ ...options(), binary: "/does/not/exist" })).rejects.toThrow("/does/not/exist");
 });

@@ -7,7 +7,9 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { digest, FairleadError, isAlive, type Logger, type Owner, ownerOf, wait } from "../../lib/index.ts";
 import type { ProxyConfigValues } from "../../model/index.ts";
-import { livingEnvoy, proxyFolder, removeEnvoyRecord, writeEnvoyRecord } from "./record.ts";
+import type { EnvoyAdmin } from "./admin.ts";
+import { findEnvoys, isStartedWith } from "./own-process.ts";
+import { type EnvoyRecord, livingEnvoy, proxyFolder, removeEnvoyRecord, writeEnvoyRecord } from "./record.ts";
 
 export interface EnvoyOptions {
   readonly binary: string;
@@ -35,6 +37,8 @@ export interface EnvoyExit {
 export interface EnvoyProcess {
   readonly pid: number;
   readonly exited: Promise<EnvoyExit>;
+  /** Started by an agent before this one. */
+  readonly adopted: boolean;
   /** Ends it at once. */
   kill(): void;
 }
@@ -100,26 +104,61 @@ export async function startEnvoy(options: EnvoyOptions): Promise<EnvoyProcess> {
   return envoy;
 }
 
-/** The Envoy that an agent before this one has left, where it runs with the same bootstrap; undefined where there is none. */
-export async function adoptEnvoy(options: EnvoyOptions): Promise<EnvoyProcess | undefined> {
+/**
+ * The Envoy that an agent before this one has left, where it runs with the same bootstrap and its admin does not say that
+ * it is another's; undefined where there is none. What is not adopted is ended: its ports are the next one's.
+ */
+export async function adoptEnvoy(
+  options: EnvoyOptions,
+  admin: Pick<EnvoyAdmin, "configFile">,
+): Promise<EnvoyProcess | undefined> {
+  const record = recordedEnvoy(options);
+  const reason = record && (await whyNot(record, options, admin));
+  const adopted = reason === undefined ? record : undefined;
+  if (record && reason !== undefined)
+    options.log.info(`the Envoy that is running ${reason}, and is replaced`, { pid: record.process.pid });
+  for (const envoy of findEnvoys(options)) if (envoy.pid !== adopted?.process.pid) await end(envoy);
+  return adopted && takeOver(adopted, options);
+}
+
+/** A record may be older than the process that has its number now: nobody else's is touched. */
+function recordedEnvoy(options: EnvoyOptions): EnvoyRecord | undefined {
   const record = livingEnvoy(options.workDir);
-  if (!record) return undefined;
+  if (!record || isStartedWith(record.process.pid, options.configFile)) return record;
+  options.log.warn("the process that is written down as Envoy is another one; it is left alone", {
+    pid: record.process.pid,
+  });
+  removeEnvoyRecord(options.workDir);
+  return undefined;
+}
+
+/** One that does not answer is not asked again: whoever watches it ends its silence. */
+async function whyNot(
+  { version }: EnvoyRecord,
+  options: EnvoyOptions,
+  admin: Pick<EnvoyAdmin, "configFile">,
+): Promise<string | undefined> {
+  if (version !== versionOf(options)) return "has another bootstrap";
+  const configFile = await admin.configFile().catch(() => options.configFile);
+  return configFile === options.configFile ? undefined : "serves another proxy";
+}
+
+async function end(envoy: Owner): Promise<void> {
+  killOwn(envoy);
+  await untilDead(envoy);
+}
+
+async function takeOver(record: EnvoyRecord, options: EnvoyOptions): Promise<EnvoyProcess> {
   const { pid } = record.process;
-  if (record.version !== versionOf(options)) {
-    options.log.info("the Envoy that is running has another bootstrap, and is replaced", { pid });
-    killOwn(record.process);
-    // Its ports are the next one's.
-    await untilDead(record.process);
-    return undefined;
-  }
   options.log.info("the Envoy that is running is taken over", { pid });
+  await writeEnvoyRecord(options.workDir, record);
   const output = record.output === "" ? undefined : openOutput(options, record.output);
   const exited = untilDead(record.process).then((): EnvoyExit => {
     output?.close();
     removeEnvoyRecord(options.workDir);
     return { code: null, signal: null };
   });
-  return { pid, exited, kill: () => killOwn(record.process) };
+  return { pid, exited, adopted: true, kill: () => killOwn(record.process) };
 }
 
 /** One that is not our child tells nobody of its end. */
@@ -152,7 +191,7 @@ async function started(child: ChildProcess, exited: Promise<EnvoyExit>, binary: 
   });
   failed.catch(() => {});
   await Promise.race([once(child, "spawn"), failed]);
-  return { pid: child.pid ?? 0, exited, kill: () => void child.kill("SIGKILL") };
+  return { pid: child.pid ?? 0, exited, adopted: false, kill: () => void child.kill("SIGKILL") };
 }
 
 function missing(binary: string, cause: unknown): FairleadError {

@@ -19,19 +19,26 @@ export const proxyFolder = (workDir: string): string => join(workDir, "etc/istio
 
 const fileOf = (workDir: string): string => join(proxyFolder(workDir), "envoy.pid");
 
+/** Where agents wrote it until that folder was the only one: an agent that is upgraded finds the Envoy of the one before. */
+const earlierFileOf = (workDir: string): string => join(workDir, "envoy.pid");
+
 export async function writeEnvoyRecord(workDir: string, record: EnvoyRecord): Promise<void> {
   mkdirSync(dirname(fileOf(workDir)), { recursive: true, mode: 0o700 });
   await replaceSecretFile(fileOf(workDir), `${JSON.stringify(record)}\n`);
 }
 
 export function removeEnvoyRecord(workDir: string): void {
-  rmSync(fileOf(workDir), { force: true });
+  for (const file of [fileOf(workDir), earlierFileOf(workDir)]) rmSync(file, { force: true });
 }
 
 /** Undefined where none lives. */
 export function livingEnvoy(workDir: string): EnvoyRecord | undefined {
+  return readLiving(fileOf(workDir)) ?? readLiving(earlierFileOf(workDir));
+}
+
+function readLiving(file: string): EnvoyRecord | undefined {
   try {
-    const value = parseJson(readFileSync(fileOf(workDir), "utf8"));
+    const value = parseJson(readFileSync(file, "utf8"));
     if (!isRecord(value) || !isRecord(value.process)) return undefined;
     const { pid, started } = value.process;
     if (typeof pid !== "number" || pid <= 1 || typeof started !== "string") return undefined;

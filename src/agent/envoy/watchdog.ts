@@ -16,10 +16,10 @@ export interface WatchdogOptions {
   readonly signal: AbortSignal;
 }
 
-/** Resolves with true when it has ended a hanging Envoy. One that has not answered yet is starting. */
+/** Resolves with true when it has ended a hanging Envoy. One that we started and that has not answered yet is starting. */
 export async function watchEnvoy(envoy: EnvoyProcess, options: WatchdogOptions): Promise<boolean> {
   const { admin, ...more } = options;
-  const silence = await watchSilence({ ...more, name: "Envoy", mayStartSilent: true, ask: admin.answer });
+  const silence = await watchSilence({ ...more, name: "Envoy", mayStartSilent: !envoy.adopted, ask: admin.answer });
   if (silence === undefined) return false;
   options.log.error(silence);
   envoy.kill();

@@ -1,24 +1,16 @@
-// Generates src/gen from the Envoy protos of the pinned dev package, our own small protos and the field table
-// proto/fields.json (fields newer than that package). Plain JavaScript: it runs before anything is built.
+// Generates src/gen from the Envoy protos of the pinned dev package, our own small protos and the table
+// proto/newer-types.json (what Envoy has beyond that package). Plain JavaScript: it runs before anything is built.
 import { spawnSync } from "node:child_process";
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
+import { fromBinary, toBinary } from "@bufbuild/protobuf";
+import { FileDescriptorSetSchema } from "@bufbuild/protobuf/wkt";
 import { generateKubeSchemas } from "./gen-kube-schemas.mjs";
+import { addNewerTypes } from "./proto/newer-types.mjs";
 
-const root = fileURLToPath(new URL("..", import.meta.url));
+export const root = fileURLToPath(new URL("..", import.meta.url));
 const deps = join(root, "node_modules/@grpc/grpc-js-xds/deps");
-
-/** Adds one field declaration as the last line of a message, found by its dotted name inside the file's text. */
-function addField(text, message, declaration) {
-  let from = 0;
-  for (const name of message.split(".")) {
-    const at = text.slice(from).search(new RegExp(`\\bmessage ${name} \\{`));
-    if (at < 0) throw new Error(`proto/fields.json: no message ${message}`);
-    from = text.indexOf("{", from + at) + 1;
-  }
-  return `${text.slice(0, from)}\n  ${declaration}\n${text.slice(from)}`;
-}
 
 /** The package ships some v2 protos without what they import: leave out every file that cannot be resolved. */
 function dropOrphans(work) {
@@ -43,7 +35,30 @@ function dropOrphans(work) {
   }
 }
 
-export function generate() {
+/** The package's rules of validation are older than its protos, which use this one. */
+function mendRules(file) {
+  const text = readFileSync(file, "utf8");
+  writeFileSync(
+    file,
+    text.replace("message StringRules {", (line) => `${line}\n  optional bool ignore_empty = 26;`),
+  );
+}
+
+const bin = join(root, "node_modules/.bin");
+
+function buf(cwd, ...args) {
+  const run = spawnSync(join(bin, "buf"), args, {
+    cwd,
+    stdio: ["ignore", "inherit", "inherit"],
+    env: { ...process.env, PATH: `${bin}:${process.env.PATH}` },
+  });
+  if (run.status !== 0) throw new Error(`buf ${args[0]} failed`);
+}
+
+const image = "types.binpb";
+
+/** The types of the pinned package and our own, as a descriptor set. */
+export function pinnedTypes() {
   const work = join(root, ".cache/proto");
   rmSync(work, { recursive: true, force: true });
   mkdirSync(work, { recursive: true });
@@ -60,19 +75,18 @@ export function generate() {
       filter: (f) => !/\.(bazel|go|md|yaml|json|cc|py|h|java|BUILD)$/.test(f),
     });
   cpSync(join(root, "proto"), work, { recursive: true });
-  const table = JSON.parse(readFileSync(join(root, "proto/fields.json"), "utf8"));
-  for (const [file, messages] of Object.entries(table)) {
-    if (file === "_") continue;
-    let text = readFileSync(join(work, file), "utf8");
-    for (const [message, declarations] of Object.entries(messages)) {
-      if (message === "import")
-        for (const path of declarations) text = text.replace(/^package .*$/m, (line) => `${line}\nimport "${path}";`);
-      else for (const declaration of declarations) text = addField(text, message, declaration);
-    }
-    writeFileSync(join(work, file), text);
-  }
+  mendRules(join(work, "validate/validate.proto"));
   dropOrphans(work);
   writeFileSync(join(work, "buf.yaml"), "version: v2\n");
+  buf(work, "build", "-o", image);
+  return fromBinary(FileDescriptorSetSchema, readFileSync(join(work, image)));
+}
+
+function generate() {
+  const types = pinnedTypes();
+  addNewerTypes(types, JSON.parse(readFileSync(join(root, "proto/newer-types.json"), "utf8")));
+  const work = join(root, ".cache/proto");
+  writeFileSync(join(work, image), toBinary(FileDescriptorSetSchema, types));
   const out = join(root, "src/gen");
   writeFileSync(
     join(work, "buf.gen.yaml"),
@@ -82,13 +96,7 @@ export function generate() {
     }),
   );
   rmSync(out, { recursive: true, force: true });
-  const bin = join(root, "node_modules/.bin");
-  const run = spawnSync(join(bin, "buf"), ["generate", "--template", "buf.gen.yaml", "--include-imports"], {
-    cwd: work,
-    stdio: ["ignore", "inherit", "inherit"],
-    env: { ...process.env, PATH: `${bin}:${process.env.PATH}` },
-  });
-  if (run.status !== 0) throw new Error("buf generate failed");
+  buf(work, "generate", image, "--template", "buf.gen.yaml", "--include-imports");
   shortenImports(out);
   writeRegistry(out);
 }

@@ -77,6 +77,7 @@ export async function ensureGenerated() {
     hashOf(
       "proto",
       "scripts/gen.mjs",
+      "scripts/proto",
       "scripts/gen-kube-schemas.mjs",
       "scripts/kube-field-numbers.json",
       "package-lock.json",

@@ -310,6 +310,41 @@ describe("a patch that cannot apply is skipped and told, and the rest is served"
     ]);
   });
 
+  test("what Envoy 1.40 knows is taken: newer fields, values, types and rules", async () => {
+    const typed = (type: string, config: object) => ({
+      "@type": `type.googleapis.com/envoy.extensions.filters.http.${type}`,
+      ...config,
+    });
+    const configs = [
+      typed("lua.v3.Lua", { filterContext: { a: "b" }, sharedVmId: "one" }),
+      typed("ext_proc.v3.ExternalProcessor", {
+        httpService: {
+          httpService: { httpUri: { uri: "http://e.example", cluster: "e", timeout: "1s" } },
+        },
+        processingMode: { requestBodyMode: "FULL_DUPLEX_STREAMED" },
+      }),
+      typed("api_key_auth.v3.ApiKeyAuth", { keySources: [{ header: "x-key" }] }),
+      typed("local_ratelimit.v3.LocalRateLimit", {
+        ...{ statPrefix: "limit", enableRetryAfterHeader: true },
+        tokenBucket: { maxTokens: 0, fillInterval: "1s" },
+      }),
+    ];
+    const patches = configs.map((typedConfig, i) => {
+      const patch = inserts(`newer-${i}`);
+      return { ...patch, patch: { ...patch.patch, value: { name: `newer-${i}`, typedConfig } } };
+    });
+    const upstream = { upstreamConnectionOptions: { happyEyeballsConfig: { firstAddressFamilyVersion: "PIPE" } } };
+    const { get, own, problems } = await setUp([filter("newer", [...patches, cluster("MERGE", upstream)])]);
+    expect(own()).toEqual(configs.map((_, i) => `newer-${i}`));
+    expect(get(types.cluster, web)).toMatchObject(upstream);
+    const chains: Json[] = get(types.listener, "virtualInbound").filterChains;
+    const http = chains.flatMap(({ filters }) => filters).find(({ name }: Json) => name === manager);
+    const made: readonly Json[] = http.typedConfig.httpFilters.filter(({ name }: Json) => /^newer/.test(name));
+    expect(made[0].typedConfig).toEqual(configs[0]);
+    expect(made[1].typedConfig).toMatchObject(configs[1] ?? {});
+    expect(problems()).toEqual([]);
+  });
+
   test("everything removed is nothing sent", async () => {
     const all = ["LISTENER", "CLUSTER"].map((applyTo) => ({ applyTo, patch: { operation: "REMOVE" } }));
     const { renderer, problems } = await setUp([filter("all", all)]);

@@ -38,20 +38,12 @@ function checkerOf(schema: DescMessage): Checker {
   return checker;
 }
 
-/** Rules that the Envoys which have the field that stands for these (`proto/fields.json`) no longer have. */
-const lifted: ReadonlySet<string> = new Set([
-  "envoy.config.trace.v3.ZipkinConfig.collector_cluster",
-  "envoy.config.trace.v3.ZipkinConfig.collector_endpoint",
-  "envoy.type.tracing.v3.CustomTag.type",
-]);
-
 function oneofChecker(oneof: DescOneof): Checker[] {
-  if (!getOption(oneof, required) || lifted.has(`${oneof.parent.typeName}.${oneof.name}`)) return [];
+  if (!getOption(oneof, required)) return [];
   return [(message) => (memberOf(message, oneof.localName)?.case === undefined ? oneof.localName : undefined)];
 }
 
 function fieldChecker(field: DescField): Checker[] {
-  if (lifted.has(`${field.parent.typeName}.${field.name}`)) return [];
   const rule = getOption(field, rules);
   const inner = valueChecker(field, rule);
   if (!inner) return [];

@@ -8,10 +8,10 @@ import { WasmSchema as NetworkWasmSchema } from "../../gen/envoy/extensions/filt
 import {
   type EnvironmentVariables,
   EnvironmentVariablesSchema,
+  FailurePolicy,
   type PluginConfig,
   PluginConfigSchema,
 } from "../../gen/envoy/extensions/wasm/v3/wasm_pb.js";
-import { FailurePolicy } from "../../gen/istio/wasm_pb.js";
 import type { WasmConfig } from "../../model/index.ts";
 import { packAny } from "../build/any.ts";
 import { seconds } from "../build/duration.ts";

@@ -29,7 +29,7 @@ function userTags(proxy: TracedFacet, tags: Tags): CustomTag[] {
     // Older proxies would refuse the field, and with it the listener.
     if (tag.formatter)
       return versionAtLeast(proxy, 1, 29)
-        ? [create(CustomTagSchema, { tag: name, value: tag.formatter.value ?? "" })]
+        ? [create(CustomTagSchema, { tag: name, type: { case: "value", value: tag.formatter.value ?? "" } })]
         : [];
     const type = tagType(tag);
     return type ? [create(CustomTagSchema, { tag: name, type })] : [];

@@ -80,6 +80,7 @@ async function discovery(flags: DiscoveryFlags, unknown: readonly string[], io: 
     namespace: io.env.POD_NAMESPACE ?? "istio-system",
     revision: io.env.REVISION ?? "",
     identity: io.env.POD_NAME || `${hostname()}-${process.pid}`,
+    leaderElection: !isOff(io.env.ENABLE_LEADER_ELECTION),
     analysis: io.env.PILOT_ENABLE_ANALYSIS === "true",
     checkIncremental: io.env.FAIRLEAD_CHECK_INCREMENTAL === "1",
     certificates: {
@@ -88,7 +89,7 @@ async function discovery(flags: DiscoveryFlags, unknown: readonly string[], io: 
     },
     debounceMs: durationEnv(io, "PILOT_DEBOUNCE_AFTER", 100),
     debounceMaxMs: durationEnv(io, "PILOT_DEBOUNCE_MAX", 10_000),
-    debounceEndpoints: !/^(0|f|F|false|False|FALSE)$/.test(io.env.PILOT_ENABLE_EDS_DEBOUNCE ?? ""),
+    debounceEndpoints: !isOff(io.env.PILOT_ENABLE_EDS_DEBOUNCE),
     ...pushThrottle(io),
     virtualHosts: io.env.PILOT_ENABLE_VHDS !== "false",
     ownHostsOnly: io.env.FAIRLEAD_OWN_HOSTS_ONLY === "true",
@@ -147,4 +148,9 @@ function durationEnv(io: Io, name: string, fallbackMs: number): number {
   if (ms === undefined)
     throw new FairleadError("usage", `${name}: ${text} is not a duration`, { hint: "write it as 100ms or 10s" });
   return ms;
+}
+
+/** As Go's parser of truth values has it. */
+function isOff(value: string | undefined): boolean {
+  return value !== undefined && /^(0|f|F|false|False|FALSE)$/.test(value);
 }

@@ -26,6 +26,8 @@ export interface DiscoveryOptions {
   readonly revision: string;
   /** Unique among all control planes on this API: the Pod's name. Locks are held under it. */
   readonly identity: string;
+  /** False: this is the only control plane, so it need not ask anybody before it writes (ENABLE_LEADER_ELECTION). */
+  readonly leaderElection?: boolean;
   /** Whether verdicts on users' objects are written to their statuses (PILOT_ENABLE_ANALYSIS). */
   readonly analysis: boolean;
   /** Compares, after each change, what proxies have with what a fresh start would give (FAIRLEAD_CHECK_INCREMENTAL). */

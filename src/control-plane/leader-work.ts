@@ -71,6 +71,10 @@ export function runLeader(options: DiscoveryOptions, parts: LeaderParts): void {
   const revision = options.revision || "default";
   const defaultTag = parts.watched.objects(admission, "MutatingWebhookConfiguration");
   const isDefault = (): boolean => defaultTag.get(defaultTagName)?.metadata.labels?.["istio.io/rev"] === revision;
+  if (options.leaderElection === false) {
+    for (const task of tasks) task.run(options, parts);
+    return;
+  }
   for (const task of tasks) {
     const ref = {
       client: parts.client,

@@ -9,7 +9,8 @@ import {
   DeltaDiscoveryRequestSchema,
   type DeltaDiscoveryResponse,
 } from "../../src/gen/envoy/service/discovery/v3/discovery_pb.js";
-import { createKubeClient, type KubeClient, loadKubeconfig } from "../../src/kube/index.ts";
+import { createKubeClient, type KubeClient, kubeKinds, loadKubeconfig } from "../../src/kube/index.ts";
+import { readRecord } from "../../src/lib/index.ts";
 import { types } from "../../src/model/index.ts";
 import { createRpcClient } from "../../src/rpc/index.ts";
 import { deltaMethod } from "../../src/xds/index.ts";
@@ -100,4 +101,22 @@ test("PILOT_ENABLE_EDS_DEBOUNCE=false: endpoints do not wait for a quiet time, w
   for (const next of proxies) expect(holds(await next(), "10.0.0.1")).toBe(true);
   await admin.raw("PUT", "/apis/discovery.k8s.io/v1/namespaces/default/endpointslices/a", slice("a", "10.0.0.2"));
   for (const next of proxies) expect(holds(await next(), "10.0.0.2")).toBe(true);
+});
+
+test("ENABLE_LEADER_ELECTION=false: what a leader does is done, and no lock is taken", async () => {
+  const api = await startApi();
+  open.push(() => api.close());
+  const admin = createKubeClient(await loadKubeconfig({ paths: [api.kubeconfig], env: {} }));
+  open.push(() => admin.close());
+  const stop = new AbortController();
+  open.push(() => stop.abort());
+  const { resourceVersion } = await admin.list(kubeKinds.configMaps, { namespace: "default" });
+  const changes = admin.watch(kubeKinds.configMaps, { namespace: "default", resourceVersion, signal: stop.signal });
+  await startDiscovery(api, { ENABLE_LEADER_ELECTION: "false" });
+  for await (const { object } of changes)
+    if (readRecord(readRecord(object).metadata).name === "istio-ca-root-cert") break;
+  const names = async (kind: typeof kubeKinds.leases): Promise<readonly string[]> =>
+    (await admin.list(kind, { namespace: "istio-system" })).items.map(({ metadata }) => metadata.name ?? "");
+  expect(await names(kubeKinds.leases)).toEqual([]);
+  expect((await names(kubeKinds.configMaps)).filter((name) => /election|leader|allocate/.test(name))).toEqual([]);
 });

@@ -170,8 +170,12 @@ function createParts(options: ApiServerOptions, store: ReturnType<typeof createS
 
 /** The past of each of some thirty kinds must leave most of the heap to what is there now. */
 function historyFor({ historyLimit, overload }: ApiServerOptions): HistoryLimits {
-  const { events, bytes } = historyLimits;
-  return { events: historyLimit ?? events, bytes: Math.min(bytes, (overload?.heap.limitBytes ?? bytes * 64) / 64) };
+  const { events, bytes, ageMs } = historyLimits;
+  return {
+    ageMs,
+    events: historyLimit ?? events,
+    bytes: Math.min(bytes, (overload?.heap.limitBytes ?? bytes * 64) / 64),
+  };
 }
 
 async function listen(options: ApiServerOptions, authority: Authority, handle: Handler): Promise<Listening> {

@@ -23,13 +23,20 @@ export interface WatchHub {
   readonly size: number;
 }
 
+interface Kept {
+  readonly event: StoreEvent;
+  readonly atMs: number;
+}
+
 interface History {
   /** Events up to this version are not kept. */
   floor: number;
-  /** How many events came before the first that is kept. */
+  /** How many events came before the first of `kept`. */
+  before: number;
+  /** So many of `kept` are dropped already: moving the rest is put off until it is worth it. */
   dropped: number;
   bytes: number;
-  readonly events: StoreEvent[];
+  readonly kept: (Kept | undefined)[];
   readonly wakes: Set<() => void>;
 }
 
@@ -38,11 +45,17 @@ export interface HistoryLimits {
   readonly events: number;
   /** Of all that is kept of one resource; one event more than that is always kept. */
   readonly bytes: number;
+  /** Events that are older go with the next one: as long as Kubernetes' store keeps its past. */
+  readonly ageMs: number;
 }
 
-export const historyLimits: HistoryLimits = { events: 2048, bytes: 32 * 1024 * 1024 };
+export const historyLimits: HistoryLimits = { events: 2048, bytes: 32 * 1024 * 1024, ageMs: 5 * 60_000 };
 
-export function createWatchHub(store: Store, limits: HistoryLimits = historyLimits): WatchHub {
+export function createWatchHub(
+  store: Pick<Store, "version" | "subscribe">,
+  limits: HistoryLimits = historyLimits,
+  now: () => number = () => performance.now(),
+): WatchHub {
   const start = store.version;
   const histories = new Map<string, History>();
   let size = 0;
@@ -50,16 +63,17 @@ export function createWatchHub(store: Store, limits: HistoryLimits = historyLimi
   const historyOf = (resource: string): History => {
     let history = histories.get(resource);
     if (!history) {
-      history = { floor: start, dropped: 0, bytes: 0, events: [], wakes: new Set() };
+      history = { floor: start, before: 0, dropped: 0, bytes: 0, kept: [], wakes: new Set() };
       histories.set(resource, history);
     }
     return history;
   };
   store.subscribe((event) => {
     const history = historyOf(event.resource);
-    history.events.push(event);
+    const atMs = now();
+    history.kept.push({ event, atMs });
     history.bytes += event.bytes;
-    if (history.events.length > limits.events || history.bytes > limits.bytes) trim(history, limits);
+    trim(history, limits, atMs);
     for (const wake of [...history.wakes]) wake();
   });
 
@@ -67,19 +81,19 @@ export function createWatchHub(store: Store, limits: HistoryLimits = historyLimi
     open(resource, after, wake) {
       const history = historyOf(resource);
       if (after < history.floor) throw failure("Expired", `too old resource version: ${after} (${history.floor})`);
-      let at = history.dropped + firstAfter(history.events, after);
+      let at = history.before + firstAfter(history, after);
       history.wakes.add(wake);
       size++;
       return {
         next() {
-          if (at < history.dropped) return "expired";
-          const event = history.events[at - history.dropped];
+          if (at < history.before + history.dropped) return "expired";
+          const event = history.kept[at - history.before]?.event;
           if (event) at++;
           return event;
         },
         get version() {
-          if (at < history.dropped) return undefined;
-          const next = history.events[at - history.dropped];
+          if (at < history.before + history.dropped) return undefined;
+          const next = history.kept[at - history.before]?.event;
           return next ? next.version - 1 : store.version;
         },
         close() {
@@ -88,7 +102,7 @@ export function createWatchHub(store: Store, limits: HistoryLimits = historyLimi
       };
     },
     forget() {
-      for (const history of histories.values()) trim(history, { events: 2, bytes: 0 });
+      for (const history of histories.values()) trim(history, { events: 1, bytes: 0, ageMs: 0 }, now());
     },
     get size() {
       return size;
@@ -96,26 +110,31 @@ export function createWatchHub(store: Store, limits: HistoryLimits = historyLimi
   };
 }
 
-/** Half at a time, so that the cost of moving the rest is spread. */
-function trim(history: History, limits: HistoryLimits): void {
-  let [count, bytes] = [0, history.bytes];
-  const { events } = history;
-  while (count < events.length - 1 && (events.length - count > limits.events / 2 || bytes > limits.bytes / 2)) {
-    bytes -= events[count]?.bytes ?? 0;
-    count++;
+/** The oldest first, and never the last one. */
+function trim(history: History, limits: HistoryLimits, nowMs: number): void {
+  const { kept } = history;
+  const isTooMuch = ({ atMs }: Kept): boolean =>
+    kept.length - history.dropped > limits.events || history.bytes > limits.bytes || atMs < nowMs - limits.ageMs;
+  while (history.dropped < kept.length - 1) {
+    const oldest = kept[history.dropped];
+    if (!oldest || !isTooMuch(oldest)) break;
+    history.floor = oldest.event.version;
+    history.bytes -= oldest.event.bytes;
+    kept[history.dropped] = undefined;
+    history.dropped++;
   }
-  history.floor = events[count - 1]?.version ?? history.floor;
-  history.dropped += count;
-  history.bytes = bytes;
-  events.splice(0, count);
+  if (history.dropped * 2 < kept.length) return;
+  kept.splice(0, history.dropped);
+  history.before += history.dropped;
+  history.dropped = 0;
 }
 
 /** The index of the first event that is newer than the version. */
-function firstAfter(events: readonly StoreEvent[], version: number): number {
-  let [low, high] = [0, events.length];
+function firstAfter({ kept, dropped }: History, version: number): number {
+  let [low, high] = [dropped, kept.length];
   while (low < high) {
     const middle = (low + high) >> 1;
-    if ((events[middle]?.version ?? 0) > version) high = middle;
+    if ((kept[middle]?.event.version ?? 0) > version) high = middle;
     else low = middle + 1;
   }
   return low;

@@ -1,0 +1,99 @@
+import { expect, test } from "vitest";
+import type { Store, StoreEvent } from "./store.ts";
+import { createWatchHub, type HistoryLimits } from "./watch-hub.ts";
+
+const wide: HistoryLimits = { events: 1_000_000, bytes: 1e12, ageMs: 1e12 };
+
+/** A hub, and events put into it by hand, at a time of our choice. */
+function start(limits: Partial<HistoryLimits>) {
+  let [version, nowMs] = [0, 0];
+  let tell: (event: StoreEvent) => void = () => {};
+  const store: Pick<Store, "version" | "subscribe"> = {
+    get version() {
+      return version;
+    },
+    subscribe(listener) {
+      tell = listener;
+      return () => {};
+    },
+  };
+  const hub = createWatchHub(store, { ...wide, ...limits }, () => nowMs);
+  const object = { apiVersion: "v1", kind: "ConfigMap", metadata: { name: "a" } };
+  const write = (count = 1): void => {
+    for (let i = 0; i < count; i++) {
+      version++;
+      tell({ type: "MODIFIED", resource: "/configmaps", key: "a", version, object, before: undefined, bytes: 100 });
+    }
+  };
+  const read = (after: number): readonly number[] | "too old" => {
+    try {
+      const cursor = hub.open("/configmaps", after, () => {});
+      const seen: number[] = [];
+      for (let event = cursor.next(); event && event !== "expired"; event = cursor.next()) seen.push(event.version);
+      cursor.close();
+      return seen;
+    } catch {
+      return "too old";
+    }
+  };
+  return {
+    ...{ hub, write, read },
+    pass(ms: number) {
+      nowMs += ms;
+    },
+  };
+}
+
+test("who begins at a version that is kept misses nothing; one that is too old is refused", () => {
+  const { write, read } = start({ events: 10 });
+  write(1_000);
+  expect(read(1_000)).toEqual([]);
+  expect(read(995)).toEqual([996, 997, 998, 999, 1_000]);
+  expect(read(990)).toHaveLength(10);
+  expect(read(989)).toBe("too old");
+});
+
+test("no more is kept than the limit of bytes, but always the last event", () => {
+  const { write, read } = start({ bytes: 350 });
+  write(50);
+  expect(read(47)).toEqual([48, 49, 50]);
+  expect(read(46)).toBe("too old");
+  const tiny = start({ bytes: 1 });
+  tiny.write(5);
+  expect(tiny.read(4)).toEqual([5]);
+});
+
+test("what is older than the limit goes with the next event", () => {
+  const { write, read, pass } = start({ ageMs: 60_000 });
+  write(5);
+  pass(50_000);
+  write(5);
+  expect(read(0)).toHaveLength(10);
+  pass(30_000);
+  write(1);
+  expect(read(4)).toBe("too old");
+  expect(read(5)).toEqual([6, 7, 8, 9, 10, 11]);
+});
+
+test("a reader that keeps up never expires; one that stays behind is told", () => {
+  const { hub, write } = start({ events: 10 });
+  const [quick, slow] = [hub.open("/configmaps", 0, () => {}), hub.open("/configmaps", 0, () => {})];
+  const seen: number[] = [];
+  for (let i = 0; i < 200; i++) {
+    write(3);
+    for (let event = quick.next(); event && event !== "expired"; event = quick.next()) seen.push(event.version);
+  }
+  expect(seen).toEqual(Array.from({ length: 600 }, (_, i) => i + 1));
+  expect(quick.version).toBe(600);
+  expect(slow.next()).toBe("expired");
+  expect(slow.version).toBeUndefined();
+});
+
+test("where memory is short the past is forgotten", () => {
+  const { hub, write, read } = start({});
+  write(20);
+  hub.forget();
+  expect(read(10)).toBe("too old");
+  write(1);
+  expect(read(19)).toEqual([20, 21]);
+});

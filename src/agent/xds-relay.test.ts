@@ -2,16 +2,20 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
+import { anyPack } from "@bufbuild/protobuf/wkt";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { AggregatedDiscoveryService } from "../gen/envoy/service/discovery/v3/ads_pb.js";
 import {
   type DeltaDiscoveryRequest,
   DeltaDiscoveryRequestSchema,
   DeltaDiscoveryResponseSchema,
+  type DiscoveryRequest,
   DiscoveryRequestSchema,
   DiscoveryResponseSchema,
 } from "../gen/envoy/service/discovery/v3/discovery_pb.js";
+import { NameTableSchema } from "../gen/istio/nds_pb.js";
 import { silentLogger } from "../lib/index.ts";
+import { types } from "../model/index.ts";
 import {
   bidi,
   createRpcClient,
@@ -22,6 +26,7 @@ import {
   type RpcServer,
   status,
 } from "../rpc/index.ts";
+import { createNames } from "./dns/name-table.ts";
 import { createXdsRelay, type OwnSubscription } from "./xds-relay.ts";
 
 const method = protoMethod(AggregatedDiscoveryService.method.streamAggregatedResources);
@@ -185,7 +190,63 @@ describe("what the agent asks for itself", () => {
     await expect.poll(() => attached).toBe(0);
   });
 
-  test("is left alone on a stream of the other variant", async () => {
+  test("is asked for on a stream of the other variant where it is whole", async () => {
+    const resource = anyPack(
+      NameTableSchema,
+      create(NameTableSchema, { table: { "web.mesh": { ips: ["10.0.0.7"] } } }),
+    );
+    const spoilt = { ...resource, value: new Uint8Array([255]) };
+    const seen: DiscoveryRequest[] = [];
+    const answers = [[resource], [spoilt], []];
+    const route = bidi(method, async (requests, _, send) => {
+      for await (const request of requests) {
+        if (request.typeUrl === types.nameTable) seen.push(request);
+        const resources = request.typeUrl === types.nameTable ? answers.shift() : [];
+        const version = String(seen.length);
+        const answer = {
+          nonce: `n${version}`,
+          versionInfo: version,
+          typeUrl: request.typeUrl,
+          resources: resources ?? [],
+        };
+        if (resources) await send(create(DiscoveryResponseSchema, answer));
+      }
+    });
+    const server = createRpcServer({ routes: [route], log: silentLogger });
+    closers.push(() => server.close());
+    await server.listen({ path: join(dir, "up") });
+    const names = createNames({ namespace: "default", search: [] });
+    const found: (readonly string[] | undefined)[] = [];
+    const own: OwnSubscription = {
+      ...names.subscription,
+      receive(bytes) {
+        const answer = names.subscription.receive(bytes);
+        found.push(names.lookup("web.mesh")?.ipv4);
+        return answer;
+      },
+    };
+    const client = await startRelay([], own);
+    const stream = await client.stream(method);
+    await stream.send(ask("a"));
+    expect((await stream.messages.next()).value?.typeUrl).toBe("t");
+    await expect.poll(() => seen.length, { timeout: 60_000 }).toBe(4);
+    // What cannot be read is refused and leaves what was there; an empty answer takes it away.
+    expect(found).toEqual([["10.0.0.7"], ["10.0.0.7"], undefined]);
+    const facts = seen.map(({ versionInfo, responseNonce, errorDetail }) => [
+      versionInfo,
+      responseNonce,
+      errorDetail !== undefined,
+    ]);
+    expect(facts).toEqual([
+      ["", "", false],
+      ["1", "n1", false],
+      ["1", "n2", true],
+      ["3", "n3", false],
+    ]);
+    stream.cancel();
+  });
+
+  test("is left alone on a stream of the other variant where it is not", async () => {
     await startUpstream(() => {});
     const own: OwnSubscription = {
       typeUrl: "t",

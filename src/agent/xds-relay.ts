@@ -19,6 +19,7 @@ import {
   status,
 } from "../rpc/index.ts";
 import { type HeldRequests, holdRequests } from "./held-requests.ts";
+import { onStateOfTheWorld } from "./sotw-subscription.ts";
 import { WireReader } from "./telemetry/wire.ts";
 
 export interface XdsRelayOptions {
@@ -27,13 +28,15 @@ export interface XdsRelayOptions {
   readonly random?: () => number;
   /** Called when a stream is through to the control plane, and when it is lost. */
   readonly onConnected?: (connected: boolean) => void;
-  /** What the agent asks for itself, on incremental streams. */
+  /** What the agent asks for itself. */
   readonly own?: readonly OwnSubscription[];
 }
 
 /** Requests and responses of incremental xDS, encoded. */
 export interface OwnSubscription {
   readonly typeUrl: string;
+  /** A few resources that everybody gets whole: these can be asked for on a stream of the other variant too. */
+  readonly isWhole?: boolean;
   /** A stream is there: `send` takes requests until what is returned has been called. */
   attach(send: (request: Uint8Array) => void): () => void;
   /** A response of the type; the answer to it is returned, or nothing where it cannot be read. */
@@ -49,9 +52,10 @@ const sotw = method("StreamAggregatedResources");
 const delta = method("DeltaAggregatedResources");
 
 export function createXdsRelay(options: XdsRelayOptions): readonly Route[] {
-  const { own: _, ...plain } = options;
+  const { own = [] } = options;
+  const whole = own.filter(({ isWhole }) => isWhole);
   return [
-    bidi(sotw, (requests, call, send) => relay(sotw, requests, call, send, plain)),
+    bidi(sotw, (requests, call, send) => relay(sotw, requests, call, send, { ...options, own: whole })),
     bidi(delta, (requests, call, send) => relay(delta, requests, call, send, options)),
   ];
 }
@@ -125,7 +129,8 @@ async function attempt(
   send: Send<Payload>,
   options: XdsRelayOptions,
 ): Promise<{ readonly error: unknown; readonly answered: boolean }> {
-  const { onConnected, own = [] } = options;
+  const { onConnected } = options;
+  const own = method === sotw ? (options.own ?? []).map(onStateOfTheWorld) : (options.own ?? []);
   const ended = new AbortController();
   const signal = AbortSignal.any([call.signal, ended.signal]);
   let [detach, answered] = [(): void => {}, false];
@@ -169,7 +174,7 @@ function answerOwn(own: OwnSubscription, response: Uint8Array, send: (request: U
 
 const typeUrlField = 4;
 
-/** Of a DeltaDiscoveryResponse, without decoding what it carries. */
+/** Of a response of either variant, without decoding what it carries. */
 function responseType(response: Uint8Array): string {
   const reader = new WireReader(response);
   for (let field = reader.next(); field !== 0; field = reader.next()) if (field === typeUrlField) return reader.text();

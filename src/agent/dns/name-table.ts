@@ -49,6 +49,7 @@ export function createNames(options: NameOptions): Names {
     },
     subscription: {
       typeUrl: types.nameTable,
+      isWhole: true,
       attach(send) {
         for (const request of state.opening()) send(toBinary(DeltaDiscoveryRequestSchema, request));
         return () => {};

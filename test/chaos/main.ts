@@ -54,7 +54,7 @@ async function playRows(names: readonly string[], share: number): Promise<number
   const reports: (readonly [string, RowReport])[] = [];
   for (const row of rows.filter(({ name }) => names.includes(name) || names.includes("all"))) {
     say(`${row.name}: ${row.what} …`);
-    const report = await row.run(share);
+    const report = await row.run(share, say);
     reports.push([row.name, report]);
     for (const fault of report.faults.slice(0, 20)) say(`  ${fault}`);
   }

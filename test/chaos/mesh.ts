@@ -14,7 +14,7 @@ import { type Bundles, prepareBundles } from "./bundles.ts";
 import { type Collector, createCollector } from "./collector.ts";
 import { createDisk, type Disk } from "./disk.ts";
 import { loadStreams } from "./load.ts";
-import { seedObjects } from "./objects.ts";
+import { seedObjects, setChurned } from "./objects.ts";
 import { type Part, partPids } from "./parts.ts";
 import { createSupervisor, type Supervisor } from "./supervisor.ts";
 import { missingParts } from "./whole.ts";
@@ -97,7 +97,7 @@ function workloadPlans(socket: string, { apps, pauseMs }: MeshOptions): readonly
     pauseMs,
   );
   const command = node("load-process.ts", socket, JSON.stringify(streams));
-  return [...servers, { name: "client", app: "client", command, env: quiet }];
+  return [...servers, { name: clientName, app: clientName, command, env: quiet }];
 }
 
 export async function startChaosMesh(options: MeshOptions): Promise<ChaosMesh> {
@@ -158,7 +158,7 @@ export async function startChaosMesh(options: MeshOptions): Promise<ChaosMesh> {
     return {
       ...{ dir, data, disk, bundles, supervisor, workloads, api, plan, pod, close },
       load: createCollector(socket),
-      servers: names((app) => app !== "client" && app !== "brief"),
+      servers: names((app) => app !== clientName && app !== "brief"),
       spareAddresses: async () =>
         (await Promise.all(names((app) => app === spare?.name).map(pod))).map(({ address }) => address),
       pids: (of, part) => partPids(of.namespace, part),
@@ -175,12 +175,17 @@ const startMs = 180_000;
 /** All at once would keep each other from their deadlines on a small machine. */
 const atOnce = 4;
 
+/** The client comes last, when all that it asks is there. */
 async function startInTurns(mesh: ChaosMesh, say: (text: string) => void): Promise<void> {
-  const names = [...mesh.workloads.keys()];
-  for (let i = 0; i < names.length; i += atOnce) {
-    const turn = names.slice(i, i + atOnce);
+  const servers = [...mesh.workloads.keys()].filter((name) => name !== clientName);
+  const start = async (turn: readonly string[]): Promise<void> => {
     for (const name of turn) mesh.workloads.get(name)?.start();
     await eventually(async () => (await mesh.missing(turn)).length === 0, `${turn.join(", ")} to start`, startMs);
-    say(`${turn.join(", ")} are ready`);
-  }
+    say(`${turn.join(", ")} ${turn.length > 1 ? "are" : "is"} ready`);
+  };
+  for (let i = 0; i < servers.length; i += atOnce) await start(servers.slice(i, i + atOnce));
+  await setChurned(mesh.api, await mesh.spareAddresses());
+  await start([clientName]);
 }
+
+const clientName = "client";

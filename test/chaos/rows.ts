@@ -1,6 +1,6 @@
 /** The rows of long runs, as data: how long each is in full, and what it gives. */
 import { runChurn, runOutage } from "../traffic/churn.ts";
-import { runFlips } from "../traffic/flips.ts";
+import { type FlipOptions, runFlips } from "../traffic/flips.ts";
 import { type Saturation, saturate } from "./saturate.ts";
 
 export interface RowReport {
@@ -17,15 +17,15 @@ export interface RowReport {
 export interface Row {
   readonly name: string;
   readonly what: string;
-  /** `share` of the full length. */
-  run(share: number): Promise<RowReport>;
+  /** `share` of the full length; `say` is told how far it is. */
+  run(share: number, say: (text: string) => void): Promise<RowReport>;
 }
 
 /** As many as a full run must have. */
 const fullRequests = 200_000;
 
-async function flip(atLeast: { flips: number; requests?: number }, begin?: () => void): Promise<RowReport> {
-  const report = await runFlips(atLeast, begin);
+async function flip(options: FlipOptions): Promise<RowReport> {
+  const report = await runFlips(options);
   return {
     ...report,
     onTheKilled: 0,
@@ -57,17 +57,18 @@ export const rows: readonly Row[] = [
   {
     name: "D02",
     what: "1,000 flips of a route to a new destination, the old one removed",
-    run: (share) => flip({ flips: 1000 * share, requests: fullRequests * share }),
+    run: (share, say) => flip({ flips: 1000 * share, requests: fullRequests * share, say }),
   },
   {
     name: "D02-saturated",
     what: "the same on a machine without time; as many requests as it has time for",
-    async run(share) {
+    async run(share, say) {
       let saturation: Saturation | undefined;
+      const begin = (): void => {
+        saturation = saturate();
+      };
       try {
-        const report = await flip({ flips: 1000 * share }, () => {
-          saturation = saturate();
-        });
+        const report = await flip({ flips: 1000 * share, begin, say });
         return { ...report, seen: `${report.seen}, ${saturation?.share}` };
       } finally {
         saturation?.end();

@@ -1,9 +1,11 @@
 /**
- * Nothing in; a machine that has far too little time for this process and all that it has started, out. Where there are
- * control groups the rest of the machine does not notice: the busy processes have the same small share as we.
+ * Nothing in; a machine that has far too little time for this process and all that it has started, out: for each processor
+ * there are some busy processes that want it as much. Where there are control groups the rest of the machine does not
+ * notice: the busy ones and we have little weight together.
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync, rmdirSync, writeFileSync } from "node:fs";
+import { availableParallelism } from "node:os";
 import { join } from "node:path";
 
 export interface Saturation {
@@ -12,7 +14,8 @@ export interface Saturation {
   end(): void;
 }
 
-const spinners = 12;
+/** With what a mesh itself has to do, a load of about seven for each processor. */
+const spinners = 4 * availableParallelism();
 const spin = "for (;;);";
 
 export function saturate(): Saturation {
@@ -21,7 +24,7 @@ export function saturate(): Saturation {
     spawn(process.execPath, ["-e", spin], { stdio: "ignore" }),
   );
   return {
-    share: `${spinners} busy processes beside it${group ? ", on half a processor" : ""}`,
+    share: `${spinners} busy processes beside it`,
     end() {
       for (const child of children) child.kill("SIGKILL");
       group?.leave();
@@ -37,14 +40,12 @@ function descendants(pid: number): readonly number[] {
   return children.flatMap((child) => [child, ...descendants(child)]);
 }
 
-/** Half a processor, and little weight beside others. */
+/** Little weight beside others. */
 function enterGroup(): { leave(): void } | undefined {
-  const isV1 = existsSync(join(v1, "cpu.cfs_quota_us"));
+  const isV1 = existsSync(join(v1, "cpu.shares"));
   const parent = isV1 ? v1 : v2;
   const dir = join(parent, `fairlead-chaos-${process.pid}`);
-  const settings = isV1
-    ? { "cpu.cfs_period_us": "100000", "cpu.cfs_quota_us": "50000", "cpu.shares": "128" }
-    : { "cpu.max": "50000 100000", "cpu.weight": "10" };
+  const settings = isV1 ? { "cpu.shares": "256" } : { "cpu.weight": "25" };
   const enter = (group: string, pid: number): void => writeFileSync(join(group, "cgroup.procs"), String(pid));
   try {
     mkdirSync(dir);

@@ -8,6 +8,7 @@ import { findEnvoy } from "../require.ts";
 export interface Supervisor {
   pid(): number;
   addresses(): Readonly<Record<string, string>>;
+  apiPid(): number;
   controlPlanePid(): number;
   edgePid(): number;
   /** Resolves when it serves. `under` is a command that runs it. */
@@ -41,6 +42,7 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
   return {
     pid,
     addresses: () => known,
+    apiPid: () => childOf(pid(), "api"),
     controlPlanePid: () => childOf(pid(), "discovery"),
     edgePid: () => childOf(pid(), "edge"),
     async start(under = []) {

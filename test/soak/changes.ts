@@ -17,7 +17,8 @@ const { services, configMaps, pods } = kubeKinds;
 const names = 40;
 const stepMs = 200;
 
-const objectsOf = (
+/** What one name stands for: a Service, a route to it, and something that no proxy reads. */
+export const objectsOf = (
   name: string,
   step: number,
 ): readonly (readonly [Parameters<KubeClient["create"]>[0], KubeObject])[] => {

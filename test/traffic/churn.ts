@@ -50,7 +50,7 @@ export function runChurn(
 ): Promise<ChurnReport & { readonly lastedSeconds: number; readonly whileEmpty: readonly number[] }> {
   return onStage(6, async ({ mesh, client, backends, call, offer }) => {
     await mesh.apply(withoutRetries);
-    const load = await client.caller.load({ ...call, concurrency: 8, pauseMs: 1 });
+    const load = await client.caller.load({ ...call, concurrency: 24 });
     const started = performance.now();
     let changes = 0;
     const enough = async (): Promise<boolean> =>

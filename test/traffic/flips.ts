@@ -26,14 +26,22 @@ interface Generation {
   readonly passing: readonly KubeObject[];
 }
 
-/** A machine without time has all the time it needs. */
-const settledMs = 300_000;
+/** A machine without time has all the time it needs: a flip has arrived when it was acknowledged, however late. */
+const settledMs = 30 * 60_000;
+/** A request that takes long has not failed; one that never ends has. */
+const answerMs = 5 * 60_000;
 
-/** Goes on until there were as many requests, too. `begin` is called when all is there. */
-export async function runFlips(
-  atLeast: { readonly flips: number; readonly requests?: number },
-  begin: () => void = () => {},
-): Promise<FlipReport> {
+export interface FlipOptions {
+  readonly flips: number;
+  /** Goes on until there were as many requests, too. */
+  readonly requests?: number;
+  /** Called when all is there. */
+  readonly begin?: () => void;
+  /** Told now and then how far it is. */
+  readonly say?: (text: string) => void;
+}
+
+export async function runFlips({ begin, say, ...atLeast }: FlipOptions): Promise<FlipReport> {
   const mesh = await startTrafficMesh();
   try {
     const backends = [await mesh.backend("even"), await mesh.backend("odd")];
@@ -43,10 +51,11 @@ export async function runFlips(
     await mesh.apply(...serviceOf("web", { address, backends }), ...last.objects);
     const clients = [await mesh.proxy("sidecar", "delta"), await mesh.proxy("sidecar", "sotw", { sotw: true })];
     await mesh.apply();
-    const call = { address, port: 80, host: "web", concurrency: 3, pauseMs: 1 };
+    const call = { address, port: 80, host: "web", concurrency: 3, pauseMs: 1, timeoutMs: answerMs };
     const loads = await Promise.all(clients.map(({ caller }) => caller.load(call)));
-    begin();
+    begin?.();
     const started = performance.now();
+    const seconds = (): number => (performance.now() - started) / 1000;
     const counted = async (): Promise<number> => {
       const reports = await Promise.all(loads.map((load) => load.report()));
       return reports.reduce((sum, report) => sum + countAnswers(report).requests, 0);
@@ -54,6 +63,7 @@ export async function runFlips(
     let flips = 0;
     while (flips < atLeast.flips || (atLeast.requests !== undefined && (await counted()) < atLeast.requests)) {
       const i = ++flips;
+      if (i % 50 === 0) say?.(`${i} flips, ${await counted()} requests, ${seconds().toFixed(0)} s`);
       const next = generation(i);
       const gone = last.passing.filter((object) => !next.objects.some((other) => isSame(object, other)));
       mesh.controlPlane.remove(gone);
@@ -64,7 +74,8 @@ export async function runFlips(
     }
     await mesh.controlPlane.settled(settledMs);
     const newest = backends[flips % 2]?.name ?? "";
-    await eventually(async () => (await clients[0]?.caller.request(call))?.body === newest, "the last flip to arrive");
+    const isThere = async (): Promise<boolean> => (await clients[0]?.caller.request(call))?.body === newest;
+    await eventually(isThere, "the last flip to arrive", settledMs);
     const reports = await Promise.all(loads.map((load) => load.stop()));
     const counts = reports.map(countAnswers);
     return {
@@ -73,7 +84,7 @@ export async function runFlips(
       failed: counts.reduce((sum, { failed }) => sum + failed, 0),
       failures: reports.flatMap(({ failures }) => failures),
       refusals: mesh.controlPlane.refusals(),
-      seconds: (performance.now() - started) / 1000,
+      seconds: seconds(),
     };
   } finally {
     await mesh.close();

@@ -24,9 +24,10 @@ import { createSdsRoutes } from "./identity/sds.ts";
 import { createSecretSource } from "./identity/secrets.ts";
 import { createWorkloadIdentity, type WorkloadIdentity } from "./identity/workload-identity.ts";
 import { createOwnPeer, type OwnPeer } from "./own-peer.ts";
+import type { OwnSubscription } from "./own-subscription.ts";
 import { type StatusServer, startStatusServer } from "./status-server.ts";
 import { createTelemetry, type Telemetry } from "./telemetry/telemetry.ts";
-import { createXdsRelay, type OwnSubscription } from "./xds-relay.ts";
+import { createXdsRelay } from "./xds-relay.ts";
 
 export interface Agent {
   /** Runs until the signal (drain, then end), `/quitquitquit` (end) or Envoy's own end; resolves with the exit status. */

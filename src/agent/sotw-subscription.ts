@@ -9,7 +9,7 @@ import {
   DiscoveryRequestSchema,
   DiscoveryResponseSchema,
 } from "../gen/envoy/service/discovery/v3/discovery_pb.js";
-import type { OwnSubscription } from "./xds-relay.ts";
+import type { OwnSubscription } from "./own-subscription.ts";
 
 /** For one stream; the subscription behind it outlives it. */
 export function onStateOfTheWorld(own: OwnSubscription): OwnSubscription {

@@ -27,7 +27,8 @@ import {
   status,
 } from "../rpc/index.ts";
 import { createNames } from "./dns/name-table.ts";
-import { createXdsRelay, type OwnSubscription } from "./xds-relay.ts";
+import type { OwnSubscription } from "./own-subscription.ts";
+import { createXdsRelay } from "./xds-relay.ts";
 
 const method = protoMethod(AggregatedDiscoveryService.method.streamAggregatedResources);
 let dir: string;

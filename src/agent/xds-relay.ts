@@ -19,6 +19,7 @@ import {
   status,
 } from "../rpc/index.ts";
 import { type HeldRequests, holdRequests } from "./held-requests.ts";
+import type { OwnSubscription } from "./own-subscription.ts";
 import { onStateOfTheWorld } from "./sotw-subscription.ts";
 import { WireReader } from "./telemetry/wire.ts";
 
@@ -30,17 +31,6 @@ export interface XdsRelayOptions {
   readonly onConnected?: (connected: boolean) => void;
   /** What the agent asks for itself. */
   readonly own?: readonly OwnSubscription[];
-}
-
-/** Requests and responses of incremental xDS, encoded. */
-export interface OwnSubscription {
-  readonly typeUrl: string;
-  /** A few resources that everybody gets whole: these can be asked for on a stream of the other variant too. */
-  readonly isWhole?: boolean;
-  /** A stream is there: `send` takes requests until what is returned has been called. */
-  attach(send: (request: Uint8Array) => void): () => void;
-  /** A response of the type; the answer to it is returned, or nothing where it cannot be read. */
-  receive(response: Uint8Array): Uint8Array | undefined;
 }
 
 const method = (name: string): Method<Payload, Payload> => ({

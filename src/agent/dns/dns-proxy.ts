@@ -4,7 +4,7 @@
  */
 import type { Answer } from "dns-packet";
 import type { Logger, Overload } from "../../lib/index.ts";
-import type { OwnSubscription } from "../xds-relay.ts";
+import type { OwnSubscription } from "../own-subscription.ts";
 import { encodeReply, type Query, type Reply } from "./message.ts";
 import { createNames, type NameEntry } from "./name-table.ts";
 import { createDnsServer } from "./server.ts";

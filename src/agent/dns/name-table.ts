@@ -11,7 +11,7 @@ import {
 import { type NameTable, type NameTable_NameInfo, NameTableSchema } from "../../gen/istio/nds_pb.js";
 import { types } from "../../model/index.ts";
 import { createClientState } from "../../xds/index.ts";
-import type { OwnSubscription } from "../xds-relay.ts";
+import type { OwnSubscription } from "../own-subscription.ts";
 
 export interface NameEntry {
   /** The name that the addresses belong to; another than was asked for where that is a search domain's spelling of it. */

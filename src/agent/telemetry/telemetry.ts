@@ -3,7 +3,7 @@ import type { Logger } from "../../lib/index.ts";
 import { canonicalName, canonicalRevision } from "../../model/index.ts";
 import type { Route } from "../../rpc/index.ts";
 import type { Node } from "../bootstrap/node.ts";
-import type { OwnSubscription } from "../xds-relay.ts";
+import type { OwnSubscription } from "../own-subscription.ts";
 import type { Named } from "./labels.ts";
 import { createMetricsReceiver } from "./receiver.ts";
 import { createRequestCounter } from "./request-counter.ts";

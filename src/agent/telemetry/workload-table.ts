@@ -12,7 +12,7 @@ import { type Workload, WorkloadSchema } from "../../gen/fairlead/workload_pb.js
 import { parseIp } from "../../lib/index.ts";
 import { types } from "../../model/index.ts";
 import { type ClientResource, createClientState } from "../../xds/index.ts";
-import type { OwnSubscription } from "../xds-relay.ts";
+import type { OwnSubscription } from "../own-subscription.ts";
 
 export interface WorkloadTable {
   /** `pending`: asked for, and not long enough ago to do without an answer. */

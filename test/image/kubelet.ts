@@ -4,7 +4,7 @@
  */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { TestApi } from "../../src/apiserver/testing.ts";
+import { type KubeClient, kubeKinds, requestToken } from "../../src/kube/index.ts";
 import { readList, readRecord, readText } from "../../src/lib/index.ts";
 import type { KubeObject } from "../../src/model/index.ts";
 import { eventually } from "../traffic/mesh.ts";
@@ -14,7 +14,7 @@ type Fields = Readonly<Record<string, unknown>>;
 
 export interface PodPlace {
   readonly host: Host;
-  readonly api: TestApi;
+  readonly api: { readonly client: KubeClient; readonly url: string; readonly ca: string };
   readonly address: string;
   /** Of the image: what a container has before the Pod's own settings. */
   readonly environment: Readonly<Record<string, string>>;
@@ -92,8 +92,8 @@ async function makeVolumes(
   const own = volume("of-every-pod");
   const names = Object.entries({ localhost: "127.0.0.1", ...place.hosts });
   writeFileSync(join(own, "hosts"), names.map(([name, address]) => `${address} ${name}\n`).join(""));
-  writeFileSync(join(own, "token"), await requestToken(pod, place.api, []));
-  writeFileSync(join(own, "ca.crt"), place.api.server.ca);
+  writeFileSync(join(own, "token"), await tokenOf(pod, place, []));
+  writeFileSync(join(own, "ca.crt"), place.api.ca);
   paths.set("/etc/hosts", join(own, "hosts"));
   paths.set(accountFolder, own);
   return paths;
@@ -106,7 +106,7 @@ function containerSpec(
   volumes: ReadonlyMap<string, string>,
 ): ContainerSpec {
   const security = readRecord(container.securityContext);
-  const { hostname, port } = new URL(api.server.url);
+  const { hostname, port } = new URL(api.url);
   const cluster = { KUBERNETES_SERVICE_HOST: hostname, KUBERNETES_SERVICE_PORT: port };
   const env: Readonly<Record<string, string>> = {
     ...environment,
@@ -129,7 +129,7 @@ function containerSpec(
   };
 }
 
-function environmentOf(container: Fields, pod: KubeObject, address: string): Readonly<Record<string, string>> {
+export function environmentOf(container: Fields, pod: KubeObject, address: string): Readonly<Record<string, string>> {
   const limits = readRecord(readRecord(container.resources).limits);
   const resources: Readonly<Record<string, string>> = {
     "limits.cpu": String(amount(limits.cpu)),
@@ -170,8 +170,9 @@ function podField(pod: KubeObject, address: string, path: string): string {
   return found;
 }
 
-async function fillVolume(volume: Fields, folder: string, pod: KubeObject, { api }: PodPlace): Promise<void> {
+async function fillVolume(volume: Fields, folder: string, pod: KubeObject, place: PodPlace): Promise<void> {
   const { namespace } = pod.metadata;
+  const { client } = place.api;
   const write = (path: string, text: string): void => writeFileSync(join(folder, path), text, { mode: 0o644 });
   const quoted = (map: Readonly<Record<string, string>> = {}): string =>
     Object.entries(map)
@@ -183,23 +184,17 @@ async function fillVolume(volume: Fields, folder: string, pod: KubeObject, { api
   }
   for (const { serviceAccountToken } of readList(readRecord(volume.projected).sources).map(readRecord)) {
     const { path, audience } = readRecord(serviceAccountToken);
-    write(String(path), await requestToken(pod, api, [String(audience)]));
+    write(String(path), await tokenOf(pod, place, [String(audience)]));
   }
   const { name, optional } = readRecord(volume.configMap);
   if (name === undefined) return;
-  const { code, body } = await api.call("GET", `/api/v1/namespaces/${namespace}/configmaps/${String(name)}`);
-  if (code !== 200 && optional !== true) throw new Error(`ConfigMap ${String(name)}: ${code}`);
-  for (const [path, text] of Object.entries(readRecord(body.data))) write(path, String(text));
+  const found = await client.find(kubeKinds.configMaps, { name: String(name), namespace });
+  if (!found && optional !== true) throw new Error(`no ConfigMap ${String(name)}`);
+  for (const [path, text] of Object.entries(readRecord(found?.data))) write(path, String(text));
 }
 
-async function requestToken(pod: KubeObject, api: TestApi, audiences: readonly string[]): Promise<string> {
-  const { namespace, name } = pod.metadata;
-  const account = readText(readRecord(pod.spec).serviceAccountName);
-  const { code, body } = await api.call("POST", `/api/v1/namespaces/${namespace}/serviceaccounts/${account}/token`, {
-    apiVersion: "authentication.k8s.io/v1",
-    kind: "TokenRequest",
-    spec: { ...(audiences.length > 0 ? { audiences } : {}), boundObjectRef: { kind: "Pod", apiVersion: "v1", name } },
-  });
-  if (code !== 201) throw new Error(`no token for ${account}: ${JSON.stringify(body)}`);
-  return readText(readRecord(body.status).token) ?? "";
+async function tokenOf(pod: KubeObject, { api }: PodPlace, audiences: readonly string[]): Promise<string> {
+  const { namespace = "", name, uid = "" } = pod.metadata;
+  const serviceAccount = readText(readRecord(pod.spec).serviceAccountName) ?? "default";
+  return (await requestToken(api.client, { serviceAccount, namespace, audiences, boundPod: { name, uid } })).token;
 }

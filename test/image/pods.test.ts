@@ -10,6 +10,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { environment } from "../../scripts/image/layers.ts";
 import { startApi, type TestApi } from "../../src/apiserver/testing.ts";
 import { runCli } from "../../src/cli/testing.ts";
+import { createKubeClient, type KubeClient, loadKubeconfig } from "../../src/kube/index.ts";
 import { parseYaml, readRecord } from "../../src/lib/index.ts";
 import type { KubeObject } from "../../src/model/index.ts";
 import { service, slice } from "../render/objects.ts";
@@ -29,13 +30,15 @@ describe.skipIf(lacks("root", "envoy", "iptables"))("Pods of the image", () => {
   const closers: (() => unknown)[] = [];
   let network: TrafficNetwork;
   let api: TestApi;
+  let client: KubeClient;
   let plane = "";
 
   const place = async (): Promise<{ readonly address: string; readonly path: string }> => network.pod();
   async function start(pod: KubeObject, at: { readonly address: string; readonly path: string }): Promise<RunningPod> {
     const host = { root: join(out, "root"), journal: network.journal, network: at.path };
     const hosts = { "istiod.istio-system.svc": plane };
-    const started = await runPod(pod, { host, api, address: at.address, environment, hosts });
+    const { url, ca } = api.server;
+    const started = await runPod(pod, { host, api: { client, url, ca }, address: at.address, environment, hosts });
     running.push(started);
     return started;
   }
@@ -67,10 +70,12 @@ describe.skipIf(lacks("root", "envoy", "iptables"))("Pods of the image", () => {
       host: await network.hostAddress(),
       resolveService: () => ({ host: plane, port: 15017 }),
     });
+    client = createKubeClient(await loadKubeconfig({ paths: [api.kubeconfig], env: {} }));
   }, 120_000);
   afterAll(async () => {
     await Promise.all(running.map((pod) => pod.close()));
     for (const close of closers) close();
+    client?.close();
     await api?.close();
     await network?.remove();
     rmSync(out, { recursive: true, force: true });
@@ -93,7 +98,7 @@ describe.skipIf(lacks("root", "envoy", "iptables"))("Pods of the image", () => {
     };
     const made = await api.call("POST", "/api/v1/namespaces/istio-system/pods", pod);
     expect(made.code).toBe(201);
-    await start(pod, at);
+    await start(made.body as unknown as KubeObject, at);
     // The API server may call its webhooks from now on.
     await eventually(async () => {
       const config = await api.call(
@@ -157,8 +162,8 @@ describe.skipIf(lacks("root", "envoy", "iptables"))("Pods of the image", () => {
       input: manifest,
       encoding: "utf8",
     });
-    const client = await create(readRecord(parseYaml(injected.stdout)[0]), clientAt.address);
-    const clientPod = await start(client, clientAt);
+    const calling = await create(readRecord(parseYaml(injected.stdout)[0]), clientAt.address);
+    const clientPod = await start(calling, clientAt);
     expect(clientPod.initOutput).toContain("iptables-restore");
     const proxy = clientPod.containers.get("istio-proxy");
     expect(await proxy?.exec(["pilot-agent", "wait"])).toMatchObject({ status: 0, stderr: "Envoy is ready\n" });

@@ -9,6 +9,7 @@ import { type AgentProgram, fairleadAgent } from "./workload.ts";
 
 export interface SwapWorld {
   readonly client: KubeClient;
+  readonly network: TrafficNetwork;
   /** Starts a control plane of a revision that is installed; nobody is led to it yet. */
   start(program: PlaneProgram, revision: string): Promise<Plane>;
   /** New connections to the revision's Service go to these. */
@@ -48,6 +49,7 @@ export async function createSwapWorld({ access, onService }: WorldOptions): Prom
   });
   return {
     client,
+    network,
     address,
     async start(program, revision) {
       const order = { serviceAccount: serviceName(revision), namespace, audiences: [] };

@@ -58,7 +58,7 @@ export async function createTrafficNetwork(): Promise<TrafficNetwork> {
       return address;
     },
     async pod() {
-      const address = `${base}.2.${++pods}`;
+      const address = `${base}.${2 + Math.floor(++pods / 250)}.${1 + (pods % 250)}`;
       return { ...(await createPodNetwork(plan, journal, { id: `pod${pods}`, address })), address };
     },
     serviceAddress: () => `${plan.serviceCidr.split(".").slice(0, 2).join(".")}.0.${++services}`,

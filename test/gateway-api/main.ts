@@ -1,0 +1,73 @@
+// The Gateway API's own conformance suite against Fairlead, with real Envoys in namespaces: see docs/reference/gateway-api.md.
+// KUBECONFIG=… GATEWAY_SUITE=BINARY ECHO_BASIC=BINARY npm run gateway-api [-- FLAGS OF THE SUITE]
+import { spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
+import { existsSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { runCli } from "../../src/cli/testing.ts";
+import { loadKubeconfig } from "../../src/kube/index.ts";
+import { fairleadVersion } from "../../src/model/index.ts";
+import { fairleadPlane } from "../swap/plane.ts";
+import { untilInjecting } from "../swap/scenario.ts";
+import { createSwapWorld } from "../swap/world.ts";
+import { runLoadBalancers } from "./load-balancers.ts";
+import { runPods } from "./pods.ts";
+
+const { KUBECONFIG = "", GATEWAY_SUITE = "", ECHO_BASIC = "" } = process.env;
+const say = (text: string): boolean => process.stdout.write(`${text}\n`);
+const missing = Object.entries({ KUBECONFIG, GATEWAY_SUITE, ECHO_BASIC }).filter(([, path]) => !existsSync(path));
+if (missing.length > 0) {
+  say(`skipped: ${missing.map(([name]) => name).join(", ")} not at hand`);
+  process.exit(0);
+}
+
+const repository = join(import.meta.dirname, "../..");
+const work = mkdtempSync(join(tmpdir(), "fairlead-gateway-api-"));
+const image = spawnSync(process.execPath, [join(repository, "scripts/image/main.ts"), "--root-only", "--out", work], {
+  encoding: "utf8",
+});
+if (image.status !== 0) throw new Error(image.stderr);
+const access = await loadKubeconfig({ paths: [KUBECONFIG], env: process.env });
+const world = await createSwapWorld({ access });
+const ends: (() => Promise<unknown>)[] = [() => world.close()];
+try {
+  const { status, stderr } = await runCli(["install", "--no-wait"], process.cwd(), 120_000, { KUBECONFIG });
+  if (status !== 0) throw new Error(`fairlead install: ${stderr}`);
+  const plane = await world.start(fairleadPlane, "default");
+  await world.point("default", plane);
+  await untilInjecting(world, "default");
+  const { host, address } = await world.address("default");
+  const ca = (await access.credentials(false)).ca ?? access.ca ?? "";
+  const pods = await runPods({
+    api: { client: world.client, url: access.server, ca },
+    network: world.network,
+    root: join(work, "root"),
+    echo: ECHO_BASIC,
+    hosts: { [host]: address },
+    say,
+  });
+  ends.push(() => pods.close());
+  const balancers = runLoadBalancers(world.client, say);
+  ends.push(() => balancers.close());
+  const report = join(process.env.FAIRLEAD_REPORT_DIR ?? work, "report.yaml");
+  const flags = [
+    ...[`-kubeconfig=${KUBECONFIG}`, "-gateway-class=istio", `-report-output=${report}`, "-test.run=^TestConformance$"],
+    ...[
+      "-organization=fairlead",
+      "-project=fairlead",
+      "-url=fairlead",
+      `-version=${fairleadVersion}`,
+      "-contact=fairlead",
+    ],
+  ];
+  const suite = spawn(GATEWAY_SUITE, ["-test.v", "-test.timeout=60m", ...flags, ...process.argv.slice(2)], {
+    stdio: ["ignore", "inherit", "inherit"],
+  });
+  const [ended] = await once(suite, "exit");
+  process.exitCode = Number(ended ?? 1);
+  if (process.env.FAIRLEAD_LOG) say(plane.log());
+} finally {
+  for (const end of ends.reverse()) await end();
+  rmSync(work, { recursive: true, force: true });
+}

@@ -66,6 +66,44 @@ describe("a ListenerSet", () => {
     ]);
     expect(told(status)).toEqual(["Accepted=False/ListenersNotValid", "Programmed=False/ListenersNotValid"]);
   });
+
+  test("none of whose listeners works is not counted", () => {
+    const objects = [gateway("Same"), set([{ name: "own", port: 80, protocol: "HTTP" }])];
+    expect(statusOf("Gateway/infra/edge", objects)).not.toHaveProperty("attachedListenerSets");
+  });
+});
+
+describe("a Gateway", () => {
+  const spec = { gatewayClassName: "istio", listeners: [{ name: "own", port: 80, protocol: "HTTP" }] };
+  const conditionsOf = (more: Readonly<Record<string, unknown>>, ...others: readonly KubeObject[]) =>
+    told(statusOf("Gateway/infra/edge", [object("Gateway", "edge", { ...spec, ...more }), ...others]));
+
+  test("whose parameters are not there, or of another kind, is not accepted; with them it is", () => {
+    const refTo = (group: string, kind: string) => ({ infrastructure: { parametersRef: { group, kind, name: "p" } } });
+    const parameters = object("ConfigMap", "p", {}, { data: {} });
+    expect(conditionsOf(refTo("other.io", "Parameters"), parameters)).toContain("Accepted=False/InvalidParameters");
+    expect(conditionsOf(refTo("", "ConfigMap"))).toContain("Accepted=False/InvalidParameters");
+    expect(conditionsOf(refTo("", "ConfigMap"), parameters)).toContain("Accepted=True/Accepted");
+  });
+
+  test("one of whose addresses cannot be used says so, although another can", () => {
+    const addresses = [
+      { type: "other.io/x", value: "x" },
+      { type: "Hostname", value: "web" },
+    ];
+    expect(conditionsOf({ addresses })).toContain("Accepted=False/UnsupportedAddress");
+    expect(conditionsOf({ addresses: addresses.slice(1) })).toContain("Accepted=True/Accepted");
+  });
+
+  test("that lets in unverified clients says so", () => {
+    const fallback = { validation: { mode: "AllowInsecureFallback", caCertificateRefs: [] } };
+    const word = "InsecureFrontendValidationMode=True/ConfigurationChanged";
+    expect(conditionsOf({ tls: { frontend: { default: fallback } } })).toContain(word);
+    expect(conditionsOf({ tls: { frontend: { default: {}, perPort: [{ port: 80, tls: fallback }] } } })).toContain(
+      word,
+    );
+    expect(conditionsOf({ tls: { frontend: { default: {} } } })).not.toContain(word);
+  });
 });
 
 describe("a BackendTLSPolicy", () => {

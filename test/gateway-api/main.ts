@@ -2,7 +2,7 @@
 // KUBECONFIG=… GATEWAY_SUITE=BINARY ECHO_BASIC=BINARY npm run gateway-api [-- FLAGS OF THE SUITE]
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, mkdtempSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { runCli } from "../../src/cli/testing.ts";
@@ -61,6 +61,14 @@ try {
       "-contact=fairlead",
     ],
   ];
+  // A Service that is there, and one that is not.
+  const hostname = (value: string): object => ({ type: "Hostname", value });
+  const addresses = {
+    usableNetworkAddresses: [hostname("infra-backend-v1.gateway-conformance-infra.svc.cluster.local")],
+    unusableNetworkAddresses: [hostname("nothing")],
+  };
+  writeFileSync(join(work, "options.yaml"), JSON.stringify(addresses));
+  flags.push(`-conformance-options-file=${join(work, "options.yaml")}`);
   const suite = spawn(GATEWAY_SUITE, ["-test.v", "-test.timeout=60m", ...flags, ...process.argv.slice(2)], {
     stdio: ["ignore", "inherit", "inherit"],
   });

@@ -14,6 +14,7 @@ import { startProcess } from "../../src/standalone/index.ts";
 import { environmentOf, type PodPlace, runPod } from "../image/kubelet.ts";
 import { eventually } from "../traffic/mesh.ts";
 import type { TrafficNetwork } from "../traffic/network.ts";
+import { servePodLogs } from "./logs.ts";
 
 export interface PodRunnerOptions {
   readonly api: PodPlace["api"];
@@ -24,6 +25,10 @@ export interface PodRunnerOptions {
   readonly echo: string;
   readonly hosts: Readonly<Record<string, string>>;
   readonly say: (text: string) => void;
+}
+
+interface PodOptions extends PodRunnerOptions {
+  readonly log: (line: string) => void;
 }
 
 export interface PodRunner {
@@ -42,12 +47,24 @@ export async function runPods(options: PodRunnerOptions): Promise<PodRunner> {
   const { client } = options.api;
   const running = new Map<string, Running>();
   let closed = false;
+  const host = await options.network.hostAddress();
+  const logs = await servePodLogs(host);
   const object = { apiVersion: "v1", kind: "Node", metadata: { name: node } };
   await client.patch(kubeKinds.nodes, { name: node }, "apply", object, { fieldManager: "suite", force: true });
+  await client.patchStatus(
+    kubeKinds.nodes,
+    { name: node },
+    {
+      addresses: [{ type: "InternalIP", address: host }],
+      daemonEndpoints: { kubeletEndpoint: { Port: logs.port } },
+    },
+  );
   const begin = (pod: KubeObject): Running => {
     const stop = Promise.withResolvers<void>();
     const name = `${pod.metadata.namespace}/${pod.metadata.name}`;
-    const ended = live(pod, options, stop.promise).catch((error) => options.say(`${name}: ${error.message}`));
+    const ended = live(pod, { ...options, log: (line) => logs.add(name, line) }, stop.promise).catch((error) =>
+      options.say(`${name}: ${error.message}`),
+    );
     return { name, ended, stop: stop.resolve };
   };
   const look = async (): Promise<void> => {
@@ -76,12 +93,13 @@ export async function runPods(options: PodRunnerOptions): Promise<PodRunner> {
       await looking;
       for (const one of running.values()) one.stop();
       await Promise.all([...running.values()].map(({ ended }) => ended));
+      logs.close();
     },
   };
 }
 
 /** From its start until it is to stop. */
-async function live(pod: KubeObject, options: PodRunnerOptions, stopped: Promise<void>): Promise<void> {
+async function live(pod: KubeObject, options: PodOptions, stopped: Promise<void>): Promise<void> {
   const at = await options.network.pod();
   const { name, namespace } = pod.metadata;
   const { client } = options.api;
@@ -107,7 +125,7 @@ async function live(pod: KubeObject, options: PodRunnerOptions, stopped: Promise
 async function start(
   pod: KubeObject,
   at: { readonly address: string; readonly path: string },
-  options: PodRunnerOptions,
+  options: PodOptions,
 ): Promise<{ close(): Promise<unknown> }> {
   const [container = {}] = readList(readRecord(pod.spec).containers).map(readRecord);
   const image = readText(container.image);
@@ -128,7 +146,7 @@ async function startEcho(
   pod: KubeObject,
   container: Readonly<Record<string, unknown>>,
   at: { readonly address: string; readonly path: string },
-  options: PodRunnerOptions,
+  options: PodOptions,
 ): Promise<{ close(): Promise<unknown> }> {
   const dir = mkdtempSync(join(tmpdir(), "fairlead-echo-"));
   for (const { name, secret } of readList(readRecord(pod.spec).volumes).map(readRecord))
@@ -140,14 +158,13 @@ async function startEcho(
   };
   const env = Object.entries(environmentOf(container, pod, at.address)).map(([name, value]) => [name, here(value)]);
   const { file, args } = enterCommand({ namespace: at.path, binds: [] }, [options.echo]);
-  const lines: string[] = [];
   const running = startProcess({
-    ...{ file, args, cwd: dir, journal: options.network.journal, output: (line) => lines.push(line) },
+    ...{ file, args, cwd: dir, journal: options.network.journal, output: options.log },
     env: { PATH: process.env.PATH ?? "/usr/bin", ...Object.fromEntries(env) },
   });
   let closing = false;
   void running.exited.then((status) => {
-    if (!closing) options.say(`${pod.metadata.name} ended with ${status}: ${lines.slice(-3).join(" ")}`);
+    if (!closing) options.say(`${pod.metadata.name} ended with ${status}`);
   });
   return {
     async close() {

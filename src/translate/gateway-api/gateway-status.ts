@@ -1,6 +1,6 @@
 /** A Gateway's listeners, and the Services it is reached by, in; its status out. */
 import { isIP } from "node:net";
-import type { Config } from "../../model/index.ts";
+import type { Config, KubeGatewaySpec } from "../../model/index.ts";
 import type { GatewayOutcome, ListenerOutcome } from "./gateway.ts";
 import { type GatewayApiInputs, gatewayGroup } from "./inputs.ts";
 import { kindsOf } from "./listener.ts";
@@ -31,9 +31,10 @@ export function gatewayStatus(
     ...(addresses.length > 0
       ? { addresses: [...new Set(addresses)].map((value) => ({ type: isIP(value) ? "IPAddress" : "Hostname", value })) }
       : {}),
-    ...(outcome.listenerSets.length > 0 ? { attachedListenerSets: outcome.listenerSets.length } : {}),
+    ...(attachedSets(outcome) > 0 ? { attachedListenerSets: attachedSets(outcome) } : {}),
     conditions: conditions(
-      acceptedCondition(own, services, generation),
+      acceptedCondition(own, outcome.problem, generation),
+      ...insecureFallback(gateway),
       condition(
         "Programmed",
         generation,
@@ -56,10 +57,10 @@ export function listenerSetStatus(
   const own = outcome.listeners.filter(({ owner }) => owner.kind === "ListenerSet" && isSame(owner.meta, meta));
   const isGood = own.some((listener) => !problemOf(listener));
   const bad = isGood ? undefined : problem("ListenersNotValid", "None of the ListenerSet's listeners are valid");
-  const parent =
-    outcome.services.length > 0
-      ? undefined
-      : problem("UnsupportedAddress", "Parent not accepted: only Hostname is supported");
+  const parent = outcome.problem && {
+    ...outcome.problem,
+    message: `Parent not accepted: ${outcome.problem.message}`,
+  };
   const places = resolveInstances(context.inputs, { ...outcome, listeners: own });
   return {
     conditions: conditions(
@@ -84,17 +85,34 @@ export function refusedSetStatus({ meta }: Config<unknown>): Readonly<Record<str
   return { conditions: conditions(refused("Accepted"), refused("Programmed")), listeners: [] };
 }
 
+/** A set is attached where one of its listeners works. */
+function attachedSets({ listenerSets, listeners }: GatewayOutcome): number {
+  const isAttached = ({ meta }: Config<unknown>): boolean =>
+    listeners.some(
+      (listener) => listener.owner.kind === "ListenerSet" && isSame(listener.owner.meta, meta) && !problemOf(listener),
+    );
+  return listenerSets.filter(isAttached).length;
+}
+
+/** Said only where it is so: clients are let in whose certificates nobody has verified. */
+function insecureFallback({ meta, spec }: Config<KubeGatewaySpec>): readonly Condition[] {
+  const { default: usual, perPort = [] } = spec.tls?.frontend ?? {};
+  const all = [usual, ...perPort.map(({ tls }) => tls)];
+  if (!all.some((tls) => tls?.validation?.mode === "AllowInsecureFallback")) return [];
+  const message = "Gateway is operating in AllowInsecureFallback mode for frontend validation";
+  return [condition("InsecureFrontendValidationMode", meta.generation, { reason: "ConfigurationChanged", message })];
+}
+
 const isSame = (a: Config<unknown>["meta"], b: Config<unknown>["meta"]): boolean =>
   a.name === b.name && a.namespace === b.namespace;
 
 function acceptedCondition(
   own: readonly ListenerOutcome[],
-  services: readonly string[],
+  wrong: Problem | undefined,
   generation: number | undefined,
 ): Condition {
   const good = { reason: "Accepted", message: "Resource accepted" };
-  if (services.length === 0)
-    return condition("Accepted", generation, good, problem("UnsupportedAddress", "only Hostname is supported"));
+  if (wrong) return condition("Accepted", generation, good, wrong);
   const valid = own.filter((outcome) => !problemOf(outcome)).length;
   if (own.length === 0 || valid === own.length) return condition("Accepted", generation, good);
   if (valid === 0)

@@ -8,11 +8,12 @@ import {
   matchesSelector,
   objectKey,
 } from "../../model/index.ts";
-import { gatewayServices } from "./gateway-name.ts";
+import { gatewayServices, unsupportedAddress } from "./gateway-name.ts";
 import type { Grants } from "./grant.ts";
 import type { GatewayApiInputs } from "./inputs.ts";
 import { namespaceLabels, type Owner, type TranslatedListener, translateListener } from "./listener.ts";
 import { type ConflictReason, conflictingListeners } from "./listener-conflict.ts";
+import { type Problem, problem } from "./problem.ts";
 
 export const gatewayController = "istio.io/gateway-controller";
 
@@ -28,6 +29,8 @@ export interface GatewayOutcome {
   readonly gateway: Config<KubeGatewaySpec>;
   /** Hosts of the Services that the gateway is reached by; none: no address of it can be used. */
   readonly services: readonly string[];
+  /** Why it is not accepted as a whole, whatever its listeners are. */
+  readonly problem: Problem | undefined;
   readonly listeners: readonly ListenerOutcome[];
   readonly listenerSets: readonly Config<ListenerSetSpec>[];
   /** Those that the Gateway does not let in. */
@@ -69,8 +72,21 @@ export function translateGateways(graph: Graph, inputs: GatewayApiInputs, grants
         };
       }),
     );
-    return [[key, { gateway, services, listeners, listenerSets: sets, refusedSets }]];
+    const wrong = unsupportedAddress(gateway.spec) ?? badParameters(inputs, gateway);
+    return [[key, { gateway, services, problem: wrong, listeners, listenerSets: sets, refusedSets }]];
   });
+}
+
+function badParameters({ configMaps }: GatewayApiInputs, { meta, spec }: Config<KubeGatewaySpec>): Problem | undefined {
+  const ref = spec.infrastructure?.parametersRef;
+  if (!ref) return undefined;
+  const { group = "", kind = "", name = "" } = ref;
+  const message =
+    group !== "" || kind !== "ConfigMap"
+      ? `Unsupported parametersRef group/kind ${group}/${kind}, only ConfigMap is supported`
+      : `parametersRef ConfigMap ${meta.namespace}/${name} does not exist`;
+  const isThere = group === "" && kind === "ConfigMap" && configMaps.get(`${meta.namespace}/${name}`) !== undefined;
+  return isThere ? undefined : problem("InvalidParameters", message);
 }
 
 /** The class `istio` need not exist as an object. */

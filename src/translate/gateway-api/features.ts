@@ -8,8 +8,11 @@ export const supportedFeatures: readonly string[] = [
   "GRPCRouteNamedRouteRule",
   "GRPCRouteRequestHeaderModifier",
   "Gateway",
+  "GatewayAddressEmpty",
   "GatewayFrontendClientCertificateValidation",
   "GatewayFrontendClientCertificateValidationInsecureFallback",
+  "GatewayHTTPListenerIsolation",
+  "GatewayInfrastructurePropagation",
   "GatewayPort8080",
   "GatewayStaticAddresses",
   "HTTPRoute",
@@ -59,9 +62,6 @@ export const supportedFeatures: readonly string[] = [
 
 /** With what is missing. */
 export const missingFeatures: ReadonlyMap<string, string> = new Map([
-  ["GatewayAddressEmpty", "not tried"],
-  ["GatewayHTTPListenerIsolation", "a host whose own listener has no route is answered by a wider listener's route"],
-  ["GatewayInfrastructurePropagation", "reaches what is made of a Gateway; the suite's own case was not tried"],
   ["HTTPRouteBackendRequestRedirect", "redirects are a rule's, not a backend's"],
   ["HTTPRouteBackendURLRewrite", "rewrites are a rule's, not a backend's"],
   ["UDPRoute", "no UDP, as in Istio"],

@@ -1,5 +1,6 @@
 /** Counts and observations under istiod's names in; the text that Prometheus scrapes out. */
-import { Counter, Gauge, Histogram, Registry } from "prom-client";
+import { Counter, Gauge, Registry } from "prom-client";
+import { createHistogram, type Histogram } from "./histogram.ts";
 
 export type Labels = Readonly<Record<string, string>>;
 
@@ -154,35 +155,34 @@ const definitions: Readonly<Record<string, Definition>> = {
   },
 };
 
+const noLabels: Labels = {};
+
 /** All that may be exported: dashboards are checked against it. */
 export const metricNames: readonly string[] = Object.keys(definitions);
 
 export function createMetrics(): Metrics {
   const registry = new Registry();
   const updates: (() => void)[] = [];
-  const made = new Map<string, Counter | Gauge | Histogram>();
-  const get = <T extends Counter | Gauge | Histogram>(
+  const made = new Map<string, Counter | Gauge>();
+  const histograms = new Map<string, Histogram>();
+  const get = <T extends Counter | Gauge>(
     name: string,
-    create: (options: {
-      name: string;
-      help: string;
-      labelNames: string[];
-      registers: Registry[];
-      buckets?: number[];
-    }) => T,
+    create: (options: { name: string; help: string; labelNames: string[]; registers: Registry[] }) => T,
   ): T => {
     const existing = made.get(name);
     if (existing) return existing as T;
-    const { help = name, labels = [], buckets } = definitions[name] ?? {};
-    const metric = create({
-      name,
-      help,
-      labelNames: [...labels],
-      registers: [registry],
-      ...(buckets ? { buckets: [...buckets] } : {}),
-    });
+    const { help = name, labels = [] } = definitions[name] ?? {};
+    const metric = create({ name, help, labelNames: [...labels], registers: [registry] });
     made.set(name, metric);
     return metric;
+  };
+  const histogram = (name: string): Histogram => {
+    const existing = histograms.get(name);
+    if (existing) return existing;
+    const { help = name, labels = [], buckets = seconds } = definitions[name] ?? {};
+    const created = createHistogram({ name, help, labels, buckets });
+    histograms.set(name, created);
+    return created;
   };
   /** Labels that the definition does not name are dropped. */
   const known = (name: string, labels: Labels): Labels => {
@@ -193,14 +193,13 @@ export function createMetrics(): Metrics {
   };
   return {
     count: (name, labels = {}, by = 1) => get(name, (options) => new Counter(options)).inc(known(name, labels), by),
-    observe: (name, value, labels = {}) =>
-      get(name, (options) => new Histogram(options)).observe(known(name, labels), value),
+    observe: (name, value, labels = noLabels) => histogram(name).observe(labels, value),
     set: (name, value, labels = {}) => get(name, (options) => new Gauge(options)).set(known(name, labels), value),
     remove: (name, labels) => made.get(name)?.remove(known(name, labels)),
     onScrape: (update) => updates.push(update),
-    text() {
+    async text() {
       for (const update of updates) update();
-      return registry.metrics();
+      return [await registry.metrics(), ...histograms.values().map((one) => one.text())].join("\n");
     },
   };
 }

@@ -13,7 +13,7 @@ export type Pieces = readonly Uint8Array[];
 
 export interface Bodies<R extends BodyResource> {
   /** The pieces that follow each other on the wire; `piecesOf` says those of one resource. */
-  of(list: readonly R[], piecesOf: (resource: R) => Pieces): Uint8Array[];
+  of(list: readonly R[], piecesOf: (resource: R) => Pieces): Pieces;
   /** Bytes that are kept. */
   readonly kept: number;
 }
@@ -29,6 +29,7 @@ const minBytes = 16 * 1024;
 const maxBytes = 64 * 1024;
 const maxKept = 16 * 1024 * 1024;
 const maxRuns = 4096;
+const maxWholes = 64;
 /** Runs that begin alike, as those of namespaces that see one resource of many otherwise. */
 const maxAlike = 8;
 const quietMs = 2_000;
@@ -36,16 +37,21 @@ const quietMs = 2_000;
 export function createBodies<R extends BodyResource>(): Bodies<R> {
   /** By the first resource of the run; the oldest first. */
   const runs = new Map<R, Run<R>[]>();
+  /** Lists of which every run is known. */
+  const wholes = new Map<readonly R[], Pieces>();
   let kept = 0;
   let timer: NodeJS.Timeout | undefined;
 
   const clear = (): void => {
     runs.clear();
+    wholes.clear();
     kept = 0;
     timer = undefined;
   };
   const forget = ({ joined }: Run<R>): void => {
-    kept -= joined?.length ?? 0;
+    if (!joined) return;
+    kept -= joined.length;
+    wholes.clear();
   };
   const bound = (): void => {
     for (const [first, alike] of runs) {
@@ -80,28 +86,46 @@ export function createBodies<R extends BodyResource>(): Bodies<R> {
     return known.joined;
   }
 
+  function remember(list: readonly R[], pieces: Pieces): void {
+    const [oldest] = wholes.size < maxWholes ? [] : wholes.keys();
+    if (oldest) wholes.delete(oldest);
+    wholes.set(list, pieces);
+  }
+
+  function cut(list: readonly R[], piecesOf: (resource: R) => Pieces): Pieces {
+    const pieces: Uint8Array[] = [];
+    let isKnown = true;
+    const add = (from: number, to: number, bytes: number): void => {
+      const first = list[from];
+      const joined = first && bytes >= minBytes ? joinedRun(first, list, from, to, piecesOf) : undefined;
+      if (joined) {
+        pieces.push(joined);
+        return;
+      }
+      isKnown &&= bytes < minBytes;
+      for (const resource of list.slice(from, to)) pieces.push(...piecesOf(resource));
+    };
+    let from = 0;
+    let at = 0;
+    let bytes = 0;
+    for (const { hash, size } of list) {
+      at++;
+      bytes += size;
+      if (bytes < minBytes || (bytes < maxBytes && !isCut(hash))) continue;
+      add(from, at, bytes);
+      from = at;
+      bytes = 0;
+    }
+    add(from, at, bytes);
+    if (isKnown) remember(list, pieces);
+    return pieces;
+  }
+
   return {
     of(list, piecesOf) {
       timer ??= setTimeout(clear, quietMs).unref();
       timer.refresh();
-      const pieces: Uint8Array[] = [];
-      const add = (from: number, to: number, bytes: number): void => {
-        const [first] = list.slice(from, from + 1);
-        const joined = first && bytes >= minBytes ? joinedRun(first, list, from, to, piecesOf) : undefined;
-        if (joined) pieces.push(joined);
-        else for (const resource of list.slice(from, to)) pieces.push(...piecesOf(resource));
-      };
-      let from = 0;
-      let bytes = 0;
-      for (const [at, { hash, size }] of list.entries()) {
-        bytes += size;
-        if (bytes < minBytes || (bytes < maxBytes && !isCut(hash))) continue;
-        add(from, at + 1, bytes);
-        from = at + 1;
-        bytes = 0;
-      }
-      add(from, list.length, bytes);
-      return pieces;
+      return wholes.get(list) ?? cut(list, piecesOf);
     },
     get kept() {
       return kept;

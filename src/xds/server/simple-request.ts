@@ -10,7 +10,8 @@ import type { Incoming } from "./incoming.ts";
 const tag = { node: 0x0a, type: 0x12, subscribe: 0x1a, unsubscribe: 0x22, nonce: 0x32 } as const;
 
 /** Undefined for anything else, be it malformed: then the whole message is decoded. */
-export function readSimple(bytes: Uint8Array): Incoming | undefined {
+export function readSimple(message: Uint8Array): Incoming | undefined {
+  const bytes = Buffer.from(message.buffer, message.byteOffset, message.length);
   let type: WireType | undefined;
   let nonce = "";
   let hasNode = false;
@@ -21,10 +22,10 @@ export function readSimple(bytes: Uint8Array): Incoming | undefined {
     const [length, start] = readLength(bytes, at + 1);
     const end = start + length;
     if (end > bytes.length) return undefined;
-    if (field === tag.type) type = wireType(textOf(bytes, start, end));
-    else if (field === tag.nonce) nonce = textOf(bytes, start, end);
-    else if (field === tag.subscribe) subscribe.push(textOf(bytes, start, end));
-    else if (field === tag.unsubscribe) unsubscribe.push(textOf(bytes, start, end));
+    if (field === tag.type) type = wireType(bytes.toString("utf8", start, end));
+    else if (field === tag.nonce) nonce = bytes.toString("utf8", start, end);
+    else if (field === tag.subscribe) subscribe.push(bytes.toString("utf8", start, end));
+    else if (field === tag.unsubscribe) unsubscribe.push(bytes.toString("utf8", start, end));
     else if (field === tag.node) hasNode = true;
     else return undefined;
     at = end;
@@ -54,8 +55,4 @@ function readLength(bytes: Uint8Array, from: number): readonly [length: number, 
     if (byte < 0x80) return [length, at + 1];
   }
   return [Number.POSITIVE_INFINITY, from];
-}
-
-function textOf(bytes: Uint8Array, start: number, end: number): string {
-  return Buffer.from(bytes.buffer, bytes.byteOffset + start, end - start).toString("utf8");
 }

@@ -62,7 +62,9 @@ const resumeMs = 200;
 const settleMs = 1000;
 
 const naming = [types.listener, types.route] as const;
-const isNaming = (type: ResourceType): boolean => naming.some((one) => one === type);
+const isNaming = (type: ResourceType): boolean => type === types.listener || type === types.route;
+
+const noWaits: ReadonlyMap<string, Held> = new Map();
 
 export interface HoldBackTimes {
   /** How long routes wait for their clusters. */
@@ -79,7 +81,7 @@ export function createHoldBack(options: HoldBackOptions): HoldBack {
   const { maxWaitMs, drainMs } = options.times;
   const waits = new Map<string, Held>();
   /** Waits of the type that is being planned, as they were the last time. */
-  let before = new Map<string, Held>();
+  let before: ReadonlyMap<string, Held> = noWaits;
   const waiting = new Set<ResourceType>();
   /** Removed clusters that wanted routes name, and since when. */
   const orphans = new Map<string, number>();
@@ -261,6 +263,7 @@ export function createHoldBack(options: HoldBackOptions): HoldBack {
       return kept;
     },
     wakeAtMs() {
+      if (waits.size === 0) return removalWakeMs;
       const ends = waits
         .values()
         .filter((held) => !held.ended)
@@ -270,7 +273,7 @@ export function createHoldBack(options: HoldBackOptions): HoldBack {
     },
     waitingTypes: () => waiting,
     begin(type) {
-      before = new Map(waits.entries().filter(([, held]) => held.type === type));
+      before = waits.size === 0 ? noWaits : new Map(waits.entries().filter(([, held]) => held.type === type));
       for (const key of before.keys()) waits.delete(key);
       waiting.delete(type);
       if (type === types.cluster) removalWakeMs = undefined;

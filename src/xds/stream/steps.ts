@@ -44,7 +44,9 @@ export function createSteps(): Steps {
   const layers = new WeakMap<Layer, WeakMap<Layer, readonly string[]>>();
   const needs = new WeakMap<Resource, WeakMap<Resource, readonly string[]>>();
   const namedBy = new WeakMap<Layer, ReadonlySet<string>>();
-  const wholes = new WeakMap<ResourceSet, readonly Resource[]>();
+  /** Held only by who sends it: a list for each class would weigh as much as all else that a class has of its own. */
+  const wholes = new WeakMap<ResourceSet, WeakRef<readonly Resource[]>>();
+  const firsts = new WeakMap<ResourceSet, Step>();
   let looked = 0;
 
   function* candidates(from: ResourceSet, to: ResourceSet): Generator<string> {
@@ -87,10 +89,24 @@ export function createSteps(): Steps {
     return { changes, before, resources, removed, needsMore };
   }
 
+  function whole(set: ResourceSet): readonly Resource[] {
+    const known = wholes.get(set)?.deref();
+    if (known) return known;
+    const list = set.list();
+    wholes.set(set, new WeakRef(list));
+    return list;
+  }
+
+  function first(to: ResourceSet): Step {
+    const found = firsts.get(to) ?? firstStep(to, whole);
+    firsts.set(to, found);
+    return found;
+  }
+
   return {
     between(from, to, names) {
       if (from === to) return noStep;
-      if (from.layers.length === 0) return firstStep(to);
+      if (from.layers.length === 0) return first(to);
       // By the names too: all streams of a class are handed the same ones, and one that is behind has its own.
       const byNames = remembered(steps, from, to, () => new WeakMap<object, Step>());
       const found = byNames.get(names ?? anyName) ?? stepOf(from, to, names ?? new Set(candidates(from, to)));
@@ -106,11 +122,7 @@ export function createSteps(): Steps {
         namedBy.set(layer, named);
         return named.has(cluster);
       }),
-    whole(set) {
-      const list = wholes.get(set) ?? set.list();
-      wholes.set(set, list);
-      return list;
-    },
+    whole,
     look(names) {
       looked += names;
     },
@@ -130,7 +142,7 @@ const none: Changes = new Map();
 const noStep: Step = { changes: none, before: none, resources: [], removed: [], needsMore: false };
 
 /** To a client that has nothing, the set itself is the change: a copy for each class would weigh more than all else. */
-function firstStep(to: ResourceSet): Step {
+function firstStep(to: ResourceSet, whole: (set: ResourceSet) => readonly Resource[]): Step {
   return {
     changes: {
       get size() {
@@ -142,7 +154,7 @@ function firstStep(to: ResourceSet): Step {
     },
     before: none,
     get resources() {
-      return to.list();
+      return whole(to);
     },
     removed: [],
     needsMore: true,

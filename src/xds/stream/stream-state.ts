@@ -153,10 +153,10 @@ export function createStreamState(options: StreamStateOptions): StreamState {
       return type === types.route ? receiveRoutes({ ...request, type }, nowMs) : delta({ ...request, type }, nowMs);
     },
     changed(news) {
-      for (const [type, state] of states) {
-        const names = news?.get(type);
-        if (news && !names) continue;
-        state.noteNews(names);
+      for (const type of (news ?? states).keys()) {
+        const state = states.get(type);
+        if (!state) continue;
+        state.noteNews(news?.get(type));
         dirty.add(type);
       }
       wake();
@@ -177,8 +177,8 @@ export function createStreamState(options: StreamStateOptions): StreamState {
       return undefined;
     },
     wakeAtMs() {
-      const ends = [holdBack.wakeAtMs(), hosts?.wakeAtMs()].filter((ms) => ms !== undefined);
-      return ends.length === 0 ? undefined : Math.min(...ends);
+      const [held, awaited] = [holdBack.wakeAtMs(), hosts?.wakeAtMs()];
+      return held === undefined || awaited === undefined ? (held ?? awaited) : Math.min(held, awaited);
     },
     wake,
     states: () => states.values(),

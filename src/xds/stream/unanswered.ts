@@ -17,9 +17,11 @@ const maxInFlight = 16;
 /** Their nonces are short, and are known for longer: a client that was busy answers all, and asks for more with it. */
 const maxExpired = 1024;
 
+const nothing: readonly InFlight[] = [];
+
 export class Unanswered {
   /** In the order of sending, which is the order of answers: an answer takes away the first and costs nothing more. */
-  #open: readonly InFlight[] = [];
+  #open: readonly InFlight[] = nothing;
   /** Names of refused responses, with the state that the client still has. */
   readonly #doubts = new Map<string, Resource | undefined>();
   /** Names that the client gave up, with the responses that were open then: they say nothing of it any more. */
@@ -95,7 +97,9 @@ export class Unanswered {
   #take(response: InFlight, settled: Changes): void {
     if (this.#doubts.size > 0) for (const name of settled.keys()) this.#doubts.delete(name);
     const at = this.#open.indexOf(response);
-    this.#open = this.#open.filter((one) => one !== response).map((one, i) => (i < at ? without(one, settled) : one));
+    // Answers come in the order of sending, so mostly there is none before it.
+    if (at === 0) this.#open = this.#open.length === 1 ? nothing : this.#open.slice(1);
+    else this.#open = this.#open.filter((_, i) => i !== at).map((one, i) => (i < at ? without(one, settled) : one));
     for (const name of this.#givenUp.size > 0 ? response.changes.keys() : [])
       if (this.#givenUp.has(name) && !this.#isOpen(name)) this.#givenUp.delete(name);
     if (this.#open.length === 0) this.#expired.clear();

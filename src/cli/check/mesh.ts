@@ -1,9 +1,19 @@
 /** A running standalone mesh in; what is well with its API, control plane and agents, and what is not, out. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { missingFixes } from "../../../scripts/envoy-floor.mjs";
 import type { Finding } from "../../../scripts/preflight/finding.mjs";
 import { createKubeClient, type KubeClient, kubeKinds, loadKubeconfig } from "../../kube/index.ts";
-import { FairleadError, isRecord, parseJson, readList, readNumber, readRecord, readText } from "../../lib/index.ts";
+import {
+  FairleadError,
+  fileLimits,
+  isRecord,
+  parseJson,
+  readList,
+  readNumber,
+  readRecord,
+  readText,
+} from "../../lib/index.ts";
 import type { KubeObject } from "../../model/index.ts";
 import { type Figures, readFigures } from "./figures.ts";
 
@@ -76,8 +86,9 @@ async function checkControlPlane(address: string, restarts: number, dir: string)
   const section = "control-plane";
   const log = join(dir, "logs/control-plane.log");
   try {
-    const answer = await fetch(`http://${address}/metrics`, { signal: AbortSignal.timeout(askMs) });
-    const figures = readFigures(await answer.text());
+    const ask = async (path: string): Promise<string> =>
+      (await fetch(`http://${address}/${path}`, { signal: AbortSignal.timeout(askMs) })).text();
+    const figures = readFigures(await ask("metrics"));
     const [waiting, refused] = ["fairlead_waiting_pushes", "fairlead_refused_objects"].map(
       (name) => figures.get(name) ?? 0,
     );
@@ -96,11 +107,27 @@ async function checkControlPlane(address: string, restarts: number, dir: string)
         "a proxy keeps what it had before",
         "`fairlead proxy-status -v` names them; so do their statuses",
       ],
+      envoysRow(parseJson(await ask("debug/syncz"), fileLimits)),
     ];
     return rows.map(finding(section));
   } catch (error) {
     return [unreachable(section, "the control plane answers", error, `look at ${log}`)];
   }
+}
+
+/** By what they say of themselves when they connect. */
+function envoysRow(proxies: unknown): Row {
+  const versions = readList(proxies).flatMap((proxy) => {
+    const [, version] = /^envoy (\d+\.\d+\.\d+)$/.exec(readText(readRecord(proxy).user_agent)) ?? [];
+    return version === undefined ? [] : [version];
+  });
+  const weak = [...new Set(versions)].filter((version) => missingFixes(version).length > 0).sort();
+  return [
+    `${versions.length} proxies run Envoys that have every fix that is known`,
+    weak.length === 0,
+    weak.map((version) => `${version} lacks ${missingFixes(version).join(", ")}`).join("; "),
+    "restart these workloads with a newer proxy image, or with a newer Envoy in FAIRLEAD_ENVOY",
+  ];
 }
 
 interface Whose {

@@ -85,7 +85,8 @@ function pluginFolder(): string {
   return found;
 }
 
-const home = "/opt/fairlead";
+/** Where the program lies inside. */
+export const home = "/opt/fairlead";
 
 /** The demo, and what only builds, stays outside. */
 function bundle(root: string): readonly Entry[] {

@@ -26,6 +26,7 @@ interface RenderFlags {
   readonly out?: string;
   readonly meshConfig?: string;
   readonly profile: Profile;
+  readonly proxyVersion?: string;
   readonly output: "json" | "yaml" | "summary";
 }
 
@@ -60,6 +61,7 @@ export function register(program: Command, io: Io, exit: (status: number) => voi
         .choices(["istio-proxy", "envoy"])
         .default("istio-proxy"),
     )
+    .option("--proxy-version <version>", "Istio version of the proxies, where it is not the control plane's")
     .addOption(new Option("-o, --output <format>", "how to print").choices(["json", "yaml", "summary"]).default("json"))
     .addHelpText(
       "after",
@@ -85,11 +87,15 @@ async function render(flags: RenderFlags, io: Io): Promise<number> {
   // Proxies share what they get alike.
   const rendering = createRendering(offline.mesh, await renderingOptions(offline, io));
   for (const proxy of proxies) {
-    const rendered = renderProxy(offline, { ...proxy, profile: flags.profile }, print, rendering);
+    const rendered = renderProxy(offline, asAsked(proxy, flags), print, rendering);
     if (flags.out !== undefined) await writeFolder(folderOf(flags.out, proxy), rendered);
     else io.out(format(redactSecrets(rendered), flags.output));
   }
   return 0;
+}
+
+function asAsked(proxy: Proxy, { profile, proxyVersion: istioVersion }: RenderFlags): Proxy {
+  return { ...proxy, profile, ...(istioVersion === undefined ? {} : { istioVersion }) };
 }
 
 async function readInput(

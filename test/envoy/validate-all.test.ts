@@ -15,6 +15,8 @@ import type { Json } from "./json.ts";
 import { validate } from "./validate.ts";
 
 const parallel = 2;
+/** Where an older Envoy is asked, the version of Istio that it stands for. */
+const proxyVersion = process.env.FAIRLEAD_PROXY_VERSION;
 
 describe.skipIf(lacks("envoy"))("a stock Envoy", () => {
   const dir = mkdtempSync(join(tmpdir(), "fairlead-validate-"));
@@ -84,7 +86,8 @@ async function renderCase(dir: string, input: string): Promise<ReadonlyMap<strin
     tty: false,
     signal: AbortSignal.timeout(60_000),
   };
-  const status = await runProgram(["render", "-f", input, "--all", "--profile", "envoy", "--out", out], io);
+  const args = ["render", "-f", input, "--all", "--profile", "envoy", "--out", out];
+  const status = await runProgram([...args, ...(proxyVersion ? ["--proxy-version", proxyVersion] : [])], io);
   if (status !== 0 || errors.includes("fault:")) throw new Error(`${input} cannot be rendered: ${errors}`);
   const read = (proxy: string, section: string): readonly Json[] => {
     const file = join(out, proxy, `${section}.json`);

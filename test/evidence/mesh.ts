@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { createOffline } from "../../src/control-plane/index.ts";
 import { digest, parseYaml } from "../../src/lib/index.ts";
 import { type KubeObject, type Proxy, type ResourceSet, type ResourceType, types } from "../../src/model/index.ts";
-import { createEnvoyTypes, createRendering, type Renderer } from "../../src/render/index.ts";
+import { createEnvoyTypes, createRendering, type Renderer, type RenderingOptions } from "../../src/render/index.ts";
 
 const watched = [
   ...[types.cluster, types.endpoint, types.listener],
@@ -17,6 +17,8 @@ const mostRenderers = 40;
 export interface TrialMesh {
   /** With these objects and no others beside the mesh's own. */
   rendered(beside: readonly KubeObject[]): string;
+  /** Whatever could not be rendered since the last call, and what was left out for a fault of ours. */
+  faults(): readonly string[];
 }
 
 export const documents = (file: string): readonly KubeObject[] =>
@@ -26,7 +28,9 @@ export async function createTrialMesh(): Promise<TrialMesh> {
   const offline = createOffline({ objects: documents("mesh.yaml") });
   const envoyTypes = createEnvoyTypes(offline.mesh.graph);
   await envoyTypes.load();
-  const rendering = createRendering(offline.mesh, { envoyTypes });
+  const faults: string[] = [];
+  const onFault: RenderingOptions["onFault"] = ({ name, error }) => faults.push(`${name}: ${String(error)}`);
+  const rendering = createRendering(offline.mesh, { envoyTypes, onFault });
   let present: readonly KubeObject[] = [];
 
   // Kept from trial to trial, so that a trial costs what its change costs.
@@ -71,6 +75,7 @@ export async function createTrialMesh(): Promise<TrialMesh> {
       forget();
       return all;
     },
+    faults: () => [...faults.splice(0), ...offline.problems().filter((line) => line.includes("was left out"))],
   };
 }
 

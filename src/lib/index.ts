@@ -39,6 +39,7 @@ export {
 } from "./overload.ts";
 export { isAlive, type Owner, ownerOf } from "./owner.ts";
 export { fileLimits, isRecord, objectLimits, type ParseLimits, parseJson, parseYaml } from "./parse.ts";
+export { measurePattern } from "./pattern-size.ts";
 export { readList, readNumber, readRecord, readText, readTextMap, readTexts } from "./read.ts";
 export { compilePattern, type Pattern, patternSize, quotePattern } from "./regex.ts";
 export { keepAlive } from "./session-guard.ts";

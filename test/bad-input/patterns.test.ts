@@ -1,5 +1,6 @@
 /** W07: the same verdict on patterns as Go's regexp, which Istio's own validation asks. */
 import { expect, test } from "vitest";
+import { reviewAdmissionText } from "../../src/config/index.ts";
 import { compilePattern } from "../../src/lib/index.ts";
 import { almostPatterns } from "./patterns.ts";
 
@@ -48,4 +49,41 @@ test("W07: what backtracks elsewhere costs no more than its text is long", () =>
   cost(1000);
   // Backtracking would take for ever; a bound that no loaded machine breaks tells the two apart.
   expect(cost(5000)).toBeLessThan(20_000_000n);
+});
+
+/** A VirtualService with that many patterns, each another. */
+const review = (patterns: readonly string[]): string =>
+  JSON.stringify({
+    apiVersion: "admission.k8s.io/v1",
+    kind: "AdmissionReview",
+    request: {
+      uid: "u",
+      operation: "CREATE",
+      object: {
+        apiVersion: "networking.istio.io/v1",
+        kind: "VirtualService",
+        metadata: { name: "v", namespace: "n" },
+        spec: {
+          hosts: ["a.example.com"],
+          http: patterns.map((regex) => ({ match: [{ uri: { regex } }], route: [{ destination: { host: "a" } }] })),
+        },
+      },
+    },
+  });
+
+test("W07: patterns that would hold up the loop while they are compiled are refused before they are", () => {
+  const heavy = Array.from({ length: 1000 }, (_, i) => `${"\\pL{1000}".repeat(60)}${i}`);
+  const before = process.cpuUsage();
+  const { allowed, status } = reviewAdmissionText(review(heavy)).review.response;
+  const { user } = process.cpuUsage(before);
+  expect(allowed).toBe(false);
+  expect(status?.message).toContain("too large to compile");
+  // To compile them all takes a minute.
+  expect(user).toBeLessThan(20_000_000);
+});
+
+test("W07: a thousand ordinary patterns, and a heavy one of its own, are taken as Go takes them", () => {
+  const ordinary = Array.from({ length: 1000 }, (_, i) => `^/api/v[0-9]{1,3}/(users|orders)/[a-z-]{2,40}/${i}$`);
+  expect(reviewAdmissionText(review(ordinary)).review.response.allowed).toBe(true);
+  expect(reviewAdmissionText(review(["a{1000}b{1000}", "(a|b|c){100}"])).review.response.allowed).toBe(true);
 });

@@ -27,6 +27,7 @@ import { checkDestinationRule } from "./destination-rule.ts";
 import { checkEnvoyFilter } from "./envoy-filter.ts";
 import { checkGateway } from "./gateway.ts";
 import { metadataError } from "./metadata.ts";
+import { patternsError } from "./patterns.ts";
 import { checkProxyConfig } from "./proxy-config.ts";
 import { createReport, type Verdict } from "./report.ts";
 import { checkServiceEntry } from "./service-entry.ts";
@@ -84,6 +85,8 @@ function runCheck<Spec>(config: Config<Spec>, check: Check<Spec>, options: Valid
   const object = `${config.kind}/${namespace}/${name}`;
   const wrong = metadataError(config);
   if (wrong) return { ...fine, errors: [{ object, path: "metadata.annotations", message: wrong }] };
+  const costly = patternsError(config.spec);
+  if (costly) return { ...fine, errors: [{ object, path: "spec", message: costly }] };
   const { report, errors, warnings } = createReport(object, "spec");
   check(report, config.spec, { name, namespace, labels, annotations }, options);
   return { readable: true, errors, warnings };

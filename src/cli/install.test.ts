@@ -39,8 +39,13 @@ describe("an installation on an API", () => {
     expect((await run("tag", "set", "prod", "--revision", "none")).stderr).toContain("there is no revision none");
     expect((await run("tag", "set", "prod", "--revision", "default", "--overwrite")).status).toBe(0);
     expect((await run("tag", "list")).stdout).toMatch(/^TAG +REVISION *\nprod +default/);
+    const tagService = { name: "istiod-revision-tag-prod", namespace: "istio-system" };
+    expect((await client.find(kubeKinds.services, tagService))?.spec).toMatchObject({
+      selector: { app: "istiod", istio: "pilot" },
+    });
     expect((await run("tag", "remove", "prod")).status).toBe(0);
     expect((await run("tag", "list")).stdout).toBe("");
+    expect(await client.find(kubeKinds.services, tagService)).toBeUndefined();
     const selects = async (name: string): Promise<string> =>
       JSON.stringify(await client.find(kubeKinds.mutatingWebhooks, { name }));
     expect(await run("tag", "set", "default", "--revision", "canary")).toMatchObject({ status: 0 });

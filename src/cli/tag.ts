@@ -1,6 +1,6 @@
 /** `fairlead tag set|list|remove|generate`: other names for revisions, which namespaces select them by. */
 import type { Command } from "commander";
-import { deactivated, defaultValidatorObject, tagObject } from "../install/index.ts";
+import { deactivated, defaultValidatorObject, tagObjects } from "../install/index.ts";
 import { type KubeClient, kubeKinds } from "../kube/index.ts";
 import { FairleadError, readList, readRecord } from "../lib/index.ts";
 import type { KubeObject } from "../model/index.ts";
@@ -11,7 +11,7 @@ import { applyObject } from "./objects.ts";
 import { printSortedYaml } from "./print.ts";
 import { printTable } from "./table.ts";
 
-const { mutatingWebhooks, validatingWebhooks } = kubeKinds;
+const { mutatingWebhooks, services, validatingWebhooks } = kubeKinds;
 const unnamed = "istio-sidecar-injector";
 
 interface TagFlags extends InstallAccessFlags {
@@ -33,9 +33,9 @@ export function register(program: Command, io: Io, exit: (status: number) => voi
     .action(async (name: string, flags: TagFlags) =>
       exit(await withClient(flags, io, (client) => setTag(client, name, flags, io))),
     );
-  revisionOptions(tag.command("generate").description("Prints the object instead of applying it.")).action(
+  revisionOptions(tag.command("generate").description("Prints the objects instead of applying them.")).action(
     (name: string, flags: TagFlags) => {
-      io.out(printSortedYaml(tagObject(name, flags.revision, flags.istioNamespace)));
+      io.out(tagObjects(name, flags.revision, flags.istioNamespace).map(printSortedYaml).join("---\n"));
       exit(0);
     },
   );
@@ -60,7 +60,7 @@ async function setTag(client: KubeClient, tag: string, flags: TagFlags, io: Io):
   const before = (await client.find(mutatingWebhooks, { name: nameOf(tag) }))?.metadata.labels?.["istio.io/rev"];
   if (before !== undefined && before !== revision && flags.overwrite !== true)
     throw new FairleadError("already-exists", `${tag} means revision ${before}`, { hint: "--overwrite changes that" });
-  await applyObject(client, tagObject(tag, revision, flags.istioNamespace));
+  for (const object of tagObjects(tag, revision, flags.istioNamespace)) await applyObject(client, object);
   if (tag === "default") await makeDefault(client, flags);
   const labels = tag === "default" ? "istio-injection=enabled" : `istio.io/rev=${tag}`;
   io.err(`${tag} means revision ${revision}; label namespaces with ${labels}\n`);
@@ -100,6 +100,8 @@ async function listTags(client: KubeClient, io: Io): Promise<number> {
 
 async function removeTag(client: KubeClient, tag: string, io: Io): Promise<number> {
   await client.delete(mutatingWebhooks, { name: nameOf(tag) });
+  const { items } = await client.list(services, { labelSelector: `istio.io/tag=${tag}` });
+  for (const { metadata } of items) await client.delete(services, metadata);
   io.err(`${tag} is no tag any more\n`);
   const own = tag === "default" ? await client.find(mutatingWebhooks, { name: unnamed }) : undefined;
   if (own && JSON.stringify(own) === JSON.stringify(deactivated(own)))

@@ -6,7 +6,7 @@ export {
   defaultValidatorObject,
   installObjects,
   namespaceObject,
-  tagObject,
+  tagObjects,
   urlInjector,
 } from "./manifest.ts";
 export { type GivenValues, readGivenValues } from "./sources.ts";

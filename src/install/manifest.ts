@@ -5,7 +5,7 @@ import { istioKinds, type KubeObject } from "../model/index.ts";
 import { checkValues } from "./check-values.ts";
 import { type Data, evaluate, mergeRecords } from "./expression.ts";
 import { injectorConfig, mesh } from "./objects/config-maps.ts";
-import { deployment, service } from "./objects/deployment.ts";
+import { deployment, service, tagServices } from "./objects/deployment.ts";
 import { autoscaler, disruptionBudget, networkPolicy, serviceMonitor } from "./objects/policies.ts";
 import { rbac } from "./objects/rbac.ts";
 import { defaultValidator, injector, injectorByUrl, tags, validator } from "./objects/webhooks.ts";
@@ -15,7 +15,7 @@ import { defaultsOf, profiles, valuesSchema } from "./values.ts";
 export const parts: readonly (readonly [file: string, objects: readonly Data[]])[] = [
   ["rbac", rbac],
   ["configmaps", [mesh, injectorConfig]],
-  ["service", [service]],
+  ["service", [service, tagServices]],
   ["deployment", [deployment]],
   ["policies", [autoscaler, disruptionBudget, networkPolicy, serviceMonitor]],
   ["webhooks", [injector, tags, validator, defaultValidator]],
@@ -60,11 +60,11 @@ export function urlInjector(url: string): KubeObject {
   return evaluate(injectorByUrl(url), { values: {}, namespace: "", printYaml: String }) as KubeObject;
 }
 
-/** The configuration by which a tag, another name for a revision, selects Pods. */
-export function tagObject(tag: string, revision: string, namespace: string): KubeObject {
+/** What makes a tag, another name for a revision: the configuration by which it selects Pods, and a Service of its name. */
+export function tagObjects(tag: string, revision: string, namespace: string): readonly KubeObject[] {
   const values = completeValues("default", [{ revision, revisionTags: [tag] }]);
-  const [made] = readList(evaluate([tags], { values, namespace, printYaml: String }));
-  return made as KubeObject;
+  const made = readList(evaluate([tags, tagServices], { values, namespace, printYaml: String }));
+  return (made as readonly KubeObject[]).map(withoutEmptyMetadata);
 }
 
 /** The configuration by which objects that name no revision are judged by that one. */

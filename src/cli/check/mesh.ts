@@ -96,7 +96,7 @@ async function checkControlPlane(address: string, restarts: number, dir: string)
       ["the control plane answers", true, "", ""],
       ...process(figures, { prefix: "fairlead", who: "the control plane", restarts, log }),
       [
-        `${waiting} proxies wait to be written to, ${figures.get("pilot_xds") ?? 0} are connected`,
+        `${waiting} proxies wait to be written to, ${figures.sum("pilot_xds")} are connected`,
         (waiting ?? 0) < longQueue,
         "changes come faster than proxies can be told",
         "divide the mesh with Sidecars, or run more control planes",

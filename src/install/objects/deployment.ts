@@ -209,14 +209,21 @@ const ports: Data = [
   servicePort("http-monitoring", 15014),
 ];
 
-export const service: Data = {
+const serviceOf = (name: Expression, further: { readonly [label: string]: Data } = {}): Data => ({
   apiVersion: "v1",
   kind: "Service",
   metadata: {
-    name: serviceName,
+    name,
     namespace,
-    labels: { ...labels("istiod"), istio: istioLabel },
+    labels: { ...labels("istiod"), istio: istioLabel, ...further },
     annotations: value("pilot.serviceAnnotations"),
   },
   spec: { ports, selector },
-};
+});
+
+export const service: Data = serviceOf(serviceName);
+
+/** By the name of a tag, too, for proxies that are told to connect to the tag's control plane. */
+export const tagServices: Data = each("revisionTags", (_key, tag) =>
+  serviceOf(text("istiod-revision-tag-", tag), { "istio.io/tag": tag }),
+);

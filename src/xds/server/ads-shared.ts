@@ -11,6 +11,7 @@ import type { Versions } from "../stream/version.ts";
 import type { AdsLimits, AdsOptions, Authenticate } from "./ads-options.ts";
 import type { Incoming } from "./incoming.ts";
 import type { Turns } from "./turns.ts";
+import type { VersionCounts } from "./version-counts.ts";
 import type { Encode } from "./wire.ts";
 
 /** What all streams of a server share. */
@@ -27,6 +28,8 @@ export interface AdsShared {
   readonly connections: Map<string, Connection>;
   /** How many of them, by address. */
   readonly perClient: Map<string, number>;
+  /** And by the version of the proxy. */
+  readonly perVersion: VersionCounts;
   readonly nextId: () => number;
 }
 

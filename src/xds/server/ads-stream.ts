@@ -115,7 +115,7 @@ function serveProxy(
   shared.connections.set(id, connection);
   const client = call.peer.client ?? "";
   shared.perClient.set(client, (shared.perClient.get(client) ?? 0) + 1);
-  shared.metrics.set("pilot_xds", shared.connections.size);
+  const uncount = shared.perVersion.add(node.metadata.ISTIO_VERSION);
   options.log.info("new connection", { proxy: id, node: node.id, peer: connection.peer, variant });
   return {
     receive: (incoming) => pace()?.then(() => take(incoming)) ?? take(incoming),
@@ -127,7 +127,7 @@ function serveProxy(
       const left = (shared.perClient.get(client) ?? 1) - 1;
       if (left > 0) shared.perClient.set(client, left);
       else shared.perClient.delete(client);
-      shared.metrics.set("pilot_xds", shared.connections.size);
+      uncount();
       options.log.info("connection ended", { proxy: id });
       if (connection.refuses) options.onRefusals?.();
     },

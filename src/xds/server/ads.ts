@@ -15,6 +15,7 @@ import { fromDelta, fromSotw, type Incoming } from "./incoming.ts";
 import { type ProxyStatus, proxyStatus } from "./proxy-status.ts";
 import { readSimple } from "./simple-request.ts";
 import { createTurns } from "./turns.ts";
+import { createVersionCounts } from "./version-counts.ts";
 import { createEncode } from "./wire.ts";
 
 export interface Ads {
@@ -54,6 +55,7 @@ export function createAds(options: AdsOptions): Ads {
     apart: createRouteApart(),
     connections: new Map(),
     perClient: new Map(),
+    perVersion: createVersionCounts(metrics),
     nextId: () => ++lastId,
   };
   const sized = createSized(shared.metrics);

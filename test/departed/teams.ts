@@ -114,6 +114,7 @@ export async function createTeams(world: World, streams: Streams) {
     );
     await Promise.all(opened.map((one) => one.changed()));
     for (const one of opened) one.close();
+    streams.referrer.forget();
   }
 }
 

@@ -12,6 +12,8 @@ export interface Referrer {
   /** What the resource of the type asks for. */
   of(type: ResourceType, bytes: Uint8Array): References;
   name(type: ResourceType, bytes: Uint8Array): string;
+  /** What was read is read once until then. */
+  forget(): void;
 }
 
 export async function createReferrer(): Promise<Referrer> {
@@ -23,7 +25,11 @@ export async function createReferrer(): Promise<Referrer> {
     known.set(key, found);
     return found;
   };
-  return { of: (type, bytes) => look(type, bytes).references, name: (type, bytes) => look(type, bytes).name };
+  return {
+    of: (type, bytes) => look(type, bytes).references,
+    name: (type, bytes) => look(type, bytes).name,
+    forget: () => known.clear(),
+  };
 }
 
 interface Read {

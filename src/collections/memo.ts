@@ -8,6 +8,8 @@ export interface Memo<V> {
   get(key: string): V;
   /** Whether it is known that asking for it computes nothing. */
   isFresh(key: string): boolean;
+  /** Whether it was computed before, be it outdated. */
+  isKept(key: string): boolean;
   /** The root objects (and noted fields) that this entry was made from. */
   causes(key: string): readonly Cause[];
   /** How often an entry was computed: tests count work with it. */
@@ -89,6 +91,7 @@ export function createMemo<V>(
       }
       return entry.value as V;
     },
+    isKept: (key) => entries.has(key),
     isFresh: (key) => entries.get(key)?.state === "clean",
     causes(key) {
       const entry = entries.get(key);

@@ -30,8 +30,9 @@ export function layerRecipe<F extends object>(
     *steps(view: View<F>): Steps {
       const whole = layer.ref(view);
       if (isMade(whole)) return;
-      for (const { memo, key } of refs(view).values()) {
-        memo.get(key);
+      for (const ref of refs(view).values()) {
+        if (isMade(ref)) continue;
+        ref.memo.get(ref.key);
         yield;
         // Another class has come to the end meanwhile.
         if (isMade(whole)) return;

@@ -2,11 +2,11 @@
 import { expect, test } from "vitest";
 import { createOffline } from "../../src/control-plane/index.ts";
 import { type KubeObject, type ResourceType, types } from "../../src/model/index.ts";
-import { createRenderer } from "../../src/render/index.ts";
+import { createRenderer, createRendering } from "../../src/render/index.ts";
 import { istio, pod, service, slice } from "./objects.ts";
 
 const count = 100;
-const numbers = Array.from({ length: count }, (_, i) => i);
+const firstNumbers = Array.from({ length: count }, (_, i) => i);
 const kinds = [types.cluster, types.endpoint, types.listener, types.route];
 
 const route = (i: number, timeout: string): KubeObject =>
@@ -29,10 +29,10 @@ const serviceOf = (i: number): KubeObject =>
   service(`s${i}`, {
     port: i % 2 ? 80 : 81,
     portName: i % 5 === 0 ? "tcp" : "http",
-    spec: { clusterIP: `10.1.0.${i}` },
+    spec: { clusterIP: `10.1.${i >> 8}.${i & 255}` },
   });
 
-function setUp() {
+function setUp(numbers = firstNumbers) {
   const objects = numbers.flatMap((i) => [
     serviceOf(i),
     endpoints(i, `10.2.0.${i}`),
@@ -80,4 +80,31 @@ test("the same object again renders nothing", () => {
   offline.source.apply([structuredClone(route(11, "1s"))]);
   expect(renderer.refresh().size).toBe(0);
   expect(renderer.rendered).toBe(rendered);
+});
+
+test("a Service that comes or goes makes as many parts again in a mesh that is five times as large", () => {
+  const made = (services: number): readonly (readonly [string, number])[] => {
+    const { offline } = setUp(Array.from({ length: services }, (_, i) => i));
+    const [proxy] = offline.proxies();
+    if (!proxy) throw new Error("no proxy");
+    const rendering = createRendering(offline.mesh);
+    const renderer = rendering.renderer(offline.classOf(proxy), () => {});
+    const render = (): void => {
+      renderer.refresh();
+      for (const type of kinds) renderer.all(type);
+    };
+    render();
+    const counts = (): Map<string, number> =>
+      new Map([...rendering.counts].map(([name, { computed }]) => [name, computed]));
+    const before = counts();
+    const added = [service("added", { spec: { clusterIP: "10.1.99.1" } }), slice("added", [{ address: "10.2.99.1" }])];
+    offline.source.apply(added);
+    render();
+    for (const object of added) offline.source.remove(object);
+    render();
+    return [...counts()].map(([name, computed]) => [name, computed - (before.get(name) ?? 0)] as const);
+  };
+  const few = made(200);
+  expect(few.some(([, computed]) => computed > 0)).toBe(true);
+  expect(made(1000)).toEqual(few);
 });

@@ -5,9 +5,10 @@
 import { sameData } from "../../collections/index.ts";
 import type { BuildFacet, ClientFacet } from "../../model/index.ts";
 import { buildFacet, clientFacet } from "../facets.ts";
+import type { Steps } from "../layer.ts";
 import { clientScope } from "../outbound/client-scope.ts";
 import { clientDecisions, publicDecisions, publicRuleLookup, ruleLookup } from "../outbound/decisions.ts";
-import { recipe } from "../recipe.ts";
+import { isMade, recipe } from "../recipe.ts";
 import type { View } from "../view.ts";
 import { clientPorts, egressPlace, publicPorts } from "./egress.ts";
 import {
@@ -21,6 +22,7 @@ import {
   type PlannedHost,
   type Planning,
   planHosts,
+  prepareNames,
   servedDomains,
   withKey,
 } from "./host-plan.ts";
@@ -31,6 +33,18 @@ export const publicPlan = recipe(buildFacet, "public route plan", (view, word): 
   const planning = publicPlanning(view, word);
   return planning ? planHosts(planning) : noPlan;
 });
+
+/** Makes the names of all services of the place one by one, the first time: the plan itself is then soon made. */
+export function* publicPlanSteps(view: View<BuildFacet>, word: string): Steps {
+  const whole = publicPlan.ref(view, word);
+  const planning = whole.memo.isKept(whole.key) ? undefined : publicPlanning(view, word);
+  if (!planning) return;
+  for (const key of planning.services.values()) {
+    prepareNames(planning, key);
+    yield;
+    if (isMade(whole)) return;
+  }
+}
 
 export type ClientPlan =
   /** The public plan with these hosts, by their place in it, instead of its own. */
@@ -108,22 +122,21 @@ function ownNames(
   added: Set<string>,
 ): readonly string[] | undefined {
   const { client, place, egress } = planning;
-  const found = service?.namespaces.includes(client.namespace) ? egress.table.service(service.key) : undefined;
-  if (!service || !found) return domains;
-  const usual = new Set(namesOf(planning, found, service.port, "").names);
-  const { names } = namesOf(planning, found, service.port, client.namespace);
-  const claimed = new Set(domains);
-  for (const name of names) {
-    if (usual.has(name)) continue;
+  if (!service?.namespaces.includes(client.namespace) || !egress.table.service(service.key)) return domains;
+  const mine = namesOf(planning, service.key, service.port, client.namespace);
+  if (!mine) return domains;
+  for (const name of mine.bare) {
     const key = name.toLowerCase();
     if (wanted.has(key) || added.has(key)) return undefined;
     added.add(key);
-    claimed.add(name);
   }
+  // Nobody has taken a name from it.
+  if (domains.length === mine.usual) return mine.names;
+  const claimed = new Set([...domains, ...mine.bare]);
   return servedDomains(
     place,
     service.port,
-    names.filter((name) => claimed.has(name)),
+    mine.names.filter((name) => claimed.has(name)),
   );
 }
 

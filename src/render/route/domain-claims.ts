@@ -1,29 +1,43 @@
 /** The virtual hosts of one configuration in, one after the other; the domains that each may have out. */
 
+export interface WantedNames {
+  /** Of the virtual host. */
+  readonly name: string;
+  readonly names: readonly string[];
+  /** The names in lower case. */
+  readonly keys: readonly string[];
+  readonly variants: ReadonlySet<string>;
+}
+
 export interface DomainClaims {
-  /** Empty where nothing is left, or the name is taken. */
-  claim(name: string, wanted: readonly string[], variants: ReadonlySet<string>): readonly string[];
+  /** The names themselves where all may be had; empty where nothing is left, or the virtual host's name is taken. */
+  claim(wanted: WantedNames): readonly string[];
+  /** Every domain that was asked for, in lower case. */
+  readonly wanted: ReadonlySet<string>;
 }
 
 /**
  * Envoy refuses a configuration in which a name or a domain is there twice: the first one has it. A variant of a host's
- * name never takes the place of a host that is really called so (`known`), even if that one comes later.
+ * name never takes the place of a host that is really called so (`reserved`), even if that one comes later.
  */
-export function createDomainClaims(known: readonly string[]): DomainClaims {
-  const names = new Set<string>();
+export function createDomainClaims(reserved: ReadonlySet<string>): DomainClaims {
+  const hosts = new Set<string>();
   // The catch-all virtual host always has this one.
   const taken = new Set<string>(["*"]);
-  const hosts = new Set(known);
+  const wanted = new Set<string>();
   return {
-    claim(name, wanted, variants) {
-      if (names.has(name)) return [];
-      names.add(name);
-      return wanted.filter((domain) => {
-        const key = domain.toLowerCase();
-        if (taken.has(key) || (variants.has(domain) && hosts.has(domain))) return false;
+    claim({ name, names, keys, variants }) {
+      for (const key of keys) wanted.add(key);
+      if (hosts.has(name)) return [];
+      hosts.add(name);
+      const free = names.filter((domain, i) => {
+        const key = keys[i] ?? "";
+        if (taken.has(key) || (variants.has(domain) && reserved.has(domain))) return false;
         taken.add(key);
         return true;
       });
+      return free.length === names.length ? names : free;
     },
+    wanted,
   };
 }

@@ -4,13 +4,14 @@ import type { EgressScope, Scope, VirtualServiceHead } from "../../mesh/index.ts
 import { type BuildFacet, isHttp, isSniffed, objectName, type Service } from "../../model/index.ts";
 import { keyOf } from "../recipe.ts";
 import type { View } from "../view.ts";
-import { createDomainClaims } from "./domain-claims.ts";
-import { bracketed, type Domains, hostPort, isUsableDomain, kubernetesName, serviceDomains } from "./domains.ts";
+import { createDomainClaims, type WantedNames } from "./domain-claims.ts";
+import { bracketed, hostPort, isUsableDomain } from "./domains.ts";
 import { type EgressPlace, portsAt } from "./egress.ts";
 import { splitHosts } from "./host-split.ts";
 import { hashingRule, routesApply, serviceOwner, virtualServiceOwner } from "./owner.ts";
 import { type Client, excludedFor } from "./select.ts";
 import { semanticsOf } from "./semantics.ts";
+import { type ServiceNames, serviceNames } from "./service-names.ts";
 
 export interface PlannedHost {
   /** All that decides about it, as the key of its recipe: made here, because plans change less often than hosts are asked for. */
@@ -70,22 +71,18 @@ interface Group {
 }
 
 export function planHosts(planning: Planning): HostPlan {
-  const groups = planGroups(planning);
-  const claims = createDomainClaims(
-    groups.flatMap(({ services, port }) => services.flatMap(({ host }) => [host, hostPort(host, port)])),
-  );
+  const groups = planGroups(planning).map((group) => ({ group, wanted: [...wantedNames(planning, group)] }));
+  const claims = createDomainClaims(new Set(groups.flatMap(({ wanted }) => wanted.flatMap((one) => one.reserved))));
   const hosts: PlannedHost[] = [];
-  const wanted = new Set<string>();
-  for (const group of groups) {
-    for (const { host, names, variants, service } of wantedDomains(planning, group)) {
-      const name = hostPort(host, group.port);
-      for (const domain of names) wanted.add(domain.toLowerCase());
-      const claimed = claims.claim(name, names, variants);
+  for (const { group, wanted } of groups) {
+    for (const one of wanted) {
+      const claimed = claims.claim(one);
       // Somebody older has the name: the younger object does nothing there, and its owner can find out why.
-      if (claimed.length < names.length) planning.view.mesh.graph.note(group.object, "spec.hosts");
+      if (claimed !== one.names) planning.view.mesh.graph.note(group.object, "spec.hosts");
       const domains = servedDomains(planning.place, group.port, claimed);
       const { owner, virtualService } = group;
-      if (domains.length > 0) hosts.push(withKey({ name, domains, owner, virtualService, service }));
+      if (domains.length > 0)
+        hosts.push(withKey({ name: one.name, domains, owner, virtualService, service: one.service }));
     }
   }
   hosts.sort((a, b) => compareText(a.name, b.name));
@@ -93,7 +90,7 @@ export function planHosts(planning: Planning): HostPlan {
   const byNamespace = new Map(
     [...Map.groupBy(placed, ({ namespace }) => namespace)].map(([name, all]) => [name, all.map(({ i }) => i)]),
   );
-  return { hosts, byNamespace, wanted };
+  return { hosts, byNamespace, wanted: claims.wanted };
 }
 
 export function withKey(host: Omit<PlannedHost, "key">): PlannedHost {
@@ -105,42 +102,44 @@ export function servedDomains(place: EgressPlace, port: number, domains: readonl
   return place.port !== 0 || port === 80 ? domains : domains.filter((domain) => domain.includes(":"));
 }
 
-interface WantedDomains extends Domains {
-  readonly host: string;
+interface Wanted extends WantedNames {
   readonly service: PlannedHost["service"];
+  /** Names that no variant of another's name may take. */
+  readonly reserved: readonly string[];
 }
 
-const noVariants: ReadonlySet<string> = new Set();
+const none: ReadonlySet<string> = new Set();
 
-function* wantedDomains(planning: Planning, { others, services, port }: Group): Generator<WantedDomains> {
+function* wantedNames(planning: Planning, { others, services, port }: Group): Generator<Wanted> {
   for (const other of others.filter(isUsableDomain)) {
     const host = other.toLowerCase();
-    yield { host, names: [bracketed(host)], variants: noVariants, service: undefined };
+    const names = [bracketed(host)];
+    yield { name: hostPort(host, port), names, keys: names, variants: none, reserved: [], service: undefined };
   }
-  for (const service of services) {
-    const { key } = service;
-    const { mesh } = planning.view;
-    const names = [service.host, ...planning.egress.aliases(key)];
-    const namespaces = new Set(names.flatMap((name) => kubernetesName(name, mesh.domain)?.namespace ?? []));
-    const domains = namesOf(planning, service, port, planning.client.namespace);
-    const host = service.host.toLowerCase();
-    yield { host, ...domains, service: { key, namespaces: [...namespaces], host, port } };
+  for (const { key } of services) {
+    const found = namesOf(planning, key, port, planning.client.namespace);
+    if (!found) continue;
+    const { host, namespaces } = found;
+    yield { ...found, service: { key, namespaces, host, port } };
   }
+}
+
+/** Makes what the plan will ask for of a service. */
+export function prepareNames(planning: Planning, key: string): void {
+  const service = planning.egress.table.service(key);
+  if (!service || service.resolution === "alias") return;
+  for (const port of httpPorts(planning.place, service)) namesOf(planning, key, port, planning.client.namespace);
 }
 
 /** As clients of the namespace call the service. */
 export function namesOf(
   { view, egress, place }: Pick<Planning, "view" | "egress" | "place">,
-  service: Service,
+  service: string,
   port: number,
   namespace: string,
-): Domains {
-  return serviceDomains(view.proxy, service, {
-    domain: view.mesh.domain,
-    namespace,
-    aliases: egress.aliases(service.key),
-    port: place.port === 0 ? port : undefined,
-  });
+): ServiceNames | undefined {
+  const aliases = egress.aliases(service);
+  return serviceNames(view, { service, port, namespace, allPorts: place.port === 0, aliases });
 }
 
 /** VirtualServices in order of precedence, then the services that none of them took. */

@@ -6,7 +6,7 @@ import { isMade, recipe, resourceRecipe, wordsOf } from "../recipe.ts";
 import type { View } from "../view.ts";
 import { assembleRoutes } from "./assembly.ts";
 import { catchAllHost } from "./catch-all.ts";
-import { clientPlan, publicPlan } from "./client-plan.ts";
+import { clientPlan, publicPlan, publicPlanSteps } from "./client-plan.ts";
 import { parseRouteName, placeWord, type RouteName } from "./egress.ts";
 import { type PlannedHost, withKey } from "./host-plan.ts";
 import { ownerRoutes } from "./owner.ts";
@@ -38,8 +38,10 @@ export function* publicHostSteps(view: View<BuildFacet>, name: string): Steps {
   const word = parsed && placeWord(parsed);
   const whole = word === undefined ? undefined : publicHosts.ref(view, word);
   if (word === undefined || !whole || isMade(whole)) return;
-  for (const host of publicPlan(view, word).hosts) {
-    virtualHost(view, host.key);
+  yield* publicPlanSteps(view, word);
+  for (const { key } of publicPlan(view, word).hosts) {
+    if (isMade(virtualHost.ref(view, key))) continue;
+    virtualHost(view, key);
     yield;
     if (isMade(whole)) return;
   }

@@ -8,6 +8,7 @@ import { clusterAccess } from "./cluster-access.ts";
 import type { Io } from "./command.ts";
 import { formatAddress, type ListenAddress, parseListenAddress } from "./listen-address.ts";
 import { processOverload } from "./process-overload.ts";
+import { tuneRuntime } from "./runtime.ts";
 import { readRestarts } from "./up/supervised.ts";
 
 interface DiscoveryFlags {
@@ -56,6 +57,7 @@ export function register(program: Command, io: Io, exit: (status: number) => voi
 const extraRoots = "/cacerts/extra.pem";
 
 async function discovery(flags: DiscoveryFlags, unknown: readonly string[], io: Io): Promise<number> {
+  tuneRuntime();
   const log = createLogger({
     write: (line) => io.err(`${line}\n`),
     now: () => new Date(),

@@ -52,7 +52,9 @@ export function register(program: Command, io: Io, exit: (status: number) => voi
   program
     .command("analyze")
     .summary("Look for mistakes in Istio objects of files and of a cluster")
-    .description(`Analyzes Istio configuration and prints messages. Their codes are explained at\n${documentation}`)
+    .description(
+      `Analyzes Istio configuration and prints messages. Their codes are explained at\n${documentation}\n\nEnds with status 79 if something was found (format log only), 65 if a file could not be read.`,
+    )
     .argument("[file...]", "files and folders with YAML or JSON, taken as if applied; - is standard input")
     .option("--kubeconfig <file>", "how to reach the API")
     .option("--context <name>", "context of the kubeconfig")
@@ -78,7 +80,7 @@ export function register(program: Command, io: Io, exit: (status: number) => voi
     .option("-v, --verbose", "say what was looked at")
     .addHelpText(
       "after",
-      "\nEnds with status 79 if something was found (format log only), 65 if a file could not be read.\n\nExamples:\n  fairlead analyze -A\n  fairlead analyze --use-kube=false k8s/\n  fairlead analyze -S 'IST0103=Pod testing/*' -o json\n",
+      "\nExamples:\n  fairlead analyze -A\n  fairlead analyze --use-kube=false k8s/\n  fairlead analyze -S 'IST0103=Pod testing/*' -o json\n",
     )
     .action(async (files: readonly string[], flags: AnalyzeFlags) => exit(await run(files, flags, io)));
 }

@@ -1,10 +1,18 @@
 /** `fairlead apply -f`: creates or changes objects, for a machine without kubectl. */
 import type { Command } from "commander";
-import { createKubeClient, loadObjects } from "../kube/index.ts";
+import { createKubeClient, type KubeClient, loadObjects, objectFiles } from "../kube/index.ts";
 import { FairleadError } from "../lib/index.ts";
+import type { KubeObject } from "../model/index.ts";
 import { clusterAccess } from "./cluster-access.ts";
 import type { Io } from "./command.ts";
 import { applyObject } from "./objects.ts";
+
+interface ApplyFlags {
+  readonly filename: readonly string[];
+  readonly kubeconfig?: string;
+  readonly context?: string;
+  readonly namespace?: string;
+}
 
 export function register(program: Command, io: Io, exit: (status: number) => void): void {
   program
@@ -16,31 +24,47 @@ export function register(program: Command, io: Io, exit: (status: number) => voi
     .option("--context <name>", "context of the kubeconfig")
     .option("-n, --namespace <namespace>", "for objects that name none")
     .addHelpText("after", "\nExample:\n  fairlead apply -f demo/config/reviews-v1.yaml\n")
-    .action(
-      async (flags: { filename: readonly string[]; kubeconfig?: string; context?: string; namespace?: string }) => {
-        const client = createKubeClient(await clusterAccess(flags, io));
-        let refused = 0;
-        try {
-          for (const { file, object } of await loadObjects(flags.filename)) {
-            const name = `${object.kind.toLowerCase()}/${object.metadata.name}`;
-            const placed =
-              flags.namespace !== undefined && object.metadata.namespace === undefined
-                ? { ...object, metadata: { ...object.metadata, namespace: flags.namespace } }
-                : object;
-            try {
-              await applyObject(client, placed);
-              io.out(`${name} applied\n`);
-            } catch (thrown) {
-              const error = FairleadError.from(thrown);
-              if (error.code === "unavailable") throw error;
-              refused++;
-              io.err(`${file}: ${name} refused: ${error.message}\n`);
-            }
-          }
-        } finally {
-          client.close();
-        }
+    .action(async (flags: ApplyFlags) => {
+      const onWarning = (text: string): void => io.err(`Warning: ${text}\n`);
+      const client = createKubeClient(await clusterAccess(flags, io), { onWarning });
+      try {
+        const refused = await applyFiles(client, flags, io);
         exit(refused === 0 ? 0 : 1);
-      },
-    );
+      } finally {
+        client.close();
+      }
+    });
 }
+
+/** One file or object that is refused does not keep the others back, as with kubectl. */
+async function applyFiles(client: KubeClient, flags: ApplyFlags, io: Io): Promise<number> {
+  let refused = 0;
+  const refuse = (text: string): void => {
+    refused++;
+    io.err(text);
+  };
+  for (const path of flags.filename)
+    for (const file of await objectFiles(path)) {
+      const objects = await loadObjects([file]).catch((thrown: unknown) => {
+        refuse(`${FairleadError.from(thrown).message}\n`);
+        return [];
+      });
+      for (const { object } of objects) {
+        const name = `${object.kind.toLowerCase()}/${object.metadata.name}`;
+        try {
+          await applyObject(client, placed(object, flags.namespace));
+          io.out(`${name} applied\n`);
+        } catch (thrown) {
+          const error = FairleadError.from(thrown);
+          if (error.code === "unavailable") throw error;
+          refuse(`${file}: ${name} refused: ${error.message}\n`);
+        }
+      }
+    }
+  return refused;
+}
+
+const placed = (object: KubeObject, namespace: string | undefined): KubeObject =>
+  namespace !== undefined && object.metadata.namespace === undefined
+    ? { ...object, metadata: { ...object.metadata, namespace } }
+    : object;

@@ -1,6 +1,6 @@
 /** Users' mistakes: told by name and place, and none hides another. */
 import { once } from "node:events";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -34,6 +34,12 @@ test("validate goes on past a file that cannot be read", async () => {
   expect(status).toBe(1);
   const listed: readonly { file: string }[] = JSON.parse((await runCli(["validate", "-f", dir, "-o", "json"])).stdout);
   expect(listed.map(({ file }) => file).sort()).toEqual([unreadable, wrong]);
+  const nowhere = join(dir, "c.yaml");
+  symlinkSync(join(dir, "none"), nowhere);
+  const third = await runCli(["validate", "-f", dir]);
+  rmSync(nowhere);
+  expect(third.stderr).toContain("Error: 3 errors occurred:");
+  expect(third.stderr).toContain(`* ${nowhere}: ENOENT`);
 });
 
 test("validate and analyze warn of fields that Envoy's messages do not have, as istioctl does", async () => {
@@ -79,6 +85,21 @@ describe("apply", () => {
     writeFileSync(file, rule("subsets: [{name: v1}]"));
     expect((await runCli(["apply", "--kubeconfig", api.kubeconfig, "-f", file])).stdout).toContain("applied");
   });
+
+  test("goes on past a file that cannot be read, and says what the API warns of", async () => {
+    const folder = mkdtempSync(join(dir, "some-"));
+    writeFileSync(join(folder, "a.yaml"), "kind: [");
+    writeFileSync(join(folder, "b.yaml"), rule("subsets: [{name: v2}]"));
+    writeFileSync(
+      join(folder, "c.yaml"),
+      "apiVersion: networking.k8s.io/v1\nkind: NetworkPolicy\nmetadata: {name: web, namespace: default}\nspec: {podSelector: {}}\n",
+    );
+    const { status, stdout, stderr } = await runCli(["apply", "--kubeconfig", api.kubeconfig, "-f", folder]);
+    expect(stdout).toBe("destinationrule/web applied\nnetworkpolicy/web applied\n");
+    expect(stderr).toContain(`${join(folder, "a.yaml")}: not YAML`);
+    expect(stderr).toMatch(/^Warning: NetworkPolicy is stored, but not enforced here/m);
+    expect(status).toBe(1);
+  });
 });
 
 test("proxy-status asks the mesh whose kubeconfig is exported", async () => {
@@ -104,4 +125,7 @@ test.each(commands.map(({ name }) => name))("the options of %s fit on 60 columns
   const [, options = ""] = /\nOptions:\n([\s\S]*?)(?:\n\n|$)/.exec(stdout) ?? [];
   const tooLong = options.split("\n").filter((line) => line.length > 60 && /\s\S+\s\S+$/.test(line.slice(60)));
   expect(tooLong).toEqual([]);
+  // Sentences do too; commands to copy stay whole.
+  const prose = stdout.split("\n").filter((line) => /^[A-Z].*\.$/.test(line));
+  expect(prose.filter((line) => line.length > 60)).toEqual([]);
 });

@@ -37,8 +37,9 @@ async function validate(paths: readonly string[], output: "table" | "json" | "ya
   const files = new Map<string, readonly KubeObject[]>();
   const unread: Finding[] = [];
   for (const path of paths)
-    for (const [file, text] of await texts(path))
+    for (const file of await filesOf(path))
       try {
+        const text = file === "-" ? await readStdin() : await readFile(file, "utf8");
         const objects = parseObjects(file, text).map(({ object }) => object);
         files.set(file, objects);
       } catch (thrown) {
@@ -55,13 +56,11 @@ async function validate(paths: readonly string[], output: "table" | "json" | "ya
 }
 
 /** Files of a folder are told apart, as on the command line. */
-async function texts(path: string): Promise<ReadonlyMap<string, string>> {
-  if (path === "-") return new Map([["-", await readStdin()]]);
-  const files = await objectFiles(path).catch((cause: unknown) => {
+async function filesOf(path: string): Promise<readonly string[]> {
+  if (path === "-") return [path];
+  return objectFiles(path).catch((cause: unknown) => {
     throw new FairleadError("not-found", `cannot stat file "${path}"`, { cause });
   });
-  const read = await Promise.all(files.map(async (file) => [file, await readFile(file, "utf8")] as const));
-  return new Map(read);
 }
 
 /** One file that cannot be read says nothing of the others. */

@@ -39,7 +39,8 @@ export function register(program: Command, io: Io, exit: (status: number) => voi
       "Follows one request through the configuration that the proxies are sent: listener, filter chain, route, cluster,\n" +
         "endpoint, then the server's side with its authentication and authorization. Nothing is sent.\n" +
         "SRC is a Pod with a proxy, or a Service or app label that stands for one; a gateway takes requests from its clients;\n" +
-        "`outside` is a caller without a proxy.",
+        "`outside` is a caller without a proxy.\n\n" +
+        "Ends with status 0 if the request gets through (or a route answers it), 1 if it does not.",
     )
     .argument("[src]", "who calls: POD[.NAMESPACE], a Service, an app label, a gateway, or `outside`")
     .argument("[dst]", "[http|https|grpc|tcp|tls://]HOST[:PORT][/PATH]")
@@ -61,7 +62,7 @@ export function register(program: Command, io: Io, exit: (status: number) => voi
     .addOption(new Option("-o, --output <format>", "how to print").choices(["text", "json"]).default("text"))
     .addHelpText(
       "after",
-      "\nEnds with status 0 if the request gets through (or a route answers it), 1 if it does not.\n\nExamples:\n" +
+      "\nExamples:\n" +
         "  fairlead why productpage reviews:9080/reviews/1\n" +
         "  fairlead why -f k8s/ sleep.shop web/admin -X POST -H 'x-user: jason' --jwt token.txt\n" +
         "  fairlead why istio-ingressgateway.istio-system https://shop.example.com/cart -o json\n" +

@@ -5,7 +5,7 @@ import { apiVersionOf, collectionPath, type KindRef, type ObjectRef, objectPath 
 import type { ClusterAccess } from "./kubeconfig.ts";
 import type { ListOptions, WatchOptions } from "./list-options.ts";
 import { asObject } from "./narrow.ts";
-import { createTransport, type Transport } from "./transport.ts";
+import { createTransport, type Transport, type TransportOptions } from "./transport.ts";
 import { streamEvents, type WatchEvent } from "./watch-stream.ts";
 
 export interface ListAnswer {
@@ -62,8 +62,8 @@ const contentTypes: Readonly<Record<PatchType, string>> = {
   apply: "application/apply-patch+yaml",
 };
 
-export function createKubeClient(access: ClusterAccess): KubeClient {
-  return clientOver(createTransport(access));
+export function createKubeClient(access: ClusterAccess, options?: TransportOptions): KubeClient {
+  return clientOver(createTransport(access, options));
 }
 
 function clientOver(http: Transport): KubeClient {

@@ -94,6 +94,20 @@ test("all requests share one connection; after GOAWAY the next one is made witho
   transport.close();
 });
 
+test("what the server warns of is handed on, text by text, also with an error", async () => {
+  const warnings: string[] = [];
+  const transport = createTransport(access(), { onWarning: (text) => warnings.push(text) });
+  answer = (stream) => {
+    stream.respond({ ":status": warnings.length === 0 ? 200 : 400, warning: ['299 - "a, \\"b\\""', '299 - "c"'] });
+    stream.end("{}");
+  };
+  await transport.json({ method: "GET", path: "/a" });
+  expect(warnings).toEqual(['a, "b"', "c"]);
+  await expect(transport.json({ method: "POST", path: "/b", body: {} })).rejects.toThrow();
+  expect(warnings).toHaveLength(4);
+  transport.close();
+});
+
 test("a write that the server refused to look at is sent again, one that it may have seen is not", async () => {
   const transport = createTransport(access());
   const write = () => transport.json({ method: "POST", path: "/b", body: {} });

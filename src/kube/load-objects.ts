@@ -99,13 +99,17 @@ export async function objectFiles(path: string): Promise<readonly string[]> {
   const info = await stat(path).catch((error: unknown) => {
     throw new FairleadError("not-found", `cannot read ${path}`, { cause: error });
   });
-  if (!info.isDirectory()) return [path];
+  return info.isDirectory() ? filesBelow(path) : [path];
+}
+
+async function filesBelow(path: string): Promise<readonly string[]> {
   const entries = await readdir(path, { withFileTypes: true });
   const nested = await Promise.all(
     entries
       .sort((a, b) => compareText(a.name, b.name))
       .filter((entry) => entry.isDirectory() || extensions.has(extname(entry.name)))
-      .map((entry) => objectFiles(join(path, entry.name))),
+      // A link to nowhere is a file that cannot be read, no reason to leave out the others.
+      .map((entry) => (entry.isDirectory() ? filesBelow(join(path, entry.name)) : [join(path, entry.name)])),
   );
   return nested.flat();
 }

@@ -27,12 +27,17 @@ export interface Transport {
   close(): void;
 }
 
+export interface TransportOptions {
+  /** What the API warns of in its answers, as kubectl prints it. */
+  readonly onWarning?: (text: string) => void;
+}
+
 const maxAnswerBytes = fileLimits.maxBytes;
 
 /** Asking again changes nothing. */
 const readMethods: ReadonlySet<string> = new Set(["GET", "HEAD"]);
 
-export function createTransport(access: ClusterAccess): Transport {
+export function createTransport(access: ClusterAccess, options: TransportOptions = {}): Transport {
   const base = new URL(access.server);
   const prefix = base.pathname.replace(/\/$/, "");
   let current: { readonly id: string; readonly connection: Promise<Connection>; ready?: Connection } | undefined;
@@ -104,6 +109,7 @@ export function createTransport(access: ClusterAccess): Transport {
       answer.body.on("error", () => {}).resume();
       answer = await once(r, true);
     }
+    if (options.onWarning) for (const warning of warningsIn(answer)) options.onWarning(warning);
     if (answer.status >= 200 && answer.status < 300) return answer;
     const text = await readAll(answer).catch(() => "");
     throw statusError(`${r.method} ${r.path}`, answer.status, tryJson(text), retryAfter(answer));
@@ -190,6 +196,13 @@ async function readAll(answer: Answer): Promise<string> {
 function queryText(query: HttpRequest["query"]): string {
   const set = Object.entries(query ?? {}).filter((e): e is [string, string] => e[1] !== undefined && e[1] !== "");
   return set.length === 0 ? "" : `?${new URLSearchParams(set)}`;
+}
+
+/** Those of RFC 7234: code, who says it, and the text in quotes. */
+function warningsIn(answer: Answer): readonly string[] {
+  const header = answer.headers["warning"] ?? [];
+  const lines = typeof header === "string" ? header : header.join(", ");
+  return [...lines.matchAll(/\d{3} \S+ "((?:[^"\\]|\\.)*)"/g)].map(([, text = ""]) => text.replace(/\\(.)/g, "$1"));
 }
 
 function retryAfter(answer: Answer): number | undefined {

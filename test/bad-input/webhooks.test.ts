@@ -161,6 +161,25 @@ test("W02: a key that stands twice is refused in a policy; a lone surrogate chan
   expect((await verdict("/validate", surrogate)).uid).toBe("u-1");
 });
 
+test("misspelt fields of an EnvoyFilter's values are warned of, what does not fit is refused", async () => {
+  const filter = (value: object): string =>
+    review({
+      apiVersion: "networking.istio.io/v1alpha3",
+      kind: "EnvoyFilter",
+      metadata: { name: "f", namespace: "n" },
+      spec: { configPatches: [{ applyTo: "CLUSTER", patch: { operation: "MERGE", value } }] },
+    });
+  const said = 'Envoy filter: unknown field "conect_timeout" in envoy.config.cluster.v3.Cluster';
+  expect(await verdict("/validate", filter({ conect_timeout: "5s" }))).toMatchObject({
+    allowed: true,
+    warnings: expect.arrayContaining([said]),
+  });
+  expect(await verdict("/validate", filter({ connect_timeout: "soon" }))).toMatchObject({
+    allowed: false,
+    status: { message: expect.stringContaining("connect_timeout") },
+  });
+});
+
 test.each([
   ["no request", JSON.stringify({ apiVersion: "admission.k8s.io/v1", kind: "AdmissionReview" }), false],
   ["no uid", review(good, { uid: undefined }), true],

@@ -92,7 +92,8 @@ describe.skipIf(lacks("root", "envoy", "iptables"))("outside", () => {
   }
   /** What a process of `run` prints. */
   async function seen(mesh: Started, script: string): Promise<string> {
-    const beside = ["nsenter", `--target=${mesh.child.pid}`, "--net", "--mount", "--"];
+    // With its root, which inside a chroot is not that of the mount namespace.
+    const beside = ["nsenter", `--target=${mesh.child.pid}`, "--net", "--mount", "--root", "--wd", "--"];
     const args = ["run", "--data", data, "--name", "client", "--", process.execPath, "-e", script];
     const started = startFairlead(args, {}, beside);
     await started.exited;

@@ -151,7 +151,8 @@ async function firstProcess(parent: number, work: string, ended: () => boolean):
   while (!ended()) {
     try {
       const child = readFileSync(`/proc/${parent}/task/${parent}/children`, "utf8").trim();
-      const inside = readlinkSync(`/proc/${child}/root`).startsWith(work);
+      // Told from the root of the machine, also where the tests run in a chroot.
+      const inside = readlinkSync(`/proc/${child}/root`).endsWith(join(work, "mount/root"));
       if (inside && !readFileSync(`/proc/${child}/cmdline`, "utf8").includes("setpriv")) return child;
     } catch {
       // It is being made, or it has just ended.

@@ -56,10 +56,16 @@ for (const { path, contents } of files) {
   renameSync(`${path}.new`, path);
 }
 
-const made = new Set(files.map(({ path }) => path));
+// Parts that stay are for a mesh that runs; a package that is made without its scripts leaves them out, too.
+const unpacked = join(root, "dist/.npmignore");
+const made = new Set([...files.map(({ path }) => path), unpacked]);
 const keepMs = process.argv.includes("--clean") ? 0 : 86_400_000;
+const kept = [];
 for (const name of readdirSync(join(root, "dist"), { recursive: true })) {
   const file = join(root, "dist", name);
   const stat = statSync(file);
-  if (stat.isFile() && !made.has(file) && Date.now() - stat.mtimeMs >= keepMs) rmSync(file, { force: true });
+  if (!stat.isFile() || made.has(file)) continue;
+  if (Date.now() - stat.mtimeMs >= keepMs) rmSync(file, { force: true });
+  else kept.push(`/${name}\n`);
 }
+writeFileSync(unpacked, kept.join(""));

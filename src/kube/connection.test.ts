@@ -98,7 +98,7 @@ test("what the server warns of is handed on, text by text, also with an error", 
   const warnings: string[] = [];
   const transport = createTransport(access(), { onWarning: (text) => warnings.push(text) });
   answer = (stream) => {
-    stream.respond({ ":status": warnings.length === 0 ? 200 : 400, warning: ['299 - "a, \\"b\\""', '299 - "c"'] });
+    stream.respond({ ":status": warnings.length === 0 ? 200 : 400, warning: '299 - "a, \\"b\\"", 299 - "c"' });
     stream.end("{}");
   };
   await transport.json({ method: "GET", path: "/a" });

@@ -61,6 +61,8 @@ describe.skipIf(lacks("root", "envoy", "iptables"))("outside", () => {
       ip("-n", namespace, "link", "set", device, "up");
     }
     ip("-n", machine, "route", "add", "default", "via", "198.51.100.1");
+    // A new namespace takes it from this machine, where a mesh of another test may have it on.
+    ip("netns", "exec", machine, "sh", "-c", "echo 0 > /proc/sys/net/ipv4/ip_forward");
     mkdirSync(`/etc/netns/${machine}`, { recursive: true });
     writeFileSync(`/etc/netns/${machine}/resolv.conf`, "nameserver 198.51.100.1\n");
     server = spawn("ip", ["netns", "exec", outside, process.execPath, "-e", world], { cwd: root, stdio: "pipe" });
@@ -115,6 +117,15 @@ describe.skipIf(lacks("root", "envoy", "iptables"))("outside", () => {
     expect(await mesh.exited).toBe(0);
     expect(rules()).toEqual(before);
     expect(forwards()).toBe("0");
+  });
+
+  test("who has begun to forward meanwhile goes on", async () => {
+    const mesh = await up("--outside");
+    ip("netns", "exec", machine, "iptables", "-I", "FORWARD", "-i", "engine0", "-j", "ACCEPT");
+    mesh.child.kill("SIGINT");
+    expect(await mesh.exited).toBe(0);
+    expect(rules()).toEqual([expect.stringContaining("engine0")]);
+    expect(forwards()).toBe("1");
   });
 
   test("--no-outside leaves the machine as it is, and refuses names", async () => {

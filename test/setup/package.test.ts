@@ -1,7 +1,7 @@
 /** The package as `npm install -g` puts it on a machine: it runs without a build and without what builds it. */
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -11,6 +11,7 @@ import { lacks } from "../require.ts";
 const root = join(import.meta.dirname, "../..");
 const work = mkdtempSync(join(tmpdir(), "fairlead package "));
 const installed = join(work, "prefix/lib/node_modules/fairlead");
+const earlier = "dist/chunks/earlier-part.js";
 afterAll(() => rmSync(work, { recursive: true, force: true }));
 
 /** No Node of ours on the path: the package brings its own. */
@@ -24,13 +25,17 @@ const fairlead = (...args: readonly string[]) =>
   spawnSync(join(work, "prefix/bin/fairlead"), args, { encoding: "utf8", env, cwd: work });
 
 describe.skipIf(lacks("registry"))("the package", () => {
-  beforeAll(() => {
-    const { status, stderr } = spawnSync(process.execPath, ["scripts/setup.mjs", "package"], {
-      cwd: root,
-      encoding: "utf8",
-    });
+  const node = (...args: readonly string[]): void => {
+    const { status, stderr } = spawnSync(process.execPath, args, { cwd: root, encoding: "utf8" });
     if (status !== 0) throw new Error(stderr);
+  };
+  beforeAll(() => {
+    node("scripts/setup.mjs", "package");
+    // Of an earlier bundle, from which a mesh may still run.
+    writeFileSync(join(root, earlier), "");
+    node("scripts/bundle.mjs");
     npm(["pack", "--pack-destination", work], root);
+    rmSync(join(root, earlier));
     const [tarball = ""] = readdirSync(work).filter((name) => name.endsWith(".tgz"));
     npm(["install", "-g", "--prefix", join(work, "prefix"), join(work, tarball)], work);
   }, 300_000);
@@ -39,6 +44,8 @@ describe.skipIf(lacks("registry"))("the package", () => {
     const names = readdirSync(installed);
     expect(names).toEqual(expect.arrayContaining(["fairlead", "dist", "demo", "scripts", "LICENSE", "README.md"]));
     expect(names).not.toContain("src");
+    expect(existsSync(join(installed, "dist/main.js"))).toBe(true);
+    expect(existsSync(join(installed, earlier))).toBe(false);
     expect(readFileSync(join(installed, "dist/THIRD-PARTY.txt"), "utf8")).toContain("commander 1");
     expect(existsSync(join(installed, "demo/config/bookinfo.yaml"))).toBe(true);
   });

@@ -4,14 +4,14 @@
  */
 import { readFile, writeFile } from "node:fs/promises";
 import { createRunCommand } from "../../agent/index.ts";
-import { FairleadError } from "../../lib/index.ts";
+import { digest, FairleadError } from "../../lib/index.ts";
 import type { Journal, Leftover } from "../journal.ts";
 import { ip } from "./ip.ts";
 import { hostDevice } from "./mesh-network.ts";
 import type { NetworkPlan } from "./plan.ts";
 
 const forwarding = "/proc/sys/net/ipv4/ip_forward";
-/** Marks the rule that stands for "forwarding was off": it keeps everything off that is not ours. */
+/** Marks the rule that stands for "forwarding was off": it keeps everything off that is not ours. Who forwarded then follows. */
 const wasOff = "fairlead: forwarding was off";
 /** Where clouds keep instance metadata, with credentials in it: for this machine, not for what runs in the mesh. */
 const notForPods = "169.254.0.0/16";
@@ -26,12 +26,22 @@ export async function openWayOut(plan: NetworkPlan, journal: Journal): Promise<s
   await closeWayOut(plan.prefix);
   journal.add(item);
   const isOn = (await readFile(forwarding, "utf8")).trim() === "1";
-  await restore(rulesOf(plan, isOn));
+  await restore(rulesOf(plan, isOn ? undefined : forwarders((await run("iptables-save", [])).stdout)));
   if (!isOn) await writeFile(forwarding, "1");
   return undefined;
 }
 
-function rulesOf(plan: NetworkPlan, isOn: boolean): readonly string[] {
+/** What others forward, in short: it differs once one of them has begun or ended. */
+function forwarders(saved: string): string {
+  const others = saved
+    .split("\n")
+    .filter((line) => /^-A (FORWARD|POSTROUTING) /.test(line) && !line.includes('--comment "fairlead'));
+  return others.length === 0 ? nobody : digest(others.join("\n")).slice(0, 8);
+}
+
+const nobody = "nobody";
+
+function rulesOf(plan: NetworkPlan, others: string | undefined): readonly string[] {
   const [chain, device] = [plan.prefix, hostDevice(plan)];
   const ours = `-m comment --comment "fairlead ${plan.prefix}"`;
   return [
@@ -43,7 +53,7 @@ function rulesOf(plan: NetworkPlan, isOn: boolean): readonly string[] {
     `-A ${chain} -i ${device} -j DROP`,
     `-A ${chain} -o ${device} -j DROP`,
     `-I FORWARD ${ours} -j ${chain}`,
-    ...(isOn ? [] : [`-A FORWARD -m comment --comment "${wasOff}" -j DROP`]),
+    ...(others === undefined ? [] : [`-A FORWARD -m comment --comment "${wasOff}, ${others}" -j DROP`]),
     "COMMIT",
     "*nat",
     `-A POSTROUTING -s ${plan.podCidr} ! -o ${device} ${ours} -j MASQUERADE`,
@@ -51,7 +61,10 @@ function rulesOf(plan: NetworkPlan, isOn: boolean): readonly string[] {
   ];
 }
 
-/** Whoever is the last to leave turns forwarding off again, where it was off before the first came. */
+/**
+ * Whoever is the last to leave turns forwarding off again, where it was off before the first came: unless somebody else,
+ * a container engine say, has begun to forward since, and found it on.
+ */
 export async function closeWayOut(prefix: string): Promise<void> {
   const { status, stdout } = await run("iptables-save", []);
   if (status !== 0) return;
@@ -59,13 +72,15 @@ export async function closeWayOut(prefix: string): Promise<void> {
   const isOurs = (rule: string): boolean => rule.includes(`--comment "fairlead ${prefix}"`);
   const isAnothers = (rule: string): boolean => /--comment "fairlead fl/.test(rule) && !isOurs(rule);
   const isLast = ![...tables.values()].flat().some(isAnothers);
-  const goes = (rule: string): boolean => isOurs(rule) || (isLast && rule.includes(`--comment "${wasOff}"`));
+  const goes = (rule: string): boolean => isOurs(rule) || (isLast && rule.includes(`--comment "${wasOff}`));
   const removal = [...tables].flatMap(([table, rules]) => {
     const lines = rules.filter((rule) => rule.startsWith("-A ") && goes(rule)).map((rule) => `-D ${rule.slice(3)}`);
     if (rules.some((rule) => rule.startsWith(`:${prefix} `))) lines.push(`-F ${prefix}`, `-X ${prefix}`);
     return lines.length === 0 ? [] : [`*${table}`, ...lines, "COMMIT"];
   });
-  const turnsOff = isLast && stdout.includes(`--comment "${wasOff}"`);
+  const [, before] = new RegExp(`--comment "${wasOff}, (\\w+)"`).exec(stdout) ?? [];
+  const now = forwarders(stdout);
+  const turnsOff = isLast && before !== undefined && (now === nobody || now === before);
   // First no way, then no guard.
   if (turnsOff) await writeFile(forwarding, "0");
   if (removal.length > 0) await restore(removal);

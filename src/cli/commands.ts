@@ -32,6 +32,11 @@ export const commands: readonly CommandEntry[] = [
     summary: "Say what becomes of a request, and which object and field decides it",
     load: () => import("./why.ts"),
   },
+  {
+    name: "test",
+    summary: "Check expectations about requests that are kept beside the YAML",
+    load: () => import("./test.ts"),
+  },
   { name: "discovery", summary: "Run the control plane on a Kubernetes API", load: () => import("./discovery.ts") },
   { name: "api", summary: "Serve the API of a standalone mesh", load: () => import("./api.ts") },
   { name: "edge", summary: "Serve DNS and the ways into a standalone mesh", load: () => import("./edge.ts") },

@@ -1,17 +1,16 @@
 /** `fairlead why`: a request in; what becomes of it, step by step, and which object and field decided, out. */
-import { readFile } from "node:fs/promises";
-import { resolve } from "node:path";
 import { type Command, Option } from "commander";
-import { createOffline, type Offline } from "../control-plane/index.ts";
-import { type Headers, possibilities } from "../explain/index.ts";
+import type { Offline } from "../control-plane/index.ts";
+import { possibilities } from "../explain/index.ts";
 import { FairleadError } from "../lib/index.ts";
-import { objectName, type Profile } from "../model/index.ts";
-import { createEnvoyTypes } from "../render/index.ts";
+import type { Profile } from "../model/index.ts";
 import type { Io } from "./command.ts";
 import { parseDestination } from "./why/destination-text.ts";
+import { headersOf } from "./why/headers.ts";
 import { objectsOfApi, objectsOfFiles, type WhyObjects } from "./why/input.ts";
 import { type LoggedQuestion, resolveLog } from "./why/log-question.ts";
-import { createPlace, type Place } from "./why/place.ts";
+import { getsThrough, openWhyMesh } from "./why/mesh.ts";
+import type { Place } from "./why/place.ts";
 import { jsonReport, textReport } from "./why/report.ts";
 import { type Asked, resolveQuestion } from "./why/resolve.ts";
 import { completed } from "./why/stand-ins.ts";
@@ -83,29 +82,18 @@ async function why(
 ): Promise<number> {
   const ask = await questionOf(source, destination, flags, io);
   const given = await readObjects(flags, io);
-  const offline = createOffline({
-    objects: given.objects,
-    ...(given.meshConfig ? { meshConfig: given.meshConfig } : {}),
-  });
-  const envoyTypes = createEnvoyTypes(offline.mesh.graph);
-  if (given.objects.some(({ kind }) => kind === "EnvoyFilter")) await envoyTypes.load();
-  const place = createPlace(offline, flags.profile, new Date(), { envoyTypes });
+  const { offline, place, sources } = await openWhyMesh(given, flags.profile);
   const asked = ask(offline, place);
   const found = possibilities(place.world, asked.departure);
-  const byName = new Map(given.objects.map((object) => [objectName(object.kind, object.metadata), object]));
   const report = {
     request: asked.text,
     ...("logged" in asked ? { logged: asked.logged } : {}),
     possibilities: found,
     assumptions: asked.assumptions,
-    sources: { causes: place.causes, locate: given.locate, objectOf: (name: string) => byName.get(name) },
+    sources,
   };
   io.out(flags.output === "json" ? jsonReport(report) : textReport(report));
-  const { outcome } = found.main;
-  return outcome.kind === "reached" ||
-    (outcome.kind === "answered" && outcome.status < 400 && outcome.grpcStatus === undefined)
-    ? 0
-    : 1;
+  return getsThrough(found.main.outcome) ? 0 : 1;
 }
 
 type Ask = (offline: Offline, place: Place) => Asked | LoggedQuestion;
@@ -117,7 +105,7 @@ async function questionOf(
   flags: WhyFlags,
   io: Io,
 ): Promise<Ask> {
-  const headers = await headersOf(flags, io);
+  const headers = await headersOf(flags.header, flags.jwt, io.cwd);
   const { log } = flags;
   if (log !== undefined) {
     if (source !== undefined)
@@ -148,29 +136,4 @@ async function readObjects(flags: WhyFlags, io: Io): Promise<WhyObjects> {
   const { objects, notes } = completed(read.objects);
   for (const note of notes) io.err(`note: ${note}\n`);
   return { ...read, objects };
-}
-
-async function headersOf({ header, jwt }: WhyFlags, io: Io): Promise<Headers> {
-  const headers = header.map((text): readonly [string, string] => {
-    const at = text.indexOf(":");
-    const name = text.slice(0, Math.max(0, at)).trim().toLowerCase();
-    if (!/^[!#$%&'*+.^_`|~0-9a-z-]+$/.test(name))
-      throw new FairleadError("usage", `${JSON.stringify(text)} is no header`, {
-        hint: "write it as -H 'name: value'",
-      });
-    return [name, text.slice(at + 1).trim()];
-  });
-  if (jwt === undefined) return headers;
-  const token = await readFile(resolve(io.cwd, jwt), "utf8").catch((cause: unknown) => {
-    throw new FairleadError("not-found", `cannot read ${jwt}`, {
-      cause,
-      hint: "--jwt names a file that holds the token",
-    });
-  });
-  const text = token.trim().replace(/^Bearer /i, "");
-  if (!/^[\w.=+/-]*$/.test(text) || text.length > 100_000)
-    throw new FairleadError("invalid", `${jwt} holds no token`, {
-      hint: "a token is three parts in base64 with dots between them",
-    });
-  return [...headers, ["authorization", `Bearer ${text}`]];
 }

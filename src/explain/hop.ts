@@ -55,6 +55,7 @@ export function evaluateHop(input: HopInput): HopResult {
     route: "",
     cluster: "",
     endpoint: "",
+    peer: "",
   };
   const closed = (details: string, flags: readonly string[] = [], more: Partial<typeof hop> = {}): HopResult => ({
     hop: { ...hop, ...more },
@@ -111,7 +112,7 @@ export function evaluateHop(input: HopInput): HopResult {
   return throughChain(
     input,
     chain,
-    { ...hop, filterChain: chain.name },
+    { ...hop, filterChain: chain.name, peer: (tls.kind === "ended" && tls.peer) || "" },
     {
       resource,
       connection: tls.kind === "ended" ? tls.connection : connection,

@@ -48,6 +48,8 @@ export interface Hop {
   readonly route: string;
   readonly cluster: string;
   readonly endpoint: string;
+  /** Who called, by the certificate; empty where nobody showed one. */
+  readonly peer: string;
   /** 0 for what is not HTTP. */
   readonly status: number;
   readonly flags: readonly string[];

@@ -33,6 +33,7 @@ export async function objectsOfFiles(paths: readonly string[], namespace: string
   let meshConfig: Readonly<Record<string, unknown>> | undefined;
   const loaded = await loadObjects(paths, {
     other(file, document) {
+      if (isTestFile(document)) return;
       if (basename(file) !== "mesh.yaml" || !isRecord(document))
         throw new FairleadError(
           "invalid",
@@ -59,6 +60,10 @@ export async function objectsOfFiles(paths: readonly string[], namespace: string
     }),
   };
 }
+
+/** What `fairlead test` reads may stand beside the objects. */
+export const isTestFile = (document: unknown): document is Readonly<Record<string, unknown>> =>
+  isRecord(document) && Array.isArray(document.tests) && document.kind === undefined;
 
 function inNamespace(object: KubeObject, namespace: string): KubeObject {
   if (object.metadata.namespace !== undefined || clusterScoped.has(object.kind)) return object;

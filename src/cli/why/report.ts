@@ -30,7 +30,7 @@ function outcomeWord(outcome: Outcome): string {
   return `${outcome.status}${flags}`;
 }
 
-function verdictLine(explanation: Explanation, sources: Sources): string {
+export function verdictLine(explanation: Explanation, sources: Sources): string {
   const { outcome } = explanation;
   const word = outcomeWord(outcome);
   if (outcome.kind === "reached") {

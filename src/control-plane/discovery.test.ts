@@ -321,6 +321,9 @@ describe("the control plane on an API", () => {
     expect(missing.filter((name) => !rare.has(name))).toEqual([]);
     expect([...rare].filter((name) => !metricNames.includes(name))).toEqual([]);
     expect(told).toMatch(/^pilot_virt_services [1-9]/m);
+    // No service selects the proxy.
+    expect(told).toMatch(/^pilot_no_ip [1-9]/m);
+    expect(told).toMatch(/^pilot_k8s_proxies_with_no_service_targets\{reason="no_matching_services"\} [1-9]/m);
     expect(told).toMatch(/^pilot_inbound_updates\{type="svc"\} [1-9]/m);
   });
 });

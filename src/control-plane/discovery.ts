@@ -135,7 +135,11 @@ export async function startDiscovery(options: DiscoveryOptions): Promise<Discove
     mesh: stages.mesh,
     proxyOf: (node, identity) => proxyOfNode(node, context, identity),
     classOf: stages.classOf,
-    admit: secretAccess.hold,
+    admit(proxy) {
+      if (proxy.targets.length === 0)
+        metrics.count("pilot_k8s_proxies_with_no_service_targets", { reason: "no_matching_services" });
+      return secretAccess.hold(proxy);
+    },
     debounceMs: options.debounceMs,
     debounceMaxMs: options.debounceMaxMs,
     onFault: (proxy, { name, error }) => {
@@ -275,7 +279,7 @@ export async function startDiscovery(options: DiscoveryOptions): Promise<Discove
     });
     measureProcess(metrics, running, options);
     countObjects(metrics, watched);
-    measureModel(metrics, { registry: stages.registry, objects: watched.objects, resources });
+    measureModel(metrics, { graph, registry: stages.registry, objects: watched.objects, resources });
     describeState(metrics, options, {
       authority,
       stages,

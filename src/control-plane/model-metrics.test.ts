@@ -40,7 +40,7 @@ const pod: KubeObject = {
   status: { podIP: "10.0.0.1", podIPs: [{ ip: "10.0.0.1" }], phase: "Running" },
 };
 
-test("what lacks something is counted as it is when it is asked for", async () => {
+test("what lacks something is counted as it changes, and nothing is passed over when the figures are asked for", async () => {
   const graph = createGraph();
   const api = createMemorySource({ graph, objects: [service("empty"), service("full"), pod] });
   const { objects } = watchObjects(api);
@@ -48,7 +48,13 @@ test("what lacks something is counted as it is when it is asked for", async () =
   const { registry } = createStages({ graph, objects, ...where });
   const metrics = createMetrics();
   const parts = new Map([["Cluster", { entries: 3, computed: 5 }]]);
-  measureModel(metrics, { registry, objects, resources: { parts } });
+  let asked = 0;
+  const endpoints = (key: string) => {
+    asked++;
+    return registry.endpoints(key);
+  };
+  const resources = { parts, withoutService: 7 };
+  measureModel(metrics, { graph, registry: { services: registry.services, endpoints }, objects, resources });
   const told = async (name: string): Promise<string | undefined> =>
     new RegExp(`^${name}(?:{[^}]*})? (\\d+)$`, "m").exec(await metrics.text())?.[1];
   expect(await told("pilot_eds_no_instances")).toBe("4");
@@ -58,4 +64,13 @@ test("what lacks something is counted as it is when it is asked for", async () =
   expect(await told("endpoint_no_pod")).toBe("1");
   expect(await told("xds_cache_size")).toBe("3");
   expect(await told("istiod_managed_clusters")).toBe("1");
+  expect(await told("pilot_no_ip")).toBe("7");
+  api.remove(pod);
+  expect(await told("endpoint_no_pod")).toBe("2");
+  // An endpoint whose Pod has gone is none.
+  expect(await told("pilot_eds_no_instances")).toBe("4");
+  api.remove(service("empty"));
+  const before = asked;
+  expect(await told("pilot_eds_no_instances")).toBe("2");
+  expect(asked).toBe(before);
 });

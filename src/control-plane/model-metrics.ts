@@ -1,5 +1,5 @@
-/** What is known of the mesh in; istiod's gauges of what lacks something in it, counted when they are asked for, out. */
-import type { Collection } from "../collections/index.ts";
+/** What is known of the mesh in; istiod's gauges of what lacks something in it, kept as it changes, out. */
+import type { Collection, Graph } from "../collections/index.ts";
 import { isRecord } from "../lib/index.ts";
 import type { KubeObject } from "../model/index.ts";
 import type { Metrics } from "../ops/index.ts";
@@ -7,19 +7,33 @@ import type { Registry } from "../registry/index.ts";
 import type { ControlledSource } from "./resource-source.ts";
 
 export interface MeasuredModel {
+  readonly graph: Graph;
   readonly registry: Pick<Registry, "services" | "endpoints">;
   readonly objects: (group: string, kind: string) => Collection<KubeObject>;
-  readonly resources: Pick<ControlledSource, "parts">;
+  readonly resources: Pick<ControlledSource, "parts" | "withoutService">;
 }
 
-export function measureModel(metrics: Metrics, { registry, objects, resources }: MeasuredModel): void {
+export function measureModel(metrics: Metrics, model: MeasuredModel): void {
+  const { graph, registry, objects, resources } = model;
   metrics.set("istiod_managed_clusters", 1, { cluster_type: "local" });
+  const pods = objects("", "Pod");
+  const endpoints = graph.derive(
+    "endpoints that lack something",
+    objects("discovery.k8s.io", "EndpointSlice"),
+    (slice, key) => lacking(key, endpointCounts(slice, key, pods)),
+  );
+  const clusters = graph.derive("clusters without endpoints", registry.services, ({ resolution, ports }, key) => {
+    const metric = withoutEndpoints.get(resolution);
+    return lacking(key, metric && registry.endpoints(key).length === 0 ? { [metric]: ports.length } : {});
+  });
+  const sums = [sumOf(endpoints), sumOf(clusters)];
   metrics.onScrape(() => {
-    const { notReady, withoutPod } = endpointCounts(objects("discovery.k8s.io", "EndpointSlice"), objects("", "Pod"));
-    metrics.set("pilot_endpoint_not_ready", notReady);
-    metrics.set("endpoint_no_pod", withoutPod);
-    metrics.set("pilot_eds_no_instances", clustersWithout(registry, "static"));
-    metrics.set("pilot_dns_cluster_without_endpoints", clustersWithout(registry, "dns"));
+    for (const name of gauges)
+      metrics.set(
+        name,
+        sums.reduce((sum, of) => sum + (of.get(name) ?? 0), 0),
+      );
+    metrics.set("pilot_no_ip", resources.withoutService);
     metrics.set(
       "xds_cache_size",
       resources.parts.values().reduce((sum, { entries }) => sum + entries, 0),
@@ -27,27 +41,48 @@ export function measureModel(metrics: Metrics, { registry, objects, resources }:
   });
 }
 
+const gauges = [
+  "pilot_endpoint_not_ready",
+  "endpoint_no_pod",
+  "pilot_eds_no_instances",
+  "pilot_dns_cluster_without_endpoints",
+] as const;
+
+/** By gauge; none where it would be zero. */
+type Counts = Partial<Record<(typeof gauges)[number], number>>;
+
 /** Each port of a service is a cluster; its endpoints are known here, or found by the names that it declares. */
-function clustersWithout({ services, endpoints }: MeasuredModel["registry"], by: "static" | "dns"): number {
-  let clusters = 0;
-  for (const key of services.keys()) {
-    const service = services.get(key);
-    if (service?.resolution === by && endpoints(key).length === 0) clusters += service.ports.length;
-  }
-  return clusters;
+const withoutEndpoints: ReadonlyMap<string, (typeof gauges)[number]> = new Map([
+  ["static", "pilot_eds_no_instances"],
+  ["dns", "pilot_dns_cluster_without_endpoints"],
+]);
+
+/** Most lack nothing, and are not kept. */
+const lacking = (key: string, counts: Counts): readonly (readonly [string, Counts])[] =>
+  Object.values(counts).some((count) => count > 0) ? [[key, counts]] : [];
+
+/** Brought up to date member by member. */
+function sumOf(all: Collection<Counts>): ReadonlyMap<string, number> {
+  const sums = new Map<string, number>();
+  const add = (counts: Counts | undefined, sign: 1 | -1): void => {
+    for (const [name, count] of Object.entries(counts ?? {})) sums.set(name, (sums.get(name) ?? 0) + sign * count);
+  };
+  for (const key of all.keys()) add(all.get(key), 1);
+  all.subscribe((_key, now, before) => {
+    add(before, -1);
+    add(now, 1);
+  });
+  return sums;
 }
 
-function endpointCounts(slices: Collection<KubeObject>, pods: Collection<KubeObject>) {
+function endpointCounts({ endpoints }: KubeObject, key: string, pods: Collection<KubeObject>): Counts {
   let [notReady, withoutPod] = [0, 0];
-  for (const key of slices.keys()) {
-    const endpoints = slices.get(key)?.endpoints;
-    for (const endpoint of Array.isArray(endpoints) ? endpoints.filter(isRecord) : []) {
-      if (isRecord(endpoint.conditions) && endpoint.conditions.ready === false) notReady++;
-      const { targetRef } = endpoint;
-      if (!isRecord(targetRef) || targetRef.kind !== "Pod") continue;
-      const namespace = targetRef.namespace ?? key.slice(0, key.indexOf("/"));
-      if (!pods.get(`${namespace}/${targetRef.name}`)) withoutPod++;
-    }
+  for (const endpoint of Array.isArray(endpoints) ? endpoints.filter(isRecord) : []) {
+    if (isRecord(endpoint.conditions) && endpoint.conditions.ready === false) notReady++;
+    const { targetRef } = endpoint;
+    if (!isRecord(targetRef) || targetRef.kind !== "Pod") continue;
+    const namespace = targetRef.namespace ?? key.slice(0, key.indexOf("/"));
+    if (!pods.get(`${namespace}/${targetRef.name}`)) withoutPod++;
   }
-  return { notReady, withoutPod };
+  return { pilot_endpoint_not_ready: notReady, endpoint_no_pod: withoutPod };
 }

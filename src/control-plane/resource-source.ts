@@ -49,6 +49,8 @@ export interface ControlledSource extends ResourceSource {
   readonly classes: number;
   /** Connected proxies. */
   readonly nodes: number;
+  /** Connected proxies that no service selects. */
+  readonly withoutService: number;
   /** Facets that parts are kept for. */
   readonly facets: number;
   /** By recipe: what is kept, and how often something was made. */
@@ -287,6 +289,11 @@ export function createResourceSource(options: ResourceSourceOptions): Controlled
     },
     get nodes() {
       return nodes.size;
+    },
+    get withoutService() {
+      return groups.values().reduce((sum, { renderer: { proxy }, members: all }) => {
+        return sum + (proxy.targets.length === 0 ? all.size : 0);
+      }, 0);
     },
     get facets() {
       return rendering.facets;

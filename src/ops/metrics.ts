@@ -77,6 +77,11 @@ const definitions: Readonly<Record<string, Definition>> = {
   pilot_k8s_reg_events: { help: "Events from k8s registry.", labels: ["type", "event"] },
   pilot_services: { help: "Total services known to pilot." },
   pilot_virt_services: { help: "Total virtual services known to pilot." },
+  pilot_no_ip: { help: "Pods not found in the endpoint table, possibly invalid." },
+  pilot_k8s_proxies_with_no_service_targets: {
+    help: "Number of proxies that do not have any corresponding service targets.",
+    labels: ["reason"],
+  },
   pilot_eds_no_instances: { help: "Number of clusters without instances." },
   pilot_endpoint_not_ready: { help: "Endpoint found in unready state." },
   endpoint_no_pod: { help: "Endpoints without an associated pod." },

@@ -11,6 +11,7 @@ import {
   DiscoveryResponseSchema,
 } from "../gen/envoy/service/discovery/v3/discovery_pb.js";
 import { ClientConfigSchema, ConfigStatus } from "../gen/envoy/service/status/v3/csds_pb.js";
+import { createInjectSettings } from "../inject/index.ts";
 import { createMemorySource } from "../kube/index.ts";
 import { silentLogger } from "../lib/index.ts";
 import { type Identity, types } from "../model/index.ts";
@@ -67,6 +68,15 @@ beforeEach(() => {
       resources,
       configDump: createConfigDump(resources, ads),
       objects,
+      injectSettings: () =>
+        createInjectSettings({
+          values: {},
+          config: { templates: { mine: "metadata: {}" } },
+          meshConfig: stages.settings.current(),
+          revision: "",
+          compliancePolicy: "",
+          annotationError: () => undefined,
+        }),
       cluster,
       now: () => new Date(0),
     }),
@@ -215,6 +225,7 @@ const readable: Readonly<Record<string, "own" | "system">> = {
   edsz: "own",
   endpointShardz: "system",
   endpointz: "system",
+  inject: "system",
   instancesz: "system",
   krtz: "system",
   list: "system",
@@ -253,6 +264,11 @@ test("every debug path answers, and only those who may read it", async () => {
     const expected = { nobody: 401, loopback: 200, system: 200, same: who === "own" ? 200 : 403, other: 403 };
     expect(seen, path).toEqual(expected);
   }
+});
+
+test("the templates of the injection webhook are shown by name, those of users with their text", async () => {
+  const request = { path: "inject", query: new URLSearchParams(), remoteAddress: "127.0.0.1", identity: undefined };
+  expect((await answerDebug(sources, request)).body).toMatchObject({ sidecar: "", gateway: "", mine: "metadata: {}" });
 });
 
 test("paths about one proxy say so where none, or an unknown one, is named", async () => {

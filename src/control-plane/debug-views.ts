@@ -1,5 +1,6 @@
 /** The stages and connections of a control plane in; what its debug paths show, in istiod's shapes, out. */
 import type { Collection } from "../collections/index.ts";
+import type { InjectSettings } from "../inject/index.ts";
 import { kindRef } from "../kube/index.ts";
 import { istioKinds, type KubeObject, type ResourceType, types } from "../model/index.ts";
 import type { DebugView } from "../ops/index.ts";
@@ -14,6 +15,7 @@ export interface DebugViewInputs {
   readonly resources: ControlledSource;
   readonly configDump: ConfigDump;
   objects(group: string, kind: string): Collection<KubeObject>;
+  injectSettings(): InjectSettings;
   readonly cluster: string;
   readonly now: () => Date;
 }
@@ -91,8 +93,16 @@ function connections({ ads, resources }: DebugViewInputs): Views {
   ];
 }
 
+/** Those that are built in have no text. */
+function templatesOf({ templates, policy }: InjectSettings): Readonly<Record<string, string>> {
+  return {
+    ...Object.fromEntries([...templates.keys()].map((name) => [name, ""])),
+    ...Object.fromEntries(policy.templates),
+  };
+}
+
 /** What came in. */
-function inputModel({ stages, objects, cluster, ads, resources, now }: DebugViewInputs): Views {
+function inputModel({ stages, objects, injectSettings, cluster, ads, resources, now }: DebugViewInputs): Views {
   const { registry, settings } = stages;
   const shards: DebugView = {
     help: "endpoints by host, namespace and cluster",
@@ -114,6 +124,7 @@ function inputModel({ stages, objects, cluster, ads, resources, now }: DebugView
   };
   return [
     ["mesh", { help: "MeshConfig in force", answer: () => settings.current() }],
+    ["inject", { help: "templates of the injection webhook, by name", answer: () => templatesOf(injectSettings()) }],
     [
       "registryz",
       {

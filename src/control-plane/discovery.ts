@@ -207,6 +207,7 @@ export async function startDiscovery(options: DiscoveryOptions): Promise<Discove
       resources,
       configDump: createConfigDump(resources, ads),
       objects: watched.objects,
+      injectSettings: () => injection.settings(),
       cluster: options.cluster,
       now,
     }),

@@ -14,17 +14,25 @@ const registryKinds = [
 /** Nothing is made from WorkloadGroups here, so they are not watched. */
 const configKinds = istioKinds.filter(({ kind }) => kind !== "WorkloadGroup");
 
-/** What was there at the start is not counted: it is no change. */
-export function countObjects(metrics: Metrics, watched: Pick<WatchedObjects, "objects">): void {
+type Tell = (event: string, by: number) => void;
+
+/** What is there at the start was added, as istiod sees it. */
+export function countObjects(metrics: Metrics, { objects }: Pick<WatchedObjects, "objects">): void {
+  const follow = (group: string, kind: string, tell: Tell): void => {
+    const present = objects(group, kind);
+    if (present.size > 0) tell("add", present.size);
+    present.subscribe((_key, now, before) => tell(eventOf(now, before), 1));
+  };
   for (const { group, kind, name, update } of registryKinds)
-    watched.objects(group, kind).subscribe((_key, now, before) => {
-      metrics.count("pilot_k8s_reg_events", { type: name, event: eventOf(now, before) });
-      if (update) metrics.count("pilot_inbound_updates", { type: update === "svc" && !now ? "svcdelete" : update });
+    follow(group, kind, (event, by) => {
+      metrics.count("pilot_k8s_reg_events", { type: name, event }, by);
+      const type = update === "svc" && event === "delete" ? "svcdelete" : update;
+      if (type) metrics.count("pilot_inbound_updates", { type }, by);
     });
   for (const { group, kind } of configKinds)
-    watched.objects(group, kind).subscribe((_key, now, before) => {
-      metrics.count("pilot_k8s_cfg_events", { type: kind, event: eventOf(now, before) });
-      metrics.count("pilot_inbound_updates", { type: "config" });
+    follow(group, kind, (event, by) => {
+      metrics.count("pilot_k8s_cfg_events", { type: kind, event }, by);
+      metrics.count("pilot_inbound_updates", { type: "config" }, by);
     });
 }
 

@@ -5,36 +5,29 @@ import { optional, type TemplateInput } from "./input.ts";
 import {
   appContainersEnv,
   bootstrapEnv,
-  clusterEnv,
   complianceEnv,
   configEnv,
   cpuLimit,
+  defaultInterception,
   identityEnv,
   memoryLimit,
   meshEnv,
   metadataEnv,
-  networkEnv,
-  nodeName,
-  ownerEnv,
-  value,
+  placeEnv,
 } from "./proxy-env.ts";
 import {
-  bootstrapMount,
   bootstrapVolume,
   canonicalLabels,
   dataVolumes,
   defaultContainer,
-  issuedByControlPlane,
   lowPorts,
-  mount,
-  mtlsCertsMount,
   mtlsCertsVolume,
   proxyArgs,
+  proxyMounts,
   pullPolicy,
   pullSecrets,
   revisionAnnotation,
   tokenVolumes,
-  workloadCertsMount,
   workloadCertsVolume,
 } from "./shared.ts";
 
@@ -57,7 +50,7 @@ export function gateway(input: TemplateInput): Fields {
       timeoutSeconds: 3,
       failureThreshold: Number(proxy.readinessFailureThreshold),
     },
-    volumeMounts: volumeMounts(input),
+    volumeMounts: proxyMounts(input, { folder: "istio-envoy", credentials: true, asked: true }),
   };
   return {
     metadata: {
@@ -81,29 +74,10 @@ function env(input: TemplateInput): readonly EnvVar[] {
     memoryLimit,
     ...complianceEnv(input),
     appContainersEnv(input),
-    clusterEnv(input),
-    nodeName,
-    value("ISTIO_META_INTERCEPTION_MODE", input.proxyConfig.interceptionMode ?? "REDIRECT"),
-    ...networkEnv(input),
-    ...ownerEnv(input),
+    ...placeEnv(input, { interception: defaultInterception(input) }),
     ...bootstrapEnv(input),
     ...meshEnv(input),
     ...metadataEnv(input),
-  ];
-}
-
-function volumeMounts(input: TemplateInput): readonly Fields[] {
-  return [
-    mount("workload-socket", "/var/run/secrets/workload-spiffe-uds"),
-    mount("credential-socket", "/var/run/secrets/credential-uds"),
-    workloadCertsMount(input),
-    ...(issuedByControlPlane(input) ? [mount("istiod-ca-cert", "/var/run/secrets/istio")] : []),
-    mount("istio-data", "/var/lib/istio/data"),
-    ...bootstrapMount(input),
-    mount("istio-envoy", "/etc/istio/proxy"),
-    mount("istio-token", "/var/run/secrets/tokens"),
-    ...mtlsCertsMount(input),
-    mount("istio-podinfo", "/etc/istio/pod"),
   ];
 }
 

@@ -3,27 +3,23 @@ import { proxyImage } from "../image.ts";
 import { annotationsOf, type Fields } from "../pod.ts";
 import { annotation, optional, type TemplateInput } from "./input.ts";
 import {
-  clusterEnv,
   configEnv,
   cpuLimit,
+  defaultInterception,
   identityEnv,
   memoryLimit,
   meshEnv,
   metadataEnv,
-  networkEnv,
-  nodeName,
-  ownerEnv,
+  placeEnv,
   value,
 } from "./proxy-env.ts";
 import {
   dataVolumes,
-  issuedByControlPlane,
   lowPorts,
-  mount,
+  proxyMounts,
   pullPolicy,
   pullSecrets,
   tokenVolumes,
-  workloadCertsMount,
   workloadCertsVolume,
 } from "./shared.ts";
 
@@ -55,16 +51,7 @@ export function kubeGatewayPod(input: TemplateInput, network: string): Fields {
     env: env(input, network),
     startupProbe: probe(30, 1, 1),
     readinessProbe: probe(4, 0, 15),
-    volumeMounts: [
-      mount("workload-socket", "/var/run/secrets/workload-spiffe-uds"),
-      mount("credential-socket", "/var/run/secrets/credential-uds"),
-      workloadCertsMount(input),
-      ...(issuedByControlPlane(input) ? [mount("istiod-ca-cert", "/var/run/secrets/istio")] : []),
-      mount("istio-data", "/var/lib/istio/data"),
-      mount("istio-envoy", "/etc/istio/proxy"),
-      mount("istio-token", "/var/run/secrets/tokens"),
-      mount("istio-podinfo", "/etc/istio/pod"),
-    ],
+    volumeMounts: proxyMounts(input, { folder: "istio-envoy", credentials: true }),
   };
   return {
     securityContext: values.gatewaySecurityContext ?? {
@@ -120,11 +107,7 @@ function env(input: TemplateInput, network: string): readonly Fields[] {
     value("ISTIO_META_POD_PORTS", "[]"),
     value("ISTIO_META_APP_CONTAINERS", ""),
     memoryLimit,
-    clusterEnv(input),
-    nodeName,
-    value("ISTIO_META_INTERCEPTION_MODE", input.proxyConfig.interceptionMode ?? "REDIRECT"),
-    ...(network === "" ? networkEnv(input) : [value("ISTIO_META_NETWORK", network)]),
-    ...ownerEnv(input),
+    ...placeEnv(input, { interception: defaultInterception(input), ...(network === "" ? {} : { network }) }),
     ...meshEnv(input),
     ...metadataEnv(input),
     ...(network === "" ? [] : [value("ISTIO_META_REQUESTED_NETWORK_VIEW", network)]),

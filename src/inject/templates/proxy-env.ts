@@ -15,7 +15,6 @@ const resource = (name: string, of: string): EnvVar => ({
 
 export const cpuLimit = resource("ISTIO_CPU_LIMIT", "limits.cpu");
 export const memoryLimit = resource("GOMEMLIMIT", "limits.memory");
-export const nodeName = field("ISTIO_META_NODE_NAME", "spec.nodeName");
 
 /** Set for proxies whose applications listen on loopback only. */
 export function probeEnv({ meshConfig }: TemplateInput): readonly EnvVar[] {
@@ -70,14 +69,33 @@ export function complianceEnv({ compliancePolicy }: TemplateInput): readonly Env
   return compliancePolicy === "fips-140-3" ? [policy, value("GODEBUG", "fips140=only")] : [policy];
 }
 
-export const clusterEnv = ({ values }: TemplateInput): EnvVar =>
-  value("ISTIO_META_CLUSTER_ID", values.cluster || "Kubernetes");
+export interface Place {
+  /** How traffic is captured; absent where none is. */
+  readonly interception?: string | undefined;
+  /** The mesh's own where absent. */
+  readonly network?: string;
+  /** Under which name the workload shows; its owner's where absent. */
+  readonly workload?: string;
+}
 
-export const networkEnv = ({ values }: TemplateInput): readonly EnvVar[] =>
-  values.network === "" ? [] : [value("ISTIO_META_NETWORK", values.network)];
+/** Where the workload runs, whose it is, and in which mesh. */
+export function placeEnv(input: TemplateInput, { interception, network, workload }: Place = {}): readonly EnvVar[] {
+  const { values } = input;
+  const ownNetwork = network ?? values.network;
+  return [
+    value("ISTIO_META_CLUSTER_ID", values.cluster || "Kubernetes"),
+    field("ISTIO_META_NODE_NAME", "spec.nodeName"),
+    ...(interception === undefined ? [] : [value("ISTIO_META_INTERCEPTION_MODE", interception)]),
+    ...(ownNetwork === "" ? [] : [value("ISTIO_META_NETWORK", ownNetwork)]),
+    ...ownerEnv(input, workload),
+  ];
+}
+
+export const defaultInterception = ({ proxyConfig }: TemplateInput): string =>
+  proxyConfig.interceptionMode ?? "REDIRECT";
 
 /** Under which name and owner the workload shows in telemetry. */
-export function ownerEnv({ owner }: TemplateInput, workload = owner.name): readonly EnvVar[] {
+function ownerEnv({ owner }: TemplateInput, workload = owner.name): readonly EnvVar[] {
   const { apiVersion, kind, name, namespace } = owner;
   const path = `kubernetes://apis/${apiVersion}/namespaces/${namespace || "default"}/${kind.toLowerCase()}s/${name}`;
   return [

@@ -101,6 +101,32 @@ export const workloadCertsMount = ({ values }: TemplateInput): Fields =>
     ? { ...mount("gke-workload-certificate", "/var/run/secrets/workload-spiffe-credentials"), readOnly: true }
     : mount("workload-certs", "/var/run/secrets/workload-spiffe-credentials");
 
+export interface Mounted {
+  /** Where what the proxy is told lies, and the sockets that hand out certificates. */
+  readonly folder: "istio-envoy" | "istio-xds";
+  readonly credentials?: boolean;
+  readonly revoked?: boolean;
+  /** What annotations and settings of a Pod may ask for on top. */
+  readonly asked?: boolean;
+}
+
+/** What every proxy's container sees, in the order in which Istio has it. */
+export function proxyMounts(input: TemplateInput, { folder, credentials, revoked, asked }: Mounted): readonly Fields[] {
+  return [
+    mount("workload-socket", "/var/run/secrets/workload-spiffe-uds"),
+    ...(credentials ? [mount("credential-socket", "/var/run/secrets/credential-uds")] : []),
+    workloadCertsMount(input),
+    ...(issuedByControlPlane(input) ? [mount("istiod-ca-cert", "/var/run/secrets/istio")] : []),
+    ...(issuedByControlPlane(input) && revoked ? [mount("istio-ca-crl", "/var/run/secrets/istio/crl")] : []),
+    mount("istio-data", "/var/lib/istio/data"),
+    ...(asked && folder === "istio-envoy" ? bootstrapMount(input) : []),
+    mount(folder, "/etc/istio/proxy"),
+    mount("istio-token", "/var/run/secrets/tokens"),
+    ...(asked ? mtlsCertsMount(input) : []),
+    mount("istio-podinfo", "/etc/istio/pod"),
+  ];
+}
+
 /** Kubernetes reads a volume without a source as an empty folder; null stands for that in what Istio prints. */
 export function workloadCertsVolume({ values }: TemplateInput, emptyDir: Fields | null): Fields {
   if (values.caName !== gke) return { name: "workload-certs", emptyDir };
@@ -110,12 +136,12 @@ export function workloadCertsVolume({ values }: TemplateInput, emptyDir: Fields 
 /** Ports below 1024 without a capability. */
 export const lowPorts = { sysctls: [{ name: "net.ipv4.ip_unprivileged_port_start", value: "0" }] };
 
-export const issuedByControlPlane = ({ values }: TemplateInput): boolean => values.certProvider === "istiod";
+const issuedByControlPlane = ({ values }: TemplateInput): boolean => values.certProvider === "istiod";
 
-export const mtlsCertsMount = ({ values }: TemplateInput): readonly Fields[] =>
+const mtlsCertsMount = ({ values }: TemplateInput): readonly Fields[] =>
   values.mountMtlsCerts ? [{ ...mount("istio-certs", "/etc/certs/"), readOnly: true }] : [];
 
-export const bootstrapMount = (input: TemplateInput): readonly Fields[] =>
+const bootstrapMount = (input: TemplateInput): readonly Fields[] =>
   hasAnnotation(input, bootstrapOverride) ? [mount("custom-bootstrap-volume", "/etc/istio/custom-bootstrap")] : [];
 
 const bootstrapOverride = "sidecar.istio.io/bootstrapOverride";

@@ -9,33 +9,29 @@ import { otelAttributes } from "./otel-attributes.ts";
 import {
   appContainersEnv,
   bootstrapEnv,
-  clusterEnv,
   complianceEnv,
   configEnv,
   cpuLimit,
+  defaultInterception,
   identityEnv,
   memoryLimit,
   meshEnv,
   metadataEnv,
-  networkEnv,
-  nodeName,
-  ownerEnv,
+  placeEnv,
   probeEnv,
   value,
   workloadName,
 } from "./proxy-env.ts";
 import {
-  bootstrapMount,
   bootstrapVolume,
   canonicalLabels,
   dataVolumes,
   defaultContainer,
-  issuedByControlPlane,
   jsonAnnotation,
   mount,
-  mtlsCertsMount,
   mtlsCertsVolume,
   proxyArgs,
+  proxyMounts,
   pullPolicy,
   pullSecrets,
   readiness,
@@ -44,7 +40,6 @@ import {
   startup,
   tokenVolumes,
   userVolumes,
-  workloadCertsMount,
   workloadCertsVolume,
 } from "./shared.ts";
 
@@ -125,11 +120,10 @@ function env(input: TemplateInput): readonly EnvVar[] {
     appContainersEnv(input),
     memoryLimit,
     ...complianceEnv(input),
-    clusterEnv(input),
-    nodeName,
-    value("ISTIO_META_INTERCEPTION_MODE", interceptionOf(input) || (input.proxyConfig.interceptionMode ?? "REDIRECT")),
-    ...networkEnv(input),
-    ...ownerEnv(input, workloadName(input)),
+    ...placeEnv(input, {
+      interception: interceptionOf(input) || defaultInterception(input),
+      workload: workloadName(input),
+    }),
     ...bootstrapEnv(input),
     ...meshEnv(input),
     ...datadogEnv(input),
@@ -193,18 +187,7 @@ function lightstepMount(input: TemplateInput): readonly Fields[] {
 
 function volumeMounts(input: TemplateInput): readonly Fields[] {
   return [
-    mount("workload-socket", "/var/run/secrets/workload-spiffe-uds"),
-    mount("credential-socket", "/var/run/secrets/credential-uds"),
-    workloadCertsMount(input),
-    ...(issuedByControlPlane(input)
-      ? [mount("istiod-ca-cert", "/var/run/secrets/istio"), mount("istio-ca-crl", "/var/run/secrets/istio/crl")]
-      : []),
-    mount("istio-data", "/var/lib/istio/data"),
-    ...bootstrapMount(input),
-    mount("istio-envoy", "/etc/istio/proxy"),
-    mount("istio-token", "/var/run/secrets/tokens"),
-    ...mtlsCertsMount(input),
-    mount("istio-podinfo", "/etc/istio/pod"),
+    ...proxyMounts(input, { folder: "istio-envoy", credentials: true, revoked: true, asked: true }),
     ...lightstepMount(input),
     ...userVolumes(input, "userVolumeMount"),
   ];

@@ -5,8 +5,7 @@ import { kubeKinds } from "../../src/kube/index.ts";
 import { readList, readRecord, readText, silentLogger } from "../../src/lib/index.ts";
 import { createHttpServer } from "../../src/ops/index.ts";
 import { formatCertificate, formatPrivateKey, generateKey, issueCertificate } from "../../src/pki/index.ts";
-import { openCluster } from "../cluster/cluster.ts";
-import { startPlane } from "../cluster/plane.ts";
+import { openMesh } from "../cluster/mesh.ts";
 
 test("W14: a certificate that is replaced twenty times costs none of 400 calls, on kept and on new connections", async () => {
   const root = await generateKey();
@@ -61,8 +60,7 @@ test("W14: a certificate that is replaced twenty times costs none of 400 calls, 
 test("W14: who writes a configuration at the same time loses nothing, and the root is there in the end", {
   timeout: 300_000,
 }, async () => {
-  const cluster = await openCluster();
-  const plane = await startPlane(cluster);
+  const { cluster, plane } = await openMesh();
   await plane.answering();
   const kind = "MutatingWebhookConfiguration";
   const bundles = async (): Promise<readonly string[]> =>

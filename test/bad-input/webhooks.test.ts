@@ -3,14 +3,14 @@ import { Agent, type RequestOptions, request } from "node:https";
 import { connect } from "node:tls";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { isRecord, readRecord, readText, webLimits } from "../../src/lib/index.ts";
-import { type Cluster, openCluster } from "../cluster/cluster.ts";
-import { type Plane, startPlane } from "../cluster/plane.ts";
+import type { Cluster } from "../cluster/cluster.ts";
+import { openMesh } from "../cluster/mesh.ts";
+import type { Plane } from "../cluster/plane.ts";
 
 let cluster: Cluster;
 let plane: Plane;
 beforeAll(async () => {
-  cluster = await openCluster();
-  plane = await startPlane(cluster);
+  ({ cluster, plane } = await openMesh());
 }, 300_000);
 afterAll(() => cluster.close());
 

@@ -5,17 +5,16 @@ import { completeValues, installObjects } from "../../src/install/index.ts";
 import { kubeKinds, reviewAccess } from "../../src/kube/index.ts";
 import { readList, readRecord, readText } from "../../src/lib/index.ts";
 import { type KubeObject, kinds } from "../../src/model/index.ts";
-import { type Cluster, collectionOf, kindFor, openCluster, pathOf } from "./cluster.ts";
-import { type Plane, startPlane } from "./plane.ts";
+import { type Cluster, collectionOf, kindFor, pathOf } from "./cluster.ts";
+import { openMesh } from "./mesh.ts";
+import type { Plane } from "./plane.ts";
 
 let cluster: Cluster;
 let plane: Plane;
 let namespace = "";
 const soon = { timeout: 300_000 };
 beforeAll(async () => {
-  cluster = await openCluster();
-  plane = await startPlane(cluster);
-  namespace = await cluster.namespace(plane.labels);
+  ({ cluster, plane, namespace } = await openMesh());
 }, 300_000);
 afterAll(() => cluster.close());
 

@@ -3,17 +3,16 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { kubeKinds } from "../../src/kube/index.ts";
 import { readList, readRecord, readText } from "../../src/lib/index.ts";
 import type { KubeObject } from "../../src/model/index.ts";
-import { type Cluster, kindFor, openCluster } from "./cluster.ts";
-import { type Plane, startPlane } from "./plane.ts";
+import { type Cluster, kindFor } from "./cluster.ts";
+import { openMesh } from "./mesh.ts";
+import type { Plane } from "./plane.ts";
 
 let cluster: Cluster;
 let plane: Plane;
 let namespace = "";
 const soon = { timeout: 300_000 };
 beforeAll(async () => {
-  cluster = await openCluster();
-  plane = await startPlane(cluster);
-  namespace = await cluster.namespace(plane.labels);
+  ({ cluster, plane, namespace } = await openMesh());
 }, 300_000);
 afterAll(() => cluster.close());
 

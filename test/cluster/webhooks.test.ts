@@ -4,8 +4,9 @@ import { kubeKinds } from "../../src/kube/index.ts";
 import { readList, readRecord, readText } from "../../src/lib/index.ts";
 import type { KubeObject } from "../../src/model/index.ts";
 import { lacks } from "../require.ts";
-import { type Cluster, collectionOf, openCluster } from "./cluster.ts";
-import { type Plane, startPlane } from "./plane.ts";
+import { type Cluster, collectionOf } from "./cluster.ts";
+import { openMesh } from "./mesh.ts";
+import type { Plane } from "./plane.ts";
 
 let cluster: Cluster;
 let plane: Plane;
@@ -15,9 +16,7 @@ const bundles = (object: KubeObject | undefined): readonly string[] =>
   readList(object?.webhooks).map((webhook) => readText(readRecord(readRecord(webhook).clientConfig).caBundle));
 
 beforeAll(async () => {
-  cluster = await openCluster();
-  plane = await startPlane(cluster);
-  namespace = await cluster.namespace(plane.labels);
+  ({ cluster, plane, namespace } = await openMesh());
   await plane.answering();
 }, 300_000);
 afterAll(() => cluster.close());

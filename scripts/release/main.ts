@@ -68,7 +68,8 @@ function npm(clone: string, ...args: readonly string[]): void {
 function sameProgram(clone: string, made: string): void {
   const digest = (file: string): string => createHash("sha256").update(readFileSync(file)).digest("hex");
   const shipped = join(made, "root", home, "dist");
-  for (const name of readdirSync(shipped).filter((file) => file.endsWith(".js")))
+  const programs = readdirSync(shipped, { recursive: true, encoding: "utf8" }).filter((file) => file.endsWith(".js"));
+  for (const name of programs)
     if (digest(join(shipped, name)) !== digest(join(clone, "dist", name)))
       throw new Error(`${name} in the image is not what was tested`);
 }

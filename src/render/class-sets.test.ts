@@ -48,15 +48,19 @@ function start() {
 const names = (set: { names(): Iterable<string> }): string => [...set.names()].join();
 
 test("classes with the same layers have one set, worked out once and told to all", () => {
-  const { contents, layers, join, told, get } = start();
+  const { contents, layers, sets, join, told, get } = start();
+  const isFresh = (id: number): boolean => sets.isFresh(String(id), types.cluster);
   for (let id = 0; id < 100; id++) join(id, id < 99 ? "a,b" : "a,c");
+  expect(isFresh(0)).toBe(false);
   const first = get(0);
   for (let id = 1; id < 99; id++) expect(get(id)).toBe(first);
   expect(get(99)).not.toBe(first);
   const before = layers.computed;
   contents.set("b", "new");
   expect(told).toHaveLength(99);
+  expect([isFresh(0), isFresh(98), isFresh(99)]).toEqual([false, false, true]);
   const next = get(0);
+  expect(isFresh(98)).toBe(true);
   for (let id = 1; id < 99; id++) expect(get(id)).toBe(next);
   expect(next.get("b")).not.toBe(first.get("b"));
   expect(next.get("a")).toBe(first.get("a"));

@@ -27,6 +27,8 @@ export interface ClassSets {
   leave(id: string): void;
   /** Throws where it cannot be made and never was. */
   get(id: string, type: ResourceType): ResourceSet;
+  /** Whether another class has brought what both have of the type up to date, so that `get` makes nothing. */
+  isFresh(id: string, type: ResourceType): boolean;
 }
 
 /** What the classes with the same layers have of a type. */
@@ -143,6 +145,10 @@ export function createClassSets(graph: Graph, { kindOf, fault }: ClassSetsOption
         plans.drop(join(id, type));
       }
       joined.delete(id);
+    },
+    isFresh(id, type) {
+      const found = joined.get(id)?.has.get(type)?.shared;
+      return found !== undefined && plans.isFresh(join(id, type)) && made.isFresh(found.key);
     },
     get(id, type) {
       const of = joined.get(id);

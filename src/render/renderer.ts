@@ -207,6 +207,7 @@ export function createRendering(mesh: Mesh, options: RenderingOptions = {}): Ren
       *steps() {
         for (const kind of kinds) {
           if (!kind.steps || (committed.has(kind.type) && !staleTypes.has(kind.type))) continue;
+          if (classSets.isFresh(id, kind.type)) continue;
           for (const step of kind.steps(view)) {
             yield step;
             // Whoever wanted it may have gone in between.

@@ -19,7 +19,10 @@ export function readSimple(message: Uint8Array): Incoming | undefined {
   const unsubscribe: string[] = [];
   for (let at = 0; at < bytes.length; ) {
     const field = bytes[at];
-    const [length, start] = readLength(bytes, at + 1);
+    let length = bytes[at + 1] ?? 0x80;
+    let start = at + 2;
+    // Most names have their length in one byte, and there are hundreds of them.
+    if (length >= 0x80) [length, start] = readLength(bytes, at + 1);
     const end = start + length;
     if (end > bytes.length) return undefined;
     if (field === tag.type) type = wireType(bytes.toString("utf8", start, end));

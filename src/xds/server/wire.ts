@@ -102,6 +102,7 @@ function ownFields({ version, nonce }: WireResponse): Uint8Array {
 
 /** The field as text whose characters are its bytes: one buffer is made of several at once. */
 function asciiField(number: number, value: string): string {
+  if (value.length < 0x80) return String.fromCharCode((number << 3) | 2, value.length) + value;
   return String.fromCharCode(...lengthHead(number, value.length)) + value;
 }
 

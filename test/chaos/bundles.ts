@@ -17,10 +17,10 @@ export interface Bundles {
 }
 
 /** Without history there is no older one: then it is the same code from another folder. */
-export function prepareBundles(dir: string, commit: string | undefined): Bundles {
+export function prepareBundles(dir: string, commit: string | undefined, say: (text: string) => void): Bundles {
   const [place, otherPlace] = [join(dir, "bundle"), join(dir, "other-bundle")];
   copyBundle(root, place);
-  const old = commit === undefined ? undefined : buildAt(commit, join(dir, "old-source"));
+  const old = commit === undefined ? undefined : buildAt(commit, join(dir, "old-source"), say);
   copyBundle(old ?? root, otherPlace);
   return {
     entry: join(place, "dist/main.js"),
@@ -42,17 +42,18 @@ function copyBundle(from: string, to: string): void {
   symlinkSync(join(root, "node_modules"), join(to, "node_modules"));
 }
 
-function buildAt(commit: string, dir: string): string | undefined {
+function buildAt(commit: string, dir: string, say: (text: string) => void): string | undefined {
   if (!existsSync(join(root, ".git"))) return undefined;
   mkdirSync(dir);
   try {
     const archive = execFileSync("git", ["archive", commit], { cwd: root, maxBuffer: 1 << 28 });
     execFileSync("tar", ["-x"], { cwd: dir, input: archive });
     symlinkSync(join(root, "node_modules"), join(dir, "node_modules"));
-    cpSync(join(root, "src/gen"), join(dir, "src/gen"), { recursive: true });
-    execFileSync(process.execPath, ["scripts/bundle.mjs"], { cwd: dir, stdio: "ignore" });
+    for (const script of ["scripts/gen.mjs", "scripts/bundle.mjs"])
+      execFileSync(process.execPath, [script], { cwd: dir, stdio: ["ignore", "ignore", "pipe"] });
     return dir;
-  } catch {
+  } catch (error) {
+    say(`${commit} cannot be built: ${error instanceof Error ? error.message.slice(0, 500) : String(error)}`);
     return undefined;
   }
 }

@@ -1,7 +1,7 @@
 /** `npm run chaos`: flags in; faults played on a mesh of twelve workloads under load, singly and in pairs, and a table out. */
 import { parseArgs } from "node:util";
 import { createRandom, type Random } from "../random.ts";
-import type { Fault } from "./faults/fault.ts";
+import { canPair, type Fault } from "./faults/fault.ts";
 import { faults } from "./faults/index.ts";
 import { startChaosMesh, twelve } from "./mesh.ts";
 import { type Outcome, play } from "./play.ts";
@@ -11,7 +11,7 @@ import { causeLines, outcomeTable, rowTable } from "./table.ts";
 const usage = `npm run chaos -- [flags]
   --list             the faults and rows that there are
   --only NAMES       these faults alone, separated by commas
-  --pairs N          so many random pairs afterwards (default 10)
+  --pairs N          so many random pairs afterwards (default 20)
   --seconds N        go on with random pairs for so long
   --seed N           the same choices again
   --pause MS         between two requests of one of the ten workers of the client (default 20)
@@ -26,7 +26,7 @@ const { values } = parseArgs({
     list: { type: "boolean" },
     help: { type: "boolean" },
     only: { type: "string" },
-    pairs: { type: "string", default: "10" },
+    pairs: { type: "string", default: "20" },
     seconds: { type: "string", default: "0" },
     seed: { type: "string" },
     pause: { type: "string", default: "20" },
@@ -62,10 +62,9 @@ async function playRows(names: readonly string[], share: number): Promise<number
   return reports.every(([, { failed, faults }]) => failed === 0 && faults.length === 0) ? 0 : 1;
 }
 
-/** Two that do not touch the same part. */
 function pickPair(from: readonly Fault[], random: Random): readonly Fault[] {
   const first = random.pick(from);
-  const others = from.filter(({ touches }) => !touches.some((part) => first.touches.includes(part)));
+  const others = from.filter((fault) => canPair(first, fault));
   return others.length > 0 ? [first, random.pick(others)] : [first];
 }
 

@@ -104,7 +104,7 @@ export async function startChaosMesh(options: MeshOptions): Promise<ChaosMesh> {
   const dir = mkdtempSync(join(tmpdir(), "fairlead-chaos-"));
   const disk = createDisk(dir);
   const data = join(disk.path, "mesh");
-  const bundles = prepareBundles(dir, options.oldCommit);
+  const bundles = prepareBundles(dir, options.oldCommit, options.say);
   const env = {
     NODE_NO_WARNINGS: "1",
     NODE_OPTIONS: `--import=${join(import.meta.dirname, "clock.mjs")} ${options.nodeOptions ?? ""}`,

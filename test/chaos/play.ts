@@ -49,7 +49,8 @@ export async function play(mesh: ChaosMesh, faults: readonly Fault[], random: Ra
       wrong.push(error instanceof Error ? error.message : String(error));
     }
   };
-  for (const fault of faults) await attempt(async () => void heals.push(await fault.inject(stage)));
+  // At the same time: some take long to be done.
+  await Promise.all(faults.map((fault) => attempt(async () => void heals.push(await fault.inject(stage)))));
   await wait(Math.max(...faults.map(({ holdMs }) => holdMs)));
   const healing = performance.now();
   for (const heal of heals) await attempt(heal);

@@ -38,9 +38,17 @@ export interface Fault {
   readonly healMs: number;
   /** Faults that touch the same part are not played together. */
   readonly touches: readonly string[];
+  /** Nor with one that touches a part which it needs in order to heal, or to mean anything. */
+  readonly needs?: readonly string[];
   /** Why it cannot be played on this machine. */
   lacks?(mesh: ChaosMesh): string | undefined;
   inject(stage: Stage): Promise<Heal>;
+}
+
+export function canPair(a: Fault, b: Fault): boolean {
+  const meets = (parts: readonly string[], others: readonly string[]): boolean =>
+    parts.some((part) => others.includes(part));
+  return !meets(a.touches, [...b.touches, ...(b.needs ?? [])]) && !meets(b.touches, a.needs ?? []);
 }
 
 /** Nothing to take back. */

@@ -22,20 +22,27 @@ function killPart(part: Part, expected: string, more: Pick<Fault, "allows" | "al
 const childOfUp = (name: string, what: string, pid: (stage: Stage) => number, expected: string): Fault => ({
   name: `kill-${name}`,
   what: `kill -9 of ${what}`,
-  ...{ expected, holdMs: 0, healMs, touches: [name, "supervisor"] },
+  ...{ expected, holdMs: 0, healMs, touches: [name], needs: ["supervisor"] },
   async inject(stage) {
     stage.kill(what, [pid(stage)]);
     return byItself;
   },
 });
 
-const killSupervisor = (name: string, seconds: number, expected: string): Fault => ({
-  ...{ name, expected },
-  what: `kill -9 of \`fairlead up\`, and with it the API; started again after ${seconds} s`,
+/** Its children live on until the next one has taken their place, but for those that are killed with it. */
+const killSupervisor = (
+  name: string,
+  seconds: number,
+  more: { readonly what: string; readonly expected: string; readonly pids: (stage: Stage) => readonly number[] },
+): Fault => ({
+  ...{ name, expected: more.expected },
+  what: `kill -9 of \`fairlead up\`${more.what}; started again after ${seconds} s`,
   ...{ holdMs: seconds * 1000, healMs: 60_000, touches: ["supervisor", "control-plane", "edge", "api"] },
-  async inject({ mesh, kill }): Promise<Heal> {
-    kill("the supervisor", [mesh.supervisor.pid()]);
-    return () => mesh.supervisor.start();
+  async inject(stage): Promise<Heal> {
+    const { supervisor } = stage.mesh;
+    const pids = more.pids(stage);
+    stage.kill("the supervisor", [supervisor.pid(), ...pids]);
+    return () => supervisor.start();
   },
 });
 
@@ -46,10 +53,36 @@ export const kills: readonly Fault[] = [
     ({ mesh }) => mesh.supervisor.controlPlanePid(),
     "started again by its supervisor",
   ),
+  childOfUp("api", "the API", ({ mesh }) => mesh.supervisor.apiPid(), "started again by its supervisor"),
   childOfUp("edge", "DNS and the ways in", ({ mesh }) => mesh.supervisor.edgePid(), "started again by its supervisor"),
-  killSupervisor("kill-supervisor", 3, "workloads go on without it, and take part again"),
-  killSupervisor("api-away", 20, "the same, and certificates of 30 s are renewed meanwhile"),
+  killSupervisor("kill-supervisor", 3, {
+    what: "",
+    expected: "its children go on, and are replaced by those of the next one",
+    pids: () => [],
+  }),
+  killSupervisor("api-away", 20, {
+    what: " and of the API",
+    expected: "workloads go on, and certificates of 30 s are renewed meanwhile",
+    pids: ({ mesh }) => [mesh.supervisor.apiPid()],
+  }),
+  killSupervisor("kill-all", 10, {
+    what: ", the API, the control plane, and DNS and the ways in",
+    expected: "workloads go on without any of them, and take part again",
+    pids: ({ mesh: { supervisor } }) => [supervisor.apiPid(), supervisor.controlPlanePid(), supervisor.edgePid()],
+  }),
   killPart("agent", "Envoy goes on without it; started again"),
+  {
+    name: "kill-client-agent",
+    what: "kill -9 of the agent of the client, which answers its questions about names",
+    expected: "names are looked up again once the next one is there; started again",
+    allows: /^fresh: 0 getaddrinfo/,
+    ...{ holdMs: 0, healMs, touches: ["client"] },
+    async inject(stage) {
+      const pod = await stage.mesh.pod("client");
+      stage.kill("the agent of the client", stage.mesh.pids(pod, "agent"), pod);
+      return byItself;
+    },
+  },
   // Until it is out of the endpoints all three tries may choose it: the one without requests is the least loaded.
   killPart("envoy", "out of the endpoints within a second; started again", {
     ...{ allows: /sent to what was left of the envoy.* (UF|URX)/, allowedMs: 3_000 },

@@ -7,14 +7,15 @@ interface Paused {
   readonly what: string;
   readonly seconds: number;
   readonly touches: readonly string[];
+  readonly needs?: readonly string[];
   readonly expected: string;
   /** Replaced while it was stopped: there is nothing to continue. */
   readonly replaced?: boolean;
   pids(stage: Stage): Promise<readonly number[]> | readonly number[];
 }
 
-const pause = ({ name, what, seconds, touches, expected, replaced, pids }: Paused): Fault => ({
-  ...{ name, expected, touches },
+const pause = ({ name, what, seconds, touches, needs = [], expected, replaced, pids }: Paused): Fault => ({
+  ...{ name, expected, touches, needs },
   what: `SIGSTOP of ${what} for ${seconds} s`,
   ...{ holdMs: seconds * 1000, healMs: 30_000 },
   async inject(stage) {
@@ -44,15 +45,21 @@ export const pauses: readonly Fault[] = [
   pause({
     name: "hang-control-plane",
     what: "the control plane",
-    ...{ seconds: 45, touches: ["control-plane", "supervisor", "brief"], replaced: true },
+    ...{ seconds: 45, touches: ["control-plane", "brief"], needs: ["supervisor"], replaced: true },
     expected: "told of after 10 s, replaced after 30 s",
     pids: ({ mesh }) => [mesh.supervisor.controlPlanePid()],
   }),
   pause({
     name: "pause-supervisor",
-    what: "`fairlead up`, and with it the API,",
-    ...{ seconds: 8, touches: ["supervisor", "api"], expected: "nobody notices" },
+    what: "`fairlead up`",
+    ...{ seconds: 8, touches: ["supervisor"], expected: "nobody notices" },
     pids: ({ mesh }) => [mesh.supervisor.pid()],
+  }),
+  pause({
+    name: "pause-api",
+    what: "the API",
+    ...{ seconds: 8, touches: ["api"], expected: "changes are late, requests are not" },
+    pids: ({ mesh }) => [mesh.supervisor.apiPid()],
   }),
   pause({
     name: "dns-away",

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { connect as connectTls } from "node:tls";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { lacks } from "../../test/require.ts";
+import { createOverload, silentLogger } from "../lib/index.ts";
 import { types } from "../model/index.ts";
 import { createCsr, formatPrivateKey, generateKey, parseCertificate, uriNames } from "../pki/index.ts";
 import { livingEnvoy } from "./envoy/record.ts";
@@ -205,6 +206,27 @@ describe.skipIf(lacks("envoy"))("the agent with a real Envoy", () => {
       (answer) => answer.status === 0,
     );
     await untilReady();
+  }, 300_000);
+
+  test("P05: short of memory it gives no metrics and says so, and all else goes on", async () => {
+    let share = 0.1;
+    const overload = createOverload({
+      ...{ heap: { limitBytes: 1e9, share: () => share, close: () => {} }, descriptorLimit: 1e6 },
+      ...{ log: silentLogger, monotonicMs: () => performance.now() },
+    });
+    start({}, { overload });
+    await untilReady();
+    share = 0.9;
+    expect(await httpStatus(harness.ports.status, "/stats/prometheus")).toMatchObject({
+      status: 503,
+      body: "too busy: try again later",
+    });
+    expect((await httpStatus(harness.ports.status, "/healthz/ready")).status).toBe(200);
+    expect(await eventually(shown, (peer) => peer !== undefined)).toBeDefined();
+    share = 0.5;
+    const { status, body } = await httpStatus(harness.ports.status, "/stats/prometheus");
+    expect(status).toBe(200);
+    expect(body).toMatch(/^fairlead_agent_shed_total\{what="request",cause="memory"\} 1$/m);
   }, 300_000);
 
   test("an Envoy that hangs is spoken of and replaced; one that only paused is not", async () => {

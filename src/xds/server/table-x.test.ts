@@ -17,7 +17,7 @@ import {
   DiscoveryRequestSchema,
   type DiscoveryResponse,
 } from "../../gen/envoy/service/discovery/v3/discovery_pb.js";
-import { FairleadError, silentLogger } from "../../lib/index.ts";
+import { createOverload, FairleadError, silentLogger } from "../../lib/index.ts";
 import { types } from "../../model/index.ts";
 import {
   type ClientStream,
@@ -58,6 +58,13 @@ const authenticate: Authenticate = (call) => {
   return { trustDomain: "cluster.local", namespace, serviceAccount };
 };
 
+/** How much of the heap is taken. */
+let heapShare = 0.1;
+const overload = createOverload({
+  ...{ heap: { limitBytes: 1e9, share: () => heapShare, close: () => {} }, descriptorLimit: 1e6 },
+  ...{ log: silentLogger, monotonicMs: () => performance.now() },
+});
+
 const ads = createAds({
   source,
   identifier: "test",
@@ -71,6 +78,7 @@ const ads = createAds({
     set: () => {},
   },
   limits: { maxStreams, maxNames, firstRequestMs: 4000, reauthenticateMs: 500 },
+  overload,
 });
 const server = createRpcServer({ routes: ads.routes(authenticate), log: silentLogger });
 let port = 0;
@@ -378,6 +386,23 @@ describe("table X, while two hundred others are served", () => {
     );
     expect(answers.filter((answer) => answer === "served")).toHaveLength(maxStreams - 1200);
     expect(answers.filter((answer) => answer === status.resourceExhausted)).toHaveLength(1350 - maxStreams);
+  });
+
+  test("P05: short of memory it takes no new stream and says so; those that are there go on", async () => {
+    heapShare = 0.9;
+    const late = await delta();
+    late.send({ node: nodeOf("late"), typeUrl: CDS });
+    await expect(late.next()).rejects.toMatchObject({
+      status: status.resourceExhausted,
+      message: expect.stringContaining("short of memory: try again later"),
+    });
+    change();
+    await allReached();
+    expect(overload.refusals()).toEqual([{ what: "stream", cause: "memory", count: 1 }]);
+    heapShare = 0.7;
+    const again = await delta();
+    again.send({ node: nodeOf("late"), typeUrl: CDS });
+    expect((await again.next()).resources).toHaveLength(1);
   });
 
   test("X13: before the objects are read there is no config, least of all an empty one", async () => {

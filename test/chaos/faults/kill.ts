@@ -37,7 +37,7 @@ const killSupervisor = (
 ): Fault => ({
   ...{ name, expected: more.expected },
   what: `kill -9 of \`fairlead up\`${more.what}; started again after ${seconds} s`,
-  ...{ holdMs: seconds * 1000, healMs: 60_000, touches: ["supervisor", "control-plane", "edge", "api"] },
+  ...{ holdMs: seconds * 1000, healMs: 120_000, touches: ["supervisor", "control-plane", "edge", "api"] },
   async inject(stage): Promise<Heal> {
     const { supervisor } = stage.mesh;
     const pids = more.pids(stage);

@@ -24,10 +24,14 @@ const say = (text: string): boolean => process.stderr.write(`${text}\n`);
 const goalsMs = { first: 2_000, all: 4_000 };
 const lookMs = 20;
 
+const seconds = (ms: number): string => `${(ms / 1000).toFixed(2)} s`;
+
+const kilobytes = (bytes: number): string => `${(bytes / 1000).toFixed(1)} kB`;
+
 interface Return {
   readonly firstMs: number;
   readonly allMs: number;
-  readonly bytes: number;
+  readonly bytes: ReadonlyMap<string, number>;
 }
 
 const mesh = await startChaosMesh({
@@ -73,8 +77,7 @@ async function killAndWait(of: ChaosMesh): Promise<Return> {
   const passedMs = (): number => performance.now() - started;
   let firstMs: number | undefined;
   for (;;) {
-    const sent = await sentBytes(of);
-    if (sent > 0) firstMs ??= passedMs();
+    if (total(await sentBytes(of)) > 0) firstMs ??= passedMs();
     if (firstMs !== undefined && (await of.missing()).length === 0) break;
     await wait(lookMs);
   }
@@ -83,25 +86,32 @@ async function killAndWait(of: ChaosMesh): Promise<Return> {
   return { firstMs, allMs, bytes: await sentBytes(of) };
 }
 
-/** By this life of the control plane; 0 where it does not answer. */
-async function sentBytes(of: ChaosMesh): Promise<number> {
+/** By this life of the control plane, by type; nothing where it does not answer. */
+async function sentBytes(of: ChaosMesh): Promise<ReadonlyMap<string, number>> {
   const text = await fetch(`http://${addressOf(of, "monitoring")}/metrics`, {
     signal: AbortSignal.timeout(1_000),
   }).then(
     (answer) => answer.text(),
     () => "",
   );
-  const sums = [...text.matchAll(/^pilot_xds_config_size_bytes_sum(?:\{[^}]*\})? (\S+)$/gm)];
-  return sums.reduce((sum, [, value]) => sum + Number(value), 0);
+  const sums = text.matchAll(/^pilot_xds_config_size_bytes_sum\{type="(\w+)"\} (\S+)$/gm);
+  return new Map([...sums].map(([, type = "", value]) => [type, Number(value)]));
 }
 
-const seconds = (ms: number): string => `${(ms / 1000).toFixed(2)} s`;
+const total = (bytes: ReadonlyMap<string, number>): number => [...bytes.values()].reduce((sum, one) => sum + one, 0);
 
 function rowOf(one: Return | undefined, fresh: number): readonly string[] {
   if (!one) return [];
   const { firstMs, allMs, bytes } = one;
-  const share = (bytes / (fresh * mesh.workloads.size)) * 100;
-  return [seconds(firstMs), seconds(allMs), `${(bytes / 1000).toFixed(1)} kB`, `${share.toFixed(1)} %`];
+  const sent = total(bytes) / mesh.workloads.size;
+  const types = [...bytes].map(([type, count]) => `${type} ${kilobytes(count / mesh.workloads.size)}`);
+  return [
+    seconds(firstMs),
+    seconds(allMs),
+    kilobytes(sent),
+    `${((sent / fresh) * 100).toFixed(1)} %`,
+    types.join(", "),
+  ];
 }
 
 function summary(
@@ -114,12 +124,12 @@ function summary(
   const [first, all] = [middle(({ firstMs }) => firstMs), middle(({ allMs }) => allMs)];
   const verdict = (ms: number, goalMs: number): string => (ms <= goalMs ? "met" : "missed");
   const table = printTable(
-    ["FIRST XDS", "ALL BACK", "SENT", "OF ALL THERE IS"],
+    ["FIRST XDS", "ALL BACK", "SENT TO EACH", "OF ALL THERE IS", "BY TYPE"],
     returns.map((one) => rowOf(one, fresh)),
   );
   return [
     `\n${table}`,
-    `${mesh.workloads.size} proxies, ${size.services} services; a fresh proxy is sent ${(fresh / 1000).toFixed(0)} kB`,
+    `${mesh.workloads.size} proxies, ${size.services} services; a fresh proxy is sent ${kilobytes(fresh)}`,
     `median to the first xDS ${seconds(first)}: goal ${seconds(goalsMs.first)} ${verdict(first, goalsMs.first)}`,
     `median until all are back ${seconds(all)}: goal ${seconds(goalsMs.all)} ${verdict(all, goalsMs.all)}`,
     `${load.requests} requests meanwhile, ${load.failures.length} failed\n`,

@@ -90,8 +90,11 @@ function follow(options: Follow): WatchedKind {
     const { code, message } = FairleadError.from(error);
     // A silent watch is opened again at once; a gateway that says so by itself (504) is given time like any other error.
     if (code === "timeout" && status === undefined) return 0;
-    if (status?.code === 410) replica.expire();
-    if (status?.code === 404) {
+    if (status?.code === 410) {
+      // As after every new start of the API: it is listed again.
+      replica.expire();
+      log.debug(`following ${kind.plural}: ${message}`);
+    } else if (status?.code === 404) {
       // The CRD is not there (yet, or any more): the kind is off, everything else goes on.
       replica.replace([], "");
       replica.expire();

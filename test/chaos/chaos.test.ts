@@ -15,7 +15,7 @@ describe.skipIf(lacks("root", "envoy", "iptables"))("faults under load", () => {
 
   test.each(["kill-control-plane", "kill-agent", "kill-edge + kill-envoy"])(
     "%s: no request is lost but those under way on what was killed, and the mesh heals",
-    { timeout: 120_000 },
+    { timeout: 300_000 },
     async (names) => {
       if (!mesh) throw new Error("there is no mesh");
       const together = faults.filter(({ name }) => names.split(" + ").includes(name));

@@ -79,7 +79,7 @@ export const badObjectsFault: Fault = {
   name: "bad-objects",
   what: `${perKind} spoilt objects of each of ${kinds.length} kinds, and one that only Envoy refuses, for 5 s`,
   expected: "refused or left out; Envoy keeps what it has",
-  ...{ holdMs: 5_000, healMs: 30_000, touches: ["objects"], needs: ["api", "control-plane", "disk"] },
+  ...{ holdMs: 5_000, touches: ["objects"], needs: ["api", "control-plane", "disk"] },
   async inject({ mesh: { api }, random }) {
     const metadata = { name: namespace };
     await api.create(kubeKinds.namespaces, { apiVersion: "v1", kind: "Namespace", metadata }).catch(() => {});

@@ -10,7 +10,7 @@ export const churn: Fault = {
   what: "20 changes a second of a Service's endpoints, for 8 s",
   expected: "always one or two of three are there",
   // Endpoints written by hand stay there when their server does not.
-  ...{ holdMs: 8_000, healMs: 30_000, touches: ["churned"], needs: ["api", "disk", "server"] },
+  ...{ holdMs: 8_000, touches: ["churned"], needs: ["api", "disk", "server"] },
   async inject({ mesh }) {
     const addresses = await mesh.spareAddresses();
     const count = addresses.length;

@@ -6,7 +6,7 @@ export const disks: readonly Fault[] = [
     name: "slow-disk",
     what: "each write to the data folder waits for up to 400 ms, for 8 s",
     expected: "changes are late, requests are not",
-    ...{ holdMs: 8_000, healMs: 30_000, touches: ["disk"] },
+    ...{ holdMs: 8_000, touches: ["disk"] },
     lacks: ({ disk }) => (disk.slow ? undefined : "a loop device"),
     async inject({ mesh }) {
       const slowness = mesh.disk.slow?.();
@@ -17,7 +17,7 @@ export const disks: readonly Fault[] = [
     name: "full-disk",
     what: "no space left in the data folder for 8 s",
     expected: "writes are refused, everything else goes on",
-    ...{ holdMs: 8_000, healMs: 30_000, touches: ["disk"] },
+    ...{ holdMs: 8_000, touches: ["disk"] },
     inject: async ({ mesh }) => mesh.disk.fill(),
   },
 ];

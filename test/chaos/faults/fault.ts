@@ -34,8 +34,6 @@ export interface Fault {
   readonly allowedMs?: number;
   /** How long it lasts; 0 where it is over at once and the mesh must heal by itself. */
   readonly holdMs: number;
-  /** How long the mesh may take to be whole again. */
-  readonly healMs: number;
   /** Faults that touch the same part are not played together. */
   readonly touches: readonly string[];
   /** Nor with one that touches a part which it needs in order to heal, or to mean anything. */

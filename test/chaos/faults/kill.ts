@@ -3,14 +3,12 @@ import { eventually } from "../../traffic/mesh.ts";
 import type { Part } from "../parts.ts";
 import { byItself, type Fault, type Heal, type Stage } from "./fault.ts";
 
-const healMs = 30_000;
-
 function killPart(part: Part, expected: string, more: Pick<Fault, "allows" | "allowedMs"> = {}): Fault {
   return {
     ...more,
     name: `kill-${part}`,
     what: `kill -9 of the ${part} of one server`,
-    ...{ expected, holdMs: 0, healMs, touches: ["server"] },
+    ...{ expected, holdMs: 0, touches: ["server"] },
     async inject(stage) {
       const pod = await stage.server();
       stage.kill(`the ${part} of ${pod.name}`, stage.mesh.pids(pod, part), pod);
@@ -22,7 +20,7 @@ function killPart(part: Part, expected: string, more: Pick<Fault, "allows" | "al
 const childOfUp = (name: string, what: string, pid: (stage: Stage) => number, expected: string): Fault => ({
   name: `kill-${name}`,
   what: `kill -9 of ${what}`,
-  ...{ expected, holdMs: 0, healMs, touches: [name], needs: ["supervisor"] },
+  ...{ expected, holdMs: 0, touches: [name], needs: ["supervisor"] },
   async inject(stage) {
     stage.kill(what, [pid(stage)]);
     return byItself;
@@ -37,7 +35,7 @@ const killSupervisor = (
 ): Fault => ({
   ...{ name, expected: more.expected },
   what: `kill -9 of \`fairlead up\`${more.what}; started again after ${seconds} s`,
-  ...{ holdMs: seconds * 1000, healMs: 120_000, touches: ["supervisor", "control-plane", "edge", "api"] },
+  ...{ holdMs: seconds * 1000, touches: ["supervisor", "control-plane", "edge", "api"] },
   async inject(stage): Promise<Heal> {
     const { supervisor } = stage.mesh;
     const pids = more.pids(stage);
@@ -76,7 +74,7 @@ export const kills: readonly Fault[] = [
     what: "kill -9 of the agent of the client, which answers its questions about names",
     expected: "names are looked up again once the next one is there; started again",
     allows: /^fresh: 0 getaddrinfo/,
-    ...{ holdMs: 0, healMs, touches: ["client"] },
+    ...{ holdMs: 0, touches: ["client"] },
     async inject(stage) {
       const pod = await stage.mesh.pod("client");
       stage.kill("the agent of the client", stage.mesh.pids(pod, "agent"), pod);
@@ -97,7 +95,7 @@ export const kills: readonly Fault[] = [
     expected: "its process and proxy go on until the next runner has taken their place",
     // The next Pod has another address, which endpoints that are written by hand do not know.
     allows: /^churned: 503/,
-    ...{ holdMs: 3_000, healMs: 60_000, touches: ["server"] },
+    ...{ holdMs: 3_000, touches: ["server"] },
     async inject(stage): Promise<Heal> {
       const pod = await stage.server();
       const workload = stage.mesh.workloads.get(pod.name);

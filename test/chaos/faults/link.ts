@@ -54,7 +54,7 @@ const link = (
   spoil: (pod: ChaosPod) => Heal,
 ): Fault => ({
   ...{ name, what: `${what} of one server, for ${seconds} s`, expected },
-  ...{ holdMs: seconds * 1000, healMs: 30_000, touches: ["server"] },
+  ...{ holdMs: seconds * 1000, touches: ["server"] },
   inject: async (stage) => spoil(await stage.server()),
 });
 
@@ -70,7 +70,7 @@ export const links: readonly Fault[] = [
     name: "control-plane-away",
     what: "nothing gets through to the control plane, for 8 s",
     expected: "proxies go on with what they have",
-    ...{ holdMs: 8_000, healMs: 40_000, touches: ["control-plane"] },
+    ...{ holdMs: 8_000, touches: ["control-plane"] },
     async inject({ mesh }) {
       const rule = ["INPUT", "-d", mesh.plan.hostAddress, "-p", "tcp", "--dport", "15012", "-j", "DROP"];
       run("iptables", "-w", "-I", ...rule);

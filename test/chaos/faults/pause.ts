@@ -17,7 +17,7 @@ interface Paused {
 const pause = ({ name, what, seconds, touches, needs = [], expected, replaced, pids }: Paused): Fault => ({
   ...{ name, expected, touches, needs },
   what: `SIGSTOP of ${what} for ${seconds} s`,
-  ...{ holdMs: seconds * 1000, healMs: 30_000 },
+  ...{ holdMs: seconds * 1000 },
   async inject(stage) {
     const stopped = await pids(stage);
     signalAll(stopped, "SIGSTOP");

@@ -46,7 +46,7 @@ export const upgrades: readonly Fault[] = [
     name: "upgrade-control-plane",
     what: "a control plane of an older version beside the running one takes the proxies over, and hands them back",
     expected: "two versions serve one API at a time",
-    ...{ holdMs: 0, healMs: 60_000, touches: ["control-plane"], needs: ["supervisor", "api", "disk"] },
+    ...{ holdMs: 0, touches: ["control-plane"], needs: ["supervisor", "api", "disk"] },
     async inject({ mesh }) {
       const beside = await startBeside(mesh);
       const restore = redirect(mesh);
@@ -64,7 +64,7 @@ export const upgrades: readonly Fault[] = [
     name: "upgrade-agents",
     what: "every agent is replaced by one of an older version, one after the other, and then by the newer again",
     expected: "each takes over the Envoy of the one before, or starts its own",
-    ...{ holdMs: 0, healMs: 60_000, touches: ["server", "client", "bundle"], needs: ["supervisor", "disk"] },
+    ...{ holdMs: 0, touches: ["server", "client", "bundle"], needs: ["supervisor", "disk"] },
     async inject({ mesh, kill }) {
       for (let round = 0; round < 2; round++) {
         mesh.bundles.swap();

@@ -230,7 +230,7 @@ describe.skipIf(lacks("envoy"))("the agent with a real Envoy", () => {
   }, 300_000);
 
   test("an Envoy that hangs is spoken of and replaced; one that only paused is not", async () => {
-    const limits = { periodMs: 50, answerMs: 5_000, warnMs: 100, replaceMs: 14_000, minQuestions: 2 };
+    const limits = { periodMs: 50, answerMs: 5_000, warnMs: 100, replaceMs: 14_000, minQuestions: 2, startMs: 30_000 };
     start({}, { onEnvoyExit: "restart", envoySilence: limits });
     await untilReady();
     const pid = (): number => livingEnvoy(harness.workDir)?.process.pid ?? 0;

@@ -9,18 +9,25 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-const limits: SilenceLimits = { periodMs: 1_000, answerMs: 4_000, warnMs: 8_000, replaceMs: 20_000, minQuestions: 3 };
+const limits: SilenceLimits = {
+  periodMs: 1_000,
+  answerMs: 4_000,
+  warnMs: 8_000,
+  replaceMs: 20_000,
+  minQuestions: 3,
+  startMs: 0,
+};
 const never = (): Promise<never> => new Promise(() => {});
 const answer = async (): Promise<string> => "any answer, a refusal too";
 const refuse = (): Promise<never> => Promise.reject(new Error("refused"));
 
-function watch(ask: (deadline: AbortSignal) => Promise<unknown>, more: { readonly mayStartSilent?: boolean } = {}) {
+function watch(ask: (deadline: AbortSignal) => Promise<unknown>, startMs = 0) {
   const said: string[] = [];
   const stop = new AbortController();
   let [verdict, ended]: [string | undefined, boolean] = [undefined, false];
   const options = {
     name: "the server",
-    ...{ ask, limits, mayStartSilent: more.mayStartSilent ?? false, signal: stop.signal },
+    ...{ ask, limits: { ...limits, startMs }, signal: stop.signal },
     log: createLogger({ write: (line) => said.push(line), now: () => new Date(0) }),
   };
   const watching = watchSilence(options).then((text) => {
@@ -57,16 +64,24 @@ test("one answer ends a silence, and is told where the silence was", async () =>
   expect(ended()).toBe(false);
 });
 
-test("one that may start silent is given up only after it has answered once", async () => {
+test("one that is starting has longer; once it has answered it is not", async () => {
   let now = never as () => Promise<unknown>;
-  const { verdict } = watch(() => now(), { mayStartSilent: true });
-  await vi.advanceTimersByTimeAsync(600_000);
+  const { verdict } = watch(() => now(), 300_000);
+  await vi.advanceTimersByTimeAsync(290_000);
   expect(verdict()).toBeUndefined();
   now = answer;
   await vi.advanceTimersByTimeAsync(10_000);
   now = never;
   await vi.advanceTimersByTimeAsync(30_000);
   expect(verdict()).toContain("and is replaced");
+});
+
+test("one that never answers is given up too, when it had the time to start", async () => {
+  const { verdict } = watch(never, 300_000);
+  await vi.advanceTimersByTimeAsync(310_000);
+  expect(verdict()).toBeUndefined();
+  await vi.advanceTimersByTimeAsync(15_000);
+  expect(verdict()).toBe("the server has not answered for 20.0 s, and is replaced");
 });
 
 test("who refuses at once is not counted as if it had been waited for", async () => {

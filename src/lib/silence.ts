@@ -13,6 +13,8 @@ export interface SilenceLimits {
   readonly replaceMs: number;
   /** And after so many questions: one that is only slow must not be taken for one that hangs. */
   readonly minQuestions: number;
+  /** One that has never answered is starting, for so long. */
+  readonly startMs: number;
 }
 
 export interface SilenceOptions {
@@ -21,8 +23,6 @@ export interface SilenceOptions {
   /** Resolves when it answers, whatever the answer. */
   readonly ask: (deadline: AbortSignal) => Promise<unknown>;
   readonly limits: SilenceLimits;
-  /** Whether one that has never answered is starting, however long that takes. */
-  readonly mayStartSilent: boolean;
   readonly log: Logger;
   /** It has gone, or is to go. */
   readonly signal: AbortSignal;
@@ -34,7 +34,7 @@ export interface SilenceOptions {
  */
 export async function watchSilence(options: SilenceOptions): Promise<string | undefined> {
   const { name, limits, log, signal } = options;
-  let [counts, silentMs, questions, told] = [!options.mayStartSilent, 0, 0, false];
+  let [startingMs, silentMs, questions, told] = [limits.startMs, 0, 0, false];
   for (;;) {
     const sinceMs = performance.now();
     await wait(limits.periodMs, signal).catch(() => {});
@@ -42,12 +42,13 @@ export async function watchSilence(options: SilenceOptions): Promise<string | un
     const answered = await answersInTime(options);
     if (signal.aborted) return undefined;
     if (answered && told) log.info(`${name} answers again`);
-    if (answered || !counts) {
-      [counts, silentMs, questions, told] = [counts || answered, 0, 0, false];
+    // One that refuses at once is not counted as if its answer had been waited for.
+    const waitedMs = Math.min(performance.now() - sinceMs, limits.periodMs + limits.answerMs);
+    if (answered || startingMs > 0) {
+      [startingMs, silentMs, questions, told] = [answered ? 0 : startingMs - waitedMs, 0, 0, false];
       continue;
     }
-    // One that refuses at once is not counted as if its answer had been waited for.
-    silentMs += Math.min(performance.now() - sinceMs, limits.periodMs + limits.answerMs);
+    silentMs += waitedMs;
     questions++;
     const message = `${name} has not answered for ${(silentMs / 1000).toFixed(1)} s`;
     if (silentMs >= limits.replaceMs && questions >= limits.minQuestions) return `${message}, and is replaced`;

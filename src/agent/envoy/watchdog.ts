@@ -5,7 +5,7 @@ import type { EnvoyProcess } from "./process.ts";
 
 /** Envoy's main thread answers between two updates, which take seconds on a busy machine. */
 export const envoySilence: SilenceLimits = {
-  ...{ periodMs: 5_000, answerMs: 5_000, warnMs: 20_000, replaceMs: 60_000, minQuestions: 6 },
+  ...{ periodMs: 5_000, answerMs: 5_000, warnMs: 20_000, replaceMs: 60_000, minQuestions: 6, startMs: 300_000 },
 };
 
 export interface WatchdogOptions {
@@ -16,10 +16,11 @@ export interface WatchdogOptions {
   readonly signal: AbortSignal;
 }
 
-/** Resolves with true when it has ended a hanging Envoy. One that we started and that has not answered yet is starting. */
+/** Resolves with true when it has ended a hanging Envoy. One that runs already is not starting. */
 export async function watchEnvoy(envoy: EnvoyProcess, options: WatchdogOptions): Promise<boolean> {
-  const { admin, ...more } = options;
-  const silence = await watchSilence({ ...more, name: "Envoy", mayStartSilent: !envoy.adopted, ask: admin.answer });
+  const { admin, limits, ...more } = options;
+  const own = envoy.adopted ? { ...limits, startMs: 0 } : limits;
+  const silence = await watchSilence({ ...more, limits: own, name: "Envoy", ask: admin.answer });
   if (silence === undefined) return false;
   options.log.error(silence);
   envoy.kill();

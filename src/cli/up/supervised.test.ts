@@ -55,7 +55,7 @@ async function start(limits: SilenceLimits, slowMs = 0) {
   return { child, lines, said, lives, answers };
 }
 
-const never = { periodMs: 60_000, answerMs: 60_000, warnMs: 1e9, replaceMs: 1e9, minQuestions: 1 };
+const never = { periodMs: 60_000, answerMs: 60_000, warnMs: 1e9, replaceMs: 1e9, minQuestions: 1, startMs: 0 };
 
 test("one that is killed is started again at the same address, and counted", async () => {
   const { child, lives, answers, said } = await start(never);
@@ -70,7 +70,7 @@ test("one that is killed is started again at the same address, and counted", asy
 
 test("one that hangs is spoken of, and replaced", async () => {
   const { child, lives, answers, said } = await start({
-    ...{ periodMs: 50, answerMs: 100, warnMs: 150, replaceMs: 600, minQuestions: 2 },
+    ...{ periodMs: 50, answerMs: 100, warnMs: 150, replaceMs: 600, minQuestions: 2, startMs: 0 },
   });
   const first = child.pid();
   process.kill(first, "SIGSTOP");
@@ -83,7 +83,7 @@ test("one that hangs is spoken of, and replaced", async () => {
 
 test("one that takes its time to start refuses meanwhile, and is not taken for one that hangs", async () => {
   const { child, lives, answers, said } = await start(
-    { periodMs: 20, answerMs: 2_000, warnMs: 1e9, replaceMs: 60_000, minQuestions: 1 },
+    { periodMs: 20, answerMs: 2_000, warnMs: 1e9, replaceMs: 60_000, minQuestions: 1, startMs: 0 },
     1_500,
   );
   process.kill(child.pid(), "SIGKILL");

@@ -48,7 +48,7 @@ export interface SupervisedOptions {
 
 /** Long enough for a busy machine and the longest piece of work: one that is slow must not be taken for one that hangs. */
 const defaultLimits: SilenceLimits = {
-  ...{ periodMs: 2_000, answerMs: 5_000, warnMs: 10_000, replaceMs: 30_000, minQuestions: 4 },
+  ...{ periodMs: 2_000, answerMs: 5_000, warnMs: 10_000, replaceMs: 30_000, minQuestions: 4, startMs: 0 },
 };
 
 export interface Supervised {
@@ -182,7 +182,7 @@ async function endWhenSilent(
 ): Promise<void> {
   const { name, log, limits = defaultLimits } = options;
   const ask = (deadline: AbortSignal): Promise<unknown> => options.ask(bound, deadline);
-  const silence = await watchSilence({ name, log, limits, signal, ask, mayStartSilent: false });
+  const silence = await watchSilence({ name, log, limits, signal, ask });
   if (silence === undefined) return;
   log.error(silence);
   options.tell?.("Unhealthy", silence);

@@ -4,7 +4,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { unhonouredReasons, unhonouredValues } from "../src/config/unhonoured.ts";
 import { istioKinds, meshConfigSpec, meshNetworksSpec, proxyConfigValues } from "../src/model/index.ts";
-import { findEvidence } from "../test/evidence/evidence.ts";
+import { defaultConfigKind, findEvidence } from "../test/evidence/evidence.ts";
 import { fieldsOf } from "../test/evidence/fields.ts";
 
 const file = fileURLToPath(new URL("../docs/reference/coverage.md", import.meta.url));
@@ -15,9 +15,6 @@ const order = [
   ...["ProxyConfig", "EnvoyFilter", "PeerAuthentication", "RequestAuthentication", "AuthorizationPolicy"],
   ...["Telemetry", "WasmPlugin", "TrafficExtension"],
 ];
-
-/** Those of the agent and of injection show elsewhere. */
-const untried = new Set(["WorkloadGroup", "ProxyConfig", "ProxyConfig of the mesh", "MeshNetworks"]);
 
 const elsewhere = new Map([[proxyConfigValues, "[ProxyConfig of the mesh](#proxyconfig-of-the-mesh)"]]);
 
@@ -33,7 +30,7 @@ function sections() {
     ...kinds,
     { title: "MeshConfig", fields: [...fieldsOf(meshConfigSpec, "", new Map(elsewhere))] },
     {
-      title: "ProxyConfig of the mesh",
+      title: defaultConfigKind,
       fields: [...fieldsOf(proxyConfigValues)],
       intro: "`defaultConfig` of MeshConfig, and the annotation `proxy.istio.io/config`.",
     },
@@ -46,9 +43,9 @@ function formatSection({ title, fields, intro }, seen) {
   const count = (state) => states.filter((one) => one === state).length;
   const sum = [
     `${fields.length} fields`,
-    ...(seen ? [`${count("yes")} seen to be honoured`] : [`${count("untried")} not tried`]),
+    `${count("yes")} seen to be honoured`,
     `${count("no")} not honoured`,
-    ...(seen ? [`${count("unseen")} without evidence`] : []),
+    `${count("unseen")} without evidence`,
   ];
   const rows = fields.map((field, i) => `| \`${field.path}\` | ${states[i]} | ${noteOf(field)} |`);
   const head = [`## ${title}\n`, ...(intro ? [`${intro}\n`] : []), `${sum.join(", ")}.\n`];
@@ -57,7 +54,7 @@ function formatSection({ title, fields, intro }, seen) {
 
 function stateOf({ path, reason }, seen) {
   if (reason) return "no";
-  return seen ? (seen.has(path) ? "yes" : "unseen") : "untried";
+  return seen.has(path) ? "yes" : "unseen";
 }
 
 function noteOf({ message, name, reason, as }) {
@@ -70,9 +67,8 @@ function noteOf({ message, name, reason, as }) {
 
 async function text() {
   const all = sections();
-  const tried = all.filter(({ title }) => !untried.has(title));
   const evidence = await findEvidence(
-    tried.map(({ title, fields }) => ({
+    all.map(({ title, fields }) => ({
       kind: title,
       paths: new Set(fields.filter(({ reason }) => !reason).map(({ path }) => path)),
     })),
@@ -80,10 +76,9 @@ async function text() {
   return [
     "# Which fields are honoured\n",
     "Made by `npm run docs`; a test makes it again and fails when anything differs.\n",
-    "- **yes**: in a small mesh ([test/evidence](../../test/evidence)) two valid values of this field alone made the configuration of some proxy differ.",
+    "- **yes**: in a small mesh ([test/evidence](../../test/evidence)) two valid values of this field alone made the configuration of some proxy differ; of a ProxyConfig also its agent's options, its Envoy's bootstrap or flags, or its injected Pod.",
     "- **no**: nothing acts on it (`src/config/unhonoured.ts`). Using it draws the warning FLD0001 in `fairlead analyze` and on the object's status.",
-    "- **unseen**: read, as far as we know, but no change of it was seen to change a proxy's configuration there. It may need surroundings that the small mesh lacks, or show elsewhere, such as in the choice of what is fetched.",
-    "- **untried**: not in the table of what is not honoured, and that is all that is known here: fields of this kind are not changed one by one yet, or the agent and injection act on them.\n",
+    "- **unseen**: read, as far as we know, but no change of it was seen to change a proxy's configuration there. It may need surroundings that the small mesh lacks, or show elsewhere, such as in the choice of what is fetched, or in the agent while it runs.\n",
     "Own codes: FLD0001, a field that is not honoured; FLD0002, a route whose delegate is missing, no delegate, or not exported; FLD0005, an AuthorizationPolicy by who is calling, where clients without mutual TLS, who are nobody, get past it; FLD0007, a VirtualService that routes a host of another namespace for the mesh; on statuses also FLD0003, a field that nobody knows, FLD0004, a patch of an EnvoyFilter that was skipped, and FLD0006, something that an Envoy refused.\n",
     ...all.map((section) => formatSection(section, evidence.get(section.title))),
   ].join("\n");

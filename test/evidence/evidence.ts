@@ -3,10 +3,19 @@
  * proxy's configuration differ, out. Only that makes a field count as honoured.
  */
 import { decodeMeshConfig, validateConfig, validateMeshConfig } from "../../src/config/index.ts";
-import { isRecord } from "../../src/lib/index.ts";
-import { type Kind, type KubeObject, kindOf, meshConfigSpec, type ObjectNode } from "../../src/model/index.ts";
+import { isRecord, readRecord } from "../../src/lib/index.ts";
+import {
+  defaultProxyConfig,
+  type Kind,
+  type KubeObject,
+  kindOf,
+  meshConfigSpec,
+  type ObjectNode,
+  proxyConfigValues,
+} from "../../src/model/index.ts";
 import { createTrialMesh, documents, type TrialMesh } from "./mesh.ts";
 import { variantsOf } from "./variants.ts";
+import { workloadOf } from "./workload.ts";
 
 type Spec = Readonly<Record<string, unknown>>;
 
@@ -60,7 +69,8 @@ function tryAll(mesh: TrialMesh, { object, beside }: Specimen, paths: ReadonlySe
     const key = JSON.stringify(state);
     const known = rendered.get(key);
     if (known !== undefined) return known;
-    const made = mesh.rendered([...beside, asStored({ ...object, spec: state })]);
+    const sent = mesh.rendered([...beside, asStored({ ...object, spec: state })]);
+    const made = isForWorkloads(object) ? `${sent}\n${workloadOf(mesh.settings())}` : sent;
     rendered.set(key, made);
     return made;
   };
@@ -99,9 +109,19 @@ function selfAndAbove(path: string): readonly string[] {
   );
 }
 
-const isMeshConfig = ({ kind }: KubeObject): boolean => kind === "MeshConfig";
+/** The settings of proxies that stand in the MeshConfig. */
+export const defaultConfigKind = "ProxyConfig of the mesh";
 
-const schemaOf = (object: KubeObject): ObjectNode => (isMeshConfig(object) ? meshConfigSpec : knownKind(object).spec);
+const isMeshConfig = ({ kind }: KubeObject): boolean => kind === "MeshConfig";
+const isDefaultConfig = ({ kind }: KubeObject): boolean => kind === defaultConfigKind;
+
+/** Agents and injection act on them, beside what proxies are sent. */
+const isForWorkloads = (object: KubeObject): boolean => object.kind === "ProxyConfig" || isDefaultConfig(object);
+
+function schemaOf(object: KubeObject): ObjectNode {
+  if (isDefaultConfig(object)) return proxyConfigValues;
+  return isMeshConfig(object) ? meshConfigSpec : knownKind(object).spec;
+}
 
 function knownKind(object: KubeObject): Kind {
   const kind = kindOf(object.apiVersion, object.kind);
@@ -112,6 +132,7 @@ function knownKind(object: KubeObject): Kind {
 /** What is refused shows nothing: it would be left out, which also makes a difference. */
 function complaintAbout(object: KubeObject): string | undefined {
   if (isMeshConfig(object)) return meshComplaint(object.spec);
+  if (isDefaultConfig(object)) return meshComplaint({ defaultConfig: object.spec });
   const { readable, errors } = validateConfig(knownKind(object), object);
   return errors[0]?.message ?? (readable ? undefined : "cannot be read");
 }
@@ -123,16 +144,24 @@ function meshComplaint(spec: unknown): string | undefined {
     return ok ? validateMeshConfig(ok).errors.map(({ message }) => message) : problems.map(({ message }) => message);
   };
   const always = new Set(messages({}));
-  return messages(spec).find((message) => !always.has(message));
+  const { defaultConfig, ...others } = readRecord(spec);
+  const filled = isRecord(defaultConfig) ? { defaultConfig: { ...defaultProxyConfig, ...defaultConfig } } : {};
+  return messages({ ...others, ...filled }).find((message) => !always.has(message));
 }
 
 /** A MeshConfig stands in its ConfigMap. */
-const asStored = (object: KubeObject): KubeObject =>
-  isMeshConfig(object)
-    ? {
-        apiVersion: "v1",
-        kind: "ConfigMap",
-        metadata: { name: "istio", namespace: "istio-system" },
-        data: { mesh: JSON.stringify(object.spec) },
-      }
-    : object;
+function asStored(object: KubeObject): KubeObject {
+  if (isMeshConfig(object)) return meshConfigMap(object.spec);
+  if (isDefaultConfig(object)) return meshConfigMap({ ...usingDefaults, defaultConfig: object.spec });
+  return object;
+}
+
+/** Without these some settings of proxies are of no use. */
+const usingDefaults = { enableTracing: true, enableEnvoyAccessLogService: true };
+
+const meshConfigMap = (spec: unknown): KubeObject => ({
+  apiVersion: "v1",
+  kind: "ConfigMap",
+  metadata: { name: "istio", namespace: "istio-system" },
+  data: { mesh: JSON.stringify(spec) },
+});

@@ -3,7 +3,14 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { createOffline } from "../../src/control-plane/index.ts";
 import { digest, parseYaml } from "../../src/lib/index.ts";
-import { type KubeObject, type Proxy, type ResourceSet, type ResourceType, types } from "../../src/model/index.ts";
+import {
+  type KubeObject,
+  type Proxy,
+  type ProxyConfigValues,
+  type ResourceSet,
+  type ResourceType,
+  types,
+} from "../../src/model/index.ts";
 import { createEnvoyTypes, createRendering, type Renderer, type RenderingOptions } from "../../src/render/index.ts";
 
 const watched = [
@@ -19,6 +26,8 @@ export interface TrialMesh {
   rendered(beside: readonly KubeObject[]): string;
   /** Whatever could not be rendered since the last call, and what was left out for a fault of ours. */
   faults(): readonly string[];
+  /** What now holds for a Pod's proxy. */
+  settings(): ProxyConfigValues;
 }
 
 export const documents = (file: string): readonly KubeObject[] =>
@@ -75,6 +84,7 @@ export async function createTrialMesh(): Promise<TrialMesh> {
       forget();
       return all;
     },
+    settings: () => offline.mesh.proxyConfig("red", { app: "a", version: "v1" }, {}),
     faults: () => [...faults.splice(0), ...offline.problems().filter((line) => line.includes("was left out"))],
   };
 }

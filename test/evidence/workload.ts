@@ -1,0 +1,70 @@
+/**
+ * A proxy's settings in; one text out that differs whenever its agent, its Envoy's bootstrap and flags, or its injected
+ * Pod do. That the settings themselves are handed on is left out: to pass a field along is not to act on it.
+ */
+
+import { envoyArguments } from "../../src/agent/envoy/process.ts";
+import { agentOptionsFromEnv, buildBootstrap } from "../../src/agent/index.ts";
+import { createInjectSettings, injectDocuments } from "../../src/inject/index.ts";
+import { silentLogger } from "../../src/lib/index.ts";
+import { mergeMeshConfig, type ProxyConfigValues } from "../../src/model/index.ts";
+
+/** Where settings are handed on as a whole. */
+const handedOn: ReadonlySet<string> = new Set(["proxyConfig", "PROXY_CONFIG"]);
+
+export function workloadOf(config: ProxyConfigValues): string {
+  const written = JSON.stringify(config);
+  return JSON.stringify(
+    [...["sidecar", "router"].map((type) => agentOf(type, written)), podOf(config)],
+    (key, value) => (handedOn.has(key) || isHandedOn(value) ? undefined : value instanceof Map ? [...value] : value),
+  );
+}
+
+const isHandedOn = (value: unknown): boolean =>
+  typeof value === "object" && value !== null && "name" in value && value.name === "PROXY_CONFIG";
+
+const labels = 'app="a"\nservice.istio.io/canonical-name="c"\n';
+
+function agentOf(type: string, written: string): unknown {
+  const env = {
+    ...{ POD_NAME: "a-1", POD_NAMESPACE: "red", INSTANCE_IP: "10.0.0.1", SERVICE_ACCOUNT: "a", HOST_IP: "10.0.9.1" },
+    PROXY_CONFIG: written,
+  };
+  const options = agentOptionsFromEnv(env, [type, "--domain", "red.svc.cluster.local"], {
+    workDir: "/work",
+    addresses: ["10.0.0.1"],
+    readFile: (path) => (path === "./etc/istio/pod/labels" ? labels : undefined),
+    secretName: "sockets",
+    now: () => new Date(0),
+    random: () => 0,
+    log: silentLogger,
+  });
+  const flags = envoyArguments({
+    ...{ binary: options.envoyBinary, configFile: "envoy.json", proxyConfig: options.proxyConfig, ipv6Only: false },
+    ...{ logLevel: "warning", componentLogLevel: "", skipDeprecatedLogs: false, workDir: "/work", sockets: "sockets" },
+    ...{ env: {}, log: silentLogger },
+  });
+  const { env: _, log: __, ...own } = options;
+  return { ...own, built: buildBootstrap(options.bootstrap), flags };
+}
+
+const pod = `
+apiVersion: v1
+kind: Pod
+metadata: { name: a-1, namespace: red, labels: { app: a }, annotations: { prometheus.io/scrape: "true" } }
+spec: { containers: [{ name: app, image: app, ports: [{ containerPort: 8080 }] }] }
+`;
+
+function podOf(config: ProxyConfigValues): unknown {
+  const settings = createInjectSettings({
+    ...{ values: {}, config: {}, revision: "", compliancePolicy: "" },
+    meshConfig: mergeMeshConfig({ defaultConfig: config }),
+    annotationError: () => undefined,
+  });
+  return injectDocuments(pod, {
+    ...{ settings, nativeSidecars: false, readProxyConfig: () => ({}) },
+    warn: (text) => {
+      throw new Error(text);
+    },
+  });
+}

@@ -16,7 +16,7 @@ const rules = (): Promise<CelRules> => {
 export async function conditionsHold(webhook: unknown, review: unknown): Promise<boolean | { readonly error: string }> {
   const conditions = listAt(webhook, "matchConditions");
   if (conditions.length === 0) return true;
-  const cel = await rules();
+  const cel = (await rules()).forOne();
   const request = at(review, "request");
   const bindings = {
     request: celValue(request),

@@ -58,7 +58,11 @@ function check(kind: Kind, object: Readonly<Record<string, unknown>>, options: A
   const structure = [...missing, ...checkStructure(schema, value, part)];
   if (structure.some(blocksRules)) return [...structure, rulesNotChecked];
   const old = options.old?.[part];
-  return [...structure, ...checkListTypes(schema, value, part), ...checkRules(options.cel, schema, value, old, part)];
+  return [
+    ...structure,
+    ...checkListTypes(schema, value, part),
+    ...checkRules(options.cel.forOne(), schema, value, old, part),
+  ];
 }
 
 const subdomain = "[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*";

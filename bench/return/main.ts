@@ -98,7 +98,9 @@ async function sentBytes(of: ChaosMesh): Promise<ReadonlyMap<string, number>> {
   return new Map([...sums].map(([, type = "", value]) => [type, Number(value)]));
 }
 
-const total = (bytes: ReadonlyMap<string, number>): number => [...bytes.values()].reduce((sum, one) => sum + one, 0);
+function total(bytes: ReadonlyMap<string, number>): number {
+  return [...bytes.values()].reduce((sum, one) => sum + one, 0);
+}
 
 function rowOf(one: Return | undefined, fresh: number): readonly string[] {
   if (!one) return [];

@@ -46,9 +46,12 @@ export interface SupervisedOptions {
   readonly limits?: SilenceLimits;
 }
 
+/** A machine without time starts slowly: who gave up too soon would start it again and again. */
+const startMs = 120_000;
+
 /** Long enough for a busy machine and the longest piece of work: one that is slow must not be taken for one that hangs. */
 const defaultLimits: SilenceLimits = {
-  ...{ periodMs: 2_000, answerMs: 5_000, warnMs: 10_000, replaceMs: 30_000, minQuestions: 4, startMs: 0 },
+  ...{ periodMs: 2_000, answerMs: 5_000, warnMs: 10_000, replaceMs: 30_000, minQuestions: 4, startMs },
 };
 
 export interface Supervised {
@@ -217,14 +220,14 @@ async function waitForAddresses(
   void child.exited.then((status) => {
     ended = status;
   });
-  const deadline = performance.now() + 30_000;
+  const deadline = performance.now() + startMs;
   while (performance.now() < deadline) {
     if (ended !== undefined) return ended;
     const found = readAddresses(options.boundFile);
     if (found) return found;
     await wait(20, options.signal);
   }
-  throw new FairleadError("timeout", `${options.name} did not start in 30 s`, { hint });
+  throw new FairleadError("timeout", `${options.name} did not start in ${startMs / 1000} s`, { hint });
 }
 
 function readAddresses(file: string): ReadonlyMap<string, string> | undefined {

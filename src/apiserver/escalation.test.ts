@@ -1,5 +1,5 @@
 /** Ways by which somebody with a few rights could get more, each over real TLS; all are refused. */
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type Answer, type Credentials, credentialsOf, startApi, type TestApi } from "./testing.ts";
 
 const rbac = "rbac.authorization.k8s.io";
@@ -187,4 +187,38 @@ test("who aggregates roles has all rights already", async () => {
     rules: [],
   };
   expect((await api.call("POST", `${apis}/clusterroles`, sum, undefined, oda)).code).toBe(403);
+});
+
+test("all rights in one namespace are none on the others", async () => {
+  await api.call("POST", "/api/v1/namespaces", { metadata: { name: "other" } });
+  const pia = await userWith("pia", { apiGroups: ["*"], resources: ["*"], verbs: ["*"] });
+  const ask = (method: string, path: string, body?: object): Promise<Answer> =>
+    api.call(method, path, body, method === "PATCH" ? "application/merge-patch+json" : undefined, pia);
+  const inside = "/api/v1/namespaces/shop/namespaces";
+  expect((await ask("GET", "/api/v1/namespaces/shop")).code).toBe(200);
+  expect((await ask("GET", inside)).code).toBe(404);
+  expect((await ask("POST", inside, { metadata: { name: "new" } })).code).toBe(404);
+  expect((await ask("GET", `${inside}/other`)).code).toBe(404);
+  expect((await ask("PATCH", `${inside}/other`, { metadata: { labels: { a: "b" } } })).code).toBe(404);
+  expect((await ask("PUT", `${inside}/other/finalize`, { spec: {} })).code).toBe(404);
+  expect((await ask("DELETE", `${inside}/other`)).code).toBe(404);
+  expect((await api.call("GET", "/api/v1/namespaces/other")).code).toBe(200);
+});
+
+describe("a short role that stands for very many permissions", () => {
+  const names = (prefix: string): readonly string[] => Array.from({ length: 100 }, (_, i) => `${prefix}${i}`);
+  const many = { apiGroups: names("g"), resources: names("r"), resourceNames: names("n"), verbs: names("v") };
+  const onRoles = { apiGroups: [rbac], resources: ["roles"], verbs: ["create"] };
+
+  test("is not written out to be compared", async () => {
+    const quin = await userWith("quin", onRoles);
+    const answer = await api.call("POST", roles, { metadata: { name: "many" }, rules: [many] }, undefined, quin);
+    expect([answer.code, answer.body.reason]).toEqual([413, "RequestEntityTooLarge"]);
+  });
+
+  test("may be granted by who has all of it", async () => {
+    const ravi = await userWith("ravi", onRoles, { apiGroups: ["*"], resources: ["*"], verbs: ["*"] });
+    const answer = await api.call("POST", roles, { metadata: { name: "held" }, rules: [many] }, undefined, ravi);
+    expect(answer.code).toBe(201);
+  });
 });

@@ -108,10 +108,11 @@ export function resolveRequest(registry: KindRegistry, asked: ObjectPath): Resou
   const { group, version, verb, rest, query } = asked;
   const kind = registry.find(group, version, asked.resource);
   const [name, subresource] = rest;
-  const isNamespace = group === "" && asked.resource === "namespaces";
+  // Only a Namespace itself: what may be done in one namespace says nothing about another that is named after it.
+  const isItself = group === "" && asked.resource === "namespaces" && name === asked.namespace;
   const misplaced =
     kind !== undefined &&
-    ((!kind.namespaced && asked.namespace !== undefined && !isNamespace) ||
+    ((!kind.namespaced && asked.namespace !== undefined && !isItself) ||
       // One object of a namespaced kind has a namespace; without one its name would be taken for a whole key.
       (kind.namespaced && asked.namespace === undefined && name !== undefined));
   if (!kind || misplaced || rest.length > 2) throw unknownPath();

@@ -1,8 +1,8 @@
 /** ClusterRoles that name others by their labels in; their rules, kept the sum of those of the others, out. */
-import { isDeepStrictEqual } from "node:util";
 import { FairleadError, type Logger } from "../lib/index.ts";
 import { type KubeObject, type LabelSelector, matchesSelector } from "../model/index.ts";
 import { listAt } from "./access.ts";
+import { ruleOf } from "./rules.ts";
 import type { Store } from "./store.ts";
 
 const clusterRoles = "rbac.authorization.k8s.io/clusterroles";
@@ -42,17 +42,22 @@ async function update(store: Store, role: KubeObject): Promise<void> {
   if (selectors.length === 0) return;
   const rules = sumOf(store.list(clusterRoles), role, selectors);
   // As a set: two sums that are part of each other would else never be done with putting their rules in order.
-  if (isDeepStrictEqual(new Set(listAt(role, "rules")), new Set(rules))) return;
+  const [had, has] = [new Set(listAt(role, "rules").map(keyOf)), new Set(rules.map(keyOf))];
+  if (had.size === has.size && had.isSubsetOf(has)) return;
   await store.write(clusterRoles, role.metadata.name, role.metadata.resourceVersion, { ...role, rules });
 }
 
 function sumOf(roles: readonly KubeObject[], sum: KubeObject, selectors: readonly LabelSelector[]): readonly unknown[] {
-  const out: unknown[] = [];
+  const out = new Map<string, unknown>();
   for (const selector of selectors)
     for (const role of roles) {
       if (role.metadata.name === sum.metadata.name || !matchesSelector(selector, role.metadata.labels)) continue;
-      for (const rule of listAt(role, "rules"))
-        if (!out.some((other) => isDeepStrictEqual(other, rule))) out.push(rule);
+      for (const rule of listAt(role, "rules")) if (!out.has(keyOf(rule))) out.set(keyOf(rule), rule);
     }
-  return out;
+  return [...out.values()];
+}
+
+/** The same for rules that say the same: of thousands of rules each would else be compared with each. */
+function keyOf(rule: unknown): string {
+  return JSON.stringify(ruleOf(rule));
 }

@@ -68,6 +68,11 @@ function checkBinding(context: WriteContext, object: KubeObject): void {
 function requireRules(context: WriteContext, object: KubeObject, granted: readonly Rule[], sentence?: string): void {
   const { user, request } = context;
   const missing = uncovered(context.authorizer.rulesFor(user, request.namespace), granted);
+  if (missing === "too many")
+    throw failure(
+      "RequestEntityTooLarge",
+      `the rules of the ${request.kind.kind} stand for too many permissions to be compared with your own: name fewer in one role`,
+    );
   if (missing.length === 0) return;
   const { name } = object.metadata;
   const why =

@@ -37,20 +37,33 @@ export const everyRule: readonly Rule[] = [
 ];
 
 export function rulesOf(role: KubeObject): readonly Rule[] {
-  return listAt(role, "rules").map((rule) => ({
+  return listAt(role, "rules").map(ruleOf);
+}
+
+export function ruleOf(rule: unknown): Rule {
+  return {
     verbs: textsAt(rule, "verbs"),
     apiGroups: textsAt(rule, "apiGroups"),
     resources: textsAt(rule, "resources"),
     resourceNames: textsAt(rule, "resourceNames"),
     nonResourceURLs: textsAt(rule, "nonResourceURLs"),
-  }));
+  };
 }
 
 export function allows(rule: Rule, action: Action): boolean {
   return "path" in action ? allowsPath(rule, action) : allowsResource(rule, action);
 }
 
-function allowsResource(rule: Rule, action: ResourceAction): boolean {
+/** A list of names, or what answers like one. */
+interface Names {
+  readonly length: number;
+  includes(name: string): boolean;
+}
+
+/** A rule as it is looked things up in. */
+type Lookup = Omit<Readonly<Record<keyof Rule, Names>>, "nonResourceURLs"> & Pick<Rule, "nonResourceURLs">;
+
+function allowsResource(rule: Lookup, action: ResourceAction): boolean {
   const full = action.subresource === "" ? action.resource : `${action.resource}/${action.subresource}`;
   return (
     has(rule.verbs, action.verb) &&
@@ -60,7 +73,7 @@ function allowsResource(rule: Rule, action: ResourceAction): boolean {
   );
 }
 
-function allowsPath(rule: Rule, action: PathAction): boolean {
+function allowsPath(rule: Lookup, action: PathAction): boolean {
   return (
     has(rule.verbs, action.verb) &&
     rule.nonResourceURLs.some(
@@ -69,13 +82,52 @@ function allowsPath(rule: Rule, action: PathAction): boolean {
   );
 }
 
-function has(list: readonly string[], value: string): boolean {
+function has(list: Names, value: string): boolean {
   return list.includes("*") || list.includes(value);
 }
 
+/** Single permissions that are compared one by one: a few hundred bytes can stand for billions. */
+const maxSingles = 4_096;
+
 /** What of the granted rules none of the held rules allows, one verb on one thing each. */
-export function uncovered(held: readonly Rule[], granted: readonly Rule[]): readonly Rule[] {
-  return granted.flatMap(singleRules).filter((single) => !held.some((rule) => covers(rule, single)));
+export function uncovered(held: readonly Rule[], granted: readonly Rule[]): readonly Rule[] | "too many" {
+  const lookups = held.map(lookupOf);
+  // Who has a rule whole, as administrators do, may grant it however much it stands for.
+  const open = granted.filter((rule) => !lookups.some((lookup) => coversWhole(lookup, rule)));
+  if (open.reduce((sum, rule) => sum + singleCount(rule), 0) > maxSingles) return "too many";
+  return open.flatMap(singleRules).filter((single) => !lookups.some((lookup) => covers(lookup, single)));
+}
+
+function lookupOf(rule: Rule): Lookup {
+  const { verbs, apiGroups, resources, resourceNames, nonResourceURLs } = rule;
+  return {
+    verbs: namesOf(verbs),
+    apiGroups: namesOf(apiGroups),
+    resources: namesOf(resources),
+    resourceNames: namesOf(resourceNames),
+    nonResourceURLs,
+  };
+}
+
+function namesOf(list: readonly string[]): Names {
+  const known = new Set(list);
+  return { length: list.length, includes: (name) => known.has(name) };
+}
+
+function coversWhole(held: Lookup, { verbs, apiGroups, resources, resourceNames, nonResourceURLs }: Rule): boolean {
+  return (
+    nonResourceURLs.length === 0 &&
+    verbs.every((verb) => has(held.verbs, verb)) &&
+    apiGroups.every((group) => has(held.apiGroups, group)) &&
+    resources.every((resource) => has(held.resources, resource)) &&
+    (held.resourceNames.length === 0 ||
+      (resourceNames.length > 0 && resourceNames.every((name) => held.resourceNames.includes(name))))
+  );
+}
+
+function singleCount({ verbs, apiGroups, resources, resourceNames, nonResourceURLs }: Rule): number {
+  const things = apiGroups.length * resources.length * Math.max(1, resourceNames.length);
+  return (things + nonResourceURLs.length) * verbs.length;
 }
 
 function singleRules(rule: Rule): readonly Rule[] {
@@ -100,7 +152,7 @@ function singleRules(rule: Rule): readonly Rule[] {
 }
 
 /** A wildcard that is granted has to be held as a wildcard: it stands for itself here. */
-function covers(held: Rule, single: Rule): boolean {
+function covers(held: Lookup, single: Rule): boolean {
   const [verb = "", group = "", full = "", name = "", path] = [
     single.verbs[0],
     single.apiGroups[0],

@@ -27,6 +27,11 @@ describe("less indented than its block", () => {
     expect(parseYaml(text)).toEqual([value]);
   });
 
+  test("a text that would become very much longer is refused", () => {
+    const text = `a:\n${" ".repeat(20_000)}b: [\n${"1,\n".repeat(20_000)}1]\n`;
+    expect(() => parseYaml(text)).toThrow("deficient indentation");
+  });
+
   test("lines are counted as they were written", () => {
     expect(yamlLines("a:\n  b: {\n  c: 1\n  }\nd: 2\n")[0]?.get("d")).toBe(5);
   });

@@ -16,10 +16,13 @@ export function yamlEvents(text: string, maxDepth: number): YamlEvents {
   } catch (error) {
     if (!(error instanceof Error) || !error.message.includes("deficient indentation")) throw error;
     const indented = indentFlows(text);
+    if (indented === undefined) throw error;
     return { text: indented, events: parseEvents(indented, { maxDepth }) };
   }
 }
 
+/** Put in over the length of the text: many lines in a bracket that is far to the right would else become their product. */
+const freeBlanks = 64 * 1024;
 /** Dashes, keys, tags and anchors on one line, and what is looked at of its end: nobody writes more. */
 const maxHeads = 32;
 const endLength = 200;
@@ -32,25 +35,29 @@ interface State {
   indent: number;
 }
 
-function indentFlows(text: string): string {
+/** Undefined where more blanks would have to be put in than may be. */
+function indentFlows(text: string): string | undefined {
   const state: State = { depth: 0, quote: "", indent: 0 };
   /** Lines of a block scalar are indented more than this. */
   let scalar = -1;
-  return text
-    .split("\n")
-    .map((line) => {
-      const inside = state.depth > 0 || state.quote !== "";
-      const indent = line.length - line.trimStart().length;
-      if (!inside) {
-        if (scalar >= 0 && (line.trim() === "" || indent > scalar)) return line;
-        scalar = -1;
-        state.indent = startOf(line);
-      }
-      scan(line, inside ? 0 : state.indent, state);
-      if (!inside && state.depth === 0 && state.quote === "" && isBlockScalar(line)) scalar = indent;
-      return inside && line.trim() !== "" ? `${" ".repeat(state.indent + 1)}${line.trimStart()}` : line;
-    })
-    .join("\n");
+  let blanks = text.length + freeBlanks;
+  const lines = text.split("\n");
+  for (const [i, line] of lines.entries()) {
+    const inside = state.depth > 0 || state.quote !== "";
+    const indent = line.length - line.trimStart().length;
+    if (!inside) {
+      if (scalar >= 0 && (line.trim() === "" || indent > scalar)) continue;
+      scalar = -1;
+      state.indent = startOf(line);
+    }
+    scan(line, inside ? 0 : state.indent, state);
+    if (!inside && state.depth === 0 && state.quote === "" && isBlockScalar(line)) scalar = indent;
+    if (!inside || line.trim() === "") continue;
+    blanks -= state.indent + 1;
+    if (blanks < 0) return undefined;
+    lines[i] = `${" ".repeat(state.indent + 1)}${line.trimStart()}`;
+  }
+  return lines.join("\n");
 }
 
 /** `key: |`, `- >-` and the like. */

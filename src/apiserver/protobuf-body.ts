@@ -2,11 +2,12 @@
  * The protobuf form of Kubernetes' own kinds in, plain data out. kubectl's typed commands (`create serviceaccount`,
  * `create token`, `auth can-i`, …) send nothing else; answers are JSON, which they accept.
  */
-import { isRecord, objectLimits } from "../lib/index.ts";
-import { textAt } from "./access.ts";
+import { isRecord } from "../lib/index.ts";
+import { setField, textAt } from "./access.ts";
 import type { Definitions } from "./definitions.ts";
 import { failure } from "./failure.ts";
 import type { ApiKind, JsonSchema } from "./kind.ts";
+import { objectLimits } from "./limits.ts";
 
 const magic = Buffer.from("k8s\0");
 
@@ -26,13 +27,14 @@ export function parseProtobuf(definitions: Definitions, kind: ApiKind, bytes: Bu
   if (bytes.length === 0) return undefined;
   if (!bytes.subarray(0, 4).equals(magic)) throw failure("BadRequest", "the body is not in Kubernetes' protobuf form");
   try {
-    const envelope = readFields(bytes.subarray(4));
-    const type = readFields(bytesOf(envelope, 1));
+    const body = { definitions, left: objectLimits.maxValues };
+    const envelope = readFields(body, bytes.subarray(4));
+    const type = readFields(body, bytesOf(envelope, 1));
     const [apiVersion, kindName] = [bytesOf(type, 1).toString(), bytesOf(type, 2).toString()];
     const schema = schemaFor(definitions, kind, apiVersion, kindName);
     if (schema === undefined)
       throw failure("UnsupportedMediaType", `${kindName} is not read in its protobuf form: send JSON`);
-    return { apiVersion, kind: kindName, ...(message(definitions, schema, bytesOf(envelope, 2), 0) as object) };
+    return { apiVersion, kind: kindName, ...message(body, schema, bytesOf(envelope, 2), 0) };
   } catch (error) {
     if (error instanceof RangeError) throw failure("BadRequest", "the body is not in Kubernetes' protobuf form");
     throw error;
@@ -47,56 +49,54 @@ function schemaFor(definitions: Definitions, kind: ApiKind, apiVersion: string, 
   return apiVersion === "" || found === undefined ? undefined : definitions.get(found);
 }
 
+/** What one body is read with. */
+interface Body {
+  readonly definitions: Definitions;
+  /** Fields that it may still have: three megabytes hold more of them than can be read in a short turn. */
+  left: number;
+}
+
 interface WireField {
   readonly number: number;
   readonly value: bigint | Buffer;
 }
 
-function message(definitions: Definitions, schema: JsonSchema, bytes: Buffer, depth: number): unknown {
+type Fields = Record<string, unknown>;
+
+function message(body: Body, schema: JsonSchema, bytes: Buffer, depth: number): Fields {
   if (depth > objectLimits.maxDepth) throw failure("BadRequest", "the body is nested too deep");
-  const out = new Map<string, unknown>();
-  collect(definitions, schema, numbersOf(textAt(schema, "x-numbers")), bytes, depth, out);
-  return Object.fromEntries(out);
+  const out: Fields = {};
+  collect(body, schema, numbersOf(textAt(schema, "x-numbers")), bytes, depth, out);
+  return out;
 }
 
-function collect(
-  definitions: Definitions,
-  schema: JsonSchema,
-  numbers: Numbers,
-  bytes: Buffer,
-  depth: number,
-  out: Map<string, unknown>,
-): void {
+function collect(body: Body, schema: JsonSchema, numbers: Numbers, bytes: Buffer, depth: number, out: Fields): void {
   const properties = isRecord(schema.properties) ? schema.properties : {};
-  for (const field of readFields(bytes)) {
+  for (const field of readFields(body, bytes)) {
     const name = numbers.get(field.number);
     if (name === undefined) continue;
     if (typeof name !== "string") {
-      if (Buffer.isBuffer(field.value)) collect(definitions, schema, name, field.value, depth, out);
+      if (Buffer.isBuffer(field.value)) collect(body, schema, name, field.value, depth, out);
       continue;
     }
-    put(definitions, properties[name], name, field, depth, out);
+    put(body, properties[name], name, field, depth, out);
   }
 }
 
-function put(
-  definitions: Definitions,
-  property: unknown,
-  name: string,
-  field: WireField,
-  depth: number,
-  out: Map<string, unknown>,
-): void {
+/** Items of a list, and entries of a map, come one by one and are added in place. */
+function put(body: Body, property: unknown, name: string, field: WireField, depth: number, out: Fields): void {
   const schema = isRecord(property) ? property : {};
   if (schema.type === "array") {
-    const before = out.get(name);
-    out.set(name, [...(Array.isArray(before) ? before : []), value(definitions, schema.items, field, depth)]);
+    const list = (out[name] ?? []) as unknown[];
+    list.push(value(body, schema.items, field, depth));
+    out[name] = list;
   } else if (isRecord(schema.additionalProperties)) {
-    const [key, inner] = entry(definitions, schema.additionalProperties, field, depth);
-    out.set(name, { ...(out.get(name) as object | undefined), [key]: inner });
+    const map = (out[name] ?? {}) as Fields;
+    setField(map, ...entry(body, schema.additionalProperties, field, depth));
+    out[name] = map;
   } else {
-    const decoded = value(definitions, schema, field, depth);
-    if (decoded !== undefined && (zeroCounts.has(name) || !isZero(decoded))) out.set(name, decoded);
+    const decoded = value(body, schema, field, depth);
+    if (decoded !== undefined && (zeroCounts.has(name) || !isZero(decoded))) out[name] = decoded;
   }
 }
 
@@ -104,27 +104,22 @@ function isZero(value: unknown): boolean {
   return value === 0 || value === "" || value === false;
 }
 
-function entry(
-  definitions: Definitions,
-  schema: JsonSchema,
-  field: WireField,
-  depth: number,
-): readonly [string, unknown] {
-  const fields = readFields(asBytes(field));
+function entry(body: Body, schema: JsonSchema, field: WireField, depth: number): readonly [string, unknown] {
+  const fields = readFields(body, asBytes(field));
   const inner = fields.find((f) => f.number === 2) ?? { number: 2, value: Buffer.alloc(0) };
   // The lists in maps (`extra` of a user) are wrapped in a message of their own.
   if (schema.type === "array")
-    return [bytesOf(fields, 1).toString(), readFields(asBytes(inner)).map((f) => asBytes(f).toString())];
-  return [bytesOf(fields, 1).toString(), value(definitions, schema, inner, depth)];
+    return [bytesOf(fields, 1).toString(), readFields(body, asBytes(inner)).map((f) => asBytes(f).toString())];
+  return [bytesOf(fields, 1).toString(), value(body, schema, inner, depth)];
 }
 
-function value(definitions: Definitions, property: unknown, field: WireField, depth: number): unknown {
-  const schema = definitions.resolve(property);
-  if (schema["x-kubernetes-int-or-string"] === true) return intOrString(asBytes(field));
-  if (schema["x-quantity"] === true) return bytesOf(readFields(asBytes(field)), 1).toString();
+function value(body: Body, property: unknown, field: WireField, depth: number): unknown {
+  const schema = body.definitions.resolve(property);
+  if (schema["x-kubernetes-int-or-string"] === true) return intOrString(body, asBytes(field));
+  if (schema["x-quantity"] === true) return bytesOf(readFields(body, asBytes(field)), 1).toString();
   switch (schema.type) {
     case "string":
-      if (schema.format === "date-time") return time(asBytes(field));
+      if (schema.format === "date-time") return time(body, asBytes(field));
       return asBytes(field).toString(schema.format === "byte" ? "base64" : "utf8");
     case "integer":
     case "number":
@@ -132,21 +127,21 @@ function value(definitions: Definitions, property: unknown, field: WireField, de
     case "boolean":
       return asNumber(field) !== 0n;
     case "object":
-      return message(definitions, schema, asBytes(field), depth + 1);
+      return message(body, schema, asBytes(field), depth + 1);
     default:
       return undefined;
   }
 }
 
-function intOrString(bytes: Buffer): unknown {
-  const fields = readFields(bytes);
+function intOrString(body: Body, bytes: Buffer): unknown {
+  const fields = readFields(body, bytes);
   const isText = fields.some((f) => f.number === 1 && f.value === 1n);
   if (isText) return bytesOf(fields, 3).toString();
   return Number(BigInt.asIntN(32, asNumber(fields.find((f) => f.number === 2) ?? { number: 2, value: 0n })));
 }
 
-function time(bytes: Buffer): string | undefined {
-  const fields = readFields(bytes);
+function time(body: Body, bytes: Buffer): string | undefined {
+  const fields = readFields(body, bytes);
   if (fields.length === 0) return undefined;
   const seconds = BigInt.asIntN(64, asNumber(fields.find((f) => f.number === 1) ?? { number: 1, value: 0n }));
   // Go's zero time stands for "not set".
@@ -155,8 +150,17 @@ function time(bytes: Buffer): string | undefined {
 
 type Numbers = Map<number, string | Numbers>;
 
-/** `name:1 +2(hostPath:1 emptyDir:2)`. */
+/** By their text, of which there is one for each type. */
+const knownNumbers = new Map<string, Numbers>();
+
 function numbersOf(text: string): Numbers {
+  const known = knownNumbers.get(text) ?? parseNumbers(text);
+  knownNumbers.set(text, known);
+  return known;
+}
+
+/** `name:1 +2(hostPath:1 emptyDir:2)`. */
+function parseNumbers(text: string): Numbers {
   const root: Numbers = new Map();
   const stack = [root];
   for (const [, inline, open, name, number, close] of text.matchAll(/\+(\d+)(\()|([\w$-]+):(\d+)|(\))/g)) {
@@ -171,7 +175,7 @@ function numbersOf(text: string): Numbers {
   return root;
 }
 
-function readFields(bytes: Buffer): readonly WireField[] {
+function readFields(body: Body, bytes: Buffer): readonly WireField[] {
   const out: WireField[] = [];
   let at = 0;
   const varint = (): bigint => {
@@ -189,6 +193,11 @@ function readFields(bytes: Buffer): readonly WireField[] {
     return bytes.subarray(at - length, at);
   };
   while (at < bytes.length) {
+    if (--body.left < 0)
+      throw failure(
+        "RequestEntityTooLarge",
+        `Request entity too large: it has more than ${objectLimits.maxValues} fields`,
+      );
     const key = Number(varint());
     const [number, type] = [key >>> 3, key & 7];
     if (type === 0) out.push({ number, value: varint() });

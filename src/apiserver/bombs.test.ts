@@ -175,6 +175,11 @@ describe("objects", () => {
     expect((await make("more-fields", numbered(17_000, "x"))).code).toBe(413);
   });
 
+  test("with managedFields where nobody is told to look", async () => {
+    const text = `metadata: {name: elsewhere}\ndata:\n  managedFields: [${"1,".repeat(70_000)}1]`;
+    expect((await api.call("POST", configMaps, text, "application/yaml")).code).toBe(413);
+  });
+
   test("that merge two long lists by their keys", async () => {
     const ports = (from: number): object[] => repeat(4_000, (i) => ({ name: `p${from + i}`, port: from + i }));
     await api.call("POST", services, { metadata: { name: "long" }, spec: { ports: ports(1) } });

@@ -66,6 +66,13 @@ export function formatFieldSet(set: FieldSet): Readonly<Record<string, unknown>>
   return out;
 }
 
+/** Fields at all levels. */
+export function countFields(set: FieldSet): number {
+  let count = 0;
+  for (const child of set.children.values()) count += 1 + countFields(child);
+  return count;
+}
+
 /** Each field of the set as people write it: `.spec.ports[port=80,protocol="TCP"].name`. */
 export function fieldPaths(set: FieldSet, prefix = ""): readonly string[] {
   const inner = [...set.children].flatMap(([name, child]) => fieldPaths(child, `${prefix}${element(name)}`));

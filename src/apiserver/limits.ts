@@ -1,4 +1,5 @@
 /** A value in, nothing or a refusal out: what an object may grow to, however small the request was that made it. */
+import { at } from "./access.ts";
 import { failure } from "./failure.ts";
 
 export interface Limits {
@@ -23,13 +24,15 @@ export const objectLimits: Limits = {
 };
 
 interface Walk {
+  /** Of the object, if it is one. */
+  readonly metadata: unknown;
   bytes: number;
   values: number;
 }
 
 /** Stops at the limit: a value that stands for more than there is memory costs no more than one at the limit. */
 export function checkLimits(value: unknown, limits: Limits = objectLimits): void {
-  visit(value, limits, { bytes: 0, values: 0 }, 0);
+  visit(value, limits, { metadata: at(value, "metadata"), bytes: 0, values: 0 }, 0);
 }
 
 function visit(value: unknown, limits: Limits, walk: Walk, depth: number): void {
@@ -50,8 +53,8 @@ function visitFields(value: Readonly<Record<string, unknown>>, limits: Limits, w
   let fields = 0;
   for (const name in value) {
     if (++fields > limits.maxFields) throw tooLarge(`one of its maps has more than ${limits.maxFields} fields`);
-    // Who manages what is the API's own account of the object, and grows with it.
-    if (name === "managedFields" && depth === 1) continue;
+    // Who manages what is the API's own account of the object, grows with it, and has its own limit.
+    if (name === "managedFields" && value === walk.metadata) continue;
     walk.bytes += name.length + 4;
     visit(value[name], limits, walk, depth + 1);
   }

@@ -2,6 +2,7 @@ import { describe, expect, test } from "vitest";
 import type { KubeObject } from "../model/index.ts";
 import { coreKinds } from "./core-kinds.ts";
 import { createDefinitions } from "./definitions.ts";
+import { statusOf } from "./failure.ts";
 import { applyManaged, type Manager, trackUpdate } from "./managed-fields.ts";
 
 const definitions = createDefinitions();
@@ -66,4 +67,16 @@ describe("server-side apply", async () => {
     const left = await apply(shared, object({}), "one");
     expect(left.metadata.labels).toEqual({ b: "1" });
   });
+});
+
+test("ever more managers of a large object are refused, and told of some conflicts", async () => {
+  const labels = (value: string) => Object.fromEntries(Array.from({ length: 16_000 }, (_, i) => [`k${i}`, value]));
+  let live: KubeObject | undefined;
+  for (let i = 0; i < 8; i++) live = await apply(live, object({}, labels("x")), `m${i}`);
+  await expect(apply(live, object({}, labels("x")), "m8")).rejects.toThrow("let fewer managers apply the object");
+  const { code, message, details } = statusOf(
+    await apply(live, object({}, labels("y")), "m8").catch((error: unknown) => error),
+  );
+  expect([code, message]).toEqual([409, expect.stringMatching(/^Apply failed with 128000 conflicts/)]);
+  expect(details?.causes).toHaveLength(1000);
 });

@@ -4,6 +4,7 @@ import type { KubeObject, ObjectMeta } from "../model/index.ts";
 import { at, type Fields, listAt, textAt } from "./access.ts";
 import { failure } from "./failure.ts";
 import {
+  countFields,
   difference,
   emptySet,
   type FieldSet,
@@ -15,6 +16,7 @@ import {
   parseFieldSet,
   union,
 } from "./field-set.ts";
+import { objectLimits } from "./limits.ts";
 import { changedFields, fieldsOf, goneFields, mergeTyped, removeFields, type Typed } from "./typed-value.ts";
 
 export interface Manager {
@@ -28,6 +30,11 @@ export interface Manager {
 interface Entry extends Manager {
   readonly fields: FieldSet;
 }
+
+/** Of all managers together; each field of an object may have two owners, and few have more. */
+const maxOwned = 2 * objectLimits.maxValues;
+/** Conflicts that are told of one by one. */
+const maxConflicts = 1000;
 
 /** Fields that nobody owns: they name the object or belong to the API itself. */
 const notOwned: FieldSet = fieldSet(false, [
@@ -123,25 +130,20 @@ export async function applyManaged(
 }
 
 function applyConflict(conflicts: readonly { readonly entry: Entry; readonly fields: FieldSet }[]): Error {
-  const causes = conflicts.flatMap(({ entry, fields }) =>
+  const all = conflicts.flatMap(({ entry, fields }) =>
     fieldPaths(fields).map((path) => ({
       reason: "FieldManagerConflict",
       message: `conflict with ${managerText(entry)}`,
       field: path,
     })),
   );
+  const causes = all.slice(0, maxConflicts);
   const [first] = causes;
   const text =
-    causes.length === 1
+    all.length === 1
       ? `Apply failed with 1 conflict: ${first?.message}: ${first?.field}`
-      : `Apply failed with ${causes.length} conflicts: ${[...new Set(causes.map((c) => c.message))]
-          .map(
-            (m) =>
-              `${m}:\n${causes
-                .filter((c) => c.message === m)
-                .map((c) => `- ${c.field}`)
-                .join("\n")}`,
-          )
+      : `Apply failed with ${all.length} conflicts: ${[...Map.groupBy(causes, (cause) => cause.message)]
+          .map(([message, those]) => `${message}:\n${those.map((cause) => `- ${cause.field}`).join("\n")}`)
           .join("\n")}`;
   return failure("Conflict", text, { causes });
 }
@@ -165,6 +167,11 @@ function readEntries(object: KubeObject): readonly Entry[] {
 }
 
 function withEntries(object: KubeObject, entries: readonly Entry[]): KubeObject {
+  if (entries.reduce((sum, { fields }) => sum + countFields(fields), 0) > maxOwned)
+    throw failure(
+      "RequestEntityTooLarge",
+      `Request entity too large: metadata.managedFields would name more than ${maxOwned} fields: let fewer managers apply the object`,
+    );
   const managedFields = entries
     .filter((entry) => entry.fields.children.size > 0)
     .map(({ name, operation, apiVersion, subresource, time, fields }) => ({

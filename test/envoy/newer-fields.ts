@@ -102,7 +102,7 @@ function endOfFile(bytes: Buffer, start: number): number {
     const before = at;
     const tag = varint();
     const field = tag >> 3;
-    if (field === 0 || field > syntax || (at - start > 2 && field === 1 && before !== start)) return before;
+    if (field === 0 || field > syntax || (field === 1 && before !== start)) return before;
     const value = varint();
     if ((tag & 7) === lengthDelimited) at += value;
     if (field === syntax) return at;

@@ -49,17 +49,12 @@ function overlayList(
       merged = merged.filter((other) => other[key] !== id);
       continue;
     }
-    const at = placeOf(merged, item, key);
+    // Of several with the same key, the first is meant, as Kubernetes has it.
+    const at = merged.findIndex((other) => other[key] === id);
     merged.splice(at < 0 ? merged.length : at, 1, overlay(inner, merged[at] ?? {}, item));
     if (!named.includes(id)) named.push(id);
   }
   return inOrder(before, merged, named, key);
-}
-
-/** A port may be there twice, for two protocols: the one of the same protocol is meant. */
-function placeOf(list: readonly Fields[], item: Fields, key: string): number {
-  const same = list.findIndex((other) => other[key] === item[key] && other.protocol === item.protocol);
-  return same >= 0 ? same : list.findIndex((other) => other[key] === item[key]);
 }
 
 /**

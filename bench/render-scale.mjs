@@ -15,7 +15,7 @@ async function phases(scenario) {
   const { loadObjects } = await import("../src/kube/index.ts");
   const { createOffline } = await import("../src/control-plane/index.ts");
   const { createJsonPrinter, createRenderer } = await import("../src/render/index.ts");
-  const { types } = await import("../src/model/index.ts");
+  const { bytesOf, types } = await import("../src/model/index.ts");
   const times = {};
   const timed = async (name, work) => {
     const before = process.threadCpuUsage();
@@ -32,7 +32,7 @@ async function phases(scenario) {
   const print = await timed("load types", createJsonPrinter);
   await timed("print", () => {
     for (const type of Object.values(types))
-      for (const resource of renderer.all(type).values()) JSON.stringify(print(type, resource.bytes), null, 1);
+      for (const resource of renderer.all(type).values()) JSON.stringify(print(type, bytesOf(resource)), null, 1);
   });
   process.stdout.write(JSON.stringify(times));
 }

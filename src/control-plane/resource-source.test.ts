@@ -115,6 +115,28 @@ test("a fault while one proxy is classified again leaves the others served", asy
   expect(sessions[0]?.all(types.cluster).get("outbound|80||c.default.svc.cluster.local")).toBeDefined();
 });
 
+test("proxies that are classified again, each for longer than a slice, have a turn of the event loop each", async () => {
+  const { source, service, fail } = start();
+  const names = ["a", "b", "c", "d"];
+  for (const name of names) source.connect(node(name), undefined, () => {}).all(types.cluster);
+  let turn = 0;
+  let next = setImmediate(function count() {
+    turn++;
+    next = setImmediate(count);
+  });
+  closing.push(() => clearImmediate(next));
+  const turns: number[] = [];
+  fail(() => {
+    turns.push(turn);
+    for (const endMs = performance.now() + 10; performance.now() < endMs; );
+    return false;
+  });
+  for (const name of names) service(name);
+  await source.flush();
+  expect(turns.length).toBeGreaterThanOrEqual(names.length);
+  expect(new Set(turns).size).toBe(turns.length);
+});
+
 test("a node that cannot be served leaves nothing behind", () => {
   const { source } = start();
   for (let i = 0; i < 3; i++)

@@ -213,11 +213,14 @@ export function createResourceSource(options: ResourceSourceOptions): Controlled
   };
 
   const round = async (): Promise<void> => {
+    const pause = createPause();
     while (dueMembers.size > 0 || dueGroups.size > 0) {
-      for (const id of take(dueMembers)) await reclassifySafely(id);
+      for (const id of take(dueMembers)) {
+        await reclassifySafely(id);
+        await pause();
+      }
       const due = take(dueGroups);
       options.onPush?.(due.length);
-      let since = performance.now();
       for (const key of due) {
         const group = groups.get(key);
         if (!group) continue;
@@ -227,10 +230,7 @@ export function createResourceSource(options: ResourceSourceOptions): Controlled
         if (!isDoneSoon(steps)) await inSlices(steps);
         if (groups.get(key) !== group) continue;
         refresh(group);
-        if (performance.now() - since < sliceMs) continue;
-        // So that streams and probes are served in between.
-        await nextTurn();
-        since = performance.now();
+        await pause();
       }
       mesh.graph.sweep();
     }
@@ -315,6 +315,17 @@ function isDoneSoon(steps: Steps): boolean {
 /** Slice by slice, with everything else served in between. */
 async function inSlices(steps: Steps): Promise<void> {
   while (!isDoneSoon(steps)) await nextTurn();
+}
+
+/** Waits where a slice is over, so that streams and probes are served in between. */
+function createPause(): () => Promise<void> | undefined {
+  let since = performance.now();
+  return () => {
+    if (performance.now() - since < sliceMs) return undefined;
+    return nextTurn().then(() => {
+      since = performance.now();
+    });
+  };
 }
 
 function take(set: Set<string>): readonly string[] {

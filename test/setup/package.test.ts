@@ -3,7 +3,7 @@ import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { anyPort } from "../e2e/fairlead.ts";
 import { lacks } from "../require.ts";
@@ -23,6 +23,17 @@ const npm = (args: readonly string[], cwd: string): void => {
 };
 const fairlead = (...args: readonly string[]) =>
   spawnSync(join(work, "prefix/bin/fairlead"), args, { encoding: "utf8", env, cwd: work });
+
+/** The files that a script imports, directly or not. */
+function importedBy(script: string, known = new Set<string>()): readonly string[] {
+  for (const [, path = ""] of existsSync(script) ? readFileSync(script, "utf8").matchAll(/from "(\.[^"]+)"/g) : []) {
+    const file = join(dirname(script), path);
+    if (known.has(file)) continue;
+    known.add(file);
+    importedBy(file, known);
+  }
+  return [...known];
+}
 
 describe.skipIf(lacks("registry"))("the package", () => {
   const node = (...args: readonly string[]): void => {
@@ -69,6 +80,14 @@ describe.skipIf(lacks("registry"))("the package", () => {
 
   test("checks the machine", () => {
     expect(fairlead("check", "--pre").stdout).toContain("√ Linux on");
+  });
+
+  test("has all that the launcher runs before the bundle", () => {
+    const scripts = ["preflight/main.mjs", "envoy.mjs", "kubectl.mjs"].map((name) => join(installed, "scripts", name));
+    const lost = scripts.flatMap((script) => importedBy(script)).filter((file) => !existsSync(file));
+    expect(lost).toEqual([]);
+    const { stdout } = spawnSync(process.execPath, [scripts[0] ?? "", "check"], { encoding: "utf8", env });
+    expect(stdout).toContain("√ Linux on");
   });
 
   test("starts a mesh", { timeout: 300_000 }, async () => {

@@ -1,5 +1,4 @@
 /** Control planes in; two servers and a client in the mesh out, which can be made anew under another control plane. */
-import { createRunCommand } from "../../src/agent/index.ts";
 import { type KubeClient, kubeKinds } from "../../src/kube/index.ts";
 import { service, slice } from "../render/objects.ts";
 import { startApp } from "../traffic/app.ts";
@@ -7,7 +6,7 @@ import { eventually } from "../traffic/mesh.ts";
 import type { TrafficNetwork } from "../traffic/network.ts";
 import { addressOfService, put } from "./objects.ts";
 import { createTraffic, type Traffic } from "./traffic.ts";
-import { type AgentProgram, fairleadAgent, startWorkload, type Workload } from "./workload.ts";
+import { type AgentProgram, askAdmin, fairleadAgent, startWorkload, type Workload } from "./workload.ts";
 
 /** How the Pods of a revision reach their control plane. */
 export interface PlaneAddress {
@@ -107,7 +106,7 @@ async function untilEndpoints(caller: Workload, servers: readonly Server[]): Pro
     .join();
   await eventually(
     async () => {
-      const { stdout } = await createRunCommand(caller.path)("curl", ["-s", "http://127.0.0.1:15000/clusters"]);
+      const stdout = await askAdmin(caller.path, "clusters");
       const found = [
         ...stdout.matchAll(
           /^outbound\|80\|\|web\.default\.svc\.cluster\.local::([\d.]+:8080)::health_flags::healthy/gm,

@@ -37,8 +37,10 @@ function overlayList(
 ): readonly unknown[] {
   const before = patch.some((item) => isRecord(item) && item.$patch === "replace") ? [] : target.filter(isRecord);
   const inner = items.kind === "object" ? items.type() : untyped;
-  let merged = [...before];
-  const named: unknown[] = [];
+  const merged: (Fields | undefined)[] = [...before];
+  // Found by their keys: two long lists would else be compared each with each.
+  const places = Map.groupBy(before.keys(), (at) => before[at]?.[key]);
+  const named = new Set<unknown>();
   for (const item of patch) {
     if (!isRecord(item)) throw new FairleadError("invalid", `an item that is merged by ${key} must be an object`);
     const id = item[key];
@@ -46,15 +48,22 @@ function overlayList(
     if (id === undefined)
       throw new FairleadError("invalid", `an item that is merged by ${key} does not say its ${key}`);
     if (item.$patch === "delete") {
-      merged = merged.filter((other) => other[key] !== id);
+      for (const gone of places.get(id) ?? []) merged[gone] = undefined;
+      places.delete(id);
       continue;
     }
     // Of several with the same key, the first is meant, as Kubernetes has it.
-    const at = merged.findIndex((other) => other[key] === id);
-    merged.splice(at < 0 ? merged.length : at, 1, overlay(inner, merged[at] ?? {}, item));
-    if (!named.includes(id)) named.push(id);
+    const [at] = places.get(id) ?? [];
+    if (at === undefined) places.set(id, [merged.push(overlay(inner, {}, item)) - 1]);
+    else merged[at] = overlay(inner, merged[at] ?? {}, item);
+    named.add(id);
   }
-  return inOrder(before, merged, named, key);
+  return inOrder(
+    before,
+    merged.filter((item) => item !== undefined),
+    named,
+    key,
+  );
 }
 
 /**
@@ -64,12 +73,14 @@ function overlayList(
 function inOrder(
   before: readonly Fields[],
   merged: readonly Fields[],
-  named: readonly unknown[],
+  named: ReadonlySet<unknown>,
   key: string,
 ): readonly Fields[] {
-  const place = (item: Fields): number => before.findIndex((other) => other[key] === item[key]);
-  const changed = named.flatMap((id) => merged.filter((item) => item[key] === id));
-  const alone = merged.filter((item) => !named.includes(item[key]));
+  const first = new Map([...before.entries()].reverse().map(([at, item]) => [item[key], at]));
+  const place = (item: Fields): number => first.get(item[key]) ?? -1;
+  const byKey = Map.groupBy(merged, (item) => item[key]);
+  const changed = [...named].flatMap((id) => byKey.get(id) ?? []);
+  const alone = merged.filter((item) => !named.has(item[key]));
   const out: Fields[] = [];
   let next = 0;
   for (const item of changed) {

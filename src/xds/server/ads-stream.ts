@@ -106,6 +106,11 @@ function serveProxy(
     close: end,
   };
   const pace = createPace(limits.requestsPerSecond, call.signal);
+  /** What a proxy says to hold is compared with what its class has: asked for before it is made, that is made in one go. */
+  const due = (): Promise<unknown> | undefined => {
+    const paced = pace();
+    return session.ready ? Promise.all([paced, session.ready]) : paced;
+  };
   const take = (incoming: Incoming): Promise<void> | undefined => {
     const answered = receive(shared, connection, stream, incoming);
     pusher.kick();
@@ -118,7 +123,7 @@ function serveProxy(
   const uncount = shared.perVersion.add(node.metadata.ISTIO_VERSION);
   options.log.info("new connection", { proxy: id, node: node.id, peer: connection.peer, variant });
   return {
-    receive: (incoming) => pace()?.then(() => take(incoming)) ?? take(incoming),
+    receive: (incoming) => due()?.then(() => take(incoming)) ?? take(incoming),
     close() {
       clearInterval(recheck);
       pusher.stop();

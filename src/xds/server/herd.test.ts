@@ -4,16 +4,22 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import { create } from "@bufbuild/protobuf";
 import { afterEach, expect, test } from "vitest";
 import { AggregatedDiscoveryService } from "../../gen/envoy/service/discovery/v3/ads_pb.js";
-import { DiscoveryRequestSchema, type DiscoveryResponse } from "../../gen/envoy/service/discovery/v3/discovery_pb.js";
+import {
+  DeltaDiscoveryRequestSchema,
+  DiscoveryRequestSchema,
+  type DiscoveryResponse,
+} from "../../gen/envoy/service/discovery/v3/discovery_pb.js";
 import { silentLogger } from "../../lib/index.ts";
 import { type ResourceType, types } from "../../model/index.ts";
 import { type ClientStream, createRpcClient, createRpcServer, protoMethod } from "../../rpc/index.ts";
+import type { ResourceSource } from "../source.ts";
 import { createMemorySource, resource } from "../testing.ts";
 import { createAds } from "./ads.ts";
 import type { AdsLimits } from "./ads-options.ts";
 
 const { cluster: CDS, listener: LDS, endpoint: EDS } = types;
 const method = protoMethod(AggregatedDiscoveryService.method.streamAggregatedResources);
+const deltaMethod = protoMethod(AggregatedDiscoveryService.method.deltaAggregatedResources);
 /** More than a window and all buffers between the two ends take. */
 const large = 8_000_000;
 const open: (() => Promise<void> | void)[] = [];
@@ -21,13 +27,13 @@ afterEach(async () => {
   for (const end of open.splice(0).reverse()) await end();
 });
 
-async function start(limits: Partial<AdsLimits>) {
+async function start(limits: Partial<AdsLimits>, served: (source: ResourceSource) => ResourceSource = (one) => one) {
   const source = createMemorySource();
   /** Responses by type in the order in which they were written, and how many were begun. */
   const written: string[] = [];
   let begun = 0;
   const ads = createAds({
-    ...{ source, identifier: "test", ready: () => true, log: silentLogger, limits },
+    ...{ source: served(source), identifier: "test", ready: () => true, log: silentLogger, limits },
     ...{ now: () => new Date(), uuid: randomUUID },
     metrics: {
       count: (name, labels) => void (name === "pilot_xds_pushes" && written.push(labels?.type ?? "")),
@@ -52,7 +58,7 @@ async function start(limits: Partial<AdsLimits>) {
   const until = async (holds: () => boolean): Promise<void> => {
     while (!holds()) await nextTurn();
   };
-  return { source, ads, server, connect, until, written, begun: () => begun };
+  return { source, ads, server, port, connect, until, written, begun: () => begun };
 }
 type Proxy = ClientStream<unknown, DiscoveryResponse>;
 
@@ -110,4 +116,48 @@ test("X11: for readers that take nothing one push is made whatever changes, othe
     expect([first?.at(-1), second?.at(-1)]).toEqual([1, 50]);
   }
   expect(begun()).toBe(10 + 50 + 10);
+});
+
+test("a proxy that comes back asks nothing of its class before that is made, whatever it says to hold", async () => {
+  const made = Promise.withResolvers<void>();
+  let isMade = false;
+  let early = 0;
+  let connected = 0;
+  const { source, port, until } = await start({}, (inner) => ({
+    connect(...args) {
+      const session = inner.connect(...args);
+      connected++;
+      return {
+        get ready() {
+          return isMade ? undefined : made.promise;
+        },
+        all(type) {
+          if (!isMade) early++;
+          return session.all(type);
+        },
+        get(type, name) {
+          if (!isMade) early++;
+          return session.get(type, name);
+        },
+        close: session.close,
+      };
+    },
+  }));
+  source.set({ [CDS]: [resource("c", "2"), resource("d", "1")] });
+  const client = createRpcClient({ target: { host: "127.0.0.1", port } });
+  open.push(() => client.close());
+  const stream = await client.stream(deltaMethod);
+  const node = { id: "sidecar~10.0.0.1~p.default~default.svc.cluster.local" };
+  const request = { node, typeUrl: CDS, initialResourceVersions: { c: "1", gone: "1" } };
+  await stream.send(create(DeltaDiscoveryRequestSchema, request));
+  await until(() => connected === 1);
+  await nextTurn();
+  expect(early).toBe(0);
+  isMade = true;
+  made.resolve();
+  const { done, value } = await stream.messages.next();
+  if (done) throw new Error("the stream has ended");
+  expect(value.resources.map(({ name }) => name).sort()).toEqual(["c", "d"]);
+  expect(value.removedResources).toEqual(["gone"]);
+  expect(early).toBe(0);
 });

@@ -242,3 +242,19 @@ test("a derived set that reads a later one fails loudly, also through a memo", (
   late.push(graph.derive("late", source, (value, key) => [[key, value]]));
   expect(() => source.set("a", 1)).toThrow("early/a reads a set that is derived after early");
 });
+
+test("what work in steps has looked up stays until it is released, and is told of nothing", () => {
+  const graph = createGraph();
+  const source = graph.source<number>("n");
+  source.set("a", 1);
+  const doubled = graph.memo<number>("doubled", (key) => 2 * (source.get(key) ?? 0));
+  const hold = graph.hold();
+  expect(hold.run(() => doubled.get("a"))).toBe(2);
+  for (let i = 0; i < 3; i++) graph.sweep();
+  expect([doubled.size, doubled.computed]).toEqual([1, 1]);
+  source.set("a", 2);
+  expect(hold.run(() => doubled.get("a"))).toBe(4);
+  hold.release();
+  graph.sweep();
+  expect(doubled.size).toBe(0);
+});

@@ -9,6 +9,7 @@
 
 import type { Collection, Index, Source } from "./collection.ts";
 import { createDerived, type OnFault } from "./derived.ts";
+import { createHold, type Hold } from "./hold.ts";
 import { createKeyed } from "./keyed.ts";
 import { createIndex } from "./member-index.ts";
 import { createMemo, type Memo, type MemoOptions } from "./memo.ts";
@@ -35,6 +36,8 @@ export interface Graph {
   memo<V>(name: string, compute: (key: string, last: V | undefined) => V, options?: MemoOptions<V>): Memo<V>;
   /** Drops what nobody reads any longer; each change ends with it. */
   sweep(): void;
+  /** For work in steps that changes come between: what it has looked up is not dropped before it is released. */
+  hold(): Hold;
   /** Everything that is kept: cells that are read, members of derived sets, entries of memos. What comes and goes leaves none. */
   readonly entries: number;
   /** Adds "this field caused it" to the computation that is running. */
@@ -123,6 +126,7 @@ export function createGraph(options: GraphOptions = {}): Graph {
       return memo;
     },
     sweep: recorder.sweep,
+    hold: () => createHold(recorder),
     get entries() {
       return counted.values().reduce((sum, count) => sum + count(), 0);
     },

@@ -8,6 +8,8 @@ export interface Recorder {
   forget(computation: Computation): void;
   /** Runs the work with its look-ups recorded for the computation. */
   run<V>(computation: Computation, work: () => V): V;
+  /** The same beside the look-ups that the computation has already. */
+  extend<V>(computation: Computation, work: () => V): V;
   /** Tells the readers of a cell, and everything behind them. */
   mark(cell: Cell, state: "stale" | "suspect"): void;
   /** True when the computation has to run again. */
@@ -73,6 +75,15 @@ export function createRecorder(): Recorder {
         throw error;
       } finally {
         computation.running = false;
+        current = outer;
+      }
+    },
+    extend<V>(computation: Computation, work: () => V): V {
+      const outer = current;
+      current = computation;
+      try {
+        return work();
+      } finally {
         current = outer;
       }
     },

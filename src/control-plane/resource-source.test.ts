@@ -87,6 +87,7 @@ function start() {
     source,
     faults,
     service,
+    sweep: graph.sweep,
     rendererOf(...names: readonly string[]) {
       const rendering = createRendering(stages.mesh);
       const classes = names.map((name) => stages.classOf(proxyOfNode(node(name), context, undefined)));
@@ -172,6 +173,36 @@ test("a proxy moves to a class that another one has left while it was made", asy
   service("late");
   await source.flush();
   expect(session.all(types.cluster).get("outbound|80||late.default.svc.cluster.local")).toBeDefined();
+});
+
+test("proxies that come at once and go before their turn leave nothing behind", async () => {
+  const { source, faults, service } = start();
+  for (let i = 0; i < 200; i++) service(`s${i}`);
+  const of = (namespace: string): ProxyNode => ({ ...node("a"), metadata: { NAMESPACE: namespace } });
+  const sessions = Array.from({ length: 20 }, (_, i) => source.connect(of(`ns${i}`), undefined, () => {}));
+  const [first, ...others] = sessions.map(({ ready }) => ready);
+  for (const session of sessions) session.close();
+  await Promise.all([first, ...others]);
+  expect(faults).toEqual([]);
+  expect([source.classes, source.nodes, source.facets]).toEqual([0, 0, 0]);
+  // Else none had to wait for its turn.
+  expect(others.filter((ready) => ready !== undefined).length).toBeGreaterThan(0);
+});
+
+test("what was made for a class stays until all of it is, whatever changes meanwhile", () => {
+  const { rendererOf, service, sweep } = start();
+  for (let i = 0; i < 50; i++) service(`s${i}`);
+  const { rendering, renderers } = rendererOf("a");
+  const [renderer] = renderers;
+  for (const _ of renderer?.steps() ?? []) {
+    sweep();
+    sweep();
+  }
+  const made = rendering.rendered;
+  renderer?.set(types.cluster);
+  renderer?.set(types.endpoint);
+  expect(rendering.rendered - made).toBeLessThan(10);
+  expect(made).toBeLessThan(250);
 });
 
 test("what another class has only begun is gone through as well", () => {

@@ -2,7 +2,6 @@
  * The mesh in; encoded resources per connected proxy out. Proxies of one class share a renderer; a change refreshes only
  * the renderers that read something that changed, after a short quiet time, and tells only their proxies.
  */
-import { setImmediate as nextTurn } from "node:timers/promises";
 import { type Memo, sameData } from "../collections/index.ts";
 import { createDebounce, digest } from "../lib/index.ts";
 import type { Mesh } from "../mesh/index.ts";
@@ -18,6 +17,7 @@ import {
   type Steps,
 } from "../render/index.ts";
 import type { News, ProxyNode, ProxySession, ResourceSource } from "../xds/index.ts";
+import { createSlices } from "./slices.ts";
 
 export interface ResourceSourceOptions {
   readonly mesh: Mesh;
@@ -80,7 +80,7 @@ interface Group {
 }
 
 /** How long rendering may keep the event loop from everything else. */
-const sliceMs = 8;
+const clock = { sliceMs: 8, nowMs: () => performance.now() };
 
 export function createResourceSource(options: ResourceSourceOptions): ControlledSource {
   const { mesh } = options;
@@ -89,6 +89,8 @@ export function createResourceSource(options: ResourceSourceOptions): Controlled
   const nodes = new Map<string, Known>();
   const dueGroups = new Set<string>();
   const dueMembers = new Set<string>();
+  /** Apart, so that a push does not wait until all of a herd is served. */
+  const [newClasses, pushes] = [createSlices(clock), createSlices(clock)];
   let connections = 0;
   let pushing: Promise<void> | undefined;
   const rendering = createRendering(mesh, {
@@ -144,12 +146,10 @@ export function createResourceSource(options: ResourceSourceOptions): Controlled
     });
     const group: Group = { key, renderer, members: new Set(), ready: undefined };
     groups.set(key, group);
-    const steps = safely(proxyClass, renderer.steps());
     // Most of what a class has was made for others before: then there is nothing to wait for.
-    if (!isDoneSoon(steps))
-      group.ready = inSlices(steps).then(() => {
-        group.ready = undefined;
-      });
+    group.ready = newClasses.run(safely(proxyClass, renderer.steps()))?.then(() => {
+      group.ready = undefined;
+    });
     return group;
   };
 
@@ -213,24 +213,22 @@ export function createResourceSource(options: ResourceSourceOptions): Controlled
   };
 
   const round = async (): Promise<void> => {
-    const pause = createPause();
     while (dueMembers.size > 0 || dueGroups.size > 0) {
       for (const id of take(dueMembers)) {
+        // So that streams and probes are served in between.
+        await pushes.rest();
         await reclassifySafely(id);
-        await pause();
       }
       const due = take(dueGroups);
       options.onPush?.(due.length);
       for (const key of due) {
+        await pushes.rest();
         const group = groups.get(key);
         if (!group) continue;
         if (group.ready) await group.ready;
         // What many classes share is made again in slices; after that each class takes little.
-        const steps = safely(group.renderer.proxy, group.renderer.steps());
-        if (!isDoneSoon(steps)) await inSlices(steps);
-        if (groups.get(key) !== group) continue;
-        refresh(group);
-        await pause();
+        await pushes.run(safely(group.renderer.proxy, group.renderer.steps()));
+        if (groups.get(key) === group) refresh(group);
       }
       mesh.graph.sweep();
     }
@@ -302,29 +300,6 @@ export function createResourceSource(options: ResourceSourceOptions): Controlled
       return rendering.counts;
     },
     close: () => debounce.stop(),
-  };
-}
-
-/** Does a slice of the work; true where nothing is left of it. */
-function isDoneSoon(steps: Steps): boolean {
-  const until = performance.now() + sliceMs;
-  while (performance.now() < until) if (steps.next().done) return true;
-  return false;
-}
-
-/** Slice by slice, with everything else served in between. */
-async function inSlices(steps: Steps): Promise<void> {
-  while (!isDoneSoon(steps)) await nextTurn();
-}
-
-/** Waits where a slice is over, so that streams and probes are served in between. */
-function createPause(): () => Promise<void> | undefined {
-  let since = performance.now();
-  return () => {
-    if (performance.now() - since < sliceMs) return undefined;
-    return nextTurn().then(() => {
-      since = performance.now();
-    });
   };
 }
 

@@ -205,14 +205,18 @@ export function createRendering(mesh: Mesh, options: RenderingOptions = {}): Ren
       get: (type, name) => set(type).get(name) ?? ask(type, name),
       refresh,
       *steps() {
-        for (const kind of kinds) {
-          if (!kind.steps || (committed.has(kind.type) && !staleTypes.has(kind.type))) continue;
-          if (classSets.isFresh(id, kind.type)) continue;
-          for (const step of kind.steps(view)) {
-            yield step;
+        const hold = mesh.graph.hold();
+        try {
+          for (const { type, steps } of kinds) {
+            if (!steps || (committed.has(type) && !staleTypes.has(type)) || classSets.isFresh(id, type)) continue;
+            const work = steps(view);
             // Whoever wanted it may have gone in between.
-            if (!states.has(id)) return;
+            while (states.has(id) && !hold.run(() => work.next()).done) yield;
           }
+          // Nobody else may have it: it is taken before it is let go of, and of all types at once.
+          if (states.has(id)) for (const { type, steps } of kinds) if (steps) set(type);
+        } finally {
+          hold.release();
         }
       },
       causes(type, name) {

@@ -18,7 +18,10 @@ function start() {
   });
   const kind: ResourceKind = {
     type: types.cluster,
-    refs: (view) => (classes.get(String(view.id)) ?? "").split(",").map((name) => ({ memo: layers, key: name })),
+    refs(view) {
+      if (classes.get(String(view.id)) === "unplannable") throw new Error("a fault of ours");
+      return (classes.get(String(view.id)) ?? "").split(",").map((name) => ({ memo: layers, key: name }));
+    },
     patched: (view) => (classes.get(String(view.id)) === "patched" ? [layers.get("own")] : undefined),
   };
   const faults: string[] = [];
@@ -108,6 +111,9 @@ test("what has left is not kept", () => {
     get(id);
     sets.leave(String(id));
   }
+  join(50, "unplannable");
+  expect(() => get(50)).toThrow("a fault of ours");
+  sets.leave("50");
   for (let i = 0; i < 3; i++) graph.sweep();
   // The classes' own names stay in the test's source.
   expect(graph.entries).toBeLessThanOrEqual(before + 1);

@@ -153,12 +153,16 @@ export function createClassSets(graph: Graph, { kindOf, fault }: ClassSetsOption
     get(id, type) {
       const of = joined.get(id);
       if (!of) throw new Error("the renderer was disposed of");
+      // Known before it is made: what cannot be made leaves with the class too.
+      of.has.set(type, of.has.get(type) ?? unplanned);
       const plan = plans.get(join(id, type));
       const found = sharedBy(of, type, plan);
       return found ? made.get(found.key) : setOf("own" in plan ? plan.own : []);
     },
   };
 }
+
+const unplanned = { plan: [], shared: undefined };
 
 function samePlan(a: Plan, b: Plan): boolean {
   if ("own" in a || "own" in b)

@@ -48,8 +48,9 @@ function startStream() {
   /** What was handed over and not taken yet. */
   const open: { readonly payload: Payload; readonly take: () => void; readonly fail: (error: Error) => void }[] = [];
   const errors: unknown[] = [];
+  const observed: string[] = [];
   const shared = {
-    metrics: noMetrics,
+    metrics: { ...noMetrics, observe: (name: string) => void observed.push(name) },
     encode: createEncode("test"),
     turns: createTurns({ maxWriting: 100, maxWritingMs: 1e6, onSlow: () => {}, nowMs: () => performance.now() }),
   };
@@ -65,6 +66,7 @@ function startStream() {
     source,
     open,
     errors,
+    observed,
     ask(type: WireType, subscribe: readonly string[] = []) {
       state.receiveDelta({ type, subscribe, unsubscribe: [], initial: new Map(), nonce: "" }, performance.now());
       pusher.kick();
@@ -130,4 +132,21 @@ test("a reader that takes nothing holds one push; the next is made of what is ne
   const later: (readonly string[])[] = [];
   for (let some = await take(); some.length > 0; some = await take()) later.push(some);
   expect(later).toEqual([["CDS c c1000"], ["LDS l"]]);
+});
+
+test("news that the stream has not asked for are not waited for: they take no time to converge", async () => {
+  const { source, ask, observed, settled, take } = startStream();
+  source.set({ [types.cluster]: [resource("c", "1")], [types.listener]: [resource("l", "1")] });
+  ask(types.cluster);
+  await settled();
+  await take();
+  source.set({ [types.listener]: [resource("l", "2")] });
+  ask(types.listener);
+  await settled();
+  await take();
+  expect(observed).not.toContain("pilot_proxy_convergence_time");
+  source.set({ [types.listener]: [resource("l", "3")] });
+  await settled();
+  await take();
+  expect(observed.filter((name) => name === "pilot_proxy_convergence_time")).toHaveLength(1);
 });

@@ -121,7 +121,8 @@ export function createPusher(shared: Pick<AdsShared, "metrics" | "turns" | "enco
   return {
     kick,
     news() {
-      newsMs ||= performance.now();
+      // What the stream does not ask for is never sent, and not waited for.
+      if (busy || state.pending()) newsMs ||= performance.now();
       kick();
     },
     stop() {

@@ -267,3 +267,32 @@ test("a host that names a new cluster waits for it", () => {
   if (cds) client.answer(cds);
   expect(client.settle()).toEqual(["VHDS 80/b"]);
 });
+
+test("what a client says to hold is taken once", () => {
+  const client = createClient();
+  client.put(route("80", { a: "a" }));
+  client.ask(RDS, { subscribe: ["80"] });
+  client.ask(virtualHostType, {});
+  client.settle();
+  for (let i = 0; i < 100; i++) client.ask(virtualHostType, { initial: new Map([[`80/${i}`, "1"]]) });
+  expect(client.responses().map(show)).toEqual([]);
+});
+
+test("a client that was busy for very long: what it asks for with its answers counts, what it refuses is sent anew", () => {
+  const client = createClient();
+  client.put(route("80", { a: "0" }), route("90", {}));
+  client.ask(RDS, { subscribe: ["80"] });
+  const [configuration, hosts] = client.responses();
+  if (!configuration || !hosts) throw new Error("no response");
+  const late = Array.from({ length: 20 }, (_, i) => {
+    client.put(route("80", { a: `${i + 1}` }), route("90", {}));
+    expect(client.responses()).toEqual([]);
+    client.advance(5000);
+    return client.responses();
+  }).flat();
+  expect(late.map(show)).toEqual(Array.from({ length: 20 }, () => "VHDS 80/a"));
+  client.ask(RDS, { nonce: configuration.nonce, subscribe: ["90"] });
+  client.answer(hosts, "too busy");
+  for (const response of late) client.answer(response);
+  expect(client.settle().sort()).toEqual(["RDS 80", "RDS 90", "VHDS -90/~none", "VHDS 80/a"]);
+});

@@ -69,6 +69,8 @@ const answerWaitMs = 5000;
 
 /** A client that never answers must not make the list grow. */
 const maxGroups = 16;
+/** Their nonces are short, and are known for longer: a client that was busy answers all, and asks for more with it. */
+const maxExpired = 1024;
 
 const none: ReadonlySet<string> = new Set();
 const unknown: Told = { route: undefined, doubts: none };
@@ -79,6 +81,9 @@ export function createHostPush({ enabled, apart, versions }: HostPushOptions): H
   /** Hosts of an earlier stream, by route. */
   const claims = new Map<string, Set<string>>();
   let groups: readonly Group[] = [];
+  /** Nonces of parts that are not waited for any longer, with the route that they are of. */
+  const expired = new Map<string, string>();
+  let hasClaimed = false;
   let isFirst = true;
   let awaitsClaims = false;
   /** Since when routes wait, and until when they do at most. */
@@ -160,14 +165,33 @@ export function createHostPush({ enabled, apart, versions }: HostPushOptions): H
         open.set(part.nonce, route.name);
       }
     }
-    if (routes.size > 0 && open.size > 0)
-      groups = [...groups, { nonce: response.nonce, open, errors: [], routes, overdue: false }].slice(-maxGroups);
+    if (routes.size > 0 && open.size > 0) add({ nonce: response.nonce, open, errors: [], routes, overdue: false });
     return parts;
+  }
+
+  function add(group: Group): void {
+    const [oldest] = groups.length < maxGroups ? [] : groups;
+    groups = [...groups.filter((one) => one !== oldest), group];
+    for (const [nonce, route] of oldest?.open ?? []) expired.set(nonce, route);
+    for (const nonce of expired.keys()) {
+      if (expired.size <= maxExpired) return;
+      expired.delete(nonce);
+    }
+  }
+
+  /** What a late answer asks for counts; what it refuses is not there, whatever was built on it since. */
+  function settleLate(nonce: string, error: string | undefined): Settlement | undefined {
+    const route = expired.get(nonce);
+    if (route === undefined) return undefined;
+    expired.delete(nonce);
+    if (error === undefined || !told.has(route)) return { again: [] };
+    doubt(route);
+    return { again: [route] };
   }
 
   function settle(nonce: string, error: string | undefined): Settlement | undefined {
     const group = groups.find(({ open }) => open.has(nonce));
-    if (!group) return undefined;
+    if (!group) return settleLate(nonce, error);
     const route = group.open.get(nonce) ?? "";
     // With the route's name, as what is refused is found by it.
     if (error !== undefined) group.errors.push(route === "" ? error : `${route}: ${error}`);
@@ -201,6 +225,9 @@ export function createHostPush({ enabled, apart, versions }: HostPushOptions): H
     },
     noteClaims(names) {
       awaitsClaims = false;
+      // A client says it once, when it comes back; who says it again and again must not fill the memory.
+      if (hasClaimed) return [];
+      hasClaimed = true;
       for (const [route, held] of Map.groupBy(names, routeOf)) claims.set(route, new Set(held));
       const late: Response[] = [];
       for (const [route, held] of claims) {

@@ -104,8 +104,8 @@ export function createStreamState(options: StreamStateOptions): StreamState {
     if (settlement?.whole) {
       const nothing = { subscribe: [], unsubscribe: [], initial: new Map<string, string>() };
       delta({ type: types.route, ...nothing, ...settlement.whole }, nowMs);
-      sendAgain(settlement);
     }
+    if (settlement) sendAgain(settlement);
     return { event: error === undefined ? "ack" : "nack", dirty: dirty.size > 0 };
   }
 

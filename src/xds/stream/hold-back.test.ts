@@ -3,9 +3,11 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { bytesOf, type ResourceType, types } from "../../model/index.ts";
 import { createMemorySource, resource } from "../testing.ts";
+import { createHoldBack } from "./hold-back.ts";
 import { createNamePool } from "./names.ts";
 import { createSteps } from "./steps.ts";
 import { createStreamState, type Response } from "./stream-state.ts";
+import { TypeState } from "./type-state.ts";
 import { createVersions } from "./version.ts";
 
 const { cluster: CDS, endpoint: EDS, listener: LDS, route: RDS } = types;
@@ -20,6 +22,15 @@ interface World {
 
 type Step = { readonly put: World } | { readonly act: "send" | "take" | "answer" };
 
+const node = {
+  id: "",
+  cluster: "",
+  metadata: {},
+  locality: { region: "", zone: "", subZone: "" },
+  extensions: new Set<string>(),
+  userAgent: "",
+};
+
 /**
  * Envoy as far as it matters: takes responses in order, but late, follows endpoints of its clusters, and its answers
  * arrive late. A new cluster warms until it hears of its endpoints; to hear that there are none makes it an empty one.
@@ -28,14 +39,6 @@ function createEnvoy(variant: "sotw" | "delta", drainMs: number) {
   const source = createMemorySource();
   let n = 0;
   let nowMs = 0;
-  const node = {
-    id: "",
-    cluster: "",
-    metadata: {},
-    locality: { region: "", zone: "", subZone: "" },
-    extensions: new Set<string>(),
-    userAgent: "",
-  };
   const session = source.connect(node, undefined, (news) => state.changed(news));
   const versions = createVersions({ now: () => new Date(0), uuid: () => `-${++n}` });
   const state = createStreamState({
@@ -214,4 +217,21 @@ test.each(["sotw", "delta"] as const)("%s", (variant) => {
     ),
     { numRuns: 1000 },
   );
+});
+
+test("clusters that routes have let go of are not remembered for longer than they drain", () => {
+  const clusters = new TypeState(CDS, { pool: createNamePool(), onAccepted: () => {} });
+  clusters.wildcard = true;
+  const holdBack = createHoldBack({
+    states: new Map([[CDS, clusters]]),
+    session: createMemorySource().connect(node, undefined, () => {}),
+    ...{ steps: createSteps(), times: { maxWaitMs: 5000, drainMs: 5000 }, onEnded: () => {} },
+  });
+  // Of clusters that nobody makes none is ever removed.
+  const naming = (i: number) => new Map([["80", resource("80", `${i}`, [`c${i}`])]]);
+  for (let i = 0; i < 1000; i++) {
+    const response = { nonce: `${i}`, changes: naming(i + 1), before: naming(i), whole: false, sentAtMs: 0 };
+    holdBack.noteAccepted(RDS, response, i * 1000);
+  }
+  expect(holdBack.kept).toBeLessThan(10);
 });

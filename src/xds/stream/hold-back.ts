@@ -42,6 +42,8 @@ export interface HoldBack {
   /** Called before a type is planned: what no longer waits is forgotten. */
   begin(type: ResourceType): void;
   held(): readonly Held[];
+  /** How many clusters are remembered that the source has no more. */
+  readonly kept: number;
 }
 
 export interface HoldBackOptions {
@@ -167,7 +169,7 @@ export function createHoldBack(options: HoldBackOptions): HoldBack {
       keepWanted(session.all(type), removed, kept, nowMs);
       for (const name of new Set(state.unsettled())) keepNamed(state, name, removed, kept, nowMs);
     }
-    for (const [cluster, sinceMs] of letGo) if (nowMs - sinceMs >= drainMs) letGo.delete(cluster);
+    dropDrained(nowMs);
     for (const cluster of removed) if (!kept.has(cluster) && isDraining(cluster)) kept.add(cluster);
     if (kept.size > 0) waiting.add(types.cluster);
     return kept;
@@ -213,10 +215,22 @@ export function createHoldBack(options: HoldBackOptions): HoldBack {
   }
 
   function noteLetGo({ changes, before }: InFlight, nowMs: number): void {
+    dropDrained(nowMs);
     for (const name of changes.keys()) {
       const [was, is] = [before.get(name), changes.get(name)];
       const lost = was && (is ? steps.newNeeds(is, was) : was.needs);
-      for (const cluster of lost ?? []) letGo.set(cluster, nowMs);
+      for (const cluster of lost ?? []) {
+        letGo.delete(cluster);
+        letGo.set(cluster, nowMs);
+      }
+    }
+  }
+
+  /** The oldest come first. Also where no cluster is ever removed, as where routes name what nobody makes. */
+  function dropDrained(nowMs: number): void {
+    for (const [cluster, sinceMs] of letGo) {
+      if (nowMs - sinceMs < drainMs) return;
+      letGo.delete(cluster);
     }
   }
 
@@ -279,5 +293,8 @@ export function createHoldBack(options: HoldBackOptions): HoldBack {
       if (type === types.cluster) removalWakeMs = undefined;
     },
     held: () => [...waits.values()],
+    get kept() {
+      return letGo.size + orphans.size;
+    },
   };
 }

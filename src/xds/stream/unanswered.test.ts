@@ -20,6 +20,16 @@ test("a client that never answers is remembered nothing of that has come and gon
   expect(unanswered.kept).toBeLessThan(32);
 });
 
+test("nor one that refuses all of it", () => {
+  const unanswered = new Unanswered();
+  for (let i = 0; i < 5000; i++)
+    for (const response of [addition(`n${i}`, `a${i}`), removal(`n${i}`, `r${i}`)]) {
+      unanswered.add(response);
+      unanswered.refuse(response, new Set([`n${i}`]));
+    }
+  expect(unanswered.kept).toBe(0);
+});
+
 test("nor one that subscribes and unsubscribes without end", () => {
   const unanswered = new Unanswered();
   for (let i = 0; i < 5000; i++) {

@@ -33,7 +33,6 @@ export class Unanswered {
     const [oldest] = this.#open;
     if (!oldest || this.#open.length <= maxInFlight) return;
     this.refuse(oldest, new Set(oldest.changes.keys()));
-    this.#dropDeparted(oldest);
     const [first = ""] = this.#expired.add(oldest.nonce);
     if (this.#expired.size > maxExpired) this.#expired.delete(first);
   }
@@ -87,6 +86,7 @@ export class Unanswered {
       if (!this.#doubts.has(name) && !this.#isGivenUp(name, response))
         this.#doubts.set(name, response.before.get(name));
     this.#take(response, without(response, names).changes);
+    this.#dropDeparted(response);
   }
 
   forget(name: string): void {

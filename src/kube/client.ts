@@ -10,6 +10,8 @@ import { streamEvents, type WatchEvent } from "./watch-stream.ts";
 
 export interface ListAnswer {
   readonly items: readonly KubeObject[];
+  /** How many more there are that no object could be made of. */
+  readonly unreadable: number;
   readonly resourceVersion: string;
   readonly continue: string | undefined;
 }
@@ -177,8 +179,10 @@ function listAnswer(kind: KindRef, answer: unknown): ListAnswer {
   if (!isRecord(metadata) || !(Array.isArray(items) || items === null || items === undefined))
     throw new FairleadError("invalid", `the API's answer is not a list of ${kind.plural}`);
   const token = metadata.continue;
+  const read = (items ?? []).flatMap((item: unknown) => asObject(item, kind) ?? []);
   return {
-    items: (items ?? []).flatMap((item: unknown) => asObject(item, kind) ?? []),
+    items: read,
+    unreadable: (items?.length ?? 0) - read.length,
     resourceVersion: String(metadata.resourceVersion ?? ""),
     continue: typeof token === "string" && token !== "" ? token : undefined,
   };

@@ -6,7 +6,7 @@ import type { Graph } from "../collections/index.ts";
 import { createBackoff, FairleadError, type Logger, wait } from "../lib/index.ts";
 import type { KubeObject } from "../model/index.ts";
 import { createBatcher } from "./batcher.ts";
-import type { KubeClient } from "./client.ts";
+import type { KubeClient, ListAnswer } from "./client.ts";
 import type { KindRef } from "./kind.ts";
 import { narrowObject } from "./narrow-kinds.ts";
 import type { ObjectSource, WatchedKind, WatchScope } from "./object-source.ts";
@@ -72,6 +72,7 @@ function follow(options: Follow): WatchedKind {
   const step = async (): Promise<void> => {
     if (replica.version === undefined) {
       const list = await listAll(options);
+      if (list.unreadable > 0) log.warn(`following ${kind.plural}: ${list.unreadable} cannot be read and are left out`);
       replica.replace(list.items, list.resourceVersion);
       settle(true);
     }
@@ -82,7 +83,7 @@ function follow(options: Follow): WatchedKind {
       signal,
     })) {
       backoff.reset();
-      replica.apply(event);
+      if (!replica.apply(event)) log.warn(`following ${kind.plural}: a change cannot be read and is left out`);
     }
   };
   const failed = (error: unknown): number => {
@@ -125,8 +126,9 @@ function follow(options: Follow): WatchedKind {
   };
 }
 
-async function listAll(options: Follow): Promise<{ items: readonly KubeObject[]; resourceVersion: string }> {
+async function listAll(options: Follow): Promise<Omit<ListAnswer, "continue">> {
   const items: KubeObject[] = [];
+  let unreadable = 0;
   let next: string | undefined;
   for (;;) {
     const page = await options.client.list(options.kind, {
@@ -137,7 +139,8 @@ async function listAll(options: Follow): Promise<{ items: readonly KubeObject[];
     });
     // Page by page, so that a large kind is never held whole.
     for (const item of page.items) items.push(options.narrow ? narrowObject(item) : item);
-    if (page.continue === undefined) return { items, resourceVersion: page.resourceVersion };
+    unreadable += page.unreadable;
+    if (page.continue === undefined) return { items, unreadable, resourceVersion: page.resourceVersion };
     next = page.continue;
   }
 }

@@ -79,7 +79,7 @@ test("an edit of what is not kept is no change; of what is kept it is", () => {
   });
   const told: string[] = [];
   replica.objects.subscribe((key) => told.push(key));
-  const say = (object: KubeObject): void => replica.apply({ type: "MODIFIED", object });
+  const say = (object: KubeObject): boolean => replica.apply({ type: "MODIFIED", object });
   say(pod(1));
   say(pod(2, { startTime: "2026-01-01T00:00:00Z" }));
   say(pod(3, { conditions: [{ type: "Ready", status: "True", lastProbeTime: "2026-01-01T00:00:00Z" }] }));

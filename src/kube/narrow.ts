@@ -1,9 +1,15 @@
 /** Anything in, a KubeObject without managedFields out: the door through which every object enters. */
-import { isRecord } from "../lib/index.ts";
+import { isRecord, objectLimits } from "../lib/index.ts";
 import type { KubeObject } from "../model/index.ts";
 import { apiVersionOf, type KindRef } from "./kind.ts";
 
-/** Undefined for what has no name: one broken object must not take its kind down. */
+/**
+ * How deep an answer may be nested: as deep as an API server stores. That is deeper than an object may be here, which is
+ * looked at for each alone, so that one cannot make a whole list or watch unreadable.
+ */
+export const answerDepth = 20_000;
+
+/** Undefined for what has no name, or is nested too deep: one broken object must not take its kind down. */
 export function asObject(value: unknown, kind?: KindRef): KubeObject | undefined {
   if (!isRecord(value) || !isRecord(value.metadata)) return undefined;
   const { managedFields: _, ...metadata } = value.metadata;
@@ -14,5 +20,11 @@ export function asObject(value: unknown, kind?: KindRef): KubeObject | undefined
   const apiVersion = typeof value.apiVersion === "string" ? value.apiVersion : kind && apiVersionOf(kind);
   const kindName = typeof value.kind === "string" ? value.kind : kind?.kind;
   if (apiVersion === undefined || kindName === undefined) return undefined;
+  if (isDeeperThan({ ...value, metadata }, objectLimits.maxDepth)) return undefined;
   return { ...value, apiVersion, kind: kindName, metadata: { ...metadata, name } } as KubeObject;
+}
+
+function isDeeperThan(value: unknown, levels: number): boolean {
+  if (typeof value !== "object" || value === null) return false;
+  return levels === 0 || Object.values(value).some((inner) => isDeeperThan(inner, levels - 1));
 }

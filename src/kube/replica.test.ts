@@ -16,7 +16,7 @@ function setup() {
   const replica = createReplica({ graph, batcher: { add: (change) => change(), flush: () => {} }, kind });
   const told: string[] = [];
   replica.objects.subscribe((key, now) => told.push(`${key} ${now?.metadata.resourceVersion ?? "gone"}`));
-  const send = (type: string, value: unknown): void => replica.apply({ type, object: value });
+  const send = (type: string, value: unknown): boolean => replica.apply({ type, object: value });
   return { replica, told, send };
 }
 

@@ -15,7 +15,8 @@ export interface Replica {
   /** Where a watch goes on; undefined before the first list. */
   readonly version: string | undefined;
   replace(items: readonly KubeObject[], version: string): void;
-  apply(event: WatchEvent): void;
+  /** False where the event's object cannot be read: what is here of it stays. */
+  apply(event: WatchEvent): boolean;
   /** The next thing has to be a list. */
   expire(): void;
 }
@@ -70,15 +71,16 @@ export function createReplica({ graph, batcher, kind, narrow = false }: ReplicaO
     apply(event) {
       if (event.type === "BOOKMARK") {
         version = later(version, versionOf(event.object));
-        return;
+        return true;
       }
       const whole = asObject(event.object, kind);
-      if (!whole) return;
+      if (!whole) return false;
       const object = narrow ? narrowObject(whole) : whole;
       if (event.type === "ADDED" || event.type === "MODIFIED") batcher.add(() => put(object));
       else if (event.type === "DELETED") batcher.add(() => remove(object));
-      else return;
+      else return true;
       version = later(version, object.metadata.resourceVersion);
+      return true;
     },
     expire() {
       version = undefined;

@@ -4,6 +4,7 @@ import { FairleadError, fileLimits, parseJson, systemCode } from "../lib/index.t
 import { type Answer, type Connection, NotSent, openConnection, type RequestHead } from "./connection.ts";
 import type { Credentials } from "./exec-credentials.ts";
 import type { ClusterAccess } from "./kubeconfig.ts";
+import { answerDepth } from "./narrow.ts";
 import { statusError } from "./status.ts";
 
 export interface HttpRequest {
@@ -132,7 +133,7 @@ export function createTransport(access: ClusterAccess, options: TransportOptions
     text: (r) => text({ timeoutMs: 60_000, ...r }),
     json: async (r) => {
       const body = await text({ timeoutMs: 60_000, ...r });
-      return body === "" ? undefined : parseJson(body, fileLimits);
+      return body === "" ? undefined : parseJson(body, { ...fileLimits, maxDepth: answerDepth });
     },
     close() {
       closed = true;

@@ -2,6 +2,7 @@
 import { FairleadError, isRecord, objectLimits, parseJson } from "../lib/index.ts";
 import { collectionPath, type KindRef } from "./kind.ts";
 import type { ListOptions, WatchOptions } from "./list-options.ts";
+import { answerDepth } from "./narrow.ts";
 import { statusError } from "./status.ts";
 import type { Transport } from "./transport.ts";
 
@@ -68,7 +69,7 @@ function watchQuery(options: ListOptions): Record<string, string | undefined> {
 
 /** An ERROR event is thrown as the error that it describes. */
 function parseEvent(kind: KindRef, line: string): WatchEvent {
-  const event = parseJson(line, { ...objectLimits, maxBytes: maxLineBytes });
+  const event = parseJson(line, { maxBytes: maxLineBytes, maxDepth: answerDepth });
   if (!isRecord(event) || typeof event.type !== "string")
     throw new FairleadError("invalid", `the watch of ${kind.plural} sent something that is not an event`);
   if (event.type === "ERROR") {

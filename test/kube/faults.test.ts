@@ -363,6 +363,25 @@ test("K06: a kind that goes is off alone and comes back; an object that cannot b
   expect(lists).toBe(2);
 });
 
+test("K06: objects that are nested too deep cost no other, in a list and in a watch", async () => {
+  const deep = (name: string, version: number) => ({
+    ...object(name, version),
+    spec: JSON.parse(`${"[".repeat(2_000)}${"]".repeat(2_000)}`),
+  });
+  const watched = follow((_request, response, url) => {
+    if (!url.searchParams.has("watch"))
+      return response.end(
+        JSON.stringify({ metadata: { resourceVersion: "5" }, items: [object("a", 4), deep("b", 5)] }),
+      );
+    event(response, "ADDED", deep("c", 6));
+    event(response, "MODIFIED", deep("a", 7));
+    event(response, "ADDED", object("d", 8));
+  });
+  await until(() => watched.objects.get("n/d") !== undefined);
+  expect(watched.objects.keys()).toEqual(["n/a", "n/d"]);
+  expect(asked).toEqual(["list", "watch 5"]);
+});
+
 test("K07: a wall clock that jumps by an hour or a day, either way, moves no leadership", async () => {
   let record: Readonly<Record<string, unknown>> | undefined;
   let writes = 0;

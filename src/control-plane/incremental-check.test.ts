@@ -35,7 +35,10 @@ afterEach(() => {
 });
 
 /** A control plane with one proxy; what a fresh start knows is asked for each time. */
-async function start(knownAfresh: (objects: readonly KubeObject[]) => readonly KubeObject[]) {
+async function start(
+  knownAfresh: (objects: readonly KubeObject[], api: { apply(objects: KubeObject[]): void }) => readonly KubeObject[],
+  onFlush = (): void => {},
+) {
   const graph = createGraph();
   const api = createMemorySource({ graph });
   const watched = watchObjects(api);
@@ -54,8 +57,14 @@ async function start(knownAfresh: (objects: readonly KubeObject[]) => readonly K
   let next = Promise.withResolvers<readonly string[]>();
   const checked = createIncrementalCheck({
     graph,
-    source,
-    fresh: () => createFreshSource(knownAfresh(watched.all()), options),
+    source: {
+      ...source,
+      async flush() {
+        await source.flush();
+        onFlush();
+      },
+    },
+    fresh: () => createFreshSource(knownAfresh(watched.all(), api), options),
     onChecked: (differences) => {
       next.resolve(differences.map(({ type, name }) => `${type} ${name}`));
       next = Promise.withResolvers();
@@ -66,6 +75,7 @@ async function start(knownAfresh: (objects: readonly KubeObject[]) => readonly K
   checked.connect(node, undefined, () => {}).all(types.cluster);
   await next.promise;
   return {
+    connect: () => checked.connect({ ...node, metadata: { NAMESPACE: "other" } }, undefined, () => {}),
     /** What was found different after the change. */
     async apply(object: KubeObject): Promise<readonly string[]> {
       const found = next.promise;
@@ -88,4 +98,33 @@ test("what a fresh start would give differently is told by name", async () => {
       `${types.listener} 10.96.0.1_9000`,
     ]),
   );
+});
+
+test("what differs only until the mesh changes again is no difference", async () => {
+  let hidden = 0;
+  const world = await start((objects, api) => {
+    if (!objects.some(({ metadata }) => metadata.name === "a")) return objects;
+    hidden++;
+    // The second look, which would tell whether it stays so, comes in the middle of a change.
+    if (hidden === 2) api.apply([service("b")]);
+    return hidden > 2 ? objects : objects.filter(({ metadata }) => metadata.name !== "a");
+  });
+  expect(await world.apply(service("a"))).toEqual([]);
+  expect(hidden).toBeGreaterThan(2);
+});
+
+test("a proxy that goes before it is looked at ends no comparison", async () => {
+  let leave = (): void => {};
+  const world = await start(
+    (objects) => objects,
+    () => leave(),
+  );
+  const other = world.connect();
+  let isThere = true;
+  leave = () => {
+    if (isThere) other.close();
+    isThere = false;
+  };
+  expect(await world.apply(service("a"))).toEqual([]);
+  expect(isThere).toBe(false);
 });

@@ -76,6 +76,9 @@ export function createIncrementalCheck(options: IncrementalCheckOptions): Resour
       connected.add(one);
       return {
         ...session,
+        get ready() {
+          return session.ready;
+        },
         close() {
           connected.delete(one);
           session.close();
@@ -92,11 +95,10 @@ async function run(options: IncrementalCheckOptions, connected: Set<Connected>):
     await wait(pauseMs, signal);
     const { version } = graph;
     if (version === seen || connected.size === 0) continue;
-    const chosen = inTurn(connected, options.sample ?? 20);
-    const first = await look(options, chosen);
-    if (!first) continue;
+    const looked = await lookTwice(options, inTurn(connected, options.sample ?? 20), (one) => connected.has(one));
+    if (!looked) continue;
     seen = version;
-    options.onChecked(first.length === 0 ? [] : await lookAgain(options, chosen, first));
+    options.onChecked(looked);
   }
 }
 
@@ -110,14 +112,17 @@ function inTurn(connected: Set<Connected>, count: number): readonly Connected[] 
   return chosen;
 }
 
-async function lookAgain(
+/** What differs both times; undefined where that cannot be said, as the graph changed meanwhile. */
+async function lookTwice(
   options: IncrementalCheckOptions,
   chosen: readonly Connected[],
-  first: readonly IncrementalDifference[],
-): Promise<readonly IncrementalDifference[]> {
+  isConnected: (one: Connected) => boolean,
+): Promise<readonly IncrementalDifference[] | undefined> {
+  const first = await look(options, chosen, isConnected);
+  if (!first || first.length === 0) return first;
   await wait(secondLookMs, options.signal);
   const before = new Set(first.map(idOf));
-  return ((await look(options, chosen)) ?? first).filter((one) => before.has(idOf(one)));
+  return (await look(options, chosen, isConnected))?.filter((one) => before.has(idOf(one)));
 }
 
 const idOf = ({ node, type, name }: IncrementalDifference): string => `${node} ${type} ${name}`;
@@ -126,14 +131,16 @@ const idOf = ({ node, type, name }: IncrementalDifference): string => `${node} $
 async function look(
   { graph, source, fresh }: IncrementalCheckOptions,
   chosen: readonly Connected[],
+  isConnected: (one: Connected) => boolean,
 ): Promise<readonly IncrementalDifference[] | undefined> {
   const { version } = graph;
   await source.flush();
   if (graph.version !== version) return undefined;
-  const given = chosen.map(({ session }) => compared.map((type) => [type, session.all(type)] as const));
+  const there = chosen.filter(isConnected);
+  const given = there.map(({ session }) => compared.map((type) => [type, session.all(type)] as const));
   const expected = await fresh();
   const differences: IncrementalDifference[] = [];
-  for (const [index, { node, identity }] of chosen.entries()) {
+  for (const [index, { node, identity }] of there.entries()) {
     const session = expected.connect(node, identity, () => {});
     await session.ready;
     for (const [type, live] of given[index] ?? [])

@@ -24,7 +24,7 @@ const sources: InjectionSources = {
   settings: () => settings,
   proxyConfig: () => settings.meshConfig.defaultConfig ?? {},
   nativeSidecars: (node) => node === "new",
-  annotationWarning: (name) => (name === "odd" ? "odd is not known" : undefined),
+  annotationWarning: (name) => (name.startsWith("odd") ? `${name} is not known` : undefined),
 };
 
 const pod = (metadata: Fields = {}, spec: Fields = {}): Fields => ({
@@ -114,6 +114,30 @@ test.each([
   const { outcome, body: answer } = reviewInjection(body, "/inject", sources);
   expect(outcome).toBe("failed");
   expect(JSON.parse(answer)).toMatchObject({ kind: "AdmissionReview", response: { allowed: false } });
+});
+
+test("of very many unknown annotations some are told of", () => {
+  const annotations = Object.fromEntries(Array.from({ length: 1000 }, (_, i) => [`odd${i}`, "x"]));
+  const { response } = ask(pod({ annotations }));
+  expect(response.allowed).toBe(true);
+  expect(response.warnings).toHaveLength(20);
+});
+
+test("a template that is named again and again is applied once", () => {
+  let applied = 0;
+  const templates = new Map(
+    [...settings.templates].map(([name, template]): [string, typeof template] => [
+      name,
+      (input) => {
+        applied++;
+        return template(input);
+      },
+    ]),
+  );
+  const annotations = { "inject.istio.io/templates": Array(1000).fill("sidecar").join(",") };
+  const counted = { ...sources, settings: () => ({ ...settings, templates }) };
+  expect(reviewInjection(review(pod({ annotations })), "/inject", counted).outcome).toBe("injected");
+  expect(applied).toBe(1);
 });
 
 test("the path tells cluster and network", () => {

@@ -101,8 +101,16 @@ function podName(pod: Pod): string {
   return `${readText(namespace)}/${readText(name) || `${readText(generateName)}*`}`;
 }
 
+/** Of more slips in one Pod nobody reads. */
+const maxWarnings = 20;
+
 function warningsFor(pod: Pod, { annotationWarning }: InjectionSources): { readonly warnings?: readonly string[] } {
-  const warnings = Object.keys(annotationsOf(pod)).flatMap((name) => annotationWarning?.(name) ?? []);
+  const warnings: string[] = [];
+  for (const name of Object.keys(annotationsOf(pod))) {
+    const warning = annotationWarning?.(name);
+    if (warning !== undefined) warnings.push(warning);
+    if (warnings.length === maxWarnings) break;
+  }
   return warnings.length > 0 ? { warnings } : {};
 }
 

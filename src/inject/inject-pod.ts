@@ -127,7 +127,8 @@ function applyTemplates(pod: Pod, input: TemplateInput, settings: InjectSettings
 function templateNames(pod: Pod, policy: InjectPolicy): readonly string[] {
   const chosen = annotationsOf(pod)["inject.istio.io/templates"];
   const names = chosen === undefined ? policy.defaultTemplates : chosen.split(",").map((name) => name.trim());
-  return names.flatMap((name) => policy.aliases.get(name) ?? [name]);
+  // Once each: a second time changes nothing, and a thousandth takes as long as the first.
+  return [...new Set(names.flatMap((name) => policy.aliases.get(name) ?? [name]))];
 }
 
 /** A user writes the proxy's container among the containers, wherever the template has it. */

@@ -16,8 +16,18 @@ export const proxyName = "istio-proxy";
 
 export const metadataOf = (pod: Pod): Fields => readRecord(pod.metadata);
 export const specOf = (pod: Pod): Fields => readRecord(pod.spec);
-export const annotationsOf = (pod: Pod): Texts => readTextMap(metadataOf(pod).annotations);
-export const labelsOf = (pod: Pod): Texts => readTextMap(metadataOf(pod).labels);
+export const annotationsOf = (pod: Pod): Texts => textsOf(metadataOf(pod).annotations);
+export const labelsOf = (pod: Pod): Texts => textsOf(metadataOf(pod).labels);
+
+/** Asked for dozens of times for one Pod, whose annotations may be many. */
+const knownTexts = new WeakMap<object, Texts>();
+
+function textsOf(value: unknown): Texts {
+  if (!isRecord(value)) return {};
+  const texts = knownTexts.get(value) ?? readTextMap(value);
+  knownTexts.set(value, texts);
+  return texts;
+}
 
 export type ContainerList = "containers" | "initContainers";
 

@@ -33,6 +33,14 @@ describe("log", () => {
     });
   });
 
+  test("a text of megabytes is cut short", () => {
+    const lines: string[] = [];
+    const log = createLogger({ write: (line) => lines.push(line), now: () => new Date(0) });
+    log.warn("x".repeat(1_000_000), { cause: "y".repeat(1_000_000) });
+    expect(lines[0]).toMatch(/x… \(1000000 characters\)\tcause=y+… \(1000000 characters\)$/);
+    expect(lines[0]?.length).toBeLessThan(40_000);
+  });
+
   test("marks that turn the direction of text are shown, not obeyed", () => {
     expect(printable("a\u202eb\u0085c")).toBe("a\\u202eb\\u0085c");
     expect(printable("grün → ok")).toBe("grün → ok");

@@ -50,10 +50,20 @@ function parseLevels(text: string): Map<string, LogLevel> {
 
 function format(options: LogOptions, level: LogLevel, scope: string, message: string, fields: LogFields = {}): string {
   const time = options.now().toISOString();
-  const known = Object.entries(fields).filter(([, value]) => value !== undefined);
-  if (options.json) return JSON.stringify({ level, time, scope, msg: message, ...Object.fromEntries(known) });
+  const msg = shortened(message);
+  const known = Object.entries(fields)
+    .filter(([, value]) => value !== undefined)
+    .map(([key, value]) => [key, typeof value === "string" ? shortened(value) : value] as const);
+  if (options.json) return JSON.stringify({ level, time, scope, msg, ...Object.fromEntries(known) });
   const tail = known.map(([key, value]) => `\t${key}=${printable(String(value))}`).join("");
-  return `${time}\t${level}\t${scope === "default" ? "" : `${scope}\t`}${printable(message)}${tail}`;
+  return `${time}\t${level}\t${scope === "default" ? "" : `${scope}\t`}${printable(msg)}${tail}`;
+}
+
+/** Texts that others wrote are quoted in errors, and may be megabytes. */
+const maxTextLength = 16 * 1024;
+
+function shortened(text: string): string {
+  return text.length <= maxTextLength ? text : `${text.slice(0, maxTextLength)}… (${text.length} characters)`;
 }
 
 /** Keeps a log line one line, and a terminal safe from what users wrote into names: controls and text-direction marks. */

@@ -13,3 +13,8 @@ test.each([
 ])("%s is near to %s", (word, near) => {
   expect(nearest(word, words)).toBe(near);
 });
+
+test("a very long word is near to none, and is not compared", () => {
+  const many = Array.from({ length: 100 }, (_, i) => `${"word".repeat(20)}${i}`);
+  expect(nearest("x".repeat(1_000_000), many)).toBeUndefined();
+});

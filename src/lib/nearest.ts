@@ -3,10 +3,13 @@
 /** Undefined where none is near: more than a third of the letters would have to change. */
 export function nearest(word: string, known: Iterable<string>): string | undefined {
   let best: { readonly word: string; readonly distance: number } | undefined;
+  const asked = word.toLowerCase();
   for (const candidate of known) {
-    const distance = changes(word.toLowerCase(), candidate.toLowerCase());
-    if (distance <= Math.max(2, candidate.length / 3) && (!best || distance < best.distance))
-      best = { word: candidate, distance };
+    const most = Math.max(2, candidate.length / 3);
+    // Each letter more or less is a change: a word of a megabyte is near to nothing, and need not be looked at for that.
+    if (Math.abs(asked.length - candidate.length) > most) continue;
+    const distance = changes(asked, candidate.toLowerCase());
+    if (distance <= most && (!best || distance < best.distance)) best = { word: candidate, distance };
   }
   return best?.word;
 }

@@ -68,7 +68,7 @@ export const rows: readonly Row[] = [
         saturation = saturate();
       };
       try {
-        const report = await flip({ flips: 1000 * share, together: true, begin, say });
+        const report = await flip({ flips: 1000 * share, begin, say });
         return { ...report, seen: `${report.seen}, ${saturation?.share}` };
       } finally {
         saturation?.end();

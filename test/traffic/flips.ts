@@ -35,18 +35,13 @@ export interface FlipOptions {
   readonly flips: number;
   /** Goes on until there were as many requests, too. */
   readonly requests?: number;
-  /**
-   * Each flip is one change. Otherwise some come object by object, 40 ms apart: on a machine without time that becomes more
-   * than the second for which a cluster is kept that a route still names.
-   */
-  readonly together?: boolean;
   /** Called when all is there. */
   readonly begin?: () => void;
   /** Told now and then how far it is. */
   readonly say?: (text: string) => void;
 }
 
-export async function runFlips({ begin, say, together = false, ...atLeast }: FlipOptions): Promise<FlipReport> {
+export async function runFlips({ begin, say, ...atLeast }: FlipOptions): Promise<FlipReport> {
   const mesh = await startTrafficMesh();
   try {
     const backends = [await mesh.backend("even"), await mesh.backend("odd")];
@@ -72,8 +67,7 @@ export async function runFlips({ begin, say, together = false, ...atLeast }: Fli
       const next = generation(i);
       const gone = last.passing.filter((object) => !next.objects.some((other) => isSame(object, other)));
       mesh.controlPlane.remove(gone);
-      if (together) mesh.controlPlane.apply(next.objects);
-      else await applyInOrder(i, next.objects, mesh.controlPlane.apply);
+      await applyInOrder(i, next.objects, mesh.controlPlane.apply);
       last = next;
       // Now and then the next one comes before the last has arrived.
       if (i % 4 !== 0) await mesh.controlPlane.settled(settledMs);

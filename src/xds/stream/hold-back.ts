@@ -58,10 +58,12 @@ export interface HoldBackOptions {
 const resumeMs = 200;
 
 /**
- * How long a route waits for a cluster that nobody makes, and a removed cluster for the route that is still wanted with
- * it: what belongs together may come in two steps, in either order.
+ * What belongs together may come in two steps, in either order. A route waits so long for a cluster that nobody makes:
+ * meanwhile its other changes wait too.
  */
 const settleMs = 1000;
+/** And so long a removed cluster for the route that is still wanted with it: that costs nobody anything. */
+const orphanMs = 5000;
 
 const naming = [types.listener, types.route] as const;
 const isNaming = (type: ResourceType): boolean => type === types.listener || type === types.route;
@@ -237,8 +239,8 @@ export function createHoldBack(options: HoldBackOptions): HoldBack {
   function isFreshOrphan(cluster: string, nowMs: number): boolean {
     const sinceMs = orphans.get(cluster) ?? nowMs;
     orphans.set(cluster, sinceMs);
-    if (nowMs - sinceMs >= settleMs) return false;
-    wakeBy(sinceMs + settleMs);
+    if (nowMs - sinceMs >= orphanMs) return false;
+    wakeBy(sinceMs + orphanMs);
     return true;
   }
 

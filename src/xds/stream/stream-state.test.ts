@@ -288,7 +288,7 @@ describe.each(["sotw", "delta"] as const)("%s", (variant) => {
       expect(client.settle()).toEqual(delta ? ["RDS r", "CDS -a", "EDS -a"] : ["RDS r", "CDS b"]);
       source.set({ [CDS]: [], [EDS]: [] });
       expect(client.settle()).toEqual([]);
-      client.advance(1000);
+      client.advance(5000);
       expect(client.settle()).toEqual(delta ? ["CDS -b", "EDS -b"] : ["CDS"]);
       expect(client.state.wakeAtMs()).toBeUndefined();
     });

@@ -29,7 +29,7 @@ export interface ResourceSource {
 }
 
 export interface ProxySession {
-  /** Pending while the first rendering for proxies of this class is being made; nothing is planned before. */
+  /** Pending while the first rendering for proxies of this class is being made; nothing is asked of it before. */
   readonly ready: Promise<void> | undefined;
   /** All resources of a type. The same set means that nothing changed; proxies of a class share it. */
   all(type: ResourceType): ResourceSet;

@@ -105,12 +105,7 @@ function serveProxy(
     refuses: false,
     close: end,
   };
-  const pace = createPace(limits.requestsPerSecond, call.signal);
-  /** What a proxy says to hold is compared with what its class has: asked for before it is made, that is made in one go. */
-  const due = (): Promise<unknown> | undefined => {
-    const paced = pace();
-    return session.ready ? Promise.all([paced, session.ready]) : paced;
-  };
+  const due = createDue(session.ready, createPace(limits.requestsPerSecond, call.signal));
   const take = (incoming: Incoming): Promise<void> | undefined => {
     const answered = receive(shared, connection, stream, incoming);
     pusher.kick();
@@ -136,6 +131,25 @@ function serveProxy(
       options.log.info("connection ended", { proxy: id });
       if (connection.refuses) options.onRefusals?.();
     },
+  };
+}
+
+/**
+ * When the next request may be taken; undefined for at once. What a proxy says to hold is compared with what its class
+ * has: asked for before it is made, that would be made in one go.
+ */
+function createDue(
+  ready: Promise<void> | undefined,
+  pace: () => Promise<void> | undefined,
+): () => Promise<unknown> | undefined {
+  let making = ready;
+  const made = (): void => {
+    making = undefined;
+  };
+  making?.then(made, made);
+  return () => {
+    const paced = pace();
+    return making ? Promise.all([paced, making]) : paced;
   };
 }
 

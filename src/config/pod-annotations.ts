@@ -65,6 +65,7 @@ const further = [
   "sidecar.istio.io/controlPlaneAuthPolicy",
   "sidecar.istio.io/enableCoreDump",
 ];
+const known: ReadonlySet<string> = new Set([...podAnnotations, ...further]);
 const prefixes: ReadonlySet<string> = new Set([
   "inject.istio.io",
   "prometheus.istio.io",
@@ -77,8 +78,7 @@ const prefixes: ReadonlySet<string> = new Set([
 
 /** For a name in one of injection's own prefixes that nothing reads: a sentence about it, with the name that was meant. */
 export function unknownPodAnnotation(name: string): string | undefined {
-  const known = [...podAnnotations, ...further];
-  if (!prefixes.has(name.split("/")[0] ?? "") || known.includes(name)) return undefined;
+  if (!prefixes.has(name.split("/")[0] ?? "") || known.has(name)) return undefined;
   const meant = nearest(name, known);
   return `unknown annotation '${name}'${meant === undefined ? "" : `; did you mean '${meant}'?`}`;
 }

@@ -50,21 +50,21 @@ export function beforeInjection(pod: Pod): Pod {
   const overrides = readOverrides(stripped);
   return lists.reduce((result, list) => {
     const there = containersOf(result, list);
-    const missing = overrides[list].filter(({ name }) => !findContainer(there, name));
+    const names = new Set(there.map(({ name }) => name));
+    const missing = overrides[list].filter(({ name }) => !names.has(name));
     return missing.length === 0 ? result : withContainers(result, list, [...there, ...missing]);
   }, stripped);
 }
 
 function withoutInjected(pod: Pod, injected: Readonly<Record<ContainerList, readonly string[]>>): Pod {
-  return lists.reduce(
-    (result, list) =>
-      withContainers(
-        result,
-        list,
-        containersOf(result, list).filter(({ name }) => !injected[list].includes(name)),
-      ),
-    pod,
-  );
+  return lists.reduce((result, list) => {
+    const names = new Set(injected[list]);
+    return withContainers(
+      result,
+      list,
+      containersOf(result, list).filter(({ name }) => !names.has(name)),
+    );
+  }, pod);
 }
 
 /** `original` is the Pod that came in, `added` what the templates alone make, `merged` the two together. */

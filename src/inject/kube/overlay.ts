@@ -29,6 +29,9 @@ function overlayValue(type: ValueType | undefined, target: unknown, value: unkno
 
 const untyped: ObjectType = { name: "", fields: new Map() };
 
+/** Merging into an item again and again costs as much each time as it has grown to. */
+const maxRepeats = 100;
+
 function overlayList(
   items: ValueType,
   key: string,
@@ -40,7 +43,7 @@ function overlayList(
   const merged: (Fields | undefined)[] = [...before];
   // Found by their keys: two long lists would else be compared each with each.
   const places = Map.groupBy(before.keys(), (at) => before[at]?.[key]);
-  const named = new Set<unknown>();
+  const named = new Map<unknown, number>();
   for (const item of patch) {
     if (!isRecord(item)) throw new FairleadError("invalid", `an item that is merged by ${key} must be an object`);
     const id = item[key];
@@ -56,12 +59,15 @@ function overlayList(
     const [at] = places.get(id) ?? [];
     if (at === undefined) places.set(id, [merged.push(overlay(inner, {}, item)) - 1]);
     else merged[at] = overlay(inner, merged[at] ?? {}, item);
-    named.add(id);
+    const repeats = (named.get(id) ?? 0) + 1;
+    if (repeats > maxRepeats)
+      throw new FairleadError("invalid", `more than ${maxRepeats} items have the ${key} ${JSON.stringify(id)}`);
+    named.set(id, repeats);
   }
   return inOrder(
     before,
     merged.filter((item) => item !== undefined),
-    named,
+    new Set(named.keys()),
     key,
   );
 }

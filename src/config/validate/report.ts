@@ -25,16 +25,19 @@ export interface ReportedVerdict {
   readonly warnings: readonly Problem[];
 }
 
+/** Of each sort: nobody reads more, and an object may have very many. */
+const maxProblems = 200;
+
 export function createReport(object: string, root: string): ReportedVerdict {
   const errors: Problem[] = [];
   const warnings: Problem[] = [];
   const make = (path: string, silent: boolean): Report => ({
     at: (...names) => make(names.reduce<string>(step, path), silent),
     error(message) {
-      if (message !== undefined) errors.push({ object, path, message });
+      if (message !== undefined && errors.length < maxProblems) errors.push({ object, path, message });
     },
     warn(message) {
-      if (message !== undefined && !silent) warnings.push({ object, path, message });
+      if (message !== undefined && !silent && warnings.length < maxProblems) warnings.push({ object, path, message });
     },
     get quiet() {
       return make(path, true);

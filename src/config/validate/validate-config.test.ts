@@ -498,3 +498,28 @@ test("annotations that only Istio may set, and the one that is always refused", 
   ]);
   expect(judge("AuthorizationPolicy", {}, { annotations: { "istio.io/dry-run": "true" } }).errors).toEqual([]);
 });
+
+const many = <T>(count: number, item: (i: number) => T): readonly T[] =>
+  Array.from({ length: count }, (_, i) => item(i));
+
+// Each pair told, or each told with the whole list, these would be millions of texts.
+describe("of a VirtualService with very many", () => {
+  test("equal hosts some are told", () => {
+    const hosts = many(5000, () => "a.com");
+    expect(judge("VirtualService", { hosts, http: [{ route: to("a") }] }).errors).toHaveLength(100);
+  });
+
+  test("SNI hosts that none of its hosts covers the first are told", () => {
+    const tls = [{ match: [{ sniHosts: many(5000, (i) => `s${i}.b.com`) }], route: to("a") }];
+    const { errors } = judge("VirtualService", { hosts: many(500, (i) => `h${i}.a.com`), tls });
+    expect(errors).toHaveLength(200);
+    expect(errors[0]).toContain('SNI host "s0.b.com" is not a compatible subset');
+  });
+
+  test("prefixes the first are compared", () => {
+    const match = many(2500, (i) => ({ uri: { prefix: i === 10 || i === 2400 ? `/0/${i}` : `/${i}/` } }));
+    const { warnings } = judge("VirtualService", vs({ match }));
+    expect(warnings.join()).toContain("/0/10");
+    expect(warnings.join()).not.toContain("/0/2400");
+  });
+});

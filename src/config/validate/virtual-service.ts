@@ -1,18 +1,17 @@
 /** A VirtualService in, what istiod's webhook says of it into the report. */
-import {
-  hostCovers,
-  hostsOverlap,
-  type L4MatchAttributes,
-  type TCPRoute,
-  type TLSMatchAttributes,
-  type TLSRoute,
-  type VirtualServiceSpec,
+import type {
+  L4MatchAttributes,
+  TCPRoute,
+  TLSMatchAttributes,
+  TLSRoute,
+  VirtualServiceSpec,
 } from "../../model/index.ts";
 import { isIp, subnetError } from "./addresses.ts";
 import type { Check } from "./check.ts";
 import { checkRoutes } from "./destination.ts";
 import { checkGatewayNames } from "./gateway-names.ts";
 import { isClaim } from "./header.ts";
+import { type HostIndex, indexHosts, overlappingHosts } from "./host-index.ts";
 import { checkHttpRoute } from "./http-route.ts";
 import { checkLabels, gatewayDomainError, portError, wildcardDomainError } from "./names.ts";
 import { each, quote, type Report } from "./report.ts";
@@ -21,7 +20,9 @@ import { checkUnreachable } from "./unreachable.ts";
 
 /** What the routes need to know of the object around them. */
 interface Around {
-  readonly hosts: readonly string[];
+  readonly hosts: HostIndex;
+  /** As they are told. */
+  readonly listed: string;
   /** Bound to gateways only, not to the mesh. */
   readonly gatewayOnly: boolean;
 }
@@ -37,7 +38,11 @@ export const checkVirtualService: Check<VirtualServiceSpec> = (report, spec, { n
   if (routes.every((list) => (list ?? []).length === 0))
     report.error("http, tcp or tls must be provided in virtual service");
   each(report, "http", spec.http, (route, at) => checkHttpRoute(at, route, hosts.length === 0));
-  const around: Around = { hosts, gatewayOnly: !gateways.includes("mesh") };
+  const around: Around = {
+    hosts: indexHosts(hosts),
+    listed: hosts.join(", "),
+    gatewayOnly: !gateways.includes("mesh"),
+  };
   each(report, "tls", spec.tls, (route, at) => checkTlsRoute(at, route, around));
   each(report, "tcp", spec.tcp, (route, at) => checkTcpRoute(at.quiet, route));
   checkExportTo(report, spec.exportTo, { namespace });
@@ -66,6 +71,9 @@ function checkNoClaims(report: Report, spec: VirtualServiceSpec): void {
   });
 }
 
+/** Of a list in which all are the same every pair would be told. */
+const maxOverlaps = 100;
+
 function checkHosts(report: Report, spec: VirtualServiceSpec, onGateways: boolean): void {
   const { hosts = [] } = spec;
   const sni = (spec.tls ?? []).some((route) => (route.match ?? []).some((match) => (match.sniHosts ?? []).length > 0));
@@ -82,11 +90,8 @@ function checkHosts(report: Report, spec: VirtualServiceSpec, onGateways: boolea
     valid &&= problem === undefined;
   });
   if (!valid) return;
-  hosts.forEach((host, i) => {
-    for (const other of hosts.slice(i + 1))
-      if (hostsOverlap(host, other))
-        report.at("hosts", i).error(`duplicate hosts in virtual service: ${host} & ${other}`);
-  });
+  for (const [i, j] of overlappingHosts(hosts, maxOverlaps))
+    report.at("hosts", i).error(`duplicate hosts in virtual service: ${hosts[i]} & ${hosts[j]}`);
 }
 
 function checkTlsRoute(report: Report, route: TLSRoute, around: Around): void {
@@ -110,9 +115,9 @@ function checkSniHost(report: Report, host: string, around: Around): void {
     else report.error(wrong);
     return;
   }
-  if (around.hosts.some((outer) => hostCovers(outer, host))) return;
+  for (const _ of around.hosts.covering(host)) return;
   report.error(
-    `SNI host ${quote(host)} is not a compatible subset of any of the virtual service hosts: [${around.hosts.join(", ")}]`,
+    `SNI host ${quote(host)} is not a compatible subset of any of the virtual service hosts: [${around.listed}]`,
   );
 }
 

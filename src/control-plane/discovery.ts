@@ -31,9 +31,10 @@ import { createFreshSource } from "./fresh-source.ts";
 import { createGatewayObjects } from "./gateway-objects.ts";
 import { createIncrementalCheck, incrementalReports } from "./incremental-check.ts";
 import { createInjection } from "./injection.ts";
-import { runLeader } from "./leader-work.ts";
+import { gatewayKinds, runLeader } from "./leader-work.ts";
 import { measureModel } from "./model-metrics.ts";
 import { countObjects } from "./object-metrics.ts";
+import { createOwnRevision, ownStatuses } from "./own-revision.ts";
 import { createPatchReports, forgetChanged } from "./patch-reports.ts";
 import { proxyOfNode } from "./proxy-of-node.ts";
 import { findRefusals, type Refusal, refusalsByObject } from "./refusals.ts";
@@ -252,8 +253,22 @@ export async function startDiscovery(options: DiscoveryOptions): Promise<Discove
     ...options.injection,
     log: log.scope("injector"),
   });
+  const isOwn = createOwnRevision({
+    graph,
+    revision: options.revision,
+    namespaces: watched.objects("", "Namespace"),
+    mutating: watched.objects("admissionregistration.k8s.io", "MutatingWebhookConfiguration"),
+    validating: watched.objects("admissionregistration.k8s.io", "ValidatingWebhookConfiguration"),
+  });
+  const gatewayStatuses = ownStatuses(
+    graph,
+    stages.statuses,
+    new Map(gatewayKinds.map(([group, kind]) => [kind, watched.objects(group, kind)])),
+    isOwn,
+  );
   const gatewayObjects = createGatewayObjects({
     graph,
+    isOwn,
     workloads: stages.gatewayWorkloads,
     injection,
     gateways: watched.objects("gateway.networking.k8s.io", "Gateway"),
@@ -294,6 +309,7 @@ export async function startDiscovery(options: DiscoveryOptions): Promise<Discove
       watched,
       stages,
       gatewayObjects,
+      gatewayStatuses,
       patchReports,
       refusals: {
         byObject: () => refusalsByObject(refusals()),

@@ -4,6 +4,7 @@ import { gatewayNameLabel, gatewayObjects, type InjectionSources } from "../inje
 import { FairleadError, type Logger, readRecord, readText } from "../lib/index.ts";
 import type { KubeObject } from "../model/index.ts";
 import type { GatewayWorkload } from "../translate/index.ts";
+import type { OwnRevision } from "./own-revision.ts";
 
 export interface GatewayObjectsOptions {
   readonly graph: Graph;
@@ -11,6 +12,7 @@ export interface GatewayObjectsOptions {
   readonly injection: InjectionSources;
   readonly gateways: Collection<KubeObject>;
   readonly configMaps: Collection<KubeObject>;
+  readonly isOwn: OwnRevision;
   /** Where ConfigMaps for whole classes are. */
   readonly namespace: string;
   readonly log: Logger;
@@ -37,7 +39,8 @@ export function createGatewayObjects(options: GatewayObjectsOptions): Collection
   };
   return graph.derive<GatewayWorkload, KubeObject>("gateway objects", options.workloads, (workload, key) => {
     const gateway = options.gateways.get(key);
-    if (!gateway || gateway.metadata.deletionTimestamp !== undefined || !isOursToManage(gateway)) return [];
+    if (!gateway || gateway.metadata.deletionTimestamp !== undefined) return [];
+    if (!options.isOwn(gateway) || !isKnownVersion(gateway)) return [];
     const { namespace = "" } = gateway.metadata;
     const className = workload.gateway.spec.gatewayClassName ?? "";
     const labels = { [gatewayNameLabel]: gateway.metadata.name };
@@ -71,7 +74,7 @@ function parametersKey(gateway: KubeObject, ref: Readonly<Record<string, unknown
 /** The version of istiod's own controller that this one does the same as; a later one is left alone. */
 const controllerVersion = 5;
 
-function isOursToManage({ metadata: { annotations } }: KubeObject): boolean {
+function isKnownVersion({ metadata: { annotations } }: KubeObject): boolean {
   const version = annotations?.["gateway.istio.io/controller-version"];
   return version === undefined || (/^\d+$/.test(version) && Number(version) <= controllerVersion);
 }

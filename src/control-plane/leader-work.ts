@@ -10,6 +10,7 @@ import {
 } from "../kube/index.ts";
 import type { KubeObject } from "../model/index.ts";
 import type { Metrics } from "../ops/index.ts";
+import type { ObjectStatus } from "../translate/index.ts";
 import {
   type ProblemReportsOptions,
   refusedCode,
@@ -20,6 +21,7 @@ import {
   runStatusWriter,
 } from "./controllers/index.ts";
 import type { DiscoveryOptions } from "./discovery-options.ts";
+import { defaultTagName } from "./own-revision.ts";
 import type { PatchReports } from "./patch-reports.ts";
 import { runRootDistribution } from "./root-distribution.ts";
 import type { Stages } from "./stages.ts";
@@ -32,6 +34,8 @@ export interface LeaderParts {
   readonly stages: Stages;
   /** What has to be there for Gateway API Gateways. */
   readonly gatewayObjects: Collection<KubeObject>;
+  /** What statuses of the Gateway API's objects should say, where they are ours to write. */
+  readonly gatewayStatuses: Collection<ObjectStatus>;
   readonly patchReports: PatchReports;
   readonly refusals: ProblemReportsOptions["refusals"];
   readonly recorder: EventRecorder;
@@ -43,7 +47,7 @@ export interface LeaderParts {
 /** Kinds whose statuses translation says. */
 const gatewayApi = "gateway.networking.k8s.io";
 const admission = "admissionregistration.k8s.io";
-const gatewayKinds: readonly (readonly [string, string])[] = [
+export const gatewayKinds: readonly (readonly [string, string])[] = [
   ...["GatewayClass", "Gateway", "ListenerSet", "BackendTLSPolicy"].map((kind) => [gatewayApi, kind] as const),
   ...["HTTPRoute", "GRPCRoute", "TCPRoute", "TLSRoute"].map((kind) => [gatewayApi, kind] as const),
 ];
@@ -94,9 +98,6 @@ export function runLeader(options: DiscoveryOptions, parts: LeaderParts): void {
   }
 }
 
-/** Its label names the revision that is the default. */
-const defaultTagName = "istio-revision-tag-default";
-
 function distributeRoots(options: DiscoveryOptions, parts: LeaderParts): void {
   const { client, watched, stages, roots, signal } = parts;
   runRootDistribution({
@@ -144,7 +145,7 @@ function writeGatewayStatuses(options: DiscoveryOptions, parts: LeaderParts): vo
     random: options.random,
     signal: parts.signal,
   });
-  writeStatuses(options, parts, gatewayKinds);
+  writeStatuses(options, parts, parts.gatewayStatuses, gatewayKinds);
 }
 
 function deployGateways(options: DiscoveryOptions, { client, watched, gatewayObjects, signal }: LeaderParts): void {
@@ -164,17 +165,18 @@ function deployGateways(options: DiscoveryOptions, { client, watched, gatewayObj
 }
 
 function writeIngressStatuses(options: DiscoveryOptions, parts: LeaderParts): void {
-  writeStatuses(options, parts, [["networking.k8s.io", "Ingress"]]);
+  writeStatuses(options, parts, parts.stages.statuses, [["networking.k8s.io", "Ingress"]]);
 }
 
 function writeStatuses(
   options: DiscoveryOptions,
-  { client, watched, stages, signal }: LeaderParts,
+  { client, watched, signal }: LeaderParts,
+  statuses: Collection<ObjectStatus>,
   kinds: readonly (readonly [string, string])[],
 ): void {
   runStatusWriter({
     client,
-    statuses: stages.statuses,
+    statuses,
     kinds: kinds.map(([group, kind]) => ({ ref: watchedKind(group, kind), objects: watched.objects(group, kind) })),
     now: options.now,
     log: options.log.scope("status"),

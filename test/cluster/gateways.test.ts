@@ -5,7 +5,7 @@ import { readList, readRecord, readText } from "../../src/lib/index.ts";
 import type { KubeObject } from "../../src/model/index.ts";
 import { type Cluster, kindFor } from "./cluster.ts";
 import { openMesh } from "./mesh.ts";
-import type { Plane } from "./plane.ts";
+import { type Plane, startPlane } from "./plane.ts";
 
 let cluster: Cluster;
 let plane: Plane;
@@ -164,4 +164,23 @@ test("parameters that may not be are refused as a whole, and what runs stays as 
 
 test("nothing that was done for Gateways was refused", () => {
   expect(plane.log.filter((line) => /forbidden/i.test(line))).toEqual([]);
+});
+
+test("a Gateway is made and told of by the revision that is meant alone", async () => {
+  const mesh = { "fairlead.dev/test-mesh": cluster.id };
+  const named = await startPlane(cluster, { meshConfig: { discoverySelectors: [{ matchLabels: mesh }] } });
+  // It names no revision, so what is in it is the default revision's.
+  const elsewhere = await cluster.namespace(mesh);
+  const at = (name: string, metadata: object = {}): KubeObject =>
+    gateway(name, {}, { namespace: elsewhere, ...metadata });
+  const statusOf = async (name: string): Promise<unknown> =>
+    readRecord((await cluster.find(at(name)))?.status).listeners;
+  await cluster.create(at("theirs"));
+  await cluster.create(at("ours", { labels: named.labels }));
+  await expect.poll(() => statusOf("ours"), soon).toBeDefined();
+  const service = (name: string): Promise<KubeObject | undefined> =>
+    cluster.find({ ...of("Service", `${name}-istio`), metadata: { name: `${name}-istio`, namespace: elsewhere } });
+  await expect.poll(() => service("ours"), soon).toBeDefined();
+  expect(await service("theirs")).toBeUndefined();
+  expect(await statusOf("theirs")).toBeUndefined();
 });

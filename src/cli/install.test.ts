@@ -130,6 +130,22 @@ describe("an installation on an API", () => {
     expect(readRecord(kept.data).mesh).toBe("trustDomain: theirs\n");
   });
 
+  test("a name that no object can have is refused before anything is done", async () => {
+    const wrong = [
+      ["install", "--no-wait", "--revision", "a/b"],
+      ["install", "--no-wait", "--revision", "a".repeat(57)],
+      ["install", "--no-wait", "--istioNamespace", "../kube-system"],
+      ["manifest", "generate", "--revision", "a\nb: c"],
+      ["tag", "set", "../x", "--revision", "default"],
+      ["tag", "remove", "a,b"],
+      ["uninstall", "--revision", "a,b"],
+      // A script's variable that was never set: not every revision.
+      ["uninstall", "--revision", ""],
+      ["tag", "remove", ""],
+    ];
+    for (const args of wrong) expect(await run(...args), args.join(" ")).toMatchObject({ status: 2, stdout: "" });
+  });
+
   test("a wrong value is refused with the right one", async () => {
     const file = join(api.dir, "values.yaml");
     writeFileSync(file, "global: {proxi: {logLevel: debug}}\n");

@@ -1,6 +1,6 @@
 /** `fairlead tag set|list|remove|generate`: other names for revisions, which namespaces select them by. */
 import type { Command } from "commander";
-import { deactivated, defaultValidatorObject, tagObjects } from "../install/index.ts";
+import { completeValues, deactivated, defaultValidatorObject, tagObjects } from "../install/index.ts";
 import { type KubeClient, kubeKinds } from "../kube/index.ts";
 import { FairleadError, readList, readRecord } from "../lib/index.ts";
 import type { KubeObject } from "../model/index.ts";
@@ -52,6 +52,7 @@ const nameOf = (tag: string): string => `istio-revision-tag-${tag}`;
 
 async function setTag(client: KubeClient, tag: string, flags: TagFlags, io: Io): Promise<number> {
   const { revision } = flags;
+  const objects = tagObjects(tag, revision, flags.istioNamespace);
   const injector = revision === "default" ? unnamed : `${unnamed}-${revision}`;
   if (!(await client.find(mutatingWebhooks, { name: injector })))
     throw new FairleadError("not-found", `there is no revision ${revision}`, {
@@ -60,7 +61,7 @@ async function setTag(client: KubeClient, tag: string, flags: TagFlags, io: Io):
   const before = (await client.find(mutatingWebhooks, { name: nameOf(tag) }))?.metadata.labels?.["istio.io/rev"];
   if (before !== undefined && before !== revision && flags.overwrite !== true)
     throw new FairleadError("already-exists", `${tag} means revision ${before}`, { hint: "--overwrite changes that" });
-  for (const object of tagObjects(tag, revision, flags.istioNamespace)) await applyObject(client, object);
+  for (const object of objects) await applyObject(client, object);
   if (tag === "default") await makeDefault(client, flags);
   const labels = tag === "default" ? "istio-injection=enabled" : `istio.io/rev=${tag}`;
   io.err(`${tag} means revision ${revision}; label namespaces with ${labels}\n`);
@@ -99,6 +100,8 @@ async function listTags(client: KubeClient, io: Io): Promise<number> {
 }
 
 async function removeTag(client: KubeClient, tag: string, io: Io): Promise<number> {
+  if (tag === "") throw new FairleadError("usage", "say which tag to remove");
+  completeValues("default", [{ revisionTags: [tag] }]);
   await client.delete(mutatingWebhooks, { name: nameOf(tag) });
   const { items } = await client.list(services, { labelSelector: `istio.io/tag=${tag}` });
   for (const { metadata } of items) await client.delete(services, metadata);

@@ -1,5 +1,6 @@
 /** `fairlead uninstall`: takes the control plane from a Kubernetes cluster. */
 import type { Command } from "commander";
+import { completeValues } from "../install/index.ts";
 import { FairleadError } from "../lib/index.ts";
 import type { InstallAccessFlags } from "./cluster-access.ts";
 import type { Io } from "./command.ts";
@@ -23,12 +24,14 @@ interface UninstallFlags extends InstallAccessFlags {
 }
 
 async function uninstall(flags: UninstallFlags, io: Io): Promise<number> {
-  if (flags.purge !== true && flags.revision === undefined)
+  // Empty as well: a variable of a script that was never set must not mean every revision.
+  if (flags.purge !== true && !flags.revision)
     throw new FairleadError("usage", "say what to remove: --revision NAME, or --purge for everything");
   if (flags.purge === true && flags.skipConfirmation !== true)
     throw new FairleadError("usage", "--purge removes every Istio object of the cluster", {
       hint: "say -y if that is meant",
     });
+  if (flags.revision !== undefined) completeValues("default", [{ revision: flags.revision }]);
   return withClient(flags, io, async (client) => {
     const removed = await removeInstallation({
       client,

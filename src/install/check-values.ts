@@ -1,6 +1,6 @@
 /** What a user wrote as values in; what is wrong with it, field by field with what was meant, out. */
 import { isRecord, nearest } from "../lib/index.ts";
-import type { ValueNode } from "./values.ts";
+import { namePattern, type ValueNode } from "./values.ts";
 
 export interface ValueProblem {
   readonly path: string;
@@ -27,18 +27,25 @@ function fits(node: ValueNode, given: unknown): boolean {
     case "integer":
       return Number.isInteger(given);
     case "array":
-      return Array.isArray(given);
+      return Array.isArray(given) && given.every((item) => isNameFor(node, item));
     case "object":
       return isRecord(given);
     case "string":
-      return typeof given === "string" && (node.choices?.includes(given) ?? true);
+      return typeof given === "string" && (node.choices?.includes(given) ?? true) && isNameFor(node, given);
     default:
       return typeof given === node.type;
   }
 }
 
-function wanted({ type, choices }: ValueNode): string {
+function isNameFor({ nameUpTo }: ValueNode, given: unknown): boolean {
+  if (nameUpTo === undefined) return true;
+  return typeof given === "string" && new RegExp(namePattern(nameUpTo)).test(given);
+}
+
+function wanted({ type, choices, nameUpTo }: ValueNode): string {
   if (choices) return `one of ${choices.join(", ")}`;
+  if (nameUpTo !== undefined)
+    return `${type === "array" ? "a list of names, each" : "a name"} of at most ${nameUpTo} small letters, digits and dashes,`;
   const names = {
     any: "a text or number",
     integer: "a whole number",

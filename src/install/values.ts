@@ -10,11 +10,18 @@ export interface ValueNode {
   readonly about: string;
   readonly default?: unknown;
   readonly choices?: readonly string[];
+  /** Of a text that becomes part of objects' names, and of a list of such: how long it may be. */
+  readonly nameUpTo?: number;
   /** Of an object with known members; an object without takes any. */
   readonly fields?: Readonly<Record<string, ValueNode>>;
 }
 
 const text = (standard: string, about: string): ValueNode => ({ type: "string", about, default: standard });
+/** Services, whose names have 63 characters, are called after it: `around` is how many others there are in them. */
+const name = (standard: string, around: string, about: string): ValueNode => ({
+  ...text(standard, about),
+  nameUpTo: 63 - around.length,
+});
 const choice = (standard: string, choices: readonly string[], about: string): ValueNode => ({
   ...text(standard, about),
   choices,
@@ -112,7 +119,7 @@ const global = group("What holds for the control plane and for everything that i
   variant: text("", "Variant of the images, such as distroless."),
   imagePullPolicy: text("", "When images are pulled: Always, IfNotPresent or Never."),
   imagePullSecrets: list("Names of Secrets for the registry."),
-  istioNamespace: text("istio-system", "Namespace of the control plane."),
+  istioNamespace: name("istio-system", "", "Namespace of the control plane."),
   priorityClassName: text("", "Priority class of the control plane."),
   platform: text("", "openshift where namespaces have their own users."),
   pilotCertProvider: text("istiod", "Who signs the control plane's own certificate."),
@@ -158,10 +165,14 @@ const sidecarInjectorWebhook = group("Which Pods are injected, and how.", {
 
 /** The whole tree of values. */
 export const valuesSchema: ValueNode = group("Values of Fairlead's chart.", {
-  revision: text("", "Name of this control plane where several run side by side."),
-  revisionTags: list("Further names that select this revision, as `fairlead tag` sets them."),
-  defaultRevision: text(
+  revision: name("", "istiod-", "Name of this control plane where several run side by side."),
+  revisionTags: {
+    ...list("Further names that select this revision, as `fairlead tag` sets them."),
+    nameUpTo: 63 - "istiod-revision-tag-".length,
+  },
+  defaultRevision: name(
     "default",
+    "istiod-",
     "Revision that validates objects without a revision; empty: none of this installation's.",
   ),
   base: group("What all revisions share.", {
@@ -192,15 +203,20 @@ export function defaultsOf(node: ValueNode): unknown {
   return Object.fromEntries(Object.entries(node.fields).map(([name, inner]) => [name, defaultsOf(inner)]));
 }
 
+/** A label of DNS, or nothing. */
+export const namePattern = (upTo: number): string => `^([a-z0-9]([-a-z0-9]{0,${upTo - 2}}[a-z0-9])?)?$`;
+
 /** As JSON schema, which Helm checks values against. */
 export function jsonSchemaOf(node: ValueNode): Readonly<Record<string, unknown>> {
-  const { type, about, choices, fields } = node;
+  const { type, about, choices, fields, nameUpTo } = node;
+  const named = nameUpTo === undefined ? {} : { pattern: namePattern(nameUpTo) };
   return {
     description: about,
     ...(type === "any"
       ? { type: ["string", "integer", "number"] }
       : { type: type === "object" ? ["object", "null"] : type }),
     ...(choices ? { enum: choices } : {}),
+    ...(nameUpTo !== undefined && type === "array" ? { items: { type: "string", ...named } } : named),
     ...(fields
       ? {
           additionalProperties: false,

@@ -48,7 +48,7 @@ export interface RemoveOptions {
 export async function removeInstallation({ client, revision, purge, say }: RemoveOptions): Promise<number> {
   const labelSelector = [
     "app.kubernetes.io/managed-by=fairlead",
-    ...(revision ? [`istio.io/rev=${revision}`] : []),
+    ...(revision === undefined ? [] : [`istio.io/rev=${revision}`]),
   ].join();
   const namespaces = new Set<string>();
   let removed = 0;

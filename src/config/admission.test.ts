@@ -44,6 +44,13 @@ describe("what /validate answers", () => {
     ]);
   });
 
+  test("an error lists some of very many hosts", () => {
+    const hosts = Array.from({ length: 300 }, (_, i) => `h${i}.example.com`);
+    const tls = [{ match: [{ sniHosts: ["other.com"], port: 443 }], route: [{ destination: { host: "a" } }] }];
+    const { review: answer } = reviewAdmission(review({ object: virtualService({ hosts, gateways: ["g"], tls }) }));
+    expect(answer.response.status?.message).toContain("h99.example.com, …]");
+  });
+
   test.each([
     ["unknown kinds", { object: { ...good, kind: "Nonsense" } }, "unknown_type"],
     ["no object on CREATE", { object: null, oldObject: good }, "yaml_decode_error"],

@@ -18,6 +18,9 @@ import { each, quote, type Report } from "./report.ts";
 import { checkExportTo } from "./selector.ts";
 import { checkUnreachable } from "./unreachable.ts";
 
+/** Hosts that an error lists: each of hundreds of errors would else repeat a megabyte of them. */
+const maxListed = 100;
+
 /** What the routes need to know of the object around them. */
 interface Around {
   readonly hosts: HostIndex;
@@ -40,7 +43,7 @@ export const checkVirtualService: Check<VirtualServiceSpec> = (report, spec, { n
   each(report, "http", spec.http, (route, at) => checkHttpRoute(at, route, hosts.length === 0));
   const around: Around = {
     hosts: indexHosts(hosts),
-    listed: hosts.join(", "),
+    listed: [...hosts.slice(0, maxListed), ...(hosts.length > maxListed ? ["…"] : [])].join(", "),
     gatewayOnly: !gateways.includes("mesh"),
   };
   each(report, "tls", spec.tls, (route, at) => checkTlsRoute(at, route, around));

@@ -13,6 +13,8 @@ describe("an installation on an API", () => {
   const run = (...args: readonly string[]) => runCli(args, api.dir, 60_000, { KUBECONFIG: api.kubeconfig });
   const deployment = (name: string) => client.find(kubeKinds.deployments, { name, namespace: "istio-system" });
 
+  const readerAccount = { name: "istio-reader-service-account", namespace: "istio-system" };
+
   beforeAll(async () => {
     api = await startApi();
     client = createKubeClient(await loadKubeconfig({ paths: [api.kubeconfig], env: {} }));
@@ -60,11 +62,15 @@ describe("an installation on an API", () => {
     expect((await run("tag", "set", "default", "--revision", "default")).status).toBe(0);
     expect(await selects("istio-revision-tag-default")).toContain('"name":"istiod"');
     expect((await run("tag", "remove", "default")).status).toBe(0);
+    const reader = () => client.find(kubeKinds.serviceAccounts, readerAccount);
+    expect(await reader()).toBeDefined();
     expect((await run("uninstall", "--revision", "canary")).status).toBe(0);
+    expect(await reader()).toBeDefined();
     expect(await deployment("istiod-canary")).toBeUndefined();
     expect(await deployment("istiod")).toBeDefined();
     expect((await run("uninstall", "--purge")).status).toBe(2);
     expect((await run("uninstall", "--revision", "default")).stderr).toContain("Deployment istiod removed");
+    expect(await reader()).toBeUndefined();
     expect((await run("upgrade", "--no-wait")).stderr).toContain("nothing is installed");
   });
 
@@ -95,6 +101,16 @@ describe("an installation on an API", () => {
       (await client.list(kubeKinds.definitions)).items.filter((item) => item.metadata.name.endsWith(".istio.io")),
     ).toEqual([]);
     await client.delete(kubeKinds.secrets, metadata);
+  });
+
+  test("leaves the account that Istio's installation made to it", { timeout: 60_000 }, async () => {
+    const labels = { app: "istio-reader", release: "istio-base" };
+    const account = { apiVersion: "v1", kind: "ServiceAccount", metadata: { ...readerAccount, labels } };
+    await client.create(kubeKinds.serviceAccounts, account);
+    expect((await run("install", "--no-wait", "--revision", "beside")).status).toBe(0);
+    expect((await run("uninstall", "--revision", "beside")).status).toBe(0);
+    expect((await client.find(kubeKinds.serviceAccounts, readerAccount))?.metadata.labels).toEqual(labels);
+    await client.delete(kubeKinds.serviceAccounts, readerAccount);
   });
 
   test("is not put over another control plane unless asked, and then keeps the mesh's settings", {

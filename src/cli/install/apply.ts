@@ -33,6 +33,7 @@ export async function applyInstallation(installation: Installation, options: App
   for (const object of installation.objects) {
     // The mesh's settings and the injector's are the users' own, and go on to hold.
     if (foreign && object.kind === "ConfigMap") continue;
+    if (object.kind === "ServiceAccount" && (await isOfOthers(client, object))) continue;
     const wanted = await withDefaultTag(client, object);
     await (foreign && object.kind === "Deployment" ? replace(client, object) : applyObject(client, wanted));
     say(`${object.kind} ${object.metadata.name}`);
@@ -46,6 +47,13 @@ async function withDefaultTag(client: KubeClient, object: KubeObject): Promise<K
   const isUnnamed = object.kind === "MutatingWebhookConfiguration" && object.metadata.name === "istio-sidecar-injector";
   const tag = isUnnamed && (await client.find(kubeKinds.mutatingWebhooks, { name: "istio-revision-tag-default" }));
   return tag ? deactivated(object) : object;
+}
+
+/** An account that revisions share is left alone where Istio made it, so that removing Fairlead leaves it too. */
+async function isOfOthers(client: KubeClient, { metadata }: KubeObject): Promise<boolean> {
+  if (metadata.labels?.["istio.io/rev"] !== undefined) return false;
+  const found = await client.find(kubeKinds.serviceAccounts, metadata);
+  return found !== undefined && found.metadata.labels?.[managedBy] !== "fairlead";
 }
 
 /** The name of a Deployment in our place that somebody else put there. */

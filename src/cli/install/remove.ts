@@ -62,6 +62,7 @@ export async function removeInstallation({ client, revision, purge, say }: Remov
       if (object.metadata.namespace !== undefined) namespaces.add(object.metadata.namespace);
       await remove(kind, object);
     }
+  for (const account of await unusedAccounts(client)) await remove(kubeKinds.serviceAccounts, account);
   if (purge) {
     for (const [kind, object] of await tracesOf(client, namespaces)) await remove(kind, object);
     removed += await removeDefinitions(client, say);
@@ -69,6 +70,12 @@ export async function removeInstallation({ client, revision, purge, say }: Remov
   const left = await leftOf(client, namespaces);
   if (left.length > 0) say(`left as they are: ${left.join("; ")}`);
   return removed;
+}
+
+/** Those that our revisions share, once no control plane is left that could. */
+async function unusedAccounts(client: KubeClient): Promise<readonly KubeObject[]> {
+  if ((await listed(client, kubeKinds.deployments, "app=istiod")).length > 0) return [];
+  return listed(client, kubeKinds.serviceAccounts, "app.kubernetes.io/managed-by=fairlead,!istio.io/rev");
 }
 
 const roots = "istio-ca-root-cert";

@@ -78,12 +78,15 @@ const clusterRole = (name: string, rules: readonly Data[]): readonly Data[] => [
   },
 ];
 
+/** An account that all revisions share names none of them: with one of them it must not go. */
+const { "istio.io/rev": _, ...sharedLabels } = labels("istio-reader");
+
 /** Another cluster's control plane reads this one with it. */
 const reader: readonly Data[] = [
   {
     apiVersion: "v1",
     kind: "ServiceAccount",
-    metadata: { name: "istio-reader-service-account", namespace, labels: labels("istio-reader") },
+    metadata: { name: "istio-reader-service-account", namespace, labels: sharedLabels },
   },
   {
     apiVersion,

@@ -89,6 +89,7 @@ describe("a plain server lets go", () => {
       `${headers}abc`,
       /^HTTP\/1.1 (200|408)/,
     ],
+    ["who does not go on with the body", { stallMs: shortMs }, `${headers}abc`, /^$/],
     ["who asks no more", { idleMs: shortMs }, "GET / HTTP/1.1\r\nHost: a\r\n\r\n", /^HTTP\/1.1 200/],
     ["who does not speak HTTP", {}, "\x16\x03\x01\0\0", /^HTTP\/1.1 400/],
   ])("%s", async (_, limits, text, answer) => {

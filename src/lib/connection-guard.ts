@@ -132,15 +132,19 @@ function refuse(error: Error, socket: Socket): void {
  */
 export function guardRequests(server: Server, limits: ConnectionLimits): void {
   const answering = new WeakMap<object, number>();
-  server.on("request", ({ socket, httpVersionMajor }: IncomingMessage, response: ServerResponse) => {
+  const latest = new WeakMap<object, IncomingMessage>();
+  server.on("request", (request: IncomingMessage, response: ServerResponse) => {
+    const { socket, httpVersionMajor } = request;
     if (httpVersionMajor !== 1) return;
+    latest.set(socket, request);
     answering.set(socket, (answering.get(socket) ?? 0) + 1);
     response.once("close", () => answering.set(socket, (answering.get(socket) ?? 1) - 1));
   });
   (server as HttpServer).timeout = limits.stallMs;
   server.on("timeout", (socket: Socket | ServerHttp2Session) => {
     if (!("writableLength" in socket)) return;
-    if ((answering.get(socket) ?? 0) === 0 || socket.writableLength > 0) socket.destroy();
+    const isBodyDue = latest.get(socket)?.complete === false;
+    if (isBodyDue || (answering.get(socket) ?? 0) === 0 || socket.writableLength > 0) socket.destroy();
   });
   server.on("stream", (stream: ServerHttp2Stream) => {
     if (stream.endAfterHeaders) return;

@@ -20,6 +20,7 @@ export {
 export {
   type CaFiles,
   createSelfSignedBundle,
+  parseSigningBundle,
   type RootOptions,
   type SigningBundle,
 } from "./signing-bundle.ts";

@@ -7,6 +7,7 @@ import { createLogger, FairleadError, parseDurationMs } from "../lib/index.ts";
 import { clusterAccess } from "./cluster-access.ts";
 import type { Io } from "./command.ts";
 import { formatAddress, type ListenAddress, parseListenAddress } from "./listen-address.ts";
+import { readPluggedCa } from "./plugged-ca.ts";
 import { processOverload } from "./process-overload.ts";
 import { tuneRuntime } from "./runtime.ts";
 import { readRestarts } from "./up/supervised.ts";
@@ -67,6 +68,7 @@ async function discovery(flags: DiscoveryFlags, unknown: readonly string[], io: 
   for (const flag of unknown) log.warn(`${flag} is not known here and has no effect`);
   const at = (flag: string, text: string): ListenAddress => parseListenAddress(flag, text, "0.0.0.0");
   const access = await clusterAccess(flags, io);
+  const pluggedCa = readPluggedCa(io.env.ROOT_CA_DIR || "/etc/cacerts");
   const plane = await startDiscovery({
     access,
     addresses: {
@@ -89,6 +91,7 @@ async function discovery(flags: DiscoveryFlags, unknown: readonly string[], io: 
       defaultTtlMs: durationEnv(io, "DEFAULT_WORKLOAD_CERT_TTL", 24 * hourMs),
       maxTtlMs: durationEnv(io, "MAX_WORKLOAD_CERT_TTL", 90 * 24 * hourMs),
     },
+    ...(pluggedCa ? { pluggedCa } : {}),
     debounceMs: durationEnv(io, "PILOT_DEBOUNCE_AFTER", 100),
     debounceMaxMs: durationEnv(io, "PILOT_DEBOUNCE_MAX", 10_000),
     debounceEndpoints: !isOff(io.env.PILOT_ENABLE_EDS_DEBOUNCE),

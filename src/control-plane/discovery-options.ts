@@ -1,4 +1,5 @@
 /** What the control plane is started with. */
+import type { CaFiles } from "../ca/index.ts";
 import type { ClusterAccess } from "../kube/index.ts";
 import type { Logger, Overload } from "../lib/index.ts";
 
@@ -34,6 +35,8 @@ export interface DiscoveryOptions {
   readonly checkIncremental?: boolean;
   /** Life of workload certificates: where none is asked for, and at most. */
   readonly certificates?: { readonly defaultTtlMs: number; readonly maxTtlMs: number };
+  /** The CA that users brought (Secret `cacerts`); without it the mesh has one of its own. */
+  readonly pluggedCa?: CaFiles;
   readonly debounceMs: number;
   readonly debounceMaxMs: number;
   /** False: where endpoints change, proxies are told at once (PILOT_ENABLE_EDS_DEBOUNCE). */

@@ -11,6 +11,7 @@ import {
   createCertificateService,
   createRateLimit,
   loadOrCreateCa,
+  parseSigningBundle,
 } from "../ca/index.ts";
 import { createGraph } from "../collections/index.ts";
 import { createHttpClient, createJwksResolver, type JwksResolver, type JwksResolverOptions } from "../fetch/index.ts";
@@ -220,10 +221,9 @@ export async function startDiscovery(options: DiscoveryOptions): Promise<Discove
 
   // Beside it: certificates.
   const trustDomain = (): string => stages.settings.current().trustDomain ?? "cluster.local";
-  const bundle = await loadOrCreateCa(createCaSecretStore(client, namespace), {
-    organization: trustDomain(),
-    now: now(),
-  });
+  const bundle = options.pluggedCa
+    ? parseSigningBundle(options.pluggedCa, now())
+    : await loadOrCreateCa(createCaSecretStore(client, namespace), { organization: trustDomain(), now: now() });
   const authority = createCertificateAuthority({ bundle, now, ...options.certificates });
   const pods = watched.objects("", "Pod");
   const judge = createTokenJudge({ client, pods, audiences: ["istio-ca"], trustDomain });

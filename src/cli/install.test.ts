@@ -64,7 +64,10 @@ describe("an installation on an API", () => {
     expect((await run("tag", "remove", "default")).status).toBe(0);
     const reader = () => client.find(kubeKinds.serviceAccounts, readerAccount);
     expect(await reader()).toBeDefined();
-    expect((await run("uninstall", "--revision", "canary")).status).toBe(0);
+    expect((await run("tag", "set", "default", "--revision", "canary")).status).toBe(0);
+    const gone = await run("uninstall", "--revision", "canary");
+    expect(gone).toMatchObject({ status: 0, stderr: expect.stringContaining("tag set default --revision default") });
+    expect((await run("tag", "set", "default", "--revision", "default")).status).toBe(0);
     expect(await reader()).toBeDefined();
     expect(await deployment("istiod-canary")).toBeUndefined();
     expect(await deployment("istiod")).toBeDefined();

@@ -6,6 +6,7 @@ import { FairleadError, readList, readRecord } from "../lib/index.ts";
 import type { KubeObject } from "../model/index.ts";
 import type { InstallAccessFlags } from "./cluster-access.ts";
 import type { Io } from "./command.ts";
+import { tellOfNoDefault } from "./install/default-revision.ts";
 import { accessOptions, withClient } from "./install/shared.ts";
 import { applyObject } from "./objects.ts";
 import { printSortedYaml } from "./print.ts";
@@ -106,10 +107,6 @@ async function removeTag(client: KubeClient, tag: string, io: Io): Promise<numbe
   const { items } = await client.list(services, { labelSelector: `istio.io/tag=${tag}` });
   for (const { metadata } of items) await client.delete(services, metadata);
   io.err(`${tag} is no tag any more\n`);
-  const own = tag === "default" ? await client.find(mutatingWebhooks, { name: unnamed }) : undefined;
-  if (own && JSON.stringify(own) === JSON.stringify(deactivated(own)))
-    io.err(
-      "no revision injects namespaces with istio-injection=enabled; `fairlead tag set default --revision default` does\n",
-    );
+  if (tag === "default") await tellOfNoDefault(client, (text) => io.err(`${text}\n`));
   return 0;
 }

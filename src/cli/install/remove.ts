@@ -2,6 +2,7 @@
 import { type KindRef, type KubeClient, kubeKinds } from "../../kube/index.ts";
 import { FairleadError } from "../../lib/index.ts";
 import type { KubeObject } from "../../model/index.ts";
+import { tellOfNoDefault } from "./default-revision.ts";
 
 const cluster = (group: string, plural: string, kind: string): KindRef => ({
   group,
@@ -69,6 +70,7 @@ export async function removeInstallation({ client, revision, purge, say }: Remov
   }
   const left = await leftOf(client, namespaces);
   if (left.length > 0) say(`left as they are: ${left.join("; ")}`);
+  await tellOfNoDefault(client, say);
   return removed;
 }
 

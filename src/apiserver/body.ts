@@ -1,7 +1,7 @@
 /** A request's bytes in, plain data out: at most so many bytes, so deep, JSON or YAML. */
 import type { Readable } from "node:stream";
 import { createGunzip } from "node:zlib";
-import { FairleadError, isRecord, type ParseLimits, parseJson, parseYaml } from "../lib/index.ts";
+import { collectBytes, FairleadError, isRecord, type ParseLimits, parseJson, parseYaml } from "../lib/index.ts";
 import type { KubeObject } from "../model/index.ts";
 import type { Definitions } from "./definitions.ts";
 import { failure } from "./failure.ts";
@@ -19,16 +19,16 @@ const parseLimits: ParseLimits = { ...objectLimits, maxBytes: maxBodyBytes };
 export function readBody(stream: Readable, encoding: string | undefined): Promise<Buffer> {
   const source = encoding === "gzip" ? stream.pipe(createGunzip()) : stream;
   const { promise, resolve, reject } = Promise.withResolvers<Buffer>();
-  const chunks: Buffer[] = [];
+  let bytes = collectBytes();
   let size = 0;
   source.on("data", (chunk: Buffer) => {
     size += chunk.length;
     // Also what a compressed body grows to counts.
     if (size <= maxBodyBytes) {
-      chunks.push(chunk);
+      bytes.add(chunk);
       return;
     }
-    chunks.length = 0;
+    bytes = collectBytes();
     reject(failure("RequestEntityTooLarge", `Request entity too large: limit is ${maxBodyBytes}`));
     if (source !== stream) {
       stream.unpipe();
@@ -38,7 +38,7 @@ export function readBody(stream: Readable, encoding: string | undefined): Promis
     else stream.resume();
   });
   const unreadable = (): void => reject(failure("BadRequest", "the request's body could not be read"));
-  source.on("end", () => resolve(Buffer.concat(chunks)));
+  source.on("end", () => resolve(bytes.whole()));
   source.on("error", () => {
     unreadable();
     stream.resume();

@@ -7,7 +7,7 @@ import { Agent as HttpAgent, request as httpRequest, type IncomingMessage } from
 import { Agent as HttpsAgent, request as httpsRequest } from "node:https";
 import { isIP } from "node:net";
 import { createSecureContext, getCACertificates, type SecureContext } from "node:tls";
-import { type AddressGuard, FairleadError, guardedLookup } from "../lib/index.ts";
+import { type AddressGuard, collectBytes, FairleadError, guardedLookup } from "../lib/index.ts";
 
 export interface HttpClientOptions {
   readonly guard: AddressGuard;
@@ -125,18 +125,16 @@ async function body(url: URL, response: IncomingMessage, maxBytes: number, signa
     fail(new FairleadError("invalid", `${place(url)} answers with an encoding that was not asked for`));
   const tooLarge = new FairleadError("too-large", `${place(url)} answers with more than ${maxBytes} bytes`);
   if (Number(headers["content-length"] ?? 0) > maxBytes) fail(tooLarge);
-  const chunks: Uint8Array[] = [];
-  let size = 0;
+  const bytes = collectBytes();
   try {
     for await (const chunk of response as AsyncIterable<Uint8Array>) {
-      size += chunk.length;
-      if (size > maxBytes) fail(tooLarge);
-      chunks.push(chunk);
+      if (bytes.size + chunk.length > maxBytes) fail(tooLarge);
+      bytes.add(chunk);
     }
   } catch (error) {
     throw failure(url, error, signal);
   }
-  return Buffer.concat(chunks);
+  return bytes.whole();
 }
 
 function failure(url: URL, error: unknown, signal: AbortSignal): FairleadError {

@@ -1,6 +1,7 @@
 export { type AddressGuard, createAddressGuard, guardedLookup } from "./address-guard.ts";
 export { type Backoff, createBackoff, wait } from "./backoff.ts";
 export { clientOf } from "./clients.ts";
+export { collectBytes } from "./collect-bytes.ts";
 export {
   type ConnectionLimits,
   type Connections,

@@ -2,6 +2,7 @@
 import { createServer, type IncomingMessage, type Server } from "node:http";
 import { createServer as createSecureServer } from "node:https";
 import {
+  collectBytes,
   FairleadError,
   guardConnections,
   guardRequests,
@@ -119,20 +120,20 @@ function readBody(req: IncomingMessage, maxBytes: number): Promise<string> {
   if (req.headers["content-encoding"])
     return Promise.reject(new FairleadError("invalid", "encoded bodies are not accepted"));
   const { promise, resolve, reject } = Promise.withResolvers<string>();
-  let chunks: Buffer[] = [];
+  let bytes = collectBytes();
   let size = 0;
   req.on("data", (chunk: Buffer) => {
     const before = size;
     size += chunk.length;
-    if (size <= maxBytes) chunks.push(chunk);
+    if (size <= maxBytes) bytes.add(chunk);
     else if (before <= maxBytes) {
-      chunks = [];
+      bytes = collectBytes();
       reject(new FairleadError("too-large", `the body has more than ${maxBytes} bytes`));
       const cut = setTimeout(() => req.destroy(), lingerMs);
       req.once("close", () => clearTimeout(cut));
     }
   });
-  req.on("end", () => resolve(Buffer.concat(chunks).toString("utf8")));
+  req.on("end", () => resolve(bytes.whole().toString("utf8")));
   req.on("error", () => reject(new FairleadError("invalid", "the body could not be read")));
   return promise;
 }

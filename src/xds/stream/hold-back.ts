@@ -58,12 +58,10 @@ export interface HoldBackOptions {
 const resumeMs = 200;
 
 /**
- * What belongs together may come in two steps, in either order. A route waits so long for a cluster that nobody makes:
- * meanwhile its other changes wait too.
+ * How long a route waits for a cluster that nobody makes, and a removed cluster for the route that is still wanted with
+ * it: what belongs together may come in two steps, in either order, and on a machine without time they are seconds apart.
  */
-const settleMs = 1000;
-/** And so long a removed cluster for the route that is still wanted with it: that costs nobody anything. */
-const orphanMs = 5000;
+const settleMs = 5000;
 
 const naming = [types.listener, types.route] as const;
 const isNaming = (type: ResourceType): boolean => type === types.listener || type === types.route;
@@ -239,8 +237,8 @@ export function createHoldBack(options: HoldBackOptions): HoldBack {
   function isFreshOrphan(cluster: string, nowMs: number): boolean {
     const sinceMs = orphans.get(cluster) ?? nowMs;
     orphans.set(cluster, sinceMs);
-    if (nowMs - sinceMs >= orphanMs) return false;
-    wakeBy(sinceMs + orphanMs);
+    if (nowMs - sinceMs >= settleMs) return false;
+    wakeBy(sinceMs + settleMs);
     return true;
   }
 

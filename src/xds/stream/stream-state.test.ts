@@ -423,8 +423,8 @@ describe.each(["sotw", "delta"] as const)("%s", (variant) => {
     test("a route that names a cluster which nobody makes waits a moment only, in case it is about to be made", () => {
       source.set({ [RDS]: [route("r", "nowhere")] });
       expect(client.flush()).toEqual([]);
-      expect(client.state.wakeAtMs()).toBe(2000);
-      client.advance(1000);
+      expect(client.state.wakeAtMs()).toBe(6000);
+      client.advance(5000);
       expect(client.flush()).toEqual(["RDS r"]);
       expect(client.ended).toEqual([]);
     });

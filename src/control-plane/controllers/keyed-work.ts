@@ -1,15 +1,19 @@
 /** Keys that are due in; one attempt at a time, each key tried again with growing pauses until it succeeds, out. */
 import { createBackoff, FairleadError, type Logger, wait } from "../../lib/index.ts";
 
+/** A mesh of thousands of objects that has a new leader is not worth a flood: nobody waits for these. */
+export const statusWritesPerSecond = 50;
+
 export interface KeyedWorkOptions {
   /** Names the work in log lines. */
   readonly name: string;
-  readonly work: (key: string) => Promise<void>;
+  /** Awaits `turn` before it writes, where writes are limited. */
+  readonly work: (key: string, turn: () => Promise<void>) => Promise<void>;
   readonly log: Logger;
   readonly random: () => number;
   readonly signal: AbortSignal;
   readonly minBackoffMs?: number;
-  /** Attempts that may begin within a second; without it as many as come. */
+  /** Turns that are given within a second; without it as many as are asked for. */
   readonly perSecond?: number;
 }
 
@@ -44,23 +48,22 @@ export function runKeyedWork(options: KeyedWorkOptions): KeyedWork {
     }, backoff.nextMs());
     timers.add(timer.unref());
   };
-  /** Begun in the second that began then. */
-  let [begun, since] = [0, 0];
+  /** Given in the second that began then. */
+  let [given, since] = [0, Number.NEGATIVE_INFINITY];
   const turn = async (): Promise<void> => {
     if (options.perSecond === undefined) return;
     const now = performance.now();
-    if (now - since >= 1000) [begun, since] = [0, now];
-    if (begun++ < options.perSecond) return;
-    await wait(since + 1000 - now, signal).catch(() => {});
-    [begun, since] = [1, performance.now()];
+    if (now - since >= 1000) [given, since] = [0, now];
+    if (given++ < options.perSecond) return;
+    await wait(since + 1000 - now, signal);
+    [given, since] = [1, performance.now()];
   };
   const run = async (): Promise<void> => {
     await Promise.resolve();
     for (const key of pending) {
-      await turn();
       if (signal.aborted) break;
       pending.delete(key);
-      await options.work(key).then(
+      await options.work(key, turn).then(
         () => {
           backoffs.delete(key);
           told.delete(key);

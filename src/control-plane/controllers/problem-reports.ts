@@ -9,7 +9,7 @@ import { kindRef } from "../../kube/index.ts";
 import { createDebounce, FairleadError, type Logger, readRecord } from "../../lib/index.ts";
 import { istioKinds, type KubeObject } from "../../model/index.ts";
 import { findProblems, type ObjectProblem, type ProblemInputs } from "./find-problems.ts";
-import { runKeyedWork } from "./keyed-work.ts";
+import { runKeyedWork, statusWritesPerSecond } from "./keyed-work.ts";
 import { mergePatch } from "./merge-patch.ts";
 import { problemStatus, tellsNoProblem } from "./problem-status.ts";
 
@@ -32,9 +32,6 @@ export interface ProblemReportsOptions {
   readonly maxMs?: number;
 }
 
-/** A mesh of thousands of objects that has a new leader is not worth a flood: nobody waits for these. */
-const writesPerSecond = 50;
-
 /** What Istio's objects refer to. */
 const referred: readonly (readonly [string, string])[] = [
   ["", "Service"],
@@ -52,7 +49,7 @@ export function runProblemReports(options: ProblemReportsOptions): void {
   let found: ReadonlyMap<string, readonly ObjectProblem[]> = new Map();
   let told: ReadonlySet<string> = new Set();
 
-  const work = async (id: string): Promise<void> => {
+  const work = async (id: string, turn: () => Promise<void>): Promise<void> => {
     const { kind, objects } = own.get(id.slice(0, id.indexOf("/"))) ?? {};
     const object = objects?.get(id.slice(id.indexOf("/") + 1));
     if (!kind || !object || object.metadata.deletionTimestamp !== undefined) return;
@@ -65,10 +62,11 @@ export function runProblemReports(options: ProblemReportsOptions): void {
     const status = mergePatch(current, problemStatus(current, found.get(id) ?? [], generation, time));
     if (Object.keys(status).length === 0) return;
     const patch = { metadata: { resourceVersion }, status };
+    await turn();
     await client.patch(kindRef(kind), { name, namespace }, "merge", patch, { subresource: "status", signal });
   };
   const queue = options.writesStatus
-    ? runKeyedWork({ ...options, name: "status of", perSecond: writesPerSecond, work })
+    ? runKeyedWork({ ...options, name: "status of", perSecond: statusWritesPerSecond, work })
     : undefined;
 
   const tell = (): void => {

@@ -4,7 +4,7 @@ import type { KindRef, KubeClient } from "../../kube/index.ts";
 import { type Logger, readRecord } from "../../lib/index.ts";
 import type { KubeObject } from "../../model/index.ts";
 import type { ObjectStatus } from "../../translate/index.ts";
-import { runKeyedWork } from "./keyed-work.ts";
+import { runKeyedWork, statusWritesPerSecond } from "./keyed-work.ts";
 import { mergePatch } from "./merge-patch.ts";
 import { settleStatus } from "./settle-status.ts";
 
@@ -28,7 +28,7 @@ export function runStatusWriter(options: StatusWriterOptions): void {
   /** What was last asked for and how the API stored it: where it fills something in, we must not write for ever. */
   const stored = new Map<string, { readonly asked: unknown; readonly status: unknown }>();
 
-  const work = async (id: string): Promise<void> => {
+  const work = async (id: string, turn: () => Promise<void>): Promise<void> => {
     const ours = statuses.get(id);
     const kind = byKind.get(id.slice(0, id.indexOf("/")));
     const object = kind?.objects.get(id.slice(id.indexOf("/") + 1));
@@ -50,6 +50,7 @@ export function runStatusWriter(options: StatusWriterOptions): void {
     if (sameStatus(settled, current)) return;
     const { name, namespace, resourceVersion } = object.metadata;
     const patch = { metadata: { resourceVersion }, status: mergePatch(current, settled) };
+    await turn();
     const written = await client.patch(kind.ref, { name, namespace }, "merge", patch, {
       subresource: "status",
       signal,
@@ -57,7 +58,7 @@ export function runStatusWriter(options: StatusWriterOptions): void {
     stored.set(id, { asked: ours.status, status: readRecord(written.status) });
     options.onWrite?.(id);
   };
-  const queue = runKeyedWork({ ...options, name: "status of", work });
+  const queue = runKeyedWork({ ...options, name: "status of", perSecond: statusWritesPerSecond, work });
 
   const stops = [
     statuses.subscribe((id) => queue.due(id)),

@@ -13,7 +13,7 @@ export type CelBindings = Readonly<Record<string, CelInput>>;
 export type CelVerdict = { readonly value: unknown } | { readonly error: string };
 
 /** Entries of lists and maps that all rules of one object together may go over. */
-const maxEntries = 50_000;
+const maxEntries = 30_000;
 
 export interface CelRules {
   /** The same rules, with what one object may spend. */

@@ -37,7 +37,7 @@ export function register(program: Command, io: Io, exit: (status: number) => voi
     .addOption(new Option("-o, --output <format>", "how to print").choices(["text", "json"]).default("text"))
     .addHelpText(
       "after",
-      "\nEnds with status 0 if every test holds, 1 if one does not. docs/test.md has the form of the files.\n\nExamples:\n" +
+      "\nEnds with status 0 if every test holds, 1 if one does not.\ndocs/test.md has the form of the files.\n\nExamples:\n" +
         "  fairlead test k8s/\n" +
         "  fairlead test k8s/tests/shop.yaml --junit report.xml\n",
     )

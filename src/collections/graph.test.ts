@@ -258,3 +258,16 @@ test("what work in steps has looked up stays until it is released, and is told o
   graph.sweep();
   expect(doubled.size).toBe(0);
 });
+
+test("what was dropped and made anew is not swept with what it was before", () => {
+  const graph = createGraph();
+  const inner = graph.memo<number>("inner", () => 1);
+  let told = 0;
+  const outer = graph.memo<number>("outer", (key) => inner.get(key), { onInvalidate: () => told++ });
+  outer.get("a");
+  inner.drop("a");
+  outer.get("a");
+  expect([told, inner.size]).toEqual([1, 1]);
+  for (let i = 0; i < 3; i++) graph.sweep();
+  expect([told, inner.size]).toEqual([1, 1]);
+});

@@ -62,7 +62,8 @@ export function createMemo<V>(
   const owner: EntryOwner<V> = {
     name,
     onInvalidate: options.onInvalidate,
-    ...(options.onInvalidate ? {} : { abandoned: ({ key }) => drop(key) }),
+    // One that was dropped before has made room for another, which may well be read.
+    ...(options.onInvalidate ? {} : { abandoned: (cell) => entries.get(cell.key) === cell && drop(cell.key) }),
     refresh(entry) {
       if (!recorder.outdated(entry)) return;
       const value = runOf(entry);

@@ -19,7 +19,7 @@ export interface CellKind {
   /** For derived sets: their place in the order in which they are brought up to date. */
   readonly rank?: number;
   /** Told when nobody reads the cell any longer. */
-  abandoned?(cell: Cell): unknown;
+  abandoned?(cell: Cell): void;
 }
 
 /**

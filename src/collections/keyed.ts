@@ -27,7 +27,7 @@ export function createKeyed<T>(
   const kind: CellKind = {
     name,
     ...derived,
-    abandoned: (cell) => cells.get(cell.key) === cell && cells.delete(cell.key),
+    abandoned: (cell) => cells.delete(cell.key),
     ...(describe
       ? {
           origin(key: string) {

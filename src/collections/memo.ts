@@ -1,6 +1,6 @@
 /** A function of a key in; its results, computed when asked for and again only when something they read has changed, out. */
 import { collectCauses } from "./causes.ts";
-import { type Cause, Entry, type EntryOwner } from "./cells.ts";
+import { type Cause, type Cell, Entry, type EntryOwner } from "./cells.ts";
 import type { Recorder } from "./recorder.ts";
 import { sameData } from "./same-data.ts";
 
@@ -51,6 +51,10 @@ export function createMemo<V>(
     entries.delete(key);
     options.onDrop?.(key);
   };
+  /** One that was dropped before has made room for another, which may well be read. */
+  const abandoned = (cell: Cell): void => {
+    if (entries.get(cell.key) === cell) drop(cell.key);
+  };
   const runOf = (entry: Entry<V>): V => {
     try {
       return recorder.run(entry, () => compute(entry.key, entry.value));
@@ -62,8 +66,7 @@ export function createMemo<V>(
   const owner: EntryOwner<V> = {
     name,
     onInvalidate: options.onInvalidate,
-    // One that was dropped before has made room for another, which may well be read.
-    ...(options.onInvalidate ? {} : { abandoned: (cell) => entries.get(cell.key) === cell && drop(cell.key) }),
+    ...(options.onInvalidate ? {} : { abandoned }),
     refresh(entry) {
       if (!recorder.outdated(entry)) return;
       const value = runOf(entry);

@@ -1,4 +1,6 @@
 /** How often something may happen, per key and in total: a key in, yes or no out. */
+import { dropOldest } from "../lib/index.ts";
+
 export interface RateLimit {
   take(key: string): boolean;
 }
@@ -32,8 +34,7 @@ export function createRateLimit(options: RateLimitOptions): RateLimit {
       refill(bucket, perKey, now);
       if (bucket.level >= perKey.burst) keys.delete(key);
     }
-    const [oldest] = keys.keys();
-    if (keys.size > maxKeys && oldest !== undefined) keys.delete(oldest);
+    dropOldest(keys, maxKeys);
   };
   return {
     take(key) {

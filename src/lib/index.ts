@@ -11,6 +11,7 @@ export {
   webLimits,
 } from "./connection-guard.ts";
 export { createDebounce, type Debounce } from "./debounce.ts";
+export { dropOldest } from "./drop-oldest.ts";
 export { type DurationParts, durationParts, parseDuration, parseDurationMs } from "./duration.ts";
 export { type ErrorCode, FairleadError, systemCode } from "./error.ts";
 export { goJson } from "./go-json.ts";

@@ -1,5 +1,6 @@
 /** User-written patterns, always RE2: the same verdict as Go's regexp, and no backtracking. */
 import { RE2JS } from "re2js";
+import { dropOldest } from "./drop-oldest.ts";
 
 export interface Pattern {
   /** True where the pattern is found anywhere in the text. */
@@ -24,10 +25,7 @@ export function compilePattern(source: string): Pattern | { readonly error: stri
   // The ones that were asked for last stay.
   known.delete(source);
   known.set(source, made);
-  for (const oldest of known.keys()) {
-    if (known.size <= maxKnown) break;
-    known.delete(oldest);
-  }
+  dropOldest(known, maxKnown);
   return made;
 }
 

@@ -3,6 +3,7 @@
  * runs at places that its own resources say: a run that is sent again within a short time is put together once, and is
  * the same chunk for every stream. What is kept is bounded, and goes when it is quiet.
  */
+import { dropOldest } from "../../lib/index.ts";
 
 export interface BodyResource {
   readonly hash: string;
@@ -87,9 +88,8 @@ export function createBodies<R extends BodyResource>(): Bodies<R> {
   }
 
   function remember(list: readonly R[], pieces: Pieces): void {
-    const [oldest] = wholes.size < maxWholes ? [] : wholes.keys();
-    if (oldest) wholes.delete(oldest);
     wholes.set(list, pieces);
+    dropOldest(wholes, maxWholes);
   }
 
   function cut(list: readonly R[], piecesOf: (resource: R) => Pieces): Pieces {

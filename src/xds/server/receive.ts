@@ -1,4 +1,5 @@
 /** One request in: the stream's state is changed, a NACK or a stale nonce counted, a question of another type answered. */
+import { dropOldest } from "../../lib/index.ts";
 import { RpcError, status } from "../../rpc/index.ts";
 import type { XdsCounter } from "../metrics.ts";
 import type { Received } from "../stream/request.ts";
@@ -81,6 +82,6 @@ async function answerOther(
 const maxNonces = 16;
 
 function remember(nonces: Set<string>, nonce: string): void {
-  const [oldest] = nonces.add(nonce);
-  if (nonces.size > maxNonces && oldest !== undefined) nonces.delete(oldest);
+  nonces.add(nonce);
+  dropOldest(nonces, maxNonces);
 }

@@ -6,6 +6,7 @@
  * each configuration that is asked for, a client that comes back is sent all of them anew, and a name that is alive
  * stays the way it is, plain or apart, for as long as the client has it.
  */
+import { dropOldest } from "../../lib/index.ts";
 import { type Resource, types } from "../../model/index.ts";
 import type { DeltaRequest } from "./request.ts";
 import type { Response } from "./response.ts";
@@ -173,10 +174,7 @@ export function createHostPush({ enabled, apart, versions }: HostPushOptions): H
     const [oldest] = groups.length < maxGroups ? [] : groups;
     groups = [...groups.filter((one) => one !== oldest), group];
     for (const [nonce, route] of oldest?.open ?? []) expired.set(nonce, route);
-    for (const nonce of expired.keys()) {
-      if (expired.size <= maxExpired) return;
-      expired.delete(nonce);
-    }
+    dropOldest(expired, maxExpired);
   }
 
   /** What a late answer asks for counts; what it refuses is not there, whatever was built on it since. */

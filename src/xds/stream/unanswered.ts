@@ -1,4 +1,5 @@
 /** Responses sent and answers received in; what the client had before those that are open or were refused out. */
+import { dropOldest } from "../../lib/index.ts";
 import type { Resource } from "../../model/index.ts";
 import type { Changes } from "./steps.ts";
 
@@ -33,8 +34,8 @@ export class Unanswered {
     const [oldest] = this.#open;
     if (!oldest || this.#open.length <= maxInFlight) return;
     this.refuse(oldest, new Set(oldest.changes.keys()));
-    const [first = ""] = this.#expired.add(oldest.nonce);
-    if (this.#expired.size > maxExpired) this.#expired.delete(first);
+    this.#expired.add(oldest.nonce);
+    dropOldest(this.#expired, maxExpired);
   }
 
   /** Whether the nonce is of a response whose answer was not waited for. */

@@ -17,6 +17,7 @@ import {
 } from "../render/index.ts";
 import type { Io } from "./command.ts";
 import { printYaml, redactSecrets } from "./print.ts";
+import { profileOption } from "./profile-option.ts";
 import { standIns } from "./render/stand-ins.ts";
 
 interface RenderFlags {
@@ -56,11 +57,7 @@ export function register(program: Command, io: Io, exit: (status: number) => voi
     .option("--all", "render every proxy; needs --out")
     .option("--out <dir>", "write one folder per proxy instead of printing")
     .option("--mesh-config <file>", "MeshConfig, instead of a mesh.yaml among the files")
-    .addOption(
-      new Option("--profile <profile>", "which filters the Envoy has")
-        .choices(["istio-proxy", "envoy"])
-        .default("istio-proxy"),
-    )
+    .addOption(profileOption("which filters the Envoy has"))
     .option("--proxy-version <version>", "Istio version of the proxies, where it is not the control plane's")
     .addOption(new Option("-o, --output <format>", "how to print").choices(["json", "yaml", "summary"]).default("json"))
     .addHelpText(

@@ -5,6 +5,7 @@ import { type Command, Option } from "commander";
 import { printable } from "../lib/index.ts";
 import type { Profile } from "../model/index.ts";
 import type { Io } from "./command.ts";
+import { profileOption } from "./profile-option.ts";
 import { junitXml } from "./test/junit.ts";
 import { runTests, type TestRun } from "./test/run.ts";
 import { loadTestFiles } from "./test/test-file.ts";
@@ -29,11 +30,7 @@ export function register(program: Command, io: Io, exit: (status: number) => voi
     .option("--junit <file>", "also write the outcome as JUnit XML")
     .option("--no-coverage", "do not tell what no test touched")
     .option("--fail-untouched", "fail where a route, rule or policy is touched by no test", false)
-    .addOption(
-      new Option("--profile <profile>", "which filters the Envoys have")
-        .choices(["istio-proxy", "envoy"])
-        .default("istio-proxy"),
-    )
+    .addOption(profileOption("which filters the Envoys have"))
     .addOption(new Option("-o, --output <format>", "how to print").choices(["text", "json"]).default("text"))
     .addHelpText(
       "after",

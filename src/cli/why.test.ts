@@ -4,21 +4,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { runCli } from "./testing.ts";
+import { clientAndWeb } from "./why/testing.ts";
 
-const mesh = `
-apiVersion: v1
-kind: Pod
-metadata: { name: client, namespace: shop, labels: { app: client, security.istio.io/tlsMode: istio } }
-spec: { serviceAccountName: client, containers: [{ name: app }, { name: istio-proxy, args: [proxy, sidecar] }] }
-status: { phase: Running, podIP: 10.0.0.9, podIPs: [{ ip: 10.0.0.9 }] }
----
-apiVersion: v1
-kind: Pod
-metadata: { name: web, namespace: shop, labels: { app: web, version: v1, security.istio.io/tlsMode: istio } }
-spec: { serviceAccountName: web, containers: [{ name: app }, { name: istio-proxy, args: [proxy, sidecar] }] }
-status: { phase: Running, podIP: 10.0.0.1, podIPs: [{ ip: 10.0.0.1 }] }
----
-apiVersion: v1
+const mesh = `${clientAndWeb}apiVersion: v1
 kind: Pod
 metadata: { name: edge, namespace: shop, labels: { app: edge } }
 spec: { serviceAccountName: edge, containers: [{ name: istio-proxy, args: [proxy, router] }] }

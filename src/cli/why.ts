@@ -5,6 +5,7 @@ import { possibilities } from "../explain/index.ts";
 import { FairleadError } from "../lib/index.ts";
 import type { Profile } from "../model/index.ts";
 import type { Io } from "./command.ts";
+import { profileOption } from "./profile-option.ts";
 import { parseDestination } from "./why/destination-text.ts";
 import { headersOf } from "./why/headers.ts";
 import { objectsOfApi, objectsOfFiles, type WhyObjects } from "./why/input.ts";
@@ -13,7 +14,6 @@ import { getsThrough, openWhyMesh } from "./why/mesh.ts";
 import type { Place } from "./why/place.ts";
 import { jsonReport, textReport } from "./why/report.ts";
 import { type Asked, resolveQuestion } from "./why/resolve.ts";
-import { completed } from "./why/stand-ins.ts";
 
 interface WhyFlags {
   readonly filename: readonly string[];
@@ -53,11 +53,7 @@ export function register(program: Command, io: Io, exit: (status: number) => voi
     .option("--from <address>", "where a request from outside comes from")
     .option("--kubeconfig <file>", "how to reach the API")
     .option("--context <name>", "context of the kubeconfig")
-    .addOption(
-      new Option("--profile <profile>", "which filters the Envoys have")
-        .choices(["istio-proxy", "envoy"])
-        .default("istio-proxy"),
-    )
+    .addOption(profileOption("which filters the Envoys have"))
     .addOption(new Option("-o, --output <format>", "how to print").choices(["text", "json"]).default("text"))
     .addHelpText(
       "after",
@@ -133,7 +129,6 @@ async function questionOf(
 async function readObjects(flags: WhyFlags, io: Io): Promise<WhyObjects> {
   if (flags.filename.length === 0) return objectsOfApi(flags, io);
   const read = await objectsOfFiles(flags.filename, flags.namespace);
-  const { objects, notes } = completed(read.objects);
-  for (const note of notes) io.err(`note: ${note}\n`);
-  return { ...read, objects };
+  for (const note of read.notes) io.err(`note: ${note}\n`);
+  return read;
 }

@@ -9,7 +9,6 @@ import { objectsOfFiles } from "../why/input.ts";
 import { openWhyMesh, type WhyMesh } from "../why/mesh.ts";
 import { decidersOf } from "../why/provenance.ts";
 import { resolveQuestion } from "../why/resolve.ts";
-import { completed } from "../why/stand-ins.ts";
 import { type Coverable, type Coverage, createCoverage } from "./coverage.ts";
 import { judge } from "./judge.ts";
 import type { TestCase, TestFile } from "./test-file.ts";
@@ -63,8 +62,7 @@ export async function runTests(
 
 async function open({ objects, namespace }: TestFile, profile: Profile): Promise<Prepared> {
   const read = await objectsOfFiles(objects, namespace);
-  const mesh = await openWhyMesh({ ...read, objects: completed(read.objects).objects }, profile);
-  return { mesh, coverage: createCoverage(read.objects) };
+  return { mesh: await openWhyMesh(read, profile), coverage: createCoverage(read.written) };
 }
 
 /** A question that cannot be asked is a failure of the test, and the others go on. */

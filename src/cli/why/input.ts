@@ -7,6 +7,7 @@ import { type AccessFlags, clusterAccess } from "../cluster-access.ts";
 import type { Io } from "../command.ts";
 import { createLocate } from "./file-lines.ts";
 import type { Locate } from "./provenance.ts";
+import { completed } from "./stand-ins.ts";
 
 export interface WhyObjects {
   readonly objects: readonly KubeObject[];
@@ -29,7 +30,14 @@ const clusterScoped: ReadonlySet<string> = new Set([
   "StorageClass",
 ]);
 
-export async function objectsOfFiles(paths: readonly string[], namespace: string): Promise<WhyObjects> {
+export interface FileObjects extends WhyObjects {
+  /** As they stand in the files, before what a cluster would add. */
+  readonly written: readonly KubeObject[];
+  /** What was made up. */
+  readonly notes: readonly string[];
+}
+
+export async function objectsOfFiles(paths: readonly string[], namespace: string): Promise<FileObjects> {
   let meshConfig: Readonly<Record<string, unknown>> | undefined;
   const loaded = await loadObjects(paths, {
     other(file, document) {
@@ -51,8 +59,10 @@ export async function objectsOfFiles(paths: readonly string[], namespace: string
   });
   const placed = loaded.map(({ file, object }) => ({ file, object: inNamespace(object, namespace) }));
   const files = new Map(placed.map(({ file, object }) => [objectName(object.kind, object.metadata), file]));
+  const written = placed.map(({ object }) => object);
   return {
-    objects: placed.map(({ object }) => object),
+    ...completed(written),
+    written,
     meshConfig,
     locate: createLocate({
       files,

@@ -10,6 +10,16 @@ import {
 } from "../model/index.ts";
 import type { News, ProxyNode, ResourceSource } from "./source.ts";
 
+/** A proxy that says nothing of itself. */
+export const silentNode: ProxyNode = {
+  id: "",
+  cluster: "",
+  metadata: {},
+  locality: { region: "", zone: "", subZone: "" },
+  extensions: new Set<string>(),
+  userAgent: "",
+};
+
 export interface MemorySource extends ResourceSource {
   /** Replaces the resources of these types, and tells all that are connected. */
   set(resources: Partial<Record<ResourceType, readonly Resource[]>>): void;

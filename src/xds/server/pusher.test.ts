@@ -12,7 +12,7 @@ import { createRouteApart } from "../stream/route-parts.ts";
 import { createSteps } from "../stream/steps.ts";
 import { createStreamState } from "../stream/stream-state.ts";
 import { createVersions } from "../stream/version.ts";
-import { createMemorySource, resource } from "../testing.ts";
+import { createMemorySource, resource, silentNode } from "../testing.ts";
 import { shortName, type WireType } from "../type-info.ts";
 import { createPusher } from "./pusher.ts";
 import { createTurns } from "./turns.ts";
@@ -28,17 +28,10 @@ const call: Call = {
 function startStream() {
   const source = createMemorySource();
   let n = 0;
-  const session = source.connect(
-    {
-      ...{ id: "", cluster: "", metadata: {}, userAgent: "", extensions: new Set<string>() },
-      locality: { region: "", zone: "", subZone: "" },
-    },
-    undefined,
-    (news) => {
-      state.changed(news);
-      pusher.news();
-    },
-  );
+  const session = source.connect(silentNode, undefined, (news) => {
+    state.changed(news);
+    pusher.news();
+  });
   const state = createStreamState({
     ...{ variant: "delta", session, steps: createSteps(), pool: createNamePool(), onHeldBack: () => {} },
     versions: createVersions({ now: () => new Date(0), uuid: () => `-${++n}` }),

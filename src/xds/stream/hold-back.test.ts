@@ -2,7 +2,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { bytesOf, type ResourceType, types } from "../../model/index.ts";
-import { createMemorySource, resource } from "../testing.ts";
+import { createMemorySource, resource, silentNode } from "../testing.ts";
 import { createHoldBack } from "./hold-back.ts";
 import { createNamePool } from "./names.ts";
 import { createSteps } from "./steps.ts";
@@ -22,15 +22,6 @@ interface World {
 
 type Step = { readonly put: World } | { readonly act: "send" | "take" | "answer" };
 
-const node = {
-  id: "",
-  cluster: "",
-  metadata: {},
-  locality: { region: "", zone: "", subZone: "" },
-  extensions: new Set<string>(),
-  userAgent: "",
-};
-
 /**
  * Envoy as far as it matters: takes responses in order, but late, follows endpoints of its clusters, and its answers
  * arrive late. A new cluster warms until it hears of its endpoints; to hear that there are none makes it an empty one.
@@ -39,7 +30,7 @@ function createEnvoy(variant: "sotw" | "delta", drainMs: number) {
   const source = createMemorySource();
   let n = 0;
   let nowMs = 0;
-  const session = source.connect(node, undefined, (news) => state.changed(news));
+  const session = source.connect(silentNode, undefined, (news) => state.changed(news));
   const versions = createVersions({ now: () => new Date(0), uuid: () => `-${++n}` });
   const state = createStreamState({
     variant,
@@ -224,7 +215,7 @@ test("clusters that routes have let go of are not remembered for longer than the
   clusters.wildcard = true;
   const holdBack = createHoldBack({
     states: new Map([[CDS, clusters]]),
-    session: createMemorySource().connect(node, undefined, () => {}),
+    session: createMemorySource().connect(silentNode, undefined, () => {}),
     ...{ steps: createSteps(), times: { maxWaitMs: 5000, drainMs: 5000 }, onEnded: () => {} },
   });
   // Of clusters that nobody makes none is ever removed.

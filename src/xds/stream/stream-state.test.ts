@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from "vitest";
 import { bytesOf, type ResourceType, types } from "../../model/index.ts";
-import { createMemorySource, type MemorySource, resource } from "../testing.ts";
+import { createMemorySource, type MemorySource, resource, silentNode } from "../testing.ts";
 import type { Held } from "./hold-back.ts";
 import { createNamePool } from "./names.ts";
 import type { Received } from "./request.ts";
@@ -15,7 +15,7 @@ function createClient(variant: "sotw" | "delta", source: MemorySource, drainMs =
   const ended: Held[] = [];
   let nowMs = 1000;
   let n = 0;
-  const session = source.connect(node, undefined, (news) => state.changed(news));
+  const session = source.connect(silentNode, undefined, (news) => state.changed(news));
   const state: StreamState = createStreamState({
     variant,
     session,
@@ -105,14 +105,6 @@ function createClient(variant: "sotw" | "delta", source: MemorySource, drainMs =
   };
 }
 
-const node = {
-  id: "",
-  cluster: "",
-  metadata: {},
-  locality: { region: "", zone: "", subZone: "" },
-  extensions: new Set<string>(),
-  userAgent: "",
-};
 const short = new Map<string, string>([
   [CDS, "CDS"],
   [EDS, "EDS"],

@@ -1,10 +1,10 @@
 /** Services of type LoadBalancer in; the address of a ready Pod behind each as its own out, as a cloud would give one. */
 import { type KubeClient, kubeKinds } from "../../src/kube/index.ts";
-import { readList, readRecord, readText, wait } from "../../src/lib/index.ts";
+import { readList, readRecord, readText } from "../../src/lib/index.ts";
 import type { KubeObject } from "../../src/model/index.ts";
+import { lookAgain } from "./look-again.ts";
 
 export function runLoadBalancers(client: KubeClient, say: (text: string) => void): { close(): Promise<void> } {
-  let closed = false;
   const look = async (): Promise<void> => {
     const [services, pods] = await Promise.all([client.list(kubeKinds.services), client.list(kubeKinds.pods)]);
     for (const service of services.items) {
@@ -24,18 +24,7 @@ export function runLoadBalancers(client: KubeClient, say: (text: string) => void
       await client.patchStatus(kubeKinds.services, { name, namespace }, status);
     }
   };
-  const looking = (async () => {
-    while (!closed) {
-      await look().catch((error) => say(`load balancers: ${error.message}`));
-      await wait(300);
-    }
-  })();
-  return {
-    async close() {
-      closed = true;
-      await looking;
-    },
-  };
+  return lookAgain("load balancers", look, say);
 }
 
 const isReady = ({ status }: KubeObject): boolean =>

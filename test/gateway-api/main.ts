@@ -1,6 +1,6 @@
 // The Gateway API's own conformance suite against Fairlead, with real Envoys in namespaces: see docs/reference/gateway-api.md.
 // KUBECONFIG=… GATEWAY_SUITE=BINARY ECHO_BASIC=BINARY npm run gateway-api [-- FLAGS OF THE SUITE]
-import { spawn, spawnSync } from "node:child_process";
+import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -8,6 +8,7 @@ import { join } from "node:path";
 import { runCli } from "../../src/cli/testing.ts";
 import { loadKubeconfig } from "../../src/kube/index.ts";
 import { fairleadVersion } from "../../src/model/index.ts";
+import { makeImageRoot } from "../image/root.ts";
 import { fairleadPlane } from "../swap/plane.ts";
 import { untilInjecting } from "../swap/scenario.ts";
 import { createSwapWorld } from "../swap/world.ts";
@@ -22,12 +23,8 @@ if (missing.length > 0) {
   process.exit(0);
 }
 
-const repository = join(import.meta.dirname, "../..");
 const work = mkdtempSync(join(tmpdir(), "fairlead-gateway-api-"));
-const image = spawnSync(process.execPath, [join(repository, "scripts/image/main.ts"), "--root-only", "--out", work], {
-  encoding: "utf8",
-});
-if (image.status !== 0) throw new Error(image.stderr);
+const root = makeImageRoot(work);
 const access = await loadKubeconfig({ paths: [KUBECONFIG], env: process.env });
 const world = await createSwapWorld({ access });
 const ends: (() => Promise<unknown>)[] = [() => world.close()];
@@ -42,7 +39,7 @@ try {
   const pods = await runPods({
     api: { client: world.client, url: access.server, ca },
     network: world.network,
-    root: join(work, "root"),
+    root,
     echo: ECHO_BASIC,
     hosts: { [host]: address },
     say,

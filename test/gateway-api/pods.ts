@@ -7,14 +7,16 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { environment } from "../../scripts/image/layers.ts";
 import { kubeKinds } from "../../src/kube/index.ts";
-import { readList, readRecord, readText, wait } from "../../src/lib/index.ts";
+import { readList, readRecord, readText } from "../../src/lib/index.ts";
 import type { KubeObject } from "../../src/model/index.ts";
 import { enterCommand } from "../../src/standalone/enter.ts";
 import { startProcess } from "../../src/standalone/index.ts";
 import { environmentOf, type PodPlace, runPod } from "../image/kubelet.ts";
+import { untilProxyReady } from "../swap/workload.ts";
 import { eventually } from "../traffic/mesh.ts";
 import type { TrafficNetwork } from "../traffic/network.ts";
 import { servePodLogs } from "./logs.ts";
+import { lookAgain } from "./look-again.ts";
 
 export interface PodRunnerOptions {
   readonly api: PodPlace["api"];
@@ -46,7 +48,6 @@ const node = "here";
 export async function runPods(options: PodRunnerOptions): Promise<PodRunner> {
   const { client } = options.api;
   const running = new Map<string, Running>();
-  let closed = false;
   const host = await options.network.hostAddress();
   const logs = await servePodLogs(host);
   const object = { apiVersion: "v1", kind: "Node", metadata: { name: node } };
@@ -81,16 +82,10 @@ export async function runPods(options: PodRunnerOptions): Promise<PodRunner> {
       if (!running.has(uid) && namespace !== "istio-system") running.set(uid, begin(pod));
     }
   };
-  const looking = (async () => {
-    while (!closed) {
-      await look().catch((error) => options.say(`Pods: ${error.message}`));
-      await wait(300);
-    }
-  })();
+  const looking = lookAgain("Pods", look, options.say);
   return {
     async close() {
-      closed = true;
-      await looking;
+      await looking.close();
       for (const one of running.values()) one.stop();
       await Promise.all([...running.values()].map(({ ended }) => ended));
       logs.close();
@@ -132,9 +127,7 @@ async function start(
   if (image.includes("/fairlead:")) {
     const host = { root: options.root, journal: options.network.journal, network: at.path };
     const started = await runPod(pod, { ...options, host, address: at.address, environment });
-    const ready = async (): Promise<boolean> =>
-      (await fetch(`http://${at.address}:15021/healthz/ready`).catch(() => undefined))?.ok === true;
-    await eventually(ready, `the proxy of ${pod.metadata.name}`, 240_000);
+    await untilProxyReady(pod.metadata.name, at.address);
     return started;
   }
   if (image.includes("/echo-basic:")) return startEcho(pod, container, at, options);

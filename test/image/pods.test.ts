@@ -21,6 +21,7 @@ import { eventually } from "../traffic/mesh.ts";
 import { createTrafficNetwork, type TrafficNetwork } from "../traffic/network.ts";
 import { startContainer } from "./container.ts";
 import { type RunningPod, runPod } from "./kubelet.ts";
+import { makeImageRoot } from "./root.ts";
 
 const root = join(import.meta.dirname, "../..");
 
@@ -59,12 +60,7 @@ describe.skipIf(lacks("root", "envoy", "iptables"))("Pods of the image", () => {
   }
 
   beforeAll(async () => {
-    const { status, stderr } = spawnSync(
-      process.execPath,
-      [join(root, "scripts/image/main.ts"), "--root-only", "--out", out],
-      { encoding: "utf8", env: { ...process.env, NODE_NO_WARNINGS: "1" } },
-    );
-    if (status !== 0) throw new Error(stderr);
+    makeImageRoot(out);
     network = await createTrafficNetwork();
     api = await startApi({
       host: await network.hostAddress(),

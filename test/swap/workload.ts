@@ -136,11 +136,9 @@ export async function startWorkload(options: WorkloadOptions): Promise<Workload>
     throw new Error(`the agent of ${name} ended with ${status}:\n${lines.slice(-20).join("\n")}`);
   });
   ended.catch(() => {});
-  const ready = async (): Promise<boolean> =>
-    (await fetch(`http://${at.address}:15021/healthz/ready`).catch(() => undefined))?.ok === true;
   await Promise.race([
     ended,
-    eventually(ready, `the proxy of ${name}`, 240_000).catch((error) => {
+    untilProxyReady(name, at.address).catch((error) => {
       throw new Error(`${error.message}\n${lines.slice(-20).join("\n")}`);
     }),
   ]);
@@ -166,6 +164,12 @@ export async function startWorkload(options: WorkloadOptions): Promise<Workload>
       rmSync(dir, { recursive: true, force: true });
     },
   };
+}
+
+export async function untilProxyReady(pod: string, address: string): Promise<void> {
+  const isReady = async (): Promise<boolean> =>
+    (await fetch(`http://${address}:15021/healthz/ready`).catch(() => undefined))?.ok === true;
+  await eventually(isReady, `the proxy of ${pod}`, 240_000);
 }
 
 async function rootOf(client: KubeClient): Promise<string> {

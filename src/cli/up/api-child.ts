@@ -45,11 +45,11 @@ export async function startApi(options: ApiOptions): Promise<ApiChild> {
 }
 
 /** Any answer will do, a refusal too. */
-function askLife(address: string, ca: string | undefined, signal: AbortSignal): Promise<void> {
+function askLife(address: string, ca: string | undefined, signal: AbortSignal): Promise<boolean> {
   return new Promise((resolve, reject) => {
     const asked = request(`https://${address}/livez`, { ...(ca === undefined ? {} : { ca }), signal }, (answer) => {
       answer.on("error", () => {}).resume();
-      resolve();
+      resolve(true);
     });
     asked.on("error", reject);
     asked.end();

@@ -37,7 +37,7 @@ export function startControlPlane(options: ControlPlaneOptions): Promise<Supervi
       ...["--kubeconfig", options.kubeconfig, "--domain", options.domain, "--bound-addresses", boundFile],
       ...addressFlags(options, bound),
     ],
-    ask: (bound, deadline) => fetch(`http://${bound.get("http")}/ready`, { signal: deadline }),
+    ask: async (bound, deadline) => (await fetch(`http://${bound.get("http")}/ready`, { signal: deadline })).ok,
   });
 }
 

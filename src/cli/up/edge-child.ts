@@ -43,7 +43,7 @@ export function startEdge(options: EdgeOptions): Promise<Supervised> {
 }
 
 /** Any answer will do: of a name in the mesh's own domain it comes at once, without asking anybody else. */
-function askDns(options: EdgeOptions, deadline: AbortSignal): Promise<void> {
+function askDns(options: EdgeOptions, deadline: AbortSignal): Promise<boolean> {
   const question = encode({
     type: "query",
     id: 1,
@@ -59,7 +59,7 @@ function askDns(options: EdgeOptions, deadline: AbortSignal): Promise<void> {
     };
     const late = (): void => finish(() => reject(deadline.reason));
     deadline.addEventListener("abort", late, { once: true });
-    socket.once("message", () => finish(resolve));
+    socket.once("message", () => finish(() => resolve(true)));
     socket.once("error", (error) => finish(() => reject(error)));
     socket.send(question, options.dnsAddress.port, options.dnsAddress.host);
   });

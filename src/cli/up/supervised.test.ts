@@ -24,8 +24,9 @@ const script = `
   setTimeout(listen, port === "0" ? 0 : Number(slowMs));
 `;
 
-async function start(limits: SilenceLimits, slowMs = 0) {
+async function start(limits: SilenceLimits, { slowMs = 0, serves = true }: { slowMs?: number; serves?: boolean } = {}) {
   const boundFile = join(work, "bound.json");
+  let heard = 0;
   const [lines, said]: [string[], string[]] = [[], []];
   const lives: number[] = [];
   const child = await supervise({
@@ -38,13 +39,18 @@ async function start(limits: SilenceLimits, slowMs = 0) {
     boundFile,
     logFile: join(work, "server.log"),
     line: (text) => lines.push(text),
-    ask: (bound, deadline) => fetch(`http://${bound.get("http")}/`, { signal: deadline }),
+    ask: async (bound, deadline) => {
+      await fetch(`http://${bound.get("http")}/`, { signal: deadline });
+      heard++;
+      return serves;
+    },
     journal: openJournal(work, "test", ownerOf(process.pid) ?? { pid: process.pid, started: "" }),
     log: createLogger({ write: (line) => said.push(line), now: () => new Date() }),
     random: () => 0,
     signal: new AbortController().signal,
     restarted: (pid) => lives.push(pid),
     limits,
+    steadyMs: 0,
   });
   running.push(child);
   const answers = () =>
@@ -52,7 +58,17 @@ async function start(limits: SilenceLimits, slowMs = 0) {
       (answer) => answer.text(),
       () => "",
     );
-  return { child, lines, said, lives, answers };
+  /** Kills it again and again, each time once it was heard; the waits that were told. */
+  const killOften = async (times: number): Promise<readonly number[]> => {
+    for (let i = 1; i <= times; i++) {
+      heard = 0;
+      await expect.poll(() => heard, { timeout: 300_000 }).toBeGreaterThan(0);
+      process.kill(child.pid(), "SIGKILL");
+      await expect.poll(() => lives.length, { timeout: 300_000 }).toBe(i);
+    }
+    return said.flatMap((line) => [...line.matchAll(/again in (\d+) ms/g)].map(([, ms]) => Number(ms)));
+  };
+  return { child, lines, said, lives, answers, killOften };
 }
 
 const never = { periodMs: 60_000, answerMs: 60_000, warnMs: 1e9, replaceMs: 1e9, minQuestions: 1, startMs: 0 };
@@ -84,12 +100,24 @@ test("one that hangs is spoken of, and replaced", async () => {
 test("one that takes its time to start refuses meanwhile, and is not taken for one that hangs", async () => {
   const { child, lives, answers, said } = await start(
     { periodMs: 20, answerMs: 2_000, warnMs: 1e9, replaceMs: 60_000, minQuestions: 1, startMs: 0 },
-    1_500,
+    { slowMs: 1_500 },
   );
   process.kill(child.pid(), "SIGKILL");
   await expect.poll(answers, { timeout: 20_000 }).toBe("alive");
   expect(lives.length).toBe(1);
   expect(said.join("\n")).not.toContain("replaced");
+});
+
+const curious = { ...never, periodMs: 20 };
+
+test("one that has served is started again at once, however often it was killed", async () => {
+  const { killOften } = await start(curious);
+  expect(await killOften(4)).toEqual([50, 50, 50, 50]);
+});
+
+test("one that ends before it serves is waited for longer each time", async () => {
+  const { killOften } = await start(curious, { serves: false });
+  expect(await killOften(4)).toEqual([50, 100, 200, 400]);
 });
 
 test("its output is in a file and passed on line by line", async () => {

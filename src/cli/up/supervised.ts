@@ -32,8 +32,8 @@ export interface SupervisedOptions {
   readonly logFile: string;
   /** Told each line of its output. */
   readonly line: (text: string) => void;
-  /** Resolves when it answers, whatever the answer; `deadline` ends the wait. */
-  readonly ask: (bound: ReadonlyMap<string, string>, deadline: AbortSignal) => Promise<unknown>;
+  /** Resolves when it answers, with whether it serves already; `deadline` ends the wait. */
+  readonly ask: (bound: ReadonlyMap<string, string>, deadline: AbortSignal) => Promise<boolean>;
   readonly journal: Journal;
   readonly log: Logger;
   readonly random: () => number;
@@ -44,7 +44,12 @@ export interface SupervisedOptions {
   /** Told what happens to it, for whoever looks at the mesh's Events. */
   readonly tell?: (reason: string, message: string) => void;
   readonly limits?: SilenceLimits;
+  /** One that has served for so long is started again at once, whatever ended it. */
+  readonly steadyMs?: number;
 }
+
+/** What ends one that starts, serves and falls over its first work does so sooner; who serves for longer is missed more than its start costs. */
+const defaultSteadyMs = 2_000;
 
 /** A machine without time starts slowly: who gave up too soon would start it again and again. */
 const startMs = 120_000;
@@ -63,7 +68,7 @@ export interface Supervised {
 }
 
 export async function supervise(options: SupervisedOptions): Promise<Supervised> {
-  const { name, log } = options;
+  const { name, log, steadyMs = defaultSteadyMs } = options;
   const output = createContainerLog(options.logFile, undefined);
   const unfollow = output.follow(options.line);
   const trimming = setInterval(output.trim, 10_000);
@@ -93,15 +98,17 @@ export async function supervise(options: SupervisedOptions): Promise<Supervised>
   });
 
   const live = async (): Promise<void> => {
-    const started = performance.now();
     const life = new AbortController();
-    const watching = endWhenSilent(options, current, addresses, life.signal);
+    let servesSince: number | undefined;
+    const serves = (): void => {
+      servesSince ??= performance.now();
+    };
+    const watching = endWhenSilent(options, { running: current, bound: addresses, serves, signal: life.signal });
     const status = await current.exited;
     life.abort();
     await watching;
     if (stopping.signal.aborted) return;
-    // One that ran for a while was fine: begin again with a short wait.
-    if (performance.now() - started > 30_000) backoff.reset();
+    if (servesSince !== undefined && performance.now() - servesSince >= steadyMs) backoff.reset();
     await pause(status);
   };
   async function pause(status: number | string): Promise<void> {
@@ -176,15 +183,20 @@ function howItEnded(
   return { reason: "OutOfMemory", why: `: ${name} ran out of memory (${remedy})` };
 }
 
+interface Life {
+  readonly running: Running;
+  readonly bound: ReadonlyMap<string, string>;
+  /** Told each time it is found serving. */
+  readonly serves: () => void;
+  readonly signal: AbortSignal;
+}
+
 /** One that does not answer is replaced: whoever waits for its end starts another. */
-async function endWhenSilent(
-  options: SupervisedOptions,
-  running: Running,
-  bound: ReadonlyMap<string, string>,
-  signal: AbortSignal,
-): Promise<void> {
+async function endWhenSilent(options: SupervisedOptions, { running, bound, serves, signal }: Life): Promise<void> {
   const { name, log, limits = defaultLimits } = options;
-  const ask = (deadline: AbortSignal): Promise<unknown> => options.ask(bound, deadline);
+  const ask = async (deadline: AbortSignal): Promise<void> => {
+    if (await options.ask(bound, deadline)) serves();
+  };
   const silence = await watchSilence({ name, log, limits, signal, ask });
   if (silence === undefined) return;
   log.error(silence);

@@ -14,6 +14,8 @@ const { outputFiles, metafile } = await build({
   absWorkingDir: root,
   entryPoints: [
     { in: "src/cli/main.ts", out: "main" },
+    // Beside the chunk that starts it as a thread.
+    { in: "src/control-plane/review-worker.ts", out: "chunks/review-worker" },
     ...demo.map((f) => ({ in: `demo/${f}`, out: `demo/${f.replace(/\.ts$/, "")}` })),
   ],
   outdir: "dist",

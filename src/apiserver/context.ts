@@ -1,5 +1,5 @@
 /** What every handler is given: the parts of the server, and the request as far as it is understood. */
-import type { Logger } from "../lib/index.ts";
+import type { Logger, Watchdog } from "../lib/index.ts";
 import type { Admission } from "./admission.ts";
 import type { Authorizer } from "./authorizer.ts";
 import type { Definitions } from "./definitions.ts";
@@ -13,7 +13,6 @@ import type { TurnQueue } from "./turn-queue.ts";
 import type { User } from "./user.ts";
 import type { WatchHub } from "./watch-hub.ts";
 import type { WatchLines } from "./watch-lines.ts";
-import type { Watchdog } from "./watchdog.ts";
 
 export interface Parts {
   readonly store: Store;

@@ -1,9 +1,8 @@
 /** What the API does in, the text of `/metrics` out. */
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import { Counter, Gauge, Registry } from "prom-client";
-import type { Overload } from "../lib/index.ts";
+import type { Overload, Watchdog } from "../lib/index.ts";
 import type { WatchHub } from "./watch-hub.ts";
-import type { Watchdog } from "./watchdog.ts";
 
 export interface ApiMetrics {
   answered(method: string, code: number): void;

@@ -1,6 +1,6 @@
 /** Long work in, short turns out: between its steps a request lets others in once it has had its turn. */
 import { setImmediate } from "node:timers/promises";
-import type { Watchdog } from "./watchdog.ts";
+import type { Watchdog } from "../lib/index.ts";
 
 export interface Pace {
   /** Something was waited for: a new turn begins here. */

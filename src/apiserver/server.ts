@@ -7,6 +7,7 @@ import { join } from "node:path";
 import { crdFor } from "../config/index.ts";
 import {
   type Connections,
+  createWatchdog,
   FairleadError,
   guardConnections,
   guardRequests,
@@ -43,7 +44,6 @@ import { createTurnQueue } from "./turn-queue.ts";
 import type { WatchTimes } from "./watch.ts";
 import { createWatchHub, type HistoryLimits, historyLimits } from "./watch-hub.ts";
 import { createWatchLines } from "./watch-lines.ts";
-import { createWatchdog } from "./watchdog.ts";
 import type { ServiceResolver } from "./webhook-call.ts";
 import { createWebhooks } from "./webhooks.ts";
 

@@ -1,5 +1,5 @@
 /** An object of the API in, a typed config out, as leniently as istiod reads it; or the reason why it cannot be read. */
-import { FairleadError, isRecord, parseYaml } from "../lib/index.ts";
+import { FairleadError, isRecord, type ParseLimits, parseYaml } from "../lib/index.ts";
 import {
   type Config,
   type Kind,
@@ -39,18 +39,21 @@ export function decodeMeshConfig(yaml: string): Decoded<MeshConfigSpec> {
   return decodeText<MeshConfigSpec>(meshConfigSpec, yaml, "MeshConfig");
 }
 
+/** Any Pod brings its own, and each is read while others wait. */
+const proxyConfigLimits: ParseLimits = { maxBytes: 64 * 1024, maxDepth: 100 };
+
 /** The settings of one proxy, as its agent sends them or its annotation has them. */
 export function decodeProxyConfig(yaml: string): Decoded<ProxyConfigValues> {
-  return decodeText<ProxyConfigValues>(proxyConfigValues, yaml, "ProxyConfig");
+  return decodeText<ProxyConfigValues>(proxyConfigValues, yaml, "ProxyConfig", proxyConfigLimits);
 }
 
 export function decodeMeshNetworks(yaml: string): Decoded<MeshNetworksSpec> {
   return decodeText<MeshNetworksSpec>(meshNetworksSpec, yaml, "MeshNetworks");
 }
 
-function decodeText<T>(schema: ObjectNode, yaml: string, object: string): Decoded<T> {
+function decodeText<T>(schema: ObjectNode, yaml: string, object: string, limits?: ParseLimits): Decoded<T> {
   try {
-    const [document = {}] = parseYaml(yaml);
+    const [document = {}] = parseYaml(yaml, limits);
     return decodeAs<T>(schema, document, object, "");
   } catch (error) {
     return { problems: [{ object, path: "", message: FairleadError.from(error).message }] };

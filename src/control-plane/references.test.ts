@@ -2,6 +2,7 @@ import { expect, test } from "vitest";
 import { createGraph } from "../collections/index.ts";
 import { createMemorySource } from "../kube/index.ts";
 import type { KubeObject } from "../model/index.ts";
+import { referencedBy } from "./references.ts";
 import { createStages } from "./stages.ts";
 import { watchObjects } from "./watched-kinds.ts";
 
@@ -64,5 +65,9 @@ async function stages() {
     configMap: "istio-system/istio",
   });
   await watched.synced();
-  return { source, references: made.references };
+  const references = (of: KubeObject): readonly string[] => {
+    const named = referencedBy(of);
+    return named ? made.references(named) : [];
+  };
+  return { source, references };
 }

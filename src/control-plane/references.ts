@@ -14,7 +14,20 @@ export interface ReferenceInputs {
   readonly destinationRules: Collection<Config<DestinationRuleSpec>>;
 }
 
-export type References = (object: unknown) => readonly string[];
+/** What an object names: found without looking whether it is there. */
+export interface Referenced {
+  readonly kind: string;
+  readonly namespace: string;
+  readonly gateways: readonly string[];
+  readonly destinations: readonly Destination[];
+}
+
+interface Destination {
+  readonly host: string;
+  readonly subset: string;
+}
+
+export type References = (referenced: Referenced) => readonly string[];
 
 /** One look-up for each reference, so that a webhook call costs the size of its object. */
 export function createReferences(graph: Graph, inputs: ReferenceInputs): References {
@@ -26,42 +39,49 @@ export function createReferences(graph: Graph, inputs: ReferenceInputs): Referen
       .get(host)
       .some((key) => inputs.destinationRules.get(key)?.spec.subsets?.some(({ name }) => name === subset));
 
-  const destination = (value: unknown, namespace: string): readonly string[] => {
-    const { host: written, subset } = readRecord(value);
-    const name = readText(written);
-    if (name === "" || isWildcard(name)) return [];
+  const destination = ({ host: name, subset }: Destination, namespace: string): readonly string[] => {
     const host = resolveHost(name, namespace, inputs.domain);
     if (!inputs.knowsHost(host)) return [`no service has the host ${JSON.stringify(host)}`];
-    const wanted = readText(subset);
-    if (wanted === "" || hasSubset(host, wanted)) return [];
-    return [`no DestinationRule for ${JSON.stringify(host)} has the subset ${JSON.stringify(wanted)}`];
-  };
-  const virtualService = ({ metadata, spec }: KubeObject): readonly string[] => {
-    const namespace = metadata.namespace ?? "default";
-    const { gateways } = readRecord(spec);
-    const missing = readTexts(gateways)
-      .filter((name) => name !== "mesh")
-      .map((name) => (name.includes("/") ? name : `${namespace}/${name}`))
-      .filter((key) => inputs.gateways.get(key) === undefined)
-      .map((key) => `Gateway ${JSON.stringify(key)} does not exist`);
-    return [...missing, ...destinationsOf(spec).flatMap((one) => destination(one, namespace))];
+    if (subset === "" || hasSubset(host, subset)) return [];
+    return [`no DestinationRule for ${JSON.stringify(host)} has the subset ${JSON.stringify(subset)}`];
   };
 
-  return (object) => {
-    if (!isObject(object)) return [];
-    const found =
-      object.kind === "VirtualService"
-        ? virtualService(object)
-        : object.kind === "DestinationRule"
-          ? destination({ host: readRecord(object.spec).host }, object.metadata.namespace ?? "default")
-          : [];
-    return [...new Set(found)].slice(0, 20).map((text) => `${object.kind}: ${text} (it may still come)`);
+  return ({ kind, namespace, gateways, destinations }) => {
+    const missing = gateways
+      .filter((key) => inputs.gateways.get(key) === undefined)
+      .map((key) => `Gateway ${JSON.stringify(key)} does not exist`);
+    const found = [...missing, ...destinations.flatMap((one) => destination(one, namespace))];
+    return [...new Set(found)].slice(0, 20).map((text) => `${kind}: ${text} (it may still come)`);
   };
 }
 
+/** Undefined for kinds that refer to nothing. Each name once. */
+export function referencedBy(object: unknown): Referenced | undefined {
+  if (!isObject(object)) return undefined;
+  const { kind, metadata } = object;
+  const namespace = metadata.namespace ?? "default";
+  const spec = readRecord(object.spec);
+  if (kind === "DestinationRule")
+    return { kind, namespace, gateways: [], destinations: readDestinations([{ host: spec.host }]) };
+  if (kind !== "VirtualService") return undefined;
+  const gateways = readTexts(spec.gateways)
+    .filter((name) => name !== "mesh")
+    .map((name) => (name.includes("/") ? name : `${namespace}/${name}`));
+  return { kind, namespace, gateways: [...new Set(gateways)], destinations: readDestinations(destinationsOf(spec)) };
+}
+
+function readDestinations(values: readonly unknown[]): readonly Destination[] {
+  const byName = new Map<string, Destination>();
+  for (const value of values) {
+    const { host: written, subset: chosen } = readRecord(value);
+    const [host, subset] = [readText(written), readText(chosen)];
+    if (host !== "" && !isWildcard(host)) byName.set(`${host} ${subset}`, { host, subset });
+  }
+  return [...byName.values()];
+}
+
 /** Destinations and mirrors of all routes of every protocol. */
-function destinationsOf(spec: unknown): readonly unknown[] {
-  const { http, tls, tcp } = readRecord(spec);
+function destinationsOf({ http, tls, tcp }: Readonly<Record<string, unknown>>): readonly unknown[] {
   return [http, tls, tcp]
     .flatMap(readList)
     .map(readRecord)

@@ -1,7 +1,7 @@
 /** Routes and handlers in; the ports of the control plane, bound, with a certificate that is renewed in time, out. */
 import { type CertificateAuthority, controlPlaneNames, type ServingCertificate } from "../ca/index.ts";
 import type { InjectionSources } from "../inject/index.ts";
-import type { Overload } from "../lib/index.ts";
+import { createWatchdog, type Overload, type Watchdog } from "../lib/index.ts";
 import {
   answerDebug,
   createHttpServer,
@@ -15,6 +15,7 @@ import { createRpcServer, type Route } from "../rpc/index.ts";
 import { identityOf, type TokenJudge } from "./authenticate.ts";
 import type { Address, DiscoveryAddresses, DiscoveryOptions } from "./discovery-options.ts";
 import type { References } from "./references.ts";
+import { createReviewThread } from "./review-thread.ts";
 import { admissionHandler, injectionHandler } from "./webhooks.ts";
 
 export interface ServerParts {
@@ -39,10 +40,17 @@ const dayMs = 86_400_000;
 export async function startServers(options: DiscoveryOptions, parts: ServerParts): Promise<DiscoveryAddresses> {
   const { addresses, log } = options;
   const { authority, opened } = parts;
-  const grpc = await serveGrpc(options, parts.plainRoutes, undefined, [addresses.grpc], opened);
+  const watchdog = createWatchdog(log, () => parts.metrics.count("fairlead_long_turns_total"));
+  const grpc = await serveGrpc({ ...options, watchdog }, parts.plainRoutes, undefined, [addresses.grpc], opened);
   const serving = await authority.issueServing(servingNames(options));
   const secure = [addresses.secureGrpc, ...options.extraSecure] as const;
-  const secureGrpc = await serveGrpc(options, parts.secureRoutes, tlsOf(serving, authority), secure, opened);
+  const secureGrpc = await serveGrpc(
+    { ...options, watchdog },
+    parts.secureRoutes,
+    tlsOf(serving, authority),
+    secure,
+    opened,
+  );
   const debug = debugHandler(parts, options.overload);
   const readiness: HttpHandler = () =>
     parts.ready() ? { status: 200, body: "" } : { status: 503, body: "not ready\n" };
@@ -52,7 +60,7 @@ export async function startServers(options: DiscoveryOptions, parts: ServerParts
     tls?: ServingCertificate,
   ) => {
     const server = await createHttpServer({
-      ...{ address, log, routes: new Map(routes), overload: options.overload },
+      ...{ address, log, routes: new Map(routes), overload: options.overload, watchdog },
       ...(tls ? { tls } : {}),
     });
     opened.push(server);
@@ -70,9 +78,11 @@ export async function startServers(options: DiscoveryOptions, parts: ServerParts
     ["/debug", debug],
   ]);
   const inject = injectionHandler(parts.metrics, parts.injection, log.scope("injector"));
+  const thread = createReviewThread();
+  opened.push(thread);
   const hooks = [
     ["/ready", readiness],
-    ["/validate", admissionHandler(parts.metrics, parts.references)],
+    ["/validate", admissionHandler(parts.metrics, parts.references, thread)],
     ["/inject", inject],
     ["/inject/", inject],
   ] as const;
@@ -162,7 +172,7 @@ interface BoundRpc {
 
 /** One server per address; further ones take the first's port where they name none. */
 async function serveGrpc(
-  options: DiscoveryOptions,
+  options: DiscoveryOptions & { readonly watchdog: Watchdog },
   routes: readonly Route[],
   tls: Tls | undefined,
   [main, ...extra]: readonly [Address, ...Address[]],
@@ -175,6 +185,7 @@ async function serveGrpc(
       log: options.log.scope("grpc"),
       random: options.random,
       overload: options.overload,
+      watchdog: options.watchdog,
       ...(tls ? { tls } : {}),
     });
     servers.push(server);

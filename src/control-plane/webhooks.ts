@@ -1,32 +1,31 @@
 /** The webhooks: admission reviews in, verdicts and patches out. */
-import { reviewAdmissionText } from "../config/index.ts";
 import { type InjectionSources, reviewInjection } from "../inject/index.ts";
 import type { Logger } from "../lib/index.ts";
 import type { HttpHandler, Metrics } from "../ops/index.ts";
-import { loadPatchChecker } from "../render/index.ts";
 import type { References } from "./references.ts";
+import { type BodyReview, reviewBody } from "./review-body.ts";
+import type { ReviewThread } from "./review-thread.ts";
 
-export function admissionHandler(metrics: Metrics, references: References): HttpHandler {
-  // Envoy's types take a good part of a second to load: not before there is an EnvoyFilter.
-  let loading: ReturnType<typeof loadPatchChecker> | undefined;
-  const patchChecker = (): ReturnType<typeof loadPatchChecker> => {
-    loading ??= loadPatchChecker();
-    return loading;
-  };
+/** What is larger is reviewed in a thread: of the costliest objects a megabyte takes more than a second. */
+const mostOnLoop = 64 * 1024;
+
+export function admissionHandler(metrics: Metrics, references: References, thread: ReviewThread): HttpHandler {
+  const reviewed = (body: string): Promise<BodyReview> =>
+    body.length > mostOnLoop ? thread.review(body) : reviewBody(body);
   return async (request) => {
     if (request.method !== "POST") return { status: 405, body: "POST an AdmissionReview\n" };
     if (!(request.headers["content-type"] ?? "").startsWith("application/json")) {
       metrics.count("galley_validation_http_error", { status: "415" });
       return { status: 415, body: "invalid Content-Type, want `application/json`\n" };
     }
-    const body = await request.body();
-    const patches = body.includes("EnvoyFilter") ? await patchChecker() : undefined;
-    const { review, failure } = reviewAdmissionText(body, { references, ...(patches ? { patches } : {}) });
+    const { review, failure, referenced } = await reviewed(await request.body());
+    const warnings = [...(review.response.warnings ?? []), ...(referenced ? references(referenced) : [])];
     metrics.count(
       review.response.allowed ? "galley_validation_passed" : "galley_validation_failed",
       failure === undefined ? {} : { reason: failure },
     );
-    return { status: 200, type: "application/json", body: JSON.stringify(review) };
+    const response = { ...review.response, ...(warnings.length > 0 ? { warnings } : {}) };
+    return { status: 200, type: "application/json", body: JSON.stringify({ ...review, response }) };
   };
 }
 
@@ -42,7 +41,7 @@ export function injectionHandler(metrics: Metrics, sources: InjectionSources, lo
       return refused(415, "invalid Content-Type, want `application/json`\n");
     const text = await request.body();
     if (text === "") return refused(400, "no body found\n");
-    const { outcome, body, failure } = reviewInjection(text, request.url.pathname, sources);
+    const { outcome, body, failure } = await reviewInjection(text, request.url.pathname, sources);
     if (outcome === "skipped") metrics.count("sidecar_injection_skip_total");
     if (outcome === "failed") metrics.count("sidecar_injection_failure_total");
     if (failure !== undefined) log.warn(`a Pod was not injected: ${failure}`);

@@ -41,8 +41,8 @@ const review = (object: unknown, request: Fields = {}): string =>
     request: { uid: "u1", operation: "CREATE", namespace: "shop", object, ...request },
   });
 
-function ask(object: unknown, path = "/inject"): { outcome: string; response: Fields; after: Fields } {
-  const { outcome, body } = reviewInjection(review(object), path, sources);
+async function ask(object: unknown, path = "/inject"): Promise<{ outcome: string; response: Fields; after: Fields }> {
+  const { outcome, body } = await reviewInjection(review(object), path, sources);
   const response = readRecord(readRecord(JSON.parse(body)).response);
   const patch = typeof response.patch === "string" ? JSON.parse(Buffer.from(response.patch, "base64").toString()) : [];
   const after = jsonPatch.applyPatch(structuredClone(object), patch).newDocument;
@@ -60,8 +60,8 @@ const proxyEnv = (of: Fields, name: string): unknown => {
     .find((one) => one.name === name)?.value;
 };
 
-test("the patch injects the Pod as the API server holds it, and leaves alone what is not known here", () => {
-  const { response, after } = ask(pod());
+test("the patch injects the Pod as the API server holds it, and leaves alone what is not known here", async () => {
+  const { response, after } = await ask(pod());
   expect(response).toMatchObject({ uid: "u1", allowed: true, patchType: "JSONPatch" });
   expect(names(after)).toEqual(["app", "istio-proxy"]);
   expect(readRecord(after.spec).futureList).toEqual([1]);
@@ -72,9 +72,9 @@ test("the patch injects the Pod as the API server holds it, and leaves alone wha
   });
 });
 
-test("a second call changes nothing more", () => {
-  const { after } = ask(pod());
-  const again = ask(after);
+test("a second call changes nothing more", async () => {
+  const { after } = await ask(pod());
+  const again = await ask(after);
   expect(again.after).toEqual(after);
 });
 
@@ -87,16 +87,16 @@ test.each([
   ],
   ["that a selector leaves out", pod({ labels: { job: "1" } })],
   ["that is none", { ...pod(), kind: "Gateway" }],
-])("a Pod %s is left byte for byte", (_, object) => {
-  const { outcome, response } = ask(object);
+])("a Pod %s is left byte for byte", async (_, object) => {
+  const { outcome, response } = await ask(object);
   expect(outcome).toBe("skipped");
   expect(response).toEqual({ uid: "u1", allowed: true });
 });
 
-test("a bad annotation is refused by name, an unknown one is warned of", () => {
-  const refused = ask(pod({ annotations: { bad: "x" } }));
+test("a bad annotation is refused by name, an unknown one is warned of", async () => {
+  const refused = await ask(pod({ annotations: { bad: "x" } }));
   expect(refused.response).toMatchObject({ allowed: false, status: { message: expect.stringContaining("'bad'") } });
-  expect(ask(pod({ annotations: { odd: "x" } })).response).toMatchObject({
+  expect((await ask(pod({ annotations: { odd: "x" } }))).response).toMatchObject({
     allowed: true,
     warnings: ["odd is not known"],
   });
@@ -110,20 +110,20 @@ test.each([
   '{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview"}',
   review(null),
   review("x"),
-])("the body %j is answered with a refusal", (body) => {
-  const { outcome, body: answer } = reviewInjection(body, "/inject", sources);
+])("the body %j is answered with a refusal", async (body) => {
+  const { outcome, body: answer } = await reviewInjection(body, "/inject", sources);
   expect(outcome).toBe("failed");
   expect(JSON.parse(answer)).toMatchObject({ kind: "AdmissionReview", response: { allowed: false } });
 });
 
-test("of very many unknown annotations some are told of", () => {
+test("of very many unknown annotations some are told of", async () => {
   const annotations = Object.fromEntries(Array.from({ length: 1000 }, (_, i) => [`odd${i}`, "x"]));
-  const { response } = ask(pod({ annotations }));
+  const { response } = await ask(pod({ annotations }));
   expect(response.allowed).toBe(true);
   expect(response.warnings).toHaveLength(20);
 });
 
-test("a template that is named again and again is applied once", () => {
+test("a template that is named again and again is applied once", async () => {
   let applied = 0;
   const templates = new Map(
     [...settings.templates].map(([name, template]): [string, typeof template] => [
@@ -136,27 +136,27 @@ test("a template that is named again and again is applied once", () => {
   );
   const annotations = { "inject.istio.io/templates": Array(1000).fill("sidecar").join(",") };
   const counted = { ...sources, settings: () => ({ ...settings, templates }) };
-  expect(reviewInjection(review(pod({ annotations })), "/inject", counted).outcome).toBe("injected");
+  expect((await reviewInjection(review(pod({ annotations })), "/inject", counted)).outcome).toBe("injected");
   expect(applied).toBe(1);
 });
 
-test("the path tells cluster and network", () => {
-  const { after } = ask(pod(), "/inject/cluster/east/net/a--slash--b/extra/1/odd");
+test("the path tells cluster and network", async () => {
+  const { after } = await ask(pod(), "/inject/cluster/east/net/a--slash--b/extra/1/odd");
   expect(proxyEnv(after, "ISTIO_META_CLUSTER_ID")).toBe("east");
   expect(proxyEnv(after, "ISTIO_META_NETWORK")).toBe("a/b");
   expect(proxyEnv(after, "EXTRA")).toBe("1");
   expect(readRecord(readRecord(after.metadata).labels)["topology.istio.io/network"]).toBe("a/b");
 });
 
-test("on a node that can, the proxy is a sidecar of Kubernetes' own", () => {
-  const { after } = ask(pod({}, { nodeName: "new" }));
+test("on a node that can, the proxy is a sidecar of Kubernetes' own", async () => {
+  const { after } = await ask(pod({}, { nodeName: "new" }));
   expect(names(after)).toEqual(["app"]);
   expect(names(after, "initContainers")).toEqual(["istio-init", "istio-proxy"]);
 });
 
-test("a Pod of a ReplicaSet is known by its Deployment", () => {
+test("a Pod of a ReplicaSet is known by its Deployment", async () => {
   const owner = { apiVersion: "apps/v1", kind: "ReplicaSet", name: "web-5f6", uid: "1", controller: true };
-  const { after } = ask(pod({ labels: { "pod-template-hash": "5f6" }, ownerReferences: [owner] }));
+  const { after } = await ask(pod({ labels: { "pod-template-hash": "5f6" }, ownerReferences: [owner] }));
   expect(proxyEnv(after, "ISTIO_META_WORKLOAD_NAME")).toBe("web");
   expect(proxyEnv(after, "ISTIO_META_OWNER")).toBe("kubernetes://apis/apps/v1/namespaces/shop/deployments/web");
 });
@@ -170,8 +170,28 @@ test("versions of kubelets and ranges of users are read", () => {
   expect(openShiftIds({ "openshift.io/sa.scc.uid-range": "x" })).toEqual({});
 });
 
-test("what a Pod asks for again and again is refused", () => {
+test("what a Pod asks for again and again is refused", async () => {
   const env = Array.from({ length: 200 }, (_, i) => ({ name: "v", value: `${i}` }));
-  const { response } = ask(pod({}, { containers: [{ name: "istio-proxy", image: "auto", env }] }));
+  const { response } = await ask(pod({}, { containers: [{ name: "istio-proxy", image: "auto", env }] }));
   expect(response.status).toEqual({ message: 'more than 100 items have the name "v"' });
+});
+
+test("a Pod with very many values, or annotations that Kubernetes would refuse, is refused", async () => {
+  const values = await ask(pod({}, { futureList: Array.from({ length: 17_000 }, () => 1) }));
+  expect(values.response).toMatchObject({ allowed: false, status: { message: expect.stringContaining("16384") } });
+  const texts = await ask(pod({ annotations: { note: "x".repeat(263_000) } }));
+  expect(texts.response).toMatchObject({ allowed: false, status: { message: expect.stringContaining("annotations") } });
+});
+
+test("the steps of a large Pod have turns of their own, those of others none", async () => {
+  const pauses = async (object: unknown): Promise<number> => {
+    let count = 0;
+    await reviewInjection(review(object), "/inject", sources, async () => {
+      count++;
+    });
+    return count;
+  };
+  const containers = Array.from({ length: 5000 }, (_, i) => ({ name: `c${i}`, image: "x" }));
+  expect(await pauses(pod({}, { containers }))).toBe(3);
+  expect(await pauses(pod())).toBe(0);
 });

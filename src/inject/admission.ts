@@ -1,6 +1,7 @@
 /** An AdmissionReview of a Pod in; the answer out: the patch that injects it, no patch, or a refusal with its cause. */
+import { setImmediate as nextTurn } from "node:timers/promises";
 import jsonPatch from "fast-json-patch";
-import { FairleadError, isRecord, objectLimits, parseJson, readRecord, readText } from "../lib/index.ts";
+import { FairleadError, isRecord, type ParseLimits, parseJson, readRecord, readText } from "../lib/index.ts";
 import type { ProxyConfigValues } from "../model/index.ts";
 import { type InjectSettings, injectPod } from "./inject-pod.ts";
 import { ownerOfPod } from "./owner.ts";
@@ -39,13 +40,28 @@ interface Answer {
 
 const versions: readonly string[] = ["admission.k8s.io/v1", "admission.k8s.io/v1beta1"];
 
+/** What an API server accepts of one object, twice; the number of values is what can be worked on in a short turn. */
+const podLimits: ParseLimits = { maxBytes: 3 * 1024 * 1024, maxDepth: 100, maxValues: 16_384 };
+/** Kubernetes' own limit of all annotations together. */
+const maxAnnotations = 256 * 1024;
+/** Of a larger one the steps have turns of their own. */
+const mostInOneTurn = 64 * 1024;
+
 /** `path` is the URL's: `/inject/cluster/NAME/net/NAME` tells where the Pod will be. */
-export function reviewInjection(body: string, path: string, sources: InjectionSources): InjectionReview {
+export async function reviewInjection(
+  body: string,
+  path: string,
+  sources: InjectionSources,
+  pause: () => Promise<void> = nextTurn,
+): Promise<InjectionReview> {
+  const rest = async (): Promise<void> => {
+    if (body.length > mostInOneTurn) await pause();
+  };
   let [apiVersion, uid, name] = [versions[0] ?? "", "", ""];
   const respond = (answer: Answer): string =>
     JSON.stringify({ apiVersion, kind: "AdmissionReview", response: { uid, ...answer } });
   try {
-    const review = readRecord(parseJson(body, objectLimits));
+    const review = readRecord(parseJson(body, podLimits));
     const request = readRecord(review.request);
     uid = readText(request.uid);
     if (!versions.includes(readText(review.apiVersion)) || review.kind !== "AdmissionReview")
@@ -58,7 +74,12 @@ export function reviewInjection(body: string, path: string, sources: InjectionSo
     name = podName(pod);
     const settings = sources.settings();
     if (!isInjected(pod, settings.policy)) return { outcome: "skipped", body: respond({ allowed: true }) };
-    const patch = jsonPatch.compare(pod, injected(pod, path, settings, sources));
+    checkAnnotationSize(pod);
+    await rest();
+    const after = injected(pod, path, settings, sources);
+    await rest();
+    const patch = jsonPatch.compare(pod, after);
+    await rest();
     return {
       outcome: "injected",
       body: respond({
@@ -78,6 +99,15 @@ export function reviewInjection(body: string, path: string, sources: InjectionSo
       failure: `${name === "" ? "" : `${name}: `}${error.code === "internal" ? String(error.stack) : error.message}`,
     };
   }
+}
+
+function checkAnnotationSize(pod: Pod): void {
+  let size = 0;
+  for (const [name, value] of Object.entries(annotationsOf(pod))) size += name.length + value.length;
+  if (size > maxAnnotations)
+    throw new FairleadError("too-large", `its annotations have more than ${maxAnnotations} characters together`, {
+      hint: "Kubernetes takes no more either",
+    });
 }
 
 function injected(pod: Pod, path: string, settings: InjectSettings, sources: InjectionSources): Pod {

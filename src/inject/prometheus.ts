@@ -17,7 +17,9 @@ import {
 } from "./pod.ts";
 
 /** Prometheus reads any spelling of a name in which other characters stand for its underscores. */
-const spelling = (name: string): string => name.replace(/[^a-zA-Z0-9_]/g, "_");
+const spelling = (name: string): string =>
+  // Most are others', and a Pod may have thousands.
+  name.startsWith("prometheus") ? name.replace(/[^a-zA-Z0-9_]/g, "_") : name;
 
 const names = [
   "prometheus_io_scrape",

@@ -47,4 +47,5 @@ export { compilePattern, type Pattern, patternSize, quotePattern } from "./regex
 export { keepAlive } from "./session-guard.ts";
 export { type SilenceLimits, watchSilence } from "./silence.ts";
 export { compareText, sortBy } from "./sort.ts";
+export { createWatchdog, type Watchdog } from "./watchdog.ts";
 export { type YamlLines, yamlLines } from "./yaml-lines.ts";

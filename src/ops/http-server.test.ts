@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { connect } from "node:net";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { silentLogger } from "../lib/index.ts";
+import { createLogger, createWatchdog, silentLogger } from "../lib/index.ts";
 import { formatCertificate, formatPrivateKey, generateKey, issueCertificate } from "../pki/index.ts";
 import { createHttpServer, type HttpServer } from "./http-server.ts";
 
@@ -69,4 +69,31 @@ test("a client that never begins its handshake is not waited for", { timeout: 30
   silent.on("error", () => {});
   await once(silent, "connect");
   await secure.close();
+});
+
+test("a request that holds up all others is named", async () => {
+  const lines: string[] = [];
+  const log = createLogger({ write: (line) => void lines.push(line), now: () => new Date() });
+  const hold = (): void => {
+    for (const end = performance.now() + 120; performance.now() < end; );
+  };
+  const slow = await createHttpServer({
+    address: { host: "127.0.0.1", port: 0 },
+    log: silentLogger,
+    watchdog: createWatchdog(log),
+    routes: new Map([
+      [
+        "/slow",
+        async (request) => {
+          await request.body();
+          hold();
+          return { status: 200, body: "" };
+        },
+      ],
+    ]),
+  });
+  await fetch(`http://127.0.0.1:${slow.address.port}/slow?token=secret`, { method: "POST", body: "x" });
+  await slow.close();
+  expect(lines.join("\n")).toMatch(/the event loop was held for \d+ ms by POST \/slow\b/);
+  expect(lines.join("\n")).not.toContain("secret");
 });

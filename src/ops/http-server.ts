@@ -10,6 +10,7 @@ import {
   listenOn,
   type Overload,
   serverOptions,
+  type Watchdog,
   webLimits,
 } from "../lib/index.ts";
 
@@ -44,6 +45,8 @@ export interface HttpServerOptions {
   readonly maxBodyBytes?: number;
   /** Says when descriptors run out: requests on new connections are then refused. */
   readonly overload?: Overload | undefined;
+  /** Told of each request, so that it can name one that holds up all others. */
+  readonly watchdog?: Watchdog | undefined;
 }
 
 export interface HttpServer {
@@ -97,12 +100,14 @@ async function answer(req: IncomingMessage, options: HttpServerOptions): Promise
   if (!url) return { status: 400, body: "400 bad request\n" };
   const handler = findHandler(options.routes, url.pathname);
   if (!handler) return { status: 404, body: "404 page not found\n" };
+  const begin = (): void => options.watchdog?.begin(`${req.method} ${url.pathname}`);
+  begin();
   return await handler({
     method: req.method ?? "GET",
     url,
     headers: req.headers,
     remoteAddress: req.socket.remoteAddress ?? "",
-    body: () => readBody(req, options.maxBodyBytes ?? 6 * 1024 * 1024),
+    body: () => readBody(req, options.maxBodyBytes ?? 6 * 1024 * 1024, begin),
   });
 }
 
@@ -116,7 +121,8 @@ function findHandler(routes: ReadonlyMap<string, HttpHandler>, path: string): Ht
 /** How long a client whose body is too large may go on sending before it is cut off: long enough to read its answer. */
 const lingerMs = 1_000;
 
-function readBody(req: IncomingMessage, maxBytes: number): Promise<string> {
+/** `begin` is told when all of it is here: what comes of it runs in that turn. */
+function readBody(req: IncomingMessage, maxBytes: number, begin: () => void): Promise<string> {
   if (req.headers["content-encoding"])
     return Promise.reject(new FairleadError("invalid", "encoded bodies are not accepted"));
   const { promise, resolve, reject } = Promise.withResolvers<string>();
@@ -133,7 +139,10 @@ function readBody(req: IncomingMessage, maxBytes: number): Promise<string> {
       req.once("close", () => clearTimeout(cut));
     }
   });
-  req.on("end", () => resolve(bytes.whole().toString("utf8")));
+  req.on("end", () => {
+    begin();
+    resolve(bytes.whole().toString("utf8"));
+  });
   req.on("error", () => reject(new FairleadError("invalid", "the body could not be read")));
   return promise;
 }

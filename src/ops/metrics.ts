@@ -144,6 +144,9 @@ const definitions: Readonly<Record<string, Definition>> = {
     help: "What was refused because memory or file descriptors ran out.",
     labels: ["what", "cause"],
   },
+  fairlead_long_turns_total: {
+    help: "How often one request held the event loop for more than 100 ms; the log names it.",
+  },
   fairlead_restarts_total: { help: "How often `fairlead up` had to start this process again." },
   fairlead_waiting_pushes: { help: "Proxies that wait for their turn to be written to." },
   fairlead_classes: { help: "Classes of connected proxies; each is rendered once." },

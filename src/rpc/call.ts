@@ -1,6 +1,7 @@
 /** One HTTP/2 stream of the server in, a call with its messages, its way back and its end out. */
 import type { IncomingHttpHeaders, ServerHttp2Stream } from "node:http2";
 import { constants } from "node:http2";
+import type { Watchdog } from "../lib/index.ts";
 import { eachMessage, type Take } from "./each-message.ts";
 import { messageChunks, readMessages } from "./frame.ts";
 import type { Payload } from "./method.ts";
@@ -45,7 +46,11 @@ export function createCall(
   stream: ServerHttp2Stream,
   headers: IncomingHttpHeaders,
   peer: Peer,
-  options: { readonly maxMessageBytes: number; readonly stallMs: number },
+  options: {
+    readonly maxMessageBytes: number;
+    readonly stallMs: number;
+    readonly watchdog?: Watchdog | undefined;
+  },
 ): WireCall {
   const controller = new AbortController();
   const abort = (reason: RpcError): void => {
@@ -75,14 +80,26 @@ export function createCall(
       if (!stream.headersSent) stream.respond(baseHeaders, { waitForTrailers: true });
     },
   });
+  const path = header(headers, ":path") ?? "";
+  const begin = (): void => options.watchdog?.begin(`${path} of ${peer.address}`);
   return {
-    path: header(headers, ":path") ?? "",
+    path,
     metadata: (name) => header(headers, name),
     peer,
     signal: controller.signal,
-    messages: ({ untilEnd } = { untilEnd: false }) =>
-      readMessages(stream.iterator({ destroyOnReturn: false }), { ...reading, untilEnd }),
-    each: (take) => eachMessage(stream, reading, take),
+    async *messages({ untilEnd } = { untilEnd: false }) {
+      for await (const message of readMessages(stream.iterator({ destroyOnReturn: false }), { ...reading, untilEnd })) {
+        begin();
+        yield message;
+      }
+      // Who waits for the end works now.
+      begin();
+    },
+    each: (take) =>
+      eachMessage(stream, reading, (message) => {
+        begin();
+        return take(message);
+      }),
     send: (payload) => write(messageChunks(payload)),
     finish,
     abort,

@@ -9,7 +9,7 @@ import { StringValueSchema } from "@bufbuild/protobuf/wkt";
 import * as grpc from "@grpc/grpc-js";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { lacks } from "../../test/require.ts";
-import { silentLogger } from "../lib/index.ts";
+import { createLogger, createWatchdog, silentLogger, type Watchdog } from "../lib/index.ts";
 import { createRpcClient, type RpcClient, type RpcClientOptions } from "./client.ts";
 import type { Limits } from "./limits.ts";
 import type { Peer } from "./peer.ts";
@@ -37,6 +37,7 @@ const routes = () => {
       lastPeer = call.peer;
       if (request.value === "fail") throw new RpcError(status.failedPrecondition, "50% ü");
       if (request.value === "crash") throw new TypeError("secret detail");
+      if (request.value === "hold") for (const end = performance.now() + 120; performance.now() < end; );
       if (request.value === "hang") await once(call.signal, "abort");
       return message(`${request.value}${call.metadata("x-tail") ?? ""}`);
     }),
@@ -54,7 +55,7 @@ const routes = () => {
 };
 
 async function start(
-  options: { limits?: Partial<Limits>; tls?: ServerTls } = {},
+  options: { limits?: Partial<Limits>; tls?: ServerTls; watchdog?: Watchdog } = {},
 ): Promise<{ server: RpcServer; port: number }> {
   const server = createRpcServer({ routes: routes(), log: silentLogger, ...options });
   const { port } = await server.listen({ host: "127.0.0.1", port: 0 });
@@ -82,6 +83,14 @@ test("connections beyond the bound are closed at once, even if they say nothing"
   second.on("error", () => {});
   await once(second, "close");
   expect(first.destroyed).toBe(false);
+});
+
+test("a call that holds up all others is named", async () => {
+  const lines: string[] = [];
+  const log = createLogger({ write: (line) => void lines.push(line), now: () => new Date() });
+  const { port } = await start({ watchdog: createWatchdog(log) });
+  await client({ target: at(port) }).unary(echo.unary, message("hold"));
+  expect(lines.join("\n")).toMatch(/the event loop was held for \d+ ms by \/\S+ of 127\.0\.0\.1:\d+/);
 });
 
 describe("our client and our server", () => {

@@ -1,6 +1,13 @@
 /** Routes in, a gRPC server on node:http2 out: plaintext, TLS or a unix socket, bounded, drained on shutdown. */
 import { constants, type IncomingHttpHeaders, type ServerHttp2Stream } from "node:http2";
-import { FairleadError, type ListenAddress, type Logger, listenOn, type Overload } from "../lib/index.ts";
+import {
+  FairleadError,
+  type ListenAddress,
+  type Logger,
+  listenOn,
+  type Overload,
+  type Watchdog,
+} from "../lib/index.ts";
 import { createCall, type WireCall } from "./call.ts";
 import { defaultLimits, type Limits } from "./limits.ts";
 import type { Route } from "./route.ts";
@@ -16,6 +23,8 @@ export interface RpcServerOptions {
   readonly random?: () => number;
   /** Says when descriptors run out: calls on new connections are then refused. */
   readonly overload?: Overload | undefined;
+  /** Told of each message, so that it can name one that holds up all others. */
+  readonly watchdog?: Watchdog | undefined;
 }
 
 export interface RpcServer {
@@ -55,7 +64,7 @@ export function createRpcServer(options: RpcServerOptions): RpcServer {
   async function serve(stream: ServerHttp2Stream, headers: IncomingHttpHeaders, session: Session): Promise<void> {
     let call: WireCall | undefined;
     try {
-      call = createCall(stream, headers, session.peer, limits);
+      call = createCall(stream, headers, session.peer, { ...limits, watchdog: options.watchdog });
       session.calls.add(call);
       const route = routes.get(call.path);
       if (!route) throw new RpcError(status.unimplemented, "unknown service or method");

@@ -157,18 +157,16 @@ export function checkZoneAware(
 
 /** Localities (`region/zone/subzone`, a star at the end) must not contain one another. */
 function localitiesError(localities: readonly string[]): string | undefined {
-  const seen: (readonly string[])[] = [];
+  const seen = createLocalities();
   for (const locality of localities) {
     const stars = locality.split("*").length - 1;
     if (stars > 1 || (stars === 1 && !locality.endsWith("*")))
       return `locality ${locality} wildcard '*' number can not exceed 1 and must be in the end`;
-    if (seen.some(([region]) => region === "*")) return `locality ${locality} overlap with previous specified ones`;
     const parts = splitLocality(locality);
-    if (parts.some((part) => part === ""))
+    if (!seen.hasAll() && parts.some((part) => part === ""))
       return `locality ${locality} must not contain empty region/zone/subzone info`;
-    if (seen.some((other) => overlaps(other, parts)))
-      return `locality ${locality} overlap with previous specified ones`;
-    seen.push(parts);
+    if (seen.overlaps(parts)) return `locality ${locality} overlap with previous specified ones`;
+    seen.add(parts);
   }
   return undefined;
 }
@@ -178,12 +176,29 @@ function splitLocality(locality: string): readonly string[] {
   return [region, ...(zone === undefined ? [] : [zone]), ...(rest.length === 0 ? [] : [rest.join("/")])];
 }
 
-/** A bare region overlaps all of its zones; `region/*` overlaps each zone of the region. */
-function overlaps(before: readonly string[], now: readonly string[]): boolean {
-  for (let i = 0; i < Math.max(before.length, now.length); i++) {
-    const [a, b] = [before[i], now[i]];
-    if (a === undefined || b === undefined || a === "*") return true;
-    if (a !== b) return false;
-  }
-  return true;
+/** A bare region overlaps all of its zones; `region/*` overlaps each zone of the region. One look-up for each part. */
+function createLocalities() {
+  const whole = new Set<string>();
+  const beginnings = new Set<string>();
+  /** What stands before a star. */
+  const starred = new Set<string>();
+  const prefixes = (parts: readonly string[]): readonly string[] =>
+    parts.map((_, i) => parts.slice(0, i + 1).join("/"));
+  return {
+    hasAll: () => starred.has(""),
+    overlaps(parts: readonly string[]): boolean {
+      const own = prefixes(parts);
+      return (
+        own.some((prefix) => whole.has(prefix)) ||
+        beginnings.has(parts.join("/")) ||
+        ["", ...own.slice(0, -1)].some((prefix) => starred.has(prefix))
+      );
+    },
+    add(parts: readonly string[]): void {
+      const own = prefixes(parts);
+      whole.add(parts.join("/"));
+      for (const prefix of own.slice(0, -1)) beginnings.add(prefix);
+      for (const [i, part] of parts.entries()) if (part === "*") starred.add(own[i - 1] ?? "");
+    },
+  };
 }

@@ -1,5 +1,5 @@
 /** Work that begins, by name, in; whoever kept everybody else waiting out: in the log, and counted. */
-import type { Logger } from "../lib/index.ts";
+import type { Logger } from "./log.ts";
 
 export interface Watchdog {
   /** From here to the end of this turn of the event loop, or to the next call, whatever runs is this. */
@@ -11,13 +11,15 @@ export interface Watchdog {
 /** Nobody notices less. */
 const limitMs = 100;
 
-export function createWatchdog(log: Logger): Watchdog {
+/** `onLong` is told of each, beside the log. */
+export function createWatchdog(log: Logger, onLong: () => void = () => {}): Watchdog {
   let current: { readonly what: string; readonly since: number } | undefined;
   let scheduled = false;
   let longTurns = 0;
   const settle = (now: number): void => {
     if (!current || now - current.since <= limitMs) return;
     longTurns++;
+    onLong();
     log.warn(`the event loop was held for ${Math.round(now - current.since)} ms by ${current.what}`);
   };
   const endTurn = (): void => {

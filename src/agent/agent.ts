@@ -22,6 +22,7 @@ import { envoySilence, watchEnvoy } from "./envoy/watchdog.ts";
 import { createCertificateClient, tokenMetadata, trustFile } from "./identity/certificate-client.ts";
 import { createSdsRoutes } from "./identity/sds.ts";
 import { createSecretSource } from "./identity/secrets.ts";
+import { createTrustBundle, isSignedUnderFirst, type TrustBundle } from "./identity/trust-bundle.ts";
 import { createWorkloadIdentity, type WorkloadIdentity } from "./identity/workload-identity.ts";
 import { createOwnPeer, type OwnPeer } from "./own-peer.ts";
 import type { OwnSubscription } from "./own-subscription.ts";
@@ -49,10 +50,12 @@ export function createAgent(options: AgentOptions): Agent {
       try {
         makeSocketsFolder(options, closers);
         const identity = startIdentity(options, ended.signal);
-        const sdsSocket = await serveIdentity(options, identity, closers);
+        const trustBundle = followTrustBundle(options, identity);
+        const sdsSocket = await serveIdentity(options, identity, trustBundle, closers);
         const telemetry = await serveTelemetry(options, closers);
         const dns = await serveDns(options, closers);
-        await serveXds(options, [telemetry.subscription, ...(dns ? [dns.subscription] : [])], closers);
+        const own = [telemetry.subscription, trustBundle.subscription, ...(dns ? [dns.subscription] : [])];
+        await serveXds(options, own, closers);
         const bootstrap = { ...options.bootstrap, sdsSocket };
         const metrics = createAgentMetrics({ identity, overload: options.overload, now: options.now });
         closers.add(() => metrics.close());
@@ -110,8 +113,26 @@ function startIdentity(options: AgentOptions, signal: AbortSignal): WorkloadIden
   return identity;
 }
 
+/** Another root, or the same ones told anew, asks for a certificate of whoever signs now: so does Istio's agent. */
+function followTrustBundle({ log }: AgentOptions, identity: WorkloadIdentity): TrustBundle {
+  const bundle = createTrustBundle(log.scope("identity"));
+  let isFirst = true;
+  bundle.onChange(() => {
+    const current = identity.current();
+    const isOurs = current !== undefined && isSignedUnderFirst(current, bundle.current());
+    if (!(isFirst && isOurs)) identity.renewSoon();
+    isFirst = false;
+  });
+  return bundle;
+}
+
 /** Returns the socket for Envoy; one that somebody else serves (SPIRE) is left to them. */
-async function serveIdentity(options: AgentOptions, identity: WorkloadIdentity, closers: Closers): Promise<string> {
+async function serveIdentity(
+  options: AgentOptions,
+  identity: WorkloadIdentity,
+  trustBundle: TrustBundle,
+  closers: Closers,
+): Promise<string> {
   if (await isServed(shortestPath(options.workDir, options.foreignSdsSocket))) {
     options.log.info("the identity socket is served by another process, which is used", {
       path: options.foreignSdsSocket,
@@ -119,7 +140,7 @@ async function serveIdentity(options: AgentOptions, identity: WorkloadIdentity, 
     return options.foreignSdsSocket;
   }
   const log = options.log.scope("sds");
-  const source = createSecretSource({ identity, extraRoots: () => options.extraRoots, log });
+  const source = createSecretSource({ identity, extraRoots: () => options.extraRoots, trustBundle, log });
   await listen(options, options.bootstrap.sdsSocket, createSdsRoutes(source, log), closers);
   return options.bootstrap.sdsSocket;
 }

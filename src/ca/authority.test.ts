@@ -180,7 +180,12 @@ describe("authorisation of issuance", () => {
 });
 
 describe("C15: a CA that cannot be used is refused, naming the file", () => {
-  const broken: readonly [string, string, (files: Required<CaFiles>, other: Required<CaFiles>) => CaFiles, Date][] = [
+  const broken: readonly [
+    string,
+    string,
+    (files: ReturnType<typeof formatSigningBundle>, other: ReturnType<typeof formatSigningBundle>) => CaFiles,
+    Date,
+  ][] = [
     ["an unreadable key", "ca-key.pem", (files) => ({ ...files, "ca-key.pem": "junk" }), now],
     [
       "a key of another certificate",

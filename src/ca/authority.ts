@@ -53,8 +53,13 @@ export interface CertificateAuthority {
   ): Promise<ServingCertificate>;
   roots(): string;
   bundle(): SigningBundle;
-  /** From now on signs with another bundle, such as a renewed one from disk. */
-  replaceBundle(bundle: SigningBundle): void;
+  /**
+   * From now on signs with another bundle. The control plane's own certificates may come from another signer: while a
+   * root is changed, from the one that everybody has believed for long.
+   */
+  replaceBundle(bundle: SigningBundle, serving?: SigningBundle): void;
+  /** Called after the bundle was replaced; returns the way to stop. */
+  onReplaced(listener: () => void): () => void;
 }
 
 const hourMs = 3_600_000;
@@ -64,6 +69,8 @@ const servingAlgorithm: KeyAlgorithm = "ecdsa-p256";
 export function createCertificateAuthority(options: AuthorityOptions): CertificateAuthority {
   const { now, defaultTtlMs = 24 * hourMs, maxTtlMs = 90 * 24 * hourMs } = options;
   let current = options.bundle;
+  let serving = options.bundle;
+  const listeners = new Set<() => void>();
 
   /** Istio's rule: none asked for is the default, too much is an error rather than a surprise. */
   function lifetime(asked: number): number {
@@ -101,7 +108,7 @@ export function createCertificateAuthority(options: AuthorityOptions): Certifica
         ...dns.map((value) => ({ type: "dns", value }) as const),
         ...addresses.map((value) => ({ type: "ip", value }) as const),
       ];
-      const signer = current;
+      const signer = serving;
       const certificate = issueCertificate({
         profile: "leaf",
         altNames,
@@ -118,8 +125,13 @@ export function createCertificateAuthority(options: AuthorityOptions): Certifica
     },
     roots: () => formatBundle(current.roots),
     bundle: () => current,
-    replaceBundle(bundle) {
-      current = bundle;
+    replaceBundle(bundle, forServing = bundle) {
+      [current, serving] = [bundle, forServing];
+      for (const listener of listeners) listener();
+    },
+    onReplaced(listener) {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
     },
   };
 }

@@ -8,8 +8,22 @@ export {
 } from "./authority.ts";
 export type { AuthorizeNode, Issuance, IssuanceRequest } from "./authorize.ts";
 export { bindingOf } from "./binding.ts";
+export { createIssuances, type Holder, type Issuances } from "./issuances.ts";
 export { type CaCounter, type CaGauge, type CaMetrics, caGauges } from "./metrics.ts";
 export { createRateLimit, type RateLimit, type RateLimitOptions } from "./rate-limit.ts";
+export {
+  bundleTexts,
+  type FormerCa,
+  firstPhase,
+  nextPhase,
+  type Rotation,
+  type RotationPhase,
+  rollBack,
+  rootsId,
+  servingSignerOf,
+  signerOf,
+} from "./rotation.ts";
+export { formatRotation, isUnderWay, parseRotation, type RotationFacts } from "./rotation-data.ts";
 export { type CaSecretStore, caSecretName, caSecretType, loadOrCreateCa } from "./secret-store.ts";
 export {
   type AuthenticateToken,
@@ -19,7 +33,9 @@ export {
 } from "./service.ts";
 export {
   type CaFiles,
+  caFilesOf,
   createSelfSignedBundle,
+  formatSigningBundle,
   parseSigningBundle,
   type RootOptions,
   type SigningBundle,

@@ -12,8 +12,10 @@ import { type Call, protoMethod, type Route, RpcError, status, unary } from "../
 import type { CertificateAuthority, Terms } from "./authority.ts";
 import { type AuthorizeNode, authorizeIssuance } from "./authorize.ts";
 import { type Binding, bindingOf, lifeMs } from "./binding.ts";
+import type { Issuances } from "./issuances.ts";
 import type { CaMetrics } from "./metrics.ts";
 import type { RateLimit } from "./rate-limit.ts";
+import { rootsId } from "./rotation.ts";
 
 /** Who a token belongs to, and what it is bound to. */
 export interface TokenBearer {
@@ -36,6 +38,8 @@ export interface CertificateServiceOptions {
   readonly rateLimit: RateLimit;
   readonly metrics: CaMetrics;
   readonly log: Logger;
+  /** Where it is kept who has what. */
+  readonly issuances?: Issuances;
   /** How long the judge of tokens may take. */
   readonly authenticateTimeoutMs?: number;
 }
@@ -139,8 +143,14 @@ function issue(
 ): IstioCertificateResponse {
   try {
     const ttlMs = Number(request.validityDuration) * 1000;
+    const signer = options.authority.bundle();
     const { certificate, chain, roots } = options.authority.sign(request.csr, identity, ttlMs, terms);
     options.metrics.count("citadel_server_success_cert_issuance_count");
+    options.issuances?.note(identity, terms.binding, addressOf(call.peer.address), {
+      signer: signer.certificate.fingerprint256,
+      roots: rootsId(signer.roots),
+      until: certificate.validToDate,
+    });
     log.info("certificate issued", {
       identity: formatIdentity(identity),
       serial: certificate.serialNumber,
@@ -159,6 +169,11 @@ function issue(
     });
     throw new RpcError(byCaller ? status.invalidArgument : status.internal, "CSR signing error");
   }
+}
+
+/** Without the port. */
+function addressOf(peer: string): string {
+  return peer.replace(/:\d+$/, "");
 }
 
 function rejectOn(signal: AbortSignal): Promise<never> {

@@ -28,6 +28,33 @@ export interface CaFiles {
   readonly "ca-key.pem": string;
   readonly "cert-chain.pem"?: string;
   readonly "root-cert.pem"?: string;
+  /** Lists of revoked certificates. */
+  readonly "ca-crl.pem"?: string;
+}
+
+/** Reads a CA by the names of its files; undefined where there is no key, and so no CA. */
+export function caFilesOf(read: (name: string) => string): CaFiles | undefined {
+  const crl = { "ca-crl.pem": read("ca-crl.pem") };
+  const key = read("ca-key.pem");
+  if (key !== "")
+    return {
+      "ca-cert.pem": read("ca-cert.pem"),
+      "ca-key.pem": key,
+      "cert-chain.pem": read("cert-chain.pem"),
+      "root-cert.pem": read("root-cert.pem"),
+      ...crl,
+    };
+  // A Secret of type kubernetes.io/tls, as cert-manager makes them: the signer first, then what is above it.
+  const tlsKey = read("tls.key");
+  if (tlsKey === "") return undefined;
+  const chain = read("tls.crt");
+  return {
+    "ca-cert.pem": chain,
+    "ca-key.pem": tlsKey,
+    "cert-chain.pem": chain,
+    "root-cert.pem": read("ca.crt"),
+    ...crl,
+  };
 }
 
 export interface RootOptions {
@@ -79,7 +106,7 @@ export function parseSigningBundle(files: CaFiles, now: Date): SigningBundle {
 }
 
 /** The inverse of `parseSigningBundle`; the result holds the private key. */
-export function formatSigningBundle(bundle: SigningBundle): Required<CaFiles> {
+export function formatSigningBundle(bundle: SigningBundle): Required<Omit<CaFiles, "ca-crl.pem">> {
   return {
     "ca-cert.pem": formatBundle([bundle.certificate]),
     "ca-key.pem": formatPrivateKey(bundle.key),

@@ -2,12 +2,12 @@
 import { existsSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { hostname } from "node:os";
 import type { Command } from "commander";
-import { startDiscovery } from "../control-plane/index.ts";
+import { type RotationPace, startDiscovery } from "../control-plane/index.ts";
 import { createLogger, FairleadError, parseDurationMs } from "../lib/index.ts";
 import { clusterAccess } from "./cluster-access.ts";
 import type { Io } from "./command.ts";
 import { formatAddress, type ListenAddress, parseListenAddress } from "./listen-address.ts";
-import { readPluggedCa } from "./plugged-ca.ts";
+import { pluggedCaFolder } from "./plugged-ca.ts";
 import { processOverload } from "./process-overload.ts";
 import { tuneRuntime } from "./runtime.ts";
 import { readRestarts } from "./up/supervised.ts";
@@ -68,7 +68,6 @@ async function discovery(flags: DiscoveryFlags, unknown: readonly string[], io: 
   for (const flag of unknown) log.warn(`${flag} is not known here and has no effect`);
   const at = (flag: string, text: string): ListenAddress => parseListenAddress(flag, text, "0.0.0.0");
   const access = await clusterAccess(flags, io);
-  const pluggedCa = readPluggedCa(io.env.ROOT_CA_DIR || "/etc/cacerts");
   const plane = await startDiscovery({
     access,
     addresses: {
@@ -91,7 +90,8 @@ async function discovery(flags: DiscoveryFlags, unknown: readonly string[], io: 
       defaultTtlMs: durationEnv(io, "DEFAULT_WORKLOAD_CERT_TTL", 24 * hourMs),
       maxTtlMs: durationEnv(io, "MAX_WORKLOAD_CERT_TTL", 90 * 24 * hourMs),
     },
-    ...(pluggedCa ? { pluggedCa } : {}),
+    caFolder: pluggedCaFolder(io.env.ROOT_CA_DIR || "/etc/cacerts"),
+    rotationPace: rotationPace(io),
     debounceMs: durationEnv(io, "PILOT_DEBOUNCE_AFTER", 100),
     debounceMaxMs: durationEnv(io, "PILOT_DEBOUNCE_MAX", 10_000),
     debounceEndpoints: !isOff(io.env.PILOT_ENABLE_EDS_DEBOUNCE),
@@ -144,6 +144,15 @@ function pushThrottle(io: Io): { readonly pushThrottle?: number } {
     throw new FairleadError("usage", `PILOT_PUSH_THROTTLE: ${text} is not a number`, { hint: "write it as 100" });
   const most = Number(text);
   return most === 0 ? {} : { pushThrottle: most };
+}
+
+/** Slower where mounted files take longer; a mesh on one machine need not wait for a kubelet. */
+function rotationPace(io: Io): RotationPace {
+  return {
+    stepMs: durationEnv(io, "FAIRLEAD_ROOT_ROTATION_STEP", 3_000),
+    reconnectMs: durationEnv(io, "FAIRLEAD_ROOT_ROTATION_RECONNECT", 15_000),
+    fileLagMs: durationEnv(io, "FAIRLEAD_ROOT_FILE_LAG", 120_000),
+  };
 }
 
 function durationEnv(io: Io, name: string, fallbackMs: number): number {

@@ -1,21 +1,25 @@
-/** The folder where a Secret `cacerts` is mounted in; the files of the CA that users brought out, or nothing. */
+/** A folder in; the CA that users have put there (a mounted Secret `cacerts`) out, as it changes. */
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import type { CaFiles } from "../ca/index.ts";
+import { caFilesOf } from "../ca/index.ts";
+import type { CaFolder } from "../control-plane/index.ts";
 
-export function readPluggedCa(dir: string): CaFiles | undefined {
-  const read = (name: string): string => (existsSync(join(dir, name)) ? readFileSync(join(dir, name), "utf8") : "");
-  const key = read("ca-key.pem");
-  if (key !== "")
-    return {
-      "ca-cert.pem": read("ca-cert.pem"),
-      "ca-key.pem": key,
-      "cert-chain.pem": read("cert-chain.pem"),
-      "root-cert.pem": read("root-cert.pem"),
-    };
-  // A Secret of type kubernetes.io/tls, as cert-manager makes them: the signer first, then what is above it.
-  const tlsKey = read("tls.key");
-  if (tlsKey === "") return undefined;
-  const chain = read("tls.crt");
-  return { "ca-cert.pem": chain, "ca-key.pem": tlsKey, "cert-chain.pem": chain, "root-cert.pem": read("ca.crt") };
+/** Looked at rather than watched: the folder may come later, be a mount, or be replaced as a whole. */
+const lookMs = 2000;
+/** Larger than any CA with its chain and its lists. */
+const maxFileBytes = 1024 * 1024;
+
+export function pluggedCaFolder(path: string): CaFolder {
+  const read = (name: string): string => {
+    const file = join(path, name);
+    return existsSync(file) ? readFileSync(file).subarray(0, maxFileBytes).toString("utf8") : "";
+  };
+  return {
+    path,
+    read: () => caFilesOf(read),
+    watch(changed) {
+      const timer = setInterval(changed, lookMs).unref();
+      return () => clearInterval(timer);
+    },
+  };
 }

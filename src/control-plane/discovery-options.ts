@@ -1,7 +1,7 @@
 /** What the control plane is started with. */
-import type { CaFiles } from "../ca/index.ts";
 import type { ClusterAccess } from "../kube/index.ts";
 import type { Logger, Overload } from "../lib/index.ts";
+import type { CaFolder, RotationPace } from "./trust/index.ts";
 
 export interface Address {
   readonly host: string;
@@ -35,8 +35,10 @@ export interface DiscoveryOptions {
   readonly checkIncremental?: boolean;
   /** Life of workload certificates: where none is asked for, and at most. */
   readonly certificates?: { readonly defaultTtlMs: number; readonly maxTtlMs: number };
-  /** The CA that users brought (Secret `cacerts`); without it the mesh has one of its own. */
-  readonly pluggedCa?: CaFiles;
+  /** Where users may have put a CA (a mounted Secret `cacerts`); without one the mesh has one of its own. */
+  readonly caFolder?: CaFolder;
+  /** How fast a root rotation goes. */
+  readonly rotationPace?: Partial<RotationPace>;
   readonly debounceMs: number;
   readonly debounceMaxMs: number;
   /** False: where endpoints change, proxies are told at once (PILOT_ENABLE_EDS_DEBOUNCE). */

@@ -4,15 +4,7 @@
  */
 import { randomUUID } from "node:crypto";
 import { hostname } from "node:os";
-import {
-  type CertificateAuthority,
-  caGauges,
-  createCertificateAuthority,
-  createCertificateService,
-  createRateLimit,
-  loadOrCreateCa,
-  parseSigningBundle,
-} from "../ca/index.ts";
+import { type CertificateAuthority, caGauges, createCertificateService, createRateLimit } from "../ca/index.ts";
 import { createGraph } from "../collections/index.ts";
 import { createHttpClient, createJwksResolver, type JwksResolver, type JwksResolverOptions } from "../fetch/index.ts";
 import { createEventRecorder, createHttpSource, createKubeClient, type EventRecorder } from "../kube/index.ts";
@@ -22,7 +14,6 @@ import { createDebugTypes, createMetrics, type DebugSources, measureProcess, ver
 import { createEnvoyTypes } from "../render/index.ts";
 import { type Ads, createAds } from "../xds/index.ts";
 import { authenticateWith, createStillThere, createTokenJudge } from "./authenticate.ts";
-import { createCaSecretStore } from "./ca-secret.ts";
 import { createCertificateHeld } from "./certificate-held.ts";
 import { createConfigDump, createConfigDumpMessages } from "./config-dump.ts";
 import { createDebugViews } from "./debug-views.ts";
@@ -44,6 +35,7 @@ import { createResourceSource } from "./resource-source.ts";
 import { createSecretAccess } from "./secret-access.ts";
 import { startServers } from "./servers.ts";
 import { createStages } from "./stages.ts";
+import { createTrust } from "./trust/index.ts";
 import { watchObjects } from "./watched-kinds.ts";
 import { createWorkloadSource } from "./workload-source.ts";
 
@@ -177,10 +169,27 @@ export async function startDiscovery(options: DiscoveryOptions): Promise<Discove
   // And for their agents: who is at the addresses that they ask for.
   const workloads = createWorkloadSource(given, { ...options, graph, registry: stages.registry });
 
+  // Beside it: the CA, and the roots that agents are told.
+  const trustDomain = (): string => stages.settings.current().trustDomain ?? "cluster.local";
+  const trust = await createTrust({
+    ...options,
+    client,
+    secrets: watched.objects("", "Secret"),
+    configMaps: watched.objects("", "ConfigMap"),
+    folder: options.caFolder,
+    certificates: options.certificates,
+    pace: options.rotationPace,
+    trustDomain,
+    recorder,
+    log: log.scope("trust"),
+    signal: running,
+  });
+  const { authority } = trust;
+
   const refusalNews = new Set<() => void>();
   // 6. xDS for proxies, with who they are proven by certificate or token.
   const ads: Ads = createAds({
-    source: workloads,
+    source: trust.tellRoots(workloads),
     identifier: JSON.stringify({ Component: "istiod", ID: hostname(), Info: versionInfo() }),
     ready: () => ready,
     log: log.scope("ads"),
@@ -220,11 +229,7 @@ export async function startDiscovery(options: DiscoveryOptions): Promise<Discove
   });
 
   // Beside it: certificates.
-  const trustDomain = (): string => stages.settings.current().trustDomain ?? "cluster.local";
-  const bundle = options.pluggedCa
-    ? parseSigningBundle(options.pluggedCa, now())
-    : await loadOrCreateCa(createCaSecretStore(client, namespace), { organization: trustDomain(), now: now() });
-  const authority = createCertificateAuthority({ bundle, now, ...options.certificates });
+  trust.follow(ads.status);
   const pods = watched.objects("", "Pod");
   const judge = createTokenJudge({ client, pods, audiences: ["istio-ca"], trustDomain });
   const stillThere = createStillThere(client);
@@ -240,6 +245,7 @@ export async function startDiscovery(options: DiscoveryOptions): Promise<Discove
     }),
     metrics,
     log,
+    issuances: trust.issuances,
   });
 
   // Beside it: Pods get their proxies, and Gateways what runs for them.
@@ -320,7 +326,7 @@ export async function startDiscovery(options: DiscoveryOptions): Promise<Discove
       },
       recorder,
       metrics,
-      roots: authority.roots,
+      trust,
       signal: running,
     });
     ready = true;

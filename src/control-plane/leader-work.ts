@@ -23,10 +23,9 @@ import {
 import type { DiscoveryOptions } from "./discovery-options.ts";
 import { defaultTagName } from "./own-revision.ts";
 import type { PatchReports } from "./patch-reports.ts";
-import { runRootDistribution } from "./root-distribution.ts";
 import type { Stages } from "./stages.ts";
+import { runRootDistribution, runWebhookBundles, type Trust } from "./trust/index.ts";
 import { type WatchedObjects, watchedKind } from "./watched-kinds.ts";
-import { runWebhookBundles } from "./webhook-bundles.ts";
 
 export interface LeaderParts {
   readonly client: KubeClient;
@@ -40,7 +39,7 @@ export interface LeaderParts {
   readonly refusals: ProblemReportsOptions["refusals"];
   readonly recorder: EventRecorder;
   readonly metrics: Metrics;
-  roots(): string;
+  readonly trust: Trust;
   readonly signal: AbortSignal;
 }
 
@@ -63,6 +62,7 @@ interface Task {
 
 const tasks: readonly Task[] = [
   { lock: "istio-namespace-controller-election", on: "configmap", run: distributeRoots },
+  { lock: "fairlead-root-rotation", on: "configmap", run: rotateRoots },
   { lock: "istio-webhook-ca", on: "lease", perRevision: true, run: patchWebhooks },
   { lock: "istio-ip-autoallocate", on: "configmap", run: allocateAddresses },
   { lock: "istio-gateway-status-leader", on: "lease", perRevision: true, run: writeGatewayStatuses },
@@ -99,24 +99,30 @@ export function runLeader(options: DiscoveryOptions, parts: LeaderParts): void {
 }
 
 function distributeRoots(options: DiscoveryOptions, parts: LeaderParts): void {
-  const { client, watched, stages, roots, signal } = parts;
+  const { client, watched, stages, trust, signal } = parts;
   runRootDistribution({
     client,
     namespaces: stages.settings.namespaces,
     configMaps: watched.objects("", "ConfigMap"),
-    roots,
+    roots: trust.authority.roots,
+    onRoots: trust.authority.onReplaced,
     log: options.log,
     random: options.random,
     signal,
   });
 }
 
-function patchWebhooks(options: DiscoveryOptions, { client, watched, roots, metrics, signal }: LeaderParts): void {
+function rotateRoots(options: DiscoveryOptions, { trust, client, signal }: LeaderParts): void {
+  trust.drive({ ...options, client, signal });
+}
+
+function patchWebhooks(options: DiscoveryOptions, { client, watched, trust, metrics, signal }: LeaderParts): void {
   runWebhookBundles({
     client,
     validating: watched.objects(admission, "ValidatingWebhookConfiguration"),
     mutating: watched.objects(admission, "MutatingWebhookConfiguration"),
-    roots,
+    roots: trust.authority.roots,
+    onRoots: trust.authority.onReplaced,
     revision: options.revision,
     namespace: options.namespace,
     metrics,

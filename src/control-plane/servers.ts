@@ -110,7 +110,7 @@ function tlsOf(serving: ServingCertificate, authority: CertificateAuthority): Tl
   return { cert: serving.cert, key: serving.key, clientCa: authority.roots() };
 }
 
-/** At half its life, looked at once a day: a control plane may run for longer than its certificate lasts. */
+/** At half its life, looked at once a day (a control plane may run for longer than its certificate lasts), and with each new CA. */
 function renewCertificate(
   options: DiscoveryOptions,
   { authority, signal }: ServerParts,
@@ -120,20 +120,32 @@ function renewCertificate(
   const halfWay = (certificate: ServingCertificate): number =>
     options.now().getTime() + (certificate.notAfter.getTime() - options.now().getTime()) / 2;
   let due = halfWay(first);
-  const check = async (): Promise<void> => {
-    if (options.now().getTime() < due) return;
+  let running: Promise<void> = Promise.resolve();
+  const renew = async (): Promise<void> => {
     const fresh = await authority.issueServing(servingNames(options));
+    if (signal.aborted) return;
     due = halfWay(fresh);
     use(fresh);
     options.log.info("the serving certificate was renewed", { until: fresh.notAfter.toISOString() });
   };
+  const renewNext = (): void => {
+    running = running
+      .then(renew)
+      .catch((error: unknown) => options.log.error(`the serving certificate could not be renewed: ${String(error)}`));
+  };
   const timer = setInterval(() => {
-    check().catch((error: unknown) =>
-      options.log.error(`the serving certificate could not be renewed: ${String(error)}`),
-    );
+    if (options.now().getTime() >= due) renewNext();
   }, dayMs);
   timer.unref();
-  signal.addEventListener("abort", () => clearInterval(timer), { once: true });
+  const stop = authority.onReplaced(renewNext);
+  signal.addEventListener(
+    "abort",
+    () => {
+      clearInterval(timer);
+      stop();
+    },
+    { once: true },
+  );
 }
 
 /** Dumps are large: they wait until there is memory for them. */

@@ -9,6 +9,8 @@ export const types = {
   secret: "type.googleapis.com/envoy.extensions.transport_sockets.tls.v3.Secret",
   extension: "type.googleapis.com/envoy.config.core.v3.TypedExtensionConfig",
   nameTable: "type.googleapis.com/istio.networking.nds.v1.NameTable",
+  /** For agents: the roots that their Envoys believe. */
+  proxyConfig: "type.googleapis.com/istio.mesh.v1alpha1.ProxyConfig",
   /** For agents, not for Envoys: who is at an address. */
   workload: "type.googleapis.com/fairlead.workload.v1.Workload",
 } as const;

@@ -10,6 +10,7 @@ export const pushOrder: readonly ResourceType[] = [
   types.secret,
   types.extension,
   types.nameTable,
+  types.proxyConfig,
   types.workload,
 ];
 
@@ -29,9 +30,16 @@ export function wireType(url: string): WireType | undefined {
   return byUrl.get(url);
 }
 
+const wildcardTypes: ReadonlySet<ResourceType> = new Set([
+  types.cluster,
+  types.listener,
+  types.nameTable,
+  types.proxyConfig,
+]);
+
 /** CDS, LDS and Istio's own types: a request without names asks for all. */
 export function isWildcardType(type: ResourceType): boolean {
-  return type === types.cluster || type === types.listener || type === types.nameTable;
+  return wildcardTypes.has(type);
 }
 
 /** In a state-of-the-world response of these, what is left out is deleted by the client; of the others it is kept. */
@@ -47,6 +55,7 @@ const shortNames: Record<WireType, string> = {
   [types.secret]: "SDS",
   [types.extension]: "ECDS",
   [types.nameTable]: "NDS",
+  [types.proxyConfig]: "PCDS",
   [types.workload]: "WDS",
   [virtualHostType]: "VHDS",
 };

@@ -38,7 +38,12 @@ export async function createCa(): Promise<TestCa> {
       const own = await issue("leaf", [{ type: "uri", value: `spiffe://cluster.local/ns/default/sa/${account}` }]);
       const now = new Date();
       const credentials = { chain: own.cert, key: own.key, roots, notAfter: now };
-      const identity = { current: () => credentials, onChange: () => () => {}, run: async () => {} };
+      const identity = {
+        current: () => credentials,
+        onChange: () => () => {},
+        renewSoon: () => {},
+        run: async () => {},
+      };
       return createSecretSource({ identity, extraRoots: () => "", log: silentLogger });
     },
   };

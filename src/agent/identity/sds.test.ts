@@ -37,6 +37,7 @@ function createIdentity(): WorkloadIdentity & { set(name: string): void } {
       listeners.add(listener);
       return () => listeners.delete(listener);
     },
+    renewSoon: () => {},
     run: () => Promise.resolve(),
     set(name) {
       current = { chain: `chain ${name}\n`, key: `key ${name}\n`, roots: `roots ${name}\n`, notAfter: new Date() };

@@ -3,6 +3,8 @@ import { existsSync, type FSWatcher, readFileSync, watch } from "node:fs";
 import { basename, dirname } from "node:path";
 import { rootCertificates } from "node:tls";
 import { digest, type Logger } from "../../lib/index.ts";
+import { formatBundle, parseCertificates } from "../../pki/index.ts";
+import type { TrustBundle } from "./trust-bundle.ts";
 import type { WorkloadIdentity } from "./workload-identity.ts";
 
 export type SecretContent =
@@ -27,6 +29,8 @@ export interface SecretSourceOptions {
   readonly identity: WorkloadIdentity;
   /** Roots believed besides those the CA answered with. */
   readonly extraRoots: () => string;
+  /** What the control plane says of roots. */
+  readonly trustBundle?: Pick<TrustBundle, "current" | "onChange">;
   readonly log: Logger;
 }
 
@@ -58,7 +62,11 @@ export function createSecretSource(options: SecretSourceOptions): SecretSource {
       return content && { name, content, version: digest(JSON.stringify(content)) };
     },
     watch(name, changed) {
-      if (name === workloadName || name === rootsName) return identity.onChange(changed);
+      if (name === workloadName) return identity.onChange(changed);
+      if (name === rootsName) {
+        const stops = [identity.onChange(changed), options.trustBundle?.onChange(changed)];
+        return () => stops.forEach((stop) => void stop?.());
+      }
       const stops = filesOf(name).map((path) => watchFile(path, changed, log));
       return () => {
         for (const stop of stops) stop();
@@ -71,7 +79,15 @@ function ownContent(name: string, options: SecretSourceOptions): SecretContent |
   const credentials = options.identity.current();
   if (!credentials) return undefined;
   if (name === workloadName) return { type: "certificate", chain: credentials.chain, key: credentials.key };
-  return { type: "roots", pem: credentials.roots + options.extraRoots() };
+  const told = distinctRoots(credentials.roots, options.trustBundle?.current() ?? "");
+  return { type: "roots", pem: credentials.roots + told + options.extraRoots() };
+}
+
+/** Those of the second text that the first has not. */
+function distinctRoots(known: string, further: string): string {
+  if (further === "") return "";
+  const had = parseCertificates(known);
+  return formatBundle(parseCertificates(further).filter((root) => !had.some((own) => own.raw.equals(root.raw))));
 }
 
 /** `file-cert:CHAIN~KEY` and `file-root:ROOTS`; no other name means a file. */

@@ -75,4 +75,22 @@ describe("the workload's identity", () => {
     await running;
     expect(performance.now() - start).toBeGreaterThanOrEqual(250);
   });
+
+  test("who is asked to come for a certificate comes, whatever is left of the one held, and also while on the way", async () => {
+    let asked = 0;
+    const fetch = async (): Promise<WorkloadCredentials> => {
+      asked++;
+      if (asked === 1) identity.renewSoon();
+      return credentials(String(asked), 86_400_000);
+    };
+    const identity = createWorkloadIdentity({ ...base, random: () => 0, fetch });
+    const stop = new AbortController();
+    const [second, third] = [collect(identity, 2), collect(identity, 3)];
+    const running = identity.run(stop.signal).catch(() => {});
+    expect(await second).toEqual(["1", "2"]);
+    identity.renewSoon();
+    expect(await third).toEqual(["1", "2", "3"]);
+    stop.abort();
+    await running;
+  });
 });

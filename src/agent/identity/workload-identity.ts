@@ -18,9 +18,14 @@ export interface WorkloadIdentity {
   current(): WorkloadCredentials | undefined;
   /** Called with each new set of credentials; returns the way to stop. */
   onChange(listener: (credentials: WorkloadCredentials) => void): () => void;
+  /** Whatever is left of the certificate's life, comes for another within a moment. */
+  renewSoon(): void;
   /** Runs until aborted. */
   run(signal: AbortSignal): Promise<void>;
 }
+
+/** All proxies of a mesh are asked to come at once. */
+const renewSoonMs = 1000;
 
 /** Timers cannot wait longer than this, and clocks are looked at again meanwhile. */
 const longestWaitMs = 3_600_000;
@@ -31,6 +36,7 @@ export function createWorkloadIdentity(options: WorkloadIdentityOptions): Worklo
   const backoff = createBackoff({ minMs, maxMs, random: options.random });
   const listeners = new Set<(credentials: WorkloadCredentials) => void>();
   let current: WorkloadCredentials | undefined;
+  let wake = new AbortController();
 
   async function renew(signal: AbortSignal): Promise<void> {
     const fetched = await fetchUntilDone(options, backoff, signal);
@@ -45,10 +51,17 @@ export function createWorkloadIdentity(options: WorkloadIdentityOptions): Worklo
       listeners.add(listener);
       return () => listeners.delete(listener);
     },
+    renewSoon: () => wake.abort(),
     async run(signal) {
       while (!signal.aborted) {
+        // Who is asked to come while on the way comes once more.
+        wake = new AbortController();
         await renew(signal);
-        if (current) await waitForRenewal(renewalTime(options.now(), current.notAfter, options), options.now, signal);
+        if (!current) continue;
+        const woken = AbortSignal.any([signal, wake.signal]);
+        await waitForRenewal(renewalTime(options.now(), current.notAfter, options), options.now, woken).catch(
+          async () => await wait(options.random() * renewSoonMs, signal),
+        );
       }
     },
   };

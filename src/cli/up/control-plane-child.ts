@@ -61,6 +61,8 @@ export function childEnv(dir: string): Readonly<Record<string, string>> {
     NODE_COMPILE_CACHE: join(dir, "run", "compiled"),
     // `run` starts the proxy beside the process, whatever the nodes of a cluster of this version could do.
     ENABLE_NATIVE_SIDECARS: "false",
+    // `run` looks for new roots every ten seconds.
+    FAIRLEAD_ROOT_FILE_LAG: "12s",
     ...Object.fromEntries(own),
     // No other control plane lives on this API, so one that starts after another goes on with its locks at once.
     POD_NAME: "istiod",

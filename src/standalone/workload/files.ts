@@ -61,25 +61,43 @@ export async function prepareFiles(
     await put(files.token, (await requestToken(host.client, order)).token);
   };
   await put(files.resolvConf, resolvConf(host.plan.hostAddress, namespace, host.domain));
-  await put(files.rootCert, await rootCertificate(host, namespace, signal));
+  let roots = await rootCertificate(host, namespace, signal);
+  await put(files.rootCert, roots);
+  const refreshRoots = async (): Promise<void> => {
+    const found = (await readRoots(host, namespace)) ?? roots;
+    if (found === roots) return;
+    await put(files.rootCert, found);
+    roots = found;
+  };
   await put(files.labels, downwardFile(labels));
   await put(join(dir, "etc/istio/pod/annotations"), downwardFile(annotations));
   await refreshToken();
   const stop = new AbortController();
   undo.push(async () => stop.abort());
-  void keepFresh(refreshToken, (error) => host.log.debug(`${name}: no new token: ${String(error)}`), stop.signal);
+  const failed =
+    (what: string) =>
+    (error: unknown): void =>
+      host.log.debug(`${name}: no new ${what}: ${String(error)}`);
+  // A token at half its life; of roots nobody is told, so they are looked at, as a kubelet does.
+  void keepFresh(refreshToken, tokenSeconds * 500, failed("token"), stop.signal);
+  void keepFresh(refreshRoots, retryMs, failed("roots"), stop.signal);
   return files;
 }
 
 const retryMs = 10_000;
 
-/** Renewed at half its life; while the API is away, tried again and again. */
-async function keepFresh(refresh: () => Promise<void>, failed: (error: unknown) => void, signal: AbortSignal) {
-  for (let pauseMs = tokenSeconds * 500; !signal.aborted; ) {
+/** While the API is away, tried again and again. */
+async function keepFresh(
+  refresh: () => Promise<void>,
+  everyMs: number,
+  failed: (error: unknown) => void,
+  signal: AbortSignal,
+): Promise<void> {
+  for (let pauseMs = everyMs; !signal.aborted; ) {
     await wait(pauseMs, signal).catch(() => {});
     if (signal.aborted) return;
     pauseMs = await refresh().then(
-      () => tokenSeconds * 500,
+      () => everyMs,
       (error: unknown) => {
         failed(error);
         return retryMs;
@@ -109,12 +127,17 @@ function downwardFile(texts: Readonly<Record<string, string>>): string {
 async function rootCertificate(host: WorkloadHost, namespace: string, signal: AbortSignal): Promise<string> {
   const deadline = AbortSignal.any([signal, AbortSignal.timeout(15_000)]);
   while (!deadline.aborted) {
-    const found = await host.client.find(configMaps, { name: "istio-ca-root-cert", namespace });
-    const data = found && isRecord(found.data) ? found.data["root-cert.pem"] : undefined;
-    if (typeof data === "string") return data;
+    const found = await readRoots(host, namespace);
+    if (found !== undefined) return found;
     await wait(100, deadline).catch(() => {});
   }
   throw new FairleadError("timeout", `namespace ${namespace} has no ConfigMap istio-ca-root-cert`, {
     hint: "is the control plane running? see its log",
   });
+}
+
+async function readRoots(host: WorkloadHost, namespace: string): Promise<string | undefined> {
+  const found = await host.client.find(configMaps, { name: "istio-ca-root-cert", namespace });
+  const data = found && isRecord(found.data) ? found.data["root-cert.pem"] : undefined;
+  return typeof data === "string" ? data : undefined;
 }

@@ -1,9 +1,9 @@
 /** Namespaces in; ConfigMap `istio-ca-root-cert` with the mesh's roots in each of them out. Only the leader writes. */
-import type { Collection } from "../collections/index.ts";
-import { type KubeClient, kubeKinds } from "../kube/index.ts";
-import { isRecord, type Logger } from "../lib/index.ts";
-import type { KubeObject } from "../model/index.ts";
-import { runKeyedWork } from "./controllers/index.ts";
+import type { Collection } from "../../collections/index.ts";
+import { type KubeClient, kubeKinds } from "../../kube/index.ts";
+import { isRecord, type Logger } from "../../lib/index.ts";
+import type { KubeObject } from "../../model/index.ts";
+import { runKeyedWork } from "../controllers/index.ts";
 
 const { configMaps } = kubeKinds;
 const name = "istio-ca-root-cert";
@@ -13,6 +13,8 @@ export interface RootDistributionOptions {
   readonly namespaces: Collection<KubeObject>;
   readonly configMaps: Collection<KubeObject>;
   roots(): string;
+  /** Calls back when the roots have changed; returns the way to stop. */
+  onRoots(changed: () => void): () => void;
   readonly log: Logger;
   readonly random: () => number;
   readonly signal: AbortSignal;
@@ -31,11 +33,14 @@ export function runRootDistribution(options: RootDistributionOptions): void {
     const slash = key.indexOf("/");
     if (key.slice(slash + 1) === name) due(key.slice(0, slash));
   });
+  const all = (): void => options.namespaces.keys().forEach(due);
+  const stopRoots = options.onRoots(all);
   options.signal.addEventListener("abort", () => {
     stopNamespaces();
     stopMaps();
+    stopRoots();
   });
-  for (const namespace of options.namespaces.keys()) due(namespace);
+  all();
 }
 
 async function write(options: RootDistributionOptions, namespace: string): Promise<void> {

@@ -2,19 +2,21 @@
  * Webhook configurations of our revision in; the same with our roots as caBundle out, whoever wrote something else. A
  * validating webhook fails closed only once it has been seen to answer: until then the API could not be written to.
  */
-import { type Collection, sameData } from "../collections/index.ts";
-import { alwaysReject } from "../config/index.ts";
-import { type KindRef, type KubeClient, kindRef, kubeKinds } from "../kube/index.ts";
-import { FairleadError, type Logger, readList, readRecord, readText } from "../lib/index.ts";
-import { type KubeObject, kindOf } from "../model/index.ts";
-import type { Metrics } from "../ops/index.ts";
-import { runKeyedWork } from "./controllers/index.ts";
+import { type Collection, sameData } from "../../collections/index.ts";
+import { alwaysReject } from "../../config/index.ts";
+import { type KindRef, type KubeClient, kindRef, kubeKinds } from "../../kube/index.ts";
+import { FairleadError, type Logger, readList, readRecord, readText } from "../../lib/index.ts";
+import { type KubeObject, kindOf } from "../../model/index.ts";
+import type { Metrics } from "../../ops/index.ts";
+import { runKeyedWork } from "../controllers/index.ts";
 
 export interface WebhookBundlesOptions {
   readonly client: KubeClient;
   readonly validating: Collection<KubeObject>;
   readonly mutating: Collection<KubeObject>;
   roots(): string;
+  /** Calls back when the roots have changed; returns the way to stop. */
+  onRoots(changed: () => void): () => void;
   readonly revision: string;
   /** Where the object is tried that must be refused. */
   readonly namespace: string;
@@ -45,9 +47,10 @@ export function runWebhookBundles(options: WebhookBundlesOptions): void {
       await heal(options, side, found);
     };
     const queue = runKeyedWork({ ...options, name: "webhook configuration", work });
-    const stop = configurations.subscribe(queue.due);
-    options.signal.addEventListener("abort", stop, { once: true });
-    for (const key of configurations.keys()) queue.due(key);
+    const all = (): void => configurations.keys().forEach(queue.due);
+    const stops = [configurations.subscribe(queue.due), options.onRoots(all)];
+    options.signal.addEventListener("abort", () => stops.forEach((stop) => void stop()), { once: true });
+    all();
   }
 }
 

@@ -1,0 +1,54 @@
+/** A rotation and what control planes report in; whom its step still waits for out. */
+import type { CertificateAuthority, Holder, Issuances, Rotation } from "../../ca/index.ts";
+import { rootsId } from "../../ca/index.ts";
+import { formatHolder, maxNamed, parseHolder, type RotationReport } from "./rotation-reports.ts";
+import { isWaitedFor, type TrustHolder } from "./trust-holders.ts";
+
+export interface ProgressInputs {
+  readonly rotation: Rotation;
+  readonly holders: readonly TrustHolder[];
+  readonly issuances: Issuances;
+  readonly authority: Pick<CertificateAuthority, "bundle">;
+  readonly others: Iterable<RotationReport>;
+  readonly now: Date;
+}
+
+function stepOf({ id, phase, epoch }: Rotation): string {
+  return `${id} ${phase} ${epoch}`;
+}
+
+/** What this control plane has to say. */
+export function reportOf(inputs: ProgressInputs): RotationReport {
+  const { rotation, holders, now } = inputs;
+  const step = stepOf(rotation);
+  const ignored = new Set(rotation.ignored);
+  const waiting = holders.filter(
+    (holder) => isWaitedFor(holder) && !ignored.has(holder.proxy) && !isDone(rotation, holder),
+  );
+  const named = waiting.flatMap(({ holder }) => (holder ? [formatHolder(holder)] : [])).slice(0, maxNamed);
+  const asked = [...inputs.others].flatMap((other) => (other.step === step ? other.waiting : []));
+  const done = asked.filter((text) => isKnownDone(inputs, parseHolder(text)));
+  return { step, at: now, waiting: named, count: waiting.length, done };
+}
+
+/** How many proxies of all control planes are still waited for; undefined while one of them has not come to the step. */
+export function leftOf(rotation: Rotation, reports: readonly RotationReport[]): number | undefined {
+  const step = stepOf(rotation);
+  if (reports.some((report) => report.step !== step)) return undefined;
+  const done = new Set(reports.flatMap((report) => report.done));
+  return reports.reduce((sum, { waiting, count }) => sum + count - waiting.filter((name) => done.has(name)).length, 0);
+}
+
+function isDone({ phase }: Rotation, holder: TrustHolder): boolean {
+  if (phase === "trust") return holder.believesAll;
+  if (phase === "reissue") return holder.isReissued || holder.holder === undefined;
+  return true;
+}
+
+/** Of a proxy that has its stream with another control plane only its certificate can be known. */
+function isKnownDone({ rotation, issuances, authority }: ProgressInputs, holder: Holder | undefined): boolean {
+  const issued = holder && issuances.of(holder);
+  if (!issued) return false;
+  const { certificate, roots } = authority.bundle();
+  return rotation.phase === "trust" ? issued.roots === rootsId(roots) : issued.signer === certificate.fingerprint256;
+}

@@ -1,0 +1,133 @@
+/** A control plane on a real API, and proxies that come to it for certificates and roots, as agents do. */
+import { once } from "node:events";
+import { join } from "node:path";
+import { create, fromBinary } from "@bufbuild/protobuf";
+import { controlPlane } from "../../apiserver/index.ts";
+import { DeltaDiscoveryRequestSchema } from "../../gen/envoy/service/discovery/v3/discovery_pb.js";
+import { IstioCertificateRequestSchema, IstioCertificateService } from "../../gen/istio/auth_pb.js";
+import { ProxyConfigSchema } from "../../gen/istio/proxy_config_pb.js";
+import { kubeKinds, loadKubeconfig, requestToken } from "../../kube/index.ts";
+import { silentLogger } from "../../lib/index.ts";
+import { types } from "../../model/index.ts";
+import { createCsr, generateKey } from "../../pki/index.ts";
+import { createRpcClient, protoMethod } from "../../rpc/index.ts";
+import { deltaMethod } from "../../xds/index.ts";
+import type { ControlledApi } from "../controllers/testing.ts";
+import { type Discovery, startDiscovery } from "../discovery.ts";
+import type { DiscoveryOptions } from "../discovery-options.ts";
+
+const free = { host: "127.0.0.1", port: 0 };
+
+/** What an installer gives the control plane for its CA. */
+export async function allowSecrets(world: ControlledApi): Promise<void> {
+  const rbac = "/apis/rbac.authorization.k8s.io/v1/namespaces/istio-system";
+  const metadata = { name: "istiod", namespace: "istio-system" };
+  const apiVersion = "rbac.authorization.k8s.io/v1";
+  const verbs = ["create", "get", "list", "watch", "update", "patch"];
+  await world.create({ apiVersion: "v1", kind: "Namespace", metadata: { name: "istio-system" } }).catch(() => {});
+  const rules = [{ apiGroups: [""], resources: ["secrets"], verbs }];
+  await world.admin.raw("POST", `${rbac}/roles`, { apiVersion, kind: "Role", metadata, rules });
+  await world.admin.raw("POST", `${rbac}/rolebindings`, {
+    apiVersion,
+    kind: "RoleBinding",
+    metadata,
+    roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "Role", name: "istiod" },
+    subjects: [{ apiGroup: "rbac.authorization.k8s.io", kind: "User", name: controlPlane.user }],
+  });
+}
+
+export async function startPlane(world: ControlledApi, more: Partial<DiscoveryOptions> = {}): Promise<Discovery> {
+  const kubeconfig = join(world.api.dir, "plane");
+  await world.api.server.writeKubeconfig(kubeconfig, controlPlane);
+  return startDiscovery({
+    access: await loadKubeconfig({ paths: [kubeconfig], env: {} }),
+    addresses: { grpc: free, secureGrpc: free, monitoring: free, https: free, http: free },
+    extraSecure: [],
+    domain: "cluster.local",
+    cluster: "Kubernetes",
+    namespace: "istio-system",
+    revision: "",
+    identity: "istiod-test",
+    leaderElection: false,
+    analysis: false,
+    injection: { nativeSidecars: "auto", compliancePolicy: "", platform: "" },
+    rotationPace: { stepMs: 50, reconnectMs: 0, fileLagMs: 0 },
+    debounceMs: 5,
+    debounceMaxMs: 50,
+    log: silentLogger,
+    now: () => new Date(),
+    monotonicMs: () => performance.now(),
+    random: Math.random,
+    signal: world.stop.signal,
+    ...more,
+  });
+}
+
+export interface TestProxy {
+  /** Comes for a certificate: leaf first, all roots last. */
+  fetchCertificate(): Promise<readonly string[]>;
+  /** The next roots that the control plane tells, acknowledged. */
+  nextRoots(): Promise<readonly string[]>;
+  close(): void;
+}
+
+/** A proxy in a Pod of its own; `listens` says whether it is told of roots, as Istio's agent is only where asked to. */
+export async function connectProxy(
+  world: ControlledApi,
+  plane: Discovery,
+  name: string,
+  options: { readonly listens: boolean; readonly roots: () => string },
+): Promise<TestProxy> {
+  const metadata = { name, namespace: "default" };
+  await world.admin
+    .create(kubeKinds.serviceAccounts, { apiVersion: "v1", kind: "ServiceAccount", metadata })
+    .catch(() => {});
+  const spec = { serviceAccountName: name, containers: [{ name: "c", image: "i" }] };
+  const pod =
+    (await world.admin.find(kubeKinds.pods, metadata)) ??
+    (await world.admin.create(kubeKinds.pods, { apiVersion: "v1", kind: "Pod", metadata, spec }));
+  const { token } = await requestToken(world.admin, {
+    namespace: "default",
+    serviceAccount: name,
+    audiences: ["istio-ca"],
+    boundPod: { name, uid: pod.metadata.uid ?? "" },
+  });
+  const client = createRpcClient({
+    target: plane.addresses.secureGrpc,
+    tls: () => ({ ca: options.roots() }),
+    metadata: async () => ({ authorization: `Bearer ${token}` }),
+  });
+  const ended = new AbortController();
+  const stream = await client.stream(deltaMethod, { signal: ended.signal });
+  const node = { id: `sidecar~10.0.0.1~${name}.default~default.svc.cluster.local`, metadata: { NAMESPACE: "default" } };
+  await stream.send(create(DeltaDiscoveryRequestSchema, { node, typeUrl: types.listener }));
+  if (options.listens) await stream.send(create(DeltaDiscoveryRequestSchema, { typeUrl: types.proxyConfig }));
+  const told: (readonly string[])[] = [];
+  const news = new EventTarget();
+  const read = async (): Promise<void> => {
+    for await (const { typeUrl, nonce, resources } of stream.messages) {
+      await stream.send(create(DeltaDiscoveryRequestSchema, { typeUrl, responseNonce: nonce }));
+      if (typeUrl !== types.proxyConfig) continue;
+      const [bundle] = resources;
+      told.push(fromBinary(ProxyConfigSchema, bundle?.resource?.value ?? new Uint8Array()).caCertificatesPem);
+      news.dispatchEvent(new Event("roots"));
+    }
+  };
+  read().catch(() => {});
+  const key = await generateKey();
+  return {
+    async fetchCertificate() {
+      const request = create(IstioCertificateRequestSchema, { csr: createCsr({ key }), validityDuration: 3600n });
+      const method = protoMethod(IstioCertificateService.method.createCertificate);
+      return (await client.unary(method, request)).certChain;
+    },
+    async nextRoots() {
+      if (told.length === 0) await once(news, "roots");
+      return told.shift() ?? [];
+    },
+    close() {
+      ended.abort();
+      client.close();
+    },
+  };
+}

@@ -1,0 +1,63 @@
+/** Connected proxies and certificates that were issued in; who believes the roots of now, and whose certificate is of the signer of now, out. */
+import { type CertificateAuthority, type Holder, type Issuances, rootsId } from "../../ca/index.ts";
+import { types } from "../../model/index.ts";
+import { type ProxyStatus, parseNodeId } from "../../xds/index.ts";
+
+export interface TrustHolder {
+  /** `pod.namespace` */
+  readonly proxy: string;
+  /** Undefined for one that has proven nothing, and so has no certificate of ours. */
+  readonly holder: Holder | undefined;
+  /** Whether it is told of roots over its stream; others learn of them with their next certificate. */
+  readonly isTold: boolean;
+  readonly believesAll: boolean;
+  readonly isReissued: boolean;
+  /** Fingerprint of who signed its certificate, where that is known. */
+  readonly signer: string | undefined;
+}
+
+export interface TrustHoldersOptions {
+  readonly authority: Pick<CertificateAuthority, "bundle">;
+  readonly issuances: Issuances;
+  proxies(): readonly ProxyStatus[];
+  /** When the roots that streams are told last changed. */
+  changedAt(): Date;
+}
+
+export function createTrustHolders(options: TrustHoldersOptions): () => readonly TrustHolder[] {
+  return () => {
+    const { certificate, roots } = options.authority.bundle();
+    const [signer, believed] = [certificate.fingerprint256, rootsId(roots)];
+    return options.proxies().flatMap((proxy): TrustHolder[] => {
+      const id = parseNodeId(proxy.node.id);
+      if (!id) return [];
+      const holder = holderOf(proxy, id.name);
+      const issued = holder && options.issuances.of(holder);
+      const told = proxy.types.find(({ type }) => type === types.proxyConfig);
+      return [
+        {
+          proxy: `${id.name}.${id.namespace}`,
+          holder,
+          isTold: told !== undefined,
+          believesAll: told ? hasAccepted(told, options.changedAt()) : issued?.roots === believed,
+          isReissued: issued?.signer === signer,
+          signer: issued?.signer,
+        },
+      ];
+    });
+  };
+}
+
+/** Those whom a rotation waits for: whoever has a certificate of ours, or listens to what roots there are. */
+export function isWaitedFor({ holder, isTold }: TrustHolder): boolean {
+  return holder !== undefined || isTold;
+}
+
+function holderOf({ identity, peer }: ProxyStatus, pod: string): Holder | undefined {
+  return identity && { identity, pod, address: peer.replace(/:\d+$/, "") };
+}
+
+function hasAccepted(status: ProxyStatus["types"][number], changedAt: Date): boolean {
+  const { sentNonce, ackedNonce, sentAt } = status;
+  return sentNonce !== "" && sentNonce === ackedNonce && sentAt !== undefined && sentAt >= changedAt;
+}

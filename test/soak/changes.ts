@@ -15,7 +15,6 @@ export interface Changes {
 const { services, configMaps, pods } = kubeKinds;
 /** So many names are used over and over. */
 const names = 40;
-const stepMs = 200;
 
 /** What one name stands for: a Service, a route to it, and something that no proxy reads. */
 export const objectsOf = (
@@ -48,7 +47,7 @@ export const objectsOf = (
   ];
 };
 
-export function startChanges(mesh: ChaosMesh): Changes {
+export function startChanges(mesh: ChaosMesh, stepMs: number): Changes {
   const { api } = mesh;
   const stop = new AbortController();
   let count = 0;

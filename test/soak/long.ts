@@ -12,6 +12,8 @@ export interface LongOptions {
   readonly minutes: number;
   /** In bytes a second. */
   readonly limit: number;
+  /** Between two rounds of changes. */
+  readonly stepMs: number;
   readonly snapshots: string;
   readonly say: (text: string) => void;
 }
@@ -43,7 +45,7 @@ export async function soak(mesh: ChaosMesh, options: LongOptions): Promise<SoakR
     return files;
   };
   await mesh.load.drain();
-  const changes = startChanges(mesh);
+  const changes = startChanges(mesh, options.stepMs);
   const samples = await sample(mesh, watched, { minutes, takeHeaps, say, changes: changes.count });
   await changes.stop();
   const load = await mesh.load.drain();

@@ -14,16 +14,29 @@ const { values } = parseArgs({
     writes: { type: "string" },
     /** B/s that a process may grow by. */
     limit: { type: "string", default: "200" },
+    /** ms between two requests of one of the client's workers, and between two rounds of changes: more for a busy machine. */
+    pause: { type: "string", default: "50" },
+    step: { type: "string", default: "200" },
   },
 });
 const say = (text: string): boolean => process.stderr.write(`${text}\n`);
 
 const snapshots = join(process.cwd(), ".cache/soak", String(process.pid));
 mkdirSync(snapshots, { recursive: true });
-const mesh = await startChaosMesh({ apps: twelve, pauseMs: 50, say, nodeOptions: snapshotOptions(snapshots) });
+const mesh = await startChaosMesh({
+  ...{ apps: twelve, pauseMs: Number(values.pause), say, nodeOptions: snapshotOptions(snapshots) },
+});
 const run =
   values.writes === undefined
-    ? soak(mesh, { minutes: Number(values.minutes), limit: Number(values.limit), snapshots, say })
+    ? soak(mesh, {
+        ...{
+          minutes: Number(values.minutes),
+          limit: Number(values.limit),
+          stepMs: Number(values.step),
+          snapshots,
+          say,
+        },
+      })
     : writeAndDelete(mesh, { writes: Number(values.writes), snapshots, say });
 const { text, wrong } = await run.finally(() => mesh.close());
 process.stdout.write(text);

@@ -4,7 +4,8 @@ import { VirtualHostSchema } from "../../src/gen/envoy/config/route/v3/route_com
 import { RouteConfigurationSchema } from "../../src/gen/envoy/config/route/v3/route_pb.js";
 
 export interface HeldHosts {
-  take(name: string, bytes: Uint8Array, version: string): void;
+  /** Without bytes it is claimed later, and nothing else. */
+  take(name: string, bytes: Uint8Array | undefined, version: string): void;
   remove(name: string): void;
   /** The route is no longer asked for: its hosts go with it, but not what Envoy says to hold of them. */
   forget(route: string): void;
@@ -22,7 +23,7 @@ export function createHeldHosts(holds: (route: string) => boolean): HeldHosts {
     take(name, bytes, version) {
       claims.set(name, version);
       const route = routeOf(name);
-      if (holds(route)) byRoute.set(route, (byRoute.get(route) ?? new Map()).set(name, bytes));
+      if (bytes && holds(route)) byRoute.set(route, (byRoute.get(route) ?? new Map()).set(name, bytes));
     },
     remove(name) {
       claims.delete(name);

@@ -183,7 +183,7 @@ function take(held: Held, { typeUrl, resources, removedResources }: DeltaDiscove
 }
 
 function takeHosts({ hosts }: Held, { resources, removedResources }: DeltaDiscoveryResponse): void {
-  for (const { name, version, resource } of resources) hosts.take(name, resource?.value ?? new Uint8Array(0), version);
+  for (const { name, version, resource } of resources) hosts.take(name, resource?.value, version);
   for (const name of removedResources) hosts.remove(name);
 }
 

@@ -5,6 +5,7 @@ import { type RouteConfiguration, RouteConfigurationSchema } from "../../src/gen
 import { silentLogger } from "../../src/lib/index.ts";
 import { types } from "../../src/model/index.ts";
 import { createRpcServer } from "../../src/rpc/index.ts";
+import { noMetrics, type XdsMetrics } from "../../src/xds/metrics.ts";
 import { createAds } from "../../src/xds/server/ads.ts";
 import { listener, open } from "../../src/xds/server/testing-envoy.ts";
 import { createMemorySource } from "../../src/xds/testing.ts";
@@ -19,6 +20,8 @@ export interface Serving {
   shown(name: string): RouteConfiguration;
   /** Whether each proxy has answered all it was sent. */
   isAnswered(): boolean;
+  /** By type, as metrics call it. */
+  sentBytes(): ReadonlyMap<string, number>;
   close(): Promise<void>;
 }
 
@@ -59,10 +62,18 @@ export function createMesh(
     },
     states: (name) => history.get(name) ?? [],
     async serve(port) {
+      const sent = new Map<string, number>();
+      const metrics: XdsMetrics = {
+        ...noMetrics,
+        observe(name, value, { type = "" } = {}) {
+          if (name === "pilot_xds_config_size_bytes") sent.set(type, (sent.get(type) ?? 0) + value);
+        },
+      };
       const server = createAds({
         ...{ source, identifier: "test", ready: () => true, log: silentLogger, now: () => new Date() },
         uuid: randomUUID,
         virtualHosts: enabled(),
+        metrics,
       });
       const rpc = createRpcServer({ routes: server.routes(() => undefined), log: silentLogger });
       const bound = await rpc.listen({ host: "127.0.0.1", port });
@@ -79,6 +90,7 @@ export function createMesh(
           ),
         isAnswered: () =>
           server.status().every((proxy) => proxy.types.every((type) => type.ackedNonce === type.sentNonce)),
+        sentBytes: () => sent,
         close: () => rpc.close(),
       };
     },

@@ -23,6 +23,29 @@ describe.skipIf(lacks("envoy"))("virtual hosts one by one", () => {
     },
   );
 
+  test("one that comes back to another control plane is sent what has changed, and nothing else", async () => {
+    const port = await freePort();
+    const mesh = createMesh(["80"], () => [port]);
+    for (let i = 0; i < 50; i++) mesh.hosts.get("80")?.set(`h${i}`, { domains: [`d${i}`], answer: "first" });
+    mesh.put();
+    const before = await mesh.serve(0);
+    const { admin } = await startEnvoy(before.port, "DELTA_GRPC");
+    const arrived = async (): Promise<boolean> => (await mesh.behind(admin)).length === 0;
+    await until(arrived, "first", 20_000);
+    await until(before.isAnswered, "all to be answered", 20_000);
+    await before.close();
+    mesh.hosts.get("80")?.set("h7", { domains: ["d7"], answer: "second" });
+    mesh.put();
+    const after = await mesh.serve(before.port);
+    await until(arrived, "the change", 20_000);
+    await until(after.isAnswered, "all to be answered", 20_000);
+    const sent = after.sentBytes();
+    expect([...sent.keys()]).not.toContain("rds");
+    expect(before.sentBytes().get("vhds")).toBeGreaterThan(50 * 100);
+    expect(sent.get("vhds")).toBeLessThan(1000);
+    expect(await refusals(admin)).toBe(0);
+  });
+
   test.each([true, false])("a name that is alive stays as it is, when the setting turns (from %s)", async (first) => {
     let enabled = first;
     const port = await freePort();

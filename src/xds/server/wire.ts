@@ -6,6 +6,8 @@ import { createBodies, type Pieces } from "./bodies.ts";
 export interface WireResource extends Pick<Resource, "name" | "hash" | "pieces" | "size"> {
   /** Where the message is of another type than the response. */
   readonly typeUrl?: string;
+  /** There is no message, not even an empty one. */
+  readonly isMark?: boolean;
 }
 
 /** As in a response, but of any type: debug answers are not resources of a proxy. */
@@ -84,11 +86,17 @@ export function payloadSize(payload: Payload): number {
 
 /** All of a response's `resources` entry that comes before the resource's own bytes. */
 function frameOf(variant: Variant, resource: WireResource, type: string): Uint8Array {
+  if (resource.isMark) return markOf(resource);
   const any = concat([text(1, resource.typeUrl ?? type), lengthHead(2, resource.size)]);
   const anyLength = any.length + resource.size;
   if (variant === "sotw") return concat([lengthHead(field.resources, anyLength), any]);
   const own = concat([text(1, resource.hash), text(3, resource.name), lengthHead(2, anyLength)]);
   return concat([lengthHead(field.resources, own.length + anyLength), own, any]);
+}
+
+/** Envoy takes a resource without a message, and keeps its version, where it has an alias: nothing was found by that name. */
+function markOf({ name, hash }: WireResource): Uint8Array {
+  return message(field.resources, concat([text(1, hash), text(3, name), repeatedText(4, name)]));
 }
 
 function message(number: number, content: Uint8Array): Uint8Array {

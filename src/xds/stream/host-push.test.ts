@@ -1,6 +1,6 @@
 /** Route configurations whose virtual hosts go one by one: what is on the wire for each change, answer and return. */
 import { create, toBinary } from "@bufbuild/protobuf";
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { RouteConfigurationSchema } from "../../gen/envoy/config/route/v3/route_pb.js";
 import { type Resource, types } from "../../model/index.ts";
 import { createEncode, payloadSize } from "../server/wire.ts";
@@ -50,10 +50,22 @@ function createClient(enabled = true) {
     for (let response = state.next(nowMs); response; response = state.next(nowMs)) out.push(response);
     return out;
   };
-  const answer = ({ type, isOfHosts, nonce }: Response, error?: string) =>
-    ask(isOfHosts ? virtualHostType : type, { nonce, ...(error === undefined ? {} : { error }) });
+  /** Versions that it says to hold when it comes back. */
+  const held = { [RDS]: new Map<string, string>(), [virtualHostType]: new Map<string, string>() };
+  const answer = ({ type, isOfHosts, nonce, resources, removed }: Response, error?: string) => {
+    const mine = isOfHosts ? held[virtualHostType] : held[RDS];
+    if (error === undefined) for (const { name, hash } of resources) mine.set(name, hash);
+    if (error === undefined) for (const name of removed) mine.delete(name);
+    return ask(isOfHosts ? virtualHostType : type, { nonce, ...(error === undefined ? {} : { error }) });
+  };
   return {
     ask,
+    held,
+    /** As another one that had all this on an earlier stream. */
+    comeBackAs(earlier: typeof held) {
+      ask(RDS, { subscribe: [...earlier[RDS].keys()], initial: earlier[RDS] });
+      ask(virtualHostType, { initial: earlier[virtualHostType] });
+    },
     state,
     responses,
     answer,
@@ -80,7 +92,7 @@ function createClient(enabled = true) {
 const show = ({ isOfHosts, type, resources, removed }: Response): string =>
   [
     isOfHosts ? "VHDS" : type === RDS ? "RDS" : "CDS",
-    ...resources.map(({ name }) => name),
+    ...resources.filter(({ isMark }) => !isMark).map(({ name }) => name),
     ...removed.map((name) => `-${name}`),
   ].join(" ");
 
@@ -153,6 +165,87 @@ test("who comes back says what it holds: all is sent anew, and what is gone remo
   const held = ["80/a", "80/b", "70/a"].map((name) => [name, "1"] as const);
   client.ask(virtualHostType, { initial: new Map(held) });
   expect(client.settle()).toEqual(["RDS 90 91", "RDS 80", "VHDS 80/a 80/c -80/b"]);
+});
+
+describe("who comes back with the mark of its configuration's epoch", () => {
+  const before = [route("80", { a: "a", b: "b" }), route("90", {})];
+
+  /** What it is sent when this is there, by a control plane that knows nothing of it; and what it holds then. */
+  function comeBack(earlier: ReturnType<typeof createClient>["held"], ...routes: Resource[]) {
+    const client = createClient();
+    client.put(...routes);
+    client.comeBackAs(earlier);
+    const sent = client.settle();
+    return { sent, client };
+  }
+  function first() {
+    const client = createClient();
+    client.put(...before);
+    client.ask(RDS, { subscribe: ["80", "90"] });
+    client.settle();
+    return client;
+  }
+
+  test("is sent nothing that it has, and counts as in step", () => {
+    const { sent, client } = comeBack(first().held, ...before);
+    expect(sent).toEqual([]);
+    expect(client.isAnswered()).toBe(true);
+    client.put(route("80", { a: "x", b: "b" }), route("90", {}));
+    expect(client.settle()).toEqual(["VHDS 80/a"]);
+  });
+
+  test("is sent what has changed meanwhile, and told what is gone", () => {
+    const { held } = first();
+    expect(comeBack(held, route("80", { a: "a x", c: "b" }), route("90", { d: "*" })).sent).toEqual([
+      "VHDS 80/a 80/c -80/b",
+      "VHDS 90/d",
+    ]);
+  });
+
+  test("and then again, with a configuration of the same epoch", () => {
+    const { held } = first();
+    const other = create(RouteConfigurationSchema, {
+      ...{ name: "80", maxDirectResponseBodySizeBytes: 7 },
+      virtualHosts: ["a", "b"].map((name) => ({ name, domains: [name] })),
+    });
+    const changed = [resource("80", toBinary(RouteConfigurationSchema, other)), route("90", {})];
+    const { sent, client } = comeBack(held, ...changed);
+    expect(sent).toEqual(["RDS 80"]);
+    const merged = {
+      [RDS]: new Map([...held[RDS], ...client.held[RDS]]),
+      [virtualHostType]: held[virtualHostType],
+    };
+    expect(comeBack(merged, ...changed).sent).toEqual([]);
+  });
+
+  test("is told again what is gone, when the response that said so was refused", () => {
+    const client = createClient();
+    client.put(route("80", { a: "bad" }), route("90", {}));
+    client.comeBackAs(first().held);
+    const [hosts] = client.responses();
+    if (!hosts) throw new Error("no response");
+    expect(show(hosts)).toBe("VHDS 80/a -80/b");
+    client.answer(hosts, "bad host");
+    client.put(route("80", { a: "good" }), route("90", {}));
+    expect(client.settle()).toEqual(["RDS 80", "VHDS 80/a -80/b"]);
+  });
+});
+
+test("who was sent a configuration anew, and cut off before its hosts, is not believed to have them", () => {
+  const client = createClient();
+  client.put(route("80", { a: "a" }));
+  client.ask(RDS, { subscribe: ["80"] });
+  client.settle();
+  // It gave the route up and asked for it again: what it claims to have of it is gone.
+  client.ask(RDS, { unsubscribe: ["80"] });
+  client.ask(RDS, { subscribe: ["80"] });
+  const [configuration] = client.responses();
+  if (!configuration) throw new Error("no response");
+  client.answer(configuration);
+  const later = createClient();
+  later.put(route("80", { a: "a" }));
+  later.comeBackAs(client.held);
+  expect(later.settle()).toEqual(["RDS 80", "VHDS 80/a"]);
 });
 
 test("who was cut off before the hosts of a route came is sent that route first", () => {

@@ -3,14 +3,26 @@
  * hosts as they change. What a route configuration is, waits for and was answered is decided on the whole as ever.
  *
  * Envoy never says which configuration wants hosts and drops those that it has no configuration for. So all hosts follow
- * each configuration that is asked for, a client that comes back is sent all of them anew, and a name that is alive
- * stays the way it is, plain or apart, for as long as the client has it.
+ * each configuration that is asked for, and a name that is alive stays the way it is, plain or apart, for as long as the
+ * client has it. One that comes back claims hosts that it has dropped, too: it is believed where the configuration and
+ * the mark among its hosts are of the same epoch, the one at which all of them were sent, and is sent all anew otherwise.
  */
-import { dropOldest } from "../../lib/index.ts";
+import { digest, dropOldest } from "../../lib/index.ts";
 import { type Resource, types } from "../../model/index.ts";
 import type { DeltaRequest } from "./request.ts";
-import type { Response } from "./response.ts";
-import { type HostStep, isApartVersion, type RouteApart, routeOf } from "./route-parts.ts";
+import type { Response, Sent } from "./response.ts";
+import {
+  type Claimed,
+  epochMark,
+  formatRestVersion,
+  type HostStep,
+  hostStep,
+  isApartVersion,
+  parseRestVersion,
+  type RestVersion,
+  type RouteApart,
+  readClaims,
+} from "./route-parts.ts";
 import type { Versions } from "./version.ts";
 
 export interface HostPushOptions {
@@ -23,8 +35,8 @@ export interface HostPushOptions {
 export interface HostPush {
   /** A request on routes, before their state sees it. */
   noteRoutes(request: Pick<DeltaRequest, "subscribe" | "unsubscribe" | "initial">): void;
-  /** What the client says to hold on its first request for hosts; what is to be told at once comes back. */
-  noteClaims(claims: Iterable<string>): readonly Response[];
+  /** What the client says to hold on its first request for hosts, with versions; what is to be told at once comes back. */
+  noteClaims(claims: Iterable<readonly [string, string]>): readonly Response[];
   /** Undefined for a nonce that is not awaited. */
   settle(nonce: string, error: string | undefined): Settlement | undefined;
   /** Empty where only the order of hosts has changed. */
@@ -51,8 +63,12 @@ export interface Settlement {
 interface Told {
   /** Undefined where it is not known, and all must be sent. */
   readonly route: Resource | undefined;
+  /** When all was sent. */
+  readonly epoch: string;
   /** Hosts that it may have beside. */
   readonly doubts: ReadonlySet<string>;
+  /** By its own word, of an earlier stream: its configuration and, once that was found true, its hosts. */
+  readonly resumed?: RestVersion & { readonly hosts?: ReadonlyMap<string, string> };
 }
 
 interface Group {
@@ -74,13 +90,13 @@ const maxGroups = 16;
 const maxExpired = 1024;
 
 const none: ReadonlySet<string> = new Set();
-const unknown: Told = { route: undefined, doubts: none };
+const unknown: Told = { route: undefined, epoch: "", doubts: none };
 
 export function createHostPush({ enabled, apart, versions }: HostPushOptions): HostPush {
   const plain = new Set<string>();
   const told = new Map<string, Told>();
   /** Hosts of an earlier stream, by route. */
-  const claims = new Map<string, Set<string>>();
+  let claims = new Map<string, Claimed>();
   let groups: readonly Group[] = [];
   /** Nonces of parts that are not waited for any longer, with the route that they are of. */
   const expired = new Map<string, string>();
@@ -95,23 +111,26 @@ export function createHostPush({ enabled, apart, versions }: HostPushOptions): H
   function subscribe(name: string, version: string | undefined): void {
     if (version !== undefined && isApartVersion(version)) {
       awaitsClaims = true;
-      told.set(name, unknown);
+      told.set(name, { ...unknown, resumed: parseRestVersion(version) });
     } else if (version !== undefined || (!enabled && !told.has(name))) plain.add(name);
     else if (!plain.has(name)) doubt(name);
   }
 
   /** What the client says to hold stays in doubt until it has accepted the removal of what is gone. */
   function beforeOf(name: string): Told {
-    const { route, doubts } = told.get(name) ?? unknown;
-    const claimed = claims.get(name) ?? none;
+    const { resumed, ...before } = told.get(name) ?? unknown;
+    const claimed = claims.get(name);
     claims.delete(name);
-    return { route, doubts: doubts.union(claimed) };
+    if (!claimed) return before;
+    const known = { ...before, doubts: before.doubts.union(new Set(claimed.hosts.keys())) };
+    if (!resumed || resumed.epoch === "" || resumed.epoch !== claimed.epoch) return known;
+    return { ...known, epoch: resumed.epoch, resumed: { ...resumed, hosts: claimed.hosts } };
   }
 
   /** The client may have any of these hosts, or none. */
   function doubt(name: string, more: Iterable<string> = none): void {
     const { route, doubts } = told.get(name) ?? unknown;
-    if (told.has(name)) told.set(name, { route: undefined, doubts: new Set([...doubts, ...namesOf(route), ...more]) });
+    if (told.has(name)) told.set(name, { ...unknown, doubts: new Set([...doubts, ...namesOf(route), ...more]) });
   }
 
   function isPlain(route: Resource): boolean {
@@ -119,26 +138,43 @@ export function createHostPush({ enabled, apart, versions }: HostPushOptions): H
     return plain.has(route.name);
   }
 
-  function hostsResponse(resources: readonly Resource[], removed: readonly string[]): Response {
+  function hostsResponse(resources: readonly Sent[], removed: readonly string[]): Response {
     return { type: types.route, isOfHosts: true, ...versions.next(), resources, removed };
   }
 
   /** All of it, with the removal of what it does not have; one without hosts removes something, or Envoy would wait. */
-  function whole(route: Resource, before: Told): HostStep {
+  function whole(route: Resource, before: Told, epoch: string): HostStep {
     const { hosts } = apart.of(route);
     const gone = before.doubts.difference(hosts);
-    return { changed: [...hosts.values()], removed: hosts.size + gone.size > 0 ? [...gone] : [`${route.name}/~none`] };
+    return {
+      // Last of all, as what comes before it is the same for other clients.
+      changed: [...hosts.values(), epochMark(route.name, epoch)],
+      removed: hosts.size + gone.size > 0 ? [...gone] : [`${route.name}/~none`],
+    };
   }
+
+  /** What leads from what the client has to this. */
+  function stepTo(route: Resource, before: Told, epoch: string): HostStep {
+    if (before.route) return apart.between(before.route, route);
+    if (before.resumed?.hosts) return hostStep(before.resumed.hosts, apart.of(route).hosts);
+    return whole(route, before, epoch);
+  }
+
+  /** Another one for each time that all is sent, whoever sends it. */
+  const newEpoch = (): string => digest(versions.next().nonce);
 
   /**
    * The configuration where that differs, right before its hosts: a refusal of hosts makes Envoy use every configuration
    * that it has and that still waits for its own.
    */
-  function* partsOf(response: Response, route: Resource, before: Told): Generator<Response> {
+  function* partsOf({ type }: Response, route: Resource, before: Told, epoch: string): Generator<Response> {
     const { rest } = apart.of(route);
-    if (before.route === undefined || apart.of(before.route).rest.hash !== rest.hash)
-      yield { type: response.type, ...versions.next(), resources: [rest], removed: [] };
-    const { changed, removed } = before.route ? apart.between(before.route, route) : whole(route, before);
+    const held = before.route ? apart.of(before.route).rest.hash : before.resumed?.digest;
+    if (held !== rest.hash) {
+      const resource = { ...rest, hash: formatRestVersion({ digest: rest.hash, epoch }) };
+      yield { type, ...versions.next(), resources: [resource], removed: [] };
+    }
+    const { changed, removed } = stepTo(route, before, epoch);
     if (changed.length + removed.length > 0) yield hostsResponse(changed, removed);
   }
 
@@ -159,9 +195,10 @@ export function createHostPush({ enabled, apart, versions }: HostPushOptions): H
     }
     for (const route of others) {
       const before = beforeOf(route.name);
+      const epoch = before.epoch === "" ? newEpoch() : before.epoch;
       routes.set(route.name, { before, after: route });
-      told.set(route.name, { route, doubts: none });
-      for (const part of partsOf(response, route, before)) {
+      told.set(route.name, { route, epoch, doubts: none });
+      for (const part of partsOf(response, route, before, epoch)) {
         parts.push(part);
         open.set(part.nonce, route.name);
       }
@@ -221,19 +258,19 @@ export function createHostPush({ enabled, apart, versions }: HostPushOptions): H
       for (const name of asked) subscribe(name, isFirst ? initial.get(name) : undefined);
       isFirst = false;
     },
-    noteClaims(names) {
+    noteClaims(all) {
       awaitsClaims = false;
       // A client says it once, when it comes back; who says it again and again must not fill the memory.
       if (hasClaimed) return [];
       hasClaimed = true;
-      for (const [route, held] of Map.groupBy(names, routeOf)) claims.set(route, new Set(held));
+      claims = readClaims(all);
       const late: Response[] = [];
-      for (const [route, held] of claims) {
+      for (const [route, { hosts }] of claims) {
         const now = told.get(route)?.route;
         if (!now) continue;
         claims.delete(route);
-        const gone = held.difference(apart.of(now).hosts);
-        if (gone.size > 0) late.push(hostsResponse([], [...gone]));
+        const gone = hostStep(hosts, apart.of(now).hosts).removed;
+        if (gone.length > 0) late.push(hostsResponse([], gone));
       }
       return late;
     },

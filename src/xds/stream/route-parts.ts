@@ -6,17 +6,18 @@ import { VirtualHostSchema } from "../../gen/envoy/config/route/v3/route_compone
 import { RouteConfigurationSchema } from "../../gen/envoy/config/route/v3/route_pb.js";
 import { digest } from "../../lib/index.ts";
 import { bytesOf, type Resource, type RouteParts, routeHostName } from "../../model/index.ts";
+import type { Sent } from "./response.ts";
 
 export interface Apart {
   /** The route configuration without any host, saying that these come by themselves. */
   readonly rest: Resource;
   readonly hosts: ReadonlyMap<string, Resource>;
-  /** No name is there twice: by itself, a host is known by nothing else. */
+  /** No name is there twice, and none is that of the mark: by itself, a host is known by nothing else. */
   readonly isSound: boolean;
 }
 
 export interface HostStep {
-  readonly changed: readonly Resource[];
+  readonly changed: readonly Sent[];
   readonly removed: readonly string[];
 }
 
@@ -28,12 +29,51 @@ export interface RouteApart {
 }
 
 /** In the version of a route configuration, so that a client that comes back tells in which way it has it. */
-const mark = ".vhds";
+const suffix = ".vhds";
 
-export const isApartVersion = (version: string): boolean => version.endsWith(mark);
+export const isApartVersion = (version: string): boolean => version.endsWith(suffix);
+
+/** A route configuration without its hosts, by digest, and since which time it was followed by all of them. */
+export interface RestVersion {
+  readonly digest: string;
+  /** Names one time at which all was sent, on any stream; empty in the versions of before there were any. */
+  readonly epoch: string;
+}
+
+export const formatRestVersion = ({ digest, epoch }: RestVersion): string => `${digest}.${epoch}${suffix}`;
+
+export function parseRestVersion(version: string): RestVersion {
+  const [digest = "", epoch = ""] = version.slice(0, -suffix.length).split(".");
+  return { digest, epoch };
+}
+
+const epochName = (route: string): string => `${route}/~epoch`;
+
+/** Travels with all hosts of a route; whoever says that it has this has got them. */
+export function epochMark(route: string, epoch: string): Sent {
+  return { name: epochName(route), hash: epoch, needs: [], pieces: [], size: 0, isMark: true };
+}
+
+export interface Claimed {
+  /** Of the mark; empty where it was not there. */
+  readonly epoch: string;
+  /** Versions by name. */
+  readonly hosts: ReadonlyMap<string, string>;
+}
+
+/** What a client says to hold, name and version, by route. */
+export function readClaims(all: Iterable<readonly [string, string]>): Map<string, Claimed> {
+  const byRoute = [...Map.groupBy(all, ([name]) => routeOf(name))].map(([route, held]) => {
+    const hosts = new Map(held);
+    const epoch = hosts.get(epochName(route)) ?? "";
+    hosts.delete(epochName(route));
+    return [route, { epoch, hosts }] as const;
+  });
+  return new Map(byRoute);
+}
 
 /** `ROUTE/HOST`; the host's name has no slash. */
-export const routeOf = (hostName: string): string => hostName.slice(0, Math.max(0, hostName.lastIndexOf("/")));
+const routeOf = (hostName: string): string => hostName.slice(0, Math.max(0, hostName.lastIndexOf("/")));
 
 export function createRouteApart(): RouteApart {
   const known = new WeakMap<Resource, Apart>();
@@ -50,9 +90,9 @@ export function createRouteApart(): RouteApart {
     const byName = new Map(hosts.map((host) => [host.name, host]));
     const pieces = [rest, asksForHosts];
     return {
-      rest: { name: route.name, hash: `${digest(rest)}${mark}`, needs: [], pieces, size: size(pieces) },
+      rest: { name: route.name, hash: digest(rest), needs: [], pieces, size: size(pieces) },
       hosts: byName,
-      isSound: byName.size === hosts.length,
+      isSound: byName.size === hosts.length && !byName.has(epochName(route.name)),
     };
   }
 
@@ -70,18 +110,23 @@ export function createRouteApart(): RouteApart {
     between(from, to) {
       const byTarget = steps.get(from) ?? new WeakMap<Resource, HostStep>();
       steps.set(from, byTarget);
-      const found = byTarget.get(to) ?? stepOf(of(from).hosts, of(to).hosts);
+      const found = byTarget.get(to) ?? hostStep(hashes(of(from).hosts), of(to).hosts);
       byTarget.set(to, found);
       return found;
     },
   };
 }
 
-function stepOf(from: Apart["hosts"], to: Apart["hosts"]): HostStep {
+/** `from` are versions by name. */
+export function hostStep(from: ReadonlyMap<string, string>, to: Apart["hosts"]): HostStep {
   return {
-    changed: [...to.values()].filter((host) => from.get(host.name)?.hash !== host.hash),
+    changed: [...to.values()].filter((host) => from.get(host.name) !== host.hash),
     removed: [...from.keys()].filter((name) => !to.has(name)),
   };
+}
+
+function hashes(hosts: Apart["hosts"]): ReadonlyMap<string, string> {
+  return new Map([...hosts.values()].map(({ name, hash }) => [name, hash]));
 }
 
 const asksForHosts = toBinary(

@@ -96,7 +96,7 @@ export function createStreamState(options: StreamStateOptions): StreamState {
 
   function receiveHosts({ initial, nonce, error }: DeltaRequest<WireType>, nowMs: number): Received {
     if (nonce === "") {
-      outbox.push(...(hosts?.noteClaims(initial.keys()) ?? []));
+      outbox.push(...(hosts?.noteClaims(initial) ?? []));
       dirty.add(types.route);
       return { event: "subscribe", dirty: true };
     }

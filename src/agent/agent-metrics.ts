@@ -1,7 +1,7 @@
 /** The agent's own state in; its figures, in Prometheus' text format, out. */
-import { monitorEventLoopDelay } from "node:perf_hooks";
-import type { Overload } from "../lib/index.ts";
+import { measureLoopDelay, type Overload } from "../lib/index.ts";
 import type { WorkloadIdentity } from "./identity/workload-identity.ts";
+import { counterText, gaugeText, type MetricLine, metricText } from "./metric-text.ts";
 
 export interface AgentMetrics {
   /** Another Envoy has been started. */
@@ -18,73 +18,60 @@ export interface AgentMetricsOptions {
   readonly now: () => Date;
 }
 
-/** Node measures from one tick to the next, so that its idle delay is the tick. */
-const tickMs = 10;
-
 export function createAgentMetrics({ identity, overload, now }: AgentMetricsOptions): AgentMetrics {
   const startedAt = now();
-  const delay = monitorEventLoopDelay({ resolution: tickMs });
-  delay.enable();
+  const delay = measureLoopDelay();
   const counts = { started: 0, hung: 0 };
+  const secondsTo = (date: Date): number => (date.getTime() - now().getTime()) / 1000;
 
   const own = (): string => {
     const until = identity.current()?.notAfter;
-    const expiry = until && [`{resource_name="default"}`, (until.getTime() - now().getTime()) / 1000];
     return [
-      metric("istio_agent_uptime_seconds", "gauge", "Time since the agent started.", [
-        ["", (now().getTime() - startedAt.getTime()) / 1000],
-      ]),
-      expiry
-        ? metric("istio_agent_cert_expiry_seconds", "gauge", "Time until the certificate expires.", [
-            [String(expiry[0]), Number(expiry[1])],
-          ])
-        : "",
-      metric("fairlead_agent_envoy_restarts_total", "counter", "How often another Envoy was started by this agent.", [
-        ["", Math.max(0, counts.started - 1)],
-      ]),
-      metric("fairlead_agent_envoy_hangs_total", "counter", "How often an Envoy was ended because it hung.", [
-        ["", counts.hung],
-      ]),
+      gaugeText("istio_agent_uptime_seconds", "Time since the agent started.", -secondsTo(startedAt)),
+      until ? metricText(certExpiry, [[`{resource_name="default"}`, secondsTo(until)]]) : "",
+      counterText(
+        "fairlead_agent_envoy_restarts_total",
+        "How often another Envoy was started by this agent.",
+        Math.max(0, counts.started - 1),
+      ),
+      counterText("fairlead_agent_envoy_hangs_total", "How often an Envoy was ended because it hung.", counts.hung),
     ].join("");
   };
-  const loop = (): string => {
-    const lines = [0.5, 0.99, 1].map((quantile): Line => {
-      const seconds = delay.percentile(quantile * 100) / 1e9 - tickMs / 1000;
-      return [`{quantile="${quantile}"}`, Math.max(0, seconds)];
-    });
-    delay.reset();
-    return metric(
-      "fairlead_agent_event_loop_delay_seconds",
-      "gauge",
-      "How late the agent's event loop was, over the time since the last scrape.",
-      lines,
+  const loop = (): string =>
+    metricText(
+      loopDelay,
+      [...delay.take()].map(([quantile, seconds]): MetricLine => [`{quantile="${quantile}"}`, seconds]),
     );
-  };
   return {
     envoyStarted: () => void counts.started++,
     envoyHung: () => void counts.hung++,
     text: () => own() + loop() + (overload ? overloadText(overload) : ""),
-    close: () => void delay.disable(),
+    close: delay.stop,
   };
 }
 
-type Line = readonly [labels: string, value: number];
+const certExpiry = {
+  name: "istio_agent_cert_expiry_seconds",
+  type: "gauge",
+  help: "Time until the certificate expires.",
+} as const;
 
-function overloadText(overload: Overload): string {
+const loopDelay = {
+  name: "fairlead_agent_event_loop_delay_seconds",
+  type: "gauge",
+  help: "How late the agent's event loop was, over the time since the last scrape.",
+} as const;
+
+const shed = {
+  name: "fairlead_agent_shed_total",
+  type: "counter",
+  help: "What was refused because memory or file descriptors ran out.",
+} as const;
+
+function overloadText({ heap, refusals }: Overload): string {
+  const refused = refusals().map(({ what, cause, count }): MetricLine => [`{what="${what}",cause="${cause}"}`, count]);
   return (
-    metric("fairlead_agent_heap_share", "gauge", "How much of the heap's limit is taken by what lives.", [
-      ["", overload.heap.share],
-    ]) +
-    metric(
-      "fairlead_agent_shed_total",
-      "counter",
-      "What was refused because memory or file descriptors ran out.",
-      overload.refusals().map(({ what, cause, count }): Line => [`{what="${what}",cause="${cause}"}`, count]),
-    )
+    gaugeText("fairlead_agent_heap_share", "How much of the heap's limit is taken by what lives.", heap.share) +
+    metricText(shed, refused)
   );
-}
-
-function metric(name: string, type: "gauge" | "counter", help: string, lines: readonly Line[]): string {
-  const text = lines.map(([labels, value]) => `${name}${labels} ${value}\n`).join("");
-  return `# HELP ${name} ${help}\n# TYPE ${name} ${type}\n${text}`;
 }

@@ -1,6 +1,6 @@
 /** A port or socket of this Pod and a path in; its answer out, within bounds. */
 import { request } from "node:http";
-import { FairleadError, systemCode } from "../lib/index.ts";
+import { collectBytes, FairleadError, systemCode } from "../lib/index.ts";
 
 const maxBytes = 64 * 1024 * 1024;
 
@@ -40,15 +40,13 @@ export function requestAnswer(what: TextRequest): Promise<TextAnswer> {
       ...(body === "" ? {} : { "content-length": Buffer.byteLength(body) }),
     };
     const outgoing = request({ method, ...at, path, timeout: timeoutMs, headers }, (response) => {
-      const chunks: Buffer[] = [];
-      let size = 0;
+      const bytes = collectBytes();
       response.on("data", (chunk: Buffer) => {
-        size += chunk.length;
-        if (size > (what.maxBytes ?? maxBytes)) response.destroy(new Error("the answer is too large"));
-        else chunks.push(chunk);
+        bytes.add(chunk);
+        if (bytes.size > (what.maxBytes ?? maxBytes)) response.destroy(new Error("the answer is too large"));
       });
       response.on("error", (error) => fail(error.message));
-      response.on("end", () => resolve({ status: response.statusCode ?? 0, body: Buffer.concat(chunks).toString() }));
+      response.on("end", () => resolve({ status: response.statusCode ?? 0, body: bytes.whole().toString() }));
     });
     outgoing.on("timeout", () => outgoing.destroy(new Error("timed out")));
     // An attempt on both addresses of a name fails with a code and without a word.

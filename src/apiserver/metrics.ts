@@ -1,7 +1,6 @@
 /** What the API does in, the text of `/metrics` out. */
-import { monitorEventLoopDelay } from "node:perf_hooks";
 import { Counter, Gauge, Registry } from "prom-client";
-import type { Overload, Watchdog } from "../lib/index.ts";
+import { measureLoopDelay, type Overload, type Watchdog } from "../lib/index.ts";
 import type { WatchHub } from "./watch-hub.ts";
 
 export interface ApiMetrics {
@@ -20,15 +19,13 @@ interface Watched {
   readonly restarts: number;
 }
 
-const nanoseconds = 1e9;
 /** A label is never what a client wrote. */
 const methods: ReadonlySet<string> = new Set(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"]);
 
 export function createApiMetrics({ watchdog, hub, waitingWrites, overload, restarts }: Watched): ApiMetrics {
   const registry = new Registry();
   const registers = [registry];
-  const delay = monitorEventLoopDelay({ resolution: 20 });
-  delay.enable();
+  const delay = measureLoopDelay();
   const answers = new Counter({
     name: "fairlead_api_requests_total",
     help: "Requests answered, by method and code.",
@@ -70,15 +67,13 @@ export function createApiMetrics({ watchdog, hub, waitingWrites, overload, resta
     labelNames: ["quantile"],
     registers,
     collect() {
-      for (const quantile of [50, 99, 100])
-        this.set({ quantile: quantile / 100 }, (delay.count === 0 ? 0 : delay.percentile(quantile)) / nanoseconds);
-      delay.reset();
+      for (const [quantile, seconds] of delay.take()) this.set({ quantile }, seconds);
     },
   });
   return {
     answered: (method, code) => answers.inc({ method: methods.has(method) ? method : "other", code }),
     text: () => registry.metrics(),
-    close: () => void delay.disable(),
+    close: delay.stop,
   };
 }
 

@@ -1,7 +1,7 @@
 /** One webhook and one AdmissionReview in, its answer out; over HTTPS only, trusting the webhook's own CA bundle. */
 import { Agent, request } from "node:https";
 import { isIP } from "node:net";
-import { createAddressGuard, guardedLookup, isRecord, parseJson } from "../lib/index.ts";
+import { collectBytes, createAddressGuard, guardedLookup, isRecord, parseJson } from "../lib/index.ts";
 import { numberAt, recordAt, textAt } from "./access.ts";
 import { maxBodyBytes } from "./limits.ts";
 
@@ -114,16 +114,14 @@ function post(target: Target, agent: Agent, body: string, timeoutMs: number): Pr
       lookup,
     },
     (answer) => {
-      const chunks: Buffer[] = [];
-      let size = 0;
+      const bytes = collectBytes();
       answer.on("data", (chunk: Buffer) => {
-        size += chunk.length;
-        chunks.push(chunk);
-        if (size > maxBodyBytes) call.destroy(new Error("the answer is too large"));
+        bytes.add(chunk);
+        if (bytes.size > maxBodyBytes) call.destroy(new Error("the answer is too large"));
       });
       answer.on("error", reject);
       answer.on("end", () => {
-        if (answer.statusCode === 200) resolve(Buffer.concat(chunks).toString());
+        if (answer.statusCode === 200) resolve(bytes.whole().toString());
         else reject(new Error(`it answered ${answer.statusCode}`));
       });
     },

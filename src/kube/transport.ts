@@ -1,6 +1,6 @@
 /** One API's address and credentials in, HTTP requests to it out: over one connection, made anew when the credentials change or it ends. */
 import type { Readable } from "node:stream";
-import { FairleadError, fileLimits, parseJson, systemCode } from "../lib/index.ts";
+import { collectBytes, FairleadError, fileLimits, parseJson, systemCode } from "../lib/index.ts";
 import { type Answer, type Connection, NotSent, openConnection, type RequestHead } from "./connection.ts";
 import type { Credentials } from "./exec-credentials.ts";
 import type { ClusterAccess } from "./kubeconfig.ts";
@@ -176,22 +176,20 @@ class CutShort extends Error {}
 
 /** The whole body: its beginning alone may be no JSON, or look like an answer with less in it. */
 async function readAll(answer: Answer): Promise<string> {
-  const chunks: Buffer[] = [];
-  let size = 0;
+  const bytes = collectBytes();
   try {
     for await (const chunk of answer.body) {
-      size += (chunk as Buffer).length;
-      if (size > maxAnswerBytes)
+      bytes.add(chunk as Buffer);
+      if (bytes.size > maxAnswerBytes)
         throw new FairleadError("too-large", `the API's answer has more than ${maxAnswerBytes} bytes`);
-      chunks.push(chunk as Buffer);
     }
   } catch (error) {
-    throw isLost(error) ? new CutShort(`the answer ended after ${size} bytes`, { cause: error }) : error;
+    throw isLost(error) ? new CutShort(`the answer ended after ${bytes.size} bytes`, { cause: error }) : error;
   }
   const expected = answer.headers["content-length"];
-  if ((await answer.wasCut()) || (typeof expected === "string" && Number(expected) !== size))
-    throw new CutShort(`the answer ended after ${size}${expected === undefined ? "" : ` of ${expected}`} bytes`);
-  return Buffer.concat(chunks).toString();
+  if ((await answer.wasCut()) || (typeof expected === "string" && Number(expected) !== bytes.size))
+    throw new CutShort(`the answer ended after ${bytes.size}${expected === undefined ? "" : ` of ${expected}`} bytes`);
+  return bytes.whole().toString();
 }
 
 function queryText(query: HttpRequest["query"]): string {

@@ -29,6 +29,7 @@ export {
   printable,
   silentLogger,
 } from "./log.ts";
+export { measureLoopDelay } from "./loop-delay.ts";
 export { nearest } from "./nearest.ts";
 export {
   createOverload,

@@ -1,11 +1,7 @@
 /** Metrics in; the same with what the process itself costs, looked up at each scrape, out. */
 import { readdirSync } from "node:fs";
-import { monitorEventLoopDelay } from "node:perf_hooks";
-import type { Overload } from "../lib/index.ts";
+import { measureLoopDelay, type Overload } from "../lib/index.ts";
 import type { Metrics } from "./metrics.ts";
-
-/** Node measures from one tick to the next, so that its idle delay is the tick. */
-const tickMs = 20;
 
 /** Parts of memory, as Node tells them: heap is what objects take, external what they hold outside of it. */
 const parts = ["heapUsed", "heapTotal", "external", "arrayBuffers"] as const;
@@ -17,9 +13,8 @@ export interface Measured {
 }
 
 export function measureProcess(metrics: Metrics, signal: AbortSignal, { overload, restarts = 0 }: Measured): void {
-  const delay = monitorEventLoopDelay({ resolution: tickMs });
-  delay.enable();
-  signal.addEventListener("abort", () => delay.disable(), { once: true });
+  const delay = measureLoopDelay();
+  signal.addEventListener("abort", delay.stop, { once: true });
   metrics.set("process_start_time_seconds", performance.timeOrigin / 1000);
   metrics.count("fairlead_restarts_total", {}, restarts);
   if (overload) measureOverload(metrics, overload);
@@ -32,12 +27,8 @@ export function measureProcess(metrics: Metrics, signal: AbortSignal, { overload
     const memory = process.memoryUsage();
     metrics.set("process_resident_memory_bytes", memory.rss);
     for (const part of parts) metrics.set("fairlead_memory_bytes", memory[part], { part });
-    for (const quantile of [0.5, 0.99, 1])
-      metrics.set("fairlead_event_loop_delay_seconds", pastTick(delay.percentile(quantile * 100)), {
-        quantile: String(quantile),
-      });
-    // What was told belongs to the time since the scrape before.
-    delay.reset();
+    for (const [quantile, seconds] of delay.take())
+      metrics.set("fairlead_event_loop_delay_seconds", seconds, { quantile: String(quantile) });
   });
 }
 
@@ -55,5 +46,3 @@ function measureOverload(metrics: Metrics, overload: Overload): void {
     }
   });
 }
-
-const pastTick = (nanoseconds: number): number => Math.max(0, nanoseconds / 1e9 - tickMs / 1000);

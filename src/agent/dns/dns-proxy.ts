@@ -4,6 +4,7 @@
  */
 import type { Answer } from "dns-packet";
 import type { Logger, Overload } from "../../lib/index.ts";
+import { counterText } from "../metric-text.ts";
 import type { OwnSubscription } from "../own-subscription.ts";
 import { encodeReply, type Query, type Reply } from "./message.ts";
 import { createNames, type NameEntry } from "./name-table.ts";
@@ -59,10 +60,18 @@ export async function startDnsProxy(options: DnsProxyOptions): Promise<DnsProxy>
     port: server.port,
     subscription: names.subscription,
     metrics: () =>
-      counter("dns_requests_total", "Total number of DNS requests.", counts.requests) +
-      counter("dns_upstream_requests_total", "Total number of DNS requests forwarded to upstream.", counts.upstream) +
-      counter("dns_failures_total", "Total number of DNS failures.", counts.failures) +
-      counter("dns_upstream_failures_total", "Total number of DNS failures of upstream.", counts.upstreamFailures),
+      counterText("istio_agent_dns_requests_total", "Total number of DNS requests.", counts.requests) +
+      counterText(
+        "istio_agent_dns_upstream_requests_total",
+        "Total number of DNS requests forwarded to upstream.",
+        counts.upstream,
+      ) +
+      counterText("istio_agent_dns_failures_total", "Total number of DNS failures.", counts.failures) +
+      counterText(
+        "istio_agent_dns_upstream_failures_total",
+        "Total number of DNS failures of upstream.",
+        counts.upstreamFailures,
+      ),
     close: () => server.close(),
   };
 }
@@ -85,8 +94,4 @@ function fromTable(query: Query, entry: NameEntry | undefined, random: () => num
 function shuffled(list: readonly string[], random: () => number): readonly string[] {
   const keyed = list.map((item) => ({ item, key: random() }));
   return keyed.sort((a, b) => a.key - b.key).map(({ item }) => item);
-}
-
-function counter(name: string, help: string, value: number): string {
-  return `# HELP istio_agent_${name} ${help}\n# TYPE istio_agent_${name} counter\nistio_agent_${name} ${value}\n`;
 }

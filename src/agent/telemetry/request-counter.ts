@@ -1,5 +1,6 @@
 /** Lines that a stock Envoy wrote of its requests and connections in; Istio's standard metrics out. */
 import { columnSeparator, groupSeparator, httpValueColumns, istioVersion, tcpValueColumns } from "../../model/index.ts";
+import { counterText, gaugeText } from "../metric-text.ts";
 import { createConnections } from "./connections.ts";
 import { formatSeries } from "./exposition.ts";
 import type { Named } from "./labels.ts";
@@ -86,14 +87,13 @@ export function createRequestCounter(options: RequestCounterOptions): RequestCou
       if (plans.size === 0) return;
       yield* formatSeries(store.shown());
       yield `# TYPE istio_build gauge\nistio_build{component="proxy",tag="${istioVersion}"} 1\n`;
-      yield ownMetric("series", "gauge", "Label sets of the standard metrics.", store.size);
-      yield ownMetric(
-        "overflow_total",
-        "counter",
+      yield gaugeText("fairlead_agent_metrics_series", "Label sets of the standard metrics.", store.size);
+      yield counterText(
+        "fairlead_agent_metrics_overflow_total",
         "Requests counted without labels, for want of room.",
         store.overflowed,
       );
-      yield ownMetric("malformed_total", "counter", "Log lines that could not be read.", malformed);
+      yield counterText("fairlead_agent_metrics_malformed_total", "Log lines that could not be read.", malformed);
     },
   };
 }
@@ -114,9 +114,4 @@ function countRequest(series: Series, numbers: readonly (number | undefined)[], 
 function parseCount(text: string | undefined): number | undefined {
   if (text === "-") return 0;
   return text !== undefined && /^\d{1,15}$/.test(text) ? Number(text) : undefined;
-}
-
-function ownMetric(name: string, type: "gauge" | "counter", help: string, value: number): string {
-  const metric = `fairlead_agent_metrics_${name}`;
-  return `# HELP ${metric} ${help}\n# TYPE ${metric} ${type}\n${metric} ${value}\n`;
 }

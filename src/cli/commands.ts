@@ -33,6 +33,11 @@ export const commands: readonly CommandEntry[] = [
     load: () => import("./why.ts"),
   },
   {
+    name: "diff",
+    summary: "Say what a change of objects would change in the proxies, before it is applied",
+    load: () => import("./diff.ts"),
+  },
+  {
     name: "test",
     summary: "Check expectations about requests that are kept beside the YAML",
     load: () => import("./test.ts"),

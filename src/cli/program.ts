@@ -1,9 +1,9 @@
 /** Arguments in, an exit status out: 0 done, 1 the answer is no, 2 wrong usage; `analyze` has two more. */
 import { Command, CommanderError, type OutputConfiguration } from "commander";
-import { FairleadError, printable } from "../lib/index.ts";
 import type { CommandEntry, Io } from "./command.ts";
 import { commands } from "./commands.ts";
 import { goFlags } from "./go-flags.ts";
+import { tellError } from "./tell-error.ts";
 
 export async function runProgram(args: readonly string[], io: Io): Promise<number> {
   let status = 0;
@@ -77,9 +77,5 @@ function report(thrown: unknown, io: Io): number {
   }
   // Commander has already written its own message; help and version are no errors.
   if (thrown instanceof CommanderError) return thrown.exitCode === 0 ? 0 : 2;
-  const error = FairleadError.from(thrown);
-  io.err(`fairlead: ${error.message.split("\n").map(printable).join("\n")}\n`);
-  if (error.hint) io.err(`  ${error.hint}\n`);
-  if (error.code === "internal" && io.env.FAIRLEAD_DEBUG && error.stack) io.err(`${error.stack}\n`);
-  return error.code === "usage" ? 2 : 1;
+  return tellError(thrown, io).code === "usage" ? 2 : 1;
 }

@@ -8,6 +8,7 @@ import { type KubeObject, kindOf } from "../model/index.ts";
 import { patchCheckerFor } from "./check-patches.ts";
 import type { Io } from "./command.ts";
 import { printYaml } from "./print.ts";
+import { readStdin } from "./stdin.ts";
 
 interface Finding {
   readonly file: string;
@@ -105,10 +106,4 @@ function asText(files: readonly string[], findings: readonly Finding[], failed: 
     ? `Error: ${errors.length} error${errors.length === 1 ? "" : "s"} occurred:${list(errors)}\n\n\n`
     : "";
   return `${perFile.join("")}${closing}`;
-}
-
-async function readStdin(): Promise<string> {
-  const chunks: Buffer[] = [];
-  for await (const chunk of process.stdin) chunks.push(Buffer.from(chunk as Uint8Array));
-  return Buffer.concat(chunks).toString("utf8");
 }

@@ -1,4 +1,6 @@
 export { type AccessLogEntry, flagMeanings, parseAccessLog } from "./access-log.ts";
+export { type Change, type Risk, risks } from "./change/change.ts";
+export { type Comparison, createComparison, type Difference, type Sent } from "./change/compare.ts";
 export type { Departure, Explanation, World } from "./explain.ts";
 export type { Side } from "./hop.ts";
 export { explainAll, type Possibilities, possibilities } from "./outcomes.ts";

@@ -8,5 +8,6 @@ export {
 export { createJsonPrinter, type JsonResource } from "./json.ts";
 export type { Steps } from "./layer.ts";
 export { createRenderer, createRendering, type Renderer, type Rendering, type RenderingOptions } from "./renderer.ts";
+export { differences } from "./resource-sets.ts";
 export { withoutSharedKeys } from "./security/shared-keys.ts";
 export type { RenderFault, RenderProblem } from "./view.ts";

@@ -13,15 +13,20 @@ interface Workload {
 
 const workloadKinds: ReadonlySet<string> = new Set(["Deployment", "StatefulSet", "DaemonSet", "ReplicaSet"]);
 
-/** By object, the Pod that stands for it. Empty where there are Pods with proxies. */
-export function standIns(objects: readonly KubeObject[]): ReadonlyMap<KubeObject, KubeObject> {
+/** By object, the Pod that stands for it, numbered for its address. Empty where there are Pods with proxies. */
+export function standIns(
+  objects: readonly KubeObject[],
+  numberOf?: (object: KubeObject) => number,
+): ReadonlyMap<KubeObject, KubeObject> {
   if (objects.some(hasProxy)) return new Map();
   const workloads = objects.filter(({ kind }) => workloadKinds.has(kind)).map(ofTemplate);
   const services = objects.filter(({ kind, apiVersion }) => kind === "Service" && apiVersion === "v1").map(ofSelector);
   const meant = (workloads.length > 0 ? workloads : services).filter(({ labels }) => Object.keys(labels).length > 0);
   const gateways = objects.filter(({ kind, apiVersion }) => kind === "Gateway" && apiVersion.includes("istio.io/"));
   const selectors = gateways.map(({ spec }) => textMap(readRecord(spec).selector));
-  return new Map(meant.map((workload, i) => [workload.object, podOf(workload, selectors, i + 1)]));
+  return new Map(
+    meant.map((workload, i) => [workload.object, podOf(workload, selectors, (numberOf?.(workload.object) ?? i) + 1)]),
+  );
 }
 
 function hasProxy({ kind, spec }: KubeObject): boolean {

@@ -75,13 +75,14 @@ export async function objectsOfFiles(paths: readonly string[], namespace: string
 export const isTestFile = (document: unknown): document is Readonly<Record<string, unknown>> =>
   isRecord(document) && Array.isArray(document.tests) && document.kind === undefined;
 
-function inNamespace(object: KubeObject, namespace: string): KubeObject {
+export function inNamespace(object: KubeObject, namespace: string): KubeObject {
   if (object.metadata.namespace !== undefined || clusterScoped.has(object.kind)) return object;
   return { ...object, metadata: { ...object.metadata, namespace } };
 }
 
 const { namespaces, nodes, pods, services, configMaps, endpointSlices, ingresses, ingressClasses } = kubeKinds;
-const readKinds: readonly KindRef[] = [
+/** What the mesh is made from. */
+export const readKinds: readonly KindRef[] = [
   ...[namespaces, nodes, pods, services, configMaps, endpointSlices, ingresses, ingressClasses],
   ...kinds.map(kindRef),
 ];

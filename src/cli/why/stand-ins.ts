@@ -3,20 +3,31 @@
  * EndpointSlices. Only what is missing is made up.
  */
 import { isRecord, readList, readRecord, readText, readTextMap } from "../../lib/index.ts";
-import { type KubeObject, matchesLabels, objectKey } from "../../model/index.ts";
+import { type KubeObject, matchesLabels, objectKey, objectName } from "../../model/index.ts";
 import { standIns } from "../render/stand-ins.ts";
 
-export function completed(objects: readonly KubeObject[]): {
+/** By `Kind/namespace/name`, the number that an object's made-up address has: the same in states that are compared. */
+export type Numbers = ReadonlyMap<string, number>;
+
+export const numbersOf = (objects: readonly KubeObject[]): Numbers =>
+  new Map(objects.map(({ kind, metadata }, i) => [objectName(kind, metadata), i]));
+
+export function completed(
+  objects: readonly KubeObject[],
+  numbers?: Numbers,
+): {
   readonly objects: readonly KubeObject[];
   readonly notes: readonly string[];
 } {
-  const pods = standIns(objects);
+  const numberOf =
+    numbers && (({ kind, metadata }: KubeObject): number => numbers.get(objectName(kind, metadata)) ?? 0);
+  const pods = standIns(objects, numberOf);
   const notes = [...pods].map(
     ([{ kind }, { metadata }]) =>
       `no Pod is among the files; ${metadata.name}.${metadata.namespace} stands for its ${kind}`,
   );
   const all = [...objects, ...pods.values()];
-  const addressed = all.map((object, i) => withAddress(object, i));
+  const addressed = all.map((object, i) => withAddress(object, numberOf?.(object) ?? i));
   const served = new Set(
     all
       .filter(({ kind }) => kind === "EndpointSlice")
@@ -25,8 +36,13 @@ export function completed(objects: readonly KubeObject[]): {
   const slices = addressed
     .filter((object) => isService(object) && !served.has(objectKey(object.metadata)))
     .flatMap((service) => sliceOf(service, all));
-  return { objects: [...addressed, ...slices], notes };
+  const rest = notes.length - maxNotes;
+  const told = rest > 1 ? [...notes.slice(0, maxNotes), `${rest} more Pods stand for theirs likewise`] : notes;
+  return { objects: [...addressed, ...slices], notes: told };
 }
+
+/** Of what was made up; more of the same tell nothing. */
+const maxNotes = 5;
 
 const isService = ({ kind, apiVersion }: KubeObject): boolean => kind === "Service" && apiVersion === "v1";
 

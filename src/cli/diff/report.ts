@@ -1,0 +1,108 @@
+/** What would change in; the lines that a person reads, or the JSON that programs read, out. */
+import type { Risk } from "../../explain/index.ts";
+import { printable } from "../../lib/index.ts";
+import type { Told } from "./proposal.ts";
+import type { ResourceDiff } from "./resource-diff.ts";
+import type { ClassSummary, Sentence, Summary } from "./summary.ts";
+
+export interface DiffReport extends Summary {
+  /** All proxies that were looked at. */
+  readonly proxies: number;
+  readonly added: readonly string[];
+  readonly removed: readonly string[];
+  readonly refused: readonly Told[];
+  readonly ignored: readonly Told[];
+  readonly warnings: readonly Told[];
+  readonly notes: readonly string[];
+  /** Those of `--fail-on` that were met. */
+  readonly failed: readonly Risk[];
+  readonly resources: readonly ResourceDiff[];
+}
+
+export const isEmpty = ({ sentences, classes, added, removed }: DiffReport): boolean =>
+  sentences.length + classes.length + added.length + removed.length === 0;
+
+export function textReport(report: DiffReport): string {
+  const { sentences, classes, proxies, added, removed, refused, ignored, warnings, notes, failed, resources } = report;
+  const lines = sentences.map((sentence) => sentenceLine(sentence, proxies));
+  for (const [names, word] of [
+    [added, "new"],
+    [removed, "gone"],
+  ] as const)
+    if (names.length > 0) lines.push(`  ${countWord(names, -1)} ${names.length === 1 ? "is" : "are"} ${word}`);
+  if (isEmpty(report)) lines.push(`nothing changes for ${proxies === 1 ? "the one proxy" : `${proxies} proxies`}`);
+  if (classes.length > 0) lines.push("", "classes of proxies", ...classes.map(classLine));
+  lines.push(
+    ...section("resources", resources.flatMap(resourceLines)),
+    ...section("would be refused", refused.map(toldLine)),
+    ...section("would change nothing", ignored.map(toldLine)),
+    ...section("warnings", warnings.map(toldLine)),
+    ...section("taken for granted", notes),
+  );
+  if (failed.length > 0) lines.push("", `fails because of ${failed.join(", ")}`);
+  return `${lines.map(printable).join("\n")}\n`;
+}
+
+const section = (title: string, lines: readonly string[]): readonly string[] =>
+  lines.length === 0 ? [] : ["", title, ...lines.map((line) => `  ${line}`)];
+
+/** A mark tells those that can hurt; which risk it is stands behind. */
+function sentenceLine({ subject, text, risk, proxies }: Sentence, all: number): string {
+  const about = subject === "" ? "" : `${subject}: `;
+  return `${risk === undefined ? " " : "!"} ${about}${text} for ${countWord(proxies, all)}${risk === undefined ? "" : ` [${risk}]`}`;
+}
+
+function countWord(proxies: readonly string[], all: number): string {
+  const [only = ""] = proxies;
+  if (proxies.length === 1) return only;
+  if (proxies.length === all) return `all ${all} proxies`;
+  return proxies.length <= 3 ? proxies.join(", ") : `${proxies.length} proxies`;
+}
+
+function classLine({ proxies, resources }: ClassSummary): string {
+  const [first = ""] = proxies;
+  const more = proxies.length > 1 ? ` and ${proxies.length - 1} more` : "";
+  const counts = [...Map.groupBy(resources, ({ type, change }) => `${typeWord(type)} ${change}`)].map(
+    ([what, { length }]) => `${length} ${what}`,
+  );
+  return `  ${String(proxies.length).padStart(5)}  ${first}${more}: ${counts.join(", ")}`;
+}
+
+const typeWord = (type: string): string =>
+  ({ Cluster: "cluster", ClusterLoadAssignment: "endpoint", Listener: "listener", RouteConfiguration: "route" })[
+    type.slice(type.lastIndexOf(".") + 1)
+  ] ?? "extension";
+
+const resourceLines = ({ type, name, proxies, lines }: ResourceDiff): readonly string[] => [
+  `${typeWord(type)} ${name} (${proxies === 1 ? "1 proxy" : `${proxies} proxies`})`,
+  ...lines.map((line) => `  ${line}`),
+];
+
+const toldLine = ({ object, field, message }: Told): string =>
+  `${object.replace("/", " ")}${field === undefined ? "" : `, ${field}`}: ${message}`;
+
+/** The shape is kept: programs read it. */
+export function jsonReport(report: DiffReport): string {
+  const { sentences, classes, ...rest } = report;
+  return `${JSON.stringify(
+    {
+      changed: !isEmpty(report),
+      changes: sentences.map(({ proxies, ...sentence }) => ({
+        ...sentence,
+        count: proxies.length,
+        proxies: proxies.slice(0, maxNames),
+      })),
+      classes: classes.map(({ proxies, resources }) => ({
+        count: proxies.length,
+        proxies: proxies.slice(0, maxNames),
+        resources,
+      })),
+      ...rest,
+    },
+    null,
+    2,
+  )}\n`;
+}
+
+/** Of a sentence; the count is always whole. */
+const maxNames = 100;

@@ -1,0 +1,168 @@
+/** A route configuration before and after in; which requests go elsewhere, or are treated otherwise, in words, out. */
+import { toBinary } from "@bufbuild/protobuf";
+import {
+  type Route,
+  type RouteAction,
+  type RouteMatch,
+  RouteMatchSchema,
+  type VirtualHost,
+  VirtualHostSchema,
+} from "../../gen/envoy/config/route/v3/route_components_pb.js";
+import { type RouteConfiguration, RouteConfigurationSchema } from "../../gen/envoy/config/route/v3/route_pb.js";
+import type { Resource } from "../../model/index.ts";
+import { showMatch } from "../http/route-match.ts";
+import type { Change, Pair } from "./change.ts";
+import { clusterWord } from "./cluster-name.ts";
+import { decoded } from "./decoded.ts";
+import { fieldDifferences } from "./field-differences.ts";
+import { answerStatus, movesOf, sharesOf, shareWord } from "./shares.ts";
+
+export function routeChanges(pair: Pair): readonly Change[] {
+  const { before, after } = pair;
+  const name = after?.name ?? before?.name ?? "";
+  const subject = "";
+  if (!before) return [{ subject, text: `routes ${name} are new` }];
+  if (!after) return [{ subject, text: `routes ${name} are gone` }];
+  const [old, now] = [hostsOf(before), hostsOf(after)];
+  const names = new Set([...old.keys(), ...now.keys()]);
+  const changes = [...names].flatMap((host) => {
+    const [was, is] = [old.get(host), now.get(host)];
+    return was?.hash === is?.hash && was ? [] : hostChanges(subjectOf(host), was?.host(), is?.host());
+  });
+  if (changes.length > 0) return changes;
+  const [a, b] = [decoded(RouteConfigurationSchema, before), decoded(RouteConfigurationSchema, after)];
+  const fields = a && b ? fieldDifferences(a, b, ["virtualHosts"]) : [];
+  return fields.length > 0
+    ? fields.map((text) => ({ subject, text: `routes ${name}: ${text}` }))
+    : [{ subject, text: `routes ${name}: virtual hosts are in another order` }];
+}
+
+interface Host {
+  readonly hash: string;
+  host(): VirtualHost | undefined;
+}
+
+/** Only those that differ are decoded where the configuration comes apart. */
+function hostsOf(resource: Resource): ReadonlyMap<string, Host> {
+  const parts = resource.hosts?.();
+  if (parts)
+    return new Map(
+      parts.hosts.map((host) => [
+        host.name.slice(resource.name.length + 1),
+        { hash: host.hash, host: () => decoded(VirtualHostSchema, host) },
+      ]),
+    );
+  const whole: RouteConfiguration | undefined = decoded(RouteConfigurationSchema, resource);
+  return new Map(
+    (whole?.virtualHosts ?? []).map((host) => [
+      host.name,
+      { hash: Buffer.from(toBinary(VirtualHostSchema, host)).toString("base64"), host: () => host },
+    ]),
+  );
+}
+
+const subjectOf = (host: string): string => host.replace(/:\d+$/, "");
+
+function hostChanges(
+  subject: string,
+  before: VirtualHost | undefined,
+  after: VirtualHost | undefined,
+): readonly Change[] {
+  if (!before) return [{ subject, text: "has routes now" }];
+  if (!after) return [{ subject, text: "has no routes any more", risk: "deny" }];
+  const changes = [
+    ...routesChanges(subject, before.routes, after.routes),
+    ...fieldDifferences(before, after, ["routes", "name"]).map((text) => ({ subject, text })),
+  ];
+  return changes.length > 0 ? changes : [{ subject, text: "routes are in another order" }];
+}
+
+function routesChanges(subject: string, before: readonly Route[], after: readonly Route[]): readonly Change[] {
+  const [old, now] = [byMatch(before), byMatch(after)];
+  const changes: Change[] = [];
+  for (const [key, route] of now) {
+    const was = old.get(key);
+    changes.push(...(was ? routeChange(subject, was, route) : [newRoute(subject, route)]));
+  }
+  for (const [key, { match }] of old)
+    if (!now.has(key)) changes.push({ subject, text: `the route for ${requestsWord(match)} is gone` });
+  if (before.some(isCatchAll) && !after.some(isCatchAll))
+    changes.push({ subject, text: "requests that no route takes are answered with 404", risk: "deny" });
+  return changes;
+}
+
+/** Routes that ask for the same are told apart by their place. */
+function byMatch(routes: readonly Route[]): ReadonlyMap<string, Route> {
+  const known = new Map<string, Route>();
+  for (const route of routes) {
+    const key = route.match ? Buffer.from(toBinary(RouteMatchSchema, route.match)).toString("base64") : "";
+    let n = 0;
+    while (known.has(`${key} ${n}`)) n++;
+    known.set(`${key} ${n}`, route);
+  }
+  return known;
+}
+
+const isCatchAll = ({ match }: Route): boolean => match !== undefined && requestsWord(match) === "";
+
+/** Empty for a route that takes everything. */
+function requestsWord(match: RouteMatch | undefined): string {
+  if (!match) return "";
+  const all = match.pathSpecifier.case === "prefix" && match.pathSpecifier.value === "/";
+  const more = match.headers.length + match.queryParameters.length + match.dynamicMetadata.length > 0;
+  if (all && !more && !match.grpc) return "";
+  return showMatch(match).replace(all ? /^prefix \/, / : /^$/, "");
+}
+
+function newRoute(subject: string, route: Route): Change {
+  const word = requestsWord(route.match) || "all other requests";
+  const to = [...sharesOf(route).keys()].map((target) => targetWord(target, subject)).join(" and ");
+  return { subject, text: `a new route for ${word}: ${to || "nowhere"}`, ...refusal([...sharesOf(route).keys()]) };
+}
+
+function targetWord(target: string, host: string): string {
+  const status = answerStatus(target);
+  return status === undefined ? clusterWord(target, host) : `the answer ${status}`;
+}
+
+const refusal = (targets: readonly string[]): Pick<Change, "risk"> =>
+  targets.some((target) => (answerStatus(target) ?? 0) >= 400) ? { risk: "deny" } : {};
+
+function routeChange(subject: string, before: Route, after: Route): readonly Change[] {
+  const word = requestsWord(after.match);
+  const suffix = word === "" ? "" : ` with ${word}`;
+  const moves = movesOf(sharesOf(before), sharesOf(after)).map(({ share, from, to }) => ({
+    subject,
+    text: `${shareWord(share)}${suffix} move from ${targetWord(from, subject)} to ${targetWord(to, subject)}`,
+    ...refusal([to]),
+  }));
+  const rest = [
+    ...fieldDifferences(before, after, ["action", "match", "metadata", "name", "statPrefix", "decorator"]),
+    ...actionDifferences(before, after),
+  ];
+  return [...moves, ...rest.map((text) => ({ subject, text: word === "" ? text : `requests with ${word}: ${text}` }))];
+}
+
+/** But for where it leads. */
+function actionDifferences(before: Route, after: Route): readonly string[] {
+  if (before.action.case !== after.action.case) return [];
+  const [old, now] = [before.action.value, after.action.value];
+  if (!old || !now) return [];
+  const weights = [before, after].map(({ action }) =>
+    action.case === "route" ? withoutShares(action.value) : undefined,
+  );
+  return weights[0] === weights[1] || JSON.stringify(weights[0]) === JSON.stringify(weights[1])
+    ? fieldDifferences(old, now, ["clusterSpecifier"])
+    : [...fieldDifferences(old, now, ["clusterSpecifier"]), "headers or filters of its destinations change"];
+}
+
+/** Per destination what there is beside name and weight. */
+function withoutShares({ clusterSpecifier: to }: RouteAction): unknown {
+  if (to.case !== "weightedClusters") return undefined;
+  return Object.fromEntries(
+    to.value.clusters.map(({ name, weight, ...more }) => [name, Object.entries(more).map(([k, v]) => [k, showAny(v)])]),
+  );
+}
+
+const showAny = (value: unknown): string =>
+  JSON.stringify(value, (_key, inner: unknown) => (typeof inner === "bigint" ? String(inner) : inner));

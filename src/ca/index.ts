@@ -23,7 +23,7 @@ export {
   servingSignerOf,
   signerOf,
 } from "./rotation.ts";
-export { formatRotation, isUnderWay, parseRotation, type RotationFacts } from "./rotation-data.ts";
+export { formatRotation, isUnderWay, parseRotation, parseRotationFacts, type RotationFacts } from "./rotation-data.ts";
 export { type CaSecretStore, caSecretName, caSecretType, loadOrCreateCa } from "./secret-store.ts";
 export {
   type AuthenticateToken,

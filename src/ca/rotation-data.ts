@@ -21,7 +21,7 @@ export function formatRotation(rotation: Rotation): Readonly<Record<string, stri
 
 /** Throws `invalid` where the content is not what `formatRotation` made. */
 export function parseRotation(data: Readonly<Record<string, string>>, now: Date): Rotation | RotationFacts {
-  const facts = parseFacts(data["state"] ?? "");
+  const facts = parseRotationFacts(data["state"] ?? "");
   if (facts.phase === "done") return facts;
   return { ...facts, from: parseFormer(filesOf(data, "from"), now), to: parseSigningBundle(filesOf(data, "to"), now) };
 }
@@ -30,7 +30,7 @@ export function isUnderWay(rotation: Rotation | RotationFacts | undefined): rota
   return rotation !== undefined && "to" in rotation;
 }
 
-function parseFacts(text: string): RotationFacts {
+export function parseRotationFacts(text: string): RotationFacts {
   const state = text === "" ? undefined : parseJson(text);
   const at = (value: unknown): Date => new Date(readText(value));
   if (!isRecord(state) || !phases.has(readText(state["phase"]))) throw unreadable("state");

@@ -52,6 +52,11 @@ export const commands: readonly CommandEntry[] = [
     load: () => import("./iptables.ts"),
   },
   {
+    name: "ca",
+    summary: "Show the certificate authority, and rotate its root without an outage",
+    load: () => import("./ca.ts"),
+  },
+  {
     name: "proxy-status",
     aliases: ["ps"],
     summary: "Show which proxies are connected and in step",

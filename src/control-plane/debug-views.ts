@@ -22,7 +22,7 @@ export interface DebugViewInputs {
 
 type Views = readonly (readonly [string, DebugView])[];
 
-export function createDebugViews(inputs: DebugViewInputs): ReadonlyMap<string, DebugView> {
+export function createDebugViews(inputs: DebugViewInputs): Map<string, DebugView> {
   return new Map([...dumps(inputs), ...connections(inputs), ...inputModel(inputs), ...derived(inputs)]);
 }
 

@@ -35,7 +35,7 @@ import { createResourceSource } from "./resource-source.ts";
 import { createSecretAccess } from "./secret-access.ts";
 import { startServers } from "./servers.ts";
 import { createStages } from "./stages.ts";
-import { createTrust } from "./trust/index.ts";
+import { createTrust, createTrustView } from "./trust/index.ts";
 import { watchObjects } from "./watched-kinds.ts";
 import { createWorkloadSource } from "./workload-source.ts";
 
@@ -221,7 +221,7 @@ export async function startDiscovery(options: DiscoveryOptions): Promise<Discove
       injectSettings: () => injection.settings(),
       cluster: options.cluster,
       now,
-    }),
+    }).set("ca", createTrustView(trust)),
   };
   const debugTypes = createDebugTypes({
     ...debugSources,

@@ -1,4 +1,10 @@
 export { type Discovery, startDiscovery } from "./discovery.ts";
 export type { Address, DiscoveryAddresses, DiscoveryOptions } from "./discovery-options.ts";
 export { createOffline, type Offline, type OfflineOptions } from "./offline.ts";
-export type { CaFolder, RotationPace } from "./trust/index.ts";
+export {
+  type CaFolder,
+  type RotationPace,
+  type RotationView,
+  readRotationView,
+  requestRotation,
+} from "./trust/index.ts";

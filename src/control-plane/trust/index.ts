@@ -1,5 +1,7 @@
 export { runRootDistribution } from "./root-distribution.ts";
 export type { RotationPace } from "./rotation-driver.ts";
+export { type RotationView, readRotationView, requestRotation } from "./rotation-view.ts";
 export { createTrust, type Trust } from "./trust.ts";
+export { createTrustView } from "./trust-view.ts";
 export type { CaFolder } from "./wanted-ca.ts";
 export { runWebhookBundles } from "./webhook-bundles.ts";

@@ -13,7 +13,7 @@ export interface ProgressInputs {
   readonly now: Date;
 }
 
-function stepOf({ id, phase, epoch }: Rotation): string {
+export function stepOf({ id, phase, epoch }: Pick<Rotation, "id" | "phase" | "epoch">): string {
   return `${id} ${phase} ${epoch}`;
 }
 
@@ -34,9 +34,18 @@ export function reportOf(inputs: ProgressInputs): RotationReport {
 /** How many proxies of all control planes are still waited for; undefined while one of them has not come to the step. */
 export function leftOf(rotation: Rotation, reports: readonly RotationReport[]): number | undefined {
   const step = stepOf(rotation);
-  if (reports.some((report) => report.step !== step)) return undefined;
+  return reports.some((report) => report.step !== step) ? undefined : waitingIn(reports).count;
+}
+
+/** Whom control planes at the same step wait for: how many, and the names of some. */
+export function waitingIn(reports: readonly RotationReport[]): {
+  readonly count: number;
+  readonly names: readonly string[];
+} {
   const done = new Set(reports.flatMap((report) => report.done));
-  return reports.reduce((sum, { waiting, count }) => sum + count - waiting.filter((name) => done.has(name)).length, 0);
+  const named = reports.flatMap((report) => report.waiting);
+  const names = named.filter((name) => !done.has(name));
+  return { count: reports.reduce((sum, { count }) => sum + count, 0) - (named.length - names.length), names };
 }
 
 function isDone({ phase }: Rotation, holder: TrustHolder): boolean {

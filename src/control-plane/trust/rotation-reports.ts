@@ -29,12 +29,9 @@ export const maxNamed = 200;
 /** A replica that says nothing for so long is gone, and its proxies are with others. */
 const staleMs = 20_000;
 
-export function readReports(
-  maps: Collection<KubeObject>,
-  namespace: string,
-  now: Date,
-): ReadonlyMap<string, RotationReport> {
-  const data = readRecord(maps.get(`${namespace}/${rotationName}`)?.data);
+/** By replica; of those that live. */
+export function reportsIn(map: KubeObject | undefined, now: Date): ReadonlyMap<string, RotationReport> {
+  const data = readRecord(map?.data);
   return new Map(
     Object.entries(data).flatMap(([replica, text]) => {
       const report = typeof text === "string" ? parseReport(text) : undefined;

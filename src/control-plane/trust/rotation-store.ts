@@ -37,6 +37,13 @@ export function openRequest(secret: KubeObject | undefined): RotationRequest | u
   return { id, action, proxies: readTexts(request["proxies"]) };
 }
 
+/** The newest answer. */
+export function answerOf(secret: KubeObject | undefined): RotationAnswer | undefined {
+  const answer = record(secret?.metadata.annotations?.[answerAnnotation]);
+  const id = readText(answer["id"]);
+  return id === "" ? undefined : { id, refused: readText(answer["refused"]) };
+}
+
 export interface RotationWrite {
   readonly rotation?: Rotation | undefined;
   readonly answer?: RotationAnswer | undefined;

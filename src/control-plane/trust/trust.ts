@@ -13,10 +13,10 @@ import type { EventRecorder, KubeClient } from "../../kube/index.ts";
 import { FairleadError, type Logger } from "../../lib/index.ts";
 import type { KubeObject } from "../../model/index.ts";
 import type { ProxyStatus, ResourceSource } from "../../xds/index.ts";
-import { followTrust, type MeshTrust } from "./mesh-trust.ts";
+import { followTrust, type MeshTrust, rotationName } from "./mesh-trust.ts";
 import { defaultPace, type RotationPace, runRotationDriver } from "./rotation-driver.ts";
 import { reportOf } from "./rotation-progress.ts";
-import { type RotationReport, readReports, writeReport } from "./rotation-reports.ts";
+import { type RotationReport, reportsIn, writeReport } from "./rotation-reports.ts";
 import { createTrustBundleSource } from "./trust-bundle-source.ts";
 import { createTrustHolders, type TrustHolder } from "./trust-holders.ts";
 import { type CaFolder, createWantedCa, type WantedCa } from "./wanted-ca.ts";
@@ -49,7 +49,6 @@ export interface Trust {
   /** From now on it is known who is connected; called once. */
   follow(proxies: () => readonly ProxyStatus[]): void;
   holders(): readonly TrustHolder[];
-  reports(): ReadonlyMap<string, RotationReport>;
   /** Moves rotations on while the signal holds: only where this control plane leads. */
   drive(lead: { readonly client: KubeClient; readonly signal: AbortSignal }): void;
 }
@@ -67,7 +66,7 @@ export async function createTrust(options: TrustOptions): Promise<Trust> {
   let changedAt = now;
 
   const others = (): readonly RotationReport[] =>
-    [...readReports(configMaps, namespace, now())].flatMap(([replica, report]) =>
+    [...reportsIn(configMaps.get(`${namespace}/${rotationName}`), now())].flatMap(([replica, report]) =>
       replica === options.identity ? [] : [report],
     );
   const own = (rotation: Rotation): RotationReport =>
@@ -99,7 +98,6 @@ export async function createTrust(options: TrustOptions): Promise<Trust> {
       );
     },
     holders: () => holders(),
-    reports: () => readReports(configMaps, namespace, now()),
     drive: (lead) =>
       runRotationDriver({
         ...options,

@@ -1,0 +1,51 @@
+/** The trust of a mesh in; what `/debug/ca` and `fairlead ca status` show of it, without any key, out. */
+import type { X509Certificate } from "node:crypto";
+import type { DebugView } from "../../ops/index.ts";
+import type { Trust } from "./trust.ts";
+
+export function createTrustView(trust: Trust): DebugView {
+  return {
+    help: "the CA, its roots, a root rotation that is under way, and which proxies believe what",
+    answer: () => {
+      const { certificate, roots } = trust.authority.bundle();
+      const signers = new Map([certificate, ...roots].map((one) => [one.fingerprint256, nameOf(one)]));
+      const rotation = trust.mesh.rotation();
+      return {
+        source: trust.wanted.current().source,
+        ...(trust.wanted.problem() === "" ? {} : { refused: trust.wanted.problem() }),
+        signer: describe(certificate),
+        roots: roots.map(describe),
+        ...(rotation
+          ? {
+              rotation: {
+                ...{ id: rotation.id, phase: rotation.phase, startedAt: rotation.startedAt, since: rotation.since },
+                ...{ rollback: rotation.isRollback, ignored: rotation.ignored },
+              },
+            }
+          : {}),
+        proxies: trust.holders().map((holder) => ({
+          proxy: holder.proxy,
+          told: holder.isTold ? "over xDS" : "with certificates",
+          believesAll: holder.believesAll,
+          signedBy: holder.signer === undefined ? "unknown" : (signers.get(holder.signer) ?? "another signer"),
+          isReissued: holder.isReissued,
+        })),
+      };
+    },
+  };
+}
+
+function describe(certificate: X509Certificate): Readonly<Record<string, string>> {
+  return {
+    name: nameOf(certificate),
+    subject: certificate.subject.replaceAll("\n", ", "),
+    serial: certificate.serialNumber,
+    fingerprint: certificate.fingerprint256,
+    until: certificate.validToDate.toISOString(),
+  };
+}
+
+/** Short, and never the same for two roots of one organization. */
+function nameOf(certificate: X509Certificate): string {
+  return certificate.fingerprint256.replaceAll(":", "").slice(0, 12).toLowerCase();
+}

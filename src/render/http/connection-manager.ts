@@ -8,6 +8,7 @@ import {
   HttpConnectionManagerSchema,
 } from "../../gen/envoy/extensions/filters/network/http_connection_manager/v3/http_connection_manager_pb.js";
 import { UuidRequestIdConfigSchema } from "../../gen/envoy/extensions/request_id/uuid/v3/uuid_pb.js";
+import { digest } from "../../lib/index.ts";
 import { type BuildFacet, isHttp2, type Protocol } from "../../model/index.ts";
 import { packAny } from "../build/any.ts";
 import { brokenConstraint } from "../build/constraints.ts";
@@ -21,7 +22,8 @@ import { proxyConfig } from "../proxy/proxy-config.ts";
 import { keyOf, recipe, wordsOf } from "../recipe.ts";
 import { accessLogs } from "../telemetry/access-log.ts";
 import { agentHttpLogs } from "../telemetry/agent-metrics.ts";
-import { tracing } from "../telemetry/tracing.ts";
+import { customTags } from "../telemetry/custom-tags.ts";
+import { meshTracing, type Tracing, telemetryTracing } from "../telemetry/tracing.ts";
 import type { View } from "../view.ts";
 import type { HcmInit, HttpChain, SharedPlace } from "./chain.ts";
 import { appliedConnectionSettings } from "./connection-settings.ts";
@@ -51,6 +53,12 @@ export const sameManager = (a: Manager | undefined, b: Manager | undefined): boo
 const encode = (init: HcmInit): Uint8Array =>
   toBinary(HttpConnectionManagerSchema, create(HttpConnectionManagerSchema, init));
 
+/** Bytes of a connection manager that are each deployment's own. */
+export interface OwnBytes {
+  readonly bytes: Uint8Array;
+  readonly hash: string;
+}
+
 /**
  * Tracing, which names the workload and so is each deployment's own: kept apart, so that it does not make everything
  * else so too.
@@ -58,17 +66,32 @@ const encode = (init: HcmInit): Uint8Array =>
 export const traced = recipe(
   tracedFacet,
   "tracing",
-  (view, direction: Direction): Uint8Array => {
-    const { settings, requestIdSamples } = tracing(view, direction);
-    return encode({
-      requestIdExtension: {
-        typedConfig: packAny(UuidRequestIdConfigSchema, { useRequestIdForTraceSampling: requestIdSamples }),
-      },
-      ...(settings ? { tracing: settings } : {}),
-    });
+  (view, direction: Direction): OwnBytes => {
+    const own = telemetryTracing(view, direction);
+    const how = own ? encodeTracing(own) : meshTracingBytes(view);
+    const { tags } = own ?? meshTracing(view);
+    // Settings that are there twice are merged.
+    const spans = tags ? nested(HttpConnectionManagerSchema, "tracing", customTags(view, tags)).pieces : [];
+    const bytes = Buffer.concat([how, ...spans]);
+    return { bytes, hash: digest(bytes) };
   },
+  (a, b) => a.hash === b.hash,
+);
+
+const meshTracingBytes = recipe(
+  outboundFacet,
+  "mesh tracing",
+  (view): Uint8Array => encodeTracing(meshTracing(view)),
   sameBytes,
 );
+
+const encodeTracing = ({ settings, requestIdSamples }: Tracing): Uint8Array =>
+  encode({
+    requestIdExtension: {
+      typedConfig: packAny(UuidRequestIdConfigSchema, { useRequestIdForTraceSampling: requestIdSamples }),
+    },
+    ...(settings ? { tracing: settings } : {}),
+  });
 
 /** The filter as a part, its pieces shared. */
 export function managerPart({ shared, own }: Manager, tracing: Uint8Array): Part {

@@ -35,7 +35,7 @@ export const plainCaptureListener = resourceRecipe(outboundFacet, types.listener
   buildCapture(view, undefined),
 );
 export const tracedCaptureListener = resourceRecipe(tracedFacet, types.listener, (view) =>
-  buildCapture(view, traced(view, "outbound")),
+  buildCapture(view, traced(view, "outbound").bytes),
 );
 
 export const isTracedCapture = (view: View<OutboundFacet>): boolean =>

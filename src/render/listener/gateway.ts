@@ -130,7 +130,7 @@ function httpFilters(
     statPrefix: serverName || delimited(`outbound_${name}`),
     routes: { rds: routeName },
   };
-  const manager = httpConnectionManager(chain, traced(view, "gateway"));
+  const manager = httpConnectionManager(chain, traced(view, "gateway").bytes);
   return { filters: [...(first ? preHttpFilters(view, "gateway", port) : []), manager], needs: [] };
 }
 

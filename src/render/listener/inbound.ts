@@ -83,7 +83,7 @@ function buildListener(
     ...before.map((chain) => ({ port: chain.port, transport: "", applicationProtocols: [] })),
     ...plans.map(({ port, match: { transport, applicationProtocols } }) => ({ port, transport, applicationProtocols })),
   ];
-  const tracing = traced(view, "inbound");
+  const tracing = traced(view, "inbound").bytes;
   const chains = [...before.map(({ part }) => part), ...plans.map((plan) => inboundChainPart(view, plan, tracing))];
   return joined([
     inboundFrame(view, JSON.stringify({ place, inspected } satisfies FrameInput)),

@@ -4,7 +4,7 @@ import { TrafficDirection } from "../../gen/envoy/config/core/v3/base_pb.js";
 import { FilterChainSchema, type ListenerFilter } from "../../gen/envoy/config/listener/v3/listener_components_pb.js";
 import { ListenerSchema } from "../../gen/envoy/config/listener/v3/listener_pb.js";
 import { compareText } from "../../lib/index.ts";
-import { type OutboundFacet, type Resource, types } from "../../model/index.ts";
+import { type OutboundFacet, types } from "../../model/index.ts";
 import { address } from "../build/address.ts";
 import { duration, seconds } from "../build/duration.ts";
 import { additionalAddresses, chainMatch } from "../build/listener-chain.ts";
@@ -17,6 +17,7 @@ import { delimited } from "../outbound/stat-name.ts";
 import { servicePortsLeft } from "../outbound/targets.ts";
 import { encodePart, joined, nested, type Part, resourceOf, samePart } from "../part.ts";
 import { keyOf, recipe, resourceRecipe, wordsOf } from "../recipe.ts";
+import { fill, sameTemplate, type Template, templateOf } from "../template.ts";
 import type { View } from "../view.ts";
 import { catchAllFilters } from "./capture.ts";
 import {
@@ -34,19 +35,32 @@ export const handshakeTimeout = () => seconds(15);
 
 /** All chains plain: nothing in it tells who the proxy is. */
 export const plainListener = resourceRecipe(outboundFacet, types.listener, (view, key) =>
-  buildListener(view, key, new Uint8Array()),
+  resourceOf(wordsOf(key)[0] ?? "", buildListener(view, key, new Uint8Array())),
 );
 
-export const httpListener = resourceRecipe(tracedFacet, types.listener, (view, key) =>
-  buildListener(view, key, traced(view, "outbound")),
+export const httpListener = resourceRecipe(tracedFacet, types.listener, (view, key) => {
+  const tracing = traced(view, "outbound");
+  return fill(httpTemplate(view, `${tracing.bytes.length} ${key}`), tracing);
+});
+
+const httpTemplate = recipe(
+  outboundFacet,
+  "HTTP listener",
+  (view, input): Template => {
+    const at = input.indexOf(" ");
+    const place = new Uint8Array(Number(input.slice(0, at)));
+    const key = input.slice(at + 1);
+    return templateOf(wordsOf(key)[0] ?? "", buildListener(view, key, place), place);
+  },
+  sameTemplate,
 );
 
 /**
  * The chain that takes everything becomes the default one, so that traffic which meets some conditions of another chain
  * but not all still has a place. Without such a chain, traffic goes where undeclared traffic goes.
  */
-function buildListener(view: View<OutboundFacet>, key: string, tracing: Uint8Array): Resource {
-  const [name = "", written = "", found = ""] = wordsOf(key);
+function buildListener(view: View<OutboundFacet>, key: string, tracing: Uint8Array): Part {
+  const [, written = "", found = ""] = wordsOf(key);
   const listener = JSON.parse(written) as OutboundListener;
   const { chains } = listener;
   const parts = chains.map((chain, index) => ({
@@ -59,7 +73,7 @@ function buildListener(view: View<OutboundFacet>, key: string, tracing: Uint8Arr
     fallback && matched.length === 0
       ? nested(ListenerSchema, "filterChains", fallback)
       : nested(ListenerSchema, "defaultFilterChain", fallback ?? undeclaredChain(view));
-  return resourceOf(name, joined([outboundFrame(view, written), ...matched, last]));
+  return joined([outboundFrame(view, written), ...matched, last]);
 }
 
 /** The listener without its chains. */

@@ -1,10 +1,15 @@
-/** A proxy and tags as users write them in; Envoy's custom span tags, sorted by name, out. */
+/** A proxy and tags as users write them in; Envoy's custom span tags, encoded and sorted by name, out. */
 import { create } from "@bufbuild/protobuf";
-import { type CustomTag, CustomTagSchema } from "../../gen/envoy/type/tracing/v3/custom_tag_pb.js";
+import { HttpConnectionManager_TracingSchema } from "../../gen/envoy/extensions/filters/network/http_connection_manager/v3/http_connection_manager_pb.js";
+import { CustomTagSchema } from "../../gen/envoy/type/tracing/v3/custom_tag_pb.js";
 import { compareText } from "../../lib/index.ts";
 import type { ProxyTracing, TelemetryTracingCustomTag, TracedFacet } from "../../model/index.ts";
 import type { Fields } from "../build/fields.ts";
+import { tracedFacet } from "../facets.ts";
+import { encodePart, joined, nested, type Part, samePart } from "../part.ts";
 import { versionAtLeast } from "../proxy/proxy-version.ts";
+import { recipe } from "../recipe.ts";
+import type { View } from "../view.ts";
 
 type Tags = Readonly<Record<string, TelemetryTracingCustomTag>>;
 type TagType = Fields<typeof CustomTagSchema>["type"];
@@ -17,22 +22,36 @@ export interface TagSources {
   readonly proxyConfig: ProxyTracing["customTags"];
 }
 
-export function customTags(proxy: TracedFacet, sources: TagSources): CustomTag[] {
-  const own =
-    sources.telemetry && Object.keys(sources.telemetry).length > 0 ? sources.telemetry : (sources.proxyConfig ?? {});
-  const tags = [...(sources.istioTags ? istioTags(proxy) : []), ...userTags(proxy, own)];
-  return tags.sort((a, b) => compareText(a.tag, b.tag));
+interface Tag {
+  readonly name: string;
+  readonly part: Part;
 }
 
-function userTags(proxy: TracedFacet, tags: Tags): CustomTag[] {
+/** As part of the tracing settings. They name the workload, but mostly say the same in both directions. */
+export const customTags = (view: View<TracedFacet>, sources: TagSources): Part =>
+  encodedTags(view, JSON.stringify(sources));
+
+const encodedTags = recipe(
+  tracedFacet,
+  "span tags",
+  ({ proxy }, key): Part => {
+    const { istioTags: wanted, telemetry, proxyConfig } = JSON.parse(key) as TagSources;
+    const own = telemetry && Object.keys(telemetry).length > 0 ? telemetry : (proxyConfig ?? {});
+    const tags = [...(wanted ? [...istioTags(proxy), ...dryRunTags] : []), ...userTags(proxy, own)];
+    return joined(tags.sort((a, b) => compareText(a.name, b.name)).map(({ part }) => part));
+  },
+  samePart,
+);
+
+function userTags(proxy: TracedFacet, tags: Tags): Tag[] {
   return Object.entries(tags).flatMap(([name, tag]) => {
     // Older proxies would refuse the field, and with it the listener.
     if (tag.formatter)
       return versionAtLeast(proxy, 1, 29)
-        ? [create(CustomTagSchema, { tag: name, type: { case: "value", value: tag.formatter.value ?? "" } })]
+        ? [encodedTag(name, { case: "value", value: tag.formatter.value ?? "" })]
         : [];
     const type = tagType(tag);
-    return type ? [create(CustomTagSchema, { tag: name, type })] : [];
+    return type ? [encodedTag(name, type)] : [];
   });
 }
 
@@ -52,7 +71,7 @@ function tagType(tag: TelemetryTracingCustomTag): TagType | undefined {
   return undefined;
 }
 
-function istioTags(proxy: TracedFacet): CustomTag[] {
+function istioTags(proxy: TracedFacet): Tag[] {
   const { self, metadata } = proxy;
   return [
     literal("istio.canonical_revision", self.canonicalRevision || "latest"),
@@ -60,25 +79,27 @@ function istioTags(proxy: TracedFacet): CustomTag[] {
     literal("istio.mesh_id", metadata.MESH_ID || "unknown"),
     literal("istio.namespace", proxy.namespace || "default"),
     literal("istio.cluster_id", proxy.cluster || "unknown"),
-    ...["allow", "deny"].flatMap((effect) => [
-      dryRun(`istio.authorization.dry_run.${effect}_policy.name`, `istio_dry_run_${effect}_shadow_effective_policy_id`),
-      dryRun(`istio.authorization.dry_run.${effect}_policy.result`, `istio_dry_run_${effect}_shadow_engine_result`),
-    ]),
   ];
 }
 
-const literal = (tag: string, value: string): CustomTag =>
-  create(CustomTagSchema, { tag, type: { case: "literal", value: { value } } });
+const literal = (name: string, value: string): Tag => encodedTag(name, { case: "literal", value: { value } });
 
 /** Empty, and so not sent, where no dry-run policy set the metadata. */
-const dryRun = (tag: string, key: string): CustomTag =>
-  create(CustomTagSchema, {
-    tag,
-    type: {
-      case: "metadata",
-      value: {
-        kind: { kind: { case: "request", value: {} } },
-        metadataKey: { key: "envoy.filters.http.rbac", path: [{ segment: { case: "key", value: key } }] },
-      },
+const dryRun = (name: string, key: string): Tag =>
+  encodedTag(name, {
+    case: "metadata",
+    value: {
+      kind: { kind: { case: "request", value: {} } },
+      metadataKey: { key: "envoy.filters.http.rbac", path: [{ segment: { case: "key", value: key } }] },
     },
   });
+
+const dryRunTags: readonly Tag[] = ["allow", "deny"].flatMap((effect) => [
+  dryRun(`istio.authorization.dry_run.${effect}_policy.name`, `istio_dry_run_${effect}_shadow_effective_policy_id`),
+  dryRun(`istio.authorization.dry_run.${effect}_policy.result`, `istio_dry_run_${effect}_shadow_engine_result`),
+]);
+
+function encodedTag(name: string, type: TagType): Tag {
+  const tag = encodePart(CustomTagSchema, create(CustomTagSchema, { tag: name, ...(type ? { type } : {}) }));
+  return { name, part: nested(HttpConnectionManager_TracingSchema, "customTags", tag) };
+}

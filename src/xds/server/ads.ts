@@ -13,7 +13,7 @@ import type { AdsShared, AdsStream } from "./ads-shared.ts";
 import { serveStream } from "./ads-stream.ts";
 import { fromDelta, fromSotw, type Incoming } from "./incoming.ts";
 import { type ProxyStatus, proxyStatus } from "./proxy-status.ts";
-import { readSimple } from "./simple-request.ts";
+import { createReadSimple } from "./simple-request.ts";
 import { createTurns } from "./turns.ts";
 import { createVersionCounts } from "./version-counts.ts";
 import { createEncode } from "./wire.ts";
@@ -59,6 +59,8 @@ export function createAds(options: AdsOptions): Ads {
     nextId: () => ++lastId,
   };
   const sized = createSized(shared.metrics);
+  const readSimple = createReadSimple();
+  const readDelta = (bytes: Uint8Array): Incoming => readSimple(bytes) ?? fromDelta(delta.request.decode(bytes));
   return {
     routes: (authenticate) => [
       duplex({ path: sotw.path, request: sized(readSotw), response: rawCodec }, (requests, call, send) =>
@@ -91,7 +93,6 @@ export function createAds(options: AdsOptions): Ads {
 }
 
 const readSotw = (bytes: Uint8Array): Incoming => fromSotw(sotw.request.decode(bytes));
-const readDelta = (bytes: Uint8Array): Incoming => readSimple(bytes) ?? fromDelta(delta.request.decode(bytes));
 
 /** The largest request that has come is told. */
 function createSized(metrics: XdsMetrics): (decode: (bytes: Uint8Array) => Incoming) => Decoder<Incoming> {

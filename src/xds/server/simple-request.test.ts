@@ -5,12 +5,14 @@ import { DeltaDiscoveryRequestSchema } from "../../gen/envoy/service/discovery/v
 import { types } from "../../model/index.ts";
 import type { StreamState } from "../stream/stream-state.ts";
 import { fromDelta, type Incoming } from "./incoming.ts";
-import { readSimple } from "./simple-request.ts";
+import { createReadSimple } from "./simple-request.ts";
 
 const typeUrl = types.endpoint;
 const responseNonce = "2026-01-01T00:00:00.000Z/7a";
-const read = (request: MessageInitShape<typeof DeltaDiscoveryRequestSchema>) =>
-  readSimple(toBinary(DeltaDiscoveryRequestSchema, create(DeltaDiscoveryRequestSchema, request)));
+const readSimple = createReadSimple();
+const encoded = (request: MessageInitShape<typeof DeltaDiscoveryRequestSchema>): Uint8Array =>
+  toBinary(DeltaDiscoveryRequestSchema, create(DeltaDiscoveryRequestSchema, request));
+const read = (request: MessageInitShape<typeof DeltaDiscoveryRequestSchema>) => readSimple(encoded(request));
 
 test("an acknowledgement is read, with or without the node", () => {
   expect(read({ typeUrl, responseNonce })).toMatchObject({ typeUrl, nonce: responseNonce });
@@ -33,6 +35,32 @@ test("names are read as the decoder reads them", () => {
     return request;
   };
   expect(told(read(request))).toEqual(told(fromDelta(request)));
+});
+
+test("a thousand names that came before are the same list, and one that differs anywhere is another", () => {
+  const random = createRandom(3);
+  const names = Array.from({ length: 1000 }, (_, i) => `outbound|80||svc-${i}.ns.svc.cluster.local`);
+  const simple = createReadSimple();
+  const again = (changed: readonly string[]): readonly string[] | undefined =>
+    simple(encoded({ typeUrl, responseNonce, resourceNamesSubscribe: [...changed] }))?.names;
+  const first = again(names);
+  expect(first).toEqual(names);
+  for (let i = 0; i < 10; i++) {
+    const at = random.whole(names.length);
+    for (const other of [names.with(at, "x"), names.slice(0, at), names.slice(at), [...names, "x"]])
+      expect(again(other)).toEqual(other);
+    expect(again(names)).toEqual(names);
+  }
+  expect(again(names)).toBe(again(names));
+});
+
+test("names in two places are left to the decoder", () => {
+  const [one, two] = [
+    encoded({ resourceNamesSubscribe: ["a"] }),
+    encoded({ typeUrl, resourceNamesUnsubscribe: ["c"] }),
+  ];
+  expect(readSimple(Buffer.concat([one, two]))?.names).toEqual(["a"]);
+  expect(readSimple(Buffer.concat([one, two, one]))).toBeUndefined();
 });
 
 test.each([

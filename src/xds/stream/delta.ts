@@ -33,14 +33,20 @@ function begin(
   session: ProxySession,
   state: TypeState,
 ): Received {
-  const names = new Set(request.subscribe);
-  for (const name of request.unsubscribe) names.delete(name);
-  state.wildcard = isWildcardType(request.type) && (request.subscribe.length === 0 || names.delete("*"));
-  state.names.replace(names);
+  // Many streams are handed the same long list of endpoints.
+  if (!isWildcardType(request.type) && request.unsubscribe.length === 0) state.names.replace(request.subscribe);
+  else beginNames(state, request);
   if (request.initial.size > 0) resume(state, request, session);
   state.mustAnswer = state.wildcard || state.names.size > 0;
   states.set(request.type, state);
   return { event: "subscribe", dirty: state.mustAnswer };
+}
+
+function beginNames(state: TypeState, { type, subscribe: asked, unsubscribe: givenUp }: DeltaRequest): void {
+  const names = new Set(asked);
+  for (const name of givenUp) names.delete(name);
+  state.wildcard = isWildcardType(type) && (asked.length === 0 || names.delete("*"));
+  state.names.replace(names);
 }
 
 /** What the client still has; where its version is not today's, only its name is known. */

@@ -216,6 +216,8 @@ export function createHoldBack(options: HoldBackOptions): HoldBack {
 
   function noteLetGo({ changes, before }: InFlight, nowMs: number): void {
     dropDrained(nowMs);
+    // The first answer of a type, of thousands of names perhaps, lets go of nothing.
+    if (before.size === 0) return;
     for (const name of changes.keys()) {
       const [was, is] = [before.get(name), changes.get(name)];
       const lost = was && (is ? steps.newNeeds(is, was) : was.needs);

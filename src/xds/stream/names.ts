@@ -31,9 +31,9 @@ export class Names {
     return this.#added.size + this.#removed.size === 0 ? this.#shared : undefined;
   }
 
-  /** These instead of all before; the set is given away. */
-  replace(names: ReadonlySet<string>): void {
-    this.#shared = names.size > maxOwn ? this.#pool(names) : names;
+  /** These instead of all before; the set or list is given away. */
+  replace(names: ReadonlySet<string> | readonly string[]): void {
+    this.#shared = this.#pool(names);
     this.#added.clear();
     this.#removed.clear();
   }
@@ -63,8 +63,11 @@ const none: ReadonlySet<string> = new Set();
 
 const maxOwn = 32;
 
-/** Names in, a set with the same names out: the same object for all who ask while one of them holds it. */
-export type NamePool = (names: ReadonlySet<string>) => ReadonlySet<string>;
+/**
+ * Names in, a set with the same names out: the same object for all who ask while one of them holds it. For a list that
+ * was asked with before nothing is looked at, as many streams are handed the same one.
+ */
+export type NamePool = (names: ReadonlySet<string> | readonly string[]) => ReadonlySet<string>;
 
 export function createNamePool(): NamePool {
   const known = new Map<number, readonly WeakRef<ReadonlySet<string>>[]>();
@@ -73,7 +76,10 @@ export function createNamePool(): NamePool {
     if (left.length > 0) known.set(key, left);
     else known.delete(key);
   });
-  return (wanted) => {
+  const byList = new WeakMap<readonly string[], ReadonlySet<string>>();
+
+  function shared(wanted: ReadonlySet<string>): ReadonlySet<string> {
+    if (wanted.size === 0) return none;
     const key = hashOf(wanted);
     const refs = known.get(key) ?? [];
     for (const ref of refs) {
@@ -84,8 +90,17 @@ export function createNamePool(): NamePool {
     known.set(key, [...refs, new WeakRef(wanted)].slice(-maxBucket));
     gone.register(wanted, key);
     return wanted;
+  }
+
+  return (names) => {
+    if (!isList(names)) return shared(names);
+    const found = byList.get(names) ?? shared(new Set(names));
+    byList.set(names, found);
+    return found;
   };
 }
+
+const isList = (names: ReadonlySet<string> | readonly string[]): names is readonly string[] => Array.isArray(names);
 
 const maxBucket = 8;
 

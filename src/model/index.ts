@@ -88,6 +88,7 @@ export {
   type ResourceType,
   type RouteParts,
   routeHostName,
+  routeHosts,
   types,
 } from "./resource.ts";
 export { createResourceSet, emptyResourceSet, type ResourceSet } from "./resource-set.ts";

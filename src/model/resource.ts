@@ -40,8 +40,18 @@ export interface Resource {
 /** A route configuration without its virtual hosts, and these by themselves. */
 export interface RouteParts {
   readonly rest: Uint8Array;
-  /** Named `ROUTE/HOST`, as is the virtual host inside. */
+  /** Named `ROUTE/HOST`, as is the virtual host inside. The same array for all that have the same hosts but for a few. */
   readonly hosts: readonly Resource[];
+  /** These few, by the place that they have instead of the list's own. */
+  readonly instead: ReadonlyMap<number, Resource>;
+}
+
+/** All hosts in their order. */
+export function routeHosts({ hosts, instead }: Omit<RouteParts, "rest">): readonly Resource[] {
+  if (instead.size === 0) return hosts;
+  const all = [...hosts];
+  for (const [i, host] of instead) all[i] = host;
+  return all;
 }
 
 /** Envoy finds the configuration by what is before the last slash. */

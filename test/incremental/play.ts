@@ -1,5 +1,12 @@
 /** A life in; the first difference between a mesh that lived it and one made from its objects just now out. */
-import { bytesOf, type KubeObject, type Resource, type ResourceType, type RouteParts } from "../../src/model/index.ts";
+import {
+  bytesOf,
+  type KubeObject,
+  type Resource,
+  type ResourceType,
+  type RouteParts,
+  routeHosts,
+} from "../../src/model/index.ts";
 import { splitRoute } from "../../src/xds/stream/route-parts.ts";
 import { idOf, type Step } from "./life.ts";
 import type { LiveProxy } from "./proxies.ts";
@@ -121,9 +128,9 @@ function different(live: Resource | undefined, fresh: Resource | undefined): str
 function differentHosts(live: RouteParts | undefined, fresh: RouteParts | undefined): string | undefined {
   if (!live || !fresh) return live === fresh ? undefined : `${live ? "can" : "cannot"} be taken apart`;
   if (Buffer.compare(live.rest, fresh.rest) !== 0) return "is outdated when taken apart";
-  const wanted = new Map(fresh.hosts.map((host) => [host.name, host]));
-  if (live.hosts.length !== wanted.size) return `has ${live.hosts.length} virtual hosts instead of ${wanted.size}`;
-  for (const host of live.hosts) {
+  const [held, wanted] = [routeHosts(live), new Map(routeHosts(fresh).map((host) => [host.name, host]))];
+  if (held.length !== wanted.size) return `has ${held.length} virtual hosts instead of ${wanted.size}`;
+  for (const host of held) {
     const what = different(host, wanted.get(host.name));
     if (what) return `virtual host ${host.name} ${what}`;
   }
@@ -132,10 +139,10 @@ function differentHosts(live: RouteParts | undefined, fresh: RouteParts | undefi
 
 /** What rendering takes apart is what its bytes give. */
 function wronglyApart(route: Resource): string | undefined {
-  const said = ({ rest, hosts }: RouteParts): string =>
-    [rest, ...hosts.map(bytesOf)]
+  const said = (parts: RouteParts): string =>
+    [parts.rest, ...routeHosts(parts).map(bytesOf)]
       .map((bytes) => Buffer.from(bytes).toString("base64"))
-      .concat(hosts.map(({ name, hash }) => `${name} ${hash}`))
+      .concat(routeHosts(parts).map(({ name, hash }) => `${name} ${hash}`))
       .join();
   return route.hosts && said(route.hosts()) !== said(splitRoute(route)) ? "is not what its bytes give" : undefined;
 }

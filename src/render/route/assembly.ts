@@ -1,4 +1,7 @@
-/** A name and virtual hosts in; the route configuration out, as a list of shared parts that is put together while it is written. */
+/**
+ * A name and virtual hosts in; the route configuration out. Many have the same list of hosts but for a few: what follows
+ * from the list is worked out once for all of them, and the whole is put together while it is written.
+ */
 import { create, toBinary } from "@bufbuild/protobuf";
 import { VirtualHostSchema } from "../../gen/envoy/config/route/v3/route_components_pb.js";
 import { RouteConfigurationSchema } from "../../gen/envoy/config/route/v3/route_pb.js";
@@ -7,40 +10,112 @@ import { type Resource, type RouteParts, routeHostName } from "../../model/index
 import { namedRouteConfig } from "../build/route-config.ts";
 import type { HostPart } from "./virtual-host.ts";
 
-/** `last` is the host that takes whatever no other does. */
-export function assembleRoutes(name: string, hosts: readonly HostPart[], last?: HostPart): Resource {
-  const head = toBinary(RouteConfigurationSchema, namedRouteConfig(name));
-  const all = last ? [...hosts, last] : hosts;
-  let needs: readonly string[] | undefined;
+/** Virtual hosts in their order. */
+export interface HostList {
+  readonly hosts: readonly HostPart[];
+  readonly hash: string;
+  /** Bytes of all, as members of a route configuration. */
+  readonly size: number;
+}
+
+export function hostList(hosts: readonly HostPart[]): HostList {
   return {
-    name,
-    hash: digest([digest(head), ...all.map(({ hash }) => hash)].join()),
-    size: all.reduce((sum, { member }) => sum + member.length, head.length),
-    get pieces() {
-      return [head, ...all.map(({ member }) => member)];
-    },
-    get needs() {
-      needs ??= [...new Set(all.flatMap((host) => host.needs))];
-      return needs;
-    },
-    hosts: () => apart(name, head, all),
+    hosts,
+    hash: digest(hosts.map(({ hash }) => hash).join()),
+    size: hosts.reduce((sum, { member }) => sum + member.length, 0),
   };
 }
 
-function apart(name: string, head: Uint8Array, hosts: readonly HostPart[]): RouteParts {
-  return { rest: head, hosts: hosts.map((host) => hostResource(name, host)) };
+export const sameHosts = (a: HostList, b: HostList): boolean =>
+  a.hosts.length === b.hosts.length && a.hosts.every((host, i) => host === b.hosts[i]);
+
+export interface Changes {
+  /** Hosts by the place in the list that they have instead of the list's own. */
+  readonly instead?: ReadonlyMap<number, HostPart>;
+  /** The host that takes whatever no other does. */
+  readonly last?: HostPart;
+}
+
+const nothing: ReadonlyMap<number, HostPart> = new Map();
+
+export function assembleRoutes(name: string, list: HostList, { instead = nothing, last }: Changes = {}): Resource {
+  const head = toBinary(RouteConfigurationSchema, namedRouteConfig(name));
+  let size = head.length + list.size + (last?.member.length ?? 0);
+  for (const [i, { member }] of instead) size += member.length - (list.hosts[i]?.member.length ?? 0);
+  const swapped = [...instead].map(([i, { hash }]) => `${i} ${hash}`);
+  let needs: readonly string[] | undefined;
+  return {
+    name,
+    hash: digest([digest(head), list.hash, ...swapped, last?.hash ?? ""].join()),
+    size,
+    get pieces() {
+      return [head, ...allOf(list, instead, last).map(({ member }) => member)];
+    },
+    get needs() {
+      needs ??= needsOf(list, instead, last);
+      return needs;
+    },
+    hosts: () => apart(name, head, list, instead, last),
+  };
+}
+
+function allOf(
+  { hosts }: HostList,
+  instead: ReadonlyMap<number, HostPart>,
+  last: HostPart | undefined,
+): readonly HostPart[] {
+  const all = last ? [...hosts, last] : [...hosts];
+  for (const [i, host] of instead) all[i] = host;
+  return all;
+}
+
+const unique = (hosts: readonly HostPart[]): readonly string[] => [...new Set(hosts.flatMap(({ needs }) => needs))];
+
+/** By the list and the last host. */
+const usualNeeds = new WeakMap<HostList, Map<HostPart | undefined, readonly string[]>>();
+
+/** A host that takes another's place mostly has other names and the same routes: then all have the same array. */
+function needsOf(
+  list: HostList,
+  instead: ReadonlyMap<number, HostPart>,
+  last: HostPart | undefined,
+): readonly string[] {
+  if (!instead.entries().every(([i, { needs }]) => needs.join() === list.hosts[i]?.needs.join()))
+    return unique(allOf(list, instead, last));
+  return known(usualNeeds, list, last, () => unique(allOf(list, nothing, last)));
+}
+
+/** By the list, then the route's name and the last host. */
+const usualHosts = new WeakMap<HostList, Map<string, readonly Resource[]>>();
+
+function apart(
+  name: string,
+  rest: Uint8Array,
+  list: HostList,
+  instead: ReadonlyMap<number, HostPart>,
+  last: HostPart | undefined,
+): RouteParts {
+  const made = (host: HostPart): Resource => hostResource(name, host);
+  return {
+    rest,
+    hosts: known(usualHosts, list, `${name} ${last?.hash}`, () => allOf(list, nothing, last).map(made)),
+    instead: new Map(instead.entries().map(([i, host]) => [i, made(host)])),
+  };
+}
+
+function known<K extends object, T, V>(all: WeakMap<K, Map<T, V>>, of: K, key: T, make: () => V): V {
+  const byKey = all.get(of) ?? new Map<T, V>();
+  all.set(of, byKey);
+  const found = byKey.get(key) ?? make();
+  byKey.set(key, found);
+  return found;
 }
 
 /** Made once for all proxies that have the host. */
-const made = new WeakMap<HostPart, Map<string, Resource>>();
+const resources = new WeakMap<HostPart, Map<string, Resource>>();
 
-function hostResource(route: string, host: HostPart): Resource {
-  const byRoute = made.get(host) ?? new Map<string, Resource>();
-  made.set(host, byRoute);
-  const resource = byRoute.get(route) ?? renamed(routeHostName(route, host.name), host);
-  byRoute.set(route, resource);
-  return resource;
-}
+const hostResource = (route: string, host: HostPart): Resource =>
+  known(resources, host, route, () => renamed(routeHostName(route, host.name), host));
 
 function renamed(name: string, host: HostPart): Resource {
   // Of a field that is there twice the last one counts.

@@ -98,7 +98,7 @@ function differences(
   word: string,
 ): ReadonlyMap<number, PlannedHost> | undefined {
   const base = publicPlan(view, word);
-  const owners = ownerChanges(view, planning);
+  const owners = ownerChanges(view, planning, word);
   if (!owners) return undefined;
   const concerned = owners === "same" ? (base.byNamespace.get(view.proxy.namespace) ?? []) : base.hosts.keys();
   const instead = new Map<number, PlannedHost>();
@@ -140,16 +140,28 @@ function ownNames(
   );
 }
 
+/** Of everybody's VirtualServices, those that ask where traffic comes from: few, so that a client need not read them all. */
+const sourcedKeys = recipe(
+  buildFacet,
+  "sourced routes",
+  (view, word): readonly string[] => {
+    const keys = publicPlanning(view, word)?.egress.virtualServiceKeys ?? [];
+    return keys.filter((key) => view.mesh.virtualServiceHead(key)?.sourced);
+  },
+  sameData,
+);
+
 /** How the owner of each host comes out for this client; undefined where a VirtualService would come or go. */
 function ownerChanges(
   view: View<ClientFacet>,
   planning: Planning,
+  word: string,
 ): "same" | ((host: PlannedHost) => string) | undefined {
   const open: Planning = { ...planning, client: { namespace: "", labels: {} } };
   const excluded = new Map<string, readonly string[]>();
-  for (const key of planning.egress.virtualServiceKeys) {
+  for (const key of sourcedKeys(view, word)) {
     const head = view.mesh.virtualServiceHead(key);
-    if (!head?.sourced) continue;
+    if (!head) continue;
     const [mine, usual] = [excludedOf(planning, head), excludedOf(open, head)];
     if (sameData(mine, usual)) continue;
     if (hasRoutes(planning, head, mine) !== hasRoutes(planning, head, usual)) return undefined;

@@ -23,7 +23,7 @@ import { encodePart, resourceOf } from "../part.ts";
 import { canBind } from "../proxy/proxy-config.ts";
 import { keyOf, recipe, resourceRecipe, wordsOf } from "../recipe.ts";
 import type { View } from "../view.ts";
-import { assembleRoutes } from "./assembly.ts";
+import { assembleRoutes, hostList } from "./assembly.ts";
 import type { DestinationService } from "./destination.ts";
 import { hostPort } from "./domains.ts";
 import { type GatewayHost, gatewaySource, planGatewayHosts } from "./gateway-plan.ts";
@@ -49,7 +49,7 @@ export const gatewayRoute = resourceRecipe(serverFacet, types.route, (view, key)
   const servers = mergedGateways(view).byRoute.get(name);
   if (!servers) return resourceOf(name, encodePart(RouteConfigurationSchema, emptyRouteConfig(name)));
   const hosts = [...gatewayHosts(view, name).keys()].map((host) => gatewayHost(view, keyOf(name, host)));
-  return assembleRoutes(name, hosts.length > 0 ? hosts : [blackhole(servers[0]?.server.port?.number ?? 0)]);
+  return assembleRoutes(name, hostList(hosts.length > 0 ? hosts : [blackhole(servers[0]?.server.port?.number ?? 0)]));
 });
 
 export const gatewayRoutes = layerRecipe(

@@ -4,7 +4,7 @@ import { buildFacet, clientFacet, egressFacet } from "../facets.ts";
 import type { Steps } from "../layer.ts";
 import { isMade, recipe, resourceRecipe, wordsOf } from "../recipe.ts";
 import type { View } from "../view.ts";
-import { assembleRoutes } from "./assembly.ts";
+import { assembleRoutes, type HostList, hostList, sameHosts } from "./assembly.ts";
 import { catchAllHost } from "./catch-all.ts";
 import { clientPlan, publicPlan, publicPlanSteps } from "./client-plan.ts";
 import { parseRouteName, placeWord, type RouteName } from "./egress.ts";
@@ -28,8 +28,8 @@ const virtualHost = recipe(
 const publicHosts = recipe(
   buildFacet,
   "public virtual hosts",
-  (view, word): readonly HostPart[] => publicPlan(view, word).hosts.map((host) => virtualHost(view, host.key)),
-  (a, b) => a.length === b.length && a.every((host, i) => host === b[i]),
+  (view, word): HostList => hostList(publicPlan(view, word).hosts.map((host) => virtualHost(view, host.key))),
+  sameHosts,
 );
 
 /** Makes the hosts of a place one by one. */
@@ -53,7 +53,7 @@ export const publicRoute = resourceRecipe(egressFacet, types.route, (view, key) 
   const parsed = parseRouteName(wordsOf(key)[0] ?? "");
   if (!parsed) return undefined;
   if (parsed.host !== undefined) return ownListenersRoute(view, parsed, publicPlan(view, placeWord(parsed)).hosts);
-  return assembleRoutes(parsed.name, publicHosts(view, placeWord(parsed)), catchAllHost(view));
+  return assembleRoutes(parsed.name, publicHosts(view, placeWord(parsed)), { last: catchAllHost(view) });
 });
 
 /** As a client has it that sees the mesh otherwise. */
@@ -63,10 +63,11 @@ export const clientRoute = resourceRecipe(clientFacet, types.route, (view, key) 
   const word = placeWord(parsed);
   const plan = clientPlan(view, word);
   if (parsed.host !== undefined) return ownListenersRoute(view, parsed, hostsFor(view, word));
-  const hosts = plan.onPublic
-    ? withInstead(publicHosts(view, word), plan.instead, (host) => virtualHost(view, host.key))
-    : plan.plan.hosts.map((host) => virtualHost(view, host.key));
-  return assembleRoutes(parsed.name, hosts, catchAllHost(view));
+  const made = (host: PlannedHost): HostPart => virtualHost(view, host.key);
+  const last = catchAllHost(view);
+  if (!plan.onPublic) return assembleRoutes(parsed.name, hostList(plan.plan.hosts.map(made)), { last });
+  const instead = new Map(plan.instead.entries().map(([i, host]) => [i, made(host)]));
+  return assembleRoutes(parsed.name, publicHosts(view, word), { instead, last });
 });
 
 /** Whether the client's routes of that name are everybody's. */
@@ -84,23 +85,13 @@ export function isPublicRoute(view: View<ClientFacet>, name: string): boolean {
 
 function hostsFor(view: View<ClientFacet>, word: string): readonly PlannedHost[] {
   const plan = clientPlan(view, word);
-  return plan.onPublic ? withInstead(publicPlan(view, word).hosts, plan.instead, (host) => host) : plan.plan.hosts;
-}
-
-function withInstead<T>(
-  all: readonly T[],
-  instead: ReadonlyMap<number, PlannedHost>,
-  make: (host: PlannedHost) => T,
-): readonly T[] {
-  const out = [...all];
-  for (const [i, host] of instead) out[i] = make(host);
-  return out;
+  return plan.onPublic ? publicPlan(view, word).hosts.map((host, i) => plan.instead.get(i) ?? host) : plan.plan.hosts;
 }
 
 /** The listener is the service's own, so whatever arrives there is for it, and for this port of it. */
 function ownListenersRoute(view: View<EgressFacet>, parsed: RouteName, hosts: readonly PlannedHost[]): Resource {
   const own = namedHost(parsed, hosts);
-  return assembleRoutes(parsed.name, own ? [virtualHost(view, withKey({ ...own, domains: ["*"] }).key)] : []);
+  return assembleRoutes(parsed.name, hostList(own ? [virtualHost(view, withKey({ ...own, domains: ["*"] }).key)] : []));
 }
 
 function namedHost({ name, host = "" }: RouteName, hosts: readonly PlannedHost[]): PlannedHost | undefined {

@@ -1,13 +1,12 @@
 /** A response in, the pieces of its protobuf message out: what is the stream's own is small, the rest is shared bytes. */
 import type { Resource } from "../../model/index.ts";
 import type { Payload } from "../../rpc/index.ts";
+import type { Mark } from "../stream/response.ts";
 import { createBodies, type Pieces } from "./bodies.ts";
 
 export interface WireResource extends Pick<Resource, "name" | "hash" | "pieces" | "size"> {
   /** Where the message is of another type than the response. */
   readonly typeUrl?: string;
-  /** There is no message, not even an empty one. */
-  readonly isMark?: boolean;
 }
 
 /** As in a response, but of any type: debug answers are not resources of a proxy. */
@@ -16,6 +15,7 @@ export interface WireResponse {
   readonly version: string;
   readonly nonce: string;
   readonly resources: readonly WireResource[];
+  readonly mark?: Mark;
   readonly removed: readonly string[];
 }
 
@@ -60,18 +60,23 @@ export function createEncode(identifier: string): Encode {
   }
 
   return (variant, response, type = response.type) => {
-    const { resources, removed } = response;
     const own = ownFields(response);
+    const shared = sharedFields(variant, response, type);
+    return response.mark ? [own, ...shared, markOf(response.mark)] : [own, ...shared];
+  };
+
+  /** What all streams have that are sent the same lists. */
+  function sharedFields(variant: Variant, { resources, removed }: WireResponse, type: string): Pieces {
     const known = small[variant].get(resources);
-    if (known && known.type === type && known.removed === removed) return [own, known.bytes];
+    if (known && known.type === type && known.removed === removed) return [known.bytes];
     const bytes = resources.reduce((sum, resource) => sum + resource.size, 0);
     const before = head(variant, type, removed);
     const piecesOf = (resource: WireResource): Pieces => framed(variant, resource, type);
-    if (bytes > smallBytes) return [own, ...before, ...bodies[variant].of(resources, piecesOf)];
+    if (bytes > smallBytes) return [...before, ...bodies[variant].of(resources, piecesOf)];
     const rest = { type, removed, bytes: concat([...before, ...resources.flatMap(piecesOf)]) };
     small[variant].set(resources, rest);
-    return [own, rest.bytes];
-  };
+    return [rest.bytes];
+  }
 
   function framed(variant: Variant, resource: WireResource, type: string): Pieces {
     const frame = frames[variant].get(resource) ?? frameOf(variant, resource, type);
@@ -86,7 +91,6 @@ export function payloadSize(payload: Payload): number {
 
 /** All of a response's `resources` entry that comes before the resource's own bytes. */
 function frameOf(variant: Variant, resource: WireResource, type: string): Uint8Array {
-  if (resource.isMark) return markOf(resource);
   const any = concat([text(1, resource.typeUrl ?? type), lengthHead(2, resource.size)]);
   const anyLength = any.length + resource.size;
   if (variant === "sotw") return concat([lengthHead(field.resources, anyLength), any]);
@@ -95,8 +99,8 @@ function frameOf(variant: Variant, resource: WireResource, type: string): Uint8A
 }
 
 /** Envoy takes a resource without a message, and keeps its version, where it has an alias: nothing was found by that name. */
-function markOf({ name, hash }: WireResource): Uint8Array {
-  return message(field.resources, concat([text(1, hash), text(3, name), repeatedText(4, name)]));
+function markOf({ name, version }: Mark): Uint8Array {
+  return message(field.resources, concat([text(1, version), text(3, name), repeatedText(4, name)]));
 }
 
 function message(number: number, content: Uint8Array): Uint8Array {

@@ -52,9 +52,10 @@ function createClient(enabled = true) {
   };
   /** Versions that it says to hold when it comes back. */
   const held = { [RDS]: new Map<string, string>(), [virtualHostType]: new Map<string, string>() };
-  const answer = ({ type, isOfHosts, nonce, resources, removed }: Response, error?: string) => {
+  const answer = ({ type, isOfHosts, nonce, resources, mark, removed }: Response, error?: string) => {
     const mine = isOfHosts ? held[virtualHostType] : held[RDS];
     if (error === undefined) for (const { name, hash } of resources) mine.set(name, hash);
+    if (error === undefined && mark) mine.set(mark.name, mark.version);
     if (error === undefined) for (const name of removed) mine.delete(name);
     return ask(isOfHosts ? virtualHostType : type, { nonce, ...(error === undefined ? {} : { error }) });
   };
@@ -92,7 +93,7 @@ function createClient(enabled = true) {
 const show = ({ isOfHosts, type, resources, removed }: Response): string =>
   [
     isOfHosts ? "VHDS" : type === RDS ? "RDS" : "CDS",
-    ...resources.filter(({ isMark }) => !isMark).map(({ name }) => name),
+    ...resources.map(({ name }) => name),
     ...removed.map((name) => `-${name}`),
   ].join(" ");
 

@@ -10,13 +10,12 @@
 import { digest, dropOldest } from "../../lib/index.ts";
 import { type Resource, types } from "../../model/index.ts";
 import type { DeltaRequest } from "./request.ts";
-import type { Response, Sent } from "./response.ts";
+import type { Mark, Response } from "./response.ts";
+import { type HostStep, stepFrom } from "./route-hosts.ts";
 import {
   type Claimed,
   epochMark,
   formatRestVersion,
-  type HostStep,
-  hostStep,
   isApartVersion,
   parseRestVersion,
   type RestVersion,
@@ -90,6 +89,7 @@ const maxGroups = 16;
 const maxExpired = 1024;
 
 const none: ReadonlySet<string> = new Set();
+const noNames: readonly string[] = [];
 const unknown: Told = { route: undefined, epoch: "", doubts: none };
 
 export function createHostPush({ enabled, apart, versions }: HostPushOptions): HostPush {
@@ -138,26 +138,22 @@ export function createHostPush({ enabled, apart, versions }: HostPushOptions): H
     return plain.has(route.name);
   }
 
-  function hostsResponse(resources: readonly Sent[], removed: readonly string[]): Response {
-    return { type: types.route, isOfHosts: true, ...versions.next(), resources, removed };
+  function hostsResponse(resources: readonly Resource[], removed: readonly string[], mark?: Mark): Response {
+    return { type: types.route, isOfHosts: true, ...versions.next(), resources, removed, ...(mark ? { mark } : {}) };
   }
 
   /** All of it, with the removal of what it does not have; one without hosts removes something, or Envoy would wait. */
-  function whole(route: Resource, before: Told, epoch: string): HostStep {
+  function whole(route: Resource, before: Told): HostStep {
     const { hosts } = apart.of(route);
-    const gone = before.doubts.difference(hosts);
-    return {
-      // Last of all, as what comes before it is the same for other clients.
-      changed: [...hosts.values(), epochMark(route.name, epoch)],
-      removed: hosts.size + gone.size > 0 ? [...gone] : [`${route.name}/~none`],
-    };
+    const gone = before.doubts.size === 0 ? none : before.doubts.difference(hosts);
+    if (gone.size > 0) return { changed: apart.whole(route), removed: [...gone] };
+    return { changed: apart.whole(route), removed: hosts.size > 0 ? noNames : [`${route.name}/~none`] };
   }
 
-  /** What leads from what the client has to this. */
-  function stepTo(route: Resource, before: Told, epoch: string): HostStep {
+  /** What leads from what the client has to this; undefined where that is not known. */
+  function stepTo(route: Resource, before: Told): HostStep | undefined {
     if (before.route) return apart.between(before.route, route);
-    if (before.resumed?.hosts) return hostStep(before.resumed.hosts, apart.of(route).hosts);
-    return whole(route, before, epoch);
+    return before.resumed?.hosts && stepFrom(before.resumed.hosts, apart.of(route).hosts);
   }
 
   /** Another one for each time that all is sent, whoever sends it. */
@@ -174,8 +170,10 @@ export function createHostPush({ enabled, apart, versions }: HostPushOptions): H
       const resource = { ...rest, hash: formatRestVersion({ digest: rest.hash, epoch }) };
       yield { type, ...versions.next(), resources: [resource], removed: [] };
     }
-    const { changed, removed } = stepTo(route, before, epoch);
-    if (changed.length + removed.length > 0) yield hostsResponse(changed, removed);
+    const step = stepTo(route, before);
+    const { changed, removed } = step ?? whole(route, before);
+    if (!step) yield hostsResponse(changed, removed, epochMark(route.name, epoch));
+    else if (changed.length + removed.length > 0) yield hostsResponse(changed, removed);
   }
 
   function translate(response: Response): readonly Response[] {
@@ -269,7 +267,7 @@ export function createHostPush({ enabled, apart, versions }: HostPushOptions): H
         const now = told.get(route)?.route;
         if (!now) continue;
         claims.delete(route);
-        const gone = hostStep(hosts, apart.of(now).hosts).removed;
+        const gone = stepFrom(hosts, apart.of(now).hosts).removed;
         if (gone.length > 0) late.push(hostsResponse([], gone));
       }
       return late;

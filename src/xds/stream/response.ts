@@ -1,9 +1,10 @@
 /** What is sent to a client at once: some resources of one type, and names of those that are gone. */
 import type { Resource, ResourceType } from "../../model/index.ts";
 
-export interface Sent extends Resource {
-  /** It has no content: the client is only to say its name and version when it comes back. */
-  readonly isMark?: boolean;
+/** A name and a version without any content: the client is only to say them when it comes back. */
+export interface Mark {
+  readonly name: string;
+  readonly version: string;
 }
 
 export interface Response {
@@ -12,6 +13,8 @@ export interface Response {
   readonly isOfHosts?: boolean;
   readonly version: string;
   readonly nonce: string;
-  readonly resources: readonly Sent[];
+  readonly resources: readonly Resource[];
+  /** Comes after the resources, which many clients are sent alike. */
+  readonly mark?: Mark;
   readonly removed: readonly string[];
 }

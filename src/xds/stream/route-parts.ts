@@ -6,23 +6,21 @@ import { VirtualHostSchema } from "../../gen/envoy/config/route/v3/route_compone
 import { RouteConfigurationSchema } from "../../gen/envoy/config/route/v3/route_pb.js";
 import { digest } from "../../lib/index.ts";
 import { bytesOf, type Resource, type RouteParts, routeHostName } from "../../model/index.ts";
-import type { Sent } from "./response.ts";
+import type { Mark } from "./response.ts";
+import { createHostIndex, type HostStep, type RouteHosts } from "./route-hosts.ts";
 
 export interface Apart {
   /** The route configuration without any host, saying that these come by themselves. */
   readonly rest: Resource;
-  readonly hosts: ReadonlyMap<string, Resource>;
+  readonly hosts: RouteHosts;
   /** No name is there twice, and none is that of the mark: by itself, a host is known by nothing else. */
   readonly isSound: boolean;
 }
 
-export interface HostStep {
-  readonly changed: readonly Sent[];
-  readonly removed: readonly string[];
-}
-
 export interface RouteApart {
   of(route: Resource): Apart;
+  /** All its hosts, as one list for all who are sent them whole: its body is put together once. */
+  whole(route: Resource): readonly Resource[];
   /** As Envoy shows it once it has all hosts: these in the order of their names. */
   merged(route: Resource): Uint8Array;
   between(from: Resource, to: Resource): HostStep;
@@ -50,9 +48,7 @@ export function parseRestVersion(version: string): RestVersion {
 const epochName = (route: string): string => `${route}/~epoch`;
 
 /** Travels with all hosts of a route; whoever says that it has this has got them. */
-export function epochMark(route: string, epoch: string): Sent {
-  return { name: epochName(route), hash: epoch, needs: [], pieces: [], size: 0, isMark: true };
-}
+export const epochMark = (route: string, epoch: string): Mark => ({ name: epochName(route), version: epoch });
 
 export interface Claimed {
   /** Of the mark; empty where it was not there. */
@@ -78,6 +74,9 @@ const routeOf = (hostName: string): string => hostName.slice(0, Math.max(0, host
 export function createRouteApart(): RouteApart {
   const known = new WeakMap<Resource, Apart>();
   const steps = new WeakMap<Resource, WeakMap<Resource, HostStep>>();
+  const index = createHostIndex();
+  /** Held only by who sends it. */
+  const wholes = new WeakMap<Resource, WeakRef<readonly Resource[]>>();
 
   function of(route: Resource): Apart {
     const found = known.get(route) ?? apart(route);
@@ -86,18 +85,27 @@ export function createRouteApart(): RouteApart {
   }
 
   function apart(route: Resource): Apart {
-    const { rest, hosts } = route.hosts?.() ?? splitRoute(route);
-    const byName = new Map(hosts.map((host) => [host.name, host]));
-    const pieces = [rest, asksForHosts];
+    const parts = route.hosts?.() ?? splitRoute(route);
+    const hosts = index.of(parts);
+    const pieces = [parts.rest, asksForHosts];
     return {
-      rest: { name: route.name, hash: digest(rest), needs: [], pieces, size: size(pieces) },
-      hosts: byName,
-      isSound: byName.size === hosts.length && !byName.has(epochName(route.name)),
+      rest: { name: route.name, hash: digest(parts.rest), needs: [], pieces, size: size(pieces) },
+      hosts,
+      isSound: hosts.areUnique && !hosts.has(epochName(route.name)),
     };
+  }
+
+  function whole(route: Resource): readonly Resource[] {
+    const known = wholes.get(route)?.deref();
+    if (known) return known;
+    const list = of(route).hosts.list();
+    wholes.set(route, new WeakRef(list));
+    return list;
   }
 
   return {
     of,
+    whole,
     merged(route) {
       const { rest, hosts } = of(route);
       const writer = new BinaryWriter().raw(bytesOf(rest));
@@ -110,23 +118,11 @@ export function createRouteApart(): RouteApart {
     between(from, to) {
       const byTarget = steps.get(from) ?? new WeakMap<Resource, HostStep>();
       steps.set(from, byTarget);
-      const found = byTarget.get(to) ?? hostStep(hashes(of(from).hosts), of(to).hosts);
+      const found = byTarget.get(to) ?? index.between(of(from).hosts, of(to).hosts);
       byTarget.set(to, found);
       return found;
     },
   };
-}
-
-/** `from` are versions by name. */
-export function hostStep(from: ReadonlyMap<string, string>, to: Apart["hosts"]): HostStep {
-  return {
-    changed: [...to.values()].filter((host) => from.get(host.name) !== host.hash),
-    removed: [...from.keys()].filter((name) => !to.has(name)),
-  };
-}
-
-function hashes(hosts: Apart["hosts"]): ReadonlyMap<string, string> {
-  return new Map([...hosts.values()].map(({ name, hash }) => [name, hash]));
 }
 
 const asksForHosts = toBinary(
@@ -157,7 +153,7 @@ export function splitRoute(route: Resource): RouteParts {
     reader.skip(type, number);
     rest.push(bytes.subarray(start, reader.pos));
   }
-  return { rest: Buffer.concat(rest), hosts };
+  return { rest: Buffer.concat(rest), hosts, instead: new Map() };
 }
 
 function hostOf(route: string, bytes: Uint8Array): Resource {

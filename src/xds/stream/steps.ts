@@ -42,7 +42,8 @@ export function createSteps(): Steps {
   const steps = new WeakMap<ResourceSet, WeakMap<ResourceSet, WeakMap<object, Step>>>();
   const all = new WeakMap<ReadonlySet<string>, WeakMap<ResourceSet, boolean>>();
   const layers = new WeakMap<Layer, WeakMap<Layer, readonly string[]>>();
-  const needs = new WeakMap<Resource, WeakMap<Resource, readonly string[]>>();
+  /** By the lists themselves, as many route configurations have the same. */
+  const needs = new WeakMap<readonly string[], WeakMap<readonly string[], readonly string[]>>();
   const namedBy = new WeakMap<Layer, ReadonlySet<string>>();
   /** Held only by who sends it: a list for each class would weigh as much as all else that a class has of its own. */
   const wholes = new WeakMap<ResourceSet, WeakRef<readonly Resource[]>>();
@@ -67,7 +68,7 @@ export function createSteps(): Steps {
   function newNeeds(before: Resource | undefined, resource: Resource): readonly string[] {
     if (!before || before.needs.length === 0) return resource.needs;
     if (before.needs === resource.needs) return [];
-    return remembered(needs, before, resource, () => {
+    return remembered(needs, before.needs, resource.needs, () => {
       const known = new Set(before.needs);
       return resource.needs.filter((name) => !known.has(name));
     });

@@ -4,15 +4,17 @@
  */
 import { createHash } from "node:crypto";
 import { createReadStream, createWriteStream, renameSync, rmSync } from "node:fs";
-import { createInterface } from "node:readline";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
+import { StringDecoder } from "node:string_decoder";
 import { createGunzip, createGzip } from "node:zlib";
-import { FairleadError, fileLimits, isRecord, parseJson } from "../lib/index.ts";
+import { FairleadError, fileLimits, isRecord, type ParseLimits, parseJson } from "../lib/index.ts";
 import type { KubeObject } from "../model/index.ts";
 import type { StoredObject } from "./store-file.ts";
 
 const format = 1;
+/** Of one line: more than an object of the store can have. */
+const limits: ParseLimits = { ...fileLimits, maxBytes: 8 * 1024 * 1024 };
 
 export interface BackupHead {
   /** The store's version: the restored one goes on from it, so that no version is ever given twice. */
@@ -73,28 +75,43 @@ export async function readBackup(path: string): Promise<Backup> {
   let head: BackupHead | undefined;
   let ended = false;
   let count = 0;
-  try {
-    const lines = createInterface({ input: createReadStream(path).pipe(createGunzip()), crlfDelay: 0 });
-    for await (const text of lines) {
-      const line = parseJson(text, fileLimits);
-      if (!isRecord(line) || ended) throw new Error(`line ${count + 1} is none of a backup's`);
-      if (line.end !== undefined) {
-        if (line.end !== count || line.sha256 !== sum.digest("hex")) throw new Error("its checksum is wrong");
-        ended = true;
-        continue;
-      }
-      sum.update(`${text}\n`);
-      count++;
-      if (count === 1) head = headOf(line);
-      else if (typeof line.file === "string") keys.push(keyOf(line));
-      else objects.push(objectOf(line, count));
+  const take = (text: string): void => {
+    const line = parseJson(text, limits);
+    if (!isRecord(line) || ended) throw new Error(`line ${count + 1} is none of a backup's`);
+    if (line.end !== undefined) {
+      if (line.end !== count || line.sha256 !== sum.digest("hex")) throw new Error("its checksum is wrong");
+      ended = true;
+      return;
     }
+    sum.update(`${text}\n`);
+    count++;
+    if (count === 1) head = headOf(line);
+    else if (typeof line.file === "string") keys.push(keyOf(line));
+    else objects.push(objectOf(line, count));
+  };
+  try {
+    // Damage may show in the compressed bytes and in a line at once: whichever is first ends it all.
+    await pipeline(createReadStream(path), createGunzip(), async (bytes: AsyncIterable<Buffer>) => {
+      for await (const line of linesIn(bytes)) take(line);
+    });
   } catch (error) {
     if (error instanceof FairleadError && error.code === "storage") throw error;
     throw unusable(path, FairleadError.from(error).message, error);
   }
   if (!head || !ended) throw unusable(path, "its end is missing");
   return { ...head, objects, keys };
+}
+
+async function* linesIn(bytes: AsyncIterable<Buffer>): AsyncGenerator<string> {
+  const decoder = new StringDecoder("utf8");
+  let rest = "";
+  for await (const piece of bytes) {
+    const lines = (rest + decoder.write(piece)).split("\n");
+    rest = lines.pop() ?? "";
+    if (rest.length > limits.maxBytes) throw new Error("a line of it is too long");
+    yield* lines;
+  }
+  if (rest !== "") yield rest;
 }
 
 function headOf(line: Readonly<Record<string, unknown>>): BackupHead {

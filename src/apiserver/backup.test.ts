@@ -1,3 +1,4 @@
+import { randomBytes } from "node:crypto";
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -99,10 +100,18 @@ test("a backup of a store that is being written is one moment of it", async () =
   await store.close();
 });
 
+/** Behind the ten bytes at the beginning, of which some say nothing. */
+function withChangedByte(file: Buffer, share: number): Buffer {
+  const at = 10 + Math.floor((file.length - 10) * share);
+  return Buffer.concat([file.subarray(0, at), Buffer.from([(file[at] ?? 0) ^ 4]), file.subarray(at + 1)]);
+}
+
 test("a backup that is cut short, changed, newer or hostile is refused, and nothing is changed", async () => {
   const [from, file] = [folder(), join(root, "whole.backup")];
   const store = open(from);
   for (let i = 0; i < 20; i++) await put(store, `c${i}`, "value");
+  // More than is read at once, so that the bytes behind a damaged line are damaged when it is being read.
+  for (let i = 0; i < 10; i++) await put(store, `large${i}`, randomBytes(40_000).toString("base64"));
   await store.close();
   await save(from, file);
   const lines = gunzipSync(readFileSync(file)).toString().split("\n");
@@ -115,6 +124,8 @@ test("a backup that is cut short, changed, newer or hostile is refused, and noth
     ["path", gzipSync([lines[0], '{"file":"../../evil","content":""}', ...lines.slice(1)].join("\n"))],
     ["junk", "no backup at all"],
     ["depth", gzipSync("[".repeat(100_000))],
+    ["endless", gzipSync(`"${" ".repeat(20 * 1024 * 1024)}`)],
+    ...Array.from({ length: 40 }, (_, i) => [`byte ${i}`, withChangedByte(readFileSync(file), i / 40)] as const),
   ];
   const to = join(root, "untouched");
   for (const [name, content] of tried) {

@@ -10,7 +10,8 @@ import { causeLines, outcomeTable, rowTable } from "./table.ts";
 
 const usage = `npm run chaos -- [flags]
   --list             the faults and rows that there are
-  --only NAMES       these faults alone, separated by commas
+  --only NAMES       these faults alone, separated by commas; \`a+b\` are played together
+  --skip-singles     pairs alone
   --pairs N          so many random pairs afterwards (default 20)
   --seconds N        go on with random pairs for so long
   --seed N           the same choices again
@@ -26,6 +27,7 @@ const { values } = parseArgs({
     list: { type: "boolean" },
     help: { type: "boolean" },
     only: { type: "string" },
+    "skip-singles": { type: "boolean", default: false },
     pairs: { type: "string", default: "20" },
     seconds: { type: "string", default: "0" },
     seed: { type: "string" },
@@ -62,6 +64,12 @@ async function playRows(names: readonly string[], share: number): Promise<number
   return reports.every(([, { failed, faults }]) => failed === 0 && faults.length === 0) ? 0 : 1;
 }
 
+function faultOf(wanted: string): Fault {
+  const found = faults.find(({ name }) => name === wanted);
+  if (!found) throw new Error(`no fault ${wanted}; \`--list\` has their names`);
+  return found;
+}
+
 function pickPair(from: readonly Fault[], random: Random): readonly Fault[] {
   const first = random.pick(from);
   const others = from.filter((fault) => canPair(first, fault));
@@ -71,8 +79,8 @@ function pickPair(from: readonly Fault[], random: Random): readonly Fault[] {
 async function playFaults(): Promise<number> {
   const seed = Number(values.seed ?? Date.now() % 1_000_000);
   const random = createRandom(seed);
-  const only = values.only?.split(",");
-  const chosen = faults.filter(({ name }) => only?.includes(name) ?? true);
+  const first = values.only?.split(",").map((names) => names.split("+").map(faultOf)) ?? faults.map((fault) => [fault]);
+  const chosen = [...new Set(first.flat())];
   say(`seed ${seed}; starting a mesh of twelve workloads …`);
   const mesh = await startChaosMesh({ apps: twelve, pauseMs: Number(values.pause), oldCommit: values.old, say });
   say(`it runs in ${mesh.dir}; the older version is ${mesh.bundles.other}`);
@@ -91,7 +99,7 @@ async function playFaults(): Promise<number> {
   };
   try {
     const started = performance.now();
-    for (const fault of chosen) await playOne([fault]);
+    if (!values["skip-singles"]) for (const together of first) await playOne(together);
     for (let i = 0; i < Number(values.pairs) && chosen.length > 1; i++) await playOne(pickPair(chosen, random));
     while (!stop.signal.aborted && performance.now() - started < Number(values.seconds) * 1000)
       await playOne(pickPair(chosen, random));

@@ -13,6 +13,7 @@ import {
   type SubjectAltName,
 } from "../pki/index.ts";
 import { type Binding, bindingFacts } from "./binding.ts";
+import { allRoots } from "./rotation.ts";
 import type { SigningBundle } from "./signing-bundle.ts";
 
 export interface AuthorityOptions {
@@ -20,6 +21,8 @@ export interface AuthorityOptions {
   readonly now: () => Date;
   readonly defaultTtlMs?: number;
   readonly maxTtlMs?: number;
+  /** Roots of others, that workloads are told to believe besides the signer's. */
+  readonly furtherRoots?: () => readonly X509Certificate[];
 }
 
 export interface IssuedCertificate {
@@ -100,7 +103,7 @@ export function createCertificateAuthority(options: AuthorityOptions): Certifica
         ...(binding ? { facts: bindingFacts(binding) } : {}),
       });
       const chain = [certificate, ...signer.chain].map(formatCertificate);
-      return { certificate, chain, roots: formatBundle(signer.roots) };
+      return { certificate, chain, roots: formatBundle(allRoots(signer.roots, options.furtherRoots?.() ?? [])) };
     },
     async issueServing({ dns, addresses }, ttlMs = servingTtlMs) {
       const key = await generateKey(servingAlgorithm);

@@ -12,6 +12,7 @@ export { createIssuances, type Holder, type Issuances } from "./issuances.ts";
 export { type CaCounter, type CaGauge, type CaMetrics, caGauges } from "./metrics.ts";
 export { createRateLimit, type RateLimit, type RateLimitOptions } from "./rate-limit.ts";
 export {
+  allRoots,
   bundleTexts,
   type FormerCa,
   firstPhase,

@@ -45,8 +45,8 @@ export function firstPhase(current: FormerCa, wanted: SigningBundle, now: Date):
 /** Who signs for workloads, with all roots that are believed. */
 export function signerOf({ phase, from, to }: Rotation): SigningBundle {
   if (phase === "done") return to;
-  if (phase === "trust") return { ...(from.signer ?? to), roots: union(from.roots, to.roots) };
-  return { ...to, roots: union(to.roots, from.roots) };
+  if (phase === "trust") return { ...(from.signer ?? to), roots: allRoots(from.roots, to.roots) };
+  return { ...to, roots: allRoots(to.roots, from.roots) };
 }
 
 /** Who signs for the control plane itself: files with its root reach agents late, so the old one for as long as possible. */
@@ -95,7 +95,8 @@ export function rootsId(roots: readonly X509Certificate[]): string {
   return createHash("sha256").update(prints.join()).digest("hex");
 }
 
-function union(a: readonly X509Certificate[], b: readonly X509Certificate[]): readonly X509Certificate[] {
+/** Those of the first, in their order, then the others. */
+export function allRoots(a: readonly X509Certificate[], b: readonly X509Certificate[]): readonly X509Certificate[] {
   return [...a, ...b.filter((root) => !isAmong(a, root))];
 }
 

@@ -17,5 +17,5 @@ export {
 export { type CsrOptions, createCsr, parseCsr } from "./csr.ts";
 export { formatPrivateKey, generateKey, type KeyAlgorithm, type KeyPair, parsePrivateKey, sameKey } from "./key.ts";
 export type { SubjectAltName, SubjectName } from "./name.ts";
-export type { PemBlock } from "./pem.ts";
+export { formatPem, type PemBlock } from "./pem.ts";
 export { createSecretFile, readSecretFile, replaceSecretFile } from "./secret-file.ts";

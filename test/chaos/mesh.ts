@@ -70,6 +70,7 @@ export interface MeshOptions {
   readonly apps: readonly App[];
   /** Between two requests of one worker of the client. */
   readonly pauseMs: number;
+  readonly clientEnv?: Readonly<Record<string, string>>;
   /** What the older bundle is built from. */
   readonly oldCommit?: string;
   /** For `up` and what it starts. */
@@ -84,7 +85,7 @@ const node = (script: string, ...args: readonly string[]): readonly string[] => 
   ...args,
 ];
 
-function workloadPlans(socket: string, { apps, pauseMs }: MeshOptions): readonly WorkloadPlan[] {
+function workloadPlans(socket: string, { apps, pauseMs, clientEnv }: MeshOptions): readonly WorkloadPlan[] {
   const quiet = { NODE_NO_WARNINGS: "1" };
   const servers = apps.flatMap(({ name: app, count, env }) =>
     Array.from({ length: count }, (_, i) => ({
@@ -97,7 +98,7 @@ function workloadPlans(socket: string, { apps, pauseMs }: MeshOptions): readonly
     pauseMs,
   );
   const command = node("load-process.ts", socket, JSON.stringify(streams));
-  return [...servers, { name: clientName, app: clientName, command, env: quiet }];
+  return [...servers, { name: clientName, app: clientName, command, env: { ...quiet, ...clientEnv } }];
 }
 
 export async function startChaosMesh(options: MeshOptions): Promise<ChaosMesh> {

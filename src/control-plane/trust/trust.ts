@@ -1,5 +1,6 @@
 /** Where CAs are kept, and who is connected, in; the authority that signs, the roots that agents are told, and their rotation out. */
 import {
+  allRoots,
   bundleTexts,
   type CertificateAuthority,
   createCertificateAuthority,
@@ -9,10 +10,13 @@ import {
   type Rotation,
 } from "../../ca/index.ts";
 import type { Collection } from "../../collections/index.ts";
+import type { HttpClient } from "../../fetch/index.ts";
 import type { EventRecorder, KubeClient } from "../../kube/index.ts";
 import { FairleadError, type Logger } from "../../lib/index.ts";
 import type { KubeObject } from "../../model/index.ts";
 import type { ProxyStatus, ResourceSource } from "../../xds/index.ts";
+import type { Settings } from "../settings.ts";
+import { followFurtherRoots } from "./further-roots.ts";
 import { followTrust, type MeshTrust, rotationName } from "./mesh-trust.ts";
 import { defaultPace, type RotationPace, runRotationDriver } from "./rotation-driver.ts";
 import { reportOf } from "./rotation-progress.ts";
@@ -32,6 +36,11 @@ export interface TrustOptions {
   readonly certificates: { readonly defaultTtlMs: number; readonly maxTtlMs: number } | undefined;
   readonly pace: Partial<RotationPace> | undefined;
   trustDomain(): string;
+  readonly settings: Pick<Settings, "current">;
+  /** Name and namespace of MeshConfig's ConfigMap. */
+  readonly meshConfigMap: string;
+  /** For SPIFFE bundles. */
+  readonly http: HttpClient;
   readonly recorder: EventRecorder;
   readonly now: () => Date;
   readonly monotonicMs: () => number;
@@ -58,7 +67,16 @@ const reportMs = 1000;
 export async function createTrust(options: TrustOptions): Promise<Trust> {
   const { now, namespace, configMaps, log, signal } = options;
   const wanted = await createWantedCa({ ...options, organization: options.trustDomain() });
-  const authority = createCertificateAuthority({ bundle: wanted.current().bundle, now, ...options.certificates });
+  const further = followFurtherRoots({ ...options, settings: options.settings.current, client: options.http });
+  // After whatever else follows the same change.
+  const stopSettings = configMaps.subscribe(
+    (key) => void (key === options.meshConfigMap && setImmediate(further.refresh)),
+  );
+  signal.addEventListener("abort", stopSettings, { once: true });
+  const authority = createCertificateAuthority({
+    ...{ bundle: wanted.current().bundle, now, furtherRoots: further.current },
+    ...options.certificates,
+  });
   const distributed = configMaps.get(`${namespace}/istio-ca-root-cert`);
   const mesh = followTrust({ ...options, authority, wanted, distributed });
   const issuances = createIssuances();
@@ -83,10 +101,12 @@ export async function createTrust(options: TrustOptions): Promise<Trust> {
     wanted,
     mesh,
     tellRoots(source) {
-      const texts = (): readonly string[] => bundleTexts(authority.bundle().roots, mesh.epoch());
+      const texts = (): readonly string[] =>
+        bundleTexts(allRoots(authority.bundle().roots, further.current()), mesh.epoch());
       const told = createTrustBundleSource(source, { texts, now });
       changedAt = told.changedAt;
       mesh.onChange(told.refresh);
+      further.onChange(told.refresh);
       return told;
     },
     follow(proxies) {

@@ -12,7 +12,9 @@ import { createDerived, type OnFault } from "./derived.ts";
 import { createHold, type Hold } from "./hold.ts";
 import { createKeyed } from "./keyed.ts";
 import { createIndex } from "./member-index.ts";
+import { createMemberMemo, type MemberMemo, type MemberOptions } from "./member-memo.ts";
 import { createMemo, type Memo, type MemoOptions } from "./memo.ts";
+import { createOrdered, type Order, type Ordered } from "./ordered.ts";
 import { createRecorder } from "./recorder.ts";
 import { sameData } from "./same-data.ts";
 
@@ -22,6 +24,8 @@ export interface Graph {
   change(apply: () => void): void;
   source<T>(name: string, options?: SourceOptions<T>): Source<T>;
   index<T>(of: Collection<T>, name: string, words: (value: T, key: string) => Iterable<string>): Index;
+  /** The keys of a collection's members in an order of the members. */
+  ordered<T, P>(of: Collection<T>, order: Order<T, P>): Ordered;
   /** One input member becomes any number of keyed outputs; kept up to date eagerly. The first to claim a key has it. */
   derive<I, O>(
     name: string,
@@ -34,12 +38,16 @@ export interface Graph {
    * of outdated entries.
    */
   memo<V>(name: string, compute: (key: string, last: V | undefined) => V, options?: MemoOptions<V>): Memo<V>;
+  /** A memo whose results are put together from members of a list: a change costs what it changes, not the list. */
+  members<M, V>(name: string, options: MemberOptions<M, V>): MemberMemo<V>;
   /** Drops what nobody reads any longer; each change ends with it. */
   sweep(): void;
   /** For work in steps that changes come between: what it has looked up is not dropped before it is released. */
   hold(): Hold;
   /** Everything that is kept: cells that are read, members of derived sets, entries of memos. What comes and goes leaves none. */
   readonly entries: number;
+  /** How many look-ups were recorded so far: tests count work with it. */
+  readonly reads: number;
   /** Adds "this field caused it" to the computation that is running. */
   note(object: string, field: string): void;
   /** Runs without recording; for work whose result must not depend on what it looks at (logs, metrics). */
@@ -124,6 +132,16 @@ export function createGraph(options: GraphOptions = {}): Graph {
       const memo = createMemo(recorder, name, compute, memoOptions, () => counted.delete(size));
       counted.add(size);
       return memo;
+    },
+    members(name, memberOptions) {
+      const size = (): number => memo.size;
+      const memo = createMemberMemo(recorder, name, memberOptions, () => counted.delete(size));
+      counted.add(size);
+      return memo;
+    },
+    ordered: (of, order) => createOrdered(recorder, of, order),
+    get reads() {
+      return recorder.reads;
     },
     sweep: recorder.sweep,
     hold: () => createHold(recorder),

@@ -4,6 +4,8 @@ import { Cell, type Computation, type State } from "./cells.ts";
 export interface Recorder {
   /** True while a computation runs. */
   readonly recording: boolean;
+  /** Look-ups that were recorded, and looked at again, so far. */
+  readonly reads: number;
   record(cell: Cell): void;
   forget(computation: Computation): void;
   /** Runs the work with its look-ups recorded for the computation. */
@@ -24,6 +26,7 @@ export interface Recorder {
 
 export function createRecorder(): Recorder {
   let current: Computation | undefined;
+  let reads = 0;
   /** Cells that may have no reader, and whether they can go at the next sweep. */
   const unread = new Map<Cell, boolean>();
 
@@ -54,7 +57,11 @@ export function createRecorder(): Recorder {
     get recording() {
       return current !== undefined;
     },
+    get reads() {
+      return reads;
+    },
     record(cell) {
+      reads++;
       if (!current || !cell.addReader(current)) return;
       current.reads.push(cell);
       if (cell.rank > current.rank) current.rank = cell.rank;
@@ -90,6 +97,7 @@ export function createRecorder(): Recorder {
     mark,
     outdated(computation) {
       if (computation.state === "suspect") {
+        reads += computation.reads.length;
         for (const cell of computation.reads)
           if (!isRefreshed(cell) || (computation.state as State) === "stale") return true;
         computation.state = "clean";

@@ -1,5 +1,5 @@
 /** The registry's services and the decoded config objects in, the view that rendering reads out. */
-import type { Graph, Memo } from "../collections/index.ts";
+import type { Graph } from "../collections/index.ts";
 import { type Endpoint, hostKey, jwksKey } from "../model/index.ts";
 import { createClientLabels } from "./client-labels.ts";
 import { createCredentials } from "./credential.ts";
@@ -11,7 +11,16 @@ import { createNodeUse } from "./node-use.ts";
 import { composePeerAuthentication } from "./peer-authentication.ts";
 import { createNamespaceList } from "./policy.ts";
 import { effectiveProxyConfig } from "./proxy-config.ts";
-import { gatewayScope, type ScopeContext, type ScopeData, sidecarScope } from "./scope.ts";
+import { createPublicServices } from "./public-services.ts";
+import {
+  gatewayScope,
+  publicHost,
+  publicVirtualServices,
+  type ScopeContext,
+  type ScopeData,
+  sidecarScope,
+} from "./scope.ts";
+import { createCutReads, publicReads, type ScopeReads, wholeReads } from "./scope-reads.ts";
 import { createScopeViews } from "./scope-view.ts";
 import { createSelection } from "./selection.ts";
 import { createServiceIndex } from "./service-index.ts";
@@ -51,15 +60,34 @@ export function createMesh(graph: Graph, inputs: MeshInputs): Mesh {
     if (namespace === "") return true;
     return (key === gatewayKey || key === "") && plain.get(namespace);
   };
-  /** `namespace|sidecar key`, or `namespace|gateway`; without namespace the public ones. */
-  const scopes: Memo<ScopeData> = graph.memo<ScopeData>("scope", (id) => {
+  const open = createPublicServices(graph, index.publicByHost, {
+    head: index.head,
+    byAge: index.byAge,
+    choose: (keys) => publicHost(context, keys),
+  });
+  const openRoutes = graph.memo<readonly string[]>("public VirtualServices", (type) =>
+    publicVirtualServices(context, type === "router" ? "router" : "sidecar"),
+  );
+  const publicScopes = {
+    sidecar: publicReads("sidecar", open, openRoutes.get),
+    router: publicReads("router", open, openRoutes.get),
+  };
+  const publicOf = (id: string): ScopeReads => publicScopes[id.endsWith(`|${gatewayKey}`) ? "router" : "sidecar"];
+  /** `namespace|sidecar key`, or `namespace|gateway`. */
+  const scopes = graph.memo<ScopeData>("scope", (id) => {
     const [namespace = "", key = ""] = id.split("|");
-    if (namespace !== "" && isPublic(id)) return scopes.get(`|${key}`);
     return key === gatewayKey
       ? gatewayScope(context, namespace)
       : sidecarScope(context, namespace, configs.sidecars.get(key)?.spec);
   });
-  const view = createScopeViews({ ...context, rules, data: scopes.get, isPublic });
+  const cutReads = createCutReads(graph, scopes.get);
+  const view = createScopeViews({
+    ...context,
+    rules,
+    reads: (id) => (isPublic(id) ? publicOf(id) : cutReads(id)),
+    wholeReads: (id) => (isPublic(id) ? publicOf(id) : wholeReads(id, scopes.get)),
+    isPublic,
+  });
   const scope = (namespace: string, key: string): Scope =>
     view({ id: `${namespace}|${key}`, namespace, sidecar: () => configs.sidecars.get(key) });
 
@@ -90,6 +118,7 @@ export function createMesh(graph: Graph, inputs: MeshInputs): Mesh {
     sidecarScope: scope,
     gatewayScope: (namespace) => scope(namespace, gatewayKey),
     publicScope: (type) => scope("", type === "router" ? gatewayKey : ""),
+    publicServicesNamed: open.named,
     sidecar: (key) => configs.sidecars.get(key),
     gateway: (key) => configs.gateways.get(key),
     virtualService: virtualServices.get,

@@ -57,6 +57,8 @@ export interface Mesh {
   gatewayScope(namespace: string): Scope;
   /** What is seen from a namespace that nobody names: the common part of all scopes that have no Sidecar. */
   publicScope(type: ProxyType): Scope;
+  /** Keys of the services at sidecars' public listener whose host is this one in lower case, in the order of that listener. */
+  publicServicesNamed(host: string): readonly string[];
 
   sidecar(key: string): Config<SidecarSpec> | undefined;
   gateway(key: string): Config<GatewaySpec> | undefined;

@@ -5,18 +5,18 @@ import { parseEgressHosts } from "./egress-hosts.ts";
 import type { EgressScope, Scope, ScopeTable } from "./mesh.ts";
 import {
   createRouteHosts,
-  type EgressData,
   mostSpecificVirtualService,
   type RouteHosts,
   type ScopeContext,
-  type ScopeData,
   withPortsLeft,
 } from "./scope.ts";
+import type { ScopeReads } from "./scope-reads.ts";
 
 interface ViewContext extends ScopeContext {
   readonly rules: DestinationRules;
-  /** By id. */
-  data(id: string): ScopeData;
+  /** Contents of a scope by its id: host by host, or for who goes through all of it. */
+  reads(id: string): ScopeReads;
+  wholeReads(id: string): ScopeReads;
   isPublic(id: string): boolean;
 }
 
@@ -28,32 +28,15 @@ export interface ScopeName {
 }
 
 /**
- * Scopes are stateless: every access reads the memos anew, so that it is recorded for whoever is computing. The memos
- * cut a scope to one host, service or listener each: one that gains another leaves their readers alone.
+ * Scopes are stateless: every access reads the memos anew, so that it is recorded for whoever is computing. A scope is
+ * read by host, service or listener: one that gains another leaves the readers of those alone.
  */
 export function createScopeViews(context: ViewContext): (name: ScopeName) => Scope {
-  const { inputs, index, rules, graph, data } = context;
-  const cut = <V>(name: string, read: (id: string, rest: string) => V) =>
-    graph.memo<V>(name, (key) => {
-      const at = key.indexOf("\n");
-      return read(key.slice(0, at), key.slice(at + 1));
-    });
-  const keyOfHost = cut("service of host", (id, host) => data(id).byHost.get(host));
-  const portsOf = cut("ports in scope", (id, rest) => {
-    const [number = "", key = ""] = rest.split("|");
-    const services = number === "" ? data(id).services : data(id).egress[Number(number)]?.services;
-    return services?.ports.get(key);
+  const { inputs, index, rules, graph, reads, wholeReads } = context;
+  const routeHosts = graph.memo<RouteHosts>("hosts of VirtualServices", (key) => {
+    const at = key.indexOf("\n");
+    return createRouteHosts(context, reads(key.slice(0, at)).virtualServices(Number(key.slice(at + 1))));
   });
-  const addedTo = cut("ports of others", (id, key) => data(id).services.added.get(key));
-  const listenerCount = cut("egress listeners", (id) => data(id).egress.length);
-  const entry = (id: string, i: string): EgressData => data(id).egress[Number(i)] ?? emptyEgress;
-  const servicesOf = cut("services of listener", (id, i) => entry(id, i).services.keys);
-  const routesOf = cut("VirtualServices of listener", (id, i) => entry(id, i).virtualServices);
-  const listenerOf = cut("listener", (id, i) => entry(id, i).listener);
-  const routeHosts = cut<RouteHosts>("hosts of VirtualServices", (id, i) =>
-    createRouteHosts(context, routesOf.get(`${id}\n${i}`)),
-  );
-  const allServices = cut("services of scope", (id) => data(id).services.keys);
 
   const portOf = ([number, key]: readonly [number, string]): readonly ServicePort[] =>
     inputs.services.get(key)?.ports.filter(({ port }) => port === number) ?? [];
@@ -70,54 +53,57 @@ export function createScopeViews(context: ViewContext): (name: ScopeName) => Sco
     return host === undefined ? undefined : index.head(keyFor(host) ?? key);
   };
 
-  const egressView = ({ id, namespace }: ScopeName, i: string): EgressScope => {
-    const at = `${id}\n${i}`;
+  const serviceIn =
+    (id: string, of: (id: string) => ScopeReads) =>
+    (key: string): Service | undefined => {
+      const found = inputs.services.get(key);
+      const { ports, added } = of(id);
+      return found && withAdded(withPortsLeft(found, ports(key)), added(key));
+    };
+
+  const egressView = ({ id, namespace }: ScopeName, i: number): EgressScope => {
+    const serviceOf =
+      (of: (id: string) => ScopeReads) =>
+      (key: string): Service | undefined => {
+        const found = inputs.services.get(key);
+        return found && withPortsLeft(found, of(id).listenerPorts(i, key));
+      };
     return {
       get listener() {
-        return listenerOf.get(at);
+        return reads(id).listener(i);
       },
       get services() {
-        return servicesOf.get(at);
+        return reads(id).listenerServices(i);
       },
-      service(key) {
-        const found = inputs.services.get(key);
-        return found && withPortsLeft(found, portsOf.get(`${at}|${key}`));
-      },
+      service: serviceOf(reads),
       get virtualServiceKeys() {
-        return routesOf.get(at);
+        return reads(id).virtualServices(i);
       },
       get virtualServices() {
-        return routesOf.get(at).flatMap((key) => context.virtualServices.get(key) ?? []);
+        return reads(id)
+          .virtualServices(i)
+          .flatMap((key) => context.virtualServices.get(key) ?? []);
       },
-      virtualServiceFor: (host) => mostSpecificVirtualService(routeHosts.get(at), host),
+      virtualServiceFor: (host) => mostSpecificVirtualService(routeHosts.get(`${id}\n${i}`), host),
       aliases(key) {
         const head = index.head(key);
         const all = head ? aliasHosts(key) : [];
         if (!head || all.length === 0) return [];
-        const hosts = parseEgressHosts(listenerOf.get(at)?.hosts ?? ["*/*"], namespace);
+        const hosts = parseEgressHosts(reads(id).listener(i)?.hosts ?? ["*/*"], namespace);
         return all.filter((alias) => hosts.importsAlias(head.namespace, head.host, alias));
       },
-      table: {
-        service(key) {
-          const found = inputs.services.get(key);
-          return found && withPortsLeft(found, entry(id, i).services.ports.get(key));
-        },
-      },
+      table: { service: serviceOf(wholeReads) },
     };
   };
   const tableOf = ({ id, namespace }: ScopeName): ScopeTable => {
-    const keyFor = (host: string): string | undefined => data(id).byHost.get(host);
+    const keyFor = (host: string): string | undefined => wholeReads(id).keyFor(host);
     return {
-      service(key) {
-        const { ports, added } = data(id).services;
-        const found = inputs.services.get(key);
-        return found && withAdded(withPortsLeft(found, ports.get(key)), added.get(key));
-      },
+      service: serviceIn(id, wholeReads),
       keyFor,
       portsLeft(key) {
-        const { ports, added } = data(id).services;
-        const more = added.get(key);
-        const left = ports.get(key) ?? (more && inputs.services.get(key)?.ports.map(({ port }) => port));
+        const { ports, added } = wholeReads(id);
+        const more = added(key);
+        const left = ports(key) ?? (more && inputs.services.get(key)?.ports.map(({ port }) => port));
         return [...(left ?? []), ...[...(more ?? [])].map(([port, owner]) => `${port}@${owner}`)].join();
       },
       ruleRef(key, labels) {
@@ -128,11 +114,8 @@ export function createScopeViews(context: ViewContext): (name: ScopeName) => Sco
   };
   return (name) => {
     const { id, namespace } = name;
-    const keyFor = (host: string): string | undefined => keyOfHost.get(`${id}\n${host}`);
-    const service = (key: string): Service | undefined => {
-      const found = inputs.services.get(key);
-      return found && withAdded(withPortsLeft(found, portsOf.get(`${id}\n|${key}`)), addedTo.get(`${id}\n${key}`));
-    };
+    const keyFor = (host: string): string | undefined => reads(id).keyFor(host);
+    const service = serviceIn(id, reads);
     const ruleRef: Scope["ruleRef"] = (key, labels) => {
       const head = ruleHead(key, keyFor);
       return head && rules.find(namespace, head, labels);
@@ -150,10 +133,10 @@ export function createScopeViews(context: ViewContext): (name: ScopeName) => Sco
         return name.sidecar();
       },
       get egress() {
-        return Array.from({ length: listenerCount.get(`${id}\n`) }, (_, i) => egressView(name, String(i)));
+        return Array.from({ length: reads(id).listeners() }, (_, i) => egressView(name, i));
       },
       get services() {
-        return allServices.get(`${id}\n`);
+        return reads(id).services();
       },
       service,
       keyFor,
@@ -171,9 +154,3 @@ export function createScopeViews(context: ViewContext): (name: ScopeName) => Sco
     };
   };
 }
-
-const emptyEgress: EgressData = {
-  listener: undefined,
-  services: { keys: [], ports: new Map(), added: new Map() },
-  virtualServices: [],
-};

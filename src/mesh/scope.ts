@@ -1,9 +1,17 @@
 /** A Sidecar, or none, and a namespace in; the services and VirtualServices that its proxies see, as keys, out. */
 import { type Graph, sameData } from "../collections/index.ts";
-import { type IstioEgressListener, isWildcard, parseProtocol, type Service, type SidecarSpec } from "../model/index.ts";
+import {
+  type IstioEgressListener,
+  isWildcard,
+  type ProxyType,
+  parseProtocol,
+  type Service,
+  type SidecarSpec,
+} from "../model/index.ts";
 import { type EgressHosts, parseEgressHosts } from "./egress-hosts.ts";
 import type { MeshInputs } from "./inputs.ts";
 import { mostSpecific } from "./most-specific.ts";
+import type { PublicHost } from "./public-services.ts";
 import type { ServiceHead, ServiceIndex } from "./service-index.ts";
 import type { VirtualServices } from "./virtual-service.ts";
 
@@ -43,6 +51,23 @@ export function sidecarScope(context: ScopeContext, namespace: string, spec: Sid
     for (const target of destinations(context, entry, namespace)) union.add(target.key, target.ports);
   }
   return { egress, ...union.result() };
+}
+
+/** The services of one host that everybody sees, oldest first, as the scopes above would have them. */
+export function publicHost(context: ScopeContext, keys: readonly string[]): PublicHost | undefined {
+  const listed = oneNamespacePerHost(context, keys, "");
+  const union = createUnion(context);
+  for (const key of listed) union.add(key, undefined);
+  const { services } = union.result();
+  const [key] = services.keys;
+  return key === undefined ? undefined : { key, listed, added: services.added.get(key) ?? new Map() };
+}
+
+/** The VirtualServices that everybody sees. */
+export function publicVirtualServices(context: ScopeContext, type: ProxyType): readonly string[] {
+  return type === "router"
+    ? context.virtualServices.bound("", "mesh")
+    : importedVirtualServices(context, parseEgressHosts(["*/*"], ""), "");
 }
 
 export function gatewayScope(context: ScopeContext, namespace: string): ScopeData {

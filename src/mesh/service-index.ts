@@ -1,6 +1,6 @@
 /** The registry's services in, who sees which of them, by namespace and by host, out. */
 import type { Collection, Graph } from "../collections/index.ts";
-import { sortBy } from "../lib/index.ts";
+import { compareText } from "../lib/index.ts";
 import { hostKey, type Service } from "../model/index.ts";
 import { everyone, exportWords } from "./visibility.ts";
 
@@ -31,6 +31,8 @@ export interface ServiceIndex {
   /** Keys of ExternalName Services that lead to the host, through others if need be. */
   aliasesOf(host: string): readonly string[];
   byAge(keys: readonly string[]): readonly string[];
+  /** Keys of services that everybody sees, by host. */
+  readonly publicByHost: Collection<ReadonlySet<string>>;
   /** True where the namespace sees of services what everybody sees: none is private to it, or its own and another's too. */
   seesPublicOnly(namespace: string): boolean;
 }
@@ -42,16 +44,18 @@ export function createServiceIndex(graph: Graph, services: Collection<Service>):
   const byWord = graph.index(heads, "export", (head) => head.words);
   const byHost = graph.index(heads, "host", (head) => (head.primary ? [head.host] : []));
   const byHostKey = graph.index(heads, "namespace and host", (head) => [hostKey(head.key)]);
-  const byNamespace = graph.index(heads, "namespace", (head) => [head.namespace]);
+  const byPublicHost = graph.index(heads, "public host", (head) => (head.words.includes(everyone) ? [head.host] : []));
+  /** Namespaces that see of their own services what others do not, or have a host that others have too. */
+  const apart = graph.derive<ServiceHead, string>("services apart", heads, (head, key) =>
+    head.words.includes(everyone) && byHost.get(head.host).length === 1 ? [] : [[key, head.namespace]],
+  );
+  const apartByNamespace = graph.index(apart, "namespace", (namespace) => [namespace]);
   const byTarget = graph.index(heads, "alias", (head) => (head.alias === undefined ? [] : [head.alias]));
   const byAge = (keys: readonly string[]): readonly string[] =>
-    sortBy(
-      keys.flatMap((key) => heads.get(key) ?? []),
-      (head) => head.created,
-      (head) => head.name,
-      (head) => head.namespace,
-      (head) => head.object,
-    ).map((head) => head.key);
+    keys
+      .flatMap((key) => heads.get(key) ?? [])
+      .sort(compareHeads)
+      .map((head) => head.key);
   const sorted = graph.memo<readonly string[]>("services by export", (word) => byAge(byWord.get(word)));
   const aliases = graph.memo<readonly string[]>("aliases", (host) => {
     const found = new Set<string>();
@@ -77,13 +81,19 @@ export function createServiceIndex(graph: Graph, services: Collection<Service>):
     variants: (key) => byAge(byHostKey.get(hostKey(key))),
     aliasesOf: aliases.get,
     byAge,
-    seesPublicOnly: (namespace) =>
-      byWord.get(namespace).length === 0 &&
-      byNamespace.get(namespace).every((key) => {
-        const head = heads.get(key);
-        return head?.words.includes(everyone) && byHost.get(head.host).length === 1;
-      }),
+    publicByHost: byPublicHost.groups,
+    seesPublicOnly: (namespace) => byWord.get(namespace).length === 0 && apartByNamespace.get(namespace).length === 0,
   };
+}
+
+/** Oldest first. */
+export function compareHeads(a: ServiceHead, b: ServiceHead): number {
+  return (
+    compareText(a.created, b.created) ||
+    compareText(a.name, b.name) ||
+    compareText(a.namespace, b.namespace) ||
+    compareText(a.object, b.object)
+  );
 }
 
 function headOf(service: Service): ServiceHead {

@@ -1,6 +1,6 @@
 /** Which resources a facet has, by reference, in; the same as a map of resources, made once for all classes with that facet, out. */
 import type { Resource } from "../model/index.ts";
-import { type FacetKind, isMade, type Recipe, type Ref, type ResourceRef, recipe } from "./recipe.ts";
+import { type FacetKind, isMade, memberRecipe, type Recipe, type Ref, type ResourceRef, recipe } from "./recipe.ts";
 import type { View } from "./view.ts";
 
 /** Part of a set of resources, shared by all classes for which it is the same. Never changed. */
@@ -39,6 +39,27 @@ export function layerRecipe<F extends object>(
       }
       layer(view);
     },
+  });
+}
+
+/** The same where the resources follow from a list, such as that of all services, member by member. */
+export function memberLayer<F extends object>(
+  facet: FacetKind<F>,
+  name: string,
+  list: (view: View<F>) => readonly string[],
+  resources: (view: View<F>, member: string) => readonly Resource[],
+): LayerRecipe<F> {
+  return memberRecipe<F, readonly Resource[], Layer>(facet, name, {
+    list,
+    each(view, member) {
+      const found = resources(view, member);
+      return found.length > 0 ? found : undefined;
+    },
+    whole: (members) =>
+      new Map(
+        members.values().flatMap((found) => found.map((resource): [string, Resource] => [resource.name, resource])),
+      ),
+    equals: (a, b) => a.length === b.length && a.every((resource, i) => resource === b[i]),
   });
 }
 

@@ -2,10 +2,10 @@
  * Recipes in; what they made out, once for the whole mesh by (recipe, facet, key). The graph keeps what somebody reads,
  * makes it again when something that it read has changed, and drops it with its last reader.
  */
-import type { Cause, Memo } from "../collections/index.ts";
+import type { Cause, MemberMemo, Memo } from "../collections/index.ts";
 import type { Mesh } from "../mesh/index.ts";
 import type { Resource } from "../model/index.ts";
-import type { Maker, PartStore, RecipeCount, RenderFault, RenderProblem, View } from "./view.ts";
+import type { Maker, MemberMaker, PartStore, RecipeCount, RenderFault, RenderProblem, View } from "./view.ts";
 
 export interface PartStoreOptions {
   /** Told once per resource that could not be made; the last good one stays. */
@@ -52,6 +52,14 @@ export function createPartStore(mesh: Mesh, options: PartStoreOptions = {}): Par
     for (const [id, view] of views) if (!live.has(view)) views.delete(id);
   };
 
+  /** Ids are made by recipes: the view's id, a line break, the key. */
+  const parsed = ({ name }: { readonly name: string }, id: string): [View<never>, string] => {
+    const at = id.indexOf("\n");
+    const view = views.get(Number(id.slice(0, at)));
+    if (!view) throw new Error(`${name}: nobody has the facet of ${id.slice(at + 1)}`);
+    return [view as View<never>, id.slice(at + 1)];
+  };
+
   const store: PartStore = {
     mesh,
     memo<V>(maker: Maker<V>): Memo<V> {
@@ -59,14 +67,24 @@ export function createPartStore(mesh: Mesh, options: PartStoreOptions = {}): Par
       if (known) return known;
       const memo = mesh.graph.memo<V>(
         maker.name,
-        (id, last) => {
-          const at = id.indexOf("\n");
-          const view = views.get(Number(id.slice(0, at)));
-          if (!view) throw new Error(`${maker.name}: nobody has the facet of ${id.slice(at + 1)}`);
-          return maker.make(view as View<never>, id.slice(at + 1), last);
-        },
+        (id, last) => maker.make(...parsed(maker, id), last),
         maker.equals ? { equals: maker.equals } : {},
       );
+      memos.set(maker, memo as Memo<unknown>);
+      return memo;
+    },
+    members<M, V>(maker: MemberMaker<M, V>): MemberMemo<V> {
+      const known = memos.get(maker) as MemberMemo<V> | undefined;
+      if (known) return known;
+      const memo = mesh.graph.members<M, V>(maker.name, {
+        list: (id) => maker.list(...parsed(maker, id)),
+        each(id, member) {
+          const [view, key] = parsed(maker, id);
+          return maker.each(view, member, key);
+        },
+        whole: maker.whole,
+        ...(maker.equals ? { equals: maker.equals } : {}),
+      });
       memos.set(maker, memo as Memo<unknown>);
       return memo;
     },

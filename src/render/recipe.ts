@@ -4,7 +4,7 @@
  */
 import type { Memo } from "../collections/index.ts";
 import type { Resource, ResourceType } from "../model/index.ts";
-import type { Maker, View } from "./view.ts";
+import type { Maker, MemberMaker, View } from "./view.ts";
 
 /** A projection of what is known of a proxy: the same fields, and no others. */
 export interface FacetKind<F extends object> {
@@ -37,6 +37,34 @@ export function recipe<F extends object, V, K extends string = string>(
   const id = (view: View<F>, key: K | undefined): string => `${facetOf(view, facet).id}\n${key ?? ""}`;
   return Object.assign((view: View<F>, key?: K): V => view.store.memo(maker).get(id(view, key)), {
     ref: (view: View<F>, key?: K): Ref<V> => ({ memo: view.store.memo(maker), key: id(view, key) }),
+  });
+}
+
+/** A recipe whose result is put together from members: after a change it costs what has changed, not the list. */
+export interface MemberRecipe<F extends object, V> extends Recipe<F, V> {
+  /** Makes the members one after the other, so that a long making can be interrupted. */
+  steps(view: View<F>, key?: string): Generator<void>;
+}
+
+export interface MemberParts<F extends object, M, V> {
+  readonly list: (view: View<F>, key: string) => readonly string[];
+  /** What one member gives; must not read the list, nor what is made of it. */
+  readonly each: (view: View<F>, member: string, key: string) => M | undefined;
+  /** Of the members that give something, in the order of the list; must read nothing. */
+  readonly whole: (members: ReadonlyMap<string, M>) => V;
+  readonly equals?: (a: M, b: M) => boolean;
+}
+
+export function memberRecipe<F extends object, M, V>(
+  facet: FacetKind<F>,
+  name: string,
+  parts: MemberParts<F, M, V>,
+): MemberRecipe<F, V> {
+  const maker: MemberMaker<M, V> = { name, ...parts };
+  const id = (view: View<F>, key: string): string => `${facetOf(view, facet).id}\n${key}`;
+  return Object.assign((view: View<F>, key = ""): V => view.store.members(maker).get(id(view, key)), {
+    ref: (view: View<F>, key = ""): Ref<V> => ({ memo: view.store.members(maker), key: id(view, key) }),
+    steps: (view: View<F>, key = "") => view.store.members(maker).steps(id(view, key)),
   });
 }
 

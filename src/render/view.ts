@@ -1,5 +1,5 @@
 /** What every render function is handed: the mesh, and the facet of a proxy that it may read. Nothing else can be reached. */
-import type { Cause, Memo } from "../collections/index.ts";
+import type { Cause, MemberMemo, Memo } from "../collections/index.ts";
 import type { Mesh } from "../mesh/index.ts";
 import type { ProxyClass, Resource, ResourceType } from "../model/index.ts";
 
@@ -43,9 +43,19 @@ export interface Maker<V> {
   readonly equals?: (a: V, b: V) => boolean;
 }
 
+/** The same where a result is put together from what each member of a list gives. */
+export interface MemberMaker<M, V> {
+  readonly name: string;
+  readonly list: (view: View<never>, key: string) => readonly string[];
+  readonly each: (view: View<never>, member: string, key: string) => M | undefined;
+  readonly whole: (members: ReadonlyMap<string, M>) => V;
+  readonly equals?: (a: M, b: M) => boolean;
+}
+
 export interface PartStore {
   readonly mesh: Mesh;
   memo<V>(maker: Maker<V>): Memo<V>;
+  members<M, V>(maker: MemberMaker<M, V>): MemberMemo<V>;
   /** The view of a class; equal classes share it. Released when no proxy is of the class any longer. */
   classView(proxy: ProxyClass): View;
   release(view: View): void;

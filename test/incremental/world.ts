@@ -46,6 +46,8 @@ export interface World {
   faults(): readonly string[];
   /** Serves streams on a port of loopback. */
   listen(): Promise<number>;
+  /** Look-ups that were recorded, and looked at again, so far. */
+  readonly lookUps: number;
   /** How much is kept, by what it is kept of. */
   counts(): Promise<Readonly<Record<string, number>>>;
   close(): Promise<void>;
@@ -110,6 +112,9 @@ export async function createWorld(objects: readonly KubeObject[]): Promise<World
   const authenticate = (call: Call): Identity => JSON.parse(call.metadata(identityHeader) ?? "");
   const server = createRpcServer({ routes: ads.routes(authenticate), log: silentLogger });
   return {
+    get lookUps() {
+      return graph.reads;
+    },
     change(apply, remove) {
       graph.change(() => {
         for (const object of remove) api.remove(object);

@@ -5,7 +5,7 @@ import { isHttp, isTls, parseProtocol, type Service, type ServicePort } from "..
 import { canListen, isWildcardAddress, localhosts, servicePlaces, wildcards } from "../proxy/addresses.ts";
 import { canBind } from "../proxy/proxy-config.ts";
 import type { OutboundListener } from "./outbound-chain.ts";
-import { createOutboundMerge, type OutboundMerge, type PortRequest } from "./outbound-merge.ts";
+import { createOutboundMerge, type PortRequest } from "./outbound-merge.ts";
 import type { PlanView } from "./outbound-tcp.ts";
 
 export interface OutboundPlan {
@@ -17,55 +17,73 @@ export interface OutboundPlan {
   readonly personal: boolean;
 }
 
-interface Planning {
-  readonly view: PlanView;
-  readonly merge: OutboundMerge;
-  /** The proxy's own address, where no outbound traffic goes. */
-  readonly own: string | undefined;
-  readonly members: Set<string>;
-  aliased: boolean;
+/** What one service wants of a sidecar's outbound side. */
+export interface ServiceRequests {
+  readonly requests: readonly PortRequest[];
+  readonly members: readonly string[];
+  /** Other names stand for it where names tell connections apart. */
+  readonly aliased: boolean;
 }
 
-export function planListeners(view: PlanView, scope: Scope, own?: string): OutboundPlan {
-  const planning: Planning = { view, merge: createOutboundMerge(view), own, members: new Set(), aliased: false };
-  let sourced = false;
+/** `wantedBy` is asked for each service of each egress listener. */
+export function planListeners(
+  view: PlanView,
+  scope: Scope,
+  wantedBy = (egress: EgressScope, key: string) => serviceRequests(view, egress, key),
+): OutboundPlan {
+  const merge = createOutboundMerge(view);
+  const members = new Set<string>();
+  let personal = false;
   for (const egress of scope.egress) {
     // VirtualServices for HTTP alone are left to routes, so that a change to one does not touch listeners.
     const heads = egress.virtualServiceKeys.flatMap((key) => view.mesh.virtualServiceHead(key) ?? []);
     const layer4 = heads.filter((head) => head.layer4);
-    sourced ||= layer4.some((head) => head.sourced);
+    personal ||= layer4.some((head) => head.sourced);
     const routes = layer4.flatMap(({ key }) => view.mesh.virtualService(key) ?? []);
-    addEgress(planning, egress, (request) => planning.merge.add(request, routes));
+    // Ports that the user declared are not added to by the catch-all after them.
+    if (!egress.listener?.port) merge.lock();
+    for (const key of egress.services) {
+      const wanted = wantedBy(egress, key);
+      if (!wanted) continue;
+      personal ||= wanted.aliased;
+      for (const member of wanted.members) members.add(member);
+      for (const request of wanted.requests) merge.add(request, routes);
+    }
   }
-  return {
-    listeners: planning.merge.result(),
-    members: planning.members,
-    personal: sourced || planning.aliased,
-  };
+  return { listeners: merge.result(), members, personal };
 }
 
-function addEgress(planning: Planning, egress: EgressScope, add: (request: PortRequest) => void): void {
-  const { view, merge } = planning;
+/** `own` is the proxy's own address, where no outbound traffic goes. */
+export function serviceRequests(
+  view: PlanView,
+  egress: EgressScope,
+  key: string,
+  own?: string,
+): ServiceRequests | undefined {
+  const service = egress.table.service(key);
+  if (!service || service.resolution === "alias") return undefined;
   const binding = egressBinding(view, egress);
   const port = egress.listener?.port;
-  // Ports that the user declared are not added to by the catch-all after them.
-  if (!port) merge.lock();
   const declared: ServicePort | undefined = port && {
     name: port.name ?? "",
     port: port.number ?? 0,
     protocol: parseProtocol(port.protocol ?? ""),
   };
-  for (const key of egress.services) {
-    const service = egress.table.service(key);
-    if (!service || service.resolution === "alias") continue;
-    const ports = declared ? [declared] : service.ports;
-    for (const candidate of ports) {
-      if (!isFree(view, binding, candidate)) continue;
-      const aliases = isTls(candidate.protocol) ? egress.aliases(key) : [];
-      planning.aliased ||= aliases.length > 0;
-      for (const request of requests(planning, { service, aliases, port: candidate }, binding, !declared)) add(request);
-    }
-  }
+  const planning: Planning = { view, own, members: new Set() };
+  let aliased = false;
+  const free = (declared ? [declared] : service.ports).filter((candidate) => isFree(view, binding, candidate));
+  const found = free.flatMap((candidate) => {
+    const aliases = isTls(candidate.protocol) ? egress.aliases(key) : [];
+    aliased ||= aliases.length > 0;
+    return requests(planning, { service, aliases, port: candidate }, binding, !declared);
+  });
+  return found.length === 0 ? undefined : { requests: found, members: [...planning.members], aliased };
+}
+
+interface Planning {
+  readonly view: PlanView;
+  readonly own: string | undefined;
+  readonly members: Set<string>;
 }
 
 interface Binding {

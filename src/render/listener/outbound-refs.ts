@@ -3,15 +3,15 @@
  * once, and for each client only where its rules, its routes or its own address make a difference.
  */
 import type { Scope } from "../../mesh/index.ts";
-import type { ClientFacet } from "../../model/index.ts";
+import type { BuildFacet, ClientFacet } from "../../model/index.ts";
 import { buildFacet, clientFacet, serverFacet } from "../facets.ts";
 import { clientScope } from "../outbound/client-scope.ts";
 import { clientDecisions, publicRuleLookup, ruleLookup } from "../outbound/decisions.ts";
-import { keyOf, recipe } from "../recipe.ts";
+import { keyOf, memberRecipe, recipe } from "../recipe.ts";
 import type { Client } from "../route/select.ts";
 import type { View } from "../view.ts";
 import type { OutboundChain, OutboundListener } from "./outbound-chain.ts";
-import { type OutboundPlan, planListeners } from "./outbound-plan.ts";
+import { type OutboundPlan, planListeners, type ServiceRequests, serviceRequests } from "./outbound-plan.ts";
 
 /** A service that a chain sends to: by the name that the chain has for it, its key, which ports are left of it, and its rule. */
 export type FoundService = readonly [name: string, key: string, ports: string, rule: string];
@@ -33,11 +33,22 @@ interface Asker {
 
 const everybody: Client = { namespace: "", labels: {} };
 
-const publicPlan = recipe(
-  buildFacet,
-  "public listener plan",
-  (view): OutboundPlan => planListeners({ ...view, client: everybody }, view.mesh.publicScope(view.proxy.type)),
-);
+type Requests = ReadonlyMap<string, ServiceRequests>;
+
+const publicRequests = memberRecipe<BuildFacet, ServiceRequests, Requests>(buildFacet, "public listener requests", {
+  list: (view) => view.mesh.publicScope(view.proxy.type).egress[0]?.services ?? [],
+  each(view, service) {
+    const [egress] = view.mesh.publicScope(view.proxy.type).egress;
+    return egress && serviceRequests({ ...view, client: everybody }, egress, service);
+  },
+  whole: (requests) => requests,
+});
+
+const publicPlan = recipe(buildFacet, "public listener plan", (view): OutboundPlan => {
+  const requests = publicRequests(view);
+  const scope = view.mesh.publicScope(view.proxy.type);
+  return planListeners({ ...view, client: everybody }, scope, (_egress, key) => requests.get(key));
+});
 
 export const publicListeners = recipe(buildFacet, "public listeners", (view): ListenerRefs => {
   const asker = {
@@ -75,7 +86,9 @@ export const ownListeners = recipe(serverFacet, "own listeners", (view): Listene
   const [own] = view.proxy.ownAddresses;
   const plan = clientPlan(view);
   if (own === undefined || !(plan === "public" ? publicPlan(view) : plan).members.has(own)) return undefined;
-  return refsOf(askerOf(view), planListeners({ ...view, client: view.proxy }, clientScope(view), own));
+  const planView = { ...view, client: view.proxy };
+  const mine = planListeners(planView, clientScope(view), (egress, key) => serviceRequests(planView, egress, key, own));
+  return refsOf(askerOf(view), mine);
 });
 
 function askerOf(view: View<ClientFacet>): Asker {

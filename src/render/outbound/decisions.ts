@@ -6,8 +6,7 @@ import { sameData } from "../../collections/index.ts";
 import type { Scope } from "../../mesh/index.ts";
 import { type BuildFacet, type ClientFacet, hostKey, isWildcard } from "../../model/index.ts";
 import { buildFacet, clientFacet } from "../facets.ts";
-import type { Steps } from "../layer.ts";
-import { isMade, recipe } from "../recipe.ts";
+import { memberRecipe, recipe } from "../recipe.ts";
 import type { View } from "../view.ts";
 import { clientScope } from "./client-scope.ts";
 import { type DecidedTarget, serviceTargets, targetsKey } from "./targets.ts";
@@ -27,22 +26,19 @@ export interface ClientDecisions {
   readonly services: Decisions;
 }
 
-export const publicDecisions = recipe(buildFacet, "public decisions", (view): Decisions => {
-  const scope = view.mesh.publicScope(view.proxy.type);
-  return decideAll(view, scope, undefined);
-});
+/** What everybody has of one service; the key is the service's. */
+export const publicDecision = recipe(buildFacet, "public decision", (view, service): Decision | undefined =>
+  decide(view, view.mesh.publicScope(view.proxy.type), service, undefined),
+);
 
-/** What the public decisions are made of, one service after the other, so that a long making can be interrupted. */
-export function* publicDecisionSteps(view: View<BuildFacet>): Steps {
-  const whole = publicDecisions.ref(view);
-  if (isMade(whole)) return;
-  const scope = view.mesh.publicScope(view.proxy.type);
-  for (const key of scope.services) {
-    decide(view, scope, key, undefined);
-    yield;
-    if (isMade(whole)) return;
-  }
-}
+export const publicServices = (view: View<BuildFacet>): readonly string[] =>
+  view.mesh.publicScope(view.proxy.type).services;
+
+const publicDecisions = memberRecipe<BuildFacet, Decision, Decisions>(buildFacet, "public decisions", {
+  list: publicServices,
+  each: publicDecision,
+  whole: (decisions) => decisions,
+});
 
 export const clientDecisions = recipe(clientFacet, "client decisions", (view): ClientDecisions => {
   const scope = clientScope(view);
@@ -78,9 +74,8 @@ function differences(view: View<ClientFacet>, scope: Scope): Decisions | undefin
   const found = new Map<string, Decision>();
   const concerned = servicesOf(scope, scope.ownRuleHosts);
   if (concerned.length === 0) return found;
-  const open = publicDecisions(view);
   for (const key of concerned) {
-    const before = open.get(key);
+    const before = publicDecision(view, key);
     const now = decide(view, scope, key, view.proxy.labels);
     if (sameData(before, now)) continue;
     if (!before || !now) return undefined;
@@ -107,16 +102,14 @@ function hostOf(service: string): string {
 /** Reference of a service's rule as the client, or everybody, sees it; "" for none. */
 export function ruleLookup(view: View<ClientFacet>): (service: string) => string {
   const { onPublic, services } = clientDecisions(view);
-  const open = onPublic ? publicDecisions(view) : undefined;
+  const open = (service: string): Decision | undefined => (onPublic ? publicDecision(view, service) : undefined);
   const { table } = clientScope(view);
-  return (service) =>
-    (services.get(service) ?? open?.get(service))?.rule ?? table.ruleRef(service, view.proxy.labels) ?? "";
+  return (service) => (services.get(service) ?? open(service))?.rule ?? table.ruleRef(service, view.proxy.labels) ?? "";
 }
 
 export function publicRuleLookup(view: View<BuildFacet>): (service: string) => string {
-  const open = publicDecisions(view);
   const { table } = view.mesh.publicScope(view.proxy.type);
-  return (service) => open.get(service)?.rule ?? table.ruleRef(service, undefined) ?? "";
+  return (service) => publicDecision(view, service)?.rule ?? table.ruleRef(service, undefined) ?? "";
 }
 
 /** The public decisions with the client's own on top. */

@@ -1,10 +1,10 @@
 /** What was decided for a client in; its outbound clusters or endpoints as layers, most of them shared with all others, out. */
 import type { BuildFacet, ClientFacet, PlacedFacet } from "../../model/index.ts";
 import { buildFacet, clientFacet, placedClientFacet, placedFacet } from "../facets.ts";
-import { type LayerRef, layerRecipe, type Refs, type Steps } from "../layer.ts";
-import type { ResourceRecipe, ResourceRef } from "../recipe.ts";
+import { type LayerRef, layerRecipe, memberLayer, type Refs, type Steps } from "../layer.ts";
+import { memberRecipe, type ResourceRecipe, type ResourceRef } from "../recipe.ts";
 import type { View } from "../view.ts";
-import { clientDecisions, type Decisions, publicDecisionSteps, publicDecisions } from "./decisions.ts";
+import { clientDecisions, type Decisions, publicDecision, publicServices } from "./decisions.ts";
 import type { DecidedTarget } from "./targets.ts";
 
 /** How one kind of resource follows from what was decided about a cluster. */
@@ -32,11 +32,21 @@ export function outboundLayers(kind: OutboundKind): OutboundLayers {
         if (kind.isMeant(target) && kind.isNear(target) === near) found.set(target.name, ref(target.key));
     return found;
   };
-  const open = layerRecipe(buildFacet, `public ${name}`, (view) =>
-    refs(publicDecisions(view), false, (key) => anywhere.ref(view, key)),
+  const openTargets = (view: View<BuildFacet>, service: string, near: boolean): readonly DecidedTarget[] =>
+    (publicDecision(view, service)?.targets ?? []).filter(
+      (target) => kind.isMeant(target) && kind.isNear(target) === near,
+    );
+  const open = memberLayer(buildFacet, `public ${name}`, publicServices, (view, service) =>
+    openTargets(view, service, false).flatMap(({ key }) => anywhere(view, key) ?? []),
   );
-  const openNear = layerRecipe(placedFacet, `public near ${name}`, (view) =>
-    refs(publicDecisions(view), true, (key) => placed.ref(view, key)),
+  /** Few, if any: no place has to go through all services. */
+  const nearServices = memberRecipe<BuildFacet, true, readonly string[]>(buildFacet, `services with near ${name}`, {
+    list: publicServices,
+    each: (view, service) => (openTargets(view, service, true).length > 0 ? true : undefined),
+    whole: (services) => [...services.keys()],
+  });
+  const openNear = memberLayer(placedFacet, `public near ${name}`, nearServices, (view, service) =>
+    openTargets(view, service, true).flatMap(({ key }) => placed(view, key) ?? []),
   );
   const own = layerRecipe(clientFacet, `own ${name}`, (view) =>
     refs(clientDecisions(view).services, false, (key) => anywhere.ref(view, key)),
@@ -51,7 +61,6 @@ export function outboundLayers(kind: OutboundKind): OutboundLayers {
   return {
     refs: (view) => recipes(view).map((layer) => layer.ref(view)),
     *steps(view) {
-      yield* publicDecisionSteps(view);
       for (const layer of recipes(view)) yield* layer.steps(view);
     },
   };

@@ -26,9 +26,6 @@ export function hostList(hosts: readonly HostPart[]): HostList {
   };
 }
 
-export const sameHosts = (a: HostList, b: HostList): boolean =>
-  a.hosts.length === b.hosts.length && a.hosts.every((host, i) => host === b.hosts[i]);
-
 export interface Changes {
   /** Hosts by the place in the list that they have instead of the list's own. */
   readonly instead?: ReadonlyMap<number, HostPart>;

@@ -5,13 +5,15 @@
 import { sameData } from "../../collections/index.ts";
 import type { BuildFacet, ClientFacet } from "../../model/index.ts";
 import { buildFacet, clientFacet } from "../facets.ts";
-import type { Steps } from "../layer.ts";
 import { clientScope } from "../outbound/client-scope.ts";
-import { clientDecisions, publicDecisions, publicRuleLookup, ruleLookup } from "../outbound/decisions.ts";
-import { isMade, recipe } from "../recipe.ts";
+import { clientDecisions, publicDecision, publicRuleLookup, ruleLookup } from "../outbound/decisions.ts";
+import { keyOf, memberRecipe, recipe, wordsOf } from "../recipe.ts";
 import type { View } from "../view.ts";
-import { clientPorts, egressPlace, publicPorts } from "./egress.ts";
+import { clientServicesAt, egressPlace, publicServicesAt } from "./egress.ts";
 import {
+  type Claim,
+  claimants,
+  claimOf,
   excludedOf,
   type HostPlan,
   hasRoutes,
@@ -21,30 +23,32 @@ import {
   ownerOfVirtualService,
   type PlannedHost,
   type Planning,
+  planClaims,
   planHosts,
-  prepareNames,
   servedDomains,
   withKey,
 } from "./host-plan.ts";
 import { hashingRule } from "./owner.ts";
+import type { ServiceNames } from "./service-names.ts";
 
-/** What everybody has; the key is the place's word. */
-export const publicPlan = recipe(buildFacet, "public route plan", (view, word): HostPlan => {
-  const planning = publicPlanning(view, word);
-  return planning ? planHosts(planning) : noPlan;
+/** What everybody wants of a place; the key is the place's word. */
+export const publicClaims = memberRecipe<BuildFacet, Claim, Claim>(buildFacet, "public route claims", {
+  list(view, word) {
+    const planning = publicPlanning(view, word);
+    return planning ? claimants(planning) : [];
+  },
+  each(view, claimant, word) {
+    const planning = publicPlanning(view, word);
+    return planning && claimOf(planning, claimant);
+  },
+  whole: (claims) => [...claims.values()].flat(),
 });
 
-/** Makes the names of all services of the place one by one, the first time: the plan itself is then soon made. */
-export function* publicPlanSteps(view: View<BuildFacet>, word: string): Steps {
-  const whole = publicPlan.ref(view, word);
-  const planning = whole.memo.isKept(whole.key) ? undefined : publicPlanning(view, word);
-  if (!planning) return;
-  for (const key of planning.services.values()) {
-    prepareNames(planning, key);
-    yield;
-    if (isMade(whole)) return;
-  }
-}
+/** What everybody has there. */
+export const publicPlan = recipe(buildFacet, "public route plan", (view, word): HostPlan => {
+  const place = egressPlace(view.mesh.publicScope(view.proxy.type), word);
+  return place ? planClaims({ view, place }, publicClaims(view, word)) : noPlan;
+});
 
 export type ClientPlan =
   /** The public plan with these hosts, by their place in it, instead of its own. */
@@ -69,7 +73,7 @@ function publicPlanning(view: View<BuildFacet>, word: string): Planning | undefi
     egress,
     place,
     client: { namespace: "", labels: {} },
-    services: publicPorts(view).get(place.port) ?? new Map(),
+    services: publicServicesAt(view, place.port),
     ruleOf: publicRuleLookup(view),
   };
 }
@@ -79,14 +83,13 @@ function clientPlanning(view: View<ClientFacet>, word: string): Planning | undef
   const place = egressPlace(scope, word);
   const egress = place && scope.egress[place.index];
   if (!egress) return undefined;
-  const ports = scope.isPublic ? publicPorts(view) : clientPorts(view, String(place.index));
   return {
     view,
     scope,
     egress,
     place,
     client: view.proxy,
-    services: ports.get(place.port) ?? new Map(),
+    services: scope.isPublic ? publicServicesAt(view, place.port) : clientServicesAt(view, place),
     ruleOf: ruleLookup(view),
   };
 }
@@ -100,13 +103,15 @@ function differences(
   const base = publicPlan(view, word);
   const owners = ownerChanges(view, planning, word);
   if (!owners) return undefined;
+  const names = ownNames(view, word);
   const concerned = owners === "same" ? (base.byNamespace.get(view.proxy.namespace) ?? []) : base.hosts.keys();
   const instead = new Map<number, PlannedHost>();
   const added = new Set<string>();
   for (const i of concerned) {
     const host = base.hosts[i];
     if (!host) continue;
-    const domains = ownNames(planning, host, base, added);
+    const mine = host.service && names.get(nameKey(host.service));
+    const domains = mine ? withOwnNames(planning, host, mine, base, added) : host.domains;
     if (!domains) return undefined;
     const owner = owners === "same" ? host.owner : owners(host);
     if (owner !== host.owner || !sameData(domains, host.domains)) instead.set(i, withKey({ ...host, owner, domains }));
@@ -114,20 +119,37 @@ function differences(
   return instead;
 }
 
-/** Where a service has bare names from the client's namespace, these are added, if nobody else wants them. */
-function ownNames(
-  planning: Planning,
+const nameKey = ({ key, port }: { readonly key: string; readonly port: number }): string => keyOf(key, String(port));
+
+/** As clients of the namespace call the services that have bare names from there. */
+const ownNames = memberRecipe<ClientFacet, ServiceNames, ReadonlyMap<string, ServiceNames>>(clientFacet, "own names", {
+  list(view, word) {
+    const { hosts, byNamespace } = publicPlan(view, word);
+    return (byNamespace.get(view.proxy.namespace) ?? []).flatMap((i) => {
+      const service = hosts[i]?.service;
+      return service ? [nameKey(service)] : [];
+    });
+  },
+  each(view, member, word) {
+    const [key = "", port = ""] = wordsOf(member);
+    const planning = clientPlanning(view, word);
+    if (!planning?.egress.table.service(key)) return undefined;
+    return namesOf(planning, key, Number(port), view.proxy.namespace);
+  },
+  whole: (names) => names,
+});
+
+/** Bare names are added, if nobody else wants them. */
+function withOwnNames(
+  { place }: Planning,
   { domains, service }: PlannedHost,
-  { wanted }: HostPlan,
+  mine: ServiceNames,
+  { isWanted }: HostPlan,
   added: Set<string>,
 ): readonly string[] | undefined {
-  const { client, place, egress } = planning;
-  if (!service?.namespaces.includes(client.namespace) || !egress.table.service(service.key)) return domains;
-  const mine = namesOf(planning, service.key, service.port, client.namespace);
-  if (!mine) return domains;
   for (const name of mine.bare) {
     const key = name.toLowerCase();
-    if (wanted.has(key) || added.has(key)) return undefined;
+    if (isWanted(key) || added.has(key)) return undefined;
     added.add(key);
   }
   // Nobody has taken a name from it.
@@ -135,7 +157,7 @@ function ownNames(
   const claimed = new Set([...domains, ...mine.bare]);
   return servedDomains(
     place,
-    service.port,
+    service?.port ?? 0,
     mine.names.filter((name) => claimed.has(name)),
   );
 }
@@ -184,8 +206,7 @@ function ownerChanges(
 function hashesOtherwise(view: View<ClientFacet>): boolean {
   const { services } = clientDecisions(view);
   if (services.size === 0) return false;
-  const open = publicDecisions(view);
   return [...services].some(([key, { rule }]) =>
-    [rule, open.get(key)?.rule ?? ""].some((ref) => ref !== "" && hashingRule(view, ref)),
+    [rule, publicDecision(view, key)?.rule ?? ""].some((ref) => ref !== "" && hashingRule(view, ref)),
   );
 }

@@ -12,8 +12,8 @@ export interface WantedNames {
 export interface DomainClaims {
   /** The names themselves where all may be had; empty where nothing is left, or the virtual host's name is taken. */
   claim(wanted: WantedNames): readonly string[];
-  /** Every domain that was asked for, in lower case. */
-  readonly wanted: ReadonlySet<string>;
+  /** Whether a domain, in lower case, was asked for. */
+  isWanted(domain: string): boolean;
 }
 
 /**
@@ -24,20 +24,25 @@ export function createDomainClaims(reserved: ReadonlySet<string>): DomainClaims 
   const hosts = new Set<string>();
   // The catch-all virtual host always has this one.
   const taken = new Set<string>(["*"]);
-  const wanted = new Set<string>();
+  const refused = new Set<string>();
   return {
     claim({ name, names, keys, variants }) {
-      for (const key of keys) wanted.add(key);
-      if (hosts.has(name)) return [];
+      if (hosts.has(name)) {
+        for (const key of keys) refused.add(key);
+        return [];
+      }
       hosts.add(name);
       const free = names.filter((domain, i) => {
         const key = keys[i] ?? "";
-        if (taken.has(key) || (variants.has(domain) && reserved.has(domain))) return false;
+        if (taken.has(key) || (variants.has(domain) && reserved.has(domain))) {
+          refused.add(key);
+          return false;
+        }
         taken.add(key);
         return true;
       });
       return free.length === names.length ? names : free;
     },
-    wanted,
+    isWanted: (domain) => refused.has(domain) || (domain !== "*" && taken.has(domain)),
   };
 }

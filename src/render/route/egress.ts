@@ -1,9 +1,10 @@
 /** A sidecar's scope in; its egress listeners as routes see them, with their services by port, out. */
 import type { EgressScope, Scope } from "../../mesh/index.ts";
-import { parseProtocol, type Service, type ServicePort } from "../../model/index.ts";
+import { type BuildFacet, type ClientFacet, parseProtocol, type Service, type ServicePort } from "../../model/index.ts";
 import { buildFacet, clientFacet } from "../facets.ts";
 import { clientScope } from "../outbound/client-scope.ts";
-import { recipe } from "../recipe.ts";
+import { memberRecipe, recipe } from "../recipe.ts";
+import type { View } from "../view.ts";
 
 const unixPrefix = "unix://";
 /** Names the routes of the mesh-wide HTTP proxy port. */
@@ -56,30 +57,70 @@ export function portsAt(place: EgressPlace, { ports }: Service): readonly Servic
     : ports.filter(({ port, protocol }) => port === place.port && protocol !== "UDP").slice(0, 1);
 }
 
+/** The services at a place: keys by lower-case host. Who asks for one host depends on that one alone, where everybody sees the same. */
+export interface PlaceServices {
+  get(host: string): string | undefined;
+  entries(): Iterable<readonly [host: string, key: string]>;
+}
+
 /** By port, 0 for all: keys of services by their lower-case host. Made once per listener, so that each port's routes look only at the services of that port. */
-export type PortTable = ReadonlyMap<number, ReadonlyMap<string, string>>;
+type PortTable = ReadonlyMap<number, ReadonlyMap<string, string>>;
 
-export const publicPorts = recipe(buildFacet, "public services by port", ({ mesh, proxy }) =>
-  portTable(mesh.publicScope(proxy.type).egress[0]),
-);
+interface PlacedService {
+  readonly host: string;
+  readonly ports: readonly number[];
+}
 
-export const clientPorts = recipe(clientFacet, "services by port", (view, index) =>
-  portTable(clientScope(view).egress[Number(index)]),
-);
+const publicPorts = memberRecipe<BuildFacet, PlacedService, PortTable>(buildFacet, "public services by port", {
+  list: (view) => publicEgress(view)?.services ?? [],
+  each: (view, key) => placedService(publicEgress(view)?.table.service(key)),
+  whole: portTable,
+});
 
-function portTable(egress: EgressScope | undefined): PortTable {
-  const table = new Map<number, Map<string, string>>([[0, new Map()]]);
-  const add = (port: number, host: string, key: string): void => {
-    const hosts = table.get(port) ?? new Map<string, string>();
-    hosts.set(host, key);
-    table.set(port, hosts);
+const publicEgress = ({ mesh, proxy }: View<BuildFacet>): EgressScope | undefined =>
+  mesh.publicScope(proxy.type).egress[0];
+
+export function publicServicesAt(view: View<BuildFacet>, port: number): PlaceServices {
+  return {
+    get: (host) =>
+      view.mesh.publicServicesNamed(host).findLast((key) => {
+        const placed = placedService(view.mesh.service(key));
+        return placed && (port === 0 || placed.ports.includes(port));
+      }),
+    entries: () => publicPorts(view).get(port)?.entries() ?? [],
   };
+}
+
+const clientPorts = recipe(clientFacet, "services by port", (view, index): PortTable => {
+  const egress = clientScope(view).egress[Number(index)];
+  const services = new Map<string, PlacedService>();
   for (const key of egress?.services ?? []) {
-    const service = egress?.table.service(key);
-    if (!service) continue;
-    const host = service.host.toLowerCase();
-    add(0, host, key);
-    for (const { port, protocol } of service.ports) if (protocol !== "UDP") add(port, host, key);
+    const placed = placedService(egress?.table.service(key));
+    if (placed) services.set(key, placed);
+  }
+  return portTable(services);
+});
+
+export function clientServicesAt(view: View<ClientFacet>, { index, port }: EgressPlace): PlaceServices {
+  const services: ReadonlyMap<string, string> = clientPorts(view, String(index)).get(port) ?? new Map<string, string>();
+  return { get: (host) => services.get(host), entries: () => services.entries() };
+}
+
+function placedService(service: Service | undefined): PlacedService | undefined {
+  if (!service) return undefined;
+  const ports = service.ports.filter(({ protocol }) => protocol !== "UDP").map(({ port }) => port);
+  return { host: service.host.toLowerCase(), ports };
+}
+
+/** Services by key in. */
+function portTable(services: ReadonlyMap<string, PlacedService>): PortTable {
+  const table = new Map<number, Map<string, string>>([[0, new Map()]]);
+  for (const [key, { host, ports }] of services) {
+    for (const port of [0, ...ports]) {
+      const hosts = table.get(port) ?? new Map<string, string>();
+      hosts.set(host, key);
+      table.set(port, hosts);
+    }
   }
   return table;
 }

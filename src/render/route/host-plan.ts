@@ -2,11 +2,11 @@
 import { compareText } from "../../lib/index.ts";
 import type { EgressScope, Scope, VirtualServiceHead } from "../../mesh/index.ts";
 import { type BuildFacet, isHttp, isSniffed, objectName, type Service } from "../../model/index.ts";
-import { keyOf } from "../recipe.ts";
+import { keyOf, wordsOf } from "../recipe.ts";
 import type { View } from "../view.ts";
 import { createDomainClaims, type WantedNames } from "./domain-claims.ts";
 import { bracketed, hostPort, isUsableDomain } from "./domains.ts";
-import { type EgressPlace, portsAt } from "./egress.ts";
+import { type EgressPlace, type PlaceServices, portsAt } from "./egress.ts";
 import { splitHosts } from "./host-split.ts";
 import { hashingRule, routesApply, serviceOwner, virtualServiceOwner } from "./owner.ts";
 import { type Client, excludedFor } from "./select.ts";
@@ -40,11 +40,11 @@ export interface HostPlan {
   readonly hosts: readonly PlannedHost[];
   /** Where the hosts are among them that have bare names from a namespace. */
   readonly byNamespace: ReadonlyMap<string, readonly number[]>;
-  /** Every domain that any of them asked for, in lower case. */
-  readonly wanted: ReadonlySet<string>;
+  /** Whether any of them asked for a domain, in lower case. */
+  isWanted(domain: string): boolean;
 }
 
-export const noPlan: HostPlan = { hosts: [], byNamespace: new Map(), wanted: new Set() };
+export const noPlan: HostPlan = { hosts: [], byNamespace: new Map(), isWanted: () => false };
 
 /** Whose plan it is, and what is needed to make it. */
 export interface Planning {
@@ -53,36 +53,60 @@ export interface Planning {
   readonly egress: EgressScope;
   readonly place: EgressPlace;
   readonly client: Client;
-  /** Keys by lower-case host of the services that have the place's port. */
-  readonly services: ReadonlyMap<string, string>;
+  /** Those that have the place's port. */
+  readonly services: PlaceServices;
   /** Reference of a service's rule; "" for none. */
   readonly ruleOf: (service: string) => string;
 }
 
-/** Hosts on one port that share their routes. */
+/** Hosts on one port that share their routes, as they are wanted: what is left of it others decide too. */
 interface Group {
   readonly port: number;
   readonly owner: string;
   readonly virtualService: string | undefined;
   /** The object that domains are claimed for. */
   readonly object: string;
-  readonly others: readonly string[];
-  readonly services: readonly Service[];
+  /** Services that it routes, by their lower-case hosts. */
+  readonly hosts: readonly string[];
+  readonly wanted: readonly Wanted[];
+}
+
+/** What one VirtualService, or one service that none routes, wants of the place. */
+export type Claim = readonly Group[];
+
+/** Who wants something of the place: its VirtualServices in order of precedence, then its services. */
+export function claimants({ egress, services }: Planning): readonly string[] {
+  return [
+    ...egress.virtualServiceKeys.map((key) => keyOf("route", key)),
+    ...Array.from(services.entries(), ([host, key]) => keyOf("service", key, host)),
+  ];
+}
+
+export function claimOf(planning: Planning, claimant: string): Claim | undefined {
+  const [kind, key = "", host = ""] = wordsOf(claimant);
+  const groups = kind === "route" ? virtualServiceGroups(planning, key) : serviceGroups(planning, host, key);
+  return groups.length > 0 ? groups : undefined;
 }
 
 export function planHosts(planning: Planning): HostPlan {
-  const groups = planGroups(planning).map((group) => ({ group, wanted: [...wantedNames(planning, group)] }));
-  const claims = createDomainClaims(new Set(groups.flatMap(({ wanted }) => wanted.flatMap((one) => one.reserved))));
+  return planClaims(
+    planning,
+    claimants(planning).flatMap((claimant) => claimOf(planning, claimant) ?? []),
+  );
+}
+
+/** Who comes first has the domain. */
+export function planClaims({ view, place }: Pick<Planning, "view" | "place">, claims: Iterable<Group>): HostPlan {
+  const groups = inOrder(place, claims);
+  const claimed = createDomainClaims(new Set(groups.flatMap(({ wanted }) => wanted.flatMap((one) => one.reserved))));
   const hosts: PlannedHost[] = [];
-  for (const { group, wanted } of groups) {
-    for (const one of wanted) {
-      const claimed = claims.claim(one);
+  for (const group of groups) {
+    for (const one of group.wanted) {
+      const names = claimed.claim(one);
       // Somebody older has the name: the younger object does nothing there, and its owner can find out why.
-      if (claimed !== one.names) planning.view.mesh.graph.note(group.object, "spec.hosts");
-      const domains = servedDomains(planning.place, group.port, claimed);
-      const { owner, virtualService } = group;
-      if (domains.length > 0)
-        hosts.push(withKey({ name: one.name, domains, owner, virtualService, service: one.service }));
+      if (names !== one.names) view.mesh.graph.note(group.object, "spec.hosts");
+      const host = names === one.names ? wholeHost(place, group, one) : hostOf(place, group, one, names);
+      if (host.domains.length > 0) hosts.push(host);
     }
   }
   hosts.sort((a, b) => compareText(a.name, b.name));
@@ -90,7 +114,33 @@ export function planHosts(planning: Planning): HostPlan {
   const byNamespace = new Map(
     [...Map.groupBy(placed, ({ namespace }) => namespace)].map(([name, all]) => [name, all.map(({ i }) => i)]),
   );
-  return { hosts, byNamespace, wanted: claims.wanted };
+  return { hosts, byNamespace, isWanted: claimed.isWanted };
+}
+
+/** Services that a VirtualService routes are left to it. */
+function inOrder(place: EgressPlace, claims: Iterable<Group>): readonly Group[] {
+  const taken = new Set<string>();
+  const groups: Group[] = [];
+  for (const group of claims) {
+    if (group.virtualService === undefined && group.hosts.every((host) => taken.has(host))) continue;
+    groups.push(group);
+    if (group.virtualService !== undefined) for (const host of group.hosts) taken.add(host);
+  }
+  return place.port === 0 ? groups.sort((a, b) => portRank(a.port) - portRank(b.port)) : groups;
+}
+
+/** Of what is wanted and can be had as it is: nearly all, plan after plan. A place is part of what its claims are made from. */
+const whole = new WeakMap<Wanted, PlannedHost>();
+
+function wholeHost(place: EgressPlace, group: Group, wanted: Wanted): PlannedHost {
+  const host = whole.get(wanted) ?? hostOf(place, group, wanted, wanted.names);
+  whole.set(wanted, host);
+  return host;
+}
+
+function hostOf(place: EgressPlace, group: Group, { name, service }: Wanted, names: readonly string[]): PlannedHost {
+  const { owner, virtualService } = group;
+  return withKey({ name, domains: servedDomains(place, group.port, names), owner, virtualService, service });
 }
 
 export function withKey(host: Omit<PlannedHost, "key">): PlannedHost {
@@ -110,7 +160,12 @@ interface Wanted extends WantedNames {
 
 const none: ReadonlySet<string> = new Set();
 
-function* wantedNames(planning: Planning, { others, services, port }: Group): Generator<Wanted> {
+function* wantedNames(
+  planning: Planning,
+  port: number,
+  others: readonly string[],
+  services: readonly Service[],
+): Generator<Wanted> {
   for (const other of others.filter(isUsableDomain)) {
     const host = other.toLowerCase();
     const names = [bracketed(host)];
@@ -124,13 +179,6 @@ function* wantedNames(planning: Planning, { others, services, port }: Group): Ge
   }
 }
 
-/** Makes what the plan will ask for of a service. */
-export function prepareNames(planning: Planning, key: string): void {
-  const service = planning.egress.table.service(key);
-  if (!service || service.resolution === "alias") return;
-  for (const port of httpPorts(planning.place, service)) namesOf(planning, key, port, planning.client.namespace);
-}
-
 /** As clients of the namespace call the service. */
 export function namesOf(
   { view, egress, place }: Pick<Planning, "view" | "egress" | "place">,
@@ -140,23 +188,6 @@ export function namesOf(
 ): ServiceNames | undefined {
   const aliases = egress.aliases(service);
   return serviceNames(view, { service, port, namespace, allPorts: place.port === 0, aliases });
-}
-
-/** VirtualServices in order of precedence, then the services that none of them took. */
-function planGroups(planning: Planning): readonly Group[] {
-  const { place, egress, services } = planning;
-  const taken = new Set<string>();
-  const groups: Group[] = [];
-  for (const key of egress.virtualServiceKeys) {
-    for (const group of virtualServiceGroups(planning, key)) {
-      groups.push(group);
-      for (const { host } of group.services) taken.add(host.toLowerCase());
-    }
-  }
-  for (const [host, key] of services) {
-    if (!taken.has(host)) groups.push(...serviceGroups(planning, host, key));
-  }
-  return place.port === 0 ? groups.sort((a, b) => portRank(a.port) - portRank(b.port)) : groups;
 }
 
 /** Bare names belong to port 80, whose hosts therefore claim first. */
@@ -171,8 +202,8 @@ function serviceGroups(planning: Planning, host: string, key: string): readonly 
     owner: ownerOfService(planning, host, key, port),
     virtualService: undefined,
     object: service.object,
-    others: [],
-    services: [service],
+    hosts: [host],
+    wanted: [...wantedNames(planning, port, [], [service])],
   }));
 }
 
@@ -197,14 +228,17 @@ function virtualServiceGroups(planning: Planning, key: string): readonly Group[]
   const excluded = excludedOf(planning, head);
   if (ports.length === 0 || !hasRoutes(planning, head, excluded)) return [];
   const owner = ownerOfVirtualService(planning, key, excluded);
-  return ports.map((port) => ({
-    port,
-    owner,
-    virtualService: key,
-    object: objectName("VirtualService", head.meta),
-    others: split.others,
-    services: found.filter((service) => httpPorts(place, service).includes(port)),
-  }));
+  return ports.map((port) => {
+    const routed = found.filter((service) => httpPorts(place, service).includes(port));
+    return {
+      port,
+      owner,
+      virtualService: key,
+      object: objectName("VirtualService", head.meta),
+      hosts: routed.map(({ host }) => host.toLowerCase()),
+      wanted: [...wantedNames(planning, port, split.others, routed)],
+    };
+  });
 }
 
 /** Which of its matches are for other clients; most VirtualServices do not ask where traffic comes from. */

@@ -1,5 +1,6 @@
 /** The hosts of a VirtualService and the services of a place in; which services they stand for, and which name none, out. */
 import { hostsOverlap, isWildcard } from "../../model/index.ts";
+import type { PlaceServices } from "./egress.ts";
 import type { RouteSemantics } from "./semantics.ts";
 
 export interface HostSplit {
@@ -12,17 +13,17 @@ export interface HostSplit {
 /** `ownerOf` tells which VirtualService has the most specific host for a service: a wildcard takes only those left over. */
 export function splitHosts(
   config: { readonly key: string; readonly hosts: readonly string[]; readonly semantics: RouteSemantics },
-  services: ReadonlyMap<string, string>,
+  services: PlaceServices,
   ownerOf: (host: string) => string | undefined,
 ): HostSplit {
   const exact = config.hosts.filter((host) => !isWildcard(host));
   const wild = config.hosts.filter(isWildcard).map((host) => host.toLowerCase());
-  const found = exact.map((host) => host.toLowerCase()).filter((host) => services.has(host));
-  const others = exact.filter((host) => !services.has(host.toLowerCase()));
+  const found = exact.map((host) => host.toLowerCase()).filter((host) => services.get(host) !== undefined);
+  const others = exact.filter((host) => services.get(host.toLowerCase()) === undefined);
   // The Gateway API has no such reach: there a wildcard is only a name.
   if (config.semantics === "gateway-api") return { services: found, others: [...others, ...wild] };
   for (const wildcard of wild) {
-    const covered = [...services.keys()].filter((host) => hostsOverlap(host, wildcard));
+    const covered = [...services.entries()].map(([host]) => host).filter((host) => hostsOverlap(host, wildcard));
     found.push(...covered.filter((host) => ownerOf(host) === config.key));
     if (covered.length === 0) others.push(wildcard);
   }

@@ -2,11 +2,11 @@
 import { type BuildFacet, type ClientFacet, type EgressFacet, type Resource, types } from "../../model/index.ts";
 import { buildFacet, clientFacet, egressFacet } from "../facets.ts";
 import type { Steps } from "../layer.ts";
-import { isMade, recipe, resourceRecipe, wordsOf } from "../recipe.ts";
+import { memberRecipe, recipe, resourceRecipe, wordsOf } from "../recipe.ts";
 import type { View } from "../view.ts";
-import { assembleRoutes, type HostList, hostList, sameHosts } from "./assembly.ts";
+import { assembleRoutes, type HostList, hostList } from "./assembly.ts";
 import { catchAllHost } from "./catch-all.ts";
-import { clientPlan, publicPlan, publicPlanSteps } from "./client-plan.ts";
+import { clientPlan, publicClaims, publicPlan } from "./client-plan.ts";
 import { parseRouteName, placeWord, type RouteName } from "./egress.ts";
 import { type PlannedHost, withKey } from "./host-plan.ts";
 import { ownerRoutes } from "./owner.ts";
@@ -25,27 +25,19 @@ const virtualHost = recipe(
 );
 
 /** What everybody has at a place. */
-const publicHosts = recipe(
-  buildFacet,
-  "public virtual hosts",
-  (view, word): HostList => hostList(publicPlan(view, word).hosts.map((host) => virtualHost(view, host.key))),
-  sameHosts,
-);
+const publicHosts = memberRecipe<BuildFacet, HostPart, HostList>(buildFacet, "public virtual hosts", {
+  list: (view, word) => publicPlan(view, word).hosts.map(({ key }) => key),
+  each: (view, key) => virtualHost(view, key),
+  whole: (hosts) => hostList([...hosts.values()]),
+  equals: Object.is,
+});
 
 /** Makes the hosts of a place one by one. */
 export function* publicHostSteps(view: View<BuildFacet>, name: string): Steps {
   const parsed = parseRouteName(name);
-  const word = parsed && placeWord(parsed);
-  const whole = word === undefined ? undefined : publicHosts.ref(view, word);
-  if (word === undefined || !whole || isMade(whole)) return;
-  yield* publicPlanSteps(view, word);
-  for (const { key } of publicPlan(view, word).hosts) {
-    if (isMade(virtualHost.ref(view, key))) continue;
-    virtualHost(view, key);
-    yield;
-    if (isMade(whole)) return;
-  }
-  publicHosts(view, word);
+  if (!parsed) return;
+  yield* publicClaims.steps(view, placeWord(parsed));
+  yield* publicHosts.steps(view, placeWord(parsed));
 }
 
 /** As a proxy has it that nothing tells apart from others. */
@@ -63,11 +55,23 @@ export const clientRoute = resourceRecipe(clientFacet, types.route, (view, key) 
   const word = placeWord(parsed);
   const plan = clientPlan(view, word);
   if (parsed.host !== undefined) return ownListenersRoute(view, parsed, hostsFor(view, word));
-  const made = (host: PlannedHost): HostPart => virtualHost(view, host.key);
+  const own = ownHosts(view, word);
+  const made = (host: PlannedHost): HostPart => own.get(host.key) ?? virtualHost(view, host.key);
   const last = catchAllHost(view);
   if (!plan.onPublic) return assembleRoutes(parsed.name, hostList(plan.plan.hosts.map(made)), { last });
   const instead = new Map(plan.instead.entries().map(([i, host]) => [i, made(host)]));
   return assembleRoutes(parsed.name, publicHosts(view, word), { instead, last });
+});
+
+/** Those that the client has and others have not, by their keys. */
+const ownHosts = memberRecipe<ClientFacet, HostPart, ReadonlyMap<string, HostPart>>(clientFacet, "own virtual hosts", {
+  list(view, word) {
+    const plan = clientPlan(view, word);
+    return plan.onPublic ? [...plan.instead.values()].map(({ key }) => key) : plan.plan.hosts.map(({ key }) => key);
+  },
+  each: (view, key) => virtualHost(view, key),
+  whole: (hosts) => hosts,
+  equals: Object.is,
 });
 
 /** Whether the client's routes of that name are everybody's. */

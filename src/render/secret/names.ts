@@ -13,8 +13,8 @@ import { buildFacet } from "../facets.ts";
 import { isPassthrough, mergedGateways } from "../gateway/servers.ts";
 import { gatewayListeners } from "../listener/gateway-plan.ts";
 import { caCredentialName, credentialNames } from "../listener/gateway-tls.ts";
-import { clientDecisions, type Decisions, publicDecisions } from "../outbound/decisions.ts";
-import { recipe } from "../recipe.ts";
+import { clientDecisions, publicDecision, publicServices } from "../outbound/decisions.ts";
+import { memberRecipe, recipe } from "../recipe.ts";
 import type { View } from "../view.ts";
 
 const schemes = ["kubernetes://", "kubernetes-gateway://", "configmap://"];
@@ -43,15 +43,20 @@ function serverNames(tls: ServerTLSSettings | undefined): readonly string[] {
 
 function clusterNames(view: View): readonly string[] {
   const { onPublic, services } = clientDecisions(view);
-  return [...(onPublic ? publicNames(view) : []), ...namesOf(view, services)];
+  const rules = new Set(services.values().map(({ rule }) => rule));
+  return [...(onPublic ? publicNames(view) : []), ...[...rules].flatMap((rule) => namesOf(view, rule) ?? [])];
 }
 
-const publicNames = recipe(buildFacet, "public secret names", (view) => namesOf(view, publicDecisions(view)));
+const publicNames = memberRecipe<BuildFacet, readonly string[], readonly string[]>(buildFacet, "public secret names", {
+  list: publicServices,
+  each: (view, service) => namesOf(view, publicDecision(view, service)?.rule ?? ""),
+  whole: (names) => [...new Set([...names.values()].flat())],
+});
 
-function namesOf(view: View<BuildFacet>, decisions: Decisions): readonly string[] {
-  const rules = new Set([...decisions.values()].map(({ rule }) => rule));
-  return [...rules].flatMap((rule) => (rule === "" ? [] : ruleNames(view, rule)));
-}
+const namesOf = (view: View<BuildFacet>, rule: string): readonly string[] | undefined => {
+  const names = rule === "" ? [] : ruleNames(view, rule);
+  return names.length > 0 ? names : undefined;
+};
 
 const ruleNames = recipe(buildFacet, "secret names of a rule", (view, ref): readonly string[] => {
   const rule = view.mesh.rule(ref);

@@ -126,6 +126,7 @@ function environment(ports: AgentHarness["ports"]): Readonly<Record<string, stri
 /** A control plane as a sidecar sees it: CA and delta ADS behind TLS. */
 async function startControlPlane(authority: CertificateAuthority, port: number, sent: () => Sent): Promise<RpcServer> {
   const ca = createCertificateService({
+    acceptsPeer: () => true,
     authority,
     authenticate: async (bearer) =>
       bearer === token

@@ -27,6 +27,7 @@ export {
 export { formatRotation, isUnderWay, parseRotation, parseRotationFacts, type RotationFacts } from "./rotation-data.ts";
 export { type CaSecretStore, caSecretName, caSecretType, loadOrCreateCa } from "./secret-store.ts";
 export {
+  type AcceptsPeer,
   type AuthenticateToken,
   type CertificateServiceOptions,
   createCertificateService,

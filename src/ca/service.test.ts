@@ -56,6 +56,7 @@ describe("the certificate service over TLS", () => {
       now,
     });
     const service = createCertificateService({
+      acceptsPeer: () => true,
       authority,
       authenticate: judge,
       stillThere: async ({ namespace }, binding) => {
@@ -265,6 +266,7 @@ describe("the certificate service over TLS", () => {
 
   test("C13: a judge that does not answer is not waited for", async () => {
     const service = createCertificateService({
+      acceptsPeer: () => true,
       authority,
       authenticate: () => new Promise(() => {}),
       stillThere: () => new Promise(() => {}),

@@ -1,4 +1,5 @@
 /** `istio.v1.auth.IstioCertificateService/CreateCertificate`: a call with a token and a CSR in, a certificate chain out, or an answer that says nothing of why not. */
+import type { X509Certificate } from "node:crypto";
 import { create } from "@bufbuild/protobuf";
 import {
   type IstioCertificateRequest,
@@ -29,11 +30,15 @@ export type AuthenticateToken = (token: string, signal: AbortSignal) => Promise<
 /** Whether the account, and the Pod that the certificate was issued to, are still there; a throw says no. */
 export type StillThere = (identity: Identity, binding: Binding | undefined, signal: AbortSignal) => Promise<boolean>;
 
+export type AcceptsPeer = (identity: Identity, certificate: X509Certificate) => boolean;
+
 export interface CertificateServiceOptions {
   readonly authority: CertificateAuthority;
   readonly authenticate: AuthenticateToken;
   /** Asked before a certificate renews itself: deleting an account or a Pod is how it is revoked. */
   readonly stillThere: StillThere;
+  /** Whether a verified certificate is one to go by: of our trust domain, and not revoked. */
+  readonly acceptsPeer: AcceptsPeer;
   readonly authorizeNode?: AuthorizeNode;
   readonly rateLimit: RateLimit;
   readonly metrics: CaMetrics;
@@ -105,13 +110,18 @@ async function authenticate(call: Call, options: CertificateServiceOptions, log:
 /** The new one lives no longer than the one shown, and so no longer than what the token once gave. */
 async function byCertificate(
   { peer }: Call,
-  { stillThere }: CertificateServiceOptions,
+  { stillThere, acceptsPeer }: CertificateServiceOptions,
   signal: AbortSignal,
 ): Promise<Permit | undefined> {
   const [uri, ...others] = peer.tls?.uris ?? [];
   const identity = uri !== undefined && others.length === 0 ? parseIdentity(uri) : undefined;
   const certificate = peer.tls?.certificate;
   if (!identity || !certificate) return undefined;
+  if (!acceptsPeer(identity, certificate))
+    throw new FairleadError(
+      "forbidden",
+      `the certificate of ${formatIdentity(identity)} is revoked, or of another mesh`,
+    );
   const binding = bindingOf(certificate);
   if (!(await Promise.race([stillThere(identity, binding, signal), rejectOn(signal)])))
     throw new FairleadError("forbidden", `the account or Pod of ${formatIdentity(identity)} is gone`);

@@ -1,5 +1,5 @@
 /** A bearer token or a certificate in; the workload identity that the API vouches for out. Fails closed. */
-import type { AuthenticateToken, StillThere } from "../ca/index.ts";
+import type { AcceptsPeer, AuthenticateToken, StillThere } from "../ca/index.ts";
 import type { Collection } from "../collections/index.ts";
 import { type KubeClient, kubeKinds, reviewToken } from "../kube/index.ts";
 import { type Identity, isIdentity, type KubeObject, parseIdentity } from "../model/index.ts";
@@ -68,19 +68,24 @@ export function createStillThere(client: KubeClient): StillThere {
 }
 
 /** On the TLS port a proxy proves who it is, by its certificate or else by its token. */
-export function authenticateWith(judge: TokenJudge, isHeld: CertificateHeld): Authenticate {
+export function authenticateWith(judge: TokenJudge, isHeld: CertificateHeld, accepts: AcceptsPeer): Authenticate {
   return async (call: Call) => {
-    const proven = await callerIdentity(judge, isHeld, call);
+    const proven = await callerIdentity(judge, isHeld, accepts, call);
     if (!proven) throw new RpcError(status.unauthenticated, "authentication failure");
     return proven;
   };
 }
 
-async function callerIdentity(judge: TokenJudge, isHeld: CertificateHeld, call: Call): Promise<Identity | undefined> {
+async function callerIdentity(
+  judge: TokenJudge,
+  isHeld: CertificateHeld,
+  accepts: AcceptsPeer,
+  call: Call,
+): Promise<Identity | undefined> {
   const [uri, ...others] = call.peer.tls?.uris ?? [];
   const shown = uri !== undefined && others.length === 0 ? parseIdentity(uri) : undefined;
   const certificate = call.peer.tls?.certificate;
-  if (shown && certificate && (await isHeld(shown, certificate))) return shown;
+  if (shown && certificate && accepts(shown, certificate) && (await isHeld(shown, certificate))) return shown;
   return identityOf(judge, call.metadata("authorization"));
 }
 

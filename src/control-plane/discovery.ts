@@ -236,11 +236,12 @@ export async function startDiscovery(options: DiscoveryOptions): Promise<Discove
   const pods = watched.objects("", "Pod");
   const judge = createTokenJudge({ client, pods, audiences: ["istio-ca"], trustDomain });
   const stillThere = createStillThere(client);
-  const authenticate = authenticateWith(judge, createCertificateHeld({ stillThere, pods }));
+  const authenticate = authenticateWith(judge, createCertificateHeld({ stillThere, pods }), trust.acceptsPeer);
   const certificates = createCertificateService({
     authority,
     authenticate: judge.identify,
     stillThere,
+    acceptsPeer: trust.acceptsPeer,
     rateLimit: createRateLimit({
       perKey: { burst: 100, perSecond: 10 },
       total: { burst: 2000, perSecond: 1000 },

@@ -105,7 +105,11 @@ function distributeRoots(options: DiscoveryOptions, parts: LeaderParts): void {
     namespaces: stages.settings.namespaces,
     configMaps: watched.objects("", "ConfigMap"),
     roots: trust.authority.roots,
-    onRoots: trust.authority.onReplaced,
+    revoked: () => trust.wanted.current().crl,
+    onRoots(changed) {
+      const stops = [trust.authority.onReplaced(changed), trust.wanted.subscribe(changed)];
+      return () => stops.forEach((stop) => void stop());
+    },
     log: options.log,
     random: options.random,
     signal,

@@ -50,6 +50,7 @@ beforeAll(async () => {
   });
   const stillThere = createStillThere(client);
   const service = createCertificateService({
+    acceptsPeer: () => true,
     authority,
     authenticate: judge.identify,
     stillThere,
@@ -63,7 +64,9 @@ beforeAll(async () => {
     ...{ source: { connect: () => nothing }, identifier: "test", ready: () => true, log: silentLogger, now },
     ...{ uuid: randomUUID, limits: { reauthenticateMs: 50 } },
   });
-  const streams = ads.routes(authenticateWith(judge, createCertificateHeld({ stillThere, pods, sharedMs: 50 })));
+  const streams = ads.routes(
+    authenticateWith(judge, createCertificateHeld({ stillThere, pods, sharedMs: 50 }), () => true),
+  );
   server = createRpcServer({ routes: [service, ...streams], tls: { ...serving, clientCa: roots }, log: silentLogger });
   ({ port } = await server.listen({ host: "127.0.0.1", port: 0 }));
 });

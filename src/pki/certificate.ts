@@ -133,13 +133,26 @@ function keyIdentifierOf(certificate: X509Certificate): Uint8Array {
   return keyIdentifier(certificate.publicKey.export({ type: "spki", format: "der" }));
 }
 
-/** The signer's subject byte for byte: chain building compares encodings. */
-function subjectOf(certificate: X509Certificate): Uint8Array {
+/** A certificate's subject byte for byte: chain building compares encodings. */
+export function subjectOf(certificate: X509Certificate): Uint8Array {
   const fields = tbsFields(certificate);
   fields.take(tags.sequence);
   fields.take(tags.sequence);
   fields.take(tags.sequence);
   return fields.take(tags.sequence).raw;
+}
+
+/** What a list of revoked certificates names one by. */
+export function serialAndIssuer(certificate: X509Certificate): {
+  readonly serial: Uint8Array;
+  readonly issuer: Uint8Array;
+} {
+  const outer = readDer(readDer(certificate.raw).take(tags.sequence).content);
+  const fields = readDer(outer.take(tags.sequence).content);
+  fields.takeIf(contextTag(0, true));
+  const serial = fields.take(tags.integer).content;
+  fields.take(tags.sequence);
+  return { serial, issuer: fields.take(tags.sequence).raw };
 }
 
 /** The content of one extension's value, undefined where the certificate lacks it. */

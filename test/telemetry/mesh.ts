@@ -123,6 +123,7 @@ export async function startMetricsMesh(objects: readonly KubeObject[]): Promise<
 
 async function serve(controlPlane: ControlPlane, authority: CertificateAuthority, host: string) {
   const certificates = createCertificateService({
+    acceptsPeer: () => true,
     authority,
     authenticate: async (token) => ({ identity: identityOf(token) }),
     stillThere: async () => true,

@@ -1,4 +1,7 @@
-/** Namespaces in; ConfigMap `istio-ca-root-cert` with the mesh's roots in each of them out. Only the leader writes. */
+/**
+ * Namespaces in; ConfigMap `istio-ca-root-cert` with the mesh's roots in each of them out, and `istio-ca-crl` with what its
+ * CA has revoked, where it has. Only the leader writes.
+ */
 import type { Collection } from "../../collections/index.ts";
 import { type KubeClient, kubeKinds } from "../../kube/index.ts";
 import { isRecord, type Logger } from "../../lib/index.ts";
@@ -6,14 +9,27 @@ import type { KubeObject } from "../../model/index.ts";
 import { runKeyedWork } from "../controllers/index.ts";
 
 const { configMaps } = kubeKinds;
-const name = "istio-ca-root-cert";
+
+interface Distributed {
+  readonly map: string;
+  readonly file: string;
+  content(options: RootDistributionOptions): string;
+}
+
+const distributed: readonly Distributed[] = [
+  { map: "istio-ca-root-cert", file: "root-cert.pem", content: (options) => options.roots() },
+  { map: "istio-ca-crl", file: "ca-crl.pem", content: (options) => options.revoked() },
+];
+const names = new Set(distributed.map(({ map }) => map));
 
 export interface RootDistributionOptions {
   readonly client: KubeClient;
   readonly namespaces: Collection<KubeObject>;
   readonly configMaps: Collection<KubeObject>;
   roots(): string;
-  /** Calls back when the roots have changed; returns the way to stop. */
+  /** Lists of revoked certificates; empty where there is none. */
+  revoked(): string;
+  /** Calls back when any of it has changed; returns the way to stop. */
   onRoots(changed: () => void): () => void;
   readonly log: Logger;
   readonly random: () => number;
@@ -24,14 +40,14 @@ export interface RootDistributionOptions {
 const skipped: ReadonlySet<string> = new Set(["kube-system", "kube-public", "kube-node-lease", "local-path-storage"]);
 
 export function runRootDistribution(options: RootDistributionOptions): void {
-  const queue = runKeyedWork({ ...options, name: `${name} in`, work: (namespace) => write(options, namespace) });
+  const queue = runKeyedWork({ ...options, name: "roots in", work: (namespace) => write(options, namespace) });
   const due = (namespace: string): void => {
     if (!skipped.has(namespace)) queue.due(namespace);
   };
   const stopNamespaces = options.namespaces.subscribe((key, now) => now && due(key));
   const stopMaps = options.configMaps.subscribe((key) => {
     const slash = key.indexOf("/");
-    if (key.slice(slash + 1) === name) due(key.slice(0, slash));
+    if (names.has(key.slice(slash + 1))) due(key.slice(0, slash));
   });
   const all = (): void => options.namespaces.keys().forEach(due);
   const stopRoots = options.onRoots(all);
@@ -46,15 +62,23 @@ export function runRootDistribution(options: RootDistributionOptions): void {
 async function write(options: RootDistributionOptions, namespace: string): Promise<void> {
   const object = options.namespaces.get(namespace);
   if (!object || object.metadata.deletionTimestamp !== undefined) return;
-  const data = { "root-cert.pem": options.roots() };
-  const existing = options.configMaps.get(`${namespace}/${name}`);
-  const current = existing && isRecord(existing.data) ? existing.data["root-cert.pem"] : undefined;
-  if (current === data["root-cert.pem"]) return;
+  for (const one of distributed) await writeMap(options, namespace, one);
+}
+
+async function writeMap(
+  options: RootDistributionOptions,
+  namespace: string,
+  { map, file, content }: Distributed,
+): Promise<void> {
+  const { client, signal } = options;
+  const data = { [file]: content(options) };
+  const existing = options.configMaps.get(`${namespace}/${map}`);
+  const current = existing && isRecord(existing.data) ? existing.data[file] : undefined;
+  if (current === data[file] || (!existing && data[file] === "")) return;
   // Updated, never patched: istiod's own role allows no more. The version in the metadata tells of a faster writer.
-  if (existing) await options.client.update(configMaps, { ...existing, data }, { signal: options.signal });
+  if (existing) await client.update(configMaps, { ...existing, data }, { signal });
   else {
-    const metadata = { name, namespace, labels: { "istio.io/config": "true" } };
-    const object = { apiVersion: "v1", kind: "ConfigMap", metadata, data };
-    await options.client.create(configMaps, object, { signal: options.signal });
+    const metadata = { name: map, namespace, labels: { "istio.io/config": "true" } };
+    await client.create(configMaps, { apiVersion: "v1", kind: "ConfigMap", metadata, data }, { signal });
   }
 }

@@ -9,7 +9,7 @@ import { ProxyConfigSchema } from "../../gen/istio/proxy_config_pb.js";
 import { kubeKinds, loadKubeconfig, requestToken } from "../../kube/index.ts";
 import { silentLogger } from "../../lib/index.ts";
 import { types } from "../../model/index.ts";
-import { createCsr, generateKey } from "../../pki/index.ts";
+import { createCsr, formatPrivateKey, generateKey, type KeyPair } from "../../pki/index.ts";
 import { createRpcClient, protoMethod } from "../../rpc/index.ts";
 import { deltaMethod } from "../../xds/index.ts";
 import type { ControlledApi } from "../controllers/testing.ts";
@@ -62,6 +62,26 @@ export async function startPlane(world: ControlledApi, more: Partial<DiscoveryOp
     ...more,
   });
 }
+
+/** Comes for a certificate with nothing but one that it has. */
+export async function renewBy(
+  plane: Discovery,
+  shown: { readonly chain: string; readonly key: KeyPair; readonly roots: string },
+): Promise<readonly string[]> {
+  const { chain: cert, key, roots: ca } = shown;
+  const client = createRpcClient({
+    target: plane.addresses.secureGrpc,
+    tls: () => ({ ca, cert, key: formatPrivateKey(key.privateKey) }),
+  });
+  try {
+    const request = create(IstioCertificateRequestSchema, { csr: createCsr({ key }), validityDuration: 3600n });
+    return (await client.unary(certificateMethod, request)).certChain;
+  } finally {
+    client.close();
+  }
+}
+
+const certificateMethod = protoMethod(IstioCertificateService.method.createCertificate);
 
 export interface TestProxy {
   /** Comes for a certificate: leaf first, all roots last. */
@@ -118,8 +138,7 @@ export async function connectProxy(
   return {
     async fetchCertificate() {
       const request = create(IstioCertificateRequestSchema, { csr: createCsr({ key }), validityDuration: 3600n });
-      const method = protoMethod(IstioCertificateService.method.createCertificate);
-      return (await client.unary(method, request)).certChain;
+      return (await client.unary(certificateMethod, request)).certChain;
     },
     async nextRoots() {
       if (told.length === 0) await once(news, "roots");

@@ -1,5 +1,6 @@
 /** Where CAs are kept, and who is connected, in; the authority that signs, the roots that agents are told, and their rotation out. */
 import {
+  type AcceptsPeer,
   allRoots,
   bundleTexts,
   type CertificateAuthority,
@@ -51,6 +52,8 @@ export interface TrustOptions {
 export interface Trust {
   readonly authority: CertificateAuthority;
   readonly issuances: Issuances;
+  /** Whether a verified certificate is one to go by. A root may be shared by meshes, whose accounts are not ours. */
+  readonly acceptsPeer: AcceptsPeer;
   readonly wanted: WantedCa;
   readonly mesh: MeshTrust;
   /** The source that agents are told roots by; called once. */
@@ -98,6 +101,10 @@ export async function createTrust(options: TrustOptions): Promise<Trust> {
   return {
     authority,
     issuances,
+    acceptsPeer({ trustDomain }, certificate) {
+      const isOurs = [options.trustDomain(), ...(options.settings.current().trustDomainAliases ?? [])];
+      return isOurs.includes(trustDomain) && !wanted.current().revoked.has(certificate);
+    },
     wanted,
     mesh,
     tellRoots(source) {

@@ -15,6 +15,7 @@ import type { Collection } from "../../collections/index.ts";
 import type { EventRecorder, KubeClient } from "../../kube/index.ts";
 import { FairleadError, type Logger } from "../../lib/index.ts";
 import type { KubeObject } from "../../model/index.ts";
+import { parseRevocations, type Revocations } from "../../pki/index.ts";
 import { createCaSecretStore } from "./ca-secret.ts";
 import { decodeSecret } from "./secret-data.ts";
 
@@ -35,6 +36,7 @@ export interface CaContent {
   readonly isOwn: boolean;
   /** Lists of revoked certificates, PEM; empty where there is none. */
   readonly crl: string;
+  readonly revoked: Revocations;
 }
 
 export interface WantedCa {
@@ -144,11 +146,29 @@ function filesIn(secret: KubeObject | undefined): CaFiles | undefined {
 }
 
 function contentOf({ files, source, isOwn }: FoundFiles, now: Date): CaContent {
-  return { bundle: parseSigningBundle(files, now), source, isOwn, crl: files["ca-crl.pem"] ?? "" };
+  const bundle = parseSigningBundle(files, now);
+  const crl = files["ca-crl.pem"] ?? "";
+  return { bundle, source, isOwn, crl, revoked: readRevocations(crl, bundle) };
+}
+
+function readRevocations(crl: string, { certificate, chain, roots }: SigningBundle): Revocations {
+  try {
+    return parseRevocations(crl, [certificate, ...chain, ...roots]);
+  } catch (error) {
+    throw new FairleadError("invalid", `ca-crl.pem: ${FairleadError.from(error).message}`, {
+      hint: "a list must be signed by ca-cert.pem, by one of cert-chain.pem or by root-cert.pem",
+    });
+  }
 }
 
 function ownContent(bundle: SigningBundle, namespace: string): CaContent {
-  return { bundle, source: `Secret ${namespace}/${caSecretName}`, isOwn: true, crl: "" };
+  return {
+    bundle,
+    source: `Secret ${namespace}/${caSecretName}`,
+    isOwn: true,
+    crl: "",
+    revoked: readRevocations("", bundle),
+  };
 }
 
 function textOf(found: FoundFiles | undefined): string {

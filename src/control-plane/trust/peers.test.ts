@@ -1,0 +1,99 @@
+/** A control plane with a CA that users brought, whose key the test has: which certificates are good for another one at 15012. */
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { createSelfSignedBundle, formatSigningBundle, type SigningBundle } from "../../ca/index.ts";
+import { kubeKinds } from "../../kube/index.ts";
+import { readRecord } from "../../lib/index.ts";
+import {
+  type CertificateOptions,
+  formatCertificate,
+  generateKey,
+  issueCertificate,
+  type KeyPair,
+} from "../../pki/index.ts";
+import { revoke } from "../../pki/testing.ts";
+import { type ControlledApi, startControlledApi } from "../controllers/testing.ts";
+import type { Discovery } from "../discovery.ts";
+import { encodeSecret } from "./secret-data.ts";
+import { allowSecrets, renewBy, startPlane } from "./testing.ts";
+
+let world: ControlledApi;
+let plane: Discovery;
+let ca: SigningBundle;
+let key: KeyPair;
+const meshConfig = JSON.stringify({ trustDomain: "cluster.local", trustDomainAliases: ["former.local"] });
+
+beforeAll(async () => {
+  world = await startControlledApi();
+  await allowSecrets(world);
+  [ca, key] = [await createSelfSignedBundle({ organization: "theirs", now: new Date() }), await generateKey()];
+  const metadata = { namespace: "istio-system" };
+  await world.create({
+    ...{ apiVersion: "v1", kind: "ConfigMap", metadata: { ...metadata, name: "istio" } },
+    data: { mesh: meshConfig },
+  });
+  await world.create({ apiVersion: "v1", kind: "ServiceAccount", metadata: { name: "a", namespace: "default" } });
+  await world.create({
+    ...{ apiVersion: "v1", kind: "Secret", metadata: { ...metadata, name: "cacerts" }, type: "Opaque" },
+    data: encodeSecret({ ...formatSigningBundle(ca) }),
+  });
+  plane = await startPlane(world);
+});
+afterAll(async () => {
+  await plane.close();
+  await world.close();
+});
+
+function issue(more: Partial<CertificateOptions> = {}, uri = "spiffe://cluster.local/ns/default/sa/a") {
+  return issueCertificate({
+    ...{ profile: "leaf", altNames: [{ type: "uri", value: uri }], publicKey: key.publicKey },
+    ...{ signer: ca, now: new Date(), ttlMs: 3_600_000 },
+    ...more,
+  });
+}
+const shownBy = (certificate: ReturnType<typeof issue>) =>
+  renewBy(plane, {
+    chain: formatCertificate(certificate),
+    key,
+    roots: formatSigningBundle(ca)["root-cert.pem"],
+  });
+
+test("a certificate of ours renews itself, also in a trust domain that the mesh had", async () => {
+  expect(await shownBy(issue())).toHaveLength(2);
+  expect(await shownBy(issue({}, "spiffe://former.local/ns/default/sa/a"))).toHaveLength(2);
+});
+
+describe("C17: refused at 15012", () => {
+  const dayAgo = new Date(Date.now() - 86_400_000);
+  test.each<[string, () => ReturnType<typeof issue>]>([
+    ["one that expired", () => issue({ now: dayAgo })],
+    ["one of another trust domain under the same root", () => issue({}, "spiffe://other.local/ns/default/sa/a")],
+    ["one for servers alone", () => issue({ profile: "server" })],
+    ["a CA's", () => issue({ profile: "ca", subject: { commonName: "x" } })],
+    ["one with two names", () => issue({ altNames: ["a", "b"].map(uriOf) })],
+    ["one of an account that there is not", () => issue({}, "spiffe://cluster.local/ns/default/sa/nobody")],
+  ])("%s", async (_, make) => {
+    await expect(shownBy(make())).rejects.toThrow();
+  });
+
+  test("one that its CA has revoked, from the moment that ca-crl.pem says so; and every namespace is told", async () => {
+    const [bad, good] = [issue(), issue()];
+    expect(await shownBy(bad)).toHaveLength(2);
+    const crl = revoke(ca, [bad]);
+    await world.admin.patch(kubeKinds.secrets, { name: "cacerts", namespace: "istio-system" }, "merge", {
+      data: encodeSecret({ "ca-crl.pem": crl }),
+    });
+    const isRefused = (): Promise<boolean> =>
+      shownBy(bad).then(
+        () => false,
+        () => true,
+      );
+    await expect.poll(isRefused, { timeout: 60_000 }).toBe(true);
+    expect(await shownBy(good)).toHaveLength(2);
+    world.objects("", "ConfigMap");
+    await world.until("", "ConfigMap", "default/istio-ca-crl", (map) => readRecord(map?.data)["ca-crl.pem"] === crl);
+  });
+});
+
+function uriOf(account: string) {
+  return { type: "uri", value: `spiffe://cluster.local/ns/default/sa/${account}` } as const;
+}

@@ -34,6 +34,7 @@ export function agentBootstrap(pod: BootstrapPod): { readonly nodeId: string; re
     .join("");
   const machine: AgentMachine = {
     workDir: dir,
+    hostname: "host",
     addresses: [address],
     readFile: (path) => (path === "./etc/istio/pod/labels" ? labelsFile : undefined),
     secretName: "sockets",

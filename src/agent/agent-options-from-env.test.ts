@@ -6,6 +6,7 @@ import { envoyArguments } from "./envoy/process.ts";
 
 const machine = (files: Readonly<Record<string, string>> = {}): AgentMachine => ({
   workDir: "/",
+  hostname: "host",
   addresses: ["10.0.0.7", "fd00::7"],
   readFile: (path) => files[path],
   secretName: "s",

@@ -104,8 +104,9 @@ function readSource(env: Environment, argv: readonly string[], machine: AgentMac
     flags,
     machine,
     type: proxyType(flags.positional[0] ?? "sidecar"),
-    namespace: read.text("POD_NAMESPACE", ""),
-    addresses: proxyAddresses(read.text("INSTANCE_IP", ""), machine.addresses),
+    // A machine has cluster.env in its environment, where Pods have more.
+    namespace: read.text("POD_NAMESPACE", read.text("ISTIO_NAMESPACE", "")),
+    addresses: proxyAddresses(read.text("INSTANCE_IP", read.text("ISTIO_SVC_IP", "")), machine.addresses),
     proxyConfig,
     podAnnotations,
     discoveryAddress: proxyConfig.discoveryAddress ?? "istiod.istio-system.svc:15012",
@@ -150,7 +151,7 @@ function nodeOf(source: Source): Node {
   const { host } = parseHostPort(source.discoveryAddress, "discoveryAddress");
   const discovery = env.PEER_METADATA_DISCOVERY ? read.bool("PEER_METADATA_DISCOVERY", false) : undefined;
   return buildNode({
-    id: [type, addresses[0] ?? "", `${read.text("POD_NAME", "")}.${namespace}`, domain].join("~"),
+    id: [type, addresses[0] ?? "", `${read.text("POD_NAME", machine.hostname)}.${namespace}`, domain].join("~"),
     env,
     addresses,
     proxyConfig,
@@ -208,12 +209,24 @@ function dnsOptions({ read, machine, namespace, addresses }: Source): NonNullabl
   };
 }
 
-type IdentityKeys = "tokenFile" | "identityUri" | "keyAlgorithm" | "certificateTtlMs" | "rotation" | "extraRoots";
+type IdentityKeys =
+  | "tokenFile"
+  | "certificateFolder"
+  | "certificateFiles"
+  | "identityUri"
+  | "keyAlgorithm"
+  | "certificateTtlMs"
+  | "rotation"
+  | "extraRoots";
 
 function identityOptions({ env, read, namespace }: Source): Pick<AgentOptions, IdentityKeys> {
   const trustDomain = read.text("TRUST_DOMAIN", "cluster.local");
   return {
     tokenFile: read.text("JWT_POLICY", "third-party-jwt") === "first-party-jwt" ? firstPartyToken : thirdPartyToken,
+    certificateFolder: env.PROV_CERT || undefined,
+    certificateFiles: env.OUTPUT_CERTS
+      ? { folder: env.OUTPUT_CERTS, mode: env.KUBERNETES_SERVICE_HOST ? 0o644 : 0o600 }
+      : undefined,
     identityUri: `spiffe://${trustDomain}/ns/${namespace}/sa/${read.text("SERVICE_ACCOUNT", "default")}`,
     keyAlgorithm: keyAlgorithm(env),
     certificateTtlMs: read.durationMs("SECRET_TTL", dayMs),

@@ -1,7 +1,7 @@
 /** What an agent needs to know, whole, and the machine it is read from. */
 import { randomBytes } from "node:crypto";
 import { readFileSync } from "node:fs";
-import { networkInterfaces } from "node:os";
+import { hostname, networkInterfaces } from "node:os";
 import { resolve } from "node:path";
 import type { Logger, Overload, SilenceLimits } from "../lib/index.ts";
 import type { ProxyConfigValues, ProxyType } from "../model/index.ts";
@@ -24,6 +24,10 @@ export interface AgentOptions {
   readonly ca: Endpoint;
   /** Empty for none, where a client certificate or nothing is asked for. */
   readonly tokenFile: string;
+  /** Where a machine has a certificate from before (PROV_CERT), which is shown beside the token or in its place. */
+  readonly certificateFolder: string | undefined;
+  /** Where the certificate and its key are written to for others (OUTPUT_CERTS); nowhere by default. */
+  readonly certificateFiles: { readonly folder: string; readonly mode: number } | undefined;
   /** Where somebody else (SPIRE) may serve identities in place of the agent. */
   readonly foreignSdsSocket: string;
   /** The agent's own; the sockets of the bootstrap are in a folder inside it. */
@@ -72,6 +76,7 @@ export interface Endpoint {
 /** What the agent finds on its machine; handed in. */
 export interface AgentMachine {
   readonly workDir: string;
+  readonly hostname: string;
   readonly addresses: readonly string[];
   /** The text of a file, from the working folder on; undefined where there is none. */
   readonly readFile: (path: string) => string | undefined;
@@ -87,6 +92,7 @@ export function readAgentMachine(workDir: string, log: Logger): AgentMachine {
   const usable = interfaces.filter((entry) => !entry.internal && !entry.address.startsWith("fe80"));
   return {
     workDir,
+    hostname: hostname(),
     addresses: usable.map((entry) => entry.address),
     readFile(path) {
       try {

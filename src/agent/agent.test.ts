@@ -1,4 +1,6 @@
-import { readdirSync, statSync, writeFileSync } from "node:fs";
+import { createPublicKey } from "node:crypto";
+import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { connect } from "node:net";
 import { join } from "node:path";
 import { connect as connectTls } from "node:tls";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
@@ -6,7 +8,12 @@ import { lacks } from "../../test/require.ts";
 import { createOverload, silentLogger } from "../lib/index.ts";
 import { types } from "../model/index.ts";
 import { createCsr, formatPrivateKey, generateKey, parseCertificate, uriNames } from "../pki/index.ts";
+import { createRpcServer } from "../rpc/index.ts";
 import { livingEnvoy } from "./envoy/record.ts";
+import type { WorkloadCredentials } from "./identity/credentials.ts";
+import { createSdsRoutes } from "./identity/sds.ts";
+import { createSecretSource } from "./identity/secrets.ts";
+import type { WorkloadIdentity } from "./identity/workload-identity.ts";
 import {
   type AgentHarness,
   createAgentHarness,
@@ -76,6 +83,40 @@ async function tlsListener(port: number): Promise<Sent> {
     ],
   });
   return new Map([[types.listener, [toBinary(ListenerSchema, listener)]]]);
+}
+
+/** A process that hands out identities on the known socket, as SPIRE's agent does with Istio's names. */
+async function serveForeignIdentity({ authority, workDir }: AgentHarness) {
+  const fetch = async (): Promise<WorkloadCredentials> => {
+    const key = await generateKey();
+    const caller = { trustDomain: "cluster.local", namespace: "spire", serviceAccount: "web" };
+    const { chain } = authority.sign(createCsr({ key }), caller, 0);
+    const notAfter = new Date(Date.now() + 60_000);
+    return { chain: chain.join(""), key: formatPrivateKey(key.privateKey), roots: authority.roots(), notAfter };
+  };
+  let current = await fetch();
+  const listeners = new Set<(credentials: WorkloadCredentials) => void>();
+  const identity: WorkloadIdentity = {
+    current: () => current,
+    onChange(listener) {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+    renewSoon: () => {},
+    run: () => Promise.resolve(),
+  };
+  const source = createSecretSource({ identity, extraRoots: () => "", log: silentLogger });
+  const server = createRpcServer({ routes: createSdsRoutes(source, silentLogger), log: silentLogger });
+  const folder = join(workDir, "var/run/secrets/workload-spiffe-uds");
+  mkdirSync(folder, { recursive: true });
+  await server.listen({ path: join(folder, "socket") });
+  return {
+    close: () => server.close(),
+    async rotate() {
+      current = await fetch();
+      for (const listener of listeners) listener(current);
+    },
+  };
 }
 
 describe.skipIf(lacks("envoy"))("the agent with a real Envoy", () => {
@@ -169,6 +210,72 @@ describe.skipIf(lacks("envoy"))("the agent with a real Envoy", () => {
     expect(await shown()).toBeUndefined();
     writeFileSync(join(harness.workDir, "var/run/secrets/tokens/istio-token"), token);
     expect(await eventually(shown, (peer) => peer !== undefined)).toBeDefined();
+  }, 300_000);
+
+  test("OUTPUT_CERTS has the certificate in files, and with it alone the next agent of the machine is let in", async () => {
+    const folder = join(harness.workDir, "etc/certs");
+    const read = (file: string): string => readFileSync(join(folder, file), "utf8");
+    const done = start({ OUTPUT_CERTS: "etc/certs" });
+    await untilReady();
+    const first = await eventually(shown, (peer) => peer !== undefined);
+    const names = ["cert-chain.pem", "key.pem", "root-cert.pem"];
+    await eventually(
+      async () => readdirSync(folder).sort(),
+      (found) => found.join() === names.join(),
+    );
+    for (const file of readdirSync(folder)) expect(statSync(join(folder, file)).mode & 0o777).toBe(0o600);
+    const written = parseCertificate(read("cert-chain.pem"));
+    expect(written.serialNumber.toUpperCase()).toBe(first?.serial);
+    expect(createPublicKey(read("key.pem")).equals(written.publicKey)).toBe(true);
+    expect(read("root-cert.pem")).toBe(harness.authority.roots());
+    await httpStatus(harness.ports.status, "/quitquitquit", "POST");
+    await done;
+    rmSync(join(harness.workDir, "var"), { recursive: true });
+    start({ OUTPUT_CERTS: "etc/certs", PROV_CERT: "etc/certs", KUBERNETES_SERVICE_HOST: "10.0.0.1" });
+    await untilReady();
+    const second = await eventually(shown, (peer) => peer !== undefined && peer.serial !== first?.serial);
+    expect(second?.uris).toEqual(["spiffe://cluster.local/ns/ns/sa/sa"]);
+    await eventually(
+      async () => statSync(join(folder, "key.pem")).mode & 0o777,
+      (mode) => mode === 0o644,
+    );
+  }, 300_000);
+
+  test("an identity socket that another process serves is used, and the CA is not asked", async () => {
+    const foreign = await serveForeignIdentity(harness);
+    try {
+      start();
+      await untilReady();
+      const uris = ["spiffe://cluster.local/ns/spire/sa/web"];
+      expect(await eventually(shown, (peer) => peer !== undefined)).toMatchObject({ uris });
+      const first = (await shown())?.serial;
+      await foreign.rotate();
+      expect(await eventually(shown, (peer) => peer !== undefined && peer.serial !== first)).toMatchObject({ uris });
+      expect(harness.log.join("\n")).not.toContain("certificate renewed");
+    } finally {
+      await foreign.close();
+    }
+  }, 300_000);
+
+  test("with EXIT_ON_ZERO_ACTIVE_CONNECTIONS it ends when the last client has gone, however short the drain is", async () => {
+    const done = start({ EXIT_ON_ZERO_ACTIVE_CONNECTIONS: "true", MINIMUM_DRAIN_DURATION: "100ms" });
+    await untilReady();
+    await eventually(shown, (peer) => peer !== undefined);
+    const client = connect({ host: "127.0.0.1", port: tls });
+    try {
+      await eventually(
+        () => httpStatus(harness.ports.admin, "/stats?filter=downstream_cx_active"),
+        ({ body }) => body.includes(`_${tls}.downstream_cx_active: 1\n`),
+      );
+      harness.stop();
+      await eventually(
+        async () => harness.log.join("\n"),
+        (log) => log.includes("connections are still active"),
+      );
+    } finally {
+      client.destroy();
+    }
+    expect(await done).toBe(0);
   }, 300_000);
 
   test("told to end, it drains, ends Envoy and exits 0", async () => {

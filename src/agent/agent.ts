@@ -7,9 +7,16 @@ import { connect } from "node:net";
 import { basename, dirname, relative, resolve } from "node:path";
 import { createBackoff, FairleadError, wait } from "../lib/index.ts";
 import { replaceSecretFile } from "../pki/index.ts";
-import { createRpcClient, createRpcServer, type Route, type RpcServer } from "../rpc/index.ts";
+import {
+  type ClientTls,
+  createRpcClient,
+  createRpcServer,
+  type Route,
+  type RpcClientOptions,
+  type RpcServer,
+} from "../rpc/index.ts";
 import { type AgentMetrics, createAgentMetrics } from "./agent-metrics.ts";
-import type { AgentOptions } from "./agent-options.ts";
+import type { AgentOptions, Endpoint } from "./agent-options.ts";
 import { readAppMetrics } from "./app-metrics.ts";
 import { buildBootstrap, lightstepTokenFile } from "./bootstrap/bootstrap.ts";
 import { type DnsProxy, startDnsProxy } from "./dns/dns-proxy.ts";
@@ -19,13 +26,16 @@ import { drainEnvoy } from "./envoy/drain.ts";
 import { adoptEnvoy, type EnvoyExit, type EnvoyOptions, type EnvoyProcess, startEnvoy } from "./envoy/process.ts";
 import { livingEnvoy } from "./envoy/record.ts";
 import { envoySilence, watchEnvoy } from "./envoy/watchdog.ts";
+import { createHealthReports, type HealthReports } from "./health/health-reports.ts";
 import { createCertificateClient, tokenMetadata, trustFile } from "./identity/certificate-client.ts";
+import { clientCertificate, writeCertificateFiles } from "./identity/certificate-files.ts";
 import { createSdsRoutes } from "./identity/sds.ts";
-import { createSecretSource } from "./identity/secrets.ts";
+import { createSecretSource, type SecretSource } from "./identity/secrets.ts";
 import { createTrustBundle, isSignedUnderFirst, type TrustBundle } from "./identity/trust-bundle.ts";
 import { createWorkloadIdentity, type WorkloadIdentity } from "./identity/workload-identity.ts";
 import { createOwnPeer, type OwnPeer } from "./own-peer.ts";
 import type { OwnSubscription } from "./own-subscription.ts";
+import type { Place } from "./request-text.ts";
 import { type StatusServer, startStatusServer } from "./status-server.ts";
 import { createTelemetry, type Telemetry } from "./telemetry/telemetry.ts";
 import { createXdsRelay } from "./xds-relay.ts";
@@ -33,6 +43,15 @@ import { createXdsRelay } from "./xds-relay.ts";
 export interface Agent {
   /** Runs until the signal (drain, then end), `/quitquitquit` (end) or Envoy's own end; resolves with the exit status. */
   run(signal: AbortSignal): Promise<number>;
+}
+
+type CallerOptions = Pick<RpcClientOptions, "tls" | "metadata">;
+
+interface IdentityParts {
+  readonly identity: WorkloadIdentity;
+  readonly trustBundle: TrustBundle;
+  readonly closers: Closers;
+  readonly ended: AbortSignal;
 }
 
 /** What must be put away at the end, last made first. */
@@ -49,12 +68,13 @@ export function createAgent(options: AgentOptions): Agent {
       closers.add(() => ended.abort());
       try {
         makeSocketsFolder(options, closers);
-        const identity = startIdentity(options, ended.signal);
+        const identity = createIdentity(options);
         const trustBundle = followTrustBundle(options, identity);
-        const sdsSocket = await serveIdentity(options, identity, trustBundle, closers);
+        const sdsSocket = await serveIdentity(options, { identity, trustBundle, closers, ended: ended.signal });
         const telemetry = await serveTelemetry(options, closers);
         const dns = await serveDns(options, closers);
-        const own = [telemetry.subscription, trustBundle.subscription, ...(dns ? [dns.subscription] : [])];
+        const health = probeWorkload(options, ended.signal);
+        const own = [telemetry, trustBundle, dns, health].flatMap((part) => (part ? [part.subscription] : []));
         await serveXds(options, own, closers);
         const bootstrap = { ...options.bootstrap, sdsSocket };
         const metrics = createAgentMetrics({ identity, overload: options.overload, now: options.now });
@@ -90,14 +110,13 @@ function makeSocketsFolder({ workDir, socketsFolder, bootstrap }: AgentOptions, 
   closers.add(() => rmSync(folder, { recursive: true, force: true }));
 }
 
-function startIdentity(options: AgentOptions, signal: AbortSignal): WorkloadIdentity {
+function createIdentity(options: AgentOptions): WorkloadIdentity {
   const { ca } = options;
-  const identity = createWorkloadIdentity({
+  return createWorkloadIdentity({
     ...options.rotation,
     fetch: createCertificateClient({
       target: ca.target,
-      tls: trustFile(resolve(options.workDir, ca.rootFile), ca.serverName),
-      metadata: tokenMetadata(resolve(options.workDir, options.tokenFile)),
+      ...callerOf(options, ca),
       algorithm: options.keyAlgorithm,
       ttlMs: options.certificateTtlMs,
       altNames: options.identityUri === "" ? [] : [{ type: "uri", value: options.identityUri }],
@@ -106,11 +125,6 @@ function startIdentity(options: AgentOptions, signal: AbortSignal): WorkloadIden
     random: options.random,
     log: options.log.scope("identity"),
   });
-  identity.run(signal).catch((error) => {
-    if (!signal.aborted)
-      options.log.error("certificates are no longer renewed", { cause: FairleadError.from(error).message });
-  });
-  return identity;
 }
 
 /** Another root, or the same ones told anew, asks for a certificate of whoever signs now: so does Istio's agent. */
@@ -126,12 +140,36 @@ function followTrustBundle({ log }: AgentOptions, identity: WorkloadIdentity): T
   return bundle;
 }
 
-/** Returns the socket for Envoy; one that somebody else serves (SPIRE) is left to them. */
+function renewCertificates(identity: WorkloadIdentity, { log }: AgentOptions, signal: AbortSignal): void {
+  identity.run(signal).catch((error) => {
+    if (!signal.aborted) log.error("certificates are no longer renewed", { cause: FairleadError.from(error).message });
+  });
+}
+
+/** Who the agent is to the control plane: the certificate that it was left with, if any, and its token. */
+function callerOf(options: AgentOptions, { rootFile, serverName }: Endpoint): Required<CallerOptions> {
+  const { workDir, certificateFolder, now } = options;
+  const certificate = (): Pick<ClientTls, "cert" | "key"> =>
+    certificateFolder === undefined ? {} : clientCertificate(resolve(workDir, certificateFolder), now);
+  const trust = trustFile(resolve(workDir, rootFile), serverName);
+  return {
+    tls: () => ({ ...trust(), ...certificate() }),
+    metadata: tokenMetadata(resolve(workDir, options.tokenFile), () => certificate().cert !== undefined),
+  };
+}
+
+function writeCertificates(options: AgentOptions, source: SecretSource, closers: Closers): void {
+  const { certificateFiles, workDir, log } = options;
+  if (!certificateFiles) return;
+  const folder = resolve(workDir, certificateFiles.folder);
+  const files = writeCertificateFiles({ source, folder, mode: certificateFiles.mode, log: log.scope("identity") });
+  closers.add(files.settled);
+}
+
+/** Returns the socket for Envoy; one that somebody else serves (SPIRE) is left to them, and the CA is not asked. */
 async function serveIdentity(
   options: AgentOptions,
-  identity: WorkloadIdentity,
-  trustBundle: TrustBundle,
-  closers: Closers,
+  { identity, trustBundle, closers, ended }: IdentityParts,
 ): Promise<string> {
   if (await isServed(shortestPath(options.workDir, options.foreignSdsSocket))) {
     options.log.info("the identity socket is served by another process, which is used", {
@@ -139,8 +177,10 @@ async function serveIdentity(
     });
     return options.foreignSdsSocket;
   }
+  renewCertificates(identity, options, ended);
   const log = options.log.scope("sds");
   const source = createSecretSource({ identity, extraRoots: () => options.extraRoots, trustBundle, log });
+  writeCertificates(options, source, closers);
   await listen(options, options.bootstrap.sdsSocket, createSdsRoutes(source, log), closers);
   return options.bootstrap.sdsSocket;
 }
@@ -162,14 +202,28 @@ async function serveDns(options: AgentOptions, closers: Closers): Promise<DnsPro
   return proxy;
 }
 
+/** Of a workload outside Kubernetes; Pods are probed by their kubelet. */
+function probeWorkload(options: AgentOptions, signal: AbortSignal): HealthReports | undefined {
+  const { proxyConfig, appAddress, workDir, bootstrap } = options;
+  if (!proxyConfig.readinessProbe) return undefined;
+  const admin = createEnvoyAdmin(adminPlace(options, shortestPath(workDir, bootstrap.adminSocket)));
+  const log = options.log.scope("health");
+  const reports = createHealthReports({
+    ...{ probe: proxyConfig.readinessProbe, appAddress, log },
+    proxyNotReady: () => admin.notReady(),
+  });
+  reports.run(signal).catch((error) => {
+    if (!signal.aborted) log.error("the workload is no longer probed", { cause: FairleadError.from(error).message });
+  });
+  return reports;
+}
+
 async function serveXds(options: AgentOptions, own: readonly OwnSubscription[], closers: Closers): Promise<void> {
   const { discovery } = options;
-  const metadata = tokenMetadata(resolve(options.workDir, options.tokenFile));
+  const { tls, metadata } = callerOf(options, discovery);
   const client = createRpcClient({
     target: discovery.target,
-    ...(discovery.plaintext
-      ? {}
-      : { tls: trustFile(resolve(options.workDir, discovery.rootFile), discovery.serverName) }),
+    ...(discovery.plaintext ? {} : { tls }),
     // A token is never sent in the clear.
     metadata: async () => ({ ...options.xdsHeaders, ...(discovery.plaintext ? {} : await metadata()) }),
   });
@@ -238,19 +292,27 @@ async function runEnvoy(
 
 /** A bootstrap that the user wrote has its admin where the user put it; ours has it on a socket, and the agent on the port. */
 async function openAdmin(options: AgentOptions, isOwn: OwnPeer, closers: Closers): Promise<EnvoyAdmin> {
-  const at = { host: options.localhost, port: options.proxyConfig.proxyAdminPort ?? 15000 };
-  if (options.proxyConfig.customConfigFile) return createEnvoyAdmin(at);
   const socketPath = shortestPath(options.workDir, options.bootstrap.adminSocket);
+  const admin = createEnvoyAdmin(adminPlace(options, socketPath));
+  if (options.proxyConfig.customConfigFile) return admin;
   const gate = await startAdminGate({
-    ...at,
+    ...adminPort(options),
     socketPath,
     isOwn,
     log: options.log.scope("admin"),
     overload: options.overload,
   });
   closers.add(() => gate.close());
-  return createEnvoyAdmin({ socketPath });
+  return admin;
 }
+
+const adminPort = ({ localhost, proxyConfig }: AgentOptions) => ({
+  host: localhost,
+  port: proxyConfig.proxyAdminPort ?? 15000,
+});
+
+const adminPlace = (options: AgentOptions, socketPath: string): Place =>
+  options.proxyConfig.customConfigFile ? adminPort(options) : { socketPath };
 
 function envoyOptions(options: AgentOptions, configFile: string): EnvoyOptions {
   return {

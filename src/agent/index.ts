@@ -4,7 +4,7 @@ export { agentOptionsFromEnv } from "./agent-options-from-env.ts";
 export { buildBootstrap } from "./bootstrap/bootstrap.ts";
 export type { BootstrapOptions } from "./bootstrap/context.ts";
 export type { Node, NodeOptions } from "./bootstrap/node.ts";
-export type { ProxyConfigSources } from "./bootstrap/proxy-config.ts";
+export { type ProxyConfigSources, proxyConfigJson } from "./bootstrap/proxy-config.ts";
 export { applyCapture, type CaptureHost, createRunCommand, type RunCommand } from "./capture/apply.ts";
 export { type CaptureOutput, readSurroundings, runCapture } from "./capture/command.ts";
 export { type CaptureConfig, defaultCapture } from "./capture/config.ts";

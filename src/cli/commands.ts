@@ -57,6 +57,11 @@ export const commands: readonly CommandEntry[] = [
     load: () => import("./ca.ts"),
   },
   {
+    name: "workload",
+    summary: "Prepare machines outside Kubernetes for joining the mesh",
+    load: () => import("./workload.ts"),
+  },
+  {
     name: "proxy-status",
     aliases: ["ps"],
     summary: "Show which proxies are connected and in step",

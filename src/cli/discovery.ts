@@ -98,6 +98,14 @@ async function discovery(flags: DiscoveryFlags, unknown: readonly string[], io: 
     ...pushThrottle(io),
     virtualHosts: io.env.PILOT_ENABLE_VHDS !== "false",
     ownHostsOnly: io.env.FAIRLEAD_OWN_HOSTS_ONLY === "true",
+    registration: {
+      graceMs: durationEnv(io, "PILOT_WORKLOAD_ENTRY_GRACE_PERIOD", 10_000),
+      enabled: {
+        registration: !isOff(io.env.PILOT_ENABLE_WORKLOAD_ENTRY_AUTOREGISTRATION),
+        health: !isOff(io.env.PILOT_ENABLE_WORKLOAD_ENTRY_HEALTHCHECKS),
+      },
+      validateIdentity: !isOff(io.env.ISTIO_WORKLOAD_ENTRY_VALIDATE_IDENTITY),
+    },
     gatewayDeployments: io.env.PILOT_ENABLE_GATEWAY_API_DEPLOYMENT_CONTROLLER !== "false",
     injection: {
       nativeSidecars: io.env.ENABLE_NATIVE_SIDECARS || "auto",

@@ -5,12 +5,11 @@
 import { isRecord } from "../lib/index.ts";
 import type { ObjectNode, Schema } from "../model/index.ts";
 
-export type UnhonouredReason = "istio" | "joining" | "ambient" | "clusters" | "open";
+export type UnhonouredReason = "istio" | "ambient" | "clusters" | "open";
 
 /** What a user is told, after "… is not honoured: ". */
 export const unhonouredReasons: Readonly<Record<UnhonouredReason, string>> = {
   istio: "Istio does not act on it either",
-  joining: "workloads do not register themselves yet",
   ambient: "it is for ambient mode, which is not there yet",
   clusters: "several clusters or networks are not served yet",
   open: "not done yet",
@@ -35,9 +34,6 @@ const fields: ReadonlyMap<string, UnhonouredReason> = new Map<string, Unhonoured
   [`${networking}.IstioIngressListener.tls`, "open"],
   [`${networking}.EnvoyFilter.Patch.filterClass`, "istio"],
   [`${networking}.EnvoyFilter.EnvoyConfigObjectMatch.waypoint`, "ambient"],
-  [`${networking}.WorkloadGroup.metadata`, "joining"],
-  [`${networking}.WorkloadGroup.template`, "joining"],
-  [`${networking}.WorkloadGroup.probe`, "joining"],
   ["istio.extensions.v1alpha1.WasmConfig.verificationKey", "istio"],
   ["istio.extensions.v1alpha1.WasmPlugin.verificationKey", "istio"],
   ["istio.security.v1beta1.JWTRule.presence", "istio"],
@@ -64,7 +60,6 @@ const fields: ReadonlyMap<string, UnhonouredReason> = new Map<string, Unhonoured
   [`${mesh}.ProxyConfig.proxyBootstrapTemplatePath`, "open"],
   // The mesh's name comes from the installation's values; this one only travels along.
   [`${mesh}.ProxyConfig.meshId`, "istio"],
-  [`${mesh}.ProxyConfig.readinessProbe`, "joining"],
   [`${mesh}.ProxyConfig.caCertificatesPem`, "open"],
   [`${mesh}.ProxyConfig.privateKeyProvider`, "open"],
   [`${mesh}.ProxyConfig.ConnectionSettings.clusterPerConnectionBufferLimitBytes`, "istio"],

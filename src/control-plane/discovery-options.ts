@@ -49,6 +49,13 @@ export interface DiscoveryOptions {
   readonly virtualHosts?: boolean;
   /** Routes for the mesh hold only for hosts of their own namespace (FAIRLEAD_OWN_HOSTS_ONLY). */
   readonly ownHostsOnly?: boolean;
+  /** Workloads outside Kubernetes; all by default. */
+  readonly registration?: {
+    readonly graceMs: number;
+    readonly enabled: { readonly registration: boolean; readonly health: boolean };
+    /** False: whoever is let in may be any entry of its group (ISTIO_WORKLOAD_ENTRY_VALIDATE_IDENTITY). */
+    readonly validateIdentity: boolean;
+  };
   /** False: nothing is made for Gateway API Gateways (PILOT_ENABLE_GATEWAY_API_DEPLOYMENT_CONTROLLER). */
   readonly gatewayDeployments?: boolean;
   readonly keySets?: {

@@ -30,6 +30,7 @@ import { createOwnRevision, ownStatuses } from "./own-revision.ts";
 import { createPatchReports, forgetChanged } from "./patch-reports.ts";
 import { proxyOfNode } from "./proxy-of-node.ts";
 import { findRefusals, type Refusal, refusalsByObject } from "./refusals.ts";
+import { createRegistration } from "./registration/index.ts";
 import { createRenderProblems } from "./render-problems.ts";
 import { createResourceSource } from "./resource-source.ts";
 import { createSecretAccess } from "./secret-access.ts";
@@ -189,10 +190,22 @@ export async function startDiscovery(options: DiscoveryOptions): Promise<Discove
   });
   const { authority } = trust;
 
+  // Beside it: workloads outside Kubernetes, which have an entry while they are connected.
+  const registration = createRegistration(workloads, {
+    ...{ graceMs: 10_000, enabled: { registration: true, health: true }, validateIdentity: true },
+    ...options.registration,
+    client,
+    controller: options.identity,
+    entries: watched.objects("networking.istio.io", "WorkloadEntry"),
+    groups: watched.objects("networking.istio.io", "WorkloadGroup"),
+    ...{ metrics, now, log: log.scope("wle"), random: options.random, signal: running },
+  });
+
   const refusalNews = new Set<() => void>();
   // 6. xDS for proxies, with who they are proven by certificate or token.
   const ads: Ads = createAds({
-    source: trust.tellRoots(workloads),
+    source: trust.tellRoots(registration),
+    onHealth: registration.healthReported,
     identifier: JSON.stringify({ Component: "istiod", ID: hostname(), Info: versionInfo() }),
     ready: () => ready,
     log: log.scope("ads"),

@@ -11,9 +11,6 @@ const registryKinds = [
   { group: "", kind: "Node", name: "Nodes", update: undefined },
 ] as const;
 
-/** Nothing is made from WorkloadGroups here, so they are not watched. */
-const configKinds = istioKinds.filter(({ kind }) => kind !== "WorkloadGroup");
-
 type Tell = (event: string, by: number) => void;
 
 /** What is there at the start was added, as istiod sees it. */
@@ -29,7 +26,7 @@ export function countObjects(metrics: Metrics, { objects }: Pick<WatchedObjects,
       const type = update === "svc" && event === "delete" ? "svcdelete" : update;
       if (type) metrics.count("pilot_inbound_updates", { type }, by);
     });
-  for (const { group, kind } of configKinds)
+  for (const { group, kind } of istioKinds)
     follow(group, kind, (event, by) => {
       metrics.count("pilot_k8s_cfg_events", { type: kind, event }, by);
       metrics.count("pilot_inbound_updates", { type: "config" }, by);

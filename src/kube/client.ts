@@ -31,6 +31,8 @@ export interface WriteOptions {
 
 export interface DeleteOptions {
   readonly uid?: string | undefined;
+  /** Only while the object is as it was read. */
+  readonly resourceVersion?: string | undefined;
   readonly gracePeriodSeconds?: number | undefined;
   readonly propagationPolicy?: "Foreground" | "Background" | "Orphan" | undefined;
   readonly signal?: AbortSignal | undefined;
@@ -167,7 +169,9 @@ function deleteBody(options: DeleteOptions): unknown {
   return {
     apiVersion: "v1",
     kind: "DeleteOptions",
-    ...(options.uid === undefined ? {} : { preconditions: { uid: options.uid } }),
+    ...(options.uid === undefined && options.resourceVersion === undefined
+      ? {}
+      : { preconditions: { uid: options.uid, resourceVersion: options.resourceVersion } }),
     ...(options.gracePeriodSeconds === undefined ? {} : { gracePeriodSeconds: options.gracePeriodSeconds }),
     ...(options.propagationPolicy === undefined ? {} : { propagationPolicy: options.propagationPolicy }),
   };

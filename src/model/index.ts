@@ -84,6 +84,7 @@ export { canonicalQuantity } from "./quantity.ts";
 export {
   bytesOf,
   encodedResource,
+  healthType,
   type Resource,
   type ResourceType,
   type RouteParts,

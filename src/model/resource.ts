@@ -15,6 +15,9 @@ export const types = {
   workload: "type.googleapis.com/fairlead.workload.v1.Workload",
 } as const;
 
+/** What an agent says of its workload on the same stream; never answered. */
+export const healthType = "type.googleapis.com/istio.v1.HealthInformation";
+
 export type ResourceType = (typeof types)[keyof typeof types];
 
 export interface Resource {

@@ -21,7 +21,7 @@ export interface Plane {
   /** Resolves when the API asks it: the webhooks have its root, and fail closed. */
   answering(): Promise<void>;
   /** Another control plane of the same installation. */
-  replica(identity: string): Promise<Discovery>;
+  replica(identity: string, more?: Partial<DiscoveryOptions>): Promise<Discovery>;
   webhooks(kind: "MutatingWebhookConfiguration" | "ValidatingWebhookConfiguration"): Promise<KubeObject | undefined>;
 }
 
@@ -81,7 +81,7 @@ export async function startPlane(cluster: Cluster, values: Readonly<Record<strin
     discovery,
     user: `system:serviceaccount:${namespace}:${account}`,
     log,
-    replica: (identity) => start(identity),
+    replica: start,
     async answering() {
       for (const object of objects.filter(isWebhook))
         while (!failsClosed(await cluster.find(object))) await new Promise((resolve) => setTimeout(resolve, 50));

@@ -32,6 +32,7 @@ function agentOf(type: string, written: string): unknown {
   };
   const options = agentOptionsFromEnv(env, [type, "--domain", "red.svc.cluster.local"], {
     workDir: "/work",
+    hostname: "host",
     addresses: ["10.0.0.1"],
     readFile: (path) => (path === "./etc/istio/pod/labels" ? labels : undefined),
     secretName: "sockets",

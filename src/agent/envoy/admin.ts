@@ -71,7 +71,9 @@ function stateMissing(stats: ReadonlyMap<string, number>): string | undefined {
 
 /** Per-worker counts repeat the listener's own; internal listeners are plumbing. */
 function isClientListener(name: string): boolean {
-  return name.startsWith("listener.") && !name.includes("worker_") && !name.startsWith("listener.envoy_internal_");
+  // Each listener is counted once more by thread.
+  if (!name.startsWith("listener.") || /\.(worker_\d+|main_thread)\./.test(name)) return false;
+  return !name.startsWith("listener.envoy_internal_");
 }
 
 async function readStats(at: Place, filter: string): Promise<ReadonlyMap<string, number>> {

@@ -81,13 +81,17 @@ export function trustFile(path: string, serverName: string | undefined): () => C
   };
 }
 
-/** `authorization` from a token file, which its owner renews in place. */
-export function tokenMetadata(path: string): () => Promise<Readonly<Record<string, string>>> {
+/** `authorization` from a token file, which its owner renews in place; it may be missing where a certificate is shown. */
+export function tokenMetadata(
+  path: string,
+  mayBeMissing: () => boolean = () => false,
+): () => Promise<Readonly<Record<string, string>>> {
   return async () => {
     if (path === "") return {};
     try {
       return { authorization: `Bearer ${(await readFile(path, "utf8")).trim()}` };
     } catch (cause) {
+      if (mayBeMissing()) return {};
       throw new FairleadError("not-found", `the service-account token ${path} cannot be read`, {
         cause,
         hint: "mount a projected token with audience istio-ca",

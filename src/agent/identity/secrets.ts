@@ -34,8 +34,9 @@ export interface SecretSourceOptions {
   readonly log: Logger;
 }
 
-const workloadName = "default";
-const rootsName = "ROOTCA";
+/** The names that Istio gives to what a workload shows and believes. */
+export const workloadName = "default";
+export const rootsName = "ROOTCA";
 const certificatePrefix = "file-cert:";
 const rootsPrefix = "file-root:";
 const maxFileBytes = 1024 * 1024;

@@ -28,7 +28,10 @@ describe("fields that are not honoured", () => {
     const fault = { delay: { fixedDelay: "1s", exponentialDelay: "" } };
     const route = [{ destination: { host: "a" } }];
     expect(run([istio("VirtualService", "v", { hosts: ["a"], http: [{ fault, route }] })])).toEqual([]);
-    const used = istio("WorkloadGroup", "g", { template: { serviceAccount: "a" } });
+    const used = istio("DestinationRule", "d", {
+      host: "a",
+      trafficPolicy: { outlierDetection: { consecutiveErrors: 3 } },
+    });
     expect(run([used])).toHaveLength(1);
     expect(run([used], { own: false })).toEqual([]);
   });

@@ -117,10 +117,11 @@ describe("problems of objects", () => {
       { name: "s", namespace: "default" },
       { addresses: [{ value: "240.240.0.9", host: "s.com" }], conditions: [condition] },
     );
-    await world.create(object("WorkloadGroup", "g", { template: { serviceAccount: "a" } }));
-    const told = await until("WorkloadGroup", "g", (now) => reconciled(now)?.reason === "WarningsFound");
+    const trafficPolicy = { outlierDetection: { consecutiveErrors: 3 } };
+    await world.create(object("DestinationRule", "g", { host: "a", trafficPolicy }));
+    const told = await until("DestinationRule", "g", (now) => reconciled(now)?.reason === "WarningsFound");
     expect(reconciled(told)).toMatchObject({ status: "True", reason: "WarningsFound" });
-    expect(messageOf(told)).toContain("[FLD0001] spec.template: spec.template is not honoured");
+    expect(messageOf(told)).toContain("consecutiveErrors is not honoured");
     const healthy = await until("ServiceEntry", "s", (now) => reconciled(now) !== undefined);
     expect(healthy.status).toEqual({
       addresses: [{ value: "240.240.0.9", host: "s.com" }],

@@ -58,6 +58,8 @@ export interface OtherRequest {
 
 export interface AdsOptions {
   readonly source: ResourceSource;
+  /** What an agent has found on probing its workload; without an error it is healthy. */
+  readonly onHealth?: (node: ProxyNode, error: string | undefined) => void;
   /** `control_plane.identifier` of every response. */
   readonly identifier: string;
   /** False until the caches are filled: an empty config must never be sent for want of knowledge. */

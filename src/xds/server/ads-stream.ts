@@ -1,5 +1,5 @@
 /** One ADS stream: who calls is checked, then requests change its state and the pusher sends what follows from it. */
-import type { Identity } from "../../model/index.ts";
+import { healthType, type Identity } from "../../model/index.ts";
 import { RpcError, status, type Take } from "../../rpc/index.ts";
 import { checkIdentity, parseNode } from "../node/node.ts";
 import { takesVirtualHosts } from "../node/takes-hosts.ts";
@@ -13,9 +13,6 @@ import { createPace } from "./pace.ts";
 import { createPusher } from "./pusher.ts";
 import { receive } from "./receive.ts";
 
-/** Health reports may come before the proxy itself. */
-const healthType = "type.googleapis.com/istio.v1.HealthInformation";
-
 export async function serveStream(shared: AdsShared, stream: AdsStream): Promise<void> {
   const { options, limits } = shared;
   const identity = await stream.authenticate(stream.call);
@@ -28,6 +25,7 @@ export async function serveStream(shared: AdsShared, stream: AdsStream): Promise
   );
   let proxy: Served | undefined;
   const requests = stream.requests((incoming) => {
+    // Health reports may come before the proxy itself.
     if (!proxy && incoming.typeUrl === healthType) return undefined;
     clearTimeout(late);
     proxy ??= serveProxy(shared, stream, admit(shared, stream, incoming, identity), ended.reject);

@@ -1,5 +1,6 @@
 /** One request in: the stream's state is changed, a NACK or a stale nonce counted, a question of another type answered. */
 import { dropOldest } from "../../lib/index.ts";
+import { healthType } from "../../model/index.ts";
 import { RpcError, status } from "../../rpc/index.ts";
 import type { XdsCounter } from "../metrics.ts";
 import type { Received } from "../stream/request.ts";
@@ -13,6 +14,10 @@ export function receive(
   stream: AdsStream,
   incoming: Incoming,
 ): Promise<void> | undefined {
+  if (incoming.typeUrl === healthType) {
+    shared.options.onHealth?.(connection.node, incoming.error);
+    return undefined;
+  }
   const type = wireType(incoming.typeUrl);
   if (!type)
     return shared.options.other?.handles(incoming.typeUrl)

@@ -1,0 +1,1 @@
+export { createRegistration, type Registration } from "./registration.ts";

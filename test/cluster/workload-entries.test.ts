@@ -1,0 +1,184 @@
+/** Workloads outside Kubernetes on a cluster: they register themselves, are looked after by the control plane they are at, and go. */
+import { create, type MessageInitShape } from "@bufbuild/protobuf";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import type { Discovery } from "../../src/control-plane/index.ts";
+import { DeltaDiscoveryRequestSchema } from "../../src/gen/envoy/service/discovery/v3/discovery_pb.js";
+import { requestToken } from "../../src/kube/index.ts";
+import { readList, readRecord } from "../../src/lib/index.ts";
+import { healthType, type KubeObject, types } from "../../src/model/index.ts";
+import { createRpcClient } from "../../src/rpc/index.ts";
+import { deltaMethod } from "../../src/xds/index.ts";
+import type { Cluster } from "./cluster.ts";
+import { openMesh } from "./mesh.ts";
+import type { Plane } from "./plane.ts";
+
+let cluster: Cluster;
+let plane: Plane;
+let namespace = "";
+let [first, second]: Discovery[] = [];
+const soon = { timeout: 120_000 };
+const registration = { graceMs: 300, enabled: { registration: true, health: true }, validateIdentity: true };
+
+beforeAll(async () => {
+  ({ cluster, plane, namespace } = await openMesh());
+  first = await plane.replica("one", { registration });
+  second = await plane.replica("two", { registration });
+  for (const name of ["vm", "other"])
+    await cluster.create({ apiVersion: "v1", kind: "ServiceAccount", metadata: { name, namespace } });
+  await cluster.create(group);
+}, 300_000);
+afterAll(() => cluster.close());
+
+const istio = (kind: string, name: string, spec: object = {}): KubeObject => ({
+  apiVersion: "networking.istio.io/v1",
+  kind,
+  metadata: { name, namespace },
+  spec,
+});
+/** With the namespace that the test has by then. */
+const group = {
+  apiVersion: "networking.istio.io/v1",
+  kind: "WorkloadGroup",
+  metadata: {
+    name: "db",
+    get namespace() {
+      return namespace;
+    },
+  },
+  spec: {
+    metadata: { labels: { app: "db", tier: "group" }, annotations: { team: "data" } },
+    template: { serviceAccount: "vm", labels: { tier: "template", os: "linux" }, ports: { mysql: 3306 } },
+  },
+};
+const entry = (name: string): Promise<KubeObject | undefined> => cluster.find(istio("WorkloadEntry", name));
+const annotation = async (name: string, of: string): Promise<string | undefined> =>
+  (await entry(name))?.metadata.annotations?.[of];
+
+interface Vm {
+  readonly address: string;
+  readonly account?: string;
+  readonly metadata?: Readonly<Record<string, string | object>>;
+}
+
+/** A proxy of a virtual machine: its first request, then what it says of its health. */
+async function connect(to: Discovery | undefined, { address, account = "vm", metadata = {} }: Vm) {
+  const { token } = await requestToken(cluster.admin, {
+    ...{ namespace, serviceAccount: account, audiences: ["istio-ca"] },
+  });
+  const client = createRpcClient({
+    target: to?.addresses.secureGrpc ?? { host: "", port: 0 },
+    tls: () => ({ insecure: true }),
+    metadata: async () => ({ authorization: `Bearer ${token}` }),
+  });
+  const stream = await client.stream(deltaMethod);
+  const send = (init: MessageInitShape<typeof DeltaDiscoveryRequestSchema>): Promise<void> =>
+    stream.send(create(DeltaDiscoveryRequestSchema, init));
+  const all = { NAMESPACE: namespace, INSTANCE_IPS: address, AUTO_REGISTER_GROUP: "db", ...metadata };
+  const id = `sidecar~${address}~vm.${namespace}~${namespace}.svc.cluster.local`;
+  await send({ node: { id, metadata: all, locality: { region: "r", zone: "z" } }, typeUrl: types.cluster });
+  const answer = stream.messages.next().then(({ value }) => readText(value));
+  return {
+    answer,
+    report: (error?: string) =>
+      send({ typeUrl: healthType, ...(error === undefined ? {} : { errorDetail: { code: 13, message: error } }) }),
+    close: () => client.close(),
+  };
+}
+const readText = (answer: { readonly typeUrl: string } | undefined): string => answer?.typeUrl ?? "";
+
+test("one that connects has an entry by istiod's names, made of its group and itself, and none after its grace", async () => {
+  const vm = await connect(first, {
+    address: "10.9.0.1",
+    metadata: { LABELS: { version: "v7" }, NETWORK: "vm-net" },
+  });
+  expect(await vm.answer).toBe(types.cluster);
+  const made = await entry("db-10.9.0.1-vm-net");
+  const found = await cluster.find(group);
+  expect(made).toMatchObject({
+    metadata: {
+      labels: { app: "db", tier: "group", os: "linux", version: "v7" },
+      annotations: {
+        "istio.io/autoRegistrationGroup": "db",
+        "istio.io/workloadController": "one",
+        team: "data",
+      },
+      ownerReferences: [{ kind: "WorkloadGroup", name: "db", uid: found?.metadata.uid, controller: true }],
+    },
+    spec: {
+      address: "10.9.0.1",
+      serviceAccount: "vm",
+      ports: { mysql: 3306 },
+      locality: "r/z",
+      network: "vm-net",
+      labels: { app: "db", tier: "group", os: "linux", version: "v7" },
+    },
+  });
+  expect(Date.parse(made?.metadata.annotations?.["istio.io/connectedAt"] ?? "")).toBeGreaterThan(0);
+  vm.close();
+  await expect.poll(() => entry("db-10.9.0.1-vm-net"), soon).toBeUndefined();
+}, 300_000);
+
+test("one that moves to another control plane is that one's, and the first leaves it alone", async () => {
+  const before = await connect(first, { address: "fd00::9" });
+  await before.answer;
+  const after = await connect(second, { address: "fd00::9" });
+  await after.answer;
+  const name = "db-fd00--9";
+  expect(await annotation(name, "istio.io/workloadController")).toBe("two");
+  before.close();
+  // Another one that leaves the same control plane later is gone: the first one's turn has passed.
+  const witness = await connect(first, { address: "10.9.0.2" });
+  await witness.answer;
+  witness.close();
+  await expect.poll(() => entry("db-10.9.0.2"), soon).toBeUndefined();
+  expect(await annotation(name, "istio.io/workloadController")).toBe("two");
+  expect(await annotation(name, "istio.io/disconnectedAt")).toBeUndefined();
+  after.close();
+  await expect.poll(() => entry(name), soon).toBeUndefined();
+}, 300_000);
+
+test("health that its agent reports is a condition of its entry, and goes with it", async () => {
+  const probed = { PROXY_CONFIG: { readinessProbe: { tcpSocket: { port: 1 } } } };
+  const vm = await connect(first, { address: "10.9.0.3", metadata: probed });
+  await vm.answer;
+  const health = async (): Promise<readonly unknown[]> =>
+    readList(readRecord((await entry("db-10.9.0.3"))?.status).conditions)
+      .map(readRecord)
+      .map(({ type, status, message }) => [type, status, message]);
+  expect(await annotation("db-10.9.0.3", "proxy.istio.io/health-checks-enabled")).toBe("true");
+  await vm.report();
+  await expect.poll(health, soon).toEqual([["Healthy", "True", undefined]]);
+  await vm.report("nothing answers");
+  await expect.poll(health, soon).toEqual([["Healthy", "False", "nothing answers"]]);
+  vm.close();
+  await expect.poll(() => entry("db-10.9.0.3"), soon).toBeUndefined();
+}, 300_000);
+
+test("another account, and a group that is not there, are refused and leave nothing behind", async () => {
+  const other = await connect(first, { address: "10.9.0.4", account: "other" });
+  await expect(other.answer).rejects.toThrow('service account mismatch: "other" vs "vm"');
+  const lost = await connect(first, { address: "10.9.0.4", metadata: { AUTO_REGISTER_GROUP: "lost" } });
+  await expect(lost.answer).rejects.toThrow(`cannot find WorkloadGroup ${namespace}/lost`);
+  for (const vm of [other, lost]) vm.close();
+  expect(await entry("db-10.9.0.4")).toBeUndefined();
+}, 300_000);
+
+test("an entry that somebody wrote is kept, and what was reported of it goes with its workload", async () => {
+  const written = istio("WorkloadEntry", "by-hand", { address: "10.9.0.5", serviceAccount: "vm" });
+  const annotations = { "proxy.istio.io/health-checks-enabled": "true" };
+  await cluster.create({ ...written, metadata: { ...written.metadata, annotations } });
+  const vm = await connect(first, {
+    address: "10.9.0.5",
+    metadata: { AUTO_REGISTER_GROUP: "", WORKLOAD_ENTRY: "by-hand" },
+  });
+  await vm.answer;
+  await vm.report();
+  const conditions = async (): Promise<number> =>
+    readList(readRecord((await entry("by-hand"))?.status).conditions)
+      .map(readRecord)
+      .filter(({ type }) => type === "Healthy").length;
+  await expect.poll(conditions, soon).toBe(1);
+  vm.close();
+  await expect.poll(conditions, soon).toBe(0);
+  expect(await entry("by-hand")).toBeDefined();
+}, 300_000);

@@ -9,6 +9,7 @@ import { parseJsonPath } from "./get/json-path.ts";
 import { printApiTable, tableAccept } from "./get/table.ts";
 import { findKind, type NamedKind } from "./objects.ts";
 import { printSortedYaml } from "./print.ts";
+import { objectsOfApi } from "./why/input.ts";
 
 interface GetFlags {
   readonly kubeconfig?: string;
@@ -17,6 +18,7 @@ interface GetFlags {
   readonly allNamespaces?: boolean;
   readonly selector?: string;
   readonly output: string;
+  readonly affects?: boolean;
 }
 
 /** Objects of one kind that were asked for: all, or some by name. */
@@ -38,15 +40,16 @@ export function register(program: Command, io: Io, exit: (status: number) => voi
     .option("-A, --all-namespaces", "over all namespaces")
     .option("-l, --selector <labels>", "objects with these labels")
     .option("-o, --output <format>", "how to print: table, wide, name, json, yaml or jsonpath=TEMPLATE", "table")
+    .option("--affects", "the proxies, and the parts of what they are sent, that the objects reach")
     .addHelpText(
       "after",
-      "\nExamples:\n  fairlead get pods -A -o wide\n  fairlead get vs reviews -o yaml\n  fairlead get pods -o jsonpath='{.items[*].status.podIP}'\n",
+      "\nExamples:\n  fairlead get vs reviews --affects\n  fairlead get pods -A -o wide\n  fairlead get vs reviews -o yaml\n  fairlead get pods -o jsonpath='{.items[*].status.podIP}'\n",
     )
     .action(async (type: string, names: readonly string[], flags: GetFlags) => exit(await get(type, names, flags, io)));
 }
 
 async function get(type: string, names: readonly string[], flags: GetFlags, io: Io): Promise<number> {
-  const show = printerOf(flags);
+  const show = flags.affects === true ? affectsPrinter(flags, io) : printerOf(flags);
   const client = createKubeClient(await clusterAccess(flags, io));
   try {
     const questions = await parseQuestions(client, type, names, flags);
@@ -90,6 +93,30 @@ function printerOf({ output }: GetFlags): Show {
   throw new FairleadError("usage", `-o ${output} is not known`, {
     hint: "table, wide, name, json, yaml and jsonpath=TEMPLATE are",
   });
+}
+
+/** As a table, or as data. */
+function affectsPrinter(flags: GetFlags, io: Io): Show {
+  if (!["table", "wide", "json", "yaml"].includes(flags.output))
+    throw new FairleadError("usage", `--affects cannot be printed as ${flags.output}`, {
+      hint: "table, json and yaml are",
+    });
+  return async (client, questions) => {
+    const asked = (
+      await Promise.all(
+        questions.map(async (question) =>
+          (await objectsOf(client, question, flags)).map((object) => ({ ...object, kind: question.kind.kind })),
+        ),
+      )
+    ).flat();
+    const { affectedBy, affectedTable } = await import("./get/affects.ts");
+    const { objects } = await objectsOfApi(flags, io);
+    const parts = await affectedBy(objects, asked);
+    if (flags.output === "json") return `${JSON.stringify(parts, null, 4)}\n`;
+    if (flags.output === "yaml") return printSortedYaml(parts);
+    if (parts.length === 0 && asked.length > 0) return "No proxy is sent anything because of it.\n";
+    return parts.length === 0 ? "" : affectedTable(parts, asked.length > 1);
+  };
 }
 
 async function showTables(client: KubeClient, questions: readonly Question[], flags: GetFlags): Promise<string> {

@@ -10,6 +10,7 @@ import { addLogCommand } from "./proxy-config/log.ts";
 import { parseFormat, printView } from "./proxy-config/output.ts";
 import { addRootCompareCommand } from "./proxy-config/rootca-compare.ts";
 import { type DumpSource, fileSource, podSource } from "./proxy-config/source.ts";
+import type { Why } from "./proxy-config/why-column.ts";
 
 export function register(program: Command, io: Io, exit: (status: number) => void): void {
   const parent = program
@@ -20,7 +21,7 @@ export function register(program: Command, io: Io, exit: (status: number) => voi
     .option("-o, --output <format>", "how to print: short, json or yaml")
     .addHelpText(
       "after",
-      "\nExamples:\n  sudo fairlead proxy-config cluster reviews-v1 --port 9080\n  fairlead pc listener -f dump.json -o yaml\n",
+      "\nExamples:\n  sudo fairlead proxy-config cluster reviews-v1 --port 9080\n  fairlead pc route productpage-v1 --why\n  fairlead pc listener -f dump.json -o yaml\n",
     );
   const action = istioctlAction(io, exit);
   for (const kind of configKinds) addKind(parent, kind, io, action);
@@ -38,7 +39,7 @@ function addKind(parent: Command, kind: ConfigKind, io: Io, action: Action): voi
   addViewFlags(command, kind.filters).action((pod: string | undefined, flags: ProxyConfigFlags) =>
     action(async () => {
       const source = await openSource(kind.name, pod, flags, io);
-      const view = await kind.load(source, flags);
+      const view = await kind.load(source, flags, await whyOf(source, flags, io));
       const format = parseFormat(flags.output ?? parent.opts<ProxyConfigFlags>().output ?? kind.defaultFormat);
       io.out(printView(view, format, "alone"));
     }),
@@ -68,6 +69,17 @@ function addAll(parent: Command, io: Io, action: Action): void {
       await printAll(await openSource("all", pod, flags, io), flags, format, (text) => io.out(text));
     }),
   );
+}
+
+/** Worked out only where it is asked for: it takes the API's objects and a rendering. */
+async function whyOf({ pod }: DumpSource, flags: ProxyConfigFlags, io: Io): Promise<Why | undefined> {
+  if (flags.why !== true) return undefined;
+  if (!pod)
+    throw new FairleadError("usage", "--why needs a Pod: a dump does not say what it was made from", {
+      hint: "name the Pod instead of --file",
+    });
+  const { whyColumn } = await import("./proxy-config/why-column.ts");
+  return whyColumn(pod, flags, io);
 }
 
 async function openSource(kind: string, pod: string | undefined, flags: ProxyConfigFlags, io: Io): Promise<DumpSource> {

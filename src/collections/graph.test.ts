@@ -77,10 +77,29 @@ describe("graph", () => {
     });
     expect(part.get("one")).toBe(3);
     expect(part.causes("one")).toEqual([
-      { object: "A/one" },
       { object: "A/one", field: "spec.x" },
+      { object: "A/one" },
       { object: "B/two" },
     ]);
+  });
+
+  test("what was looked for in vain is told apart, and a part has provenance of its own", () => {
+    const graph = createGraph();
+    const a = graph.source<number>("A");
+    a.set("one", 1);
+    a.set("two", 2);
+    const part = graph.memo("part", (key) => a.get(key) ?? a.get("default") ?? 0);
+    const whole = graph.memo("whole", () => part.get("one") + part.get("two") + part.get("three"));
+    whole.get("");
+    expect(whole.provenance("")).toEqual({
+      causes: [{ object: "A/one" }, { object: "A/two" }],
+      missing: ["A/three", "A/default"],
+    });
+    expect(whole.provenance("", (memo, key) => memo === "part" && key === "two")).toEqual({
+      causes: [{ object: "A/two" }],
+      missing: [],
+    });
+    expect(whole.provenance("", () => false)).toEqual({ causes: [], missing: [] });
   });
 
   test("onInvalidate fires once per outdated entry, and again after it was refreshed", () => {

@@ -1,3 +1,4 @@
+export type { IsPart, Provenance } from "./causes.ts";
 export type { Cause } from "./cells.ts";
 export type { Collection, Source } from "./collection.ts";
 export { createGraph, type Graph } from "./graph.ts";

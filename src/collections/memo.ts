@@ -1,5 +1,5 @@
 /** A function of a key in; its results, computed when asked for and again only when something they read has changed, out. */
-import { collectCauses } from "./causes.ts";
+import { collectProvenance, findParts, type IsPart, type Provenance } from "./causes.ts";
 import { type Cause, type Cell, Entry, type EntryOwner } from "./cells.ts";
 import type { Recorder } from "./recorder.ts";
 import { sameData } from "./same-data.ts";
@@ -12,6 +12,8 @@ export interface Memo<V> {
   isKept(key: string): boolean;
   /** The root objects (and noted fields) that this entry was made from. */
   causes(key: string): readonly Cause[];
+  /** The same, ranked, with what was looked for in vain; only of the part that is meant, where one is. */
+  provenance(key: string, isPart?: IsPart): Provenance;
   /** How often an entry was computed: tests count work with it. */
   readonly computed: number;
   /** Entries that are kept. */
@@ -63,6 +65,13 @@ export function createMemo<V>(
       throw error;
     }
   };
+  const provenance: Memo<V>["provenance"] = (key, isPart) => {
+    const entry = entries.get(key);
+    if (!entry) return { causes: [], missing: [] };
+    const parts = isPart ? findParts(entry, isPart) : [entry];
+    const found = parts.map(collectProvenance);
+    return { causes: found.flatMap(({ causes }) => causes), missing: found.flatMap(({ missing }) => missing) };
+  };
   const owner: EntryOwner<V> = {
     name,
     onInvalidate: options.onInvalidate,
@@ -97,10 +106,8 @@ export function createMemo<V>(
     },
     isKept: (key) => entries.has(key),
     isFresh: (key) => entries.get(key)?.state === "clean",
-    causes(key) {
-      const entry = entries.get(key);
-      return entry ? collectCauses(entry) : [];
-    },
+    causes: (key) => provenance(key).causes,
+    provenance,
     get computed() {
       return computed;
     },

@@ -2,7 +2,7 @@
  * Recipes in; what they made out, once for the whole mesh by (recipe, facet, key). The graph keeps what somebody reads,
  * makes it again when something that it read has changed, and drops it with its last reader.
  */
-import type { Cause, MemberMemo, Memo } from "../collections/index.ts";
+import type { IsPart, MemberMemo, Memo, Provenance } from "../collections/index.ts";
 import type { Mesh } from "../mesh/index.ts";
 import type { Resource } from "../model/index.ts";
 import type { Maker, MemberMaker, PartStore, RecipeCount, RenderFault, RenderProblem, View } from "./view.ts";
@@ -19,7 +19,7 @@ export function createPartStore(mesh: Mesh, options: PartStoreOptions = {}): Par
   const views = new Map<number, View<object>>();
   const byContent = new Map<object, Map<string, View<object>>>();
   const held = new Map<View, number>();
-  const origins = new WeakMap<Resource, () => readonly Cause[]>();
+  const origins = new WeakMap<Resource, (isPart?: IsPart) => Provenance>();
   const tell = (problem: RenderProblem): void => options.onProblem?.(problem);
   let lastId = 0;
   let rendered = 0;
@@ -120,8 +120,8 @@ export function createPartStore(mesh: Mesh, options: PartStoreOptions = {}): Par
       }
       return counts;
     },
-    made: (resource, causes) => void origins.set(resource, causes),
-    causes: (resource) => origins.get(resource)?.() ?? [],
+    made: (resource, provenance) => void origins.set(resource, provenance),
+    provenance: (resource, isPart) => origins.get(resource)?.(isPart) ?? { causes: [], missing: [] },
   };
   return store;
 }

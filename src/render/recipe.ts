@@ -84,6 +84,9 @@ export const keyOf = (...words: readonly string[]): string => JSON.stringify(wor
 
 export const wordsOf = (key: string): readonly string[] => JSON.parse(key) as readonly string[];
 
+/** The words of a key as a memo has it, behind the facet that it is of. */
+export const memoWords = (key: string): readonly string[] => wordsOf(key.slice(key.indexOf("\n") + 1));
+
 export type ResourceRef = Ref<Resource | undefined>;
 
 export interface ResourceRecipe<F extends object> {
@@ -105,7 +108,7 @@ export function resourceRecipe<F extends object>(
       try {
         store.count();
         const resource = make(view, key);
-        if (resource) store.made(resource, () => store.memo(maker).causes(`${view.id}\n${key}`));
+        if (resource) store.made(resource, (isPart) => store.memo(maker).provenance(`${view.id}\n${key}`, isPart));
         return resource;
       } catch (error) {
         store.fault({ type, name: wordsOf(key)[0] ?? "", error });

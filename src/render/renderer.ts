@@ -2,7 +2,7 @@
  * (mesh, class of proxy) in, encoded Envoy resources with their provenance out. What a class has is a few layers, most of
  * them shared with other classes; when the mesh changes, only what read something that changed is made again.
  */
-import type { Cause } from "../collections/index.ts";
+import type { Cause, Provenance } from "../collections/index.ts";
 import type { Mesh } from "../mesh/index.ts";
 import {
   emptyResourceSet,
@@ -18,6 +18,7 @@ import { resourceKinds } from "./kinds.ts";
 import type { Steps } from "./layer.ts";
 import { createPartStore, type PartStoreOptions } from "./part-store.ts";
 import { differences } from "./resource-sets.ts";
+import { isHost } from "./route.ts";
 import type { RecipeCount } from "./view.ts";
 
 export interface RenderingOptions extends PartStoreOptions {
@@ -48,6 +49,8 @@ export interface Renderer {
   steps(): Steps;
   /** Which objects and fields made this resource. */
   causes(type: ResourceType, name: string): readonly Cause[];
+  /** The same, ranked, with what was looked for in vain; of a route configuration also of one of its virtual hosts. */
+  provenance(type: ResourceType, name: string, host?: string): Provenance;
   /** How many resources were rendered in total, by all who share. */
   readonly rendered: number;
   dispose(): void;
@@ -198,6 +201,15 @@ export function createRendering(mesh: Mesh, options: RenderingOptions = {}): Ren
       return changed;
     };
 
+    const provenance: Renderer["provenance"] = (type, name, host) => {
+      const resource = set(type).get(name) ?? ask(type, name);
+      const own = resource && store.provenance(resource, host === undefined ? undefined : isHost(host));
+      const causes = own?.causes ?? [];
+      const sidecar = proxy.sidecar === "" ? [] : [{ object: `Sidecar/${proxy.sidecar}` }];
+      const more = sidecar.filter(({ object }) => !causes.some((cause) => cause.object === object));
+      return { causes: [...causes, ...more], missing: own?.missing ?? [] };
+    };
+
     return {
       proxy,
       set,
@@ -219,12 +231,8 @@ export function createRendering(mesh: Mesh, options: RenderingOptions = {}): Ren
           hold.release();
         }
       },
-      causes(type, name) {
-        const resource = set(type).get(name) ?? ask(type, name);
-        const own = resource ? store.causes(resource) : [];
-        const sidecar = proxy.sidecar === "" ? [] : [{ object: `Sidecar/${proxy.sidecar}` }];
-        return [...own, ...sidecar.filter(({ object }) => !own.some((cause) => cause.object === object))];
-      },
+      causes: (type, name) => provenance(type, name).causes,
+      provenance,
       get rendered() {
         return store.rendered;
       },

@@ -1,10 +1,11 @@
 /** The route configurations that a proxy's listeners refer to, by name: sidecars' outbound ports, gateways' servers. */
+import type { IsPart } from "../collections/index.ts";
 import { type BuildFacet, type ClientFacet, types } from "../model/index.ts";
 import { clientFacet, egressFacet } from "./facets.ts";
 import type { ResourceKind } from "./kind.ts";
 import { layerRecipe } from "./layer.ts";
 import { clientListenerRoutes, publicListenerRoutes } from "./listener/outbound-refs.ts";
-import { keyOf, type ResourceRef } from "./recipe.ts";
+import { keyOf, memoWords, type ResourceRef } from "./recipe.ts";
 import { httpProxyRoute, parseRouteName } from "./route/egress.ts";
 import { gatewayRoute, gatewayRoutes } from "./route/gateway.ts";
 import { clientRoute, isPublicRoute, publicHostSteps, publicRoute } from "./route/outbound.ts";
@@ -54,3 +55,11 @@ export const routeKind: ResourceKind = {
     return memo.get(key);
   },
 };
+
+const hostMemos: ReadonlySet<string> = new Set(["virtual host", "gateway virtual host"]);
+
+/** Whether what a memo keeps is the virtual host of this name: a gateway's has its route's name before. */
+export const isHost =
+  (host: string): IsPart =>
+  (memo, key) =>
+    hostMemos.has(memo) && memoWords(key).slice(0, 2).includes(host);

@@ -1,5 +1,5 @@
 /** What every render function is handed: the mesh, and the facet of a proxy that it may read. Nothing else can be reached. */
-import type { Cause, MemberMemo, Memo } from "../collections/index.ts";
+import type { IsPart, MemberMemo, Memo, Provenance } from "../collections/index.ts";
 import type { Mesh } from "../mesh/index.ts";
 import type { ProxyClass, Resource, ResourceType } from "../model/index.ts";
 
@@ -72,6 +72,7 @@ export interface PartStore {
   /** By recipe: what is kept, and how often something was made. */
   readonly counts: ReadonlyMap<string, RecipeCount>;
   /** Remembers what made a resource, for its causes. */
-  made(resource: Resource, causes: () => readonly Cause[]): void;
-  causes(resource: Resource): readonly Cause[];
+  made(resource: Resource, provenance: (isPart?: IsPart) => Provenance): void;
+  /** Of the whole, or of the parts of it that are meant. Worked out when it is asked for. */
+  provenance(resource: Resource, isPart?: IsPart): Provenance;
 }

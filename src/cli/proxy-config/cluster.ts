@@ -2,6 +2,7 @@
 import { ClustersConfigDumpSchema } from "../../gen/envoy/admin/v3/config_dump_shared_pb.js";
 import { type Cluster, Cluster_DiscoveryType, ClusterSchema } from "../../gen/envoy/config/cluster/v3/cluster_pb.js";
 import { FairleadError } from "../../lib/index.ts";
+import { types } from "../../model/index.ts";
 import { printTabs } from "../table.ts";
 import { decodeAs } from "./any.ts";
 import { clusterOrder, parseClusterKey } from "./cluster-key.ts";
@@ -9,6 +10,7 @@ import type { EnvoyDump } from "./dump.ts";
 import { lessBy, sortByLess } from "./order.ts";
 import { describeOrigin } from "./origin.ts";
 import type { Cells, Style, View } from "./view.ts";
+import type { Why } from "./why-column.ts";
 
 /** All are looked for as a part of the cluster's name. */
 export interface ClusterFilter {
@@ -20,12 +22,16 @@ export interface ClusterFilter {
 
 const columns: Cells = ["SERVICE FQDN", "PORT", "SUBSET", "DIRECTION", "TYPE", "DESTINATION RULE"];
 
-export function viewClusters(dump: EnvoyDump, filter: ClusterFilter): View {
+export function viewClusters(dump: EnvoyDump, filter: ClusterFilter, why?: Why): View {
   const found = (): readonly Cluster[] => clustersOf(dump).filter((cluster) => matches(cluster, filter));
   return {
     short: (style) => {
       const header = style === "alone" ? columns : ["NAME", ...columns];
-      return printTabs([header, ...found().map((cluster) => row(cluster, style))], 5);
+      const rows = found().map((cluster) => [
+        ...row(cluster, style),
+        ...(why ? [why(types.cluster, cluster.name)] : []),
+      ]);
+      return printTabs([[...header, ...(why ? ["WHY"] : [])], ...rows], 5);
     },
     json: () => found().map((cluster) => dump.print(ClusterSchema, cluster)),
   };

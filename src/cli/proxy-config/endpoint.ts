@@ -7,12 +7,14 @@ import {
 } from "../../gen/envoy/admin/v3/clusters_pb.js";
 import { HealthStatus } from "../../gen/envoy/config/core/v3/health_check_pb.js";
 import { FairleadError } from "../../lib/index.ts";
+import { types } from "../../model/index.ts";
 import { printTabs } from "../table.ts";
 import { addressParts } from "./address.ts";
 import { readDumpJson } from "./dump-json.ts";
 import { lessBy, sortByLess } from "./order.ts";
 import type { ProtoJson } from "./proto-json.ts";
 import type { View } from "./view.ts";
+import type { Why } from "./why-column.ts";
 
 /** Texts are compared without regard to case. */
 export interface EndpointFilter {
@@ -30,7 +32,7 @@ interface Host {
   readonly ejected: boolean;
 }
 
-export function viewEndpoints(text: string, filter: EndpointFilter, protos: ProtoJson): View {
+export function viewEndpoints(text: string, filter: EndpointFilter, protos: ProtoJson, why?: Why): View {
   const { clusterStatuses } = readClusters(text, protos);
   const hosts = clusterStatuses.flatMap(({ name, hostStatuses }) => hostStatuses.map((host) => hostOf(name, host)));
   return {
@@ -47,8 +49,10 @@ export function viewEndpoints(text: string, filter: EndpointFilter, protos: Prot
         status,
         ejected ? "FAILED" : "OK",
         cluster,
+        ...(why ? [why(types.endpoint, cluster)] : []),
       ]);
-      return printTabs([["ENDPOINT", "STATUS", "OUTLIER CHECK", "CLUSTER"], ...rows], 5);
+      const header = ["ENDPOINT", "STATUS", "OUTLIER CHECK", "CLUSTER", ...(why ? ["WHY"] : [])];
+      return printTabs([header, ...rows], 5);
     },
     // A cluster is shown whole as soon as one of its endpoints is asked for.
     json: () =>

@@ -15,6 +15,7 @@ export interface ProxyConfigFlags extends SourceFlags {
   readonly status?: string;
   readonly verbose?: boolean;
   readonly withHeaders?: boolean;
+  readonly why?: boolean;
 }
 
 const options = {
@@ -29,6 +30,7 @@ const options = {
   status: () => new Option("--status <status>", "endpoints in this state, such as healthy"),
   verbose: () => new Option("--verbose", "a row for each match (the default)").default(true),
   noVerbose: () => new Option("--no-verbose", "a row for each resource"),
+  why: () => new Option("--why", "also the objects and fields that each came from"),
   withHeaders: () => new Option("--with-headers", "a heading above each table"),
 } as const;
 

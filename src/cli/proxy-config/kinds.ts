@@ -13,6 +13,7 @@ import { viewRoutes } from "./route.ts";
 import { viewSecrets } from "./secret.ts";
 import type { DumpSource } from "./source.ts";
 import type { View } from "./view.ts";
+import type { Why } from "./why-column.ts";
 
 export interface ConfigKind {
   readonly name: string;
@@ -21,12 +22,17 @@ export interface ConfigKind {
   readonly hidden?: boolean;
   readonly defaultFormat: "short" | "json";
   readonly filters: readonly FilterFlag[];
-  load(source: DumpSource, flags: ProxyConfigFlags): Promise<View>;
+  /** With `why` the tables have one more column. */
+  load(source: DumpSource, flags: ProxyConfigFlags, why?: Why): Promise<View>;
 }
 
 /** `query` asks Envoy for no more than is shown. */
-function fromDump(query: string, view: (dump: EnvoyDump, flags: ProxyConfigFlags) => View): ConfigKind["load"] {
-  return async (source, flags) => view(parseDump(await source.configDump(query), await createProtoJson()), flags);
+function fromDump(
+  query: string,
+  view: (dump: EnvoyDump, flags: ProxyConfigFlags, why: Why | undefined) => View,
+): ConfigKind["load"] {
+  return async (source, flags, why) =>
+    view(parseDump(await source.configDump(query), await createProtoJson()), flags, why);
 }
 
 const endpointFilters: readonly FilterFlag[] = ["address", "port", "cluster", "status"];
@@ -37,7 +43,7 @@ export const configKinds: readonly ConfigKind[] = [
     aliases: ["clusters", "c"],
     summary: "Show the clusters that Envoy knows",
     defaultFormat: "short",
-    filters: ["fqdn", "direction", "subset", "port"],
+    filters: ["fqdn", "direction", "subset", "port", "why"],
     load: fromDump("?mask=dynamic_active_clusters,dynamic_warming_clusters,static_clusters", viewClusters),
   },
   {
@@ -45,9 +51,9 @@ export const configKinds: readonly ConfigKind[] = [
     aliases: ["listeners", "l"],
     summary: "Show where Envoy listens, and where it leads what comes in",
     defaultFormat: "short",
-    filters: ["address", "type", "port", "verbose", "noVerbose"],
-    load: fromDump("?mask=dynamic_listeners,static_listeners", (dump, flags) =>
-      viewListeners(dump, { ...flags, verbose: flags.verbose ?? true }),
+    filters: ["address", "type", "port", "verbose", "noVerbose", "why"],
+    load: fromDump("?mask=dynamic_listeners,static_listeners", (dump, flags, why) =>
+      viewListeners(dump, { ...flags, verbose: flags.verbose ?? true }, why),
     ),
   },
   {
@@ -55,9 +61,9 @@ export const configKinds: readonly ConfigKind[] = [
     aliases: ["routes", "r"],
     summary: "Show the routes that Envoy follows",
     defaultFormat: "short",
-    filters: ["name", "verbose", "noVerbose"],
-    load: fromDump("?mask=dynamic_route_configs,static_route_configs", (dump, flags) =>
-      viewRoutes(dump, { name: flags.name, verbose: flags.verbose ?? true }),
+    filters: ["name", "verbose", "noVerbose", "why"],
+    load: fromDump("?mask=dynamic_route_configs,static_route_configs", (dump, flags, why) =>
+      viewRoutes(dump, { name: flags.name, verbose: flags.verbose ?? true }, why),
     ),
   },
   {
@@ -65,8 +71,8 @@ export const configKinds: readonly ConfigKind[] = [
     aliases: ["endpoints", "ep"],
     summary: "Show the endpoints that Envoy knows, and their health",
     defaultFormat: "short",
-    filters: endpointFilters,
-    load: async (source, flags) => viewEndpoints(await source.clusters(), flags, await createProtoJson()),
+    filters: [...endpointFilters, "why"],
+    load: async (source, flags, why) => viewEndpoints(await source.clusters(), flags, await createProtoJson(), why),
   },
   {
     name: "eds",

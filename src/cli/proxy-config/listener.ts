@@ -3,6 +3,7 @@ import { ListenersConfigDumpSchema } from "../../gen/envoy/admin/v3/config_dump_
 import type { FilterChain } from "../../gen/envoy/config/listener/v3/listener_components_pb.js";
 import { type Listener, ListenerSchema } from "../../gen/envoy/config/listener/v3/listener_pb.js";
 import { FairleadError } from "../../lib/index.ts";
+import { types } from "../../model/index.ts";
 import { printTabs } from "../table.ts";
 import { decodeAs } from "./any.ts";
 import { describeChainMatch } from "./chain-match.ts";
@@ -10,6 +11,7 @@ import { chainKinds, describeDestination } from "./destination.ts";
 import type { EnvoyDump } from "./dump.ts";
 import { lessBy, sortByLess } from "./order.ts";
 import type { Cells, Style, View } from "./view.ts";
+import type { Why } from "./why-column.ts";
 
 export interface ListenerFilter {
   readonly address?: string | undefined;
@@ -18,12 +20,16 @@ export interface ListenerFilter {
   readonly verbose: boolean;
 }
 
-export function viewListeners(dump: EnvoyDump, filter: ListenerFilter): View {
+export function viewListeners(dump: EnvoyDump, filter: ListenerFilter, why?: Why): View {
   const found = (): readonly Listener[] => listenersOf(dump).filter((listener) => matches(listener, filter));
   return {
     short: (style) => {
-      const header = ["ADDRESSES", "PORT", ...(filter.verbose ? ["MATCH", "DESTINATION"] : ["TYPE"])];
-      const rows = inOrder(found()).flatMap((listener) => rowsOf(listener, filter.verbose, style));
+      const last = why ? ["WHY"] : [];
+      const header = ["ADDRESSES", "PORT", ...(filter.verbose ? ["MATCH", "DESTINATION"] : ["TYPE"]), ...last];
+      const rows = inOrder(found()).flatMap((listener) => {
+        const more = why ? [why(types.listener, listener.name)] : [];
+        return rowsOf(listener, filter.verbose, style).map((cells) => [...cells, ...more]);
+      });
       return printTabs([style === "alone" ? header : ["NAME", ...header], ...rows], 1);
     },
     json: () => found().map((listener) => dump.print(ListenerSchema, listener)),

@@ -3,6 +3,7 @@ import { RoutesConfigDumpSchema } from "../../gen/envoy/admin/v3/config_dump_sha
 import type { Route, VirtualHost } from "../../gen/envoy/config/route/v3/route_components_pb.js";
 import { type RouteConfiguration, RouteConfigurationSchema } from "../../gen/envoy/config/route/v3/route_pb.js";
 import { FairleadError } from "../../lib/index.ts";
+import { types } from "../../model/index.ts";
 import { printTabs } from "../table.ts";
 import { decodeAs } from "./any.ts";
 import { describeDomains } from "./domains.ts";
@@ -11,13 +12,14 @@ import { sortByLess } from "./order.ts";
 import { describeOrigin } from "./origin.ts";
 import { describeRouteMatch } from "./route-match.ts";
 import type { Cells, View } from "./view.ts";
+import type { Why } from "./why-column.ts";
 
 export interface RouteFilter {
   readonly name?: string | undefined;
   readonly verbose: boolean;
 }
 
-export function viewRoutes(dump: EnvoyDump, filter: RouteFilter): View {
+export function viewRoutes(dump: EnvoyDump, filter: RouteFilter, why?: Why): View {
   const found = (): readonly RouteConfiguration[] =>
     routesOf(dump).filter((config) => !filter.name || config.name === filter.name);
   return {
@@ -27,10 +29,14 @@ export function viewRoutes(dump: EnvoyDump, filter: RouteFilter): View {
         : ["NAME", "VIRTUAL HOSTS"];
       const rows = found().flatMap((config): readonly Cells[] => {
         const name = style === "alone" ? config.name : `route/${config.name}`;
-        if (!filter.verbose) return [[name, String(config.virtualHosts.length)]];
-        return config.virtualHosts.flatMap((host) => hostRows(config, host).map((cells) => [name, ...cells]));
+        const last = (host?: string): Cells => (why ? [why(types.route, config.name, host)] : []);
+        if (!filter.verbose) return [[name, String(config.virtualHosts.length), ...last()]];
+        return config.virtualHosts.flatMap((host) => {
+          const more = last(ownName(config, host));
+          return hostRows(config, host).map((cells) => [name, ...cells, ...more]);
+        });
       });
-      return printTabs([header, ...rows], 5);
+      return printTabs([[...header, ...(why ? ["WHY"] : [])], ...rows], 5);
     },
     json: () => found().map((config) => dump.print(RouteConfigurationSchema, config)),
   };
@@ -50,10 +56,13 @@ function isNumber(text: string): boolean {
   return /^[-+]?\d+$/.test(text);
 }
 
-function hostRows({ name: routeName }: RouteConfiguration, host: VirtualHost): readonly Cells[] {
+/** Virtual hosts that came one by one (VHDS) are named after their route. */
+const ownName = ({ name: route }: RouteConfiguration, { name }: VirtualHost): string =>
+  name.startsWith(`${route}/`) ? name.slice(route.length + 1) : name;
+
+function hostRows(config: RouteConfiguration, host: VirtualHost): readonly Cells[] {
   const domains = describeDomains(host.domains);
-  // Virtual hosts that came one by one (VHDS) are named after their route.
-  const name = host.name.startsWith(`${routeName}/`) ? host.name.slice(routeName.length + 1) : host.name;
+  const name = ownName(config, host);
   if (host.routes.length === 0) return [[name, domains, "/*", "404"]];
   return host.routes
     .filter((route) => !isPassthrough(route))

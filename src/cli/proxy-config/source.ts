@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { createKubeClient, type KubeClient } from "../../kube/index.ts";
 import { FairleadError, systemCode } from "../../lib/index.ts";
-import { clusterAccess } from "../cluster-access.ts";
+import { type AccessFlags, clusterAccess } from "../cluster-access.ts";
 import type { Io } from "../command.ts";
 import { askDebug } from "../debug-client.ts";
 import { meshDataDir } from "../mesh-data-dir.ts";
@@ -22,10 +22,16 @@ export interface SourceFlags {
 }
 
 export interface DumpSource {
+  /** The Pod whose Envoy it is, where it is one's. */
+  readonly pod?: PodRef;
   /** Envoy's /config_dump; `query` narrows it where Envoy itself is asked. */
   configDump(query: string): Promise<string>;
   /** Envoy's /clusters?format=json. */
   clusters(): Promise<string>;
+}
+
+export interface PodSource extends DumpSource {
+  readonly pod: PodRef;
 }
 
 export function fileSource(file: string, io: Io): DumpSource {
@@ -51,7 +57,7 @@ const fileMistakes: ReadonlyMap<string, readonly [string, string]> = new Map([
 ]);
 
 /** One Pod: the first where several are meant. */
-export async function podSource(target: string, flags: SourceFlags, io: Io): Promise<DumpSource & { pod: PodRef }> {
+export async function podSource(target: string, flags: SourceFlags, io: Io): Promise<PodSource> {
   const [pod] = await podsMeant(target, flags, io);
   if (!pod) throw new FairleadError("not-found", `no pods match "${target}"`);
   const reached = reach(pod, flags, io);
@@ -128,15 +134,17 @@ async function podsMeant(
   }
 }
 
-async function withClient<T>(flags: SourceFlags, io: Io, use: (client: KubeClient) => Promise<T>): Promise<T> {
+/** How the API of the Pod is reached: what was named, or the folder of the standalone mesh. */
+export function accessOf(flags: SourceFlags): AccessFlags {
   const kubeconfig = flags.kubeconfig ?? (flags.data === undefined ? undefined : join(flags.data, "kubeconfig"));
-  const access = await clusterAccess(
-    {
-      ...(kubeconfig === undefined ? {} : { kubeconfig }),
-      ...(flags.context === undefined ? {} : { context: flags.context }),
-    },
-    io,
-  );
+  return {
+    ...(kubeconfig === undefined ? {} : { kubeconfig }),
+    ...(flags.context === undefined ? {} : { context: flags.context }),
+  };
+}
+
+async function withClient<T>(flags: SourceFlags, io: Io, use: (client: KubeClient) => Promise<T>): Promise<T> {
+  const access = await clusterAccess(accessOf(flags), io);
   const client = createKubeClient(access);
   try {
     return await use(client);

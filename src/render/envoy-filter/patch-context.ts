@@ -91,7 +91,11 @@ export function createPatchContext({ types, report }: PatchOptions): PatchContex
     patched(patcher, view, patches, base) {
       const { resource, notes, reports } = outcomeOf(patcher, patches, base, patcher.place(view, base));
       for (const item of reports) tell(patches, item);
-      if (resource && resource !== base) view.store.made(resource, () => [...view.store.causes(base), ...notes]);
+      if (resource && resource !== base)
+        view.store.made(resource, (isPart) => {
+          const { causes, missing } = view.store.provenance(base, isPart);
+          return { causes: [...notes, ...causes], missing };
+        });
       return resource;
     },
     made(view, patches, where, make) {

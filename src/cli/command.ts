@@ -21,6 +21,8 @@ export interface CommandEntry {
   readonly name: string;
   readonly aliases?: readonly string[];
   readonly summary: string;
+  /** For programs: no help lists it. */
+  readonly hidden?: boolean;
   /** Loaded only when the command is used, so that start-up stays short. */
   load(): Promise<{ readonly register: Register }>;
 }

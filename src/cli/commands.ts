@@ -21,6 +21,7 @@ export const commands: readonly CommandEntry[] = [
   { name: "run", summary: "Join a process to the standalone mesh as a Pod", load: () => import("./run.ts") },
   { name: "apply", summary: "Create or change objects from files", load: () => import("./apply.ts") },
   { name: "get", summary: "Show objects of the API", load: () => import("./get.ts") },
+  { name: "edit", summary: "Change an object of the API in an editor", load: () => import("./edit.ts") },
   { name: "delete", summary: "Remove objects by name or from files", load: () => import("./delete.ts") },
   {
     name: "render",
@@ -31,6 +32,11 @@ export const commands: readonly CommandEntry[] = [
     name: "why",
     summary: "Say what becomes of a request, and which object and field decides it",
     load: () => import("./why.ts"),
+  },
+  {
+    name: "describe",
+    summary: "Show the routes, encryption and policies that hold for a Pod or a service",
+    load: () => import("./describe.ts"),
   },
   {
     name: "diff",
@@ -125,5 +131,11 @@ export const commands: readonly CommandEntry[] = [
     summary: "Ask whether the standalone mesh is well, or this machine has what one needs",
     load: () => import("./check.ts"),
   },
+  {
+    name: "completion",
+    summary: "Print what a shell needs to complete commands, flags and names of objects",
+    load: () => import("./completion.ts"),
+  },
+  { name: "__complete", summary: "", hidden: true, load: () => import("./complete.ts") },
   { name: "version", summary: "Show the version", load: () => import("./version.ts") },
 ];

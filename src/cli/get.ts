@@ -5,8 +5,10 @@ import { FairleadError, isRecord, sortBy } from "../lib/index.ts";
 import type { KubeObject } from "../model/index.ts";
 import { clusterAccess } from "./cluster-access.ts";
 import type { Io } from "./command.ts";
+import { customColumns } from "./get/custom-columns.ts";
 import { parseJsonPath } from "./get/json-path.ts";
 import { printApiTable, tableAccept } from "./get/table.ts";
+import { watchRows } from "./get/watch.ts";
 import { findKind, type NamedKind } from "./objects.ts";
 import { printSortedYaml } from "./print.ts";
 import { objectsOfApi } from "./why/input.ts";
@@ -19,6 +21,7 @@ interface GetFlags {
   readonly selector?: string;
   readonly output: string;
   readonly affects?: boolean;
+  readonly watch?: boolean;
 }
 
 /** Objects of one kind that were asked for: all, or some by name. */
@@ -39,11 +42,16 @@ export function register(program: Command, io: Io, exit: (status: number) => voi
     .option("-n, --namespace <namespace>", "namespace of the objects", "default")
     .option("-A, --all-namespaces", "over all namespaces")
     .option("-l, --selector <labels>", "objects with these labels")
-    .option("-o, --output <format>", "how to print: table, wide, name, json, yaml or jsonpath=TEMPLATE", "table")
+    .option(
+      "-o, --output <format>",
+      "how to print: table, wide, name, json, yaml, jsonpath=TEMPLATE or custom-columns=SPEC",
+      "table",
+    )
+    .option("-w, --watch", "go on with a row for each change")
     .option("--affects", "the proxies, and the parts of what they are sent, that the objects reach")
     .addHelpText(
       "after",
-      "\nExamples:\n  fairlead get vs reviews --affects\n  fairlead get pods -A -o wide\n  fairlead get vs reviews -o yaml\n  fairlead get pods -o jsonpath='{.items[*].status.podIP}'\n",
+      "\nExamples:\n  fairlead get vs reviews --affects\n  fairlead get pods -A -o wide\n  fairlead get pods -w\n  fairlead get pods -o custom-columns=NAME:.metadata.name,IP:.status.podIP\n  fairlead get vs reviews -o yaml\n  fairlead get pods -o jsonpath='{.items[*].status.podIP}'\n",
     )
     .action(async (type: string, names: readonly string[], flags: GetFlags) => exit(await get(type, names, flags, io)));
 }
@@ -53,6 +61,7 @@ async function get(type: string, names: readonly string[], flags: GetFlags, io: 
   const client = createKubeClient(await clusterAccess(flags, io));
   try {
     const questions = await parseQuestions(client, type, names, flags);
+    if (flags.watch === true) return await watch(client, questions, flags, io);
     const text = await show(client, questions, flags);
     if (text !== "") io.out(text);
     else if (names.length === 0)
@@ -65,6 +74,19 @@ async function get(type: string, names: readonly string[], flags: GetFlags, io: 
   } finally {
     client.close();
   }
+}
+
+async function watch(client: KubeClient, questions: readonly Question[], flags: GetFlags, io: Io): Promise<number> {
+  const [question, ...more] = questions;
+  if (!question || more.length > 0 || (flags.output !== "table" && flags.output !== "wide"))
+    throw new FairleadError("usage", "-w shows one type, as a table", { hint: "such as fairlead get pods -w -o wide" });
+  const options = {
+    wide: flags.output === "wide",
+    withNamespace: question.kind.namespaced && flags.allNamespaces === true,
+    prefix: "",
+  };
+  await watchRows(client, { ...question, selector: flags.selector }, options, io);
+  return 0;
 }
 
 async function parseQuestions(
@@ -89,9 +111,10 @@ function printerOf({ output }: GetFlags): Show {
   if (output === "name") return showNames;
   if (output === "json") return showData((data) => `${JSON.stringify(sortKeys(data), null, 4)}\n`);
   if (output === "yaml") return showData(printSortedYaml);
+  if (output.startsWith("custom-columns=")) return showData(customColumns(output.slice("custom-columns=".length)));
   if (output.startsWith("jsonpath=")) return showData(parseJsonPath(output.slice("jsonpath=".length)));
   throw new FairleadError("usage", `-o ${output} is not known`, {
-    hint: "table, wide, name, json, yaml and jsonpath=TEMPLATE are",
+    hint: "table, wide, name, json, yaml, jsonpath=TEMPLATE and custom-columns=HEADER:.path are",
   });
 }
 

@@ -4,11 +4,13 @@ import type { CommandEntry, Io } from "./command.ts";
 import { commands } from "./commands.ts";
 import { goFlags } from "./go-flags.ts";
 import { tellError } from "./tell-error.ts";
+import { versionLine } from "./version-line.ts";
 
 export async function runProgram(args: readonly string[], io: Io): Promise<number> {
   let status = 0;
   const program = new Command("fairlead")
     .description("A service mesh control plane: Istio's API, stock Envoy, no cluster needed to start.")
+    .version(versionLine(), "-V, --version", "print the version")
     .exitOverride()
     .configureOutput(outputOf(io))
     .configureHelp(helpForm)
@@ -23,7 +25,7 @@ export async function runProgram(args: readonly string[], io: Io): Promise<numbe
       });
     } else
       program
-        .command(entry.name)
+        .command(entry.name, { hidden: entry.hidden === true })
         .aliases([...(entry.aliases ?? [])])
         .summary(entry.summary)
         .allowUnknownOption();

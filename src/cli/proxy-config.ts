@@ -10,7 +10,7 @@ import { addLogCommand } from "./proxy-config/log.ts";
 import { parseFormat, printView } from "./proxy-config/output.ts";
 import { addRootCompareCommand } from "./proxy-config/rootca-compare.ts";
 import { type DumpSource, fileSource, podSource } from "./proxy-config/source.ts";
-import type { Why } from "./proxy-config/why-column.ts";
+import type { Why } from "./proxy-config/view.ts";
 
 export function register(program: Command, io: Io, exit: (status: number) => void): void {
   const parent = program
@@ -78,7 +78,7 @@ async function whyOf({ pod }: DumpSource, flags: ProxyConfigFlags, io: Io): Prom
     throw new FairleadError("usage", "--why needs a Pod: a dump does not say what it was made from", {
       hint: "name the Pod instead of --file",
     });
-  const { whyColumn } = await import("./proxy-config/why-column.ts");
+  const { whyColumn } = await import("./why/column.ts");
   return whyColumn(pod, flags, io);
 }
 

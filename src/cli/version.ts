@@ -2,6 +2,7 @@
 import { type Command, Option } from "commander";
 import { fairleadVersion, istioVersion } from "../model/index.ts";
 import type { Io } from "./command.ts";
+import { versionLine } from "./version-line.ts";
 
 export function register(program: Command, io: Io, exit: (status: number) => void): void {
   program
@@ -12,7 +13,7 @@ export function register(program: Command, io: Io, exit: (status: number) => voi
       const version = { fairlead: fairleadVersion, istio: istioVersion, node: process.versions.node };
       if (flags.output === "json") io.out(`${JSON.stringify(version)}\n`);
       else if (flags.output === "yaml") io.out((await import("./print.ts")).printYaml(version));
-      else io.out(`fairlead ${version.fairlead} (stands in for Istio ${version.istio}, on Node ${version.node})\n`);
+      else io.out(`${versionLine()}\n`);
       exit(0);
     });
 }

@@ -1,6 +1,6 @@
 /** Objects of an API and some of them in; the proxies and parts that each of these reaches out: what would differ without it. */
 import { printable } from "../../lib/index.ts";
-import type { KubeObject, Resource } from "../../model/index.ts";
+import { type KubeObject, type Resource, routeHosts } from "../../model/index.ts";
 import { nameOf } from "../diff/proposal.ts";
 import { compareStates, createStates, type StateChange } from "../diff/states.ts";
 import { printTabs } from "../table.ts";
@@ -66,8 +66,10 @@ function hostNames(name: string, before: Resource | undefined, after: Resource |
   return names.length > 0 ? names : [name];
 }
 
-const hashesOf = (resource: Resource | undefined): ReadonlyMap<string, string> =>
-  new Map((resource?.hosts?.().hosts ?? []).map((host) => [host.name, host.hash]));
+function hashesOf(resource: Resource | undefined): ReadonlyMap<string, string> {
+  const parts = resource?.hosts?.();
+  return new Map((parts ? routeHosts(parts) : []).map((host) => [host.name, host.hash]));
+}
 
 export function affectedTable(parts: readonly Affected[], isSeveral: boolean): string {
   const rows = parts.map(({ object, kind, name, proxies }) => [

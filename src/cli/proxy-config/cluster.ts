@@ -9,8 +9,7 @@ import { clusterOrder, parseClusterKey } from "./cluster-key.ts";
 import type { EnvoyDump } from "./dump.ts";
 import { lessBy, sortByLess } from "./order.ts";
 import { describeOrigin } from "./origin.ts";
-import type { Cells, Style, View } from "./view.ts";
-import type { Why } from "./why-column.ts";
+import type { Cells, Style, View, Why } from "./view.ts";
 
 /** All are looked for as a part of the cluster's name. */
 export interface ClusterFilter {

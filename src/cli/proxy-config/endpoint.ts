@@ -13,8 +13,7 @@ import { addressParts } from "./address.ts";
 import { readDumpJson } from "./dump-json.ts";
 import { lessBy, sortByLess } from "./order.ts";
 import type { ProtoJson } from "./proto-json.ts";
-import type { View } from "./view.ts";
-import type { Why } from "./why-column.ts";
+import type { View, Why } from "./view.ts";
 
 /** Texts are compared without regard to case. */
 export interface EndpointFilter {

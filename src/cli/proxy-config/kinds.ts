@@ -12,8 +12,7 @@ import { createProtoJson } from "./proto-json.ts";
 import { viewRoutes } from "./route.ts";
 import { viewSecrets } from "./secret.ts";
 import type { DumpSource } from "./source.ts";
-import type { View } from "./view.ts";
-import type { Why } from "./why-column.ts";
+import type { View, Why } from "./view.ts";
 
 export interface ConfigKind {
   readonly name: string;

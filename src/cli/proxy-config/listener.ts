@@ -10,8 +10,7 @@ import { describeChainMatch } from "./chain-match.ts";
 import { chainKinds, describeDestination } from "./destination.ts";
 import type { EnvoyDump } from "./dump.ts";
 import { lessBy, sortByLess } from "./order.ts";
-import type { Cells, Style, View } from "./view.ts";
-import type { Why } from "./why-column.ts";
+import type { Cells, Style, View, Why } from "./view.ts";
 
 export interface ListenerFilter {
   readonly address?: string | undefined;

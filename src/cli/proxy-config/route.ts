@@ -11,8 +11,7 @@ import type { EnvoyDump } from "./dump.ts";
 import { sortByLess } from "./order.ts";
 import { describeOrigin } from "./origin.ts";
 import { describeRouteMatch } from "./route-match.ts";
-import type { Cells, View } from "./view.ts";
-import type { Why } from "./why-column.ts";
+import type { Cells, View, Why } from "./view.ts";
 
 export interface RouteFilter {
   readonly name?: string | undefined;

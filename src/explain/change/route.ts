@@ -9,7 +9,7 @@ import {
   VirtualHostSchema,
 } from "../../gen/envoy/config/route/v3/route_components_pb.js";
 import { type RouteConfiguration, RouteConfigurationSchema } from "../../gen/envoy/config/route/v3/route_pb.js";
-import type { Resource } from "../../model/index.ts";
+import { type Resource, routeHosts } from "../../model/index.ts";
 import { showMatch } from "../http/route-match.ts";
 import type { Change, Pair } from "./change.ts";
 import { clusterWord } from "./cluster-name.ts";
@@ -42,12 +42,12 @@ interface Host {
   host(): VirtualHost | undefined;
 }
 
-/** Only those that differ are decoded where the configuration comes apart. */
-function hostsOf(resource: Resource): ReadonlyMap<string, Host> {
+/** By name; only those that somebody looks at are decoded where the configuration comes apart. */
+export function hostsOf(resource: Resource): ReadonlyMap<string, Host> {
   const parts = resource.hosts?.();
   if (parts)
     return new Map(
-      parts.hosts.map((host) => [
+      routeHosts(parts).map((host) => [
         host.name.slice(resource.name.length + 1),
         { hash: host.hash, host: () => decoded(VirtualHostSchema, host) },
       ]),
@@ -106,7 +106,7 @@ function byMatch(routes: readonly Route[]): ReadonlyMap<string, Route> {
 const isCatchAll = ({ match }: Route): boolean => match !== undefined && requestsWord(match) === "";
 
 /** Empty for a route that takes everything. */
-function requestsWord(match: RouteMatch | undefined): string {
+export function requestsWord(match: RouteMatch | undefined): string {
   if (!match) return "";
   const all = match.pathSpecifier.case === "prefix" && match.pathSpecifier.value === "/";
   const more = match.headers.length + match.queryParameters.length + match.dynamicMetadata.length > 0;
@@ -120,7 +120,7 @@ function newRoute(subject: string, route: Route): Change {
   return { subject, text: `a new route for ${word}: ${to || "nowhere"}`, ...refusal([...sharesOf(route).keys()]) };
 }
 
-function targetWord(target: string, host: string): string {
+export function targetWord(target: string, host: string): string {
   const status = answerStatus(target);
   return status === undefined ? clusterWord(target, host) : `the answer ${status}`;
 }

@@ -1,16 +1,14 @@
 /** A Pod in; for each resource of its proxy the objects and fields that made it, worked out from the API's objects, out. */
 import { createOffline } from "../../control-plane/index.ts";
 import { FairleadError } from "../../lib/index.ts";
-import { type ResourceType, types } from "../../model/index.ts";
+import { types } from "../../model/index.ts";
 import { createEnvoyTypes, createRenderer } from "../../render/index.ts";
 import type { Io } from "../command.ts";
-import { originsOf, originsText } from "../why/causes-text.ts";
-import { objectsOfApi } from "../why/input.ts";
-import type { PodRef } from "./pod.ts";
-import { accessOf, type SourceFlags } from "./source.ts";
-
-/** The text of the column; `-` for what nobody's object made. */
-export type Why = (type: ResourceType, name: string, host?: string) => string;
+import type { PodRef } from "../proxy-config/pod.ts";
+import { accessOf, type SourceFlags } from "../proxy-config/source.ts";
+import type { Why } from "../proxy-config/view.ts";
+import { originsOf, originsText } from "./causes-text.ts";
+import { objectsOfApi } from "./input.ts";
 
 export async function whyColumn(pod: PodRef, flags: SourceFlags, io: Io): Promise<Why> {
   const { objects } = await objectsOfApi(accessOf(flags), io);

@@ -203,6 +203,21 @@ spec: { mtls: { mode: STRICT } }
     expect(stdout).toContain("would change nothing\n  AuthorizationPolicy shop/nobody: no proxy");
   });
 
+  test("a patch that Envoy could not read would be refused", async () => {
+    const file = write(`apiVersion: networking.istio.io/v1alpha3
+kind: EnvoyFilter
+metadata: { name: odd, namespace: shop }
+spec:
+  configPatches:
+    - applyTo: CLUSTER
+      match: { cluster: { service: reviews.shop.svc.cluster.local } }
+      patch: { operation: MERGE, value: { connect_timeout: never } }
+`);
+    const { stdout } = await diff("-f", file);
+    expect(stdout).toMatch(/would be refused\n {2}EnvoyFilter shop\/odd, spec.configPatches\[0\]/);
+    expect(stdout).toContain("nothing changes for 4 proxies");
+  });
+
   test("workloads in files without Pods: a Pod that stands for each", async () => {
     const deployment = (name: string): string => `apiVersion: apps/v1
 kind: Deployment

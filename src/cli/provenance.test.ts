@@ -122,6 +122,18 @@ describe.skipIf(lacks("kubectl"))("provenance, on an API", () => {
     expect((await show("route")).stdout).not.toContain("WHY");
   });
 
+  test("for programs with what was looked for and is not there, apart", async () => {
+    const data: unknown = JSON.parse((await show("cluster", "--why", "-o", "json")).stdout);
+    expect(data).toContainEqual({
+      name: `outbound|80|v1|${host}`,
+      from: [
+        { object: "DestinationRule/shop/web", fields: ["spec.subsets[0]"] },
+        { object: "Service/shop/web", fields: [] },
+      ],
+      missing: expect.arrayContaining(["configmaps/istio-system/istio"]),
+    });
+  });
+
   test("a dump alone cannot say", async () => {
     const { status, stderr } = await runCli(["pc", "cluster", "-f", "x.json", "--why"]);
     expect(status).not.toBe(0);

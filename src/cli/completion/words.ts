@@ -19,8 +19,11 @@ export async function completeWords(program: Command, words: readonly string[], 
   const last = words.at(-1) ?? "";
   const place = walk(program, words.slice(0, -1));
   const found = await candidates(place, last, ask);
-  return [...new Set(found)].filter((word) => word.startsWith(last)).sort();
+  return [...new Set(found)].filter((word) => word.startsWith(last) && isPlain(word)).sort();
 }
+
+/** Names come from an API; a shell is handed none that it could take for more than a word. */
+const isPlain = (word: string): boolean => /^[\w.:@=+-]+$/.test(word);
 
 function walk(program: Command, words: readonly string[]): Place {
   let command = program;

@@ -11,7 +11,7 @@ import {
   type ResourceType,
   types,
 } from "../../model/index.ts";
-import { createEnvoyTypes, createRendering, differences, type Renderer } from "../../render/index.ts";
+import { createEnvoyTypes, createRendering, differences, type Renderer, sayReport } from "../../render/index.ts";
 import { nameOf } from "./proposal.ts";
 
 /** How proxies are taken: other than they are, where a change of these is asked for. */
@@ -57,6 +57,10 @@ export async function createStates({ objects, meshConfig, patches, wants }: Stat
   const rendering = createRendering(offline.mesh, {
     envoyTypes,
     onProblem: ({ object, field, problem }) => void told.add(`${object} ${field}: ${problem}`),
+    onPatch(report) {
+      const said = sayReport(report);
+      if (said !== undefined) told.add(said);
+    },
   });
   const renderers = new Map<string, Renderer>();
   let current = new Map(objects.map((object) => [nameOf(object), object]));

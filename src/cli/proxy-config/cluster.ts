@@ -28,11 +28,11 @@ export function viewClusters(dump: EnvoyDump, filter: ClusterFilter, why?: Why):
       const header = style === "alone" ? columns : ["NAME", ...columns];
       const rows = found().map((cluster) => [
         ...row(cluster, style),
-        ...(why ? [why(types.cluster, cluster.name)] : []),
+        ...(why ? [why.text(types.cluster, cluster.name)] : []),
       ]);
       return printTabs([[...header, ...(why ? ["WHY"] : [])], ...rows], 5);
     },
-    json: () => found().map((cluster) => dump.print(ClusterSchema, cluster)),
+    json: () => found().map((cluster) => why?.data(types.cluster, cluster.name) ?? dump.print(ClusterSchema, cluster)),
   };
 }
 

@@ -48,7 +48,7 @@ export function viewEndpoints(text: string, filter: EndpointFilter, protos: Prot
         status,
         ejected ? "FAILED" : "OK",
         cluster,
-        ...(why ? [why(types.endpoint, cluster)] : []),
+        ...(why ? [why.text(types.endpoint, cluster)] : []),
       ]);
       const header = ["ENDPOINT", "STATUS", "OUTLIER CHECK", "CLUSTER", ...(why ? ["WHY"] : [])];
       return printTabs([header, ...rows], 5);
@@ -57,7 +57,7 @@ export function viewEndpoints(text: string, filter: EndpointFilter, protos: Prot
     json: () =>
       clusterStatuses
         .filter(({ name, hostStatuses }) => hostStatuses.some((host) => matches(hostOf(name, host), filter)))
-        .map((cluster) => protos.print(ClusterStatusSchema, cluster)),
+        .map((cluster) => why?.data(types.endpoint, cluster.name) ?? protos.print(ClusterStatusSchema, cluster)),
   };
 }
 

@@ -26,12 +26,13 @@ export function viewListeners(dump: EnvoyDump, filter: ListenerFilter, why?: Why
       const last = why ? ["WHY"] : [];
       const header = ["ADDRESSES", "PORT", ...(filter.verbose ? ["MATCH", "DESTINATION"] : ["TYPE"]), ...last];
       const rows = inOrder(found()).flatMap((listener) => {
-        const more = why ? [why(types.listener, listener.name)] : [];
+        const more = why ? [why.text(types.listener, listener.name)] : [];
         return rowsOf(listener, filter.verbose, style).map((cells) => [...cells, ...more]);
       });
       return printTabs([style === "alone" ? header : ["NAME", ...header], ...rows], 1);
     },
-    json: () => found().map((listener) => dump.print(ListenerSchema, listener)),
+    json: () =>
+      found().map((listener) => why?.data(types.listener, listener.name) ?? dump.print(ListenerSchema, listener)),
   };
 }
 

@@ -28,7 +28,7 @@ export function viewRoutes(dump: EnvoyDump, filter: RouteFilter, why?: Why): Vie
         : ["NAME", "VIRTUAL HOSTS"];
       const rows = found().flatMap((config): readonly Cells[] => {
         const name = style === "alone" ? config.name : `route/${config.name}`;
-        const last = (host?: string): Cells => (why ? [why(types.route, config.name, host)] : []);
+        const last = (host?: string): Cells => (why ? [why.text(types.route, config.name, host)] : []);
         if (!filter.verbose) return [[name, String(config.virtualHosts.length), ...last()]];
         return config.virtualHosts.flatMap((host) => {
           const more = last(ownName(config, host));
@@ -37,7 +37,12 @@ export function viewRoutes(dump: EnvoyDump, filter: RouteFilter, why?: Why): Vie
       });
       return printTabs([[...header, ...(why ? ["WHY"] : [])], ...rows], 5);
     },
-    json: () => found().map((config) => dump.print(RouteConfigurationSchema, config)),
+    json: () =>
+      why
+        ? found().flatMap((config) =>
+            config.virtualHosts.map((host) => why.data(types.route, config.name, ownName(config, host))),
+          )
+        : found().map((config) => dump.print(RouteConfigurationSchema, config)),
   };
 }
 

@@ -14,5 +14,10 @@ export interface View {
   json(): JsonValue;
 }
 
-/** Text of the column with the objects and fields that made a resource, or a virtual host of it; `-` for none. */
-export type Why = (type: ResourceType, name: string, host?: string) => string;
+/** What made a resource, or a virtual host of it. */
+export interface Why {
+  /** For a column: the objects with their fields; `-` for none. */
+  text(type: ResourceType, name: string, host?: string): string;
+  /** For programs: all of them, and apart from them what was looked for and is not there. */
+  data(type: ResourceType, name: string, host?: string): JsonValue;
+}

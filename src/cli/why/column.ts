@@ -22,5 +22,12 @@ export async function whyColumn(pod: PodRef, flags: SourceFlags, io: Io): Promis
     });
   const renderer = createRenderer(offline.mesh, offline.classOf(proxy), { envoyTypes });
   for (const type of Object.values(types)) renderer.set(type);
-  return (type, name, host) => originsText(originsOf(renderer.provenance(type, name, host), type));
+  return {
+    text: (type, name, host) => originsText(originsOf(renderer.provenance(type, name, host), type)),
+    data(type, name, host) {
+      const provenance = renderer.provenance(type, name, host);
+      const from = originsOf(provenance, type).map(({ object, fields }) => ({ object, fields: [...fields] }));
+      return { name, ...(host === undefined ? {} : { host }), from, missing: [...provenance.missing] };
+    },
+  };
 }

@@ -49,7 +49,9 @@ test("bash completes by the script", async () => {
   writeFileSync(stub, "#!/bin/sh\nshift 2\nprintf '%s\\n' \"$#:$*:one\" two\n");
   chmodSync(stub, 0o755);
   const script = `${stdout}\nCOMP_WORDS=(fairlead get pods ""); COMP_CWORD=3; _fairlead; printf '%s;' "\${COMPREPLY[@]}"`;
-  const out = execFileSync("bash", ["--norc", "--noprofile", "-c", script], { env: { PATH: `${dir}:${process.env.PATH ?? ""}` } }).toString();
+  const out = execFileSync("bash", ["--norc", "--noprofile", "-c", script], {
+    env: { PATH: `${dir}:${process.env.PATH ?? ""}` },
+  }).toString();
   expect(out).toBe("3:get pods :one;two;");
   for (const shell of ["zsh", "fish"])
     expect((await runCli(["completion", shell])).stdout).toContain("fairlead __complete -- ");

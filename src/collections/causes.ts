@@ -11,8 +11,15 @@ export interface Provenance {
   readonly missing: readonly string[];
 }
 
+/** Of what is kept, or of those parts of it that are meant. */
+export function provenanceOf(entry: Computation | undefined, isPart?: IsPart): Provenance {
+  if (!entry) return { causes: [], missing: [] };
+  const found = (isPart ? findParts(entry, isPart) : [entry]).map(collectProvenance);
+  return { causes: found.flatMap(({ causes }) => causes), missing: found.flatMap(({ missing }) => missing) };
+}
+
 /** In the order of their distance, so that what was read itself comes before what stands behind it. */
-export function collectProvenance(entry: Computation): Provenance {
+function collectProvenance(entry: Computation): Provenance {
   const seen = new Set<Cell>();
   const noted = new Map<string, Cause>();
   const objects = new Map<string, Cause>();
@@ -38,7 +45,7 @@ export function collectProvenance(entry: Computation): Provenance {
 }
 
 /** The parts behind a computation; below a part nothing is looked for. */
-export function findParts(entry: Computation, isPart: IsPart): readonly Computation[] {
+function findParts(entry: Computation, isPart: IsPart): readonly Computation[] {
   const seen = new Set<Cell>();
   const found: Computation[] = [];
   const walk = (computation: Computation): void => {

@@ -2,7 +2,7 @@
  * A list, and a function of each member of it, in; what comes of all of them together out. After a change only the members
  * that it concerns are computed again, and only they are looked at: the others keep what they have read.
  */
-import { collectCauses } from "./causes.ts";
+import { provenanceOf } from "./causes.ts";
 import { type Cell, Entry, type EntryOwner } from "./cells.ts";
 import type { Memo } from "./memo.ts";
 import type { Recorder } from "./recorder.ts";
@@ -179,10 +179,8 @@ export function createMemberMemo<M, V>(
     },
     isKept: (key) => groups.has(key),
     isFresh: (key) => groups.get(key)?.state === "clean",
-    causes(key) {
-      const group = groups.get(key);
-      return group ? collectCauses(group) : [];
-    },
+    causes: (key) => provenanceOf(groups.get(key)).causes,
+    provenance: (key, isPart) => provenanceOf(groups.get(key), isPart),
     get computed() {
       return computed;
     },

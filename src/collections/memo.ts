@@ -1,5 +1,5 @@
 /** A function of a key in; its results, computed when asked for and again only when something they read has changed, out. */
-import { collectProvenance, findParts, type IsPart, type Provenance } from "./causes.ts";
+import { type IsPart, type Provenance, provenanceOf } from "./causes.ts";
 import { type Cause, type Cell, Entry, type EntryOwner } from "./cells.ts";
 import type { Recorder } from "./recorder.ts";
 import { sameData } from "./same-data.ts";
@@ -65,13 +65,6 @@ export function createMemo<V>(
       throw error;
     }
   };
-  const provenance: Memo<V>["provenance"] = (key, isPart) => {
-    const entry = entries.get(key);
-    if (!entry) return { causes: [], missing: [] };
-    const parts = isPart ? findParts(entry, isPart) : [entry];
-    const found = parts.map(collectProvenance);
-    return { causes: found.flatMap(({ causes }) => causes), missing: found.flatMap(({ missing }) => missing) };
-  };
   const owner: EntryOwner<V> = {
     name,
     onInvalidate: options.onInvalidate,
@@ -106,8 +99,8 @@ export function createMemo<V>(
     },
     isKept: (key) => entries.has(key),
     isFresh: (key) => entries.get(key)?.state === "clean",
-    causes: (key) => provenance(key).causes,
-    provenance,
+    causes: (key) => provenanceOf(entries.get(key)).causes,
+    provenance: (key, isPart) => provenanceOf(entries.get(key), isPart),
     get computed() {
       return computed;
     },

@@ -136,6 +136,5 @@ export const commands: readonly CommandEntry[] = [
     summary: "Print what a shell needs to complete commands, flags and names of objects",
     load: () => import("./completion.ts"),
   },
-  { name: "__complete", summary: "", hidden: true, load: () => import("./complete.ts") },
   { name: "version", summary: "Show the version", load: () => import("./version.ts") },
 ];

@@ -29,7 +29,7 @@ describe("words that may follow", () => {
     [["get", "virtuals"], ["virtualservices"]],
     [
       ["describe", ""],
-      ["pod", "service"],
+      ["help", "pod", "service"],
     ],
     [["get", "pods", ""], [""]],
     [["nothing", "x"], [""]],

@@ -6,6 +6,17 @@ import { goFlags } from "./go-flags.ts";
 import { tellError } from "./tell-error.ts";
 import { versionLine } from "./version-line.ts";
 
+/** Those that people call, and what the shells' scripts ask. */
+const entries: readonly CommandEntry[] = [
+  ...commands,
+  {
+    name: "__complete",
+    summary: "",
+    hidden: true,
+    load: async () => ({ register: (await import("./complete.ts")).completeCommand(commands) }),
+  },
+];
+
 export async function runProgram(args: readonly string[], io: Io): Promise<number> {
   let status = 0;
   const program = new Command("fairlead")
@@ -17,7 +28,7 @@ export async function runProgram(args: readonly string[], io: Io): Promise<numbe
     .showSuggestionAfterError()
     .enablePositionalOptions();
   const wanted = findCommand(args[0] === "help" ? args[1] : args[0]);
-  for (const entry of commands) {
+  for (const entry of entries) {
     if (entry === wanted) {
       const { register } = await entry.load();
       register(program, io, (code) => {
@@ -44,7 +55,7 @@ export async function runProgram(args: readonly string[], io: Io): Promise<numbe
 }
 
 function findCommand(name: string | undefined): CommandEntry | undefined {
-  return commands.find((entry) => entry.name === name || entry.aliases?.includes(name ?? ""));
+  return entries.find((entry) => entry.name === name || entry.aliases?.includes(name ?? ""));
 }
 
 /** Descriptions of options wrap also where half a screen is left for them. */

@@ -33,6 +33,8 @@ export function createRegistration(source: ResourceSource, options: Registration
   const { enabled, log, signal, now } = options;
   const records = createRecords({ ...options, ages: { graceMs: options.graceMs, maxSilenceMs: 3 * repeatMs } });
   const present = new Map<string, Set<Present>>();
+  /** Whose leaving is being written down: an API that is away is asked once at a time for each. */
+  const leaving = new Set<string>();
   const inTurn = createTurns(signal);
   const started = now();
 
@@ -43,8 +45,13 @@ export function createRegistration(source: ResourceSource, options: Registration
     if (!signal.aborted) log.warn(what, { entry: keyOf(ref), cause: FairleadError.from(error).message });
   };
 
-  /** Until it is written down, or the workload is back. */
-  async function left(ref: EntryRef, connectedAt: Date): Promise<void> {
+  function left(ref: EntryRef, connectedAt: Date): Promise<void> {
+    leaving.add(keyOf(ref));
+    return cleanUpAfter(ref, connectedAt).finally(() => leaving.delete(keyOf(ref)));
+  }
+
+  /** Tried until it is written down, or the workload is back. */
+  async function cleanUpAfter(ref: EntryRef, connectedAt: Date): Promise<void> {
     const times = { connected: connectedAt, left: now() };
     const backoff = createBackoff({ minMs: 200, maxMs: 30_000, random: options.random });
     for (;;)
@@ -77,7 +84,7 @@ export function createRegistration(source: ResourceSource, options: Registration
     const at = now();
     for (const key of options.entries.keys()) {
       const entry = options.entries.get(key);
-      if (!entry || present.has(key)) continue;
+      if (!entry || present.has(key) || leaving.has(key)) continue;
       const { name, namespace = "", annotations = {} } = entry.metadata;
       const ref = { namespace, name, group: undefined };
       const isOwn = annotations[controllerAnnotation] === options.controller;

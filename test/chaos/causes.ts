@@ -36,7 +36,9 @@ function causeOf(failure: Failure, kills: readonly Kill[], lines: readonly LogLi
   if (under) return { text: `under way on ${under.what}`, inFlight: true, afterMs: 0 };
   const after = hit.find(({ until }) => failure.startedAt > until);
   const last = lines.at(-1);
-  const reason = `${failure.status} ${last ? `${last.flags} ${last.why}` : failure.text}`.trim();
+  // Where no proxy complains, whoever answered says why.
+  const why = last && last.flags !== "-" ? `${last.flags} ${last.why}` : failure.text;
+  const reason = `${failure.status} ${why}`.trim();
   const text = `${failure.stream}: ${after ? `sent to what was left of ${after.what}: ` : ""}${reason}`;
   return { text, inFlight: false, afterMs: after ? failure.startedAt - after.until : 0 };
 }

@@ -3,8 +3,8 @@ import { join } from "node:path";
 import { wait } from "../../src/lib/index.ts";
 import type { Random } from "../random.ts";
 import { type Cause, findCauses } from "./causes.ts";
-import { type Fault, type Heal, type Kill, type Stage, signalAll } from "./faults/fault.ts";
-import type { ChaosMesh } from "./mesh.ts";
+import { type Fault, type Kill, type Stage, signalAll } from "./faults/fault.ts";
+import type { ChaosMesh, ChaosPod } from "./mesh.ts";
 import { setChurned, setGeneration } from "./objects.ts";
 
 export interface Outcome {
@@ -35,13 +35,12 @@ const logFlushMs = 11_000;
 export async function play(mesh: ChaosMesh, faults: readonly Fault[], random: Random): Promise<Outcome> {
   const kills: Kill[] = [];
   const wrong: string[] = [];
-  const stage = stageOf(mesh, random, kills);
   await mesh.repair();
+  const stage = await stageOf(mesh, random, kills);
   await setChurned(mesh.api, await mesh.spareAddresses());
   await wait(500);
   await mesh.load.drain();
   const started = performance.now();
-  const heals: Heal[] = [];
   const attempt = async (work: () => Promise<void> | void): Promise<void> => {
     try {
       await work();
@@ -49,11 +48,14 @@ export async function play(mesh: ChaosMesh, faults: readonly Fault[], random: Ra
       wrong.push(error instanceof Error ? error.message : String(error));
     }
   };
-  // At the same time: some take long to be done.
-  await Promise.all(faults.map((fault) => attempt(async () => void heals.push(await fault.inject(stage)))));
-  await wait(Math.max(...faults.map(({ holdMs }) => holdMs)));
+  // At the same time, and each for as long as it says: some take long to be done.
+  const inject = async ({ inject: begin, holdMs }: Fault): Promise<void> => {
+    const heal = await begin(stage);
+    await wait(holdMs);
+    await heal();
+  };
+  await Promise.all(faults.map((fault) => attempt(() => inject(fault))));
   const healing = performance.now();
-  for (const heal of heals) await attempt(heal);
   const healed = await untilHealed(mesh, healing);
   // What was sent before it was whole is still to be answered.
   await wait(1_000);
@@ -86,16 +88,24 @@ function isAllowed({ allows, allowedMs = Number.POSITIVE_INFINITY }: Fault, { te
   return allows?.test(text) === true && afterMs <= allowedMs;
 }
 
-function stageOf(mesh: ChaosMesh, random: Random, kills: Kill[]): Stage {
+/** Whom a fault may hit is known before it: the API may be away when it is injected. */
+async function stageOf(mesh: ChaosMesh, random: Random, kills: Kill[]): Promise<Stage> {
+  const pods = new Map((await Promise.all([...mesh.workloads.keys()].map(mesh.pod))).map((pod) => [pod.name, pod]));
   const free = new Set(mesh.servers);
+  const podOf = (name: string): ChaosPod => {
+    const pod = pods.get(name);
+    if (!pod) throw new Error(`there is no Pod ${name}`);
+    return pod;
+  };
   return {
     mesh,
     random,
     server() {
       const name = random.pick([...free]);
       free.delete(name);
-      return mesh.pod(name);
+      return podOf(name);
     },
+    pod: podOf,
     kill(what, pids, pod) {
       const from = Date.now();
       signalAll(pids, "SIGKILL");

@@ -42,14 +42,18 @@ interface Model {
   latest(key: string, upTo: number): Version | undefined;
   /** Whether a deletion whose version nobody saw can have happened between two times. */
   maybeDeleted(key: string, after: number, before: number): boolean;
+  /** Whether a creation that was never answered can have happened before a time. */
+  maybeCreated(key: string, before: number): boolean;
 }
 
 function createModel(chain: readonly Version[], operations: readonly Operation[]): Model {
   const byKey = Map.groupBy(chain, ({ key }) => key);
   const deletes = operations.filter((o) => o.type === "delete");
+  const unanswered = operations.filter((o) => o.type === "create" && o.answered === Number.POSITIVE_INFINITY);
   return {
     latest: (key, upTo) => byKey.get(key)?.findLast(({ version }) => version <= upTo),
     maybeDeleted: (key, after, before) => deletes.some((o) => o.key === key && o.asked < before && o.answered > after),
+    maybeCreated: (key, before) => unanswered.some((o) => "key" in o && o.key === key && o.asked < before),
   };
 }
 
@@ -105,7 +109,8 @@ function checkWrite(
   if (o.type === "create" && before?.op !== undefined && !lost) fault(`${o.key} was there already, as ${text(before)}`);
   if (o.type === "update" && before?.version !== o.expected)
     fault(`it replaced ${o.expected}, but ${before?.version} was the last`);
-  if (o.type === "patch" && before?.op === undefined) fault(`${o.key} was not there`);
+  if (o.type === "patch" && before?.op === undefined && !model.maybeCreated(o.key, o.answered))
+    fault(`${o.key} was not there`);
 }
 
 /** A read of one key is right if there is a version from `from` to `to` at which the key was as found. */

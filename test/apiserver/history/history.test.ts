@@ -31,6 +31,14 @@ describe("the checker finds", () => {
   test("nothing in a good one", () => {
     expect(faultsOf({})).toBe("");
   });
+  test("nothing in a patch of what may have been created without an answer, and a fault in one of what was not", () => {
+    const patched = (answered: number): string => {
+      const create = put(2, 0, { type: "create", version: undefined, answered });
+      return checkHistory({ operations: [create, put(3, 10)], segments: [] }).join("\n");
+    };
+    expect(patched(Number.POSITIVE_INFINITY)).toBe("");
+    expect(patched(1)).toMatch(/a was not there/);
+  });
   test.each<[string, Partial<History>, RegExp]>([
     [
       "an event that was left out",

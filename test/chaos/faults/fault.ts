@@ -2,6 +2,9 @@
 import type { Random } from "../../random.ts";
 import type { ChaosMesh, ChaosPod } from "../mesh.ts";
 
+/** A machine without time starts a process in minutes: as long as a supervisor gives it, and more. */
+export const startsWithinMs = 240_000;
+
 export interface Kill {
   /** The Pod whose part it was; undefined where no request goes through it. */
   readonly pod: ChaosPod | undefined;
@@ -16,7 +19,9 @@ export interface Stage {
   readonly mesh: ChaosMesh;
   readonly random: Random;
   /** One of the servers. */
-  server(): Promise<ChaosPod>;
+  server(): ChaosPod;
+  /** As it was before. */
+  pod(name: string): ChaosPod;
   /** Ends processes at once, and writes it down: requests under way on them are counted apart. */
   kill(what: string, pids: readonly number[], pod?: ChaosPod): void;
 }

@@ -1,7 +1,7 @@
 /** `kill -9` of every part that a mesh has. */
 import { eventually } from "../../traffic/mesh.ts";
 import type { Part } from "../parts.ts";
-import { byItself, type Fault, type Heal, type Stage } from "./fault.ts";
+import { byItself, type Fault, type Heal, type Stage, startsWithinMs } from "./fault.ts";
 
 function killPart(part: Part, expected: string, more: Pick<Fault, "allows" | "allowedMs"> = {}): Fault {
   return {
@@ -10,7 +10,7 @@ function killPart(part: Part, expected: string, more: Pick<Fault, "allows" | "al
     what: `kill -9 of the ${part} of one server`,
     ...{ expected, holdMs: 0, touches: ["server"] },
     async inject(stage) {
-      const pod = await stage.server();
+      const pod = stage.server();
       stage.kill(`the ${part} of ${pod.name}`, stage.mesh.pids(pod, part), pod);
       return byItself;
     },
@@ -76,7 +76,7 @@ export const kills: readonly Fault[] = [
     allows: /^fresh: 0 getaddrinfo/,
     ...{ holdMs: 0, touches: ["client"] },
     async inject(stage) {
-      const pod = await stage.mesh.pod("client");
+      const pod = stage.pod("client");
       stage.kill("the agent of the client", stage.mesh.pids(pod, "agent"), pod);
       return byItself;
     },
@@ -97,7 +97,7 @@ export const kills: readonly Fault[] = [
     allows: /^churned: 503/,
     ...{ holdMs: 3_000, touches: ["server"] },
     async inject(stage): Promise<Heal> {
-      const pod = await stage.server();
+      const pod = stage.server();
       const workload = stage.mesh.workloads.get(pod.name);
       if (!workload) throw new Error(`nobody runs ${pod.name}`);
       stage.kill(`the runner of ${pod.name}`, [workload.pid()]);
@@ -108,7 +108,7 @@ export const kills: readonly Fault[] = [
           const now = await stage.mesh.pod(pod.name).catch(() => pod);
           return now.uid !== pod.uid;
         };
-        await eventually(isReplaced, `the next ${pod.name}`, 60_000);
+        await eventually(isReplaced, `the next ${pod.name}`, startsWithinMs);
       };
     },
   },

@@ -55,7 +55,7 @@ const link = (
 ): Fault => ({
   ...{ name, what: `${what} of one server, for ${seconds} s`, expected },
   ...{ holdMs: seconds * 1000, touches: ["server"] },
-  inject: async (stage) => spoil(await stage.server()),
+  inject: async (stage) => spoil(stage.server()),
 });
 
 export const links: readonly Fault[] = [

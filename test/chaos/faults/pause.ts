@@ -32,7 +32,7 @@ const pausePart = (part: Part, seconds: number, expected: string): Fault =>
     name: `pause-${part}`,
     what: `the ${part} of one server`,
     ...{ seconds, touches: ["server"], expected },
-    pids: async (stage) => stage.mesh.pids(await stage.server(), part),
+    pids: (stage) => stage.mesh.pids(stage.server(), part),
   });
 
 export const pauses: readonly Fault[] = [

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { wait } from "../../../src/lib/index.ts";
 import { eventually } from "../../traffic/mesh.ts";
 import type { ChaosMesh } from "../mesh.ts";
-import { byItself, type Fault, signalAll } from "./fault.ts";
+import { byItself, type Fault, signalAll, startsWithinMs } from "./fault.ts";
 
 const besidePort = "15912";
 const addressFlags = ["--grpcAddr", "--secureGRPCAddr", "--monitoringAddr", "--httpsAddr", "--httpAddr"];
@@ -24,10 +24,12 @@ async function startBeside(mesh: ChaosMesh): Promise<ChildProcess> {
     ],
     { env: { PATH: process.env.PATH, POD_NAME: "istiod-beside", NODE_NO_WARNINGS: "1" }, stdio: "ignore" },
   );
-  await eventually(() => existsSync(boundFile), "the other control plane to serve", 60_000).catch((error: unknown) => {
-    child.kill("SIGKILL");
-    throw error;
-  });
+  await eventually(() => existsSync(boundFile), "the other control plane to serve", startsWithinMs).catch(
+    (error: unknown) => {
+      child.kill("SIGKILL");
+      throw error;
+    },
+  );
   return child;
 }
 
@@ -63,7 +65,8 @@ export const upgrades: readonly Fault[] = [
   {
     name: "upgrade-agents",
     what: "every agent is replaced by one of an older version, one after the other, and then by the newer again",
-    expected: "each takes over the Envoy of the one before, or starts its own",
+    expected: "each takes over the Envoy of the one before, or starts its own; names as after kill-client-agent",
+    allows: /^fresh: 0 getaddrinfo/,
     ...{ holdMs: 0, touches: ["server", "client", "bundle"], needs: ["supervisor", "disk"] },
     async inject({ mesh, kill }) {
       for (let round = 0; round < 2; round++) {
@@ -71,7 +74,11 @@ export const upgrades: readonly Fault[] = [
         for (const name of mesh.workloads.keys()) {
           const pod = await mesh.pod(name);
           kill(`the agent of ${name}`, mesh.pids(pod, "agent"), pod);
-          await eventually(async () => !(await mesh.missing()).some((text) => text.includes(name)), `${name}`, 60_000);
+          await eventually(
+            async () => !(await mesh.missing()).some((text) => text.includes(name)),
+            `${name}`,
+            startsWithinMs,
+          );
         }
       }
       return byItself;

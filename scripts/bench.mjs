@@ -1,16 +1,20 @@
 // `npm run bench`: what a fleet of simulated proxies costs the control plane (flags in bench/scale/main.ts), or, with the
 // word `webhooks`, what admission costs (bench/webhooks/main.ts), with `return`, how soon a killed one is back
-// (bench/return/main.ts).
+// (bench/return/main.ts), with `departed`, what is kept of those who have gone (bench/departed.ts).
 import { spawnSync } from "node:child_process";
-import { join } from "node:path";
 import { ensureEnvoy } from "./envoy.mjs";
 import { ensureAll, nodeBin, root, withLock } from "./setup.mjs";
 
 await withLock(ensureAll);
 const word = process.argv[2] ?? "";
-const program = join("bench", ["webhooks", "return"].includes(word) ? word : "scale", "main.ts");
+const programs = {
+  webhooks: ["bench/webhooks/main.ts", ...process.argv.slice(2)],
+  return: ["bench/return/main.ts", ...process.argv.slice(2)],
+  departed: ["--expose-gc", "bench/departed.ts", ...process.argv.slice(3)],
+};
+const program = Object.hasOwn(programs, word) ? programs[word] : ["bench/scale/main.ts", ...process.argv.slice(2)];
 const envoy = word === "return" ? { FAIRLEAD_ENVOY: ensureEnvoy(nodeBin()) } : {};
-const run = spawnSync(nodeBin(), [join(root, program), ...process.argv.slice(2)], {
+const run = spawnSync(nodeBin(), program, {
   cwd: root,
   stdio: "inherit",
   env: { ...process.env, ...envoy, NODE_NO_WARNINGS: "1" },

@@ -1,16 +1,9 @@
 /**
  * `npm run bench`: what a fleet of simulated proxies and single changes cost a control plane. Starts one on the embedded
  * API with the scenario (or, with --kubeconfig, on an API that is there), drives it, prints a table.
- *
- *   npm run bench                                   100 proxies, 10 deployments
- *   npm run bench -- --proxies 500 --deployments 500 --namespaces 500 --tls --json figures.json
- *   npm run bench -- --full                         the whole matrix; takes hours
- *   npm run bench -- --kubeconfig K --against 127.0.0.1:15010 --against-monitoring 127.0.0.1:15014
- *                                                   the same for another control plane on that API
- *   npm run bench -- --check-load                   whether our load counts what xdsload counts
  */
 import { writeFileSync } from "node:fs";
-import { parseArgs } from "node:util";
+import { type ParseArgsConfig, parseArgs } from "node:util";
 import { type Fleet, measure, type Run } from "./measure.ts";
 import { openApi } from "./mesh-api.ts";
 import { type ScenarioSize, scenario } from "./scenario.ts";
@@ -18,8 +11,28 @@ import { other, parseAddress, type Server, startDiscovery, startStandalone } fro
 import { sayRun } from "./table.ts";
 import { buildXdsload, checkLoad } from "./xdsload.ts";
 
-const { values } = parseArgs({
+const help = `npm run bench -- [options]      what a fleet of simulated proxies and single changes cost
+
+  --proxies N        how many (100), --ramp-ms MS  the time in which they connect (50 a proxy)
+  --deployments N    how many different ones they are of (10)
+  --namespaces N     (10)
+  --services N       (500), --endpoints N  of each (5), --routed N  with a VirtualService and a DestinationRule (100)
+  --mode MODE        delta (default) or sotw
+  --tls              over 15012, with a certificate for each proxy
+  --envoy-version V  that the proxies say they have (1.40.0)
+  --full             100, 500, 1,000 and 2,000 proxies in all variants; takes hours
+  --json FILE        the figures as JSON too
+  --kubeconfig K     on an API that is there, instead of one that is started
+  --against H:P      with --kubeconfig: the same table for another control plane on that API, plain xDS at H:P;
+                     --against-tls H:P, --against-monitoring H:P, --against-name NAME, --only-against
+  --check-load       whether our load counts what xdsload counts (needs Go)
+
+npm run bench -- webhooks | return | departed [TEAMS]      admission; return after a kill; what is kept of the departed
+`;
+
+const { values } = options({
   options: {
+    help: { type: "boolean", short: "h", default: false },
     proxies: { type: "string", default: "100" },
     deployments: { type: "string", default: "10" },
     namespaces: { type: "string", default: "10" },
@@ -42,6 +55,20 @@ const { values } = parseArgs({
     "only-against": { type: "boolean", default: false },
   },
 });
+
+if (values.help) {
+  process.stdout.write(help);
+  process.exit(0);
+}
+
+function options<const C extends ParseArgsConfig>(config: C): ReturnType<typeof parseArgs<C>> {
+  try {
+    return parseArgs(config);
+  } catch (error) {
+    process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n\n${help}`);
+    process.exit(2);
+  }
+}
 
 /** 50 ms between two connects, as a rolling restart has it, unless told otherwise. */
 const rampOf = (proxies: number): number => (values["ramp-ms"] === "" ? proxies * 50 : Number(values["ramp-ms"]));

@@ -16,6 +16,7 @@ import { type Ads, createAds } from "../xds/index.ts";
 import { authenticateWith, createStillThere, createTokenJudge } from "./authenticate.ts";
 import { createCertificateHeld } from "./certificate-held.ts";
 import { createConfigDump, createConfigDumpMessages } from "./config-dump.ts";
+import { measureConflicts } from "./conflict-metrics.ts";
 import { createDebugViews } from "./debug-views.ts";
 import type { DiscoveryAddresses, DiscoveryOptions } from "./discovery-options.ts";
 import { pushEndpointsAtOnce } from "./endpoints-at-once.ts";
@@ -148,6 +149,7 @@ export async function startDiscovery(options: DiscoveryOptions): Promise<Discove
     onProblem: createRenderProblems(metrics, log.scope("render")),
     onDebounced: (waitedMs) => metrics.observe("pilot_debounce_time", waitedMs / 1000),
     onPush: () => metrics.count("pilot_push_triggers", { type: "config" }),
+    onMade: (tookMs) => metrics.observe("pilot_pushcontext_init_seconds", tookMs / 1000),
   });
 
   if (options.debounceEndpoints === false) pushEndpointsAtOnce(watched.objects, resources);
@@ -319,6 +321,13 @@ export async function startDiscovery(options: DiscoveryOptions): Promise<Discove
     measureProcess(metrics, running, options);
     countObjects(metrics, watched);
     measureModel(metrics, { graph, registry: stages.registry, objects: watched.objects, resources });
+    measureConflicts(metrics, {
+      graph,
+      domain,
+      services: stages.registry.services,
+      ...stages.configs,
+      classes: resources.proxyClasses,
+    });
     describeState(metrics, options, {
       authority,
       stages,

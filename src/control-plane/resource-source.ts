@@ -39,6 +39,8 @@ export interface ResourceSourceOptions {
   readonly onDebounced?: (waitedMs: number) => void;
   /** Told when a push round starts, with how many classes it concerns. */
   readonly onPush?: (classes: number) => void;
+  /** Told when all that it concerns is made, and how long that took. */
+  readonly onMade?: (tookMs: number) => void;
 }
 
 export interface ControlledSource extends ResourceSource {
@@ -47,6 +49,8 @@ export interface ControlledSource extends ResourceSource {
   /** What renders for a connected proxy, by the node it connected with: its resources and their causes. */
   rendererOf(node: ProxyNode): Renderer | undefined;
   readonly classes: number;
+  /** The classes of connected proxies. */
+  proxyClasses(): Iterable<ProxyClass>;
   /** Connected proxies. */
   readonly nodes: number;
   /** Connected proxies that no service selects. */
@@ -221,6 +225,7 @@ export function createResourceSource(options: ResourceSourceOptions): Controlled
       }
       const due = take(dueGroups);
       options.onPush?.(due.length);
+      const startedMs = clock.nowMs();
       for (const key of due) {
         await pushes.rest();
         const group = groups.get(key);
@@ -230,6 +235,7 @@ export function createResourceSource(options: ResourceSourceOptions): Controlled
         await pushes.run(safely(group.renderer.proxy, group.renderer.steps()));
         if (groups.get(key) === group) refresh(group);
       }
+      options.onMade?.(clock.nowMs() - startedMs);
       mesh.graph.sweep();
     }
   };
@@ -285,6 +291,7 @@ export function createResourceSource(options: ResourceSourceOptions): Controlled
     get classes() {
       return groups.size;
     },
+    proxyClasses: () => groups.values().map(({ renderer }) => renderer.proxy),
     get nodes() {
       return nodes.size;
     },

@@ -40,6 +40,8 @@ const dayMs = 86_400_000;
 export async function startServers(options: DiscoveryOptions, parts: ServerParts): Promise<DiscoveryAddresses> {
   const { addresses, log } = options;
   const { authority, opened } = parts;
+  // There from the start, so that none can be told from not asked.
+  parts.metrics.count("fairlead_long_turns_total", {}, 0);
   const watchdog = createWatchdog(log, () => parts.metrics.count("fairlead_long_turns_total"));
   const grpc = await serveGrpc({ ...options, watchdog }, parts.plainRoutes, undefined, [addresses.grpc], opened);
   const serving = await authority.issueServing(servingNames(options));

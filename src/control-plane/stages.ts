@@ -1,7 +1,7 @@
 /** The stages from objects to the mesh, in the order in which data flows through them. Nothing else constructs a stage. */
 import { type Collection, createGraph, type Graph, unionOf } from "../collections/index.ts";
 import type { Problem } from "../config/index.ts";
-import { classify, createMesh, type Mesh, type MeshInputs } from "../mesh/index.ts";
+import { classify, createMesh, type Mesh, type MeshConfigs, type MeshInputs } from "../mesh/index.ts";
 import type { Config, KubeObject, Proxy, ProxyClass, RequestAuthenticationSpec } from "../model/index.ts";
 import { createRegistry, proxyOfPod, type Registry, readPod } from "../registry/index.ts";
 import {
@@ -39,6 +39,8 @@ export interface Stages {
   readonly graph: Graph;
   readonly settings: Settings;
   readonly registry: Registry;
+  /** What users wrote, and what was made of Ingresses and the Gateway API's objects. */
+  readonly configs: Pick<MeshConfigs, "virtualServices" | "destinationRules">;
   readonly mesh: Mesh;
   /** What the statuses of the Gateway API's objects and of Ingresses should say, by `Kind/namespace/name`. */
   readonly statuses: Collection<ObjectStatus>;
@@ -121,6 +123,12 @@ export function createStages(options: StagesOptions): Stages {
     : configs.virtualServices;
   // Keys that verify tokens, from the network.
   const keySets = options.fetchKeySets?.(configs.requestAuthentications);
+  const all: MeshConfigs = {
+    ...configs,
+    gateways: unionOf("gateways and ingresses", [configs.gateways, ingress.gateways, translated.gateways]),
+    virtualServices: unionOf("routes and ingresses", [routes, ingress.virtualServices, translated.virtualServices]),
+    destinationRules: unionOf("traffic rules", [configs.destinationRules, translated.destinationRules]),
+  };
   // Visibility, scopes and effective policy.
   const mesh = createMesh(graph, {
     domain,
@@ -131,12 +139,7 @@ export function createStages(options: StagesOptions): Stages {
     configMaps: objects("", "ConfigMap"),
     ...(keySets ? { keySets } : {}),
     ...(options.maySeeSecrets ? { maySeeSecrets: options.maySeeSecrets } : {}),
-    configs: {
-      ...configs,
-      gateways: unionOf("gateways and ingresses", [configs.gateways, ingress.gateways, translated.gateways]),
-      virtualServices: unionOf("routes and ingresses", [routes, ingress.virtualServices, translated.virtualServices]),
-      destinationRules: unionOf("traffic rules", [configs.destinationRules, translated.destinationRules]),
-    },
+    configs: all,
   });
 
   const references = createReferences(graph, {
@@ -156,6 +159,7 @@ export function createStages(options: StagesOptions): Stages {
     graph,
     settings,
     registry,
+    configs: all,
     mesh,
     statuses: unionOf("statuses", [translated.statuses, ingressStatuses]),
     gatewayWorkloads: translated.workloads,

@@ -86,6 +86,17 @@ const definitions: Readonly<Record<string, Definition>> = {
   pilot_endpoint_not_ready: { help: "Endpoint found in unready state." },
   endpoint_no_pod: { help: "Endpoints without an associated pod." },
   pilot_dns_cluster_without_endpoints: { help: "DNS clusters without endpoints." },
+  pilot_vservice_dup_domain: { help: "Virtual services with dup domains." },
+  pilot_destrule_subsets: { help: "Duplicate subsets across destination rules for same host" },
+  pilot_duplicate_envoy_clusters: { help: "Duplicate envoy clusters caused by service entries with same hostname" },
+  pilot_conflict_inbound_listener: { help: "Number of conflicting inbound listeners." },
+  pilot_conflict_outbound_listener_tcp_over_current_tcp: {
+    help: "Number of conflicting tcp listeners with current tcp listener.",
+  },
+  pilot_pushcontext_init_seconds: {
+    help: "Total time in seconds Pilot takes to init pushContext: here, to make anew what a push is about.",
+    buckets: seconds,
+  },
   istiod_managed_clusters: { help: "Number of clusters managed by istiod", labels: ["cluster_type"] },
   xds_cache_size: { help: "Current size of xds cache: the parts that resources are put together from." },
   pilot_total_rejected_configs: {

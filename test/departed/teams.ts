@@ -1,5 +1,5 @@
 /** A world in; teams that come into it with a proxy each and go again, and what is kept after them, out. */
-import type { KubeObject } from "../../src/model/index.ts";
+import { type KubeObject, type Resource, types } from "../../src/model/index.ts";
 import type { LiveProxy } from "../incremental/proxies.ts";
 import type { Referrer } from "../incremental/references.ts";
 import { openStream, type Variant } from "../incremental/stream-client.ts";
@@ -82,10 +82,24 @@ export interface Streams {
 
 const variants: readonly Variant[] = ["delta", "sotw", "vhds"];
 
-/** A proxy that stays sees every team come and go. */
+/** A proxy that stays, and streams of it of each variant, see every team come and go. */
 export async function createTeams(world: World, streams: Streams) {
   const stays = await world.connect(proxyIn("stays"));
+  const staying = await Promise.all(
+    variants.map((variant) => openStream(streams.port, proxyIn("stays"), variant, streams.referrer)),
+  );
+  /** What came of teams that have gone: whoever remembers one keeps it. */
+  const departed: WeakRef<Resource>[] = [];
   read(stays);
+  /** Resolves when each stream that stays has a team's cluster, or has it no longer. */
+  const followed = async (i: number, isThere: boolean): Promise<void> => {
+    const name = `outbound|80||web.team-${i}.svc.cluster.local`;
+    for (const one of staying)
+      while (one.held(types.cluster).has(name) !== isThere) {
+        if (one.ended() !== undefined) throw new Error(`a stream that stays has ended: ${one.ended()}`);
+        await one.changed();
+      }
+  };
   const seen = async (): Promise<void> => {
     await world.settled();
     read(stays);
@@ -100,11 +114,30 @@ export async function createTeams(world: World, streams: Streams) {
         const connected = await world.connect(proxy);
         read(connected);
         await seen();
+        await followed(i, true);
         if (i % streams.every === 0) await stream(proxy);
+        for (const [name, resource] of stays.all(types.cluster))
+          if (name.includes(`.team-${i}.`)) departed.push(new WeakRef(resource));
         connected.close();
         world.change([], objects);
         await seen();
       }
+      // A cluster goes some seconds after its routes: once for all of them.
+      for (let i = from; i < from + count; i++) await followed(i, false);
+    },
+    /** How many resources of teams that have gone somebody keeps; needs a garbage collector that can be called. */
+    async remembered(): Promise<number> {
+      await settledCounts(world, staying.length);
+      // Targets of WeakRefs live on until the turn is over.
+      for (let pass = 0; pass < 3; pass++) {
+        await new Promise((resolve) => setImmediate(resolve));
+        globalThis.gc?.();
+      }
+      return departed.filter((one) => one.deref()).length;
+    },
+    counts: () => settledCounts(world, staying.length),
+    close() {
+      for (const one of staying) one.close();
     },
   };
 
@@ -119,10 +152,13 @@ export async function createTeams(world: World, streams: Streams) {
 }
 
 /** The server learns a moment later that a stream has gone. */
-export async function settledCounts(world: World): Promise<Readonly<Record<string, number>>> {
+async function settledCounts(world: World, streams: number): Promise<Readonly<Record<string, number>>> {
   for (;;) {
-    const counts = await world.counts();
-    if (counts.calls === 0) return counts;
+    const counts = world.counts();
+    if (counts.calls === streams) return { ...counts, labelsOfTeams: labelsOfTeams(await world.metrics()) };
     await new Promise((resolve) => setTimeout(resolve, 10));
   }
 }
+
+/** Label sets that name a team. Others are few, and come when something happens for the first time. */
+const labelsOfTeams = (text: string): number => text.split("\n").filter((line) => /team-\d/.test(line)).length;

@@ -1,0 +1,70 @@
+import { expect, test } from "vitest";
+import { createGraph } from "../collections/index.ts";
+import { createMemorySource } from "../kube/index.ts";
+import type { KubeObject, ProxyClass } from "../model/index.ts";
+import { createMetrics } from "../ops/index.ts";
+import { measureConflicts } from "./conflict-metrics.ts";
+import { createStages } from "./stages.ts";
+import { watchObjects } from "./watched-kinds.ts";
+
+const object = (apiVersion: string, kind: string, name: string, spec: object): KubeObject => ({
+  apiVersion,
+  kind,
+  metadata: { name, namespace: "default" },
+  spec,
+});
+const networking = "networking.istio.io/v1";
+const route = (name: string, ...hosts: readonly string[]): KubeObject =>
+  object(networking, "VirtualService", name, { hosts, http: [{ route: [{ destination: { host: "web" } }] }] });
+const rule = (name: string, ...subsets: readonly string[]): KubeObject =>
+  object(networking, "DestinationRule", name, { host: "web", subsets: subsets.map((subset) => ({ name: subset })) });
+const entry = (name: string, protocol: string): KubeObject =>
+  object(networking, "ServiceEntry", name, {
+    hosts: [`${name}.example.com`],
+    resolution: "DNS",
+    ports: [{ number: 9000, name: "p", protocol }],
+  });
+const service = (name: string, port: string): KubeObject =>
+  object("v1", "Service", name, { clusterIP: "10.96.0.1", ports: [{ name: port, port: 80, targetPort: 8080 }] });
+
+test("objects that get in each other's way are counted as they come and go", async () => {
+  const graph = createGraph();
+  const api = createMemorySource({ graph, objects: [service("web", "http"), service("other", "tcp")] });
+  const { objects } = watchObjects(api);
+  const where = { domain: "cluster.local", cluster: "Kubernetes", configMap: "istio-system/istio" };
+  const { registry, configs } = createStages({ graph, objects, ...where });
+  const metrics = createMetrics();
+  const target = (name: string) => ({
+    service: `default/${name}.default.svc.cluster.local`,
+    port: 80,
+    targetPort: 8080,
+  });
+  let classes: readonly Pick<ProxyClass, "targets">[] = [{ targets: [target("web")] }];
+  measureConflicts(metrics, {
+    graph,
+    domain: where.domain,
+    services: registry.services,
+    ...configs,
+    classes: () => classes,
+  });
+  const told = async (): Promise<readonly string[]> => {
+    const text = await metrics.text();
+    return [
+      "pilot_vservice_dup_domain",
+      "pilot_destrule_subsets",
+      "pilot_conflict_outbound_listener_tcp_over_current_tcp",
+      "pilot_conflict_inbound_listener",
+      "pilot_duplicate_envoy_clusters",
+    ].map((name) => new RegExp(`^${name} (\\d+)$`, "m").exec(text)?.[1] ?? "none");
+  };
+  expect(await told()).toEqual(["0", "0", "0", "0", "0"]);
+  api.apply([route("a", "web"), route("b", "web.default.svc.cluster.local", "c.example.com"), rule("a", "v1", "v2")]);
+  api.apply([rule("b", "v2"), entry("one", "TCP"), entry("two", "TCP"), entry("three", "HTTP")]);
+  classes = [{ targets: [target("web"), target("other")] }];
+  expect(await told()).toEqual(["1", "1", "1", "1", "0"]);
+  api.remove(route("b"));
+  api.apply([rule("b", "v3")]);
+  api.remove(entry("two", "TCP"));
+  classes = [];
+  expect(await told()).toEqual(["0", "0", "0", "0", "0"]);
+});

@@ -218,11 +218,14 @@ export function createResourceSource(options: ResourceSourceOptions): Controlled
 
   const round = async (): Promise<void> => {
     while (dueMembers.size > 0 || dueGroups.size > 0) {
+      const moves: Promise<void>[] = [];
       for (const id of take(dueMembers)) {
         // So that streams and probes are served in between.
         await pushes.rest();
-        await reclassifySafely(id);
+        moves.push(reclassifySafely(id));
       }
+      // New classes are made together: one after the other, each would wait for the next turn.
+      await Promise.all(moves);
       const due = take(dueGroups);
       options.onPush?.(due.length);
       const startedMs = clock.nowMs();

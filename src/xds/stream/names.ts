@@ -6,56 +6,64 @@
 export class Names {
   readonly #pool: NamePool;
   #shared: ReadonlySet<string> = none;
-  readonly #added = new Set<string>();
-  readonly #removed = new Set<string>();
+  /** Made when there is something to put into them, as most streams ask for what others ask for. */
+  #added: Set<string> | undefined;
+  #removed: Set<string> | undefined;
 
   constructor(pool: NamePool) {
     this.#pool = pool;
   }
 
   get size(): number {
-    return this.#shared.size - this.#removed.size + this.#added.size;
+    return this.#shared.size - (this.#removed?.size ?? 0) + (this.#added?.size ?? 0);
   }
 
   has(name: string): boolean {
-    return this.#added.has(name) || (this.#shared.has(name) && !this.#removed.has(name));
+    return this.#added?.has(name) || (this.#shared.has(name) && !this.#removed?.has(name));
   }
 
   *[Symbol.iterator](): Generator<string> {
-    for (const name of this.#shared) if (!this.#removed.has(name)) yield name;
-    yield* this.#added;
+    for (const name of this.#shared) if (!this.#removed?.has(name)) yield name;
+    yield* this.#added ?? none;
   }
 
   /** The names as others have them too; undefined where the stream's own differ. */
   get pooled(): ReadonlySet<string> | undefined {
-    return this.#added.size + this.#removed.size === 0 ? this.#shared : undefined;
+    return this.#differing === 0 ? this.#shared : undefined;
   }
 
   /** These instead of all before; the set or list is given away. */
   replace(names: ReadonlySet<string> | readonly string[]): void {
     this.#shared = this.#pool(names);
-    this.#added.clear();
-    this.#removed.clear();
+    this.#added = undefined;
+    this.#removed = undefined;
+  }
+
+  get #differing(): number {
+    return (this.#added?.size ?? 0) + (this.#removed?.size ?? 0);
   }
 
   /** False where it was there already. */
   add(name: string): boolean {
     if (this.has(name)) return false;
-    if (!this.#removed.delete(name)) this.#added.add(name);
+    if (this.#removed?.delete(name)) return true;
+    this.#added ??= new Set();
+    this.#added.add(name);
     return true;
   }
 
   /** False where it was not there. */
   delete(name: string): boolean {
-    if (this.#added.delete(name)) return true;
-    if (!this.#shared.has(name) || this.#removed.has(name)) return false;
+    if (this.#added?.delete(name)) return true;
+    if (!this.#shared.has(name) || this.#removed?.has(name)) return false;
+    this.#removed ??= new Set();
     this.#removed.add(name);
     return true;
   }
 
   /** Called after a request: where many names are the stream's own, a set is looked for that others have too. */
   settle(): void {
-    if (this.#added.size + this.#removed.size > maxOwn) this.replace(new Set(this));
+    if (this.#differing > maxOwn) this.replace(new Set(this));
   }
 }
 
@@ -78,23 +86,34 @@ export function createNamePool(): NamePool {
   });
   const byList = new WeakMap<readonly string[], ReadonlySet<string>>();
 
-  function shared(wanted: ReadonlySet<string>): ReadonlySet<string> {
-    if (wanted.size === 0) return none;
-    const key = hashOf(wanted);
-    const refs = known.get(key) ?? [];
-    for (const ref of refs) {
+  function find(key: number, size: number, isIn: (found: ReadonlySet<string>) => boolean) {
+    for (const ref of known.get(key) ?? []) {
       const found = ref.deref();
-      if (found?.size === wanted.size && wanted.isSubsetOf(found)) return found;
+      if (found?.size === size && isIn(found)) return found;
     }
+    return undefined;
+  }
+
+  function ofSet(wanted: ReadonlySet<string>): ReadonlySet<string> {
+    if (wanted.size === 0) return none;
+    const key = hashOf(wanted, wanted.size);
+    const found = find(key, wanted.size, (candidate) => wanted.isSubsetOf(candidate));
+    if (found) return found;
     // A client that makes many sets collide must not make this a long search.
-    known.set(key, [...refs, new WeakRef(wanted)].slice(-maxBucket));
+    known.set(key, [...(known.get(key) ?? []), new WeakRef(wanted)].slice(-maxBucket));
     gone.register(wanted, key);
     return wanted;
   }
 
+  /** A list as long as the set, all of it in there, is the set, unless somebody names one twice and so misleads itself. */
+  function ofList(names: readonly string[]): ReadonlySet<string> {
+    const key = hashOf(names, names.length);
+    return find(key, names.length, (candidate) => names.every((name) => candidate.has(name))) ?? ofSet(new Set(names));
+  }
+
   return (names) => {
-    if (!isList(names)) return shared(names);
-    const found = byList.get(names) ?? shared(new Set(names));
+    if (!isList(names)) return ofSet(names);
+    const found = byList.get(names) ?? ofList(names);
     byList.set(names, found);
     return found;
   };
@@ -105,8 +124,8 @@ const isList = (names: ReadonlySet<string> | readonly string[]): names is readon
 const maxBucket = 8;
 
 /** The same whatever the order; it narrows the search, and decides nothing. */
-function hashOf(names: ReadonlySet<string>): number {
-  let sum = names.size;
+function hashOf(names: Iterable<string>, size: number): number {
+  let sum = size;
   for (const name of names) sum = (sum + hashName(name)) | 0;
   return sum;
 }

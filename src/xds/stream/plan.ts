@@ -20,7 +20,7 @@ export function planType(state: TypeState, planning: Planning, nowMs: number): P
 
 /** Undefined where something about this stream is its own. */
 function sharedStep(state: TypeState, current: ResourceSet, planning: Planning): Step | undefined {
-  if (!state.isInStep || state.extras.size > 0) return undefined;
+  if (!state.isInStep) return undefined;
   const step = planning.steps.between(state.base, current, state.news);
   if (planning.holdBack.mayHold(state) && (step.needsMore || mayBeKept(state, step))) return undefined;
   return state.wildcard || asksForAll(state, step, current, planning) ? step : undefined;

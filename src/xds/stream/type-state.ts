@@ -24,12 +24,10 @@ export class TypeState {
    * that a thousand of them cost one set.
    */
   base: ResourceSet = emptyResourceSet;
-  /** Where the client was sent something else than `base` has: held back, refused, not told yet, of an earlier stream. */
-  readonly own = new Map<string, Resource | undefined>();
-  /** What was found by name alone, of types that have no set of all. */
-  readonly extras = new Map<string, Resource>();
-  /** Names to send although unchanged: asked for again, or needed again by a cluster that warms. */
-  readonly mustSend = new Set<string>();
+  /** These three are empty for nearly every stream, and are made when something is put into them. */
+  #own: Map<string, Resource | undefined> | undefined;
+  #extras: Map<string, Resource> | undefined;
+  #mustSend: Set<string> | undefined;
   /** The first request of a type is answered even with nothing, or the client would wait. */
   mustAnswer = false;
   /** The client had state of this type before this stream. */
@@ -49,7 +47,7 @@ export class TypeState {
   #news: ReadonlySet<string> | undefined;
   readonly #unanswered = new Unanswered();
   /** Hash of the version that the client refused. */
-  readonly #refused = new Map<string, string>();
+  #refused: Map<string, string> | undefined;
 
   readonly #onAccepted: TypeStateOptions["onAccepted"];
 
@@ -59,14 +57,32 @@ export class TypeState {
     this.names = new Names(pool);
   }
 
+  /** Where the client was sent something else than `base` has: held back, refused, not told yet, of an earlier stream. */
+  get own(): Map<string, Resource | undefined> {
+    this.#own ??= new Map();
+    return this.#own;
+  }
+
+  /** What was found by name alone, of types that have no set of all. */
+  get extras(): Map<string, Resource> {
+    this.#extras ??= new Map();
+    return this.#extras;
+  }
+
+  /** Names to send although unchanged: asked for again, or needed again by a cluster that warms. */
+  get mustSend(): Set<string> {
+    this.#mustSend ??= new Set();
+    return this.#mustSend;
+  }
+
   isSubscribed(name: string): boolean {
     return this.wildcard || this.names.has(name);
   }
 
   /** What the client was last sent. */
   sent(name: string): Resource | undefined {
-    if (this.own.has(name)) return this.own.get(name);
-    return this.isSubscribed(name) ? (this.base.get(name) ?? this.extras.get(name)) : undefined;
+    if (this.#own?.has(name)) return this.#own.get(name);
+    return this.isSubscribed(name) ? this.#usual(name) : undefined;
   }
 
   /** What the client surely has, as far as its answers tell. */
@@ -83,9 +99,9 @@ export class TypeState {
   /** How many resources the client was sent and has not been told to drop. */
   count(): number {
     let count = this.wildcard ? this.base.size : 0;
-    if (!this.wildcard) for (const name of this.names) if (this.base.get(name) ?? this.extras.get(name)) count++;
-    for (const [name, resource] of this.own) {
-      const inBase = this.isSubscribed(name) && (this.base.get(name) ?? this.extras.get(name)) !== undefined;
+    if (!this.wildcard) for (const name of this.names) if (this.#usual(name)) count++;
+    for (const [name, resource] of this.#own ?? nothing) {
+      const inBase = this.isSubscribed(name) && this.#usual(name) !== undefined;
       count += (resource ? 1 : 0) - (inBase ? 1 : 0);
     }
     return count;
@@ -95,7 +111,7 @@ export class TypeState {
   *sentNames(): Generator<string> {
     const names = this.wildcard ? this.base.names() : this.names;
     for (const name of names) if (this.sent(name)) yield name;
-    for (const [name, resource] of this.own)
+    for (const [name, resource] of this.#own ?? nothing)
       if (resource && !(this.wildcard ? this.base.get(name) : this.names.has(name))) yield name;
   }
 
@@ -113,9 +129,9 @@ export class TypeState {
     return this.#news;
   }
 
-  /** Nothing is waiting, refused or asked for again: only what the source has changed is to be sent. */
+  /** Nothing is waiting, refused, asked for again or found by name: only what the source has changed is to be sent. */
   get isInStep(): boolean {
-    return this.own.size === 0 && this.mustSend.size === 0 && this.#refused.size === 0;
+    return !this.#own?.size && !this.#mustSend?.size && !this.#refused?.size && !this.#extras?.size;
   }
 
   /** The client is at this set now, but for `own`. */
@@ -126,23 +142,23 @@ export class TypeState {
 
   /** Names that the client may hold in another version than the wanted one. */
   *unsettled(): Generator<string> {
-    yield* this.own.keys();
+    if (this.#own) yield* this.#own.keys();
     yield* this.#unanswered.names();
     yield* this.#news ?? this.sentNames();
   }
 
   wasRefused(name: string, hash: string): boolean {
-    return this.#refused.get(name) === hash;
+    return this.#refused?.get(name) === hash;
   }
 
   /** Names of which some version was refused. */
   refusedNames(): Iterable<string> {
-    return this.#refused.keys();
+    return this.#refused?.keys() ?? [];
   }
 
   /** A refusal counts only for as long as the refused version is the wanted one. */
   keepRefusals(wantedHash: (name: string) => string | undefined): void {
-    for (const [name, hash] of this.#refused) if (wantedHash(name) !== hash) this.#refused.delete(name);
+    for (const [name, hash] of this.#refused ?? nothing) if (wantedHash(name) !== hash) this.#refused?.delete(name);
   }
 
   /** Since when an answer on this name is awaited; undefined when none is. */
@@ -158,7 +174,7 @@ export class TypeState {
     this.sentAtMs = nowMs;
     this.answered = true;
     this.mustAnswer = false;
-    this.mustSend.clear();
+    this.#mustSend?.clear();
   }
 
   accept(nonce: string, nowMs: number): Settled {
@@ -217,11 +233,11 @@ export class TypeState {
   }
 
   forget(name: string): void {
-    this.own.delete(name);
-    this.extras.delete(name);
-    this.mustSend.delete(name);
+    this.#own?.delete(name);
+    this.#extras?.delete(name);
+    this.#mustSend?.delete(name);
     this.#unanswered.forget(name);
-    this.#refused.delete(name);
+    this.#refused?.delete(name);
   }
 
   #unknown(nonce: string): Settled {
@@ -235,15 +251,22 @@ export class TypeState {
     this.#unanswered.refuse(response, named.size > 0 ? named : names);
     for (const name of named) {
       const hash = response.changes.get(name)?.hash;
-      if (hash !== undefined) this.#refused.set(name, hash);
+      if (hash === undefined) continue;
+      this.#refused ??= new Map();
+      this.#refused.set(name, hash);
     }
   }
 
   #dropRefusals(accepted: (name: string) => Resource | undefined): void {
-    for (const [name, hash] of this.#refused) if (accepted(name)?.hash === hash) this.#refused.delete(name);
+    for (const [name, hash] of this.#refused ?? nothing) if (accepted(name)?.hash === hash) this.#refused?.delete(name);
+  }
+
+  #usual(name: string): Resource | undefined {
+    return this.base.get(name) ?? this.#extras?.get(name);
   }
 }
 
 const none: ReadonlySet<string> = new Set();
+const nothing: readonly (readonly [string, never])[] = [];
 
 const maxNews = 1024;

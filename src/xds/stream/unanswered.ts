@@ -24,29 +24,31 @@ export class Unanswered {
   /** In the order of sending, which is the order of answers: an answer takes away the first and costs nothing more. */
   #open: readonly InFlight[] = nothing;
   /** Names of refused responses, with the state that the client still has. */
-  readonly #doubts = new Map<string, Resource | undefined>();
+  #doubts: Map<string, Resource | undefined> | undefined;
   /** Names that the client gave up, with the responses that were open then: they say nothing of it any more. */
-  readonly #givenUp = new Map<string, readonly InFlight[]>();
-  readonly #expired = new Set<string>();
+  #givenUp: Map<string, readonly InFlight[]> | undefined;
+  /** These three are made when there is something to put into them: nearly every client takes all, in order. */
+  #expired: Set<string> | undefined;
 
   add(response: InFlight): void {
     this.#open = [...this.#open, response];
     const [oldest] = this.#open;
     if (!oldest || this.#open.length <= maxInFlight) return;
     this.refuse(oldest, new Set(oldest.changes.keys()));
+    this.#expired ??= new Set();
     this.#expired.add(oldest.nonce);
     dropOldest(this.#expired, maxExpired);
   }
 
   /** Whether the nonce is of a response whose answer was not waited for. */
   isExpired(nonce: string): boolean {
-    return this.#expired.has(nonce);
+    return this.#expired?.has(nonce) === true;
   }
 
   /** What the client surely never had, and was told to drop, is in no doubt: else it would be kept for ever. */
   #dropDeparted({ changes }: InFlight): void {
     for (const name of changes.keys())
-      if (!changes.get(name) && !this.#doubts.get(name) && !this.#isOpen(name)) this.#doubts.delete(name);
+      if (!changes.get(name) && !this.#doubts?.get(name) && !this.#isOpen(name)) this.#doubts?.delete(name);
   }
 
   /** Undefined for a nonce that is not open. */
@@ -56,7 +58,7 @@ export class Unanswered {
 
   /** What the client had of this name before all that is open; undefined when nothing of it is. */
   before(name: string): { readonly resource: Resource | undefined } | undefined {
-    if (this.#doubts.has(name)) return { resource: this.#doubts.get(name) };
+    if (this.#doubts?.has(name)) return { resource: this.#doubts.get(name) };
     const first = this.#first(name);
     return first && { resource: first.before.get(name) };
   }
@@ -71,18 +73,19 @@ export class Unanswered {
   }
 
   *names(): Generator<string> {
-    yield* this.#doubts.keys();
+    if (this.#doubts) yield* this.#doubts.keys();
     for (const { changes } of this.#open) yield* changes.keys();
   }
 
   /** The client has all of this response, and so nothing of an earlier one that it has not answered. */
   settle(response: InFlight): void {
-    if (response.whole) this.#doubts.clear();
+    if (response.whole) this.#doubts?.clear();
     this.#take(response, response.changes);
   }
 
   /** These names of the response were not taken; the others were. */
   refuse(response: InFlight, names: ReadonlySet<string>): void {
+    this.#doubts ??= new Map();
     for (const name of names)
       if (!this.#doubts.has(name) && !this.#isGivenUp(name, response))
         this.#doubts.set(name, response.before.get(name));
@@ -91,19 +94,21 @@ export class Unanswered {
   }
 
   forget(name: string): void {
-    this.#doubts.delete(name);
-    if (this.#isOpen(name)) this.#givenUp.set(name, this.#open);
+    this.#doubts?.delete(name);
+    if (!this.#isOpen(name)) return;
+    this.#givenUp ??= new Map();
+    this.#givenUp.set(name, this.#open);
   }
 
   #take(response: InFlight, settled: Changes): void {
-    if (this.#doubts.size > 0) for (const name of settled.keys()) this.#doubts.delete(name);
+    if (this.#doubts?.size) for (const name of settled.keys()) this.#doubts.delete(name);
     const at = this.#open.indexOf(response);
     // Answers come in the order of sending, so mostly there is none before it.
     if (at === 0) this.#open = this.#open.length === 1 ? nothing : this.#open.slice(1);
     else this.#open = this.#open.filter((_, i) => i !== at).map((one, i) => (i < at ? without(one, settled) : one));
-    for (const name of this.#givenUp.size > 0 ? response.changes.keys() : [])
-      if (this.#givenUp.has(name) && !this.#isOpen(name)) this.#givenUp.delete(name);
-    if (this.#open.length === 0) this.#expired.clear();
+    for (const name of this.#givenUp?.size ? response.changes.keys() : [])
+      if (this.#givenUp?.has(name) && !this.#isOpen(name)) this.#givenUp.delete(name);
+    if (this.#open.length === 0) this.#expired = undefined;
   }
 
   #isOpen(name: string): boolean {
@@ -112,7 +117,7 @@ export class Unanswered {
 
   /** How many names are remembered beside the open responses. */
   get kept(): number {
-    return this.#doubts.size + this.#givenUp.size;
+    return (this.#doubts?.size ?? 0) + (this.#givenUp?.size ?? 0);
   }
 
   #first(name: string): InFlight | undefined {
@@ -120,7 +125,7 @@ export class Unanswered {
   }
 
   #isGivenUp(name: string, response: InFlight): boolean {
-    return this.#givenUp.get(name)?.some((one) => one.nonce === response.nonce) === true;
+    return this.#givenUp?.get(name)?.some((one) => one.nonce === response.nonce) === true;
   }
 }
 

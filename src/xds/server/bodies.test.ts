@@ -48,6 +48,14 @@ test("streams whose lists differ in one resource share the chunks of all others"
   expect(bytesOf(own)).toBeLessThan(150 * 1024);
 });
 
+test("lists of twenty namespaces that differ in one resource each are all known from the third time on", () => {
+  const { of, bodies } = counted();
+  const list = resources(200, 500);
+  const all = Array.from({ length: 20 }, (_, i) => list.toSpliced(3, 1, ...resources(1, 500, 5000 + i)));
+  for (let i = 0; i < 3; i++) all.forEach(of);
+  for (const one of all) expect(whole(bodies.known(one) ?? [])).toBe(whole(one.flatMap(({ pieces }) => pieces)));
+});
+
 test("what is kept is bounded", () => {
   const { of, bodies } = counted();
   for (let i = 0; i < 100; i++) {

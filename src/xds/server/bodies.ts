@@ -15,6 +15,8 @@ export type Pieces = readonly Uint8Array[];
 export interface Bodies<R extends BodyResource> {
   /** The pieces that follow each other on the wire; `piecesOf` says those of one resource. */
   of(list: readonly R[], piecesOf: (resource: R) => Pieces): Pieces;
+  /** The same for a list that is wholly known, without a look at its resources. */
+  known(list: readonly R[]): Pieces | undefined;
   /** Bytes that are kept. */
   readonly kept: number;
 }
@@ -32,7 +34,7 @@ const maxKept = 16 * 1024 * 1024;
 const maxRuns = 4096;
 const maxWholes = 64;
 /** Runs that begin alike, as those of namespaces that see one resource of many otherwise. */
-const maxAlike = 8;
+const maxAlike = 32;
 const quietMs = 2_000;
 
 export function createBodies<R extends BodyResource>(): Bodies<R> {
@@ -52,7 +54,8 @@ export function createBodies<R extends BodyResource>(): Bodies<R> {
   const forget = ({ joined }: Run<R>): void => {
     if (!joined) return;
     kept -= joined.length;
-    wholes.clear();
+    // Only those that hold it: where many namespaces come, some run is forgotten all the time.
+    for (const [list, pieces] of wholes) if (pieces.includes(joined)) wholes.delete(list);
   };
   const bound = (): void => {
     for (const [first, alike] of runs) {
@@ -61,6 +64,11 @@ export function createBodies<R extends BodyResource>(): Bodies<R> {
       runs.delete(first);
     }
   };
+
+  function keepAwake(): void {
+    timer ??= setTimeout(clear, quietMs).unref();
+    timer.refresh();
+  }
 
   /** Undefined for a run that was not sent before; it is remembered. */
   function joinedRun(
@@ -123,9 +131,13 @@ export function createBodies<R extends BodyResource>(): Bodies<R> {
 
   return {
     of(list, piecesOf) {
-      timer ??= setTimeout(clear, quietMs).unref();
-      timer.refresh();
+      keepAwake();
       return wholes.get(list) ?? cut(list, piecesOf);
+    },
+    known(list) {
+      const found = wholes.get(list);
+      if (found) keepAwake();
+      return found;
     },
     get kept() {
       return kept;

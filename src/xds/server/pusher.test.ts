@@ -71,7 +71,9 @@ function startStream() {
       for (const { payload, take } of open.splice(0)) {
         const { typeUrl, resources, nonce } = fromBinary(DeltaDiscoveryResponseSchema, Buffer.concat(payload));
         const type = typeUrl as WireType;
-        said.push([shortName(type), ...resources.map(({ name }) => name)].join(" "));
+        // A mark has no content.
+        const names = resources.filter(({ resource }) => resource).map(({ name }) => name);
+        said.push([shortName(type), ...names].join(" "));
         take();
         state.receiveDelta({ type, subscribe: [], unsubscribe: [], initial: new Map(), nonce }, performance.now());
       }

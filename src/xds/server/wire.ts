@@ -69,8 +69,10 @@ export function createEncode(identifier: string): Encode {
   function sharedFields(variant: Variant, { resources, removed }: WireResponse, type: string): Pieces {
     const known = small[variant].get(resources);
     if (known && known.type === type && known.removed === removed) return [known.bytes];
-    const bytes = resources.reduce((sum, resource) => sum + resource.size, 0);
     const before = head(variant, type, removed);
+    const whole = bodies[variant].known(resources);
+    if (whole) return [...before, ...whole];
+    const bytes = resources.reduce((sum, resource) => sum + resource.size, 0);
     const piecesOf = (resource: WireResource): Pieces => framed(variant, resource, type);
     if (bytes > smallBytes) return [...before, ...bodies[variant].of(resources, piecesOf)];
     const rest = { type, removed, bytes: concat([...before, ...resources.flatMap(piecesOf)]) };

@@ -1,13 +1,12 @@
-/** A sort of names in; those that the API has, asked for within a second, out. Without an API there are none. */
+/** A sort of names in; those that the API has out. Without an API, or with one that does not answer, there are none. */
 import { createKubeClient, type KindRef, kindRef, kubeKinds } from "../../kube/index.ts";
-import { FairleadError } from "../../lib/index.ts";
 import { kinds } from "../../model/index.ts";
 import { type AccessFlags, clusterAccess } from "../cluster-access.ts";
 import type { Io } from "../command.ts";
 import { findKind } from "../objects.ts";
 
-/** Who presses the key does not wait longer. */
-const patienceMs = 1_000;
+/** Who presses the key does not wait longer for an API that hangs. */
+const patienceMs = 5_000;
 
 export interface NameQuestion extends AccessFlags {
   /** As a person types it: `vs`, `pods`. */
@@ -29,9 +28,8 @@ export async function liveNames(question: NameQuestion, io: Io): Promise<readonl
     return items.map(({ metadata }) =>
       question.qualified && metadata.namespace !== undefined ? `${metadata.name}.${metadata.namespace}` : metadata.name,
     );
-  } catch (error) {
+  } catch {
     // Whatever is wrong is told when the command itself runs.
-    FairleadError.from(error);
     return [];
   } finally {
     signal.removeEventListener("abort", stop);

@@ -32,8 +32,15 @@ export function createComparison(): Comparison {
     known.set(key, found);
     return found;
   };
+  const fresh = new Map<string, readonly string[]>();
+  const newNeeds: NewNeeds = ({ before, after }) => {
+    const key = `${before?.hash} ${after?.hash}`;
+    const found = fresh.get(key) ?? [...new Set(after?.needs).difference(new Set(before?.needs))];
+    fresh.set(key, found);
+    return found;
+  };
   return {
-    changes: (differences, after) => [...differences.flatMap(wordsOf), ...deadEnds(differences, after)],
+    changes: (differences, after) => [...differences.flatMap(wordsOf), ...deadEnds(differences, after, newNeeds)],
   };
 }
 
@@ -54,8 +61,11 @@ function other(type: ResourceType, name: string, { before, after }: Pair): reado
   return [{ subject: "", text: `${noun} ${name} ${before ? (after ? "changes" : "is gone") : "is new"}` }];
 }
 
+/** Clusters that a resource did not name before. */
+type NewNeeds = (difference: Difference) => readonly string[];
+
 /** Clusters that requests are sent to and that have gone, or that have nobody in them and are newly used. */
-function deadEnds(differences: readonly Difference[], after: Sent): readonly Change[] {
+function deadEnds(differences: readonly Difference[], after: Sent, newNeeds: NewNeeds): readonly Change[] {
   const gone = differences.filter((one) => one.type === types.cluster && !one.after).map(({ name }) => name);
   const routed = differences.filter((one) => one.type === types.route || one.type === types.listener);
   const fresh = new Set(routed.flatMap((one) => newNeeds(one)));
@@ -78,9 +88,6 @@ function deadEnds(differences: readonly Difference[], after: Sent): readonly Cha
     ),
   ];
 }
-
-const newNeeds = ({ before, after }: Difference): readonly string[] =>
-  (after?.needs ?? []).filter((name) => !before?.needs.includes(name));
 
 function usedClusters(after: Sent): ReadonlySet<string> {
   const all: Resource[] = [...after.set(types.route).list(), ...after.set(types.listener).list()];

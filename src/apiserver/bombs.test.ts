@@ -175,6 +175,39 @@ describe("objects", () => {
     expect((await make("more-fields", numbered(17_000, "x"))).code).toBe(413);
   });
 
+  test("whose schema has patterns that take long to compile", async () => {
+    const definition = (count: number): object => ({
+      metadata: { name: "many.bombs.io" },
+      spec: {
+        group: "bombs.io",
+        names: { plural: "many", singular: "many", kind: "Many", listKind: "ManyList" },
+        scope: "Namespaced",
+        versions: [
+          {
+            name: "v1",
+            served: true,
+            storage: true,
+            schema: {
+              openAPIV3Schema: {
+                type: "object",
+                properties: Object.fromEntries(
+                  repeat(count, (i) => [`f${i}`, { type: "string", pattern: `^a${i}[a-z]{1,50}$` }]),
+                ),
+              },
+            },
+          },
+        ],
+      },
+    });
+    const path = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
+    const refused = await api.call("POST", path, definition(1_000));
+    expect([refused.code, String(refused.body.message)]).toEqual([
+      422,
+      expect.stringContaining("too large to compile"),
+    ]);
+    expect((await api.call("POST", path, definition(100))).code).toBe(201);
+  });
+
   test("with managedFields where nobody is told to look", async () => {
     const text = `metadata: {name: elsewhere}\ndata:\n  managedFields: [${"1,".repeat(70_000)}1]`;
     expect((await api.call("POST", configMaps, text, "application/yaml")).code).toBe(413);

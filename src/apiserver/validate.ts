@@ -1,6 +1,7 @@
 /** An object of any kind in, what is wrong with its metadata and, for Kubernetes' own kinds, its fields out. */
 import type { KubeObject } from "../model/index.ts";
 import { at, type Fields, listAt, numberAt, recordAt, textAt } from "./access.ts";
+import { patternsError } from "./definition-patterns.ts";
 import type { FieldError } from "./failure.ts";
 import type { ApiKind } from "./kind.ts";
 import { rbacErrors, rbacGroup } from "./validate-rbac.ts";
@@ -147,7 +148,9 @@ function definitionErrors(object: KubeObject): readonly FieldError[] {
   const versions = listAt(object, "spec", "versions");
   const stored = versions.filter((version) => at(version, "storage") === true).length;
   const wrong = (path: string, value: unknown, why: string): readonly FieldError[] => [invalidValue(path, value, why)];
+  const patterns = patternsError(versions);
   return [
+    ...(patterns === undefined ? [] : wrong("spec.versions", "", patterns)),
     ...(object.metadata.name === `${plural}.${group}`
       ? []
       : wrong("metadata.name", object.metadata.name, 'must be spec.names.plural+"."+spec.group')),

@@ -11,16 +11,23 @@ export interface Watchdog {
 /** Nobody notices less. */
 const limitMs = 100;
 
+/** Where it is far less than the time, the machine was busy with something else. */
+function threadCpuMs(): number {
+  const { user, system } = process.threadCpuUsage();
+  return (user + system) / 1000;
+}
+
 /** `onLong` is told of each, beside the log. */
 export function createWatchdog(log: Logger, onLong: () => void = () => {}): Watchdog {
-  let current: { readonly what: string; readonly since: number } | undefined;
+  let current: { readonly what: string; readonly since: number; readonly cpuMs: number } | undefined;
   let scheduled = false;
   let longTurns = 0;
   const settle = (now: number): void => {
     if (!current || now - current.since <= limitMs) return;
     longTurns++;
     onLong();
-    log.warn(`the event loop was held for ${Math.round(now - current.since)} ms by ${current.what}`);
+    const cpuMs = Math.round(threadCpuMs() - current.cpuMs);
+    log.warn(`the event loop was held for ${Math.round(now - current.since)} ms by ${current.what}`, { cpuMs });
   };
   const endTurn = (): void => {
     scheduled = false;
@@ -31,7 +38,7 @@ export function createWatchdog(log: Logger, onLong: () => void = () => {}): Watc
     begin(what) {
       const now = performance.now();
       settle(now);
-      current = { what, since: now };
+      current = { what, since: now, cpuMs: threadCpuMs() };
       if (scheduled) return;
       scheduled = true;
       setImmediate(endTurn);

@@ -23,9 +23,20 @@ export function toCel(schema: Schema, value: unknown): CelInput {
   if (value === null || value === undefined) return null;
   if (typeof value === "number") return schema.type === "number" || !Number.isInteger(value) ? value : BigInt(value);
   if (typeof value === "string" || typeof value === "boolean") return value;
-  if (Array.isArray(value)) return value.map((item) => toCel(schema.type === "array" ? schema.items : anything, item));
-  return isRecord(value) ? toCelMap(schema, value) : null;
+  if (typeof value !== "object") return null;
+  const made = known.get(value);
+  if (made?.schema === schema) return made.cel;
+  const cel = Array.isArray(value)
+    ? value.map((item) => toCel(schema.type === "array" ? schema.items : anything, item))
+    : isRecord(value)
+      ? toCelMap(schema, value)
+      : null;
+  known.set(value, { schema, cel });
+  return cel;
 }
+
+/** A value is asked for once for each of its rules, and again as a part of those around it. */
+const known = new WeakMap<object, { readonly schema: Schema; readonly cel: CelInput }>();
 
 const anything: Schema = { type: "any", object: false };
 

@@ -1,5 +1,5 @@
-import { expect, test } from "vitest";
-import { loadCel } from "./cel.ts";
+import { describe, expect, test } from "vitest";
+import { type CelRules, loadCel } from "./cel.ts";
 import { celValue } from "./cel-value.ts";
 
 const list = (length: number) => ({ l: celValue(Array.from({ length }, (_, i) => i)) });
@@ -22,3 +22,40 @@ test.each([nested, "l.exists(a, l.exists(b, l.exists(c, a + b + c < 0)))", "l.ma
     expect(cel.forOne().evaluate("l.all(a, a >= 0)", list(3000))).toEqual({ value: true });
   },
 );
+
+describe("texts and patterns", () => {
+  const bound = (l: readonly unknown[], t = "") => ({ l: celValue(l), t });
+  const patterns = Array.from({ length: 400 }, (_, i) => `${i}${"(a|b|c)*x".repeat(100)}`);
+  const names = Array.from({ length: 300 }, (_, i) => `a${i}`);
+
+  test.each<readonly [string, Parameters<CelRules["evaluate"]>[1]]>([
+    ["t.split('').all(c, t.contains(c))", bound([], "ab".repeat(5_000))],
+    ["t.replace('a', 'bbbbbbbbbb').size() > 0", bound([], "a".repeat(300_000))],
+    ["l.all(p, 'x'.matches(p) || true)", bound(patterns)],
+    ["l.all(a, a in l)", bound(names)],
+    ["l.all(a, l == l)", bound(names)],
+    ["l.map(a, l + l).size() > 0", bound(names)],
+  ])("%s is refused where it would go over too much", async (rule, bindings) => {
+    const cel = (await loadCel()).forOne();
+    expect(cel.evaluate(rule, bindings)).toEqual({ error: expect.stringContaining("cost exceeds limit") });
+    expect(cel.isSpent()).toBe(true);
+  });
+
+  test.each([
+    ["'banana'.replace('an', 'x')", "bxxa"],
+    ["'banana'.replace('a', 'x', 2)", "bxnxna"],
+    ["'banana'.replace('a', 'x', 0)", "banana"],
+    ["'banana'.replace('a', 'x', -1)", "bxnxnx"],
+    ["'a1'.matches('^[a-z][0-9]$')", true],
+    ["matches('a1', '^b')", false],
+  ])("%s is %j", async (rule, value) => {
+    expect((await loadCel()).evaluate(rule, {})).toEqual({ value });
+  });
+
+  test("an object has only so many rules to meet, and is told once", async () => {
+    const cel = (await loadCel()).forOne();
+    let said = 0;
+    for (let i = 0; i < 50_000 && !cel.isSpent(); i++) if ("error" in cel.evaluate("true", {})) said++;
+    expect([cel.isSpent(), said]).toEqual([true, 1]);
+  });
+});

@@ -1,6 +1,6 @@
 /** Does a value meet a JSON-schema condition (`anyOf`, `not`, …)? Yes or no; the caller words the answer. */
 import { isIP } from "node:net";
-import { compilePattern, isRecord } from "../../lib/index.ts";
+import { compilePattern, dropOldest, isRecord } from "../../lib/index.ts";
 import type { Junctor } from "../../model/index.ts";
 
 export function meets(junctor: Junctor, value: unknown): boolean {
@@ -45,12 +45,14 @@ function meetsFields(junctor: Junctor, value: unknown): boolean {
   );
 }
 
-/** Patterns come from schemas, so that there are few of them. */
+/** Patterns come from schemas, so that there are few of them; unless somebody writes schemas without end. */
 const compiled = new Map<string, ReturnType<typeof compilePattern>>();
+const maxCompiled = 2_000;
 
 /** JSON schema patterns are not anchored. */
 export function matchesPattern(source: string, text: string): boolean {
   const pattern = compiled.get(source) ?? compilePattern(source);
   compiled.set(source, pattern);
+  dropOldest(compiled, maxCompiled);
   return "error" in pattern ? false : pattern.find(text);
 }

@@ -14,8 +14,9 @@ export function checkRules(
   old: unknown,
   path: string,
 ): readonly FieldIssue[] {
-  if (value === null || value === undefined) return [];
-  const here = schema.rules?.flatMap((rule) => checkRule(cel, schema, rule, value, old, path)) ?? [];
+  if (value === null || value === undefined || cel.isSpent()) return [];
+  const here =
+    schema.rules?.flatMap((rule) => (cel.isSpent() ? [] : checkRule(cel, schema, rule, value, old, path))) ?? [];
   return [...here, ...checkInside(cel, schema, value, old, path)];
 }
 

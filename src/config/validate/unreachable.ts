@@ -79,15 +79,16 @@ interface PrefixMatch {
   readonly report: Report;
 }
 
-const maxCompared = 2_000;
+const maxCompared = 1_000;
 
 /** `/a` before `/ab` with otherwise no narrower conditions takes all that the second was written for. */
 function checkCoveredPrefixes(report: Report, routes: readonly HTTPRoute[]): void {
   // Each is compared with all before it: of very many only the first are.
   const prefixes = prefixMatches(report, routes).slice(0, maxCompared);
   prefixes.forEach((first, i) => {
-    for (const second of prefixes.slice(i + 1)) {
-      if (second.prefix === first.prefix || !covers(first, second)) continue;
+    for (let j = i + 1; j < prefixes.length; j++) {
+      const second = prefixes[j];
+      if (!second || second.prefix === first.prefix || !covers(first, second)) continue;
       const match = `${second.match} of prefix ${second.prefix}`;
       second.report.warn(
         ineffective(second.route, match, `${first.match} of prefix ${first.prefix} on ${first.route}`),

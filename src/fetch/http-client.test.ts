@@ -1,4 +1,7 @@
 import type { lookup as systemLookup } from "node:dns";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { networkInterfaces } from "node:os";
 import { gzipSync } from "node:zlib";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { createAddressGuard } from "../lib/index.ts";
@@ -111,8 +114,34 @@ test("R40: a name that leads to such an address is not dialled, whatever it led 
   // Of several answers those that may be called are.
   server.answer("/jwks", json("keys"));
   const mixed = createHttpClient({ guard, lookup: resolving("fe80::1", "127.0.0.1") });
-  const body = await mixed.get(`http://keys.example:${server.port}/jwks`, limits);
+  const body = await mixed.get(`http://keys.localhost:${server.port}/jwks`, limits);
   expect(Buffer.from(body).toString()).toBe('"keys"');
+});
+
+test.each(["127.0.0.1", "127.9.9.9", "::1", "::ffff:127.0.0.1"])(
+  "R40: a name that leads to %s is not dialled: only a URL may name this machine",
+  async (address) => {
+    const rebound = createHttpClient({ guard: createAddressGuard(), lookup: resolving(address) });
+    await expect(rebound.get(`http://keys.example:${server.port}/jwks`, limits)).rejects.toThrow("this machine itself");
+  },
+);
+
+const outside = Object.values(networkInterfaces())
+  .flat()
+  .find((one) => one?.family === "IPv4" && !one.internal)?.address;
+
+test.skipIf(outside === undefined)("R40: another machine's redirect to this one is not followed", async () => {
+  const paths = ["127.0.0.1", "localhost", "[::1]", "[::ffff:7f00:1]", "2130706433"];
+  const other = createServer((asked, answer) => {
+    const to = paths[Number(asked.url?.slice(1))] ?? "";
+    answer.writeHead(302, { location: `http://${to}:${server.port}/jwks` }).end();
+  });
+  await new Promise<void>((resolve) => other.listen(0, outside, resolve));
+  const { port } = other.address() as AddressInfo;
+  server.answer("/jwks", json("keys"));
+  for (const i of paths.keys())
+    await expect(client.get(`http://${outside}:${port}/${i}`, limits)).rejects.toMatchObject({ code: "forbidden" });
+  other.close();
 });
 
 test("R40: a redirect never leaves encryption, and to it or within it is followed", async () => {

@@ -7,7 +7,7 @@ import { Agent as HttpAgent, request as httpRequest, type IncomingMessage } from
 import { Agent as HttpsAgent, request as httpsRequest } from "node:https";
 import { isIP } from "node:net";
 import { createSecureContext, getCACertificates, type SecureContext } from "node:tls";
-import { type AddressGuard, collectBytes, FairleadError, guardedLookup } from "../lib/index.ts";
+import { type AddressGuard, collectBytes, FairleadError, guardedLookup, isLoopbackHost } from "../lib/index.ts";
 
 export interface HttpClientOptions {
   readonly guard: AddressGuard;
@@ -43,7 +43,7 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
 
   const ask = (url: URL, signal: AbortSignal): Promise<IncomingMessage> =>
     new Promise((resolve, reject) => {
-      const host = url.hostname.replace(/^\[|\]$/g, "");
+      const host = hostOf(url);
       // Addresses are not looked up, so the guard is asked here.
       const refused = isIP(host) ? options.guard(host) : undefined;
       if (refused !== undefined) {
@@ -100,6 +100,8 @@ function parseUrl(text: string, base?: URL): URL {
   return url;
 }
 
+const hostOf = (url: URL): string => url.hostname.replace(/^\[|\]$/g, "");
+
 /** Without query, where secrets may be. */
 const place = (url: URL): string => `${url.protocol}//${url.host}${url.pathname}`;
 
@@ -107,6 +109,8 @@ function redirect(from: URL, response: IncomingMessage): URL | undefined {
   const { statusCode = 0, headers } = response;
   if (![301, 302, 303, 307, 308].includes(statusCode) || headers.location === undefined) return undefined;
   const next = parseUrl(headers.location, from);
+  if (isLoopbackHost(hostOf(next)) && !isLoopbackHost(hostOf(from)))
+    throw new FairleadError("forbidden", `${place(from)} redirects to ${place(next)}, which is this machine itself`);
   if (from.protocol === "https:" && next.protocol === "http:")
     throw new FairleadError("forbidden", `${place(from)} redirects to ${place(next)}, which is not encrypted`);
   return next;

@@ -1,6 +1,6 @@
 /** An address that is about to be dialled in; why it must not be, if so, out. */
 import { lookup as systemLookup } from "node:dns";
-import type { LookupFunction } from "node:net";
+import { isIP, type LookupFunction } from "node:net";
 import { FairleadError } from "./error.ts";
 import { formatIp, type Prefix, parseIp, parsePrefix } from "./ip.ts";
 
@@ -43,8 +43,21 @@ export type AddressGuard = (address: string) => string | undefined;
 
 /** `more`: ranges that this installation blocks too. */
 export function createAddressGuard(more: readonly string[] = []): AddressGuard {
-  const own = more.map((range) => [range, "in a range that is blocked here"] as const);
-  const ranges = [...always, ...own].map(([text, what]) => ({ prefix: readPrefix(text), what }));
+  return guardOf([...always, ...more.map((range) => [range, "in a range that is blocked here"] as const)]);
+}
+
+/** This machine itself: a URL may say so in plain words, but no answer of somebody else may. */
+const loopback = guardOf([
+  ["127.0.0.0/8", "this machine itself"],
+  ["::1/128", "this machine itself"],
+]);
+
+/** A host of a URL that is this machine by its own words. */
+export const isLoopbackHost = (host: string): boolean =>
+  /^(?:.+\.)?localhost\.?$/i.test(host) || (isIP(host) !== 0 && loopback(host) !== undefined);
+
+function guardOf(blocked: readonly (readonly [range: string, what: string])[]): AddressGuard {
+  const ranges = blocked.map(([text, what]) => ({ prefix: readPrefix(text), what }));
   return (address) => {
     const parsed = parseIp(address.replace(/%.*$/, ""));
     if (!parsed) return "not an address";
@@ -88,19 +101,21 @@ function covers({ address, bits }: Prefix, bytes: Uint8Array): boolean {
   return (bits & 7) === 0 || ((address[whole] ?? 0) & mask) === ((bytes[whole] ?? 0) & mask);
 }
 
-/** R40: what a name means is decided when it is dialled; answers that the guard refuses are never dialled. */
+/** R40: what a name means is decided when it is dialled; answers that are refused are never dialled. */
 export function guardedLookup(guard: AddressGuard, lookup: typeof systemLookup = systemLookup): LookupFunction {
   return (host, options, done) => {
+    const refusal = (address: string): string | undefined =>
+      guard(address) ?? (isLoopbackHost(host) ? undefined : loopback(address));
     lookup(host, { ...options, all: true }, (error, found) => {
       if (error) {
         done(error, "", 0);
         return;
       }
       const all = [found].flat();
-      const allowed = all.filter(({ address }) => guard(address) === undefined);
+      const allowed = all.filter(({ address }) => refusal(address) === undefined);
       const [first] = allowed;
       if (!first) {
-        const why = all.map(({ address }) => guard(address)).join(", ") || "no address";
+        const why = all.map(({ address }) => refusal(address)).join(", ") || "no address";
         done(new FairleadError("forbidden", `${host} may not be called: ${why}`), "", 0);
       } else if (options.all) done(null, allowed);
       else done(null, first.address, first.family);

@@ -1,4 +1,4 @@
-export { type AddressGuard, createAddressGuard, guardedLookup } from "./address-guard.ts";
+export { type AddressGuard, createAddressGuard, guardedLookup, isLoopbackHost } from "./address-guard.ts";
 export { type Backoff, createBackoff, wait } from "./backoff.ts";
 export { clientOf } from "./clients.ts";
 export { collectBytes } from "./collect-bytes.ts";

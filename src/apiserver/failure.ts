@@ -65,6 +65,17 @@ export function failure(reason: Reason, message: string, details?: Readonly<Reco
   return new FairleadError(errorCode, message, { cause: status });
 }
 
+const told = new WeakSet<FairleadError>();
+
+/** Somebody else's failure, which has its own place in the log: the request that met it needs no line. */
+export function unreachable(message: string): FairleadError {
+  const error = failure("InternalError", message);
+  told.add(error);
+  return error;
+}
+
+export const isTold = (error: unknown): boolean => error instanceof FairleadError && told.has(error);
+
 export function notFound(kind: Named, name: string): FairleadError {
   return failure("NotFound", `${resourceName(kind)} "${name}" not found`, detailsOf(kind, name));
 }

@@ -6,7 +6,7 @@ import { authenticate } from "./authenticate.ts";
 import { asKind, parseBody, readBody } from "./body.ts";
 import type { Parts, WriteContext } from "./context.ts";
 import { deleteCollection, deleteObject } from "./delete.ts";
-import { failure, type Status, statusOf } from "./failure.ts";
+import { failure, isTold, type Status, statusOf } from "./failure.ts";
 import { requireAllowed } from "./forbidden.ts";
 import { impersonate } from "./impersonate.ts";
 import type { ApiMetrics } from "./metrics.ts";
@@ -56,7 +56,7 @@ export function createHandler(options: HandlerOptions): Handler {
       await answer(options, user, request, response, warnings, pace);
     } catch (error) {
       const status = statusOf(error);
-      if (status.code >= 500 && !isRefused)
+      if (status.code >= 500 && !isRefused && !isTold(error))
         options.log.error(`${request.method} ${request.url?.split("?")[0]}: ${FairleadError.from(error).message}`);
       if (response.headersSent) response.destroy();
       else

@@ -2,6 +2,7 @@
 import { createServer, type Server } from "node:https";
 import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { createLogger } from "../lib/index.ts";
 import { formatCertificate, formatPrivateKey, generateKey, issueCertificate } from "../pki/index.ts";
 import { startApi, type TestApi } from "./testing.ts";
 
@@ -20,11 +21,13 @@ interface Review {
 let api: TestApi;
 let hook: Server;
 let ca = "";
+const lines: string[] = [];
 let reviews: Review[] = [];
 let respond: (review: Review) => object | undefined = () => ({ allowed: true });
 
 beforeAll(async () => {
-  api = await startApi();
+  const log = createLogger({ write: (line) => void lines.push(line), now: () => new Date() });
+  api = await startApi({ log });
   const [root, own] = [await generateKey(), await generateKey()];
   const common = { now: new Date(), ttlMs: 3600_000 };
   const authority = issueCertificate({
@@ -189,6 +192,23 @@ describe("validating webhooks", () => {
       clientConfig: { url: "https://127.0.0.1:1/none", caBundle: ca },
     });
     expect((await create("ignored")).code).toBe(201);
+  });
+
+  test("that fall silent are one line of the log, and one when they answer again", async () => {
+    const configuration = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations/test";
+    await configure("validating");
+    expect((await create("calm")).code).toBe(201);
+    await api.call("DELETE", configuration);
+    const before = lines.length;
+    await configure("validating", { clientConfig: { url: "https://127.0.0.1:1/none", caBundle: ca } });
+    for (const name of ["a", "b", "c"]) expect((await create(`silent-${name}`)).code).toBe(500);
+    await api.call("DELETE", configuration);
+    await configure("validating");
+    expect((await create("heard")).code).toBe(201);
+    const told = lines.slice(before).filter((line) => line.includes("webhook"));
+    expect(told).toHaveLength(2);
+    expect(told[0]).toContain("webhook test.example.com cannot be asked");
+    expect(told[1]).toMatch(/webhook test.example.com answers again.*3/);
   });
 
   test("with another CA are not trusted", async () => {

@@ -6,7 +6,7 @@ import { listAt, numberAt, recordAt, textAt, textsAt } from "./access.ts";
 import type { Admission, AdmissionRequest } from "./admission.ts";
 import { asKind } from "./body.ts";
 import { equalJson } from "./equal.ts";
-import { failure } from "./failure.ts";
+import { failure, unreachable } from "./failure.ts";
 import type { ApiKind } from "./kind.ts";
 import type { KindRegistry } from "./kind-registry.ts";
 import { applyJsonPatch } from "./patch-json.ts";
@@ -16,6 +16,7 @@ import type { Store } from "./store.ts";
 import { createWebhookClient, type ServiceResolver } from "./webhook-call.ts";
 import { conditionsHold } from "./webhook-conditions.ts";
 import { concernedKind } from "./webhook-match.ts";
+import { createWebhookOutages } from "./webhook-outages.ts";
 
 export interface WebhookOptions {
   readonly store: Store;
@@ -34,6 +35,7 @@ const group = "admissionregistration.k8s.io";
 
 export function createWebhooks(options: WebhookOptions): Admission {
   const client = createWebhookClient(options.resolveService ?? serviceEndpoints(options.store));
+  const outages = createWebhookOutages(options.log);
   const concerned = (plural: string, request: AdmissionRequest): readonly Concerned[] =>
     options.store.list(`${group}/${plural}`).flatMap((configuration) =>
       listAt(configuration, "webhooks").flatMap((webhook) => {
@@ -54,17 +56,17 @@ export function createWebhooks(options: WebhookOptions): Admission {
       throw failure("BadRequest", `admission webhook "${name}" does not support dry run`);
     try {
       const response = await client.ask(webhook, review);
+      outages.answered(name);
       for (const warning of textsAt(response, "warnings")) request.warn(warning);
       return response;
     } catch (error) {
       const why = error instanceof Error ? error.message : String(error);
-      options.log.warn(`webhook ${name}: ${why}`);
+      outages.failed(name, why);
       if (textAt(webhook, "failurePolicy") === "Ignore") {
         request.warn(`webhook "${name}" could not be asked (${why}); not checked, as its failurePolicy is Ignore`);
         return undefined;
       }
-      throw failure(
-        "InternalError",
+      throw unreachable(
         `Internal error occurred: failed calling webhook "${name}": failed to call webhook: ${why}; ` +
           "refused, as its failurePolicy is Fail",
       );

@@ -14,8 +14,11 @@ const seed = Number(values.seed ?? Math.floor(Math.random() * 2 ** 31));
 process.stdout.write(`seed ${seed}; the same again with --seed ${seed}\n`);
 const report = await fuzz(
   { seed, runs: Number(values.runs), first: Number(values.first), only: values.target },
-  ({ target, runs, answered, crashes }) => {
-    process.stdout.write(`${target.padEnd(24)} ${runs} runs, ${answered} answered, ${crashes.length} crashes\n`);
+  ({ target, runs, answered, crashes, longest }) => {
+    process.stdout.write(
+      `${target.padEnd(24)} ${runs} runs, ${answered} answered, ${crashes.length} crashes, ` +
+        `longest ${Math.round(longest.ms)} ms (run ${longest.run}, ${longest.inputSize} characters)\n`,
+    );
     for (const { run, why, input } of crashes)
       process.stdout.write(`  --target ${JSON.stringify(target)} --first ${run} --runs 1: ${why}\n  ${input}\n`);
   },

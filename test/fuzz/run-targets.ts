@@ -18,6 +18,8 @@ export interface Outcome {
   /** Runs that ended with an answer, and not with one of our errors. */
   readonly answered: number;
   readonly crashes: readonly Crash[];
+  /** The run that kept its thread from everything else for longest, in processor time. */
+  readonly longest: { readonly run: number; readonly ms: number; readonly inputSize: number };
 }
 
 export interface FuzzOptions {
@@ -39,14 +41,23 @@ export async function fuzzTarget(target: Target, options: FuzzOptions): Promise<
   const end = first + Math.max(1, Math.floor(options.runs / (target.weight ?? 1)));
   const crashes: Crash[] = [];
   let answered = 0;
+  let longest = { run: first, ms: 0, inputSize: 0 };
   let run = first;
   for (; run < end && crashes.length < maxCrashes; run++) {
     options.progress?.(run);
     const input = target.input(createRandom(seedOf(seed, target.name, run)));
+    const beforeMs = threadCpuMs();
     const why = await judge(target, input, () => answered++);
+    const ms = threadCpuMs() - beforeMs;
+    if (ms > longest.ms) longest = { run, ms, inputSize: sizeOf(input) };
     if (why !== undefined) crashes.push({ target: target.name, run, why, input: shown(input) });
   }
-  return { target: target.name, runs: run - first, answered, crashes };
+  return { target: target.name, runs: run - first, answered, crashes, longest };
+}
+
+function threadCpuMs(): number {
+  const { user, system } = process.threadCpuUsage();
+  return (user + system) / 1000;
 }
 
 function seedOf(seed: number, name: string, run: number): number {
@@ -63,7 +74,8 @@ async function judge(target: Target, input: unknown, onAnswer: () => void): Prom
     if (!(error instanceof FairleadError) && !(error instanceof RpcError))
       return error instanceof Error ? (error.stack ?? error.message) : String(error);
     if (!(error instanceof RpcError) && error.code === "internal") return `internal: ${error.message}`;
-    if (error.message.length > allowance) return `an error of ${error.message.length} characters`;
+    // It may say what was sent, and not much more.
+    if (error.message.length > allowance + 2 * sizeOf(input)) return `an error of ${error.message.length} characters`;
   }
   return polluted();
 }

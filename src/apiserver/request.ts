@@ -32,6 +32,8 @@ export interface ObjectPath {
   /** The parts from the name on. */
   readonly rest: readonly string[];
   readonly query: URLSearchParams;
+  /** Parts of it are empty: allowed or not by what it would mean without them, it is nothing that is served. */
+  readonly hasGaps: boolean;
 }
 
 export type Asked = ObjectPath | { readonly type: "other"; readonly verb: string; readonly path: string };
@@ -46,10 +48,11 @@ export function parseRequest(method: string, target: string): Asked {
     .map(decode);
   const [prefix, ...rest] = parts;
   if (parts.includes("")) return other(url.pathname);
+  const hasGaps = url.pathname.includes("//");
   if (prefix === "api" && rest.length > 1)
-    return objectPath(method, "", rest[0] ?? "", rest.slice(1), url.searchParams);
+    return { ...objectPath(method, "", rest[0] ?? "", rest.slice(1), url.searchParams), hasGaps };
   if (prefix === "apis" && rest.length > 2)
-    return objectPath(method, rest[0] ?? "", rest[1] ?? "", rest.slice(2), url.searchParams);
+    return { ...objectPath(method, rest[0] ?? "", rest[1] ?? "", rest.slice(2), url.searchParams), hasGaps };
   return other(url.pathname);
 }
 
@@ -59,7 +62,7 @@ function objectPath(
   version: string,
   parts: readonly string[],
   query: URLSearchParams,
-): ObjectPath {
+): Omit<ObjectPath, "hasGaps"> {
   const inNamespace = parts[0] === "namespaces" && parts.length > 1;
   // `namespaces/x` alone, or with a subresource of namespaces, is the Namespace itself.
   const further = inNamespace && parts.length > 2 && !namespaceSubresources.has(parts[2] ?? "");
@@ -115,7 +118,7 @@ export function resolveRequest(registry: KindRegistry, asked: ObjectPath): Resou
     ((!kind.namespaced && asked.namespace !== undefined && !isItself) ||
       // One object of a namespaced kind has a namespace; without one its name would be taken for a whole key.
       (kind.namespaced && asked.namespace === undefined && name !== undefined));
-  if (!kind || misplaced || rest.length > 2) throw unknownPath();
+  if (!kind || misplaced || rest.length > 2 || asked.hasGaps) throw unknownPath();
   if (subresource !== undefined && !kind.subresources.includes(subresource)) throw unknownPath();
   const namespace = kind.namespaced ? asked.namespace : undefined;
   if (asked.method === "HEAD" || !allowedVerbs(kind, namespace, name, subresource).includes(verb))

@@ -202,6 +202,52 @@ const subresources: readonly Asked[] = ["status", "any-status", "tokens", "evict
   })),
 );
 
+/** Paths that go on where a resource's path ends, or name one namespace inside another: whose object is it? */
+const nestedPaths: readonly string[] = [
+  "/api/v1/namespaces/qa/namespaces/qb",
+  "/api/v1/namespaces/qa/namespaces",
+  "/api/v1/namespaces/qa/namespaces/qb/configmaps",
+  "/api/v1/namespaces/qa/namespaces/qb/configmaps/one",
+  "/api/v1/namespaces/qa/configmaps/one/namespaces/qb",
+  "/api/v1/namespaces/qa/configmaps/one/configmaps/three",
+  "/api/v1/namespaces/qa/configmaps/one/status/more",
+  "/api/v1/namespaces/qa/configmaps/namespaces/qb",
+  "/api/v1/namespaces/qa/nodes/one",
+  "/api/v1/namespaces/qa/persistentvolumes",
+  "/api/v1/namespaces//configmaps/one",
+  "/api/v1/namespaces/qa//configmaps/one",
+  "/api/v1/namespaces/qa/configmaps//one",
+  "/api/v1/namespaces/qa/configmaps/one/",
+  "/api/v1/namespaces/qa/../qb/configmaps/one",
+  "/api/v1/namespaces/qa/configmaps/%2e%2e/secrets/x",
+  "/api/v1/namespaces/qa/configmaps/one%2fstatus",
+  "/api/v1/namespaces/qa%2fconfigmaps/one",
+  "/apis/rbac.authorization.k8s.io/v1/namespaces/qa/clusterroles/view",
+  "/apis/rbac.authorization.k8s.io/v1/namespaces/qa/clusterroles",
+  "/apis/rbac.authorization.k8s.io/v1/clusterroles/view/namespaces/qa",
+  "/apis/example.com/v1/namespaces/qa/namespaces/qb/widgets",
+  "/apis/v1/namespaces/qa/configmaps/one",
+  "/api/apps/v1/namespaces/qa/deployments",
+  "/api/v1/api/v1/namespaces/qa",
+  "/api/v1/configmaps/one/status",
+];
+const nested: readonly Asked[] = ["c-superuser", "nobody"].flatMap((user) =>
+  nestedPaths.flatMap((path) =>
+    [
+      ["GET", undefined],
+      ["DELETE", undefined],
+      ["POST", configMap("one")],
+      ["PUT", configMap("one")],
+    ].map(([method, body]) => ({
+      id: `${user} ${method} ${path}`,
+      method: method as string,
+      path: method === "GET" ? path : withDryRun(path),
+      headers: as(user),
+      ...(body === undefined ? {} : { body }),
+    })),
+  ),
+);
+
 const meta = { metadata: { name: "absent" } };
 /** Kinds of which a PUT may make a new object, and others. */
 const putAbsent: readonly Asked[] = (
@@ -536,6 +582,7 @@ const otherPaths: readonly Asked[] = ["c-urls", "c-all-urls", "nobody", "c-super
 export const requests: readonly Asked[] = [
   ...methods,
   ...subresources,
+  ...nested,
   ...putAbsent,
   ...roleWrites,
   ...bindingWrites,

@@ -74,8 +74,8 @@ async function judge(target: Target, input: unknown, onAnswer: () => void): Prom
     if (!(error instanceof FairleadError) && !(error instanceof RpcError))
       return error instanceof Error ? (error.stack ?? error.message) : String(error);
     if (!(error instanceof RpcError) && error.code === "internal") return `internal: ${error.message}`;
-    // It may say what was sent, and not much more.
-    if (error.message.length > allowance + 2 * sizeOf(input)) return `an error of ${error.message.length} characters`;
+    // It may say what was sent, where a character may be written in six, and not much more.
+    if (error.message.length > allowance + 8 * sizeOf(input)) return `an error of ${error.message.length} characters`;
   }
   return polluted();
 }

@@ -58,4 +58,12 @@ describe("texts and patterns", () => {
     for (let i = 0; i < 50_000 && !cel.isSpent(); i++) if ("error" in cel.evaluate("true", {})) said++;
     expect([cel.isSpent(), said]).toEqual([true, 1]);
   });
+
+  test("a very long rule is not read", async () => {
+    const cel = await loadCel();
+    const long = `${"1 + ".repeat(2_500)}1 > 0`;
+    expect(cel.syntaxError(long)).toContain("at most 10000 characters");
+    expect(cel.evaluate(long, {})).toHaveProperty("error");
+    expect(cel.syntaxError(`${"1 + ".repeat(1_000)}1 > 0`)).toBeUndefined();
+  });
 });

@@ -16,6 +16,8 @@ export type CelVerdict = { readonly value: unknown } | { readonly error: string 
 const maxEntries = 30_000;
 /** Characters that cost as much as an entry. */
 const pieceLength = 64;
+/** Characters of a rule: longer ones take longer to read than most objects to check. */
+const maxLength = 10_000;
 /** Rules that one object may be asked. */
 const maxRules = 40_000;
 
@@ -47,11 +49,15 @@ export async function loadCel(): Promise<CelRules> {
   });
   const own = [...kubernetesFunctions(cel), ...replacements(cel, pay), ...matching(cel, pay), spend];
   const env = cel.celEnv({ funcs: [...strings.filter(({ name }) => name !== "replace"), ...own] });
+  const parse = (expression: string): ReturnType<typeof cel.parse> => {
+    if (expression.length > maxLength) throw new Error(`a rule may have at most ${maxLength} characters`);
+    return cel.parse(expression);
+  };
   const compiled = new Map<string, (bindings?: Record<string, CelInput>) => CelValue | CelError>();
   const compile = (expression: string): ((bindings?: Record<string, CelInput>) => CelValue | CelError) => {
     const known = compiled.get(expression);
     if (known) return known;
-    const parsed = cel.parse(expression);
+    const parsed = parse(expression);
     makeRulePay(cel, parsed.expr);
     const made = cel.plan(env, parsed);
     compiled.set(expression, made);
@@ -62,7 +68,7 @@ export async function loadCel(): Promise<CelRules> {
     isSpent: () => budget !== undefined && (budget.left < 0 || budget.rules < 0),
     syntaxError(expression) {
       try {
-        cel.parse(expression);
+        parse(expression);
         return undefined;
       } catch (error) {
         return error instanceof Error ? error.message : String(error);

@@ -142,6 +142,18 @@ describe("the certificate service over TLS", () => {
     });
   });
 
+  test("C11, R30: what headers say of somebody else, even from this machine, changes nothing", async () => {
+    const others = {
+      "x-forwarded-client-cert": "By=x;URI=spiffe://cluster.local/ns/istio-system/sa/istiod",
+      ...{ "cluster-id": "elsewhere", clusterid: "elsewhere" },
+    };
+    const [leaf = ""] = await call({}, { ...others, ...withToken(token()) });
+    expect(uriNames(parseCertificate(leaf))).toEqual(["spiffe://cluster.local/ns/foo/sa/bar"]);
+    const twice = { authorization: `Bearer ${token()}, Bearer ${token()}` };
+    await expect(call({}, twice)).rejects.toMatchObject({ status: status.unauthenticated });
+    await expect(call({}, others)).rejects.toMatchObject({ status: status.unauthenticated });
+  });
+
   test("R02: two hundred malformed tokens are refused, and the next good one is not", async () => {
     const good = token();
     const [head = "", payload = "", signature = ""] = good.split(".");

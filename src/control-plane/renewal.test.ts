@@ -139,7 +139,7 @@ test("while all is there, it renews itself, for no longer than what the token ga
   }
 });
 
-test("when its Pod was deleted, it does not, nor when another Pod has its name", async () => {
+test("C09: when its Pod was deleted, it does not, nor when another Pod has its name", async () => {
   const { podless, bound } = await setUp("replaced");
   const renewed = await ask({ certificate: bound }, 1);
   await controlled.admin.delete(kubeKinds.pods, ref("replaced"), { gracePeriodSeconds: 0 });
@@ -150,7 +150,7 @@ test("when its Pod was deleted, it does not, nor when another Pod has its name",
   await ask({ certificate: podless }, 1);
 });
 
-test("when its account was deleted, it does not, nor when another account has its name", async () => {
+test("C09: when its account was deleted, it does not, nor when another account has its name", async () => {
   const { podless } = await setUp("dismissed");
   await controlled.admin.delete(kubeKinds.serviceAccounts, ref("dismissed"));
   await expect(ask({ certificate: podless }, 1)).rejects.toMatchObject(refused);

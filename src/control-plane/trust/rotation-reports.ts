@@ -70,7 +70,7 @@ export function formatHolder({ identity, pod, address }: Holder): string {
 }
 
 export function parseHolder(text: string): Holder | undefined {
-  const [uri, pod, address] = readTexts(parseJson(text));
+  const [uri, pod, address] = readTexts(readJson(text));
   const identity = uri === undefined ? undefined : parseIdentity(uri);
   return identity && address !== undefined ? { identity, pod: pod === "" ? undefined : pod, address } : undefined;
 }
@@ -80,14 +80,17 @@ function sameReport(a: RotationReport, b: RotationReport): boolean {
   return text(a) === text(b);
 }
 
-/** What another program wrote there counts for nothing. */
-function parseReport(text: string): RotationReport | undefined {
-  let value: unknown;
+/** Undefined for what another program wrote there. */
+function readJson(text: string): unknown {
   try {
-    value = parseJson(text);
+    return parseJson(text);
   } catch {
     return undefined;
   }
+}
+
+function parseReport(text: string): RotationReport | undefined {
+  const value = readJson(text);
   if (!isRecord(value)) return undefined;
   const at = new Date(readText(value["at"]));
   const count = value["count"];

@@ -18,10 +18,14 @@ export type ReadNames = (message: Buffer, at: number) => NameBlock | undefined;
 const minBytes = 2 * 1024;
 const maxBytes = 256 * 1024;
 const maxBlocks = 16;
+const startBytes = 512;
+const maxBegun = 64;
 
 /** `tag` is what each name begins with. */
 export function createReadNames(tag: number): ReadNames {
   const known = new Set<NameBlock>();
+  /** How blocks began that came once: one that nobody sends again, as from a client without order, is not worth a copy. */
+  const begun = new Set<string>();
 
   function isAt({ bytes }: NameBlock, message: Buffer, at: number): boolean {
     const end = at + bytes.length;
@@ -31,6 +35,12 @@ export function createReadNames(tag: number): ReadNames {
   function remember(block: NameBlock): NameBlock {
     const { length } = block.bytes;
     if (length < minBytes || length > maxBytes) return block;
+    const start = `${length} ${block.bytes.toString("latin1", 0, startBytes)}`;
+    if (!begun.has(start)) {
+      begun.add(start);
+      dropOldest(begun, maxBegun);
+      return block;
+    }
     // The message is part of a larger piece of memory, which is not to be kept with it.
     known.add({ ...block, bytes: Buffer.from(block.bytes) });
     dropOldest(known, maxBlocks);

@@ -86,34 +86,23 @@ export function createNamePool(): NamePool {
   });
   const byList = new WeakMap<readonly string[], ReadonlySet<string>>();
 
-  function find(key: number, size: number, isIn: (found: ReadonlySet<string>) => boolean) {
-    for (const ref of known.get(key) ?? []) {
-      const found = ref.deref();
-      if (found?.size === size && isIn(found)) return found;
-    }
-    return undefined;
-  }
-
   function ofSet(wanted: ReadonlySet<string>): ReadonlySet<string> {
     if (wanted.size === 0) return none;
-    const key = hashOf(wanted, wanted.size);
-    const found = find(key, wanted.size, (candidate) => wanted.isSubsetOf(candidate));
-    if (found) return found;
+    const key = hashOf(wanted);
+    const refs = known.get(key) ?? [];
+    for (const ref of refs) {
+      const found = ref.deref();
+      if (found?.size === wanted.size && wanted.isSubsetOf(found)) return found;
+    }
     // A client that makes many sets collide must not make this a long search.
-    known.set(key, [...(known.get(key) ?? []), new WeakRef(wanted)].slice(-maxBucket));
+    known.set(key, [...refs, new WeakRef(wanted)].slice(-maxBucket));
     gone.register(wanted, key);
     return wanted;
   }
 
-  /** A list as long as the set, all of it in there, is the set, unless somebody names one twice and so misleads itself. */
-  function ofList(names: readonly string[]): ReadonlySet<string> {
-    const key = hashOf(names, names.length);
-    return find(key, names.length, (candidate) => names.every((name) => candidate.has(name))) ?? ofSet(new Set(names));
-  }
-
   return (names) => {
     if (!isList(names)) return ofSet(names);
-    const found = byList.get(names) ?? ofList(names);
+    const found = byList.get(names) ?? ofSet(new Set(names));
     byList.set(names, found);
     return found;
   };
@@ -124,8 +113,8 @@ const isList = (names: ReadonlySet<string> | readonly string[]): names is readon
 const maxBucket = 8;
 
 /** The same whatever the order; it narrows the search, and decides nothing. */
-function hashOf(names: Iterable<string>, size: number): number {
-  let sum = size;
+function hashOf(names: ReadonlySet<string>): number {
+  let sum = names.size;
   for (const name of names) sum = (sum + hashName(name)) | 0;
   return sum;
 }

@@ -2,8 +2,8 @@
 import { renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Command } from "commander";
-import { adminUser, controlPlane, createApiServer } from "../apiserver/index.ts";
-import { createLogger } from "../lib/index.ts";
+import { type ApiServer, adminUser, controlPlane, createApiServer } from "../apiserver/index.ts";
+import { createLogger, isDiskFull, type Logger } from "../lib/index.ts";
 import { type Io, untilStopped } from "./command.ts";
 import { parseListenAddress } from "./listen-address.ts";
 import { processOverload } from "./process-overload.ts";
@@ -13,7 +13,7 @@ import { readRestarts } from "./up/supervised.ts";
 interface ApiFlags {
   readonly data: string;
   readonly addr: string;
-  readonly boundAddresses: string;
+  readonly boundAddresses?: string;
   readonly log_output_level?: string;
 }
 
@@ -24,7 +24,7 @@ export function register(program: Command, io: Io, exit: (status: number) => voi
     .description("What `fairlead up` starts first: a Kubernetes API with a durable store.")
     .requiredOption("--data <dir>", "the mesh's data folder")
     .requiredOption("--addr <addr>", "where it listens")
-    .requiredOption("--bound-addresses <file>", "write the address, once bound, as JSON to this file")
+    .option("--bound-addresses <file>", "write the address, once bound, as JSON to this file")
     .option("--log_output_level <levels>", "as istiod: default:info,ads:debug")
     .addHelpText(
       "after",
@@ -49,14 +49,25 @@ async function api(flags: ApiFlags, io: Io): Promise<number> {
       overload: processOverload(io, log),
       restarts: readRestarts(io.env),
     });
-    await server.writeKubeconfig(join(flags.data, "kubeconfig"), adminUser);
-    await server.writeKubeconfig(join(flags.data, "run", "control-plane.kubeconfig"), controlPlane);
-    writeFileSync(`${flags.boundAddresses}.new`, JSON.stringify({ api: server.address }), { mode: 0o600 });
-    renameSync(`${flags.boundAddresses}.new`, flags.boundAddresses);
+    await writeFiles(server, flags, log);
     await untilStopped(io.signal);
     await server.close();
     return 0;
   } finally {
     folder.unlock();
   }
+}
+
+/** In a further life those of the first are as good: a full disk, which takes no others, is no reason not to serve. */
+async function writeFiles(server: ApiServer, { data, boundAddresses }: ApiFlags, log: Logger): Promise<void> {
+  try {
+    await server.writeKubeconfig(join(data, "kubeconfig"), adminUser);
+    await server.writeKubeconfig(join(data, "run", "control-plane.kubeconfig"), controlPlane);
+  } catch (error) {
+    if (boundAddresses !== undefined || !isDiskFull(error)) throw error;
+    log.warn(`the disk of ${data} is full: kubeconfigs stay as they are`);
+  }
+  if (boundAddresses === undefined) return;
+  writeFileSync(`${boundAddresses}.new`, JSON.stringify({ api: server.address }), { mode: 0o600 });
+  renameSync(`${boundAddresses}.new`, boundAddresses);
 }

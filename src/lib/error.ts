@@ -44,3 +44,8 @@ export function systemCode(thrown: unknown): string | undefined {
   if (!(thrown instanceof Error) || !("code" in thrown)) return undefined;
   return typeof thrown.code === "string" ? thrown.code : undefined;
 }
+
+/** Or what its user may fill of it. */
+export function isDiskFull(thrown: unknown): boolean {
+  return ["ENOSPC", "EDQUOT"].includes(systemCode(thrown) ?? "");
+}

@@ -13,7 +13,7 @@ export {
 export { createDebounce, type Debounce } from "./debounce.ts";
 export { dropOldest } from "./drop-oldest.ts";
 export { type DurationParts, durationParts, parseDuration, parseDurationMs } from "./duration.ts";
-export { type ErrorCode, FairleadError, systemCode } from "./error.ts";
+export { type ErrorCode, FairleadError, isDiskFull, systemCode } from "./error.ts";
 export { goJson } from "./go-json.ts";
 export { digest } from "./hash.ts";
 export { type Heap, watchHeap } from "./heap.ts";

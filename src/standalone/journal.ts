@@ -4,7 +4,7 @@
  */
 import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
-import { FairleadError, isAlive, isRecord, type Owner, parseJson, systemCode } from "../lib/index.ts";
+import { FairleadError, isAlive, isDiskFull, isRecord, type Owner, parseJson } from "../lib/index.ts";
 
 export type Leftover =
   | { readonly kind: "namespace"; readonly name: string }
@@ -50,6 +50,7 @@ function openPage(file: string, owner: Owner | undefined, before: readonly Lefto
       writeFileSync(`${file}.new`, JSON.stringify(page), { mode: 0o600 });
       renameSync(`${file}.new`, file);
     } catch (cause) {
+      rmSync(`${file}.new`, { force: true });
       throw cannotWrite(file, cause);
     }
   };
@@ -74,7 +75,7 @@ function openPage(file: string, owner: Owner | undefined, before: readonly Lefto
 }
 
 function cannotWrite(file: string, cause: unknown): FairleadError {
-  const isFull = ["ENOSPC", "EDQUOT"].includes(systemCode(cause) ?? "");
+  const isFull = isDiskFull(cause);
   const why = isFull ? "the disk is full" : FairleadError.from(cause).message;
   return new FairleadError("storage", `${file} cannot be written: ${why}`, {
     hint: isFull ? "make room and try again" : "the data folder must be writable",

@@ -35,7 +35,7 @@ export async function startApi(options: ApiOptions): Promise<ApiChild> {
     env: childEnv(dir),
     command: (bound) => [
       ...[...fairlead, "api", "--data", dir, "--addr", bound?.get("api") ?? formatAddress(listen)],
-      ...["--bound-addresses", boundFile],
+      ...(bound ? [] : ["--bound-addresses", boundFile]),
       ...(logLevels === undefined ? [] : ["--log_output_level", logLevels]),
     ],
     ask: (bound, deadline) => askLife(bound.get("api") ?? "", access?.ca, deadline),

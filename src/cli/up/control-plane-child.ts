@@ -34,7 +34,8 @@ export function startControlPlane(options: ControlPlaneOptions): Promise<Supervi
     command: (bound) => [
       ...options.fairlead,
       "discovery",
-      ...["--kubeconfig", options.kubeconfig, "--domain", options.domain, "--bound-addresses", boundFile],
+      ...["--kubeconfig", options.kubeconfig, "--domain", options.domain],
+      ...(bound ? [] : ["--bound-addresses", boundFile]),
       ...addressFlags(options, bound),
     ],
     ask: async (bound, deadline) => (await fetch(`http://${bound.get("http")}/ready`, { signal: deadline })).ok,

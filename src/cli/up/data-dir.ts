@@ -1,8 +1,30 @@
 /** A path in; a data folder that is ours alone while we run out. */
-import { linkSync, mkdirSync, readFileSync, realpathSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import {
+  closeSync,
+  existsSync,
+  ftruncateSync,
+  linkSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+  writeSync,
+} from "node:fs";
 import { join } from "node:path";
 import { giveToUser, userData } from "../../../scripts/user-home.mjs";
-import { FairleadError, isAlive, isRecord, type Owner, ownerOf, parseJson, systemCode } from "../../lib/index.ts";
+import {
+  FairleadError,
+  isAlive,
+  isDiskFull,
+  isRecord,
+  type Owner,
+  ownerOf,
+  parseJson,
+  systemCode,
+} from "../../lib/index.ts";
 import { giveDataToUser } from "./data-owner.ts";
 
 export interface DataDir {
@@ -23,20 +45,23 @@ export function openDataDir(path: string, env: Env): DataDir {
   const dir = makeDir(path, env);
   const lock = join(dir, "lock");
   const content = JSON.stringify(ownerOf(process.pid) ?? { pid: process.pid, started: "" });
-  for (let tries = 0; !tryLock(dir, lock, content); tries++) {
+  for (let tries = 0; !takeOver(lock, content) && !tryLock(dir, lock, content); tries++) {
     const owner = readOwner(lock);
     if ((owner && isAlive(owner)) || tries > 3)
       throw new FairleadError("locked", `${dir} is in use by process ${owner?.pid ?? "?"}`, {
         hint: "stop that one, or choose another folder with --data DIR",
       });
-    dropStale(lock);
   }
   return {
     path: dir,
     write(name, text) {
       const file = join(dir, name);
-      writeFileSync(`${file}.new`, text, { mode: 0o600 });
-      renameSync(`${file}.new`, file);
+      try {
+        writeFileSync(`${file}.new`, text, { mode: 0o600 });
+        renameSync(`${file}.new`, file);
+      } finally {
+        rmSync(`${file}.new`, { force: true });
+      }
       giveDataToUser(dir, env);
     },
     unlock: () => rmSync(lock, { force: true }),
@@ -58,16 +83,39 @@ function tryLock(dir: string, lock: string, content: string): boolean {
   }
 }
 
-/** Moves a dead owner's lock away. Between our look and this, another may have done so and put its own there: that goes back. */
-function dropStale(lock: string): void {
-  const stale = `${lock}.${process.pid}`;
+/**
+ * Makes a dead owner's lock ours. Its file is written anew where it is: a full disk has no room for another, and who
+ * comes back to one has to be let in. Between our look and the move, another may have put its own there: that goes back.
+ */
+function takeOver(lock: string, content: string): boolean {
+  if (!isStale(lock)) return false;
+  const moved = `${lock}.${process.pid}`;
   try {
-    renameSync(lock, stale);
-    const owner = readOwner(stale);
-    if (owner && isAlive(owner)) linkSync(stale, lock);
-    rmSync(stale, { force: true });
+    renameSync(lock, moved);
+    const taken = isStale(moved);
+    if (taken) overwrite(moved, content);
+    linkSync(moved, lock);
+    return taken;
   } catch {
     // Somebody else was quicker: look again.
+    return false;
+  } finally {
+    rmSync(moved, { force: true });
+  }
+}
+
+function isStale(lock: string): boolean {
+  const owner = readOwner(lock);
+  return existsSync(lock) && !(owner && isAlive(owner));
+}
+
+function overwrite(file: string, content: string): void {
+  const open = openSync(file, "r+");
+  try {
+    writeSync(open, content, 0);
+    ftruncateSync(open, Buffer.byteLength(content));
+  } finally {
+    closeSync(open);
   }
 }
 
@@ -84,7 +132,7 @@ function makeDir(path: string, env: Env): string {
 function unusable(path: string, cause: unknown): FairleadError {
   const why = cause instanceof Error ? cause.message : String(cause);
   return new FairleadError("storage", `the data folder ${path} cannot be used: ${why}`, {
-    hint: "choose another with --data DIR",
+    hint: isDiskFull(cause) ? "make room and try again" : "choose another with --data DIR",
     cause,
   });
 }

@@ -30,7 +30,8 @@ export function startEdge(options: EdgeOptions): Promise<Supervised> {
     command: (bound) => [
       ...options.fairlead,
       "edge",
-      ...["--kubeconfig", options.kubeconfig, "--domain", options.domain, "--bound-addresses", boundFile],
+      ...["--kubeconfig", options.kubeconfig, "--domain", options.domain],
+      ...(bound ? [] : ["--bound-addresses", boundFile]),
       ...["--dns", formatAddress(options.dnsAddress)],
       ...(options.dnsUpstream ? ["--dns-upstream", options.dnsUpstream] : []),
       ...[...options.ways].flatMap(([name, { listen, service }]) => [

@@ -3,7 +3,7 @@ import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { controlPlaneUser } from "../../apiserver/index.ts";
 import { createEventRecorder, createKubeClient, type KubeClient } from "../../kube/index.ts";
-import { type Logger, ownerOf } from "../../lib/index.ts";
+import { FairleadError, type Logger, ownerOf } from "../../lib/index.ts";
 import {
   endJournal,
   type Journal,
@@ -61,6 +61,7 @@ export interface StandaloneMesh {
 }
 
 const domain = "cluster.local";
+const publishAgainMs = 5_000;
 
 type Undo = (() => Promise<void> | void)[];
 
@@ -99,12 +100,21 @@ async function start(options: MeshOptions, undo: Undo, stop: () => Promise<void>
   for (const child of children) for (const [name, address] of child.addresses) addresses.set(name, address);
   const [plane, edge] = children;
   let isWhole = false;
+  let publishAgain: NodeJS.Timeout | undefined;
+  undo.push(() => clearTimeout(publishAgain));
   function publish(): void {
     if (!isWhole) return;
     const pids = { apiPid: api.child.pid(), controlPlanePid: plane?.pid(), edgePid: edge?.pid() };
     const restarts = { api: api.child.restarts(), controlPlane: plane?.restarts(), edge: edge?.restarts() };
     const content = { ...Object.fromEntries(addresses), ...pids, restarts };
-    data.write("addresses.json", `${JSON.stringify(content, null, 2)}\n`);
+    try {
+      data.write("addresses.json", `${JSON.stringify(content, null, 2)}\n`);
+    } catch (error) {
+      // Others read old process ids until then; to end for that would leave the mesh without its keeper.
+      log.warn(`addresses.json cannot be written: ${FairleadError.from(error).message}`);
+      clearTimeout(publishAgain);
+      publishAgain = setTimeout(publish, publishAgainMs).unref();
+    }
   }
   await seedWebhooks(api.client, addresses.get("https") ?? "");
   await waitForWebhooks(api.client);

@@ -27,7 +27,7 @@ export interface SupervisedOptions {
   /** The whole command line; handed the addresses of its first life, which every further one must have again. */
   readonly command: (bound: ReadonlyMap<string, string> | undefined) => readonly string[];
   readonly env: Readonly<Record<string, string>>;
-  /** The file that it writes its addresses to once it serves. */
+  /** The file that its first life writes its addresses to once it serves. */
   readonly boundFile: string;
   readonly logFile: string;
   /** Told each line of its output. */
@@ -150,7 +150,8 @@ function launch(
   bound: ReadonlyMap<string, string> | undefined,
   restarts: number,
 ): Running {
-  rmSync(options.boundFile, { force: true });
+  // Further lives have the same addresses and write none: one that comes back to a full disk must not fail for that.
+  if (!bound) rmSync(options.boundFile, { force: true });
   const [file = "", ...args] = options.command(bound);
   const output = log.open();
   try {

@@ -12,7 +12,9 @@ import { anyPort, type Started, startFairlead } from "./fairlead.ts";
 
 const { pods, services, nodes, events, endpointSlices } = kubeKinds;
 const server = `require("node:http").createServer((_, answer) => answer.end("hello")).listen(8000)`;
-const web = { name: "web", namespace: "default" };
+/** Processes are found by them: no other Pod of this machine has these names, or it would be the one that is killed. */
+const [webName, takenName] = [`web-${process.pid}`, `taken-${process.pid}`];
+const web = { name: webName, namespace: "default" };
 
 /** Processes of a Pod by what is in their command line. */
 function pidsOf(pod: string, ...words: readonly string[]): readonly number[] {
@@ -87,10 +89,10 @@ describe.skipIf(lacks("root", "envoy", "iptables"))("parts that die", { timeout:
       apiVersion: "v1",
       kind: "Service",
       metadata: web,
-      spec: { selector: { app: "web" }, ports: [{ name: "http", port: 8000 }] },
+      spec: { selector: { app: webName }, ports: [{ name: "http", port: 8000 }] },
     });
-    run("web", server);
-    await expect.poll(() => isReady("web"), { timeout: 300_000 }).toBe("True");
+    run(webName, server);
+    await expect.poll(() => isReady(webName), { timeout: 300_000 }).toBe("True");
     const address = `http://${readRecord((await api.get(pods, web)).status).podIP}`;
     const ready: unknown[] = [];
     const watching = new AbortController();
@@ -105,11 +107,11 @@ describe.skipIf(lacks("root", "envoy", "iptables"))("parts that die", { timeout:
           ready.push(readRecord(readRecord(readList(readRecord(event.object).endpoints)[0]).conditions).ready);
     })().catch(() => {});
     // An agent that dies leaves its Envoy, with its certificate, to the next: its Pod stays ready.
-    const [envoy] = pidsOf("web", "envoy-rev.json");
-    kill(pidsOf("web", "agent", "proxy"));
-    await expect.poll(() => restarts("web"), { timeout: 300_000 }).toEqual([0, 1]);
+    const [envoy] = pidsOf(webName, "envoy-rev.json");
+    kill(pidsOf(webName, "agent", "proxy"));
+    await expect.poll(() => restarts(webName), { timeout: 300_000 }).toEqual([0, 1]);
     await expect
-      .poll(async () => readRecord((await containers("web")).get("istio-proxy")?.state).running, { timeout: 300_000 })
+      .poll(async () => readRecord((await containers(webName)).get("istio-proxy")?.state).running, { timeout: 300_000 })
       .toBeDefined();
     await expect
       .poll(
@@ -121,19 +123,19 @@ describe.skipIf(lacks("root", "envoy", "iptables"))("parts that die", { timeout:
         { timeout: 300_000 },
       )
       .toBe(true);
-    expect(pidsOf("web", "envoy-rev.json")).toEqual([envoy]);
+    expect(pidsOf(webName, "envoy-rev.json")).toEqual([envoy]);
     expect(await (await fetch(`${address}:8000/`)).text()).toBe("hello");
     expect(ready).not.toContain(false);
     for (const [part, counts] of [
-      [() => pidsOf("web", "-e", "createServer"), [1, 1]],
-      [() => pidsOf("web", "envoy-rev.json"), [1, 2]],
+      [() => pidsOf(webName, "-e", "createServer"), [1, 1]],
+      [() => pidsOf(webName, "envoy-rev.json"), [1, 2]],
     ] as const) {
       ready.splice(0);
       kill(part());
       await expect.poll(() => ready.includes(false), { timeout: 300_000 }).toBe(true);
       await expect.poll(() => ready.at(-1), { timeout: 300_000 }).toBe(true);
-      expect(await isReady("web")).toBe("True");
-      expect(await restarts("web")).toEqual(counts);
+      expect(await isReady(webName)).toBe("True");
+      expect(await restarts(webName)).toEqual(counts);
     }
     watching.abort();
     await watched;
@@ -143,22 +145,22 @@ describe.skipIf(lacks("root", "envoy", "iptables"))("parts that die", { timeout:
       /^Exited Container app was ended by signal 9/,
       /^Exited Container istio-proxy/,
     ])
-      await expect.poll(() => reasons("web")).toContainEqual(expect.stringMatching(text));
+      await expect.poll(() => reasons(webName)).toContainEqual(expect.stringMatching(text));
   });
 
   test("a runner that was killed leaves its process serving, and the next of its name takes its place", async () => {
-    const first = run("taken", server);
-    await expect.poll(() => isReady("taken"), { timeout: 60_000 }).toBe("True");
+    const first = run(takenName, server);
+    await expect.poll(() => isReady(takenName), { timeout: 60_000 }).toBe("True");
     const uid = async (): Promise<string | undefined> =>
-      (await api.find(pods, { name: "taken", namespace: "default" }))?.metadata.uid;
-    const [before, left] = [await uid(), pidsOf("taken", "-e", "createServer")];
+      (await api.find(pods, { name: takenName, namespace: "default" }))?.metadata.uid;
+    const [before, left] = [await uid(), pidsOf(takenName, "-e", "createServer")];
     first.child.kill("SIGKILL");
     await first.exited;
-    expect(pidsOf("taken", "-e", "createServer")).toEqual(left);
-    const next = run("taken", server);
-    await expect.poll(() => next.stderr(), { timeout: 60_000 }).toContain("default/taken is ready");
+    expect(pidsOf(takenName, "-e", "createServer")).toEqual(left);
+    const next = run(takenName, server);
+    await expect.poll(() => next.stderr(), { timeout: 60_000 }).toContain(`default/${takenName} is ready`);
     expect(await uid()).not.toBe(before);
-    const now = pidsOf("taken", "-e", "createServer");
+    const now = pidsOf(takenName, "-e", "createServer");
     expect(now.length).toBe(left.length);
     expect(now.filter((pid) => left.includes(pid))).toEqual([]);
   });

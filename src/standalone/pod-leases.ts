@@ -1,8 +1,9 @@
 /**
  * Pods of `fairlead run` and their Leases in; Pods whose runner has gone silent are marked not ready, then deleted, out;
  * those whose runner speaks again are ready again. Time is measured on our own clock from the moment a renewal was seen,
- * so a runner's wrong clock does no harm.
+ * so a runner's wrong clock does no harm, and only while the API answers: while it is away nobody can renew anything.
  */
+import type { Collection } from "../collections/index.ts";
 import { isRecord } from "../lib/index.ts";
 import { type KubeObject, objectKey } from "../model/index.ts";
 import { type ControllerContext, follow } from "./controller.ts";
@@ -15,6 +16,8 @@ const deletedAfterMs = 60_000;
 
 /** More than this between two looks means that we ourselves did not run, and could not see any renewal. */
 const longestStepMs = 2_000;
+/** An API that takes longer to answer was away meanwhile. */
+const longestAnswerMs = 5_000;
 const silentReason = "RunnerSilent";
 
 export function runPodLeases(context: ControllerContext, monotonicMs: () => number, checkMs = 1_000): void {
@@ -26,15 +29,22 @@ export function runPodLeases(context: ControllerContext, monotonicMs: () => numb
     else renewed.delete(key);
   });
   const seen = new Map<string, number>();
+  let heardSince = 0;
   const check = async (): Promise<void> => {
+    const asked = monotonicMs();
+    const answers = await answersAsked(context, allPods);
     const nowMs = ranMs();
+    if (!answers || monotonicMs() - asked > longestAnswerMs) {
+      heardSince = nowMs;
+      return;
+    }
     for (const key of allPods.keys()) {
       const pod = allPods.get(key);
       const lease = pod && leaseKey(pod);
       if (!pod || lease === undefined) continue;
       const first = seen.get(key) ?? nowMs;
       seen.set(key, first);
-      await judge(context, pod, nowMs - (renewed.get(lease) ?? first));
+      await judge(context, pod, nowMs - Math.max(renewed.get(lease) ?? first, heardSince));
     }
     for (const key of seen.keys()) if (!allPods.get(key)) seen.delete(key);
   };
@@ -51,6 +61,20 @@ export function runPodLeases(context: ControllerContext, monotonicMs: () => numb
       });
   }, checkMs);
   context.signal.addEventListener("abort", () => clearInterval(timer), { once: true });
+}
+
+/** Whether the API, asked about any of them, answers: what was watched before it went away says nothing of now. */
+async function answersAsked({ client }: ControllerContext, all: Collection<KubeObject>): Promise<boolean> {
+  for (const key of all.keys()) {
+    const pod = all.get(key);
+    if (!pod || leaseKey(pod) === undefined) continue;
+    const { name, namespace } = pod.metadata;
+    return client.find(pods, { name, namespace }).then(
+      () => true,
+      () => false,
+    );
+  }
+  return true;
 }
 
 /** Time in which this process ran: a stopped or starved one must not take all runners for dead. */

@@ -22,6 +22,9 @@ let stop: AbortController;
 let clockMs = 0;
 /** How much time a look at the clock takes. */
 let stepMs = 0;
+let looks = 0;
+/** The controller's way to the API, cut. */
+let isAway = false;
 
 beforeAll(async () => {
   api = await startApi({});
@@ -40,7 +43,7 @@ beforeEach(async () => {
   await client.patchStatus(pods, ref, { phase: "Running", podIP: "10.0.0.1", conditions });
   const lease = { apiVersion: "coordination.k8s.io/v1", kind: "Lease", metadata: leaseRef, spec: {} };
   await client.create(leases, lease);
-  stepMs = 0;
+  [stepMs, isAway] = [0, false];
   stop = new AbortController();
   const source = createHttpSource({ graph: createGraph(), client, log: silentLogger, random: Math.random });
   const watched = new Map([pods, leases].map((kind) => [kind.plural, source.watchKind(kind)]));
@@ -51,14 +54,28 @@ beforeEach(async () => {
     if (!found) throw new Error(`${kind.plural} are not watched`);
     return found.objects;
   };
-  const context = { client, objects, log: silentLogger, random: Math.random, now: () => new Date() };
-  runPodLeases({ ...context, signal: stop.signal }, () => (clockMs += stepMs), 5);
+  const find: KubeClient["find"] = (...asked) =>
+    isAway ? Promise.reject(new Error("the API is away")) : client.find(...asked);
+  const context = {
+    client: { ...client, find },
+    objects,
+    log: silentLogger,
+    random: Math.random,
+    now: () => new Date(),
+  };
+  runPodLeases({ ...context, signal: stop.signal }, look, 5);
 });
 afterEach(async () => {
   stop.abort();
   await client.delete(pods, ref, { gracePeriodSeconds: 0 }).catch(() => {});
   await client.delete(leases, leaseRef).catch(() => {});
 });
+
+function look(): number {
+  looks++;
+  clockMs += stepMs;
+  return clockMs;
+}
 
 const renew = () => client.patch(leases, leaseRef, "merge", { spec: { renewTime: microTime(new Date()) } });
 
@@ -73,7 +90,7 @@ async function until(holds: () => Promise<boolean>): Promise<void> {
 }
 
 test("a silent runner's Pod is not ready, ready again when it speaks, and deleted in the end", async () => {
-  stepMs = 500;
+  stepMs = 150;
   await until(async () => (await conditions())?.Ready === "False");
   stepMs = 0;
   expect(await conditions()).toEqual({ Initialized: "True", Ready: "False" });
@@ -92,4 +109,18 @@ test("time in which we ourselves stood still is not held against anybody", async
   clockMs += 3_600_000;
   await wait(50);
   expect(await conditions()).toEqual({ Initialized: "True", Ready: "True" });
+});
+
+test("time in which nobody could renew, because the API was away, is not held against anybody either", async () => {
+  isAway = true;
+  stepMs = 1_000;
+  looks = 0;
+  await until(async () => looks > 100);
+  stepMs = 0;
+  isAway = false;
+  looks = 0;
+  await until(async () => looks > 10);
+  expect(await conditions()).toEqual({ Initialized: "True", Ready: "True" });
+  stepMs = 150;
+  await until(async () => (await conditions())?.Ready !== "True");
 });

@@ -23,9 +23,12 @@ export interface Controllers {
   close(): void;
 }
 
+/** The API is our own child, and no herd waits for it: who judges runners by their renewals has to see them again soon. */
+const maxBackoffMs = 2_000;
+
 export async function startControllers(client: KubeClient, plan: NetworkPlan, log: Logger): Promise<Controllers> {
   const graph = createGraph();
-  const source: ObjectSource = createHttpSource({ graph, client, log, random: Math.random });
+  const source: ObjectSource = createHttpSource({ graph, client, log, random: Math.random, maxBackoffMs });
   const stop = new AbortController();
   const watched = new Map<string, { objects: Collection<KubeObject>; synced: Promise<void> }>();
   const objects = (kind: KindRef): Collection<KubeObject> => {

@@ -147,11 +147,14 @@ function serverName(name: string): { servername?: string } {
   return /^[\d.]+$|:|^\[/.test(name) ? {} : { servername: name };
 }
 
+/** The last one: a body that closed before its end, without a word of why. */
+const lostCodes: ReadonlySet<string> = new Set(["ECONNRESET", "EPIPE", "ERR_STREAM_PREMATURE_CLOSE"]);
+
 /** The connection broke; whether the server has seen the request is not known. */
 function isLost(error: unknown): boolean {
   if (error instanceof FairleadError) return error.code === "unavailable";
   const code = systemCode(error) ?? "";
-  return code === "ECONNRESET" || code === "EPIPE" || code.startsWith("ERR_HTTP2_");
+  return lostCodes.has(code) || code.startsWith("ERR_HTTP2_");
 }
 
 function headersFor(

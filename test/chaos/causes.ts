@@ -31,10 +31,10 @@ export function findCauses(failures: readonly Failure[], kills: readonly Kill[],
 }
 
 function causeOf(failure: Failure, kills: readonly Kill[], lines: readonly LogLine[]): Cause {
-  const hit = kills.filter((kill) => touches(kill, lines));
+  const hit = kills.filter((kill) => touches(kill, lines) || (isLookUp(failure) && kill.pod?.name === "client"));
   const under = hit.find(({ from, until }) => failure.startedAt <= until + momentMs && failure.endedAt >= from);
   if (under) return { text: `under way on ${under.what}`, inFlight: true, afterMs: 0 };
-  const after = hit.find(({ until }) => failure.startedAt > until);
+  const after = hit.findLast(({ until }) => failure.startedAt > until);
   const last = lines.at(-1);
   // Where no proxy complains, whoever answered says why.
   const why = last && last.flags !== "-" ? `${last.flags} ${last.why}` : failure.text;
@@ -42,6 +42,9 @@ function causeOf(failure: Failure, kills: readonly Kill[], lines: readonly LogLi
   const text = `${failure.stream}: ${after ? `sent to what was left of ${after.what}: ` : ""}${reason}`;
   return { text, inFlight: false, afterMs: after ? failure.startedAt - after.until : 0 };
 }
+
+/** No proxy sees it: the agent of the Pod that asks answers it. */
+const isLookUp = ({ status, text }: Failure): boolean => status === 0 && text.includes("getaddrinfo");
 
 const touches = (kill: Kill, lines: readonly LogLine[]): boolean =>
   lines.some(({ pod, upstream }) => pod === kill.pod?.name || upstream.split(":")[0] === kill.pod?.address);

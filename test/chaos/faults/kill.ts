@@ -1,7 +1,7 @@
 /** `kill -9` of every part that a mesh has. */
 import { eventually } from "../../traffic/mesh.ts";
 import type { Part } from "../parts.ts";
-import { byItself, type Fault, type Heal, type Stage, startsWithinMs } from "./fault.ts";
+import { byItself, type Fault, type Heal, lookUpsMeanwhile, type Stage, startsWithinMs } from "./fault.ts";
 
 function killPart(part: Part, expected: string, more: Pick<Fault, "allows" | "allowedMs"> = {}): Fault {
   return {
@@ -73,7 +73,7 @@ export const kills: readonly Fault[] = [
     name: "kill-client-agent",
     what: "kill -9 of the agent of the client, which answers its questions about names",
     expected: "names are looked up again once the next one is there; started again",
-    allows: /^fresh: 0 getaddrinfo/,
+    ...lookUpsMeanwhile,
     ...{ holdMs: 0, touches: ["client"] },
     async inject(stage) {
       const pod = stage.pod("client");

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { wait } from "../../../src/lib/index.ts";
 import { eventually } from "../../traffic/mesh.ts";
 import type { ChaosMesh } from "../mesh.ts";
-import { byItself, type Fault, signalAll, startsWithinMs } from "./fault.ts";
+import { byItself, type Fault, lookUpsMeanwhile, signalAll, startsWithinMs } from "./fault.ts";
 
 const besidePort = "15912";
 const addressFlags = ["--grpcAddr", "--secureGRPCAddr", "--monitoringAddr", "--httpsAddr", "--httpAddr"];
@@ -66,7 +66,7 @@ export const upgrades: readonly Fault[] = [
     name: "upgrade-agents",
     what: "every agent is replaced by one of an older version, one after the other, and then by the newer again",
     expected: "each takes over the Envoy of the one before, or starts its own; names as after kill-client-agent",
-    allows: /^fresh: 0 getaddrinfo/,
+    ...lookUpsMeanwhile,
     ...{ holdMs: 0, touches: ["server", "client", "bundle"], needs: ["supervisor", "disk"] },
     async inject({ mesh, kill }) {
       for (let round = 0; round < 2; round++) {

@@ -1,8 +1,8 @@
 // `npm run soak`: a mesh under changes and traffic for hours, and what it holds of the machine meanwhile; with
 // --policies the whole policy suite, of which the tests take a tenth. Needs root, iptables and Envoy.
-import { spawnSync } from "node:child_process";
 import { join } from "node:path";
 import { ensureEnvoy } from "./envoy.mjs";
+import { runNode } from "./run-node.mjs";
 import { ensureAll, nodeBin, root, withLock } from "./setup.mjs";
 
 await withLock(ensureAll);
@@ -11,5 +11,4 @@ const given = process.argv.slice(2);
 const [args, more] = given.includes("--policies")
   ? [[join(root, "node_modules/vitest/vitest.mjs"), "run", "test/policy"], { FAIRLEAD_SOAK: "1" }]
   : [[join(root, "test/soak/main.ts"), ...given], {}];
-const run = spawnSync(nodeBin(), args, { cwd: root, stdio: "inherit", env: { ...env, ...more } });
-process.exitCode = run.status ?? 1;
+process.exitCode = await runNode(args, { ...env, ...more });

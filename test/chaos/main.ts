@@ -6,6 +6,7 @@ import { faults } from "./faults/index.ts";
 import { startChaosMesh, twelve } from "./mesh.ts";
 import { type Outcome, play } from "./play.ts";
 import { type RowReport, rows } from "./rows.ts";
+import { stoppedStatus, unlessStopped, untilToldToEnd } from "./stop.ts";
 import { causeLines, outcomeTable, rowTable } from "./table.ts";
 
 const usage = `npm run chaos -- [flags]
@@ -43,8 +44,18 @@ const say = (text: string): boolean => process.stderr.write(`${text}\n`);
 
 if (values.help) process.stdout.write(usage);
 else if (values.list) list();
-else if (values.rows !== undefined) process.exitCode = await playRows(values.rows.split(","), Number(values.share));
-else process.exitCode = await playFaults();
+else {
+  const stop = untilToldToEnd();
+  const { rows: wanted } = values;
+  const playing = wanted === undefined ? playFaults(stop) : playRows(wanted.split(","), Number(values.share), stop);
+  const status = await playing.catch((error: unknown) => {
+    if (!stop.aborted) throw error;
+    say(String(stop.reason));
+    return stoppedStatus;
+  });
+  // What gave way to a stop may still wait for something.
+  process.exit(status);
+}
 
 function list(): void {
   for (const { name, what, expected } of faults)
@@ -52,11 +63,11 @@ function list(): void {
   for (const { name, what } of rows) process.stdout.write(`row ${name}\n    ${what}\n`);
 }
 
-async function playRows(names: readonly string[], share: number): Promise<number> {
+async function playRows(names: readonly string[], share: number, stop: AbortSignal): Promise<number> {
   const reports: (readonly [string, RowReport])[] = [];
   for (const row of rows.filter(({ name }) => names.includes(name) || names.includes("all"))) {
     say(`${row.name}: ${row.what} …`);
-    const report = await row.run(share, say);
+    const report = await row.run({ share, say, stop });
     reports.push([row.name, report]);
     for (const fault of report.faults.slice(0, 20)) say(`  ${fault}`);
   }
@@ -76,22 +87,23 @@ function pickPair(from: readonly Fault[], random: Random): readonly Fault[] {
   return others.length > 0 ? [first, random.pick(others)] : [first];
 }
 
-async function playFaults(): Promise<number> {
+/** To take back what was done to the mesh, and the machine, in the middle of a fault. */
+const graceMs = 20_000;
+
+async function playFaults(stop: AbortSignal): Promise<number> {
   const seed = Number(values.seed ?? Date.now() % 1_000_000);
   const random = createRandom(seed);
   const first = values.only?.split(",").map((names) => names.split("+").map(faultOf)) ?? faults.map((fault) => [fault]);
   const chosen = [...new Set(first.flat())];
   say(`seed ${seed}; starting a mesh of twelve workloads …`);
-  const mesh = await startChaosMesh({ apps: twelve, pauseMs: Number(values.pause), oldCommit: values.old, say });
-  say(`it runs in ${mesh.dir}; the older version is ${mesh.bundles.other}`);
-  const stop = new AbortController();
-  for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => stop.abort());
+  const mesh = await startChaosMesh({ apps: twelve, pauseMs: Number(values.pause), oldCommit: values.old, say, stop });
+  say(`the older version is ${mesh.bundles.other}`);
   const outcomes: Outcome[] = [];
   const playOne = async (together: readonly Fault[]): Promise<void> => {
-    if (stop.signal.aborted) return;
+    stop.throwIfAborted();
     const lacking = together.map((fault) => fault.lacks?.(mesh)).find((text) => text !== undefined);
     if (lacking !== undefined) return void say(`${together.map(({ name }) => name).join(" + ")} needs ${lacking}`);
-    const outcome = await play(mesh, together, random);
+    const outcome = await unlessStopped(play(mesh, together, random, stop), stop, graceMs);
     outcomes.push(outcome);
     say(outcomeTable([outcome]).trimEnd());
     if (outcome.healMs > 5_000) say(`  waited for ${outcome.waitedFor}`);
@@ -101,8 +113,7 @@ async function playFaults(): Promise<number> {
     const started = performance.now();
     if (!values["skip-singles"]) for (const together of first) await playOne(together);
     for (let i = 0; i < Number(values.pairs) && chosen.length > 1; i++) await playOne(pickPair(chosen, random));
-    while (!stop.signal.aborted && performance.now() - started < Number(values.seconds) * 1000)
-      await playOne(pickPair(chosen, random));
+    while (performance.now() - started < Number(values.seconds) * 1000) await playOne(pickPair(chosen, random));
   } finally {
     await mesh.close();
   }

@@ -2,6 +2,7 @@
  * Options in; a mesh of twelve workloads out, each joined by `fairlead run` to one `fairlead up`, with a client that asks
  * all of them without pause. Everything is real, and started through the front door.
  */
+import { execFileSync } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -16,6 +17,7 @@ import { createDisk, type Disk } from "./disk.ts";
 import { loadStreams } from "./load.ts";
 import { seedObjects, setChurned } from "./objects.ts";
 import { type Part, partPids } from "./parts.ts";
+import { unlessStopped } from "./stop.ts";
 import { createSupervisor, type Supervisor } from "./supervisor.ts";
 import { missingParts } from "./whole.ts";
 import { type ChaosWorkload, createWorkload, type WorkloadPlan } from "./workload.ts";
@@ -76,6 +78,8 @@ export interface MeshOptions {
   /** For `up` and what it starts. */
   readonly nodeOptions?: string;
   readonly say: (text: string) => void;
+  /** Ends the start too, and leaves nothing. */
+  readonly stop?: AbortSignal;
 }
 
 const { pods } = kubeKinds;
@@ -124,11 +128,13 @@ export async function startChaosMesh(options: MeshOptions): Promise<ChaosMesh> {
     await Promise.all([...workloads.values()].map((workload) => workload.stop()));
     await supervisor.stop();
     api?.close();
+    removeLeftovers(bundles.entry, data);
     disk.remove();
     rmSync(dir, { recursive: true, force: true });
   };
   try {
-    await supervisor.start();
+    await unlessStopped(supervisor.start(), options.stop);
+    options.say(`it runs in ${dir}`);
     api = createKubeClient(await loadKubeconfig({ paths: [join(data, "kubeconfig")], env: {} }));
     await seedObjects(
       api,
@@ -137,7 +143,7 @@ export async function startChaosMesh(options: MeshOptions): Promise<ChaosMesh> {
     const plan = readNetworkFile(data)?.plan;
     if (!plan) throw new Error("the mesh has no network");
     const mesh = meshOf(api, plan);
-    await startInTurns(mesh, options.say);
+    await unlessStopped(startInTurns(mesh, options), options.stop);
     return mesh;
   } catch (error) {
     await close();
@@ -172,14 +178,24 @@ export async function startChaosMesh(options: MeshOptions): Promise<ChaosMesh> {
   }
 }
 
+/** Whoever was killed and not started again has left its children, and maybe a network. */
+function removeLeftovers(entry: string, data: string): void {
+  try {
+    execFileSync(process.execPath, [entry, "down", "--data", data], { stdio: "ignore" });
+  } catch {
+    // There is no such folder yet, or somebody is alive after all: nothing more can be done here.
+  }
+}
+
 const startMs = 180_000;
 /** All at once would keep each other from their deadlines on a small machine. */
 const atOnce = 4;
 
 /** The client comes last, when all that it asks is there. */
-async function startInTurns(mesh: ChaosMesh, say: (text: string) => void): Promise<void> {
+async function startInTurns(mesh: ChaosMesh, { say, stop }: MeshOptions): Promise<void> {
   const servers = [...mesh.workloads.keys()].filter((name) => name !== clientName);
   const start = async (turn: readonly string[]): Promise<void> => {
+    stop?.throwIfAborted();
     for (const name of turn) mesh.workloads.get(name)?.start();
     await eventually(async () => (await mesh.missing(turn)).length === 0, `${turn.join(", ")} to start`, startMs);
     say(`${turn.join(", ")} ${turn.length > 1 ? "are" : "is"} ready`);

@@ -6,6 +6,7 @@ import { type Cause, findCauses } from "./causes.ts";
 import { type Fault, type Kill, type Stage, signalAll } from "./faults/fault.ts";
 import type { ChaosMesh, ChaosPod } from "./mesh.ts";
 import { setChurned, setGeneration } from "./objects.ts";
+import { unlessStopped } from "./stop.ts";
 
 export interface Outcome {
   readonly fault: string;
@@ -32,7 +33,12 @@ export interface Outcome {
 /** Access logs are written out every so often. */
 const logFlushMs = 11_000;
 
-export async function play(mesh: ChaosMesh, faults: readonly Fault[], random: Random): Promise<Outcome> {
+export async function play(
+  mesh: ChaosMesh,
+  faults: readonly Fault[],
+  random: Random,
+  stop?: AbortSignal,
+): Promise<Outcome> {
   const kills: Kill[] = [];
   const wrong: string[] = [];
   await mesh.repair();
@@ -51,12 +57,13 @@ export async function play(mesh: ChaosMesh, faults: readonly Fault[], random: Ra
   // At the same time, and each for as long as it says: some take long to be done.
   const inject = async ({ inject: begin, holdMs }: Fault): Promise<void> => {
     const heal = await begin(stage);
-    await wait(holdMs);
+    await wait(holdMs, stop).catch(() => {});
     await heal();
   };
   await Promise.all(faults.map((fault) => attempt(() => inject(fault))));
   const healing = performance.now();
-  const healed = await untilHealed(mesh, healing);
+  stop?.throwIfAborted();
+  const healed = await unlessStopped(untilHealed(mesh, healing), stop);
   // What was sent before it was whole is still to be answered.
   await wait(1_000);
   const seconds = (performance.now() - started) / 1000;

@@ -17,8 +17,15 @@ export interface RowReport {
 export interface Row {
   readonly name: string;
   readonly what: string;
-  /** `share` of the full length; `say` is told how far it is. */
-  run(share: number, say: (text: string) => void): Promise<RowReport>;
+  run(options: RowOptions): Promise<RowReport>;
+}
+
+export interface RowOptions {
+  /** Of the full length. */
+  readonly share: number;
+  /** Told how far it is. */
+  readonly say: (text: string) => void;
+  readonly stop: AbortSignal;
 }
 
 /** As many as a full run must have. */
@@ -38,9 +45,9 @@ export const rows: readonly Row[] = [
   {
     name: "D01",
     what: "30 minutes without a control plane; a server dies meanwhile",
-    async run(share) {
+    async run({ share, stop }) {
       const seconds = 1800 * share;
-      const report = await runOutage(seconds, 10);
+      const report = await runOutage(seconds, 10, stop);
       return {
         ...report,
         onTheKilled: report.refusedByTheDead,
@@ -57,18 +64,18 @@ export const rows: readonly Row[] = [
   {
     name: "D02",
     what: "1,000 flips of a route to a new destination, the old one removed",
-    run: (share, say) => flip({ flips: 1000 * share, requests: fullRequests * share, say }),
+    run: ({ share, say, stop }) => flip({ flips: 1000 * share, requests: fullRequests * share, say, stop }),
   },
   {
     name: "D02-saturated",
     what: "the same on a machine without time; as many requests as it has time for",
-    async run(share, say) {
+    async run({ share, say, stop }) {
       let saturation: Saturation | undefined;
       const begin = (): void => {
         saturation = saturate();
       };
       try {
-        const report = await flip({ flips: 1000 * share, begin, say });
+        const report = await flip({ flips: 1000 * share, begin, say, stop });
         return { ...report, seen: `${report.seen}, ${saturation?.share}` };
       } finally {
         saturation?.end();
@@ -78,8 +85,8 @@ export const rows: readonly Row[] = [
   {
     name: "D03",
     what: "10 minutes of endpoint churn at 20 changes a second, a rolling deploy, to nothing and back",
-    async run(share) {
-      const report = await runChurn(600 * share, fullRequests * share);
+    async run({ share, stop }) {
+      const report = await runChurn(600 * share, fullRequests * share, stop);
       const empty = report.whileEmpty.every((status) => status === 503);
       return {
         ...report,

@@ -1,7 +1,7 @@
 /** A data folder in; `fairlead up` on it, that can be killed and started again at the same addresses, out. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { closeSync, openSync, readdirSync, readFileSync } from "node:fs";
+import { closeSync, existsSync, openSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { findEnvoy } from "../require.ts";
 
@@ -61,8 +61,11 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
     },
     async stop() {
       if (!child || child.exitCode !== null || child.signalCode !== null) return;
-      process.kill(pid(), "SIGTERM");
-      await once(child, "exit");
+      const ended = once(child, "exit");
+      // It may be told to end before it has written down who it is.
+      if (existsSync(join(data, "lock"))) process.kill(pid(), "SIGTERM");
+      else child.kill("SIGTERM");
+      await ended;
     },
   };
 }

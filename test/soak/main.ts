@@ -2,9 +2,10 @@
 import { mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
-import { startChaosMesh, twelve } from "../chaos/mesh.ts";
+import { type ChaosMesh, startChaosMesh, twelve } from "../chaos/mesh.ts";
+import { stoppedStatus, unlessStopped, untilToldToEnd } from "../chaos/stop.ts";
 import { writeAndDelete } from "./intense.ts";
-import { soak } from "./long.ts";
+import { type SoakReport, soak } from "./long.ts";
 import { snapshotOptions } from "./watched.ts";
 
 const { values } = parseArgs({
@@ -23,22 +24,27 @@ const say = (text: string): boolean => process.stderr.write(`${text}\n`);
 
 const snapshots = join(process.cwd(), ".cache/soak", String(process.pid));
 mkdirSync(snapshots, { recursive: true });
-const mesh = await startChaosMesh({
-  ...{ apps: twelve, pauseMs: Number(values.pause), say, nodeOptions: snapshotOptions(snapshots) },
-});
-const run =
-  values.writes === undefined
-    ? soak(mesh, {
-        ...{
-          minutes: Number(values.minutes),
-          limit: Number(values.limit),
-          stepMs: Number(values.step),
-          snapshots,
-          say,
-        },
-      })
-    : writeAndDelete(mesh, { writes: Number(values.writes), snapshots, say });
-const { text, wrong } = await run.finally(() => mesh.close());
-process.stdout.write(text);
+const stop = untilToldToEnd();
+const status = await measure().catch(tellStop);
 rmSync(snapshots, { recursive: true, force: true });
-process.exitCode = wrong.length === 0 ? 0 : 1;
+process.exit(status);
+
+async function measure(): Promise<number> {
+  const nodeOptions = snapshotOptions(snapshots);
+  const mesh = await startChaosMesh({ apps: twelve, pauseMs: Number(values.pause), say, nodeOptions, stop });
+  const { text, wrong } = await unlessStopped(run(mesh), stop).finally(() => mesh.close());
+  process.stdout.write(text);
+  return wrong.length === 0 ? 0 : 1;
+}
+
+function run(mesh: ChaosMesh): Promise<SoakReport> {
+  if (values.writes !== undefined) return writeAndDelete(mesh, { writes: Number(values.writes), snapshots, say });
+  const [minutes, limit, stepMs] = [Number(values.minutes), Number(values.limit), Number(values.step)];
+  return soak(mesh, { minutes, limit, stepMs, snapshots, say });
+}
+
+function tellStop(error: unknown): number {
+  if (!stop.aborted) throw error;
+  say(String(stop.reason));
+  return stoppedStatus;
+}

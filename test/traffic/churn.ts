@@ -3,7 +3,7 @@ import { wait } from "../../src/lib/index.ts";
 import { istio } from "../render/objects.ts";
 import type { Backend } from "./backend.ts";
 import { countAnswers, type HttpCall, type LoadReport } from "./caller.ts";
-import { eventually, serviceOf, startTrafficMesh, type TrafficMesh } from "./mesh.ts";
+import { eventually, onTrafficMesh, serviceOf, type TrafficMesh } from "./mesh.ts";
 import type { TrafficProxy } from "./proxy.ts";
 
 export interface ChurnReport {
@@ -24,9 +24,8 @@ interface Stage {
   offer(backends: readonly Backend[]): Promise<void>;
 }
 
-async function onStage<T>(count: number, play: (stage: Stage) => Promise<T>): Promise<T> {
-  const mesh = await startTrafficMesh();
-  try {
+function onStage<T>(count: number, stop: AbortSignal | undefined, play: (stage: Stage) => Promise<T>): Promise<T> {
+  return onTrafficMesh(stop, async (mesh) => {
     const backends: Backend[] = [];
     for (let i = 0; i < count; i++) backends.push(await mesh.backend(`b${i}`));
     const address = mesh.serviceAddress();
@@ -36,9 +35,7 @@ async function onStage<T>(count: number, play: (stage: Stage) => Promise<T>): Pr
     const client = await mesh.proxy("sidecar", "client");
     await mesh.apply();
     return await play({ mesh, client, backends, call: { address, port: 80, host: "web" }, offer });
-  } finally {
-    await mesh.close();
-  }
+  });
 }
 
 const changeMs = 50;
@@ -47,8 +44,9 @@ const changeMs = 50;
 export function runChurn(
   seconds: number,
   atLeastRequests = 0,
+  stop?: AbortSignal,
 ): Promise<ChurnReport & { readonly lastedSeconds: number; readonly whileEmpty: readonly number[] }> {
-  return onStage(6, async ({ mesh, client, backends, call, offer }) => {
+  return onStage(6, stop, async ({ mesh, client, backends, call, offer }) => {
     await mesh.apply(withoutRetries);
     const load = await client.caller.load({ ...call, concurrency: 24 });
     const started = performance.now();
@@ -107,8 +105,8 @@ export interface OutageReport extends ChurnReport {
  * D01: without a control plane for a while, with traffic; meanwhile one server dies, and the API's list of servers moves
  * on. Requests go on, the dead one is ejected, and the next control plane brings what was missed.
  */
-export function runOutage(seconds: number, pauseMs = 1): Promise<OutageReport> {
-  return onStage(4, async ({ mesh, client, backends, call, offer }) => {
+export function runOutage(seconds: number, pauseMs = 1, stop?: AbortSignal): Promise<OutageReport> {
+  return onStage(4, stop, async ({ mesh, client, backends, call, offer }) => {
     const [dead, stale, kept, fresh] = backends;
     if (!dead || !stale || !kept || !fresh) throw new Error("four backends are needed");
     const outlierDetection = { consecutiveGatewayErrors: 2, interval: "100ms", baseEjectionTime: "60s" };

@@ -8,7 +8,7 @@ import type { KubeObject } from "../../src/model/index.ts";
 import { istio } from "../render/objects.ts";
 import type { Backend } from "./backend.ts";
 import { countAnswers } from "./caller.ts";
-import { eventually, serviceOf, startTrafficMesh } from "./mesh.ts";
+import { eventually, onTrafficMesh, serviceOf } from "./mesh.ts";
 
 export interface FlipReport {
   readonly flips: number;
@@ -39,11 +39,11 @@ export interface FlipOptions {
   readonly begin?: () => void;
   /** Told now and then how far it is. */
   readonly say?: (text: string) => void;
+  readonly stop?: AbortSignal;
 }
 
-export async function runFlips({ begin, say, ...atLeast }: FlipOptions): Promise<FlipReport> {
-  const mesh = await startTrafficMesh();
-  try {
+export function runFlips({ begin, say, stop, ...atLeast }: FlipOptions): Promise<FlipReport> {
+  return onTrafficMesh(stop, async (mesh) => {
     const backends = [await mesh.backend("even"), await mesh.backend("odd")];
     const [address, passing] = [mesh.serviceAddress(), mesh.serviceAddress()];
     const generation = (i: number): Generation => generationOf(i, backends, passing);
@@ -86,9 +86,7 @@ export async function runFlips({ begin, say, ...atLeast }: FlipOptions): Promise
       refusals: mesh.controlPlane.refusals(),
       seconds: seconds(),
     };
-  } finally {
-    await mesh.close();
-  }
+  });
 }
 
 /** Together; or as a user's files may arrive, one after the other with a push in between, the route first or last. */

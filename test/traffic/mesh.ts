@@ -7,6 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { wait } from "../../src/lib/index.ts";
 import { type KubeObject, objectKey, type ProxyType } from "../../src/model/index.ts";
+import { unlessStopped } from "../chaos/stop.ts";
 import { pod, service, slice } from "../render/objects.ts";
 import { type Backend, httpPort, startBackend, tcpPort, tlsPort } from "./backend.ts";
 import { createCa, type ServerIdentity } from "./ca.ts";
@@ -108,6 +109,19 @@ export async function startTrafficMesh(): Promise<TrafficMesh> {
     },
   };
   return mesh;
+}
+
+/** A mesh for as long as `play` takes, or until the stop: it is cleaned up under it then. */
+export async function onTrafficMesh<T>(
+  stop: AbortSignal | undefined,
+  play: (mesh: TrafficMesh) => Promise<T>,
+): Promise<T> {
+  const mesh = await startTrafficMesh();
+  try {
+    return await unlessStopped(play(mesh), stop);
+  } finally {
+    await mesh.close();
+  }
 }
 
 /** Polls what cannot be awaited: Envoy's own decisions. */

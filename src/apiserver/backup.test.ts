@@ -1,5 +1,14 @@
 import { randomBytes } from "node:crypto";
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { gunzipSync, gzipSync } from "node:zlib";
@@ -136,6 +145,13 @@ test("a backup that is cut short, changed, newer or hostile is refused, and noth
     });
   }
   expect(readdirSync(root).filter((name) => name.includes("untouched") || name === "evil")).toEqual([]);
+});
+
+test.each([true, false])("an empty store is told, not read (in use: %s)", async (inUse) => {
+  const [from, file] = [folder(), join(root, "empty.backup")];
+  writeFileSync(join(from, "store.mdb"), "");
+  await expect(save(from, file, { inUse })).rejects.toThrow("it is empty");
+  expect(existsSync(file)).toBe(false);
 });
 
 test("of a damaged store everything whose record is whole is saved", async () => {

@@ -2,7 +2,7 @@
  * The file behind the store, an LMDB environment: records in, records out, each with a checksum over its key and value.
  * A file that cannot be trusted is refused by name; it is never read as if it were empty.
  */
-import { chmodSync, closeSync, copyFileSync, existsSync, openSync, writeFileSync } from "node:fs";
+import { chmodSync, closeSync, copyFileSync, existsSync, openSync, statSync, writeFileSync } from "node:fs";
 import { crc32 } from "node:zlib";
 import { open, type RootDatabase } from "lmdb";
 import { FairleadError, isRecord, parseJson, systemCode } from "../lib/index.ts";
@@ -63,6 +63,8 @@ export function openStoreFile(path: string, formats: StoreFormats = storeFormats
 
 /** What a store holds, at one moment of it, also while another process writes. */
 export async function readStoreFile(path: string): Promise<{ objects: readonly StoredObject[]; version: number }> {
+  // LMDB opens an empty file to read it, and ends the process at the first record.
+  if (statSync(path).size === 0) throw damaged(path, "it is empty");
   const db = openDatabase(path, true);
   try {
     return readAll(db, path, storeFormats, false);

@@ -63,7 +63,7 @@ test.skipIf(lacks("root", "iptables"))("what dies on a full disk comes back to i
     expect(mesh.stderr()).not.toContain("    at ");
     expect(readdirSync(data).filter((name) => name.includes(".new") || name.startsWith("lock"))).toEqual([]);
   } finally {
-    mesh.child.kill("SIGKILL");
+    mesh.child.kill("SIGTERM");
     await mesh.exited;
     spawnSync("umount", ["-l", disk]);
     rmdirSync(disk);

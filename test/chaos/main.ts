@@ -39,6 +39,8 @@ const { values } = parseArgs({
     output: { type: "string", short: "o", default: "table" },
   },
 });
+/** To take back what was done to the mesh, and the machine, in the middle of a fault. */
+const graceMs = 20_000;
 const json = values.output === "json";
 const say = (text: string): boolean => process.stderr.write(`${text}\n`);
 
@@ -86,9 +88,6 @@ function pickPair(from: readonly Fault[], random: Random): readonly Fault[] {
   const others = from.filter((fault) => canPair(first, fault));
   return others.length > 0 ? [first, random.pick(others)] : [first];
 }
-
-/** To take back what was done to the mesh, and the machine, in the middle of a fault. */
-const graceMs = 20_000;
 
 async function playFaults(stop: AbortSignal): Promise<number> {
   const seed = Number(values.seed ?? Date.now() % 1_000_000);

@@ -213,9 +213,9 @@ describe("the control plane on an API", () => {
     );
     expect(bundleOf(world.objects(admission, "MutatingWebhookConfiguration").get("other"))).toBeUndefined();
     const { host: at, port: monitoring } = plane.addresses.monitoring;
-    expect(await fetchText(`http://${at}:${monitoring}/metrics`)).toMatch(
-      /^webhook_patch_attempts_total\{name="ours"\} /m,
-    );
+    const told = await fetchText(`http://${at}:${monitoring}/metrics`);
+    expect(told).toMatch(/^webhook_patch_attempts_total\{name="ours"\} /m);
+    expect(told).toMatch(/^galley_validation_config_updates [1-9]/m);
   });
 
   test("a Pod of a namespace that asks for it is injected by the API server's call", async () => {
@@ -275,6 +275,8 @@ describe("the control plane on an API", () => {
     "fairlead_settings_not_usable",
     "fairlead_shed_total",
     "fairlead_xds_held_back",
+    "galley_validation_config_load_error",
+    "galley_validation_config_update_error",
     "galley_validation_failed",
     "galley_validation_http_error",
     "galley_validation_passed",
@@ -287,6 +289,8 @@ describe("the control plane on an API", () => {
     "pilot_xds_expired_nonce",
     "pilot_xds_rds_reject",
     "pilot_xds_write_timeout",
+    // Where MeshConfig has extension providers.
+    "provider_lookup_cluster_failures",
     "sidecar_injection_failure_total",
     "sidecar_injection_skip_total",
     "webhook_patch_failures_total",

@@ -320,7 +320,7 @@ export async function startDiscovery(options: DiscoveryOptions): Promise<Discove
     });
     measureProcess(metrics, running, options);
     countObjects(metrics, watched);
-    measureModel(metrics, { graph, registry: stages.registry, objects: watched.objects, resources });
+    measureModel(metrics, { ...stages, graph, objects: watched.objects, resources });
     measureConflicts(metrics, {
       graph,
       domain,

@@ -45,7 +45,7 @@ test("what lacks something is counted as it changes, and nothing is passed over 
   const api = createMemorySource({ graph, objects: [service("empty"), service("full"), pod] });
   const { objects } = watchObjects(api);
   const where = { domain: "cluster.local", cluster: "Kubernetes", configMap: "istio-system/istio" };
-  const { registry } = createStages({ graph, objects, ...where });
+  const { registry, mesh } = createStages({ graph, objects, ...where });
   const metrics = createMetrics();
   const parts = new Map([["Cluster", { entries: 3, computed: 5 }]]);
   let asked = 0;
@@ -54,7 +54,7 @@ test("what lacks something is counted as it changes, and nothing is passed over 
     return registry.endpoints(key);
   };
   const resources = { parts, withoutService: 7 };
-  measureModel(metrics, { graph, registry: { services: registry.services, endpoints }, objects, resources });
+  measureModel(metrics, { graph, registry: { services: registry.services, endpoints }, objects, resources, mesh });
   const told = async (name: string): Promise<string | undefined> =>
     new RegExp(`^${name}(?:{[^}]*})? (\\d+)$`, "m").exec(await metrics.text())?.[1];
   expect(await told("pilot_eds_no_instances")).toBe("4");
@@ -73,4 +73,31 @@ test("what lacks something is counted as it changes, and nothing is passed over 
   const before = asked;
   expect(await told("pilot_eds_no_instances")).toBe("2");
   expect(asked).toBe(before);
+});
+
+test("an extension provider whose service is not there is told by its type", async () => {
+  const graph = createGraph();
+  const providers = [
+    { name: "a", envoyOtelAls: { service: "empty.default.svc.cluster.local", port: 80 } },
+    { name: "b", envoyOtelAls: { service: "gone.default.svc.cluster.local", port: 80 } },
+    { name: "c", zipkin: { service: "default/empty.default.svc.cluster.local", port: 80 } },
+    { name: "d", prometheus: {} },
+  ];
+  const config: KubeObject = {
+    apiVersion: "v1",
+    kind: "ConfigMap",
+    metadata: { name: "istio", namespace: "istio-system" },
+    data: { mesh: JSON.stringify({ extensionProviders: providers }) },
+  };
+  const api = createMemorySource({ graph, objects: [service("empty"), config] });
+  const { objects } = watchObjects(api);
+  const where = { domain: "cluster.local", cluster: "Kubernetes", configMap: "istio-system/istio" };
+  const { registry, mesh } = createStages({ graph, objects, ...where });
+  const metrics = createMetrics();
+  measureModel(metrics, { graph, registry, objects, resources: { parts: new Map(), withoutService: 0 }, mesh });
+  const told = async (type: string): Promise<string | undefined> =>
+    new RegExp(`^provider_lookup_cluster_failures{type="${type}"} (\\d+)$`, "m").exec(await metrics.text())?.[1];
+  expect([await told("envoyOtelAls"), await told("zipkin"), await told("prometheus")]).toEqual(["1", "0", undefined]);
+  api.apply([service("gone")]);
+  expect(await told("envoyOtelAls")).toBe("0");
 });

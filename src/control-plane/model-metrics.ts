@@ -1,6 +1,7 @@
 /** What is known of the mesh in; istiod's gauges of what lacks something in it, kept as it changes, out. */
 import type { Collection, Graph } from "../collections/index.ts";
-import { isRecord } from "../lib/index.ts";
+import { isRecord, readText } from "../lib/index.ts";
+import type { Mesh } from "../mesh/index.ts";
 import type { KubeObject } from "../model/index.ts";
 import type { Metrics } from "../ops/index.ts";
 import type { Registry } from "../registry/index.ts";
@@ -11,10 +12,11 @@ export interface MeasuredModel {
   readonly registry: Pick<Registry, "services" | "endpoints">;
   readonly objects: (group: string, kind: string) => Collection<KubeObject>;
   readonly resources: Pick<ControlledSource, "parts" | "withoutService">;
+  readonly mesh: Pick<Mesh, "settings" | "servicesOfHost" | "service">;
 }
 
 export function measureModel(metrics: Metrics, model: MeasuredModel): void {
-  const { graph, registry, objects, resources } = model;
+  const { graph, registry, objects, resources, mesh } = model;
   metrics.set("istiod_managed_clusters", 1, { cluster_type: "local" });
   const pods = objects("", "Pod");
   const endpoints = graph.derive(
@@ -38,6 +40,8 @@ export function measureModel(metrics: Metrics, model: MeasuredModel): void {
       "xds_cache_size",
       resources.parts.values().reduce((sum, { entries }) => sum + entries, 0),
     );
+    for (const [type, count] of unreachedProviders(mesh))
+      metrics.set("provider_lookup_cluster_failures", count, { type });
   });
 }
 
@@ -50,6 +54,22 @@ const gauges = [
 
 /** By gauge; none where it would be zero. */
 type Counts = Partial<Record<(typeof gauges)[number], number>>;
+
+/** By type, how many extension providers name a service that is not there; zero for a type whose providers are all reached. */
+function unreachedProviders(mesh: MeasuredModel["mesh"]): ReadonlyMap<string, number> {
+  const counts = new Map<string, number>();
+  const isThere = (service: string): boolean => {
+    const keys = service.includes("/") ? [service] : mesh.servicesOfHost(service);
+    return keys.length === 1 && mesh.service(keys[0] ?? "") !== undefined;
+  };
+  for (const provider of mesh.settings().extensionProviders ?? []) {
+    for (const [type, settings] of Object.entries(provider)) {
+      const service = isRecord(settings) && "service" in settings ? readText(settings.service) : "";
+      if (service !== "") counts.set(type, (counts.get(type) ?? 0) + (isThere(service) ? 0 : 1));
+    }
+  }
+  return counts;
+}
 
 /** Each port of a service is a cluster; its endpoints are known here, or found by the names that it declares. */
 const withoutEndpoints: ReadonlyMap<string, (typeof gauges)[number]> = new Map([

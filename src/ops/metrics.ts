@@ -93,6 +93,10 @@ const definitions: Readonly<Record<string, Definition>> = {
   pilot_conflict_outbound_listener_tcp_over_current_tcp: {
     help: "Number of conflicting tcp listeners with current tcp listener.",
   },
+  provider_lookup_cluster_failures: {
+    help: "Number of times a cluster lookup failed: here, of extension providers whose service is not there now.",
+    labels: ["type"],
+  },
   pilot_pushcontext_init_seconds: {
     help: "Total time in seconds Pilot takes to init pushContext: here, to make anew what a push is about.",
     buckets: seconds,
@@ -143,6 +147,15 @@ const definitions: Readonly<Record<string, Definition>> = {
   },
   galley_validation_passed: { help: "Resource is valid" },
   galley_validation_failed: { help: "Resource validation failed", labels: ["reason"] },
+  galley_validation_config_updates: { help: "k8s webhook configuration updates" },
+  galley_validation_config_update_error: {
+    help: "k8s webhook configuration update error",
+    labels: ["reason"],
+  },
+  galley_validation_config_load_error: {
+    help: "k8s webhook configuration (re)load error: here, roots that cannot be used.",
+    labels: ["reason"],
+  },
   galley_validation_http_error: { help: "Resource validation http serve errors", labels: ["status"] },
   process_cpu_seconds_total: { help: "Total user and system CPU time spent in seconds." },
   process_resident_memory_bytes: { help: "Resident memory size in bytes." },

@@ -57,7 +57,7 @@ export function runWebhookBundles(options: WebhookBundlesOptions): void {
 async function heal(options: WebhookBundlesOptions, { kind, suffix }: Side, item: KubeObject): Promise<void> {
   const before = readList(item["webhooks"]).map(readRecord);
   const isOurs = (webhook: Readonly<Record<string, unknown>>): boolean => readText(webhook["name"]).endsWith(suffix);
-  const caBundle = Buffer.from(options.roots()).toString("base64");
+  const caBundle = bundle(options);
   const bundled = before.map((webhook) =>
     isOurs(webhook) ? { ...webhook, clientConfig: { ...readRecord(webhook["clientConfig"]), caBundle } } : webhook,
   );
@@ -82,6 +82,16 @@ async function heal(options: WebhookBundlesOptions, { kind, suffix }: Side, item
   options.log.info(`webhook configuration ${item.metadata.name} answers and fails closed now`);
 }
 
+/** A webhook without a root would refuse every write once it fails closed. */
+function bundle({ roots, metrics }: WebhookBundlesOptions): string {
+  const pem = roots();
+  if (!pem.includes("-----BEGIN CERTIFICATE-----")) {
+    metrics.count("galley_validation_config_load_error", { reason: "no_root" });
+    throw new FairleadError("internal", "the control plane has no root, so webhook configurations stay as they are");
+  }
+  return Buffer.from(pem).toString("base64");
+}
+
 async function update(
   { client, metrics, signal }: WebhookBundlesOptions,
   kind: KindRef,
@@ -89,11 +99,15 @@ async function update(
   webhooks: readonly unknown[],
 ): Promise<void> {
   const name = item.metadata.name;
+  const isValidating = kind === kubeKinds.validatingWebhooks;
   metrics.count("webhook_patch_attempts_total", { name });
   try {
     // With the version that was read: of two writers the later one looks again.
     await client.update(kind, { ...item, webhooks }, { signal });
+    if (isValidating) metrics.count("galley_validation_config_updates");
   } catch (error) {
+    if (isValidating)
+      metrics.count("galley_validation_config_update_error", { reason: FairleadError.from(error).code });
     metrics.count("webhook_patch_failures_total", { name, reason: "webhook_update_failure" });
     metrics.count("webhook_patch_retries_total", { name });
     throw error;

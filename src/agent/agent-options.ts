@@ -46,7 +46,7 @@ export interface AgentOptions {
   /** Where the application shows metrics of its own. */
   readonly appMetrics: AppMetrics | undefined;
   /** Where the Pod's questions about names are answered; undefined leaves them to the Pod's own servers. */
-  readonly dns: Omit<DnsProxyOptions, "random" | "log"> | undefined;
+  readonly dns: Omit<DnsProxyOptions, "names" | "random" | "log"> | undefined;
   readonly proxyLogLevel: string;
   readonly proxyComponentLogLevel: string;
   readonly skipDeprecatedLogs: boolean;

@@ -1,10 +1,14 @@
 import { createPublicKey } from "node:crypto";
-import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { Resolver } from "node:dns/promises";
+import { once } from "node:events";
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { connect } from "node:net";
 import { join } from "node:path";
 import { connect as connectTls } from "node:tls";
+import { create, toBinary } from "@bufbuild/protobuf";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { lacks } from "../../test/require.ts";
+import { NameTableSchema } from "../gen/istio/nds_pb.js";
 import { createOverload, silentLogger } from "../lib/index.ts";
 import { types } from "../model/index.ts";
 import { createCsr, formatPrivateKey, generateKey, parseCertificate, uriNames } from "../pki/index.ts";
@@ -313,6 +317,36 @@ describe.skipIf(lacks("envoy"))("the agent with a real Envoy", () => {
       (answer) => answer.status === 0,
     );
     await untilReady();
+  }, 300_000);
+
+  test("D08: after a killed agent, with the control plane away, the next one takes over its Envoy and its names", async () => {
+    const [dns = 0] = await freePorts(1);
+    const env = { ISTIO_META_DNS_CAPTURE: "true", DNS_PROXY_ADDR: `127.0.0.1:${dns}` };
+    const resolver = new Resolver({ timeout: 1_000, tries: 1 });
+    resolver.setServers([`127.0.0.1:${dns}`]);
+    const lookUp = (): Promise<readonly string[]> => resolver.resolve4("web.ns").catch(() => []);
+    const answered = () => eventually(lookUp, (addresses) => addresses.length > 0);
+    const host = "web.ns.svc.cluster.local";
+    const table = { [host]: { ips: ["10.1.0.1"], registry: "Kubernetes", shortname: "web", namespace: "ns" } };
+    const names = toBinary(NameTableSchema, create(NameTableSchema, { table }));
+    harness.send(new Map([...(await tlsListener(tls)), [types.nameTable, [names]]]));
+    const killed = harness.spawn(env);
+    await untilReady();
+    expect(await answered()).toEqual(["10.1.0.1"]);
+    const envoy = livingEnvoy(harness.workDir)?.process.pid;
+    await eventually(
+      async () => existsSync(join(harness.workDir, "etc/istio/proxy/names")),
+      (there) => there,
+    );
+    await harness.closeControlPlane();
+    const ended = once(killed, "exit");
+    killed.kill("SIGKILL");
+    await ended;
+    expect(await lookUp()).toEqual([]);
+    harness.spawn(env);
+    expect(await answered()).toEqual(["10.1.0.1"]);
+    await untilReady();
+    expect(livingEnvoy(harness.workDir)?.process.pid).toBe(envoy);
   }, 300_000);
 
   test("P05: short of memory it gives no metrics and says so, and all else goes on", async () => {

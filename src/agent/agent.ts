@@ -1,10 +1,11 @@
 /**
  * The sidecar's side of the mesh: whole options in, a running Envoy out with an identity, a configuration and a
- * health port, until it is told to end. Then nothing is left behind; an agent that is killed leaves its Envoy to the next.
+ * health port, until it is told to end. Then nothing is left behind but the last names; an agent that is killed leaves its
+ * Envoy to the next.
  */
 import { mkdirSync, rmSync } from "node:fs";
 import { connect } from "node:net";
-import { basename, dirname, relative, resolve } from "node:path";
+import { basename, dirname, join, relative, resolve } from "node:path";
 import { createBackoff, FairleadError, wait } from "../lib/index.ts";
 import { replaceSecretFile } from "../pki/index.ts";
 import {
@@ -20,11 +21,12 @@ import type { AgentOptions, Endpoint } from "./agent-options.ts";
 import { readAppMetrics } from "./app-metrics.ts";
 import { buildBootstrap, lightstepTokenFile } from "./bootstrap/bootstrap.ts";
 import { type DnsProxy, startDnsProxy } from "./dns/dns-proxy.ts";
+import { createNamesFile } from "./dns/names-file.ts";
 import { createEnvoyAdmin, type EnvoyAdmin } from "./envoy/admin.ts";
 import { startAdminGate } from "./envoy/admin-gate.ts";
 import { drainEnvoy } from "./envoy/drain.ts";
 import { adoptEnvoy, type EnvoyExit, type EnvoyOptions, type EnvoyProcess, startEnvoy } from "./envoy/process.ts";
-import { livingEnvoy } from "./envoy/record.ts";
+import { livingEnvoy, proxyFolder } from "./envoy/record.ts";
 import { envoySilence, watchEnvoy } from "./envoy/watchdog.ts";
 import { createHealthReports, type HealthReports } from "./health/health-reports.ts";
 import { createCertificateClient, tokenMetadata, trustFile } from "./identity/certificate-client.ts";
@@ -67,12 +69,13 @@ export function createAgent(options: AgentOptions): Agent {
       const ended = new AbortController();
       closers.add(() => ended.abort());
       try {
+        // First of all: while nobody answers, the Pod looks up no name.
+        const dns = await serveDns(options, closers);
         makeSocketsFolder(options, closers);
         const identity = createIdentity(options);
         const trustBundle = followTrustBundle(options, identity);
         const sdsSocket = await serveIdentity(options, { identity, trustBundle, closers, ended: ended.signal });
         const telemetry = await serveTelemetry(options, closers);
-        const dns = await serveDns(options, closers);
         const health = probeWorkload(options, ended.signal);
         const own = [telemetry, trustBundle, dns, health].flatMap((part) => (part ? [part.subscription] : []));
         await serveXds(options, own, closers);
@@ -193,11 +196,15 @@ async function serveTelemetry(options: AgentOptions, closers: Closers): Promise<
 }
 
 async function serveDns(options: AgentOptions, closers: Closers): Promise<DnsProxy | undefined> {
-  if (!options.dns) return undefined;
-  const proxy = await startDnsProxy({
-    ...{ ...options.dns, random: options.random, overload: options.overload },
-    log: options.log.scope("dns"),
+  const { dns, discovery, workDir, random, overload } = options;
+  if (!dns) return undefined;
+  const log = options.log.scope("dns");
+  const names = createNamesFile({
+    path: join(proxyFolder(workDir), "names"),
+    owner: `${dns.namespace} ${JSON.stringify(discovery.target)}`,
+    log,
   });
+  const proxy = await startDnsProxy({ ...dns, names, random, overload, log });
   closers.add(() => proxy.close());
   return proxy;
 }

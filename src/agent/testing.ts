@@ -1,4 +1,6 @@
 /** For tests: an agent with a real Envoy, in a folder and on ports of its own, before a control plane that the test plays. */
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { request } from "node:http";
 import { createServer } from "node:net";
@@ -20,6 +22,7 @@ import { bidi, createRpcServer, protoMethod, RpcError, type RpcServer, status } 
 import { createAgent } from "./agent.ts";
 import { type AgentOptions, readAgentMachine } from "./agent-options.ts";
 import { agentOptionsFromEnv } from "./agent-options-from-env.ts";
+import { livingEnvoy } from "./envoy/record.ts";
 
 /** What the played control plane sends, by type URL. */
 export type Sent = ReadonlyMap<string, readonly Uint8Array[]>;
@@ -32,6 +35,8 @@ export interface AgentHarness {
   readonly log: readonly string[];
   send(resources: Sent): void;
   start(env?: Readonly<Record<string, string>>, changes?: Partial<AgentOptions>): Promise<number>;
+  /** The same as a process of its own, that can be killed. */
+  spawn(env?: Readonly<Record<string, string>>): ChildProcess;
   stop(): void;
   untilReady(): Promise<void>;
   closeControlPlane(): Promise<void>;
@@ -66,6 +71,7 @@ export async function createAgentHarness(): Promise<AgentHarness> {
   }
   const stop = new AbortController();
   const lines: string[] = [];
+  const children: ChildProcess[] = [];
   let running: Promise<number> | undefined;
   return {
     workDir,
@@ -83,6 +89,17 @@ export async function createAgentHarness(): Promise<AgentHarness> {
       running = createAgent({ ...options, writeEnvoyLine, ...changes }).run(stop.signal);
       return running;
     },
+    spawn(env = {}) {
+      const bundle = join(import.meta.dirname, "../../dist/main.js");
+      const child = spawn(process.execPath, [bundle, "agent", "proxy", ...agentArguments], {
+        cwd: workDir,
+        env: { PATH: process.env.PATH, ...environment(ports), ...env },
+        stdio: ["ignore", "ignore", "pipe"],
+      });
+      child.stderr.setEncoding("utf8").on("data", (chunk: string) => lines.push(chunk));
+      children.push(child);
+      return child;
+    },
     stop: () => stop.abort(),
     untilReady: async () => {
       await eventually(
@@ -95,10 +112,21 @@ export async function createAgentHarness(): Promise<AgentHarness> {
     async close() {
       stop.abort();
       await running;
+      await Promise.all(children.map(endChild));
+      // Of one that was killed and had no successor.
+      const left = livingEnvoy(workDir);
+      if (left) process.kill(left.process.pid, "SIGKILL");
       await server?.close();
       rmSync(workDir, { recursive: true });
     },
   };
+}
+
+async function endChild(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const ended = once(child, "exit");
+  child.kill("SIGTERM");
+  await ended;
 }
 
 const agentArguments = ["sidecar", "--proxyLogLevel=warning"];

@@ -1,6 +1,18 @@
 import { createSocket } from "node:dgram";
 import { once } from "node:events";
+import {
+  chmodSync,
+  mkdtempSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { connect } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { create, toBinary } from "@bufbuild/protobuf";
 import { anyPack } from "@bufbuild/protobuf/wkt";
 import { type Answer, decode, encode, type Packet, type RecordType } from "dns-packet";
@@ -11,6 +23,7 @@ import { silentLogger } from "../../lib/index.ts";
 import { types } from "../../model/index.ts";
 import { type DnsProxy, startDnsProxy } from "./dns-proxy.ts";
 import { encodeReply } from "./message.ts";
+import { createNamesFile, type NamesFile } from "./names-file.ts";
 import { parseResolvConf } from "./resolv-conf.ts";
 import { createDnsServer } from "./server.ts";
 
@@ -21,13 +34,17 @@ afterEach(async () => {
 
 const search = ["default.svc.cluster.local", "svc.cluster.local", "cluster.local"];
 
-async function startProxy(servers: readonly { host: string; port: number }[] = []): Promise<DnsProxy> {
+async function startProxy(
+  servers: readonly { host: string; port: number }[] = [],
+  names?: NamesFile,
+): Promise<DnsProxy> {
   const proxy = await startDnsProxy({
     addresses: ["127.0.0.1"],
     port: 0,
     namespace: "default",
     search,
     servers,
+    names,
     random: () => 0,
     log: silentLogger,
   });
@@ -152,6 +169,85 @@ describe("names of the mesh", () => {
     tell(proxy, { "other.default.svc.cluster.local": { ...web, shortname: "other", ips: ["10.1.0.9"] } });
     expect(code(await ask(proxy, "web"))).toBe(2);
     expect(datas(await ask(proxy, "other"))).toEqual(["10.1.0.9"]);
+  });
+});
+
+describe("names that an agent has left", () => {
+  const name = "web.default.svc.cluster.local";
+  const fileIn = (dir: string, owner = "default istiod"): NamesFile =>
+    createNamesFile({ path: join(dir, "proxy/names"), owner, log: silentLogger });
+
+  /** The folder of an agent that was told of `web`, and has ended. */
+  async function leave(table: Record<string, Info> = { [name]: web }): Promise<string> {
+    const dir = mkdtempSync(join(tmpdir(), "fl-names-"));
+    closers.push(async () => rmSync(dir, { recursive: true }));
+    const proxy = await startProxy([], fileIn(dir));
+    tell(proxy, { "older.test": { ips: ["10.1.0.3"] } });
+    tell(proxy, table);
+    await proxy.close();
+    return dir;
+  }
+
+  test("are answered by the next one before the control plane speaks, and are those of the last table", async () => {
+    const dir = await leave();
+    expect(statSync(join(dir, "proxy/names")).mode & 0o777).toBe(0o600);
+    const next = await startProxy([], fileIn(dir));
+    expect(datas(await ask(next, "web"))).toEqual(["10.1.0.1"]);
+    expect(code(await ask(next, "older.test"))).toBe(2);
+  });
+
+  test("give way to the first table that the control plane sends, an empty one too", async () => {
+    const dir = await leave();
+    const next = await startProxy([], fileIn(dir));
+    tell(next, {});
+    expect(code(await ask(next, "web"))).toBe(2);
+  });
+
+  test("are written while the agent lives, for one that is killed", async () => {
+    const dir = await leave({ "other.test": { ips: ["10.1.0.4"] } });
+    const alive = await startProxy([], fileIn(dir));
+    const before = readFileSync(join(dir, "proxy/names"), "utf8");
+    tell(alive, { [name]: web });
+    await expect.poll(() => readFileSync(join(dir, "proxy/names"), "utf8") === before).toBe(false);
+    expect(datas(await ask(await startProxy([], fileIn(dir)), "web"))).toEqual(["10.1.0.1"]);
+  });
+
+  test.each<[string, (path: string) => void]>([
+    ["damaged", (path) => writeFileSync(path, readFileSync(path, "utf8").replace(/.{4}\n$/, "AAAA\n"))],
+    ["cut off", (path) => writeFileSync(path, readFileSync(path, "utf8").slice(0, -9))],
+    ["empty", (path) => writeFileSync(path, "")],
+    ["open to others", (path) => chmodSync(path, 0o644)],
+    ["larger than any", (path) => writeFileSync(path, `${readFileSync(path, "utf8")}${" ".repeat(17 << 20)}`)],
+    [
+      "a link",
+      (path) => {
+        renameSync(path, `${path}-elsewhere`);
+        symlinkSync(`${path}-elsewhere`, path);
+      },
+    ],
+  ])("are not gone by where the file is %s", async (_what, spoil) => {
+    const dir = await leave();
+    spoil(join(dir, "proxy/names"));
+    const next = await startProxy([], fileIn(dir));
+    expect(code(await ask(next, "web"))).toBe(2);
+    tell(next, { [name]: web });
+    expect(datas(await ask(next, "web"))).toEqual(["10.1.0.1"]);
+  });
+
+  test("are not gone by in another namespace or another mesh", async () => {
+    const dir = await leave();
+    expect(code(await ask(await startProxy([], fileIn(dir, "default elsewhere")), "web"))).toBe(2);
+  });
+
+  test("are not kept where the disk refuses them, which harms nothing", async () => {
+    const warnings: string[] = [];
+    const log = { ...silentLogger, warn: (text: string) => void warnings.push(text) };
+    const file = createNamesFile({ path: "/proc/names", owner: "default istiod", log });
+    const proxy = await startProxy([], file);
+    tell(proxy, { [name]: web });
+    await file.settle();
+    expect(warnings).toEqual(["the names cannot be kept"]);
+    expect(datas(await ask(proxy, "web"))).toEqual(["10.1.0.1"]);
   });
 });
 

@@ -8,6 +8,7 @@ import { counterText } from "../metric-text.ts";
 import type { OwnSubscription } from "../own-subscription.ts";
 import { encodeReply, type Query, type Reply } from "./message.ts";
 import { createNames, type NameEntry } from "./name-table.ts";
+import type { NamesFile } from "./names-file.ts";
 import { createDnsServer } from "./server.ts";
 import { createUpstream, type NameServer } from "./upstream.ts";
 
@@ -17,6 +18,8 @@ export interface DnsProxyOptions {
   readonly namespace: string;
   readonly search: readonly string[];
   readonly servers: readonly NameServer[];
+  /** Where the names outlive the agent; without it they do not. */
+  readonly names?: NamesFile | undefined;
   readonly random: () => number;
   readonly log: Logger;
   readonly overload?: Overload | undefined;
@@ -34,7 +37,8 @@ export interface DnsProxy {
 const ttl = 30;
 
 export async function startDnsProxy(options: DnsProxyOptions): Promise<DnsProxy> {
-  const names = createNames(options);
+  const { names: file } = options;
+  const names = createNames({ ...options, kept: await file?.read(), keep: (table) => file?.keep(table) });
   const upstream = createUpstream(() => options.servers, options.overload?.descriptorLimit);
   const counts = { requests: 0, upstream: 0, failures: 0, upstreamFailures: 0 };
   const passOn = async (query: Query, protocol: "udp" | "tcp", maxBytes: number): Promise<Buffer> => {
@@ -72,7 +76,10 @@ export async function startDnsProxy(options: DnsProxyOptions): Promise<DnsProxy>
         "Total number of DNS failures of upstream.",
         counts.upstreamFailures,
       ),
-    close: () => server.close(),
+    async close() {
+      await server.close();
+      await file?.settle();
+    },
   };
 }
 

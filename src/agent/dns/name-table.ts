@@ -1,6 +1,7 @@
 /**
  * The control plane's table of names in; the addresses of a name, as a Pod of one namespace may write it, out. The table
- * is asked for on the stream that Envoy has, and the last one is kept while the control plane is away.
+ * is asked for on the stream that Envoy has, and the last one is kept while the control plane is away; until there is one,
+ * the one that an agent before this has left is gone by.
  */
 import { isIPv4, isIPv6 } from "node:net";
 import { type DescMessage, fromBinary, type MessageShape, toBinary } from "@bufbuild/protobuf";
@@ -30,17 +31,23 @@ export interface Names {
 export interface NameOptions {
   readonly namespace: string;
   readonly search: readonly string[];
+  /** What an agent before this has left. */
+  readonly kept?: Uint8Array | undefined;
+  /** Told of each table, encoded. */
+  readonly keep?: (table: Uint8Array) => void;
 }
 
 export function createNames(options: NameOptions): Names {
   const state = createClientState({ node: {} });
   state.subscribe(types.nameTable, ["*"]);
-  let entries: ReadonlyMap<string, NameEntry> = new Map();
+  const read = (bytes: Uint8Array): ReadonlyMap<string, NameEntry> =>
+    index(decode(NameTableSchema, bytes)?.table ?? {}, options.namespace);
+  let entries = read(options.kept ?? new Uint8Array(0));
   const replace = (): void => {
-    const tables = [...state.held(types.nameTable).values()].flatMap(
-      ({ bytes }) => decode(NameTableSchema, bytes) ?? [],
-    );
-    entries = index(tables, options.namespace);
+    // One after the other, encoded messages are their union.
+    const bytes = Buffer.concat([...state.held(types.nameTable).values()].map((table) => table.bytes));
+    entries = read(bytes);
+    options.keep?.(bytes);
   };
   return {
     lookup: (name) => find(entries, name) ?? findSearched(entries, name, options.search),
@@ -75,15 +82,14 @@ function decode<D extends DescMessage>(schema: D, bytes: Uint8Array): MessageSha
   }
 }
 
-function index(tables: readonly NameTable[], namespace: string): ReadonlyMap<string, NameEntry> {
+function index(table: NameTable["table"], namespace: string): ReadonlyMap<string, NameEntry> {
   const entries = new Map<string, NameEntry>();
-  for (const { table } of tables)
-    for (const [written, info] of Object.entries(table)) {
-      const host = written.toLowerCase();
-      const entry = { host, ipv4: info.ips.filter((ip) => isIPv4(ip)), ipv6: info.ips.filter((ip) => isIPv6(ip)) };
-      for (const name of spellings(host, info, namespace)) entries.set(name, { ...entry, host: name });
-      entries.set(host, entry);
-    }
+  for (const [written, info] of Object.entries(table)) {
+    const host = written.toLowerCase();
+    const entry = { host, ipv4: info.ips.filter((ip) => isIPv4(ip)), ipv6: info.ips.filter((ip) => isIPv6(ip)) };
+    for (const name of spellings(host, info, namespace)) entries.set(name, { ...entry, host: name });
+    entries.set(host, entry);
+  }
   return entries;
 }
 

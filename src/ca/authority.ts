@@ -21,7 +21,7 @@ export interface AuthorityOptions {
   readonly now: () => Date;
   readonly defaultTtlMs?: number;
   readonly maxTtlMs?: number;
-  /** Roots of others, that workloads are told to believe besides the signer's. */
+  /** Roots of others, that workloads are told to believe besides the signer's; the same list until it changes. */
   readonly furtherRoots?: () => readonly X509Certificate[];
 }
 
@@ -48,6 +48,8 @@ export interface Terms {
 }
 
 export interface CertificateAuthority {
+  /** How long a certificate lives for which so long a life was asked; throws `invalid` where that is too long. */
+  lifetime(askedMs: number): number;
   /** The only name in the certificate is the identity; of the request nothing counts but its key. */
   sign(csrPem: string, identity: Identity, ttlMs: number, terms?: Terms): IssuedCertificate;
   issueServing(
@@ -73,6 +75,7 @@ export function createCertificateAuthority(options: AuthorityOptions): Certifica
   const { now, defaultTtlMs = 24 * hourMs, maxTtlMs = 90 * 24 * hourMs } = options;
   let current = options.bundle;
   let serving = options.bundle;
+  let answer = answerOf(current, none);
   const listeners = new Set<() => void>();
 
   /** Istio's rule: none asked for is the default, too much is an error rather than a surprise. */
@@ -87,6 +90,7 @@ export function createCertificateAuthority(options: AuthorityOptions): Certifica
   }
 
   return {
+    lifetime,
     sign(csrPem, identity, ttlMs, { binding, maxLifeMs = Number.POSITIVE_INFINITY } = {}) {
       if (!isIdentity(identity))
         throw new FairleadError("invalid", "the identity is not of the form ns/sa with well-formed names");
@@ -102,8 +106,9 @@ export function createCertificateAuthority(options: AuthorityOptions): Certifica
         ttlMs: Math.min(lifetime(ttlMs), maxLifeMs),
         ...(binding ? { facts: bindingFacts(binding) } : {}),
       });
-      const chain = [certificate, ...signer.chain].map(formatCertificate);
-      return { certificate, chain, roots: formatBundle(allRoots(signer.roots, options.furtherRoots?.() ?? [])) };
+      const further = options.furtherRoots?.() ?? none;
+      if (answer.signer !== signer || answer.further !== further) answer = answerOf(signer, further);
+      return { certificate, chain: [formatCertificate(certificate), ...answer.chain], roots: answer.roots };
     },
     async issueServing({ dns, addresses }, ttlMs = servingTtlMs) {
       const key = await generateKey(servingAlgorithm);
@@ -136,6 +141,25 @@ export function createCertificateAuthority(options: AuthorityOptions): Certifica
       listeners.add(listener);
       return () => listeners.delete(listener);
     },
+  };
+}
+
+const none: readonly X509Certificate[] = [];
+
+/** What goes out with every certificate of a signer, as text. */
+interface Answer {
+  readonly signer: SigningBundle;
+  readonly further: readonly X509Certificate[];
+  readonly chain: readonly string[];
+  readonly roots: string;
+}
+
+function answerOf(signer: SigningBundle, further: readonly X509Certificate[]): Answer {
+  return {
+    signer,
+    further,
+    chain: signer.chain.map(formatCertificate),
+    roots: formatBundle(allRoots(signer.roots, further)),
   };
 }
 

@@ -21,6 +21,7 @@ import { schemeOf } from "./key.ts";
 import { encodeAltNames, encodeName, type SubjectAltName, type SubjectName } from "./name.ts";
 import { oids } from "./oids.ts";
 import { formatPem } from "./pem.ts";
+import { encodePublicKey } from "./public-key.ts";
 
 export type CertificateProfile = "ca" | "leaf" | "server" | "client";
 
@@ -47,13 +48,13 @@ export const clockGraceMs = 2 * 60_000;
 
 export function issueCertificate(options: CertificateOptions): X509Certificate {
   const { subject = {}, altNames = [], publicKey, signer, now, facts } = options;
-  const spki = publicKey.export({ type: "spki", format: "der" });
+  const spki = encodePublicKey(publicKey);
   const validity = sequence(time(new Date(now.getTime() - clockGraceMs)), time(endOfLife(options)));
   const body = sequence(
     encode(contextTag(0, true), unsignedInteger(Buffer.of(2))),
     unsignedInteger(randomSerial()),
     algorithmIdentifier(schemeOf(signer.key)),
-    signer.certificate ? subjectOf(signer.certificate) : encodeName(subject),
+    signer.certificate ? issuerFacts(signer.certificate).subject : encodeName(subject),
     validity,
     encodeName(subject),
     spki,
@@ -75,7 +76,7 @@ export function formatCertificate(certificate: X509Certificate): string {
 /** A certificate never outlives its signer, and a signer past its end signs nothing. */
 function endOfLife(options: CertificateOptions): Date {
   const wanted = options.now.getTime() + options.ttlMs;
-  const limit = options.signer.certificate?.validToDate.getTime();
+  const limit = options.signer.certificate && issuerFacts(options.signer.certificate).validTo;
   if (limit === undefined) return new Date(wanted);
   if (options.now.getTime() >= limit) throw new FairleadError("unavailable", "the signing certificate has expired");
   return new Date(Math.min(wanted, limit));
@@ -100,7 +101,7 @@ function extensions(
   if (!isCa) out.push(extension(oids.extendedKeyUsage, false, sequence(...purposes(profile).map(oid))));
   out.push(extension(oids.basicConstraints, true, isCa ? sequence(booleanTrue()) : sequence()));
   if (isCa) out.push(extension(oids.subjectKeyIdentifier, false, octetString(keyIdentifier(spki))));
-  const issuerId = issuer ? keyIdentifierOf(issuer) : keyIdentifier(spki);
+  const issuerId = issuer ? issuerFacts(issuer).keyIdentifier : keyIdentifier(spki);
   out.push(extension(oids.authorityKeyIdentifier, false, sequence(encode(contextTag(0, false), issuerId))));
   // RFC 5280: the alternative name carries the identity alone where the subject is empty, so it must be understood.
   const subjectEmpty = (subject.organization ?? "") === "" && (subject.commonName ?? "") === "";
@@ -126,11 +127,31 @@ function keyIdentifier(spki: Uint8Array): Buffer {
     .digest();
 }
 
+/** What each certificate of a signer has of it. */
+interface IssuerFacts {
+  readonly subject: Uint8Array;
+  readonly keyIdentifier: Uint8Array;
+  /** In milliseconds since the epoch. */
+  readonly validTo: number;
+}
+
+const knownIssuers = new WeakMap<X509Certificate, IssuerFacts>();
+
+function issuerFacts(certificate: X509Certificate): IssuerFacts {
+  const known = knownIssuers.get(certificate) ?? {
+    subject: subjectOf(certificate),
+    keyIdentifier: keyIdentifierOf(certificate),
+    validTo: certificate.validToDate.getTime(),
+  };
+  knownIssuers.set(certificate, known);
+  return known;
+}
+
 /** The signer's own key identifier where it has one (another CA may have chosen another method), else the usual hash. */
 function keyIdentifierOf(certificate: X509Certificate): Uint8Array {
   const found = extensionValue(certificate, oids.subjectKeyIdentifier);
   if (found) return readDer(found).take(tags.octetString).content;
-  return keyIdentifier(certificate.publicKey.export({ type: "spki", format: "der" }));
+  return keyIdentifier(encodePublicKey(certificate.publicKey));
 }
 
 /** A certificate's subject byte for byte: chain building compares encodings. */

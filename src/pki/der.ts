@@ -64,8 +64,17 @@ export function nullValue(): Buffer {
   return encode(tags.null);
 }
 
-/** Numbers of more than 31 bits are refused: Go's parsers refuse whatever has one in it. */
+/** Only identifiers that the code itself names, so that there are few. */
+const knownOids = new Map<string, Buffer>();
+
 export function oid(dotted: string): Buffer {
+  const known = knownOids.get(dotted) ?? encodeOid(dotted);
+  knownOids.set(dotted, known);
+  return known;
+}
+
+/** Numbers of more than 31 bits are refused: Go's parsers refuse whatever has one in it. */
+function encodeOid(dotted: string): Buffer {
   const [first = 0n, second = 0n, ...rest] = dotted.split(".").map(BigInt);
   if (rest.some((arc) => arc > 0x7fff_ffffn)) throw new FairleadError("internal", `${dotted} has too large a number`);
   return encode(tags.oid, Buffer.from([first * 40n + second, ...rest].flatMap(base128)));

@@ -64,8 +64,17 @@ export const signatureSchemes: readonly SignatureScheme[] = [
   { oid: oids.rsaSha512, hash: "sha512", family: "rsa" },
 ];
 
-/** The scheme a key signs with; as Go does, SHA-384 on P-384 and SHA-256 elsewhere. */
+/** Asking a key what it is costs as much as signing with it. */
+const knownSchemes = new WeakMap<KeyObject, SignatureScheme>();
+
 export function schemeOf(key: KeyObject): SignatureScheme {
+  const known = knownSchemes.get(key) ?? findScheme(key);
+  knownSchemes.set(key, known);
+  return known;
+}
+
+/** The scheme a key signs with; as Go does, SHA-384 on P-384 and SHA-256 elsewhere. */
+function findScheme(key: KeyObject): SignatureScheme {
   const curve = key.asymmetricKeyDetails?.namedCurve;
   const wanted = curve === "prime256v1" ? oids.ecdsaSha256 : curve === "secp384r1" ? oids.ecdsaSha384 : oids.rsaSha256;
   const supported = key.asymmetricKeyType === "rsa" || curve === "prime256v1" || curve === "secp384r1";

@@ -8,6 +8,13 @@ const minRsaBits = 2048;
 /** Verifying with a larger modulus costs milliseconds that a hostile request must not be able to spend. */
 const maxRsaBits = 4096;
 
+const encodings = new WeakMap<KeyObject, Uint8Array>();
+
+/** SubjectPublicKeyInfo of a key. */
+export function encodePublicKey(key: KeyObject): Uint8Array {
+  return encodings.get(key) ?? key.export({ type: "spki", format: "der" });
+}
+
 export function parsePublicKey(spki: Uint8Array): KeyObject {
   const outer = readDer(spki);
   const info = readDer(outer.take(tags.sequence).content);
@@ -16,14 +23,18 @@ export function parsePublicKey(spki: Uint8Array): KeyObject {
   const key = wholeBits(info.take(tags.bitString).content);
   info.end();
   const name = oidText(algorithm.take(tags.oid).content);
-  if (name === oids.ecPublicKey) checkCurve(oidText(algorithm.take(tags.oid).content), key);
+  const isEc = name === oids.ecPublicKey;
+  if (isEc) checkCurve(oidText(algorithm.take(tags.oid).content), key);
   else if (name === oids.rsaEncryption) {
     algorithm.takeIf(tags.null);
     checkRsa(key);
   } else throw refused("its algorithm is not ECDSA or RSA");
   algorithm.end();
   try {
-    return createPublicKey({ key: Buffer.from(spki), format: "der", type: "spki" });
+    const publicKey = createPublicKey({ key: Buffer.from(spki), format: "der", type: "spki" });
+    // A key on a curve has but one strict encoding, which was just checked; one of RSA has several.
+    if (isEc) encodings.set(publicKey, Buffer.from(spki));
+    return publicKey;
   } catch {
     throw refused("its value is not valid for the algorithm");
   }

@@ -19,7 +19,7 @@ export interface FurtherRootsOptions {
 }
 
 export interface FurtherRoots {
-  /** Each once. */
+  /** Each once; the same list until it changes. */
   current(): readonly X509Certificate[];
   /** MeshConfig may have changed. */
   refresh(): void;
@@ -36,8 +36,10 @@ export function followFurtherRoots(options: FurtherRootsOptions): FurtherRoots {
   const fetched = new Map<string, readonly X509Certificate[]>();
   let [asked, written]: [string, readonly X509Certificate[]] = ["", []];
   let urls: readonly string[] = [];
+  let current: readonly X509Certificate[] = [];
 
   const tell = (): void => {
+    current = distinct([...written, ...[...fetched.values()].flat()]);
     for (const listener of listeners) listener();
   };
   const fetchOne = async (url: string): Promise<void> => {
@@ -65,7 +67,7 @@ export function followFurtherRoots(options: FurtherRootsOptions): FurtherRoots {
   signal.addEventListener("abort", () => clearInterval(timer), { once: true });
   refresh();
   return {
-    current: () => distinct([...written, ...[...fetched.values()].flat()]),
+    current: () => current,
     refresh,
     onChange: (listener) => void listeners.add(listener),
   };

@@ -15,8 +15,11 @@ export type CaGauge =
   | "citadel_server_cert_chain_expiry_timestamp"
   | "citadel_server_cert_chain_expiry_seconds";
 
+/** Why a request was not signed, in istiod's words: the label `error` of `citadel_server_csr_sign_err_count`. */
+export type SigningFault = "CSR_ERROR" | "TTL_ERROR" | "CERT_GEN_ERROR" | "CA_NOT_READY";
+
 export interface CaMetrics {
-  count(name: CaCounter): void;
+  count(name: CaCounter, labels?: { readonly error: SigningFault }): void;
 }
 
 /** Read when metrics are scraped. */

@@ -10,13 +10,14 @@ import {
 import { FairleadError, type Logger } from "../lib/index.ts";
 import { formatIdentity, type Identity, parseIdentity } from "../model/index.ts";
 import { type Call, protoMethod, type Route, RpcError, status, unary } from "../rpc/index.ts";
-import type { CertificateAuthority, Terms } from "./authority.ts";
+import type { CertificateAuthority, IssuedCertificate, Terms } from "./authority.ts";
 import { type AuthorizeNode, authorizeIssuance } from "./authorize.ts";
 import { type Binding, bindingOf, lifeMs } from "./binding.ts";
 import type { Issuances } from "./issuances.ts";
-import type { CaMetrics } from "./metrics.ts";
+import type { CaMetrics, SigningFault } from "./metrics.ts";
 import type { RateLimit } from "./rate-limit.ts";
 import { rootsId } from "./rotation.ts";
+import type { SigningOrder, WorkloadSigner } from "./workload-signer.ts";
 
 /** Who a token belongs to, and what it is bound to. */
 export interface TokenBearer {
@@ -34,6 +35,8 @@ export type AcceptsPeer = (identity: Identity, certificate: X509Certificate) => 
 
 export interface CertificateServiceOptions {
   readonly authority: CertificateAuthority;
+  /** Signs for workloads in place of the authority: a CA elsewhere. */
+  readonly elsewhere?: WorkloadSigner | undefined;
   readonly authenticate: AuthenticateToken;
   /** Asked before a certificate renews itself: deleting an account or a Pod is how it is revoked. */
   readonly stillThere: StillThere;
@@ -75,8 +78,7 @@ async function permitOf(
   log: Logger,
 ): Promise<Permit> {
   const caller = await authenticate(call, options, log);
-  const asked = request.metadata?.ImpersonatedIdentity;
-  const impersonated = typeof asked === "string" ? asked : "";
+  const impersonated = textOf(request, "ImpersonatedIdentity");
   const issuance = caller
     ? authorizeIssuance({ caller: caller.identity, impersonated }, options.authorizeNode)
     : { refused: "not authenticated" };
@@ -84,13 +86,21 @@ async function permitOf(
   if (caller && "identity" in issuance)
     return impersonated === "" ? caller : { identity: issuance.identity, maxLifeMs: caller.maxLifeMs };
   options.metrics.count("citadel_server_authentication_failure_count");
-  if (caller && "refused" in issuance)
+  if (caller && "refused" in issuance) {
+    if (issuance.isMalformed) options.metrics.count("citadel_server_id_extraction_err_count");
     log.warn("issuance refused", {
       caller: formatIdentity(caller.identity),
       cause: issuance.refused,
       client: call.peer.address,
     });
+  }
   throw new RpcError(status.unauthenticated, "request authenticate failure");
+}
+
+/** What agents ask for beside the CSR, by the names that Istio's agents use. */
+function textOf(request: IstioCertificateRequest, name: "ImpersonatedIdentity" | "CertSigner"): string {
+  const asked = request.metadata?.[name];
+  return typeof asked === "string" ? asked : "";
 }
 
 /** As in Istio a verified client certificate goes first, then the token. */
@@ -110,13 +120,17 @@ async function authenticate(call: Call, options: CertificateServiceOptions, log:
 /** The new one lives no longer than the one shown, and so no longer than what the token once gave. */
 async function byCertificate(
   { peer }: Call,
-  { stillThere, acceptsPeer }: CertificateServiceOptions,
+  { stillThere, acceptsPeer, metrics }: CertificateServiceOptions,
   signal: AbortSignal,
 ): Promise<Permit | undefined> {
+  const certificate = peer.tls?.verified === true ? peer.tls.certificate : undefined;
+  if (!certificate) return undefined;
   const [uri, ...others] = peer.tls?.uris ?? [];
   const identity = uri !== undefined && others.length === 0 ? parseIdentity(uri) : undefined;
-  const certificate = peer.tls?.certificate;
-  if (!identity || !certificate) return undefined;
+  if (!identity) {
+    metrics.count("citadel_server_id_extraction_err_count");
+    return undefined;
+  }
   if (!acceptsPeer(identity, certificate))
     throw new FairleadError(
       "forbidden",
@@ -144,41 +158,66 @@ function bearerToken(header: string | undefined): string | undefined {
   return /^bearer ([\w-]+\.[\w-]+\.[\w-]+)$/i.exec(header)?.[1];
 }
 
-function issue(
+async function issue(
   request: IstioCertificateRequest,
   { identity, ...terms }: Permit,
   call: Call,
   options: CertificateServiceOptions,
   log: Logger,
-): IstioCertificateResponse {
+): Promise<IstioCertificateResponse> {
+  const { authority, metrics } = options;
+  const client = call.peer.address;
+  const refuse = (fault: SigningFault, error: unknown): RpcError => {
+    metrics.count("citadel_server_csr_sign_err_count", { error: fault });
+    if (fault === "CSR_ERROR") metrics.count("citadel_server_csr_parsing_err_count");
+    const cause = FairleadError.from(error).message;
+    log.warn("certificate not issued", { identity: formatIdentity(identity), cause, client });
+    const byCaller = fault === "CSR_ERROR" || fault === "TTL_ERROR";
+    return new RpcError(byCaller ? status.invalidArgument : status.internal, "CSR signing error");
+  };
+  const askedMs = Number(request.validityDuration) * 1000;
   try {
-    const ttlMs = Number(request.validityDuration) * 1000;
-    const signer = options.authority.bundle();
-    const { certificate, chain, roots } = options.authority.sign(request.csr, identity, ttlMs, terms);
-    options.metrics.count("citadel_server_success_cert_issuance_count");
-    options.issuances?.note(identity, terms.binding, addressOf(call.peer.address), {
-      signer: signer.certificate.fingerprint256,
-      roots: rootsId(signer.roots),
-      until: certificate.validToDate,
-    });
+    authority.lifetime(askedMs);
+  } catch (error) {
+    throw refuse("TTL_ERROR", error);
+  }
+  try {
+    const order = { csr: request.csr, identity, askedMs, terms, certSigner: textOf(request, "CertSigner") };
+    const { certificate, chain, roots } = options.elsewhere
+      ? await options.elsewhere.sign(order, call.signal)
+      : signHere(order, addressOf(client), options);
+    metrics.count("citadel_server_success_cert_issuance_count");
     log.info("certificate issued", {
       identity: formatIdentity(identity),
       serial: certificate.serialNumber,
       until: certificate.validToDate.toISOString(),
-      client: call.peer.address,
+      client,
     });
-    return create(IstioCertificateResponseSchema, { certChain: [...chain, roots] });
+    return create(IstioCertificateResponseSchema, { certChain: [...chain, ...(roots === "" ? [] : [roots])] });
   } catch (error) {
-    const known = FairleadError.from(error);
-    const byCaller = known.code === "invalid" || known.code === "too-large";
-    options.metrics.count(byCaller ? "citadel_server_csr_parsing_err_count" : "citadel_server_csr_sign_err_count");
-    log.warn("certificate not issued", {
-      identity: formatIdentity(identity),
-      cause: known.message,
-      client: call.peer.address,
-    });
-    throw new RpcError(byCaller ? status.invalidArgument : status.internal, "CSR signing error");
+    throw refuse(faultOf(error), error);
   }
+}
+
+function signHere(
+  { csr, identity, askedMs, terms }: SigningOrder,
+  address: string,
+  { authority, issuances }: CertificateServiceOptions,
+): IssuedCertificate {
+  const signer = authority.bundle();
+  const issued = authority.sign(csr, identity, askedMs, terms);
+  issuances?.note(identity, terms.binding, address, {
+    signer: signer.certificate.fingerprint256,
+    roots: rootsId(signer.roots),
+    until: issued.certificate.validToDate,
+  });
+  return issued;
+}
+
+function faultOf(error: unknown): SigningFault {
+  const { code } = FairleadError.from(error);
+  if (code === "invalid" || code === "too-large") return "CSR_ERROR";
+  return code === "unavailable" ? "CA_NOT_READY" : "CERT_GEN_ERROR";
 }
 
 /** Without the port. */

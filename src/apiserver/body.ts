@@ -1,10 +1,19 @@
 /** A request's bytes in, plain data out: at most so many bytes, so deep, JSON or YAML. */
 import type { Readable } from "node:stream";
 import { createGunzip } from "node:zlib";
-import { collectBytes, FairleadError, isRecord, type ParseLimits, parseJson, parseYaml } from "../lib/index.ts";
+import {
+  collectBytes,
+  FairleadError,
+  isRecord,
+  type ParseLimits,
+  parseJson,
+  parseYaml,
+  repeatedKeys,
+} from "../lib/index.ts";
 import type { KubeObject } from "../model/index.ts";
 import type { Definitions } from "./definitions.ts";
 import { failure } from "./failure.ts";
+import { noneRepeated, type RepeatedFields } from "./field-validation.ts";
 import { type ApiKind, apiVersionOf } from "./kind.ts";
 import { checkLimits, maxBodyBytes, objectLimits } from "./limits.ts";
 import { isProtobuf, parseProtobuf } from "./protobuf-body.ts";
@@ -49,14 +58,21 @@ export function readBody(stream: Readable, encoding: string | undefined): Promis
   return promise;
 }
 
+export interface Body {
+  readonly value: unknown;
+  /** Of two fields of one name the last one is the value. */
+  readonly repeated: RepeatedFields;
+}
+
 /** `kind` is the one that the URL names. */
-export function parseBody(definitions: Definitions, kind: ApiKind, bytes: Buffer, contentType: string): unknown {
-  if (isProtobuf(contentType)) return parseProtobuf(definitions, kind, bytes);
+export function parseBody(definitions: Definitions, kind: ApiKind, bytes: Buffer, contentType: string): Body {
+  const plain = (value: unknown): Body => ({ value, repeated: noneRepeated });
+  if (isProtobuf(contentType)) return plain(parseProtobuf(definitions, kind, bytes));
   const text = bytes.toString();
   const type = contentType.split(";")[0]?.trim().toLowerCase() ?? "";
-  if (text.trim() === "") return undefined;
+  if (text.trim() === "") return plain(undefined);
   try {
-    if (type === "application/json" || type === "" || type.endsWith("+json")) return parseJson(text, parseLimits);
+    if (type === "application/json" || type === "" || type.endsWith("+json")) return parseJsonBody(text, type);
     if (type === "application/yaml" || type.endsWith("+yaml")) return parseYamlBody(text);
   } catch (error) {
     const { code, message } = FairleadError.from(error);
@@ -71,15 +87,29 @@ export function parseBody(definitions: Definitions, kind: ApiKind, bytes: Buffer
   );
 }
 
+function parseJsonBody(text: string, type: string): Body {
+  const value = parseJson(text, parseLimits);
+  const prefix = type === "application/json-patch+json" ? "json patch " : "";
+  const sentences = repeatedKeys(text).map(({ path }) => `${prefix}duplicate field ${JSON.stringify(path)}`);
+  return { value, repeated: { form: "json", sentences } };
+}
+
 /** JSON is YAML: kubectl sends it under that name, also where it is long. */
-function parseYamlBody(text: string): unknown {
+function parseYamlBody(text: string): Body {
+  const sentences: string[] = [];
+  const tell = (key: string, line: number): void => {
+    sentences.push(`line ${line}: key ${JSON.stringify(key)} already set in map`);
+  };
+  const repeated: RepeatedFields = { form: "yaml", sentences };
   if (text.trimStart().startsWith("{"))
     try {
-      return parseJson(text, parseLimits);
+      const value = parseJson(text, parseLimits);
+      for (const { key, line } of repeatedKeys(text)) tell(key, line);
+      return { value, repeated };
     } catch {
       // Flow style, with keys without quotes: told apart below.
     }
-  return parseYaml(text, { ...parseLimits, maxBytes: maxYamlBytes })[0];
+  return { value: parseYaml(text, { ...parseLimits, maxBytes: maxYamlBytes }, tell)[0], repeated };
 }
 
 /** The body as an object of the kind that the URL names. */

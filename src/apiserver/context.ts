@@ -3,6 +3,7 @@ import type { Logger, Watchdog } from "../lib/index.ts";
 import type { Admission } from "./admission.ts";
 import type { Authorizer } from "./authorizer.ts";
 import type { Definitions } from "./definitions.ts";
+import type { FieldValidation, RepeatedFields } from "./field-validation.ts";
 import type { KindRegistry } from "./kind-registry.ts";
 import type { Pace } from "./pace.ts";
 import type { ResourceRequest } from "./request.ts";
@@ -39,4 +40,7 @@ export interface WriteContext extends Parts {
   readonly warn: (text: string) => void;
   readonly dryRun: boolean;
   readonly fieldManager: string;
+  readonly fieldValidation: FieldValidation;
+  /** Of the body. */
+  readonly repeated: RepeatedFields;
 }

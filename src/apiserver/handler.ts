@@ -7,6 +7,7 @@ import { asKind, parseBody, readBody } from "./body.ts";
 import type { Parts, WriteContext } from "./context.ts";
 import { deleteCollection, deleteObject } from "./delete.ts";
 import { failure, isTold, type Status, statusOf } from "./failure.ts";
+import { fieldValidationOf } from "./field-validation.ts";
 import { requireAllowed } from "./forbidden.ts";
 import { impersonate } from "./impersonate.ts";
 import type { ApiMetrics } from "./metrics.ts";
@@ -29,6 +30,7 @@ import {
 } from "./respond.ts";
 import type { Action } from "./rules.ts";
 import { scaleOf, withScale } from "./scale.ts";
+import { tellFields } from "./strict-fields.ts";
 import type { Tokens } from "./tokens.ts";
 import type { User } from "./user.ts";
 import { createToken, finalizersOf, reviewOf } from "./virtual.ts";
@@ -151,20 +153,20 @@ async function resource(
     sendJson(request, response, 200, getAnswer(options, found, form));
     return;
   }
-  const context: WriteContext = {
-    ...options,
-    user,
-    request: found,
-    pace,
-    warn: (text) => warnings.push(text),
+  const contentType = headerOf(request, "content-type") ?? "";
+  const settings = {
     dryRun: isDryRun(found.query),
     fieldManager: managerName(found.query, headerOf(request, "user-agent")),
+    fieldValidation: fieldValidationOf(found.query),
   };
-  const contentType = headerOf(request, "content-type") ?? "";
   const bytes = await readBody(request, headerOf(request, "content-encoding"));
   await options.shaper.ready(found.kind);
   pace.resume();
-  const { code, body } = await write(context, options.tokens, contentType, bytes);
+  const { value, repeated } = parseBody(options.definitions, found.kind, bytes, contentType);
+  await pace.pause();
+  const warn = (text: string): unknown => warnings.push(text);
+  const context: WriteContext = { ...options, ...settings, user, request: found, pace, warn, repeated };
+  const { code, body } = await write(context, options.tokens, contentType, value);
   const shown =
     isRecord(body) && isRecord(body.metadata) && typeof body.kind === "string" && body.kind !== "Status"
       ? objectAnswer(options, found, body as KubeObject, form)
@@ -176,23 +178,13 @@ async function write(
   context: WriteContext,
   tokens: Tokens,
   contentType: string,
-  bytes: Buffer,
+  body: unknown,
 ): Promise<{ readonly code: number; readonly body: unknown }> {
   const { kind, verb, subresource } = context.request;
-  const parse = (): unknown => parseBody(context.definitions, kind, bytes, contentType);
   switch (verb) {
-    case "create": {
-      const body = parse();
-      if (subresource !== undefined) return { code: 201, body: await createSubresource(context, tokens, body) };
-      const review = reviewOf(kind.kind);
-      if (review && kind.verbs.length === 1)
-        return { code: 201, body: await review(context, tokens, asKind(body, kind)) };
-      const object = asKind(body, kind);
-      await context.pace.pause();
-      return { code: 201, body: await createObject(context, object) };
-    }
-    case "update": {
-      const body = parse();
+    case "create":
+      return { code: 201, body: await create(context, tokens, body) };
+    case "update":
       if (subresource === "finalize") return { code: 200, body: await finalize(context, body) };
       if (subresource === "scale")
         return {
@@ -200,16 +192,25 @@ async function write(
           body: scaleOf(kind, await changeObject(context, (before) => withScale(kind, before, body))),
         };
       return updateObject(context, asKind(body, kind));
-    }
     case "patch":
-      return patchFrom(context, contentType, bytes);
+      return patchFrom(context, contentType, body);
     case "delete":
-      return { code: 200, body: await deleteObject(context, parse()) };
+      return { code: 200, body: await deleteObject(context, body) };
     case "deletecollection":
-      return { code: 200, body: await deleteCollection(context, parse()) };
+      return { code: 200, body: await deleteCollection(context, body) };
     default:
       throw failure("MethodNotAllowed", "the server does not allow this method on the requested resource");
   }
+}
+
+async function create(context: WriteContext, tokens: Tokens, body: unknown): Promise<unknown> {
+  const { kind, subresource } = context.request;
+  const review = kind.verbs.length === 1 ? reviewOf(kind.kind) : undefined;
+  if (subresource === undefined && !review) return createObject(context, asKind(body, kind));
+  tellFields(context, []);
+  return review && subresource === undefined
+    ? review(context, tokens, asKind(body, kind))
+    : createSubresource(context, tokens, body);
 }
 
 async function createSubresource(context: WriteContext, tokens: Tokens, body: unknown): Promise<unknown> {

@@ -2,7 +2,7 @@
 import { isRecord } from "../lib/index.ts";
 import { type KubeObject, objectKey } from "../model/index.ts";
 import { recordAt } from "./access.ts";
-import { asKind, parseBody } from "./body.ts";
+import { asKind } from "./body.ts";
 import type { WriteContext } from "./context.ts";
 import { failure } from "./failure.ts";
 import { resourceOf } from "./kind.ts";
@@ -16,11 +16,10 @@ import { applyObject, changeObject } from "./write.ts";
 export async function patchFrom(
   context: WriteContext,
   contentType: string,
-  bytes: Buffer,
+  patch: unknown,
 ): Promise<{ readonly code: number; readonly body: unknown }> {
   const type = contentType.split(";")[0]?.trim() ?? "";
   const { kind, name = "", namespace, query, subresource } = context.request;
-  const patch = parseBody(context.definitions, kind, bytes, type);
   await context.pace.pause();
   checkLimits(patch, { ...objectLimits, maxBytes: maxBodyBytes });
   if (subresource === "scale") return { code: 200, body: await patchScale(context, type, patch) };

@@ -28,13 +28,17 @@ export interface SchemaValidator {
   ): CustomShape;
 }
 
-export type FieldValidation = "Ignore" | "Warn" | "Strict";
+export interface Decoded {
+  readonly object: KubeObject;
+  /** Paths of fields that the kind does not have, and that were dropped. */
+  readonly unknown: readonly string[];
+}
 
 export interface Shaper {
   /** To be awaited before an object of the kind is written. */
   ready(kind: ApiKind): Promise<void>;
-  /** Throws BadRequest for what cannot be decoded; unknown fields are refused, warned of, or dropped in silence. */
-  decode(kind: ApiKind, object: KubeObject, unknownFields: FieldValidation, warn: (text: string) => void): KubeObject;
+  /** Throws BadRequest for what cannot be decoded. */
+  decode(kind: ApiKind, object: KubeObject): Decoded;
   /** Brings an object that admission may have changed into shape again, and says what is wrong with it. */
   check(
     kind: ApiKind,
@@ -69,26 +73,23 @@ export function createShaper(definitions: Definitions, custom: SchemaValidator):
     async ready(kind) {
       if ("custom" in kind.schema) await custom.ready();
     },
-    decode(kind, object, unknownFields, warn) {
+    decode(kind, object) {
       const shaped = shape(kind, object, undefined, "spec");
-      refuse(kind, shaped.mismatches, "");
-      const unknown = shaped.unknown.map((path) => `unknown field "${path}"`);
-      if (unknownFields === "Strict") refuse(kind, unknown, "strict decoding error: ");
-      if (unknownFields === "Warn") unknown.forEach(warn);
-      return applyDefaults(kind, shaped.object);
+      refuse(kind, shaped.mismatches);
+      return { object: applyDefaults(kind, shaped.object), unknown: shaped.unknown };
     },
     check(kind, object, before, part) {
       const shaped = shape(kind, applyDefaults(kind, object), before, part);
-      refuse(kind, shaped.mismatches, "");
+      refuse(kind, shaped.mismatches);
       return { object: shaped.object, errors: shaped.errors };
     },
   };
 }
 
-function refuse(kind: ApiKind, sentences: readonly string[], prefix: string): void {
+function refuse(kind: ApiKind, sentences: readonly string[]): void {
   if (sentences.length === 0) return;
   throw failure(
     "BadRequest",
-    `${kind.kind} in version "${kind.version}" cannot be handled as a ${kind.kind}: ${prefix}${sentences.join(", ")}`,
+    `${kind.kind} in version "${kind.version}" cannot be handled as a ${kind.kind}: ${sentences.join(", ")}`,
   );
 }

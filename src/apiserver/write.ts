@@ -12,7 +12,7 @@ import { checkLimits } from "./limits.ts";
 import { applyManaged, type Manager, trackUpdate } from "./managed-fields.ts";
 import { prepareNew, prepareStatus, prepareUpdate, timestamp } from "./metadata.ts";
 import { represent } from "./represent.ts";
-import type { FieldValidation } from "./shape.ts";
+import { tellAppliedFields, tellFields } from "./strict-fields.ts";
 import type { Typed } from "./typed-value.ts";
 import { validateObject } from "./validate.ts";
 import { immutableErrors } from "./validate-update.ts";
@@ -32,7 +32,7 @@ export async function createObject(
   const { kind } = request;
   const namespace = checkNamespace(context, body);
   const generate = textAt(body.metadata, "generateName");
-  const decoded = context.shaper.decode(kind, body, fieldValidation(context), context.warn);
+  const decoded = decode(context, body);
   // A generated name that is taken is drawn again.
   for (let attempt = 0; attempt < maxAttempts; attempt++) {
     const name = body.metadata.name || (generate === "" ? "" : `${generate}${context.randomText(5)}`);
@@ -134,7 +134,8 @@ export async function applyObject(context: WriteContext, applied: KubeObject, fo
   checkNamespace(context, applied);
   if (listAt(applied.metadata, "managedFields").length > 0)
     throw failure("BadRequest", "metadata.managedFields must be nil");
-  context.shaper.decode(kind, applied, fieldValidation(context), context.warn);
+  tellAppliedFields(context);
+  decode(context, applied);
   await context.pace.pause();
   const manager = managerOf(context, "Apply");
   if (!context.store.get(resourceOf(kind), objectKey({ name, namespace }))) {
@@ -164,7 +165,7 @@ async function nextObject(
 ): Promise<KubeObject> {
   const { kind, subresource } = context.request;
   const prepare = subresource === "status" ? prepareStatus : prepareUpdate;
-  const decoded = context.shaper.decode(kind, wanted, applied ? "Ignore" : fieldValidation(context), context.warn);
+  const decoded = applied ? context.shaper.decode(kind, wanted).object : decode(context, wanted);
   const fresh = prepare(kind, decoded, before);
   await context.pace.pause();
   const admitted = await mutated(context, "UPDATE", fresh, before);
@@ -313,9 +314,10 @@ function managerOf(context: WriteContext, operation: Manager["operation"]): Mana
   };
 }
 
-function fieldValidation(context: WriteContext): FieldValidation {
-  const asked = context.request.query.get("fieldValidation");
-  return asked === "Strict" || asked === "Ignore" ? asked : "Warn";
+function decode(context: WriteContext, body: KubeObject): KubeObject {
+  const { object, unknown } = context.shaper.decode(context.request.kind, body);
+  tellFields(context, unknown);
+  return object;
 }
 
 /** A write that changes nothing but the times in managedFields is none. */

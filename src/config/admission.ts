@@ -1,5 +1,5 @@
 /** An AdmissionReview in, the answer of istiod's `/validate` out. Pure: no I/O, and a dry run changes nothing anyway. */
-import { FairleadError, isRecord, objectLimits, parseJson, readRecord, repeatedKey } from "../lib/index.ts";
+import { FairleadError, isRecord, objectLimits, parseJson, readRecord, repeatedKeys } from "../lib/index.ts";
 import { type Kind, kindOf } from "../model/index.ts";
 import type { ValidateOptions } from "./validate/check.ts";
 import { listed, type Verdict } from "./validate/report.ts";
@@ -50,10 +50,10 @@ export function reviewAdmissionText(body: string, options: ReviewOptions = {}): 
     const reviewed = reviewAdmission(review, options);
     if (!reviewed.review.response.allowed || !isSecurityObject(review)) return reviewed;
     // Of two keys of one name a reader would see one and the API server keep the other: not for policies.
-    const key = repeatedKey(body);
-    return key === undefined
+    const [repeated] = repeatedKeys(body);
+    return repeated === undefined
       ? reviewed
-      : refuse(reviewed.review, "yaml_decode_error", `duplicate field ${JSON.stringify(key)}`);
+      : refuse(reviewed.review, "yaml_decode_error", `duplicate field ${JSON.stringify(repeated.key)}`);
   } catch (error) {
     const empty = answer(versions[0] ?? "", "", { allowed: true });
     return refuse(empty, "yaml_decode_error", `could not decode body: ${FairleadError.from(error).message}`);

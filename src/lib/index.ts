@@ -18,7 +18,7 @@ export { goJson } from "./go-json.ts";
 export { digest } from "./hash.ts";
 export { type Heap, watchHeap } from "./heap.ts";
 export { formatIp, isLoopback, type Prefix, parseIp, parsePrefix } from "./ip.ts";
-export { repeatedKey } from "./json-keys.ts";
+export { type RepeatedKey, repeatedKeys } from "./json-keys.ts";
 export { type ListenAddress, listenOn } from "./listen.ts";
 export {
   createLogger,

@@ -1,12 +1,22 @@
 import { expect, test } from "vitest";
-import { repeatedKey } from "./json-keys.ts";
+import { maxRepeatedKeys, repeatedKeys } from "./json-keys.ts";
 
 test.each([
-  ['{"a":1,"b":{"a":2}}', undefined],
-  ['{"a":1,"b":[{"c":1},{"c":2}]}', undefined],
-  ['{"a":1 , "a" : 2}', "a"],
-  ['{"x":{"a":1,"\\u0061":2}}', "a"],
-  ['{"x":["a","a"],"y":"a\\":{"}', undefined],
-])("%s", (text, key) => {
-  expect(repeatedKey(text)).toBe(key);
+  ['{"a":1,"b":{"a":2}}', []],
+  ['{"a":1,"b":[{"c":1},{"c":2}]}', []],
+  ['{"x":["a","a"],"y":"a\\":{"}', []],
+  ['{"a":1 , "a" : 2}', ["a"]],
+  ['{"x":{"a":1,"\\u0061":2}}', ["x.a"]],
+  ['{"l":[1,"x",{"c":[{"d":1,"d":2}],"c":3}]}', ["l[2].c[0].d", "l[2].c"]],
+  ['[{"op":"add","op":"add"}]', ["[0].op"]],
+])("%s", (text, paths) => {
+  expect(repeatedKeys(text).map(({ path }) => path)).toEqual(paths);
+});
+
+test("the line is that of the later value", () => {
+  expect(repeatedKeys('{\n"a": 1,\n"a":\n2}')).toEqual([{ key: "a", path: "a", line: 4 }]);
+});
+
+test("of very many some are told", () => {
+  expect(repeatedKeys(`{${'"a":1,'.repeat(10_000)}"a":1}`)).toHaveLength(maxRepeatedKeys);
 });

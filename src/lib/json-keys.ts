@@ -1,25 +1,61 @@
-/** JSON text in, the first key that an object of it has twice out; parsers keep the last one silently. */
+/** JSON text in, the keys that objects of it have twice out: parsers keep the last value silently. */
+import { createLineCounter } from "./line-counter.ts";
 
-/** The text must be JSON already: only strings and brackets are looked at. */
-export function repeatedKey(text: string): string | undefined {
-  const open: (Set<string> | undefined)[] = [];
-  for (let i = 0; i < text.length; i++) {
+export interface RepeatedKey {
+  readonly key: string;
+  /** Such as `spec.ports[0].name`. */
+  readonly path: string;
+  /** Of the value that comes later, counted from 1. */
+  readonly line: number;
+}
+
+/** Nobody reads more of them. */
+export const maxRepeatedKeys = 100;
+
+/** A list with the index it is at, or an object with its keys so far, of which the last one is `at`. */
+type Open = { at: string | number; readonly keys?: Set<string> };
+
+/** The text must be JSON already: only strings, brackets and commas are looked at. */
+export function repeatedKeys(text: string): readonly RepeatedKey[] {
+  const open: Open[] = [];
+  const found: RepeatedKey[] = [];
+  const lineAt = createLineCounter(text);
+  for (let i = 0; i < text.length && found.length < maxRepeatedKeys; i++) {
     const c = text[i];
-    if (c === "{") open.push(new Set());
-    else if (c === "[") open.push(undefined);
+    if (c === "{") open.push({ at: "", keys: new Set() });
+    else if (c === "[") open.push({ at: 0 });
     else if (c === "}" || c === "]") open.pop();
+    else if (c === ",") nextItem(open.at(-1));
     else if (c === '"') {
       const end = endOfString(text, i);
-      const keys = open.at(-1);
-      if (keys && isKey(text, end)) {
-        const key = String(JSON.parse(text.slice(i, end)));
-        if (keys.has(key)) return key;
-        keys.add(key);
+      const object = open.at(-1);
+      const value = object?.keys ? valueAfter(text, end) : undefined;
+      if (object?.keys && value !== undefined) {
+        const key = textOf(text, i, end);
+        object.at = key;
+        if (object.keys.has(key)) found.push({ key, path: pathOf(open), line: lineAt(value) });
+        object.keys.add(key);
       }
       i = end - 1;
     }
   }
-  return undefined;
+  return found;
+}
+
+function nextItem(open: Open | undefined): void {
+  if (typeof open?.at === "number") open.at++;
+}
+
+function pathOf(open: readonly Open[]): string {
+  return open.reduce((path, { at }) => {
+    if (typeof at === "number") return `${path}[${at}]`;
+    return path === "" ? at : `${path}.${at}`;
+  }, "");
+}
+
+function textOf(text: string, start: number, end: number): string {
+  const inner = text.slice(start + 1, end - 1);
+  return inner.includes("\\") ? String(JSON.parse(text.slice(start, end))) : inner;
 }
 
 function endOfString(text: string, start: number): number {
@@ -28,8 +64,14 @@ function endOfString(text: string, start: number): number {
   return i + 1;
 }
 
-function isKey(text: string, end: number): boolean {
-  let i = end;
+/** Where the value of the key that ends here begins; undefined where it is no key. */
+function valueAfter(text: string, end: number): number | undefined {
+  const colon = afterBlanks(text, end);
+  return text[colon] === ":" ? afterBlanks(text, colon + 1) : undefined;
+}
+
+function afterBlanks(text: string, from: number): number {
+  let i = from;
   while (text[i] === " " || text[i] === "\n" || text[i] === "\t" || text[i] === "\r") i++;
-  return text[i] === ":";
+  return i;
 }

@@ -18,6 +18,7 @@ import {
 import { FairleadError } from "./error.ts";
 import { checkAliases } from "./yaml-aliases.ts";
 import { yamlEvents } from "./yaml-events.ts";
+import { repeatedYamlKeys } from "./yaml-keys.ts";
 
 export interface ParseLimits {
   readonly maxBytes: number;
@@ -60,13 +61,21 @@ export function parseJson(text: string, limits: ParseLimits = objectLimits): unk
   }
 }
 
-/** All documents of a YAML (or JSON) text; empty documents are left out. */
-export function parseYaml(text: string, limits: ParseLimits = fileLimits): readonly unknown[] {
+/**
+ * All documents of a YAML (or JSON) text; empty documents are left out. A mapping with a key twice is refused, unless
+ * somebody is told of them: then the last one counts.
+ */
+export function parseYaml(
+  text: string,
+  limits: ParseLimits = fileLimits,
+  onRepeated?: (key: string, line: number) => void,
+): readonly unknown[] {
   checkSize(text, limits);
   try {
     const { text: source, events } = yamlEvents(text, limits.maxDepth);
     checkAliases(source, events, limits.maxDepth);
-    return constructFromEvents(events, { source, schema: kubernetesSchema }).filter(
+    if (onRepeated) for (const { key, line } of repeatedYamlKeys(source, events)) onRepeated(key, line);
+    return constructFromEvents(events, { source, schema: kubernetesSchema, json: onRepeated !== undefined }).filter(
       (document) => document !== null && document !== undefined,
     );
   } catch (error) {

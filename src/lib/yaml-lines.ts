@@ -1,6 +1,7 @@
 /** YAML text in; for each of its documents the line that every field stands on, counted from 1, out. */
 import { EVENT_ID, type Event, getScalarValue } from "js-yaml";
 import { FairleadError } from "./error.ts";
+import { createLineCounter } from "./line-counter.ts";
 import { fileLimits, type ParseLimits } from "./parse.ts";
 import { type YamlEvents, yamlEvents } from "./yaml-events.ts";
 
@@ -58,13 +59,3 @@ function readEvents(text: string, limits: ParseLimits): YamlEvents {
 const isNothing = (text: string): boolean => ["", "~", "null", "Null", "NULL"].includes(text);
 
 const join = (path: string, key: string): string => (path === "" ? key : `${path}.${key}`);
-
-/** Offsets come in rising order, nearly: the text is walked once. */
-function createLineCounter(text: string): (offset: number) => number {
-  let [at, line] = [0, 1];
-  return (offset) => {
-    if (offset < at) [at, line] = [0, 1];
-    for (; at < offset; at++) if (text.charCodeAt(at) === 10) line++;
-    return line;
-  };
-}

@@ -15,7 +15,7 @@ import {
   parsePrefix,
   parseYaml,
   patternSize,
-  repeatedKey,
+  repeatedKeys,
   yamlLines,
 } from "../../../src/lib/index.ts";
 import { matchesRequirements, parseIdentity, parseLabelSelector, publicJwks } from "../../../src/model/index.ts";
@@ -154,7 +154,7 @@ export async function textTargets(): Promise<readonly Target[]> {
     reads("json", jsons, jsonWords, (text) => parseJson(text)),
     reads("repeated keys", jsons, jsonWords, (text) => {
       parseJson(text);
-      return repeatedKey(text) ?? "";
+      return repeatedKeys(text);
     }),
     reads("jwks", jsons, jsonWords, (text) => publicJwks(text) ?? ""),
     reads(

@@ -2,9 +2,9 @@
 // word `webhooks`, what admission costs (bench/webhooks/main.ts), with `return`, how soon a killed one is back
 // (bench/return/main.ts), with `departed`, what is kept of those who have gone (bench/departed.ts), with
 // `csr`, what certificates cost (bench/csr/main.ts).
-import { spawnSync } from "node:child_process";
 import { ensureEnvoy } from "./envoy.mjs";
-import { ensureAll, nodeBin, root, withLock } from "./setup.mjs";
+import { runNode } from "./run-node.mjs";
+import { ensureAll, nodeBin, withLock } from "./setup.mjs";
 
 await withLock(ensureAll);
 const word = process.argv[2] ?? "";
@@ -16,9 +16,4 @@ const programs = {
 };
 const program = Object.hasOwn(programs, word) ? programs[word] : ["bench/scale/main.ts", ...process.argv.slice(2)];
 const envoy = word === "return" ? { FAIRLEAD_ENVOY: ensureEnvoy(nodeBin()) } : {};
-const run = spawnSync(nodeBin(), program, {
-  cwd: root,
-  stdio: "inherit",
-  env: { ...process.env, ...envoy, NODE_NO_WARNINGS: "1" },
-});
-process.exitCode = run.status ?? 1;
+process.exitCode = await runNode(program, { ...process.env, ...envoy, NODE_NO_WARNINGS: "1" });

@@ -1,12 +1,12 @@
 /** `npm run chaos`: flags in; faults played on a mesh of twelve workloads under load, singly and in pairs, and a table out. */
 import { parseArgs } from "node:util";
 import { createRandom, type Random } from "../random.ts";
+import { exitAfter, unlessStopped } from "../stop.ts";
 import { canPair, type Fault } from "./faults/fault.ts";
 import { faults } from "./faults/index.ts";
 import { startChaosMesh, twelve } from "./mesh.ts";
 import { type Outcome, play } from "./play.ts";
 import { type RowReport, rows } from "./rows.ts";
-import { stoppedStatus, unlessStopped, untilToldToEnd } from "./stop.ts";
 import { causeLines, outcomeTable, rowTable } from "./table.ts";
 
 const usage = `npm run chaos -- [flags]
@@ -46,18 +46,7 @@ const say = (text: string): boolean => process.stderr.write(`${text}\n`);
 
 if (values.help) process.stdout.write(usage);
 else if (values.list) list();
-else {
-  const stop = untilToldToEnd();
-  const { rows: wanted } = values;
-  const playing = wanted === undefined ? playFaults(stop) : playRows(wanted.split(","), Number(values.share), stop);
-  const status = await playing.catch((error: unknown) => {
-    if (!stop.aborted) throw error;
-    say(String(stop.reason));
-    return stoppedStatus;
-  });
-  // What gave way to a stop may still wait for something.
-  process.exit(status);
-}
+else await exitAfter((stop) => (values.rows === undefined ? playFaults(stop) : playRows(values.rows.split(","), stop)));
 
 function list(): void {
   for (const { name, what, expected } of faults)
@@ -65,7 +54,8 @@ function list(): void {
   for (const { name, what } of rows) process.stdout.write(`row ${name}\n    ${what}\n`);
 }
 
-async function playRows(names: readonly string[], share: number, stop: AbortSignal): Promise<number> {
+async function playRows(names: readonly string[], stop: AbortSignal): Promise<number> {
+  const share = Number(values.share);
   const reports: (readonly [string, RowReport])[] = [];
   for (const row of rows.filter(({ name }) => names.includes(name) || names.includes("all"))) {
     say(`${row.name}: ${row.what} …`);

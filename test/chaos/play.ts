@@ -2,11 +2,11 @@
 import { join } from "node:path";
 import { wait } from "../../src/lib/index.ts";
 import type { Random } from "../random.ts";
+import { unlessStopped } from "../stop.ts";
 import { type Cause, findCauses } from "./causes.ts";
 import { type Fault, type Kill, type Stage, signalAll } from "./faults/fault.ts";
 import type { ChaosMesh, ChaosPod } from "./mesh.ts";
 import { setChurned, setGeneration } from "./objects.ts";
-import { unlessStopped } from "./stop.ts";
 
 export interface Outcome {
   readonly fault: string;

@@ -5,7 +5,7 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { lacks } from "../require.ts";
-import { stoppedStatus } from "./stop.ts";
+import { stoppedStatus } from "../stop.ts";
 
 function commandsWith(text: string): readonly string[] {
   return readdirSync("/proc")

@@ -5,6 +5,7 @@
 import { parseArgs } from "node:util";
 import { parseDurationMs } from "../../src/lib/index.ts";
 import { startChaosMesh } from "../chaos/mesh.ts";
+import { exitAfter, unlessStopped } from "../stop.ts";
 import { type Event, identityEvents } from "./events.ts";
 import { createIssued } from "./issued.ts";
 
@@ -31,9 +32,9 @@ const { values } = parseArgs({
 const say = (text: string): boolean => process.stderr.write(`${new Date().toISOString().slice(11, 19)} ${text}\n`);
 
 if (values.help) process.stdout.write(usage);
-else process.exitCode = await run();
+else await exitAfter(run);
 
-async function run(): Promise<number> {
+async function run(stop: AbortSignal): Promise<number> {
   const lifeMs = parseDurationMs(values.life) ?? 30_000;
   const wanted = Number(values.rotations);
   const env = { SECRET_TTL: values.life };
@@ -43,12 +44,13 @@ async function run(): Promise<number> {
     clientEnv: env,
     pauseMs: Number(values.pause),
     say: (text) => void say(text),
+    stop,
   });
   const issued = createIssued(mesh);
   const outcomes: { readonly event: string; readonly seconds: number }[] = [];
   const started = performance.now();
   let failed = "";
-  try {
+  const live = async (): Promise<void> => {
     await mesh.load.drain();
     await issued.begin();
     const events = identityEvents({ mesh, lifeMs, roots: Number(values.roots), restarts: Number(values.restarts) });
@@ -58,7 +60,14 @@ async function run(): Promise<number> {
       outcomes.push(await play(event));
     }
     await issued.until(wanted);
+  };
+  try {
+    await unlessStopped(live(), stop);
   } catch (error) {
+    if (stop.aborted) {
+      await mesh.close();
+      throw error;
+    }
     failed = error instanceof Error ? error.message : String(error);
     say(failed);
   }

@@ -3,7 +3,7 @@ import { mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { type ChaosMesh, startChaosMesh, twelve } from "../chaos/mesh.ts";
-import { stoppedStatus, unlessStopped, untilToldToEnd } from "../chaos/stop.ts";
+import { exitAfter, unlessStopped } from "../stop.ts";
 import { writeAndDelete } from "./intense.ts";
 import { type SoakReport, soak } from "./long.ts";
 import { snapshotOptions } from "./watched.ts";
@@ -24,12 +24,9 @@ const say = (text: string): boolean => process.stderr.write(`${text}\n`);
 
 const snapshots = join(process.cwd(), ".cache/soak", String(process.pid));
 mkdirSync(snapshots, { recursive: true });
-const stop = untilToldToEnd();
-const status = await measure().catch(tellStop);
-rmSync(snapshots, { recursive: true, force: true });
-process.exit(status);
+await exitAfter((stop) => measure(stop).finally(() => rmSync(snapshots, { recursive: true, force: true })));
 
-async function measure(): Promise<number> {
+async function measure(stop: AbortSignal): Promise<number> {
   const nodeOptions = snapshotOptions(snapshots);
   const mesh = await startChaosMesh({ apps: twelve, pauseMs: Number(values.pause), say, nodeOptions, stop });
   const { text, wrong } = await unlessStopped(run(mesh), stop).finally(() => mesh.close());
@@ -41,10 +38,4 @@ function run(mesh: ChaosMesh): Promise<SoakReport> {
   if (values.writes !== undefined) return writeAndDelete(mesh, { writes: Number(values.writes), snapshots, say });
   const [minutes, limit, stepMs] = [Number(values.minutes), Number(values.limit), Number(values.step)];
   return soak(mesh, { minutes, limit, stepMs, snapshots, say });
-}
-
-function tellStop(error: unknown): number {
-  if (!stop.aborted) throw error;
-  say(String(stop.reason));
-  return stoppedStatus;
 }

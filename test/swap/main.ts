@@ -5,6 +5,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { runCli } from "../../src/cli/testing.ts";
 import { kubeKinds, loadKubeconfig } from "../../src/kube/index.ts";
 import { parseYaml, readRecord, readText } from "../../src/lib/index.ts";
+import { exitAfter, unlessStopped } from "../stop.ts";
 import { fairleadPlane, istiodPlane } from "./plane.ts";
 import { type SwapReport, swapByRevision, swapInPlace, untilInjecting } from "./scenario.ts";
 import { fairleadAgent, pilotAgent } from "./workload.ts";
@@ -49,8 +50,10 @@ async function leaveOutMetrics(): Promise<void> {
 
 const access = await loadKubeconfig({ paths: [KUBECONFIG], env: process.env });
 const world = await createSwapWorld({ access });
-const istiod = istiodPlane(ISTIOD);
-try {
+await exitAfter((stop) => unlessStopped(swapAll(), stop).finally(() => world.close()));
+
+async function swapAll(): Promise<number> {
+  const istiod = istiodPlane(ISTIOD);
   spawnSync("kubectl", ["--kubeconfig", KUBECONFIG, "create", "namespace", "istio-system"]);
   applyManifest();
   await leaveOutMetrics();
@@ -75,7 +78,5 @@ try {
   tell("by revision, istiod to Fairlead", await swapByRevision(world, fleet, "fairlead", beside));
   tell("by revision, Fairlead to istiod", await swapByRevision(world, fleet, "default", plane));
   await fairlead("uninstall", "--revision", "fairlead");
-} finally {
-  await world.close();
+  return failed === 0 ? 0 : 1;
 }
-process.exitCode = failed === 0 ? 0 : 1;

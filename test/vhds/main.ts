@@ -4,6 +4,7 @@
  */
 import { parseArgs } from "node:util";
 import { closeAll } from "../../src/xds/server/testing-envoy.ts";
+import { exitAfter, unlessStopped } from "../stop.ts";
 import { type SoakResult, soak } from "./soak.ts";
 
 const { values } = parseArgs({
@@ -18,19 +19,22 @@ const say = ({ wrong, ...counts }: SoakResult): string =>
     .map(([name, count]) => `${name} ${count}`)
     .join(", ");
 
-let failed = false;
-await Promise.all(
-  seeds.map(async (one) => {
-    try {
-      const result = await soak(one, Number(values.steps ?? 200));
-      print(`seed ${one}: ${say(result)}`);
-      for (const wrong of result.wrong.slice(0, 10)) print(`  ${wrong}`);
-      failed ||= result.wrong.length + result.unexpectedRefusals > 0;
-    } catch (error) {
-      failed = true;
-      print(`seed ${one}: ${error instanceof Error ? error.message : String(error)}`);
-    }
-  }),
-);
-await closeAll();
-process.exit(failed ? 1 : 0);
+await exitAfter((stop) => unlessStopped(soakAll(), stop).finally(closeAll));
+
+async function soakAll(): Promise<number> {
+  const failed = await Promise.all(seeds.map((one) => soakOne(one, Number(values.steps ?? 200))));
+  return failed.includes(true) ? 1 : 0;
+}
+
+/** Whether something was answered wrongly. */
+async function soakOne(one: number, steps: number): Promise<boolean> {
+  try {
+    const result = await soak(one, steps);
+    print(`seed ${one}: ${say(result)}`);
+    for (const wrong of result.wrong.slice(0, 10)) print(`  ${wrong}`);
+    return result.wrong.length + result.unexpectedRefusals > 0;
+  } catch (error) {
+    print(`seed ${one}: ${error instanceof Error ? error.message : String(error)}`);
+    return true;
+  }
+}

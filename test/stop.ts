@@ -4,8 +4,20 @@ import { setTimeout as sleep } from "node:timers/promises";
 /** As shells tell an end by Ctrl-C. */
 export const stoppedStatus = 130;
 
+/** Ends this process with the status of the work; told to end, as soon as the work has given way and cleaned up. */
+export async function exitAfter(work: (stop: AbortSignal) => Promise<number>): Promise<never> {
+  const stop = untilToldToEnd();
+  const status = await work(stop).catch((error: unknown) => {
+    if (!stop.aborted) throw error;
+    process.stderr.write(`${String(stop.reason)}\n`);
+    return stoppedStatus;
+  });
+  // What gave way may still wait for something.
+  process.exit(status);
+}
+
 /** Stays deaf to a second signal: a terminal sends one to each process, and npm passes on its own. */
-export function untilToldToEnd(): AbortSignal {
+function untilToldToEnd(): AbortSignal {
   const stop = new AbortController();
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const)
     process.on(signal, () => stop.abort(new Error(`stopped by ${signal}`)));

@@ -217,7 +217,8 @@ type IdentityKeys =
   | "keyAlgorithm"
   | "certificateTtlMs"
   | "rotation"
-  | "extraRoots";
+  | "extraRoots"
+  | "revokedFile";
 
 function identityOptions({ env, read, namespace }: Source): Pick<AgentOptions, IdentityKeys> {
   const trustDomain = read.text("TRUST_DOMAIN", "cluster.local");
@@ -235,6 +236,7 @@ function identityOptions({ env, read, namespace }: Source): Pick<AgentOptions, I
       graceJitter: read.number("SECRET_GRACE_PERIOD_RATIO_JITTER", 0.01),
     },
     extraRoots: "",
+    revokedFile: read.bool("PILOT_ENABLE_CA_CRL", true) ? "./var/run/secrets/istio/crl/ca-crl.pem" : undefined,
   };
 }
 

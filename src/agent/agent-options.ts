@@ -38,6 +38,8 @@ export interface AgentOptions {
   readonly certificateTtlMs: number;
   readonly rotation: { readonly graceRatio: number; readonly graceJitter: number };
   readonly extraRoots: string;
+  /** Where the mesh's CA tells what it has revoked; undefined where nobody looks (PILOT_ENABLE_CA_CRL). */
+  readonly revokedFile: string | undefined;
   readonly statusHost: string;
   readonly localhost: string;
   readonly ipv6Only: boolean;

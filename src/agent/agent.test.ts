@@ -24,70 +24,9 @@ import {
   eventually,
   freePorts,
   httpStatus,
-  type Sent,
+  tlsListener,
   token,
 } from "./testing.ts";
-
-/** A TCP listener with the workload's own certificate from SDS, that asks its client for one of the mesh. */
-async function tlsListener(port: number): Promise<Sent> {
-  const { create: make, toBinary } = await import("@bufbuild/protobuf");
-  const { anyPack } = await import("@bufbuild/protobuf/wkt");
-  const { ListenerSchema } = await import("../gen/envoy/config/listener/v3/listener_pb.js");
-  const { DownstreamTlsContextSchema } = await import("../gen/envoy/extensions/transport_sockets/tls/v3/tls_pb.js");
-  const { TcpProxySchema } = await import("../gen/envoy/extensions/filters/network/tcp_proxy/v3/tcp_proxy_pb.js");
-  const sds = (name: string) => ({
-    name,
-    sdsConfig: {
-      configSourceSpecifier: {
-        case: "apiConfigSource" as const,
-        value: {
-          apiType: 2,
-          transportApiVersion: 2,
-          setNodeOnFirstMessageOnly: true,
-          grpcServices: [{ targetSpecifier: { case: "envoyGrpc" as const, value: { clusterName: "sds-grpc" } } }],
-        },
-      },
-      resourceApiVersion: 2,
-    },
-  });
-  const tls = make(DownstreamTlsContextSchema, {
-    requireClientCertificate: true,
-    commonTlsContext: {
-      tlsCertificateSdsSecretConfigs: [sds("default")],
-      validationContextType: { case: "validationContextSdsSecretConfig", value: sds("ROOTCA") },
-    },
-  });
-  const listener = make(ListenerSchema, {
-    name: "tls",
-    address: {
-      address: {
-        case: "socketAddress",
-        value: { address: "127.0.0.1", portSpecifier: { case: "portValue", value: port } },
-      },
-    },
-    filterChains: [
-      {
-        transportSocket: {
-          name: "envoy.transport_sockets.tls",
-          configType: { case: "typedConfig", value: anyPack(DownstreamTlsContextSchema, tls) },
-        },
-        filters: [
-          {
-            name: "envoy.filters.network.tcp_proxy",
-            configType: {
-              case: "typedConfig",
-              value: anyPack(
-                TcpProxySchema,
-                make(TcpProxySchema, { statPrefix: "tls", clusterSpecifier: { case: "cluster", value: "agent" } }),
-              ),
-            },
-          },
-        ],
-      },
-    ],
-  });
-  return new Map([[types.listener, [toBinary(ListenerSchema, listener)]]]);
-}
 
 /** A process that hands out identities on the known socket, as SPIRE's agent does with Istio's names. */
 async function serveForeignIdentity({ authority, workDir }: AgentHarness) {
@@ -129,7 +68,7 @@ describe.skipIf(lacks("envoy"))("the agent with a real Envoy", () => {
   beforeEach(async () => {
     harness = await createAgentHarness();
     tls = harness.ports.listener;
-    harness.send(await tlsListener(tls));
+    harness.send(tlsListener(tls));
   });
   afterEach(() => harness.close());
   const untilReady = (): Promise<void> => harness.untilReady();
@@ -199,7 +138,7 @@ describe.skipIf(lacks("envoy"))("the agent with a real Envoy", () => {
     expect((await httpStatus(harness.ports.status, "/healthz/ready")).status).toBe(200);
     const [moved = 0] = await freePorts(1);
     tls = moved;
-    harness.send(await tlsListener(moved));
+    harness.send(tlsListener(moved));
     await harness.openControlPlane();
     expect(await eventually(shown, (peer) => peer !== undefined)).toBeDefined();
   }, 300_000);
@@ -329,7 +268,7 @@ describe.skipIf(lacks("envoy"))("the agent with a real Envoy", () => {
     const host = "web.ns.svc.cluster.local";
     const table = { [host]: { ips: ["10.1.0.1"], registry: "Kubernetes", shortname: "web", namespace: "ns" } };
     const names = toBinary(NameTableSchema, create(NameTableSchema, { table }));
-    harness.send(new Map([...(await tlsListener(tls)), [types.nameTable, [names]]]));
+    harness.send(new Map([...tlsListener(tls), [types.nameTable, [names]]]));
     const killed = harness.spawn(env);
     await untilReady();
     expect(await answered()).toEqual(["10.1.0.1"]);

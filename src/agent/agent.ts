@@ -31,6 +31,7 @@ import { envoySilence, watchEnvoy } from "./envoy/watchdog.ts";
 import { createHealthReports, type HealthReports } from "./health/health-reports.ts";
 import { createCertificateClient, tokenMetadata, trustFile } from "./identity/certificate-client.ts";
 import { clientCertificate, writeCertificateFiles } from "./identity/certificate-files.ts";
+import { createRevocationList } from "./identity/revocation-list.ts";
 import { createSdsRoutes } from "./identity/sds.ts";
 import { createSecretSource, type SecretSource } from "./identity/secrets.ts";
 import { createTrustBundle, isSignedUnderFirst, type TrustBundle } from "./identity/trust-bundle.ts";
@@ -182,7 +183,11 @@ async function serveIdentity(
   }
   renewCertificates(identity, options, ended);
   const log = options.log.scope("sds");
-  const source = createSecretSource({ identity, extraRoots: () => options.extraRoots, trustBundle, log });
+  const { revokedFile, workDir } = options;
+  const source = createSecretSource({
+    ...{ identity, extraRoots: () => options.extraRoots, trustBundle, log },
+    ...(revokedFile === undefined ? {} : { revoked: createRevocationList(resolve(workDir, revokedFile), log) }),
+  });
   writeCertificates(options, source, closers);
   await listen(options, options.bootstrap.sdsSocket, createSdsRoutes(source, log), closers);
   return options.bootstrap.sdsSocket;

@@ -6,8 +6,8 @@ import { request } from "node:http";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { create } from "@bufbuild/protobuf";
-import { AnySchema } from "@bufbuild/protobuf/wkt";
+import { create, toBinary } from "@bufbuild/protobuf";
+import { AnySchema, anyPack } from "@bufbuild/protobuf/wkt";
 import { findEnvoy } from "../../test/require.ts";
 import {
   type CertificateAuthority,
@@ -15,9 +15,13 @@ import {
   createCertificateService,
   createSelfSignedBundle,
 } from "../ca/index.ts";
+import { ListenerSchema } from "../gen/envoy/config/listener/v3/listener_pb.js";
+import { TcpProxySchema } from "../gen/envoy/extensions/filters/network/tcp_proxy/v3/tcp_proxy_pb.js";
+import { DownstreamTlsContextSchema } from "../gen/envoy/extensions/transport_sockets/tls/v3/tls_pb.js";
 import { AggregatedDiscoveryService } from "../gen/envoy/service/discovery/v3/ads_pb.js";
 import { DeltaDiscoveryResponseSchema, ResourceSchema } from "../gen/envoy/service/discovery/v3/discovery_pb.js";
 import { createLogger, silentLogger } from "../lib/index.ts";
+import { types } from "../model/index.ts";
 import { bidi, createRpcServer, protoMethod, RpcError, type RpcServer, status } from "../rpc/index.ts";
 import { createAgent } from "./agent.ts";
 import { type AgentOptions, readAgentMachine } from "./agent-options.ts";
@@ -221,4 +225,60 @@ export async function eventually<T>(ask: () => Promise<T>, good: (answer: T) => 
     if (good(answer)) return answer;
     await new Promise((resolve) => setTimeout(resolve, 50));
   }
+}
+
+/** A TCP listener with the workload's own certificate from SDS, that asks its client for one of the mesh. */
+export function tlsListener(port: number): Sent {
+  const sds = (name: string) => ({
+    name,
+    sdsConfig: {
+      configSourceSpecifier: {
+        case: "apiConfigSource" as const,
+        value: {
+          apiType: 2,
+          transportApiVersion: 2,
+          setNodeOnFirstMessageOnly: true,
+          grpcServices: [{ targetSpecifier: { case: "envoyGrpc" as const, value: { clusterName: "sds-grpc" } } }],
+        },
+      },
+      resourceApiVersion: 2,
+    },
+  });
+  const tls = create(DownstreamTlsContextSchema, {
+    requireClientCertificate: true,
+    commonTlsContext: {
+      tlsCertificateSdsSecretConfigs: [sds("default")],
+      validationContextType: { case: "validationContextSdsSecretConfig", value: sds("ROOTCA") },
+    },
+  });
+  const listener = create(ListenerSchema, {
+    name: "tls",
+    address: {
+      address: {
+        case: "socketAddress",
+        value: { address: "127.0.0.1", portSpecifier: { case: "portValue", value: port } },
+      },
+    },
+    filterChains: [
+      {
+        transportSocket: {
+          name: "envoy.transport_sockets.tls",
+          configType: { case: "typedConfig", value: anyPack(DownstreamTlsContextSchema, tls) },
+        },
+        filters: [
+          {
+            name: "envoy.filters.network.tcp_proxy",
+            configType: {
+              case: "typedConfig",
+              value: anyPack(
+                TcpProxySchema,
+                create(TcpProxySchema, { statPrefix: "tls", clusterSpecifier: { case: "cluster", value: "agent" } }),
+              ),
+            },
+          },
+        ],
+      },
+    ],
+  });
+  return new Map([[types.listener, [toBinary(ListenerSchema, listener)]]]);
 }

@@ -91,6 +91,7 @@ async function discovery(flags: DiscoveryFlags, unknown: readonly string[], io: 
       maxTtlMs: durationEnv(io, "MAX_WORKLOAD_CERT_TTL", 90 * 24 * hourMs),
     },
     caFolder: pluggedCaFolder(io.env.ROOT_CA_DIR || "/etc/cacerts"),
+    revokedMap: isOff(io.env.PILOT_ENABLE_CA_CRL) ? "" : io.env.PILOT_CRL_CONFIGMAP || "istio-ca-crl",
     rotationPace: rotationPace(io),
     debounceMs: durationEnv(io, "PILOT_DEBOUNCE_AFTER", 100),
     debounceMaxMs: durationEnv(io, "PILOT_DEBOUNCE_MAX", 10_000),

@@ -37,6 +37,11 @@ export interface DiscoveryOptions {
   readonly certificates?: { readonly defaultTtlMs: number; readonly maxTtlMs: number };
   /** Where users may have put a CA (a mounted Secret `cacerts`); without one the mesh has one of its own. */
   readonly caFolder?: CaFolder;
+  /**
+   * ConfigMap by which proxies are told what a plugged-in CA has revoked (PILOT_CRL_CONFIGMAP). Empty: nobody is told, and
+   * it does not count here either (PILOT_ENABLE_CA_CRL).
+   */
+  readonly revokedMap?: string;
   /** How fast a root rotation goes. */
   readonly rotationPace?: Partial<RotationPace>;
   readonly debounceMs: number;

@@ -180,6 +180,7 @@ export async function startDiscovery(options: DiscoveryOptions): Promise<Discove
     secrets: watched.objects("", "Secret"),
     configMaps: watched.objects("", "ConfigMap"),
     folder: options.caFolder,
+    readsRevocations: options.revokedMap !== "",
     certificates: options.certificates,
     pace: options.rotationPace,
     trustDomain,

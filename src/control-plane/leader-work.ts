@@ -105,7 +105,8 @@ function distributeRoots(options: DiscoveryOptions, parts: LeaderParts): void {
     namespaces: stages.settings.namespaces,
     configMaps: watched.objects("", "ConfigMap"),
     roots: trust.authority.roots,
-    revoked: () => trust.wanted.current().crl,
+    revoked: trust.revoked,
+    revokedMap: options.revokedMap ?? "istio-ca-crl",
     onRoots(changed) {
       const stops = [trust.authority.onReplaced(changed), trust.wanted.subscribe(changed)];
       return () => stops.forEach((stop) => void stop());

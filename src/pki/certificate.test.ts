@@ -95,7 +95,9 @@ describe("certificates", () => {
     const root = new x509.X509Certificate(signer.certificate.raw);
     expect(await seen.verify({ publicKey: root.publicKey, date: now })).toBe(true);
     expect(root.getExtension(x509.BasicConstraintsExtension)).toMatchObject({ ca: true, critical: true });
-    expect(root.getExtension(x509.KeyUsagesExtension)?.usages).toBe(x509.KeyUsageFlags.keyCertSign);
+    expect(root.getExtension(x509.KeyUsagesExtension)?.usages).toBe(
+      x509.KeyUsageFlags.keyCertSign | x509.KeyUsageFlags.cRLSign,
+    );
   });
 
   test("names of servers: DNS and addresses of both families", async () => {

@@ -97,7 +97,8 @@ function extensions(
   issuer: X509Certificate | undefined,
 ): readonly Buffer[] {
   const isCa = profile === "ca";
-  const out = [extension(oids.keyUsage, true, isCa ? bitString(Buffer.of(0x04), 2) : bitString(Buffer.of(0xa0), 5))];
+  // A CA signs certificates and lists of those that it has revoked: Envoy believes no list without the right to it.
+  const out = [extension(oids.keyUsage, true, isCa ? bitString(Buffer.of(0x06), 1) : bitString(Buffer.of(0xa0), 5))];
   if (!isCa) out.push(extension(oids.extendedKeyUsage, false, sequence(...purposes(profile).map(oid))));
   out.push(extension(oids.basicConstraints, true, isCa ? sequence(booleanTrue()) : sequence()));
   if (isCa) out.push(extension(oids.subjectKeyIdentifier, false, octetString(keyIdentifier(spki))));

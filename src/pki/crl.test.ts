@@ -27,6 +27,24 @@ describe("lists of revoked certificates", () => {
     expect(() => parseRevocations(revoke(ca, []), [issueCertificate({ ...terms, ...stranger })])).toThrow();
   });
 
+  test("who is given the lists must have one in force of every CA, and one that the CA may sign", async () => {
+    const [ca, other] = [await testCa("ca"), await testCa("other")];
+    const now = new Date();
+    const at = (ms: number): Date => new Date(now.getTime() + ms);
+    const cas = [ca.certificate, other.certificate];
+    expect(parseRevocations(revoke(ca, []), cas).without(cas, now)).toEqual([other.certificate]);
+    expect(parseRevocations(revoke(ca, []) + revoke(other, []), cas).without(cas, now)).toEqual([]);
+    const lists = revoke(ca, [], at(60_000)) + revoke(other, [await other.leaf("a")], at(3_600_000));
+    expect(parseRevocations(lists, cas).without(cas, now)).toEqual([]);
+    expect(parseRevocations(lists, cas).without(cas, at(120_000))).toEqual([ca.certificate]);
+    const { publicKey } = other.certificate;
+    const terms = { subject: { commonName: "other" }, publicKey, now, ttlMs: 60_000 };
+    const leaf = issueCertificate({ ...terms, profile: "leaf", signer: { certificate: undefined, key: other.key } });
+    expect(parseRevocations(revoke({ certificate: leaf, key: other.key }, []), [leaf]).without([leaf], now)).toEqual([
+      leaf,
+    ]);
+  });
+
   test("junk is refused and never ends the process", async () => {
     const ca = await testCa("ca");
     expect(() => parseRevocations("junk", [ca.certificate])).toThrow("no list");

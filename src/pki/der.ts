@@ -88,6 +88,16 @@ export function time(date: Date): Buffer {
   return encode(tags.generalizedTime, Buffer.from(`${digits}Z`));
 }
 
+/** The inverse of `time`, for times in the forms that RFC 5280 allows. */
+export function readTime({ tag, content }: DerElement): Date {
+  const text = Buffer.from(content).toString("latin1");
+  const full = tag === tags.utcTime ? `${Number(text.slice(0, 2)) < 50 ? "20" : "19"}${text}` : text;
+  const parts = /^(\d{4})(\d\d)(\d\d)(\d\d)(\d\d)(\d\d)Z$/.exec(full);
+  if (!parts) throw malformed("has a time of another form than expected");
+  const [, year, month, day, hour, minute, second] = parts.map(Number);
+  return new Date(Date.UTC(year ?? 0, (month ?? 1) - 1, day, hour, minute, second));
+}
+
 export interface DerElement {
   readonly tag: number;
   readonly content: Uint8Array;

@@ -14,7 +14,7 @@ export {
   issueCertificate,
   type Signer,
 } from "./certificate.ts";
-export { parseRevocations, type Revocations } from "./crl.ts";
+export { hasRevocationList, parseRevocations, type Revocations } from "./crl.ts";
 export { type CsrOptions, createCsr, parseCsr } from "./csr.ts";
 export { formatPrivateKey, generateKey, type KeyAlgorithm, type KeyPair, parsePrivateKey, sameKey } from "./key.ts";
 export type { SubjectAltName, SubjectName } from "./name.ts";

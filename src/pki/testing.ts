@@ -39,7 +39,11 @@ export async function testCa(commonName: string): Promise<TestCa> {
 }
 
 /** The CA's list of these certificates, PEM. */
-export function revoke(ca: Pick<TestCa, "certificate" | "key">, revoked: readonly X509Certificate[]): string {
+export function revoke(
+  ca: Pick<TestCa, "certificate" | "key">,
+  revoked: readonly X509Certificate[],
+  nextUpdate?: Date,
+): string {
   const now = time(new Date());
   const entries = revoked.map((one) => sequence(encode(tags.integer, serialAndIssuer(one).serial), now));
   const body = sequence(
@@ -47,6 +51,7 @@ export function revoke(ca: Pick<TestCa, "certificate" | "key">, revoked: readonl
     algorithmIdentifier(schemeOf(ca.key)),
     subjectOf(ca.certificate),
     now,
+    ...(nextUpdate ? [time(nextUpdate)] : []),
     ...(entries.length > 0 ? [sequence(...entries)] : []),
   );
   return formatCrl(signed(body, ca.key));

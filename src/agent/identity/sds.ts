@@ -182,7 +182,10 @@ function envoySecret({ name, content }: Secret): EnvoySecret {
   const inline = (text: string) =>
     create(DataSourceSchema, { specifier: { case: "inlineBytes", value: Buffer.from(text) } });
   if (content.type === "roots") {
-    const value = create(CertificateValidationContextSchema, { trustedCa: inline(content.pem) });
+    const value = create(CertificateValidationContextSchema, {
+      trustedCa: inline(content.pem),
+      ...(content.revoked === undefined ? {} : { crl: inline(content.revoked) }),
+    });
     return create(SecretSchema, { name, type: { case: "validationContext", value } });
   }
   const value = create(TlsCertificateSchema, {

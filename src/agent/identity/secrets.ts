@@ -1,15 +1,17 @@
 /** A secret's name in, its content out, and news of changes: the workload's own credentials, and files that Envoy's configuration names. */
-import { existsSync, type FSWatcher, readFileSync, watch } from "node:fs";
-import { basename, dirname } from "node:path";
+import { existsSync, readFileSync } from "node:fs";
 import { rootCertificates } from "node:tls";
 import { digest, type Logger } from "../../lib/index.ts";
 import { formatBundle, parseCertificates } from "../../pki/index.ts";
+import type { RevocationList } from "./revocation-list.ts";
 import type { TrustBundle } from "./trust-bundle.ts";
+import { watchFile } from "./watch-file.ts";
 import type { WorkloadIdentity } from "./workload-identity.ts";
 
 export type SecretContent =
   | { readonly type: "certificate"; readonly chain: string; readonly key: string }
-  | { readonly type: "roots"; readonly pem: string };
+  /** `revoked`: lists of certificates that are not to be believed, PEM. */
+  | { readonly type: "roots"; readonly pem: string; readonly revoked?: string };
 
 export interface Secret {
   readonly name: string;
@@ -31,6 +33,8 @@ export interface SecretSourceOptions {
   readonly extraRoots: () => string;
   /** What the control plane says of roots. */
   readonly trustBundle?: Pick<TrustBundle, "current" | "onChange">;
+  /** What the mesh's CA has revoked. */
+  readonly revoked?: RevocationList;
   readonly log: Logger;
 }
 
@@ -65,7 +69,8 @@ export function createSecretSource(options: SecretSourceOptions): SecretSource {
     watch(name, changed) {
       if (name === workloadName) return identity.onChange(changed);
       if (name === rootsName) {
-        const stops = [identity.onChange(changed), options.trustBundle?.onChange(changed)];
+        const { trustBundle, revoked } = options;
+        const stops = [identity.onChange(changed), trustBundle?.onChange(changed), revoked?.watch(changed)];
         return () => stops.forEach((stop) => void stop?.());
       }
       const stops = filesOf(name).map((path) => watchFile(path, changed, log));
@@ -81,7 +86,9 @@ function ownContent(name: string, options: SecretSourceOptions): SecretContent |
   if (!credentials) return undefined;
   if (name === workloadName) return { type: "certificate", chain: credentials.chain, key: credentials.key };
   const told = distinctRoots(credentials.roots, options.trustBundle?.current() ?? "");
-  return { type: "roots", pem: credentials.roots + told + options.extraRoots() };
+  const revoked = options.revoked?.current() ?? "";
+  const pem = credentials.roots + told + options.extraRoots();
+  return { type: "roots", pem, ...(revoked === "" ? {} : { revoked }) };
 }
 
 /** Those of the second text that the first has not. */
@@ -117,19 +124,4 @@ function readBounded(path: string): string {
   const text = readFileSync(path, "utf8");
   if (text.length > maxFileBytes) throw new RangeError("too large");
   return text;
-}
-
-/** Watches the folder: Kubernetes changes mounted files by renaming a link beside them, and the file may not exist yet. */
-function watchFile(path: string, changed: () => void, log: Logger): () => void {
-  const folder = dirname(path);
-  let watcher: FSWatcher | undefined;
-  try {
-    watcher = watch(existsSync(folder) ? folder : "/", { persistent: false }, (_, file) => {
-      if (file === null || file === basename(path) || file.startsWith("..data")) changed();
-    });
-    watcher.on("error", () => watcher?.close());
-  } catch {
-    log.warn("a secret's folder cannot be watched", { folder });
-  }
-  return () => watcher?.close();
 }

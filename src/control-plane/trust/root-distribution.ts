@@ -1,6 +1,6 @@
 /**
- * Namespaces in; ConfigMap `istio-ca-root-cert` with the mesh's roots in each of them out, and `istio-ca-crl` with what its
- * CA has revoked, where it has. Only the leader writes.
+ * Namespaces in; ConfigMap `istio-ca-root-cert` with the mesh's roots in each of them out, and another (`istio-ca-crl`)
+ * with what its CA has revoked, where it has. Only the leader writes.
  */
 import type { Collection } from "../../collections/index.ts";
 import { type KubeClient, kubeKinds } from "../../kube/index.ts";
@@ -13,14 +13,13 @@ const { configMaps } = kubeKinds;
 interface Distributed {
   readonly map: string;
   readonly file: string;
-  content(options: RootDistributionOptions): string;
+  content(): string;
 }
 
-const distributed: readonly Distributed[] = [
-  { map: "istio-ca-root-cert", file: "root-cert.pem", content: (options) => options.roots() },
-  { map: "istio-ca-crl", file: "ca-crl.pem", content: (options) => options.revoked() },
-];
-const names = new Set(distributed.map(({ map }) => map));
+function distributed({ roots, revoked, revokedMap }: RootDistributionOptions): readonly Distributed[] {
+  const maps = [{ map: "istio-ca-root-cert", file: "root-cert.pem", content: roots }];
+  return revokedMap === "" ? maps : [...maps, { map: revokedMap, file: "ca-crl.pem", content: revoked }];
+}
 
 export interface RootDistributionOptions {
   readonly client: KubeClient;
@@ -29,6 +28,8 @@ export interface RootDistributionOptions {
   roots(): string;
   /** Lists of revoked certificates; empty where there is none. */
   revoked(): string;
+  /** Name of the ConfigMap with these; empty for none. */
+  readonly revokedMap: string;
   /** Calls back when any of it has changed; returns the way to stop. */
   onRoots(changed: () => void): () => void;
   readonly log: Logger;
@@ -40,6 +41,7 @@ export interface RootDistributionOptions {
 const skipped: ReadonlySet<string> = new Set(["kube-system", "kube-public", "kube-node-lease", "local-path-storage"]);
 
 export function runRootDistribution(options: RootDistributionOptions): void {
+  const names = new Set(distributed(options).map(({ map }) => map));
   const queue = runKeyedWork({ ...options, name: "roots in", work: (namespace) => write(options, namespace) });
   const due = (namespace: string): void => {
     if (!skipped.has(namespace)) queue.due(namespace);
@@ -62,7 +64,7 @@ export function runRootDistribution(options: RootDistributionOptions): void {
 async function write(options: RootDistributionOptions, namespace: string): Promise<void> {
   const object = options.namespaces.get(namespace);
   if (!object || object.metadata.deletionTimestamp !== undefined) return;
-  for (const one of distributed) await writeMap(options, namespace, one);
+  for (const one of distributed(options)) await writeMap(options, namespace, one);
 }
 
 async function writeMap(
@@ -71,7 +73,7 @@ async function writeMap(
   { map, file, content }: Distributed,
 ): Promise<void> {
   const { client, signal } = options;
-  const data = { [file]: content(options) };
+  const data = { [file]: content() };
   const existing = options.configMaps.get(`${namespace}/${map}`);
   const current = existing && isRecord(existing.data) ? existing.data[file] : undefined;
   if (current === data[file] || (!existing && data[file] === "")) return;

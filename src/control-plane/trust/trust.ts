@@ -19,6 +19,7 @@ import type { ProxyStatus, ResourceSource } from "../../xds/index.ts";
 import type { Settings } from "../settings.ts";
 import { followFurtherRoots } from "./further-roots.ts";
 import { followTrust, type MeshTrust, rotationName } from "./mesh-trust.ts";
+import { createRevokedForProxies } from "./revoked-for-proxies.ts";
 import { defaultPace, type RotationPace, runRotationDriver } from "./rotation-driver.ts";
 import { reportOf } from "./rotation-progress.ts";
 import { type RotationReport, reportsIn, writeReport } from "./rotation-reports.ts";
@@ -34,6 +35,7 @@ export interface TrustOptions {
   /** Unique among control planes. */
   readonly identity: string;
   readonly folder: CaFolder | undefined;
+  readonly readsRevocations: boolean;
   readonly certificates: { readonly defaultTtlMs: number; readonly maxTtlMs: number } | undefined;
   readonly pace: Partial<RotationPace> | undefined;
   trustDomain(): string;
@@ -55,6 +57,8 @@ export interface Trust {
   /** Whether a verified certificate is one to go by. A root may be shared by meshes, whose accounts are not ours. */
   readonly acceptsPeer: AcceptsPeer;
   readonly wanted: WantedCa;
+  /** Lists of revoked certificates that proxies can be given, PEM; empty for none. */
+  revoked(): string;
   readonly mesh: MeshTrust;
   /** The source that agents are told roots by; called once. */
   tellRoots(source: ResourceSource): ResourceSource;
@@ -106,6 +110,7 @@ export async function createTrust(options: TrustOptions): Promise<Trust> {
       return isOurs.includes(trustDomain) && !wanted.current().revoked.has(certificate);
     },
     wanted,
+    revoked: createRevokedForProxies({ wanted, authority, now, log }),
     mesh,
     tellRoots(source) {
       const texts = (): readonly string[] =>

@@ -51,6 +51,8 @@ export interface WantedCaOptions {
   readonly secrets: Collection<KubeObject>;
   readonly namespace: string;
   readonly folder: CaFolder | undefined;
+  /** False: ca-crl.pem does not count. */
+  readonly readsRevocations: boolean;
   readonly organization: string;
   readonly recorder: EventRecorder;
   readonly now: () => Date;
@@ -67,7 +69,7 @@ export async function createWantedCa(options: WantedCaOptions): Promise<WantedCa
   const plugged = pluggedFiles(options);
   let problem = "";
   let current: CaContent = plugged
-    ? contentOf(plugged, now())
+    ? contentOf(plugged, options)
     : ownContent(
         await loadOrCreateCa(createCaSecretStore(options.client, namespace), {
           organization: options.organization,
@@ -86,7 +88,7 @@ export async function createWantedCa(options: WantedCaOptions): Promise<WantedCa
   const take = (found: FoundFiles): void => {
     text = textOf(found);
     try {
-      current = contentOf(found, now());
+      current = contentOf(found, options);
       problem = "";
     } catch (error) {
       refuse(`${found.source}: ${told(error)}`, found.key === undefined ? undefined : secrets.get(found.key));
@@ -145,9 +147,9 @@ function filesIn(secret: KubeObject | undefined): CaFiles | undefined {
   return caFilesOf((name) => data[name] ?? "");
 }
 
-function contentOf({ files, source, isOwn }: FoundFiles, now: Date): CaContent {
-  const bundle = parseSigningBundle(files, now);
-  const crl = files["ca-crl.pem"] ?? "";
+function contentOf({ files, source, isOwn }: FoundFiles, { now, readsRevocations }: WantedCaOptions): CaContent {
+  const bundle = parseSigningBundle(files, now());
+  const crl = readsRevocations ? (files["ca-crl.pem"] ?? "") : "";
   return { bundle, source, isOwn, crl, revoked: readRevocations(crl, bundle) };
 }
 

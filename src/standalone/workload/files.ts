@@ -1,4 +1,4 @@
-/** The files that a workload's agent finds where Istio's agent looks for them: token, root, labels, resolv.conf. */
+/** The files that a workload's agent finds where Istio's agent looks for them: token, roots, what is revoked, labels, resolv.conf. */
 import { chownSync, mkdirSync, rmSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { requestToken } from "../../kube/index.ts";
@@ -16,6 +16,7 @@ export interface PodFiles {
   readonly resolvConf: string;
   readonly token: string;
   readonly rootCert: string;
+  readonly revoked: string;
   readonly labels: string;
 }
 
@@ -43,6 +44,7 @@ export async function prepareFiles(
     resolvConf: join(dir, "resolv.conf"),
     token: join(dir, "var/run/secrets/tokens/istio-token"),
     rootCert: join(dir, "var/run/secrets/istio/root-cert.pem"),
+    revoked: join(dir, "var/run/secrets/istio/crl/ca-crl.pem"),
     labels: join(dir, "etc/istio/pod/labels"),
   };
   const put = async (file: string, content: string): Promise<void> => {
@@ -69,6 +71,16 @@ export async function prepareFiles(
     await put(files.rootCert, found);
     roots = found;
   };
+  // The agent watches the folder, also while there is nothing in it.
+  makeFolders(dir, files.revoked);
+  let revoked = "";
+  const refreshRevoked = async (): Promise<void> => {
+    const found = (await readMap(host, namespace, "istio-ca-crl", "ca-crl.pem")) ?? "";
+    if (found === revoked) return;
+    await put(files.revoked, found);
+    revoked = found;
+  };
+  await refreshRevoked();
   await put(files.labels, downwardFile(labels));
   await put(join(dir, "etc/istio/pod/annotations"), downwardFile(annotations));
   await refreshToken();
@@ -81,6 +93,7 @@ export async function prepareFiles(
   // A token at half its life; of roots nobody is told, so they are looked at, as a kubelet does.
   void keepFresh(refreshToken, tokenSeconds * 500, failed("token"), stop.signal);
   void keepFresh(refreshRoots, retryMs, failed("roots"), stop.signal);
+  void keepFresh(refreshRevoked, retryMs, failed("list of revoked certificates"), stop.signal);
   return files;
 }
 
@@ -136,8 +149,11 @@ async function rootCertificate(host: WorkloadHost, namespace: string, signal: Ab
   });
 }
 
-async function readRoots(host: WorkloadHost, namespace: string): Promise<string | undefined> {
-  const found = await host.client.find(configMaps, { name: "istio-ca-root-cert", namespace });
-  const data = found && isRecord(found.data) ? found.data["root-cert.pem"] : undefined;
+const readRoots = (host: WorkloadHost, namespace: string): Promise<string | undefined> =>
+  readMap(host, namespace, "istio-ca-root-cert", "root-cert.pem");
+
+async function readMap(host: WorkloadHost, namespace: string, name: string, file: string): Promise<string | undefined> {
+  const found = await host.client.find(configMaps, { name, namespace });
+  const data = found && isRecord(found.data) ? found.data[file] : undefined;
   return typeof data === "string" ? data : undefined;
 }

@@ -8,8 +8,10 @@ import {
   endJournal,
   openJournal,
   type RestartPolicy,
-  removeLeftovers,
+  removeAbandoned,
+  removeAtEnd,
   restartPolicies,
+  runnerJournal,
   startWorkload,
   type Workload,
   type WorkloadSpec,
@@ -79,7 +81,7 @@ async function run(command: readonly string[], flags: RunFlags, io: Io): Promise
   const client = await createMeshClient(dir);
   const journal = openJournal(
     join(dir, "run"),
-    `run-${process.pid}`,
+    runnerJournal(process.pid),
     ownerOf(process.pid) ?? { pid: process.pid, started: "" },
   );
   try {
@@ -96,7 +98,7 @@ async function run(command: readonly string[], flags: RunFlags, io: Io): Promise
     await provideService(client, spec, flags, io);
     const workload = await startWorkload(host, spec, io.signal);
     // Now that its Pod is out of everybody's endpoints, what a dead runner of the same name has left can go.
-    await removeLeftovers(join(dir, "run"), log).catch((error: unknown) => log.warn(String(error)));
+    await removeAbandoned({ runDir: join(dir, "run"), client, log }).catch((error: unknown) => log.warn(String(error)));
     void tellReady(workload, spec, io);
     try {
       const ended = await Promise.race([
@@ -114,7 +116,7 @@ async function run(command: readonly string[], flags: RunFlags, io: Io): Promise
     client.close();
     await endJournal(journal);
     // Of a mesh that has ended before, the last process removes the network.
-    await removeLeftovers(join(dir, "run"), log).catch((error: unknown) => log.warn(String(error)));
+    await removeAtEnd(join(dir, "run"), log).catch((error: unknown) => log.warn(String(error)));
     giveDataToUser(dir, io.env);
   }
 }

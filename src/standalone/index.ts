@@ -1,3 +1,4 @@
+export { removeAbandoned, sweepAbandoned } from "./abandoned.ts";
 export { runAccounts } from "./accounts.ts";
 export { runAddresses } from "./addresses.ts";
 export { createClusterNames } from "./cluster-names.ts";
@@ -6,9 +7,9 @@ export { type ClusterDnsOptions, createClusterDns, type Lookup } from "./dns.ts"
 export { runEndpointSlices } from "./endpoint-slices.ts";
 export { runGarbageCollection } from "./garbage.ts";
 export { runImagePods } from "./image-pods.ts";
-export { type Journal, type Leftover, livingOwners, openJournal, openSharedJournal } from "./journal.ts";
+export { type Journal, type Leftover, livingOwners, openJournal, openSharedJournal, runnerJournal } from "./journal.ts";
 export * as standaloneKinds from "./kinds.ts";
-export { endJournal, removeLeftovers } from "./leftovers.ts";
+export { endJournal, removeAllButRunners, removeAtEnd, removeLeftovers } from "./leftovers.ts";
 export { runNamespaceEnd } from "./namespace-end.ts";
 export { createMeshNetwork, findClash, type MeshNetwork } from "./network/mesh-network.ts";
 export { type NetworkPlan, type PlanOptions, planNetwork, rangePairs } from "./network/plan.ts";

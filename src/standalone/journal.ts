@@ -33,6 +33,10 @@ export function openJournal(dir: string, name: string, owner: Owner): Journal {
   return openPage(join(dir, `${name}.json`), owner, []);
 }
 
+/** What the journal of a `fairlead run` is called: its Pod may be asked for longer than it lives. */
+export const runnerJournal = (pid: number): string => `run-${pid}`;
+const runnerFile = /^run-\d+\.json$/;
+
 const sharedName = "shared.json";
 
 /** For what stays while anybody needs it: the mesh network, which processes of `run` use longer than `up` may live. */
@@ -84,6 +88,8 @@ function cannotWrite(file: string, cause: unknown): FairleadError {
 }
 
 export interface DeadPage extends Page {
+  /** Of a `fairlead run`. */
+  readonly isRunners: boolean;
   /** Strikes it out once its leftovers are removed. */
   done(): void;
 }
@@ -94,7 +100,7 @@ export function deadPages(dir: string): readonly DeadPage[] {
   return journalFiles(dir).flatMap((file) => {
     const page = readPage(file);
     if (!page || (page.owner ? isAlive(page.owner) : isInUse)) return [];
-    return [{ ...page, done: () => rmSync(file, { force: true }) }];
+    return [{ ...page, isRunners: runnerFile.test(basename(file)), done: () => rmSync(file, { force: true }) }];
   });
 }
 

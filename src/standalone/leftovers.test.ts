@@ -5,8 +5,8 @@ import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
 import { lacks } from "../../test/require.ts";
 import { isAlive, type Owner, ownerOf, silentLogger } from "../lib/index.ts";
-import { deadPages, livingOwners, openJournal } from "./journal.ts";
-import { endJournal, removeLeftovers } from "./leftovers.ts";
+import { deadPages, livingOwners, openJournal, runnerJournal } from "./journal.ts";
+import { endJournal, removeAtEnd, removeLeftovers } from "./leftovers.ts";
 
 const work = mkdtempSync(join(tmpdir(), "fairlead-journal-"));
 afterAll(() => rmSync(work, { recursive: true, force: true }));
@@ -61,6 +61,26 @@ describe.skipIf(lacks("root"))("leftovers", () => {
     openJournal(dir, "again", await deadOwner()).add({ kind: "process", process });
     await removeLeftovers(dir, silentLogger);
     expect(await ended).toBe("SIGKILL");
+  });
+
+  test("what a dead runner left stays for as long as others live, and goes with the last of them", async () => {
+    const dir = join(work, "runners");
+    const folder = (n: number): string => join("/run/fairlead", `fl00001${n}-${process.pid}`);
+    const [runner, up] = [await deadOwner(), await deadOwner()];
+    for (const [name, owner, path] of [
+      [runnerJournal(runner.pid), runner, folder(1)],
+      [`up-${up.pid}`, up, folder(2)],
+    ] as const) {
+      mkdirSync(path, { recursive: true });
+      openJournal(dir, name, owner).add({ kind: "folder", path });
+    }
+    const there = (): readonly boolean[] => [folder(1), folder(2)].map((path) => existsSync(path));
+    const living = openJournal(dir, runnerJournal(process.pid), self());
+    await removeAtEnd(dir, silentLogger);
+    expect(there()).toEqual([true, false]);
+    await endJournal(living);
+    await removeAtEnd(dir, silentLogger);
+    expect(there()).toEqual([false, false]);
   });
 
   test("a page that was cut short says nothing and harms nobody", async () => {

@@ -9,8 +9,10 @@ import {
   type Journal,
   type NetworkPlan,
   openJournal,
-  removeLeftovers,
+  removeAllButRunners,
+  removeAtEnd,
   standaloneKinds,
+  sweepAbandoned,
 } from "../../standalone/index.ts";
 import { formatAddress, type ListenAddress } from "../listen-address.ts";
 import { startApi } from "./api-child.ts";
@@ -120,6 +122,7 @@ async function start(options: MeshOptions, undo: Undo, stop: () => Promise<void>
   await waitForWebhooks(api.client);
   isWhole = true;
   publish();
+  sweep(data, api.client, log, undo);
   return {
     dir: data.path,
     kubeconfig: api.kubeconfig,
@@ -133,7 +136,7 @@ async function start(options: MeshOptions, undo: Undo, stop: () => Promise<void>
   };
 }
 
-/** What an earlier owner left goes first; what this one leaves goes at its end. */
+/** What an earlier `up` left goes first; what this one leaves goes at its end. */
 async function openOwnJournal(data: DataDir, log: Logger, undo: Undo): Promise<Journal> {
   const runDir = join(data.path, "run");
   mkdirSync(runDir, { recursive: true, mode: 0o700 });
@@ -142,10 +145,20 @@ async function openOwnJournal(data: DataDir, log: Logger, undo: Undo): Promise<J
   undo.push(async () => {
     await endJournal(journal);
     // The network goes as well, unless processes of `run` use it.
-    await removeLeftovers(runDir, log);
+    await removeAtEnd(runDir, log);
   });
-  await removeLeftovers(runDir, log);
+  await removeAllButRunners(runDir, log);
   return journal;
+}
+
+/** What dead runners left goes when the proxies have heard that their Pods are gone: so not before the mesh is whole. */
+function sweep(data: DataDir, client: KubeClient, log: Logger, undo: Undo): void {
+  const stop = new AbortController();
+  const sweeping = sweepAbandoned({ runDir: join(data.path, "run"), client, log }, stop.signal);
+  undo.push(() => {
+    stop.abort();
+    return sweeping;
+  });
 }
 
 interface Api {

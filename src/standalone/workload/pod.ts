@@ -1,6 +1,6 @@
 /** A workload's Pod in the API: made, kept alive by its lease, and removed. */
 import { microTime, type ObjectRef } from "../../kube/index.ts";
-import { FairleadError, ownerOf, wait } from "../../lib/index.ts";
+import { FairleadError, type Owner, ownerOf, readRecord, readText, wait } from "../../lib/index.ts";
 import type { KubeObject } from "../../model/index.ts";
 import { ignoreMissing } from "../endpoint-slices.ts";
 import { leases, nodeName, pods, runnerAnnotation, serviceAccounts } from "../kinds.ts";
@@ -101,24 +101,25 @@ function podObject(spec: WorkloadSpec, lease: string): KubeObject {
 
 function leaseSpec(host: WorkloadHost): object {
   return {
-    holderIdentity: runnerIdentity(process.pid),
+    holderIdentity: livingRunner(process.pid),
     leaseDurationSeconds: 15,
     renewTime: microTime(host.now()),
   };
 }
 
 /** A process's id with its start: a reused id is another runner. */
-function runnerIdentity(pid: number): string {
-  return `fairlead-run-${pid}-${ownerOf(pid)?.started ?? ""}`;
-}
+export const runnerIdentity = ({ pid, started }: Owner): string => `fairlead-run-${pid}-${started}`;
+
+const livingRunner = (pid: number): string => runnerIdentity(ownerOf(pid) ?? { pid, started: "" });
+
+/** Empty where nobody holds it. */
+export const holderOf = (lease: KubeObject | undefined): string => readText(readRecord(lease?.spec).holderIdentity);
 
 /** Whether the process that holds this lease lives, on this machine, and is not ourselves. */
 export function isHeldByOther(lease: KubeObject | undefined): boolean {
-  const spec = lease?.spec;
-  const holder =
-    typeof spec === "object" && spec !== null && "holderIdentity" in spec ? String(spec.holderIdentity) : "";
+  const holder = holderOf(lease);
   const pid = Number(/^fairlead-run-(\d+)-/.exec(holder)?.[1] ?? 0);
-  return pid > 1 && pid !== process.pid && holder === runnerIdentity(pid);
+  return pid > 1 && pid !== process.pid && holder === livingRunner(pid);
 }
 
 function leaseObject(host: WorkloadHost, metadata: { name: string; namespace: string }): KubeObject {

@@ -44,6 +44,11 @@ export const commands: readonly CommandEntry[] = [
     load: () => import("./diff.ts"),
   },
   {
+    name: "wait",
+    summary: "Wait until every proxy that an object reaches has acknowledged it",
+    load: () => import("./wait.ts"),
+  },
+  {
     name: "test",
     summary: "Check expectations about requests that are kept beside the YAML",
     load: () => import("./test.ts"),

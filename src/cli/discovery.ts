@@ -85,6 +85,7 @@ async function discovery(flags: DiscoveryFlags, unknown: readonly string[], io: 
     identity: io.env.POD_NAME || `${hostname()}-${process.pid}`,
     leaderElection: !isOff(io.env.ENABLE_LEADER_ELECTION),
     analysis: io.env.PILOT_ENABLE_ANALYSIS === "true",
+    programmedStatus: !isOff(io.env.PILOT_ENABLE_STATUS),
     checkIncremental: io.env.FAIRLEAD_CHECK_INCREMENTAL === "1",
     certificates: {
       defaultTtlMs: durationEnv(io, "DEFAULT_WORKLOAD_CERT_TTL", 24 * hourMs),

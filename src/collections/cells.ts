@@ -73,6 +73,8 @@ export interface Computation {
   /** Each once, in the order in which they were first read. */
   reads: Cell[];
   notes: Cause[] | undefined;
+  /** For members of a derived set: what was made, as far as somebody reads it. */
+  made?(): Iterable<Cell>;
   /** Told once when it leaves the clean state. */
   invalidated(): void;
 }

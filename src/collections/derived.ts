@@ -62,13 +62,14 @@ export function createDerived<I, O>(
   };
   const flush = (): void => {
     for (const key of dirty) {
-      const entry = entries.get(key) ?? {
+      const entry: Computation & { outputs: Map<string, O> } = entries.get(key) ?? {
         state: "stale",
         running: false,
         rank: 0,
         reads: [],
         notes: undefined,
         outputs: new Map(),
+        made: () => [...entry.outputs.keys()].flatMap((output) => out.cells.get(output) ?? []),
         invalidated: () => dirty.add(key),
       };
       entries.set(key, entry);

@@ -22,6 +22,27 @@ describe("graph", () => {
     expect(greeting.get("x")).toBe("hello Ada");
   });
 
+  test("what was made from a member is found, through derived sets and memos, and nothing else", () => {
+    const graph = createGraph();
+    const numbers = graph.source<number>("numbers");
+    const doubles = graph.derive("doubles", numbers, (n, key) => [[`2${key}`, n * 2]]);
+    const text = graph.memo("text", (key) => `text ${doubles.get(key)}`);
+    const both = graph.memo("both", () => `${text.get("2a")}, ${text.get("2b")}`);
+    numbers.set("a", 1);
+    numbers.set("b", 2);
+    both.get("");
+    const found = (key: string) => [...graph.dependents(numbers, key)].sort();
+    expect(found("a")).toEqual(["text 2", "text 2, text 4"]);
+    expect(found("none")).toEqual([]);
+    // While a change is told, it is what the member before was read by.
+    let told: readonly unknown[] = [];
+    numbers.subscribe((key) => {
+      told = found(key);
+    });
+    numbers.delete("b");
+    expect(told).toEqual(["text 2, text 4", "text 4"]);
+  });
+
   test("an equal result stops the wave", () => {
     const graph = createGraph();
     const numbers = graph.source<number>("numbers");

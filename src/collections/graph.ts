@@ -7,7 +7,9 @@
  * different. So a change costs its own size, and the recorded reads are the provenance at the same time.
  */
 
+import type { Cell } from "./cells.ts";
 import type { Collection, Index, Source } from "./collection.ts";
+import { dependentsOf } from "./dependents.ts";
 import { createDerived, type OnFault } from "./derived.ts";
 import { createHold, type Hold } from "./hold.ts";
 import { createKeyed } from "./keyed.ts";
@@ -50,6 +52,11 @@ export interface Graph {
   readonly reads: number;
   /** Adds "this field caused it" to the computation that is running. */
   note(object: string, field: string): void;
+  /**
+   * What memos keep that was made from this member of a source, be it by way of others: what provenance says, the other
+   * way round. While listeners are told of a change it is what the member before was read by.
+   */
+  dependents(of: Collection<unknown>, key: string): Iterable<unknown>;
   /** Runs without recording; for work whose result must not depend on what it looks at (logs, metrics). */
   untracked<T>(work: () => T): T;
 }
@@ -77,6 +84,7 @@ export function createGraph(options: GraphOptions = {}): Graph {
   /** Derived collections in creation order: each may read only earlier ones, and is stopped where it reads a later one. */
   const eager: (() => void)[] = [];
   const counted = new Set<() => number>();
+  const sources = new WeakMap<object, ReadonlyMap<string, Cell>>();
 
   const change = (apply: () => void): void => {
     depth++;
@@ -104,6 +112,7 @@ export function createGraph(options: GraphOptions = {}): Graph {
         describe ?? ((key) => `${name}/${key}`),
       );
       counted.add(() => cells.size);
+      sources.set(collection, cells);
       return Object.assign(collection, {
         set(key: string, value: T) {
           const before = members.get(key);
@@ -149,6 +158,7 @@ export function createGraph(options: GraphOptions = {}): Graph {
       return counted.values().reduce((sum, count) => sum + count(), 0);
     },
     note: recorder.note,
+    dependents: (of, key) => dependentsOf(sources.get(of)?.get(key)),
     untracked: recorder.untracked,
   };
 }

@@ -1,5 +1,5 @@
 /** Stage 2: raw objects in; decoded configs per kind, and what is wrong with the others, out. */
-import type { Collection, Graph } from "../collections/index.ts";
+import { type Collection, type Graph, sameData } from "../collections/index.ts";
 import { decode, type Problem } from "../config/index.ts";
 import type { MeshConfigs } from "../mesh/index.ts";
 import {
@@ -65,9 +65,15 @@ export function createConfigs(
         const result = decode(kind, object);
         return [[key, { config: result.ok, problems: result.problems }]];
       },
+      (a, b) => sameConfig(kind, a.config, b.config) && sameData(a.problems, b.problems),
     );
     outcomes.push(all);
-    return graph.derive(kind.plural, all, ({ config }, key) => (config ? [[key, config] as const] : []));
+    return graph.derive(
+      kind.plural,
+      all,
+      ({ config }, key) => (config ? [[key, config] as const] : []),
+      (a, b) => sameConfig(kind, a, b),
+    );
   };
   const configs: MeshConfigs = {
     virtualServices: decoded(virtualService),
@@ -100,4 +106,15 @@ export function createConfigs(
     },
     problems: () => outcomes.flatMap((all) => all.keys().flatMap((key) => all.get(key)?.problems ?? [])),
   };
+}
+
+/** Proxies are told which version of the object it is. */
+const versioned: ReadonlySet<string> = new Set([wasmPlugin.kind, trafficExtension.kind]);
+
+/** A status that is written gives the object another version and is no change of its config. */
+function sameConfig<Spec>(kind: Kind, a: Config<Spec> | undefined, b: Config<Spec> | undefined): boolean {
+  if (!a || !b || versioned.has(kind.kind)) return sameData(a, b);
+  const { resourceVersion: _a, ...before } = a.meta;
+  const { resourceVersion: _b, ...now } = b.meta;
+  return sameData(before, now) && sameData(a.spec, b.spec);
 }

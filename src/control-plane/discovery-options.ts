@@ -31,6 +31,8 @@ export interface DiscoveryOptions {
   readonly leaderElection?: boolean;
   /** Whether verdicts on users' objects are written to their statuses (PILOT_ENABLE_ANALYSIS). */
   readonly analysis: boolean;
+  /** False: objects' statuses do not say which proxies have them (PILOT_ENABLE_STATUS). */
+  readonly programmedStatus?: boolean;
   /** Compares, after each change, what proxies have with what a fresh start would give (FAIRLEAD_CHECK_INCREMENTAL). */
   readonly checkIncremental?: boolean;
   /** Life of workload certificates: where none is asked for, and at most. */

@@ -1,13 +1,10 @@
 import { get } from "node:http";
-import { join } from "node:path";
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { controlPlane } from "../apiserver/index.ts";
 import {
   DeltaDiscoveryRequestSchema,
   type DeltaDiscoveryResponse,
 } from "../gen/envoy/service/discovery/v3/discovery_pb.js";
-import { loadKubeconfig } from "../kube/index.ts";
 import {
   createOverload,
   descriptorLimit,
@@ -22,9 +19,9 @@ import { metricNames } from "../ops/index.ts";
 import { createRpcClient } from "../rpc/index.ts";
 import { deltaMethod } from "../xds/index.ts";
 import { type ControlledApi, startControlledApi } from "./controllers/testing.ts";
-import { type Discovery, startDiscovery } from "./discovery.ts";
+import type { Discovery } from "./discovery.ts";
+import { startPlane } from "./testing.ts";
 
-const free = { host: "127.0.0.1", port: 0 };
 const istio = "networking.istio.io";
 const object = (
   apiVersion: string,
@@ -58,51 +55,14 @@ describe("the control plane on an API", () => {
 
   beforeAll(async () => {
     world = await startControlledApi();
-    const namespace = { apiVersion: "v1", kind: "Namespace", metadata: { name: "istio-system" } };
-    // The API may have made it itself.
-    await world.create(namespace).catch(() => {});
-    // What an installer gives the control plane for its root.
-    await world.admin.raw("POST", "/apis/rbac.authorization.k8s.io/v1/namespaces/istio-system/roles", {
-      apiVersion: "rbac.authorization.k8s.io/v1",
-      kind: "Role",
-      metadata: { name: "istiod", namespace: "istio-system" },
-      rules: [
-        { apiGroups: [""], resources: ["secrets"], verbs: ["create", "get", "list", "watch", "update", "patch"] },
-      ],
-    });
-    await world.admin.raw("POST", "/apis/rbac.authorization.k8s.io/v1/namespaces/istio-system/rolebindings", {
-      apiVersion: "rbac.authorization.k8s.io/v1",
-      kind: "RoleBinding",
-      metadata: { name: "istiod", namespace: "istio-system" },
-      roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "Role", name: "istiod" },
-      subjects: [{ apiGroup: "rbac.authorization.k8s.io", kind: "User", name: controlPlane.user }],
-    });
-    const kubeconfig = join(world.api.dir, "plane");
-    await world.api.server.writeKubeconfig(kubeconfig, controlPlane);
-    plane = await startDiscovery({
-      access: await loadKubeconfig({ paths: [kubeconfig], env: {} }),
+    plane = await startPlane(world, {
       overload: createOverload({
         heap: watchHeap([]),
         descriptorLimit: descriptorLimit(),
         log: silentLogger,
         monotonicMs: () => performance.now(),
       }),
-      addresses: { grpc: free, secureGrpc: free, monitoring: free, https: free, http: free },
-      extraSecure: [],
-      domain: "cluster.local",
-      cluster: "Kubernetes",
-      namespace: "istio-system",
-      revision: "",
-      identity: "istiod-test",
       analysis: true,
-      injection: { nativeSidecars: "auto", compliancePolicy: "", platform: "" },
-      debounceMs: 5,
-      debounceMaxMs: 50,
-      log: silentLogger,
-      now: () => new Date(),
-      monotonicMs: () => performance.now(),
-      random: Math.random,
-      signal: world.stop.signal,
     });
   });
   afterAll(async () => {

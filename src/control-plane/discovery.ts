@@ -9,7 +9,7 @@ import { createGraph } from "../collections/index.ts";
 import { createHttpClient, createJwksResolver, type JwksResolver, type JwksResolverOptions } from "../fetch/index.ts";
 import { createEventRecorder, createHttpSource, createKubeClient, type EventRecorder } from "../kube/index.ts";
 import { createAddressGuard } from "../lib/index.ts";
-import { istioVersion } from "../model/index.ts";
+import { istioVersion, kinds } from "../model/index.ts";
 import { createDebugTypes, createMetrics, type DebugSources, measureProcess, versionInfo } from "../ops/index.ts";
 import { createEnvoyTypes } from "../render/index.ts";
 import { type Ads, createAds } from "../xds/index.ts";
@@ -29,6 +29,7 @@ import { measureModel } from "./model-metrics.ts";
 import { countObjects } from "./object-metrics.ts";
 import { createOwnRevision, ownStatuses } from "./own-revision.ts";
 import { createPatchReports, forgetChanged } from "./patch-reports.ts";
+import { createProgrammed, createProgrammedView } from "./programmed/index.ts";
 import { proxyOfNode } from "./proxy-of-node.ts";
 import { findRefusals, type Refusal, refusalsByObject } from "./refusals.ts";
 import { createRegistration } from "./registration/index.ts";
@@ -227,6 +228,18 @@ export async function startDiscovery(options: DiscoveryOptions): Promise<Discove
   // Which objects of users it was that proxies refuse.
   const refusals = (): readonly Refusal[] =>
     findRefusals(ads.status(), ({ node }, type, name) => resources.rendererOf(node)?.causes(type, name) ?? []);
+  // And which generations of their objects proxies have.
+  const programmed = createProgrammed({
+    ...{ graph, resources, ads },
+    kinds: new Map(
+      // Of two kinds called Gateway the first is Istio's own.
+      kinds.map(({ group, kind }, i) => [
+        kinds.findIndex((other) => other.kind === kind) < i ? `${kind}.${group}` : kind,
+        watched.objects(group, kind),
+      ]),
+    ),
+    isReady: (kind) => kind !== "EnvoyFilter" || envoyTypes.current() !== undefined,
+  });
   const debugSources: DebugSources = {
     systemNamespace: namespace,
     proxies: ads.status,
@@ -240,7 +253,9 @@ export async function startDiscovery(options: DiscoveryOptions): Promise<Discove
       injectSettings: () => injection.settings(),
       cluster: options.cluster,
       now,
-    }).set("ca", createTrustView(trust)),
+    })
+      .set("ca", createTrustView(trust))
+      .set("programmedz", createProgrammedView(programmed)),
   };
   const debugTypes = createDebugTypes({
     ...debugSources,
@@ -344,6 +359,7 @@ export async function startDiscovery(options: DiscoveryOptions): Promise<Discove
       gatewayObjects,
       gatewayStatuses,
       patchReports,
+      programmed,
       refusals: {
         byObject: () => refusalsByObject(refusals()),
         subscribe(listener) {

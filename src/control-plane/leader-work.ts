@@ -8,7 +8,7 @@ import {
   type KubeClient,
   runLeaderElection,
 } from "../kube/index.ts";
-import type { KubeObject } from "../model/index.ts";
+import { type KubeObject, programmedKinds } from "../model/index.ts";
 import type { Metrics } from "../ops/index.ts";
 import type { ObjectStatus } from "../translate/index.ts";
 import {
@@ -23,6 +23,7 @@ import {
 import type { DiscoveryOptions } from "./discovery-options.ts";
 import { defaultTagName } from "./own-revision.ts";
 import type { PatchReports } from "./patch-reports.ts";
+import { type Programmed, runProgrammedStatus } from "./programmed/index.ts";
 import type { Stages } from "./stages.ts";
 import { runRootDistribution, runWebhookBundles, type Trust } from "./trust/index.ts";
 import { type WatchedObjects, watchedKind } from "./watched-kinds.ts";
@@ -37,6 +38,8 @@ export interface LeaderParts {
   readonly gatewayStatuses: Collection<ObjectStatus>;
   readonly patchReports: PatchReports;
   readonly refusals: ProblemReportsOptions["refusals"];
+  /** Which generations of objects proxies have. */
+  readonly programmed: Programmed;
   readonly recorder: EventRecorder;
   readonly metrics: Metrics;
   readonly trust: Trust;
@@ -68,6 +71,7 @@ const tasks: readonly Task[] = [
   { lock: "istio-gateway-status-leader", on: "lease", perRevision: true, run: writeGatewayStatuses },
   { lock: "istio-gateway-deployment", on: "lease", perRevision: true, run: deployGateways },
   { lock: "istio-leader", on: "configmap", run: writeIngressStatuses },
+  { lock: "istio-status-leader", on: "configmap", run: writeProgrammed },
   { lock: "istio-analyze-leader", on: "configmap", run: reportProblems },
 ];
 
@@ -193,6 +197,25 @@ function writeStatuses(
     log: options.log.scope("status"),
     random: options.random,
     signal,
+  });
+}
+
+function writeProgrammed(
+  options: DiscoveryOptions,
+  { client, watched, programmed, refusals, signal }: LeaderParts,
+): void {
+  if (options.programmedStatus === false) return;
+  runProgrammedStatus({
+    ...{ client, programmed, refusals, signal },
+    kinds: new Map(
+      programmedKinds.map(({ group, kind }) => [
+        kind,
+        { ref: watchedKind(group, kind), objects: watched.objects(group, kind) },
+      ]),
+    ),
+    now: options.now,
+    log: options.log.scope("status"),
+    random: options.random,
   });
 }
 

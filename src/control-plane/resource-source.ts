@@ -46,6 +46,10 @@ export interface ResourceSourceOptions {
 export interface ControlledSource extends ResourceSource {
   /** Refreshes everything that is due at once; for tests and forced pushes. */
   flush(): Promise<void>;
+  /** Up to which version of the graph all that its changes concern is made: proxies have been told of it. */
+  readonly made: number;
+  /** What renders for each class of connected proxies, and the nodes of these; without those that are made for the first time. */
+  rendered(): Iterable<{ readonly renderer: Renderer; readonly nodes: ReadonlySet<ProxyNode> }>;
   /** What renders for a connected proxy, by the node it connected with: its resources and their causes. */
   rendererOf(node: ProxyNode): Renderer | undefined;
   readonly classes: number;
@@ -97,6 +101,7 @@ export function createResourceSource(options: ResourceSourceOptions): Controlled
   const [newClasses, pushes] = [createSlices(clock), createSlices(clock)];
   let connections = 0;
   let pushing: Promise<void> | undefined;
+  let made = 0;
   const rendering = createRendering(mesh, {
     onFault: (fault) => options.onFault(undefined, fault),
     ...(options.envoyTypes ? { envoyTypes: options.envoyTypes } : {}),
@@ -218,6 +223,7 @@ export function createResourceSource(options: ResourceSourceOptions): Controlled
 
   const round = async (): Promise<void> => {
     while (dueMembers.size > 0 || dueGroups.size > 0) {
+      const { version } = mesh.graph;
       const moves: Promise<void>[] = [];
       for (const id of take(dueMembers)) {
         // So that streams and probes are served in between.
@@ -239,6 +245,7 @@ export function createResourceSource(options: ResourceSourceOptions): Controlled
         if (groups.get(key) === group) refresh(group);
       }
       options.onMade?.(clock.nowMs() - startedMs);
+      made = version;
       mesh.graph.sweep();
     }
   };
@@ -290,6 +297,14 @@ export function createResourceSource(options: ResourceSourceOptions): Controlled
       }
     },
     flush,
+    get made() {
+      const isAll = !pushing && dueMembers.size === 0 && dueGroups.size === 0;
+      return isAll ? mesh.graph.version : made;
+    },
+    *rendered() {
+      for (const { renderer, members: all, ready } of groups.values())
+        if (!ready) yield { renderer, nodes: new Set(all.values().map(({ node }) => node)) };
+    },
     rendererOf: (node) => members.values().find((member) => member.node === node)?.group.renderer,
     get classes() {
       return groups.size;

@@ -2,7 +2,7 @@
  * Recipes in; what they made out, once for the whole mesh by (recipe, facet, key). The graph keeps what somebody reads,
  * makes it again when something that it read has changed, and drops it with its last reader.
  */
-import type { IsPart, MemberMemo, Memo, Provenance } from "../collections/index.ts";
+import type { Cause, IsPart, MemberMemo, Memo, Provenance } from "../collections/index.ts";
 import type { Mesh } from "../mesh/index.ts";
 import type { Resource } from "../model/index.ts";
 import type { Maker, MemberMaker, PartStore, RecipeCount, RenderFault, RenderProblem, View } from "./view.ts";
@@ -20,6 +20,7 @@ export function createPartStore(mesh: Mesh, options: PartStoreOptions = {}): Par
   const byContent = new Map<object, Map<string, View<object>>>();
   const held = new Map<View, number>();
   const origins = new WeakMap<Resource, (isPart?: IsPart) => Provenance>();
+  const patched = new WeakMap<Resource, readonly Cause[]>();
   const tell = (problem: RenderProblem): void => options.onProblem?.(problem);
   let lastId = 0;
   let rendered = 0;
@@ -120,7 +121,11 @@ export function createPartStore(mesh: Mesh, options: PartStoreOptions = {}): Par
       }
       return counts;
     },
-    made: (resource, provenance) => void origins.set(resource, provenance),
+    made(resource, provenance, patches) {
+      origins.set(resource, provenance);
+      if (patches) patched.set(resource, patches);
+    },
+    patchesOf: (resource) => patched.get(resource) ?? [],
     provenance: (resource, isPart) => origins.get(resource)?.(isPart) ?? { causes: [], missing: [] },
   };
   return store;

@@ -51,6 +51,8 @@ export interface Renderer {
   causes(type: ResourceType, name: string): readonly Cause[];
   /** The same, ranked, with what was looked for in vain; of a route configuration also of one of its virtual hosts. */
   provenance(type: ResourceType, name: string, host?: string): Provenance;
+  /** The patches that made or changed this resource. */
+  patches(type: ResourceType, name: string): readonly Cause[];
   /** How many resources were rendered in total, by all who share. */
   readonly rendered: number;
   dispose(): void;
@@ -233,6 +235,10 @@ export function createRendering(mesh: Mesh, options: RenderingOptions = {}): Ren
       },
       causes: (type, name) => provenance(type, name).causes,
       provenance,
+      patches(type, name) {
+        const resource = set(type).get(name);
+        return resource ? store.patchesOf(resource) : [];
+      },
       get rendered() {
         return store.rendered;
       },

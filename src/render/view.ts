@@ -1,5 +1,5 @@
 /** What every render function is handed: the mesh, and the facet of a proxy that it may read. Nothing else can be reached. */
-import type { IsPart, MemberMemo, Memo, Provenance } from "../collections/index.ts";
+import type { Cause, IsPart, MemberMemo, Memo, Provenance } from "../collections/index.ts";
 import type { Mesh } from "../mesh/index.ts";
 import type { ProxyClass, Resource, ResourceType } from "../model/index.ts";
 
@@ -72,7 +72,9 @@ export interface PartStore {
   /** By recipe: what is kept, and how often something was made. */
   readonly counts: ReadonlyMap<string, RecipeCount>;
   /** Remembers what made a resource, for its causes. */
-  made(resource: Resource, provenance: (isPart?: IsPart) => Provenance): void;
+  made(resource: Resource, provenance: (isPart?: IsPart) => Provenance, patches?: readonly Cause[]): void;
+  /** The patches that a resource was made or changed by; found without going through all that it was made from. */
+  patchesOf(resource: Resource): readonly Cause[];
   /** Of the whole, or of the parts of it that are meant. Worked out when it is asked for. */
   provenance(resource: Resource, isPart?: IsPart): Provenance;
 }

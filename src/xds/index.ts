@@ -10,6 +10,7 @@ export type {
   OtherRequest,
   OtherTypes,
 } from "./server/ads-options.ts";
+export type { Progress, ProxyProgress } from "./server/proxy-progress.ts";
 export type { HeldStatus, ProxyStatus, TypeStatus } from "./server/proxy-status.ts";
 export type { WireResource } from "./server/wire.ts";
 export type { News, ProxyNode, ProxySession, ResourceSource } from "./source.ts";

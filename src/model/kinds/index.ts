@@ -278,7 +278,7 @@ export {
   type Topology,
   type TopologyProxyProtocolConfiguration,
 } from "./proxy-config-values.ts";
-export { istioKinds, kindOf, kindOfPlural, kinds } from "./registry.ts";
+export { istioKinds, kindOf, kindOfPlural, kinds, programmedKinds } from "./registry.ts";
 export {
   type ClaimToHeader,
   type JWTHeader,

@@ -57,6 +57,24 @@ const gatewayApiKinds: readonly Kind[] = [
   tlsRoute,
 ];
 
+/**
+ * Kinds whose status says which proxies have them (condition `Programmed`). Not those whose version of the object proxies
+ * are told, where writing a status would be a push; nor those that reach a proxy before it connects; nor entries, whose
+ * status is their health.
+ */
+export const programmedKinds: readonly Kind[] = [
+  authorizationPolicy,
+  destinationRule,
+  envoyFilter,
+  gateway,
+  peerAuthentication,
+  requestAuthentication,
+  serviceEntry,
+  sidecar,
+  telemetry,
+  virtualService,
+];
+
 export const kinds: readonly Kind[] = [...istioKinds, ...gatewayApiKinds];
 
 const byGroupKind: ReadonlyMap<string, Kind> = new Map(kinds.map((kind) => [`${kind.group}/${kind.kind}`, kind]));

@@ -18,8 +18,13 @@ export interface PatchContext {
   patches(view: View, applyTo: readonly ApplyTo[]): readonly Patch[];
   /** One resource under patches, worked out once for all who have both; undefined where it is to go. */
   patched(patcher: Patcher, view: View, patches: readonly Patch[], resource: Resource): Resource | undefined;
-  /** What patches make out of nothing; without `where`, wherever they say. */
-  made<T>(view: View, patches: readonly Patch[], where: Where | undefined, make: (run: PatchRun) => T): T;
+  /** What some of the patches make out of nothing; without `where`, wherever they say. */
+  made(
+    view: View,
+    patches: { readonly all: readonly Patch[]; readonly meant: readonly Patch[] },
+    where: Where | undefined,
+    make: (run: PatchRun) => readonly Resource[],
+  ): readonly Resource[];
 }
 
 interface Outcome {
@@ -92,16 +97,21 @@ export function createPatchContext({ types, report }: PatchOptions): PatchContex
       const { resource, notes, reports } = outcomeOf(patcher, patches, base, patcher.place(view, base));
       for (const item of reports) tell(patches, item);
       if (resource && resource !== base)
-        view.store.made(resource, (isPart) => {
-          const { causes, missing } = view.store.provenance(base, isPart);
-          return { causes: [...notes, ...causes], missing };
-        });
+        view.store.made(
+          resource,
+          (isPart) => {
+            const { causes, missing } = view.store.provenance(base, isPart);
+            return { causes: [...notes, ...causes], missing };
+          },
+          notes,
+        );
       return resource;
     },
-    made(view, patches, where, make) {
-      const { value, notes, reports } = run(patches, { where, ports: [] }, make);
-      for (const item of reports) tell(patches, item);
+    made(view, { all, meant }, where, make) {
+      const { value, notes, reports } = run(meant, { where, ports: [] }, make);
+      for (const item of reports) tell(all, item);
       for (const { object, field } of notes) view.mesh.graph.note(object, field);
+      for (const resource of value) view.store.made(resource, () => ({ causes: notes, missing: [] }), notes);
       return value;
     },
   };

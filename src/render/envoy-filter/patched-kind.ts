@@ -28,7 +28,10 @@ export function patchedKind(context: PatchContext, base: ResourceKind, patcher: 
   };
 
   const added = (view: View, patches: readonly Patch[]): Layer => {
-    const resources = contextsOf(view).flatMap((where) => context.made(view, patches, where, patcher.added));
+    // One by one, so that each knows the patch that made it.
+    const resources = contextsOf(view).flatMap((where) =>
+      patches.flatMap((patch) => context.made(view, { all: patches, meant: [patch] }, where, patcher.added)),
+    );
     return new Map(resources.map((resource): [string, Resource] => [resource.name, resource]).reverse());
   };
 

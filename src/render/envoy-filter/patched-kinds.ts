@@ -1,9 +1,9 @@
 /** The kinds of resources in; the same, patched by the EnvoyFilters that are for the proxy, out. Without any, they cost nothing. */
 import { create, fromBinary } from "@bufbuild/protobuf";
 import { ClusterSchema } from "../../gen/envoy/config/cluster/v3/cluster_pb.js";
-import { TypedExtensionConfigSchema } from "../../gen/envoy/config/core/v3/extension_pb.js";
 import { ClusterLoadAssignmentSchema } from "../../gen/envoy/config/endpoint/v3/endpoint_pb.js";
 import { RouteConfigurationSchema } from "../../gen/envoy/config/route/v3/route_pb.js";
+import { isRecord } from "../../lib/index.ts";
 import { bytesOf, type Resource, type ResourceType, types } from "../../model/index.ts";
 import { emptyRouteConfig } from "../build/route-config.ts";
 import { layersOf, type ResourceKind } from "../kind.ts";
@@ -110,9 +110,10 @@ function onlyAsked(
 function patchedExtensions(context: PatchContext, base: ResourceKind, listeners: ResourceKind): ResourceKind {
   const all = ["EXTENSION_CONFIG", ...listenerPatcher.applyTo] as const;
   const render = (view: View, name: string): Resource | undefined => {
-    const patches = context.patches(view, ["EXTENSION_CONFIG"]);
-    const found = patches.length === 0 ? undefined : context.made(view, patches, undefined, addedExtensions).get(name);
-    return found ? resourceOf(name, encodePart(TypedExtensionConfigSchema, found)) : base.render?.(view, name);
+    const all = context.patches(view, ["EXTENSION_CONFIG"]);
+    const meant = all.filter(({ value }) => isRecord(value) && value.name === name);
+    const [found] = meant.length === 0 ? [] : context.made(view, { all, meant }, undefined, addedExtensions);
+    return found ?? base.render?.(view, name);
   };
   return {
     type: base.type,

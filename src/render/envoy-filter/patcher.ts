@@ -2,7 +2,7 @@
 import { type DescMessage, fromBinary, type MessageShape } from "@bufbuild/protobuf";
 import { type Cluster, Cluster_DiscoveryType, ClusterSchema } from "../../gen/envoy/config/cluster/v3/cluster_pb.js";
 import { TrafficDirection } from "../../gen/envoy/config/core/v3/base_pb.js";
-import { type TypedExtensionConfig, TypedExtensionConfigSchema } from "../../gen/envoy/config/core/v3/extension_pb.js";
+import { TypedExtensionConfigSchema } from "../../gen/envoy/config/core/v3/extension_pb.js";
 import { ListenerSchema } from "../../gen/envoy/config/listener/v3/listener_pb.js";
 import { type RouteConfiguration, RouteConfigurationSchema } from "../../gen/envoy/config/route/v3/route_pb.js";
 import { bytesOf, type Resource } from "../../model/index.ts";
@@ -159,15 +159,15 @@ function servicesBehind(view: View, name: string): readonly string[] {
 }
 
 /** Whatever context they name: an extension is wherever a filter asks for it. */
-export function addedExtensions(run: PatchRun): ReadonlyMap<string, TypedExtensionConfig> {
-  const found = new Map<string, TypedExtensionConfig>();
+export function addedExtensions(run: PatchRun): readonly Resource[] {
+  const found = new Map<string, Resource>();
   for (const ready of run.of("EXTENSION_CONFIG", TypedExtensionConfigSchema)) {
     const config = valueOf(ready);
     run.apply(ready, () => {
       if (found.has(config.name)) return { error: `there is another extension ${config.name}` };
-      found.set(config.name, config);
+      found.set(config.name, encoded(TypedExtensionConfigSchema, config));
       return true;
     });
   }
-  return found;
+  return [...found.values()];
 }

@@ -31,6 +31,8 @@ export interface AdsShared {
   /** And by the version of the proxy. */
   readonly perVersion: VersionCounts;
   readonly nextId: () => number;
+  /** Answers of proxies, and streams that have ended. */
+  readonly moves: { count: number };
 }
 
 export interface Connection {

@@ -121,6 +121,7 @@ function serveProxy(
       clearInterval(recheck);
       pusher.stop();
       session.close();
+      shared.moves.count++;
       shared.connections.delete(id);
       const left = (shared.perClient.get(client) ?? 1) - 1;
       if (left > 0) shared.perClient.set(client, left);

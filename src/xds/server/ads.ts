@@ -12,6 +12,7 @@ import { type AdsOptions, type Authenticate, defaultAdsLimits } from "./ads-opti
 import type { AdsShared, AdsStream } from "./ads-shared.ts";
 import { serveStream } from "./ads-stream.ts";
 import { fromDelta, fromSotw, type Incoming } from "./incoming.ts";
+import { type ProxyProgress, proxyProgress } from "./proxy-progress.ts";
 import { type ProxyStatus, proxyStatus } from "./proxy-status.ts";
 import { createReadSimple } from "./simple-request.ts";
 import { createTurns } from "./turns.ts";
@@ -23,6 +24,10 @@ export interface Ads {
   routes(authenticate: Authenticate): readonly Route[];
   /** Every connected proxy, in the order of connecting. */
   status(): readonly ProxyStatus[];
+  /** How far every connected proxy is with single resources. */
+  progress(): IteratorObject<ProxyProgress>;
+  /** How many answers of proxies have come, and streams have ended: where it stays the same, nothing has moved. */
+  readonly moves: number;
   /** A route configuration as this proxy itself shows it: virtual hosts that were sent one by one have longer names. */
   shownRoute(connectionId: string, route: Resource): Uint8Array;
   /** Streams that wait for their turn to be written to. */
@@ -57,6 +62,7 @@ export function createAds(options: AdsOptions): Ads {
     perClient: new Map(),
     perVersion: createVersionCounts(metrics),
     nextId: () => ++lastId,
+    moves: { count: 0 },
   };
   const sized = createSized(shared.metrics);
   const readSimple = createReadSimple();
@@ -71,6 +77,13 @@ export function createAds(options: AdsOptions): Ads {
       ),
     ],
     status: () => [...shared.connections.values()].map((connection) => proxyStatus(connection, options.now())),
+    progress() {
+      const nowMs = performance.now();
+      return shared.connections.values().map((connection) => proxyProgress(connection, nowMs));
+    },
+    get moves() {
+      return shared.moves.count;
+    },
     shownRoute: (connectionId, route) =>
       shared.connections.get(connectionId)?.state.isApart(route.name) ? shared.apart.merged(route) : bytesOf(route),
     waiting: () => shared.turns.waiting,

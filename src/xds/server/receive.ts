@@ -24,6 +24,7 @@ export function receive(
       ? answerOther(shared, connection, stream, incoming)
       : undefined;
   const received = incoming.receive(connection.state, type, performance.now());
+  shared.moves.count++;
   if (received.event === "stale" || received.event === "nack") count(shared, connection, type, incoming, received);
   if (received.event === "nack" || (received.event === "ack" && connection.refuses)) noteRefusals(shared, connection);
   if (received.dirty) checkNames(shared, connection, type);

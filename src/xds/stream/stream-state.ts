@@ -48,6 +48,8 @@ export interface StreamState {
   wakeAtMs(): number | undefined;
   wake(): void;
   states(): IteratorObject<TypeState>;
+  /** Undefined where the client follows nothing of the type. */
+  state(type: ResourceType): TypeState | undefined;
   held(): readonly Held[];
   /** Whether the hosts of this route configuration are sent one by one. */
   isApart(route: string): boolean;
@@ -182,6 +184,7 @@ export function createStreamState(options: StreamStateOptions): StreamState {
     },
     wake,
     states: () => states.values(),
+    state: (type) => states.get(type),
     held: holdBack.held,
     isApart: (route) => hosts?.isApart(route) ?? false,
   };

@@ -1,0 +1,111 @@
+/** An object, and what made its parts, in; how many of the proxies that it reaches have acknowledged them out. */
+import { setImmediate as nextTurn } from "node:timers/promises";
+import { printable } from "../../lib/index.ts";
+import type { Resource, ResourceType } from "../../model/index.ts";
+import type { Renderer } from "../../render/index.ts";
+import { type ProxyProgress, shortName } from "../../xds/index.ts";
+import type { ControlledSource } from "../resource-source.ts";
+import { createPartsOf, type Part, type PartsOf, type Reach, reachedTypes } from "./reach.ts";
+
+export interface Verdict {
+  /** Proxies that are sent something because of the object, or still have what it made before. */
+  readonly affected: number;
+  /** Those of them that have acknowledged all of it. */
+  readonly acknowledged: number;
+  readonly refusing: readonly Refusing[];
+  /** `pod.namespace` of those that have not answered yet. */
+  readonly waiting: readonly string[];
+}
+
+export interface Refusing {
+  /** `pod.namespace`. */
+  readonly proxy: string;
+  /** Such as `LDS 0.0.0.0_80`. */
+  readonly part: string;
+  /** Of the proxy, fit for a line. */
+  readonly words: string;
+}
+
+export interface JudgeInputs {
+  readonly resources: Pick<ControlledSource, "rendered">;
+  readonly ads: { progress(): Iterable<ProxyProgress> };
+  /** `Kind/namespace/name`. */
+  readonly object: string;
+  readonly reach: Reach;
+  /** What was made from the generation before: who still has it is not done. */
+  readonly before: Reach;
+}
+
+const maxWords = 400;
+/** How long a judgement may keep the event loop from everything else. */
+const sliceMs = 8;
+
+export async function judge({ resources, ads, object, reach, before }: JudgeInputs): Promise<Verdict> {
+  const partsOf = createPartsOf(object, reach);
+  const tally = { affected: 0, acknowledged: 0, refusing: [] as Refusing[], waiting: [] as string[] };
+  const proxies = new Map([...ads.progress()].map((proxy) => [proxy.node, proxy]));
+  let untilMs = performance.now() + sliceMs;
+  for (const { renderer, nodes } of resources.rendered()) {
+    const looked = lookedAt(renderer, partsOf, before);
+    if (looked.parts.length + looked.departed.length === 0) continue;
+    for (const node of nodes) {
+      const proxy = proxies.get(node);
+      if (proxy) count(tally, proxy, looked);
+      if (performance.now() < untilMs) continue;
+      await nextTurn();
+      untilMs = performance.now() + sliceMs;
+    }
+  }
+  return tally;
+}
+
+interface Looked {
+  readonly parts: readonly Part[];
+  /** Of names that the generation before had a part in, and that are something else now, or nothing. */
+  readonly departed: readonly Departed[];
+}
+
+interface Departed {
+  readonly type: ResourceType;
+  readonly name: string;
+  readonly made: ReadonlySet<Resource>;
+}
+
+function lookedAt(renderer: Renderer, partsOf: PartsOf, before: Reach): Looked {
+  const departed = reachedTypes.flatMap((type) => {
+    const set = renderer.set(type);
+    return [...before].flatMap(([name, made]) => {
+      const now = set.get(name);
+      return now && made.has(now) ? [] : [{ type, name, made }];
+    });
+  });
+  return { parts: partsOf(renderer), departed };
+}
+
+function count(
+  tally: { affected: number; acknowledged: number; readonly refusing: Refusing[]; readonly waiting: string[] },
+  proxy: ProxyProgress,
+  { parts, departed }: Looked,
+): void {
+  const name = printable(proxy.node.id.split("~")[2] ?? proxy.node.id);
+  const hasOld = departed.some(({ type, name: old, made }) => {
+    const has = proxy.accepted(type, old);
+    return has !== undefined && made.has(has);
+  });
+  let [asked, awaited, refused] = [hasOld ? 1 : 0, hasOld ? 1 : 0, 0];
+  for (const { type, wanted } of parts) {
+    const progress = proxy.of(type, wanted);
+    if (progress === "unasked") continue;
+    asked++;
+    if (progress === "awaited") awaited++;
+    if (progress !== "refused") continue;
+    refused++;
+    const part = `${shortName(type)} ${printable(wanted.name)}`;
+    if (refused === 1)
+      tally.refusing.push({ proxy: name, part, words: printable(proxy.words(type).slice(0, maxWords)) });
+  }
+  if (asked === 0) return;
+  tally.affected++;
+  if (refused + awaited === 0) tally.acknowledged++;
+  else if (refused === 0) tally.waiting.push(name);
+}

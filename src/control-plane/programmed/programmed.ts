@@ -1,0 +1,107 @@
+/**
+ * Changes of objects, and what proxies answer, in; for an object, whether all proxies that it reaches have its generation,
+ * out. Of what has not changed nothing is kept: streams know what they were sent and what of it was taken, and the graph
+ * knows what was made from an object. So a further proxy costs nothing here, and a change what it makes again.
+ */
+import type { Collection, Graph } from "../../collections/index.ts";
+import type { KubeObject } from "../../model/index.ts";
+import type { Ads } from "../../xds/index.ts";
+import type { ControlledSource } from "../resource-source.ts";
+import { judge, type Verdict } from "./judge.ts";
+import { patchedBy, type Reach, reachOf } from "./reach.ts";
+
+export interface ProgrammedOptions {
+  readonly graph: Graph;
+  readonly resources: Pick<ControlledSource, "rendered" | "made">;
+  readonly ads: Pick<Ads, "progress" | "moves">;
+  /** Of kinds that proxies are sent something because of, by their names; where two have one, with the group of the second. */
+  readonly kinds: ReadonlyMap<string, Collection<KubeObject>>;
+  /** False while what an object of the kind says cannot be used yet, as types that patches name are loaded. */
+  readonly isReady: (kind: string) => boolean;
+}
+
+export interface ObjectVerdict extends Verdict {
+  readonly generation: number | undefined;
+  /** Whether all that the object makes has been made, and proxies have been told. */
+  readonly isMade: boolean;
+}
+
+export interface Programmed {
+  /** Undefined where there is no such object, or its kind reaches no proxy. */
+  of(kind: string, key: string): Promise<ObjectVerdict | undefined>;
+  /** It has another value whenever verdicts may have. */
+  readonly moves: string;
+  /** Told with each object that has a new generation, as `Kind/namespace/name`. */
+  subscribe(listener: (id: string) => void): () => void;
+}
+
+/** An object that has changed and is not known to be everywhere. */
+interface Change {
+  readonly generation: number | undefined;
+  /** The graph's version that has it. */
+  readonly version: number;
+  readonly before: Reach;
+}
+
+const nothing: Reach = new Map();
+
+export function createProgrammed({ graph, resources, ads, kinds, isReady }: ProgrammedOptions): Programmed {
+  const changes = new Map<string, Change>();
+  const listeners = new Set<(id: string) => void>();
+  const reach = (kind: string, objects: Collection<KubeObject>, key: string): Reach =>
+    kind === "EnvoyFilter" ? patchedBy(resources.rendered(), key) : reachOf(graph, objects, key);
+  for (const [kind, objects] of kinds)
+    objects.subscribe((key, now, last) => {
+      const id = `${kind}/${key}`;
+      if (!now) changes.delete(id);
+      if (!now || (last && isSame(now, last))) return;
+      // Who read the generation before has not been made again yet.
+      const before = last ? union(changes.get(id)?.before ?? nothing, reach(kind, objects, key)) : nothing;
+      // What is told here is part of the next version.
+      changes.set(id, { generation: now.metadata.generation, version: graph.version + 1, before });
+      for (const tell of listeners) tell(id);
+    });
+
+  return {
+    async of(kind, key) {
+      const id = `${kind}/${key}`;
+      const objects = kinds.get(kind);
+      const object = objects?.get(key);
+      if (!objects || !object) return undefined;
+      const change = changes.get(id);
+      const { generation } = object.metadata;
+      if (resources.made < (change?.version ?? 0) || !isReady(kind))
+        return { generation, isMade: false, affected: 0, acknowledged: 0, refusing: [], waiting: [] };
+      const verdict = await judge({
+        ...{ resources, ads },
+        // As provenance calls it.
+        object: `${kind.split(".")[0]}/${key}`,
+        reach: reach(kind, objects, key),
+        before: change?.before ?? nothing,
+      });
+      if (verdict.acknowledged === verdict.affected && changes.get(id) === change) changes.delete(id);
+      return { ...verdict, generation, isMade: true };
+    },
+    get moves() {
+      return `${ads.moves} ${resources.made}`;
+    },
+    subscribe(listener) {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+  };
+}
+
+/** A status is no part of a generation. */
+function isSame(now: KubeObject, last: KubeObject): boolean {
+  const [a, b] = [now.metadata, last.metadata];
+  return a.uid === b.uid && a.generation !== undefined && a.generation === b.generation;
+}
+
+/** A change that overtakes another: who has what either made is not done. */
+function union(a: Reach, b: Reach): Reach {
+  if (a.size === 0) return b;
+  const all = new Map(b);
+  for (const [name, made] of a) all.set(name, made.union(all.get(name) ?? new Set()));
+  return all;
+}

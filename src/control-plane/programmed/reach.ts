@@ -1,0 +1,91 @@
+/** An object in; the resources that were made from it, and which of those a class of proxies is sent, out. */
+import type { Collection, Graph } from "../../collections/index.ts";
+import { type KubeObject, type Resource, type ResourceSet, type ResourceType, types } from "../../model/index.ts";
+import type { Renderer } from "../../render/index.ts";
+
+/** By name; of one name there are as many as classes differ in it. */
+export type Reach = ReadonlyMap<string, ReadonlySet<Resource>>;
+
+/** What Envoys follow. */
+export const reachedTypes: readonly ResourceType[] = [
+  types.cluster,
+  types.endpoint,
+  types.listener,
+  types.route,
+  types.secret,
+  types.extension,
+];
+
+/** It costs what a change of the object would make again, not what the mesh has. */
+export function reachOf(graph: Graph, objects: Collection<KubeObject>, key: string): Reach {
+  const found = new Map<string, Set<Resource>>();
+  const add = (resource: Resource): void => {
+    const known = found.get(resource.name) ?? new Set();
+    found.set(resource.name, known);
+    known.add(resource);
+  };
+  for (const value of graph.dependents(objects, key))
+    if (isResource(value)) add(value);
+    else if (Array.isArray(value) && isResource(value[0])) for (const one of value) if (isResource(one)) add(one);
+  return found;
+}
+
+/** Of an EnvoyFilter: patches are a last step over what was made, which no memo keeps one by one. */
+export function patchedBy(rendered: Iterable<{ readonly renderer: Renderer }>, filter: string): Reach {
+  const found = new Map<string, Set<Resource>>();
+  for (const { renderer } of rendered)
+    if (renderer.proxy.envoyFilters.includes(filter))
+      for (const type of reachedTypes)
+        for (const [name, resource] of renderer.set(type).entries()) {
+          if (!renderer.patches(type, name).some(({ object }) => object === `EnvoyFilter/${filter}`)) continue;
+          const known = found.get(name) ?? new Set();
+          found.set(name, known);
+          known.add(resource);
+        }
+  return found;
+}
+
+/** Memos keep all sorts of things. */
+function isResource(value: unknown): value is Resource {
+  return typeof value === "object" && value !== null && "name" in value && "hash" in value && "pieces" in value;
+}
+
+export interface Part {
+  readonly type: ResourceType;
+  /** As it is wanted now. */
+  readonly wanted: Resource;
+}
+
+/** Parts of classes, by the set that these share: what many classes have is looked at once. */
+export type PartsOf = (renderer: Renderer) => readonly Part[];
+
+export function createPartsOf(object: string, reach: Reach): PartsOf {
+  const bySet = new WeakMap<ResourceSet, readonly Part[]>();
+  return (renderer) =>
+    reachedTypes.flatMap((type) => {
+      if (renderer.proxy.envoyFilters.length > 0) return [...patchedParts(renderer, type, object, reach)];
+      const set = renderer.set(type);
+      const known = bySet.get(set) ?? [...reachedParts(type, set, reach)];
+      bySet.set(set, known);
+      return known;
+    });
+}
+
+function* reachedParts(type: ResourceType, set: ResourceSet, reach: Reach): Generator<Part> {
+  for (const [name, made] of reach) {
+    const wanted = set.get(name);
+    if (wanted && made.has(wanted)) yield { type, wanted };
+  }
+}
+
+/** What patches have changed is no longer what was made from the object, so that its causes are asked. */
+function* patchedParts(renderer: Renderer, type: ResourceType, object: string, reach: Reach): Generator<Part> {
+  const set = renderer.set(type);
+  for (const [name, made] of reach) {
+    const wanted = set.get(name);
+    if (!wanted) continue;
+    const isPatched = renderer.patches(type, name).length > 0;
+    if (made.has(wanted) || (isPatched && renderer.causes(type, name).some((cause) => cause.object === object)))
+      yield { type, wanted };
+  }
+}

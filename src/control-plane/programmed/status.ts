@@ -1,0 +1,145 @@
+/**
+ * Verdicts on objects in; the condition `Programmed` on their statuses out. An object that all proxies take at once costs
+ * one write; while some are awaited it is written rarely. Only the leader does it, and it is no change of any config.
+ */
+import type { Collection } from "../../collections/index.ts";
+import type { KindRef, KubeClient } from "../../kube/index.ts";
+import { type Logger, readRecord } from "../../lib/index.ts";
+import type { KubeObject } from "../../model/index.ts";
+import { runKeyedWork, statusWritesPerSecond } from "../controllers/keyed-work.ts";
+import { mergePatch } from "../controllers/merge-patch.ts";
+import { tellsProgrammed, withCondition } from "./condition.ts";
+import type { Programmed } from "./programmed.ts";
+import { type Said, sayVerdict } from "./say.ts";
+
+export interface ProgrammedStatusOptions {
+  readonly client: KubeClient;
+  /** By the names of the kinds that have the condition. */
+  readonly kinds: ReadonlyMap<string, { readonly ref: KindRef; readonly objects: Collection<KubeObject> }>;
+  readonly programmed: Programmed;
+  /** Objects that proxies refuse something of, as `Kind/namespace/name`. */
+  readonly refusals: { byObject(): { keys(): Iterable<string> }; subscribe(listener: () => void): () => void };
+  readonly now: () => Date;
+  readonly random: () => number;
+  readonly log: Logger;
+  readonly signal: AbortSignal;
+  readonly times?: Partial<StatusTimes>;
+}
+
+interface StatusTimes {
+  /** How often it is looked whether proxies have answered. */
+  readonly lookMs: number;
+  /** The longest pause between two looks at an object that does not move. */
+  readonly maxLookMs: number;
+  /** How long proxies may be awaited before that is written, and until it is written again. */
+  readonly pendingMs: number;
+}
+
+const usual: StatusTimes = { lookMs: 200, maxLookMs: 10_000, pendingMs: 5_000 };
+
+/** An object that is not known to be everywhere. */
+interface Open {
+  /** When it was opened, or written last. */
+  sinceMs: number;
+  pauseMs: number;
+  nextMs: number;
+  moves: string;
+}
+
+export function runProgrammedStatus(options: ProgrammedStatusOptions): void {
+  const { client, kinds, programmed, refusals, signal } = options;
+  const { lookMs, maxLookMs, pendingMs } = { ...usual, ...options.times };
+  const open = new Map<string, Open>();
+  const rejected = new Set<string>();
+  let timer: NodeJS.Timeout | undefined;
+
+  const work = async (id: string, turn: () => Promise<void>): Promise<void> => {
+    const [kindName, key] = split(id);
+    const kind = kinds.get(kindName);
+    const verdict = kind && (await programmed.of(kindName, key));
+    const object = kind?.objects.get(key);
+    if (!kind || !verdict || !object || object.metadata.deletionTimestamp !== undefined) return close(id);
+    // Another generation has come meanwhile: it is open, too.
+    if (object.metadata.generation !== verdict.generation) return;
+    const said = sayVerdict(verdict);
+    const isSettled = said.isDone || (said.reason === "RejectedByProxy" && verdict.waiting.length === 0);
+    const state = open.get(id);
+    if (!isSettled && state && performance.now() - state.sinceMs < pendingMs) return;
+    await write(kind.ref, object, said, turn);
+    if (said.reason === "RejectedByProxy") rejected.add(id);
+    else rejected.delete(id);
+    if (isSettled) open.delete(id);
+    else if (state) state.sinceMs = performance.now();
+  };
+
+  const write = async (ref: KindRef, object: KubeObject, said: Said, turn: () => Promise<void>): Promise<void> => {
+    const { name, namespace, resourceVersion, generation } = object.metadata;
+    const current = readRecord(object.status);
+    const time = options
+      .now()
+      .toISOString()
+      .replace(/\.\d+Z$/, "Z");
+    const status = mergePatch(current, withCondition(current, said, generation, time));
+    if (Object.keys(status).length === 0) return;
+    await turn();
+    await client.patch(
+      ref,
+      { name, namespace },
+      "merge",
+      { metadata: { resourceVersion }, status },
+      {
+        subresource: "status",
+        signal,
+      },
+    );
+  };
+  const queue = runKeyedWork({ ...options, name: "status of", perSecond: statusWritesPerSecond, work });
+
+  const close = (id: string): void => {
+    open.delete(id);
+    rejected.delete(id);
+  };
+  const begin = (id: string): void => {
+    if (!kinds.has(split(id)[0])) return;
+    const nowMs = performance.now();
+    open.set(id, { sinceMs: nowMs, pauseMs: lookMs, nextMs: nowMs + lookMs, moves: "" });
+    timer ??= setInterval(look, lookMs).unref();
+  };
+  const look = (): void => {
+    const { moves } = programmed;
+    const nowMs = performance.now();
+    for (const [id, state] of open) {
+      // At first also where nothing has moved: what a proxy may be about to ask for is awaited for a moment.
+      const isFresh = state.pauseMs < pendingMs;
+      if (nowMs < state.nextMs || (state.moves === moves && !isFresh)) continue;
+      state.pauseMs = Math.min(maxLookMs, state.pauseMs * 2);
+      state.nextMs = nowMs + state.pauseMs;
+      state.moves = moves;
+      queue.due(id);
+    }
+    if (open.size > 0) return;
+    clearInterval(timer);
+    timer = undefined;
+  };
+
+  const stops = [
+    programmed.subscribe(begin),
+    // Also those that were refused, and may be no longer.
+    refusals.subscribe(() => [...refusals.byObject().keys(), ...rejected].forEach(begin)),
+  ];
+  const end = (): void => {
+    clearInterval(timer);
+    for (const stop of stops) stop();
+  };
+  signal.addEventListener("abort", end, { once: true });
+  for (const [kind, { objects }] of kinds)
+    for (const key of objects.keys()) {
+      const object = objects.get(key);
+      if (object && !tellsProgrammed(readRecord(object.status), object.metadata.generation)) begin(`${kind}/${key}`);
+    }
+}
+
+function split(id: string): readonly [kind: string, key: string] {
+  const at = id.indexOf("/");
+  return [id.slice(0, at), id.slice(at + 1)];
+}

@@ -8,7 +8,7 @@ import { join } from "node:path";
 
 const root = join(import.meta.dirname, "..");
 /** As the `fairlead` launcher starts it. */
-const flags = ["--max-semi-space-size=32"];
+const flags = ["--min-semi-space-size=16", "--max-semi-space-size=32"];
 
 /** In a process of its own, so that nothing is warm: each stage as `render` goes through them, in processor time of the main thread. */
 async function phases(scenario) {
@@ -29,7 +29,7 @@ async function phases(scenario) {
   const [proxy] = await timed("proxies", () => offline.proxies());
   const renderer = createRenderer(offline.mesh, offline.classOf(proxy));
   for (const [name, type] of Object.entries(types)) await timed(`render ${name}`, () => renderer.all(type));
-  const print = await timed("load types", createJsonPrinter);
+  const print = createJsonPrinter();
   await timed("print", () => {
     for (const type of Object.values(types))
       for (const resource of renderer.all(type).values()) JSON.stringify(print(type, bytesOf(resource)), null, 1);

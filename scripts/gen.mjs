@@ -110,11 +110,21 @@ function shortenImports(out) {
     join(out, "file-desc.js"),
     `import { fileDesc as hydrate } from "@bufbuild/protobuf/codegenv2";
 
+export const loadedFiles = [];
+
 export function fileDesc(b64, imports = []) {
   const file = hydrate(b64, imports.map((one) => ({ ...one, dependencies: [] })));
   file.dependencies.splice(0, file.dependencies.length, ...imports);
+  loadedFiles.push(file);
   return file;
 }
+`,
+  );
+  writeFileSync(
+    join(out, "file-desc.d.ts"),
+    `import type { GenFile } from "@bufbuild/protobuf/codegenv2";
+/** The generated files that somebody has imported so far, each after those that it imports. */
+export declare const loadedFiles: readonly GenFile[];
 `,
   );
   const generated = readdirSync(out, { recursive: true }).filter((name) => name.endsWith("_pb.js"));

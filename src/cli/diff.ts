@@ -171,7 +171,7 @@ async function diff(flags: DiffFlags, io: Io): Promise<number> {
     ],
     notes: [...input.notes, ...new Set([...before.notes, ...after.notes])],
     failed: (flags.failOn ?? []).filter((risk) => summary.sentences.some((one) => one.risk === risk)),
-    resources: flags.resources ? resourceDiffs(change, await createJsonPrinter()) : [],
+    resources: flags.resources ? resourceDiffs(change, createJsonPrinter()) : [],
   };
   io.out(flags.output === "json" ? jsonReport(report) : textReport(report));
   if (report.refused.length > 0) return failed;

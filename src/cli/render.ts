@@ -80,9 +80,9 @@ async function render(flags: RenderFlags, io: Io): Promise<number> {
   const offline = createOffline({ objects: [...objects, ...pods.values()], ...(meshConfig ? { meshConfig } : {}) });
   for (const problem of offline.problems()) io.err(`warning: ${problem}\n`);
   const proxies = flags.all ? offline.proxies() : [findProxy(offline, flags.proxy ?? "")];
-  const print = await createJsonPrinter();
+  const print = createJsonPrinter();
   // Proxies share what they get alike.
-  const rendering = createRendering(offline.mesh, await renderingOptions(offline, io));
+  const rendering = createRendering(offline.mesh, await renderingOptions(offline, objects, io));
   for (const proxy of proxies) {
     const rendered = renderProxy(offline, asAsked(proxy, flags), print, rendering);
     if (flags.out !== undefined) await writeFolder(folderOf(flags.out, proxy), rendered);
@@ -138,9 +138,9 @@ function findProxy(offline: Offline, name: string): Proxy {
 }
 
 /** What is wrong is told once, however many proxies it concerns. */
-async function renderingOptions(offline: Offline, io: Io): Promise<RenderingOptions> {
+async function renderingOptions(offline: Offline, objects: readonly KubeObject[], io: Io): Promise<RenderingOptions> {
   const envoyTypes = createEnvoyTypes(offline.mesh.graph);
-  await envoyTypes.load();
+  if (objects.some(({ kind }) => kind === "EnvoyFilter")) await envoyTypes.load();
   const told = new Set<string>();
   return {
     envoyTypes,

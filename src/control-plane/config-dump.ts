@@ -31,13 +31,10 @@ export interface DumpOptions {
 export type ConfigDump = (connectionId: string, options?: DumpOptions) => Promise<unknown>;
 
 export function createConfigDump(source: ControlledSource, ads: Ads): ConfigDump {
-  // Made at the first question, then kept: it loads all types.
-  let printer: ReturnType<typeof createJsonPrinter> | undefined;
+  const print = createJsonPrinter();
   return async (connectionId, { only = [], endpoints = false } = {}) => {
     const renderer = rendererOf(source, ads, connectionId);
     if (!renderer) return { configs: [] };
-    printer ??= createJsonPrinter();
-    const print = await printer;
     const all = (type: ResourceType): readonly object[] =>
       [...renderer.all(type).entries()].map(([name, resource]) =>
         type === types.secret

@@ -6,7 +6,7 @@ import { types } from "../model/index.ts";
 import { createJsonPrinter } from "./json.ts";
 
 test("any type that a patch may bring in is printed, the well-known ones too", async () => {
-  const print = await createJsonPrinter();
+  const print = createJsonPrinter();
   const typedConfig = anyPack(TimestampSchema, create(TimestampSchema, { seconds: 1n }));
   const bytes = toBinary(TypedExtensionConfigSchema, create(TypedExtensionConfigSchema, { name: "x", typedConfig }));
   expect(print(types.extension, bytes)).toEqual({

@@ -17,7 +17,7 @@ export interface Referrer {
 }
 
 export async function createReferrer(): Promise<Referrer> {
-  const print = await createJsonPrinter();
+  const print = createJsonPrinter();
   const known = new Map<string, Read>();
   const look = (type: ResourceType, bytes: Uint8Array): Read => {
     const key = `${type}|${digest(bytes)}`;

@@ -55,7 +55,7 @@ async function jsonDifference(
   live: Resource | undefined,
   fresh: Resource | undefined,
 ): Promise<readonly string[]> {
-  const print = await createJsonPrinter();
+  const print = createJsonPrinter();
   const flat = (resource: Resource | undefined): ReadonlySet<string> =>
     new Set(resource ? flatten(print(type, bytesOf(resource)), "") : []);
   const [held, wanted] = [flat(live), flat(fresh)];

@@ -12,7 +12,7 @@ import {
 import { istio, pod, service, slice } from "./objects.ts";
 import type { Json } from "./offline.ts";
 
-const printer = createJsonPrinter();
+const print = createJsonPrinter();
 
 interface FilterOptions {
   readonly namespace?: string;
@@ -62,7 +62,6 @@ const mesh: readonly KubeObject[] = [
 ];
 
 async function setUp(objects: readonly KubeObject[]) {
-  const print = await printer;
   const offline = createOffline({ objects: [...mesh, ...objects] });
   const [proxy] = offline.proxies();
   if (!proxy) throw new Error("no proxy");
@@ -384,7 +383,6 @@ describe("what it costs", () => {
   });
 
   test("types that come late bring the patches with them", async () => {
-    const print = await printer;
     const offline = createOffline({ objects: [...mesh, filter("f", [cluster("MERGE", { altStatName: "patched" })])] });
     const [proxy] = offline.proxies();
     if (!proxy) throw new Error("no proxy");
@@ -433,7 +431,6 @@ describe("what it costs", () => {
 });
 
 test("a gateway is patched by the port that its Gateway names", async () => {
-  const print = await printer;
   const objects = [
     pod("edge", { proxy: "router", address: "10.0.0.2", labels: { istio: "edge" } }),
     service("edge"),

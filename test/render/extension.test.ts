@@ -6,7 +6,7 @@ import { createJsonPrinter, createRenderer } from "../../src/render/index.ts";
 import { pod, service, slice } from "./objects.ts";
 import type { Json } from "./offline.ts";
 
-const printer = createJsonPrinter();
+const print = createJsonPrinter();
 
 function extension(kind: string, name: string, spec: object, namespace = "default"): KubeObject {
   const metadata = { name, namespace, resourceVersion: "7" };
@@ -27,7 +27,6 @@ const resource = (name: string): string => `${prefix}${name}~istio-translated-wa
 const short = (name: string): string => name.replace(prefix, "").replace("~istio-translated-wasmplugin", "");
 
 async function setUp(objects: readonly KubeObject[], change: Partial<Proxy> = {}) {
-  const print = await printer;
   const offline = createOffline({ objects: [...mesh, ...objects] });
   const [proxy] = offline.proxies();
   if (!proxy) throw new Error("no proxy");

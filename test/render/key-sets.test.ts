@@ -21,7 +21,7 @@ afterEach(async () => {
 });
 
 test("keys reach the listener", async () => {
-  const print = await createJsonPrinter();
+  const print = createJsonPrinter();
   server = await startServer();
   server.answer("/jwks", json({ keys: [key("first")] }));
   const graph = createGraph();

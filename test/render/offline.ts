@@ -3,7 +3,7 @@ import { createOffline } from "../../src/control-plane/index.ts";
 import { bytesOf, type KubeObject, type Profile, type ResourceType, types } from "../../src/model/index.ts";
 import { createJsonPrinter, createRenderer } from "../../src/render/index.ts";
 
-const printer = createJsonPrinter();
+const print = createJsonPrinter();
 
 // biome-ignore lint/suspicious/noExplicitAny: expectations reach deep into JSON
 export type Json = any;
@@ -29,7 +29,6 @@ export interface RenderInput {
 
 /** For the first proxy among the objects. */
 export async function renderProxy(input: RenderInput): Promise<RenderedProxy> {
-  const print = await printer;
   const offline = createOffline({
     objects: input.objects,
     ...(input.mesh ? { meshConfig: input.mesh } : {}),

@@ -180,7 +180,7 @@ describe("keys of tokens", () => {
     const [proxy] = stages.podProxies();
     if (!proxy) throw new Error("no proxy");
     const renderer = createRenderer(stages.mesh, stages.classOf(proxy));
-    const print = await createJsonPrinter();
+    const print = createJsonPrinter();
     const seen = (): readonly string[] => {
       renderer.refresh();
       const resource = renderer.get(types.listener, "virtualInbound");
@@ -257,7 +257,7 @@ test("a dump shows public keys, and hides the secret of symmetric ones", async (
   if (!proxy) throw new Error("no proxy");
   const resource = createRenderer(offline.mesh, offline.classOf(proxy)).get(types.listener, "virtualInbound");
   if (!resource) throw new Error("no listener");
-  const print = await createJsonPrinter();
+  const print = createJsonPrinter();
   expect(jwksOf(print(types.listener, bytesOf(resource)))).toEqual([open, shared]);
   const hidden = shared.replace("c2VjcmV0LXNlY3JldA", "[redacted]");
   expect(jwksOf(print(types.listener, withoutSharedKeys(bytesOf(resource))))).toEqual([open, hidden]);

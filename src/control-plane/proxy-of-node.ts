@@ -56,8 +56,9 @@ export function proxyOfNode(node: ProxyNode, context: NodeContext, identity?: Id
   };
 }
 
-/** A client that lists no extensions is taken for an istio-proxy; one that does must have Istio's own filters among them. */
+/** An application that speaks xDS itself says so. A client that lists no extensions is taken for an istio-proxy; one that does must have Istio's own filters among them. */
 function profileOf(node: ProxyNode): Profile {
+  if (node.metadata.GENERATOR === "grpc") return "grpc";
   if (node.extensions.size === 0) return "istio-proxy";
   return [...node.extensions].some((name) => name === "istio.stats" || name.endsWith(".istio_stats"))
     ? "istio-proxy"

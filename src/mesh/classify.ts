@@ -45,6 +45,7 @@ export function classify(inputs: ClassifyInputs, proxy: Proxy): ProxyClass {
     requestAuthentications: mesh.selection.requestAuthentications(namespace, labels),
     authorizationPolicies: mesh.selection.authorizationPolicies(namespace, labels),
     gateways: mesh.selection.gateways(labels),
+    promisesMtls: proxy.profile === "grpc" && labels["security.istio.io/tlsMode"] === "istio",
     serviceAccount: proxy.serviceAccount,
     self: selfNames(proxy),
     envoyFilters,

@@ -3,8 +3,8 @@ import type { Locality } from "./endpoint.ts";
 
 export type ProxyType = "sidecar" | "router";
 
-/** Which filters the Envoy has: an istio-proxy build, or a stock one. */
-export type Profile = "istio-proxy" | "envoy";
+/** Which filters the Envoy has: an istio-proxy build, or a stock one; `grpc` for an application that is its own proxy. */
+export type Profile = "istio-proxy" | "envoy" | "grpc";
 
 /** A service port that a proxy serves itself, with the port its workload listens on. */
 export interface ServiceTarget {
@@ -77,6 +77,8 @@ export interface ServerFacet extends ClientFacet, InboundFacet {
   readonly ownAddresses: readonly string[];
   /** Keys of the Gateways that select it, oldest first. */
   readonly gateways: readonly string[];
+  /** A gRPC server whose clients are told to use mTLS (label `security.istio.io/tlsMode`); false for all that have an Envoy. */
+  readonly promisesMtls: boolean;
 }
 
 /** How a workload calls itself. It tells every deployment apart, so that only the tracing settings read it. */

@@ -59,6 +59,7 @@ const server = (proxy: ServerFacet): ServerFacet => ({
   targets: proxy.targets,
   ownAddresses: proxy.ownAddresses,
   gateways: proxy.gateways,
+  promisesMtls: proxy.promisesMtls,
 });
 
 export const buildFacet: FacetKind<BuildFacet> = { project: build };

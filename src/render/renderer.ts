@@ -13,10 +13,12 @@ import {
 } from "../model/index.ts";
 import { createClassSets } from "./class-sets.ts";
 import { createEnvoyTypes, type EnvoyTypes, type PatchReport, patchedKinds } from "./envoy-filter/index.ts";
+import { withGrpc } from "./grpc/kinds.ts";
 import type { ResourceKind } from "./kind.ts";
 import { resourceKinds } from "./kinds.ts";
 import type { Steps } from "./layer.ts";
 import { createPartStore, type PartStoreOptions } from "./part-store.ts";
+import { isProxyless } from "./proxy/profile.ts";
 import { differences } from "./resource-sets.ts";
 import { isHost } from "./route.ts";
 import type { RecipeCount } from "./view.ts";
@@ -72,15 +74,17 @@ export function createRenderer(mesh: Mesh, proxy: ProxyClass, options: RendererO
   return createRendering(mesh, options).renderer(proxy, options.onInvalidate);
 }
 
-/** Names that a class's proxies may ask for beyond what is listed for them and still be told of changes. */
-const maxAsked = 1000;
+/** Names that a class's proxies may ask for beyond what is listed for them and still be told of changes; gRPC asks for all by name. */
+const maxAsked = (proxy: ProxyClass): number => (isProxyless(proxy) ? 20_000 : 1000);
 
 export function createRendering(mesh: Mesh, options: RenderingOptions = {}): Rendering {
   const store = createPartStore(mesh, options);
-  const kinds = patchedKinds(resourceKinds, {
-    types: options.envoyTypes ?? createEnvoyTypes(mesh.graph),
-    report: (report) => options.onPatch?.(report),
-  });
+  const kinds = withGrpc(
+    patchedKinds(resourceKinds, {
+      types: options.envoyTypes ?? createEnvoyTypes(mesh.graph),
+      report: (report) => options.onPatch?.(report),
+    }),
+  );
   const kindOf = (type: string): ResourceKind | undefined => kinds.find((kind) => kind.type === type);
   const classSets = createClassSets(mesh.graph, { kindOf, fault: store.fault });
   const { sets } = classSets;
@@ -157,7 +161,7 @@ export function createRendering(mesh: Mesh, options: RenderingOptions = {}): Ren
       const kind = kindOf(type);
       const key = join(id, type, name);
       if (!kind?.render || given.has(key)) return given.get(key);
-      if (given.size >= maxAsked) return kind.render(view, name);
+      if (given.size >= maxAsked(proxy)) return kind.render(view, name);
       const resource = asked.get(key);
       given.set(key, resource);
       return resource;

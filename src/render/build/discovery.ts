@@ -17,10 +17,10 @@ const ads = create(ConfigSourceSchema, {
   resourceApiVersion: ApiVersion.V3,
 });
 
-export function edsDiscovery(name: string): ClusterInit {
+export function edsDiscovery(name: string, edsConfig = ads): ClusterInit {
   return {
     clusterDiscoveryType: { case: "type", value: Cluster_DiscoveryType.EDS },
-    edsClusterConfig: { serviceName: name, edsConfig: ads },
+    edsClusterConfig: { serviceName: name, edsConfig },
   };
 }
 

@@ -136,7 +136,7 @@ function balancing(view: View<BuildFacet>, target: OutboundTarget): ClusterInit 
 }
 
 /** Sessions that stick to an endpoint may go on with one that is draining; Envoy would drop it otherwise. */
-function stickyStatuses({ service, mode }: OutboundTarget) {
+export function stickyStatuses({ service, mode }: OutboundTarget) {
   const sticky = service.labels["istio.io/persistent-session"] || service.labels["istio.io/persistent-session-header"];
   if (!sticky || mode !== "outbound") return {};
   const { HEALTHY, DRAINING, UNKNOWN, DEGRADED } = HealthStatus;

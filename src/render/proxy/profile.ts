@@ -5,6 +5,9 @@
 import type { BuildFacet, Protocol } from "../../model/index.ts";
 import { isHttp, isSniffed } from "../../model/index.ts";
 
+/** An application that is an xDS client itself: it has no filters, and matches a host with its port as written. */
+export const isProxyless = (proxy: BuildFacet): boolean => proxy.profile === "grpc";
+
 /** `istio.alpn`, `istio.metadata_exchange`, `istio.stats`. */
 export const hasIstioFilters = (proxy: BuildFacet): boolean => proxy.profile === "istio-proxy";
 

@@ -16,7 +16,7 @@ import { mirrorPolicies } from "./mirror.ts";
 import type { RoutePlace } from "./place.ts";
 import { outboundRetry } from "./retry.ts";
 import { pathRewrite } from "./rewrite.ts";
-import { timeouts } from "./timeout.ts";
+import { streamTimeouts, timeouts } from "./timeout.ts";
 
 /** Undefined where no destination has a weight: Envoy refuses a route to nowhere. */
 export function routeAction(route: HTTPRoute, match: RouteMatch, place: RoutePlace): RouteAction | undefined {
@@ -30,7 +30,7 @@ export function routeAction(route: HTTPRoute, match: RouteMatch, place: RoutePla
     clusterSpecifier: only
       ? { case: "cluster", value: clusterOf(only.destination, place) }
       : { case: "weightedClusters", value: { clusters: destinations.map((share) => clusterWeight(share, place)) } },
-    ...timeouts(route.timeout),
+    ...(place.proxyless ? streamTimeouts(route.timeout) : timeouts(route.timeout)),
     ...(retryPolicy ? { retryPolicy } : {}),
     ...(route.rewrite ? pathRewrite(route.rewrite, place.semantics, separatedPrefix(match)) : {}),
     ...(authority === "" ? {} : { hostRewriteSpecifier: { case: "hostRewriteLiteral", value: authority } }),

@@ -4,7 +4,7 @@
  */
 import { create, toBinary } from "@bufbuild/protobuf";
 import { VirtualHostSchema } from "../../gen/envoy/config/route/v3/route_components_pb.js";
-import { RouteConfigurationSchema } from "../../gen/envoy/config/route/v3/route_pb.js";
+import { type RouteConfiguration, RouteConfigurationSchema } from "../../gen/envoy/config/route/v3/route_pb.js";
 import { digest } from "../../lib/index.ts";
 import { type Resource, type RouteParts, routeHostName } from "../../model/index.ts";
 import { namedRouteConfig } from "../build/route-config.ts";
@@ -31,12 +31,18 @@ export interface Changes {
   readonly instead?: ReadonlyMap<number, HostPart>;
   /** The host that takes whatever no other does. */
   readonly last?: HostPart;
+  /** The configuration before its hosts are in it. */
+  readonly shell?: RouteConfiguration;
 }
 
 const nothing: ReadonlyMap<number, HostPart> = new Map();
 
-export function assembleRoutes(name: string, list: HostList, { instead = nothing, last }: Changes = {}): Resource {
-  const head = toBinary(RouteConfigurationSchema, namedRouteConfig(name));
+export function assembleRoutes(
+  name: string,
+  list: HostList,
+  { instead = nothing, last, shell }: Changes = {},
+): Resource {
+  const head = toBinary(RouteConfigurationSchema, shell ?? namedRouteConfig(name));
   let size = head.length + list.size + (last?.member.length ?? 0);
   for (const [i, { member }] of instead) size += member.length - (list.hosts[i]?.member.length ?? 0);
   const swapped = [...instead].map(([i, { hash }]) => `${i} ${hash}`);

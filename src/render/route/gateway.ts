@@ -122,6 +122,7 @@ function gatewayPlace(
     ...source,
     semantics: routeSemantics(config.meta),
     appendXForwardedHost: appendsForwardedHost(view.proxy),
+    proxyless: false,
     defaultRetry: view.mesh.settings().defaultHttpRetryPolicy,
     serviceOf: (host) => gatewayDestination(view, keyOf(config.meta.namespace, host)),
     hashOf(destination) {

@@ -2,6 +2,7 @@
 import { compareText } from "../../lib/index.ts";
 import type { EgressScope, Scope, VirtualServiceHead } from "../../mesh/index.ts";
 import { type BuildFacet, isHttp, isSniffed, objectName, type Service } from "../../model/index.ts";
+import { isProxyless } from "../proxy/profile.ts";
 import { keyOf, wordsOf } from "../recipe.ts";
 import type { View } from "../view.ts";
 import { createDomainClaims, type WantedNames } from "./domain-claims.ts";
@@ -168,8 +169,9 @@ function* wantedNames(
 ): Generator<Wanted> {
   for (const other of others.filter(isUsableDomain)) {
     const host = other.toLowerCase();
-    const names = [bracketed(host)];
-    yield { name: hostPort(host, port), names, keys: names, variants: none, reserved: [], service: undefined };
+    const name = hostPort(host, port);
+    const names = isProxyless(planning.view.proxy) ? [bracketed(host), name] : [bracketed(host)];
+    yield { name, names, keys: names, variants: none, reserved: [], service: undefined };
   }
   for (const { key } of services) {
     const found = namesOf(planning, key, port, planning.client.namespace);
@@ -187,7 +189,13 @@ export function namesOf(
   namespace: string,
 ): ServiceNames | undefined {
   const aliases = egress.aliases(service);
-  return serviceNames(view, { service, port, namespace, allPorts: place.port === 0, aliases });
+  return serviceNames(view, {
+    service,
+    port,
+    namespace,
+    withPort: place.port === 0 || isProxyless(view.proxy),
+    aliases,
+  });
 }
 
 /** Bare names belong to port 80, whose hosts therefore claim first. */

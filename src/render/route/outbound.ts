@@ -13,7 +13,7 @@ import { ownerRoutes } from "./owner.ts";
 import { includesAttemptCount } from "./proxy-headers.ts";
 import { type HostPart, sameHost, virtualHostPart } from "./virtual-host.ts";
 
-const virtualHost = recipe(
+export const virtualHost = recipe(
   buildFacet,
   "virtual host",
   (view, key): HostPart => {
@@ -87,7 +87,7 @@ export function isPublicRoute(view: View<ClientFacet>, name: string): boolean {
   return mine?.name === usual?.name && mine?.owner === usual?.owner;
 }
 
-function hostsFor(view: View<ClientFacet>, word: string): readonly PlannedHost[] {
+export function hostsFor(view: View<ClientFacet>, word: string): readonly PlannedHost[] {
   const plan = clientPlan(view, word);
   return plan.onPublic ? publicPlan(view, word).hosts.map((host, i) => plan.instead.get(i) ?? host) : plan.plan.hosts;
 }

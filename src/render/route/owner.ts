@@ -3,6 +3,7 @@ import { type Config, objectName, type VirtualServiceSpec } from "../../model/in
 import { buildFacet } from "../facets.ts";
 import { outboundCluster } from "../outbound/cluster-name.ts";
 import { sameBytes } from "../part.ts";
+import { isProxyless } from "../proxy/profile.ts";
 import { keyOf, recipe, wordsOf } from "../recipe.ts";
 import { outboundDefaultAction, outboundDefaultRoute } from "./default-route.ts";
 import type { ServiceLookup } from "./destination.ts";
@@ -66,6 +67,7 @@ export const ownerRoutes = recipe(
       tls: false,
       semantics: routeSemantics(config.meta),
       appendXForwardedHost: appendsForwardedHost(view.proxy),
+      proxyless: isProxyless(view.proxy),
       defaultRetry: view.mesh.settings().defaultHttpRetryPolicy,
       serviceOf: lookup(services),
       hashOf(destination): ConsistentHash | undefined {

@@ -18,6 +18,8 @@ export interface RoutePlace extends RouteSource {
   readonly tls: boolean;
   readonly semantics: RouteSemantics;
   readonly appendXForwardedHost: boolean;
+  /** For gRPC clients, not for an Envoy. */
+  readonly proxyless: boolean;
   readonly defaultRetry: HTTPRetry | undefined;
   readonly serviceOf: ServiceLookup;
   readonly hashOf: (destination: Destination) => ConsistentHash | undefined;

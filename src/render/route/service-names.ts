@@ -26,24 +26,24 @@ export interface NamesInput {
   readonly port: number;
   /** Of the client; "" for what everybody calls it. */
   readonly namespace: string;
-  /** Where a listener serves all ports, each name is there with the port too. */
-  readonly allPorts: boolean;
+  /** Where a listener serves all ports, or the client does not look past the port, each name is there with the port too. */
+  readonly withPort: boolean;
   readonly aliases: readonly string[];
 }
 
 /** Undefined for a service that is not there. */
 export function serviceNames(view: View<BuildFacet>, input: NamesInput): ServiceNames | undefined {
-  const { service, port, namespace, allPorts, aliases } = input;
-  return names(view, keyOf(service, String(port), namespace, allPorts ? "all" : "", ...aliases));
+  const { service, port, namespace, withPort, aliases } = input;
+  return names(view, keyOf(service, String(port), namespace, withPort ? "with port" : "", ...aliases));
 }
 
 const names = recipe(buildFacet, "names of a service", (view, key): ServiceNames | undefined => {
-  const [id = "", number = "", namespace = "", all = "", ...aliases] = wordsOf(key);
+  const [id = "", number = "", namespace = "", withPort = "", ...aliases] = wordsOf(key);
   const service = view.mesh.service(id);
   if (!service) return undefined;
   const { domain } = view.mesh;
   const port = Number(number);
-  const options = { domain, aliases, port: all === "" ? undefined : port };
+  const options = { domain, aliases, port: withPort === "" ? undefined : port };
   const domains = serviceDomains(view.proxy, service, { ...options, namespace });
   const usual = namespace === "" ? domains : serviceDomains(view.proxy, service, { ...options, namespace: "" });
   const host = service.host.toLowerCase();

@@ -9,6 +9,15 @@ export function timeouts(written: string | undefined): { timeout: Duration; maxG
   return { timeout, maxGrpcTimeout: timeout };
 }
 
+/** The same for gRPC clients, which know the newer field alone. */
+export function streamTimeouts(written: string | undefined): {
+  timeout: Duration;
+  maxStreamDuration: { maxStreamDuration: Duration };
+} {
+  const { timeout } = timeouts(written);
+  return { timeout, maxStreamDuration: { maxStreamDuration: timeout } };
+}
+
 /** Envoy counts nanoseconds in 64 bits. */
 const maxSeconds = 9_223_372_035n;
 

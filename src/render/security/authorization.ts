@@ -8,7 +8,7 @@ import { prefixMatch } from "../build/match.ts";
 import type { View } from "../view.ts";
 import { externalProvider, type HttpExtAuthz, type TcpExtAuthz } from "./external-provider.ts";
 import { type Action, meshTrustDomains, type Policy, policiesOf } from "./policies.ts";
-import { emptyRules, type PolicyProtocol, type RbacContext, ruleSets } from "./rbac.ts";
+import { emptyRules, type PolicyProtocol, type RbacContext, type RuleName, ruleName, ruleSets } from "./rbac.ts";
 import { metadataMatch, textValue } from "./token-match.ts";
 
 /** The fields that the HTTP and the network filter have in common. */
@@ -54,6 +54,27 @@ export function localAuthorization(view: View<InboundFacet>, protocol: PolicyPro
   });
 }
 
+export interface PlainRules {
+  readonly action: "DENY" | "ALLOW";
+  readonly rules: RBAC;
+}
+
+/** What is enforced, for servers that know nothing else: no audits, no dry runs, no external service. */
+export function plainAuthorization(view: View<InboundFacet>): readonly PlainRules[] {
+  for (const { meta } of policiesOf(view, "CUSTOM"))
+    view.tell({
+      object: objectName("AuthorizationPolicy", meta),
+      field: "spec.action",
+      problem: "gRPC servers without a proxy cannot ask an external service; there it is not enforced",
+    });
+  const order = ["DENY", "ALLOW"] as const;
+  return order.flatMap((action) => {
+    const nameOf: RuleName = ({ namespace, name }, index) => `${namespace}-${name}-${index}`;
+    const { enforced } = ruleSets(policiesOf(view, action), action, contextOf(view, "http"), nameOf);
+    return enforced ? [{ action, rules: enforced }] : [];
+  });
+}
+
 /** What dashboards of dry runs look for; without a dry run Istio writes the one for ALLOW. */
 function triedPrefix(action: Action, tried: boolean): string {
   if (!tried || action === "ALLOW") return "istio_dry_run_allow_";
@@ -88,7 +109,7 @@ function providerFilters(
 ): readonly AuthorizationFilter[] {
   const named = name === "" ? `${matchPrefix}-` : `${matchPrefix}-${name}-`;
   const context = contextOf(view, protocol);
-  const sets = ruleSets(policies, "CUSTOM", context, named);
+  const sets = ruleSets(policies, "CUSTOM", context, ruleName(named));
   const asked = sets.enforced ?? emptyRules("CUSTOM");
   const provider = ambiguous
     ? { problem: "a workload may have policies of one provider only" }

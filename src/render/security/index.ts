@@ -16,6 +16,8 @@ import type { View } from "../view.ts";
 import { type AuthorizationFilter, customAuthorization, localAuthorization, rbacName } from "./authorization.ts";
 import { jwtFilter } from "./jwt.ts";
 
+export { plainAuthorization } from "./authorization.ts";
+
 /** Where the filters go. Istio has no security filters on a sidecar's outbound HTTP chains. */
 export type SecurityDirection = "inbound" | "outbound" | "gateway";
 

@@ -29,9 +29,22 @@ export interface RuleSets {
   readonly tried: RBAC | undefined;
 }
 
-export function ruleSets(policies: readonly Policy[], action: Action, context: RbacContext, namePrefix = ""): RuleSets {
+/** What a rule is called in statistics and dry runs. */
+export type RuleName = (policy: Policy["meta"], index: number) => string;
+
+export const ruleName =
+  (prefix = ""): RuleName =>
+  ({ namespace, name }, index) =>
+    `${prefix}ns[${namespace}]-policy[${name}]-rule[${index}]`;
+
+export function ruleSets(
+  policies: readonly Policy[],
+  action: Action,
+  context: RbacContext,
+  nameOf: RuleName = ruleName(),
+): RuleSets {
   const of = (chosen: readonly Policy[]): RBAC | undefined =>
-    chosen.length === 0 ? undefined : rules(chosen, action, context, namePrefix);
+    chosen.length === 0 ? undefined : rules(chosen, action, context, nameOf);
   return {
     enforced: of(policies.filter((policy) => !isDryRun(policy))),
     tried: of(policies.filter(isDryRun)),
@@ -50,11 +63,11 @@ export function emptyRules(action: Action): RBAC {
   return create(RBACSchema, { action: actions[action] });
 }
 
-function rules(policies: readonly Policy[], action: Action, context: RbacContext, namePrefix: string): RBAC {
+function rules(policies: readonly Policy[], action: Action, context: RbacContext, ruleNameOf: RuleName): RBAC {
   const rbac = emptyRules(action);
   for (const policy of policies) {
-    const { namespace, name } = policy.meta;
-    const nameOf = (index: number): string => `${namePrefix}ns[${namespace}]-policy[${name}]-rule[${index}]`;
+    const { namespace } = policy.meta;
+    const nameOf = (index: number): string => ruleNameOf(policy.meta, index);
     const written: readonly (AuthorizationRule | null)[] = policy.spec.rules ?? [];
     // No rule at all: matches nothing, so ALLOW allows nothing.
     if (written.length === 0) rbac.policies[nameOf(0)] = never();

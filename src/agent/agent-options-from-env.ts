@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { FairleadError, parseDurationMs, parseIp } from "../lib/index.ts";
 import { defaultProxyConfig, istioVersion, type ProxyConfigValues, type ProxyType } from "../model/index.ts";
 import type { KeyAlgorithm } from "../pki/index.ts";
-import type { AgentMachine, AgentOptions } from "./agent-options.ts";
+import type { AgentMachine, AgentOptions, GrpcPlace } from "./agent-options.ts";
 import { parseAppMetrics } from "./app-metrics.ts";
 import { parseAppProbes } from "./app-probe.ts";
 import type { BootstrapOptions } from "./bootstrap/context.ts";
@@ -56,6 +56,8 @@ export function agentOptionsFromEnv(env: Environment, argv: readonly string[], m
     type,
     workDir: machine.workDir,
     proxyConfig,
+    runsEnvoy: runsEnvoy(read),
+    grpc: grpcPlace(source, bootstrap.xdsSocket),
     envoyBinary: envoyBinary(proxyConfig, env),
     bootstrap,
     ...endpoints(source),
@@ -113,6 +115,25 @@ function readSource(env: Environment, argv: readonly string[], machine: AgentMac
     socketFile: read.text("WORKLOAD_IDENTITY_SOCKET_FILE", "socket"),
     statusPort: read.number("ENVOY_STATUS_PORT", 15021),
     prometheusPort: read.number("ENVOY_PROMETHEUS_PORT", 15090),
+  };
+}
+
+const runsEnvoy = (read: EnvReader): boolean => !read.bool("DISABLE_ENVOY", false);
+
+/**
+ * Where pilot-agent has them. The application's container runs as another user; and without an Envoy that could be led
+ * there, the socket may be where everybody expects it.
+ */
+function grpcPlace({ env, read, proxyConfig }: Source, hiddenSocket: string): GrpcPlace | undefined {
+  const folder = configFolder(proxyConfig);
+  const alone = !runsEnvoy(read);
+  if (!alone && !env.GRPC_XDS_BOOTSTRAP) return undefined;
+  const isPod = Boolean(env.KUBERNETES_SERVICE_HOST);
+  return {
+    bootstrapFile: read.text("GRPC_XDS_BOOTSTRAP", `${folder}/grpc-bootstrap.json`),
+    fileMode: isPod ? 0o644 : 0o600,
+    xdsSocket: alone ? `${folder}/XDS` : hiddenSocket,
+    socketMode: alone && isPod ? 0o666 : 0o600,
   };
 }
 

@@ -18,6 +18,10 @@ export interface AgentOptions {
   /** All relative paths, the agent's and Envoy's, start here. */
   readonly workDir: string;
   readonly proxyConfig: ProxyConfigValues;
+  /** False where the application is its own proxy (DISABLE_ENVOY). */
+  readonly runsEnvoy: boolean;
+  /** Where applications that are xDS clients themselves find the agent; undefined: nowhere. */
+  readonly grpc: GrpcPlace | undefined;
   readonly envoyBinary: string;
   readonly bootstrap: BootstrapOptions;
   readonly discovery: Endpoint & { readonly plaintext: boolean };
@@ -66,6 +70,13 @@ export interface AgentOptions {
   readonly overload?: Overload;
   /** Takes Envoy's output line by line; without it Envoy writes to our own output. */
   readonly writeEnvoyLine?: (line: string) => void;
+}
+
+export interface GrpcPlace {
+  readonly bootstrapFile: string;
+  readonly fileMode: number;
+  readonly xdsSocket: string;
+  readonly socketMode: number;
 }
 
 export interface Endpoint {

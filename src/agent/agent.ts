@@ -3,7 +3,7 @@
  * health port, until it is told to end. Then nothing is left behind but the last names; an agent that is killed leaves its
  * Envoy to the next.
  */
-import { mkdirSync, rmSync } from "node:fs";
+import { chmodSync, mkdirSync, rmSync } from "node:fs";
 import { connect } from "node:net";
 import { basename, dirname, join, relative, resolve } from "node:path";
 import { createBackoff, FairleadError, wait } from "../lib/index.ts";
@@ -28,6 +28,7 @@ import { drainEnvoy } from "./envoy/drain.ts";
 import { adoptEnvoy, type EnvoyExit, type EnvoyOptions, type EnvoyProcess, startEnvoy } from "./envoy/process.ts";
 import { livingEnvoy, proxyFolder } from "./envoy/record.ts";
 import { envoySilence, watchEnvoy } from "./envoy/watchdog.ts";
+import { runProxyless, writeGrpcBootstrap } from "./grpc/proxyless.ts";
 import { createHealthReports, type HealthReports } from "./health/health-reports.ts";
 import { createCertificateClient, tokenMetadata, trustFile } from "./identity/certificate-client.ts";
 import { clientCertificate, writeCertificateFiles } from "./identity/certificate-files.ts";
@@ -83,6 +84,8 @@ export function createAgent(options: AgentOptions): Agent {
         const bootstrap = { ...options.bootstrap, sdsSocket };
         const metrics = createAgentMetrics({ identity, overload: options.overload, now: options.now });
         closers.add(() => metrics.close());
+        await writeGrpcBootstrap(options);
+        if (!options.runsEnvoy) return await runProxyless(options, () => agentText(metrics, dns), signal);
         return await runEnvoy({ ...options, bootstrap }, { metrics, telemetry, dns }, signal, closers);
       } finally {
         await closers.closeAll();
@@ -240,12 +243,13 @@ async function serveXds(options: AgentOptions, own: readonly OwnSubscription[], 
     metadata: async () => ({ ...options.xdsHeaders, ...(discovery.plaintext ? {} : await metadata()) }),
   });
   closers.add(() => client.close());
-  await listen(
-    options,
-    options.bootstrap.xdsSocket,
-    createXdsRelay({ client, log: options.log.scope("xdsproxy"), own }),
-    closers,
-  );
+  const routes = createXdsRelay({ client, log: options.log.scope("xdsproxy"), own });
+  if (options.runsEnvoy) await listen(options, options.bootstrap.xdsSocket, routes, closers);
+  else if (options.grpc) {
+    const { xdsSocket, socketMode } = options.grpc;
+    await listen(options, xdsSocket, routes, closers);
+    chmodSync(resolve(options.workDir, xdsSocket), socketMode);
+  }
 }
 
 async function listen(
@@ -366,6 +370,8 @@ interface StatusParts {
   readonly isOwn: OwnPeer;
 }
 
+const agentText = (metrics: AgentMetrics, dns: DnsProxy | undefined): string => metrics.text() + (dns?.metrics() ?? "");
+
 function serveStatus(options: AgentOptions, parts: StatusParts): Promise<StatusServer> {
   const { metrics, telemetry, dns, admin, quit, drained, isOwn } = parts;
   const socket = (path: string): string => shortestPath(options.workDir, path);
@@ -378,7 +384,7 @@ function serveStatus(options: AgentOptions, parts: StatusParts): Promise<StatusS
     isOwn,
     notReady: () => admin.notReady(),
     envoyMetrics: (query) => admin.metrics(query),
-    agentMetrics: () => metrics.text() + (dns?.metrics() ?? ""),
+    agentMetrics: () => agentText(metrics, dns),
     proxyMetrics: telemetry.metrics,
     appMetrics: async () => (appMetrics ? readAppMetrics(appMetrics, options.localhost) : ""),
     appProbes: options.appProbes,

@@ -21,9 +21,9 @@ import { type AppProbe, runAppProbe } from "./app-probe.ts";
 export interface StatusServerOptions {
   readonly host: string;
   readonly port: number;
-  /** Where Envoy asks for its own readiness, and for the merged metrics, on behalf of whoever asked it. */
-  readonly readinessSocket: string;
-  readonly mergedMetricsSocket: string;
+  /** Where Envoy, if there is one, asks for its own readiness, and for the merged metrics, on behalf of whoever asked it. */
+  readonly readinessSocket?: string;
+  readonly mergedMetricsSocket?: string;
   readonly notReady: () => Promise<string | undefined>;
   /** Envoy's metrics; a throw leaves them out. */
   readonly envoyMetrics: (query: string) => Promise<string>;
@@ -84,8 +84,8 @@ export async function startStatusServer(options: StatusServerOptions): Promise<S
   };
   try {
     const { port } = await open(all, { host: options.host, port: options.port });
-    await open(readiness, { path: options.readinessSocket });
-    await open(mergedMetrics, { path: options.mergedMetricsSocket });
+    if (options.readinessSocket) await open(readiness, { path: options.readinessSocket });
+    if (options.mergedMetricsSocket) await open(mergedMetrics, { path: options.mergedMetricsSocket });
     return { port, close };
   } catch (error) {
     await close();
@@ -131,7 +131,8 @@ async function ready(request: IncomingMessage, _: string, options: StatusServerO
   if (!reads.has(request.method)) return notAllowed;
   const missing = await options.notReady().catch((error) => FairleadError.from(error).message);
   if (missing === undefined) return { status: 200 };
-  options.log.info("Envoy proxy is NOT ready", { cause: missing });
+  const who = options.readinessSocket === undefined ? "the agent" : "Envoy proxy";
+  options.log.info(`${who} is NOT ready`, { cause: missing });
   return { status: 503, body: missing };
 }
 

@@ -6,9 +6,9 @@ import { parseCertificate, replaceSecretFile } from "../../pki/index.ts";
 import type { ClientTls } from "../../rpc/index.ts";
 import { rootsName, type SecretSource, workloadName } from "./secrets.ts";
 
-const chainFile = "cert-chain.pem";
-const keyFile = "key.pem";
-const rootsFile = "root-cert.pem";
+/** As Istio's agent calls them. */
+export const certificateFileNames = { key: "key.pem", chain: "cert-chain.pem", roots: "root-cert.pem" } as const;
+const { key: keyFile, chain: chainFile, roots: rootsFile } = certificateFileNames;
 
 export interface CertificateFilesOptions {
   readonly source: SecretSource;

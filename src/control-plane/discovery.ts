@@ -227,7 +227,7 @@ export async function startDiscovery(options: DiscoveryOptions): Promise<Discove
   });
   // Which objects of users it was that proxies refuse.
   const refusals = (): readonly Refusal[] =>
-    findRefusals(ads.status(), ({ node }, type, name) => resources.rendererOf(node)?.causes(type, name) ?? []);
+    findRefusals(ads.refusing(), ({ node }, type, name) => resources.rendererOf(node)?.causes(type, name) ?? []);
   // And which generations of their objects proxies have.
   const programmed = createProgrammed({
     ...{ graph, resources, ads },

@@ -9,7 +9,7 @@ import { createRouteApart } from "../stream/route-parts.ts";
 import { createSteps } from "../stream/steps.ts";
 import { createVersions } from "../stream/version.ts";
 import { type AdsOptions, type Authenticate, defaultAdsLimits } from "./ads-options.ts";
-import type { AdsShared, AdsStream } from "./ads-shared.ts";
+import type { AdsShared, AdsStream, Connection } from "./ads-shared.ts";
 import { serveStream } from "./ads-stream.ts";
 import { fromDelta, fromSotw, type Incoming } from "./incoming.ts";
 import { type ProxyProgress, proxyProgress } from "./proxy-progress.ts";
@@ -24,6 +24,8 @@ export interface Ads {
   routes(authenticate: Authenticate): readonly Route[];
   /** Every connected proxy, in the order of connecting. */
   status(): readonly ProxyStatus[];
+  /** Those that refuse something of what they were sent; what the others have is not looked at. */
+  refusing(): readonly ProxyStatus[];
   /** How far every connected proxy is with single resources. */
   progress(): IteratorObject<ProxyProgress>;
   /** How many answers of proxies have come, and streams have ended: where it stays the same, nothing has moved. */
@@ -77,6 +79,8 @@ export function createAds(options: AdsOptions): Ads {
       ),
     ],
     status: () => [...shared.connections.values()].map((connection) => proxyStatus(connection, options.now())),
+    refusing: () =>
+      [...shared.connections.values().filter(isRefusing)].map((connection) => proxyStatus(connection, options.now())),
     progress() {
       const nowMs = performance.now();
       return shared.connections.values().map((connection) => proxyProgress(connection, nowMs));
@@ -117,4 +121,12 @@ function createSized(metrics: XdsMetrics): (decode: (bytes: Uint8Array) => Incom
       return decode(bytes);
     },
   });
+}
+
+function isRefusing({ state }: Connection): boolean {
+  for (const one of state.states()) {
+    if (one.lastError !== "") return true;
+    for (const _name of one.refusedNames()) return true;
+  }
+  return false;
 }

@@ -202,10 +202,10 @@ export function createHoldBack(options: HoldBackOptions): HoldBack {
     const wanted = state.wildcard ? session.all(state.type).get(name) : session.get(state.type, name);
     if (!stillHolds(state, name, sent, wanted, nowMs)) return;
     const unknown = isOutdated(accepted) || isOutdated(sent);
-    const named = unknown ? removed : new Set([...(accepted?.needs ?? []), ...(sent?.needs ?? [])]);
+    const named = unknown ? [removed] : [accepted?.needs ?? [], sent?.needs ?? []];
     // Of what is wanted anyway it was decided for how long it keeps its clusters.
-    const anyway = new Set(wanted?.needs ?? []);
-    for (const cluster of named) if (removed.has(cluster) && !anyway.has(cluster)) kept.add(cluster);
+    for (const clusters of named)
+      for (const cluster of clusters) if (removed.has(cluster) && !wanted?.needs.includes(cluster)) kept.add(cluster);
   }
 
   function isDraining(cluster: string): boolean {

@@ -54,6 +54,7 @@ const roots = {
   "api.autoscaling": ["V2HorizontalPodAutoscaler"],
   "api.policy": ["V1PodDisruptionBudget"],
   "api.storage": ["V1CSIDriver"],
+  "api.certificates": ["V1CertificateSigningRequest"],
 };
 
 /** How lists are merged, which the package's type maps do not say: model and field -> patch key, keys of the list as a map. */
@@ -89,6 +90,7 @@ const listKeys = {
   "V1PodDisruptionBudgetStatus.conditions": ["type"],
   "V2HorizontalPodAutoscalerStatus.conditions": ["type"],
   "V1CustomResourceDefinitionStatus.conditions": ["type"],
+  "V1CertificateSigningRequestStatus.conditions": ["type"],
   "V1MutatingWebhookConfiguration.webhooks": ["name"],
   "V1ValidatingWebhookConfiguration.webhooks": ["name"],
   "V1MutatingWebhook.matchConditions": ["name"],

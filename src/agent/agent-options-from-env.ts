@@ -64,7 +64,9 @@ export function agentOptionsFromEnv(env: Environment, argv: readonly string[], m
     ...identityOptions(source),
     foreignSdsSocket: `${identityFolder}/${source.socketFile}`,
     socketsFolder: `${configFolder(proxyConfig)}/${socketsFolder}`,
-    xdsHeaders: xdsHeaders(env),
+    xdsHeaders: headersFrom(env, "XDS_HEADER_"),
+    caHeaders: headersFrom(env, "CA_HEADER_"),
+    certSigner: read.text("ISTIO_META_CERT_SIGNER", ""),
     statusHost: ipv6Only ? "::" : "0.0.0.0",
     localhost,
     ipv6Only,
@@ -299,8 +301,7 @@ function keyAlgorithm(env: Environment): KeyAlgorithm {
   return Number(env.WORKLOAD_RSA_KEY_SIZE) > 2048 ? "rsa-4096" : "rsa-2048";
 }
 
-function xdsHeaders(env: Environment): Readonly<Record<string, string>> {
-  const prefix = "XDS_HEADER_";
+function headersFrom(env: Environment, prefix: string): Readonly<Record<string, string>> {
   const found = Object.entries(env).filter(([name, value]) => name.startsWith(prefix) && value !== undefined);
   return Object.fromEntries(found.map(([name, value = ""]) => [name.slice(prefix.length).toLowerCase(), value]));
 }

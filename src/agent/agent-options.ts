@@ -26,6 +26,10 @@ export interface AgentOptions {
   readonly bootstrap: BootstrapOptions;
   readonly discovery: Endpoint & { readonly plaintext: boolean };
   readonly ca: Endpoint;
+  /** Which of the signers behind the CA is meant; empty for the usual one. */
+  readonly certSigner: string;
+  /** Further headers of the calls to the CA (CA_HEADER_…). */
+  readonly caHeaders: Readonly<Record<string, string>>;
   /** Empty for none, where a client certificate or nothing is asked for. */
   readonly tokenFile: string;
   /** Where a machine has a certificate from before (PROV_CERT), which is shown beside the token or in its place. */

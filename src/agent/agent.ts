@@ -119,11 +119,14 @@ function makeSocketsFolder({ workDir, socketsFolder, bootstrap }: AgentOptions, 
 
 function createIdentity(options: AgentOptions): WorkloadIdentity {
   const { ca } = options;
+  const { tls, metadata } = callerOf(options, ca);
   return createWorkloadIdentity({
     ...options.rotation,
     fetch: createCertificateClient({
       target: ca.target,
-      ...callerOf(options, ca),
+      tls,
+      metadata: async () => ({ ...options.caHeaders, ...(await metadata()) }),
+      certSigner: options.certSigner,
       algorithm: options.keyAlgorithm,
       ttlMs: options.certificateTtlMs,
       altNames: options.identityUri === "" ? [] : [{ type: "uri", value: options.identityUri }],

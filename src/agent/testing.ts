@@ -13,6 +13,7 @@ import {
   type CertificateAuthority,
   createCertificateAuthority,
   createCertificateService,
+  createOwnSigner,
   createSelfSignedBundle,
 } from "../ca/index.ts";
 import { ListenerSchema } from "../gen/envoy/config/listener/v3/listener_pb.js";
@@ -159,7 +160,7 @@ function environment(ports: AgentHarness["ports"]): Readonly<Record<string, stri
 async function startControlPlane(authority: CertificateAuthority, port: number, sent: () => Sent): Promise<RpcServer> {
   const ca = createCertificateService({
     acceptsPeer: () => true,
-    authority,
+    signer: createOwnSigner(authority),
     authenticate: async (bearer) =>
       bearer === token
         ? { identity: { trustDomain: "cluster.local", namespace: "ns", serviceAccount: "sa" } }

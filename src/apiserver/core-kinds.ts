@@ -31,6 +31,7 @@ const packages: Readonly<Record<string, string>> = {
   autoscaling: "io.k8s.api.autoscaling",
   policy: "io.k8s.api.policy",
   "storage.k8s.io": "io.k8s.api.storage",
+  "certificates.k8s.io": "io.k8s.api.certificates",
 };
 
 function define(group: string, version: string, kind: string, extras: Extras = {}): ApiKind {
@@ -136,6 +137,12 @@ export const coreKinds: readonly ApiKind[] = [
   define("storage.k8s.io", "v1", "CSIDriver", {
     cluster: true,
     warning: "CSIDriver is stored, but nothing mounts volumes here",
+  }),
+  define("certificates.k8s.io", "v1", "CertificateSigningRequest", {
+    short: ["csr"],
+    cluster: true,
+    status: true,
+    subresources: ["approval"],
   }),
   define("policy", "v1", "PodDisruptionBudget", { ...workload, categories: [], short: ["pdb"] }),
 ];

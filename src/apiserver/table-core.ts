@@ -65,6 +65,13 @@ const tables: Readonly<Record<string, readonly Column[]>> = {
     wide("Kernel-Version", (o) => textAt(o, "status", "nodeInfo", "kernelVersion") || "<unknown>"),
     wide("Container-Runtime", (o) => textAt(o, "status", "nodeInfo", "containerRuntimeVersion") || "<unknown>"),
   ],
+  CertificateSigningRequest: [
+    ageColumn,
+    text("SignerName", "spec", "signerName"),
+    text("Requestor", "spec", "username"),
+    column("RequestedDuration", (o) => requestedLife(numberAt(o, "spec", "expirationSeconds"))),
+    column("Condition", requestState),
+  ],
   Secret: [
     text("Type", "type"),
     column("Data", (o) => Object.keys(recordAt(o, "data")).length, 0, "integer"),
@@ -275,4 +282,23 @@ function subjects(): readonly Column[] {
     of("Group", plain),
     of("ServiceAccount", (s) => `${textAt(s, "namespace")}/${textAt(s, "name")}`),
   ];
+}
+
+function requestedLife(seconds: number | undefined): string {
+  if (seconds === undefined) return "<none>";
+  const units = [
+    [86_400, "d"],
+    [3600, "h"],
+    [60, "m"],
+  ] as const;
+  const [size, unit] = units.find(([of]) => seconds >= 2 * of) ?? [1, "s"];
+  return `${Math.floor(seconds / size)}${unit}`;
+}
+
+/** As kubectl puts it: the verdict, then what came of it. */
+function requestState(object: KubeObject): string {
+  const types = listAt(object, "status", "conditions").map((condition) => textAt(condition, "type"));
+  const verdict = ["Approved", "Denied"].find((type) => types.includes(type)) ?? "Pending";
+  const outcome = types.includes("Failed") ? ["Failed"] : textAt(object, "status", "certificate") ? ["Issued"] : [];
+  return [verdict, ...outcome].join(",");
 }

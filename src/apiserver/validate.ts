@@ -4,6 +4,7 @@ import { at, type Fields, listAt, numberAt, recordAt, textAt } from "./access.ts
 import { patternsError } from "./definition-patterns.ts";
 import type { FieldError } from "./failure.ts";
 import type { ApiKind } from "./kind.ts";
+import { signingRequestErrors } from "./signing-requests.ts";
 import { rbacErrors, rbacGroup } from "./validate-rbac.ts";
 
 const dnsLabel = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/;
@@ -134,6 +135,8 @@ function kindErrors(kind: ApiKind, object: KubeObject): readonly FieldError[] {
         );
     case "apiextensions.k8s.io/CustomResourceDefinition":
       return definitionErrors(object);
+    case "certificates.k8s.io/CertificateSigningRequest":
+      return signingRequestErrors(object);
     case "/Pod":
       return listAt(object, "spec", "containers").length === 0
         ? [requiredValue("spec.containers")]

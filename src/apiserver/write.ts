@@ -12,6 +12,7 @@ import { checkLimits } from "./limits.ts";
 import { applyManaged, type Manager, trackUpdate } from "./managed-fields.ts";
 import { prepareNew, prepareStatus, prepareUpdate, timestamp } from "./metadata.ts";
 import { represent } from "./represent.ts";
+import { requireSignerRight, signingRequestRule, withRequester } from "./signing-requests.ts";
 import { tellAppliedFields, tellFields } from "./strict-fields.ts";
 import type { Typed } from "./typed-value.ts";
 import { validateObject } from "./validate.ts";
@@ -32,7 +33,7 @@ export async function createObject(
   const { kind } = request;
   const namespace = checkNamespace(context, body);
   const generate = textAt(body.metadata, "generateName");
-  const decoded = decode(context, body);
+  const decoded = withRequester(kind, decode(context, body), context.user);
   // A generated name that is taken is drawn again.
   for (let attempt = 0; attempt < maxAttempts; attempt++) {
     const name = body.metadata.name || (generate === "" ? "" : `${generate}${context.randomText(5)}`);
@@ -164,7 +165,7 @@ async function nextObject(
   applied: boolean,
 ): Promise<KubeObject> {
   const { kind, subresource } = context.request;
-  const prepare = subresource === "status" ? prepareStatus : prepareUpdate;
+  const prepare = signingRequestRule(kind, subresource) ?? (subresource === "status" ? prepareStatus : prepareUpdate);
   const decoded = applied ? context.shaper.decode(kind, wanted).object : decode(context, wanted);
   const fresh = prepare(kind, decoded, before);
   await context.pace.pause();
@@ -199,6 +200,7 @@ async function checkWrite(
     ...immutableErrors(kind, shaped.object, before),
     ...(await conditionErrors(kind, shaped.object)),
   ];
+  requireSignerRight(context, shaped.object, before);
   if (subresource === undefined) checkEscalation(context, shaped.object, before, written);
   allowed();
   if (errors.length > 0) throw invalid(kind, object.metadata.name, errors);

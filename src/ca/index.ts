@@ -42,3 +42,4 @@ export {
   type RootOptions,
   type SigningBundle,
 } from "./signing-bundle.ts";
+export { createOwnSigner, type SigningOrder, type WorkloadSigner } from "./workload-signer.ts";

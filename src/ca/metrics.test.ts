@@ -15,14 +15,14 @@ import { type CertificateAuthority, createCertificateAuthority } from "./authori
 import { caGauges } from "./metrics.ts";
 import { createCertificateService } from "./service.ts";
 import { createSelfSignedBundle } from "./signing-bundle.ts";
-import type { WorkloadSigner } from "./workload-signer.ts";
+import { createOwnSigner, type WorkloadSigner } from "./workload-signer.ts";
 
 const method = protoMethod(IstioCertificateService.method.createCertificate);
 const now = (): Date => new Date();
 const counts = new Map<string, number>();
 let authority: CertificateAuthority;
 let key: KeyPair;
-let elsewhere: WorkloadSigner | undefined;
+let signer: WorkloadSigner | undefined;
 let mayIssue = true;
 const servers: RpcServer[] = [];
 
@@ -36,7 +36,7 @@ afterAll(() => Promise.all(servers.map((server) => server.close())));
 /** A token names its account: `a.NAMESPACE.b`. */
 async function start(): Promise<number> {
   const service = createCertificateService({
-    ...{ authority, elsewhere, log: silentLogger },
+    ...{ signer: signer ?? createOwnSigner(authority), log: silentLogger },
     acceptsPeer: () => true,
     stillThere: async () => true,
     async authenticate(token) {
@@ -72,11 +72,12 @@ interface Asked {
   readonly namespace?: string;
   readonly request?: MessageInitShape<typeof IstioCertificateRequestSchema>;
   readonly certificate?: () => string;
-  readonly elsewhere?: WorkloadSigner;
+  readonly signer?: WorkloadSigner;
   readonly isLimited?: true;
 }
 
 const failing = (code: "internal" | "unavailable" | "invalid"): WorkloadSigner => ({
+  lifetime: (askedMs) => askedMs,
   sign: () => Promise.reject(new FairleadError(code, "no")),
 });
 const received = "citadel_server_csr_count";
@@ -109,18 +110,18 @@ const rows: readonly (readonly [event: string, asked: Asked, counted: readonly s
   ],
   ["the CSR is junk", { namespace: "a", request: { csr: "junk" } }, [unreadable, unsigned("CSR_ERROR")]],
   ["the life is too long", { namespace: "a", request: { validityDuration: 2n ** 40n } }, [unsigned("TTL_ERROR")]],
-  ["a CA elsewhere fails", { namespace: "a", elsewhere: failing("internal") }, [unsigned("CERT_GEN_ERROR")]],
-  ["a CA elsewhere is away", { namespace: "a", elsewhere: failing("unavailable") }, [unsigned("CA_NOT_READY")]],
+  ["a CA elsewhere fails", { namespace: "a", signer: failing("internal") }, [unsigned("CERT_GEN_ERROR")]],
+  ["a CA elsewhere is away", { namespace: "a", signer: failing("unavailable") }, [unsigned("CA_NOT_READY")]],
   [
     "a CA elsewhere would be asked for too much",
-    { namespace: "a", elsewhere: failing("invalid") },
+    { namespace: "a", signer: failing("invalid") },
     [unreadable, unsigned("CSR_ERROR")],
   ],
   ["too many are asked for", { namespace: "a", isLimited: true }, []],
 ];
 
 test.each(rows)("what istiod counts is counted when %s", async (_, asked, counted) => {
-  elsewhere = asked.elsewhere;
+  signer = asked.signer;
   mayIssue = asked.isLimited !== true;
   const port = await start();
   counts.clear();

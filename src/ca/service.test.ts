@@ -13,6 +13,7 @@ import type { CaCounter } from "./metrics.ts";
 import { createRateLimit } from "./rate-limit.ts";
 import { createCertificateService } from "./service.ts";
 import { createSelfSignedBundle } from "./signing-bundle.ts";
+import { createOwnSigner } from "./workload-signer.ts";
 
 const method = protoMethod(IstioCertificateService.method.createCertificate);
 const signing = generateKeyPairSync("rsa", { modulusLength: 2048 });
@@ -57,7 +58,7 @@ describe("the certificate service over TLS", () => {
     });
     const service = createCertificateService({
       acceptsPeer: () => true,
-      authority,
+      signer: createOwnSigner(authority),
       authenticate: judge,
       stillThere: async ({ namespace }, binding) => {
         if (namespace === "unreachable") throw new Error("the API does not answer");
@@ -279,7 +280,7 @@ describe("the certificate service over TLS", () => {
   test("C13: a judge that does not answer is not waited for", async () => {
     const service = createCertificateService({
       acceptsPeer: () => true,
-      authority,
+      signer: createOwnSigner(authority),
       authenticate: () => new Promise(() => {}),
       stillThere: () => new Promise(() => {}),
       rateLimit: { take: () => true },

@@ -10,14 +10,12 @@ import {
 import { FairleadError, type Logger } from "../lib/index.ts";
 import { formatIdentity, type Identity, parseIdentity } from "../model/index.ts";
 import { type Call, protoMethod, type Route, RpcError, status, unary } from "../rpc/index.ts";
-import type { CertificateAuthority, IssuedCertificate, Terms } from "./authority.ts";
+import type { Terms } from "./authority.ts";
 import { type AuthorizeNode, authorizeIssuance } from "./authorize.ts";
 import { type Binding, bindingOf, lifeMs } from "./binding.ts";
-import type { Issuances } from "./issuances.ts";
 import type { CaMetrics, SigningFault } from "./metrics.ts";
 import type { RateLimit } from "./rate-limit.ts";
-import { rootsId } from "./rotation.ts";
-import type { SigningOrder, WorkloadSigner } from "./workload-signer.ts";
+import type { WorkloadSigner } from "./workload-signer.ts";
 
 /** Who a token belongs to, and what it is bound to. */
 export interface TokenBearer {
@@ -34,9 +32,7 @@ export type StillThere = (identity: Identity, binding: Binding | undefined, sign
 export type AcceptsPeer = (identity: Identity, certificate: X509Certificate) => boolean;
 
 export interface CertificateServiceOptions {
-  readonly authority: CertificateAuthority;
-  /** Signs for workloads in place of the authority: a CA elsewhere. */
-  readonly elsewhere?: WorkloadSigner | undefined;
+  readonly signer: WorkloadSigner;
   readonly authenticate: AuthenticateToken;
   /** Asked before a certificate renews itself: deleting an account or a Pod is how it is revoked. */
   readonly stillThere: StillThere;
@@ -46,8 +42,6 @@ export interface CertificateServiceOptions {
   readonly rateLimit: RateLimit;
   readonly metrics: CaMetrics;
   readonly log: Logger;
-  /** Where it is kept who has what. */
-  readonly issuances?: Issuances;
   /** How long the judge of tokens may take. */
   readonly authenticateTimeoutMs?: number;
 }
@@ -165,7 +159,7 @@ async function issue(
   options: CertificateServiceOptions,
   log: Logger,
 ): Promise<IstioCertificateResponse> {
-  const { authority, metrics } = options;
+  const { signer, metrics } = options;
   const client = call.peer.address;
   const refuse = (fault: SigningFault, error: unknown): RpcError => {
     metrics.count("citadel_server_csr_sign_err_count", { error: fault });
@@ -177,15 +171,14 @@ async function issue(
   };
   const askedMs = Number(request.validityDuration) * 1000;
   try {
-    authority.lifetime(askedMs);
+    signer.lifetime(askedMs);
   } catch (error) {
     throw refuse("TTL_ERROR", error);
   }
   try {
-    const order = { csr: request.csr, identity, askedMs, terms, certSigner: textOf(request, "CertSigner") };
-    const { certificate, chain, roots } = options.elsewhere
-      ? await options.elsewhere.sign(order, call.signal)
-      : signHere(order, addressOf(client), options);
+    const order = { csr: request.csr, identity, askedMs, terms, address: addressOf(client) };
+    const certSigner = textOf(request, "CertSigner");
+    const { certificate, chain, roots } = await signer.sign({ ...order, certSigner }, call.signal);
     metrics.count("citadel_server_success_cert_issuance_count");
     log.info("certificate issued", {
       identity: formatIdentity(identity),
@@ -193,25 +186,10 @@ async function issue(
       until: certificate.validToDate.toISOString(),
       client,
     });
-    return create(IstioCertificateResponseSchema, { certChain: [...chain, ...(roots === "" ? [] : [roots])] });
+    return create(IstioCertificateResponseSchema, { certChain: [...chain, roots] });
   } catch (error) {
     throw refuse(faultOf(error), error);
   }
-}
-
-function signHere(
-  { csr, identity, askedMs, terms }: SigningOrder,
-  address: string,
-  { authority, issuances }: CertificateServiceOptions,
-): IssuedCertificate {
-  const signer = authority.bundle();
-  const issued = authority.sign(csr, identity, askedMs, terms);
-  issuances?.note(identity, terms.binding, address, {
-    signer: signer.certificate.fingerprint256,
-    roots: rootsId(signer.roots),
-    until: issued.certificate.validToDate,
-  });
-  return issued;
 }
 
 function faultOf(error: unknown): SigningFault {

@@ -1,6 +1,8 @@
-/** A request for a workload's certificate in, the certificate of a CA elsewhere out: the port of an external CA. */
+/** A request for a workload's certificate in, the certificate out: the port of whoever signs, and the mesh's own CA as one. */
 import type { Identity } from "../model/index.ts";
-import type { IssuedCertificate, Terms } from "./authority.ts";
+import type { CertificateAuthority, IssuedCertificate, Terms } from "./authority.ts";
+import type { Issuances } from "./issuances.ts";
+import { rootsId } from "./rotation.ts";
 
 export interface SigningOrder {
   /** PEM; its key is not checked yet. */
@@ -11,9 +13,30 @@ export interface SigningOrder {
   readonly terms: Terms;
   /** Which of several signers is meant (`CertSigner` of the request); empty for the usual one. */
   readonly certSigner: string;
+  /** Where it came from. */
+  readonly address: string;
 }
 
 export interface WorkloadSigner {
-  /** Throws `invalid` for a request that asks for more than its caller is, anything else where nothing was signed. */
+  /** How long a certificate lives for which so long a life was asked; throws `invalid` where that is too long. */
+  lifetime(askedMs: number): number;
+  /** Throws `invalid` or `too-large` for a bad request, anything else where nothing was signed. */
   sign(order: SigningOrder, signal: AbortSignal): Promise<IssuedCertificate>;
+}
+
+/** The authority signs at once; who got what is noted. */
+export function createOwnSigner(authority: CertificateAuthority, issuances?: Issuances): WorkloadSigner {
+  return {
+    lifetime: authority.lifetime,
+    async sign({ csr, identity, askedMs, terms, address }) {
+      const signer = authority.bundle();
+      const issued = authority.sign(csr, identity, askedMs, terms);
+      issuances?.note(identity, terms.binding, address, {
+        signer: signer.certificate.fingerprint256,
+        roots: rootsId(signer.roots),
+        until: issued.certificate.validToDate,
+      });
+      return issued;
+    },
+  };
 }

@@ -6,13 +6,14 @@ import { type RotationPace, startDiscovery } from "../control-plane/index.ts";
 import { createLogger, FairleadError, parseDurationMs } from "../lib/index.ts";
 import { clusterAccess } from "./cluster-access.ts";
 import type { Io } from "./command.ts";
+import { givenServing, givenSigner, type ServingFlags } from "./given-certificates.ts";
 import { formatAddress, type ListenAddress, parseListenAddress } from "./listen-address.ts";
 import { pluggedCaFolder } from "./plugged-ca.ts";
 import { processOverload } from "./process-overload.ts";
 import { tuneRuntime } from "./runtime.ts";
 import { readRestarts } from "./up/supervised.ts";
 
-interface DiscoveryFlags {
+interface DiscoveryFlags extends ServingFlags {
   readonly kubeconfig?: string;
   readonly grpcAddr: string;
   readonly secureGRPCAddr: string;
@@ -42,6 +43,9 @@ export function register(program: Command, io: Io, exit: (status: number) => voi
     .option("--httpAddr <addr>", "readiness, debug", ":8080")
     .option("--extra-secure-addr <addr...>", "further addresses for the TLS port", [])
     .option("--bound-addresses <file>", "write the addresses, once bound, as JSON to this file")
+    .option("--tlsCertFile <file>", "the control plane's own certificate, of another CA")
+    .option("--tlsKeyFile <file>", "its key")
+    .option("--caCertFile <file>", "the root that it leads to")
     .option("--domain <domain>", "DNS domain suffix", "cluster.local")
     .option("--clusterID <id>", "name of the cluster that this API belongs to", "Kubernetes")
     .option("--log_output_level <levels>", "as istiod: default:info,ads:debug")
@@ -68,6 +72,9 @@ async function discovery(flags: DiscoveryFlags, unknown: readonly string[], io: 
   for (const flag of unknown) log.warn(`${flag} is not known here and has no effect`);
   const at = (flag: string, text: string): ListenAddress => parseListenAddress(flag, text, "0.0.0.0");
   const access = await clusterAccess(flags, io);
+  const externalCa = givenSigner(io.env);
+  const hasOwnCa = !isOff(io.env.ENABLE_CA_SERVER) && (externalCa?.servingSigner ?? "") === "";
+  const servingFiles = givenServing(flags, hasOwnCa || externalCa !== undefined);
   const plane = await startDiscovery({
     access,
     addresses: {
@@ -91,6 +98,9 @@ async function discovery(flags: DiscoveryFlags, unknown: readonly string[], io: 
       defaultTtlMs: durationEnv(io, "DEFAULT_WORKLOAD_CERT_TTL", 24 * hourMs),
       maxTtlMs: durationEnv(io, "MAX_WORKLOAD_CERT_TTL", 90 * 24 * hourMs),
     },
+    hasOwnCa,
+    ...(externalCa && !isOff(io.env.ENABLE_CA_SERVER) ? { externalCa } : {}),
+    ...(servingFiles ? { servingFiles } : {}),
     caFolder: pluggedCaFolder(io.env.ROOT_CA_DIR || "/etc/cacerts"),
     revokedMap: isOff(io.env.PILOT_ENABLE_CA_CRL) ? "" : io.env.PILOT_CRL_CONFIGMAP || "istio-ca-crl",
     rotationPace: rotationPace(io),

@@ -39,7 +39,6 @@ const fields: ReadonlyMap<string, UnhonouredReason> = new Map<string, Unhonoured
   ["istio.security.v1beta1.JWTRule.presence", "istio"],
   [`${mesh}.MeshConfig.hboneIdleTimeout`, "ambient"],
   [`${mesh}.MeshConfig.configSources`, "open"],
-  [`${mesh}.MeshConfig.CertificateData.certSigners`, "open"],
   [`${mesh}.MeshConfig.certificates`, "istio"],
   [`${mesh}.MeshConfig.serviceScopeConfigs`, "ambient"],
   [`${mesh}.MeshConfig.verifyCertificateAtClient`, "istio"],

@@ -1,7 +1,7 @@
 /** What the control plane is started with. */
 import type { ClusterAccess } from "../kube/index.ts";
 import type { Logger, Overload } from "../lib/index.ts";
-import type { CaFolder, RotationPace } from "./trust/index.ts";
+import type { CaFolder, RotationPace, TrustOptions } from "./trust/index.ts";
 
 export interface Address {
   readonly host: string;
@@ -37,6 +37,12 @@ export interface DiscoveryOptions {
   readonly checkIncremental?: boolean;
   /** Life of workload certificates: where none is asked for, and at most. */
   readonly certificates?: { readonly defaultTtlMs: number; readonly maxTtlMs: number };
+  /** False: the mesh's CA is elsewhere, and agents ask it themselves (ENABLE_CA_SERVER). */
+  readonly hasOwnCa?: boolean;
+  /** Signs for workloads, through the API, in place of the mesh's own CA (EXTERNAL_CA). */
+  readonly externalCa?: TrustOptions["external"];
+  /** The control plane's own certificate, where somebody else gives it. */
+  readonly servingFiles?: TrustOptions["servingFiles"];
   /** Where users may have put a CA (a mounted Secret `cacerts`); without one the mesh has one of its own. */
   readonly caFolder?: CaFolder;
   /**

@@ -180,6 +180,9 @@ export async function startDiscovery(options: DiscoveryOptions): Promise<Discove
     client,
     secrets: watched.objects("", "Secret"),
     configMaps: watched.objects("", "ConfigMap"),
+    hasOwnCa: options.hasOwnCa ?? true,
+    external: options.externalCa,
+    servingFiles: options.servingFiles,
     folder: options.caFolder,
     readsRevocations: options.revokedMap !== "",
     certificates: options.certificates,
@@ -192,7 +195,6 @@ export async function startDiscovery(options: DiscoveryOptions): Promise<Discove
     log: log.scope("trust"),
     signal: running,
   });
-  const { authority } = trust;
 
   // Beside it: workloads outside Kubernetes, which have an entry while they are connected.
   const registration = createRegistration(workloads, {
@@ -268,20 +270,21 @@ export async function startDiscovery(options: DiscoveryOptions): Promise<Discove
   const judge = createTokenJudge({ client, pods, audiences: ["istio-ca"], trustDomain });
   const stillThere = createStillThere(client);
   const authenticate = authenticateWith(judge, createCertificateHeld({ stillThere, pods }), trust.acceptsPeer);
-  const certificates = createCertificateService({
-    authority,
-    authenticate: judge.identify,
-    stillThere,
-    acceptsPeer: trust.acceptsPeer,
-    rateLimit: createRateLimit({
-      perKey: { burst: 100, perSecond: 10 },
-      total: { burst: 2000, perSecond: 1000 },
-      monotonicMs: options.monotonicMs,
-    }),
-    metrics,
-    log,
-    issuances: trust.issuances,
-  });
+  const certificates =
+    trust.signer &&
+    createCertificateService({
+      signer: trust.signer,
+      authenticate: judge.identify,
+      stillThere,
+      acceptsPeer: trust.acceptsPeer,
+      rateLimit: createRateLimit({
+        perKey: { burst: 100, perSecond: 10 },
+        total: { burst: 2000, perSecond: 1000 },
+        monotonicMs: options.monotonicMs,
+      }),
+      metrics,
+      log,
+    });
 
   // Beside it: Pods get their proxies, and Gateways what runs for them.
   const injection = createInjection({
@@ -323,8 +326,8 @@ export async function startDiscovery(options: DiscoveryOptions): Promise<Discove
   try {
     const addresses = await startServers(options, {
       plainRoutes: ads.routes(() => undefined),
-      secureRoutes: [...ads.routes(authenticate), certificates],
-      authority,
+      secureRoutes: [...ads.routes(authenticate), ...(certificates ? [certificates] : [])],
+      trust,
       judge,
       debug: debugSources,
       references: stages.references,
@@ -345,7 +348,7 @@ export async function startDiscovery(options: DiscoveryOptions): Promise<Discove
       classes: resources.proxyClasses,
     });
     describeState(metrics, options, {
-      authority,
+      authority: trust.own?.authority,
       stages,
       classes: () => resources.classes,
       waiting: ads.waiting,
@@ -393,7 +396,7 @@ function describeState(
   metrics: ReturnType<typeof createMetrics>,
   options: DiscoveryOptions,
   state: {
-    authority: CertificateAuthority;
+    authority: CertificateAuthority | undefined;
     stages: ReturnType<typeof createStages>;
     classes: () => number;
     /** Proxies that wait to be written to. */
@@ -413,7 +416,8 @@ function describeState(
     metrics.set("fairlead_classes", state.classes());
     metrics.set("fairlead_waiting_pushes", state.waiting());
     metrics.set("fairlead_refused_objects", state.refused().length);
-    for (const [name, value] of Object.entries(caGauges(state.authority, options.now))) metrics.set(name, value);
+    const gauges = state.authority ? caGauges(state.authority, options.now) : {};
+    for (const [name, value] of Object.entries(gauges)) metrics.set(name, value);
   });
 }
 

@@ -7,4 +7,5 @@ export {
   type RotationView,
   readRotationView,
   requestRotation,
+  type ServingFiles,
 } from "./trust/index.ts";

@@ -104,16 +104,18 @@ export function runLeader(options: DiscoveryOptions, parts: LeaderParts): void {
 
 function distributeRoots(options: DiscoveryOptions, parts: LeaderParts): void {
   const { client, watched, stages, trust, signal } = parts;
+  // Whoever else is the CA tells its roots itself.
+  if (options.hasOwnCa === false && !trust.signer) return;
   runRootDistribution({
     client,
     namespaces: stages.settings.namespaces,
     configMaps: watched.objects("", "ConfigMap"),
-    roots: trust.authority.roots,
-    revoked: trust.revoked,
+    roots: trust.serving.roots,
+    revoked: trust.own?.revoked ?? (() => ""),
     revokedMap: options.revokedMap ?? "istio-ca-crl",
     onRoots(changed) {
-      const stops = [trust.authority.onReplaced(changed), trust.wanted.subscribe(changed)];
-      return () => stops.forEach((stop) => void stop());
+      const stops = [trust.serving.onReplaced(changed), trust.own?.wanted.subscribe(changed)];
+      return () => stops.forEach((stop) => void stop?.());
     },
     log: options.log,
     random: options.random,
@@ -122,7 +124,7 @@ function distributeRoots(options: DiscoveryOptions, parts: LeaderParts): void {
 }
 
 function rotateRoots(options: DiscoveryOptions, { trust, client, signal }: LeaderParts): void {
-  trust.drive({ ...options, client, signal });
+  trust.own?.drive({ ...options, client, signal });
 }
 
 function patchWebhooks(options: DiscoveryOptions, { client, watched, trust, metrics, signal }: LeaderParts): void {
@@ -130,8 +132,8 @@ function patchWebhooks(options: DiscoveryOptions, { client, watched, trust, metr
     client,
     validating: watched.objects(admission, "ValidatingWebhookConfiguration"),
     mutating: watched.objects(admission, "MutatingWebhookConfiguration"),
-    roots: trust.authority.roots,
-    onRoots: trust.authority.onReplaced,
+    roots: trust.serving.roots,
+    onRoots: trust.serving.onReplaced,
     revision: options.revision,
     namespace: options.namespace,
     metrics,

@@ -2,7 +2,12 @@
 import { randomUUID, type X509Certificate } from "node:crypto";
 import { create } from "@bufbuild/protobuf";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { createCertificateAuthority, createCertificateService, createSelfSignedBundle } from "../ca/index.ts";
+import {
+  createCertificateAuthority,
+  createCertificateService,
+  createOwnSigner,
+  createSelfSignedBundle,
+} from "../ca/index.ts";
 import { createGraph } from "../collections/index.ts";
 import { AggregatedDiscoveryService } from "../gen/envoy/service/discovery/v3/ads_pb.js";
 import { DiscoveryRequestSchema } from "../gen/envoy/service/discovery/v3/discovery_pb.js";
@@ -51,7 +56,7 @@ beforeAll(async () => {
   const stillThere = createStillThere(client);
   const service = createCertificateService({
     acceptsPeer: () => true,
-    authority,
+    signer: createOwnSigner(authority),
     authenticate: judge.identify,
     stillThere,
     rateLimit: { take: () => true },

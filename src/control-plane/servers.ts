@@ -1,5 +1,5 @@
 /** Routes and handlers in; the ports of the control plane, bound, with a certificate that is renewed in time, out. */
-import { type CertificateAuthority, controlPlaneNames, type ServingCertificate } from "../ca/index.ts";
+import { controlPlaneNames, type ServingCertificate } from "../ca/index.ts";
 import type { InjectionSources } from "../inject/index.ts";
 import { createWatchdog, type Overload, type Watchdog } from "../lib/index.ts";
 import {
@@ -16,6 +16,7 @@ import { identityOf, type TokenJudge } from "./authenticate.ts";
 import type { Address, DiscoveryAddresses, DiscoveryOptions } from "./discovery-options.ts";
 import type { References } from "./references.ts";
 import { createReviewThread } from "./review-thread.ts";
+import type { Trust } from "./trust/index.ts";
 import { admissionHandler, injectionHandler } from "./webhooks.ts";
 
 export interface ServerParts {
@@ -23,7 +24,7 @@ export interface ServerParts {
   readonly plainRoutes: readonly Route[];
   /** For the TLS port. */
   readonly secureRoutes: readonly Route[];
-  readonly authority: CertificateAuthority;
+  readonly trust: Pick<Trust, "serving" | "clientRoots">;
   readonly judge: TokenJudge;
   readonly debug: DebugSources;
   readonly references: References;
@@ -39,17 +40,17 @@ const dayMs = 86_400_000;
 
 export async function startServers(options: DiscoveryOptions, parts: ServerParts): Promise<DiscoveryAddresses> {
   const { addresses, log } = options;
-  const { authority, opened } = parts;
+  const { trust, opened } = parts;
   // There from the start, so that none can be told from not asked.
   parts.metrics.count("fairlead_long_turns_total", {}, 0);
   const watchdog = createWatchdog(log, () => parts.metrics.count("fairlead_long_turns_total"));
   const grpc = await serveGrpc({ ...options, watchdog }, parts.plainRoutes, undefined, [addresses.grpc], opened);
-  const serving = await authority.issueServing(servingNames(options));
+  const serving = await trust.serving.issue(servingNames(options));
   const secure = [addresses.secureGrpc, ...options.extraSecure] as const;
   const secureGrpc = await serveGrpc(
     { ...options, watchdog },
     parts.secureRoutes,
-    tlsOf(serving, authority),
+    tlsOf(serving, trust),
     secure,
     opened,
   );
@@ -90,7 +91,7 @@ export async function startServers(options: DiscoveryOptions, parts: ServerParts
   ] as const;
   const https = await web(addresses.https, hooks, serving);
   renewCertificate(options, parts, serving, (fresh) => {
-    secureGrpc.setTls(tlsOf(fresh, authority));
+    secureGrpc.setTls(tlsOf(fresh, trust));
     https.setTls(fresh);
   });
   return {
@@ -108,14 +109,14 @@ interface Tls {
   readonly clientCa: string;
 }
 
-function tlsOf(serving: ServingCertificate, authority: CertificateAuthority): Tls {
-  return { cert: serving.cert, key: serving.key, clientCa: authority.roots() };
+function tlsOf(serving: ServingCertificate, trust: ServerParts["trust"]): Tls {
+  return { cert: serving.cert, key: serving.key, clientCa: trust.clientRoots() };
 }
 
 /** At half its life, looked at once a day (a control plane may run for longer than its certificate lasts), and with each new CA. */
 function renewCertificate(
   options: DiscoveryOptions,
-  { authority, signal }: ServerParts,
+  { trust, signal }: ServerParts,
   first: ServingCertificate,
   use: (fresh: ServingCertificate) => void,
 ): void {
@@ -124,7 +125,7 @@ function renewCertificate(
   let due = halfWay(first);
   let running: Promise<void> = Promise.resolve();
   const renew = async (): Promise<void> => {
-    const fresh = await authority.issueServing(servingNames(options));
+    const fresh = await trust.serving.issue(servingNames(options));
     if (signal.aborted) return;
     due = halfWay(fresh);
     use(fresh);
@@ -139,7 +140,7 @@ function renewCertificate(
     if (options.now().getTime() >= due) renewNext();
   }, dayMs);
   timer.unref();
-  const stop = authority.onReplaced(renewNext);
+  const stop = trust.serving.onReplaced(renewNext);
   signal.addEventListener(
     "abort",
     () => {

@@ -124,6 +124,7 @@ const global = group("What holds for the control plane and for everything that i
   platform: text("", "openshift where namespaces have their own users."),
   pilotCertProvider: text("istiod", "Who signs the control plane's own certificate."),
   caAddress: text("", "A certificate authority elsewhere."),
+  certSigners: list("Signers of the Kubernetes API that may be asked for certificates (EXTERNAL_CA)."),
   caName: text("", "Which kind of authority that is."),
   meshID: text("", "Name of the mesh in telemetry; the trust domain where it is empty."),
   network: text("", "Network that this cluster's Pods are in."),

@@ -33,6 +33,12 @@ export const kubeKinds = {
   roleBindings: kind(rbac, "rolebindings", "RoleBinding"),
   mutatingWebhooks: kind(admission, "mutatingwebhookconfigurations", "MutatingWebhookConfiguration", false),
   validatingWebhooks: kind(admission, "validatingwebhookconfigurations", "ValidatingWebhookConfiguration", false),
+  certificateSigningRequests: kind(
+    "certificates.k8s.io",
+    "certificatesigningrequests",
+    "CertificateSigningRequest",
+    false,
+  ),
   definitions: kind("apiextensions.k8s.io", "customresourcedefinitions", "CustomResourceDefinition", false),
 } as const;
 

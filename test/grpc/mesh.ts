@@ -9,7 +9,12 @@ import { join } from "node:path";
 import { createAgent } from "../../src/agent/agent.ts";
 import { agentOptionsFromEnv, readAgentMachine } from "../../src/agent/index.ts";
 import { eventually, freePorts, httpStatus } from "../../src/agent/testing.ts";
-import { createCertificateAuthority, createCertificateService, createSelfSignedBundle } from "../../src/ca/index.ts";
+import {
+  createCertificateAuthority,
+  createCertificateService,
+  createOwnSigner,
+  createSelfSignedBundle,
+} from "../../src/ca/index.ts";
 import { silentLogger } from "../../src/lib/index.ts";
 import type { Identity, KubeObject } from "../../src/model/index.ts";
 import { createRpcServer } from "../../src/rpc/index.ts";
@@ -145,7 +150,7 @@ async function serveControlPlane(
   });
   const ca = createCertificateService({
     acceptsPeer: () => true,
-    authority,
+    signer: createOwnSigner(authority),
     authenticate: async (token) => ({ identity: identityOf(token) }),
     stillThere: async () => true,
     rateLimit: { take: () => true },

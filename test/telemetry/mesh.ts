@@ -10,6 +10,7 @@ import {
   type CertificateAuthority,
   createCertificateAuthority,
   createCertificateService,
+  createOwnSigner,
   createSelfSignedBundle,
 } from "../../src/ca/index.ts";
 import { silentLogger } from "../../src/lib/index.ts";
@@ -124,7 +125,7 @@ export async function startMetricsMesh(objects: readonly KubeObject[]): Promise<
 async function serve(controlPlane: ControlPlane, authority: CertificateAuthority, host: string) {
   const certificates = createCertificateService({
     acceptsPeer: () => true,
-    authority,
+    signer: createOwnSigner(authority),
     authenticate: async (token) => ({ identity: identityOf(token) }),
     stillThere: async () => true,
     rateLimit: { take: () => true },

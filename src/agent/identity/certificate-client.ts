@@ -26,6 +26,8 @@ export interface CertificateClientOptions {
   readonly ttlMs: number;
   /** The name to ask for; the CA goes by the token, other CAs may look here. */
   readonly altNames: readonly SubjectAltName[];
+  /** Which of the signers behind the CA is meant (ISTIO_META_CERT_SIGNER); empty for the usual one. */
+  readonly certSigner?: string;
 }
 
 export type FetchCredentials = (signal: AbortSignal) => Promise<WorkloadCredentials>;
@@ -39,6 +41,7 @@ export function createCertificateClient(options: CertificateClientOptions): Fetc
     const request = create(IstioCertificateRequestSchema, {
       csr,
       validityDuration: BigInt(Math.round(options.ttlMs / 1000)),
+      ...(options.certSigner ? { metadata: { CertSigner: options.certSigner } } : {}),
     });
     const client = createRpcClient(options);
     try {

@@ -21,6 +21,8 @@ export interface FurtherRootsOptions {
 export interface FurtherRoots {
   /** Each once; the same list until it changes. */
   current(): readonly X509Certificate[];
+  /** Those that MeshConfig has for a signer of the Kubernetes API (`certSigners`), or for any of them. */
+  ofSigner(name: string | undefined): readonly X509Certificate[];
   /** MeshConfig may have changed. */
   refresh(): void;
   onChange(listener: () => void): void;
@@ -36,6 +38,7 @@ export function followFurtherRoots(options: FurtherRootsOptions): FurtherRoots {
   const fetched = new Map<string, readonly X509Certificate[]>();
   let [asked, written]: [string, readonly X509Certificate[]] = ["", []];
   let urls: readonly string[] = [];
+  let bySigner: readonly { readonly signers: readonly string[]; readonly roots: readonly X509Certificate[] }[] = [];
   let current: readonly X509Certificate[] = [];
 
   const tell = (): void => {
@@ -57,7 +60,11 @@ export function followFurtherRoots(options: FurtherRootsOptions): FurtherRoots {
     const entries = options.settings().caCertificates ?? [];
     if (JSON.stringify(entries) === asked) return;
     asked = JSON.stringify(entries);
-    written = entries.flatMap(({ pem }, i) => (pem === undefined ? [] : readWritten(pem, i, log)));
+    bySigner = entries.map(({ pem, certSigners }, i) => ({
+      signers: certSigners ?? [],
+      roots: pem === undefined ? [] : readWritten(pem, i, log),
+    }));
+    written = bySigner.flatMap(({ roots }) => roots);
     urls = entries.flatMap(({ spiffeBundleUrl }) => spiffeBundleUrl ?? []);
     for (const url of fetched.keys()) if (!urls.includes(url)) fetched.delete(url);
     tell();
@@ -68,6 +75,12 @@ export function followFurtherRoots(options: FurtherRootsOptions): FurtherRoots {
   refresh();
   return {
     current: () => current,
+    ofSigner: (name) =>
+      distinct(
+        bySigner
+          .filter(({ signers }) => (name === undefined ? signers.length > 0 : signers.includes(name)))
+          .flatMap(({ roots }) => roots),
+      ),
     refresh,
     onChange: (listener) => void listeners.add(listener),
   };

@@ -1,18 +1,21 @@
 /** The trust of a mesh in; what `/debug/ca` and `fairlead ca status` show of it, without any key, out. */
 import type { X509Certificate } from "node:crypto";
 import type { DebugView } from "../../ops/index.ts";
+import { parseCertificates } from "../../pki/index.ts";
 import type { Trust } from "./trust.ts";
 
 export function createTrustView(trust: Trust): DebugView {
   return {
     help: "the CA, its roots, a root rotation that is under way, and which proxies believe what",
     answer: () => {
-      const { certificate, roots } = trust.authority.bundle();
+      if (!trust.own) return { source: "another CA", roots: parseCertificates(trust.serving.roots()).map(describe) };
+      const { authority, mesh, wanted, holders } = trust.own;
+      const { certificate, roots } = authority.bundle();
       const signers = new Map([certificate, ...roots].map((one) => [one.fingerprint256, nameOf(one)]));
-      const rotation = trust.mesh.rotation();
+      const rotation = mesh.rotation();
       return {
-        source: trust.wanted.current().source,
-        ...(trust.wanted.problem() === "" ? {} : { refused: trust.wanted.problem() }),
+        source: wanted.current().source,
+        ...(wanted.problem() === "" ? {} : { refused: wanted.problem() }),
         signer: describe(certificate),
         roots: roots.map(describe),
         ...(rotation
@@ -23,7 +26,7 @@ export function createTrustView(trust: Trust): DebugView {
               },
             }
           : {}),
-        proxies: trust.holders().map((holder) => ({
+        proxies: holders().map((holder) => ({
           proxy: holder.proxy,
           told: holder.isTold ? "over xDS" : "with certificates",
           believesAll: holder.believesAll,

@@ -1,159 +1,102 @@
-/** Where CAs are kept, and who is connected, in; the authority that signs, the roots that agents are told, and their rotation out. */
-import {
-  type AcceptsPeer,
-  allRoots,
-  bundleTexts,
-  type CertificateAuthority,
-  createCertificateAuthority,
-  createIssuances,
-  type Issuances,
-  isUnderWay,
-  type Rotation,
-} from "../../ca/index.ts";
-import type { Collection } from "../../collections/index.ts";
-import type { HttpClient } from "../../fetch/index.ts";
-import type { EventRecorder, KubeClient } from "../../kube/index.ts";
-import { FairleadError, type Logger } from "../../lib/index.ts";
-import type { KubeObject } from "../../model/index.ts";
+/**
+ * Who signs in this mesh in; what the rest of the control plane needs of it out: the signer of workloads' certificates, its
+ * own certificate, whose certificates count, and the roots that agents are told.
+ */
+import type { X509Certificate } from "node:crypto";
+import { type AcceptsPeer, allRoots, bundleTexts, createOwnSigner, type WorkloadSigner } from "../../ca/index.ts";
+import { FairleadError } from "../../lib/index.ts";
+import { formatBundle, parseCertificates } from "../../pki/index.ts";
 import type { ProxyStatus, ResourceSource } from "../../xds/index.ts";
-import type { Settings } from "../settings.ts";
-import { followFurtherRoots } from "./further-roots.ts";
-import { followTrust, type MeshTrust, rotationName } from "./mesh-trust.ts";
-import { createRevokedForProxies } from "./revoked-for-proxies.ts";
-import { defaultPace, type RotationPace, runRotationDriver } from "./rotation-driver.ts";
-import { reportOf } from "./rotation-progress.ts";
-import { type RotationReport, reportsIn, writeReport } from "./rotation-reports.ts";
+import { createExternalCa, type ExternalCa } from "./external-ca.ts";
+import { type FurtherRoots, followFurtherRoots } from "./further-roots.ts";
+import { createOwnCa, type OwnCa } from "./own-ca.ts";
+import { type Serving, servingOfAuthority, servingOfFiles } from "./serving.ts";
 import { createTrustBundleSource } from "./trust-bundle-source.ts";
-import { createTrustHolders, type TrustHolder } from "./trust-holders.ts";
-import { type CaFolder, createWantedCa, type WantedCa } from "./wanted-ca.ts";
-
-export interface TrustOptions {
-  readonly client: KubeClient;
-  readonly secrets: Collection<KubeObject>;
-  readonly configMaps: Collection<KubeObject>;
-  readonly namespace: string;
-  /** Unique among control planes. */
-  readonly identity: string;
-  readonly folder: CaFolder | undefined;
-  readonly readsRevocations: boolean;
-  readonly certificates: { readonly defaultTtlMs: number; readonly maxTtlMs: number } | undefined;
-  readonly pace: Partial<RotationPace> | undefined;
-  trustDomain(): string;
-  readonly settings: Pick<Settings, "current">;
-  /** Name and namespace of MeshConfig's ConfigMap. */
-  readonly meshConfigMap: string;
-  /** For SPIFFE bundles. */
-  readonly http: HttpClient;
-  readonly recorder: EventRecorder;
-  readonly now: () => Date;
-  readonly monotonicMs: () => number;
-  readonly log: Logger;
-  readonly signal: AbortSignal;
-}
+import type { TrustOptions } from "./trust-options.ts";
 
 export interface Trust {
-  readonly authority: CertificateAuthority;
-  readonly issuances: Issuances;
+  /** Undefined where the CA is somebody else's. */
+  readonly own: OwnCa | undefined;
+  /** Undefined where agents ask another for certificates. */
+  readonly signer: WorkloadSigner | undefined;
+  readonly serving: Serving;
+  /** Whom clients' certificates must lead to, PEM. */
+  clientRoots(): string;
   /** Whether a verified certificate is one to go by. A root may be shared by meshes, whose accounts are not ours. */
   readonly acceptsPeer: AcceptsPeer;
-  readonly wanted: WantedCa;
-  /** Lists of revoked certificates that proxies can be given, PEM; empty for none. */
-  revoked(): string;
-  readonly mesh: MeshTrust;
   /** The source that agents are told roots by; called once. */
   tellRoots(source: ResourceSource): ResourceSource;
   /** From now on it is known who is connected; called once. */
   follow(proxies: () => readonly ProxyStatus[]): void;
-  holders(): readonly TrustHolder[];
-  /** Moves rotations on while the signal holds: only where this control plane leads. */
-  drive(lead: { readonly client: KubeClient; readonly signal: AbortSignal }): void;
 }
 
-const reportMs = 1000;
-
 export async function createTrust(options: TrustOptions): Promise<Trust> {
-  const { now, namespace, configMaps, log, signal } = options;
-  const wanted = await createWantedCa({ ...options, organization: options.trustDomain() });
+  const { now, signal } = options;
   const further = followFurtherRoots({ ...options, settings: options.settings.current, client: options.http });
   // After whatever else follows the same change.
-  const stopSettings = configMaps.subscribe(
+  const stopSettings = options.configMaps.subscribe(
     (key) => void (key === options.meshConfigMap && setImmediate(further.refresh)),
   );
   signal.addEventListener("abort", stopSettings, { once: true });
-  const authority = createCertificateAuthority({
-    ...{ bundle: wanted.current().bundle, now, furtherRoots: further.current },
-    ...options.certificates,
-  });
-  const distributed = configMaps.get(`${namespace}/istio-ca-root-cert`);
-  const mesh = followTrust({ ...options, authority, wanted, distributed });
-  const issuances = createIssuances();
-  let holders: () => readonly TrustHolder[] = () => [];
+  const external = options.external && createExternalCa({ ...options, ...options.external, further });
+  const own = options.hasOwnCa ? await createOwnCa(options, further) : undefined;
+  const serving = servingFor(options, own, external, further);
+  const ownRoots = (): readonly X509Certificate[] =>
+    own ? own.authority.bundle().roots : parseCertificates(serving.roots());
+  const signers = (): readonly X509Certificate[] => allRoots(external?.roots() ?? [], ownRoots());
   let changedAt = now;
-
-  const others = (): readonly RotationReport[] =>
-    [...reportsIn(configMaps.get(`${namespace}/${rotationName}`), now())].flatMap(([replica, report]) =>
-      replica === options.identity ? [] : [report],
-    );
-  const own = (rotation: Rotation): RotationReport =>
-    reportOf({ rotation, holders: holders(), issuances, authority, others: others(), now: now() });
-  const report = async (): Promise<void> => {
-    const rotation = mesh.rotation();
-    if (!isUnderWay(rotation)) return;
-    const place = { namespace, replica: options.identity };
-    await writeReport(options.client, configMaps, place, own(rotation), signal);
-  };
   return {
-    authority,
-    issuances,
+    own,
+    signer: external?.signer ?? (own && createOwnSigner(own.authority, own.issuances)),
+    serving,
+    clientRoots: () => formatBundle(signers()),
     acceptsPeer({ trustDomain }, certificate) {
       const isOurs = [options.trustDomain(), ...(options.settings.current().trustDomainAliases ?? [])];
-      return isOurs.includes(trustDomain) && !wanted.current().revoked.has(certificate);
+      return isOurs.includes(trustDomain) && own?.wanted.current().revoked.has(certificate) !== true;
     },
-    wanted,
-    revoked: createRevokedForProxies({ wanted, authority, now, log }),
-    mesh,
     tellRoots(source) {
       const texts = (): readonly string[] =>
-        bundleTexts(allRoots(authority.bundle().roots, further.current()), mesh.epoch());
+        bundleTexts(allRoots(signers(), further.current()), own?.mesh.epoch() ?? 0);
       const told = createTrustBundleSource(source, { texts, now });
       changedAt = told.changedAt;
-      mesh.onChange(told.refresh);
+      own?.mesh.onChange(told.refresh);
+      serving.onReplaced(told.refresh);
       further.onChange(told.refresh);
       return told;
     },
-    follow(proxies) {
-      holders = createTrustHolders({ authority, issuances, proxies, changedAt: () => changedAt() });
-      repeat(
-        report,
-        (error) => log.debug(`no report on the root rotation: ${FairleadError.from(error).message}`),
-        signal,
-      );
-    },
-    holders: () => holders(),
-    drive: (lead) =>
-      runRotationDriver({
-        ...options,
-        ...lead,
-        trust: mesh,
-        wanted,
-        organization: options.trustDomain,
-        reports: (rotation) => [own(rotation), ...others()],
-        pace: { ...defaultPace, ...options.pace },
-      }),
+    follow: (proxies) => own?.follow(proxies, () => changedAt()),
   };
 }
 
-/** One at a time, until the signal. */
-function repeat(work: () => Promise<void>, failed: (error: unknown) => void, signal: AbortSignal): void {
-  let busy = false;
-  const timer = setInterval(() => {
-    if (busy) return;
-    busy = true;
-    work()
-      .catch(failed)
-      .finally(() => {
-        busy = false;
-      });
-  }, reportMs).unref();
-  signal.addEventListener("abort", () => clearInterval(timer), { once: true });
+function servingFor(
+  options: TrustOptions,
+  own: OwnCa | undefined,
+  external: ExternalCa | undefined,
+  further: FurtherRoots,
+): Serving {
+  const { servingFiles, log, signal } = options;
+  if (servingFiles) return servingOfFiles(servingFiles, log, signal);
+  const serving = own ? servingOfAuthority(own.authority) : external?.serving;
+  if (serving && external) return withNews(serving, further);
+  if (serving) return serving;
+  throw new FairleadError("usage", "ENABLE_CA_SERVER=false leaves nobody who signs for the control plane itself", {
+    hint: "mount its certificate at /var/run/secrets/istiod/tls and its root at /var/run/secrets/istiod/ca",
+  });
+}
+
+/** The TLS ports are set up anew with each certificate, and then believe the roots of signers that MeshConfig has by now. */
+function withNews(serving: Serving, further: FurtherRoots): Serving {
+  const listeners = new Set<() => void>();
+  further.onChange(() => listeners.forEach((listener) => void listener()));
+  return {
+    ...serving,
+    onReplaced(listener) {
+      listeners.add(listener);
+      const stop = serving.onReplaced(listener);
+      return () => {
+        listeners.delete(listener);
+        stop();
+      };
+    },
+  };
 }

@@ -10,6 +10,8 @@ const account = serviceName;
 const secretNames = "global.imagePullSecrets";
 export const pullSecrets: Data = when(set(value(secretNames)), [each(secretNames, (_key, name) => ({ name }))]);
 
+const signers = "global.certSigners";
+
 const read = ["get", "list", "watch"];
 const write = ["create", "update", "patch", "delete"];
 
@@ -50,6 +52,21 @@ const clusterRules: readonly Data[] = [
   ),
   rule("authentication.k8s.io", ["tokenreviews"], ["create"]),
   rule("authorization.k8s.io", ["subjectaccessreviews"], ["create"]),
+  // Only where certificates come from signers of the API.
+  when(
+    set(value(signers)),
+    rule(
+      "certificates.k8s.io",
+      ["certificatesigningrequests", "certificatesigningrequests/approval"],
+      ["create", "get", "watch", "update", "delete"],
+    ),
+  ),
+  when(set(value(signers)), {
+    apiGroups: ["certificates.k8s.io"],
+    resources: ["signers"],
+    resourceNames: [each(signers, (_key, name) => name)],
+    verbs: ["approve"],
+  }),
 ];
 
 /** For the Deployments of Gateway API gateways. */

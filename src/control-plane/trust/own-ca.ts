@@ -1,0 +1,106 @@
+/** Where CAs are kept, and who is connected, in; the mesh's own authority, who got what of it, and the rotation of its root out. */
+import {
+  type CertificateAuthority,
+  createCertificateAuthority,
+  createIssuances,
+  type Issuances,
+  isUnderWay,
+  type Rotation,
+} from "../../ca/index.ts";
+import type { KubeClient } from "../../kube/index.ts";
+import { FairleadError } from "../../lib/index.ts";
+import type { ProxyStatus } from "../../xds/index.ts";
+import type { FurtherRoots } from "./further-roots.ts";
+import { followTrust, type MeshTrust, rotationName } from "./mesh-trust.ts";
+import { createRevokedForProxies } from "./revoked-for-proxies.ts";
+import { defaultPace, runRotationDriver } from "./rotation-driver.ts";
+import { reportOf } from "./rotation-progress.ts";
+import { type RotationReport, reportsIn, writeReport } from "./rotation-reports.ts";
+import { createTrustHolders, type TrustHolder } from "./trust-holders.ts";
+import type { TrustOptions } from "./trust-options.ts";
+import { createWantedCa, type WantedCa } from "./wanted-ca.ts";
+
+export interface OwnCa {
+  readonly authority: CertificateAuthority;
+  readonly issuances: Issuances;
+  readonly wanted: WantedCa;
+  readonly mesh: MeshTrust;
+  /** Lists of revoked certificates that proxies can be given, PEM; empty for none. */
+  revoked(): string;
+  /** From now on it is known who is connected, and when they were last told of roots; called once. */
+  follow(proxies: () => readonly ProxyStatus[], toldAt: () => Date): void;
+  holders(): readonly TrustHolder[];
+  /** Moves rotations on while the signal holds: only where this control plane leads. */
+  drive(lead: { readonly client: KubeClient; readonly signal: AbortSignal }): void;
+}
+
+const reportMs = 1000;
+
+export async function createOwnCa(options: TrustOptions, further: FurtherRoots): Promise<OwnCa> {
+  const { now, namespace, configMaps, log, signal } = options;
+  const wanted = await createWantedCa({ ...options, organization: options.trustDomain() });
+  const authority = createCertificateAuthority({
+    ...{ bundle: wanted.current().bundle, now, furtherRoots: further.current },
+    ...options.certificates,
+  });
+  // Where another CA vouches for the control plane itself, its root is what was told, and says nothing of ours.
+  const told = configMaps.get(`${namespace}/istio-ca-root-cert`);
+  const distributed = options.servingFiles ? undefined : told;
+  const mesh = followTrust({ ...options, authority, wanted, distributed });
+  const issuances = createIssuances();
+  let holders: () => readonly TrustHolder[] = () => [];
+
+  const others = (): readonly RotationReport[] =>
+    [...reportsIn(configMaps.get(`${namespace}/${rotationName}`), now())].flatMap(([replica, report]) =>
+      replica === options.identity ? [] : [report],
+    );
+  const own = (rotation: Rotation): RotationReport =>
+    reportOf({ rotation, holders: holders(), issuances, authority, others: others(), now: now() });
+  const report = async (): Promise<void> => {
+    const rotation = mesh.rotation();
+    if (!isUnderWay(rotation)) return;
+    const place = { namespace, replica: options.identity };
+    await writeReport(options.client, configMaps, place, own(rotation), signal);
+  };
+  return {
+    authority,
+    issuances,
+    wanted,
+    mesh,
+    revoked: createRevokedForProxies({ wanted, authority, now, log }),
+    follow(proxies, toldAt) {
+      holders = createTrustHolders({ authority, issuances, proxies, changedAt: toldAt });
+      repeat(
+        report,
+        (error) => log.debug(`no report on the root rotation: ${FairleadError.from(error).message}`),
+        signal,
+      );
+    },
+    holders: () => holders(),
+    drive: (lead) =>
+      runRotationDriver({
+        ...options,
+        ...lead,
+        trust: mesh,
+        wanted,
+        organization: options.trustDomain,
+        reports: (rotation) => [own(rotation), ...others()],
+        pace: { ...defaultPace, ...options.pace },
+      }),
+  };
+}
+
+/** One at a time, until the signal. */
+function repeat(work: () => Promise<void>, failed: (error: unknown) => void, signal: AbortSignal): void {
+  let busy = false;
+  const timer = setInterval(() => {
+    if (busy) return;
+    busy = true;
+    work()
+      .catch(failed)
+      .finally(() => {
+        busy = false;
+      });
+  }, reportMs).unref();
+  signal.addEventListener("abort", () => clearInterval(timer), { once: true });
+}

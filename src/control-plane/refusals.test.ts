@@ -5,7 +5,7 @@ import type { ProxyStatus } from "../xds/index.ts";
 import { findRefusals, refusalsByObject } from "./refusals.ts";
 
 function proxy(name: string, lastError: string, refused: readonly string[], doubted: readonly string[] = []) {
-  const type = { type: types.listener, lastError, refused, doubted };
+  const type = { type: types.listener, lastError, refused: new Map(refused.map((one) => [one, lastError])), doubted };
   return { node: { id: `sidecar~10.0.0.1~${name}.default~x` }, types: [type] } as unknown as ProxyStatus;
 }
 
@@ -54,7 +54,7 @@ describe("what a proxy refuses", () => {
   });
 
   test("is nothing once it has accepted, and long words are cut", () => {
-    expect(told([proxy("a", "", ["l"])], [patch])).toEqual({});
+    expect(told([proxy("a", "", [], [])], [patch])).toEqual({});
     const [refusal] = findRefusals([proxy("a", "x".repeat(10_000), ["l"])], () => [patch]);
     expect(refusal?.words).toHaveLength(400);
   });

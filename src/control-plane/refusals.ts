@@ -28,16 +28,14 @@ const maxDoubted = 100;
 
 export function findRefusals(proxies: readonly ProxyStatus[], causesOf: CausesOf): readonly Refusal[] {
   return proxies.flatMap((proxy) =>
-    proxy.types
-      .filter(({ lastError }) => lastError !== "")
-      .flatMap(({ type, lastError, refused, doubted }) => {
-        const names = refused.length > 0 ? refused : doubted.slice(0, maxDoubted);
-        const words = printable(lastError.slice(0, maxWords));
-        return names.map((resource) => ({
-          ...{ proxy: proxyName(proxy), type, resource, words },
-          blamed: blame(causesOf(proxy, type, resource)),
-        }));
-      }),
+    proxy.types.flatMap(({ type, lastError, refused, doubted }) => {
+      const isNamed = refused.size > 0 || lastError === "";
+      const found = isNamed ? [...refused] : doubted.slice(0, maxDoubted).map((name) => [name, lastError] as const);
+      return found.map(([resource, words]) => ({
+        ...{ proxy: proxyName(proxy), type, resource, words: printable(words.slice(0, maxWords)) },
+        blamed: blame(causesOf(proxy, type, resource)),
+      }));
+    }),
   );
 }
 

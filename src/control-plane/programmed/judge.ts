@@ -102,7 +102,7 @@ function count(
     refused++;
     const part = `${shortName(type)} ${printable(wanted.name)}`;
     if (refused === 1)
-      tally.refusing.push({ proxy: name, part, words: printable(proxy.words(type).slice(0, maxWords)) });
+      tally.refusing.push({ proxy: name, part, words: printable(proxy.words(type, wanted.name).slice(0, maxWords)) });
   }
   if (asked === 0) return;
   tally.affected++;

@@ -200,7 +200,14 @@ describe("a stock gRPC client", () => {
     });
     expect(proxy?.types).toMatchObject([
       { type: CDS, wildcard: true, resources: 1, ackedNonce: first.nonce, sentNonce: first.nonce, lastError: "" },
-      { type: RDS, wildcard: false, subscribed: 1, ackedNonce: "", sentNonce: routes.nonce, refused: ["r"] },
+      {
+        type: RDS,
+        wildcard: false,
+        subscribed: 1,
+        ackedNonce: "",
+        sentNonce: routes.nonce,
+        refused: new Map([["r", expect.any(String)]]),
+      },
       { type: LDS },
     ]);
     expect(proxy?.types[1]?.lastError).toMatch(/^r is bad x+$/);

@@ -13,8 +13,8 @@ export interface ProxyProgress {
   of(type: ResourceType, wanted: Resource): Progress;
   /** What the proxy surely has of this name, as far as its answers tell. */
   accepted(type: ResourceType, name: string): Resource | undefined;
-  /** What the proxy said when it refused something of the type last; empty after an ACK. */
-  words(type: ResourceType): string;
+  /** What the proxy said of what it refuses of this name. */
+  words(type: ResourceType, name: string): string;
 }
 
 /** A listener that was just taken asks for its routes in the same turn of Envoy, be it after the answer. */
@@ -36,6 +36,6 @@ export function proxyProgress({ node, state }: Connection, nowMs: number): Proxy
       return own.wasRefused(wanted.name, wanted.hash) ? "refused" : "awaited";
     },
     accepted: (type, name) => state.state(type)?.accepted(name),
-    words: (type) => state.state(type)?.lastError ?? "",
+    words: (type, name) => state.state(type)?.refusedWords(name) ?? "",
   };
 }

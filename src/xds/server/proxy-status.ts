@@ -28,8 +28,8 @@ export interface TypeStatus {
   readonly ackedNonce: string;
   /** What the proxy said of the newest response that it refused; empty after an ACK. */
   readonly lastError: string;
-  /** Resources of which the proxy refused the version that is wanted. */
-  readonly refused: readonly string[];
+  /** Resources of which the proxy refused the version that is wanted, with what it said. */
+  readonly refused: ReadonlyMap<string, string>;
   /** Where a refusal named none: what it may be about. */
   readonly doubted: readonly string[];
   readonly sentAt: Date | undefined;
@@ -72,7 +72,7 @@ function typeStatus(state: TypeState, at: (ms: number) => Date | undefined): Typ
     sentNonce: state.nonce,
     ackedNonce: state.ackedNonce,
     lastError: state.lastError,
-    refused: [...state.refusedNames()],
+    refused: new Map([...state.refusedNames()].map((name) => [name, state.refusedWords(name)])),
     doubted: state.doubted,
     sentAt: at(state.sentAtMs),
     ackedAt: at(state.ackedAtMs),

@@ -32,7 +32,7 @@ export function receive(
 }
 
 function noteRefusals({ options }: AdsShared, connection: Connection): void {
-  connection.refuses = connection.state.states().some(({ lastError }) => lastError !== "");
+  connection.refuses = connection.state.states().some((state) => state.refuses);
   options.onRefusals?.();
 }
 

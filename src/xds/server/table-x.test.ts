@@ -500,10 +500,11 @@ describe("table X, while two hundred others are served", () => {
     };
     refusable("poison");
     const { nonce } = await bad.next();
-    bad.send({ typeUrl: CDS, responseNonce: nonce, errorDetail: { code: 13, message: "bad: proto constraint" } });
+    const message = "Error adding/updating cluster(s) bad: proto constraint";
+    bad.send({ typeUrl: CDS, responseNonce: nonce, errorDetail: { code: 13, message } });
     bad.send({ typeUrl: LDS });
     await bad.next();
-    expect(ads.status().at(-1)?.types[0]).toMatchObject({ refused: ["bad"], lastError: "bad: proto constraint" });
+    expect(ads.status().at(-1)?.types[0]).toMatchObject({ refused: new Map([["bad", message]]), lastError: message });
     refusable("poison");
     expect((await bad.next()).resources.map(({ name }) => name)).toEqual(["tick"]);
     refusable("cure");

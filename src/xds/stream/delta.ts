@@ -19,7 +19,7 @@ export function receiveDelta(
     const settled =
       request.error === undefined
         ? state.accept(request.nonce, nowMs)
-        : state.reject(request.nonce, request.error, nowMs);
+        : state.reject(request.nonce, { message: request.error, refused: request.refused }, nowMs);
     if (settled === "never-sent") return { event: "stale", dirty: false };
     event = request.error === undefined ? "ack" : "nack";
   }

@@ -53,7 +53,7 @@ export interface HostPush {
 
 export interface Settlement {
   /** Set once all parts of a response are answered: the answer on the whole. */
-  readonly whole?: { readonly nonce: string; readonly error?: string };
+  readonly whole?: { readonly nonce: string; readonly error?: string; readonly refused?: ReadonlySet<string> };
   /** Routes of which later changes were built on what was refused. */
   readonly again: readonly string[];
 }
@@ -74,7 +74,7 @@ interface Group {
   readonly nonce: string;
   /** Nonces of its parts, with the route that they are of. */
   readonly open: Map<string, string>;
-  readonly errors: string[];
+  readonly errors: { readonly route: string; readonly text: string }[];
   readonly routes: ReadonlyMap<string, { readonly before: Told; readonly after: Resource }>;
   /** It was waited for long enough. */
   overdue: boolean;
@@ -222,17 +222,21 @@ export function createHostPush({ enabled, apart, versions }: HostPushOptions): H
     return { again: [route] };
   }
 
-  function settle(nonce: string, error: string | undefined): Settlement | undefined {
+  function settle(nonce: string, words: string | undefined): Settlement | undefined {
     const group = groups.find(({ open }) => open.has(nonce));
-    if (!group) return settleLate(nonce, error);
+    if (!group) return settleLate(nonce, words);
     const route = group.open.get(nonce) ?? "";
     // With the route's name, as what is refused is found by it.
-    if (error !== undefined) group.errors.push(route === "" ? error : `${route}: ${error}`);
+    if (words !== undefined) group.errors.push({ route, text: route === "" ? words : `${route}: ${words}` });
     group.open.delete(nonce);
     if (group.open.size > 0) return { again: [] };
     groups = groups.filter((one) => one !== group);
     if (group.errors.length === 0) return { whole: { nonce: group.nonce }, again: [] };
-    return { whole: { nonce: group.nonce, error: group.errors.join("; ") }, again: [...refused(group)] };
+    const error = group.errors.map(({ text }) => text).join("; ");
+    // Parts are answered one by one; only those that are sent as they are may be several.
+    const isKnown = group.errors.every((one) => one.route !== "");
+    const known = isKnown ? { refused: new Set(group.errors.map((one) => one.route)) } : {};
+    return { whole: { nonce: group.nonce, error, ...known }, again: [...refused(group)] };
   }
 
   function* refused({ routes }: Group): Generator<string> {

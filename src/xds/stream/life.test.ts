@@ -22,11 +22,13 @@ const pool = ["a", "b", "c"];
 
 type Layers = readonly Readonly<Record<string, number>>[];
 
+type Refusal = "ack" | "nack" | "nack-named" | "nack-silent";
+
 type Step =
   | { readonly put: Layers; readonly type: (typeof followed)[number]; readonly move: boolean }
   | { readonly subscribe: readonly string[]; readonly type: (typeof followed)[number] }
   | { readonly unsubscribe: readonly string[]; readonly type: (typeof followed)[number] }
-  | { readonly deliver: "ack" | "nack" | "nack-named" }
+  | { readonly deliver: Refusal }
   | { readonly answer: true }
   /** Responses are taken and answered for a while, so that the stream comes into step. */
   | { readonly flow: number }
@@ -81,6 +83,8 @@ function createLife(variant: "sotw" | "delta") {
   const nonces = new Map<ResourceType, string>();
   /** Versions that the client refuses, always: it keeps what it had. */
   const refused = new Set<string>();
+  /** The same, but the client says not which it is, and takes nothing of a response that has one. */
+  const poison = new Set<string>();
   /** Names in a response that was refused whole: nobody knows what of it was wrong. */
   const doubtful = new Set<string>();
   const keyOf = (type: ResourceType, name: string, one: Resource | undefined): string => `${type} ${name} ${one?.hash}`;
@@ -100,14 +104,20 @@ function createLife(variant: "sotw" | "delta") {
     });
   };
 
-  function take(response: Response, refusal: "ack" | "nack" | "nack-named"): void {
+  function take(response: Response, refusal: Refusal): void {
     const { type, nonce } = response;
     nonces.set(type, nonce);
     const last = response.resources.at(-1);
-    if (refusal === "nack-named" && last) refused.add(keyOf(type, last.name, last));
+    const fresh = response.resources.findLast((one) => mineOf(type).get(one.name)?.hash !== one.hash);
+    if (refusal === "nack-named" && fresh) refused.add(keyOf(type, fresh.name, fresh));
     if (refusal === "nack" && last) {
       for (const name of [...mineOf(type).keys(), ...response.resources.map((one) => one.name)])
         doubtful.add(`${type} ${name}`);
+      request(type, { nonce, error: "no" });
+      return;
+    }
+    if (refusal === "nack-silent" && fresh) poison.add(keyOf(type, fresh.name, fresh));
+    if (response.resources.some((one) => poison.has(keyOf(type, one.name, one)))) {
       request(type, { nonce, error: "no" });
       return;
     }
@@ -119,7 +129,7 @@ function createLife(variant: "sotw" | "delta") {
         response.resources.filter((one) => !names.has(one.name)),
         names,
       );
-      request(type, { nonce, error: `cluster(s) ${[...names].join(", ")}: no` });
+      request(type, { nonce, error: `Error adding/updating cluster(s) ${[...names].join(", ")}: no` });
       return;
     }
     settle(response, response.resources, new Set());
@@ -137,9 +147,11 @@ function createLife(variant: "sotw" | "delta") {
       doubtful.delete(`${type} ${name}`);
     }
     for (const one of taken) {
-      if (type !== CDS && !asked.get(type)?.has(one.name)) continue;
+      // In state of the world it may have been given up, and asked for again, before the answer says either.
+      if (variant === "delta" && type !== CDS && !asked.get(type)?.has(one.name)) continue;
       mine.set(one.name, one);
-      doubtful.delete(`${type} ${one.name}`);
+      // The version before it, which it had, says nothing of the one in doubt.
+      if (sets.get(type)?.get(one.name)?.hash === one.hash) doubtful.delete(`${type} ${one.name}`);
     }
   }
 
@@ -184,7 +196,7 @@ function createLife(variant: "sotw" | "delta") {
       }
       request(type, { unsubscribe: removed });
     },
-    deliver(refusal: "ack" | "nack" | "nack-named"): boolean {
+    deliver(refusal: Refusal): boolean {
       const response = state.next(nowMs);
       if (response) take(response, refusal);
       return response !== undefined;
@@ -230,7 +242,8 @@ function createLife(variant: "sotw" | "delta") {
         for (const name of pool.map((one) => named(type, one))) {
           const wanted = type === CDS || asked.get(type)?.has(name) ? sets.get(type)?.get(name) : undefined;
           const mine = held.get(type)?.get(name);
-          if (wanted?.hash === mine?.hash || refused.has(keyOf(type, name, wanted))) continue;
+          const isRefused = [refused, poison].some((all) => all.has(keyOf(type, name, wanted)));
+          if (wanted?.hash === mine?.hash || isRefused) continue;
           if (doubtful.has(`${type} ${name}`)) continue;
           // In state of the world nobody is told that endpoints have gone: the client stops asking.
           if (variant === "sotw" && type !== CDS && !wanted) continue;
@@ -256,7 +269,10 @@ const steps: fc.Arbitrary<readonly Step[]> = fc.array(
     { arbitrary: fc.record({ put: layers, type: ofType, move: fc.boolean() }), weight: 8 },
     { arbitrary: fc.record({ subscribe: some, type: ofType }), weight: 2 },
     fc.record({ unsubscribe: some, type: ofType }),
-    { arbitrary: fc.record({ deliver: fc.constantFrom("ack", "ack", "ack", "nack", "nack-named") }), weight: 3 },
+    {
+      arbitrary: fc.record({ deliver: fc.constantFrom("ack", "ack", "ack", "nack", "nack-named", "nack-silent") }),
+      weight: 3,
+    },
     { arbitrary: fc.constant({ answer: true } as const), weight: 3 },
     { arbitrary: fc.record({ flow: fc.integer({ min: 2, max: 12 }) }), weight: 5 },
     fc.constant({ reconnect: true } as const),

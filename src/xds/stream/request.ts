@@ -20,6 +20,8 @@ export interface DeltaRequest<T extends WireType = ResourceType> {
   readonly initial: ReadonlyMap<string, string>;
   readonly nonce: string;
   readonly error?: string;
+  /** Where it is known what was refused of the response: all else was taken. */
+  readonly refused?: ReadonlySet<string>;
 }
 
 export interface Received {

@@ -15,7 +15,7 @@ export function receiveSotw(
   const settled =
     request.error === undefined
       ? state.accept(request.nonce, nowMs)
-      : state.reject(request.nonce, request.error, nowMs);
+      : state.reject(request.nonce, { message: request.error }, nowMs);
   // The client will ask again with the newest nonce, so the names of an older one say nothing.
   if (settled === "never-sent" || settled === "superseded") return { event: "stale", dirty: false };
   if (unsubscribes(state, request)) {

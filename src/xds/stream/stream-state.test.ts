@@ -678,3 +678,54 @@ test("versions are a time and a counter, nonces cannot be guessed", () => {
   });
   expect(versions.next().version).toMatch(/\/2$/);
 });
+
+describe.each(["sotw", "delta"] as const)("what is refused without a name, %s", (variant) => {
+  const names = Array.from({ length: 64 }, (_, i) => `r${i}`);
+
+  test.each([RDS, LDS])("is found by sending %s in parts, and the others are taken", (type) => {
+    const bad = new Set(["r7", "r42"]);
+    const source = createMemorySource();
+    source.set({ [type]: names.map((name) => resource(name, "good")) });
+    const client = createClient(variant, source);
+    client.subscribe(type, ...(type === RDS ? names : []));
+    client.settle();
+    const content = (name: string): string => (bad.has(name) ? "bad" : "better");
+    source.set({ [type]: names.map((name) => resource(name, content(name))) });
+    const text = (one: Response["resources"][number]): string => new TextDecoder().decode(bytesOf(one));
+    const held = new Map(names.map((name) => [name, "good"]));
+    let responses = 0;
+    for (let response = client.next(); response; response = client.next()) {
+      responses++;
+      if (response.resources.some((one) => text(one) === "bad")) {
+        client.nack(response, "no such thing");
+        continue;
+      }
+      for (const one of response.resources) held.set(one.name, text(one));
+      client.ack(response);
+    }
+    expect(names.filter((name) => held.get(name) !== "better")).toEqual([...bad]);
+    expect(names.filter((name) => held.get(name) === "good")).toEqual([...bad]);
+    const state = client.state.state(type);
+    expect([...(state?.refusedNames() ?? [])]).toEqual([...bad]);
+    expect(state?.refusedWords("r7")).toBe("no such thing");
+    // Two among 64: some dozens, not 64.
+    expect(responses).toBeLessThan(30);
+    // The next version of it is offered again, whatever else is.
+    bad.delete("r7");
+    source.set({ [type]: names.map((name) => resource(name, content(name))) });
+    expect(client.next()?.resources.some((one) => one.name === "r7" && text(one) === "better")).toBe(true);
+  });
+
+  test("who refuses everything is not sent it for ever", () => {
+    const source = createMemorySource();
+    source.set({ [RDS]: names.map((name) => resource(name, "x")) });
+    const client = createClient(variant, source);
+    client.subscribe(RDS, ...names);
+    let responses = 0;
+    for (let response = client.next(); response && responses < 1000; response = client.next()) {
+      responses++;
+      client.nack(response, "never");
+    }
+    expect(responses).toBe(2 * names.length - 1);
+  });
+});

@@ -4,12 +4,13 @@
  */
 import { type Resource, type ResourceType, types } from "../../model/index.ts";
 import type { News, ProxySession } from "../source.ts";
-import { pushOrder, virtualHostType, type WireType } from "../type-info.ts";
+import { isWholeSet, pushOrder, virtualHostType, type WireType } from "../type-info.ts";
 import { receiveDelta } from "./delta.ts";
 import { createHoldBack, type Held, type HoldBackTimes } from "./hold-back.ts";
 import { createHostPush, type Settlement } from "./host-push.ts";
 import type { NamePool } from "./names.ts";
 import { planType } from "./plan.ts";
+import { planSuspects } from "./plan-suspects.ts";
 import type { Plan } from "./planning.ts";
 import type { DeltaRequest, Received, SotwRequest } from "./request.ts";
 import type { Response } from "./response.ts";
@@ -71,7 +72,7 @@ export function createStreamState(options: StreamStateOptions): StreamState {
   const planning = { variant, session, holdBack, steps };
 
   function received(type: ResourceType, result: Received): Received {
-    if (result.dirty) dirty.add(type);
+    if (result.dirty || states.get(type)?.hasSuspects) dirty.add(type);
     // Any answer may be the one that something waits for.
     if (result.event !== "stale") wake();
     return result;
@@ -126,6 +127,20 @@ export function createStreamState(options: StreamStateOptions): StreamState {
     return first;
   }
 
+  /** What the client may have refused, by itself; in a whole set it is offered once more among the others. */
+  function apartOthers(state: TypeState): Plan | undefined {
+    if (!state.hasSuspects) return undefined;
+    const names = state.takeSuspects();
+    if (variant === "sotw" && isWholeSet(state.type)) {
+      state.retry(names);
+      return undefined;
+    }
+    // What else is to be sent comes after it.
+    dirty.add(state.type);
+    const meant = variant === "delta" ? names : names.filter((name) => state.sent(name));
+    return meant.length === 0 ? undefined : planSuspects(state, meant);
+  }
+
   function record(state: TypeState, plan: Plan, nowMs: number): Response {
     const { version, nonce } = options.versions.next();
     const { changes, before, whole } = plan;
@@ -172,7 +187,7 @@ export function createStreamState(options: StreamStateOptions): StreamState {
         if (!dirty.delete(type)) continue;
         if (type === types.route && hosts?.awaits(nowMs)) continue;
         const state = states.get(type);
-        const plan = state && planType(state, planning, nowMs);
+        const plan = state && (apartOthers(state) ?? planType(state, planning, nowMs));
         const response = state && plan && apart(record(state, plan, nowMs), nowMs);
         if (response) return response;
       }

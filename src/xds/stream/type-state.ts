@@ -46,8 +46,12 @@ export class TypeState {
   /** Names that may differ from `base` since it was taken; undefined when track was lost, and all may. */
   #news: ReadonlySet<string> | undefined;
   readonly #unanswered = new Unanswered();
-  /** Hash of the version that the client refused. */
-  #refused: Map<string, string> | undefined;
+  /** The version that the client refused, and what it said. */
+  #refused: Map<string, Refused> | undefined;
+  /** Whole sets that were on their way when something was refused that they may have, too. */
+  #tainted: ReadonlySet<string> | undefined;
+  /** What a refusal may be about, to be sent in parts: which of them the client takes tells the others apart. */
+  #suspects: (readonly string[])[] | undefined;
 
   readonly #onAccepted: TypeStateOptions["onAccepted"];
 
@@ -148,7 +152,17 @@ export class TypeState {
   }
 
   wasRefused(name: string, hash: string): boolean {
-    return this.#refused?.get(name) === hash;
+    return this.#refused?.get(name)?.hash === hash;
+  }
+
+  /** What the client said of it; empty where it refused nothing of this name. */
+  refusedWords(name: string): string {
+    return this.#refused?.get(name)?.words ?? "";
+  }
+
+  /** Whether the client refuses something that it was sent last. */
+  get refuses(): boolean {
+    return this.lastError !== "" || (this.#refused?.size ?? 0) > 0;
   }
 
   /** Names of which some version was refused. */
@@ -158,7 +172,7 @@ export class TypeState {
 
   /** A refusal counts only for as long as the refused version is the wanted one. */
   keepRefusals(wantedHash: (name: string) => string | undefined): void {
-    for (const [name, hash] of this.#refused ?? nothing) if (wantedHash(name) !== hash) this.#refused?.delete(name);
+    for (const [name, { hash }] of this.#refused ?? nothing) if (wantedHash(name) !== hash) this.#refused?.delete(name);
   }
 
   /** Since when an answer on this name is awaited; undefined when none is. */
@@ -192,14 +206,42 @@ export class TypeState {
     return "accepted";
   }
 
-  /** Envoy names the resources it refuses and takes the others; where it names none, all of them are in doubt. */
-  reject(nonce: string, message: string, nowMs: number): Settled {
+  /**
+   * Envoy names the clusters and listeners that it cannot use, and takes the others. What it says else may name something
+   * or nothing, and it may have taken any of the others or none: what they are is found by sending them again in parts.
+   */
+  reject(nonce: string, { message, refused }: Complaint, nowMs: number): Settled {
     const found = this.#unanswered.find(nonce);
     if (!found && nonce !== this.nonce) return this.#unknown(nonce);
     this.lastError = message;
     this.nackedAtMs = nowMs;
-    if (found) this.#refuse(found, message);
+    if (found) this.#refuse(found, message, refused);
     return nonce === this.nonce ? "rejected" : "superseded";
+  }
+
+  /** Whether there is something to find out, and no answer is awaited that might tell. */
+  get hasSuspects(): boolean {
+    return this.#suspects !== undefined && !this.#unanswered.isOpen;
+  }
+
+  /** The next of them that are still in doubt, to be sent apart from the others. */
+  takeSuspects(): readonly string[] {
+    for (;;) {
+      const names = this.#suspects?.shift();
+      if (this.#suspects?.length === 0) this.#suspects = undefined;
+      if (!names) return [];
+      const doubted = names.filter((name) => this.#refused?.has(name) || this.#isDoubted(name));
+      if (doubted.length > 0 || names.length === 0) return doubted;
+    }
+  }
+
+  /** They are offered once more, in a whole set. */
+  retry(names: readonly string[]): void {
+    this.mustAnswer = true;
+    for (const name of names) {
+      this.#refused?.delete(name);
+      this.mustSend.add(name);
+    }
   }
 
   /** What the client held before this stream, by its own word: taken as accepted. */
@@ -244,26 +286,75 @@ export class TypeState {
     return this.#unanswered.isExpired(nonce) ? "superseded" : "never-sent";
   }
 
-  #refuse(response: InFlight, message: string): void {
+  #refuse(response: InFlight, message: string, refused: ReadonlySet<string> | undefined): void {
     const names = new Set(response.changes.keys());
-    const named = mentioned(message, names);
+    const named = refused ?? mentioned(message, response.whole ? names.union(new Set(this.sentNames())) : names);
     this.doubted = named.size > 0 ? [] : [...names];
-    this.#unanswered.refuse(response, named.size > 0 ? named : names);
-    for (const name of named) {
-      const hash = response.changes.get(name)?.hash;
+    if (named.size > 0 && (refused || takesOthers.test(message))) {
+      this.#unanswered.refuse(response, named.intersection(names));
+      this.#noteRefused(response, [...named], message);
+      return;
+    }
+    const has = new Set([...names].filter((name) => this.accepted(name)?.hash === response.changes.get(name)?.hash));
+    this.#unanswered.refuse(response, names);
+    // What it has already is not what it refuses.
+    const [sent, gone] = partition(names.difference(has), (name) => response.changes.get(name) !== undefined);
+    const [guilty, others] = partition(sent, (name) => named.has(name));
+    const isFound = sent.length <= 1 || others.length === 0;
+    // In a whole set all are offered but those that were refused.
+    if (isFound || response.whole) this.#noteRefused(response, sent, message);
+    const half = sent.length >> 1;
+    const parts = guilty.length > 0 ? [others, guilty] : [sent.slice(0, half), sent.slice(half)];
+    // What was to go has not gone; who refuses that alone is not asked again.
+    const isAlone = sent.length === 0 && !this.#tainted?.has(response.nonce);
+    if (response.whole) this.#tainted = new Set(this.#unanswered.nonces());
+    // What a client has of an earlier stream, and a whole set leaves out, is to go, too.
+    const first = isAlone || (gone.length === 0 && !(response.whole && this.resumed)) ? [] : [gone];
+    const again = [...first, ...(isFound ? [] : parts)];
+    if (again.length > 0) this.#suspects = [...(this.#suspects ?? []), ...again];
+  }
+
+  #isDoubted(name: string): boolean {
+    return this.accepted(name)?.hash !== this.sent(name)?.hash;
+  }
+
+  #noteRefused({ changes }: InFlight, names: readonly string[], words: string): void {
+    for (const name of names) {
+      const hash = changes.get(name)?.hash;
       if (hash === undefined) continue;
       this.#refused ??= new Map();
-      this.#refused.set(name, hash);
+      this.#refused.set(name, { hash, words });
     }
   }
 
   #dropRefusals(accepted: (name: string) => Resource | undefined): void {
-    for (const [name, hash] of this.#refused ?? nothing) if (accepted(name)?.hash === hash) this.#refused?.delete(name);
+    for (const [name, { hash }] of this.#refused ?? nothing)
+      if (accepted(name)?.hash === hash) this.#refused?.delete(name);
   }
 
   #usual(name: string): Resource | undefined {
     return this.base.get(name) ?? this.#extras?.get(name);
   }
+}
+
+/** What a client says where it refuses a response, and of what where that is known. */
+export interface Complaint {
+  readonly message: string;
+  readonly refused?: ReadonlySet<string> | undefined;
+}
+
+interface Refused {
+  readonly hash: string;
+  readonly words: string;
+}
+
+/** How Envoy begins where it has gone through all clusters, or listeners, of a response. */
+const takesOthers = /^Error adding\/updating (cluster|listener)\(s\)/;
+
+function partition(names: Iterable<string>, isFirst: (name: string) => boolean): [string[], string[]] {
+  const all: [string[], string[]] = [[], []];
+  for (const name of names) all[isFirst(name) ? 0 : 1].push(name);
+  return all;
 }
 
 const none: ReadonlySet<string> = new Set();

@@ -40,6 +40,15 @@ export class Unanswered {
     dropOldest(this.#expired, maxExpired);
   }
 
+  /** Whether any answer is awaited. */
+  get isOpen(): boolean {
+    return this.#open.length > 0;
+  }
+
+  nonces(): readonly string[] {
+    return this.#open.map(({ nonce }) => nonce);
+  }
+
   /** Whether the nonce is of a response whose answer was not waited for. */
   isExpired(nonce: string): boolean {
     return this.#expired?.has(nonce) === true;
@@ -48,7 +57,7 @@ export class Unanswered {
   /** What the client surely never had, and was told to drop, is in no doubt: else it would be kept for ever. */
   #dropDeparted({ changes }: InFlight): void {
     for (const name of changes.keys())
-      if (!changes.get(name) && !this.#doubts?.get(name) && !this.#isOpen(name)) this.#doubts?.delete(name);
+      if (!changes.get(name) && !this.#doubts?.get(name) && !this.#hasOpen(name)) this.#doubts?.delete(name);
   }
 
   /** Undefined for a nonce that is not open. */
@@ -95,7 +104,7 @@ export class Unanswered {
 
   forget(name: string): void {
     this.#doubts?.delete(name);
-    if (!this.#isOpen(name)) return;
+    if (!this.#hasOpen(name)) return;
     this.#givenUp ??= new Map();
     this.#givenUp.set(name, this.#open);
   }
@@ -107,11 +116,11 @@ export class Unanswered {
     if (at === 0) this.#open = this.#open.length === 1 ? nothing : this.#open.slice(1);
     else this.#open = this.#open.filter((_, i) => i !== at).map((one, i) => (i < at ? without(one, settled) : one));
     for (const name of this.#givenUp?.size ? response.changes.keys() : [])
-      if (this.#givenUp?.has(name) && !this.#isOpen(name)) this.#givenUp.delete(name);
+      if (this.#givenUp?.has(name) && !this.#hasOpen(name)) this.#givenUp.delete(name);
     if (this.#open.length === 0) this.#expired = undefined;
   }
 
-  #isOpen(name: string): boolean {
+  #hasOpen(name: string): boolean {
     return this.#open.some(({ changes }) => changes.has(name));
   }
 

@@ -5,10 +5,11 @@
 import { chmodSync, closeSync, copyFileSync, existsSync, openSync, statSync, writeFileSync } from "node:fs";
 import { crc32 } from "node:zlib";
 import { open, type RootDatabase } from "lmdb";
-import { FairleadError, isRecord, parseJson, systemCode } from "../lib/index.ts";
+import { FairleadError, isRecord, parseJson, readNumber, readRecord, systemCode } from "../lib/index.ts";
 import type { KubeObject } from "../model/index.ts";
 import { checkStoreFile } from "./store-check.ts";
 import { migrateRecords, type Records, type StoreFormats, storeFormats } from "./store-format.ts";
+import { openRoom, type Room } from "./store-room.ts";
 
 export interface StoredObject {
   readonly resource: string;
@@ -50,10 +51,14 @@ export function openStoreFile(path: string, formats: StoreFormats = storeFormats
   try {
     const content = readAll(db, path, formats, true);
     if (!existsSync(markerOf(path))) writeFileSync(markerOf(path), "");
+    const room = openRoom(path);
     return {
       ...content,
-      commit: (writes, version) => commit(db, writes, version),
-      close: () => db.close(),
+      commit: (writes, version) => commit(db, room, writes, version),
+      async close() {
+        room.close();
+        await db.close();
+      },
     };
   } catch (error) {
     void db.close();
@@ -94,12 +99,20 @@ function openDatabase(path: string, readOnly = false): Database {
  * In the foreground: LMDB's queue for writes in the background leaves rejections behind that nobody can catch when the
  * disk is full. Writers that come meanwhile share the next transaction, so the time of one sync is what they wait.
  */
-function commit(db: Database, writes: readonly RecordWrite[], version: number): void {
+function commit(db: Database, room: Room, writes: readonly RecordWrite[], version: number): void {
+  const records = writes.map(({ resource, key, text }) => {
+    const name = `o|${resource}|${key}`;
+    return { name, value: text === undefined ? undefined : seal(name, text) };
+  });
   try {
+    takeRoom(
+      db,
+      room,
+      records.map(({ value }) => value?.length ?? 0),
+    );
     db.transactionSync(() => {
-      for (const { resource, key, text } of writes) {
-        const name = `o|${resource}|${key}`;
-        if (text !== undefined) db.putSync(name, seal(name, text));
+      for (const { name, value } of records) {
+        if (value !== undefined) db.putSync(name, value);
         else db.removeSync(name);
       }
       db.putSync(versionKey, seal(versionKey, String(version)));
@@ -111,6 +124,17 @@ function commit(db: Database, writes: readonly RecordWrite[], version: number): 
       hint: "free space on the disk of the data folder; writing goes on by itself",
     });
   }
+}
+
+/** Pages that are written anew with each record, from its leaf to the root; and those of the lists of free ones. */
+const [pagesPerRecord, pagesMore] = [8, 64];
+
+/** As if no page that is free could be used again. */
+function takeRoom(db: Database, room: Room, sizes: readonly number[]): void {
+  const { pageSize, lastPageNumber } = readRecord(db.getStats());
+  const page = readNumber(pageSize) ?? 4096;
+  const pages = sizes.reduce((sum, size) => sum + Math.ceil(size / page) + pagesPerRecord, pagesMore);
+  room.take(((readNumber(lastPageNumber) ?? 0) + 1) * page, pages * page);
 }
 
 /** `writes`: what is read of an older format is in today's format on disk afterwards. */

@@ -54,19 +54,27 @@ try {
   // The first ones compile what later ones use, and open the connections.
   for (let i = 0; i < 200; i++) await ask(i);
   const before = await readFigures(monitoring);
+  const apiBefore = await apiCpuSeconds();
   const pushes = changeRoutes();
-  const { took, failed } = await drive(ask);
+  const own = process.cpuUsage();
+  const { took, failures } = await drive(ask);
+  const clientMs = Object.values(process.cpuUsage(own)).reduce((sum, us) => sum + us, 0) / 1000;
   const changes = await pushes;
   const after = await readFigures(monitoring);
+  const apiAfter = await apiCpuSeconds();
   const sorted = took.toSorted((a, b) => a - b);
   const at = (share: number): string => `${(sorted[Math.floor(sorted.length * share)] ?? Number.NaN).toFixed(1)} ms`;
-  const cpuMs = ((after.cpuSeconds - before.cpuSeconds) * 1000) / Math.max(1, took.length);
+  const each = (seconds: number): number => (seconds * 1000) / Math.max(1, took.length);
+  const cpuMs = each(after.cpuSeconds - before.cpuSeconds);
+  const failed = [...failures].map(([cause, count]) => `${count} failed: ${cause}\n`).join("");
   process.stdout.write(
     [
-      `${rate}/s asked for, for ${seconds} s, by ${tokens.length} accounts; ${took.length} issued, ${failed} refused`,
+      `${rate}/s asked for, for ${seconds} s, by ${tokens.length} accounts; ${took.length} issued`,
       `p50 ${at(0.5)}  p90 ${at(0.9)}  p99 ${at(0.99)}  longest ${at(0.9999)}`,
       `processor of the control plane ${cpuMs.toFixed(2)} ms each: ${Math.round(1000 / cpuMs)}/s on one core`,
-      `${changes} routes changed meanwhile\n`,
+      `processor of the API ${each(apiAfter - apiBefore).toFixed(2)} ms each, of this client ${(clientMs / Math.max(1, took.length)).toFixed(2)} ms`,
+      `event loop of the control plane late by p99 ${after.loopDelayMs?.p99.toFixed(0)} ms, at most ${after.loopDelayMs?.max.toFixed(0)} ms`,
+      `${changes} routes changed meanwhile\n${failed}`,
     ].join("\n"),
   );
 } finally {
@@ -90,9 +98,9 @@ async function makeTokens(): Promise<readonly string[]> {
 /** Calls begin when they are due, whether or not earlier ones have been answered. */
 async function drive(
   ask: (i: number) => Promise<void>,
-): Promise<{ readonly took: readonly number[]; readonly failed: number }> {
+): Promise<{ readonly took: readonly number[]; readonly failures: ReadonlyMap<string, number> }> {
   const took: number[] = [];
-  let failed = 0;
+  const failures = new Map<string, number>();
   const pending: Promise<void>[] = [];
   const started = performance.now();
   for (let i = 0; i < rate * seconds; i++) {
@@ -102,12 +110,16 @@ async function drive(
     pending.push(
       ask(i).then(
         () => void took.push(performance.now() - begun),
-        () => void failed++,
+        (error: unknown) => void failures.set(String(error), (failures.get(String(error)) ?? 0) + 1),
       ),
     );
   }
   await Promise.all(pending);
-  return { took, failed };
+  return { took, failures };
+}
+
+async function apiCpuSeconds(): Promise<number> {
+  return Number(/^process_cpu_seconds_total (\S+)$/m.exec(await kube.text("/metrics"))?.[1] ?? Number.NaN);
 }
 
 async function changeRoutes(): Promise<number> {

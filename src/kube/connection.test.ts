@@ -186,3 +186,15 @@ test.each(breaks)("an answer that ends early, by %s, is asked for again, a secon
   expect(asked).toBe(5);
   transport.close();
 });
+
+test("an answer of which all came is whole, however its stream ends", async () => {
+  const transport = createTransport(access());
+  const text = '{"ok":true}';
+  answer = (stream) => {
+    stream.respond({ ":status": 201, "content-length": String(text.length) });
+    stream.write(text, () => stream.destroy(new Error("gone")));
+  };
+  await expect(transport.json({ method: "POST", path: "/b", body: {} })).resolves.toEqual({ ok: true });
+  expect(asked).toBe(1);
+  transport.close();
+});

@@ -180,6 +180,13 @@ class CutShort extends Error {}
 /** The whole body: its beginning alone may be no JSON, or look like an answer with less in it. */
 async function readAll(answer: Answer): Promise<string> {
   const bytes = collectBytes();
+  const expected = answer.headers["content-length"];
+  // Node may close a stream before it says that its body has ended, of which all has come.
+  const isWhole = (): boolean => typeof expected === "string" && Number(expected) === bytes.size;
+  const cut = (cause?: unknown): CutShort =>
+    new CutShort(`the answer ended after ${bytes.size}${expected === undefined ? "" : ` of ${expected}`} bytes`, {
+      cause,
+    });
   try {
     for await (const chunk of answer.body) {
       bytes.add(chunk as Buffer);
@@ -187,11 +194,10 @@ async function readAll(answer: Answer): Promise<string> {
         throw new FairleadError("too-large", `the API's answer has more than ${maxAnswerBytes} bytes`);
     }
   } catch (error) {
-    throw isLost(error) ? new CutShort(`the answer ended after ${bytes.size} bytes`, { cause: error }) : error;
+    if (!isLost(error)) throw error;
+    if (!isWhole()) throw cut(error);
   }
-  const expected = answer.headers["content-length"];
-  if ((await answer.wasCut()) || (typeof expected === "string" && Number(expected) !== bytes.size))
-    throw new CutShort(`the answer ended after ${bytes.size}${expected === undefined ? "" : ` of ${expected}`} bytes`);
+  if (!isWhole() && (expected !== undefined || (await answer.wasCut()))) throw cut();
   return bytes.whole().toString();
 }
 

@@ -3,7 +3,7 @@
  * redirects, and never from an address that the guard refuses. It reads no proxy settings from the environment.
  */
 import { lookup as systemLookup } from "node:dns";
-import { Agent as HttpAgent, request as httpRequest, type IncomingMessage } from "node:http";
+import { Agent as HttpAgent, request as httpRequest, type IncomingHttpHeaders, type IncomingMessage } from "node:http";
 import { Agent as HttpsAgent, request as httpsRequest } from "node:https";
 import { isIP } from "node:net";
 import { createSecureContext, getCACertificates, type SecureContext } from "node:tls";
@@ -23,9 +23,25 @@ export interface FetchLimits {
   readonly signal?: AbortSignal;
 }
 
+export interface FetchRequest extends FetchLimits {
+  /** Credentials among them stay with the host that they are for, wherever it redirects to. */
+  readonly headers?: Readonly<Record<string, string>>;
+  /** The server's certificate is not checked. */
+  readonly insecure?: boolean;
+}
+
+export interface FetchAnswer {
+  readonly status: number;
+  readonly headers: IncomingHttpHeaders;
+  /** Empty but for a 2xx answer. */
+  readonly body: Uint8Array;
+}
+
 export interface HttpClient {
   /** The body of a 2xx answer; anything else is a FairleadError that names the URL, without what was sent back. */
   get(url: string, limits: FetchLimits): Promise<Uint8Array>;
+  /** The answer as it is, after redirects; a FairleadError where there is none. */
+  ask(url: string, request: FetchRequest): Promise<FetchAnswer>;
 }
 
 const maxRedirects = 3;
@@ -35,13 +51,23 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
   const lookup = guardedLookup(options.guard, options.lookup ?? systemLookup);
   const plain = new HttpAgent({ keepAlive: false });
   let encrypted: HttpsAgent | undefined;
-  const agentFor = (url: URL): HttpAgent => {
+  let unchecked: HttpsAgent | undefined;
+  const agentFor = (url: URL, insecure: boolean): HttpAgent => {
     if (url.protocol === "http:") return plain;
+    if (insecure) {
+      unchecked ??= new HttpsAgent({ keepAlive: false, rejectUnauthorized: false });
+      return unchecked;
+    }
     encrypted ??= new HttpsAgent({ keepAlive: false, secureContext: trustedRoots(options.extraRoots) });
     return encrypted;
   };
 
-  const ask = (url: URL, signal: AbortSignal): Promise<IncomingMessage> =>
+  const send = (
+    url: URL,
+    own: FetchRequest["headers"],
+    insecure: boolean,
+    signal: AbortSignal,
+  ): Promise<IncomingMessage> =>
     new Promise((resolve, reject) => {
       const host = hostOf(url);
       // Addresses are not looked up, so the guard is asked here.
@@ -50,37 +76,56 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
         reject(new FairleadError("forbidden", `${place(url)}: ${refused}`));
         return;
       }
-      const send = url.protocol === "https:" ? httpsRequest : httpRequest;
-      const request = send(url, {
-        agent: agentFor(url),
+      const begin = url.protocol === "https:" ? httpsRequest : httpRequest;
+      const request = begin(url, {
+        agent: agentFor(url, insecure),
         lookup,
         signal,
         maxHeaderSize: maxHeaderBytes,
-        headers: { accept: "application/json", "accept-encoding": "identity", "user-agent": "fairlead" },
+        headers: { accept: "application/json", "accept-encoding": "identity", "user-agent": "fairlead", ...own },
       });
       request.once("response", resolve);
       request.once("error", (error) => reject(failure(url, error, signal)));
       request.end();
     });
 
-  return {
-    async get(text, { maxBytes, timeoutMs, signal: outer }) {
-      const deadline = AbortSignal.timeout(timeoutMs);
-      const signal = outer ? AbortSignal.any([outer, deadline]) : deadline;
-      let url = parseUrl(text);
-      for (let hop = 0; hop <= maxRedirects; hop++) {
-        const response = await ask(url, signal);
-        const next = redirect(url, response);
-        if (next) {
-          response.destroy();
-          url = next;
-          continue;
-        }
-        return await body(url, response, maxBytes, signal);
+  const ask: HttpClient["ask"] = async (text, request) => {
+    const { maxBytes, timeoutMs, signal: outer, insecure = false } = request;
+    const deadline = AbortSignal.timeout(timeoutMs);
+    const signal = outer ? AbortSignal.any([outer, deadline]) : deadline;
+    const first = parseUrl(text);
+    let url = first;
+    for (let hop = 0; hop <= maxRedirects; hop++) {
+      const response = await send(url, headersFor(first, url, request.headers), insecure, signal);
+      const next = redirect(url, response);
+      if (next) {
+        response.destroy();
+        url = next;
+        continue;
       }
-      throw new FairleadError("unavailable", `${text}: more than ${maxRedirects} redirects`);
+      const { statusCode: status = 0, headers } = response;
+      const isGood = status >= 200 && status <= 299;
+      if (!isGood) response.destroy();
+      return { status, headers, body: isGood ? await body(url, response, maxBytes, signal) : new Uint8Array() };
+    }
+    throw new FairleadError("unavailable", `${place(first)}: more than ${maxRedirects} redirects`);
+  };
+
+  return {
+    ask,
+    async get(text, limits) {
+      const { status, body: found } = await ask(text, limits);
+      if (status < 200 || status > 299)
+        throw new FairleadError("unavailable", `${place(parseUrl(text))} answers with status ${status}`);
+      return found;
     },
   };
+}
+
+/** A redirect elsewhere does not take the credentials along. */
+function headersFor(first: URL, url: URL, headers: FetchRequest["headers"] = {}): NonNullable<FetchRequest["headers"]> {
+  if (url.origin === first.origin) return headers;
+  return Object.fromEntries(Object.entries(headers).filter(([name]) => name.toLowerCase() !== "authorization"));
 }
 
 /** Hundreds of certificates: made once, and only when https is asked for. */
@@ -117,13 +162,11 @@ function redirect(from: URL, response: IncomingMessage): URL | undefined {
 }
 
 async function body(url: URL, response: IncomingMessage, maxBytes: number, signal: AbortSignal): Promise<Uint8Array> {
-  const { statusCode = 0, headers } = response;
+  const { headers } = response;
   const fail = (error: FairleadError): never => {
     response.destroy();
     throw error;
   };
-  if (statusCode < 200 || statusCode > 299)
-    fail(new FairleadError("unavailable", `${place(url)} answers with status ${statusCode}`));
   // A compressed answer could inflate past the bound.
   if ((headers["content-encoding"] ?? "identity") !== "identity")
     fail(new FairleadError("invalid", `${place(url)} answers with an encoding that was not asked for`));

@@ -17,10 +17,10 @@ export async function createSecretFile(path: string, text: string): Promise<void
 }
 
 /** Puts the text in place of what was there, in one step; another mode is for what its owner wants read by others. */
-export async function replaceSecretFile(path: string, text: string, mode = 0o600): Promise<void> {
+export async function replaceSecretFile(path: string, content: string | Uint8Array, mode = 0o600): Promise<void> {
   const temporary = join(dirname(path), `.${randomBytes(8).toString("hex")}.tmp`);
   try {
-    await writeNew(temporary, text, mode);
+    await writeNew(temporary, content, mode);
     await rename(temporary, path);
   } catch (error) {
     await unlink(temporary).catch(() => {});
@@ -56,11 +56,11 @@ async function openSecret(path: string): Promise<FileHandle> {
   }
 }
 
-async function writeNew(path: string, text: string, mode = 0o600): Promise<void> {
+async function writeNew(path: string, content: string | Uint8Array, mode = 0o600): Promise<void> {
   const flags = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW;
   const file = await open(path, flags, mode);
   try {
-    await file.writeFile(text);
+    await file.writeFile(content);
     await file.sync();
   } finally {
     await file.close();

@@ -41,6 +41,41 @@ describe("the agent's options", () => {
     });
   });
 
+  test("how Wasm modules are had", () => {
+    const usual = agentOptionsFromEnv(env, ["sidecar"], machine()).wasm;
+    expect(usual).toEqual({
+      folder: "./var/lib/istio/data/wasm",
+      insecureRegistries: [],
+      expiryMs: 86_400_000,
+      purgeMs: 3_600_000,
+      requestTimeoutMs: 15_000,
+      maxRetries: 5,
+      maxBytes: 268_435_456,
+      blockedRanges: [],
+    });
+    const vars = {
+      ...env,
+      WASM_INSECURE_REGISTRIES: "localhost:5000, r.example",
+      WASM_MODULE_EXPIRY: "1h",
+      WASM_PURGE_INTERVAL: "1m",
+      WASM_HTTP_REQUEST_TIMEOUT: "3s",
+      WASM_HTTP_REQUEST_MAX_RETRIES: "2",
+      ISTIO_WASM_MAX_BINARY_SIZE_BYTES: "1000",
+      BLOCKED_CIDRS_IN_WASM_FETCH: "10.0.0.0/8",
+    };
+    expect(agentOptionsFromEnv(vars, ["sidecar"], machine()).wasm).toMatchObject({
+      insecureRegistries: ["localhost:5000", "r.example"],
+      expiryMs: 3_600_000,
+      purgeMs: 60_000,
+      requestTimeoutMs: 3000,
+      maxRetries: 2,
+      maxBytes: 1000,
+      blockedRanges: ["10.0.0.0/8"],
+    });
+    const off = { ...env, ISTIO_AGENT_ENABLE_WASM_REMOTE_LOAD_CONVERSION: "false" };
+    expect(agentOptionsFromEnv(off, ["sidecar"], machine()).wasm).toBeUndefined();
+  });
+
   test("arguments, files and variables are heard; unknown flags are tolerated", () => {
     const files = {
       "./etc/istio/pod/labels": 'app="x"',

@@ -19,6 +19,7 @@ import {
   parseAgentFlags,
   parseHostPort,
 } from "./env-reader.ts";
+import type { WasmOptions } from "./wasm/remote-modules.ts";
 
 const identityFolder = "./var/run/secrets/workload-spiffe-uds";
 const thirdPartyToken = "./var/run/secrets/tokens/istio-token";
@@ -58,6 +59,7 @@ export function agentOptionsFromEnv(env: Environment, argv: readonly string[], m
     proxyConfig,
     runsEnvoy: runsEnvoy(read),
     grpc: grpcPlace(source, bootstrap.xdsSocket),
+    wasm: read.bool("ISTIO_AGENT_ENABLE_WASM_REMOTE_LOAD_CONVERSION", true) ? wasmOptions(read) : undefined,
     envoyBinary: envoyBinary(proxyConfig, env),
     bootstrap,
     ...endpoints(source),
@@ -215,6 +217,25 @@ function endpoints({ env, proxyConfig, discoveryAddress }: Source): Pick<AgentOp
       rootFile: env.CA_ROOT_CA || rootFile,
       serverName: ownCa === undefined ? serverName : undefined,
     },
+  };
+}
+
+function wasmOptions(read: EnvReader): WasmOptions {
+  const list = (name: string): readonly string[] =>
+    read
+      .text(name, "")
+      .split(",")
+      .map((word) => word.trim())
+      .filter((word) => word !== "");
+  return {
+    folder: "./var/lib/istio/data/wasm",
+    insecureRegistries: list("WASM_INSECURE_REGISTRIES"),
+    expiryMs: read.durationMs("WASM_MODULE_EXPIRY", dayMs),
+    purgeMs: read.durationMs("WASM_PURGE_INTERVAL", 3_600_000),
+    requestTimeoutMs: read.durationMs("WASM_HTTP_REQUEST_TIMEOUT", 15_000),
+    maxRetries: read.number("WASM_HTTP_REQUEST_MAX_RETRIES", 5),
+    maxBytes: read.number("ISTIO_WASM_MAX_BINARY_SIZE_BYTES", 256 * 1024 * 1024),
+    blockedRanges: list("BLOCKED_CIDRS_IN_WASM_FETCH"),
   };
 }
 

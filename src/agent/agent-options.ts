@@ -12,6 +12,7 @@ import type { AppProbe } from "./app-probe.ts";
 import type { BootstrapOptions } from "./bootstrap/context.ts";
 import type { DnsProxyOptions } from "./dns/dns-proxy.ts";
 import { livingEnvoy } from "./envoy/record.ts";
+import type { WasmOptions } from "./wasm/remote-modules.ts";
 
 export interface AgentOptions {
   readonly type: ProxyType;
@@ -22,6 +23,8 @@ export interface AgentOptions {
   readonly runsEnvoy: boolean;
   /** Where applications that are xDS clients themselves find the agent; undefined: nowhere. */
   readonly grpc: GrpcPlace | undefined;
+  /** How remote Wasm modules are had; undefined leaves their addresses to Envoy. */
+  readonly wasm: WasmOptions | undefined;
   readonly envoyBinary: string;
   readonly bootstrap: BootstrapOptions;
   readonly discovery: Endpoint & { readonly plaintext: boolean };

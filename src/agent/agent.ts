@@ -42,6 +42,7 @@ import type { OwnSubscription } from "./own-subscription.ts";
 import type { Place } from "./request-text.ts";
 import { type StatusServer, startStatusServer } from "./status-server.ts";
 import { createTelemetry, type Telemetry } from "./telemetry/telemetry.ts";
+import { createRemoteModules, type RemoteModules } from "./wasm/remote-modules.ts";
 import { createXdsRelay } from "./xds-relay.ts";
 
 export interface Agent {
@@ -80,13 +81,15 @@ export function createAgent(options: AgentOptions): Agent {
         const telemetry = await serveTelemetry(options, closers);
         const health = probeWorkload(options, ended.signal);
         const own = [telemetry, trustBundle, dns, health].flatMap((part) => (part ? [part.subscription] : []));
-        await serveXds(options, own, closers);
+        const modules = fetchModules(options, ended.signal);
+        await serveXds(options, own, modules, closers);
         const bootstrap = { ...options.bootstrap, sdsSocket };
         const metrics = createAgentMetrics({ identity, overload: options.overload, now: options.now });
         closers.add(() => metrics.close());
         await writeGrpcBootstrap(options);
-        if (!options.runsEnvoy) return await runProxyless(options, () => agentText(metrics, dns), signal);
-        return await runEnvoy({ ...options, bootstrap }, { metrics, telemetry, dns }, signal, closers);
+        const figures = (): string => metrics.text() + (dns?.metrics() ?? "") + (modules?.metrics() ?? "");
+        if (!options.runsEnvoy) return await runProxyless(options, figures, signal);
+        return await runEnvoy({ ...options, bootstrap }, { metrics, telemetry, figures }, signal, closers);
       } finally {
         await closers.closeAll();
       }
@@ -236,7 +239,17 @@ function probeWorkload(options: AgentOptions, signal: AbortSignal): HealthReport
   return reports;
 }
 
-async function serveXds(options: AgentOptions, own: readonly OwnSubscription[], closers: Closers): Promise<void> {
+function fetchModules(options: AgentOptions, signal: AbortSignal): RemoteModules | undefined {
+  const { wasm, workDir, now, random } = options;
+  return wasm && createRemoteModules({ wasm, workDir, now, random, signal, log: options.log.scope("wasm") });
+}
+
+async function serveXds(
+  options: AgentOptions,
+  own: readonly OwnSubscription[],
+  modules: RemoteModules | undefined,
+  closers: Closers,
+): Promise<void> {
   const { discovery } = options;
   const { tls, metadata } = callerOf(options, discovery);
   const client = createRpcClient({
@@ -246,7 +259,8 @@ async function serveXds(options: AgentOptions, own: readonly OwnSubscription[], 
     metadata: async () => ({ ...options.xdsHeaders, ...(discovery.plaintext ? {} : await metadata()) }),
   });
   closers.add(() => client.close());
-  const routes = createXdsRelay({ client, log: options.log.scope("xdsproxy"), own });
+  const rewriter = modules ? { rewriter: modules.rewriter } : {};
+  const routes = createXdsRelay({ client, log: options.log.scope("xdsproxy"), own, ...rewriter });
   if (options.runsEnvoy) await listen(options, options.bootstrap.xdsSocket, routes, closers);
   else if (options.grpc) {
     const { xdsSocket, socketMode } = options.grpc;
@@ -270,7 +284,7 @@ async function listen(
 
 async function runEnvoy(
   options: AgentOptions,
-  parts: Pick<StatusParts, "metrics" | "telemetry" | "dns">,
+  parts: Pick<StatusParts, "metrics" | "telemetry" | "figures">,
   signal: AbortSignal,
   closers: Closers,
 ): Promise<number> {
@@ -366,17 +380,16 @@ async function writeBootstrap(options: AgentOptions): Promise<string> {
 interface StatusParts {
   readonly metrics: AgentMetrics;
   readonly telemetry: Telemetry;
-  readonly dns: DnsProxy | undefined;
+  /** What the agent counts of itself, as text. */
+  readonly figures: () => string;
   readonly admin: EnvoyAdmin;
   readonly quit: AbortController;
   readonly drained: { already: boolean };
   readonly isOwn: OwnPeer;
 }
 
-const agentText = (metrics: AgentMetrics, dns: DnsProxy | undefined): string => metrics.text() + (dns?.metrics() ?? "");
-
 function serveStatus(options: AgentOptions, parts: StatusParts): Promise<StatusServer> {
-  const { metrics, telemetry, dns, admin, quit, drained, isOwn } = parts;
+  const { telemetry, figures, admin, quit, drained, isOwn } = parts;
   const socket = (path: string): string => shortestPath(options.workDir, path);
   const { appMetrics } = options;
   return startStatusServer({
@@ -387,7 +400,7 @@ function serveStatus(options: AgentOptions, parts: StatusParts): Promise<StatusS
     isOwn,
     notReady: () => admin.notReady(),
     envoyMetrics: (query) => admin.metrics(query),
-    agentMetrics: () => agentText(metrics, dns),
+    agentMetrics: figures,
     proxyMetrics: telemetry.metrics,
     appMetrics: async () => (appMetrics ? readAppMetrics(appMetrics, options.localhost) : ""),
     appProbes: options.appProbes,

@@ -28,6 +28,7 @@ import {
 } from "../rpc/index.ts";
 import { createNames } from "./dns/name-table.ts";
 import type { OwnSubscription } from "./own-subscription.ts";
+import type { ResponseRewriter } from "./wasm/ecds.ts";
 import { createXdsRelay } from "./xds-relay.ts";
 
 const method = protoMethod(AggregatedDiscoveryService.method.streamAggregatedResources);
@@ -56,13 +57,18 @@ async function startUpstream(end: (names: readonly string[]) => void): Promise<R
   return server;
 }
 
-async function startRelay(connected: boolean[], own?: OwnSubscription): Promise<RpcClient> {
+async function startRelay(
+  connected: boolean[],
+  own?: OwnSubscription,
+  rewriter?: ResponseRewriter,
+): Promise<RpcClient> {
   const upstream = createRpcClient({ target: { path: join(dir, "up") } });
   const routes = createXdsRelay({
     client: upstream,
     log: silentLogger,
     onConnected: (state) => connected.push(state),
     ...(own ? { own: [own] } : {}),
+    ...(rewriter ? { rewriter } : {}),
   });
   const server = createRpcServer({ routes, log: silentLogger });
   await server.listen({ path: join(dir, "down") });
@@ -126,6 +132,55 @@ test("a control plane that is lost after it has answered ends the stream, and th
   await startUpstream(() => {});
   expect((await second.messages.next()).value?.nonce).toBe("b");
   second.cancel();
+});
+
+describe("what is rewritten on the way", () => {
+  const rewrittenAs = (response: Uint8Array, versionInfo: string): Uint8Array => {
+    const { typeUrl, nonce } = fromBinary(DiscoveryResponseSchema, response);
+    return toBinary(DiscoveryResponseSchema, create(DiscoveryResponseSchema, { typeUrl, nonce, versionInfo }));
+  };
+  const askFor = (typeUrl: string, name: string) => create(DiscoveryRequestSchema, { typeUrl, resourceNames: [name] });
+
+  test("stays in its order, and keeps nothing else waiting", async () => {
+    await startUpstream(() => {});
+    const gates = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    let begun = 0;
+    const client = await startRelay([], undefined, {
+      typeUrl: "w",
+      async rewrite(variant, response) {
+        await gates[begun++]?.promise;
+        return rewrittenAs(response, variant);
+      },
+    });
+    const stream = await client.stream(method);
+    for (const name of ["1", "2"]) await stream.send(askFor("w", name));
+    await stream.send(ask("other"));
+    expect((await stream.messages.next()).value).toMatchObject({ typeUrl: "t", nonce: "other" });
+    for (const gate of gates) gate.resolve();
+    expect((await stream.messages.next()).value).toMatchObject({ typeUrl: "w", nonce: "1", versionInfo: "sotw" });
+    expect((await stream.messages.next()).value).toMatchObject({ typeUrl: "w", nonce: "2", versionInfo: "sotw" });
+    stream.cancel();
+  });
+
+  test("goes as it was where it cannot be, and is asked for again when what was missing has come", async () => {
+    await startUpstream(() => {});
+    const come = Promise.withResolvers<void>();
+    const client = await startRelay([], undefined, {
+      typeUrl: "w",
+      async rewrite(_, response, { onRecovered }) {
+        void come.promise.then(onRecovered);
+        throw new Error(`${response.length} bytes of nothing`);
+      },
+    });
+    const stream = await client.stream(method);
+    await stream.send(askFor("w", "1"));
+    expect((await stream.messages.next()).value).toMatchObject({ typeUrl: "w", nonce: "1" });
+    come.resolve();
+    await expect(stream.messages.next()).rejects.toMatchObject({
+      status: status.unavailable,
+      message: "a Wasm module has come",
+    });
+  });
 });
 
 describe("what the agent asks for itself", () => {

@@ -3,7 +3,7 @@
  * plane goes, Envoy's stream ends with UNAVAILABLE, and Envoy, which keeps its configuration, opens another; that one is
  * held until the control plane is back.
  * What the agent itself wants to know goes over the same stream: its requests are put in between, and answers of its
- * types do not reach Envoy.
+ * types do not reach Envoy. Responses that are rewritten may take their time; those of other types pass them.
  */
 import { createBackoff, FairleadError, type Logger, wait } from "../lib/index.ts";
 import {
@@ -22,6 +22,7 @@ import { type HeldRequests, holdRequests } from "./held-requests.ts";
 import type { OwnSubscription } from "./own-subscription.ts";
 import { onStateOfTheWorld } from "./sotw-subscription.ts";
 import { WireReader } from "./telemetry/wire.ts";
+import type { ResponseRewriter, StreamEnd } from "./wasm/ecds.ts";
 
 export interface XdsRelayOptions {
   readonly client: RpcClient;
@@ -31,6 +32,8 @@ export interface XdsRelayOptions {
   readonly onConnected?: (connected: boolean) => void;
   /** What the agent asks for itself. */
   readonly own?: readonly OwnSubscription[];
+  /** What does not reach Envoy as it was sent. */
+  readonly rewriter?: ResponseRewriter;
 }
 
 const method = (name: string): Method<Payload, Payload> => ({
@@ -123,7 +126,15 @@ async function attempt(
   const own = method === sotw ? (options.own ?? []).map(onStateOfTheWorld) : (options.own ?? []);
   const ended = new AbortController();
   const signal = AbortSignal.any([call.signal, ended.signal]);
-  let [detach, answered] = [(): void => {}, false];
+  let [detach, answered, recovered] = [(): void => {}, false, false];
+  const forward = inOrder(send);
+  const rewriting = createRewriting(method, options.rewriter, forward, {
+    signal,
+    onRecovered() {
+      recovered = true;
+      ended.abort();
+    },
+  });
   try {
     const upstream = await options.client.stream(method, { signal });
     // A failure shows in the answers as well, which are what is awaited.
@@ -143,18 +154,58 @@ async function attempt(
       answered = true;
       held.release();
       const [bytes] = message;
-      const type = bytes && own.length > 0 ? responseType(bytes) : "";
+      const type = bytes && (own.length > 0 || rewriting) ? responseType(bytes) : "";
       const receiver = own.find((one) => one.typeUrl === type);
       if (receiver && bytes) answerOwn(receiver, bytes, sendOwn);
-      else await send(message);
+      else if (bytes && rewriting?.typeUrl === type) rewriting.take(bytes);
+      else await forward(message);
     }
     return { error: new RpcError(status.unavailable, "the control plane ended the stream"), answered };
   } catch (error) {
-    return { error, answered };
+    // Envoy asks again, and is told of what has come since.
+    const again = new RpcError(status.unavailable, "a Wasm module has come");
+    return { error: recovered ? again : error, answered };
   } finally {
     detach();
     ended.abort();
   }
+}
+
+/** One message after the other, whoever sends them. */
+function inOrder(send: Send<Payload>): Send<Payload> {
+  let last: Promise<unknown> = Promise.resolve();
+  return (message) => {
+    const sent = last.then(() => send(message));
+    last = sent.catch(() => {});
+    return sent;
+  };
+}
+
+interface Rewriting {
+  readonly typeUrl: string;
+  take(response: Uint8Array): void;
+}
+
+/** Responses of the type stay in their order. A stream that cannot be written to ends by itself. */
+function createRewriting(
+  of: Method<Payload, Payload>,
+  rewriter: ResponseRewriter | undefined,
+  send: Send<Payload>,
+  stream: StreamEnd,
+): Rewriting | undefined {
+  if (!rewriter) return undefined;
+  const variant = of === sotw ? "sotw" : "delta";
+  let last: Promise<unknown> = Promise.resolve();
+  return {
+    typeUrl: rewriter.typeUrl,
+    take(response) {
+      last = last
+        // What cannot be read is Envoy's to refuse.
+        .then(() => rewriter.rewrite(variant, response, stream).catch(() => response))
+        .then((bytes) => (stream.signal.aborted ? undefined : send([bytes])))
+        .catch(() => {});
+    },
+  };
 }
 
 function answerOwn(own: OwnSubscription, response: Uint8Array, send: (request: Uint8Array) => void): void {

@@ -1,14 +1,22 @@
 /** Targets that read bytes: DER, PEM, DNS, frames of gRPC, protobuf. */
+import { gzipSync } from "node:zlib";
+import { create, toBinary } from "@bufbuild/protobuf";
+import { anyPack } from "@bufbuild/protobuf/wkt";
 import { encode as encodeDns } from "dns-packet";
 import { encodeReply, parseQuery, udpSize } from "../../../src/agent/dns/message.ts";
 import { createRequestCounter } from "../../../src/agent/telemetry/request-counter.ts";
 import { exportRequest, line } from "../../../src/agent/telemetry/testing.ts";
 import { createWorkloadTable } from "../../../src/agent/telemetry/workload-table.ts";
+import { readRemoteWasm } from "../../../src/agent/wasm/extension-config.ts";
+import { answeringModule, tar } from "../../../src/agent/wasm/testing.ts";
+import { fileOfLayer, unpackModule } from "../../../src/agent/wasm/unpack.ts";
 import { coreKinds } from "../../../src/apiserver/core-kinds.ts";
 import { createDefinitions } from "../../../src/apiserver/definitions.ts";
 import { parseProtobuf } from "../../../src/apiserver/protobuf-body.ts";
 import { bindingOf } from "../../../src/ca/binding.ts";
 import { createSelfSignedBundle } from "../../../src/ca/index.ts";
+import { TypedExtensionConfigSchema } from "../../../src/gen/envoy/config/core/v3/extension_pb.js";
+import { WasmSchema } from "../../../src/gen/envoy/extensions/filters/http/wasm/v3/wasm_pb.js";
 import { checkDer } from "../../../src/pki/der.ts";
 import {
   createCsr,
@@ -96,8 +104,39 @@ export async function byteTargets(): Promise<readonly Target[]> {
       counter.take(bytes);
       return [...counter.metrics()].join("").length;
     }),
+    reads("wasm archives", wasmExamples(), (bytes) => {
+      const found = unpackModule(bytes, 64 * 1024);
+      return [found.length, fileOfLayer(bytes, "plugin.wasm", 64 * 1024).length];
+    }),
+    reads("wasm extensions", [wasmExtension()], (bytes) => {
+      const wasm = extensionOf(bytes);
+      return wasm && [wasm.url, wasm.withFile("/x").length, wasm.standIn().length];
+    }),
     protobufBodies(),
   ];
+}
+
+/** Protobuf's own errors say that Envoy is to judge. */
+function extensionOf(bytes: Uint8Array) {
+  try {
+    return readRemoteWasm(bytes);
+  } catch {
+    return undefined;
+  }
+}
+
+function wasmExamples(): readonly Uint8Array[] {
+  const files = tar({ "a/b.txt": Buffer.from("x"), "plugin.wasm": answeringModule(418) });
+  return [files, gzipSync(files), answeringModule(418)];
+}
+
+function wasmExtension(): Uint8Array {
+  const uri = { uri: "oci://r.example/x:1", httpUpstreamType: { case: "cluster" as const, value: "_" } };
+  const remote = { specifier: { case: "remote" as const, value: { httpUri: uri, sha256: "nil" } } };
+  const keyValues = { ISTIO_META_WASM_IMAGE_PULL_SECRET: "{}", A: "b" };
+  const vm = { case: "vmConfig" as const, value: { code: remote, environmentVariables: { keyValues } } };
+  const typedConfig = anyPack(WasmSchema, create(WasmSchema, { config: { name: "p", vm } }));
+  return toBinary(TypedExtensionConfigSchema, create(TypedExtensionConfigSchema, { name: "x", typedConfig }));
 }
 
 function dnsExamples(): readonly Uint8Array[] {

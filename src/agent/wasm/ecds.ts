@@ -1,0 +1,171 @@
+/**
+ * Responses with extensions' configurations in; the same out, with modules that were to be fetched on this machine's disk.
+ * Where one cannot be had the last good configuration stays, or a filter stands in that lets everything or nothing
+ * through, as the plugin says; it is tried again, and told when it has come.
+ */
+import { fromBinary, toBinary } from "@bufbuild/protobuf";
+import {
+  DeltaDiscoveryResponseSchema,
+  DiscoveryResponseSchema,
+} from "../../gen/envoy/service/discovery/v3/discovery_pb.js";
+import { createBackoff, FairleadError, type Logger, wait } from "../../lib/index.ts";
+import { types } from "../../model/index.ts";
+import { type RemoteWasm, readRemoteWasm } from "./extension-config.ts";
+import type { WasmMetrics } from "./metrics.ts";
+import type { ModuleCache, ModuleRequest } from "./module-cache.ts";
+
+export interface EcdsOptions {
+  readonly cache: Pick<ModuleCache, "get">;
+  readonly metrics: WasmMetrics;
+  readonly random: () => number;
+  readonly nowMs: () => number;
+  readonly log: Logger;
+  readonly retry?: { readonly minMs: number; readonly maxMs: number };
+}
+
+/** Of one stream. */
+export interface StreamEnd {
+  readonly signal: AbortSignal;
+  /** A module that was missing has come: whoever asks again gets it. */
+  onRecovered(): void;
+}
+
+/** Changes responses of one type on their way to Envoy. */
+export interface ResponseRewriter {
+  readonly typeUrl: string;
+  rewrite(variant: "sotw" | "delta", response: Uint8Array, stream: StreamEnd): Promise<Uint8Array>;
+}
+
+interface Configured {
+  readonly bytes: Uint8Array;
+  /** It is not what the control plane sent. */
+  readonly isStandIn: boolean;
+}
+
+const usualRetry = { minMs: 5_000, maxMs: 300_000 };
+
+export function createEcdsRewriter(options: EcdsOptions): ResponseRewriter {
+  const { cache, metrics, log } = options;
+  /** By extension, what it was last configured with as it was meant. */
+  const lastGood = new Map<string, Uint8Array>();
+  /** By extension, the retries for what it was last told: another configuration ends them. */
+  const retries = new Map<string, AbortController>();
+
+  const convert = async (bytes: Uint8Array, stream: StreamEnd): Promise<Configured> => {
+    const wasm = read(bytes);
+    if (!wasm) return { bytes, isStandIn: false };
+    retries.get(wasm.name)?.abort();
+    const problem = await have(wasm, stream);
+    if (typeof problem !== "string") {
+      metrics.converted("success");
+      lastGood.set(wasm.name, problem);
+      return { bytes: problem, isStandIn: false };
+    }
+    const last = lastGood.get(wasm.name);
+    const instead = last
+      ? "the last good configuration is kept"
+      : wasm.failOpen
+        ? "all is let through"
+        : "all is refused";
+    log.error(`a Wasm module cannot be had: ${instead}`, { extension: wasm.name, cause: problem });
+    return { bytes: last ?? wasm.standIn(), isStandIn: true };
+  };
+
+  const read = (bytes: Uint8Array): RemoteWasm | undefined => {
+    try {
+      const wasm = readRemoteWasm(bytes);
+      if (!wasm) metrics.converted("no_remote_load");
+      return wasm;
+    } catch {
+      // Envoy refuses it in words of its own.
+      metrics.converted("unmarshal_failure");
+      return undefined;
+    }
+  };
+
+  /** The configuration with its module, or why there is none. */
+  const have = async (wasm: RemoteWasm, stream: StreamEnd): Promise<Uint8Array | string> => {
+    const failed = (result: string, problem: string): string => {
+      metrics.converted(result);
+      return problem;
+    };
+    if (wasm.url === "") return failed("miss_remote_fetch_hint", "no address says where the module is");
+    if (wasm.pullSecret === "") return failed("fetch_failure", "the pull secret is missing, or is not for this proxy");
+    const request = requestOf(wasm);
+    const found = await cache.get(request).catch((error: unknown) => ({ problem: FairleadError.from(error).message }));
+    if ("file" in found) return wasm.withFile(found.file);
+    void tryAgain(wasm.name, request, stream);
+    return failed("fetch_failure", found.problem);
+  };
+
+  const tryAgain = async (name: string, request: ModuleRequest, stream: StreamEnd): Promise<void> => {
+    const own = new AbortController();
+    retries.set(name, own);
+    const signal = AbortSignal.any([own.signal, stream.signal]);
+    const backoff = createBackoff({ ...(options.retry ?? usualRetry), random: options.random });
+    while (!signal.aborted) {
+      await wait(backoff.nextMs(), signal).catch(() => {});
+      if (signal.aborted) return;
+      const found = await cache.get(request).catch(() => undefined);
+      if (!found || !("file" in found) || signal.aborted) continue;
+      log.info("a Wasm module that was missing has come", { extension: name });
+      stream.onRecovered();
+      return;
+    }
+  };
+
+  const forget = (name: string): void => {
+    retries.get(name)?.abort();
+    retries.delete(name);
+    lastGood.delete(name);
+  };
+
+  return {
+    typeUrl: types.extension,
+    async rewrite(variant, response, stream) {
+      const startedMs = options.nowMs();
+      try {
+        return variant === "delta"
+          ? await rewriteDelta(response, (bytes) => convert(bytes, stream), forget)
+          : await rewriteWhole(response, (bytes) => convert(bytes, stream));
+      } finally {
+        metrics.took(options.nowMs() - startedMs);
+      }
+    },
+  };
+}
+
+function requestOf({ url, checksum, pullSecret, timeoutMs, name, version, policy }: RemoteWasm): ModuleRequest {
+  return { url, checksum, pullSecret, timeoutMs, resource: name, version, policy };
+}
+
+type Convert = (bytes: Uint8Array) => Promise<Configured>;
+
+async function rewriteDelta(
+  response: Uint8Array,
+  convert: Convert,
+  forget: (name: string) => void,
+): Promise<Uint8Array> {
+  const message = fromBinary(DeltaDiscoveryResponseSchema, response);
+  for (const name of message.removedResources) forget(name);
+  await Promise.all(
+    message.resources.map(async (resource) => {
+      if (!resource.resource) return;
+      const { bytes, isStandIn } = await convert(resource.resource.value);
+      resource.resource.value = bytes;
+      // Another version than the control plane's, so that after a reconnect it is sent again.
+      if (isStandIn) resource.version += " without its module";
+    }),
+  );
+  return toBinary(DeltaDiscoveryResponseSchema, message);
+}
+
+async function rewriteWhole(response: Uint8Array, convert: Convert): Promise<Uint8Array> {
+  const message = fromBinary(DiscoveryResponseSchema, response);
+  await Promise.all(
+    message.resources.map(async (resource) => {
+      resource.value = (await convert(resource.value)).bytes;
+    }),
+  );
+  return toBinary(DiscoveryResponseSchema, message);
+}

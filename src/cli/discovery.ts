@@ -2,7 +2,7 @@
 import { existsSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { hostname } from "node:os";
 import type { Command } from "commander";
-import { type RotationPace, startDiscovery } from "../control-plane/index.ts";
+import { type IssuerRule, parseIssuerRule, type RotationPace, startDiscovery } from "../control-plane/index.ts";
 import { createLogger, FairleadError, parseDurationMs } from "../lib/index.ts";
 import { clusterAccess } from "./cluster-access.ts";
 import type { Io } from "./command.ts";
@@ -98,6 +98,8 @@ async function discovery(flags: DiscoveryFlags, unknown: readonly string[], io: 
       defaultTtlMs: durationEnv(io, "DEFAULT_WORKLOAD_CERT_TTL", 24 * hourMs),
       maxTtlMs: durationEnv(io, "MAX_WORKLOAD_CERT_TTL", 90 * 24 * hourMs),
     },
+    tokenAudiences: (io.env.TOKEN_AUDIENCES || "istio-ca").split(","),
+    issuers: tokenIssuers(io),
     hasOwnCa,
     ...(externalCa && !isOff(io.env.ENABLE_CA_SERVER) ? { externalCa } : {}),
     ...(servingFiles ? { servingFiles } : {}),
@@ -156,6 +158,16 @@ async function discovery(flags: DiscoveryFlags, unknown: readonly string[], io: 
 }
 
 const hourMs = 3_600_000;
+
+/** Tokens of others than the API: by a rule, or, outside a cluster, by the name of the issuer alone. */
+function tokenIssuers({ env }: Io): readonly IssuerRule[] {
+  const { JWT_RULE = "", TOKEN_ISSUER = "", AUDIENCE = "", KUBERNETES_SERVICE_HOST = "" } = env;
+  const named = TOKEN_ISSUER !== "" && KUBERNETES_SERVICE_HOST === "";
+  return [
+    ...(JWT_RULE === "" ? [] : [parseIssuerRule(JWT_RULE)]),
+    ...(named ? [{ issuer: TOKEN_ISSUER, jwksUri: "", audiences: [AUDIENCE || "istio-ca"] }] : []),
+  ];
+}
 
 /** As istiod has it, none and 0 leave the number to the control plane. */
 function pushThrottle(io: Io): { readonly pushThrottle?: number } {

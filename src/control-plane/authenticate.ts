@@ -34,6 +34,19 @@ export function createTokenJudge(options: TokenJudgeOptions): TokenJudge {
   };
 }
 
+/** As istiod asks them: the first who knows the token says whose it is; the last one's doubts are told. */
+export function firstJudge(...judges: readonly [...TokenJudge[], TokenJudge]): TokenJudge {
+  return {
+    async identify(token, signal) {
+      for (const judge of judges.slice(0, -1)) {
+        const bearer = await judge.identify(token, signal).catch(() => undefined);
+        if (bearer) return bearer;
+      }
+      return judges.at(-1)?.identify(token, signal);
+    },
+  };
+}
+
 /** An API that does not answer must not keep callers waiting for longer than they said. */
 function aborted(signal: AbortSignal): Promise<never> {
   return new Promise((_, reject) => {

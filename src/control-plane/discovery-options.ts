@@ -1,6 +1,7 @@
 /** What the control plane is started with. */
 import type { ClusterAccess } from "../kube/index.ts";
 import type { Logger, Overload } from "../lib/index.ts";
+import type { IssuerRule } from "./issuer-judge.ts";
 import type { CaFolder, RotationPace, TrustOptions } from "./trust/index.ts";
 
 export interface Address {
@@ -35,6 +36,10 @@ export interface DiscoveryOptions {
   readonly programmedStatus?: boolean;
   /** Compares, after each change, what proxies have with what a fresh start would give (FAIRLEAD_CHECK_INCREMENTAL). */
   readonly checkIncremental?: boolean;
+  /** What tokens of the API must be for (TOKEN_AUDIENCES); `istio-ca` by default. */
+  readonly tokenAudiences?: readonly string[];
+  /** Others whose tokens are believed (JWT_RULE, TOKEN_ISSUER). */
+  readonly issuers?: readonly IssuerRule[];
   /** Life of workload certificates: where none is asked for, and at most. */
   readonly certificates?: { readonly defaultTtlMs: number; readonly maxTtlMs: number };
   /** False: the mesh's CA is elsewhere, and agents ask it themselves (ENABLE_CA_SERVER). */

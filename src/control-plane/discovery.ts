@@ -13,7 +13,7 @@ import { istioVersion, kinds } from "../model/index.ts";
 import { createDebugTypes, createMetrics, type DebugSources, measureProcess, versionInfo } from "../ops/index.ts";
 import { createEnvoyTypes } from "../render/index.ts";
 import { type Ads, createAds } from "../xds/index.ts";
-import { authenticateWith, createStillThere, createTokenJudge } from "./authenticate.ts";
+import { authenticateWith, createStillThere, createTokenJudge, firstJudge } from "./authenticate.ts";
 import { createCertificateHeld } from "./certificate-held.ts";
 import { createConfigDump, createConfigDumpMessages } from "./config-dump.ts";
 import { measureConflicts } from "./conflict-metrics.ts";
@@ -24,6 +24,7 @@ import { createFreshSource } from "./fresh-source.ts";
 import { createGatewayObjects } from "./gateway-objects.ts";
 import { createIncrementalCheck, incrementalReports } from "./incremental-check.ts";
 import { createInjection } from "./injection.ts";
+import { createIssuerJudge } from "./issuer-judge.ts";
 import { gatewayKinds, runLeader } from "./leader-work.ts";
 import { measureModel } from "./model-metrics.ts";
 import { countObjects } from "./object-metrics.ts";
@@ -267,7 +268,16 @@ export async function startDiscovery(options: DiscoveryOptions): Promise<Discove
   // Beside it: certificates.
   trust.follow(ads.status);
   const pods = watched.objects("", "Pod");
-  const judge = createTokenJudge({ client, pods, audiences: ["istio-ca"], trustDomain });
+  const http = createHttpClient({ guard, ...options.keySets });
+  const ofIssuers = (options.issuers ?? []).map((rule) =>
+    createIssuerJudge({
+      ...{ rule, http, trustDomain, now },
+      monotonicMs: options.monotonicMs,
+      log: log.scope("oidc"),
+    }),
+  );
+  const audiences = options.tokenAudiences ?? ["istio-ca"];
+  const judge = firstJudge(...ofIssuers, createTokenJudge({ client, pods, audiences, trustDomain }));
   const stillThere = createStillThere(client);
   const authenticate = authenticateWith(judge, createCertificateHeld({ stillThere, pods }), trust.acceptsPeer);
   const certificates =

@@ -52,12 +52,16 @@ function formatSection({ title, fields, intro }, seen) {
   return [...head, "| field | honoured | why not, or where else described |", "|---|---|---|", ...rows, ""].join("\n");
 }
 
+/** Where a message is used twice and one of its fields is refused in one place, as Istio refuses it. */
+const refused = new Map([["meshMTLS.ecdhCurves", "refused as by Istio: mutual TLS of the mesh has fixed curves"]]);
+
 function stateOf({ path, reason }, seen) {
-  if (reason) return "no";
+  if (reason || refused.has(path)) return "no";
   return seen.has(path) ? "yes" : "unseen";
 }
 
-function noteOf({ message, name, reason, as }) {
+function noteOf({ path, message, name, reason, as }) {
+  if (refused.has(path)) return refused.get(path);
   if (reason) return unhonouredReasons[reason];
   const except = [...unhonouredValues(message, name)].map(
     ([value, why]) => `not \`${value}\`: ${unhonouredReasons[why]}`,
@@ -76,7 +80,7 @@ async function text() {
   return [
     "# Which fields are honoured\n",
     "Made by `npm run docs`; a test makes it again and fails when anything differs.\n",
-    "- **yes**: in a small mesh ([test/evidence](../../test/evidence)) two valid values of this field alone made the configuration of some proxy differ; of a ProxyConfig also its agent's options, its Envoy's bootstrap or flags, or its injected Pod.",
+    "- **yes**: in a small mesh ([test/evidence](../../test/evidence)) two valid values of this field alone made the configuration of some proxy differ; of a ProxyConfig also its agent's options, its Envoy's bootstrap or flags, or its injected Pod; of MeshConfig also an injected Pod, and the roots that proxies believe or somebody is asked for.",
     "- **no**: nothing acts on it (`src/config/unhonoured.ts`). Using it draws the warning FLD0001 in `fairlead analyze` and on the object's status.",
     "- **unseen**: read, as far as we know, but no change of it was seen to change a proxy's configuration there. It may need surroundings that the small mesh lacks, or show elsewhere, such as in the choice of what is fetched, or in the agent while it runs.\n",
     "Own codes: FLD0001, a field that is not honoured; FLD0002, a route whose delegate is missing, no delegate, or not exported; FLD0005, an AuthorizationPolicy by who is calling, where clients without mutual TLS, who are nobody, get past it; FLD0007, a VirtualService that routes a host of another namespace for the mesh; on statuses also FLD0003, a field that nobody knows, FLD0004, a patch of an EnvoyFilter that was skipped, and FLD0006, something that an Envoy refused.\n",

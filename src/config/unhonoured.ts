@@ -49,6 +49,7 @@ const fields: ReadonlyMap<string, UnhonouredReason> = new Map<string, Unhonoured
   [`${providers}.EnvoyExternalAuthorizationHttpProvider.clearRouteCache`, "istio"],
   [`${providers}.EnvoyExternalAuthorizationGrpcProvider.clearRouteCache`, "istio"],
   [`${providers}.SkyWalkingTracingProvider.accessToken`, "istio"],
+  [`${providers}.SDSProvider.name`, "istio"],
   [`${providers}.HttpHeader.envName`, "open"],
   [`${mesh}.ProxyConfig.discoveryRefreshDelay`, "istio"],
   [`${mesh}.ProxyConfig.zipkinAddress`, "istio"],

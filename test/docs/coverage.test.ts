@@ -2,6 +2,7 @@ import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { validateMeshConfig } from "../../src/config/index.ts";
 
 const root = join(import.meta.dirname, "../..");
 const text = readFileSync(join(root, "docs/reference/coverage.md"), "utf8");
@@ -19,4 +20,13 @@ test("only kinds whose fields are changed one by one have fields that count as h
   expect(text).toMatch(/^\| `http\[\]\.timeout` \| yes \|/m);
   expect(text).not.toMatch(/^\| `extensionProviders\[\]\.zipkin\.headers\[\]\.envName` \| yes \|/m);
   expect([...text.matchAll(/^\| `[^`]+` \| yes \|/gm)].length).toBeGreaterThan(300);
+});
+
+test("every field of MeshConfig is seen to be honoured, or said not to be and why", () => {
+  const [section = ""] = /^## MeshConfig\n[\s\S]*?(?=^## )/m.exec(text) ?? [];
+  expect([...section.matchAll(/^\| `([^`]+)` \| unseen/gm)].map(([, field]) => field)).toEqual([]);
+  expect([...section.matchAll(/^\| `([^`]+)` \| no \|\s*\|/gm)].map(([, field]) => field)).toEqual([]);
+  expect(validateMeshConfig({ meshMTLS: { ecdhCurves: ["P-256"] } }).errors).toContainEqual(
+    expect.objectContaining({ message: expect.stringContaining("ECDH curves") }),
+  );
 });

@@ -9,13 +9,15 @@ import {
   type Kind,
   type KubeObject,
   kindOf,
+  mergeMeshConfig,
   meshConfigSpec,
   type ObjectNode,
   proxyConfigValues,
 } from "../../src/model/index.ts";
 import { createTrialMesh, documents, type TrialMesh } from "./mesh.ts";
+import { trustOf } from "./trust.ts";
 import { variantsOf } from "./variants.ts";
-import { workloadOf } from "./workload.ts";
+import { injectedPod, workloadOf } from "./workload.ts";
 
 type Spec = Readonly<Record<string, unknown>>;
 
@@ -70,7 +72,7 @@ function tryAll(mesh: TrialMesh, { object, beside }: Specimen, paths: ReadonlySe
     const known = rendered.get(key);
     if (known !== undefined) return known;
     const sent = mesh.rendered([...beside, asStored({ ...object, spec: state })]);
-    const made = isForWorkloads(object) ? `${sent}\n${workloadOf(mesh.settings())}` : sent;
+    const made = `${sent}\n${madeElsewhere(mesh, object, state)}`;
     rendered.set(key, made);
     return made;
   };
@@ -115,8 +117,13 @@ export const defaultConfigKind = "ProxyConfig of the mesh";
 const isMeshConfig = ({ kind }: KubeObject): boolean => kind === "MeshConfig";
 const isDefaultConfig = ({ kind }: KubeObject): boolean => kind === defaultConfigKind;
 
-/** Agents and injection act on them, beside what proxies are sent. */
-const isForWorkloads = (object: KubeObject): boolean => object.kind === "ProxyConfig" || isDefaultConfig(object);
+/** Agents, injection and the choice of roots act on some, beside what proxies are sent. */
+function madeElsewhere(mesh: TrialMesh, object: KubeObject, state: unknown): string {
+  if (object.kind === "ProxyConfig" || isDefaultConfig(object)) return workloadOf(mesh.settings());
+  if (!isMeshConfig(object)) return "";
+  const meshConfig = mergeMeshConfig(readRecord(state));
+  return `${injectedPod(meshConfig)}\n${trustOf(meshConfig)}`;
+}
 
 function schemaOf(object: KubeObject): ObjectNode {
   if (isDefaultConfig(object)) return proxyConfigValues;

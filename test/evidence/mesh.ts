@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { createOffline } from "../../src/control-plane/index.ts";
 import { digest, parseYaml } from "../../src/lib/index.ts";
 import {
+  istioVersion,
   type KubeObject,
   type Proxy,
   type ProxyConfigValues,
@@ -89,8 +90,10 @@ export async function createTrialMesh(): Promise<TrialMesh> {
   };
 }
 
-/** As the Pod has it, and in one place also where nothing is intercepted. */
+/** As the Pod has it; in one place also of another cluster and the newest version, where nothing is intercepted. */
 const profiles = (proxy: Proxy): readonly Proxy[] =>
-  proxy.type === "sidecar" && proxy.namespace === "red" ? [proxy, { ...proxy, interception: "NONE" }] : [proxy];
+  proxy.type === "sidecar" && proxy.namespace === "red"
+    ? [proxy, { ...proxy, interception: "NONE", cluster: "other", istioVersion }]
+    : [proxy];
 
 const keyOf = ({ kind, metadata }: KubeObject): string => `${kind} ${metadata.namespace}/${metadata.name}`;

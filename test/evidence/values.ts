@@ -1,5 +1,10 @@
 /** A field's type and name in; a few values that mean something in the small mesh out, each different from the others. */
+import { createSelfSignedBundle } from "../../src/ca/index.ts";
 import type { Schema } from "../../src/model/index.ts";
+import { formatBundle } from "../../src/pki/index.ts";
+
+const root = async (organization: string): Promise<string> =>
+  formatBundle((await createSelfSignedBundle({ organization, now: new Date() })).roots);
 
 /** What fields of these names mean, wherever they stand; others get any value of their type. */
 const words: Readonly<Record<string, readonly unknown[]>> = {
@@ -19,6 +24,7 @@ const words: Readonly<Record<string, readonly unknown[]>> = {
   targetPort: [8081, 8082],
   namespace: ["red", "green"],
   exportTo: [["."], ["*"], ["green"]],
+  defaultDestinationRuleExportTo: [["."], ["*"]],
   gateways: [["mesh"], ["istio-system/gw"]],
   credentialName: ["cert1", "cert2"],
   protocol: ["HTTP", "TCP", "TLS", "CONNECT", "POST"],
@@ -64,6 +70,8 @@ const words: Readonly<Record<string, readonly unknown[]>> = {
   trustDomain: ["other.domain"],
   rootNamespace: ["red"],
   clusterLocal: [true],
+  pem: [await root("one"), await root("two")],
+  spiffeBundleUrl: ["https://one.example.com", "https://two.example.com"],
   url: ["oci://example.com/a:1", "https://example.com/b.wasm"],
   tracing: [["zipkin"], ["otel"]],
   metrics: [["prometheus"]],

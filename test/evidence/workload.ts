@@ -7,18 +7,24 @@ import { envoyArguments } from "../../src/agent/envoy/process.ts";
 import { agentOptionsFromEnv, buildBootstrap } from "../../src/agent/index.ts";
 import { createInjectSettings, injectDocuments } from "../../src/inject/index.ts";
 import { silentLogger } from "../../src/lib/index.ts";
-import { mergeMeshConfig, type ProxyConfigValues } from "../../src/model/index.ts";
+import { type MeshConfigSpec, mergeMeshConfig, type ProxyConfigValues } from "../../src/model/index.ts";
 
 /** Where settings are handed on as a whole. */
 const handedOn: ReadonlySet<string> = new Set(["proxyConfig", "PROXY_CONFIG"]);
 
 export function workloadOf(config: ProxyConfigValues): string {
   const written = JSON.stringify(config);
-  return JSON.stringify(
-    [...["sidecar", "router"].map((type) => agentOf(type, written)), podOf(config)],
-    (key, value) => (handedOn.has(key) || isHandedOn(value) ? undefined : value instanceof Map ? [...value] : value),
-  );
+  const agents = ["sidecar", "router"].map((type) => agentOf(type, written));
+  return textOf([...agents, podOf(mergeMeshConfig({ defaultConfig: config }))]);
 }
+
+/** Of the mesh's settings only injection reads anything. */
+export const injectedPod = (meshConfig: MeshConfigSpec): string => textOf(podOf(meshConfig));
+
+const textOf = (made: unknown): string =>
+  JSON.stringify(made, (key, value) =>
+    handedOn.has(key) || isHandedOn(value) ? undefined : value instanceof Map ? [...value] : value,
+  );
 
 const isHandedOn = (value: unknown): boolean =>
   typeof value === "object" && value !== null && "name" in value && value.name === "PROXY_CONFIG";
@@ -56,10 +62,10 @@ metadata: { name: a-1, namespace: red, labels: { app: a }, annotations: { promet
 spec: { containers: [{ name: app, image: app, ports: [{ containerPort: 8080 }] }] }
 `;
 
-function podOf(config: ProxyConfigValues): unknown {
+function podOf(meshConfig: MeshConfigSpec): unknown {
   const settings = createInjectSettings({
     ...{ values: {}, config: {}, revision: "", compliancePolicy: "" },
-    meshConfig: mergeMeshConfig({ defaultConfig: config }),
+    meshConfig,
     annotationError: () => undefined,
   });
   return injectDocuments(pod, {

@@ -15,14 +15,19 @@ import type { Definitions } from "./definitions.ts";
 import { failure } from "./failure.ts";
 import { noneRepeated, type RepeatedFields } from "./field-validation.ts";
 import { type ApiKind, apiVersionOf } from "./kind.ts";
-import { checkLimits, maxBodyBytes, objectLimits } from "./limits.ts";
+import { checkLimits, maxBodyBytes, maxOwned, objectLimits } from "./limits.ts";
 import { isProtobuf, parseProtobuf } from "./protobuf-body.ts";
 
 /** Of a body that is too large anyway. */
 const maxDrainedBytes = 16 * maxBodyBytes;
 /** YAML is read so much more slowly than JSON that a longer text would keep everybody else waiting. */
 const maxYamlBytes = 768 * 1024;
-const parseLimits: ParseLimits = { ...objectLimits, maxBytes: maxBodyBytes };
+/** An object that is sent back as it was read has managedFields, which are counted apart (`limits.ts`). */
+const parseLimits: ParseLimits = {
+  ...objectLimits,
+  maxBytes: maxBodyBytes,
+  maxValues: objectLimits.maxValues + 2 * maxOwned,
+};
 
 /** What is too large is not kept, but read on: a client that is cut off in the middle would never learn why. */
 export function readBody(stream: Readable, encoding: string | undefined): Promise<Buffer> {

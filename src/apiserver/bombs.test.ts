@@ -208,6 +208,39 @@ describe("objects", () => {
     expect((await api.call("POST", path, definition(100))).code).toBe(201);
   });
 
+  test("whose texts take long to be compared with the pattern of their schema", async () => {
+    const path = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
+    const openAPIV3Schema = { type: "object", properties: { text: { type: "string", pattern: "(.?){900}[bc]$" } } };
+    const definition = {
+      metadata: { name: "slow.bombs.io" },
+      spec: {
+        group: "bombs.io",
+        names: { plural: "slow", singular: "slow", kind: "Slow", listKind: "SlowList" },
+        scope: "Namespaced",
+        versions: [{ name: "v1", served: true, storage: true, schema: { openAPIV3Schema } }],
+      },
+    };
+    expect((await api.call("POST", path, definition)).code).toBe(201);
+    const slow = (length: number): Promise<Answer> =>
+      api.call("POST", "/apis/bombs.io/v1/namespaces/default/slow", {
+        apiVersion: "bombs.io/v1",
+        kind: "Slow",
+        metadata: { name: `slow-${length}` },
+        text: `${"a".repeat(length)}b`,
+      });
+    const refused = await slow(1_000_000);
+    expect([refused.code, String(refused.body.message)]).toEqual([413, expect.stringContaining("too long")]);
+    expect((await slow(100)).code).toBe(201);
+  });
+
+  test("of many values can be sent back as they were read", async () => {
+    const large = { metadata: { name: "sent-back", finalizers: repeat(30_000, (i) => `a.b/c${i}`) } };
+    expect((await api.call("POST", configMaps, large)).code).toBe(201);
+    const { body } = await api.call("GET", `${configMaps}/sent-back`);
+    const answer = await api.call("PUT", `${configMaps}/sent-back`, { ...body, data: { a: "1" } });
+    expect([answer.code, answer.body.data]).toEqual([200, { a: "1" }]);
+  });
+
   test("with managedFields where nobody is told to look", async () => {
     const text = `metadata: {name: elsewhere}\ndata:\n  managedFields: [${"1,".repeat(70_000)}1]`;
     expect((await api.call("POST", configMaps, text, "application/yaml")).code).toBe(413);

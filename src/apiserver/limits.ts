@@ -23,6 +23,9 @@ export const objectLimits: Limits = {
   maxDepth: 100,
 };
 
+/** Fields that managedFields may name for all managers together; each field may have two owners, and few have more. */
+export const maxOwned = 2 * objectLimits.maxValues;
+
 interface Walk {
   /** Of the object, if it is one. */
   readonly metadata: unknown;

@@ -16,8 +16,22 @@ import {
   parseFieldSet,
   union,
 } from "./field-set.ts";
-import { objectLimits } from "./limits.ts";
+import { maxOwned } from "./limits.ts";
+import type { Pace } from "./pace.ts";
 import { changedFields, fieldsOf, goneFields, mergeTyped, removeFields, type Typed } from "./typed-value.ts";
+
+type Pausing = Pick<Pace, "pause" | "run">;
+
+/** For those who have nobody to let in. */
+const unpaced: Pausing = {
+  async pause() {},
+  async run(work) {
+    for (;;) {
+      const step = work.next();
+      if (step.done) return step.value;
+    }
+  },
+};
 
 export interface Manager {
   readonly name: string;
@@ -31,8 +45,6 @@ interface Entry extends Manager {
   readonly fields: FieldSet;
 }
 
-/** Of all managers together; each field of an object may have two owners, and few have more. */
-const maxOwned = 2 * objectLimits.maxValues;
 /** Conflicts that are told of one by one. */
 const maxConflicts = 1000;
 
@@ -67,25 +79,28 @@ export async function trackUpdate(
   before: KubeObject | undefined,
   next: KubeObject,
   manager: Manager,
-  pause: () => Promise<void> = async () => {},
+  pace: Pausing = unpaced,
 ): Promise<KubeObject> {
   const written = listAt(next.metadata, "managedFields");
   // A client resets all ownership by sending one empty entry.
   const isReset = written.length === 1 && isRecord(written[0]) && Object.keys(written[0]).length === 0;
   const [was, is] = [before && unmanaged(before), unmanaged(next)];
-  const changed = stripped(changedFields(typed, was, is));
-  await pause();
-  const gone = was === undefined ? emptySet : goneFields(typed, was, is);
-  await pause();
-  if (isEmpty(changed) && isEmpty(gone)) return isReset ? withEntries(next, []) : keepingEntries(next, before ?? next);
-  const entries = isReset ? [] : readEntries(before ?? next);
-  await pause();
-  const others = entries
-    .filter((e) => !sameManager(e, manager))
-    .map((e) => ({ ...e, fields: difference(difference(e.fields, changed), gone) }));
+  const changed = stripped(await pace.run(changedFields(typed, was, is)));
+  await pace.pause();
+  const gone = was === undefined ? emptySet : await pace.run(goneFields(typed, was, is));
+  await pace.pause();
+  if (isEmpty(changed) && isEmpty(gone))
+    return isReset ? withEntries(next, [], pace) : keepingEntries(next, before ?? next);
+  const entries = isReset ? [] : await readEntries(before ?? next, pace);
+  const others: Entry[] = [];
+  for (const e of entries.filter((one) => !sameManager(one, manager))) {
+    others.push({ ...e, fields: difference(difference(e.fields, changed), gone) });
+    await pace.pause();
+  }
   const mine = entries.find((e) => sameManager(e, manager))?.fields ?? emptySet;
-  await pause();
-  return withEntries(next, [...others, { ...manager, fields: union(difference(mine, gone), changed) }]);
+  const own = { ...manager, fields: union(difference(mine, gone), changed) };
+  await pace.pause();
+  return withEntries(next, [...others, own], pace);
 }
 
 /** Nothing has changed hands: what is written down of it need not be read and written again. */
@@ -102,31 +117,39 @@ export async function applyManaged(
   applied: KubeObject,
   manager: Manager,
   force: boolean,
-  pause: () => Promise<void> = async () => {},
+  pace: Pausing = unpaced,
 ): Promise<KubeObject> {
-  const wanted = stripped(fieldsOf(typed, unmanaged(applied)));
-  await pause();
-  const entries = live ? readEntries(live) : [];
-  await pause();
+  const wanted = stripped(await pace.run(fieldsOf(typed, unmanaged(applied))));
+  await pace.pause();
+  const entries = live ? await readEntries(live, pace) : [];
   const base = live ? unmanaged(live) : undefined;
-  const merged = base === undefined ? unmanaged(applied) : mergeTyped(typed, base, unmanaged(applied));
-  await pause();
-  const changed = base === undefined ? emptySet : changedFields(typed, base, merged);
+  const merged = base === undefined ? unmanaged(applied) : await pace.run(mergeTyped(typed, base, unmanaged(applied)));
+  await pace.pause();
+  const changed = base === undefined ? emptySet : await pace.run(changedFields(typed, base, merged));
+  await pace.pause();
+  const taken = intersection(wanted, changed);
   const others = entries.filter((e) => !sameManager(e, manager));
-  const conflicts = others
-    .map((e) => ({ entry: e, fields: intersection(intersection(e.fields, wanted), changed) }))
-    .filter((c) => !isEmpty(c.fields));
-  await pause();
+  const conflicts: { readonly entry: Entry; readonly fields: FieldSet }[] = [];
+  for (const entry of others) {
+    await pace.pause();
+    const fields = intersection(entry.fields, taken);
+    if (!isEmpty(fields)) conflicts.push({ entry, fields });
+  }
   if (conflicts.length > 0 && !force) throw applyConflict(conflicts);
-  const kept = force
-    ? others.map((e) => ({ ...e, fields: difference(e.fields, intersection(wanted, changed)) }))
-    : others;
+  const kept: Entry[] = [];
+  for (const e of others) {
+    await pace.pause();
+    kept.push(force ? { ...e, fields: difference(e.fields, taken) } : e);
+  }
   const mine = entries.find((e) => sameManager(e, manager))?.fields ?? emptySet;
-  const dropped = kept.reduce((set, e) => difference(set, e.fields), difference(mine, wanted));
-  await pause();
-  const result = removeFields(typed, merged, dropped) as KubeObject;
-  await pause();
-  return withEntries(result, [...kept, { ...manager, fields: wanted }]);
+  let dropped = difference(mine, wanted);
+  for (const { fields } of kept) {
+    await pace.pause();
+    dropped = difference(dropped, fields);
+  }
+  const result = (await pace.run(removeFields(typed, merged, dropped))) as KubeObject;
+  await pace.pause();
+  return withEntries(result, [...kept, { ...manager, fields: wanted }], pace);
 }
 
 function applyConflict(conflicts: readonly { readonly entry: Entry; readonly fields: FieldSet }[]): Error {
@@ -155,26 +178,33 @@ function managerText({ name, subresource, operation, apiVersion, time }: Entry):
   return `${JSON.stringify(name)}${part}${how}`;
 }
 
-function readEntries(object: KubeObject): readonly Entry[] {
-  return listAt(object.metadata, "managedFields").map((entry) => ({
-    name: textAt(entry, "manager"),
-    operation: textAt(entry, "operation") === "Apply" ? "Apply" : "Update",
-    apiVersion: textAt(entry, "apiVersion"),
-    subresource: textAt(entry, "subresource"),
-    time: textAt(entry, "time"),
-    fields: parseFieldSet(isRecord(entry) ? entry.fieldsV1 : undefined),
-  }));
+async function readEntries(object: KubeObject, pace: Pausing): Promise<readonly Entry[]> {
+  const entries: Entry[] = [];
+  for (const entry of listAt(object.metadata, "managedFields")) {
+    entries.push({
+      name: textAt(entry, "manager"),
+      operation: textAt(entry, "operation") === "Apply" ? "Apply" : "Update",
+      apiVersion: textAt(entry, "apiVersion"),
+      subresource: textAt(entry, "subresource"),
+      time: textAt(entry, "time"),
+      fields: parseFieldSet(isRecord(entry) ? entry.fieldsV1 : undefined),
+    });
+    await pace.pause();
+  }
+  return entries;
 }
 
-function withEntries(object: KubeObject, entries: readonly Entry[]): KubeObject {
+async function withEntries(object: KubeObject, entries: readonly Entry[], pace: Pausing): Promise<KubeObject> {
   if (entries.reduce((sum, { fields }) => sum + countFields(fields), 0) > maxOwned)
     throw failure(
       "RequestEntityTooLarge",
       `Request entity too large: metadata.managedFields would name more than ${maxOwned} fields: let fewer managers apply the object`,
     );
-  const managedFields = entries
-    .filter((entry) => entry.fields.children.size > 0)
-    .map(({ name, operation, apiVersion, subresource, time, fields }) => ({
+  const managedFields: Fields[] = [];
+  for (const { name, operation, apiVersion, subresource, time, fields } of entries) {
+    if (fields.children.size === 0) continue;
+    await pace.pause();
+    managedFields.push({
       manager: name,
       operation,
       apiVersion,
@@ -182,7 +212,8 @@ function withEntries(object: KubeObject, entries: readonly Entry[]): KubeObject 
       fieldsType: "FieldsV1",
       fieldsV1: formatFieldSet({ ...fields, own: false }),
       ...(subresource === "" ? {} : { subresource }),
-    }));
+    });
+  }
   const { managedFields: _, ...metadata } = object.metadata as ObjectMeta & Fields;
   return {
     ...object,

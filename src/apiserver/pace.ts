@@ -7,6 +7,8 @@ export interface Pace {
   resume(): void;
   /** To be awaited between the steps of long work. */
   pause(): Promise<void>;
+  /** The same for work that says itself where it may be interrupted. */
+  run<T>(work: Generator<void, T>): Promise<T>;
 }
 
 /** Long enough that ordinary requests never wait, short enough that nobody notices others who do. */
@@ -20,12 +22,21 @@ export function createPace(watchdog: Watchdog, what: string): Pace {
     watchdog.begin(what);
   };
   resume();
+  const isOver = (): boolean => performance.now() - since >= turnMs;
+  const pause = async (): Promise<void> => {
+    if (!isOver()) return;
+    await setImmediate();
+    resume();
+  };
   return {
     resume,
-    async pause() {
-      if (performance.now() - since < turnMs) return;
-      await setImmediate();
-      resume();
+    pause,
+    async run(work) {
+      for (;;) {
+        const step = work.next();
+        if (step.done) return step.value;
+        if (isOver()) await pause();
+      }
     },
   };
 }

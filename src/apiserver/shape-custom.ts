@@ -1,10 +1,10 @@
 /** A custom kind and an object in; pruned, defaulted and checked against the kind's schema and CEL rules out. */
 import { isDeepStrictEqual } from "node:util";
-import { acceptObject, type CelRules, loadCel, objectSchema } from "../config/index.ts";
+import { acceptInSteps, type CelRules, loadCel, objectSchema, shapeObject } from "../config/index.ts";
 import { type Kind, type KubeObject, kindOfPlural } from "../model/index.ts";
 import { schemaOfJson } from "./json-schema.ts";
 import type { ApiKind, JsonSchema } from "./kind.ts";
-import type { CustomShape, SchemaValidator } from "./shape.ts";
+import type { Checked, Decoded, SchemaValidator } from "./shape.ts";
 
 export function createCustomValidator(): SchemaValidator {
   let cel: CelRules | undefined;
@@ -22,14 +22,23 @@ export function createCustomValidator(): SchemaValidator {
       // CEL costs some 100 ms to load: only those pay who write custom resources.
       cel ??= await loadCel();
     },
-    shape(kind, schema, object, before, part) {
+    decode: (kind, schema, object) => planOf(kind, schema).decode(object),
+    check(kind, schema, object, before, part) {
       if (!cel) throw new Error("the schema validator was used before it was ready");
-      return planOf(kind, schema)(object, before, part, cel);
+      return planOf(kind, schema).check(object, before, part, cel);
     },
   };
 }
 
-type Plan = (object: KubeObject, before: KubeObject | undefined, part: "spec" | "status", cel: CelRules) => CustomShape;
+interface Plan {
+  decode(object: KubeObject): Decoded;
+  check(
+    object: KubeObject,
+    before: KubeObject | undefined,
+    part: "spec" | "status",
+    cel: CelRules,
+  ): Generator<void, Checked>;
+}
 
 /** Our own kinds are checked by the schema they were made from; a definition that somebody wrote, by what it says. */
 function makePlan(kind: ApiKind, schema: JsonSchema): Plan {
@@ -44,9 +53,16 @@ function plain(value: unknown): unknown {
 }
 
 function plan(kind: Kind): Plan {
-  return (object, before, part, cel) => {
-    const accepted = acceptObject(kind, object, { cel, part, ...(before === undefined ? {} : { old: before }) });
-    return { object: accepted.object as KubeObject, unknown: accepted.unknownFields, errors: accepted.issues };
+  return {
+    decode(object) {
+      const shaped = shapeObject(kind, object);
+      return { object: shaped.object as KubeObject, unknown: shaped.unknownFields };
+    },
+    *check(object, before, part, cel) {
+      const old = before === undefined ? {} : { old: before };
+      const accepted = yield* acceptInSteps(kind, object, { cel, part, ...old });
+      return { object: accepted.object as KubeObject, errors: accepted.issues };
+    },
   };
 }
 
@@ -76,14 +92,22 @@ function foreignPlan(kind: ApiKind, schema: JsonSchema): Plan {
     metadata,
     spec: rest,
   });
+  const unwrap = ({ apiVersion, kind: name, metadata, spec }: KubeObject): KubeObject => ({
+    apiVersion,
+    kind: name,
+    metadata,
+    ...(spec as object),
+  });
   const path = (text: string): string => text.replace(/^spec\.?/, "");
-  return (object, before, _part, cel) => {
-    const shaped = inner(wrap(object), before && wrap(before), "spec", cel);
-    const { apiVersion, kind: name, metadata, spec } = shaped.object;
-    return {
-      object: { apiVersion, kind: name, metadata, ...(spec as object) },
-      unknown: shaped.unknown.map(path),
-      errors: shaped.errors.map((error) => ({ ...error, path: path(error.path) })),
-    };
+  return {
+    decode(object) {
+      const shaped = inner.decode(wrap(object));
+      return { object: unwrap(shaped.object), unknown: shaped.unknown.map(path) };
+    },
+    *check(object, before, _part, cel) {
+      const checked = yield* inner.check(wrap(object), before && wrap(before), "spec", cel);
+      const errors = checked.errors.map((error) => ({ ...error, path: path(error.path) }));
+      return { object: unwrap(checked.object), errors };
+    },
   };
 }

@@ -5,33 +5,34 @@ import { applyDefaults } from "./defaults.ts";
 import { type Definitions, objectMetaName } from "./definitions.ts";
 import { type FieldError, failure } from "./failure.ts";
 import type { ApiKind, JsonSchema } from "./kind.ts";
-import { shapeCore } from "./shape-core.ts";
-
-/** What a CustomResourceDefinition's schema makes of an object. */
-export interface CustomShape {
-  readonly object: KubeObject;
-  /** Paths of fields that the schema does not know, and that were dropped. */
-  readonly unknown: readonly string[];
-  readonly errors: readonly FieldError[];
-}
-
-/** The port to the schema walker: prunes, fills in defaults, checks types and rules. */
-export interface SchemaValidator {
-  /** To be awaited before the first use. */
-  ready(): Promise<void>;
-  shape(
-    kind: ApiKind,
-    schema: JsonSchema,
-    object: KubeObject,
-    before: KubeObject | undefined,
-    part: "spec" | "status",
-  ): CustomShape;
-}
+import type { Pace } from "./pace.ts";
+import { type CoreShape, shapeCore } from "./shape-core.ts";
 
 export interface Decoded {
   readonly object: KubeObject;
   /** Paths of fields that the kind does not have, and that were dropped. */
   readonly unknown: readonly string[];
+}
+
+export interface Checked {
+  readonly object: KubeObject;
+  readonly errors: readonly FieldError[];
+}
+
+/** The port to the walker of a CustomResourceDefinition's schema. */
+export interface SchemaValidator {
+  /** To be awaited before the first use. */
+  ready(): Promise<void>;
+  /** Prunes and fills in defaults. */
+  decode(kind: ApiKind, schema: JsonSchema, object: KubeObject): Decoded;
+  /** Checks types and rules, too; pauses where others may be let in. */
+  check(
+    kind: ApiKind,
+    schema: JsonSchema,
+    object: KubeObject,
+    before: KubeObject | undefined,
+    part: "spec" | "status",
+  ): Generator<void, Checked>;
 }
 
 export interface Shaper {
@@ -45,43 +46,44 @@ export interface Shaper {
     object: KubeObject,
     before: KubeObject | undefined,
     part: "spec" | "status",
-  ): { readonly object: KubeObject; readonly errors: readonly FieldError[] };
+    pace: Pace,
+  ): Promise<Checked>;
 }
 
 export function createShaper(definitions: Definitions, custom: SchemaValidator): Shaper {
-  const shape = (kind: ApiKind, object: KubeObject, before: KubeObject | undefined, part: "spec" | "status") => {
-    if ("definition" in kind.schema) {
-      const core = shapeCore(definitions, definitions.schemaOf(kind), object);
-      return {
-        object: core.value as KubeObject,
-        unknown: core.unknown,
-        mismatches: core.mismatches,
-        errors: core.missing,
-      };
-    }
+  const shapeOwn = (kind: ApiKind, object: KubeObject): CoreShape & { readonly object: KubeObject } => {
+    const core = shapeCore(definitions, definitions.schemaOf(kind), object);
+    refuse(kind, core.mismatches);
+    return { ...core, object: core.value as KubeObject };
+  };
+  /** Of a custom resource Kubernetes itself knows the head. */
+  const shapeHead = (kind: ApiKind, object: KubeObject): Decoded => {
     const meta = shapeCore(definitions, definitions.resolve({ $ref: objectMetaName }), object.metadata, "metadata");
+    refuse(kind, meta.mismatches);
     const metadata = (isRecord(meta.value) ? meta.value : { name: "" }) as unknown as KubeObject["metadata"];
-    const rest = custom.shape(kind, kind.schema.custom, { ...object, metadata }, before, part);
-    return {
-      object: rest.object,
-      unknown: [...meta.unknown, ...rest.unknown],
-      mismatches: meta.mismatches,
-      errors: rest.errors,
-    };
+    return { object: { ...object, metadata }, unknown: meta.unknown };
   };
   return {
     async ready(kind) {
       if ("custom" in kind.schema) await custom.ready();
     },
     decode(kind, object) {
-      const shaped = shape(kind, object, undefined, "spec");
-      refuse(kind, shaped.mismatches);
-      return { object: applyDefaults(kind, shaped.object), unknown: shaped.unknown };
+      if ("definition" in kind.schema) {
+        const own = shapeOwn(kind, object);
+        return { object: applyDefaults(kind, own.object), unknown: own.unknown };
+      }
+      const head = shapeHead(kind, object);
+      const body = custom.decode(kind, kind.schema.custom, head.object);
+      return { object: applyDefaults(kind, body.object), unknown: [...head.unknown, ...body.unknown] };
     },
-    check(kind, object, before, part) {
-      const shaped = shape(kind, applyDefaults(kind, object), before, part);
-      refuse(kind, shaped.mismatches);
-      return { object: shaped.object, errors: shaped.errors };
+    async check(kind, given, before, part, pace) {
+      const object = applyDefaults(kind, given);
+      if ("definition" in kind.schema) {
+        const own = shapeOwn(kind, object);
+        return { object: own.object, errors: own.missing };
+      }
+      const head = shapeHead(kind, object);
+      return pace.run(custom.check(kind, kind.schema.custom, head.object, before, part));
     },
   };
 }

@@ -72,16 +72,37 @@ function itemKeys(definitions: Definitions, schema: JsonSchema): (item: unknown)
   };
 }
 
-export function fieldsOf({ definitions, schema }: Typed, value: unknown): FieldSet {
-  return allFields(definitions, schema, value);
+/** Walks pause now and then, where others may be let in. */
+interface Walk {
+  readonly definitions: Definitions;
+  /** Since the last pause. */
+  parts: number;
 }
 
-function allFields(definitions: Definitions, schema: unknown, value: unknown): FieldSet {
-  const parts = partsOf(definitions, schema, value);
+const partsBetweenPauses = 4_000;
+
+const walkOf = ({ definitions }: Typed): Walk => ({ definitions, parts: 0 });
+
+function isPauseDue(walk: Walk): boolean {
+  if (++walk.parts < partsBetweenPauses) return false;
+  walk.parts = 0;
+  return true;
+}
+
+export function fieldsOf(typed: Typed, value: unknown): Generator<void, FieldSet> {
+  return allFields(walkOf(typed), typed.schema, value);
+}
+
+function* allFields(walk: Walk, schema: unknown, value: unknown): Generator<void, FieldSet> {
+  const parts = partsOf(walk.definitions, schema, value);
   if (parts === undefined || parts.names.length === 0) return leaf;
   const children = new Map<string, FieldSet>();
-  for (const name of parts.names)
-    children.set(name, asItem(name, allFields(definitions, parts.schemaOf(name), parts.get(name))));
+  for (const name of parts.names) {
+    if (isPauseDue(walk)) yield;
+    const inner = parts.get(name);
+    const isOne = typeof inner !== "object" || inner === null;
+    children.set(name, asItem(name, isOne ? leaf : yield* allFields(walk, parts.schemaOf(name), inner)));
+  }
   return { own: false, children };
 }
 
@@ -91,74 +112,84 @@ function asItem(name: string, set: FieldSet): FieldSet {
 }
 
 /** The fields of `next` that `before` lacks or has with another value. */
-export function changedFields({ definitions, schema }: Typed, before: unknown, next: unknown): FieldSet {
-  return before === undefined ? allFields(definitions, schema, next) : changed(definitions, schema, before, next);
+export function changedFields(typed: Typed, before: unknown, next: unknown): Generator<void, FieldSet> {
+  return before === undefined ? fieldsOf(typed, next) : changed(walkOf(typed), typed.schema, before, next);
 }
 
-function changed(definitions: Definitions, schema: unknown, before: unknown, next: unknown): FieldSet {
+function* changed(walk: Walk, schema: unknown, before: unknown, next: unknown): Generator<void, FieldSet> {
   if (Object.is(before, next)) return emptySet;
-  const [was, is] = [partsOf(definitions, schema, before), partsOf(definitions, schema, next)];
+  const [was, is] = [partsOf(walk.definitions, schema, before), partsOf(walk.definitions, schema, next)];
   if (was === undefined || is === undefined || is.names.length === 0) return equalJson(before, next) ? emptySet : leaf;
   const children = new Map<string, FieldSet>();
   for (const name of is.names) {
-    const inner = was.has(name)
-      ? changed(definitions, is.schemaOf(name), was.get(name), is.get(name))
-      : asItem(name, allFields(definitions, is.schemaOf(name), is.get(name)));
-    if (!isEmpty(inner)) children.set(name, inner);
+    if (isPauseDue(walk)) yield;
+    const [old, inner] = [was.get(name), is.get(name)];
+    if (Object.is(old, inner) && was.has(name)) continue;
+    const set = was.has(name)
+      ? yield* changed(walk, is.schemaOf(name), old, inner)
+      : asItem(name, yield* allFields(walk, is.schemaOf(name), inner));
+    if (!isEmpty(set)) children.set(name, set);
   }
   return children.size === 0 ? emptySet : { own: false, children };
 }
 
 /** The fields of `before` that `next` has no more. */
-export function goneFields({ definitions, schema }: Typed, before: unknown, next: unknown): FieldSet {
-  return gone(definitions, schema, before, next);
+export function goneFields(typed: Typed, before: unknown, next: unknown): Generator<void, FieldSet> {
+  return gone(walkOf(typed), typed.schema, before, next);
 }
 
-function gone(definitions: Definitions, schema: unknown, before: unknown, next: unknown): FieldSet {
+function* gone(walk: Walk, schema: unknown, before: unknown, next: unknown): Generator<void, FieldSet> {
   if (Object.is(before, next)) return emptySet;
-  const [was, is] = [partsOf(definitions, schema, before), partsOf(definitions, schema, next)];
+  const [was, is] = [partsOf(walk.definitions, schema, before), partsOf(walk.definitions, schema, next)];
   const isWhole = is === undefined || is.names.length === 0;
   if (was === undefined || was.names.length === 0) return isWhole ? emptySet : leaf;
   const children = new Map<string, FieldSet>();
   for (const name of was.names) {
-    const inner =
-      !isWhole && is.has(name)
-        ? gone(definitions, was.schemaOf(name), was.get(name), is.get(name))
-        : asItem(name, allFields(definitions, was.schemaOf(name), was.get(name)));
-    if (!isEmpty(inner)) children.set(name, inner);
+    if (isPauseDue(walk)) yield;
+    const isKept = !isWhole && is.has(name);
+    if (isKept && Object.is(was.get(name), is.get(name))) continue;
+    const set = isKept
+      ? yield* gone(walk, was.schemaOf(name), was.get(name), is.get(name))
+      : asItem(name, yield* allFields(walk, was.schemaOf(name), was.get(name)));
+    if (!isEmpty(set)) children.set(name, set);
   }
   return children.size === 0 ? emptySet : { own: false, children };
 }
 
 /** `applied` laid over `live`: what it says wins, what it does not mention stays. */
-export function mergeTyped({ definitions, schema }: Typed, live: unknown, applied: unknown): unknown {
-  return merged(definitions, schema, live, applied);
+export function mergeTyped(typed: Typed, live: unknown, applied: unknown): Generator<void, unknown> {
+  return merged(walkOf(typed), typed.schema, live, applied);
 }
 
-function merged(definitions: Definitions, schema: unknown, live: unknown, applied: unknown): unknown {
-  const [was, is] = [partsOf(definitions, schema, live), partsOf(definitions, schema, applied)];
+function* merged(walk: Walk, schema: unknown, live: unknown, applied: unknown): Generator<void, unknown> {
+  const [was, is] = [partsOf(walk.definitions, schema, live), partsOf(walk.definitions, schema, applied)];
   if (was === undefined || is === undefined) return applied;
   const out = new Map<string, unknown>();
   for (const name of was.names) out.set(name, was.get(name));
-  for (const name of is.names)
-    out.set(name, was.has(name) ? merged(definitions, is.schemaOf(name), was.get(name), is.get(name)) : is.get(name));
+  for (const name of is.names) {
+    if (isPauseDue(walk)) yield;
+    const inner = is.get(name);
+    const isOne = typeof inner !== "object" || inner === null || !was.has(name);
+    out.set(name, isOne ? inner : yield* merged(walk, is.schemaOf(name), was.get(name), inner));
+  }
   return assemble(applied, out);
 }
 
 /** The value without the fields of the set; what they leave empty goes too, where it was not in the value for itself. */
-export function removeFields({ definitions, schema }: Typed, value: unknown, removed: FieldSet): unknown {
-  return without(definitions, schema, value, removed);
+export function removeFields(typed: Typed, value: unknown, removed: FieldSet): Generator<void, unknown> {
+  return without(walkOf(typed), typed.schema, value, removed);
 }
 
-function without(definitions: Definitions, schema: unknown, value: unknown, removed: FieldSet): unknown {
-  const parts = removed.children.size === 0 ? undefined : partsOf(definitions, schema, value);
+function* without(walk: Walk, schema: unknown, value: unknown, removed: FieldSet): Generator<void, unknown> {
+  const parts = removed.children.size === 0 ? undefined : partsOf(walk.definitions, schema, value);
   if (parts === undefined) return value;
   const kept = new Map<string, unknown>();
   for (const name of parts.names) {
+    if (isPauseDue(walk)) yield;
     const inner = removed.children.get(name);
     if (inner === undefined) kept.set(name, parts.get(name));
     else if (!inner.own) {
-      const rest = without(definitions, parts.schemaOf(name), parts.get(name), inner);
+      const rest = yield* without(walk, parts.schemaOf(name), parts.get(name), inner);
       if (!isEmptyValue(rest)) kept.set(name, rest);
     }
   }

@@ -4,6 +4,7 @@ import type { KubeObject } from "../model/index.ts";
 import { at, listAt, textAt } from "./access.ts";
 import type { FieldError } from "./failure.ts";
 import type { ApiKind } from "./kind.ts";
+import type { Pace } from "./pace.ts";
 
 let loading: Promise<CelRules> | undefined;
 /** It takes its time to load: only those pay who have conditions. */
@@ -36,20 +37,23 @@ export async function conditionsHold(webhook: unknown, review: unknown): Promise
 const maxConditions = 64;
 
 /** What is wrong with the conditions of a configuration that is about to be stored. */
-export async function conditionErrors(kind: ApiKind, object: KubeObject): Promise<readonly FieldError[]> {
+export async function conditionErrors(kind: ApiKind, object: KubeObject, pace: Pace): Promise<readonly FieldError[]> {
   if (kind.group !== "admissionregistration.k8s.io" || !kind.kind.endsWith("WebhookConfiguration")) return [];
-  const errors = listAt(object, "webhooks").map(async (webhook, i): Promise<readonly FieldError[]> => {
+  const errors: FieldError[] = [];
+  for (const [i, webhook] of listAt(object, "webhooks").entries()) {
     const conditions = listAt(webhook, "matchConditions");
     const path = `webhooks[${i}].matchConditions`;
-    if (conditions.length > maxConditions)
-      return [
-        { path, reason: "FieldValueTooMany", message: `Too many: ${conditions.length}: must have at most 64 items` },
-      ];
-    if (conditions.length === 0) return [];
-    const cel = await rules();
-    return conditions.flatMap((condition, j) => conditionError(cel, condition, `${path}[${j}]`));
-  });
-  return (await Promise.all(errors)).flat();
+    const message = `Too many: ${conditions.length}: must have at most 64 items`;
+    if (conditions.length > maxConditions) errors.push({ path, reason: "FieldValueTooMany", message });
+    else if (conditions.length > 0) {
+      const cel = await rules();
+      for (const [j, condition] of conditions.entries()) {
+        errors.push(...conditionError(cel, condition, `${path}[${j}]`));
+        await pace.pause();
+      }
+    }
+  }
+  return errors;
 }
 
 function conditionError(cel: CelRules, condition: unknown, path: string): readonly FieldError[] {

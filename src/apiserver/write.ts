@@ -141,12 +141,12 @@ export async function applyObject(context: WriteContext, applied: KubeObject, fo
   const manager = managerOf(context, "Apply");
   if (!context.store.get(resourceOf(kind), objectKey({ name, namespace }))) {
     if (context.request.subresource !== undefined) throw notFound(kind, name);
-    const fresh = await applyManaged(typedOf(context), undefined, applied, manager, force, context.pace.pause);
+    const fresh = await applyManaged(typedOf(context), undefined, applied, manager, force, context.pace);
     return createObject(context, fresh, () => requireCreate(context));
   }
   return changeObject(
     context,
-    (before) => applyManaged(typedOf(context), before, applied, manager, force, context.pace.pause),
+    (before) => applyManaged(typedOf(context), before, applied, manager, force, context.pace),
     { applied: true },
   );
 }
@@ -192,13 +192,14 @@ async function checkWrite(
   allowed: () => void = () => {},
 ): Promise<KubeObject> {
   const { kind, subresource } = context.request;
-  const shaped = context.shaper.check(kind, object, before, subresource === "status" ? "status" : "spec");
+  const part = subresource === "status" ? "status" : "spec";
+  const shaped = await context.shaper.check(kind, object, before, part, context.pace);
   await context.pace.pause();
   const errors: FieldError[] = [
     ...shaped.errors,
     ...validateObject(kind, shaped.object),
     ...immutableErrors(kind, shaped.object, before),
-    ...(await conditionErrors(kind, shaped.object)),
+    ...(await conditionErrors(kind, shaped.object, context.pace)),
   ];
   requireSignerRight(context, shaped.object, before);
   if (subresource === undefined) checkEscalation(context, shaped.object, before, written);
@@ -298,7 +299,7 @@ async function track(context: WriteContext, before: KubeObject | undefined, next
   if (untracked.has(resourceOf(kind))) return next;
   // An apply that creates has written down its own.
   if (before === undefined && listAt(next.metadata, "managedFields").length > 0) return next;
-  return trackUpdate(typedOf(context), before, next, managerOf(context, "Update"), context.pace.pause);
+  return trackUpdate(typedOf(context), before, next, managerOf(context, "Update"), context.pace);
 }
 
 function typedOf(context: WriteContext): Typed {

@@ -13,7 +13,7 @@ export type { AnalysisSources } from "./analyze/objects.ts";
 export { type Decoded, decode, decodeMeshConfig, decodeMeshNetworks, decodeProxyConfig } from "./decode.ts";
 export { podAnnotationError, unknownPodAnnotation } from "./pod-annotations.ts";
 export type { Problem } from "./problem.ts";
-export { type Accepted, type AcceptOptions, acceptObject } from "./schema/accept.ts";
+export { type Accepted, type AcceptOptions, acceptInSteps, acceptObject, shapeObject } from "./schema/accept.ts";
 export { type CelRules, loadCel } from "./schema/cel.ts";
 export { celValue } from "./schema/cel-value.ts";
 export { type CustomResourceDefinition, crdFor, type JsonSchema, objectSchema } from "./schema/crd.ts";

@@ -50,7 +50,8 @@ export function proxyOfNode(node: ProxyNode, context: NodeContext, identity?: Id
     proxyConfig: proxyConfigOf(node, context, namespace, labels, annotations),
     metadata: keptMetadata(node),
     allMetadata: texts(node.metadata),
-    istioVersion: text(node.metadata.ISTIO_VERSION),
+    // Patterns of EnvoyFilters are compared with it.
+    istioVersion: text(node.metadata.ISTIO_VERSION).slice(0, 64),
     profile: profileOf(node),
     ...(node.cluster ? { serviceCluster: node.cluster } : {}),
   };

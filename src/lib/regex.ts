@@ -1,8 +1,11 @@
 /** User-written patterns, always RE2: the same verdict as Go's regexp, and no backtracking. */
 import { RE2JS } from "re2js";
 import { dropOldest } from "./drop-oldest.ts";
+import { measurePattern } from "./pattern-size.ts";
 
 export interface Pattern {
+  /** What it costs to look at a text: its instructions, each for every character. Some 30 million take a second. */
+  workOn(text: string): number;
   /** True where the pattern is found anywhere in the text. */
   find(text: string): boolean;
   /** True where the pattern matches the whole text. */
@@ -32,7 +35,9 @@ export function compilePattern(source: string): Pattern | { readonly error: stri
 function compile(source: string): Pattern | { readonly error: string } {
   try {
     const compiled = RE2JS.compile(source);
+    const { most } = measurePattern(source);
     return {
+      workOn: (text) => most * text.length,
       find: (text) => compiled.matcher(text).find(),
       matches: (text) => compiled.matches(text),
       replaceAll: (text, replacement) =>

@@ -10,7 +10,7 @@ import {
   serviceEntry,
   virtualService,
 } from "../../model/index.ts";
-import { acceptObject, type CelRules, formatIssue, loadCel } from "../index.ts";
+import { acceptInSteps, acceptObject, type CelRules, formatIssue, loadCel } from "../index.ts";
 
 let cel: CelRules;
 beforeAll(async () => {
@@ -132,6 +132,20 @@ describe("what an API server does with an object", () => {
       judge(backendTlsPolicy, { ...spec, validation: { ...spec.validation, hostname: "A_b" } }).texts.join(),
     ).toMatch(/should match/);
   });
+});
+
+test("a large object is checked in many steps", () => {
+  const pauses = (kind: Kind, spec: unknown): number => {
+    const steps = acceptInSteps(kind, object(spec), { cel });
+    let count = 0;
+    while (!steps.next().done) count++;
+    return count;
+  };
+  const match = Array.from({ length: 10_000 }, (_, i) => ({ uri: { prefix: `/${i}` } }));
+  expect(pauses(virtualService, { hosts: ["a"], http: [{ match }] })).toBeGreaterThan(5);
+  const headers = Array.from({ length: 16 }, (_, i) => ({ name: `h${i}`, value: "v" }));
+  const rules = Array.from({ length: 16 }, () => ({ matches: Array.from({ length: 8 }, () => ({ headers })) }));
+  expect(pauses(httpRoute, { rules })).toBeGreaterThan(100);
 });
 
 test("every rule of every kind is CEL that compiles", () => {

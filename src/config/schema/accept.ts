@@ -7,7 +7,7 @@ import { type Kind, type ObjectNode, type Schema, specOf } from "../../model/ind
 import type { CelRules } from "./cel.ts";
 import { applyDefaults } from "./default.ts";
 import { blocksRules, type FieldIssue, issue, rulesNotChecked } from "./field-issue.ts";
-import { matchesPattern } from "./junctor.ts";
+import { matchesPattern, patternBudget } from "./junctor.ts";
 import { checkListTypes } from "./list-type.ts";
 import { prune } from "./prune.ts";
 import { checkRules } from "./rules.ts";
@@ -29,13 +29,37 @@ export interface AcceptOptions {
   readonly part?: "spec" | "status";
 }
 
-export function acceptObject(kind: Kind, raw: Readonly<Record<string, unknown>>, options: AcceptOptions): Accepted {
+/** The object pruned and defaulted, and what was dropped; nothing is checked. */
+export function shapeObject(
+  kind: Kind,
+  raw: Readonly<Record<string, unknown>>,
+): Pick<Accepted, "object" | "unknownFields"> {
   const { apiVersion, kind: name, metadata, ...body } = raw;
   const schema = bodySchema(kind, specOf(kind, apiVersion));
   const pruned = prune(schema, body, "");
   const value = applyDefaults(schema, pruned.value);
   const object = { apiVersion, kind: name, metadata, ...(isRecord(value) ? value : {}) };
-  return { object, unknownFields: pruned.unknown, issues: check(kind, object, options) };
+  return { object, unknownFields: pruned.unknown };
+}
+
+/** Pauses where others may be let in: a large object takes long. */
+export function* acceptInSteps(
+  kind: Kind,
+  raw: Readonly<Record<string, unknown>>,
+  options: AcceptOptions,
+): Generator<void, Accepted> {
+  const shaped = shapeObject(kind, raw);
+  yield;
+  return { ...shaped, issues: yield* check(kind, shaped.object, options) };
+}
+
+/** The same in one go. */
+export function acceptObject(kind: Kind, raw: Readonly<Record<string, unknown>>, options: AcceptOptions): Accepted {
+  const steps = acceptInSteps(kind, raw, options);
+  for (;;) {
+    const step = steps.next();
+    if (step.done) return step.value;
+  }
 }
 
 /** The schema of everything but the head of the object. */
@@ -43,7 +67,11 @@ function bodySchema(kind: Kind, spec: ObjectNode): Schema {
   return { type: "object", fields: { spec, ...(kind.status ? { status: kind.status } : {}) } };
 }
 
-function check(kind: Kind, object: Readonly<Record<string, unknown>>, options: AcceptOptions): readonly FieldIssue[] {
+function* check(
+  kind: Kind,
+  object: Readonly<Record<string, unknown>>,
+  options: AcceptOptions,
+): Generator<void, readonly FieldIssue[]> {
   const part = options.part ?? "spec";
   const schema = part === "status" ? kind.status : specOf(kind, object.apiVersion);
   const missing = [
@@ -55,13 +83,15 @@ function check(kind: Kind, object: Readonly<Record<string, unknown>>, options: A
   if (!schema || !Object.hasOwn(object, part))
     return missing.some(blocksRules) ? [...missing, rulesNotChecked] : missing;
   const value = object[part];
-  const structure = [...missing, ...checkStructure(schema, value, part)];
+  const structure = [...missing, ...(yield* checkStructure(schema, value, part))];
   if (structure.some(blocksRules)) return [...structure, rulesNotChecked];
-  const old = options.old?.[part];
+  yield;
+  const lists = checkListTypes(schema, value, part);
+  yield;
   return [
     ...structure,
-    ...checkListTypes(schema, value, part),
-    ...checkRules(options.cel.forOne(), schema, value, old, part),
+    ...lists,
+    ...(yield* checkRules(options.cel.forOne(), schema, value, options.old?.[part], part)),
   ];
 }
 
@@ -74,7 +104,7 @@ function checkName(metadata: unknown): readonly FieldIssue[] {
   const name = isRecord(metadata) ? metadata.name : undefined;
   if (typeof name !== "string") return [];
   if (name.length > 253) return [issue("FieldValueInvalid", "metadata.name", "must be no more than 253 bytes", name)];
-  if (matchesPattern(`^${subdomain}$`, name)) return [];
+  if (matchesPattern(`^${subdomain}$`, name, patternBudget())) return [];
   const detail = `${subdomainRule} (e.g. 'example.com', regex used for validation is '${subdomain}')`;
   return [issue("FieldValueInvalid", "metadata.name", detail, name)];
 }

@@ -32,6 +32,7 @@ describe("texts and patterns", () => {
     ["t.split('').all(c, t.contains(c))", bound([], "ab".repeat(5_000))],
     ["t.replace('a', 'bbbbbbbbbb').size() > 0", bound([], "a".repeat(300_000))],
     ["l.all(p, 'x'.matches(p) || true)", bound(patterns)],
+    ["t.matches('(.?){900}[bc]$')", bound([], "a".repeat(100_000))],
     ["l.all(a, a in l)", bound(names)],
     ["l.all(a, l == l)", bound(names)],
     ["l.map(a, l + l).size() > 0", bound(names)],

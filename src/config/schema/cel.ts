@@ -137,8 +137,9 @@ function paying(cel: Cel, expr: Expr): Expr {
   return call;
 }
 
-/** What compiling a pattern costs, in instructions, for an entry. */
+/** What compiling a pattern costs, in instructions, for an entry; and what looking at a text costs (`Pattern.workOn`). */
 const instructions = 2;
+const patternWork = 100;
 /** Patterns that need not be paid for again: no more than are kept compiled. */
 const maxPaid = 400;
 
@@ -152,6 +153,7 @@ function matching(cel: Cel, pay: (entries: number) => void): CelFunc[] {
     dropOldest(paid, maxPaid);
     const compiled = compilePattern(pattern);
     if ("error" in compiled) throw new Error(`error parsing regexp: ${compiled.error}`);
+    pay(Math.floor(compiled.workOn(text) / patternWork));
     return compiled.find(text);
   };
   return [

@@ -7,41 +7,51 @@ import { toCel } from "./cel-value.ts";
 import { type FieldIssue, type FieldReason, issue } from "./field-issue.ts";
 import { keyOf } from "./list-type.ts";
 
-export function checkRules(
+/** Pauses after each rule, where others may be let in. */
+export function* checkRules(
   cel: CelRules,
   schema: Schema,
   value: unknown,
   old: unknown,
   path: string,
-): readonly FieldIssue[] {
-  if (value === null || value === undefined || cel.isSpent()) return [];
-  const here =
-    schema.rules?.flatMap((rule) => (cel.isSpent() ? [] : checkRule(cel, schema, rule, value, old, path))) ?? [];
-  return [...here, ...checkInside(cel, schema, value, old, path)];
+): Generator<void, readonly FieldIssue[]> {
+  const issues: FieldIssue[] = [];
+  yield* check({ cel, issues }, schema, value, old, path);
+  return issues;
 }
 
-function checkInside(cel: CelRules, schema: Schema, value: unknown, old: unknown, path: string): readonly FieldIssue[] {
-  if (schema.type === "array" && Array.isArray(value)) {
-    if (!hasRules(schema.items)) return [];
-    const before = oldItems(schema, old);
-    return value.flatMap((item, i) =>
-      checkRules(cel, schema.items, item, before.get(JSON.stringify(keyOf(schema, item))), itemPath(path, i)),
-    );
+interface Walk {
+  readonly cel: CelRules;
+  readonly issues: FieldIssue[];
+}
+
+function* check(walk: Walk, schema: Schema, value: unknown, old: unknown, path: string): Generator<void, void> {
+  const { cel, issues } = walk;
+  if (value === null || value === undefined || !hasRules(schema)) return;
+  for (const rule of schema.rules ?? []) {
+    if (cel.isSpent()) return;
+    issues.push(...checkRule(cel, schema, rule, value, old, path));
+    yield;
   }
-  if (!isRecord(value)) return [];
+  yield* checkInside(walk, schema, value, old, path);
+}
+
+function* checkInside(walk: Walk, schema: Schema, value: unknown, old: unknown, path: string): Generator<void, void> {
+  if (schema.type === "array" && Array.isArray(value)) {
+    if (!hasRules(schema.items)) return;
+    const before = oldItems(schema, old);
+    for (const [i, item] of value.entries())
+      yield* check(walk, schema.items, item, before.get(JSON.stringify(keyOf(schema, item))), itemPath(path, i));
+    return;
+  }
+  if (!isRecord(value)) return;
   const before = isRecord(old) ? old : {};
   if (schema.type === "map")
-    return hasRules(schema.values)
-      ? Object.entries(value).flatMap(([key, item]) =>
-          checkRules(cel, schema.values, item, before[key], itemPath(path, key)),
-        )
-      : [];
-  if (schema.type !== "object") return [];
-  return Object.entries(schema.fields).flatMap(([name, field]) =>
-    Object.hasOwn(value, name) && hasRules(field)
-      ? checkRules(cel, field, value[name], before[name], fieldPath(path, name))
-      : [],
-  );
+    for (const [key, item] of hasRules(schema.values) ? Object.entries(value) : [])
+      yield* check(walk, schema.values, item, before[key], itemPath(path, key));
+  if (schema.type !== "object") return;
+  for (const [name, field] of Object.entries(schema.fields))
+    if (Object.hasOwn(value, name)) yield* check(walk, field, value[name], before[name], fieldPath(path, name));
 }
 
 /** Only lists with keys have an "entry before"; in others no entry can be told to be the same one. */

@@ -3,15 +3,39 @@ import { isRecord } from "../../lib/index.ts";
 import type { ArrayNode, IntOrStringNode, MapNode, ObjectNode, Schema, StringNode } from "../../model/index.ts";
 import { fieldPath, itemPath } from "../problem.ts";
 import { type FieldIssue, issue } from "./field-issue.ts";
-import { matchesPattern, meets } from "./junctor.ts";
+import { matchesPattern, meets, type PatternBudget, patternBudget } from "./junctor.ts";
 
-export function checkStructure(schema: Schema, value: unknown, path: string): readonly FieldIssue[] {
-  const issues: FieldIssue[] = [];
-  check(schema, value, path, issues);
-  return issues;
+/** Pauses where others may be let in. */
+export function* checkStructure(schema: Schema, value: unknown, path: string): Generator<void, readonly FieldIssue[]> {
+  const patterns = patternBudget();
+  const walk: Walk = { issues: [], patterns, values: 0, patternsLeft: patterns.left };
+  yield* check(schema, value, path, walk);
+  return walk.issues;
 }
 
-function check(schema: Schema, value: unknown, path: string, issues: FieldIssue[]): void {
+interface Walk {
+  readonly issues: FieldIssue[];
+  readonly patterns: PatternBudget;
+  /** Since the last pause, and what was left for patterns then. */
+  values: number;
+  patternsLeft: number;
+}
+
+/** Some milliseconds each. */
+const valuesBetweenPauses = 2_000;
+const patternWorkBetweenPauses = 300_000;
+
+function isPauseDue(walk: Walk): boolean {
+  walk.values++;
+  const work = walk.patternsLeft - walk.patterns.left;
+  if (walk.values < valuesBetweenPauses && work < patternWorkBetweenPauses) return false;
+  walk.values = 0;
+  walk.patternsLeft = walk.patterns.left;
+  return true;
+}
+
+function* check(schema: Schema, value: unknown, path: string, walk: Walk): Generator<void, void> {
+  const { issues } = walk;
   if (value === null && schema.nullable) return;
   if (!hasType(schema, value)) {
     const found = typeName(value);
@@ -19,12 +43,12 @@ function check(schema: Schema, value: unknown, path: string, issues: FieldIssue[
     issues.push(issue("FieldValueTypeInvalid", path, message, found));
     return;
   }
-  if (typeof value === "string") checkText(schema, value, path, issues);
+  if (typeof value === "string") checkText(schema, value, path, walk);
   if (typeof value === "number") checkRange(schema, value, path, issues);
-  if (schema.type === "array" && Array.isArray(value)) checkArray(schema, value, path, issues);
-  if (schema.type === "map" && isRecord(value)) checkMap(schema, value, path, issues);
-  if (schema.type === "object" && isRecord(value)) checkObject(schema, value, path, issues);
-  checkJunctors(schema, value, path, issues);
+  if (schema.type === "array" && Array.isArray(value)) yield* checkArray(schema, value, path, walk);
+  if (schema.type === "map" && isRecord(value)) yield* checkMap(schema, value, path, walk);
+  if (schema.type === "object" && isRecord(value)) yield* checkObject(schema, value, path, walk);
+  checkJunctors(schema, value, path, walk);
 }
 
 function schemaType(schema: Schema): string {
@@ -55,9 +79,9 @@ function hasType(schema: Schema, value: unknown): boolean {
   }
 }
 
-function checkText(schema: Schema, value: string, path: string, issues: FieldIssue[]): void {
+function checkText(schema: Schema, value: string, path: string, { issues, patterns }: Walk): void {
   if (schema.type !== "string" && schema.type !== "int-or-string") return;
-  const wrong = textIssue(schema, value, path);
+  const wrong = textIssue(schema, value, path, patterns);
   if (wrong) issues.push(wrong);
   if (schema.type === "string" && schema.enum && !schema.enum.includes(value)) {
     const names = schema.enum.map((name) => JSON.stringify(name)).join(", ");
@@ -66,14 +90,19 @@ function checkText(schema: Schema, value: string, path: string, issues: FieldIss
 }
 
 /** Only the first of these is told, as go-openapi has it. */
-function textIssue(schema: StringNode | IntOrStringNode, value: string, path: string): FieldIssue | undefined {
+function textIssue(
+  schema: StringNode | IntOrStringNode,
+  value: string,
+  path: string,
+  patterns: PatternBudget,
+): FieldIssue | undefined {
   const length = [...value].length;
   const invalid = (text: string): FieldIssue => issue("FieldValueInvalid", path, `${path} in body ${text}`, value);
   if (schema.maxLength !== undefined && length > schema.maxLength)
     return issue("FieldValueTooLong", path, `may not be more than ${schema.maxLength} bytes`);
   if (schema.minLength !== undefined && length < schema.minLength)
     return invalid(`should be at least ${schema.minLength} chars long`);
-  if (schema.pattern !== undefined && !matchesPattern(schema.pattern, value))
+  if (schema.pattern !== undefined && !matchesPattern(schema.pattern, value, patterns))
     return invalid(`should match '${schema.pattern}'`);
   const format = schema.type === "string" ? schema.format : undefined;
   return format === undefined || meetsFormat(format, value)
@@ -103,30 +132,40 @@ function checkRange(schema: Schema, value: number, path: string, issues: FieldIs
     add(`must be of type int32: ${JSON.stringify(value)}`);
 }
 
-function checkArray(schema: ArrayNode, value: readonly unknown[], path: string, issues: FieldIssue[]): void {
-  checkSize(value.length, schema.minItems, schema.maxItems, "items", path, issues);
+function* checkArray(schema: ArrayNode, value: readonly unknown[], path: string, walk: Walk): Generator<void, void> {
+  checkSize(value.length, schema.minItems, schema.maxItems, "items", path, walk.issues);
   if (schema.maxItems !== undefined && value.length > schema.maxItems) return;
-  value.forEach((item, i) => {
-    check(schema.items, item, itemPath(path, i), issues);
-  });
+  for (const [i, item] of value.entries()) {
+    if (isPauseDue(walk)) yield;
+    yield* check(schema.items, item, itemPath(path, i), walk);
+  }
 }
 
-function checkMap(schema: MapNode, value: Readonly<Record<string, unknown>>, path: string, issues: FieldIssue[]): void {
-  checkSize(Object.keys(value).length, schema.minProperties, schema.maxProperties, "properties", path, issues);
-  for (const [key, item] of Object.entries(value)) check(schema.values, item, fieldPath(path, key), issues);
+function* checkMap(
+  schema: MapNode,
+  value: Readonly<Record<string, unknown>>,
+  path: string,
+  walk: Walk,
+): Generator<void, void> {
+  checkSize(Object.keys(value).length, schema.minProperties, schema.maxProperties, "properties", path, walk.issues);
+  for (const [key, item] of Object.entries(value)) {
+    if (isPauseDue(walk)) yield;
+    yield* check(schema.values, item, fieldPath(path, key), walk);
+  }
 }
 
-function checkObject(
+function* checkObject(
   schema: ObjectNode,
   value: Readonly<Record<string, unknown>>,
   path: string,
-  issues: FieldIssue[],
-): void {
+  walk: Walk,
+): Generator<void, void> {
+  const { issues } = walk;
   checkSize(Object.keys(value).length, schema.minProperties, schema.maxProperties, "properties", path, issues);
   for (const name of schema.required ?? [])
     if (!Object.hasOwn(value, name)) issues.push(issue("FieldValueRequired", fieldPath(path, name), ""));
   for (const [name, field] of Object.entries(schema.fields))
-    if (Object.hasOwn(value, name)) check(field, value[name], fieldPath(path, name), issues);
+    if (Object.hasOwn(value, name)) yield* check(field, value[name], fieldPath(path, name), walk);
   const groups = schema.oneOf ?? [];
   for (const group of groups) {
     const set = group.filter((name) => Object.hasOwn(value, name)).length;
@@ -149,12 +188,12 @@ function checkSize(
     issues.push(issue("FieldValueTooMany", path, `must have at most ${max} items`, size));
 }
 
-function checkJunctors(schema: Schema, value: unknown, path: string, issues: FieldIssue[]): void {
-  if (schema.allOf && !schema.allOf.every((one) => meets(one, value)))
+function checkJunctors(schema: Schema, value: unknown, path: string, { issues, patterns }: Walk): void {
+  if (schema.allOf && !schema.allOf.every((one) => meets(one, value, patterns)))
     issues.push(loose(path, "must validate all the schemas (allOf)"));
-  if (schema.anyOf && !schema.anyOf.some((one) => meets(one, value)))
+  if (schema.anyOf && !schema.anyOf.some((one) => meets(one, value, patterns)))
     issues.push(loose(path, "must validate at least one schema (anyOf)"));
-  if (schema.not && meets(schema.not, value)) issues.push(loose(path, "must not validate the schema (not)"));
+  if (schema.not && meets(schema.not, value, patterns)) issues.push(loose(path, "must not validate the schema (not)"));
 }
 
 /** Kubernetes does not say the field of these in its usual place. */

@@ -3,7 +3,7 @@ import type { RegexMatcher } from "../../gen/envoy/type/matcher/v3/regex_pb.js";
 import type { StringMatcher } from "../../gen/envoy/type/matcher/v3/string_pb.js";
 import { compilePattern, type Pattern } from "../../lib/index.ts";
 
-const never: Pattern = { find: () => false, matches: () => false, replaceAll: (text) => text };
+const never: Pattern = { workOn: () => 0, find: () => false, matches: () => false, replaceAll: (text) => text };
 
 /** RE2 on the whole text, as Envoy does; what is no pattern matches nothing (Envoy would have refused it). */
 export function matchesRegex({ regex }: RegexMatcher, text: string): boolean {

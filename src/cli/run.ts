@@ -8,7 +8,6 @@ import {
   endJournal,
   openJournal,
   type RestartPolicy,
-  removeAbandoned,
   removeAtEnd,
   restartPolicies,
   runnerJournal,
@@ -97,8 +96,6 @@ async function run(command: readonly string[], flags: RunFlags, io: Io): Promise
     });
     await provideService(client, spec, flags, io);
     const workload = await startWorkload(host, spec, io.signal);
-    // Now that its Pod is out of everybody's endpoints, what a dead runner of the same name has left can go.
-    await removeAbandoned({ runDir: join(dir, "run"), client, log }).catch((error: unknown) => log.warn(String(error)));
     void tellReady(workload, spec, io);
     try {
       const ended = await Promise.race([

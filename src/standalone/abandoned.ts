@@ -16,14 +16,8 @@ export interface AbandonedOptions {
   readonly log: Logger;
 }
 
-/** At once, for the runner that has just taken the place of one of them. */
-export async function removeAbandoned(options: AbandonedOptions): Promise<void> {
-  const isHeld = await heldRunners(options);
-  await removeLeftovers(options.runDir, options.log, ({ isRunners, owner }) => isRunners && isHeld(owner));
-}
-
-/** Long enough for every proxy to hear that a Pod is gone. */
-const lookMs = 10_000;
+/** Long enough for every proxy to hear that a Pod is gone, which it may have to connect again for. */
+const lookMs = 15_000;
 
 /** For as long as the mesh is there; what had no Pod at two looks in turn is removed. */
 export async function sweepAbandoned(
@@ -33,7 +27,8 @@ export async function sweepAbandoned(
 ): Promise<void> {
   const { runDir, log } = options;
   let before: ReadonlySet<string> = new Set();
-  for (; !signal.aborted; await wait(everyMs, signal).catch(() => {})) {
+  const pause = (): Promise<void> => wait(everyMs, signal).catch(() => {});
+  for (await pause(); !signal.aborted; await pause()) {
     const dead = deadPages(runDir).flatMap(({ isRunners, owner }) => (isRunners && owner ? [owner] : []));
     const isHeld = dead.length === 0 ? () => false : await heldRunners(options).catch(() => () => true);
     const gone = new Set(dead.filter((owner) => !isHeld(owner)).map(runnerIdentity));

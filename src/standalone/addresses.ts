@@ -2,7 +2,7 @@
 import type { KubeObject } from "../model/index.ts";
 import { type ControllerContext, follow } from "./controller.ts";
 import { pods, runnerAnnotation, services } from "./kinds.ts";
-import { addressesOf, type NetworkPlan } from "./network/plan.ts";
+import { addressesOf, type NetworkPlan, placeOf } from "./network/plan.ts";
 import { createReconciler, type Reconciler } from "./reconciler.ts";
 import { readPodShape, readService } from "./service-shape.ts";
 
@@ -10,22 +10,40 @@ export function runAddresses(context: ControllerContext, plan: NetworkPlan): rea
   return [runServiceAddresses(context, plan), runPodAddresses(context, plan)];
 }
 
+interface Allocation {
+  readonly cidr: string;
+  readonly inUse: () => ReadonlySet<string>;
+  /** One that was given back comes last again, not next. */
+  readonly rests: boolean;
+}
+
+/** The first ones are the host's own. */
+const skipped = 9;
+
 /** Gives out addresses that nobody has; one just given out is kept until its object shows it. */
-function createAllocator(cidr: string, skip: number, inUse: () => ReadonlySet<string>) {
+function createAllocator({ cidr, inUse, rests }: Allocation) {
   const given = new Map<string, string>();
+  let last = rests ? highest(cidr, inUse()) : skipped;
+  const next = (taken: ReadonlySet<string>): string | undefined => {
+    for (const from of [last, skipped])
+      for (const address of addressesOf(cidr, from)) if (!taken.has(address)) return address;
+    return undefined;
+  };
   return (key: string): string => {
-    const mine = given.get(key);
     const used = inUse();
-    if (mine !== undefined && !used.has(mine)) return mine;
-    const taken = new Set([...used, ...given.values()]);
-    for (const address of addressesOf(cidr, skip)) {
-      if (taken.has(address)) continue;
-      given.set(key, address);
-      return address;
-    }
-    throw new Error(`no address is left in ${cidr}`);
+    for (const [other, address] of given) if (used.has(address)) given.delete(other);
+    const mine = given.get(key);
+    if (mine !== undefined) return mine;
+    const address = next(new Set([...used, ...given.values()]));
+    if (address === undefined) throw new Error(`no address is left in ${cidr}`);
+    given.set(key, address);
+    if (rests) last = placeOf(cidr, address);
+    return address;
   };
 }
+
+const highest = (cidr: string, used: ReadonlySet<string>): number =>
+  [...used].map((address) => placeOf(cidr, address)).reduce((most, place) => Math.max(most, place), skipped);
 
 function runServiceAddresses(context: ControllerContext, plan: NetworkPlan): Reconciler {
   const all = context.objects(services);
@@ -40,7 +58,7 @@ function runServiceAddresses(context: ControllerContext, plan: NetworkPlan): Rec
         .flatMap((key) => all.get(key) ?? [])
         .map((service) => readService(service).clusterIP),
     );
-  const allocate = createAllocator(plan.serviceCidr, 9, inUse);
+  const allocate = createAllocator({ cidr: plan.serviceCidr, inUse, rests: false });
   const reconciler = createReconciler({
     name: "service addresses",
     ...context,
@@ -70,14 +88,15 @@ function runPodAddresses(context: ControllerContext, plan: NetworkPlan): Reconci
         .flatMap((key) => all.get(key) ?? [])
         .map((pod) => readPodShape(pod).address),
     );
-  const allocate = createAllocator(plan.podCidr, 9, inUse);
+  // Who has not heard yet that a Pod is gone must not find another at its address.
+  const allocate = createAllocator({ cidr: plan.podCidr, inUse, rests: true });
   const reconciler = createReconciler({
     name: "pod addresses",
     ...context,
     async reconcile(key) {
       const pod = all.get(key);
       if (!pod || !wants(pod)) return;
-      const address = allocate(key);
+      const address = allocate(`${key} ${pod.metadata.uid}`);
       const { name, namespace } = pod.metadata;
       await context.client.patchStatus(
         pods,

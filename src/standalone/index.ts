@@ -1,4 +1,4 @@
-export { removeAbandoned, sweepAbandoned } from "./abandoned.ts";
+export { sweepAbandoned } from "./abandoned.ts";
 export { runAccounts } from "./accounts.ts";
 export { runAddresses } from "./addresses.ts";
 export { createClusterNames } from "./cluster-names.ts";

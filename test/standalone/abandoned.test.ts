@@ -8,13 +8,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { startApi, type TestApi } from "../../src/apiserver/testing.ts";
 import { createKubeClient, type KubeClient, loadKubeconfig } from "../../src/kube/index.ts";
 import { type Owner, ownerOf, silentLogger } from "../../src/lib/index.ts";
-import {
-  openJournal,
-  removeAbandoned,
-  runnerJournal,
-  standaloneKinds,
-  sweepAbandoned,
-} from "../../src/standalone/index.ts";
+import { openJournal, runnerJournal, standaloneKinds, sweepAbandoned } from "../../src/standalone/index.ts";
 
 const { pods, leases, runnerAnnotation } = standaloneKinds;
 const runDir = mkdtempSync(join(tmpdir(), "fairlead-abandoned-"));
@@ -62,20 +56,8 @@ async function killedRunner(name: string): Promise<ChildProcess> {
   return left.child;
 }
 
-const removePod = (name: string): Promise<unknown> =>
-  client.delete(pods, { name, namespace: "default" }, { gracePeriodSeconds: 0 });
-
-test("goes with its Pod, though its lease stays, and not before", async () => {
-  const [web, api] = [await killedRunner("web"), await killedRunner("api")];
-  const gone = once(web, "exit");
-  await removePod("web");
-  await removeAbandoned({ runDir, client, log: silentLogger });
-  expect((await gone)[1]).toBe("SIGKILL");
-  expect([api.exitCode, api.signalCode]).toEqual([null, null]);
-});
-
-test("is swept by whoever keeps the mesh, at the second look without a Pod; never while the API is away", async () => {
-  const left = await killedRunner("store");
+test("is swept when it has no Pod, though its lease stays; not before, and never while the API is away", async () => {
+  const [left, other] = [await killedRunner("store"), await killedRunner("web")];
   const stop = new AbortController();
   let [isAway, looks] = [true, 0];
   const list: KubeClient["list"] = (...asked) => {
@@ -87,13 +69,16 @@ test("is swept by whoever keeps the mesh, at the second look without a Pod; neve
     const before = looks;
     await expect.poll(() => looks, { interval: 5 }).toBeGreaterThan(before + 8);
   };
+  const lives = ({ exitCode, signalCode }: ChildProcess): boolean => exitCode === null && signalCode === null;
   await untilLooked();
   isAway = false;
   await untilLooked();
-  expect([left.exitCode, left.signalCode]).toEqual([null, null]);
+  expect([left, other].map(lives)).toEqual([true, true]);
   const gone = once(left, "exit");
-  await removePod("store");
+  await client.delete(pods, { name: "store", namespace: "default" }, { gracePeriodSeconds: 0 });
   expect((await gone)[1]).toBe("SIGKILL");
+  await untilLooked();
+  expect(lives(other)).toBe(true);
   stop.abort();
   await sweeping;
 });

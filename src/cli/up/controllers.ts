@@ -55,9 +55,10 @@ export async function startControllers(client: KubeClient, plan: NetworkPlan, lo
   ])
     objects(kind);
   await Promise.all([...watched.values()].map(({ synced }) => synced));
+  // Before Pods are removed: their addresses are not to be given out again at once.
+  runAddresses(context, plan);
   await removeDeadPods(context);
   runAccounts(context);
-  runAddresses(context, plan);
   runEndpointSlices(context);
   runImagePods(context);
   runNamespaceEnd(context);

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { addressesOf, overlap, parseCidr, planNetwork, rangePairs } from "./plan.ts";
+import { addressesOf, overlap, parseCidr, placeOf, planNetwork, rangePairs } from "./plan.ts";
 
 describe("the plan of a mesh network", () => {
   test("the same folder always gives the same names and ranges; two folders differ", () => {
@@ -29,6 +29,19 @@ describe("the plan of a mesh network", () => {
     expect(overlap(range("10.0.0.0/8"), range("10.9.0.0/16"))).toBe(true);
     expect(overlap(range("10.1.0.0/16"), range("10.2.0.0/16"))).toBe(false);
     expect(overlap(range("10.1.255.0/24"), range("10.2.0.0/16"))).toBe(false);
+  });
+
+  test("an address has its place in its range, and none in another", () => {
+    for (const [cidr, address, place] of [
+      ["10.0.0.0/16", "10.0.0.10", 10],
+      ["10.0.0.0/16", "10.0.1.2", 258],
+      ["10.1.0.0/16", "10.0.0.10", 0],
+      ["10.0.0.0/28", "10.0.0.16", 0],
+      ["10.0.0.0/16", "", 0],
+      ["10.0.0.0/16", "fd00::1", 0],
+    ] as const)
+      expect(placeOf(cidr, address), address).toBe(place);
+    expect([...addressesOf("10.0.0.0/28", placeOf("10.0.0.0/28", "10.0.0.13"))]).toEqual(["10.0.0.14"]);
   });
 
   test("addresses leave out the network's own, the broadcast and the low ones", () => {

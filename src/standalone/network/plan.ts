@@ -68,6 +68,13 @@ function formatAddress(value: number): string {
   return [24, 16, 8, 0].map((shift) => Math.floor(value / 2 ** shift) % 256).join(".");
 }
 
+/** How many addresses of the range come before it; 0 where it is none of them. */
+export function placeOf(cidr: string, address: string): number {
+  const { base, length } = parseCidr(cidr, "range");
+  const place = address.split(".").reduce((sum, part) => sum * 256 + Number(part), 0) - base;
+  return place > 0 && place < 2 ** (32 - length) ? place : 0;
+}
+
 /** All addresses of a range that may be given out, lowest first; the network's own, the broadcast and `skip` low ones are left out. */
 export function* addressesOf(cidr: string, skip: number): Generator<string> {
   const { base, length } = parseCidr(cidr, "range");

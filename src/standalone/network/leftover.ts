@@ -9,6 +9,8 @@ export async function removeLeftover(item: Leftover): Promise<void> {
     const namespaces = (await ip("netns", "list")).split("\n").map((line) => line.split(" ")[0]);
     if (!namespaces.includes(item.name)) return;
     await endProcesses(item.name);
+    // The kernel takes its time to end a namespace whose processes have just died; until then its address would lead there.
+    await ip("-n", item.name, "link", "del", "eth0").catch(() => {});
     await ip("netns", "del", item.name);
   } else if (item.kind === "device") {
     const links: { ifname: string }[] = JSON.parse(await ip("-j", "link", "show"));

@@ -1,6 +1,6 @@
 /**
  * A gRPC application that is its own xDS client, with the bootstrap that its environment names: `server HOST:PORT NAME`
- * answers each call with its name and who called; `client TARGET` makes a call for each message of its parent.
+ * answers each call with its name and who called; `client` makes a call for each message of its parent.
  */
 import * as grpc from "@grpc/grpc-js";
 import { register, XdsChannelCredentials, XdsServer, XdsServerCredentials } from "@grpc/grpc-js-xds";
@@ -8,6 +8,7 @@ import { register, XdsChannelCredentials, XdsServer, XdsServerCredentials } from
 /** What a client is told to send. */
 export interface Order {
   readonly id: number;
+  readonly target: string;
   readonly method: string;
   readonly headers?: Readonly<Record<string, string>>;
   readonly timeoutMs: number;
@@ -55,13 +56,19 @@ function serve(address: string, name: string): void {
   server.addServingStateListener(address, ({ code, details }) => tell({ serving: code === 0, details }));
 }
 
-function call(target: string): void {
-  const client = new grpc.Client(target, new XdsChannelCredentials(grpc.credentials.createInsecure()));
-  process.on("message", ({ id, method: word, headers = {}, timeoutMs }: Order) => {
+function call(): void {
+  const clients = new Map<string, grpc.Client>();
+  const clientOf = (target: string): grpc.Client => {
+    const fallback = grpc.credentials.createInsecure();
+    const client = clients.get(target) ?? new grpc.Client(target, new XdsChannelCredentials(fallback));
+    clients.set(target, client);
+    return client;
+  };
+  process.on("message", ({ id, target, method: word, headers = {}, timeoutMs }: Order) => {
     const metadata = new grpc.Metadata();
     for (const [name, value] of Object.entries(headers)) metadata.set(name, value);
     const deadline = Date.now() + timeoutMs;
-    client.makeUnaryRequest(
+    clientOf(target).makeUnaryRequest(
       `/shop.Orders/${word}`,
       asBytes,
       asBytes,
@@ -75,11 +82,10 @@ function call(target: string): void {
       },
     );
   });
-  tell({ calling: target });
 }
 
 register();
 const [role, ...words] = process.argv.slice(2);
 if (role === "server") serve(words[0] ?? "", words[1] ?? "");
-else call(words[0] ?? "");
+else call();
 process.on("disconnect", () => process.exit(0));

@@ -9,6 +9,7 @@ import type { Outcome } from "./app-process.ts";
 import { type GrpcApp, type GrpcMesh, namespace, startGrpcMesh } from "./mesh.ts";
 
 const host = "orders.shop.svc.cluster.local";
+const orders = `xds:///${host}:7070`;
 const [ok, permissionDenied] = [0, 7];
 const inShop = (kind: string, name: string, spec: Readonly<Record<string, unknown>>): KubeObject => {
   const group = kind === "AuthorizationPolicy" ? "security.istio.io" : "networking.istio.io";
@@ -102,7 +103,7 @@ describe("applications without a proxy", () => {
         await app.told(({ serving }) => serving === true);
       }),
     );
-    front = await mesh.start("front", "127.0.0.9", { app: "front" }, ["client", `xds:///${host}:7070`]);
+    front = await mesh.start("front", "127.0.0.9", { app: "front" }, ["client"]);
   }, 120_000);
   afterAll(() => mesh?.close(), 60_000);
 
@@ -112,7 +113,7 @@ describe("applications without a proxy", () => {
       .poll(
         async () => {
           const outcomes: Outcome[] = [];
-          for (let i = 0; i < 6; i++) outcomes.push(await front.call("Get", headers));
+          for (let i = 0; i < 6; i++) outcomes.push(await front.call(orders, "Get", headers));
           return good(outcomes) ? "as wanted" : outcomes;
         },
         { timeout: 60_000, interval: 100 },
@@ -160,8 +161,7 @@ describe("applications without a proxy", () => {
   }, 120_000);
 
   test("a server that promises no mTLS is called without, by its short name too", async () => {
-    const client = mesh.beside(front, ["client", "xds:///prices:7070"]);
-    expect(await client.call("Get")).toMatchObject({ code: ok, server: "open", caller: "" });
+    expect(await front.call("xds:///prices:7070", "Get")).toMatchObject({ code: ok, server: "open", caller: "" });
   }, 60_000);
 
   test("routes and subsets follow the rules while calls go on", async () => {
@@ -199,7 +199,7 @@ describe("applications without a proxy", () => {
       }),
     ]);
     await callsUntil((outcomes) => outcomes.every(({ code }) => code === ok));
-    await expect.poll(async () => (await front.call("Drop")).code, { timeout: 30_000 }).toBe(permissionDenied);
+    await expect.poll(async () => (await front.call(orders, "Drop")).code, { timeout: 30_000 }).toBe(permissionDenied);
     // A policy that allows nothing must not be lost on the way.
     mesh.controlPlane.apply([inShop("AuthorizationPolicy", "orders", {})]);
     await callsUntil((outcomes) => outcomes.every(({ code }) => code === permissionDenied));

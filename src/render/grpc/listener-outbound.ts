@@ -56,7 +56,8 @@ export const outboundListener = resourceRecipe(buildFacet, types.listener, (view
   const service = view.mesh.service(serviceKey);
   if (!service) return undefined;
   const port = Number(portText);
-  const [[first, ...others] = ["0.0.0.0"]] = servicePlaces(view.proxy, service);
+  // Of a ServiceEntry's addresses Istio takes the last; gRPC itself reads none.
+  const [first, ...others] = servicePlaces(view.proxy, service).at(-1) ?? ["0.0.0.0"];
   const rds = { configSource: ads, routeConfigName: outboundCluster(service.host, port) };
   const listener = create(ListenerSchema, {
     name,

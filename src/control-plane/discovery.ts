@@ -17,6 +17,7 @@ import { authenticateWith, createStillThere, createTokenJudge, firstJudge } from
 import { createCertificateHeld } from "./certificate-held.ts";
 import { createConfigDump, createConfigDumpMessages } from "./config-dump.ts";
 import { measureConflicts } from "./conflict-metrics.ts";
+import { reportCredentials } from "./credential-reports.ts";
 import { createDebugViews } from "./debug-views.ts";
 import type { DiscoveryAddresses, DiscoveryOptions } from "./discovery-options.ts";
 import { pushEndpointsAtOnce } from "./endpoints-at-once.ts";
@@ -95,6 +96,7 @@ export async function startDiscovery(options: DiscoveryOptions): Promise<Discove
     cluster: options.cluster,
     log: log.scope("secrets"),
     signal: running,
+    onDenied: () => metrics.count("pilot_sds_certificate_errors_total"),
   });
 
   // 2.-4. Decoded configs, services and endpoints, and the view that rendering reads.
@@ -106,6 +108,12 @@ export async function startDiscovery(options: DiscoveryOptions): Promise<Discove
     revision: options.revision,
     ownHostsOnly: options.ownHostsOnly,
     maySeeSecrets: secretAccess.allows,
+    // What is wrong with the certificates that they are given.
+    onCredential: reportCredentials({
+      ...{ graph, metrics, recorder, now, log: log.scope("secrets"), signal: running },
+      secrets: watched.objects("", "Secret"),
+      configMaps: watched.objects("", "ConfigMap"),
+    }),
   };
   const stages = createStages({
     ...stageOptions,

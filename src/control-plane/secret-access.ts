@@ -14,6 +14,8 @@ export interface SecretAccessOptions {
   readonly cluster: string;
   readonly log: Logger;
   readonly signal: AbortSignal;
+  /** Told once of each account that is given no keys. */
+  onDenied?(): void;
   /** How long a yes and a no hold. */
   readonly allowedMs?: number;
   readonly deniedMs?: number;
@@ -47,10 +49,12 @@ export function createSecretAccess(options: SecretAccessOptions): SecretAccess {
     if (held.get(key) !== entry || options.signal.aborted) return;
     if (allowed) verdicts.set(key, "allowed");
     else verdicts.delete(key);
-    if (!allowed && !entry.wasTold)
+    if (!allowed && !entry.wasTold) {
+      options.onDenied?.();
       options.log.warn(
         `${nameOf(account)} may not list Secrets of ${account.namespace}: its proxies are given no keys`,
       );
+    }
     entry.wasTold = !allowed;
     const pauseMs = allowed ? (options.allowedMs ?? 300_000) : (options.deniedMs ?? 60_000);
     entry.timer = setTimeout(() => void ask(key, account, entry), pauseMs).unref();

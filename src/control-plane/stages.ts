@@ -31,6 +31,7 @@ export interface StagesOptions {
   readonly ownHostsOnly?: boolean | undefined;
   /** Whether an account may read Secrets; absent: every one may, as offline. */
   readonly maySeeSecrets?: MeshInputs["maySeeSecrets"];
+  readonly onCredential?: MeshInputs["onCredential"];
   /** Fetches the keys that RequestAuthentications refer to; absent: none are known. */
   readonly fetchKeySets?: (requests: Collection<Config<RequestAuthenticationSpec>>) => MeshInputs["keySets"];
 }
@@ -139,6 +140,7 @@ export function createStages(options: StagesOptions): Stages {
     configMaps: objects("", "ConfigMap"),
     ...(keySets ? { keySets } : {}),
     ...(options.maySeeSecrets ? { maySeeSecrets: options.maySeeSecrets } : {}),
+    ...(options.onCredential ? { onCredential: options.onCredential } : {}),
     configs: all,
   });
 

@@ -10,9 +10,21 @@ import {
   secretKeyPair,
 } from "../model/index.ts";
 
+/** One that was asked for. */
+export interface CredentialRead {
+  readonly object: "Secret" | "ConfigMap";
+  /** `namespace/name`. */
+  readonly key: string;
+  readonly part: "keyPair" | "ca";
+  /** Undefined where it is not there. */
+  readonly found: { readonly cert: Uint8Array; readonly key?: Uint8Array } | undefined;
+}
+
 export interface CredentialInputs {
   readonly secrets: Collection<KubeObject>;
   readonly configMaps: Collection<KubeObject>;
+  /** Told of each that is read. */
+  onCredential?(read: CredentialRead): void;
 }
 
 export interface Credentials {
@@ -28,19 +40,29 @@ export interface Credentials {
 const caSuffix = "-cacert";
 const stripped = (name: string): string => (name.endsWith(caSuffix) ? name.slice(0, -caSuffix.length) : name);
 
-export function createCredentials({ secrets, configMaps }: CredentialInputs): Credentials {
+export function createCredentials({ secrets, configMaps, onCredential }: CredentialInputs): Credentials {
   return {
     keyPair(namespace, name) {
-      const secret = secrets.get(`${namespace}/${name}`);
-      return secret && secretKeyPair(secret);
+      const key = `${namespace}/${name}`;
+      const secret = secrets.get(key);
+      const found = secret && secretKeyPair(secret);
+      onCredential?.({ object: "Secret", key, part: "keyPair", found });
+      return found;
     },
     caCertificate(namespace, name) {
-      const secret = secrets.get(`${namespace}/${name}`) ?? secrets.get(`${namespace}/${stripped(name)}`);
-      return secret && secretCa(secret);
+      const [own, compound] = [`${namespace}/${name}`, `${namespace}/${stripped(name)}`];
+      const first = secrets.get(own);
+      const secret = first ?? secrets.get(compound);
+      const found = secret && secretCa(secret);
+      onCredential?.({ object: "Secret", key: first ? own : compound, part: "ca", found });
+      return found;
     },
     configMapCa(namespace, name) {
-      const map = configMaps.get(`${namespace}/${stripped(name)}`);
-      return map && configMapCa(map);
+      const key = `${namespace}/${stripped(name)}`;
+      const map = configMaps.get(key);
+      const found = map && configMapCa(map);
+      onCredential?.({ object: "ConfigMap", key, part: "ca", found });
+      return found;
     },
     dockerConfig(namespace, name) {
       const secret = secrets.get(`${namespace}/${name}`);

@@ -1,5 +1,6 @@
 export { classify } from "./classify.ts";
 export { createMesh } from "./create-mesh.ts";
+export type { CredentialRead } from "./credential.ts";
 export type { MeshConfigs, MeshInputs } from "./inputs.ts";
 export type {
   Account,

@@ -19,6 +19,7 @@ import type {
   VirtualServiceSpec,
   WasmPluginSpec,
 } from "../model/index.ts";
+import type { CredentialRead } from "./credential.ts";
 import type { Account } from "./mesh.ts";
 
 export interface MeshConfigs {
@@ -45,6 +46,8 @@ export interface MeshInputs {
   readonly configs: MeshConfigs;
   readonly secrets: Collection<KubeObject>;
   readonly configMaps: Collection<KubeObject>;
+  /** Told of each certificate that is read for a proxy. */
+  onCredential?(read: CredentialRead): void;
   /** Fetched key sets by `jwksKey`, a collection where they change; absent: none. */
   readonly keySets?: { get(key: string): string | undefined };
   /** Recorded by whoever answers; absent: everybody may. */

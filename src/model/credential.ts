@@ -18,7 +18,7 @@ export interface CaCertificate {
 type Data = (field: string) => Uint8Array | undefined;
 
 /** Generic Secrets have `cert` and `key`, those of type TLS `tls.crt` and `tls.key`. */
-export function secretKeyPair(secret: KubeObject): KeyPair | undefined {
+export function secretKeyPair(secret: Readonly<Record<string, unknown>>): KeyPair | undefined {
   const data = secretData(secret);
   return pairOf(data, "cert", "key", "crl") ?? pairOf(data, "tls.crt", "tls.key", "ca.crl", "tls.ocsp-staple");
 }
@@ -40,7 +40,7 @@ export function secretDockerConfig(secret: KubeObject): string | undefined {
 }
 
 /** `data` is base64; `stringData` is what a file may hold before an API server has stored it. */
-function secretData(secret: KubeObject): Data {
+function secretData(secret: Readonly<Record<string, unknown>>): Data {
   const data = readTextMap(secret.data);
   const plain = readTextMap(secret.stringData);
   return (field) => {

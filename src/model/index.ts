@@ -8,6 +8,7 @@ export {
   secretDockerConfig,
   secretKeyPair,
 } from "./credential.ts";
+export { type CredentialState, credentialState } from "./credential-state.ts";
 export {
   type Endpoint,
   type Health,

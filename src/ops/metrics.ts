@@ -64,6 +64,14 @@ const definitions: Readonly<Record<string, Definition>> = {
   pilot_jwks_resolver_network_fetch_fail_total: {
     help: "Total number of failed network fetch by pilot jwks resolver",
   },
+  pilot_sds_certificate_errors_total: { help: "Total number of failures to fetch SDS key and certificate." },
+  fairlead_credentials: {
+    help: "Certificates of Secrets and ConfigMaps that proxies are given, by state.",
+    labels: ["state"],
+  },
+  fairlead_credential_expiry_seconds: {
+    help: "The time remaining, in seconds, of the one of them that ends first. A negative value: it has expired.",
+  },
   pilot_push_triggers: {
     help: "Total number of times a push was triggered, labeled by reason for the push.",
     labels: ["type"],

@@ -9,7 +9,7 @@ import { conditions, crdVersions, deprecatedFields } from "./deprecation.ts";
 import { caCertificates, subsetPods } from "./destination-rule.ts";
 import { envoyPatches } from "./envoy-filter.ts";
 import { foreignHosts } from "./foreign-host.ts";
-import { certificates, conflicts, gatewayPorts, secrets } from "./gateway.ts";
+import { certificates, conflicts, expiringCredentials, gatewayPorts, secrets } from "./gateway.ts";
 import { type AnalysisLevel, type AnalysisMessage, atLeast, levelOf } from "./message.ts";
 import { meshNetworks } from "./networks.ts";
 import { type AnalysedObject, type AnalysisSources, collectObjects } from "./objects.ts";
@@ -63,7 +63,7 @@ const analysers: readonly Analyser[] = [
 ];
 
 /** What Istio has no words for. */
-const ownAnalysers: readonly Analyser[] = [unhonoured, delegates, plaintextSources, foreignHosts];
+const ownAnalysers: readonly Analyser[] = [unhonoured, delegates, plaintextSources, foreignHosts, expiringCredentials];
 
 /** What `--analyzer` takes. */
 export const analyserNames: readonly string[] = [...analysers, ...ownAnalysers].map(({ name }) => name);

@@ -1,7 +1,14 @@
 /** Istio's Gateways against the Pods, Services and Secrets they stand on, and against each other. */
-import { X509Certificate } from "node:crypto";
 import { compareText, readList, readNumber, readRecord, readText, readTextMap } from "../../lib/index.ts";
-import { type GatewaySpec, gateway, matchesLabels, type ServerTLSSettings } from "../../model/index.ts";
+import {
+  type CredentialState,
+  credentialState,
+  type GatewaySpec,
+  gateway,
+  matchesLabels,
+  type ServerTLSSettings,
+  secretKeyPair,
+} from "../../model/index.ts";
 import { type Analyser, type Analysis, notFound } from "./analyser.ts";
 import { type AnalysedObject, inNamespace, selectorText } from "./objects.ts";
 
@@ -89,60 +96,72 @@ export const secrets: Analyser = {
   needsCluster: true,
   run(analysis) {
     for (const object of analysis.objects.of(gateway)) {
-      const pod = analysis.objects
-        .kube("Pod")
-        .find(({ meta }) => matchesLabels(object.spec.selector ?? {}, meta.labels));
-      if (!pod) {
-        reportSelector(analysis, object);
-        continue;
-      }
-      (object.spec.servers ?? []).forEach(({ tls }, i) => {
-        if (tls?.credentialName)
-          checkCredential(
-            analysis,
-            object,
-            tls.credentialName,
-            pod.meta.namespace,
-            `spec.servers[${i}].tls.credentialName`,
-          );
-      });
+      if (podOf(analysis, object)) continue;
+      reportSelector(analysis, object);
+    }
+    for (const { object, credential, namespace, path, secret } of credentialsOf(analysis)) {
+      const state = secret && stateOf(secret, analysis.now).state;
+      if (!secret) analysis.report(object, "IST0101", notFound("credentialName", credential), path);
+      else if (state === "expired" || state === "broken")
+        analysis.report(
+          object,
+          "IST0161",
+          `The credential referenced by the Gateway ${object.meta.name} in namespace ${namespace} is invalid, which can cause the traffic not to work as expected.`,
+          path,
+        );
     }
   },
 };
 
-function checkCredential(
-  { objects, report, now }: Analysis,
-  object: Gateway,
-  credential: string,
-  namespace: string,
-  path: string,
-): void {
-  const secret = objects.kube("Secret").find(({ fullName }) => fullName === inNamespace(namespace, credential));
-  if (!secret) report(object, "IST0101", notFound("credentialName", credential), path);
-  else if (!isUsable(secret, now))
-    report(
-      object,
-      "IST0161",
-      `The credential referenced by the Gateway ${object.meta.name} in namespace ${namespace} is invalid, which can cause the traffic not to work as expected.`,
-      path,
-    );
+/** What is good today and will not be soon; Istio says nothing of it. */
+export const expiringCredentials: Analyser = {
+  name: "fairlead.ExpiringCredentialAnalyzer",
+  needsCluster: true,
+  run(analysis) {
+    for (const { object, credential, namespace, path, secret } of credentialsOf(analysis)) {
+      const state = secret && stateOf(secret, analysis.now);
+      if (state?.state === "expiring")
+        analysis.report(
+          object,
+          "FLD0008",
+          `The certificate of credential ${credential} in namespace ${namespace} expires at ${state.until.toISOString()}. Renew the Secret: proxies are given the new one at once.`,
+          path,
+        );
+    }
+  },
+};
+
+interface UsedCredential {
+  readonly object: Gateway;
+  readonly credential: string;
+  /** Of the Pods that the Gateway selects. */
+  readonly namespace: string;
+  readonly path: string;
+  readonly secret: AnalysedObject | undefined;
 }
 
-/** A certificate and key under one of the pairs of names that Istio reads, the certificate within its time. */
-function isUsable({ raw }: AnalysedObject, now: Date): boolean {
-  const data = readTextMap(raw.data);
-  const names = [
-    ["cert", "key"],
-    ["tls.crt", "tls.key"],
-  ] as const;
-  const pair = names.find(([cert, key]) => data[cert] && data[key]);
-  if (!pair) return false;
-  try {
-    const certificate = new X509Certificate(Buffer.from(data[pair[0]] ?? "", "base64"));
-    return now >= new Date(certificate.validFrom) && now <= new Date(certificate.validTo);
-  } catch {
-    return false;
-  }
+function credentialsOf(analysis: Analysis): readonly UsedCredential[] {
+  const all = analysis.objects.kube("Secret");
+  return analysis.objects.of(gateway).flatMap((object) => {
+    const namespace = podOf(analysis, object)?.meta.namespace;
+    if (namespace === undefined) return [];
+    return (object.spec.servers ?? []).flatMap(({ tls }, i): readonly UsedCredential[] => {
+      const credential = tls?.credentialName ?? "";
+      const secret = all.find(({ fullName }) => fullName === inNamespace(namespace, credential));
+      const path = `spec.servers[${i}].tls.credentialName`;
+      return credential === "" ? [] : [{ object, credential, namespace, path, secret }];
+    });
+  });
+}
+
+function podOf({ objects }: Analysis, { spec }: Gateway): AnalysedObject | undefined {
+  return objects.kube("Pod").find(({ meta }) => matchesLabels(spec.selector ?? {}, meta.labels));
+}
+
+/** A certificate and key under one of the pairs of names that Istio reads; a key of another certificate is Envoy's to refuse. */
+function stateOf({ raw }: AnalysedObject, now: Date): CredentialState {
+  const pair = secretKeyPair(raw);
+  return pair ? credentialState({ cert: pair.cert }, now) : { state: "broken", cause: "there is no pair" };
 }
 
 interface Server {

@@ -3,12 +3,13 @@
  * the records, and an end that counts them and has their checksum, so that a file cut short is never taken for a whole one.
  */
 import { createHash } from "node:crypto";
-import { createReadStream, createWriteStream, renameSync, rmSync } from "node:fs";
+import { createReadStream, createWriteStream, readdirSync, renameSync, rmSync } from "node:fs";
+import { basename, dirname } from "node:path";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { StringDecoder } from "node:string_decoder";
 import { createGunzip, createGzip } from "node:zlib";
-import { FairleadError, fileLimits, isRecord, type ParseLimits, parseJson } from "../lib/index.ts";
+import { FairleadError, fileLimits, isRecord, ownerOf, type ParseLimits, parseJson } from "../lib/index.ts";
 import type { KubeObject } from "../model/index.ts";
 import type { StoredObject } from "./store-file.ts";
 
@@ -36,8 +37,9 @@ export interface Backup extends BackupHead {
 
 /** Private to the user from its first byte; whole or not there. */
 export async function writeBackup(path: string, backup: Backup): Promise<void> {
-  const part = `${path}.part`;
+  const part = partOf(path, process.pid);
   try {
+    removeAbandonedParts(path);
     await pipeline(
       Readable.from(linesOf(backup)),
       createGzip(),
@@ -50,6 +52,18 @@ export async function writeBackup(path: string, backup: Backup): Promise<void> {
       cause: error,
       hint: "choose a folder with room that you may write to",
     });
+  }
+}
+
+/** Of its own for each process: two that write to one file at a time do not mix. */
+const partOf = (path: string, pid: number): string => `${path}.${pid}.part`;
+
+/** One that was killed has left what it had written, with all the keys in it. */
+function removeAbandonedParts(path: string): void {
+  const prefix = `${basename(path)}.`;
+  for (const name of readdirSync(dirname(path))) {
+    const [, pid] = /^(\d+)\.part$/.exec(name.startsWith(prefix) ? name.slice(prefix.length) : "") ?? [];
+    if (pid !== undefined && (Number(pid) === process.pid || !ownerOf(Number(pid)))) rmSync(partOf(path, Number(pid)));
   }
 }
 

@@ -1,4 +1,6 @@
+import { spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
+import { once } from "node:events";
 import {
   existsSync,
   mkdirSync,
@@ -152,6 +154,31 @@ test.each([true, false])("an empty store is told, not read (in use: %s)", async 
   writeFileSync(join(from, "store.mdb"), "");
   await expect(save(from, file, { inUse })).rejects.toThrow("it is empty");
   expect(existsSync(file)).toBe(false);
+});
+
+test.each([
+  ["empty", Buffer.alloc(0)],
+  ["of zeros", Buffer.alloc(65_536)],
+])("of a store that is %s nothing is saved, and that is said", async (_what, content) => {
+  const [from, file] = [folder(), join(root, "nothing.backup")];
+  writeFileSync(join(from, "store.mdb"), content);
+  await expect(save(from, file, { salvage: true })).rejects.toThrow("nothing of the store");
+  expect(existsSync(file)).toBe(false);
+});
+
+test("what a backup that was killed has left is cleared away by the next one; what another writes is not", async () => {
+  const from = folder();
+  const store = open(from);
+  await put(store, "a", "x");
+  await store.close();
+  const dir = join(root, "killed");
+  mkdirSync(dir);
+  const killed = spawn("true", { stdio: "ignore" });
+  await once(killed, "exit");
+  const [left, others, alike] = [`mesh.backup.${killed.pid}.part`, "mesh.backup.1.part", "mesh.backup.old.part"];
+  for (const name of [left, others, alike]) writeFileSync(join(dir, name), "half");
+  await save(from, join(dir, "mesh.backup"));
+  expect(readdirSync(dir).sort()).toEqual(["mesh.backup", others, alike]);
 });
 
 test("of a damaged store everything whose record is whole is saved", async () => {

@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, writeFile
 import { join } from "node:path";
 import { FairleadError } from "../lib/index.ts";
 import { readBackup, writeBackup } from "./backup-file.ts";
-import { salvageStore } from "./salvage.ts";
+import { type Salvaged, salvageStore } from "./salvage.ts";
 import { checkStoreFile } from "./store-check.ts";
 import { openStoreFile, readStoreFile, type StoredObject } from "./store-file.ts";
 
@@ -43,11 +43,20 @@ async function readStore(
   store: string,
   { inUse, salvage }: BackupOptions,
 ): Promise<{ objects: readonly StoredObject[]; version: number }> {
-  if (salvage) return salvageStore(store);
+  if (salvage) return salvaged(store);
   const checked = inUse ? "good" : checkStoreFile(store);
   if (typeof checked !== "object") return await readStoreFile(store);
   throw new FairleadError("storage", `the store ${store} is damaged: ${checked.damage}`, {
     hint: "save what can be read: fairlead backup FILE --salvage",
+  });
+}
+
+/** A backup of nothing would be taken for one of a mesh without objects, and restored over what others have. */
+function salvaged(store: string): Salvaged {
+  const found = salvageStore(store);
+  if (found.objects.length > 0) return found;
+  throw new FairleadError("storage", `nothing of the store ${store} can be read`, {
+    hint: "restore an earlier backup",
   });
 }
 

@@ -96,7 +96,8 @@ async function playFaults(stop: AbortSignal): Promise<number> {
     outcomes.push(outcome);
     say(outcomeTable([outcome]).trimEnd());
     if (outcome.healMs > 5_000) say(`  waited for ${outcome.waitedFor}`);
-    if (outcome.wrong.length > 0 || outcome.failed > 0) say(causeLines([outcome]).trimEnd());
+    const lines = causeLines([outcome]).trimEnd();
+    if (lines !== "") say(lines);
   };
   try {
     const started = performance.now();

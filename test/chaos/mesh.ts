@@ -112,8 +112,8 @@ export async function startChaosMesh(options: MeshOptions): Promise<ChaosMesh> {
   const bundles = prepareBundles(dir, options.oldCommit, options.say);
   const env = {
     NODE_NO_WARNINGS: "1",
-    NODE_OPTIONS: `--import=${join(import.meta.dirname, "clock.mjs")} ${options.nodeOptions ?? ""}`,
-    FAIRLEAD_CHAOS_CLOCK: join(dir, "clock"),
+    NODE_OPTIONS: `--import=${join(import.meta.dirname, "inside.mjs")} ${options.nodeOptions ?? ""}`,
+    FAIRLEAD_CHAOS: dir,
   };
   const supervisor = createSupervisor({ dir, data, entry: bundles.entry, env });
   const socket = join(dir, "load.sock");

@@ -4,7 +4,16 @@ import { wait } from "../../src/lib/index.ts";
 import type { Random } from "../random.ts";
 import { unlessStopped } from "../stop.ts";
 import { type Cause, findCauses } from "./causes.ts";
-import { type Fault, type Kill, type Stage, signalAll } from "./faults/fault.ts";
+import { type PodStates, podStates, type WrongContainer, wrongContainers } from "./containers.ts";
+import {
+  type Course,
+  type Fault,
+  isTouchedBy,
+  type Kill,
+  type Stage,
+  signalAll,
+  startsWithinMs,
+} from "./faults/fault.ts";
 import type { ChaosMesh, ChaosPod } from "./mesh.ts";
 import { setChurned, setGeneration } from "./objects.ts";
 
@@ -26,6 +35,8 @@ export interface Outcome {
   /** What was missing last. */
   readonly waitedFor: string;
   readonly slowestMs: number;
+  /** What else was seen, in words. */
+  readonly seen: readonly string[];
   /** Why it is not as expected; empty where it is. */
   readonly wrong: readonly string[];
 }
@@ -39,11 +50,11 @@ export async function play(
   random: Random,
   stop?: AbortSignal,
 ): Promise<Outcome> {
-  const kills: Kill[] = [];
-  const wrong: string[] = [];
+  const [kills, wrong, seen]: [Kill[], string[], string[]] = [[], [], []];
   await mesh.repair();
   const stage = await stageOf(mesh, random, kills);
   await setChurned(mesh.api, await mesh.spareAddresses());
+  const before = await podStates(mesh.api);
   await wait(500);
   await mesh.load.drain();
   const started = performance.now();
@@ -54,16 +65,25 @@ export async function play(
       wrong.push(error instanceof Error ? error.message : String(error));
     }
   };
+  const courses: Course[] = [];
   // At the same time, and each for as long as it says: some take long to be done.
-  const inject = async ({ inject: begin, holdMs }: Fault): Promise<void> => {
-    const heal = await begin(stage);
-    await wait(holdMs, stop).catch(() => {});
-    await heal();
+  const inject = async (fault: Fault): Promise<void> => {
+    const others = faults.filter((other) => other !== fault);
+    const course = await fault.inject({
+      ...stage,
+      isTouched: (...parts) => isTouchedBy(others, parts),
+      tell: (text) => void seen.push(text),
+    });
+    courses.push(course);
+    await wait(fault.holdMs, stop).catch(() => {});
+    await course.end?.();
   };
   await Promise.all(faults.map((fault) => attempt(() => inject(fault))));
   const healing = performance.now();
   stop?.throwIfAborted();
   const healed = await unlessStopped(untilHealed(mesh, healing), stop);
+  for (const { verify } of courses) if (verify) await attempt(verify);
+  await attempt(() => unlessStopped(untilStartedAgain(mesh, before, kills), stop));
   // What was sent before it was whole is still to be answered.
   await wait(1_000);
   const seconds = (performance.now() - started) / 1000;
@@ -71,7 +91,7 @@ export async function play(
   if (failures.length > 0) await wait(logFlushMs);
   const causes = findCauses(failures, kills, join(mesh.data, "logs/default"));
   const others = causes.filter(({ inFlight }) => !inFlight);
-  const allowed = others.filter((cause) => faults.some((fault) => isAllowed(fault, cause)));
+  const allowed = others.filter((cause) => faults.some((fault) => isAllowed(fault, faults, cause)));
   return {
     fault: faults.map(({ name }) => name).join(" + "),
     seconds,
@@ -81,7 +101,7 @@ export async function play(
     allowed: allowed.length,
     causes: countCauses(causes),
     lastMs: Math.max(0, ...others.map(({ afterMs }) => afterMs)),
-    ...{ healMs: healed.ms, waitedFor: healed.waitedFor, slowestMs },
+    ...{ healMs: healed.ms, waitedFor: healed.waitedFor, slowestMs, seen },
     wrong: [
       ...wrong,
       ...healed.missing,
@@ -91,12 +111,27 @@ export async function play(
   };
 }
 
-function isAllowed({ allows, allowedMs = Number.POSITIVE_INFINITY }: Fault, { text, afterMs }: Cause): boolean {
-  return allows?.test(text) === true && afterMs <= allowedMs;
+function isAllowed(fault: Fault, together: readonly Fault[], { text, afterMs }: Cause): boolean {
+  const { allows, allowedMs = Number.POSITIVE_INFINITY, allowedLonger = [] } = fault;
+  const others = together.filter((other) => other !== fault);
+  return allows?.test(text) === true && (afterMs <= allowedMs || isTouchedBy(others, allowedLonger));
+}
+
+/** A Pod without its agent is ready: that the next one is there is seen by its count alone. */
+async function untilStartedAgain(mesh: ChaosMesh, before: PodStates, kills: readonly Kill[]): Promise<void> {
+  const look = async (): Promise<readonly WrongContainer[]> =>
+    wrongContainers(before, await podStates(mesh.api), kills);
+  const deadline = performance.now() + startsWithinMs;
+  let wrong = await look();
+  while (wrong.some(({ isLate }) => isLate) && performance.now() < deadline) {
+    await wait(500);
+    wrong = await look();
+  }
+  if (wrong.length > 0) throw new Error(wrong.map(({ text }) => text).join("; "));
 }
 
 /** Whom a fault may hit is known before it: the API may be away when it is injected. */
-async function stageOf(mesh: ChaosMesh, random: Random, kills: Kill[]): Promise<Stage> {
+async function stageOf(mesh: ChaosMesh, random: Random, kills: Kill[]): Promise<Omit<Stage, "isTouched" | "tell">> {
   const pods = new Map((await Promise.all([...mesh.workloads.keys()].map(mesh.pod))).map((pod) => [pod.name, pod]));
   const free = new Set(mesh.servers);
   const podOf = (name: string): ChaosPod => {
@@ -113,10 +148,10 @@ async function stageOf(mesh: ChaosMesh, random: Random, kills: Kill[]): Promise<
       return podOf(name);
     },
     pod: podOf,
-    kill(what, pids, pod) {
+    kill(what, pids, { pod, container, replaces } = {}) {
       const from = Date.now();
       signalAll(pids, "SIGKILL");
-      kills.push({ what, pod, from, until: Date.now() });
+      kills.push({ ...{ what, pod, container, replaces }, from, until: Date.now() });
     },
   };
 }

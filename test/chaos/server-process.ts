@@ -32,7 +32,9 @@ async function answer(path: string, id: string): Promise<{ status: number; body:
   return { status: 502, body: `${name} got ${asked.status} ${asked.body} from ${next}` };
 }
 
-const server = http.createServer({ keepAliveTimeout: 120_000 }, (request, response) => {
+// Idle connections are the proxy's to end: one whose time ran out while this process was stopped would be reset when it goes
+// on, together with the request that has come on it meanwhile.
+const server = http.createServer({ keepAliveTimeout: 0 }, (request, response) => {
   const id = request.headers["x-chaos-id"];
   setTimeout(async () => {
     const { status, body } = await answer(request.url ?? "/", typeof id === "string" ? id : "");

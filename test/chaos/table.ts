@@ -27,7 +27,8 @@ const failedCell = ({ failed, allowed, lastMs }: Outcome): string =>
 
 export function causeLines(outcomes: readonly Outcome[]): string {
   return outcomes
-    .flatMap(({ fault, causes, wrong }) => [
+    .flatMap(({ fault, causes, seen, wrong }) => [
+      ...seen.map((text) => `${fault}: ${text}\n`),
       ...Object.entries(causes).map(([cause, count]) => `${fault}: ${count} × ${cause}\n`),
       ...wrong.map((text) => `${fault}: WRONG ${text}\n`),
     ])

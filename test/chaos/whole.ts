@@ -41,7 +41,7 @@ async function missingPods(api: KubeClient, names: readonly string[]): Promise<r
 }
 
 /** Connected, and with everything acknowledged that it was sent. */
-async function missingStreams(
+export async function missingStreams(
   addresses: Readonly<Record<string, string>>,
   names: readonly string[],
 ): Promise<readonly string[]> {

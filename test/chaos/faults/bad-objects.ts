@@ -1,12 +1,12 @@
 /** Objects of every kind that are wrong: what the API takes of them stays until it is healed. */
 import { type KindRef, kindRef, kubeKinds } from "../../../src/kube/index.ts";
-import { readList } from "../../../src/lib/index.ts";
+import { readList, readRecord } from "../../../src/lib/index.ts";
 import { type KubeObject, kinds } from "../../../src/model/index.ts";
 import { documents } from "../../evidence/mesh.ts";
 import { mutateJson, randomJson } from "../../fuzz/mutate.ts";
 import type { Random } from "../../random.ts";
 import { istioKind } from "../objects.ts";
-import type { Fault } from "./fault.ts";
+import { type Fault, must } from "./fault.ts";
 
 const namespace = "bad";
 const perKind = 6;
@@ -75,12 +75,18 @@ const refusedByEnvoy: KubeObject = {
   },
 };
 
+const isRefused = (object: KubeObject | undefined): boolean =>
+  readList(readRecord(object?.status).conditions)
+    .map(readRecord)
+    .some(({ type, status }) => type === "Reconciled" && status === "False");
+
 export const badObjectsFault: Fault = {
   name: "bad-objects",
   what: `${perKind} spoilt objects of each of ${kinds.length} kinds, and one that only Envoy refuses, for 5 s`,
   expected: "refused or left out; Envoy keeps what it has",
   ...{ holdMs: 5_000, touches: ["objects"], needs: ["api", "control-plane", "disk"] },
-  async inject({ mesh: { api }, random }) {
+  async inject({ mesh: { api, supervisor }, random, tell }) {
+    const plane = supervisor.controlPlanePid();
     const metadata = { name: namespace };
     await api.create(kubeKinds.namespaces, { apiVersion: "v1", kind: "Namespace", metadata }).catch(() => {});
     const all = [...badObjects(random), { kind: istioKind("EnvoyFilter"), object: refusedByEnvoy }];
@@ -91,8 +97,14 @@ export const badObjectsFault: Fault = {
         () => {},
       );
     if (taken.length === 0) throw new Error("every object was refused: there is nothing to survive");
-    return async () => {
-      for (const { kind, object } of taken) await api.delete(kind, object.metadata).catch(() => {});
+    tell(`${taken.length} of ${all.length} were taken`);
+    return {
+      async end() {
+        const told = await api.find(istioKind("EnvoyFilter"), refusedByEnvoy.metadata);
+        for (const { kind, object } of taken) await api.delete(kind, object.metadata).catch(() => {});
+        must(isRefused(told), "the status of what Envoy refused does not say so");
+        must(supervisor.controlPlanePid() === plane, "the control plane died of them");
+      },
     };
   },
 };

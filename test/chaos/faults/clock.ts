@@ -2,7 +2,7 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { wait } from "../../../src/lib/index.ts";
-import type { Fault, Heal } from "./fault.ts";
+import { byItself, type Course, type Fault } from "./fault.ts";
 
 const daySeconds = "86400";
 
@@ -16,7 +16,7 @@ const stepWall = (name: string, seconds: number): Fault => ({
   async inject({ mesh }) {
     const file = join(mesh.dir, "clock");
     writeFileSync(file, String(seconds * 1000));
-    return () => writeFileSync(file, "0");
+    return { end: () => writeFileSync(file, "0") };
   },
 });
 
@@ -28,7 +28,7 @@ export const clocks: readonly Fault[] = [
     what: "`fairlead up` is killed and started in a time namespace whose clocks since boot are a day ahead; then back",
     expected: "those who live are not taken for dead",
     ...{ holdMs: 0, touches: ["supervisor", "control-plane", "edge", "api", "clock"] },
-    async inject({ mesh, kill }): Promise<Heal> {
+    async inject({ mesh, kill }): Promise<Course> {
       const restart = async (under: readonly string[]): Promise<void> => {
         kill("the supervisor", [mesh.supervisor.pid()]);
         await mesh.supervisor.start(under);
@@ -36,7 +36,7 @@ export const clocks: readonly Fault[] = [
       await restart(["unshare", "--time", "--monotonic", daySeconds, "--boottime", daySeconds, "--fork", "--"]);
       await wait(3_000);
       await restart([]);
-      return () => {};
+      return byItself;
     },
   },
 ];

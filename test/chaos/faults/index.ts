@@ -5,6 +5,7 @@ import { churn } from "./churn.ts";
 import { clocks } from "./clock.ts";
 import { disks } from "./disk.ts";
 import type { Fault } from "./fault.ts";
+import { insides } from "./inside.ts";
 import { kills } from "./kill.ts";
 import { links } from "./link.ts";
 import { pauses } from "./pause.ts";
@@ -13,6 +14,7 @@ import { upgrades } from "./upgrade.ts";
 export const faults: readonly Fault[] = [
   ...kills,
   ...pauses,
+  ...insides,
   ...disks,
   ...links,
   ...clocks,

@@ -1,49 +1,70 @@
 /** The link between a Pod and the others: cut, slow, lossy; and the way to the control plane. */
 import { execFileSync } from "node:child_process";
 import type { ChaosPod } from "../mesh.ts";
-import type { Fault, Heal } from "./fault.ts";
+import { type Fault, must } from "./fault.ts";
 
 const run = (file: string, ...args: readonly string[]): string =>
   execFileSync(file, [...args], { encoding: "utf8", stdio: ["ignore", "pipe", "pipe"] });
 const inPod = (pod: ChaosPod, ...command: readonly string[]): string =>
   run("ip", "netns", "exec", pod.namespace, ...command);
 
+/** Takes back what was done; answers how many packets it was done to. */
+type Mend = () => number;
+
+/** Of the first rule that has these words. */
+function packetsOf(rules: string, ...words: readonly string[]): number {
+  const line = rules.split("\n").find((rule) => words.every((word) => rule.includes(word)));
+  return Number(/^\[(\d+):/.exec(line ?? "")?.[1] ?? 0);
+}
+
 const filter = (pod: ChaosPod, action: "-I" | "-D", ...rule: readonly string[]): string =>
   inPod(pod, "iptables", "-w", action, ...rule);
 
 /** Nothing gets through, and nobody is told. */
-function cut(pod: ChaosPod): Heal {
+function cut(pod: ChaosPod): Mend {
   const rules = [
     ["INPUT", "-i", "eth0", "-j", "DROP"],
     ["OUTPUT", "-o", "eth0", "-j", "DROP"],
   ];
   for (const rule of rules) filter(pod, "-I", ...rule);
   return () => {
+    const dropped = packetsOf(inPod(pod, "iptables-save", "-c"), "-A INPUT -i eth0 -j DROP");
     for (const rule of rules) filter(pod, "-D", ...rule);
+    return dropped;
   };
 }
 
-function shape(pod: ChaosPod, netem: readonly string[], instead: () => Heal): Heal {
+function shape(pod: ChaosPod, netem: readonly string[], instead: () => Mend): Mend {
   try {
     inPod(pod, "tc", "qdisc", "add", "dev", "eth0", "root", "netem", ...netem);
-    return () => void inPod(pod, "tc", "qdisc", "del", "dev", "eth0", "root");
+    return () => unshape(pod);
   } catch {
     return instead();
   }
 }
 
+function unshape(pod: ChaosPod): number {
+  const shown = inPod(pod, "tc", "-s", "qdisc", "show", "dev", "eth0", "root");
+  inPod(pod, "tc", "qdisc", "del", "dev", "eth0", "root");
+  return Number(/Sent \d+ bytes (\d+) pkt/.exec(shown)?.[1] ?? 0);
+}
+
 /** Without netem a link can still be narrow. */
-function narrow(pod: ChaosPod): Heal {
+function narrow(pod: ChaosPod): Mend {
   const limit = ["rate", "512kbit", "burst", "3000", "latency", "400ms"];
   inPod(pod, "tc", "qdisc", "add", "dev", "eth0", "root", "tbf", ...limit);
-  return () => void inPod(pod, "tc", "qdisc", "del", "dev", "eth0", "root");
+  return () => unshape(pod);
 }
 
 /** Without netem the Pod's own filter throws packets away. */
-function lose(pod: ChaosPod, share: string): Heal {
+function lose(pod: ChaosPod, share: string): Mend {
   const rule = ["INPUT", "-i", "eth0", "-m", "statistic", "--mode", "random", "--probability", share, "-j", "DROP"];
   filter(pod, "-I", ...rule);
-  return () => void filter(pod, "-D", ...rule);
+  return () => {
+    const lost = packetsOf(inPod(pod, "iptables-save", "-c"), "-A INPUT -i eth0", "--probability", "-j DROP");
+    filter(pod, "-D", ...rule);
+    return lost;
+  };
 }
 
 const link = (
@@ -51,11 +72,14 @@ const link = (
   what: string,
   seconds: number,
   expected: string,
-  spoil: (pod: ChaosPod) => Heal,
+  spoil: (pod: ChaosPod) => Mend,
 ): Fault => ({
   ...{ name, what: `${what} of one server, for ${seconds} s`, expected },
   ...{ holdMs: seconds * 1000, touches: ["server"] },
-  inject: async (stage) => spoil(stage.server()),
+  async inject(stage) {
+    const mend = spoil(stage.server());
+    return { end: () => must(mend() > 0, "no packet was affected") };
+  },
 });
 
 export const links: readonly Fault[] = [
@@ -74,7 +98,17 @@ export const links: readonly Fault[] = [
     async inject({ mesh }) {
       const rule = ["INPUT", "-d", mesh.plan.hostAddress, "-p", "tcp", "--dport", "15012", "-j", "DROP"];
       run("iptables", "-w", "-I", ...rule);
-      return () => void run("iptables", "-w", "-D", ...rule);
+      return {
+        end() {
+          const dropped = packetsOf(
+            run("iptables-save", "-c"),
+            `-d ${mesh.plan.hostAddress}/32`,
+            "--dport 15012 -j DROP",
+          );
+          run("iptables", "-w", "-D", ...rule);
+          must(dropped > 0, "no packet was affected");
+        },
+      };
     },
   },
 ];

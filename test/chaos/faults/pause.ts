@@ -1,6 +1,9 @@
 /** Parts that get no processor for a while: stopped, then continued. */
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { isAlive, type Owner, ownerOf } from "../../../src/lib/index.ts";
 import type { Part } from "../parts.ts";
-import { type Fault, type Stage, signalAll } from "./fault.ts";
+import { type Course, type Fault, must, type Stage, signalAll } from "./fault.ts";
 
 interface Paused {
   readonly name: string;
@@ -9,20 +12,30 @@ interface Paused {
   readonly touches: readonly string[];
   readonly needs?: readonly string[];
   readonly expected: string;
-  /** Replaced while it was stopped: there is nothing to continue. */
-  readonly replaced?: boolean;
-  pids(stage: Stage): Promise<readonly number[]> | readonly number[];
+  pids(stage: Stage): readonly number[];
 }
 
-const pause = ({ name, what, seconds, touches, needs = [], expected, replaced, pids }: Paused): Fault => ({
+const described = ({ name, what, seconds, touches, needs = [], expected }: Paused): Omit<Fault, "inject"> => ({
   ...{ name, expected, touches, needs },
   what: `SIGSTOP of ${what} for ${seconds} s`,
-  ...{ holdMs: seconds * 1000 },
-  async inject(stage) {
-    const stopped = await pids(stage);
-    signalAll(stopped, "SIGSTOP");
-    return () => {
-      if (!replaced) signalAll(stopped, "SIGCONT");
+  holdMs: seconds * 1000,
+});
+
+function stop(pids: readonly number[]): readonly Owner[] {
+  const owners = pids.flatMap((pid) => ownerOf(pid) ?? []);
+  signalAll(pids, "SIGSTOP");
+  return owners;
+}
+
+/** Not for so long that anybody should replace it. */
+const pause = (paused: Paused): Fault => ({
+  ...described(paused),
+  async inject(stage): Promise<Course> {
+    const pids = paused.pids(stage);
+    const stopped = stop(pids);
+    return {
+      end: () => signalAll(pids, "SIGCONT"),
+      verify: () => must(stopped.every(isAlive), `${paused.what} was replaced`),
     };
   },
 });
@@ -35,6 +48,24 @@ const pausePart = (part: Part, seconds: number, expected: string): Fault =>
     pids: (stage) => stage.mesh.pids(stage.server(), part),
   });
 
+/** For so long that its supervisor must replace it. */
+const hang = (paused: Paused): Fault => ({
+  ...described(paused),
+  async inject(stage): Promise<Course> {
+    const log = (): string => readFileSync(join(stage.mesh.dir, "up.log"), "utf8");
+    const { length } = log();
+    const hung = stop(paused.pids(stage));
+    return {
+      // It is gone by now: there is nothing to continue.
+      end() {
+        const said = log().slice(length);
+        must(said.includes(`${paused.what} has not answered for`), `nobody was told that ${paused.what} hangs`);
+        must(said.includes(", and is replaced") && !hung.some(isAlive), `${paused.what} was not replaced`);
+      },
+    };
+  },
+});
+
 export const pauses: readonly Fault[] = [
   pause({
     name: "pause-control-plane",
@@ -42,10 +73,10 @@ export const pauses: readonly Fault[] = [
     ...{ seconds: 8, touches: ["control-plane"], expected: "nobody notices" },
     pids: ({ mesh }) => [mesh.supervisor.controlPlanePid()],
   }),
-  pause({
+  hang({
     name: "hang-control-plane",
     what: "the control plane",
-    ...{ seconds: 45, touches: ["control-plane", "brief"], needs: ["supervisor"], replaced: true },
+    ...{ seconds: 45, touches: ["control-plane", "brief"], needs: ["supervisor"] },
     expected: "told of after 10 s, replaced after 30 s",
     pids: ({ mesh }) => [mesh.supervisor.controlPlanePid()],
   }),
@@ -56,9 +87,23 @@ export const pauses: readonly Fault[] = [
     pids: ({ mesh }) => [mesh.supervisor.pid()],
   }),
   pause({
+    name: "hang-supervisor",
+    what: "`fairlead up`",
+    ...{ seconds: 60, touches: ["supervisor"], needs: ["api", "server", "client"] },
+    expected: "the mesh goes on without it; nothing that lives is taken for dead when it is back",
+    pids: ({ mesh }) => [mesh.supervisor.pid()],
+  }),
+  pause({
     name: "pause-api",
     what: "the API",
     ...{ seconds: 8, touches: ["api"], expected: "changes are late, requests are not" },
+    pids: ({ mesh }) => [mesh.supervisor.apiPid()],
+  }),
+  hang({
+    name: "hang-api",
+    what: "the API",
+    ...{ seconds: 45, touches: ["api", "brief"], needs: ["supervisor"] },
+    expected: "told of after 10 s, replaced after 30 s",
     pids: ({ mesh }) => [mesh.supervisor.apiPid()],
   }),
   pause({

@@ -28,6 +28,8 @@ export interface Parts {
   readonly snapshots: Snapshots;
   readonly admission: Admission;
   readonly now: () => Date;
+  /** The socket of whoever runs the Pod with this uid; undefined where nobody can run any. */
+  readonly podSocket: (uid: string) => string | undefined;
   readonly randomText: (length: number) => string;
   readonly log: Logger;
 }

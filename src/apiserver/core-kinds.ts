@@ -1,5 +1,5 @@
 /** The kinds of Kubernetes itself that are served, as data. */
-import { type ApiKind, standardVerbs } from "./kind.ts";
+import { type ApiKind, podStreams, standardVerbs } from "./kind.ts";
 import { columnsFor } from "./table-core.ts";
 
 interface Extras {
@@ -76,7 +76,10 @@ export const coreKinds: readonly ApiKind[] = [
   }),
   define("", "v1", "Service", { short: ["svc"], categories: all, status: true, ...byPut }),
   define("", "v1", "Endpoints", { plural: "endpoints", short: ["ep"], ...byPut }),
-  define("", "v1", "Pod", { short: ["po"], categories: all, status: true, subresources: ["eviction"] }),
+  define("", "v1", "Pod", {
+    ...{ short: ["po"], categories: all, status: true },
+    subresources: ["eviction", ...podStreams],
+  }),
   define("", "v1", "Node", { short: ["no"], cluster: true, status: true }),
   define("", "v1", "Secret"),
   define("", "v1", "ConfigMap", { short: ["cm"] }),

@@ -94,10 +94,20 @@ function resources(kind: ApiKind): readonly unknown[] {
   ];
 }
 
+/** What Kubernetes calls the questions of its streams. */
+const podOptions: ReadonlyMap<string, string> = new Map([
+  ["attach", "PodAttachOptions"],
+  ["exec", "PodExecOptions"],
+  ["log", "Pod"],
+  ["portforward", "PodPortForwardOptions"],
+]);
+
 function subresourceKind(kind: ApiKind, name: string): Readonly<Record<string, unknown>> {
   const verbs = subresourceVerbs(name);
   if (name === "token") return { group: "authentication.k8s.io", version: "v1", kind: "TokenRequest", verbs };
   if (name === "eviction") return { group: "policy", version: "v1", kind: "Eviction", verbs };
+  const options = podOptions.get(name);
+  if (options) return { kind: options, verbs };
   if (name === "scale") return { ...scaleKind, verbs };
   return { kind: kind.kind, verbs };
 }

@@ -1,15 +1,14 @@
 /** One request in, its answer out: authenticate, route, authorise, handle. The only way into the API. */
-import type { TLSSocket } from "node:tls";
 import { FairleadError, isRecord, type Overload } from "../lib/index.ts";
 import type { KubeObject } from "../model/index.ts";
-import { authenticate } from "./authenticate.ts";
 import { asKind, parseBody, readBody } from "./body.ts";
 import type { Parts, WriteContext } from "./context.ts";
 import { deleteCollection, deleteObject } from "./delete.ts";
 import { failure, isTold, type Status, statusOf } from "./failure.ts";
 import { fieldValidationOf } from "./field-validation.ts";
 import { requireAllowed } from "./forbidden.ts";
-import { impersonate } from "./impersonate.ts";
+import { identify } from "./identify.ts";
+import { podStreams } from "./kind.ts";
 import type { ApiMetrics } from "./metrics.ts";
 import { noConnections, requireMemory } from "./no-room.ts";
 import type { OtherPaths } from "./other-paths.ts";
@@ -17,7 +16,7 @@ import { createPace, type Pace } from "./pace.ts";
 import { patchFrom } from "./patch.ts";
 import { getAnswer, listAnswer, objectAnswer } from "./read.ts";
 import { wantedForm } from "./represent.ts";
-import { type Asked, parseRequest, type ResourceRequest, resolveRequest, unknownPath } from "./request.ts";
+import { actionOf, parseRequest, type ResourceRequest, resolveRequest, unknownPath } from "./request.ts";
 import {
   headerOf,
   type Request,
@@ -28,8 +27,8 @@ import {
   streamSink,
   warningHeader,
 } from "./respond.ts";
-import type { Action } from "./rules.ts";
 import { scaleOf, withScale } from "./scale.ts";
+import { sendLog } from "./streams/relay.ts";
 import { tellFields } from "./strict-fields.ts";
 import type { Tokens } from "./tokens.ts";
 import type { User } from "./user.ts";
@@ -54,7 +53,7 @@ export function createHandler(options: HandlerOptions): Handler {
     const pace = createPace(options.watchdog, `${request.method} ${request.url?.split("?")[0]}`);
     try {
       if (isRefused) throw noConnections();
-      const user = impersonate(options.authorizer, await identify(options.tokens, request), request);
+      const user = await identify(options.tokens, options.authorizer, request);
       await answer(options, user, request, response, warnings, pace);
     } catch (error) {
       const status = statusOf(error);
@@ -79,16 +78,6 @@ function endConnection(request: Request, response: Response): void {
     if ("stream" in request) request.stream.session?.close();
     else request.socket.destroySoon();
   });
-}
-
-async function identify(tokens: Tokens, request: Request): Promise<User> {
-  const user = await authenticate(tokens, socketOf(request), headerOf(request, "authorization"));
-  if ("error" in user) throw failure("Unauthorized", "Unauthorized");
-  return user;
-}
-
-function socketOf(request: Request): TLSSocket {
-  return ("stream" in request && request.stream.session ? request.stream.session.socket : request.socket) as TLSSocket;
 }
 
 async function answer(
@@ -124,12 +113,6 @@ async function answer(
     );
 }
 
-function actionOf(asked: Asked): Action {
-  if (asked.type === "other") return { verb: asked.verb, path: asked.path };
-  const { verb, group, resource, namespace = "", name = "", rest } = asked;
-  return { verb, group, resource, subresource: rest[1] ?? "", namespace, name };
-}
-
 async function resource(
   options: HandlerOptions,
   user: User,
@@ -141,6 +124,11 @@ async function resource(
 ): Promise<void> {
   requireMemory(options.overload, found);
   const form = wantedForm(headerOf(request, "accept"));
+  if (podStreams.includes(found.subresource ?? "")) {
+    if (found.subresource !== "log") throw failure("BadRequest", "Upgrade request required");
+    await sendLog(options, found, response);
+    return;
+  }
   if (found.verb === "watch") {
     serveWatch(options, found, form, options.watchTimes, streamSink(response));
     return;

@@ -59,10 +59,15 @@ export const standardVerbs: readonly string[] = [
   "watch",
 ];
 
+/** Subresources of Pods that are not looked up but carried to whoever runs the Pod. */
+export const podStreams: readonly string[] = ["attach", "exec", "log", "portforward"];
+
 /** What can be done with a subresource; only the few that change an object as a whole read it, too. */
 export function subresourceVerbs(subresource: string): readonly string[] {
   if (subresource === "token" || subresource === "eviction") return ["create"];
   if (subresource === "finalize") return ["update"];
+  if (subresource === "log") return ["get"];
+  if (podStreams.includes(subresource)) return ["create", "get"];
   return ["get", "patch", "update"];
 }
 

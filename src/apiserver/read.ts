@@ -11,7 +11,7 @@ import type { ListScope } from "./snapshots.ts";
 import { columnDefinitions, tableOf, tableRow } from "./table.ts";
 import type { User } from "./user.ts";
 
-function readObject(parts: Parts, request: ResourceRequest): KubeObject {
+export function readObject(parts: Parts, request: ResourceRequest): KubeObject {
   const { kind, name = "", namespace } = request;
   const found = parts.store.get(resourceOf(kind), objectKey({ name, namespace }));
   if (!found) throw notFound(kind, name);

@@ -5,6 +5,7 @@
 import { failure } from "./failure.ts";
 import { type ApiKind, subresourceVerbs } from "./kind.ts";
 import type { KindRegistry } from "./kind-registry.ts";
+import type { Action } from "./rules.ts";
 import { exactName } from "./selectors.ts";
 
 export interface ResourceRequest {
@@ -80,6 +81,13 @@ function objectPath(
     rest,
     query,
   };
+}
+
+/** What the user has to be allowed to do. */
+export function actionOf(asked: Asked): Action {
+  if (asked.type === "other") return { verb: asked.verb, path: asked.path };
+  const { verb, group, resource, namespace = "", name = "", rest } = asked;
+  return { verb, group, resource, subresource: rest[1] ?? "", namespace, name };
 }
 
 const namespaceSubresources: ReadonlySet<string> = new Set(["status", "finalize"]);

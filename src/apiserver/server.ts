@@ -1,9 +1,11 @@
 /** Options in, a running API out: opens the store, brings in what belongs to a first start, listens. */
 import { randomBytes } from "node:crypto";
 import { mkdir } from "node:fs/promises";
+import type { IncomingMessage } from "node:http";
 import { createSecureServer, type Http2SecureServer } from "node:http2";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
+import type { Duplex } from "node:stream";
 import { crdFor } from "../config/index.ts";
 import {
   type Connections,
@@ -14,6 +16,7 @@ import {
   type Logger,
   listenOn,
   type Overload,
+  openSocketFolder,
   serverOptions,
   webLimits,
 } from "../lib/index.ts";
@@ -39,6 +42,7 @@ import { createCustomValidator } from "./shape-custom.ts";
 import { createSnapshots } from "./snapshots.ts";
 import { createStore } from "./store.ts";
 import { openStoreFile } from "./store-file.ts";
+import { createUpgradeHandler, type UpgradeHandler } from "./streams/upgrade.ts";
 import { openTokens } from "./tokens.ts";
 import { createTurnQueue } from "./turn-queue.ts";
 import type { WatchTimes } from "./watch.ts";
@@ -61,6 +65,8 @@ export interface ApiServerOptions {
   readonly watchTimes?: WatchTimes;
   /** Events kept per kind for watches that resume. */
   readonly historyLimit?: number;
+  /** Folder of the sockets by which Pods are reached that run on this machine, as UID.sock. */
+  readonly podDir?: string;
   /** Says when memory or descriptors run out: what cannot be served is then told to come back. */
   readonly overload?: Overload;
   /** How often whoever started this API had to start it again. */
@@ -120,7 +126,7 @@ export async function createApiServer(options: ApiServerOptions): Promise<ApiSer
       waitingWrites: () => store.waiting,
     });
     const handle = createHandler({ ...parts, tokens, other, metrics, watchTimes, overload });
-    const listening = await listen(options, authority, handle);
+    const listening = await listen(options, authority, handle, createUpgradeHandler({ ...parts, tokens, metrics }));
     const bound = listening.server.address() as AddressInfo;
     address = `${bound.family === "IPv6" ? `[${bound.address}]` : bound.address}:${bound.port}`;
     const expiry = setInterval(() => {
@@ -141,11 +147,15 @@ export async function createApiServer(options: ApiServerOptions): Promise<ApiSer
   }
 }
 
+const isUid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+
 function createParts(options: ApiServerOptions, store: ReturnType<typeof createStore>): Parts {
   const definitions = createDefinitions();
   const registry = createKindRegistry(store);
   const watchdog = createWatchdog(options.log.scope("api"));
+  const sockets = options.podDir === undefined ? undefined : openSocketFolder(options.podDir);
   return {
+    podSocket: (uid) => (isUid.test(uid) ? sockets?.path(`${uid}.sock`) : undefined),
     store,
     authorizer: createAuthorizer(store),
     definitions,
@@ -178,7 +188,12 @@ function historyFor({ historyLimit, overload }: ApiServerOptions): HistoryLimits
   };
 }
 
-async function listen(options: ApiServerOptions, authority: Authority, handle: Handler): Promise<Listening> {
+async function listen(
+  options: ApiServerOptions,
+  authority: Authority,
+  handle: Handler,
+  upgrade: UpgradeHandler,
+): Promise<Listening> {
   const host = options.host ?? "127.0.0.1";
   const names = [
     "localhost",
@@ -209,6 +224,9 @@ async function listen(options: ApiServerOptions, authority: Authority, handle: H
       void handle(request, response, connections.isRefused(socket));
     },
   );
+  server.on("upgrade", (request: IncomingMessage, socket: Duplex, head: Buffer) => {
+    void upgrade(request, socket, head, connections.isRefused(request.socket));
+  });
   const connections = guardConnections(server, limits, options.overload);
   guardRequests(server, limits);
   await listenOn(server, { host, port: options.port ?? 0 }, "choose another with --api-addr");

@@ -9,6 +9,7 @@ import { parseListenAddress } from "./listen-address.ts";
 import { processOverload } from "./process-overload.ts";
 import { openDataDir } from "./up/data-dir.ts";
 import { readRestarts } from "./up/supervised.ts";
+import { podFolder } from "./up/workload-host.ts";
 
 interface ApiFlags {
   readonly data: string;
@@ -46,6 +47,7 @@ async function api(flags: ApiFlags, io: Io): Promise<number> {
     const server = await createApiServer({
       dataDir: folder.path,
       ...{ host, port, log, now: () => new Date() },
+      podDir: podFolder(flags.data),
       overload: processOverload(io, log),
       restarts: readRestarts(io.env),
     });

@@ -52,6 +52,11 @@ export function createHeldConnections(server: Server): HeldConnections {
     server.on("request", (request: IncomingMessage, response: ServerResponse) => {
       if (request.httpVersionMajor === 1) use(request.socket, (done) => response.once("close", done));
     });
+  // Likewise: a listener would take requests for another protocol away from who serves none.
+  if (server.listenerCount("upgrade") > 0)
+    server.on("upgrade", (_request: IncomingMessage, socket: Socket) =>
+      use(socket, (done) => socket.once("close", done)),
+    );
   server.on("session", (session: ServerHttp2Session) => {
     const held = byPeer.get(keyOf(session.socket));
     if (held) held.session = session;

@@ -47,6 +47,7 @@ export { readList, readNumber, readRecord, readText, readTextMap, readTexts } fr
 export { compilePattern, type Pattern, patternSize, quotePattern } from "./regex.ts";
 export { keepAlive } from "./session-guard.ts";
 export { type SilenceLimits, watchSilence } from "./silence.ts";
+export { openSocketFolder, type SocketFolder } from "./socket-folder.ts";
 export { compareText, sortBy } from "./sort.ts";
 export { createWatchdog, type Watchdog } from "./watchdog.ts";
 export { type YamlLines, yamlLines } from "./yaml-lines.ts";

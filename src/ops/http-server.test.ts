@@ -31,6 +31,14 @@ async function raw(text: string): Promise<string> {
   return answer;
 }
 
+test("a path with empty parts leads to the one without them, on this server", async () => {
+  const url = `http://127.0.0.1:${server.address.port}`;
+  const answer = await fetch(`${url}//echo?a=//b`, { redirect: "manual" });
+  expect([answer.status, answer.headers.get("location")]).toEqual([301, "/echo?a=//b"]);
+  const other = await fetch(`${url}///evil.example//x`, { redirect: "manual" });
+  expect(other.headers.get("location")).toBe("/evil.example/x");
+});
+
 test("a body of the greatest size is read, a larger one is told that it is", async () => {
   expect(await (await post("x".repeat(1000))).text()).toBe("x".repeat(1000));
   expect((await post("x".repeat(1001))).status).toBe(413);

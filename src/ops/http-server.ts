@@ -29,6 +29,8 @@ export interface HttpAnswer {
   readonly body: string;
   /** When to ask again. */
   readonly retryAfterSeconds?: number;
+  /** Where to ask instead. */
+  readonly location?: string;
 }
 
 /** For whoever cannot be served now. */
@@ -64,11 +66,12 @@ export async function createHttpServer(options: HttpServerOptions): Promise<Http
         if (error.code === "internal") options.log.error(`${req.method} ${req.url}: ${error.message}`);
         return { status: statusOf(error), body: `${error.code === "internal" ? "internal error" : error.message}\n` };
       })
-      .then(({ status, type = "text/plain; charset=utf-8", body, retryAfterSeconds }) => {
+      .then(({ status, type = "text/plain; charset=utf-8", body, retryAfterSeconds, location }) => {
         res.writeHead(status, {
           "content-type": type,
           "x-content-type-options": "nosniff",
           ...(retryAfterSeconds === undefined ? {} : { "retry-after": String(retryAfterSeconds) }),
+          ...(location === undefined ? {} : { location }),
           ...(isRefused ? { connection: "close" } : {}),
         });
         res.end(body);
@@ -98,6 +101,8 @@ export async function createHttpServer(options: HttpServerOptions): Promise<Http
 async function answer(req: IncomingMessage, options: HttpServerOptions): Promise<HttpAnswer> {
   const url = URL.parse(req.url ?? "/", "http://localhost");
   if (!url) return { status: 400, body: "400 bad request\n" };
+  const location = cleaned(req.url ?? "/");
+  if (location !== undefined) return { status: 301, body: "", location };
   const handler = findHandler(options.routes, url.pathname);
   if (!handler) return { status: 404, body: "404 page not found\n" };
   const begin = (): void => options.watchdog?.begin(`${req.method} ${url.pathname}`);
@@ -109,6 +114,13 @@ async function answer(req: IncomingMessage, options: HttpServerOptions): Promise
     remoteAddress: req.socket.remoteAddress ?? "",
     body: () => readBody(req, options.maxBodyBytes ?? 6 * 1024 * 1024, begin),
   });
+}
+
+/** Go's servers send whoever asks for `//version`, as istioctl does, to `/version`. */
+function cleaned(target: string): string | undefined {
+  const [path = "", ...query] = target.split("?");
+  if (!path.startsWith("/") || !path.includes("//")) return undefined;
+  return [path.replaceAll(/\/{2,}/g, "/"), ...query].join("?");
 }
 
 function findHandler(routes: ReadonlyMap<string, HttpHandler>, path: string): HttpHandler | undefined {

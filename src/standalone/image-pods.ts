@@ -4,7 +4,7 @@ import { isRecord } from "../lib/index.ts";
 import type { KubeObject } from "../model/index.ts";
 import { type ControllerContext, follow } from "./controller.ts";
 import { ignoreMissing } from "./endpoint-slices.ts";
-import { pods, runnerAnnotation } from "./kinds.ts";
+import { ownAnnotation, pods, runnerAnnotation } from "./kinds.ts";
 import { createReconciler, type Reconciler } from "./reconciler.ts";
 
 export function runImagePods(context: ControllerContext): Reconciler {
@@ -41,8 +41,9 @@ export function runImagePods(context: ControllerContext): Reconciler {
 
 /** Nobody runs it and nobody has said anything of it: whoever writes a Pod's status himself has his reasons. */
 function isWaiting(pod: KubeObject): boolean {
-  if (pod.metadata.annotations?.[runnerAnnotation] !== undefined || pod.metadata.deletionTimestamp !== undefined)
-    return false;
+  const { annotations = {}, deletionTimestamp } = pod.metadata;
+  const isOurs = annotations[runnerAnnotation] !== undefined || annotations[ownAnnotation] !== undefined;
+  if (isOurs || deletionTimestamp !== undefined) return false;
   const status = isRecord(pod.status) ? pod.status : {};
   const isNew = status.phase === undefined || status.phase === "" || status.phase === "Pending";
   const conditions = Array.isArray(status.conditions) ? status.conditions : [];

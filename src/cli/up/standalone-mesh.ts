@@ -18,6 +18,7 @@ import { formatAddress, type ListenAddress } from "../listen-address.ts";
 import { startApi } from "./api-child.ts";
 import { choosePlan } from "./choose-plan.ts";
 import { startControlPlane } from "./control-plane-child.ts";
+import { showControlPlane } from "./control-plane-pod.ts";
 import { startControllers } from "./controllers.ts";
 import { type DataDir, openDataDir } from "./data-dir.ts";
 import { giveDataToUser } from "./data-owner.ts";
@@ -122,6 +123,7 @@ async function start(options: MeshOptions, undo: Undo, stop: () => Promise<void>
   await waitForWebhooks(api.client);
   isWhole = true;
   publish();
+  if (plane) await showPlane(options, { api, data, plane, address: network?.address ?? "127.0.0.1" }, undo);
   sweep(data, api.client, log, undo);
   return {
     dir: data.path,
@@ -134,6 +136,15 @@ async function start(options: MeshOptions, undo: Undo, stop: () => Promise<void>
     controlPlanePid: () => plane?.pid() ?? 0,
     stop,
   };
+}
+
+async function showPlane(
+  { log }: MeshOptions,
+  shown: { readonly api: Api; readonly data: DataDir; readonly plane: Supervised; readonly address: string },
+  undo: Undo,
+): Promise<void> {
+  const { api, data, plane, address } = shown;
+  undo.push(await showControlPlane({ client: api.client, log, dir: data.path, plane, address }));
 }
 
 /** What an earlier `up` left goes first; what this one leaves goes at its end. */

@@ -59,8 +59,19 @@ const defaultLimits: SilenceLimits = {
   ...{ periodMs: 2_000, answerMs: 5_000, warnMs: 10_000, replaceMs: 30_000, minQuestions: 4, startMs },
 };
 
+/** Its present life, and how the last one ended. */
+export interface Life {
+  readonly startedAt: Date;
+  /** It has answered, and said that it serves. */
+  readonly isServing: boolean;
+  readonly last: { readonly status: number | string; readonly startedAt: Date; readonly finishedAt: Date } | undefined;
+}
+
 export interface Supervised {
   pid(): number;
+  life(): Life;
+  /** Ends it in good order; the next life begins by itself. */
+  restart(): Promise<void>;
   /** How often it was started again. */
   restarts(): number;
   readonly addresses: ReadonlyMap<string, string>;
@@ -75,7 +86,12 @@ export async function supervise(options: SupervisedOptions): Promise<Supervised>
   const stopping = new AbortController();
   const backoff = createBackoff({ minMs: 100, maxMs: 10_000, random: options.random });
   let restarts = 0;
-  const next = (bound: ReadonlyMap<string, string> | undefined): Running => launch(options, output, bound, restarts);
+  let life: Life = { startedAt: new Date(), isServing: false, last: undefined };
+  const next = (bound: ReadonlyMap<string, string> | undefined): Running => {
+    const running = launch(options, output, bound, restarts);
+    life = { ...life, startedAt: new Date(), isServing: false };
+    return running;
+  };
   let current = next(undefined);
   const end = async (): Promise<void> => {
     stopping.abort();
@@ -97,16 +113,20 @@ export async function supervise(options: SupervisedOptions): Promise<Supervised>
     throw error;
   });
 
+  life = { ...life, isServing: true };
+
   const live = async (): Promise<void> => {
-    const life = new AbortController();
+    const ending = new AbortController();
     let servesSince: number | undefined;
     const serves = (): void => {
       servesSince ??= performance.now();
+      life = { ...life, isServing: true };
     };
-    const watching = endWhenSilent(options, { running: current, bound: addresses, serves, signal: life.signal });
+    const watching = endWhenSilent(options, { running: current, bound: addresses, serves, signal: ending.signal });
     const status = await current.exited;
-    life.abort();
+    ending.abort();
     await watching;
+    life = { ...life, isServing: false, last: { status, startedAt: life.startedAt, finishedAt: new Date() } };
     if (stopping.signal.aborted) return;
     if (servesSince !== undefined && performance.now() - servesSince >= steadyMs) backoff.reset();
     await pause(status);
@@ -141,7 +161,14 @@ export async function supervise(options: SupervisedOptions): Promise<Supervised>
     }
   }
   void watch();
-  return { pid: () => current.pid, restarts: () => restarts, addresses, stop: end };
+  return {
+    pid: () => current.pid,
+    life: () => life,
+    restart: () => current.stop(10_000),
+    restarts: () => restarts,
+    addresses,
+    stop: end,
+  };
 }
 
 function launch(
@@ -184,7 +211,7 @@ function howItEnded(
   return { reason: "OutOfMemory", why: `: ${name} ran out of memory (${remedy})` };
 }
 
-interface Life {
+interface Watched {
   readonly running: Running;
   readonly bound: ReadonlyMap<string, string>;
   /** Told each time it is found serving. */
@@ -193,7 +220,7 @@ interface Life {
 }
 
 /** One that does not answer is replaced: whoever waits for its end starts another. */
-async function endWhenSilent(options: SupervisedOptions, { running, bound, serves, signal }: Life): Promise<void> {
+async function endWhenSilent(options: SupervisedOptions, { running, bound, serves, signal }: Watched): Promise<void> {
   const { name, log, limits = defaultLimits } = options;
   const ask = async (deadline: AbortSignal): Promise<void> => {
     if (await options.ask(bound, deadline)) serves();

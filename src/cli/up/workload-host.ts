@@ -33,6 +33,7 @@ export function createWorkloadHost(options: HostOptions): WorkloadHost {
     domain: "cluster.local",
     log: options.log,
     logDir: logFolder(options.dir),
+    podDir: podFolder(options.dir),
     ...(options.echo ? { echo: options.echo } : {}),
     now: () => new Date(),
     random: Math.random,
@@ -42,4 +43,9 @@ export function createWorkloadHost(options: HostOptions): WorkloadHost {
 /** Where each container's output lies, as NAMESPACE/POD/CONTAINER.log. */
 export function logFolder(dir: string): string {
   return join(dir, "logs");
+}
+
+/** Where the API finds the sockets of the Pods that run on this machine. */
+export function podFolder(dir: string): string {
+  return join(dir, "run", "pods");
 }

@@ -34,6 +34,8 @@ export interface WorkloadHost {
   readonly log: Logger;
   /** Folder of the workloads' output. */
   readonly logDir: string;
+  /** Folder of the sockets by which the API reaches the Pods that run here. */
+  readonly podDir: string;
   /** Is told each line of output as well. */
   readonly echo?: (source: string, text: string) => void;
   readonly now: () => Date;

@@ -5,6 +5,8 @@
  */
 import { FairleadError } from "../../lib/index.ts";
 import type { KubeObject } from "../../model/index.ts";
+import { createDialer } from "../kubelet/dialer.ts";
+import { servePod } from "../kubelet/pod-server.ts";
 import { createPodNetwork, podNetworkId } from "../network/pod-network.ts";
 import { startContainers } from "./containers.ts";
 import { prepareFiles } from "./files.ts";
@@ -41,6 +43,7 @@ export async function startWorkload(host: WorkloadHost, spec: WorkloadSpec, sign
     const place = await makePlace(host, spec, pod, undo, signal);
     const containers = startContainers(host, spec, pod, place);
     undo.push(containers.stop);
+    await serve(host, pod, place, undo);
     // As with a kubelet, whoever deletes the Pod ends its processes.
     const ended = Promise.race([containers.ended, deleted]).then(async (why) => {
       if (why === "deleted") await stop();
@@ -56,6 +59,19 @@ export async function startWorkload(host: WorkloadHost, spec: WorkloadSpec, sign
   } catch (error) {
     await stop();
     throw error;
+  }
+}
+
+/** A workload whose streams cannot be served, as on a full disk, does its work all the same. */
+async function serve(host: WorkloadHost, pod: KubeObject, place: PodPlace, undo: Undo): Promise<void> {
+  const dialer = createDialer(place.network.path);
+  undo.push(async () => dialer.close());
+  try {
+    const hosted = { uid: pod.metadata.uid ?? "", connect: dialer.connect };
+    const server = await servePod(host.podDir, hosted, host.log);
+    undo.push(server.close);
+  } catch (error) {
+    host.log.warn(`${pod.metadata.name}: kubectl cannot reach into it: ${FairleadError.from(error).message}`);
   }
 }
 

@@ -1,0 +1,99 @@
+/** Bytes of a WebSocket client in, its messages out, and the other way round: RFC 6455, the server's side, whole messages. */
+import { createHash } from "node:crypto";
+import { type ByteReader, createByteReader, type Transport } from "./transport.ts";
+
+/** kubectl sends 32 KiB at a time. */
+const maxMessageBytes = 1024 * 1024;
+const maxControlBytes = 125;
+
+const opcodes = { continuation: 0, text: 1, binary: 2, close: 8, ping: 9, pong: 10 } as const;
+const closeCodes = { normal: 1000, protocol: 1002, tooLarge: 1009 } as const;
+
+/** The answer to a client's `Sec-WebSocket-Key`. */
+export function acceptKey(key: string): string {
+  return createHash("sha1").update(`${key}258EAFA5-E914-47DA-95CA-C5AB0DC85B11`).digest("base64");
+}
+
+interface Frame {
+  readonly isLast: boolean;
+  readonly opcode: number;
+  readonly payload: Buffer;
+}
+
+/** Each piece of `incoming` is a message; each `send` is one. */
+export function openWebSocket(under: Transport): Transport {
+  const write = (opcode: number, payload: Buffer): Promise<void> => under.send(encode(opcode, payload));
+  let isClosed = false;
+  const end = async (code: number): Promise<void> => {
+    if (isClosed) return;
+    isClosed = true;
+    const payload = Buffer.alloc(2);
+    payload.writeUInt16BE(code);
+    await write(opcodes.close, payload);
+    under.close();
+  };
+  async function* messages(): AsyncIterable<Buffer> {
+    const reader = createByteReader(under.incoming);
+    const parts: Buffer[] = [];
+    for (;;) {
+      const held = parts.reduce((sum, part) => sum + part.length, 0);
+      const frame = await readFrame(reader, maxMessageBytes - held);
+      if (frame === undefined) return under.close();
+      if (typeof frame === "number") return await end(frame);
+      if (frame.opcode === opcodes.close) return await end(closeCodes.normal);
+      if (frame.opcode === opcodes.ping) await write(opcodes.pong, frame.payload);
+      if (frame.opcode >= opcodes.close) continue;
+      if ((frame.opcode === opcodes.continuation) !== parts.length > 0) return await end(closeCodes.protocol);
+      parts.push(frame.payload);
+      if (frame.isLast) yield Buffer.concat(parts.splice(0));
+    }
+  }
+  return {
+    incoming: messages(),
+    send: (bytes) => (isClosed ? Promise.resolve() : write(opcodes.binary, bytes)),
+    close: () => void end(closeCodes.normal),
+  };
+}
+
+/** A number is the reason to close for. */
+async function readFrame(reader: ByteReader, room: number): Promise<Frame | number | undefined> {
+  const head = await reader.read(2);
+  if (!head) return undefined;
+  const [first = 0, second = 0] = head;
+  const opcode = first & 0x0f;
+  const isLast = (first & 0x80) !== 0;
+  const length = await readLength(reader, second & 0x7f);
+  if (length === undefined) return undefined;
+  const isControl = opcode >= opcodes.close;
+  const isKnown = opcode <= opcodes.binary || (isControl && opcode <= opcodes.pong);
+  const isMasked = (second & 0x80) !== 0;
+  if (!isKnown || !isMasked || (first & 0x70) !== 0) return closeCodes.protocol;
+  if (isControl && (!isLast || length > maxControlBytes)) return closeCodes.protocol;
+  if (length > room) return closeCodes.tooLarge;
+  const mask = await reader.read(4);
+  const masked = await reader.read(length);
+  return mask && masked && { isLast, opcode, payload: unmask(masked, mask) };
+}
+
+async function readLength(reader: ByteReader, short: number): Promise<number | undefined> {
+  if (short < 126) return short;
+  if (short === 126) return (await reader.read(2))?.readUInt16BE();
+  const long = await reader.read(8);
+  return long && Number(long.readBigUInt64BE());
+}
+
+function unmask(bytes: Buffer, mask: Buffer): Buffer {
+  const out = Buffer.allocUnsafe(bytes.length);
+  for (let i = 0; i < bytes.length; i++) out[i] = (bytes[i] ?? 0) ^ (mask[i & 3] ?? 0);
+  return out;
+}
+
+function encode(opcode: number, payload: Buffer): Buffer {
+  const { length } = payload;
+  const head = Buffer.alloc(length < 126 ? 2 : length < 65_536 ? 4 : 10);
+  head[0] = 0x80 | opcode;
+  head[1] = length < 126 ? length : length < 65_536 ? 126 : 127;
+  if (head.length === 4) head.writeUInt16BE(length, 2);
+  if (head.length === 10) head.writeBigUInt64BE(BigInt(length), 2);
+  return Buffer.concat([head, payload]);
+}

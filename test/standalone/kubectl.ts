@@ -1,0 +1,84 @@
+/** A real API with one Pod that this process runs, and a kubectl of its own, for tests of what reaches into Pods. */
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { startApi, type TestApi } from "../../src/apiserver/testing.ts";
+import { silentLogger } from "../../src/lib/index.ts";
+import { type HostedPod, type PodServer, servePod } from "../../src/standalone/kubelet/pod-server.ts";
+
+export interface PodApi {
+  readonly api: TestApi;
+  readonly podDir: string;
+  /** Makes a Pod and runs it, as far as the API can tell. */
+  host(name: string, containers: readonly string[], pod: Omit<HostedPod, "uid">): Promise<string>;
+  close(): Promise<void>;
+}
+
+export async function startPodApi(): Promise<PodApi> {
+  const dataDir = mkdtempSync(join(tmpdir(), "fairlead-streams-"));
+  const podDir = join(dataDir, "run", "pods");
+  const api = await startApi({ dataDir, podDir });
+  const servers: PodServer[] = [];
+  await api.call("POST", "/api/v1/namespaces", { metadata: { name: "default" } });
+  return {
+    api,
+    podDir,
+    async host(name, containers, pod) {
+      const spec = { nodeName: "localhost", containers: containers.map((one) => ({ name: one, image: "none" })) };
+      const made = await api.call("POST", "/api/v1/namespaces/default/pods", { metadata: { name }, spec });
+      const { uid } = made.body.metadata as { uid: string };
+      await api.call(
+        ...(["PATCH", `/api/v1/namespaces/default/pods/${name}/status`] as const),
+        { status: { phase: "Running" } },
+        "application/merge-patch+json",
+      );
+      servers.push(await servePod(podDir, { ...pod, uid }, silentLogger));
+      return uid;
+    },
+    async close() {
+      await Promise.all(servers.map((server) => server.close()));
+      await api.close();
+    },
+  };
+}
+
+export interface Forwarding {
+  readonly port: number;
+  /** What kubectl has said so far. */
+  said(): string;
+  stop(): Promise<void>;
+}
+
+/** `kubectl port-forward`, once it listens. */
+export async function forward(
+  { api }: PodApi,
+  args: readonly string[],
+  env: Readonly<Record<string, string>> = {},
+): Promise<Forwarding> {
+  const child: ChildProcess = spawn("kubectl", ["port-forward", "--address", "127.0.0.1", ...args], {
+    env: { PATH: process.env.PATH, HOME: api.dir, KUBECONFIG: api.kubeconfig, ...env },
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  let text = "";
+  const port = await new Promise<number>((resolve, reject) => {
+    const look = (chunk: Buffer): void => {
+      text += chunk;
+      const found = /Forwarding from 127\.0\.0\.1:(\d+)/.exec(text);
+      if (found) resolve(Number(found[1]));
+    };
+    child.stdout?.on("data", look);
+    child.stderr?.on("data", look);
+    child.once("exit", (code) => reject(new Error(`kubectl ended with ${code}: ${text}`)));
+  });
+  return {
+    port,
+    said: () => text,
+    async stop() {
+      if (child.exitCode !== null || child.signalCode !== null) return;
+      child.kill("SIGTERM");
+      await once(child, "exit");
+    },
+  };
+}

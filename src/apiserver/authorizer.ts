@@ -87,21 +87,43 @@ function reasonOf({ binding, subject }: Grant): string {
   return `RBAC: allowed by ${binding.kind} "${namespace === undefined ? name : `${name}/${namespace}`}" of ${role} "${roleName}" to ${kind} "${to}"`;
 }
 
-/** Names are compared as they are: `*` is a name like any other. */
+/** The first of a binding's subjects that the user is. */
 function subjectOf(binding: KubeObject, user: User): unknown {
-  return listAt(binding, "subjects").find((subject) => {
-    const name = textAt(subject, "name");
-    switch (textAt(subject, "kind")) {
-      case "User":
-        return name === user.name;
-      case "Group":
-        return user.groups.includes(name);
-      case "ServiceAccount": {
-        const namespace = textAt(subject, "namespace") || binding.metadata.namespace;
-        return namespace !== undefined && user.name === `system:serviceaccount:${namespace}:${name}`;
-      }
-      default:
-        return false;
+  const places = placesOf(binding);
+  const found = [`user ${user.name}`, ...user.groups.map((group) => `group ${group}`)].flatMap(
+    (who) => places.get(who) ?? [],
+  );
+  return found.length === 0 ? undefined : listAt(binding, "subjects")[Math.min(...found)];
+}
+
+/** Stored objects are never changed, and every request asks for all bindings: some have thousands of subjects. */
+const known = new WeakMap<KubeObject, ReadonlyMap<string, number>>();
+
+/** Names are compared as they are: `*` is a name like any other. */
+function placesOf(binding: KubeObject): ReadonlyMap<string, number> {
+  const made = known.get(binding);
+  if (made) return made;
+  const places = new Map<string, number>();
+  for (const [i, subject] of listAt(binding, "subjects").entries()) {
+    const who = nameOf(binding, subject);
+    if (who !== undefined && !places.has(who)) places.set(who, i);
+  }
+  known.set(binding, places);
+  return places;
+}
+
+function nameOf(binding: KubeObject, subject: unknown): string | undefined {
+  const name = textAt(subject, "name");
+  switch (textAt(subject, "kind")) {
+    case "User":
+      return `user ${name}`;
+    case "Group":
+      return `group ${name}`;
+    case "ServiceAccount": {
+      const namespace = textAt(subject, "namespace") || binding.metadata.namespace;
+      return namespace === undefined ? undefined : `user system:serviceaccount:${namespace}:${name}`;
     }
-  });
+    default:
+      return undefined;
+  }
 }

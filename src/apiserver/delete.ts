@@ -7,6 +7,7 @@ import { customResourceDefinitions } from "./core-kinds.ts";
 import { conflict, failure, modified, notFound, type Status, success } from "./failure.ts";
 import { type ApiKind, resourceOf } from "./kind.ts";
 import { timestamp } from "./metadata.ts";
+import { selected } from "./read.ts";
 import { represent } from "./represent.ts";
 import { selectorOf } from "./selectors.ts";
 
@@ -65,7 +66,8 @@ async function deleteInstances(context: WriteContext, definition: KubeObject): P
 
 export async function deleteCollection(context: WriteContext, options: unknown): Promise<unknown> {
   const { kind, query, namespace } = context.request;
-  const chosen = context.store.list(resourceOf(kind)).filter(selectorOf(kind, query, namespace));
+  const all = context.store.list(resourceOf(kind));
+  const chosen = await context.pace.run(selected(all, selectorOf(kind, query, namespace)));
   for (const object of chosen) {
     const request = { ...context.request, name: object.metadata.name, namespace: object.metadata.namespace };
     await deleteObject({ ...context, request }, options);

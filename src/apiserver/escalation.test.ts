@@ -222,3 +222,52 @@ describe("a short role that stands for very many permissions", () => {
     expect(answer.code).toBe(201);
   });
 });
+
+describe("roles of thousands of rules", () => {
+  const onRoles = { apiGroups: [rbac], resources: ["roles"], verbs: ["create"] };
+  const many = (rule: (i: number) => object): readonly object[] => Array.from({ length: 4_000 }, (_, i) => rule(i));
+  const grant = (as: Credentials, name: string, rules: readonly object[]): Promise<Answer> =>
+    api.call("POST", roles, { metadata: { name }, rules }, undefined, as);
+
+  test("are granted by who has them, each by what it is for", async () => {
+    const onThings = many((i) => ({ apiGroups: [""], resources: [`things${i}`], verbs: ["get"] }));
+    const mia = await userWith("mia", onRoles, ...onThings);
+    expect((await grant(mia, "mia-again", onThings)).code).toBe(201);
+    const more = await grant(mia, "mia-more", [
+      ...onThings,
+      { apiGroups: [""], resources: ["others"], verbs: ["get"] },
+    ]);
+    expect([more.code, String(more.body.message)]).toEqual([403, expect.stringContaining('Resources:["others"]')]);
+  });
+
+  test("on one resource are too many to be compared each with each", async () => {
+    const onNames = many((i) => ({ apiGroups: [""], resources: ["pods"], resourceNames: [`p${i}`], verbs: ["get"] }));
+    const zoe = await userWith("zoe", onRoles, ...onNames);
+    expect((await grant(zoe, "zoe-again", onNames)).code).toBe(413);
+    expect((await grant(zoe, "zoe-some", onNames.slice(0, 50))).code).toBe(201);
+  });
+});
+
+test("of thousands of subjects each is found, and nobody else", async () => {
+  const subjects = [
+    ...users(...Array.from({ length: 8_000 }, (_, i) => `u${i}`)),
+    { kind: "ServiceAccount", name: "sa" },
+  ];
+  await api.call("POST", bindings, {
+    metadata: { name: "crowd" },
+    roleRef: ref("ClusterRole", "secret-reader"),
+    subjects,
+  });
+  const may = async (user: string): Promise<unknown> => {
+    const resourceAttributes = { namespace: "shop", verb: "get", resource: "secrets", name: "s" };
+    const review = { spec: { user, resourceAttributes } };
+    const { body } = await api.call("POST", "/apis/authorization.k8s.io/v1/subjectaccessreviews", review);
+    return (body.status as { allowed: boolean }).allowed;
+  };
+  expect(await Promise.all(["u7999", "u8000", "system:serviceaccount:shop:sa", "sa"].map(may))).toEqual([
+    true,
+    false,
+    true,
+    false,
+  ]);
+});

@@ -14,7 +14,7 @@ import { noConnections, requireMemory } from "./no-room.ts";
 import type { OtherPaths } from "./other-paths.ts";
 import { createPace, type Pace } from "./pace.ts";
 import { patchFrom } from "./patch.ts";
-import { getAnswer, listAnswer, objectAnswer } from "./read.ts";
+import { getAnswer, listAnswer, listPage, objectAnswer } from "./read.ts";
 import { wantedForm } from "./represent.ts";
 import { actionOf, parseRequest, type ResourceRequest, resolveRequest, unknownPath } from "./request.ts";
 import {
@@ -134,7 +134,8 @@ async function resource(
     return;
   }
   if (found.verb === "list") {
-    await sendPieces(request, response, listAnswer(options, found, form, user), pace);
+    const page = await listPage(options, found, user, pace);
+    await sendPieces(request, response, listAnswer(options, found, form, page), pace);
     return;
   }
   if (found.verb === "get") {

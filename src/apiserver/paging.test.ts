@@ -1,5 +1,6 @@
 /** Reading a list page by page: a token continues its own list, for its own reader, and nothing else. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { selected } from "./read.ts";
 import { type Answer, type Credentials, credentialsOf, startApi, type TestApi } from "./testing.ts";
 
 let api: TestApi;
@@ -118,4 +119,18 @@ test("a limit that is not a whole number is refused", async () => {
   for (const limit of ["1e-9", "1.5", "x", "%00"])
     expect((await api.call("GET", `/api/v1/namespaces?limit=${limit}`)).code, limit).toBe(400);
   expect((await api.call("GET", "/api/v1/namespaces?limit=1")).code).toBe(200);
+});
+
+test("a long list is looked through in many turns", () => {
+  const objects = Array.from({ length: 1_000 }, (_, i) => ({
+    apiVersion: "v1",
+    kind: "ConfigMap",
+    metadata: { name: `c${i}` },
+  }));
+  const steps = selected(objects, ({ metadata }) => metadata.name.endsWith("7"));
+  let pauses = 0;
+  let step = steps.next();
+  for (; !step.done; step = steps.next()) pauses++;
+  expect(pauses).toBeGreaterThan(10);
+  expect(step.value).toHaveLength(100);
 });

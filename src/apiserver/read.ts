@@ -3,11 +3,12 @@ import { type KubeObject, objectKey } from "../model/index.ts";
 import type { Parts } from "./context.ts";
 import { failure, notFound } from "./failure.ts";
 import { type ApiKind, apiVersionOf, resourceOf } from "./kind.ts";
+import type { Pace } from "./pace.ts";
 import { type Form, metadataOnly, represent } from "./represent.ts";
 import type { ResourceRequest } from "./request.ts";
 import { scaleOf } from "./scale.ts";
 import { selectorOf } from "./selectors.ts";
-import type { ListScope } from "./snapshots.ts";
+import type { ListScope, Page } from "./snapshots.ts";
 import { columnDefinitions, tableOf, tableRow } from "./table.ts";
 import type { User } from "./user.ts";
 
@@ -43,15 +44,20 @@ function limitOf(text: string | null): number {
   return Math.max(0, Number(text));
 }
 
-/** The answer in pieces of text: a long list is not made in one turn. */
-export function* listAnswer(parts: Parts, request: ResourceRequest, form: Form, user: User): Generator<string> {
-  const { kind, query } = request;
+/** What a list is to be made of; a long one is not looked through in one turn. */
+export async function listPage(parts: Parts, request: ResourceRequest, user: User, pace: Pace): Promise<Page> {
+  const { query } = request;
   const limit = limitOf(query.get("limit"));
   const token = query.get("continue");
   const scope = scopeOf(request, user);
-  const page = token
-    ? parts.snapshots.following(scope, token, limit)
-    : parts.snapshots.first(scope, select(parts, request), parts.store.version, limit);
+  if (token) return parts.snapshots.following(scope, token, limit);
+  const { version } = parts.store;
+  return parts.snapshots.first(scope, await pace.run(select(parts, request)), version, limit);
+}
+
+/** The answer in pieces of text: a long list is not made in one turn. */
+export function* listAnswer(parts: Parts, request: ResourceRequest, form: Form, page: Page): Generator<string> {
+  const { kind } = request;
   const metadata = {
     resourceVersion: String(page.version),
     ...(page.next === undefined ? {} : { continue: page.next, remainingItemCount: page.remaining }),
@@ -100,12 +106,27 @@ function scopeOf({ kind, namespace, query }: ResourceRequest, user: User): ListS
   };
 }
 
-function select(parts: Parts, request: ResourceRequest): readonly KubeObject[] {
+function* select(parts: Parts, request: ResourceRequest): Generator<void, readonly KubeObject[]> {
   checkVersion(parts, request.query);
   const { kind, query, namespace } = request;
   const all = parts.store.list(resourceOf(kind));
   if (namespace === undefined && !query.get("labelSelector") && !query.get("fieldSelector")) return all;
-  return all.filter(selectorOf(kind, query, namespace));
+  return yield* selected(all, selectorOf(kind, query, namespace));
+}
+
+/** Objects between pauses: a selector may have hundreds of parts. */
+const batch = 64;
+
+export function* selected(
+  all: readonly KubeObject[],
+  matches: (object: KubeObject) => boolean,
+): Generator<void, readonly KubeObject[]> {
+  const chosen: KubeObject[] = [];
+  for (const [i, object] of all.entries()) {
+    if (matches(object)) chosen.push(object);
+    if (i % batch === batch - 1) yield;
+  }
+  return chosen;
 }
 
 /** Only the newest state is kept: an older one can be asked for as "at least", not as "exactly". */

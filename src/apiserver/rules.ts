@@ -36,8 +36,13 @@ export const everyRule: readonly Rule[] = [
   { ...none, verbs: any, nonResourceURLs: any },
 ];
 
+/** Stored objects are never changed, and every request asks for those of its user. */
+const known = new WeakMap<KubeObject, readonly Rule[]>();
+
 export function rulesOf(role: KubeObject): readonly Rule[] {
-  return listAt(role, "rules").map(ruleOf);
+  const made = known.get(role) ?? listAt(role, "rules").map(ruleOf);
+  known.set(role, made);
+  return made;
 }
 
 export function ruleOf(rule: unknown): Rule {
@@ -88,25 +93,76 @@ function has(list: Names, value: string): boolean {
 
 /** Single permissions that are compared one by one: a few hundred bytes can stand for billions. */
 const maxSingles = 4_096;
+/** Names that are looked up: thousands of rules on one resource have each to be compared with each. */
+const maxLookups = 200_000;
 
 /** What of the granted rules none of the held rules allows, one verb on one thing each. */
 export function uncovered(held: readonly Rule[], granted: readonly Rule[]): readonly Rule[] | "too many" {
-  const lookups = held.map(lookupOf);
+  const index = indexRules(held);
+  let left = maxLookups;
+  const isHeld = (rule: Rule, test: (lookup: Lookup) => boolean): boolean => {
+    for (const candidates of candidatesFor(index, rule))
+      for (const candidate of candidates) {
+        left -= nameCount(rule);
+        if (left < 0) return false;
+        if (test(lookupOf(candidate))) return true;
+      }
+    return false;
+  };
   // Who has a rule whole, as administrators do, may grant it however much it stands for.
-  const open = granted.filter((rule) => !lookups.some((lookup) => coversWhole(lookup, rule)));
-  if (open.reduce((sum, rule) => sum + singleCount(rule), 0) > maxSingles) return "too many";
-  return open.flatMap(singleRules).filter((single) => !lookups.some((lookup) => covers(lookup, single)));
+  const open = granted.filter((rule) => !isHeld(rule, (lookup) => coversWhole(lookup, rule)));
+  if (left < 0 || open.reduce((sum, rule) => sum + singleCount(rule), 0) > maxSingles) return "too many";
+  const missing = open.flatMap(singleRules).filter((single) => !isHeld(single, (lookup) => covers(lookup, single)));
+  return left < 0 ? "too many" : missing;
 }
 
+/** By resource, and apart those that are for all resources or for paths. */
+interface RuleIndex {
+  readonly byResource: ReadonlyMap<string, readonly Rule[]>;
+  readonly others: readonly Rule[];
+}
+
+function indexRules(rules: readonly Rule[]): RuleIndex {
+  const byResource = new Map<string, Rule[]>();
+  const others: Rule[] = [];
+  for (const rule of rules) {
+    if (rule.resources.includes("*") || rule.nonResourceURLs.length > 0) others.push(rule);
+    else
+      for (const resource of rule.resources) {
+        const list = byResource.get(resource) ?? [];
+        list.push(rule);
+        byResource.set(resource, list);
+      }
+  }
+  return { byResource, others };
+}
+
+/** Those that may allow a rule, or the part of it on its first resource: no other can have it whole. */
+function candidatesFor({ byResource, others }: RuleIndex, { resources }: Rule): readonly (readonly Rule[])[] {
+  const [first = ""] = resources;
+  const [, ...subresource] = first.split("/");
+  const forAny = subresource.length > 0 ? byResource.get(`*/${subresource.join("/")}`) : undefined;
+  return [others, byResource.get(first) ?? [], forAny ?? []];
+}
+
+const nameCount = ({ verbs, apiGroups, resources, resourceNames, nonResourceURLs }: Rule): number =>
+  verbs.length + apiGroups.length + resources.length + resourceNames.length + nonResourceURLs.length;
+
+const lookups = new WeakMap<Rule, Lookup>();
+
 function lookupOf(rule: Rule): Lookup {
+  const made = lookups.get(rule);
+  if (made) return made;
   const { verbs, apiGroups, resources, resourceNames, nonResourceURLs } = rule;
-  return {
+  const lookup = {
     verbs: namesOf(verbs),
     apiGroups: namesOf(apiGroups),
     resources: namesOf(resources),
     resourceNames: namesOf(resourceNames),
     nonResourceURLs,
   };
+  lookups.set(rule, lookup);
+  return lookup;
 }
 
 function namesOf(list: readonly string[]): Names {

@@ -33,6 +33,7 @@ import { createOwnRevision, ownStatuses } from "./own-revision.ts";
 import { createPatchReports, forgetChanged } from "./patch-reports.ts";
 import { createProgrammed, createProgrammedView } from "./programmed/index.ts";
 import { proxyOfNode } from "./proxy-of-node.ts";
+import { createGenerations, createQuarantine, type Filter } from "./quarantine/index.ts";
 import { findRefusals, type Refusal, refusalsByObject } from "./refusals.ts";
 import { createRegistration } from "./registration/index.ts";
 import { createRenderProblems } from "./render-problems.ts";
@@ -115,9 +116,11 @@ export async function startDiscovery(options: DiscoveryOptions): Promise<Discove
       configMaps: watched.objects("", "ConfigMap"),
     }),
   };
+  const keptEnvoyFilters = graph.source<Filter>("envoyfilters kept");
   const stages = createStages({
     ...stageOptions,
     graph,
+    keptEnvoyFilters,
     objects: watched.objects,
     fetchKeySets: (requests) => {
       keySets = fetchKeySets(requests);
@@ -229,16 +232,29 @@ export async function startDiscovery(options: DiscoveryOptions): Promise<Discove
     metrics,
     limits: options.pushThrottle === undefined ? {} : { maxConcurrentPushes: options.pushThrottle },
     virtualHosts: options.virtualHosts ?? true,
-    onRefusals: () => refusalNews.forEach((tell) => void tell()),
+    onRefusals() {
+      quarantine.look();
+      for (const tell of refusalNews) tell();
+    },
     overload: options.overload,
     other: {
       handles: (typeUrl) => debugTypes.handles(typeUrl),
       answer: (request) => debugTypes.answer(request),
     },
   });
+  // EnvoyFilters that a proxy refuses are withheld from it, so that all else comes there.
+  const quarantine = createQuarantine({
+    ...{ graph, resources, ads },
+    generations: createGenerations(stages.configs.envoyFilters),
+    kept: keptEnvoyFilters,
+    onChange: () => refusalNews.forEach((tell) => void tell()),
+  });
+  running.addEventListener("abort", quarantine.close, { once: true });
   // Which objects of users it was that proxies refuse.
-  const refusals = (): readonly Refusal[] =>
-    findRefusals(ads.refusing(), ({ node }, type, name) => resources.rendererOf(node)?.causes(type, name) ?? []);
+  const refusals = (): readonly Refusal[] => [
+    ...findRefusals(ads.refusing(), ({ node }, type, name) => resources.rendererOf(node)?.causes(type, name) ?? []),
+    ...quarantine.refusals(),
+  ];
   // And which generations of their objects proxies have.
   const programmed = createProgrammed({
     ...{ graph, resources, ads },
@@ -249,6 +265,8 @@ export async function startDiscovery(options: DiscoveryOptions): Promise<Discove
         watched.objects(group, kind),
       ]),
     ),
+    withheld: quarantine.of,
+    isOpen: quarantine.isOpen,
     isReady: (kind) => kind !== "EnvoyFilter" || envoyTypes.current() !== undefined,
   });
   const debugSources: DebugSources = {

@@ -15,6 +15,8 @@ export interface Refusal {
   readonly resource: string;
   /** What the proxy said, fit for a line. */
   readonly words: string;
+  /** Where an object is withheld for it: what is there instead. */
+  readonly instead?: string;
   /** Those that may be meant; one where it can be told. */
   readonly blamed: readonly Cause[];
 }
@@ -79,7 +81,7 @@ export function refusalsByObject(refusals: readonly Refusal[]): ReadonlyMap<stri
   );
 }
 
-function sentence({ type, resource, words }: Refusal, [first = "", ...others]: readonly string[]): string {
+function sentence({ type, resource, words, instead }: Refusal, [first = "", ...others]: readonly string[]): string {
   const who = others.length === 0 ? first : `${first} and ${others.length} more`;
-  return `The Envoy of ${who} refused ${shortName(type)} ${printable(resource)}, which this made: ${words}`;
+  return `The Envoy of ${who} refused ${shortName(type)} ${printable(resource)}, which this made: ${words}${instead === undefined ? "" : `; ${instead}`}`;
 }

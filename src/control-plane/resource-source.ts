@@ -4,7 +4,7 @@
  */
 import { type Memo, sameData } from "../collections/index.ts";
 import { createDebounce, digest } from "../lib/index.ts";
-import type { Mesh } from "../mesh/index.ts";
+import type { Mesh, Withheld } from "../mesh/index.ts";
 import type { Identity, Proxy, ProxyClass, Resource } from "../model/index.ts";
 import {
   createRendering,
@@ -22,7 +22,7 @@ import { createSlices } from "./slices.ts";
 export interface ResourceSourceOptions {
   readonly mesh: Mesh;
   proxyOf(node: ProxyNode, identity: Identity | undefined): Proxy;
-  classOf(proxy: Proxy): ProxyClass;
+  classOf(proxy: Proxy, withheld?: Withheld): ProxyClass;
   readonly debounceMs: number;
   readonly debounceMaxMs: number;
   /** A fault of ours: what could not be made again stays as it was. Without a proxy, it is in a part that many share. */
@@ -50,6 +50,8 @@ export interface ControlledSource extends ResourceSource {
   readonly made: number;
   /** What renders for each class of connected proxies, and the nodes of these; without those that are made for the first time. */
   rendered(): Iterable<{ readonly renderer: Renderer; readonly nodes: ReadonlySet<ProxyNode> }>;
+  /** Makes what a connected proxy is sent without some EnvoyFilters. */
+  withhold(node: ProxyNode, filters: Withheld): void;
   /** What renders for a connected proxy, by the node it connected with: its resources and their causes. */
   rendererOf(node: ProxyNode): Renderer | undefined;
   readonly classes: number;
@@ -117,12 +119,13 @@ export function createResourceSource(options: ResourceSourceOptions): Controlled
       void flush();
     },
   });
+  const withheld = mesh.graph.source<Withheld>("EnvoyFilters withheld", { equals: sameEntries });
   const classes: Memo<ProxyClass> = mesh.graph.memo(
     "class",
     (id) => {
       const known = nodes.get(id);
       if (!known) throw new Error(`no proxy ${id}`);
-      known.last = classify(known);
+      known.last = classify(known, withheld.get(id));
       return known.last;
     },
     {
@@ -135,9 +138,9 @@ export function createResourceSource(options: ResourceSourceOptions): Controlled
   );
 
   /** The first class has to be made; after that a fault of ours leaves the proxy in the class it has. */
-  const classify = ({ node, identity, last }: Known): ProxyClass => {
+  const classify = ({ node, identity, last }: Known, filters: Withheld | undefined): ProxyClass => {
     try {
-      return Object.freeze(options.classOf(options.proxyOf(node, identity)));
+      return Object.freeze(options.classOf(options.proxyOf(node, identity), filters));
     } catch (error) {
       if (!last) throw error;
       options.onFault(last, { name: `the class of ${node.id}`, error });
@@ -260,6 +263,7 @@ export function createResourceSource(options: ResourceSourceOptions): Controlled
     members.delete(id);
     nodes.delete(id);
     classes.drop(id);
+    withheld.delete(id);
     dueMembers.delete(id);
   };
 
@@ -305,6 +309,11 @@ export function createResourceSource(options: ResourceSourceOptions): Controlled
       for (const { renderer, members: all, ready } of groups.values())
         if (!ready) yield { renderer, nodes: new Set(all.values().map(({ node }) => node)) };
     },
+    withhold(node, filters) {
+      const member = members.values().find((one) => one.node === node);
+      if (member && filters.size > 0) withheld.set(member.id, filters);
+      else if (member) withheld.delete(member.id);
+    },
     rendererOf: (node) => members.values().find((member) => member.node === node)?.group.renderer,
     get classes() {
       return groups.size;
@@ -326,6 +335,10 @@ export function createResourceSource(options: ResourceSourceOptions): Controlled
     },
     close: () => debounce.stop(),
   };
+}
+
+function sameEntries(a: Withheld, b: Withheld): boolean {
+  return a.size === b.size && a.keys().every((key) => b.has(key) && b.get(key) === a.get(key));
 }
 
 function take(set: Set<string>): readonly string[] {

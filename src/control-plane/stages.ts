@@ -1,7 +1,7 @@
 /** The stages from objects to the mesh, in the order in which data flows through them. Nothing else constructs a stage. */
 import { type Collection, createGraph, type Graph, unionOf } from "../collections/index.ts";
 import type { Problem } from "../config/index.ts";
-import { classify, createMesh, type Mesh, type MeshConfigs, type MeshInputs } from "../mesh/index.ts";
+import { classify, createMesh, type Mesh, type MeshConfigs, type MeshInputs, type Withheld } from "../mesh/index.ts";
 import type { Config, KubeObject, Proxy, ProxyClass, RequestAuthenticationSpec } from "../model/index.ts";
 import { createRegistry, proxyOfPod, type Registry, readPod } from "../registry/index.ts";
 import {
@@ -29,6 +29,8 @@ export interface StagesOptions {
   readonly revision?: string | undefined;
   /** Routes for the mesh hold only for hosts of their own namespace. */
   readonly ownHostsOnly?: boolean | undefined;
+  /** Generations before of EnvoyFilters, for proxies that refuse the newest. */
+  readonly keptEnvoyFilters?: MeshInputs["keptEnvoyFilters"];
   /** Whether an account may read Secrets; absent: every one may, as offline. */
   readonly maySeeSecrets?: MeshInputs["maySeeSecrets"];
   readonly onCredential?: MeshInputs["onCredential"];
@@ -41,7 +43,7 @@ export interface Stages {
   readonly settings: Settings;
   readonly registry: Registry;
   /** What users wrote, and what was made of Ingresses and the Gateway API's objects. */
-  readonly configs: Pick<MeshConfigs, "virtualServices" | "destinationRules">;
+  readonly configs: Pick<MeshConfigs, "virtualServices" | "destinationRules" | "envoyFilters">;
   readonly mesh: Mesh;
   /** What the statuses of the Gateway API's objects and of Ingresses should say, by `Kind/namespace/name`. */
   readonly statuses: Collection<ObjectStatus>;
@@ -51,7 +53,7 @@ export interface Stages {
   problems(): readonly Problem[];
   /** The proxies that Pods say they have. */
   podProxies(): readonly Proxy[];
-  classOf(proxy: Proxy): ProxyClass;
+  classOf(proxy: Proxy, withheld?: Withheld): ProxyClass;
   /** What an object refers to that is not there. */
   readonly references: References;
 }
@@ -139,6 +141,7 @@ export function createStages(options: StagesOptions): Stages {
     secrets: objects("", "Secret"),
     configMaps: objects("", "ConfigMap"),
     ...(keySets ? { keySets } : {}),
+    ...(options.keptEnvoyFilters ? { keptEnvoyFilters: options.keptEnvoyFilters } : {}),
     ...(options.maySeeSecrets ? { maySeeSecrets: options.maySeeSecrets } : {}),
     ...(options.onCredential ? { onCredential: options.onCredential } : {}),
     configs: all,
@@ -173,7 +176,8 @@ export function createStages(options: StagesOptions): Stages {
         const pod = pods.get(key);
         return (pod && proxyOfPod(readPod(pod), context)) ?? [];
       }),
-    classOf: (proxy) => classify({ mesh, targets: registry.targets, isMember: registry.isMember }, proxy),
+    classOf: (proxy, withheld) =>
+      classify({ mesh, targets: registry.targets, isMember: registry.isMember }, proxy, withheld),
   };
 }
 

@@ -11,15 +11,21 @@ export interface ClassifyInputs {
   isMember(address: string): boolean;
 }
 
+/** EnvoyFilters that a proxy is not to have, with the key of the generation before that it has instead, if any. */
+export type Withheld = ReadonlyMap<string, string | undefined>;
+
 /** Reads are recorded: run inside a memo, the class is made again when something it is made from changes. */
-export function classify(inputs: ClassifyInputs, proxy: Proxy): ProxyClass {
+export function classify(inputs: ClassifyInputs, proxy: Proxy, withheld?: Withheld): ProxyClass {
   const { mesh } = inputs;
   const { namespace, labels } = proxy;
   const targets = sortTargets(mesh, inputs.targets(proxy));
   const { WORKLOAD_NAME: _, ...metadata } = proxy.metadata;
   const isSidecar = proxy.type === "sidecar";
   const sidecar = isSidecar ? mesh.selection.sidecar(namespace, labels) : "";
-  const envoyFilters = mesh.selection.envoyFilters(namespace, labels);
+  const envoyFilters = mesh.selection.envoyFilters(namespace, labels).flatMap((key) => {
+    const entry = withheld?.has(key) ? withheld.get(key) : key;
+    return entry ?? [];
+  });
   return {
     type: proxy.type,
     profile: proxy.profile,

@@ -132,7 +132,8 @@ export function createMesh(graph: Graph, inputs: MeshInputs): Mesh {
     requestAuthentication: (key) => configs.requestAuthentications.get(key),
     authorizationPolicy: (key) => configs.authorizationPolicies.get(key),
     telemetry: (key) => configs.telemetries.get(key),
-    envoyFilter: (key) => configs.envoyFilters.get(key),
+    // No object's name has the character that those of a generation before have.
+    envoyFilter: (key) => (key.includes("@") ? inputs.keptEnvoyFilters?.get(key) : configs.envoyFilters.get(key)),
     rule: rules.get,
     wasmPlugin: (key) => configs.wasmPlugins.get(key),
     trafficExtension: (key) => configs.trafficExtensions.get(key),

@@ -1,4 +1,4 @@
-export { classify } from "./classify.ts";
+export { classify, type Withheld } from "./classify.ts";
 export { createMesh } from "./create-mesh.ts";
 export type { CredentialRead } from "./credential.ts";
 export type { MeshConfigs, MeshInputs } from "./inputs.ts";

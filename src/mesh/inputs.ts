@@ -44,6 +44,8 @@ export interface MeshInputs {
   readonly services: Collection<Service>;
   endpoints(serviceKey: string): readonly Endpoint[];
   readonly configs: MeshConfigs;
+  /** Generations before of EnvoyFilters, by keys of their own, for proxies that refuse the newest. */
+  readonly keptEnvoyFilters?: Collection<Config<EnvoyFilterSpec>>;
   readonly secrets: Collection<KubeObject>;
   readonly configMaps: Collection<KubeObject>;
   /** Told of each certificate that is read for a proxy. */

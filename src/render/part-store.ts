@@ -2,10 +2,19 @@
  * Recipes in; what they made out, once for the whole mesh by (recipe, facet, key). The graph keeps what somebody reads,
  * makes it again when something that it read has changed, and drops it with its last reader.
  */
-import type { Cause, IsPart, MemberMemo, Memo, Provenance } from "../collections/index.ts";
+import type { IsPart, MemberMemo, Memo, Provenance } from "../collections/index.ts";
 import type { Mesh } from "../mesh/index.ts";
 import type { Resource } from "../model/index.ts";
-import type { Maker, MemberMaker, PartStore, RecipeCount, RenderFault, RenderProblem, View } from "./view.ts";
+import type {
+  AppliedPatch,
+  Maker,
+  MemberMaker,
+  PartStore,
+  RecipeCount,
+  RenderFault,
+  RenderProblem,
+  View,
+} from "./view.ts";
 
 export interface PartStoreOptions {
   /** Told once per resource that could not be made; the last good one stays. */
@@ -20,7 +29,7 @@ export function createPartStore(mesh: Mesh, options: PartStoreOptions = {}): Par
   const byContent = new Map<object, Map<string, View<object>>>();
   const held = new Map<View, number>();
   const origins = new WeakMap<Resource, (isPart?: IsPart) => Provenance>();
-  const patched = new WeakMap<Resource, readonly Cause[]>();
+  const patched = new WeakMap<Resource, readonly AppliedPatch[]>();
   const tell = (problem: RenderProblem): void => options.onProblem?.(problem);
   let lastId = 0;
   let rendered = 0;

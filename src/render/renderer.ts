@@ -21,7 +21,7 @@ import { createPartStore, type PartStoreOptions } from "./part-store.ts";
 import { isProxyless } from "./proxy/profile.ts";
 import { differences } from "./resource-sets.ts";
 import { isHost } from "./route.ts";
-import type { RecipeCount } from "./view.ts";
+import type { AppliedPatch, RecipeCount } from "./view.ts";
 
 export interface RenderingOptions extends PartStoreOptions {
   /** Types that patches may name. Whoever has loaded them gets patches at once. */
@@ -53,8 +53,8 @@ export interface Renderer {
   causes(type: ResourceType, name: string): readonly Cause[];
   /** The same, ranked, with what was looked for in vain; of a route configuration also of one of its virtual hosts. */
   provenance(type: ResourceType, name: string, host?: string): Provenance;
-  /** The patches that made or changed this resource. */
-  patches(type: ResourceType, name: string): readonly Cause[];
+  /** The patches that made or changed a resource, be it of a moment ago. */
+  patchesOf(resource: Resource): readonly AppliedPatch[];
   /** How many resources were rendered in total, by all who share. */
   readonly rendered: number;
   dispose(): void;
@@ -239,10 +239,7 @@ export function createRendering(mesh: Mesh, options: RenderingOptions = {}): Ren
       },
       causes: (type, name) => provenance(type, name).causes,
       provenance,
-      patches(type, name) {
-        const resource = set(type).get(name);
-        return resource ? store.patchesOf(resource) : [];
-      },
+      patchesOf: store.patchesOf,
       get rendered() {
         return store.rendered;
       },

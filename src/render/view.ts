@@ -31,6 +31,12 @@ export interface RenderFault {
   readonly error: unknown;
 }
 
+/** A patch that made or changed a resource. */
+export interface AppliedPatch extends Required<Cause> {
+  /** What it says: the same data is the same patch. */
+  readonly patch: object;
+}
+
 export interface RecipeCount {
   readonly entries: number;
   readonly computed: number;
@@ -72,9 +78,9 @@ export interface PartStore {
   /** By recipe: what is kept, and how often something was made. */
   readonly counts: ReadonlyMap<string, RecipeCount>;
   /** Remembers what made a resource, for its causes. */
-  made(resource: Resource, provenance: (isPart?: IsPart) => Provenance, patches?: readonly Cause[]): void;
+  made(resource: Resource, provenance: (isPart?: IsPart) => Provenance, patches?: readonly AppliedPatch[]): void;
   /** The patches that a resource was made or changed by; found without going through all that it was made from. */
-  patchesOf(resource: Resource): readonly Cause[];
+  patchesOf(resource: Resource): readonly AppliedPatch[];
   /** Of the whole, or of the parts of it that are meant. Worked out when it is asked for. */
   provenance(resource: Resource, isPart?: IsPart): Provenance;
 }

@@ -3,7 +3,7 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import { printable } from "../../lib/index.ts";
 import type { Resource, ResourceType } from "../../model/index.ts";
 import type { Renderer } from "../../render/index.ts";
-import { type ProxyProgress, shortName } from "../../xds/index.ts";
+import { type ProxyNode, type ProxyProgress, shortName } from "../../xds/index.ts";
 import type { ControlledSource } from "../resource-source.ts";
 import { createPartsOf, type Part, type PartsOf, type Reach, reachedTypes } from "./reach.ts";
 
@@ -32,6 +32,10 @@ export interface JudgeInputs {
   /** `Kind/namespace/name`. */
   readonly object: string;
   readonly reach: Reach;
+  /** Whether it is still to be found what it is that a proxy refuses. */
+  readonly isOpen: (node: ProxyNode) => boolean;
+  /** Where a proxy is not sent the object, as it refuses it: what it refused. */
+  readonly withheld: (node: ProxyNode) => Refusing | undefined;
   /** What was made from the generation before: who still has it is not done. */
   readonly before: Reach;
 }
@@ -40,17 +44,28 @@ const maxWords = 400;
 /** How long a judgement may keep the event loop from everything else. */
 const sliceMs = 8;
 
-export async function judge({ resources, ads, object, reach, before }: JudgeInputs): Promise<Verdict> {
+export async function judge({
+  resources,
+  ads,
+  object,
+  reach,
+  before,
+  withheld,
+  isOpen,
+}: JudgeInputs): Promise<Verdict> {
   const partsOf = createPartsOf(object, reach);
   const tally = { affected: 0, acknowledged: 0, refusing: [] as Refusing[], waiting: [] as string[] };
   const proxies = new Map([...ads.progress()].map((proxy) => [proxy.node, proxy]));
   let untilMs = performance.now() + sliceMs;
   for (const { renderer, nodes } of resources.rendered()) {
     const looked = lookedAt(renderer, partsOf, before);
-    if (looked.parts.length + looked.departed.length === 0) continue;
     for (const node of nodes) {
       const proxy = proxies.get(node);
-      if (proxy) count(tally, proxy, looked);
+      const refusing = withheld(node);
+      if (refusing) {
+        tally.affected++;
+        tally.refusing.push(refusing);
+      } else if (proxy && looked.parts.length + looked.departed.length > 0) count(tally, proxy, looked, isOpen(node));
       if (performance.now() < untilMs) continue;
       await nextTurn();
       untilMs = performance.now() + sliceMs;
@@ -86,6 +101,7 @@ function count(
   tally: { affected: number; acknowledged: number; readonly refusing: Refusing[]; readonly waiting: string[] },
   proxy: ProxyProgress,
   { parts, departed }: Looked,
+  isOpen: boolean,
 ): void {
   const name = printable(proxy.node.id.split("~")[2] ?? proxy.node.id);
   const hasOld = departed.some(({ type, name: old, made }) => {
@@ -97,8 +113,8 @@ function count(
     const progress = proxy.of(type, wanted);
     if (progress === "unasked") continue;
     asked++;
-    if (progress === "awaited") awaited++;
-    if (progress !== "refused") continue;
+    if (progress === "awaited" || (progress === "refused" && isOpen)) awaited++;
+    if (progress !== "refused" || isOpen) continue;
     refused++;
     const part = `${shortName(type)} ${printable(wanted.name)}`;
     if (refused === 1)

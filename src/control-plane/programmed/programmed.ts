@@ -4,10 +4,12 @@
  * knows what was made from an object. So a further proxy costs nothing here, and a change what it makes again.
  */
 import type { Collection, Graph } from "../../collections/index.ts";
+import { printable } from "../../lib/index.ts";
 import type { KubeObject } from "../../model/index.ts";
-import type { Ads } from "../../xds/index.ts";
+import { type Ads, type ProxyNode, shortName } from "../../xds/index.ts";
+import type { Refusal } from "../refusals.ts";
 import type { ControlledSource } from "../resource-source.ts";
-import { judge, type Verdict } from "./judge.ts";
+import { judge, type Refusing, type Verdict } from "./judge.ts";
 import { patchedBy, type Reach, reachOf } from "./reach.ts";
 
 export interface ProgrammedOptions {
@@ -16,6 +18,10 @@ export interface ProgrammedOptions {
   readonly ads: Pick<Ads, "progress" | "moves">;
   /** Of kinds that proxies are sent something because of, by their names; where two have one, with the group of the second. */
   readonly kinds: ReadonlyMap<string, Collection<KubeObject>>;
+  /** What a proxy refused where it is not sent an EnvoyFilter (`namespace/name`) because of that. */
+  readonly withheld: (node: ProxyNode, filter: string) => Refusal | undefined;
+  /** Whether it is still to be found what it is that a proxy refuses. */
+  readonly isOpen: (node: ProxyNode) => boolean;
   /** False while what an object of the kind says cannot be used yet, as types that patches name are loaded. */
   readonly isReady: (kind: string) => boolean;
 }
@@ -45,7 +51,15 @@ interface Change {
 
 const nothing: Reach = new Map();
 
-export function createProgrammed({ graph, resources, ads, kinds, isReady }: ProgrammedOptions): Programmed {
+export function createProgrammed({
+  graph,
+  resources,
+  ads,
+  kinds,
+  isReady,
+  withheld,
+  isOpen,
+}: ProgrammedOptions): Programmed {
   const changes = new Map<string, Change>();
   const listeners = new Set<(id: string) => void>();
   const reach = (kind: string, objects: Collection<KubeObject>, key: string): Reach =>
@@ -78,6 +92,8 @@ export function createProgrammed({ graph, resources, ads, kinds, isReady }: Prog
         object: `${kind.split(".")[0]}/${key}`,
         reach: reach(kind, objects, key),
         before: change?.before ?? nothing,
+        isOpen,
+        withheld: (node) => (kind === "EnvoyFilter" ? refusingOf(withheld(node, key)) : undefined),
       });
       if (verdict.acknowledged === verdict.affected && changes.get(id) === change) changes.delete(id);
       return { ...verdict, generation, isMade: true };
@@ -104,4 +120,14 @@ function union(a: Reach, b: Reach): Reach {
   const all = new Map(b);
   for (const [name, made] of a) all.set(name, made.union(all.get(name) ?? new Set()));
   return all;
+}
+
+function refusingOf(refusal: Refusal | undefined): Refusing | undefined {
+  if (!refusal) return undefined;
+  const { proxy, type, resource, words, instead } = refusal;
+  return {
+    proxy: printable(proxy),
+    part: `${shortName(type)} ${printable(resource)}`,
+    words: instead === undefined ? words : `${words}; ${instead}`,
+  };
 }

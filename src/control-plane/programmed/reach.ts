@@ -37,7 +37,7 @@ export function patchedBy(rendered: Iterable<{ readonly renderer: Renderer }>, f
     if (renderer.proxy.envoyFilters.includes(filter))
       for (const type of reachedTypes)
         for (const [name, resource] of renderer.set(type).entries()) {
-          if (!renderer.patches(type, name).some(({ object }) => object === `EnvoyFilter/${filter}`)) continue;
+          if (!renderer.patchesOf(resource).some(({ object }) => object === `EnvoyFilter/${filter}`)) continue;
           const known = found.get(name) ?? new Set();
           found.set(name, known);
           known.add(resource);
@@ -84,7 +84,7 @@ function* patchedParts(renderer: Renderer, type: ResourceType, object: string, r
   for (const [name, made] of reach) {
     const wanted = set.get(name);
     if (!wanted) continue;
-    const isPatched = renderer.patches(type, name).length > 0;
+    const isPatched = renderer.patchesOf(wanted).length > 0;
     if (made.has(wanted) || (isPatched && renderer.causes(type, name).some((cause) => cause.object === object)))
       yield { type, wanted };
   }

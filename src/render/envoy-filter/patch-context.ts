@@ -1,7 +1,7 @@
 /** The types that patches may name in; which patches a proxy has, and what became of resources under them, out. */
 import type { Cause } from "../../collections/index.ts";
 import type { Resource } from "../../model/index.ts";
-import type { View } from "../view.ts";
+import type { AppliedPatch, View } from "../view.ts";
 import type { EnvoyTypes } from "./envoy-types.ts";
 import { type ApplyTo, type Patch, patchesFor, type PatchContext as Where } from "./patch.ts";
 import { createPatchRun, type PatchReport, type PatchRun } from "./patch-run.ts";
@@ -29,7 +29,7 @@ export interface PatchContext {
 
 interface Outcome {
   readonly resource: Resource | undefined;
-  readonly notes: readonly Required<Cause>[];
+  readonly notes: readonly AppliedPatch[];
   readonly reports: readonly PatchReport[];
 }
 
@@ -50,10 +50,10 @@ export function createPatchContext({ types, report }: PatchOptions): PatchContex
     patches: readonly Patch[],
     place: Pick<PatchPlace, "ports"> & { readonly where: Where | undefined },
     work: (run: PatchRun) => T,
-  ): { readonly value: T; readonly notes: readonly Required<Cause>[]; readonly reports: readonly PatchReport[] } => {
+  ): { readonly value: T; readonly notes: readonly AppliedPatch[]; readonly reports: readonly PatchReport[] } => {
     const registry = types.current();
     if (!registry) throw new Error("the types that patches name are not loaded");
-    const notes: Required<Cause>[] = [];
+    const notes: AppliedPatch[] = [];
     const reports: PatchReport[] = [];
     const value = work(
       createPatchRun({
@@ -101,7 +101,7 @@ export function createPatchContext({ types, report }: PatchOptions): PatchContex
           resource,
           (isPart) => {
             const { causes, missing } = view.store.provenance(base, isPart);
-            return { causes: [...notes, ...causes], missing };
+            return { causes: [...causesOf(notes), ...causes], missing };
           },
           notes,
         );
@@ -111,7 +111,7 @@ export function createPatchContext({ types, report }: PatchOptions): PatchContex
       const { value, notes, reports } = run(meant, { where, ports: [] }, make);
       for (const item of reports) tell(all, item);
       for (const { object, field } of notes) view.mesh.graph.note(object, field);
-      for (const resource of value) view.store.made(resource, () => ({ causes: notes, missing: [] }), notes);
+      for (const resource of value) view.store.made(resource, () => ({ causes: causesOf(notes), missing: [] }), notes);
       return value;
     },
   };
@@ -121,3 +121,6 @@ export function createPatchContext({ types, report }: PatchOptions): PatchContex
 function sameAs(before: Resource, now: Resource | undefined): Resource | undefined {
   return now && now.name === before.name && now.hash === before.hash ? before : now;
 }
+
+const causesOf = (notes: readonly AppliedPatch[]): readonly Cause[] =>
+  notes.map(({ object, field }) => ({ object, field }));

@@ -1,6 +1,6 @@
 /** The patches for one resource in; those that a given kind of object has, decoded, out; and what became of each. */
 import type { DescMessage, MessageShape, Registry } from "@bufbuild/protobuf";
-import type { Cause } from "../../collections/index.ts";
+import type { AppliedPatch } from "../view.ts";
 import type { EnvoyTypes } from "./envoy-types.ts";
 import type { ApplyTo, Patch, PatchContext } from "./patch.ts";
 
@@ -49,7 +49,7 @@ export interface RunOptions {
   readonly patches: readonly Patch[];
   readonly report: (report: PatchReport) => void;
   /** Told of each patch that did something. */
-  readonly note: (cause: Required<Cause>) => void;
+  readonly note: (patch: AppliedPatch) => void;
 }
 
 export function createPatchRun({ ports, registry, types, context, patches, report, note }: RunOptions): PatchRun {
@@ -83,7 +83,7 @@ export function createPatchRun({ ports, registry, types, context, patches, repor
       if (outcome !== true) return tell(patch, outcome.error);
       if (done.has(patch)) return;
       done.add(patch);
-      note({ object: `EnvoyFilter/${patch.filter}`, field: fieldOf(patch) });
+      note({ object: `EnvoyFilter/${patch.filter}`, field: fieldOf(patch), patch });
       tell(patch, undefined, leftOut);
     },
   };

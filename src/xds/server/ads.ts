@@ -4,6 +4,7 @@ import { FairleadError } from "../../lib/index.ts";
 import { bytesOf, type Resource } from "../../model/index.ts";
 import { type Decoder, duplex, protoMethod, type Route, RpcError, rawCodec, status } from "../../rpc/index.ts";
 import { noMetrics, type XdsMetrics } from "../metrics.ts";
+import type { ProxyNode } from "../source.ts";
 import { createNamePool } from "../stream/names.ts";
 import { createRouteApart } from "../stream/route-parts.ts";
 import { createSteps } from "../stream/steps.ts";
@@ -28,6 +29,8 @@ export interface Ads {
   refusing(): readonly ProxyStatus[];
   /** How far every connected proxy is with single resources. */
   progress(): IteratorObject<ProxyProgress>;
+  /** The same of those that refuse something, and of these others. */
+  refusingProgress(also: { has(node: ProxyNode): boolean }): IteratorObject<ProxyProgress>;
   /** How many answers of proxies have come, and streams have ended: where it stays the same, nothing has moved. */
   readonly moves: number;
   /** A route configuration as this proxy itself shows it: virtual hosts that were sent one by one have longer names. */
@@ -84,6 +87,13 @@ export function createAds(options: AdsOptions): Ads {
     progress() {
       const nowMs = performance.now();
       return shared.connections.values().map((connection) => proxyProgress(connection, nowMs));
+    },
+    refusingProgress(also) {
+      const nowMs = performance.now();
+      return shared.connections
+        .values()
+        .filter((connection) => also.has(connection.node) || isRefusing(connection))
+        .map((connection) => proxyProgress(connection, nowMs));
     },
     get moves() {
       return shared.moves.count;

@@ -9,6 +9,10 @@ export type Progress = "has" | "awaited" | "refused" | "unasked";
 
 export interface ProxyProgress {
   readonly node: ProxyNode;
+  /** Whether it has been sent all that there is for it, and has answered. */
+  readonly isSettled: boolean;
+  /** What it refuses, by type and name, with its words. */
+  refusals(): IteratorObject<readonly [ResourceType, string, string]>;
   /** Of a resource as it is wanted now. */
   of(type: ResourceType, wanted: Resource): Progress;
   /** What the proxy surely has of this name, as far as its answers tell. */
@@ -29,6 +33,13 @@ export function proxyProgress({ node, state }: Connection, nowMs: number): Proxy
   };
   return {
     node,
+    get isSettled() {
+      return !state.pending() && state.states().every((own) => own.isSettled);
+    },
+    refusals: () =>
+      state
+        .states()
+        .flatMap((own) => [...own.refusedNames()].map((name) => [own.type, name, own.refusedWords(name)] as const)),
     of(type, wanted) {
       const own = state.state(type);
       if (!own?.isSubscribed(wanted.name)) return mayAsk(type, wanted) ? "awaited" : "unasked";

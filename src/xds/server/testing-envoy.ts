@@ -67,18 +67,21 @@ export async function freePort(): Promise<number> {
   return port;
 }
 
+const sidecar = {
+  id: "sidecar~127.0.0.1~pod.default~default.svc.cluster.local",
+  cluster: "test",
+  metadata: { NAMESPACE: "default" },
+};
+
 export async function startEnvoy(
   xdsPort: number,
   apiType: "GRPC" | "DELTA_GRPC",
+  node: { readonly id: string; readonly cluster: string; readonly metadata: object } = sidecar,
 ): Promise<{ admin: (path: string) => Promise<string> }> {
   const dir = mkdtempSync(join(tmpdir(), "fairlead-envoy-"));
   open.push(() => rmSync(dir, { recursive: true, force: true }));
   const bootstrap = {
-    node: {
-      id: "sidecar~127.0.0.1~pod.default~default.svc.cluster.local",
-      cluster: "test",
-      metadata: { NAMESPACE: "default" },
-    },
+    node,
     admin: { address: { socket_address: { address: "127.0.0.1", port_value: 0 } } },
     dynamic_resources: {
       ads_config: {

@@ -219,6 +219,11 @@ export class TypeState {
     return nonce === this.nonce ? "rejected" : "superseded";
   }
 
+  /** Whether no answer is awaited, and nothing is to be found out. */
+  get isSettled(): boolean {
+    return this.#suspects === undefined && !this.#unanswered.isOpen;
+  }
+
   /** Whether there is something to find out, and no answer is awaited that might tell. */
   get hasSuspects(): boolean {
     return this.#suspects !== undefined && !this.#unanswered.isOpen;
@@ -300,17 +305,20 @@ export class TypeState {
     // What it has already is not what it refuses.
     const [sent, gone] = partition(names.difference(has), (name) => response.changes.get(name) !== undefined);
     const [guilty, others] = partition(sent, (name) => named.has(name));
-    const isFound = sent.length <= 1 || others.length === 0;
+    // A whole set that was on its way may have been refused for what was found since.
+    const isTainted = this.#tainted?.has(response.nonce) === true;
+    const isFound = !isTainted && (sent.length <= 1 || others.length === 0);
     // In a whole set all are offered but those that were refused.
     if (isFound || response.whole) this.#noteRefused(response, sent, message);
     const half = sent.length >> 1;
     const parts = guilty.length > 0 ? [others, guilty] : [sent.slice(0, half), sent.slice(half)];
+    const retried = isFound ? [] : parts.filter(({ length }) => length > 0);
     // What was to go has not gone; who refuses that alone is not asked again.
-    const isAlone = sent.length === 0 && !this.#tainted?.has(response.nonce);
+    const isAlone = sent.length === 0 && !isTainted;
     if (response.whole) this.#tainted = new Set(this.#unanswered.nonces());
     // What a client has of an earlier stream, and a whole set leaves out, is to go, too.
     const first = isAlone || (gone.length === 0 && !(response.whole && this.resumed)) ? [] : [gone];
-    const again = [...first, ...(isFound ? [] : parts)];
+    const again = [...first, ...retried];
     if (again.length > 0) this.#suspects = [...(this.#suspects ?? []), ...again];
   }
 
@@ -323,7 +331,7 @@ export class TypeState {
       const hash = changes.get(name)?.hash;
       if (hash === undefined) continue;
       this.#refused ??= new Map();
-      this.#refused.set(name, { hash, words });
+      this.#refused.set(name, { hash, words: lineOn(name, words) });
     }
   }
 
@@ -350,6 +358,11 @@ interface Refused {
 
 /** How Envoy begins where it has gone through all clusters, or listeners, of a response. */
 const takesOthers = /^Error adding\/updating (cluster|listener)\(s\)/;
+
+/** Of listeners Envoy says what is wrong with each in a line of its own. */
+function lineOn(name: string, words: string): string {
+  return words.split("\n").find((line) => line.includes(`${name}: `)) ?? words;
+}
 
 function partition(names: Iterable<string>, isFirst: (name: string) => boolean): [string[], string[]] {
   const all: [string[], string[]] = [[], []];

@@ -1,0 +1,2 @@
+export { createGenerations, type Filter } from "./generations.ts";
+export { createQuarantine, type Quarantine } from "./quarantine.ts";

@@ -1,0 +1,152 @@
+/** Real Envoys that refuse what EnvoyFilters make: it is withheld, told and tried again, and all else comes through. */
+import { afterEach, describe, expect, test } from "vitest";
+import { lacks } from "../../../test/require.ts";
+import { readList, readRecord, readText } from "../../lib/index.ts";
+import type { KubeObject } from "../../model/index.ts";
+import { closeAll, freePort, open, startEnvoy } from "../../xds/server/testing-envoy.ts";
+import { type ControlledApi, startControlledApi } from "../controllers/testing.ts";
+import type { Discovery } from "../discovery.ts";
+import { startPlane } from "../testing.ts";
+import { watchedKind } from "../watched-kinds.ts";
+import { refusedPatches } from "./testing.ts";
+
+const istio = "networking.istio.io";
+const object = (kind: string, name: string, spec: object): KubeObject => ({
+  apiVersion: `${istio}/${kind === "EnvoyFilter" ? "v1alpha3" : "v1"}`,
+  kind,
+  metadata: { name, namespace: "default" },
+  spec,
+});
+const filter = (name: string, ...configPatches: readonly object[]): KubeObject =>
+  object("EnvoyFilter", name, { configPatches });
+const answering = (text: string): object => ({
+  hosts: ["*"],
+  gateways: ["gw"],
+  http: [{ directResponse: { status: 200, body: { string: text } } }],
+});
+/** On the listener that others break. */
+const stamp = (value: string): object => ({
+  applyTo: "HTTP_FILTER",
+  match: { context: "GATEWAY" },
+  patch: {
+    operation: "INSERT_FIRST",
+    value: {
+      name: "test.stamp",
+      typed_config: {
+        "@type": "type.googleapis.com/envoy.extensions.filters.http.lua.v3.Lua",
+        default_source_code: {
+          inline_string: `function envoy_on_response(handle) handle:headers():add("x-stamp", "${value}") end`,
+        },
+      },
+    },
+  },
+});
+
+describe.skipIf(lacks("envoy"))("what Envoy refuses of an EnvoyFilter", () => {
+  afterEach(closeAll);
+
+  interface Mesh {
+    readonly world: ControlledApi;
+    readonly plane: Discovery;
+    readonly url: string;
+    startProxy(): Promise<unknown>;
+    create(object: KubeObject): Promise<KubeObject>;
+    edit(object: KubeObject): Promise<KubeObject>;
+  }
+
+  async function start(variant: "GRPC" | "DELTA_GRPC"): Promise<Mesh> {
+    const world = await startControlledApi();
+    open.push(world.close);
+    world.objects(istio, "EnvoyFilter");
+    const plane = await startPlane(world);
+    open.push(plane.close);
+    const port = await freePort();
+    const server = { port: { number: port, name: "http", protocol: "HTTP" }, hosts: ["*"] };
+    await world.create(object("Gateway", "gw", { selector: { app: "gw" }, servers: [server] }));
+    await world.create(object("VirtualService", "web", answering("one")));
+    const startProxy = (): Promise<unknown> =>
+      startEnvoy(plane.addresses.grpc.port, variant, {
+        id: "router~127.0.0.1~gw.default~default.svc.cluster.local",
+        cluster: "gw",
+        metadata: { NAMESPACE: "default", LABELS: { app: "gw" } },
+      });
+    const edit = ({ kind, metadata: { name }, spec }: KubeObject): Promise<KubeObject> =>
+      world.admin.patch(watchedKind(istio, kind), { name, namespace: "default" }, "merge", { spec });
+    return { world, plane, url: `http://127.0.0.1:${port}/`, startProxy, create: world.create, edit };
+  }
+
+  const answerOf = async (url: string): Promise<string> => {
+    const answer = await fetch(url, { headers: { connection: "close" } }).catch(() => undefined);
+    // Filters of the same second are in order of their names, others in order of their age.
+    const stamps = answer?.headers.get("x-stamp")?.split(", ").sort().join(", ");
+    return answer ? `${await answer.text()} ${stamps ?? "-"}` : "nobody";
+  };
+  const untilAnswer = (url: string, wanted: string): Promise<void> =>
+    expect.poll(() => answerOf(url), { timeout: 20_000, interval: 50 }).toBe(wanted);
+  const untilCondition = async ({ world }: Mesh, of: KubeObject, reason: string): Promise<string> => {
+    const conditionOf = (one: KubeObject | undefined) =>
+      readList(readRecord(one?.status).conditions)
+        .map(readRecord)
+        .find(({ type }) => type === "Programmed");
+    let told = "";
+    await expect
+      .poll(
+        () => {
+          const found = conditionOf(world.objects(istio, of.kind).get(`default/${of.metadata.name}`));
+          told = readText(found?.message);
+          return found?.observedGeneration === of.metadata.generation ? found?.reason : undefined;
+        },
+        { timeout: 40_000, interval: 100 },
+      )
+      .toBe(reason);
+    return told;
+  };
+
+  test.each([
+    ["DELTA_GRPC", "one by one"],
+    ["GRPC", "one by one"],
+    ["DELTA_GRPC", "all at once, as it starts"],
+    ["GRPC", "all at once, as it starts"],
+  ] as const)("keeps nothing else from it: many kinds, %s, %s", async (variant, when) => {
+    const mesh = await start(variant);
+    if (when === "one by one") await mesh.startProxy();
+    if (when === "one by one") await untilAnswer(mesh.url, "one -");
+    const bad: [KubeObject, RegExp][] = [];
+    for (const [name, [patch, words]] of Object.entries(refusedPatches))
+      bad.push([await mesh.create(filter(name, patch)), words]);
+    expect(bad.length).toBeGreaterThanOrEqual(20);
+    await mesh.create(filter("good", stamp("yes")));
+    if (when !== "one by one") await mesh.startProxy();
+    await mesh.edit(object("VirtualService", "web", answering("two")));
+    await untilAnswer(mesh.url, "two yes");
+    const told: string[] = [];
+    for (const [one, words] of bad) {
+      const message = await untilCondition(mesh, one, "RejectedByProxy");
+      if (!words.test(message) || !message.includes("left out there")) told.push(`${one.metadata.name}: ${message}`);
+    }
+    expect(told).toEqual([]);
+    await mesh.edit(object("VirtualService", "web", answering("three")));
+    await untilAnswer(mesh.url, "three yes");
+  });
+
+  test("the last good generation stays, and the next one is tried", async () => {
+    const mesh = await start("DELTA_GRPC");
+    await mesh.startProxy();
+    const good = await mesh.create(filter("stamp", stamp("first")));
+    expect(await untilCondition(mesh, good, "Programmed")).toBe("1/1 proxies have acknowledged generation 1");
+    await untilAnswer(mesh.url, "one first");
+    const [lua] = refusedPatches["lua-syntax"] ?? [];
+    const broken = await mesh.edit(filter("stamp", stamp("second"), lua ?? {}));
+    expect(await untilCondition(mesh, broken, "RejectedByProxy")).toMatch(
+      /^0\/1 proxies have acknowledged generation 2; gw\.default refused LDS .*script load error.*the generation before is kept there$/,
+    );
+    await mesh.edit(object("VirtualService", "web", answering("two")));
+    await untilAnswer(mesh.url, "two first");
+    // Another filter on the same listener, while one is withheld.
+    await mesh.create(filter("other", { ...stamp("other") }));
+    await untilAnswer(mesh.url, "two first, other");
+    const mended = await mesh.edit(filter("stamp", stamp("third")));
+    expect(await untilCondition(mesh, mended, "Programmed")).toBe("1/1 proxies have acknowledged generation 3");
+    await untilAnswer(mesh.url, "two other, third");
+  });
+});

@@ -6,7 +6,7 @@ import type { KubeObject } from "../../model/index.ts";
 import { closeAll, freePort, open, startEnvoy } from "../../xds/server/testing-envoy.ts";
 import { type ControlledApi, startControlledApi } from "../controllers/testing.ts";
 import type { Discovery } from "../discovery.ts";
-import { startPlane } from "../testing.ts";
+import { connectProxy, startPlane } from "../testing.ts";
 import { watchedKind } from "../watched-kinds.ts";
 import { refusedPatches } from "./testing.ts";
 
@@ -42,9 +42,9 @@ const stamp = (value: string): object => ({
   },
 });
 
-describe.skipIf(lacks("envoy"))("what Envoy refuses of an EnvoyFilter", () => {
-  afterEach(closeAll);
+afterEach(closeAll);
 
+describe.skipIf(lacks("envoy"))("what Envoy refuses of an EnvoyFilter", () => {
   interface Mesh {
     readonly world: ControlledApi;
     readonly plane: Discovery;
@@ -150,4 +150,35 @@ describe.skipIf(lacks("envoy"))("what Envoy refuses of an EnvoyFilter", () => {
     expect(await untilCondition(mesh, mended, "Programmed")).toBe("1/1 proxies have acknowledged generation 3");
     await untilAnswer(mesh.url, "two other, third");
   });
+});
+
+test("a proxy that refuses everything harms itself alone, and is forgotten when it goes", async () => {
+  const world = await startControlledApi();
+  open.push(world.close);
+  const plane = await startPlane(world);
+  open.push(plane.close);
+  const listeners: string[] = [];
+  await connectProxy(plane, "honest.default", [], ({ typeUrl, resources }) => {
+    if (typeUrl.endsWith(".Listener"))
+      listeners.push(Buffer.concat(resources.map(({ resource }) => resource?.value ?? new Uint8Array())).toString());
+    return undefined;
+  });
+  const hostile = await connectProxy(plane, "hostile.default", [], () => "no");
+  const patch = { ...stamp("yes"), match: { context: "SIDECAR_INBOUND" } };
+  await world.create(filter("good", patch));
+  const verdict = async (): Promise<unknown> => {
+    const { host, port } = plane.addresses.monitoring;
+    return (await fetch(`http://${host}:${port}/debug/programmedz?object=EnvoyFilter/default/good`)).json();
+  };
+  const options = { timeout: 30_000, interval: 100 };
+  await expect.poll(verdict, options).toMatchObject({
+    affected: 2,
+    acknowledged: 1,
+    refusing: [{ proxy: "hostile.default", words: expect.stringContaining("left out there") }],
+  });
+  expect(listeners.at(-1)).toContain("x-stamp");
+  const before = listeners.length;
+  hostile.close();
+  await expect.poll(verdict, options).toMatchObject({ affected: 1, acknowledged: 1, refusing: [] });
+  expect(listeners).toHaveLength(before);
 });

@@ -361,7 +361,8 @@ const takesOthers = /^Error adding\/updating (cluster|listener)\(s\)/;
 
 /** Of listeners Envoy says what is wrong with each in a line of its own. */
 function lineOn(name: string, words: string): string {
-  return words.split("\n").find((line) => line.includes(`${name}: `)) ?? words;
+  const lines = takesOthers.test(words) ? words.split("\n") : [];
+  return lines.find((line) => line.includes(`${name}: `)) ?? words;
 }
 
 function partition(names: Iterable<string>, isFirst: (name: string) => boolean): [string[], string[]] {

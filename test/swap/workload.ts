@@ -40,6 +40,7 @@ export interface AgentProgram {
   readonly command: readonly string[];
   /** Settings that it needs beyond the Pod's. */
   readonly proxyConfig: Readonly<Record<string, unknown>>;
+  readonly env?: Readonly<Record<string, string>>;
 }
 
 /** The proxy's group, whose traffic is not captured; the user is ours, who may read the programs wherever they are. */
@@ -51,10 +52,11 @@ export const fairleadAgent: AgentProgram = {
 };
 
 /** pilot-agent makes Envoy's bootstrap from a template that its image has. */
-export const pilotAgent = (binary: string, proxyBootstrapTemplatePath: string): AgentProgram => ({
-  command: [binary],
-  proxyConfig: { proxyBootstrapTemplatePath },
-});
+export const pilotAgent = (
+  binary: string,
+  proxyBootstrapTemplatePath: string,
+  env: Readonly<Record<string, string>> = {},
+): AgentProgram => ({ command: [binary], proxyConfig: { proxyBootstrapTemplatePath }, env });
 
 export async function startWorkload(options: WorkloadOptions): Promise<Workload> {
   const { name, app, client, network, plane } = options;
@@ -121,6 +123,7 @@ export async function startWorkload(options: WorkloadOptions): Promise<Workload>
       TRUST_DOMAIN: "cluster.local",
       ISTIO_META_CLUSTER_ID: "Kubernetes",
       ISTIO_META_INTERCEPTION_MODE: "REDIRECT",
+      ...options.agent.env,
       PROXY_CONFIG: JSON.stringify({
         discoveryAddress,
         binaryPath: findEnvoy(),

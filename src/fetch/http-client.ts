@@ -26,7 +26,7 @@ export interface FetchLimits {
 export interface FetchRequest extends FetchLimits {
   /** Credentials among them stay with the host that they are for, wherever it redirects to. */
   readonly headers?: Readonly<Record<string, string>>;
-  /** The server's certificate is not checked. */
+  /** The server's certificate is not checked; that of one it redirects to is. */
   readonly insecure?: boolean;
 }
 
@@ -96,7 +96,8 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
     const first = parseUrl(text);
     let url = first;
     for (let hop = 0; hop <= maxRedirects; hop++) {
-      const response = await send(url, headersFor(first, url, request.headers), insecure, signal);
+      const unsafe = insecure && url.host === first.host;
+      const response = await send(url, headersFor(first, url, request.headers), unsafe, signal);
       const next = redirect(url, response);
       if (next) {
         response.destroy();

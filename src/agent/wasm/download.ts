@@ -48,7 +48,7 @@ export async function downloadModule(
     ? await fromRegistry(wanted, options, signal, isKnown)
     : await fromServer(wanted, options, signal);
   if ("problem" in found || !found.bytes || isModule(found.bytes)) return found;
-  return { result: "fetch_failure", problem: `${wanted.url} is no Wasm module` };
+  return { result: "fetch_failure", problem: `${place(wanted.url)} is no Wasm module` };
 }
 
 async function fromRegistry(
@@ -84,8 +84,11 @@ async function fromServer(
   const own = sha256(fetched.value);
   return checksum === "" || checksum === own
     ? { checksum: own, bytes: fetched.value }
-    : { result: "checksum_mismatched", problem: `${url} has the checksum ${own}, not ${checksum}` };
+    : { result: "checksum_mismatched", problem: `${place(url)} has the checksum ${own}, not ${checksum}` };
 }
+
+/** Without query, where secrets may be. */
+const place = (url: string): string => url.replace(/[?#].*$/s, "");
 
 async function tried<T>(run: () => Promise<T>): Promise<{ readonly value: T } | { readonly problem: string }> {
   try {
@@ -112,7 +115,7 @@ async function withRetries(url: string, options: DownloadOptions, signal: AbortS
 function failureOf(url: string, answer: FairleadError | FetchAnswer): FairleadError | undefined {
   if (answer instanceof FairleadError) return answer;
   if (answer.status >= 200 && answer.status <= 299) return undefined;
-  return new FairleadError("unavailable", `${url.replace(/[?#].*$/s, "")} answers with status ${answer.status}`);
+  return new FairleadError("unavailable", `${place(url)} answers with status ${answer.status}`);
 }
 
 /** Whether another attempt may come to something else. */

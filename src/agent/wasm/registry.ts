@@ -174,7 +174,9 @@ async function answerChallenge(
   // What is asked for is ours to say, not the server's.
   realm.searchParams.set("scope", `repository:${reference.repository}:pull`);
   const headers = basic === undefined ? {} : { authorization: basic };
-  const { status, body } = await http.ask(realm.href, { ...limits, maxBytes: maxTokenBytes, headers });
+  // Who was named as insecure is the registry, and not whomever it names.
+  const insecure = limits.insecure && realm.host === reference.registry;
+  const { status, body } = await http.ask(realm.href, { ...limits, insecure, maxBytes: maxTokenBytes, headers });
   if (status !== 200) throw new FairleadError("unavailable", `${realm.host} gives no token: status ${status}`);
   const answer = parseJson(Buffer.from(body).toString("utf8"));
   const token = isRecord(answer) ? (answer.token ?? answer.access_token) : undefined;

@@ -1,6 +1,7 @@
 /** Bytes as they were fetched in; the Wasm module that is in them, bare, compressed or in an archive, out. Never more than asked for. */
 import { basename } from "node:path";
-import { gunzipSync } from "node:zlib";
+import { promisify } from "node:util";
+import { gunzip as gunzipCallback } from "node:zlib";
 import { FairleadError } from "../../lib/index.ts";
 
 const magic = Buffer.from([0x00, 0x61, 0x73, 0x6d]);
@@ -17,10 +18,10 @@ const isTar = (bytes: Uint8Array): boolean =>
 const maxCoats = 4;
 
 /** What an HTTP server gives out: a module, or one that is the first file of an archive. */
-export function unpackModule(bytes: Uint8Array, maxBytes: number): Uint8Array {
+export async function unpackModule(bytes: Uint8Array, maxBytes: number): Promise<Uint8Array> {
   let found = bytes;
   for (let coat = 0; coat < maxCoats && !isModule(found); coat++) {
-    if (isGzip(found)) found = gunzip(found, maxBytes);
+    if (isGzip(found)) found = await gunzip(found, maxBytes);
     else if (isTar(found)) found = tarFiles(found).next().value?.bytes ?? found;
     else break;
   }
@@ -28,15 +29,17 @@ export function unpackModule(bytes: Uint8Array, maxBytes: number): Uint8Array {
 }
 
 /** What is in a layer of an image: the file of that name. */
-export function fileOfLayer(layer: Uint8Array, name: string, maxBytes: number): Uint8Array {
-  const archive = isGzip(layer) ? gunzip(layer, maxBytes) : layer;
+export async function fileOfLayer(layer: Uint8Array, name: string, maxBytes: number): Promise<Uint8Array> {
+  const archive = isGzip(layer) ? await gunzip(layer, maxBytes) : layer;
   for (const file of tarFiles(archive)) if (basename(file.name) === name) return file.bytes;
   throw new FairleadError("not-found", `the image has no ${name} in its last layer`);
 }
 
-function gunzip(bytes: Uint8Array, maxOutputLength: number): Uint8Array {
+const inflate = promisify<Uint8Array, { readonly maxOutputLength: number }, Buffer>(gunzipCallback);
+
+async function gunzip(bytes: Uint8Array, maxOutputLength: number): Promise<Uint8Array> {
   try {
-    return gunzipSync(bytes, { maxOutputLength });
+    return await inflate(bytes, { maxOutputLength });
   } catch (error) {
     throw new FairleadError("invalid", "what was fetched cannot be decompressed, or becomes too large", {
       cause: error,

@@ -104,9 +104,9 @@ export async function byteTargets(): Promise<readonly Target[]> {
       counter.take(bytes);
       return [...counter.metrics()].join("").length;
     }),
-    reads("wasm archives", wasmExamples(), (bytes) => {
-      const found = unpackModule(bytes, 64 * 1024);
-      return [found.length, fileOfLayer(bytes, "plugin.wasm", 64 * 1024).length];
+    reads("wasm archives", wasmExamples(), async (bytes) => {
+      const found = await unpackModule(bytes, 64 * 1024);
+      return [found.length, (await fileOfLayer(bytes, "plugin.wasm", 64 * 1024)).length];
     }),
     reads("wasm extensions", [wasmExtension()], (bytes) => {
       const wasm = extensionOf(bytes);

@@ -5,8 +5,9 @@
 import { expect, test } from "vitest";
 import type { KubeObject } from "../../src/model/index.ts";
 import { createRandom } from "../random.ts";
+import { createLife } from "./life.ts";
 import { createPlayer } from "./play.ts";
-import { proxy } from "./proxies.ts";
+import { asGrpc, proxy } from "./proxies.ts";
 import { sayDifference } from "./report.ts";
 import { search } from "./search.ts";
 import { object, serviceHost } from "./words.ts";
@@ -20,6 +21,20 @@ test.each(seeds)(
     expect(await search(one, Number(steps), 60_000)).toBeUndefined();
   },
   3_600_000,
+);
+
+test.each([4, 17])(
+  "gRPC applications of seed %i are told what a fresh mesh would tell them",
+  async (one) => {
+    const player = await createPlayer();
+    const life = createLife(one, 30);
+    for (const [i, step] of life.entries()) {
+      await player.step(step.does === "connect" ? { ...step, proxy: asGrpc(step.proxy) } : step);
+      if (i % 10 === 9 || i === life.length - 1) expect(await player.compare(i)).toBeUndefined();
+    }
+    await player.close();
+  },
+  300_000,
 );
 
 const host = serviceHost("a", "red");

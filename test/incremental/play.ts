@@ -55,7 +55,7 @@ export async function createPlayer(): Promise<Player> {
       world.change(step.apply, remove);
     } else if (step.does === "connect") {
       const { proxy } = step;
-      const names = new Map(envoyTypes.map((type) => [type, new Set<string>()]));
+      const names = new Map(envoyTypes.map((type) => [type, new Set<string>(proxy.asks?.get(type))]));
       watched.set(proxy.name, { proxy, connected: await world.connect(proxy), names, last: undefined });
     } else {
       watched.get(step.name)?.connected.close();
@@ -147,10 +147,19 @@ function wronglyApart(route: Resource): string | undefined {
   return route.hosts && said(route.hosts()) !== said(splitRoute(route)) ? "is not what its bytes give" : undefined;
 }
 
+/** All of a type, with what is asked for by name. */
+function given(connected: Connected, type: ResourceType, names: readonly string[] = []): ReadonlyMap<string, Resource> {
+  const named = names.flatMap((name): readonly (readonly [string, Resource])[] => {
+    const found = connected.get(type, name);
+    return found ? [[name, found]] : [];
+  });
+  return named.length === 0 ? connected.all(type) : new Map([...connected.all(type), ...named]);
+}
+
 /** A stream sends only what it is told of: what changed silently is never sent. */
 function untold(one: Watched): Difference | undefined {
   const { last, connected, proxy } = one;
-  const now = new Map(envoyTypes.map((type) => [type, connected.all(type)]));
+  const now = new Map(envoyTypes.map((type) => [type, given(connected, type, proxy.asks?.get(type))]));
   one.last = now;
   const silent = last && envoyTypes.flatMap((type) => silentNames(connected, type, last.get(type), now.get(type)));
   connected.forget();

@@ -1,14 +1,16 @@
 /** A seed's choices in; proxies of different kinds, as they would present themselves, out. */
-import type { Identity } from "../../src/model/index.ts";
+import { type Identity, type ResourceType, types } from "../../src/model/index.ts";
 import type { ProxyNode } from "../../src/xds/index.ts";
 import type { Random } from "../random.ts";
-import { apps, type Spec, userNamespaces, versions, yes, zones } from "./words.ts";
+import { apps, externalHosts, type Spec, serviceHost, userNamespaces, versions, yes, zones } from "./words.ts";
 
 export interface LiveProxy {
   /** Unique among those that are connected. */
   readonly name: string;
   readonly node: ProxyNode;
   readonly identity: Identity;
+  /** What it asks for by name from the beginning, as gRPC clients do. */
+  readonly asks?: ReadonlyMap<ResourceType, readonly string[]>;
 }
 
 type Shape = "plain" | "plain" | "stock" | "member" | "none" | "tproxy" | "ipv6" | "dual" | "router";
@@ -87,3 +89,33 @@ const moreMetadata = (random: Random): Spec => ({
   ...yes(random, 0.1, () => ({ IDLE_TIMEOUT: "9s" })),
   ...yes(random, 0.1, () => ({ UNPRIVILEGED_POD: "true" })),
 });
+
+const grpcPorts = [80, 443, 7070, 9000];
+
+/** The same as an application that is its own xDS client, and that dials everything there may be. */
+export function asGrpc(live: LiveProxy): LiveProxy {
+  const hosts = [
+    ...userNamespaces.flatMap((namespace) => apps.map((app) => serviceHost(app, namespace))),
+    ...externalHosts.filter((host) => !host.startsWith("*")),
+  ];
+  const places = hosts.flatMap((host) => grpcPorts.map((port) => ({ host, port })));
+  const clusters = places.flatMap(({ host, port }) =>
+    ["", ...versions].map((subset) => `outbound|${port}|${subset}|${host}`),
+  );
+  const listeners = [
+    ...places.map(({ host, port }) => `${host}:${port}`),
+    ...apps.map((app) => `${app}:80`),
+    ...[80, 7070, 8080, 9000].map((port) => `xds.istio.io/grpc/lds/inbound/[::]:${port}`),
+  ];
+  const { node } = live;
+  return {
+    ...live,
+    node: { ...node, id: node.id.replace(/^router/, "sidecar"), metadata: { ...node.metadata, GENERATOR: "grpc" } },
+    asks: new Map([
+      [types.listener, listeners],
+      [types.route, places.map(({ host, port }) => `outbound|${port}||${host}`)],
+      [types.cluster, clusters],
+      [types.endpoint, clusters],
+    ]),
+  };
+}

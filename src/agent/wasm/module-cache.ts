@@ -65,13 +65,15 @@ export function createModuleCache(options: ModuleCacheOptions): ModuleCache {
 
   const save = (): Promise<void> => {
     metrics.entries(entries.length);
-    saving = saving.then(async () => {
-      mkdirSync(folder, { recursive: true, mode: 0o700 });
-      await replaceSecretFile(indexFile, JSON.stringify(entries.map(({ versions: _, ...kept }) => kept)));
-    });
-    return saving.catch((error) => {
-      log.warn("the list of Wasm modules cannot be written", { cause: FairleadError.from(error).message });
-    });
+    saving = saving
+      .then(async () => {
+        mkdirSync(folder, { recursive: true, mode: 0o700 });
+        await replaceSecretFile(indexFile, JSON.stringify(entries.map(({ versions: _, ...kept }) => kept)));
+      })
+      .catch((error) => {
+        log.warn("the list of Wasm modules cannot be written", { cause: FairleadError.from(error).message });
+      });
+    return saving;
   };
 
   /** A file that somebody touched, or that was cut off, counts as none; looked at once for each start. */

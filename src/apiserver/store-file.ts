@@ -2,10 +2,20 @@
  * The file behind the store, an LMDB environment: records in, records out, each with a checksum over its key and value.
  * A file that cannot be trusted is refused by name; it is never read as if it were empty.
  */
-import { chmodSync, closeSync, copyFileSync, existsSync, openSync, statSync, writeFileSync } from "node:fs";
+import { randomUUID } from "node:crypto";
+import {
+  chmodSync,
+  closeSync,
+  copyFileSync,
+  existsSync,
+  openSync,
+  readFileSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { crc32 } from "node:zlib";
 import { open, type RootDatabase } from "lmdb";
-import { FairleadError, isRecord, parseJson, readNumber, readRecord, systemCode } from "../lib/index.ts";
+import { FairleadError, isDiskFull, isRecord, parseJson, readNumber, readRecord, systemCode } from "../lib/index.ts";
 import type { KubeObject } from "../model/index.ts";
 import { checkStoreFile } from "./store-check.ts";
 import { migrateRecords, type Records, type StoreFormats, storeFormats } from "./store-format.ts";
@@ -37,7 +47,12 @@ type Database = RootDatabase<Buffer, string>;
 const formatKey = "format";
 const versionKey = "version";
 
-/** Stands beside the file once something has been stored: from then on an empty or missing file is a loss, not a first start. */
+const idKey = "id";
+
+/**
+ * Stands beside the file once something has been stored: from then on an empty or missing file is a loss, not a first start.
+ * It has the store's id: one of another mesh, put there by mistake, is not served as if it were this one's.
+ */
 const markerOf = (path: string): string => `${path}.in-use`;
 
 export function openStoreFile(path: string, formats: StoreFormats = storeFormats): StoreFile {
@@ -50,8 +65,8 @@ export function openStoreFile(path: string, formats: StoreFormats = storeFormats
   const db = openDatabase(path);
   try {
     const content = readAll(db, path, formats, true);
-    if (!existsSync(markerOf(path))) writeFileSync(markerOf(path), "");
     const room = openRoom(path);
+    identify(db, room, path);
     return {
       ...content,
       commit: (writes, version) => commit(db, room, writes, version),
@@ -64,6 +79,30 @@ export function openStoreFile(path: string, formats: StoreFormats = storeFormats
     void db.close();
     throw error;
   }
+}
+
+function identify(db: Database, room: Room, path: string): void {
+  const marker = markerOf(path);
+  const value = db.get(idKey);
+  const known = value === undefined ? "" : unseal(path, idKey, value);
+  const marked = existsSync(marker) ? readFileSync(marker, "utf8") : "";
+  if (marked !== "" && marked !== known) throw anotherStore(path, marker);
+  if (marked !== "") return;
+  const id = known === "" ? randomUUID() : known;
+  try {
+    takeRoom(db, room, [id.length]);
+    if (known === "") db.putSync(idKey, seal(idKey, id));
+    writeFileSync(marker, id);
+  } catch (error) {
+    // A store of before there were ids is served from a full disk too, and gets one later.
+    if (!isDiskFull(error)) throw error;
+  }
+}
+
+function anotherStore(path: string, marker: string): FairleadError {
+  return new FairleadError("storage", `${path} is not the store that was here before`, {
+    hint: `put the right file back; if this one is meant, remove ${marker}`,
+  });
 }
 
 /** What a store holds, at one moment of it, also while another process writes. */

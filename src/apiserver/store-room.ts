@@ -11,7 +11,7 @@ export interface Room {
 }
 
 /** Taken at a time where the disk has it: not every write has to ask. */
-const stepBytes = 1024 * 1024;
+const stepBytes = 256 * 1024;
 const zeros = Buffer.alloc(64 * 1024);
 
 export function openRoom(path: string): Room {

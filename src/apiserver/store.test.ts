@@ -1,7 +1,16 @@
 /** What is acknowledged stays, whatever ends the process; what cannot be trusted is refused by name. */
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from "node:fs";
+import {
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
@@ -237,6 +246,30 @@ describe("the store", () => {
     expect(statSync(path).mode & 0o777).toBe(0o600);
   });
 
+  test("P03: files of two stores exchanged are refused by name; one of before there were ids, or moved whole, is not", async () => {
+    const [first, second] = ["first", "second"].map((name) => join(root, `exchanged-${name}.mdb`)) as [string, string];
+    await fill(first, 2);
+    await fill(second, 3);
+    const aside = join(root, "aside.mdb");
+    for (const [from, to] of [
+      [first, aside],
+      [second, first],
+      [aside, second],
+    ] as const)
+      renameSync(from, to);
+    expect(() => open(first)).toThrow(`${first} is not the store that was here before`);
+    // Whoever means it says so.
+    rmSync(`${first}.in-use`);
+    const meant = open(first);
+    expect(meant.list("/configmaps")).toHaveLength(3);
+    await meant.close();
+    writeFileSync(`${first}.in-use`, "");
+    await open(first).close();
+    const moved = join(root, "moved.mdb");
+    for (const suffix of ["", ".in-use"]) renameSync(`${first}${suffix}`, `${moved}${suffix}`);
+    await open(moved).close();
+  });
+
   test("of two writers of the same version one is told, and readers see only what is on disk", async () => {
     const store = open(join(root, "two.mdb"));
     const first = store.write("/configmaps", "default/a", undefined, object("a"));
@@ -253,12 +286,12 @@ describe("the store", () => {
     async () => {
       const dir = join(root, "full");
       mkdirSync(dir);
-      expect(run("mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", dir)).toBe(0);
+      expect(run("mount", "-t", "tmpfs", "-o", "size=2m", "tmpfs", dir)).toBe(0);
       try {
         const store = open(join(dir, "store.mdb"));
         await store.write("/configmaps", "default/first", undefined, object("first"));
         const ballast = join(dir, "ballast");
-        writeFileSync(ballast, Buffer.alloc(600_000));
+        writeFileSync(ballast, Buffer.alloc(1_450_000));
         await expect(store.write("/configmaps", "default/big", undefined, object("big", 700_000))).rejects.toThrow(
           "the store cannot be written",
         );

@@ -11,20 +11,24 @@ import { anyPort, startFairlead } from "./fairlead.ts";
 const work = mkdtempSync(join(tmpdir(), "fairlead-signals-"));
 afterAll(() => rmSync(work, { recursive: true, force: true }));
 
-test("SIGINT to ./fairlead stops the mesh behind it", { timeout: 300_000 }, async () => {
-  const script = join(import.meta.dirname, "../../fairlead");
-  const child = spawn(script, ["up", "--data", join(work, "mesh"), ...anyPort], {
-    stdio: ["ignore", "pipe", "ignore"],
-    detached: true,
-  });
-  try {
-    expect(String(await once(child.stdout, "data"))).toBe("ready\n");
-    child.kill("SIGINT");
-    expect(await once(child, "exit")).toEqual([0, null]);
-  } finally {
-    if (child.exitCode === null && child.pid !== undefined) process.kill(-child.pid, "SIGKILL");
-  }
-});
+test.each<readonly NodeJS.Signals[]>([["SIGINT"], ["SIGINT", "SIGINT"], ["SIGHUP"]])(
+  "%s %s to ./fairlead stops the mesh behind it in good order",
+  { timeout: 300_000 },
+  async (...signals) => {
+    const script = join(import.meta.dirname, "../../fairlead");
+    const child = spawn(script, ["up", "--data", join(work, "mesh"), ...anyPort], {
+      stdio: ["ignore", "pipe", "ignore"],
+      detached: true,
+    });
+    try {
+      expect(String(await once(child.stdout, "data"))).toBe("ready\n");
+      for (const signal of signals.filter((one) => typeof one === "string")) child.kill(signal);
+      expect(await once(child, "exit")).toEqual([0, null]);
+    } finally {
+      if (child.exitCode === null && child.pid !== undefined) process.kill(-child.pid, "SIGKILL");
+    }
+  },
+);
 
 test("a command that only asks ends at once, whoever keeps it waiting", { timeout: 300_000 }, async () => {
   const sockets = new Set<Socket>();

@@ -10,6 +10,7 @@ import { ignoreMissing } from "./endpoint-slices.ts";
 import { nodeName, ownAnnotation, pods, serviceAccounts } from "./kinds.ts";
 import { type PodServer, servePod } from "./kubelet/pod-server.ts";
 import type { Connect } from "./kubelet/port-forward.ts";
+import type { ContainerLog } from "./workload/container-log.ts";
 import type { ContainerStatus } from "./workload/container-state.ts";
 import { type PodStatus, podStatus } from "./workload/pod-status.ts";
 
@@ -25,6 +26,7 @@ export interface ControlPlanePodOptions {
   readonly image: string;
   readonly ports: readonly number[];
   readonly connect: Connect;
+  readonly output: ContainerLog;
   /** How its process is. */
   readonly look: () => ProcessStatus;
   readonly restart: () => Promise<void>;
@@ -76,7 +78,7 @@ async function keep({ log }: ControlPlanePodOptions, keeper: Keeper, signal: Abo
 }
 
 function createKeeper(options: ControlPlanePodOptions): Keeper {
-  const { client, podDir, connect, log } = options;
+  const { client, podDir, connect, log, output } = options;
   const events = createEventRecorder({ ...options, component: "fairlead-up", host: nodeName });
   let [server, uid, told]: [PodServer | undefined, string, PodStatus | undefined] = [undefined, "", undefined];
   const replace = async (): Promise<void> => {
@@ -90,7 +92,7 @@ function createKeeper(options: ControlPlanePodOptions): Keeper {
     if (!pod) return;
     [uid, told] = [pod.metadata.uid ?? "", undefined];
     events.record(pod, "Normal", "Started", `Started container ${container}`);
-    server = await servePod(podDir, { uid, connect }, log);
+    server = await servePod(podDir, { uid, name: ref.name, connect, log: () => output }, log);
   };
   return {
     async look() {

@@ -12,7 +12,7 @@ export interface PodApi {
   readonly api: TestApi;
   readonly podDir: string;
   /** Makes a Pod and runs it, as far as the API can tell. */
-  host(name: string, containers: readonly string[], pod: Omit<HostedPod, "uid">): Promise<string>;
+  host(name: string, containers: readonly string[], pod: Partial<HostedPod>): Promise<string>;
   close(): Promise<void>;
 }
 
@@ -34,7 +34,8 @@ export async function startPodApi(): Promise<PodApi> {
         { status: { phase: "Running" } },
         "application/merge-patch+json",
       );
-      servers.push(await servePod(podDir, { ...pod, uid }, silentLogger));
+      const nothing = { connect: () => Promise.reject(new Error("no port")), log: () => undefined };
+      servers.push(await servePod(podDir, { ...nothing, ...pod, name, uid }, silentLogger));
       return uid;
     },
     async close() {

@@ -8,7 +8,7 @@ import type { Duplex } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import type { KubeObject } from "../../model/index.ts";
 import type { Parts } from "../context.ts";
-import { unreachable } from "../failure.ts";
+import { failure, unreachable } from "../failure.ts";
 import { readObject } from "../read.ts";
 import type { ResourceRequest } from "../request.ts";
 import type { Response } from "../respond.ts";
@@ -47,12 +47,21 @@ export async function sendLog(parts: Parts, request: ResourceRequest, response: 
   const asked = askHost(parts, pod, "GET", podQuestion(request, pod), {});
   response.once("close", () => asked.destroy());
   const { answer } = await answerOf(asked, pod);
-  response.statusCode = answer.statusCode ?? 500;
+  if (answer.statusCode !== 200) throw failure("BadRequest", await wordsOf(answer));
+  response.statusCode = 200;
   response.setHeader("content-type", answer.headers["content-type"] ?? "text/plain");
   response.setHeader("cache-control", "no-cache, private");
   if ("flushHeaders" in response) response.flushHeaders();
   // Who has gone away has no use for the rest.
   await pipeline(answer, response as NodeJS.WritableStream).catch(() => response.destroy());
+}
+
+const maxWords = 4096;
+
+async function wordsOf(answer: IncomingMessage): Promise<string> {
+  let text = "";
+  for await (const chunk of answer.setEncoding("utf8")) text = `${text}${chunk}`.slice(0, maxWords);
+  return text;
 }
 
 /** Of the headers of the request, those that the two ends agree on a protocol with. */

@@ -38,6 +38,7 @@ export function showControlPlane(options: ControlPlanePodOptions): Promise<() =>
     image: `fairlead.dev/fairlead:${fairleadVersion}`,
     ports: [...ports.keys()],
     connect: (port) => connectTo(port, plane.addresses.get(ports.get(port) ?? "")),
+    output: plane.output,
     look: () => lookAt(plane),
     restart: plane.restart,
   });

@@ -75,6 +75,7 @@ export interface Supervised {
   /** How often it was started again. */
   restarts(): number;
   readonly addresses: ReadonlyMap<string, string>;
+  readonly output: ContainerLog;
   stop(): Promise<void>;
 }
 
@@ -167,6 +168,7 @@ export async function supervise(options: SupervisedOptions): Promise<Supervised>
     restart: () => current.stop(10_000),
     restarts: () => restarts,
     addresses,
+    output,
     stop: end,
   };
 }
@@ -183,7 +185,9 @@ function launch(
   const output = log.open();
   try {
     const env = { ...options.env, [restartsVariable]: String(restarts) };
-    return startProcess({ file, args, env, output, journal: options.journal });
+    const running = startProcess({ file, args, env, output, journal: options.journal });
+    void running.exited.then(log.ended);
+    return running;
   } finally {
     closeSync(output);
   }

@@ -1,17 +1,22 @@
 /**
- * A Pod that this process runs in; its ports, for the API and through it for kubectl, out: what a kubelet serves. The
+ * A Pod that this process runs in; its logs and ports, for the API and through it for kubectl, out: what a kubelet serves. The
  * socket is named after the Pod's uid and open to its owner alone; who may use it has been asked by the API.
  */
-import { createServer, type IncomingMessage } from "node:http";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
 import { type Logger, listenOn, openSocketFolder, serverOptions, webLimits } from "../../lib/index.ts";
+import type { ContainerLog } from "../workload/container-log.ts";
 import { removeDeadSockets } from "./dead-sockets.ts";
+import { logOptions, writeLog } from "./log.ts";
 import { type Connect, servePortForward } from "./port-forward.ts";
 import { acceptUpgrade, type Offer, refuseUpgrade } from "./upgrade.ts";
 
 export interface HostedPod {
   readonly uid: string;
+  readonly name: string;
   readonly connect: Connect;
+  /** Undefined for a container that has not been started; `none` where there is no process that could write. */
+  log(container: string): ContainerLog | "none" | undefined;
 }
 
 export interface PodServer {
@@ -26,8 +31,11 @@ const portForwardOffer: Offer = { webSocket: ["SPDY/3.1+portforward.k8s.io"], sp
 export async function servePod(dir: string, pod: HostedPod, log: Logger): Promise<PodServer> {
   const folder = openSocketFolder(dir);
   await removeDeadSockets(folder, dir);
-  const server = createServer(serverOptions(webLimits), (_request, response) => {
-    response.writeHead(404).end();
+  const server = createServer(serverOptions(webLimits), (request, response) => {
+    answer(pod, request, response).catch((error: unknown) => {
+      log.warn(`a request for Pod ${pod.name}: ${String(error)}`);
+      response.destroy();
+    });
   });
   server.maxConnections = maxConnections;
   const open = new Set<Duplex>();
@@ -37,7 +45,7 @@ export async function servePod(dir: string, pod: HostedPod, log: Logger): Promis
   });
   server.on("upgrade", (request, socket, head) => {
     upgrade(pod, request, socket, head).catch((error: unknown) => {
-      log.warn(`a stream of Pod ${pod.uid}: ${String(error)}`);
+      log.warn(`a stream of Pod ${pod.name}: ${String(error)}`);
       socket.destroy();
     });
   });
@@ -52,6 +60,23 @@ export async function servePod(dir: string, pod: HostedPod, log: Logger): Promis
         for (const socket of open) socket.destroy();
       }),
   };
+}
+
+async function answer(pod: HostedPod, request: IncomingMessage, response: ServerResponse): Promise<void> {
+  const { pathname, searchParams } = new URL(request.url ?? "/", "http://pod");
+  if (pathname !== "/log") return void response.writeHead(404).end("not found");
+  const refuse = (why: string): void => void response.writeHead(400).end(why);
+  const name = searchParams.get("container") ?? "";
+  const log = pod.log(name);
+  const which = `container ${JSON.stringify(name)} in pod ${JSON.stringify(pod.name)}`;
+  if (log === "none") return void response.writeHead(200).end();
+  const isPrevious = searchParams.has("previous");
+  const life = isPrevious ? log?.previous() : log?.current();
+  if (isPrevious && !life) return refuse(`previous terminated ${which} not found`);
+  if (!log || !life) return refuse(`${which} is waiting to start: PodInitializing`);
+  response.writeHead(200, { "content-type": "text/plain" }).flushHeaders();
+  await writeLog(log, life, logOptions(searchParams, new Date()), response);
+  response.end();
 }
 
 async function upgrade(pod: HostedPod, request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> {

@@ -2,25 +2,16 @@
  * A file in; a place for a process's output out, that can be read back. A process that writes to a file, not to a pipe
  * of ours, never waits for us: it goes on when we are stopped, and when we are gone.
  */
-import {
-  closeSync,
-  copyFileSync,
-  type FSWatcher,
-  fchownSync,
-  mkdirSync,
-  openSync,
-  readSync,
-  statSync,
-  truncateSync,
-  watch,
-} from "node:fs";
+import { closeSync, copyFileSync, fchownSync, mkdirSync, openSync, truncateSync } from "node:fs";
 import { dirname } from "node:path";
 import { StringDecoder } from "node:string_decoder";
 import { printable } from "../../lib/index.ts";
+import { readFrom, sizeOf, watchQuietly } from "./log-file.ts";
+import { createLogHistory, type LogHistory } from "./log-history.ts";
 
-export interface ContainerLog {
+export interface ContainerLog extends LogHistory {
   readonly path: string;
-  /** Opens the file for a process; the caller closes it when the process has it. */
+  /** Opens the file for a process, whose life begins with it; the caller closes it when the process has it. */
   open(): number;
   /** The last lines, as text that may go into an object. */
   lastLines(): string;
@@ -47,9 +38,15 @@ export function createContainerLog(path: string, owner: number | undefined): Con
     return fd;
   };
   closeSync(open());
+  const history = createLogHistory(path);
   return {
+    ...history,
     path,
-    open,
+    open() {
+      const fd = open();
+      history.begin();
+      return fd;
+    },
     lastLines() {
       const from = Math.max(0, sizeOf(path) - lastBytes);
       return lastOf(readFrom(path, from, lastBytes).toString(), from > 0);
@@ -58,8 +55,10 @@ export function createContainerLog(path: string, owner: number | undefined): Con
     follow: (line) => follow(path, line),
     trim() {
       if (sizeOf(path) <= maxFileBytes) return;
-      copyFileSync(path, `${path}.1`);
-      truncateSync(path);
+      history.move(() => {
+        copyFileSync(path, `${path}.1`);
+        truncateSync(path);
+      });
     },
   };
 }
@@ -95,26 +94,4 @@ function follow(path: string, line: (text: string) => void): () => void {
     read();
     if (rest !== "") line(rest);
   };
-}
-
-function watchQuietly(path: string, changed: () => void): FSWatcher | undefined {
-  try {
-    return watch(path, changed).on("error", () => {});
-  } catch {
-    return undefined;
-  }
-}
-
-function sizeOf(path: string): number {
-  return statSync(path, { throwIfNoEntry: false })?.size ?? 0;
-}
-
-function readFrom(path: string, offset: number, length: number): Buffer {
-  const fd = openSync(path, "r");
-  try {
-    const buffer = Buffer.alloc(Math.min(length, Math.max(0, sizeOf(path) - offset)));
-    return buffer.subarray(0, readSync(fd, buffer, 0, buffer.length, offset));
-  } finally {
-    closeSync(fd);
-  }
 }

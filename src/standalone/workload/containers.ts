@@ -16,6 +16,8 @@ import { proxyUser, type WorkloadHost, type WorkloadSpec } from "./spec.ts";
 import { createStatusWriter } from "./status-writer.ts";
 
 export interface Containers {
+  /** Undefined for one that has not been started; `none` where there is no process that could write. */
+  log(name: string): ContainerLog | "none" | undefined;
   /** Rejects with what is missing when the signal comes first. */
   ready(signal: AbortSignal): Promise<void>;
   /** Resolves with the exit code of the process when it is not started again. */
@@ -30,6 +32,8 @@ interface Context {
   readonly place: PodPlace;
   readonly events: EventRecorder;
   readonly teller: PodTeller;
+  /** Of the containers that have been started. */
+  readonly logs: Map<string, ContainerLog>;
 }
 
 const graceMs = 10_000;
@@ -39,12 +43,14 @@ export function startContainers(host: WorkloadHost, spec: WorkloadSpec, pod: Kub
   const writer = createStatusWriter({ ...host, pod: { name: spec.name, namespace: spec.namespace } });
   const teller = createPodTeller({ names, initNames: initContainerNames(pod), writer, now: host.now });
   const events = createEventRecorder({ ...host, component: "fairlead-run", host: nodeName });
-  const context: Context = { host, spec, pod, place, events, teller };
+  const logs = new Map<string, ContainerLog>();
+  const context: Context = { host, spec, pod, place, events, teller, logs };
   events.record(pod, "Normal", "Scheduled", `Successfully assigned ${spec.namespace}/${spec.name} to ${nodeName}`);
   const proxy = startProxy(context);
   const stopping = new AbortController();
   const app = names.includes(appContainer) ? appAfterProxy(context, stopping.signal) : undefined;
   return {
+    log: (name) => (names.includes(name) ? logs.get(name) : "none"),
     ready: (signal) => teller.ready(names, signal),
     ended: app?.ended ?? new Promise(() => {}),
     async stop() {
@@ -95,7 +101,7 @@ type LoggedContainer = Pick<Container, "ended" | "stop">;
 const trimMs = 10_000;
 
 function startLogged(
-  { host, spec, pod, events, teller }: Context,
+  { host, spec, pod, events, teller, logs }: Context,
   name: string,
   run: (log: ContainerLog) => Running,
   how: Pick<ContainerOptions, "policy" | "probe" | "outlives">,
@@ -103,6 +109,7 @@ function startLogged(
   const isProxy = name === proxyContainer;
   const file = join(host.logDir, spec.namespace, spec.name, `${name}.log`);
   const log = createContainerLog(file, isProxy ? proxyUser : undefined);
+  logs.set(name, log);
   const source = isProxy ? `${spec.name}/proxy` : spec.name;
   const unfollow = host.echo && log.follow((text) => host.echo?.(source, text));
   const trimming = setInterval(log.trim, trimMs);

@@ -91,7 +91,9 @@ export function startApp(host: WorkloadHost, spec: WorkloadSpec, place: PodPlace
 function startLogged(options: Omit<StartOptions, "output">, log: ContainerLog): Running {
   const output = log.open();
   try {
-    return startProcess({ ...options, output });
+    const running = startProcess({ ...options, output });
+    void running.exited.then(log.ended);
+    return running;
   } finally {
     closeSync(output);
   }

@@ -8,7 +8,7 @@ import type { KubeObject } from "../../model/index.ts";
 import { createDialer } from "../kubelet/dialer.ts";
 import { servePod } from "../kubelet/pod-server.ts";
 import { createPodNetwork, podNetworkId } from "../network/pod-network.ts";
-import { startContainers } from "./containers.ts";
+import { type Containers, startContainers } from "./containers.ts";
 import { prepareFiles } from "./files.ts";
 import { createPod, ensureAccount, keepPod, waitForAddress } from "./pod.ts";
 import { capture, execIn, type PodPlace } from "./process.ts";
@@ -43,7 +43,7 @@ export async function startWorkload(host: WorkloadHost, spec: WorkloadSpec, sign
     const place = await makePlace(host, spec, pod, undo, signal);
     const containers = startContainers(host, spec, pod, place);
     undo.push(containers.stop);
-    await serve(host, pod, place, undo);
+    await serve(host, pod, place, containers, undo);
     // As with a kubelet, whoever deletes the Pod ends its processes.
     const ended = Promise.race([containers.ended, deleted]).then(async (why) => {
       if (why === "deleted") await stop();
@@ -63,11 +63,18 @@ export async function startWorkload(host: WorkloadHost, spec: WorkloadSpec, sign
 }
 
 /** A workload whose streams cannot be served, as on a full disk, does its work all the same. */
-async function serve(host: WorkloadHost, pod: KubeObject, place: PodPlace, undo: Undo): Promise<void> {
+async function serve(
+  host: WorkloadHost,
+  pod: KubeObject,
+  place: PodPlace,
+  containers: Containers,
+  undo: Undo,
+): Promise<void> {
   const dialer = createDialer(place.network.path);
   undo.push(async () => dialer.close());
   try {
-    const hosted = { uid: pod.metadata.uid ?? "", connect: dialer.connect };
+    const { uid = "", name } = pod.metadata;
+    const hosted = { uid, name, connect: dialer.connect, log: containers.log };
     const server = await servePod(host.podDir, hosted, host.log);
     undo.push(server.close);
   } catch (error) {

@@ -10,7 +10,7 @@ import { ignoreMissing } from "./endpoint-slices.ts";
 import { nodeName, ownAnnotation, pods, serviceAccounts } from "./kinds.ts";
 import { type PodServer, servePod } from "./kubelet/pod-server.ts";
 import type { Connect } from "./kubelet/port-forward.ts";
-import type { ContainerLog } from "./workload/container-log.ts";
+import type { ContainerLog } from "./log/container-log.ts";
 import type { ContainerStatus } from "./workload/container-state.ts";
 import { type PodStatus, podStatus } from "./workload/pod-status.ts";
 

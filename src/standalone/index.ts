@@ -12,6 +12,7 @@ export { type Journal, type Leftover, livingOwners, openJournal, openSharedJourn
 export * as standaloneKinds from "./kinds.ts";
 export type { Connect } from "./kubelet/port-forward.ts";
 export { endJournal, removeAllButRunners, removeAtEnd, removeLeftovers } from "./leftovers.ts";
+export { type ContainerLog, createContainerLog } from "./log/container-log.ts";
 export { runNamespaceEnd } from "./namespace-end.ts";
 export { createMeshNetwork, findClash, type MeshNetwork } from "./network/mesh-network.ts";
 export { type NetworkPlan, type PlanOptions, planNetwork, rangePairs } from "./network/plan.ts";
@@ -22,7 +23,6 @@ export { removePod, runPodLeases } from "./pod-leases.ts";
 export { type Running, type StartOptions, startProcess } from "./processes.ts";
 export { createRuntimeDir, type RuntimeDir, type RuntimeSources } from "./runtime-dir.ts";
 export { serviceBackends } from "./service-backends.ts";
-export { type ContainerLog, createContainerLog } from "./workload/container-log.ts";
 export { type RestartPolicy, restartPolicies } from "./workload/container-state.ts";
 export { isHeldByOther } from "./workload/pod.ts";
 export type { WorkloadHost, WorkloadSpec } from "./workload/spec.ts";

@@ -1,7 +1,7 @@
 /** A container's log and what kubectl asks of it in; the text, line by line where that matters, out. */
 import type { Writable } from "node:stream";
-import type { ContainerLog } from "../workload/container-log.ts";
-import type { LogLife } from "../workload/log-history.ts";
+import type { ContainerLog } from "../log/container-log.ts";
+import type { LogLife } from "../log/history.ts";
 
 export interface LogOptions {
   readonly follow: boolean;

@@ -5,7 +5,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
 import { type Logger, listenOn, openSocketFolder, serverOptions, webLimits } from "../../lib/index.ts";
-import type { ContainerLog } from "../workload/container-log.ts";
+import type { ContainerLog } from "../log/container-log.ts";
 import { removeDeadSockets } from "./dead-sockets.ts";
 import { logOptions, writeLog } from "./log.ts";
 import { type Connect, servePortForward } from "./port-forward.ts";

@@ -4,9 +4,9 @@ import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
 import { FairleadError, ownerOf } from "../../lib/index.ts";
 import { openJournal } from "../journal.ts";
+import { createContainerLog } from "../log/container-log.ts";
 import { startProcess } from "../processes.ts";
 import { type Container, restartDelayMs, startContainer } from "./container.ts";
-import { createContainerLog } from "./container-log.ts";
 import type { ContainerStatus, RestartPolicy } from "./container-state.ts";
 
 const work = mkdtempSync(join(tmpdir(), "fairlead-container-"));

@@ -6,8 +6,8 @@ import { closeSync, copyFileSync, fchownSync, mkdirSync, openSync, truncateSync 
 import { dirname } from "node:path";
 import { StringDecoder } from "node:string_decoder";
 import { printable } from "../../lib/index.ts";
-import { readFrom, sizeOf, watchQuietly } from "./log-file.ts";
-import { createLogHistory, type LogHistory } from "./log-history.ts";
+import { readFrom, sizeOf, watchQuietly } from "./file.ts";
+import { createLogHistory, type LogHistory } from "./history.ts";
 
 export interface ContainerLog extends LogHistory {
   readonly path: string;

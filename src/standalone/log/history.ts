@@ -3,7 +3,7 @@
  * Processes write to it themselves, so its times are those at which it was seen to have grown. Offsets count all that was
  * ever written while we looked, whether or not it is still kept.
  */
-import { readFrom, sizeOf, watchQuietly } from "./log-file.ts";
+import { readFrom, sizeOf, watchQuietly } from "./file.ts";
 
 export interface LogLife {
   readonly from: number;

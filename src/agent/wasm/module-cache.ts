@@ -2,7 +2,6 @@
  * What a plugin wants in; the path of a module on this machine's disk out. Modules are kept by what they were asked for,
  * over restarts too, so that a registry which is away takes nothing from those who had it; what nobody asks for goes.
  */
-import { createHash } from "node:crypto";
 import { mkdirSync, readFileSync, rmSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -10,6 +9,7 @@ import { FairleadError, isRecord, type Logger, parseJson } from "../../lib/index
 import { replaceSecretFile } from "../../pki/index.ts";
 import { type DownloadOptions, downloadModule, type NotFound, type Wanted } from "./download.ts";
 import type { WasmMetrics } from "./metrics.ts";
+import { sha256 } from "./registry.ts";
 import { isModule } from "./unpack.ts";
 
 export type PullPolicy = "UNSPECIFIED_POLICY" | "IfNotPresent" | "Always";
@@ -80,7 +80,7 @@ export function createModuleCache(options: ModuleCacheOptions): ModuleCache {
   const isSound = async (entry: Entry): Promise<boolean> => {
     if (proven.has(entry.content)) return true;
     const bytes = await readFile(fileOf(entry)).catch(() => undefined);
-    if (!bytes || !isModule(bytes) || contentHash(bytes) !== entry.content) return false;
+    if (!bytes || !isModule(bytes) || sha256(bytes) !== entry.content) return false;
     proven.add(entry.content);
     return true;
   };
@@ -101,7 +101,7 @@ export function createModuleCache(options: ModuleCacheOptions): ModuleCache {
 
   const add = async (request: ModuleRequest, checksum: string, bytes: Uint8Array): Promise<Entry> => {
     const { url } = request;
-    const content = contentHash(bytes);
+    const content = sha256(bytes);
     const entry = { url, checksum, content, lastMs: now().getTime(), versions: new Map<string, string>() };
     mkdirSync(folder, { recursive: true, mode: 0o700 });
     await replaceSecretFile(fileOf(entry), bytes);
@@ -170,8 +170,6 @@ export function createModuleCache(options: ModuleCacheOptions): ModuleCache {
 }
 
 const none = new Uint8Array();
-
-const contentHash = (bytes: Uint8Array): string => createHash("sha256").update(bytes).digest("hex");
 
 /** An image named by its digest cannot become another. */
 const digestOf = (url: string): string | undefined => /^oci:.*@sha256:([0-9a-f]{64})$/.exec(url)?.[1];

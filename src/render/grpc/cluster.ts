@@ -1,7 +1,6 @@
 /** The name of a cluster in; the cluster as gRPC clients understand it out: endpoints over EDS, mTLS, balancing, one limit. */
 import { create } from "@bufbuild/protobuf";
 import { type Cluster, Cluster_LbPolicy, ClusterSchema } from "../../gen/envoy/config/cluster/v3/cluster_pb.js";
-import { ConfigSourceSchema } from "../../gen/envoy/config/core/v3/config_source_pb.js";
 import { type BuildFacet, type ConnectionPoolSettings, type LoadBalancerSettings, types } from "../../model/index.ts";
 import { brokenConstraint } from "../build/constraints.ts";
 import { edsDiscovery } from "../build/discovery.ts";
@@ -14,6 +13,7 @@ import { encodePart, resourceOf } from "../part.ts";
 import { resourceRecipe } from "../recipe.ts";
 import { loadBalancer } from "../traffic-policy/load-balancer.ts";
 import type { View } from "../view.ts";
+import { ads } from "./ads.ts";
 import { edsTarget } from "./target.ts";
 import { clientSocket } from "./tls.ts";
 
@@ -43,8 +43,6 @@ function build(view: View<BuildFacet>, target: OutboundTarget, policy: ClusterIn
     ...policy,
   });
 }
-
-const ads = create(ConfigSourceSchema, { configSourceSpecifier: { case: "ads", value: {} } });
 
 /**
  * Only where a rule says so, as Istio has it: nobody can tell whether the application uses xDS credentials, nor whether

@@ -1,6 +1,5 @@
 /** What a gRPC client dials in (`xds:///HOST:PORT`); the listener that tells it where the routes are, out. */
 import { create } from "@bufbuild/protobuf";
-import { ConfigSourceSchema } from "../../gen/envoy/config/core/v3/config_source_pb.js";
 import { ListenerSchema } from "../../gen/envoy/config/listener/v3/listener_pb.js";
 import { HTTPFaultSchema } from "../../gen/envoy/extensions/filters/http/fault/v3/fault_pb.js";
 import { RouterSchema } from "../../gen/envoy/extensions/filters/http/router/v3/router_pb.js";
@@ -17,6 +16,7 @@ import { encodePart, resourceOf } from "../part.ts";
 import { servicePlaces } from "../proxy/addresses.ts";
 import { keyOf, resourceRecipe, wordsOf } from "../recipe.ts";
 import type { View } from "../view.ts";
+import { ads } from "./ads.ts";
 import type { ListenerName } from "./listener-name.ts";
 
 /** Who dials a short name asks for a listener of that name; it leads where the full one would. */
@@ -42,8 +42,6 @@ function fullNames({ proxy, mesh }: View<ClientFacet>, host: string): readonly s
   const suffix = [`.${namespace}`, `.${namespace}.svc`].find((end) => host.endsWith(end));
   return suffix === undefined ? [host] : [host, `${host.slice(0, -suffix.length)}.${own}`];
 }
-
-const ads = create(ConfigSourceSchema, { configSourceSpecifier: { case: "ads", value: {} } });
 
 /** All that gRPC knows on the way out. */
 const filters = [

@@ -8,6 +8,7 @@ import {
   type KubeClient,
   runLeaderElection,
 } from "../kube/index.ts";
+import { readList, readRecord } from "../lib/index.ts";
 import { type KubeObject, programmedKinds } from "../model/index.ts";
 import type { Metrics } from "../ops/index.ts";
 import type { ObjectStatus } from "../translate/index.ts";
@@ -215,10 +216,27 @@ function writeProgrammed(
         { ref: watchedKind(group, kind), objects: watched.objects(group, kind) },
       ]),
     ),
+    replicas: () => countReplicas(options, watched),
     now: options.now,
     log: options.log.scope("status"),
     random: options.random,
   });
+}
+
+/** Ready addresses of the control plane's own Service. */
+function countReplicas({ namespace, revision }: DiscoveryOptions, { objects }: WatchedObjects): number {
+  const service = revision === "" || revision === "default" ? "istiod" : `istiod-${revision}`;
+  const slices = objects("discovery.k8s.io", "EndpointSlice");
+  const own = slices
+    .keys()
+    .filter((key) => key.startsWith(`${namespace}/`))
+    .flatMap((key) => slices.get(key) ?? [])
+    .filter(({ metadata }) => metadata.labels?.["kubernetes.io/service-name"] === service);
+  const ready = own
+    .flatMap(({ endpoints }) => readList(endpoints).map(readRecord))
+    .filter(({ conditions }) => readRecord(conditions).ready !== false)
+    .flatMap(({ addresses }) => readList(addresses));
+  return Math.max(1, new Set(ready).size);
 }
 
 function reportProblems(options: DiscoveryOptions, parts: LeaderParts): void {

@@ -13,7 +13,8 @@ export interface Said {
 const maxNamed = 5;
 const maxMessage = 2_000;
 
-export function sayVerdict(verdict: ObjectVerdict): Said {
+/** `replicas`: how many control planes there are, where others may have proxies of their own. */
+export function sayVerdict(verdict: ObjectVerdict, replicas = 1): Said {
   const { affected, acknowledged, refusing, waiting, generation, isMade } = verdict;
   const what = generation === undefined ? "it" : `generation ${generation}`;
   if (!isMade) return { isDone: false, reason: "Pending", message: `${what} is not rendered yet` };
@@ -21,9 +22,10 @@ export function sayVerdict(verdict: ObjectVerdict): Said {
     return {
       isDone: true,
       reason: "NoProxyAffected",
-      message: "0/0: no connected proxy is sent anything because of it",
+      message: `0/0: no connected proxy${replicas > 1 ? ` of one of ${replicas} control planes` : ""} is sent anything because of it`,
     };
-  const count = `${acknowledged}/${affected} proxies have acknowledged ${what}`;
+  const whose = replicas > 1 ? ` of one of ${replicas} control planes` : "";
+  const count = `${acknowledged}/${affected} proxies${whose} have acknowledged ${what}`;
   const refusals = refusing.slice(0, maxNamed).map(({ proxy, part, words }) => `${proxy} refused ${part}: ${words}`);
   const more = refusing.length > maxNamed ? [`${refusing.length - maxNamed} more refused it`] : [];
   const silent = waiting.length > 0 ? [`no answer yet of ${named(waiting)}`] : [];

@@ -4,7 +4,7 @@
  */
 import type { Collection } from "../../collections/index.ts";
 import type { KindRef, KubeClient } from "../../kube/index.ts";
-import { type Logger, readRecord } from "../../lib/index.ts";
+import { FairleadError, type Logger, readRecord } from "../../lib/index.ts";
 import type { KubeObject } from "../../model/index.ts";
 import { runKeyedWork, statusWritesPerSecond } from "../controllers/keyed-work.ts";
 import { mergePatch } from "../controllers/merge-patch.ts";
@@ -14,6 +14,8 @@ import { type Said, sayVerdict } from "./say.ts";
 
 export interface ProgrammedStatusOptions {
   readonly client: KubeClient;
+  /** How many control planes there are; each knows its own proxies only. */
+  readonly replicas: () => number;
   /** By the names of the kinds that have the condition. */
   readonly kinds: ReadonlyMap<string, { readonly ref: KindRef; readonly objects: Collection<KubeObject> }>;
   readonly programmed: Programmed;
@@ -51,6 +53,7 @@ export function runProgrammedStatus(options: ProgrammedStatusOptions): void {
   const { lookMs, maxLookMs, pendingMs } = { ...usual, ...options.times };
   const open = new Map<string, Open>();
   const rejected = new Set<string>();
+  const denied = new Set<string>();
   let timer: NodeJS.Timeout | undefined;
 
   const work = async (id: string, turn: () => Promise<void>): Promise<void> => {
@@ -61,15 +64,32 @@ export function runProgrammedStatus(options: ProgrammedStatusOptions): void {
     if (!kind || !verdict || !object || object.metadata.deletionTimestamp !== undefined) return close(id);
     // Another generation has come meanwhile: it is open, too.
     if (object.metadata.generation !== verdict.generation) return;
-    const said = sayVerdict(verdict);
+    const said = sayVerdict(verdict, options.replicas());
     const isSettled = said.isDone || (said.reason === "RejectedByProxy" && verdict.waiting.length === 0);
     const state = open.get(id);
     if (!isSettled && state && performance.now() - state.sinceMs < pendingMs) return;
-    await write(kind.ref, object, said, turn);
+    if (!(await isWritten(kind.ref, object, said, turn))) return close(id);
     if (said.reason === "RejectedByProxy") rejected.add(id);
     else rejected.delete(id);
     if (isSettled) open.delete(id);
     else if (state) state.sinceMs = performance.now();
+  };
+
+  /** Rights are those of an installation: where istiod's own are in force, only some kinds' statuses may be written. */
+  const isWritten = async (...args: Parameters<typeof write>): Promise<boolean> => {
+    const [{ kind, plural, group }] = args;
+    if (denied.has(kind)) return false;
+    try {
+      await write(...args);
+      return true;
+    } catch (error) {
+      if (FairleadError.from(error).code !== "forbidden") throw error;
+      denied.add(kind);
+      options.log.warn(
+        `${kind} has no condition Programmed: ${plural}/status of ${group} may not be written; PILOT_ENABLE_STATUS=false asks for none`,
+      );
+      return false;
+    }
   };
 
   const write = async (ref: KindRef, object: KubeObject, said: Said, turn: () => Promise<void>): Promise<void> => {
@@ -100,7 +120,8 @@ export function runProgrammedStatus(options: ProgrammedStatusOptions): void {
     rejected.delete(id);
   };
   const begin = (id: string): void => {
-    if (!kinds.has(split(id)[0])) return;
+    const [kind] = split(id);
+    if (!kinds.has(kind) || denied.has(kind)) return;
     const nowMs = performance.now();
     open.set(id, { sinceMs: nowMs, pauseMs: lookMs, nextMs: nowMs + lookMs, moves: "" });
     timer ??= setInterval(look, lookMs).unref();

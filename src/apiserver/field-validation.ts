@@ -16,6 +16,6 @@ export function fieldValidationOf(query: URLSearchParams): FieldValidation {
   if (asked === "Ignore" || asked === "Warn" || asked === "Strict") return asked;
   throw failure(
     "Invalid",
-    `fieldValidation: Unsupported value: ${JSON.stringify(asked)}: supported values: "Ignore", "Strict", "Warn"`,
+    `fieldValidation: Unsupported value: ${JSON.stringify(asked)}: supported values: "", "Ignore", "Strict", "Warn"`,
   );
 }

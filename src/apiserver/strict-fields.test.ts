@@ -153,3 +153,12 @@ test("another word for it is refused", async () => {
   const answer = await api.call("POST", `${configMaps}?fieldValidation=Maybe`, { metadata: { name: "maybe" } });
   expect([answer.code, answer.body.message]).toEqual([422, expect.stringContaining('Unsupported value: "Maybe"')]);
 });
+
+test("an unknown field of what is applied is refused in the words for an object", async () => {
+  const path = `${services}/odd?fieldManager=t&fieldValidation=Strict`;
+  const answer = await api.call("PATCH", path, rule.replace("NAME", "odd").replace('"host":"a",', ""), types.apply);
+  expect([answer.code, answer.body.message]).toEqual([
+    400,
+    'DestinationRule in version "v1" cannot be handled as a DestinationRule: strict decoding error: unknown field "spec.odd"',
+  ]);
+});

@@ -6,14 +6,14 @@ import type { WriteContext } from "./context.ts";
 import { failure } from "./failure.ts";
 import type { RepeatedFields } from "./field-validation.ts";
 
-/** `unknown` are the paths of fields that the kind does not have. */
-export function tellFields(context: WriteContext, unknown: readonly string[]): void {
+/** `unknown` are the paths of fields that the kind does not have; `isPatched`, where the body is no whole object. */
+export function tellFields(context: WriteContext, unknown: readonly string[], isPatched = false): void {
   const { fieldValidation, repeated, request } = context;
   const sentences = unknown.map((path) => `unknown field ${JSON.stringify(path)}`);
   if (fieldValidation === "Warn") [...repeated.sentences, ...sentences].forEach(context.warn);
   if (fieldValidation !== "Strict" || repeated.sentences.length + unknown.length === 0) return;
   const text = `strict decoding error: ${[...strictSentences(repeated), ...sentences].join(", ")}`;
-  if (request.verb === "patch") throw refusedPatch(text);
+  if (isPatched) throw refusedPatch(text);
   const { kind } = request.kind;
   throw failure("BadRequest", `${kind} in version "${request.kind.version}" cannot be handled as a ${kind}: ${text}`);
 }

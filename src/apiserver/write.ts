@@ -166,7 +166,9 @@ async function nextObject(
 ): Promise<KubeObject> {
   const { kind, subresource } = context.request;
   const prepare = signingRequestRule(kind, subresource) ?? (subresource === "status" ? prepareStatus : prepareUpdate);
-  const decoded = applied ? context.shaper.decode(kind, wanted).object : decode(context, wanted);
+  const decoded = applied
+    ? context.shaper.decode(kind, wanted).object
+    : decode(context, wanted, context.request.verb === "patch");
   const fresh = prepare(kind, decoded, before);
   await context.pace.pause();
   const admitted = await mutated(context, "UPDATE", fresh, before);
@@ -317,9 +319,9 @@ function managerOf(context: WriteContext, operation: Manager["operation"]): Mana
   };
 }
 
-function decode(context: WriteContext, body: KubeObject): KubeObject {
+function decode(context: WriteContext, body: KubeObject, isPatched = false): KubeObject {
   const { object, unknown } = context.shaper.decode(context.request.kind, body);
-  tellFields(context, unknown);
+  tellFields(context, unknown, isPatched);
   return object;
 }
 

@@ -74,9 +74,11 @@ export function register(program: Command, io: Io, exit: (status: number) => voi
     .addOption(new Option("-o, --output <format>", "how to print").choices(["text", "json"]).default("text"))
     .addHelpText(
       "after",
-      "\nA line that begins with ! can hurt: requests that may be refused (deny), servers that are lost (lost-endpoint), and\n" +
+      "\nA line that begins with ! can hurt: requests that may be\n" +
+        "refused (deny), servers that are lost (lost-endpoint), and\n" +
         "encryption that changes (mtls).\n\n" +
-        "Ends with status 0 if nothing changes, 1 if something does (with --fail-on: something of that sort), 2 if the change\n" +
+        "Ends with status 0 if nothing changes, 1 if something does\n" +
+        "(with --fail-on: something of that sort), 2 if the change\n" +
         "cannot be read or would be refused.\n\n" +
         "Examples:\n" +
         "  fairlead diff -f reviews-v2.yaml\n" +

@@ -42,7 +42,7 @@ describe("the workload's identity", () => {
     );
   });
 
-  test("keeps the old certificate while the CA is away, and asks until it is back", async () => {
+  test("D04: keeps the old certificate while the CA is away, and asks until it is back", async () => {
     let asked = 0;
     const fetch = async (): Promise<WorkloadCredentials> => {
       asked++;

@@ -161,6 +161,41 @@ test("a step is not left while a proxy has not followed, and another control pla
   await phase("done");
 });
 
+test("C16: two control planes that start at once have one root, and its rotation waits for the proxies of both", {
+  timeout: 240_000,
+}, async () => {
+  // A step lasts for as long as it takes the other one to say, once a second, whom it waits for.
+  const rotationPace = { stepMs: 3000, reconnectMs: 0, fileLagMs: 0 };
+  const start = (identity: string): Promise<Discovery> => plane({ identity, leaderElection: true, rotationPace });
+  const [one, other] = await Promise.all([start("istiod-1"), start("istiod-2")]);
+  const [here, there] = [await proxy(one, "here", true), await proxy(other, "there", true)];
+  const before = await ownCa();
+  const state = (): unknown => stateOf(world.objects("", "Secret").get(rotationKey))["phase"];
+  const waiting = (): readonly unknown[] =>
+    ["istiod-1", "istiod-2"].map((replica) => {
+      const text = readText(readRecord(world.objects("", "ConfigMap").get(rotationKey)?.data)[replica]);
+      return text === "" ? undefined : readRecord(parseJson(text))["count"];
+    });
+  for (const each of [here, there]) {
+    expect(await each.nextRoots()).toEqual([formatBundle(before.roots)]);
+    expect(isUnder(await each.fetchCertificate(), before)).toBe(true);
+  }
+  await ask("start");
+  for (const each of [here, there]) expect(await each.nextRoots()).toHaveLength(2);
+  await expect.poll(state, patient).toBe("reissue");
+  for (const each of [here, there]) expect(await each.nextRoots()).toHaveLength(2);
+  const fresh = await here.fetchCertificate();
+  expect(isUnder(fresh, before)).toBe(false);
+  await expect.poll(waiting, patient).toEqual([0, 1]);
+  // All that time would have been enough to go on, were it not for the other one's proxy.
+  await new Promise((resolve) => setTimeout(resolve, rotationPace.stepMs + 1000));
+  expect(state()).toBe("reissue");
+  const last = await there.fetchCertificate();
+  await expect.poll(state, patient).toBe("done");
+  const after = await ownCa();
+  expect([isUnder(fresh, after), isUnder(last, after)]).toEqual([true, true]);
+});
+
 test("rolled back, all come back to the old root and the new one goes", async () => {
   const of = await plane();
   // The second one does not come for a new certificate, so that the rotation stays where it is.

@@ -48,7 +48,7 @@ interface Case {
 }
 
 export interface Quarantine {
-  /** To be called when what proxies refuse has changed. */
+  /** To be called when what proxies refuse has changed; it is looked at soon. */
   look(): void;
   /** What is withheld, as refusals of what was withheld for it. */
   refusals(): readonly Refusal[];
@@ -60,7 +60,8 @@ export interface Quarantine {
 }
 
 const maxWords = 400;
-const lookMs = 100;
+const firstMs = 50;
+const maxMs = 5000;
 
 export function createQuarantine({
   graph,
@@ -74,17 +75,32 @@ export function createQuarantine({
   const cases = new Map<ProxyNode, Case>();
   const open = new Set<ProxyNode>();
   let timer: NodeJS.Timeout | undefined;
+  let isDue = false;
+  let pauseMs = firstMs;
 
+  /** Soon: who refuses all the time must not make it look all the time. */
   function look(): void {
+    if (isDue) return;
+    isDue = true;
+    lookIn(firstMs);
+  }
+
+  function lookIn(ms: number): void {
+    pauseMs = ms;
+    clearTimeout(timer);
+    timer = setTimeout(examineAll, ms).unref();
+  }
+
+  function examineAll(): void {
+    isDue = false;
     const proxies = [...ads.refusingProgress(cases)];
     const present = new Set(proxies.map(({ node }) => node));
     for (const node of cases.keys()) if (!present.has(node)) cases.delete(node);
     const before = open.size;
     open.clear();
     for (const proxy of proxies) if (!examine(proxy)) open.add(proxy.node);
-    if (open.size > 0) timer ??= setInterval(look, lookMs).unref();
-    else clearInterval(timer);
-    if (open.size === 0) timer = undefined;
+    // One that never answers is looked at ever more rarely.
+    if (open.size > 0 && !isDue) lookIn(Math.min(maxMs, pauseMs * 2));
     if (open.size < before) onChange();
   }
 
@@ -155,6 +171,7 @@ export function createQuarantine({
     );
     own.version = graph.version;
     dropUnused();
+    look();
     onChange();
   }
 
@@ -191,10 +208,10 @@ export function createQuarantine({
       const held = own && isFound(own, filter) ? own.held.get(filter) : undefined;
       return held && refusalOf(node, held);
     },
-    isOpen: (node) => open.has(node),
+    isOpen: (node) => isDue || open.has(node),
     close() {
       stop();
-      clearInterval(timer);
+      clearTimeout(timer);
     },
   };
 }

@@ -92,7 +92,9 @@ function createKeeper(options: ControlPlanePodOptions): Keeper {
     if (!pod) return;
     [uid, told] = [pod.metadata.uid ?? "", undefined];
     events.record(pod, "Normal", "Started", `Started container ${container}`);
-    server = await servePod(podDir, { uid, name: ref.name, connect, log: () => output }, log);
+    // Its process has no place of its own: a command beside it would run on the machine itself.
+    const hosted = { uid, name: ref.name, connect, log: () => output, spawner: () => undefined };
+    server = await servePod(podDir, hosted, log);
   };
   return {
     async look() {

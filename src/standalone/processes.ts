@@ -61,6 +61,23 @@ export function startProcess(options: StartOptions): Running {
   };
 }
 
+/** A child with pipes for all of its standard streams, in a group of its own. */
+export function spawnPiped(options: Omit<StartOptions, "output">): ChildProcess {
+  const child = spawn(options.file, [...options.args], {
+    env: { ...options.env },
+    ...(options.cwd === undefined ? {} : { cwd: options.cwd }),
+    stdio: "pipe",
+    detached: true,
+  });
+  const owner = ownerOf(child.pid ?? -1);
+  const item: Leftover | undefined = owner && { kind: "process", process: owner };
+  if (item) {
+    noteDown(options.journal, item);
+    child.once("exit", () => options.journal.remove(item));
+  }
+  return child;
+}
+
 /**
  * It runs already: where a full disk takes no note of it, it is used all the same, and written down with the next thing.
  * To refuse it here would leave a process that nobody ends.

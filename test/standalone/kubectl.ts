@@ -34,7 +34,11 @@ export async function startPodApi(): Promise<PodApi> {
         { status: { phase: "Running" } },
         "application/merge-patch+json",
       );
-      const nothing = { connect: () => Promise.reject(new Error("no port")), log: () => undefined };
+      const nothing = {
+        connect: () => Promise.reject(new Error("no port")),
+        log: () => undefined,
+        spawner: () => undefined,
+      };
       servers.push(await servePod(podDir, { ...nothing, ...pod, name, uid }, silentLogger));
       return uid;
     },

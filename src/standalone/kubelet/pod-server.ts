@@ -1,12 +1,14 @@
 /**
- * A Pod that this process runs in; its logs and ports, for the API and through it for kubectl, out: what a kubelet serves. The
+ * A Pod that this process runs in; its logs, commands and ports, for the API and through it for kubectl, out: what a kubelet serves. The
  * socket is named after the Pod's uid and open to its owner alone; who may use it has been asked by the API.
  */
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
 import { type Logger, listenOn, openSocketFolder, serverOptions, webLimits } from "../../lib/index.ts";
 import type { ContainerLog } from "../log/container-log.ts";
+import { type CommandStreams, commandOffer, openCommandStreams, type Wanted } from "./command-streams.ts";
 import { removeDeadSockets } from "./dead-sockets.ts";
+import { runCommand, type Spawn } from "./exec.ts";
 import { logOptions, writeLog } from "./log.ts";
 import { type Connect, servePortForward } from "./port-forward.ts";
 import { acceptUpgrade, type Offer, refuseUpgrade } from "./upgrade.ts";
@@ -17,6 +19,8 @@ export interface HostedPod {
   readonly connect: Connect;
   /** Undefined for a container that has not been started; `none` where there is no process that could write. */
   log(container: string): ContainerLog | "none" | undefined;
+  /** Undefined where no command can be run beside the container's process. */
+  spawner(container: string): Spawn | undefined;
 }
 
 export interface PodServer {
@@ -80,8 +84,49 @@ async function answer(pod: HostedPod, request: IncomingMessage, response: Server
 }
 
 async function upgrade(pod: HostedPod, request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> {
-  const { pathname } = new URL(request.url ?? "/", "http://pod");
-  if (pathname !== "/portforward") return refuseUpgrade(socket, 404, "not found");
-  const accepted = acceptUpgrade(request, socket, head, portForwardOffer);
-  if (accepted) await servePortForward(accepted.transport, pod.connect);
+  const { pathname, searchParams } = new URL(request.url ?? "/", "http://pod");
+  if (pathname === "/portforward") {
+    const accepted = acceptUpgrade(request, socket, head, portForwardOffer);
+    if (accepted) await servePortForward(accepted.transport, pod.connect);
+    return;
+  }
+  const name = searchParams.get("container") ?? "";
+  const run =
+    pathname === "/exec"
+      ? commandOf(pod, name, searchParams)
+      : pathname === "/attach"
+        ? attachTo(pod, name)
+        : undefined;
+  if (!run) return refuseUpgrade(socket, 404, `container not found (${JSON.stringify(name)})`);
+  const accepted = acceptUpgrade(request, socket, head, commandOffer);
+  const wanted = wantedStreams(searchParams);
+  const streams = accepted && (await openCommandStreams(accepted, wanted));
+  if (streams) await run(streams, wanted);
+}
+
+type Run = (streams: CommandStreams, wanted: Wanted) => Promise<void>;
+
+function commandOf(pod: HostedPod, container: string, query: URLSearchParams): Run | undefined {
+  const spawn = pod.spawner(container);
+  return spawn && ((streams, wanted) => runCommand(spawn, query.getAll("command"), streams, wanted));
+}
+
+/** Processes here have no input that one could write to: what they say from now on is all there is. */
+function attachTo(pod: HostedPod, container: string): Run | undefined {
+  const log = pod.log(container);
+  const life = log === "none" ? undefined : log?.current();
+  if (!log || log === "none" || !life) return undefined;
+  return async ({ stdin, stdout, stderr, finish, signal }) => {
+    stdin?.resume();
+    const out = stdout ?? stderr;
+    signal.addEventListener("abort", () => out?.destroy(), { once: true });
+    const options = { follow: true, timestamps: false, tailLines: 0, since: undefined, limitBytes: undefined };
+    if (out) await writeLog(log, life, options, out);
+    await finish({ metadata: {}, status: "Success" });
+  };
+}
+
+function wantedStreams(query: URLSearchParams): Wanted {
+  const [stdin, stdout, stderr, tty] = ["stdin", "stdout", "stderr", "tty"].map((name) => query.has(name));
+  return { stdin: stdin === true, stdout: stdout === true, stderr: stderr === true, tty: tty === true };
 }

@@ -1,11 +1,12 @@
 /** The processes of a workload, inside its network namespace: capture rules, agent with Envoy, and the command itself. */
+import type { ChildProcess } from "node:child_process";
 import { closeSync, realpathSync } from "node:fs";
 import { FairleadError } from "../../lib/index.ts";
 import type { KubeObject } from "../../model/index.ts";
 import { enterCommand } from "../enter.ts";
 import type { ContainerLog } from "../log/container-log.ts";
 import type { PodNetwork } from "../network/pod-network.ts";
-import { type Running, type StartOptions, startProcess } from "../processes.ts";
+import { type Running, type StartOptions, spawnPiped, startProcess } from "../processes.ts";
 import type { PodFiles } from "./files.ts";
 import { captureArguments, proxyArguments, proxyEnvironment, withProxyConfig } from "./injected.ts";
 import { proxyUser, type WorkloadHost, type WorkloadSpec } from "./spec.ts";
@@ -83,8 +84,7 @@ function certificateSettings(): Record<string, string> {
 
 export function startApp(host: WorkloadHost, spec: WorkloadSpec, place: PodPlace, log: ContainerLog): Running {
   const enter = enterCommand({ namespace: place.network.path, binds: binds(host, place.files) }, spec.command);
-  const env = { ...baseEnv(), HOME: process.env.HOME ?? "/", HOSTNAME: spec.name, ...spec.env };
-  return startLogged({ ...enter, env, journal: host.journal }, log);
+  return startLogged({ ...enter, env: appEnv(spec), journal: host.journal }, log);
 }
 
 /** The process has its own copy of the open file. */
@@ -97,6 +97,29 @@ function startLogged(options: Omit<StartOptions, "output">, log: ContainerLog): 
   } finally {
     closeSync(output);
   }
+}
+
+/** A command beside a container's own process: as the same user, in the same place and environment. */
+export function spawnBeside(
+  host: WorkloadHost,
+  spec: WorkloadSpec,
+  { network, files }: PodPlace,
+  container: "app" | "proxy",
+  command: readonly string[],
+): ChildProcess {
+  const isProxy = container === "proxy";
+  const place = { namespace: network.path, binds: binds(host, files), ...(isProxy ? { uid: proxyUser } : {}) };
+  const env = isProxy ? baseEnv() : appEnv(spec);
+  return spawnPiped({
+    ...enterCommand(place, command),
+    env,
+    journal: host.journal,
+    ...(isProxy ? { cwd: files.dir } : {}),
+  });
+}
+
+function appEnv(spec: WorkloadSpec): Record<string, string> {
+  return { ...baseEnv(), HOME: process.env.HOME ?? "/", HOSTNAME: spec.name, ...spec.env };
 }
 
 export async function execIn(

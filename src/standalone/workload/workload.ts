@@ -6,12 +6,13 @@
 import { FairleadError } from "../../lib/index.ts";
 import type { KubeObject } from "../../model/index.ts";
 import { createDialer } from "../kubelet/dialer.ts";
+import type { Spawn } from "../kubelet/exec.ts";
 import { servePod } from "../kubelet/pod-server.ts";
 import { createPodNetwork, podNetworkId } from "../network/pod-network.ts";
 import { type Containers, startContainers } from "./containers.ts";
 import { prepareFiles } from "./files.ts";
-import { createPod, ensureAccount, keepPod, waitForAddress } from "./pod.ts";
-import { capture, execIn, type PodPlace } from "./process.ts";
+import { createPod, ensureAccount, keepPod, proxyContainer, waitForAddress } from "./pod.ts";
+import { capture, execIn, type PodPlace, spawnBeside } from "./process.ts";
 import type { Undo, WorkloadHost, WorkloadSpec } from "./spec.ts";
 
 export interface Workload {
@@ -43,7 +44,7 @@ export async function startWorkload(host: WorkloadHost, spec: WorkloadSpec, sign
     const place = await makePlace(host, spec, pod, undo, signal);
     const containers = startContainers(host, spec, pod, place);
     undo.push(containers.stop);
-    await serve(host, pod, place, containers, undo);
+    await serve(host, spec, pod, place, containers, undo);
     // As with a kubelet, whoever deletes the Pod ends its processes.
     const ended = Promise.race([containers.ended, deleted]).then(async (why) => {
       if (why === "deleted") await stop();
@@ -65,6 +66,7 @@ export async function startWorkload(host: WorkloadHost, spec: WorkloadSpec, sign
 /** A workload whose streams cannot be served, as on a full disk, does its work all the same. */
 async function serve(
   host: WorkloadHost,
+  spec: WorkloadSpec,
   pod: KubeObject,
   place: PodPlace,
   containers: Containers,
@@ -74,7 +76,14 @@ async function serve(
   undo.push(async () => dialer.close());
   try {
     const { uid = "", name } = pod.metadata;
-    const hosted = { uid, name, connect: dialer.connect, log: containers.log };
+    const spawner = (container: string): Spawn | undefined => {
+      const log = containers.log(container);
+      const beside = container === proxyContainer ? "proxy" : "app";
+      return log === undefined || log === "none"
+        ? undefined
+        : (command) => spawnBeside(host, spec, place, beside, command);
+    };
+    const hosted = { uid, name, connect: dialer.connect, log: containers.log, spawner };
     const server = await servePod(host.podDir, hosted, host.log);
     undo.push(server.close);
   } catch (error) {

@@ -30,8 +30,9 @@ export async function runCommand(
     child.once("error", (error) => resolve(failed(`cannot start: ${error.message}`)));
     child.once("close", (code, signal) => resolve(exitStatus(code ?? (signal === null ? 1 : 137))));
   });
-  // What the command left behind would write to nobody.
+  // What the command left behind would write to nobody, and what it did not read nobody else will.
   end();
+  streams.stdin?.resume();
   await streams.finish(status);
 }
 

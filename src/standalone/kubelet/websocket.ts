@@ -5,6 +5,7 @@ import { type ByteReader, createByteReader, type Transport } from "./transport.t
 /** kubectl sends 32 KiB at a time. */
 const maxMessageBytes = 1024 * 1024;
 const maxControlBytes = 125;
+const closeMs = 10_000;
 
 const opcodes = { continuation: 0, text: 1, binary: 2, close: 8, ping: 9, pong: 10 } as const;
 const closeCodes = { normal: 1000, protocol: 1002, tooLarge: 1009 } as const;
@@ -29,7 +30,10 @@ export function openWebSocket(under: Transport): Transport {
     isClosed = true;
     const payload = Buffer.alloc(2);
     payload.writeUInt16BE(code);
+    // Who does not read is not waited for.
+    const timer = setTimeout(under.close, closeMs);
     await write(opcodes.close, payload);
+    clearTimeout(timer);
     under.close();
   };
   async function* messages(): AsyncIterable<Buffer> {

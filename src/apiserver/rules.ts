@@ -94,7 +94,7 @@ function has(list: Names, value: string): boolean {
 /** Single permissions that are compared one by one: a few hundred bytes can stand for billions. */
 const maxSingles = 4_096;
 /** Names that are looked up: thousands of rules on one resource have each to be compared with each. */
-const maxLookups = 200_000;
+const maxLookups = 100_000;
 
 /** What of the granted rules none of the held rules allows, one verb on one thing each. */
 export function uncovered(held: readonly Rule[], granted: readonly Rule[]): readonly Rule[] | "too many" {

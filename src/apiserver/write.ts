@@ -204,6 +204,7 @@ async function checkWrite(
     ...(await conditionErrors(kind, shaped.object, context.pace)),
   ];
   requireSignerRight(context, shaped.object, before);
+  await context.pace.pause();
   if (subresource === undefined) checkEscalation(context, shaped.object, before, written);
   allowed();
   if (errors.length > 0) throw invalid(kind, object.metadata.name, errors);

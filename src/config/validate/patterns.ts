@@ -1,8 +1,8 @@
 /** A spec in; why its patterns would keep everybody waiting while they are compiled, out. */
 import { isRecord, measurePattern } from "../../lib/index.ts";
 
-/** What repetitions may add to all patterns of one object, in instructions: about a tenth of a second. */
-const mostAdded = 100_000;
+/** What repetitions may add to all patterns of one object, in instructions: less than a tenth of a second. */
+const mostAdded = 50_000;
 
 /** Checked before any is compiled: that happens on the loop that serves everybody. */
 export function patternsError(spec: unknown): string | undefined {

@@ -277,6 +277,38 @@ describe("the certificate service over TLS", () => {
     for (const refusal of refusals) expect(refusal).toMatchObject({ status: status.resourceExhausted });
   }, 300_000);
 
+  test("C14: what cannot be served soon is told at once to come back, and those before it are served", async () => {
+    const gate = Promise.withResolvers<void>();
+    let asked = 0;
+    const waiting = Promise.withResolvers<void>();
+    const service = createCertificateService({
+      acceptsPeer: () => true,
+      signer: createOwnSigner(authority),
+      async authenticate(bearer) {
+        if (++asked === 2) waiting.resolve();
+        await gate.promise;
+        return judge(bearer);
+      },
+      stillThere: async () => true,
+      rateLimit: { take: () => true },
+      metrics: { count: () => {} },
+      log: createLogger({ write: () => {}, now }),
+      ...{ maxUnderWay: 2, authenticateTimeoutMs: 600_000 },
+    });
+    const busy = createRpcServer({ routes: [service], log: createLogger({ write: () => {}, now }) });
+    const bound = await busy.listen({ host: "127.0.0.1", port: 0 });
+    const client = createRpcClient({ target: bound, metadata: async () => withToken(token()) });
+    const request = create(IstioCertificateRequestSchema, { csr: createCsr({ key }) });
+    const served = [client.unary(method, request), client.unary(method, request)];
+    await waiting.promise;
+    await expect(client.unary(method, request)).rejects.toMatchObject({ status: status.resourceExhausted });
+    gate.resolve();
+    for (const { certChain } of await Promise.all(served)) expect(certChain).toHaveLength(2);
+    expect((await client.unary(method, request)).certChain).toHaveLength(2);
+    client.close();
+    await busy.close();
+  });
+
   test("C13: a judge that does not answer is not waited for", async () => {
     const service = createCertificateService({
       acceptsPeer: () => true,

@@ -44,7 +44,12 @@ export interface CertificateServiceOptions {
   readonly log: Logger;
   /** How long the judge of tokens may take. */
   readonly authenticateTimeoutMs?: number;
+  /** How many calls are served at the same time; more are told at once to come back. */
+  readonly maxUnderWay?: number;
 }
+
+/** Half a second's work: a queue that outlasts the judge's time would serve nobody. */
+const usualUnderWay = 250;
 
 /** Service-account tokens have about 1 KB. */
 const maxTokenBytes = 16 * 1024;
@@ -56,12 +61,20 @@ interface Permit extends Terms {
 
 export function createCertificateService(options: CertificateServiceOptions): Route {
   const log = options.log.scope("ca");
+  const { metrics, maxUnderWay = usualUnderWay } = options;
+  const tooMany = (): RpcError => new RpcError(status.resourceExhausted, "too many certificate requests");
+  let underWay = 0;
   return unary(protoMethod(IstioCertificateService.method.createCertificate), async (request, call) => {
-    options.metrics.count("citadel_server_csr_count");
-    const permit = await permitOf(request, call, options, log);
-    if (!options.rateLimit.take(formatIdentity(permit.identity)))
-      throw new RpcError(status.resourceExhausted, "too many certificate requests");
-    return issue(request, permit, call, options, log);
+    metrics.count("citadel_server_csr_count");
+    if (underWay >= maxUnderWay) throw tooMany();
+    underWay++;
+    try {
+      const permit = await permitOf(request, call, options, log);
+      if (!options.rateLimit.take(formatIdentity(permit.identity))) throw tooMany();
+      return await issue(request, permit, call, options, log);
+    } finally {
+      underWay--;
+    }
   });
 }
 

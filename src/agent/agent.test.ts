@@ -288,6 +288,30 @@ describe.skipIf(lacks("envoy"))("the agent with a real Envoy", () => {
     expect(livingEnvoy(harness.workDir)?.process.pid).toBe(envoy);
   }, 300_000);
 
+  test("D08: a second agent of the same Pod is refused, and harms the first in nothing", async () => {
+    harness.spawn();
+    await untilReady();
+    await eventually(shown, (peer) => peer !== undefined);
+    const envoy = livingEnvoy(harness.workDir)?.process.pid;
+    const sockets = (): readonly string[] =>
+      readdirSync(join(harness.workDir, "etc/istio/proxy/sockets"), { recursive: true }).map(String).sort();
+    const before = sockets();
+    const second = harness.spawn();
+    const [status] = await once(second, "exit");
+    expect(status, harness.log.join("")).not.toBe(0);
+    expect(harness.log.join("")).toContain("another agent");
+    expect(sockets()).toEqual(before);
+    expect(livingEnvoy(harness.workDir)?.process.pid).toBe(envoy);
+    expect((await httpStatus(harness.ports.status, "/healthz/ready")).status).toBe(200);
+    const [moved = 0] = await freePorts(1);
+    tls = moved;
+    harness.send(await tlsListener(moved));
+    await harness.closeControlPlane();
+    await harness.openControlPlane();
+    // Its way to the control plane is whole.
+    expect(await eventually(shown, (peer) => peer !== undefined)).toBeDefined();
+  }, 300_000);
+
   test("P05: short of memory it gives no metrics and says so, and all else goes on", async () => {
     let share = 0.1;
     const overload = createOverload({

@@ -16,6 +16,7 @@ import {
   type RpcClientOptions,
   type RpcServer,
 } from "../rpc/index.ts";
+import { lockAgent } from "./agent-lock.ts";
 import { type AgentMetrics, createAgentMetrics } from "./agent-metrics.ts";
 import type { AgentOptions, Endpoint } from "./agent-options.ts";
 import { readAppMetrics } from "./app-metrics.ts";
@@ -72,6 +73,7 @@ export function createAgent(options: AgentOptions): Agent {
       const ended = new AbortController();
       closers.add(() => ended.abort());
       try {
+        closers.add(await lockAgent(options.workDir, options.log));
         // First of all: while nobody answers, the Pod looks up no name.
         const dns = await serveDns(options, closers);
         makeSocketsFolder(options, closers);

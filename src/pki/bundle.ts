@@ -58,14 +58,27 @@ export function chainsTo(
 
 /** The URI names (SPIFFE ids) of a certificate, read from its bytes: printed forms of names can be forged. */
 export function uriNames(certificate: X509Certificate): readonly string[] {
+  return altNames(certificate).uris;
+}
+
+/** Whether that URI is all that a certificate calls its holder. */
+export function isCalledOnly(certificate: X509Certificate, uri: string): boolean {
+  const { uris, hasOthers } = altNames(certificate);
+  return !hasOthers && uris.length === 1 && uris[0] === uri;
+}
+
+function altNames(certificate: X509Certificate): { readonly uris: readonly string[]; readonly hasOthers: boolean } {
   const value = extensionValue(certificate, oids.subjectAltName);
-  if (!value) return [];
-  const names = readDer(readDer(value).take(tags.sequence).content);
-  const out: string[] = [];
+  const names = readDer(value ? readDer(value).take(tags.sequence).content : new Uint8Array());
+  const uris: string[] = [];
+  let hasOthers = false;
   while (!names.atEnd) {
     const uri = names.takeIf(contextTag(6, false));
-    if (uri) out.push(Buffer.from(uri.content).toString("latin1"));
-    else names.takeAny();
+    if (uri) uris.push(Buffer.from(uri.content).toString("latin1"));
+    else {
+      names.takeAny();
+      hasOthers = true;
+    }
   }
-  return out;
+  return { uris, hasOthers };
 }

@@ -1,6 +1,7 @@
 export {
   chainsTo,
   formatBundle,
+  isCalledOnly,
   parseCertificate,
   parseCertificates,
   uriNames,

@@ -29,6 +29,7 @@ import type { Discovery } from "../discovery.ts";
 import { allowSecrets, startPlane } from "./testing.ts";
 
 const method = protoMethod(IstioCertificateService.method.createCertificate);
+const uriOf = (value: string): SubjectAltName => ({ type: "uri", value });
 const own: SubjectAltName = { type: "uri", value: "spiffe://cluster.local/ns/default/sa/a" };
 const requests = kubeKinds.certificateSigningRequests;
 const cas = new Map<string, SigningBundle>();
@@ -36,12 +37,19 @@ let world: ControlledApi;
 let token: string;
 let key: KeyPair;
 const seen: string[] = [];
+/** What signers that are not to be believed make of a certificate. */
+const unfit = new Map<string, Partial<Parameters<typeof issueCertificate>[0]>>([
+  ["example.com/false", { altNames: [uriOf("spiffe://cluster.local/ns/default/sa/b")] }],
+  ["example.com/more", { altNames: [own, { type: "dns", value: "istiod.istio-system.svc" }] }],
+  ["example.com/ca", { profile: "ca" }],
+  ["example.com/long", { ttlMs: 91 * 86_400_000 }],
+]);
 
 beforeAll(async () => {
   world = await startControlledApi();
   await allowSecrets(world);
   await allowRequests();
-  for (const name of ["example.com/usual", "example.com/special", "example.com/false"])
+  for (const name of ["example.com/usual", "example.com/special", ...unfit.keys()])
     cas.set(name, await createSelfSignedBundle({ organization: name, now: new Date() }));
   playSigners().catch((error: unknown) => {
     if (!world.stop.signal.aborted) throw error;
@@ -79,7 +87,7 @@ async function allowRequests(): Promise<void> {
   });
 }
 
-/** Signs what is approved, as the request says; `false` gives a certificate of somebody else, and unknown ones fail. */
+/** Signs what is approved, as the request says unless it is one of the unfit; unknown ones fail. */
 async function playSigners(): Promise<void> {
   for await (const { type, object } of world.admin.watch(requests, { signal: world.stop.signal })) {
     const request = readRecord(object);
@@ -96,7 +104,7 @@ async function playSigners(): Promise<void> {
       signer &&
       issueCertificate({
         ...{ profile: "leaf", now: new Date(), ttlMs: 3_600_000, signer, publicKey: parseCsr(csr).publicKey },
-        altNames: signerName === "example.com/false" ? [uriOf("spiffe://cluster.local/ns/default/sa/b")] : names,
+        ...{ altNames: names, ...unfit.get(signerName) },
       });
     const ref = { name: readText(readRecord(request.metadata).name) };
     const answer = leaf
@@ -105,7 +113,6 @@ async function playSigners(): Promise<void> {
     await world.admin.patch(requests, ref, "merge", { status: answer }, { subresource: "status" });
   }
 }
-const uriOf = (value: string): SubjectAltName => ({ type: "uri", value });
 const rootOf = (name: string): string => formatBundle(cas.get(name)?.roots ?? []);
 
 interface Asked {
@@ -186,10 +193,10 @@ describe("EXTERNAL_CA=ISTIOD_RA_KUBERNETES_API", () => {
     expect(seen).toEqual([]);
   });
 
-  test("a signer that refuses, or answers with somebody else's certificate, gives nothing", async () => {
+  test("a signer that refuses, or whose certificate has other names, is a CA's or lives too long, gives nothing", async () => {
     const plane = await start({ externalCa: external });
     const roots = await ownRoots();
-    for (const certSigner of ["nobody", "false"])
+    for (const certSigner of ["nobody", "false", "more", "ca", "long"])
       await expect(ask(plane, { certSigner, roots }), certSigner).rejects.toMatchObject({ status: status.internal });
     expect((await world.admin.list(requests)).items).toEqual([]);
   });

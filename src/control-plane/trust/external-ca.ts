@@ -13,10 +13,10 @@ import {
   formatBundle,
   formatPrivateKey,
   generateKey,
+  isCalledOnly,
   parseCertificates,
   parseCsr,
   readCsrNames,
-  uriNames,
 } from "../../pki/index.ts";
 import type { FurtherRoots } from "./further-roots.ts";
 import { createKubernetesSigner, refusedAnswer, type SignByKubernetes } from "./kubernetes-signer.ts";
@@ -43,13 +43,16 @@ export interface ExternalCa {
 interface Parts extends ExternalCaOptions {
   readonly client: KubeClient;
   readonly further: FurtherRoots;
-  readonly certificates: { readonly maxTtlMs: number } | undefined;
+  readonly certificates: { readonly defaultTtlMs: number; readonly maxTtlMs: number } | undefined;
   readonly now: () => Date;
   readonly log: Logger;
   readonly signal: AbortSignal;
 }
 
 const dayMs = 86_400_000;
+const usualLives = { defaultTtlMs: dayMs, maxTtlMs: 90 * dayMs };
+/** By which clocks of signers may be ahead. */
+const skewMs = 5 * 60_000;
 const serverUsages = ["digital signature", "key encipherment", "server auth"];
 const workloadUsages = [...serverUsages, "client auth"];
 
@@ -66,23 +69,26 @@ export function createExternalCa(parts: Parts): ExternalCa {
 }
 
 function workloadSigner(parts: Parts, sign: SignByKubernetes): WorkloadSigner {
-  const maxMs = parts.certificates?.maxTtlMs ?? 90 * dayMs;
-  const none = Number.POSITIVE_INFINITY;
+  const { defaultTtlMs, maxTtlMs } = parts.certificates ?? usualLives;
+  const lifetime: WorkloadSigner["lifetime"] = (askedMs) => {
+    if (askedMs > maxTtlMs)
+      throw new FairleadError("invalid", `the requested life exceeds the maximum of ${maxTtlMs / 1000} s`);
+    return askedMs > 0 ? askedMs : defaultTtlMs;
+  };
   return {
-    lifetime(askedMs) {
-      if (askedMs > maxMs)
-        throw new FairleadError("invalid", `the requested life exceeds the maximum of ${maxMs / 1000} s`);
-      return askedMs;
-    },
+    lifetime,
     async sign(order, signal) {
       const { csr, askedMs, terms, identity } = order;
       const signerName = signerNameOf(order.certSigner, parts);
       checkNames(order);
-      const lifeMs = Math.min(askedMs > 0 ? askedMs : none, terms.maxLifeMs ?? none);
-      const asked = { signerName, csr, usages: workloadUsages, lifeMs: lifeMs === none ? undefined : lifeMs };
-      const issued = await sign(asked, signal);
-      const [name, ...others] = uriNames(issued.certificate);
-      if (name !== formatIdentity(identity) || others.length > 0) throw refusedAnswer(signerName, "has another name");
+      const lifeMs = Math.min(lifetime(askedMs), terms.maxLifeMs ?? maxTtlMs);
+      const issued = await sign({ signerName, csr, usages: workloadUsages, lifeMs }, signal);
+      const { certificate } = issued;
+      if (!isCalledOnly(certificate, formatIdentity(identity))) throw refusedAnswer(signerName, "has another name");
+      if (certificate.ca) throw refusedAnswer(signerName, "is a CA's");
+      // Some signers have a least life of their own, so what was asked for is no measure.
+      if (certificate.validToDate.getTime() > parts.now().getTime() + maxTtlMs + skewMs)
+        throw refusedAnswer(signerName, `lives for more than MAX_WORKLOAD_CERT_TTL, ${maxTtlMs / 1000} s`);
       return issued;
     },
   };

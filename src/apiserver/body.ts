@@ -95,15 +95,21 @@ export function parseBody(definitions: Definitions, kind: ApiKind, bytes: Buffer
 function parseJsonBody(text: string, type: string): Body {
   const value = parseJson(text, parseLimits);
   const prefix = type === "application/json-patch+json" ? "json patch " : "";
-  const sentences = repeatedKeys(text).map(({ path }) => `${prefix}duplicate field ${JSON.stringify(path)}`);
+  const sentences = repeatedKeys(text).map(({ path }) => `${prefix}duplicate field ${quoted(path)}`);
   return { value, repeated: { form: "json", sentences } };
 }
+
+/** What a hundred sentences repeat of a body is to stay small. */
+const maxQuoted = 1000;
+
+const quoted = (name: string): string =>
+  JSON.stringify(name.length > maxQuoted ? `${name.slice(0, maxQuoted)}…` : name);
 
 /** JSON is YAML: kubectl sends it under that name, also where it is long. */
 function parseYamlBody(text: string): Body {
   const sentences: string[] = [];
   const tell = (key: string, line: number): void => {
-    sentences.push(`line ${line}: key ${JSON.stringify(key)} already set in map`);
+    sentences.push(`line ${line}: key ${quoted(key)} already set in map`);
   };
   const repeated: RepeatedFields = { form: "yaml", sentences };
   if (text.trimStart().startsWith("{"))

@@ -261,6 +261,14 @@ describe("objects", () => {
     expect(answer.warnings).toContain('unknown field \\"k0\\"');
   });
 
+  test("that say much twice, deep down, are told of it in few words", async () => {
+    const names = repeat(30, (i) => `"${"n".repeat(10_000)}${i}":{`).join("");
+    const text = `{"metadata":{"name":"twice"},${names}${'"a":1,'.repeat(200)}"a":1${"}".repeat(30)}}`;
+    const answer = await api.call("POST", `${configMaps}?fieldValidation=Strict`, text, "application/json");
+    expect(answer.code).toBe(400);
+    expect(String(answer.body.message).length).toBeLessThan(500_000);
+  });
+
   test("with blanks where base64 belongs", async () => {
     const secret = { metadata: { name: "blank" }, data: { a: `${" ".repeat(1_000_000)}!` } };
     expect((await api.call("POST", "/api/v1/namespaces/default/secrets", secret)).code).toBe(400);

@@ -67,7 +67,7 @@ test("is swept when it has no Pod, though its lease stays; not before, and never
   const sweeping = sweepAbandoned({ runDir, client: { ...client, list }, log: silentLogger }, stop.signal, 5);
   const untilLooked = async (): Promise<void> => {
     const before = looks;
-    await expect.poll(() => looks, { interval: 5 }).toBeGreaterThan(before + 8);
+    await expect.poll(() => looks, { interval: 5, timeout: 60_000 }).toBeGreaterThan(before + 8);
   };
   const lives = ({ exitCode, signalCode }: ChildProcess): boolean => exitCode === null && signalCode === null;
   await untilLooked();

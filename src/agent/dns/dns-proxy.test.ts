@@ -208,7 +208,7 @@ describe("names that an agent has left", () => {
     const alive = await startProxy([], fileIn(dir));
     const before = readFileSync(join(dir, "proxy/names"), "utf8");
     tell(alive, { [name]: web });
-    await expect.poll(() => readFileSync(join(dir, "proxy/names"), "utf8") === before).toBe(false);
+    await expect.poll(() => readFileSync(join(dir, "proxy/names"), "utf8") === before, { timeout: 60_000 }).toBe(false);
     expect(datas(await ask(await startProxy([], fileIn(dir)), "web"))).toEqual(["10.1.0.1"]);
   });
 

@@ -3,10 +3,12 @@ import { spawnSync } from "node:child_process";
 import { mkdtempSync, readdirSync, realpathSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { runKubectl } from "../../src/apiserver/testing.ts";
 import { planNetwork } from "../../src/standalone/index.ts";
 import { lacks } from "../require.ts";
-import { anyPort, fairlead, startFairlead } from "./fairlead.ts";
+import { forward } from "../standalone/kubectl.ts";
+import { anyPort, fairlead, type Started, startFairlead } from "./fairlead.ts";
 
 /** What is on the host because of this data folder: namespaces, devices and folders carry its prefix. */
 function onHost(prefix: string): readonly string[] {
@@ -39,17 +41,56 @@ describe.skipIf(lacks("root", "envoy", "iptables"))("the demo", () => {
     expect(onHost(prefix)).toEqual([]);
   });
 
-  test("has nothing that `analyze` would change", { timeout: 300_000 }, async () => {
-    const demo = startFairlead(["up", "--demo", "--data", data, ...anyPort]);
-    try {
+  describe("while it runs", { timeout: 300_000 }, () => {
+    const kubeconfig = join(data, "kubeconfig");
+    const kubectl = (args: string) => runKubectl({ kubeconfig, home: data, timeoutMs: 60_000 }, args);
+    let demo: Started | undefined;
+    beforeAll(async () => {
+      demo = startFairlead(["up", "--demo", "--data", data, ...anyPort]);
       await demo.until("ready\n");
-      await expect.poll(demo.stderr, { timeout: 300_000, interval: 50 }).toContain("The sample application:");
-      const analyzed = await fairlead(["analyze", "-A", "--kubeconfig", join(data, "kubeconfig")]);
+    }, 300_000);
+    afterAll(async () => {
+      demo?.child.kill("SIGTERM");
+      await demo?.exited;
+    });
+
+    test("has nothing that `analyze` would change", async () => {
+      const analyzed = await fairlead(["analyze", "-A", "--kubeconfig", kubeconfig]);
       expect(analyzed.stdout.trim()).toBe("");
       expect(analyzed.stderr).toContain("No validation issues found when analyzing all namespaces");
-    } finally {
-      demo.child.kill("SIGTERM");
-      await demo.exited;
-    }
+    });
+
+    test.skipIf(lacks("kubectl"))("kubectl reaches into its Pods", async () => {
+      const { out: address } = await kubectl("get pod details-v1 -o jsonpath={.status.podIP}");
+      expect((await kubectl("exec details-v1 -c app -- ip -o -4 addr show eth0")).out).toContain(` ${address}/`);
+      expect(await kubectl("exec details-v1 -c istio-proxy -- id -u")).toMatchObject({ code: 0, out: "1337\n" });
+      expect((await kubectl("logs productpage-v1 -c istio-proxy")).out).toContain("Envoy");
+      const admin = await forward({ dir: data, kubeconfig }, ["pod/details-v1", ":15000"]);
+      try {
+        const answer = await fetch(`http://127.0.0.1:${admin.port}/server_info`);
+        expect(await answer.text()).toContain("details-v1.default");
+      } finally {
+        await admin.stop();
+      }
+    });
+
+    test.skipIf(lacks("kubectl"))(
+      "its control plane is a Pod that is ready, and started again when deleted",
+      async () => {
+        const restarts = "{.status.containerStatuses[0].ready} {.status.containerStatuses[0].restartCount}";
+        const look = async (): Promise<string> =>
+          (await kubectl(`get pod istiod -n istio-system -o 'jsonpath=${restarts}'`)).out;
+        expect(await look()).toBe("true 0");
+        expect((await kubectl("logs deploy/istiod -n istio-system --tail=1")).out).not.toBe("");
+        const monitoring = await forward({ dir: data, kubeconfig }, ["-n", "istio-system", "pod/istiod", ":15014"]);
+        try {
+          expect((await fetch(`http://127.0.0.1:${monitoring.port}//version`)).status).toBe(200);
+        } finally {
+          await monitoring.stop();
+        }
+        await kubectl("delete pod istiod -n istio-system");
+        await expect.poll(look, { timeout: 120_000, interval: 500 }).toBe("true 1");
+      },
+    );
   });
 });

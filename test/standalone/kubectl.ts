@@ -58,7 +58,7 @@ export interface Forwarding {
 
 /** `kubectl port-forward`, once it listens. */
 export async function forward(
-  { api }: PodApi,
+  api: Pick<TestApi, "dir" | "kubeconfig">,
   args: readonly string[],
   env: Readonly<Record<string, string>> = {},
 ): Promise<Forwarding> {

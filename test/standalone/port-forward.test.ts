@@ -61,7 +61,7 @@ describe.skipIf(lacks("kubectl"))("kubectl port-forward", { timeout: 60_000 }, (
     ["SPDY", "false"],
   ] as const)
     test(`carries many connections and large bodies over ${name}`, async () => {
-      const forwarding = await forward(mesh(), ["web", ":8000"], { KUBECTL_PORT_FORWARD_WEBSOCKETS: webSockets });
+      const forwarding = await forward(mesh().api, ["web", ":8000"], { KUBECTL_PORT_FORWARD_WEBSOCKETS: webSockets });
       try {
         const large = Buffer.alloc(3_000_000, "0123456789abcdefg");
         expect(digest(await say(forwarding.port, large))).toBe(digest(large));
@@ -74,7 +74,7 @@ describe.skipIf(lacks("kubectl"))("kubectl port-forward", { timeout: 60_000 }, (
     });
 
   test("says why a port of the Pod does not answer", async () => {
-    const forwarding = await forward(mesh(), ["web", ":8001"]);
+    const forwarding = await forward(mesh().api, ["web", ":8001"]);
     try {
       expect(await say(forwarding.port, Buffer.from("hello"))).toHaveLength(0);
       await expect.poll(forwarding.said, { timeout: 10_000 }).toContain("error forwarding port 8001");

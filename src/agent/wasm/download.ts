@@ -37,13 +37,16 @@ export interface NotFound {
   readonly problem: string;
 }
 
+/** Others wait for their turn meanwhile. */
+const maxTimeoutMs = 10 * 60_000;
+
 /** `isKnown` saves the download of an image whose module is here already. */
 export async function downloadModule(
   wanted: Wanted,
   options: DownloadOptions,
   isKnown: (checksum: string) => boolean,
 ): Promise<Found | NotFound> {
-  const signal = AbortSignal.timeout(wanted.timeoutMs);
+  const signal = AbortSignal.timeout(Math.min(maxTimeoutMs, Math.max(0, Math.ceil(wanted.timeoutMs))));
   const found = wanted.url.startsWith("oci://")
     ? await fromRegistry(wanted, options, signal, isKnown)
     : await fromServer(wanted, options, signal);

@@ -36,6 +36,17 @@ export interface ResponseRewriter {
   rewrite(variant: "sotw" | "delta", response: Uint8Array, stream: StreamEnd): Promise<Uint8Array>;
 }
 
+export interface EcdsRewriter extends ResponseRewriter {
+  /** Files that configurations name which Envoy may be given again. */
+  inUse(): readonly string[];
+}
+
+/** A configuration, and the file with the module that it names. */
+interface Good {
+  readonly bytes: Uint8Array;
+  readonly file: string;
+}
+
 interface Configured {
   readonly bytes: Uint8Array;
   /** It is not what the control plane sent. */
@@ -44,10 +55,10 @@ interface Configured {
 
 const usualRetry = { minMs: 5_000, maxMs: 300_000 };
 
-export function createEcdsRewriter(options: EcdsOptions): ResponseRewriter {
+export function createEcdsRewriter(options: EcdsOptions): EcdsRewriter {
   const { cache, metrics, log } = options;
   /** By extension, what it was last configured with as it was meant. */
-  const lastGood = new Map<string, Uint8Array>();
+  const lastGood = new Map<string, Good>();
   /** By extension, the retries for what it was last told: another configuration ends them. */
   const retries = new Map<string, AbortController>();
 
@@ -55,11 +66,11 @@ export function createEcdsRewriter(options: EcdsOptions): ResponseRewriter {
     const wasm = read(bytes);
     if (!wasm) return { bytes, isStandIn: false };
     retries.get(wasm.name)?.abort();
-    const problem = await have(wasm, stream);
-    if (typeof problem !== "string") {
+    const found = await have(wasm, stream);
+    if (!("problem" in found)) {
       metrics.converted("success");
-      lastGood.set(wasm.name, problem);
-      return { bytes: problem, isStandIn: false };
+      lastGood.set(wasm.name, found);
+      return { bytes: found.bytes, isStandIn: false };
     }
     const last = lastGood.get(wasm.name);
     const instead = last
@@ -67,8 +78,8 @@ export function createEcdsRewriter(options: EcdsOptions): ResponseRewriter {
       : wasm.failOpen
         ? "all is let through"
         : "all is refused";
-    log.error(`a Wasm module cannot be had: ${instead}`, { extension: wasm.name, cause: problem });
-    return { bytes: last ?? wasm.standIn(), isStandIn: true };
+    log.error(`a Wasm module cannot be had: ${instead}`, { extension: wasm.name, cause: found.problem });
+    return { bytes: last?.bytes ?? wasm.standIn(), isStandIn: true };
   };
 
   const read = (bytes: Uint8Array): RemoteWasm | undefined => {
@@ -84,16 +95,16 @@ export function createEcdsRewriter(options: EcdsOptions): ResponseRewriter {
   };
 
   /** The configuration with its module, or why there is none. */
-  const have = async (wasm: RemoteWasm, stream: StreamEnd): Promise<Uint8Array | string> => {
-    const failed = (result: string, problem: string): string => {
+  const have = async (wasm: RemoteWasm, stream: StreamEnd): Promise<Good | { readonly problem: string }> => {
+    const failed = (result: string, problem: string): { readonly problem: string } => {
       metrics.converted(result);
-      return problem;
+      return { problem };
     };
     if (wasm.url === "") return failed("miss_remote_fetch_hint", "no address says where the module is");
     if (wasm.pullSecret === "") return failed("fetch_failure", "the pull secret is missing, or is not for this proxy");
     const request = requestOf(wasm);
     const found = await cache.get(request).catch((error: unknown) => ({ problem: FairleadError.from(error).message }));
-    if ("file" in found) return wasm.withFile(found.file);
+    if ("file" in found) return { bytes: wasm.withFile(found.file), file: found.file };
     void tryAgain(wasm.name, request, stream);
     return failed("fetch_failure", found.problem);
   };
@@ -122,6 +133,7 @@ export function createEcdsRewriter(options: EcdsOptions): ResponseRewriter {
 
   return {
     typeUrl: types.extension,
+    inUse: () => [...lastGood.values()].map(({ file }) => file),
     async rewrite(variant, response, stream) {
       const startedMs = options.nowMs();
       try {

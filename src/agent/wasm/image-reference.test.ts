@@ -23,6 +23,10 @@ test.each([
   "oci://r.example/a:v?x",
   "oci://r.example/a@sha256:1",
   "oci://r.example/a:v1/../../x",
+  "oci://evil.example#.local/a",
+  "oci://evil.example:80?x=/a",
+  "oci://r.example\\x/a",
+  "oci://r.example:port/a",
 ])("%s is refused", (url) => {
   expect(() => parseImageReference(url)).toThrow("names no image");
 });

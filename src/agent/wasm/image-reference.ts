@@ -12,6 +12,8 @@ export interface ImageReference {
 }
 
 const dockerHub = "index.docker.io";
+/** A name or an IPv4 address, or an IPv6 address in brackets. */
+const registryPattern = /^(?:[a-z0-9.-]+|\[[0-9a-f:.]+\])(?::\d{1,5})?$/i;
 const repositoryPattern = /^[a-z0-9]+(?:[._-]+[a-z0-9]+)*(?:\/[a-z0-9]+(?:[._-]+[a-z0-9]+)*)*$/;
 const tagPattern = /^\w[\w.-]{0,127}$/;
 const digestPattern = /^sha256:[0-9a-f]{64}$/;
@@ -28,6 +30,7 @@ export function parseImageReference(url: string): ImageReference {
   const [name, tag] = colon < 0 ? [path, undefined] : [path.slice(0, colon), path.slice(colon + 1)];
   const registry = hasHost && first !== "docker.io" ? first : dockerHub;
   const repository = registry === dockerHub && !name.includes("/") ? `library/${name}` : name;
+  if (!registryPattern.test(registry)) throw bad("its registry is none");
   if (!repositoryPattern.test(repository) || repository.length > 255) throw bad("its repository is none");
   if (tag !== undefined && !tagPattern.test(tag)) throw bad("its tag is none");
   if (digest !== undefined && !digestPattern.test(digest)) throw bad("its digest is no SHA-256");

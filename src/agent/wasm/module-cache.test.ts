@@ -1,4 +1,4 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -93,6 +93,11 @@ describe("from an HTTP server", () => {
     expect(await get(request("/bomb"))).toBe("download_failure");
     expect(await get(request("/none"))).toBe("download_failure");
     expect(await get(request("", { url: "ftp://x/y" }))).toBe("download_failure");
+  });
+
+  test.each([20_000.5, 1e12])("within %d ms, which no timer can have", async (timeoutMs) => {
+    server.serve("/m", module);
+    expect(await get(request("/m", { timeoutMs }))).toEqual(module);
   });
 
   test("a server that is busy is asked again; one that says no is not", async () => {
@@ -255,6 +260,69 @@ describe("what is kept", () => {
     writeFileSync(found.file, other);
     expect(await get(request("/m"), open())).toEqual(module);
     expect(server.requests).toHaveLength(2);
+  });
+
+  test.each<[string, (file: string) => void]>([
+    ["is gone", (file) => rmSync(file)],
+    [
+      "is a link to somewhere else",
+      (file) => {
+        rmSync(file);
+        symlinkSync("/dev/zero", file);
+      },
+    ],
+  ])("a file that %s is fetched again, by this agent and the next", async (_, change) => {
+    server.serve("/m", module);
+    for (const next of [cache, open()]) {
+      await get(request("/m"));
+      change(join(folder, `${sha256(module)}.wasm`));
+      expect(await get(request("/m"), next)).toEqual(module);
+    }
+    expect(server.requests).toHaveLength(3);
+  });
+
+  test("a list that is a link is not read, and what no list names goes", async () => {
+    server.serve("/m", module);
+    server.serve("/n", other);
+    await get(request("/m"));
+    for (const name of [`${"0".repeat(64)}.wasm`, ".0123456789abcdef.tmp"]) writeFileSync(join(folder, name), other);
+    writeFileSync(join(folder, "README"), "of somebody else");
+    expect(await get(request("/n"), open())).toEqual(other);
+    const files = [`${sha256(module)}.wasm`, `${sha256(other)}.wasm`, "index.json", "README"];
+    expect(readdirSync(folder).sort()).toEqual(files.sort());
+    rmSync(join(folder, "index.json"));
+    symlinkSync("/dev/zero", join(folder, "index.json"));
+    expect(await get(request("/m"), open())).toEqual(module);
+    expect(server.requests).toEqual(["GET /m", "GET /n", "GET /m"]);
+  });
+
+  test("as much as four of the largest modules; what was used last stays", async () => {
+    const large = (kind: number): Uint8Array => Buffer.concat([module, Buffer.alloc(30_000, kind)]);
+    let nowMs = 0;
+    const kept = open({ now: () => new Date(nowMs++) });
+    for (let kind = 0; kind < 10; kind++) {
+      server.serve(`/${kind}`, large(kind));
+      await get(request(`/${kind}`), kept);
+      await get(request("/0"), kept);
+    }
+    const files = [0, 3, 4, 5, 6, 7, 8, 9].map((kind) => `${sha256(large(kind))}.wasm`);
+    expect(readdirSync(folder).sort()).toEqual([...files, "index.json"].sort());
+  });
+
+  test("what is in use stays however long nobody asks", async () => {
+    let nowMs = 0;
+    const stop = new AbortController();
+    const kept = open({ now: () => new Date(nowMs) });
+    server.serve("/a", module);
+    server.serve("/b", other);
+    await get(request("/a"), kept);
+    await get(request("/b"), kept);
+    nowMs = 1500;
+    kept.purge(stop.signal, () => [join(folder, `${sha256(module)}.wasm`)]);
+    await expect
+      .poll(() => readdirSync(folder).sort(), { timeout: 30_000 })
+      .toEqual([`${sha256(module)}.wasm`, "index.json"].sort());
+    stop.abort();
   });
 
   test("until nobody has asked for it for a while", async () => {

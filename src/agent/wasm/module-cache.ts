@@ -2,15 +2,11 @@
  * What a plugin wants in; the path of a module on this machine's disk out. Modules are kept by what they were asked for,
  * over restarts too, so that a registry which is away takes nothing from those who had it; what nobody asks for goes.
  */
-import { mkdirSync, readFileSync, rmSync } from "node:fs";
-import { readFile } from "node:fs/promises";
-import { join } from "node:path";
-import { FairleadError, isRecord, type Logger, parseJson } from "../../lib/index.ts";
-import { replaceSecretFile } from "../../pki/index.ts";
+import { FairleadError, type Logger } from "../../lib/index.ts";
 import { type DownloadOptions, downloadModule, type NotFound, type Wanted } from "./download.ts";
 import type { WasmMetrics } from "./metrics.ts";
+import { type Entry, openModuleFiles } from "./module-files.ts";
 import { sha256 } from "./registry.ts";
-import { isModule } from "./unpack.ts";
 
 export type PullPolicy = "UNSPECIFIED_POLICY" | "IfNotPresent" | "Always";
 
@@ -33,31 +29,20 @@ export interface ModuleCacheOptions extends DownloadOptions {
 
 export interface ModuleCache {
   get(request: ModuleRequest): Promise<{ readonly file: string } | NotFound>;
-  /** Until the signal. */
-  purge(signal: AbortSignal): void;
+  /** Until the signal; files that are in use stay. */
+  purge(signal: AbortSignal, inUse?: () => Iterable<string>): void;
 }
 
-interface Entry {
-  readonly url: string;
-  readonly checksum: string;
-  /** Of the module itself, which names its file. */
-  readonly content: string;
-  lastMs: number;
-  /** By resource, the version that last had it. */
-  readonly versions: Map<string, string>;
-}
-
-const maxIndexBytes = 1024 * 1024;
 /** Fetches at the same time: each may hold a module in memory. */
 const maxFetches = 4;
+/** Modules of the largest size that the folder has room for: addresses whose content changes all the time must not fill a disk. */
+const maxLargest = 4;
 
 export function createModuleCache(options: ModuleCacheOptions): ModuleCache {
-  const { folder, metrics, now, log } = options;
-  const indexFile = join(folder, "index.json");
-  const fileOf = ({ content }: Entry): string => join(folder, `${content}.wasm`);
+  const { metrics, now, log } = options;
+  const files = openModuleFiles(options.folder);
   /** Newest last, so that the last of a URL is what it led to last. */
-  let entries: Entry[] = loadIndex(indexFile);
-  const proven = new Set<string>();
+  let entries = [...files.entries];
   const running = new Map<string, Promise<{ readonly file: string } | NotFound>>();
   const turns = createTurns(maxFetches);
   let saving: Promise<void> = Promise.resolve();
@@ -66,47 +51,42 @@ export function createModuleCache(options: ModuleCacheOptions): ModuleCache {
   const save = (): Promise<void> => {
     metrics.entries(entries.length);
     saving = saving
-      .then(async () => {
-        mkdirSync(folder, { recursive: true, mode: 0o700 });
-        await replaceSecretFile(indexFile, JSON.stringify(entries.map(({ versions: _, ...kept }) => kept)));
-      })
+      .then(() => files.writeList(entries))
       .catch((error) => {
         log.warn("the list of Wasm modules cannot be written", { cause: FairleadError.from(error).message });
       });
     return saving;
   };
 
-  /** A file that somebody touched, or that was cut off, counts as none; looked at once for each start. */
-  const isSound = async (entry: Entry): Promise<boolean> => {
-    if (proven.has(entry.content)) return true;
-    const bytes = await readFile(fileOf(entry)).catch(() => undefined);
-    if (!bytes || !isModule(bytes) || sha256(bytes) !== entry.content) return false;
-    proven.add(entry.content);
-    return true;
+  /** Their files too, unless others have the same. */
+  const drop = (gone: ReadonlySet<Entry>): void => {
+    entries = entries.filter((entry) => !gone.has(entry));
+    const kept = new Set(entries.map(({ content }) => content));
+    for (const entry of gone) if (!kept.has(entry.content)) files.remove(entry);
   };
 
   const find = async (isWanted: (entry: Entry) => boolean): Promise<Entry | undefined> => {
     const entry = entries.findLast(isWanted);
     if (!entry) return undefined;
-    if (await isSound(entry)) return entry;
-    entries = entries.filter((one) => one !== entry);
+    if (await files.isSound(entry)) return entry;
+    drop(new Set([entry]));
     return find(isWanted);
   };
 
   const use = (entry: Entry, { resource, version }: ModuleRequest): { readonly file: string } => {
     entry.lastMs = now().getTime();
     entry.versions.set(resource, version);
-    return { file: fileOf(entry) };
+    return { file: files.pathOf(entry) };
   };
 
   const add = async (request: ModuleRequest, checksum: string, bytes: Uint8Array): Promise<Entry> => {
     const { url } = request;
     const content = sha256(bytes);
-    const entry = { url, checksum, content, lastMs: now().getTime(), versions: new Map<string, string>() };
-    mkdirSync(folder, { recursive: true, mode: 0o700 });
-    await replaceSecretFile(fileOf(entry), bytes);
-    proven.add(content);
+    const versions = new Map<string, string>();
+    const entry: Entry = { url, checksum, content, bytes: bytes.length, lastMs: now().getTime(), versions };
+    await files.write(content, bytes);
     entries = [...entries.filter((one) => one.url !== url || one.checksum !== checksum), entry];
+    drop(surplus(entries, entry, maxLargest * options.maxBytes));
     await save();
     return entry;
   };
@@ -149,24 +129,36 @@ export function createModuleCache(options: ModuleCacheOptions): ModuleCache {
     return started;
   };
 
-  const purgeOnce = (): void => {
-    const oldest = now().getTime() - options.expiryMs;
-    const gone = entries.filter(({ lastMs }) => lastMs < oldest);
+  const purgeOnce = (inUse: ReadonlySet<string>): void => {
+    const nowMs = now().getTime();
+    for (const entry of entries) if (inUse.has(files.pathOf(entry))) entry.lastMs = nowMs;
+    const gone = entries.filter(({ lastMs }) => lastMs < nowMs - options.expiryMs);
     if (gone.length === 0) return;
-    entries = entries.filter(({ lastMs }) => lastMs >= oldest);
-    const kept = new Set(entries.map(fileOf));
-    for (const entry of gone) if (!kept.has(fileOf(entry))) rmSync(fileOf(entry), { force: true });
+    drop(new Set(gone));
     void save();
   };
 
   return {
     get,
-    purge(signal) {
-      const timer = setInterval(purgeOnce, options.purgeMs);
+    purge(signal, inUse = () => []) {
+      const timer = setInterval(() => purgeOnce(new Set(inUse())), options.purgeMs);
       timer.unref();
       signal.addEventListener("abort", () => clearInterval(timer), { once: true });
     },
   };
+}
+
+/** What was used longest ago, and never the newest, until the others have room. */
+function surplus(entries: readonly Entry[], newest: Entry, maxBytes: number): ReadonlySet<Entry> {
+  const gone = new Set<Entry>();
+  let total = entries.reduce((sum, { bytes }) => sum + bytes, 0);
+  for (const entry of entries.toSorted((a, b) => a.lastMs - b.lastMs)) {
+    if (total <= maxBytes) break;
+    if (entry === newest) continue;
+    gone.add(entry);
+    total -= entry.bytes;
+  }
+  return gone;
 }
 
 const none = new Uint8Array();
@@ -178,25 +170,6 @@ const digestOf = (url: string): string | undefined => /^oci:.*@sha256:([0-9a-f]{
 function takesAnyVersion({ policy, url }: ModuleRequest): boolean {
   if (policy !== "UNSPECIFIED_POLICY") return policy === "IfNotPresent";
   return !url.startsWith("oci://") || !url.endsWith(":latest");
-}
-
-function loadIndex(file: string): Entry[] {
-  try {
-    const text = readFileSync(file, "utf8");
-    const parsed: unknown = text.length > maxIndexBytes ? [] : parseJson(text);
-    return (Array.isArray(parsed) ? parsed : []).flatMap((one: unknown) => entryOf(one) ?? []);
-  } catch {
-    // The first start, or a list that was cut off: everything is fetched again.
-    return [];
-  }
-}
-
-function entryOf(value: unknown): Entry | undefined {
-  if (!isRecord(value)) return undefined;
-  const { url, checksum, content, lastMs } = value;
-  if (typeof url !== "string" || typeof checksum !== "string" || typeof lastMs !== "number") return undefined;
-  if (typeof content !== "string" || !/^[0-9a-f]{64}$/.test(content)) return undefined;
-  return { url, checksum, content, lastMs, versions: new Map() };
 }
 
 /** Runs so many at the same time, and the others after them. */

@@ -166,7 +166,8 @@ async function answerChallenge(
   const basic = credentials.basic === undefined ? undefined : `Basic ${credentials.basic}`;
   if (!/^bearer /i.test(challenge)) return basic;
   const words = new Map(
-    [...challenge.matchAll(/([a-z]+)="([^"]*)"/gi)].map(([, key = "", value = ""]) => [key, value]),
+    // Each word is tried once, from its beginning: a long one takes no longer than it is.
+    [...challenge.matchAll(/(?<![a-z])([a-z]+)="([^"]*)"/gi)].map(([, key = "", value = ""]) => [key, value]),
   );
   const realm = realmOf(words.get("realm") ?? "", reference.registry, scheme);
   const service = words.get("service");

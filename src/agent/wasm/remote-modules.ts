@@ -44,7 +44,8 @@ export function createRemoteModules(options: RemoteModulesOptions): RemoteModule
     isInsecure: (host) => insecure.has("*") || insecure.has(host),
     ...{ now, random, metrics, log },
   });
-  cache.purge(signal);
   const nowMs = (): number => now().getTime();
-  return { rewriter: createEcdsRewriter({ cache, metrics, random, nowMs, log }), metrics: metrics.text };
+  const rewriter = createEcdsRewriter({ cache, metrics, random, nowMs, log });
+  cache.purge(signal, rewriter.inUse);
+  return { rewriter, metrics: metrics.text };
 }

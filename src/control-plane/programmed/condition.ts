@@ -1,6 +1,6 @@
 /** An object's status and what is said of its generation in; the status with that as its condition `Programmed` out. */
 import { isRecord, readList } from "../../lib/index.ts";
-import type { Said } from "./say.ts";
+import type { Reason, Said } from "./say.ts";
 
 type Json = Readonly<Record<string, unknown>>;
 
@@ -28,6 +28,12 @@ export function withCondition(status: Json, said: Said, generation: number | und
 export function tellsProgrammed(status: Json, generation: number | undefined): boolean {
   const own = conditionOf(status);
   return own?.status === "True" && own.observedGeneration === generation;
+}
+
+/** Whether it says so because nobody was there to have it. */
+export function tellsNobody(status: Json): boolean {
+  const reason: Reason = "NoProxyAffected";
+  return conditionOf(status)?.reason === reason;
 }
 
 function conditionOf(status: Json): Json | undefined {

@@ -50,6 +50,7 @@ interface Change {
 }
 
 const nothing: Reach = new Map();
+const nobody: Verdict = { affected: 0, acknowledged: 0, refusing: [], waiting: [] };
 
 export function createProgrammed({
   graph,
@@ -84,15 +85,15 @@ export function createProgrammed({
       if (!objects || !object) return undefined;
       const change = changes.get(id);
       const { generation } = object.metadata;
-      if (resources.made < (change?.version ?? 0) || !isReady(kind))
-        return { generation, isMade: false, affected: 0, acknowledged: 0, refusing: [], waiting: [] };
+      if (resources.made < (change?.version ?? 0) || !isReady(kind)) return { ...nobody, generation, isMade: false };
+      const [reached, before] = [reach(kind, objects, key), change?.before ?? nothing];
+      // Of what reaches nobody, and never did, no proxy needs to be asked; only a filter can be withheld.
+      if (reached.size + before.size === 0 && kind !== "EnvoyFilter") return { ...nobody, generation, isMade: true };
       const verdict = await judge({
-        ...{ resources, ads },
+        ...{ resources, ads, before, isOpen },
         // As provenance calls it.
         object: `${kind.split(".")[0]}/${key}`,
-        reach: reach(kind, objects, key),
-        before: change?.before ?? nothing,
-        isOpen,
+        reach: reached,
         withheld: (node) => (kind === "EnvoyFilter" ? refusingOf(withheld(node, key)) : undefined),
       });
       if (verdict.acknowledged === verdict.affected && changes.get(id) === change) changes.delete(id);

@@ -1,10 +1,10 @@
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { createKubeClient, loadKubeconfig } from "../../kube/index.ts";
-import { createLogger } from "../../lib/index.ts";
+import { createLogger, readList, readRecord, silentLogger } from "../../lib/index.ts";
 import { startControlledApi } from "../controllers/testing.ts";
 import { watchedKind } from "../watched-kinds.ts";
-import { runProgrammedStatus } from "./status.ts";
+import { type ProgrammedStatusOptions, runProgrammedStatus } from "./status.ts";
 
 test("a kind whose statuses may not be written is told of once, and left alone", async () => {
   const world = await startControlledApi();
@@ -63,6 +63,64 @@ test("a kind whose statuses may not be written is told of once, and left alone",
     expect(asked).toHaveLength(before);
   } finally {
     client.close();
+    await world.close();
+  }
+});
+
+test.for(["the same leader", "the next leader"])("what reached nobody is looked at again by %s", async (leader) => {
+  const world = await startControlledApi();
+  const [group, kind] = ["networking.istio.io", "VirtualService"];
+  const objects = world.objects(group, kind);
+  let proxies = 0;
+  const run = (signal: AbortSignal): void => {
+    const options: ProgrammedStatusOptions = {
+      client: world.client,
+      kinds: new Map([[kind, { ref: watchedKind(group, kind), objects }]]),
+      replicas: () => 1,
+      programmed: {
+        async of(_kind, key) {
+          const { generation } = objects.get(key)?.metadata ?? {};
+          return { generation, isMade: true, affected: proxies, acknowledged: proxies, refusing: [], waiting: [] };
+        },
+        get moves() {
+          return `${proxies}`;
+        },
+        subscribe: () => () => {},
+      },
+      refusals: { byObject: () => new Map<string, never>(), subscribe: () => () => {} },
+      now: () => new Date(0),
+      random: () => 0.5,
+      log: silentLogger,
+      signal,
+      times: { lookMs: 10, maxLookMs: 20 },
+    };
+    runProgrammedStatus(options);
+  };
+  const says = (reason: string, start: string): Promise<unknown> =>
+    world.until(group, kind, "default/a", (one) =>
+      readList(readRecord(one?.status).conditions)
+        .map(readRecord)
+        .some((condition) => condition.reason === reason && String(condition.message).startsWith(start)),
+    );
+  try {
+    await world.create({
+      apiVersion: "networking.istio.io/v1",
+      kind,
+      metadata: { name: "a", namespace: "default" },
+      spec: { hosts: ["a"], http: [{ directResponse: { status: 200 } }] },
+    });
+    await world.until(group, kind, "default/a", (one) => one !== undefined);
+    const first = new AbortController();
+    run(first.signal);
+    await says("NoProxyAffected", "0/0");
+    if (leader === "the next leader") {
+      first.abort();
+      run(world.stop.signal);
+    }
+    proxies = 2;
+    await says("Programmed", "2/2");
+    first.abort();
+  } finally {
     await world.close();
   }
 });

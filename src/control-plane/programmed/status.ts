@@ -8,7 +8,7 @@ import { FairleadError, type Logger, readRecord } from "../../lib/index.ts";
 import type { KubeObject } from "../../model/index.ts";
 import { runKeyedWork, statusWritesPerSecond } from "../controllers/keyed-work.ts";
 import { mergePatch } from "../controllers/merge-patch.ts";
-import { tellsProgrammed, withCondition } from "./condition.ts";
+import { tellsNobody, tellsProgrammed, withCondition } from "./condition.ts";
 import type { Programmed } from "./programmed.ts";
 import { type Said, sayVerdict } from "./say.ts";
 
@@ -53,6 +53,8 @@ export function runProgrammedStatus(options: ProgrammedStatusOptions): void {
   const { lookMs, maxLookMs, pendingMs } = { ...usual, ...options.times };
   const open = new Map<string, Open>();
   const rejected = new Set<string>();
+  /** Objects that reached nobody: a proxy that comes may be sent something because of them. */
+  const unreached = new Set<string>();
   const denied = new Set<string>();
   let timer: NodeJS.Timeout | undefined;
 
@@ -71,6 +73,8 @@ export function runProgrammedStatus(options: ProgrammedStatusOptions): void {
     if (!(await isWritten(kind.ref, object, said, turn))) return close(id);
     if (said.reason === "RejectedByProxy") rejected.add(id);
     else rejected.delete(id);
+    if (said.reason === "NoProxyAffected") unreached.add(id);
+    else unreached.delete(id);
     if (isSettled) open.delete(id);
     else if (state) state.sinceMs = performance.now();
   };
@@ -118,6 +122,7 @@ export function runProgrammedStatus(options: ProgrammedStatusOptions): void {
   const close = (id: string): void => {
     open.delete(id);
     rejected.delete(id);
+    unreached.delete(id);
   };
   const begin = (id: string): void => {
     const [kind] = split(id);
@@ -143,7 +148,16 @@ export function runProgrammedStatus(options: ProgrammedStatusOptions): void {
     timer = undefined;
   };
 
+  let seen = programmed.moves;
+  const again = setInterval(() => {
+    const { moves } = programmed;
+    if (moves === seen) return;
+    seen = moves;
+    unreached.forEach(begin);
+  }, maxLookMs).unref();
+
   const stops = [
+    () => clearInterval(again),
     programmed.subscribe(begin),
     // Also those that were refused, and may be no longer.
     refusals.subscribe(() => [...refusals.byObject().keys(), ...rejected].forEach(begin)),
@@ -156,7 +170,10 @@ export function runProgrammedStatus(options: ProgrammedStatusOptions): void {
   for (const [kind, { objects }] of kinds)
     for (const key of objects.keys()) {
       const object = objects.get(key);
-      if (object && !tellsProgrammed(readRecord(object.status), object.metadata.generation)) begin(`${kind}/${key}`);
+      const status = readRecord(object?.status);
+      if (!object) continue;
+      if (tellsNobody(status)) unreached.add(`${kind}/${key}`);
+      if (!tellsProgrammed(status, object.metadata.generation)) begin(`${kind}/${key}`);
     }
 }
 

@@ -135,12 +135,12 @@ async function upgrade(
 
 describe("who may reach into a Pod", { timeout: 60_000 }, () => {
   const path = "/api/v1/namespaces/default/pods/web/portforward";
-  const grant = async (user: string, namespace: string, verb: string): Promise<void> => {
+  const grant = async (user: string, namespace: string, verb: string, stream = "portforward"): Promise<void> => {
     const { api } = mesh();
     const rbac = "rbac.authorization.k8s.io";
     await api.call("POST", "/api/v1/namespaces", { metadata: { name: namespace } });
     const at = `/apis/${rbac}/v1/namespaces/${namespace}`;
-    const rules = [{ apiGroups: [""], resources: ["pods/portforward"], verbs: [verb] }];
+    const rules = [{ apiGroups: [""], resources: [`pods/${stream}`], verbs: [verb] }];
     expect((await api.call("POST", `${at}/roles`, { metadata: { name: user }, rules })).code).toBe(201);
     const binding = {
       metadata: { name: user },
@@ -162,6 +162,29 @@ describe("who may reach into a Pod", { timeout: 60_000 }, () => {
     expect(await codes("getter")).toEqual([403, 101]);
     expect(await codes("neighbour")).toEqual([403, 403]);
     expect((await upgrade(path, "nobody")).text).toContain('cannot create resource \\"pods/portforward\\"');
+  });
+
+  test("a command needs what an administrator of the node has, too", async () => {
+    const { api } = mesh();
+    await grant("editor", "default", "*", "exec");
+    const exec = "/api/v1/namespaces/default/pods/web/exec?container=app&command=true&stdout=true";
+    const refused = await upgrade(exec, "editor", { "x-stream-protocol-version": "v4.channel.k8s.io" });
+    expect(refused).toMatchObject({ code: 403, text: expect.stringContaining('\\"nodes/proxy\\"') });
+    const rbac = "rbac.authorization.k8s.io";
+    const rules = [{ apiGroups: [""], resources: ["nodes/proxy"], verbs: ["create"] }];
+    await api.call("POST", `/apis/${rbac}/v1/clusterroles`, { metadata: { name: "on-node" }, rules });
+    const subjects = [{ apiGroup: rbac, kind: "User", name: "editor" }];
+    const roleRef = { apiGroup: rbac, kind: "ClusterRole", name: "on-node" };
+    await api.call("POST", `/apis/${rbac}/v1/clusterrolebindings`, {
+      metadata: { name: "on-node" },
+      roleRef,
+      subjects,
+    });
+    // Let through to the Pod's host, which runs nothing there.
+    expect(await upgrade(exec, "editor", { "x-stream-protocol-version": "v4.channel.k8s.io" })).toMatchObject({
+      code: 404,
+      text: expect.stringContaining("container not found"),
+    });
   });
 
   test("nothing that a user writes leads to another socket", async () => {

@@ -11,6 +11,7 @@ import { podStreams } from "../kind.ts";
 import type { ApiMetrics } from "../metrics.ts";
 import { noConnections } from "../no-room.ts";
 import { actionOf, parseRequest, resolveRequest, unknownPath } from "../request.ts";
+import type { Action } from "../rules.ts";
 import type { Tokens } from "../tokens.ts";
 import { relayUpgrade } from "./relay.ts";
 
@@ -55,6 +56,19 @@ function boundIdleness(socket: Socket): void {
   socket.setTimeout(idleMs, () => socket.destroy());
 }
 
+/**
+ * Processes of Pods have this machine's files, and mostly its root: a command beside them is one on the node, which the
+ * roles that Kubernetes gives to a namespace's people do not grant.
+ */
+const onTheNode: Action = {
+  verb: "create",
+  group: "",
+  resource: "nodes",
+  subresource: "proxy",
+  namespace: "",
+  name: "",
+};
+
 async function upgrade(
   options: UpgradeOptions,
   request: IncomingMessage,
@@ -68,6 +82,7 @@ async function upgrade(
   const found = resolveRequest(options.registry, asked);
   const isStream = podStreams.includes(found.subresource ?? "") && found.subresource !== "log";
   if (!isStream) throw failure("BadRequest", "this is not served over any other protocol: ask without an upgrade");
+  if (found.subresource === "exec") requireAllowed(options.authorizer, user, onTheNode);
   return await relayUpgrade(options, found, request, socket, head);
 }
 

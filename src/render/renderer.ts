@@ -77,6 +77,12 @@ export function createRenderer(mesh: Mesh, proxy: ProxyClass, options: RendererO
 /** Names that a class's proxies may ask for beyond what is listed for them and still be told of changes; gRPC asks for all by name. */
 const maxAsked = (proxy: ProxyClass): number => (isProxyless(proxy) ? 20_000 : 1000);
 
+/** Longer than a host with all that stands around it. */
+const maxNameLength = 1024;
+
+/** After so many that are not followed, what was made for them goes. */
+const sweepEvery = 5000;
+
 export function createRendering(mesh: Mesh, options: RenderingOptions = {}): Rendering {
   const store = createPartStore(mesh, options);
   const kinds = withGrpc(
@@ -90,6 +96,7 @@ export function createRendering(mesh: Mesh, options: RenderingOptions = {}): Ren
   const { sets } = classSets;
   const states = new Map<string, State>();
   let lastId = 0;
+  let unfollowed = 0;
 
   interface State {
     readonly view: ReturnType<typeof store.classView>;
@@ -159,9 +166,14 @@ export function createRendering(mesh: Mesh, options: RenderingOptions = {}): Ren
 
     const ask = (type: ResourceType, name: string): Resource | undefined => {
       const kind = kindOf(type);
+      if (!kind?.render || name.length > maxNameLength) return undefined;
       const key = join(id, type, name);
-      if (!kind?.render || given.has(key)) return given.get(key);
-      if (given.size >= maxAsked(proxy)) return kind.render(view, name);
+      if (given.has(key)) return given.get(key);
+      if (given.size >= maxAsked(proxy)) {
+        // In a mesh where nothing changes, nothing else would.
+        if (++unfollowed % sweepEvery === 0) mesh.graph.sweep();
+        return kind.render(view, name);
+      }
       const resource = asked.get(key);
       given.set(key, resource);
       return resource;

@@ -23,6 +23,8 @@ export interface AdsLimits {
   readonly requestsPerSecond: number;
   /** Of one type, that a stream may ask for by name, be it over many requests. */
   readonly maxNames: number;
+  /** What the names of all types that a stream asks for may have together. */
+  readonly maxNameBytes: number;
 }
 
 export const defaultAdsLimits: AdsLimits = {
@@ -36,6 +38,7 @@ export const defaultAdsLimits: AdsLimits = {
   reauthenticateMs: 30 * 60_000,
   requestsPerSecond: 100,
   maxNames: 200_000,
+  maxNameBytes: 32 * 1024 * 1024,
 };
 
 /** Undefined means that the port asks for no identity; throws where it does and none is proven. */

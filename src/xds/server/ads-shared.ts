@@ -45,6 +45,8 @@ export interface Connection {
   readonly state: StreamState;
   /** Of answers to questions of other types that were given last. */
   readonly otherNonces: Set<string>;
+  /** Of names that were asked for since they were last counted, with those that were held then. */
+  nameBytes: number;
   /** Whether the proxy refuses something that it was sent last. */
   refuses: boolean;
   readonly close: (reason: RpcError) => void;

@@ -99,6 +99,7 @@ function serveProxy(
     ...{ id, node, identity, variant, state },
     peer: call.peer.address,
     connectedAt: options.now(),
+    nameBytes: 0,
     otherNonces: new Set(),
     refuses: false,
     close: end,

@@ -27,7 +27,7 @@ export function receive(
   shared.moves.count++;
   if (received.event === "stale" || received.event === "nack") count(shared, connection, type, incoming, received);
   if (received.event === "nack" || (received.event === "ack" && connection.refuses)) noteRefusals(shared, connection);
-  if (received.dirty) checkNames(shared, connection, type);
+  if (received.dirty) checkNames(shared, connection, type, incoming);
   return undefined;
 }
 
@@ -37,10 +37,23 @@ function noteRefusals({ options }: AdsShared, connection: Connection): void {
 }
 
 /** One request is bounded by its size; many of them together are not. */
-function checkNames({ limits }: AdsShared, { state }: Connection, type: WireType): void {
+function checkNames({ limits }: AdsShared, connection: Connection, type: WireType, { names }: Incoming): void {
+  const { state } = connection;
   const subscribed = state.states().find((one) => one.type === type)?.names.size ?? 0;
   if (subscribed > limits.maxNames)
     throw new RpcError(status.resourceExhausted, `more than ${limits.maxNames} names of ${shortName(type)}`);
+  connection.nameBytes += lengthOf(names);
+  if (connection.nameBytes <= limits.maxNameBytes) return;
+  // Some were asked for twice, or are no longer: only now is it worth it to look.
+  connection.nameBytes = state.states().reduce((sum, one) => sum + lengthOf(one.names), 0);
+  if (connection.nameBytes > limits.maxNameBytes)
+    throw new RpcError(status.resourceExhausted, `names of more than ${limits.maxNameBytes} bytes`);
+}
+
+function lengthOf(names: Iterable<string>): number {
+  let sum = 0;
+  for (const { length } of names) sum += length;
+  return sum;
 }
 
 const rejects = new Map<string, XdsCounter>([

@@ -77,7 +77,7 @@ const ads = createAds({
     observe: () => {},
     set: () => {},
   },
-  limits: { maxStreams, maxNames, firstRequestMs: 4000, reauthenticateMs: 500 },
+  limits: { maxStreams, maxNames, maxNameBytes: 8 * 1024 * 1024, firstRequestMs: 4000, reauthenticateMs: 500 },
   overload,
 });
 const server = createRpcServer({ routes: ads.routes(authenticate), log: silentLogger });
@@ -325,6 +325,24 @@ describe("table X, while two hundred others are served", () => {
       bad.send({ typeUrl: EDS, resourceNamesSubscribe: Array.from({ length: maxNames / 4 }, (_, n) => `n${i}-${n}`) });
     expect(await bad.ended()).toBe(status.resourceExhausted);
   });
+
+  test.each([false, true])(
+    "X07: long names past the bound, over many requests, each given up again: %s",
+    async (isGivenUp) => {
+      const bad = await delta();
+      bad.send({ node: nodeOf("bad"), typeUrl: EDS, resourceNamesSubscribe: ["a"] });
+      for (let i = 0; i < 20; i++) {
+        const names = [`${i}`.padStart(1024 * 1024, "x")];
+        bad.send({ typeUrl: EDS, resourceNamesSubscribe: names });
+        if (isGivenUp) bad.send({ typeUrl: EDS, resourceNamesUnsubscribe: names });
+      }
+      if (!isGivenUp) expect(await bad.ended()).toBe(status.resourceExhausted);
+      else {
+        bad.send({ typeUrl: LDS });
+        while ((await bad.next()).typeUrl !== LDS);
+      }
+    },
+  );
 
   test("X08: a message past the bound, as it is and inflated", async () => {
     const bad = await sotw();

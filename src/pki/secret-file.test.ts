@@ -1,3 +1,4 @@
+import { execFileSync } from "node:child_process";
 import { chmodSync, mkdtempSync, readdirSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -31,4 +32,10 @@ test("a secret that others can read, or a link to one, is refused", async () => 
   await expect(readSecretFile(join(dir, "link"))).rejects.toMatchObject({ code: "storage" });
   await expect(createSecretFile(join(dir, "link"), "x")).rejects.toMatchObject({ code: "already-exists" });
   await expect(readSecretFile(join(dir, "none"))).rejects.toMatchObject({ code: "not-found" });
+});
+
+test("what is no file is refused, and not waited for", async () => {
+  const path = join(dir, "key.pem");
+  execFileSync("mkfifo", ["-m", "600", path]);
+  await expect(readSecretFile(path)).rejects.toMatchObject({ code: "storage" });
 });

@@ -33,7 +33,9 @@ export async function replaceSecretFile(path: string, content: string | Uint8Arr
 export async function readSecretFile(path: string, maxBytes = 64 * 1024): Promise<string> {
   const file = await openSecret(path);
   try {
-    const { mode, size } = await file.stat();
+    const about = await file.stat();
+    const { mode, size } = about;
+    if (!about.isFile()) throw new FairleadError("storage", `${path} is no file`);
     if ((mode & 0o077) !== 0)
       throw new FairleadError("no-permission", `${path} can be read by others (mode ${(mode & 0o777).toString(8)})`, {
         hint: `chmod 600 ${path}`,
@@ -48,7 +50,8 @@ export async function readSecretFile(path: string, maxBytes = 64 * 1024): Promis
 
 async function openSecret(path: string): Promise<FileHandle> {
   try {
-    return await open(path, constants.O_RDONLY | constants.O_NOFOLLOW);
+    // A pipe would be waited for until somebody writes to it.
+    return await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
   } catch (error) {
     throw new FairleadError(systemCode(error) === "ENOENT" ? "not-found" : "storage", `${path} cannot be opened`, {
       cause: error,

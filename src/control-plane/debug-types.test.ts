@@ -14,7 +14,7 @@ import { ClientConfigSchema, ConfigStatus } from "../gen/envoy/service/status/v3
 import { createInjectSettings } from "../inject/index.ts";
 import { createMemorySource } from "../kube/index.ts";
 import { silentLogger } from "../lib/index.ts";
-import { type Identity, types } from "../model/index.ts";
+import { type Identity, type KubeObject, types } from "../model/index.ts";
 import { answerDebug, createDebugTypes, type DebugSources } from "../ops/index.ts";
 import { createRpcServer } from "../rpc/index.ts";
 import { type Ads, type Authenticate, createAds } from "../xds/index.ts";
@@ -31,10 +31,38 @@ const cluster = "Kubernetes";
 const open: (() => Promise<void> | void)[] = [];
 let ads: Ads;
 let sources: DebugSources;
+const own = { namespace: "pulls", name: "web" };
+const pulled = "s3cret";
+/** A server whose proxy has a plugin with a pull secret. */
+const withPullSecret: readonly KubeObject[] = [
+  {
+    apiVersion: "v1",
+    kind: "Service",
+    metadata: own,
+    spec: { clusterIP: "10.96.0.1", clusterIPs: ["10.96.0.1"], ports: [{ name: "http", port: 80 }] },
+  },
+  {
+    apiVersion: "v1",
+    kind: "Secret",
+    metadata: own,
+    type: "kubernetes.io/dockerconfigjson",
+    data: { ".dockerconfigjson": Buffer.from(JSON.stringify({ auths: { r: { auth: pulled } } })).toString("base64") },
+  },
+  {
+    apiVersion: "extensions.istio.io/v1alpha1",
+    kind: "WasmPlugin",
+    metadata: own,
+    spec: {
+      url: "oci://r.example/filter:v1",
+      imagePullSecret: own.name,
+      vmConfig: { env: [{ name: "A", value: "b" }] },
+    },
+  },
+];
 
 beforeEach(() => {
   const graph = createGraph();
-  const objects = watchObjects(createMemorySource({ graph, objects: [] })).objects;
+  const { objects } = watchObjects(createMemorySource({ graph, objects: withPullSecret }));
   const stages = createStages({ graph, objects, domain, cluster, configMap: "istio-system/istio" });
   const context = { mesh: stages.mesh, registry: stages.registry, domain, cluster };
   const resources = createResourceSource({
@@ -288,6 +316,28 @@ test("paths about one proxy say so where none, or an unknown one, is named", asy
   for (const path of ["adsz", "telemetryz"]) {
     expect(await status(path), path).toBe(200);
     expect(await status(path, "gone.shop"), path).toBe(404);
+  }
+});
+
+test("a pull secret goes to the proxy, and into no dump", async () => {
+  const port = await serve(() => account(own.namespace));
+  const name = `extensions.istio.io/trafficextension/${own.namespace}.${own.name}~istio-translated-wasmplugin`;
+  const node = nodeOf("web", own.namespace);
+  const { resources } = await ask(port, { node, typeUrl: types.extension, resourceNames: [name] }).first;
+  expect(Buffer.from(resources[0]?.value ?? []).toString()).toContain(pulled);
+  for (const [path, more] of [
+    ["config_dump", {}],
+    ["config_dump", { types: "ecds" }],
+    ["ecdsz", {}],
+  ] as const) {
+    const query = new URLSearchParams({ proxyID: `web.${own.namespace}`, ...more });
+    const { body } = await answerDebug(sources, { path, query, remoteAddress: "127.0.0.1", identity: undefined });
+    const text = JSON.stringify(body);
+    // Not whole: a failure would print all of it.
+    expect(
+      [/"A":"b"/, /oci:..r.example.filter:v1/, /PULL_SECRET":"\[redacted\]/].map((part) => part.test(text)),
+    ).toEqual([true, true, true]);
+    expect(text.includes(pulled), path).toBe(false);
   }
 });
 

@@ -5,6 +5,7 @@ export {
   type PatchReport,
   sayReport,
 } from "./envoy-filter/index.ts";
+export { withoutPullSecret } from "./extensions/index.ts";
 export { createJsonPrinter, type JsonResource } from "./json.ts";
 export type { Steps } from "./layer.ts";
 export { createRenderer, createRendering, type Renderer, type Rendering, type RenderingOptions } from "./renderer.ts";

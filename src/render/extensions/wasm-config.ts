@@ -21,9 +21,10 @@ import { attachedExtensions, type Extension } from "./extension.ts";
 import { printPluginJson } from "./plugin-json.ts";
 import { readWasmUrl } from "./wasm-url.ts";
 
+export const pullSecretVariable = "ISTIO_META_WASM_IMAGE_PULL_SECRET";
 /** How the agent is told; it takes them out before Envoy sees them. */
 const env = {
-  secret: "ISTIO_META_WASM_IMAGE_PULL_SECRET",
+  secret: pullSecretVariable,
   policy: "ISTIO_META_WASM_IMAGE_PULL_POLICY",
   version: "ISTIO_META_WASM_PLUGIN_RESOURCE_VERSION",
 };

@@ -229,6 +229,8 @@ describe("the control plane on an API", () => {
     "citadel_server_csr_sign_err_count",
     "citadel_server_id_extraction_err_count",
     "citadel_server_success_cert_issuance_count",
+    // Where proxies are given certificates of Secrets.
+    "fairlead_credential_expiry_seconds",
     "fairlead_incremental_checks",
     "fairlead_incremental_differences",
     "fairlead_render_faults",

@@ -14,10 +14,10 @@ import {
   writeFileSync,
 } from "node:fs";
 import { crc32 } from "node:zlib";
-import { open, type RootDatabase } from "lmdb";
-import { FairleadError, isDiskFull, isRecord, parseJson, readNumber, readRecord, systemCode } from "../lib/index.ts";
+import { FairleadError, isDiskFull, isRecord, parseJson, readNumber, readRecord } from "../lib/index.ts";
 import type { KubeObject } from "../model/index.ts";
 import { checkStoreFile } from "./store-check.ts";
+import { type Database, openDatabase, openStoreDatabase } from "./store-database.ts";
 import { migrateRecords, type Records, type StoreFormats, storeFormats } from "./store-format.ts";
 import { openRoom, type Room } from "./store-room.ts";
 
@@ -42,8 +42,6 @@ export interface StoreFile {
   close(): Promise<void>;
 }
 
-type Database = RootDatabase<Buffer, string>;
-
 const formatKey = "format";
 const versionKey = "version";
 
@@ -62,21 +60,30 @@ export function openStoreFile(path: string, formats: StoreFormats = storeFormats
   // Secrets are in it: nobody else may read it, not even for the moment before its mode could be changed.
   closeSync(openSync(path, "a", 0o600));
   chmodSync(path, 0o600);
-  const db = openDatabase(path);
+  const room = openRoom(path);
+  let committed = 0;
+  const renewed = (db: Database): void => {
+    checkVersion(db, path, committed);
+    room.giveBack(endOf(db));
+  };
+  const database = openOrTell(path, () => openStoreDatabase(path, renewed));
   try {
-    const content = readAll(db, path, formats, true);
-    const room = openRoom(path);
-    identify(db, room, path);
+    const content = readAll(database.current, path, formats, true);
+    identify(database.current, room, path);
+    committed = content.version;
     return {
       ...content,
-      commit: (writes, version) => commit(db, room, writes, version),
+      commit(writes, version) {
+        database.write((db) => commit(db, room, writes, version));
+        committed = version;
+      },
       async close() {
         room.close();
-        await db.close();
+        await database.close();
       },
     };
   } catch (error) {
-    void db.close();
+    void database.close();
     throw error;
   }
 }
@@ -109,7 +116,7 @@ function anotherStore(path: string, marker: string): FairleadError {
 export async function readStoreFile(path: string): Promise<{ objects: readonly StoredObject[]; version: number }> {
   // LMDB opens an empty file to read it, and ends the process at the first record.
   if (statSync(path).size === 0) throw damaged(path, "it is empty");
-  const db = openDatabase(path, true);
+  const db = openOrTell(path, () => openDatabase(path, true));
   try {
     return readAll(db, path, storeFormats, false);
   } finally {
@@ -117,21 +124,22 @@ export async function readStoreFile(path: string): Promise<{ objects: readonly S
   }
 }
 
-function openDatabase(path: string, readOnly = false): Database {
+function openOrTell<T>(path: string, open: () => T): T {
   try {
-    return open<Buffer, string>({
-      path,
-      readOnly,
-      encoding: "binary",
-      // Otherwise a commit is reported before it has reached the disk.
-      overlappingSync: false,
-      noMemInit: false,
-      maxReaders: 16,
-      compression: false,
-    });
+    return open();
   } catch (error) {
     throw damaged(path, error instanceof Error ? error.message : "it cannot be opened", error);
   }
+}
+
+/** An environment that was opened again: what was refused must not have become visible meanwhile. */
+function checkVersion(db: Database, path: string, version: number): void {
+  const value = db.get(versionKey);
+  const found = value === undefined ? 1 : Number(unseal(path, versionKey, value));
+  if (found === version) return;
+  throw new FairleadError("storage", `the store cannot be written: a write that failed is in ${path} nevertheless`, {
+    hint: "start the API again: it then serves what is there",
+  });
 }
 
 /**
@@ -143,26 +151,18 @@ function commit(db: Database, room: Room, writes: readonly RecordWrite[], versio
     const name = `o|${resource}|${key}`;
     return { name, value: text === undefined ? undefined : seal(name, text) };
   });
-  try {
-    takeRoom(
-      db,
-      room,
-      records.map(({ value }) => value?.length ?? 0),
-    );
-    db.transactionSync(() => {
-      for (const { name, value } of records) {
-        if (value !== undefined) db.putSync(name, value);
-        else db.removeSync(name);
-      }
-      db.putSync(versionKey, seal(versionKey, String(version)));
-    });
-  } catch (error) {
-    const cause = error instanceof Error ? error.message : String(error);
-    throw new FairleadError("storage", `the store cannot be written: ${systemCode(error) ?? cause}`, {
-      cause: error,
-      hint: "free space on the disk of the data folder; writing goes on by itself",
-    });
-  }
+  takeRoom(
+    db,
+    room,
+    records.map(({ value }) => value?.length ?? 0),
+  );
+  db.transactionSync(() => {
+    for (const { name, value } of records) {
+      if (value !== undefined) db.putSync(name, value);
+      else db.removeSync(name);
+    }
+    db.putSync(versionKey, seal(versionKey, String(version)));
+  });
 }
 
 /** Pages that are written anew with each record, from its leaf to the root; and those of the lists of free ones. */
@@ -170,10 +170,19 @@ const [pagesPerRecord, pagesMore] = [8, 64];
 
 /** As if no page that is free could be used again. */
 function takeRoom(db: Database, room: Room, sizes: readonly number[]): void {
-  const { pageSize, lastPageNumber } = readRecord(db.getStats());
-  const page = readNumber(pageSize) ?? 4096;
+  const page = pageSizeOf(db);
   const pages = sizes.reduce((sum, size) => sum + Math.ceil(size / page) + pagesPerRecord, pagesMore);
-  room.take(((readNumber(lastPageNumber) ?? 0) + 1) * page, pages * page);
+  room.take(endOf(db), pages * page);
+}
+
+const pageSizeOf = (db: Database): number => readNumber(readRecord(db.getStats()).pageSize) ?? 4096;
+
+/** Where nothing is in use from there on. */
+function endOf(db: Database): number {
+  const last = readNumber(readRecord(db.getStats()).lastPageNumber);
+  if (last === undefined)
+    throw new FairleadError("storage", "the store cannot be written: it does not say where it ends");
+  return (last + 1) * pageSizeOf(db);
 }
 
 /** `writes`: what is read of an older format is in today's format on disk afterwards. */

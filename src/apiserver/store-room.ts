@@ -7,6 +7,11 @@ import { closeSync, fstatSync, ftruncateSync, openSync, writeSync } from "node:f
 export interface Room {
   /** So many bytes from this place of the file on, behind all that is in use; throws what the system says where they are not there. */
   take(from: number, bytes: number): void;
+  /**
+   * Gives back everything from this place on, after an error of the disk. What failed to be written there once may be lost
+   * when it is written again without an error: ext4 then takes blocks for written that it has not marked as such on disk.
+   */
+  giveBack(from: number): void;
   close(): void;
 }
 
@@ -43,6 +48,10 @@ export function openRoom(path: string): Room {
         extend(begin, end);
         taken = end;
       }
+    },
+    giveBack(from) {
+      ftruncateSync(file, from);
+      taken = from;
     },
     close: () => closeSync(file),
   };

@@ -31,10 +31,10 @@ async function publish(all: readonly (readonly [kid: string, keys: Keys])[]): Pr
   };
   for (const path of ["/keys", "/found"]) server.answer(path, json(jwks));
 }
-const judgeOf = (rule: Partial<IssuerRule> = {}): TokenJudge =>
+const judgeOf = (rule: Partial<IssuerRule> = {}, http = createHttpClient({ guard: () => undefined })): TokenJudge =>
   createIssuerJudge({
     rule: { issuer, jwksUri: `${issuer}/keys`, audiences: ["istio-ca", "other"], ...rule },
-    http: createHttpClient({ guard: () => undefined }),
+    http,
     trustDomain: () => "cluster.local",
     now: () => new Date(),
     monotonicMs: () => clockMs,
@@ -87,6 +87,24 @@ describe("C08: not good", () => {
   test("from an issuer that says it is another", async () => {
     server.answer("/.well-known/openid-configuration", json({ issuer: "https://evil", jwks_uri: `${issuer}/found` }));
     await expect(judgeOf({ jwksUri: "" }).identify(await token(), signal)).rejects.toThrow("says that it is");
+  });
+
+  test("by keys that an issuer with TLS has where there is none", async () => {
+    const asked: string[] = [];
+    const http = createHttpClient({ guard: () => undefined });
+    // A certificate that this machine would believe cannot be had here: what is asked of the issuer comes without TLS.
+    const plain: typeof http = {
+      ...http,
+      get(url, limits) {
+        asked.push(url);
+        return http.get(url.replace("https://issuer.example", issuer), limits);
+      },
+    };
+    const [secure, jwksUri] = ["https://issuer.example", ""];
+    server.answer("/.well-known/openid-configuration", json({ issuer: secure, jwks_uri: `${issuer}/found` }));
+    const judge = judgeOf({ issuer: secure, jwksUri }, plain);
+    await expect(judge.identify(await token({ iss: secure }), signal)).rejects.toThrow("not encrypted");
+    expect(asked).toEqual([`${secure}/.well-known/openid-configuration`]);
   });
 });
 

@@ -106,7 +106,11 @@ async function discover(
   // Who answers for another issuer could give its own keys.
   if (readText(about.issuer) !== issuer)
     throw new FairleadError("invalid", `what is at ${issuer} says that it is ${readText(about.issuer)}`);
-  return readText(about.jwks_uri);
+  const keys = readText(about.jwks_uri);
+  // Whoever is on the way there could give keys of their own.
+  if (issuer.startsWith("https:") && !keys.startsWith("https:"))
+    throw new FairleadError("invalid", `${issuer} has its keys at ${keys}, which is not encrypted`);
+  return keys;
 }
 
 function publicPart(key: Readonly<Record<string, unknown>>): JSONWebKeySet["keys"][number] {

@@ -37,6 +37,8 @@ export interface ServerParts {
 }
 
 const dayMs = 86_400_000;
+/** How soon a serving certificate is renewed at the earliest, and after a failure. */
+const [soonMs, againMs] = [1000, 60_000];
 
 export async function startServers(options: DiscoveryOptions, parts: ServerParts): Promise<DiscoveryAddresses> {
   const { addresses, log } = options;
@@ -113,38 +115,49 @@ function tlsOf(serving: ServingCertificate, trust: ServerParts["trust"]): Tls {
   return { cert: serving.cert, key: serving.key, clientCa: trust.clientRoots() };
 }
 
-/** At half its life, looked at once a day (a control plane may run for longer than its certificate lasts), and with each new CA. */
+/** At half of what is left of its life, however short signers elsewhere make that, and with each new CA. */
 function renewCertificate(
   options: DiscoveryOptions,
   { trust, signal }: ServerParts,
   first: ServingCertificate,
   use: (fresh: ServingCertificate) => void,
 ): void {
-  const halfWay = (certificate: ServingCertificate): number =>
-    options.now().getTime() + (certificate.notAfter.getTime() - options.now().getTime()) / 2;
-  let due = halfWay(first);
+  const nowMs = (): number => options.now().getTime();
+  let current = first;
+  let dueMs = 0;
   let running: Promise<void> = Promise.resolve();
+  let timer: NodeJS.Timeout | undefined;
+  const look = (): void => (nowMs() >= dueMs ? renewNext() : sleep());
+  /** No timer can have more than some weeks, and a clock that was set right is to count. */
+  const sleep = (): void => {
+    clearTimeout(timer);
+    timer = setTimeout(look, Math.min(dayMs, Math.max(0, dueMs - nowMs()))).unref();
+  };
+  const schedule = (leastMs: number): void => {
+    dueMs = nowMs() + Math.max(leastMs, (current.notAfter.getTime() - nowMs()) / 2);
+    sleep();
+  };
   const renew = async (): Promise<void> => {
     const fresh = await trust.serving.issue(servingNames(options));
     if (signal.aborted) return;
-    due = halfWay(fresh);
+    const isNew = fresh.cert !== current.cert;
+    current = fresh;
     use(fresh);
-    options.log.info("the serving certificate was renewed", { until: fresh.notAfter.toISOString() });
+    if (isNew) options.log.info("the serving certificate was renewed", { until: fresh.notAfter.toISOString() });
+    schedule(isNew ? soonMs : againMs);
   };
   const renewNext = (): void => {
-    running = running
-      .then(renew)
-      .catch((error: unknown) => options.log.error(`the serving certificate could not be renewed: ${String(error)}`));
+    running = running.then(renew).catch((error: unknown) => {
+      options.log.error(`the serving certificate could not be renewed: ${String(error)}`);
+      if (!signal.aborted) schedule(againMs);
+    });
   };
-  const timer = setInterval(() => {
-    if (options.now().getTime() >= due) renewNext();
-  }, dayMs);
-  timer.unref();
+  schedule(soonMs);
   const stop = trust.serving.onReplaced(renewNext);
   signal.addEventListener(
     "abort",
     () => {
-      clearInterval(timer);
+      clearTimeout(timer);
       stop();
     },
     { once: true },

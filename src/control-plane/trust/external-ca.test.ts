@@ -37,26 +37,27 @@ let world: ControlledApi;
 let token: string;
 let key: KeyPair;
 const seen: string[] = [];
-/** What signers that are not to be believed make of a certificate. */
-const unfit = new Map<string, Partial<Parameters<typeof issueCertificate>[0]>>([
+/** What signers make of a certificate that do not go by the request alone. */
+const willful = new Map<string, Partial<Parameters<typeof issueCertificate>[0]>>([
   ["example.com/false", { altNames: [uriOf("spiffe://cluster.local/ns/default/sa/b")] }],
   ["example.com/more", { altNames: [own, { type: "dns", value: "istiod.istio-system.svc" }] }],
   ["example.com/ca", { profile: "ca" }],
   ["example.com/long", { ttlMs: 91 * 86_400_000 }],
+  ["example.com/brief", { ttlMs: 6000 }],
 ]);
 
 beforeAll(async () => {
   world = await startControlledApi();
   await allowSecrets(world);
   await allowRequests();
-  for (const name of ["example.com/usual", "example.com/special", ...unfit.keys()])
+  for (const name of ["example.com/usual", "example.com/special", ...willful.keys()])
     cas.set(name, await createSelfSignedBundle({ organization: name, now: new Date() }));
   playSigners().catch((error: unknown) => {
     if (!world.stop.signal.aborted) throw error;
   });
   const metadata = { name: "istio", namespace: "istio-system" };
   const mesh = JSON.stringify({
-    caCertificates: ["example.com/usual", "example.com/special"].map((name) => ({
+    caCertificates: ["example.com/usual", "example.com/special", "example.com/brief"].map((name) => ({
       pem: rootOf(name),
       certSigners: [name],
     })),
@@ -87,7 +88,7 @@ async function allowRequests(): Promise<void> {
   });
 }
 
-/** Signs what is approved, as the request says unless it is one of the unfit; unknown ones fail. */
+/** Signs what is approved, as the request says where it is not willful; unknown ones fail. */
 async function playSigners(): Promise<void> {
   for await (const { type, object } of world.admin.watch(requests, { signal: world.stop.signal })) {
     const request = readRecord(object);
@@ -104,7 +105,7 @@ async function playSigners(): Promise<void> {
       signer &&
       issueCertificate({
         ...{ profile: "leaf", now: new Date(), ttlMs: 3_600_000, signer, publicKey: parseCsr(csr).publicKey },
-        ...{ altNames: names, ...unfit.get(signerName) },
+        ...{ altNames: names, ...willful.get(signerName) },
       });
     const ref = { name: readText(readRecord(request.metadata).name) };
     const answer = leaf
@@ -216,6 +217,14 @@ describe("EXTERNAL_CA=ISTIOD_RA_KUBERNETES_API", () => {
       (map) => readRecord(map?.data)["root-cert.pem"] === roots,
     );
   });
+});
+
+test("the control plane's own certificate is renewed in time, however short a signer makes it", async () => {
+  const plane = await start({ hasOwnCa: false, externalCa: { ...external, servingSigner: "example.com/brief" } });
+  const roots = rootOf("example.com/brief");
+  const first = await shownSerial(plane, roots);
+  expect(first).toBeDefined();
+  await expect.poll(() => shownSerial(plane, roots), { timeout: 30_000 }).not.toBe(first);
 });
 
 describe("ENABLE_CA_SERVER=false, as with istio-csr", () => {

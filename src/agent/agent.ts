@@ -5,9 +5,8 @@
  */
 import { chmodSync, mkdirSync, rmSync } from "node:fs";
 import { connect } from "node:net";
-import { basename, dirname, join, relative, resolve } from "node:path";
-import { createBackoff, FairleadError, wait } from "../lib/index.ts";
-import { replaceSecretFile } from "../pki/index.ts";
+import { dirname, join, resolve } from "node:path";
+import { FairleadError } from "../lib/index.ts";
 import {
   type ClientTls,
   createRpcClient,
@@ -17,18 +16,15 @@ import {
   type RpcServer,
 } from "../rpc/index.ts";
 import { lockAgent } from "./agent-lock.ts";
-import { type AgentMetrics, createAgentMetrics } from "./agent-metrics.ts";
+import { createAgentMetrics } from "./agent-metrics.ts";
 import type { AgentOptions, Endpoint } from "./agent-options.ts";
-import { readAppMetrics } from "./app-metrics.ts";
-import { buildBootstrap, lightstepTokenFile } from "./bootstrap/bootstrap.ts";
+import { type Closers, createClosers } from "./closers.ts";
 import { type DnsProxy, startDnsProxy } from "./dns/dns-proxy.ts";
 import { createNamesFile } from "./dns/names-file.ts";
-import { createEnvoyAdmin, type EnvoyAdmin } from "./envoy/admin.ts";
-import { startAdminGate } from "./envoy/admin-gate.ts";
-import { drainEnvoy } from "./envoy/drain.ts";
-import { adoptEnvoy, type EnvoyExit, type EnvoyOptions, type EnvoyProcess, startEnvoy } from "./envoy/process.ts";
+import { createEnvoyAdmin } from "./envoy/admin.ts";
+import { adminPlace } from "./envoy/admin-place.ts";
 import { livingEnvoy, proxyFolder } from "./envoy/record.ts";
-import { envoySilence, watchEnvoy } from "./envoy/watchdog.ts";
+import { runEnvoy } from "./envoy/run-envoy.ts";
 import { runProxyless, writeGrpcBootstrap } from "./grpc/proxyless.ts";
 import { createHealthReports, type HealthReports } from "./health/health-reports.ts";
 import { createCertificateClient, tokenMetadata, trustFile } from "./identity/certificate-client.ts";
@@ -38,10 +34,8 @@ import { createSdsRoutes } from "./identity/sds.ts";
 import { createSecretSource, type SecretSource } from "./identity/secrets.ts";
 import { createTrustBundle, isSignedUnderFirst, type TrustBundle } from "./identity/trust-bundle.ts";
 import { createWorkloadIdentity, type WorkloadIdentity } from "./identity/workload-identity.ts";
-import { createOwnPeer, type OwnPeer } from "./own-peer.ts";
 import type { OwnSubscription } from "./own-subscription.ts";
-import type { Place } from "./request-text.ts";
-import { type StatusServer, startStatusServer } from "./status-server.ts";
+import { shortestPath } from "./socket-path.ts";
 import { createTelemetry, type Telemetry } from "./telemetry/telemetry.ts";
 import { createRemoteModules, type RemoteModules } from "./wasm/remote-modules.ts";
 import { createXdsRelay } from "./xds-relay.ts";
@@ -60,16 +54,10 @@ interface IdentityParts {
   readonly ended: AbortSignal;
 }
 
-/** What must be put away at the end, last made first. */
-interface Closers {
-  add(close: () => Promise<unknown> | unknown): void;
-  closeAll(): Promise<void>;
-}
-
 export function createAgent(options: AgentOptions): Agent {
   return {
     async run(signal) {
-      const closers = createClosers(options);
+      const closers = createClosers(options.log);
       const ended = new AbortController();
       closers.add(() => ended.abort());
       try {
@@ -95,21 +83,6 @@ export function createAgent(options: AgentOptions): Agent {
       } finally {
         await closers.closeAll();
       }
-    },
-  };
-}
-
-function createClosers({ log }: AgentOptions): Closers {
-  const list: (() => Promise<unknown> | unknown)[] = [];
-  return {
-    add: (close) => list.unshift(close),
-    async closeAll() {
-      for (const close of list)
-        try {
-          await close();
-        } catch (error) {
-          log.warn("something could not be closed", { cause: FairleadError.from(error).message });
-        }
     },
   };
 }
@@ -227,9 +200,9 @@ async function serveDns(options: AgentOptions, closers: Closers): Promise<DnsPro
 
 /** Of a workload outside Kubernetes; Pods are probed by their kubelet. */
 function probeWorkload(options: AgentOptions, signal: AbortSignal): HealthReports | undefined {
-  const { proxyConfig, appAddress, workDir, bootstrap } = options;
+  const { proxyConfig, appAddress } = options;
   if (!proxyConfig.readinessProbe) return undefined;
-  const admin = createEnvoyAdmin(adminPlace(options, shortestPath(workDir, bootstrap.adminSocket)));
+  const admin = createEnvoyAdmin(adminPlace(options));
   const log = options.log.scope("health");
   const reports = createHealthReports({
     ...{ probe: proxyConfig.readinessProbe, appAddress, log },
@@ -282,176 +255,6 @@ async function listen(
   await server.listen({ path: shortestPath(options.workDir, path) });
   closers.add(() => server.close());
   return server;
-}
-
-async function runEnvoy(
-  options: AgentOptions,
-  parts: Pick<StatusParts, "metrics" | "telemetry" | "figures">,
-  signal: AbortSignal,
-  closers: Closers,
-): Promise<number> {
-  const configFile = await writeBootstrap(options);
-  let envoyPid: number | undefined;
-  const isOwn = createOwnPeer({ envoyPid: () => envoyPid, envoyUid: process.geteuid?.() ?? 0 });
-  const admin = await openAdmin(options, isOwn, closers);
-  const quit = new AbortController();
-  const drained = { already: false };
-  const server = await serveStatus(options, { ...parts, admin, quit, drained, isOwn });
-  closers.add(() => server.close());
-  const backoff = createBackoff({ minMs: 500, maxMs: 30_000, random: options.random });
-  for (;;) {
-    const how = envoyOptions(options, configFile);
-    const envoy = (await adoptEnvoy(how, admin)) ?? (await startEnvoy(how));
-    envoyPid = envoy.pid;
-    parts.metrics.envoyStarted();
-    closers.add(() => envoy.kill());
-    const gone = new AbortController();
-    const hangs = AbortSignal.any([gone.signal, signal, quit.signal]);
-    const watched = watchEnvoy(envoy, {
-      admin,
-      limits: options.envoySilence ?? envoySilence,
-      log: options.log,
-      signal: hangs,
-    });
-    void watched.then((hung) => hung && parts.metrics.envoyHung());
-    const outcome = await firstOf(envoy, signal, quit.signal);
-    gone.abort();
-    if (outcome === "quit") return endNow(envoy);
-    if (outcome === "stop") return drained.already ? endNow(envoy) : drain(envoy, admin, options);
-    options.log.error("Envoy exited", { code: outcome.code ?? undefined, signal: outcome.signal ?? undefined });
-    if (options.onEnvoyExit === "exit") return outcome.code ?? 1;
-    await wait(backoff.nextMs(), AbortSignal.any([signal, quit.signal])).catch(() => {});
-    if (signal.aborted || quit.signal.aborted) return 0;
-  }
-}
-
-/** A bootstrap that the user wrote has its admin where the user put it; ours has it on a socket, and the agent on the port. */
-async function openAdmin(options: AgentOptions, isOwn: OwnPeer, closers: Closers): Promise<EnvoyAdmin> {
-  const socketPath = shortestPath(options.workDir, options.bootstrap.adminSocket);
-  const admin = createEnvoyAdmin(adminPlace(options, socketPath));
-  if (options.proxyConfig.customConfigFile) return admin;
-  const gate = await startAdminGate({
-    ...adminPort(options),
-    socketPath,
-    isOwn,
-    log: options.log.scope("admin"),
-    overload: options.overload,
-  });
-  closers.add(() => gate.close());
-  return admin;
-}
-
-const adminPort = ({ localhost, proxyConfig }: AgentOptions) => ({
-  host: localhost,
-  port: proxyConfig.proxyAdminPort ?? 15000,
-});
-
-const adminPlace = (options: AgentOptions, socketPath: string): Place =>
-  options.proxyConfig.customConfigFile ? adminPort(options) : { socketPath };
-
-function envoyOptions(options: AgentOptions, configFile: string): EnvoyOptions {
-  return {
-    binary: options.envoyBinary,
-    configFile,
-    proxyConfig: options.proxyConfig,
-    ipv6Only: options.ipv6Only,
-    logLevel: options.proxyLogLevel,
-    componentLogLevel: options.proxyComponentLogLevel,
-    skipDeprecatedLogs: options.skipDeprecatedLogs,
-    workDir: options.workDir,
-    sockets: basename(dirname(options.bootstrap.xdsSocket)),
-    env: options.env,
-    log: options.log,
-    ...(options.writeEnvoyLine ? { writeLine: options.writeEnvoyLine } : {}),
-  };
-}
-
-async function writeBootstrap(options: AgentOptions): Promise<string> {
-  const { proxyConfig } = options;
-  if (proxyConfig.customConfigFile) return proxyConfig.customConfigFile;
-  const folder = resolve(options.workDir, proxyConfig.configPath ?? ".");
-  mkdirSync(folder, { recursive: true, mode: 0o700 });
-  const token = proxyConfig.tracing?.lightstep?.accessToken;
-  if (token)
-    await replaceSecretFile(resolve(options.workDir, lightstepTokenFile(proxyConfig.configPath ?? ".")), token);
-  const file = resolve(folder, "envoy-rev.json");
-  await replaceSecretFile(file, `${JSON.stringify(buildBootstrap(options.bootstrap), undefined, 2)}\n`);
-  return file;
-}
-
-interface StatusParts {
-  readonly metrics: AgentMetrics;
-  readonly telemetry: Telemetry;
-  /** What the agent counts of itself, as text. */
-  readonly figures: () => string;
-  readonly admin: EnvoyAdmin;
-  readonly quit: AbortController;
-  readonly drained: { already: boolean };
-  readonly isOwn: OwnPeer;
-}
-
-function serveStatus(options: AgentOptions, parts: StatusParts): Promise<StatusServer> {
-  const { telemetry, figures, admin, quit, drained, isOwn } = parts;
-  const socket = (path: string): string => shortestPath(options.workDir, path);
-  const { appMetrics } = options;
-  return startStatusServer({
-    host: options.statusHost,
-    port: options.proxyConfig.statusPort ?? 15020,
-    readinessSocket: socket(options.bootstrap.readinessSocket),
-    mergedMetricsSocket: socket(options.bootstrap.mergedMetricsSocket),
-    isOwn,
-    notReady: () => admin.notReady(),
-    envoyMetrics: (query) => admin.metrics(query),
-    agentMetrics: figures,
-    proxyMetrics: telemetry.metrics,
-    appMetrics: async () => (appMetrics ? readAppMetrics(appMetrics, options.localhost) : ""),
-    appProbes: options.appProbes,
-    appAddress: options.appAddress,
-    overload: options.overload,
-    onQuit: () => quit.abort(),
-    async onDrain() {
-      drained.already = true;
-      await admin.drain({ inboundOnly: options.type === "sidecar", skipExit: true });
-    },
-    log: options.log.scope("status"),
-  });
-}
-
-async function firstOf(
-  envoy: EnvoyProcess,
-  stop: AbortSignal,
-  quit: AbortSignal,
-): Promise<EnvoyExit | "stop" | "quit"> {
-  const when = <T>(signal: AbortSignal, value: T): Promise<T> =>
-    new Promise((resolve) => {
-      if (signal.aborted) resolve(value);
-      else signal.addEventListener("abort", () => resolve(value), { once: true });
-    });
-  return Promise.race([envoy.exited, when(stop, "stop" as const), when(quit, "quit" as const)]);
-}
-
-async function endNow(envoy: EnvoyProcess): Promise<number> {
-  envoy.kill();
-  await envoy.exited;
-  return 0;
-}
-
-async function drain(envoy: EnvoyProcess, admin: EnvoyAdmin, options: AgentOptions): Promise<number> {
-  await drainEnvoy(envoy, {
-    admin,
-    inboundOnly: options.type === "sidecar",
-    durationMs: options.terminationDrainMs,
-    ...(options.exitWhenIdle ? { untilIdle: options.exitWhenIdle } : {}),
-    log: options.log,
-  });
-  return 0;
-}
-
-/** Socket paths may have 107 bytes, so the shorter way to the same place is taken. */
-function shortestPath(workDir: string, path: string): string {
-  const absolute = resolve(workDir, path);
-  const here = relative(process.cwd(), absolute);
-  return here.length < absolute.length ? here : absolute;
 }
 
 function isServed(path: string): Promise<boolean> {

@@ -38,7 +38,8 @@ export function runLeaderElection(options: ElectionOptions): LeaderElection {
   let renewedAt: number | undefined;
   let term: AbortController | undefined;
   let expiry: NodeJS.Timeout | undefined;
-  let seen: { readonly version: string | undefined; readonly at: number } | undefined;
+  /** The lock as another holds it, and since when it has not changed. */
+  let seen: { readonly version: string | undefined; readonly at: number; readonly theirsMs: number } | undefined;
   let lastWarning = "";
   /** The lock as we wrote it last: a renewal goes on from it, and fails when somebody else has written since. */
   let held: LockState | undefined;
@@ -54,20 +55,22 @@ export function runLeaderElection(options: ElectionOptions): LeaderElection {
     term = undefined;
   };
   const heldByOther = ({ record, object }: LockState): boolean => {
-    if (record === undefined || record.holder === "" || record.holder === identity) return false;
-    if (options.mayTakeFrom?.(record.key) === true) return false;
-    const version = object?.metadata.resourceVersion;
-    if (seen?.version !== version) seen = { version, at: options.monotonicMs() };
-    const theirsMs = record.durationSeconds > 0 ? record.durationSeconds * 1000 : durationMs;
-    return options.monotonicMs() - (seen?.at ?? 0) < theirsMs;
+    if (record?.holder === "" || record?.holder === identity) return false;
+    if (record !== undefined) {
+      if (options.mayTakeFrom?.(record.key) === true) return false;
+      const version = object?.metadata.resourceVersion;
+      const theirsMs = record.durationSeconds > 0 ? record.durationSeconds * 1000 : durationMs;
+      if (seen?.version !== version) seen = { version, at: options.monotonicMs(), theirsMs };
+    }
+    // Who held a lock that is gone, as with a store that was lost, has not released it: the term is waited for all the same.
+    return seen !== undefined && options.monotonicMs() - seen.at < seen.theirsMs;
   };
   const attempt = async (): Promise<void> => {
     const state = held ?? (await lock.read(options.signal));
     held = undefined;
-    if (heldByOther(state)) {
-      end();
-      return;
-    }
+    // A lock that is gone can be taken by anybody who comes now: the term ends also where nobody has.
+    if (state.record?.holder !== identity) end();
+    if (heldByOther(state)) return;
     const asked = options.monotonicMs();
     held = await lock.write(
       nextRecord(state.record, { holder: identity, key, durationMs, now: options.now() }),
@@ -75,6 +78,7 @@ export function runLeaderElection(options: ElectionOptions): LeaderElection {
       options.signal,
     );
     renewedAt = asked;
+    seen = undefined;
     // A renewal that hangs must not keep the term open.
     clearTimeout(expiry);
     expiry = setTimeout(end, Math.max(0, asked + termMs - options.monotonicMs()));
@@ -94,8 +98,11 @@ export function runLeaderElection(options: ElectionOptions): LeaderElection {
   const loop = async (): Promise<void> => {
     while (!options.signal.aborted) {
       await attempt()
-        // Somebody else has written: whether we still hold it has to be known at once.
-        .catch((error: unknown) => (FairleadError.from(error).code === "conflict" ? attempt() : Promise.reject(error)))
+        .catch((error: unknown) => {
+          const { code } = FairleadError.from(error);
+          // Somebody else has written, or it is gone: whether we still hold it has to be known at once.
+          return code === "conflict" || code === "not-found" ? attempt() : Promise.reject(error);
+        })
         .then(() => {
           lastWarning = "";
         }, failed);

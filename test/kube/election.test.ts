@@ -50,15 +50,18 @@ function run(lock: Lock, identity: string, more: Partial<ElectionOptions> = {}):
 }
 
 /** A lock whose owner can be cut off from the API, as by a kill or a partition, or stopped for a while, as by a signal. */
-function cuttable(lock: Lock): Lock & { cut: boolean; paused: Promise<void> | undefined } {
+function cuttable(lock: Lock): Lock & { cut: boolean; paused: Promise<void> | undefined; readonly blocked: boolean } {
   const through = async <T>(work: () => Promise<T>): Promise<T> => {
+    state.blocked = state.paused !== undefined;
     await state.paused;
+    state.blocked = false;
     if (state.cut) throw new Error("cut off");
     return await work();
   };
   const state = {
     cut: false,
     paused: undefined as Promise<void> | undefined,
+    blocked: false,
     name: lock.name,
     read: (signal?: AbortSignal) => through(() => lock.read(signal)),
     write: (...args: Parameters<Lock["write"]>) => through(() => lock.write(...args)),
@@ -108,6 +111,37 @@ describe.each(locks)("%s", (kind, create) => {
     await second.led;
     second.stop.abort();
     await Promise.all([first.election.done, second.election.done]);
+  });
+
+  test("D09: a lock that is lost under its leader ends the term, and is not taken by who has seen it held", async () => {
+    const refKind = kind === "Lease" ? kubeKinds.leases : kubeKinds.configMaps;
+    const durationMs = 600_000;
+    const [own, others] = [cuttable(lockOf("lost")), lockOf("lost")];
+    const one = run(own, "one", { durationMs });
+    const term = await one.led;
+    const reads = { held: 0, missing: 0 };
+    const counted: Lock = {
+      ...others,
+      async read(signal) {
+        const state = await others.read(signal);
+        reads[state.record === undefined ? "missing" : "held"]++;
+        return state;
+      },
+    };
+    const two = run(counted, "two", { durationMs });
+    await until(() => reads.held > 0);
+    // The leader does not hear of it: stopped, or far away.
+    const resume = Promise.withResolvers<void>();
+    own.paused = resume.promise;
+    await until(() => own.blocked);
+    await client.delete(refKind, { name: "lost", namespace });
+    await until(() => reads.missing > 2);
+    expect([one.election.leading, two.election.leading]).toEqual([true, false]);
+    own.paused = undefined;
+    resume.resolve();
+    await until(() => term.aborted);
+    for (const candidate of [one, two]) candidate.stop.abort();
+    await Promise.all([one.election.done, two.election.done]);
   });
 
   test(

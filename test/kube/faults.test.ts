@@ -218,11 +218,15 @@ test("K02: an API that answers 504 at once is not asked in a tight loop", async 
   expect((times[7] ?? 0) - (times[0] ?? 0)).toBeGreaterThan(150);
 });
 
-test("K07, D09: leadership ends by time alone while the API does not answer, and nothing is written after it", async () => {
+test.each([
+  ["does not answer", undefined],
+  ["refuses writes, as when its store cannot be written", 507],
+  ["fails", 500],
+])("K07, D09: leadership ends by time alone while the API %s, and nothing is written after it", async (_, code) => {
   let answers = true;
   const writes: string[] = [];
   script = (request, response) => {
-    if (!answers) return;
+    if (!answers) return code === undefined ? undefined : status(response, code);
     if (request.method === "GET") return status(response, 404);
     writes.push(request.method ?? "");
     response.writeHead(201).end(JSON.stringify({ metadata: { name: "l", namespace: "n" } }));

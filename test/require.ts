@@ -9,7 +9,7 @@ import { findHelm } from "../scripts/helm.mjs";
 
 export { findEnvoy, findHelm };
 
-export type Need = "root" | "envoy" | "kubectl" | "helm" | "iptables" | "openssl" | "registry" | "network" | "loop";
+export type Need = "root" | "envoy" | "kubectl" | "helm" | "iptables" | "openssl" | "registry" | "network";
 
 const onPath = (tool: string): string | undefined =>
   (process.env.PATH ?? "")
@@ -35,8 +35,6 @@ const present: Record<Need, () => boolean> = {
   registry: () => spawnSync("npm", ["ping", "--fetch-retries=1", "--fetch-timeout=10000"]).status === 0,
   openssl: () => onPath("openssl") !== undefined,
   network: () => outsideAddress() !== undefined,
-  // Disks of a test's own: a device for a file, and ext4 with its tools.
-  loop: () => spawnSync("losetup", ["--find"]).status === 0 && spawnSync("mkfs.ext4", ["-V"]).status === 0,
 };
 
 /** True when the tests must be skipped; throws where the run demands the tool. Use as `describe.skipIf(lacks("envoy"))`. */

@@ -16,6 +16,8 @@ export interface ResourceKind {
   steps?(view: View): Steps;
   /** A resource that is in no layer but that a proxy may ask for by name; undefined where there is none. */
   render?(view: View, name: string): Resource | undefined;
+  /** False where it never has anything for the class: then nobody keeps which names were asked for. */
+  answers?(view: View): boolean;
 }
 
 export function layersOf(kind: ResourceKind, view: View): readonly Layer[] {

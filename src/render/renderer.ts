@@ -166,7 +166,7 @@ export function createRendering(mesh: Mesh, options: RenderingOptions = {}): Ren
 
     const ask = (type: ResourceType, name: string): Resource | undefined => {
       const kind = kindOf(type);
-      if (!kind?.render || name.length > maxNameLength) return undefined;
+      if (!kind?.render || kind.answers?.(view) === false || name.length > maxNameLength) return undefined;
       const key = join(id, type, name);
       if (given.has(key)) return given.get(key);
       if (given.size >= maxAsked(proxy)) {

@@ -1,7 +1,7 @@
 /**
  * Istio's own agent, unmodified, with a stock Envoy in a mesh of Fairlead: certificates are renewed, the control plane is
  * changed and the root is rotated under traffic. Needs PILOT_AGENT (the program) and ISTIO_BOOTSTRAP (the template of
- * Envoy's bootstrap that its image has); skipped where they are not named.
+ * Envoy's bootstrap that its image has); left out of the suite where PILOT_AGENT is not named.
  */
 import { existsSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";

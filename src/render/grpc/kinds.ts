@@ -54,6 +54,7 @@ function switched(kind: ResourceKind, render: Render): ResourceKind {
     refs: (view) => (isProxyless(view.proxy) ? [] : kind.refs(view)),
     patched: (view) => (isProxyless(view.proxy) ? undefined : kind.patched?.(view)),
     ...(kind.steps ? { steps: stepsOf(kind.steps) } : {}),
+    answers: (view) => isProxyless(view.proxy) || kind.render !== undefined,
     render: (view, name) => (isProxyless(view.proxy) ? render(view, name) : kind.render?.(view, name)),
   };
 }

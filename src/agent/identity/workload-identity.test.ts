@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { silentLogger } from "../../lib/index.ts";
 import type { WorkloadCredentials } from "./credentials.ts";
 import { createWorkloadIdentity, renewalTime } from "./workload-identity.ts";
@@ -60,6 +60,40 @@ describe("the workload's identity", () => {
     stop.abort();
     await running;
     expect(identity.current()?.chain).toBe("4");
+  });
+
+  test("D04: a CA that is away until four fifths of a life are over is asked less and less often, and in time", async () => {
+    vi.useFakeTimers();
+    onTestFinished(() => void vi.useRealTimers());
+    const lifeMs = 86_400_000;
+    const begin = Date.now();
+    const asked: number[] = [];
+    const fetch = async (): Promise<WorkloadCredentials> => {
+      asked.push(Date.now() - begin);
+      if (asked.length === 1) return credentials("first", lifeMs);
+      expect(identity.current()?.chain).toBe("first");
+      if (Date.now() - begin < 0.8 * lifeMs) throw new Error("away");
+      return credentials("second", lifeMs);
+    };
+    const { retry: _, ...defaults } = base;
+    const identity = createWorkloadIdentity({ ...defaults, fetch });
+    const stop = new AbortController();
+    const running = identity.run(stop.signal).catch(() => {});
+    await vi.advanceTimersByTimeAsync(0.8 * lifeMs + 30_000);
+    expect(identity.current()?.chain).toBe("second");
+    stop.abort();
+    await running;
+
+    const renewals = asked.slice(1);
+    expect((renewals[0] ?? 0) / lifeMs).toBeCloseTo(0.5, 1);
+    const waits = renewals.slice(1).map((at, i) => at - (renewals[i] ?? 0));
+    // From half a second on each twice the one before, up to half a minute; at least half of that, so that not all come at once.
+    for (const [i, waited] of waits.entries()) {
+      const longestMs = Math.min(30_000, 500 * 2 ** i);
+      expect(waited).toBeGreaterThanOrEqual(longestMs / 2 - 1);
+      expect(waited).toBeLessThanOrEqual(longestMs + 1);
+    }
+    expect(waits.length).toBeGreaterThan(800);
   });
 
   test("an answer that is expired already is not asked for in a storm", async () => {

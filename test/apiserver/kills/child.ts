@@ -45,7 +45,7 @@ const store = createStore(
 );
 for (const object of store.list("/configmaps"))
   say("has", object.metadata.name, object.metadata.resourceVersion, object.op);
-say("ready", store.version);
+say("ready", store.version, Math.round(performance.now()));
 
 /** A record that is read inside the transaction, after those before it have been put. */
 function deadly(): RecordWrite {

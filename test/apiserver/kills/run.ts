@@ -18,6 +18,8 @@ export interface KillReport {
   readonly kills: number;
   readonly acknowledged: number;
   readonly byPoint: Readonly<Record<string, number>>;
+  /** From the start of the process after a kill until the store has said what is in it. */
+  readonly longestStartMs: number;
   readonly faults: readonly string[];
 }
 
@@ -33,7 +35,7 @@ export function killMany(count: number, seed: number): KillReport {
   const known = new Map<string, Known>();
   const byPoint: Record<string, number> = {};
   const faults: string[] = [];
-  let [acknowledged, version] = [0, 0];
+  let [acknowledged, version, longestStartMs] = [0, 0, 0];
   try {
     for (let i = 0; i < count; i++) {
       const point = points[(i + seed) % points.length] ?? "before";
@@ -44,6 +46,7 @@ export function killMany(count: number, seed: number): KillReport {
       if (now.version < version) faults.push(`kill ${i}: the version went from ${version} back to ${now.version}`);
       compare(`kill ${i}`, known, now.objects, faults);
       ({ version } = now);
+      longestStartMs = Math.max(longestStartMs, now.startMs);
       for (const [what, name = "", third = "", op = ""] of lines) {
         if (what === "asks") entry(known, name).possible.add(third);
         if (what !== "acknowledged") continue;
@@ -55,7 +58,7 @@ export function killMany(count: number, seed: number): KillReport {
   } finally {
     rmSync(dir, { recursive: true, force: true });
   }
-  return { kills: count, acknowledged, byPoint, faults };
+  return { kills: count, acknowledged, byPoint, longestStartMs, faults };
 }
 
 function runChild(order: Order, faults: string[]): readonly (readonly string[])[] {
@@ -70,10 +73,21 @@ function runChild(order: Order, faults: string[]): readonly (readonly string[])[
     .map((line) => line.split(" "));
 }
 
-function readStart(lines: readonly (readonly string[])[]): { version: number; objects: ReadonlyMap<string, string> } {
+interface Start {
+  readonly version: number;
+  readonly startMs: number;
+  readonly objects: ReadonlyMap<string, string>;
+}
+
+function readStart(lines: readonly (readonly string[])[]): Start {
   const ready = lines.find(([what]) => what === "ready");
   const has = lines.filter(([what]) => what === "has");
-  return { version: Number(ready?.[1] ?? -1), objects: new Map(has.map(([, name = "", , op = ""]) => [name, op])) };
+  const [, version = -1, startMs = 0] = ready ?? [];
+  return {
+    version: Number(version),
+    startMs: Number(startMs),
+    objects: new Map(has.map(([, name = "", , op = ""]) => [name, op])),
+  };
 }
 
 function entry(known: Map<string, Known>, name: string): Known {

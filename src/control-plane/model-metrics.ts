@@ -12,7 +12,7 @@ export interface MeasuredModel {
   readonly registry: Pick<Registry, "services" | "endpoints">;
   readonly objects: (group: string, kind: string) => Collection<KubeObject>;
   readonly resources: Pick<ControlledSource, "parts" | "withoutService">;
-  readonly mesh: Pick<Mesh, "settings" | "servicesOfHost" | "service">;
+  readonly mesh: Pick<Mesh, "settings" | "serviceNamed">;
 }
 
 export function measureModel(metrics: Metrics, model: MeasuredModel): void {
@@ -58,14 +58,10 @@ type Counts = Partial<Record<(typeof gauges)[number], number>>;
 /** By type, how many extension providers name a service that is not there; zero for a type whose providers are all reached. */
 function unreachedProviders(mesh: MeasuredModel["mesh"]): ReadonlyMap<string, number> {
   const counts = new Map<string, number>();
-  const isThere = (service: string): boolean => {
-    const keys = service.includes("/") ? [service] : mesh.servicesOfHost(service);
-    return keys.length === 1 && mesh.service(keys[0] ?? "") !== undefined;
-  };
   for (const provider of mesh.settings().extensionProviders ?? []) {
     for (const [type, settings] of Object.entries(provider)) {
       const service = isRecord(settings) && "service" in settings ? readText(settings.service) : "";
-      if (service !== "") counts.set(type, (counts.get(type) ?? 0) + (isThere(service) ? 0 : 1));
+      if (service !== "") counts.set(type, (counts.get(type) ?? 0) + (mesh.serviceNamed(service) ? 0 : 1));
     }
   }
   return counts;

@@ -107,7 +107,11 @@ export function createMesh(graph: Graph, inputs: MeshInputs): Mesh {
     endpoints: (key, { name, port }) => endpoints.get(`${hostKey(key)}|${name}|${port}`),
     endpointsByName: (key, name) => endpoints.get(`${hostKey(key)}|${name}`),
     identities: identities.get,
-    servicesOfHost: index.ofHost,
+    serviceNamed(name) {
+      const keys = name.includes("/") ? [name] : index.ofHost(name);
+      const [key] = keys;
+      return key !== undefined && keys.length === 1 ? services.get(key) : undefined;
+    },
     keySet: (source) => inputs.keySets?.get(jwksKey(source)),
     credentials: createCredentials(inputs),
     maySeeSecrets: inputs.maySeeSecrets ?? (() => true),

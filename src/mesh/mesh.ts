@@ -100,8 +100,11 @@ export interface Mesh {
   maySeeSecrets(account: Account): boolean;
   /** Whether anything depends on the node that a client runs on. */
   usesNodes(): boolean;
-  /** Keys of all services of that host, in any namespace and whoever may see them: extension providers name services so. */
-  servicesOfHost(host: string): readonly string[];
+  /**
+   * As extension providers name services: `namespace/host`, or a host that exists in one namespace only, whoever may see
+   * it; undefined where it is unknown or ambiguous.
+   */
+  serviceNamed(name: string): Service | undefined;
 }
 
 /** Who asks for secrets: the same name in another cluster or namespace is somebody else. */

@@ -13,15 +13,13 @@ export interface ProviderCluster {
   readonly cluster: string;
 }
 
-/** `namespace/host`, or a host that exists in one namespace only; undefined where it is unknown or ambiguous. */
+/** Undefined where the service is unknown or ambiguous. */
 export function providerCluster(
   view: View<BuildFacet>,
   service: string | undefined,
   port: number | undefined,
 ): ProviderCluster | undefined {
   if (!service) return undefined;
-  const keys = service.includes("/") ? [service] : view.mesh.servicesOfHost(service);
-  const [key] = keys;
-  const found = key !== undefined && keys.length === 1 ? view.mesh.service(key) : undefined;
+  const found = view.mesh.serviceNamed(service);
   return found && { host: found.host, cluster: `outbound|${port ?? 0}||${found.host}` };
 }

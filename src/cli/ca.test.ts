@@ -1,7 +1,8 @@
 /** A control plane on a real API and proxies that follow it: the command begins, follows and takes back a root rotation. */
 import { afterEach, expect, test } from "vitest";
 import { type ControlledApi, startControlledApi } from "../control-plane/controllers/testing.ts";
-import { allowSecrets, connectProxy, startPlane, type TestProxy } from "../control-plane/trust/testing.ts";
+import { allowSecrets } from "../control-plane/testing.ts";
+import { connectProxy, startPlane, type TestProxy } from "../control-plane/trust/testing.ts";
 import { kubeKinds } from "../kube/index.ts";
 import { parseJson, readList, readRecord, readText } from "../lib/index.ts";
 import { runProgram } from "./program.ts";

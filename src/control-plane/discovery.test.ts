@@ -20,7 +20,7 @@ import { createRpcClient } from "../rpc/index.ts";
 import { deltaMethod } from "../xds/index.ts";
 import { type ControlledApi, startControlledApi } from "./controllers/testing.ts";
 import type { Discovery } from "./discovery.ts";
-import { startPlane } from "./testing.ts";
+import { allowSecrets, startPlane } from "./testing.ts";
 
 const istio = "networking.istio.io";
 const object = (
@@ -55,6 +55,7 @@ describe("the control plane on an API", () => {
 
   beforeAll(async () => {
     world = await startControlledApi();
+    await allowSecrets(world);
     plane = await startPlane(world, {
       overload: createOverload({
         heap: watchHeap([]),

@@ -17,25 +17,25 @@ import type { DiscoveryOptions } from "./discovery-options.ts";
 
 const free = { host: "127.0.0.1", port: 0 };
 
-/** With what an installer gives it for its root. */
-export async function startPlane(world: ControlledApi, options: Partial<DiscoveryOptions> = {}): Promise<Discovery> {
-  const namespace = { apiVersion: "v1", kind: "Namespace", metadata: { name: "istio-system" } };
-  // The API may have made it itself.
-  await world.create(namespace).catch(() => {});
+/** What an installer gives the control plane for its CA. */
+export async function allowSecrets(world: ControlledApi): Promise<void> {
   const rbac = "/apis/rbac.authorization.k8s.io/v1/namespaces/istio-system";
-  await world.admin.raw("POST", `${rbac}/roles`, {
-    apiVersion: "rbac.authorization.k8s.io/v1",
-    kind: "Role",
-    metadata: { name: "istiod", namespace: "istio-system" },
-    rules: [{ apiGroups: [""], resources: ["secrets"], verbs: ["create", "get", "list", "watch", "update", "patch"] }],
-  });
+  const metadata = { name: "istiod", namespace: "istio-system" };
+  const apiVersion = "rbac.authorization.k8s.io/v1";
+  const verbs = ["create", "get", "list", "watch", "update", "patch"];
+  await world.create({ apiVersion: "v1", kind: "Namespace", metadata: { name: "istio-system" } }).catch(() => {});
+  const rules = [{ apiGroups: [""], resources: ["secrets"], verbs }];
+  await world.admin.raw("POST", `${rbac}/roles`, { apiVersion, kind: "Role", metadata, rules });
   await world.admin.raw("POST", `${rbac}/rolebindings`, {
-    apiVersion: "rbac.authorization.k8s.io/v1",
+    apiVersion,
     kind: "RoleBinding",
-    metadata: { name: "istiod", namespace: "istio-system" },
+    metadata,
     roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "Role", name: "istiod" },
     subjects: [{ apiGroup: "rbac.authorization.k8s.io", kind: "User", name: controlPlane.user }],
   });
+}
+
+export async function startPlane(world: ControlledApi, options: Partial<DiscoveryOptions> = {}): Promise<Discovery> {
   const kubeconfig = join(world.api.dir, "plane");
   await world.api.server.writeKubeconfig(kubeconfig, controlPlane);
   return startDiscovery({

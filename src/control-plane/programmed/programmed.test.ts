@@ -3,7 +3,7 @@ import { readList, readRecord } from "../../lib/index.ts";
 import type { KubeObject } from "../../model/index.ts";
 import { type ControlledApi, startControlledApi } from "../controllers/testing.ts";
 import type { Discovery } from "../discovery.ts";
-import { type Answers, connectProxy, type ScriptedProxy, startPlane } from "../testing.ts";
+import { type Answers, allowSecrets, connectProxy, type ScriptedProxy, startPlane } from "../testing.ts";
 import { watchedKind } from "../watched-kinds.ts";
 
 const istio = "networking.istio.io";
@@ -58,6 +58,7 @@ describe("which proxies have an object", () => {
     world.objects(istio, "VirtualService");
     for (const name of ["web", "other"])
       await world.create(object("v1", "Service", name, { ports: [{ name: "http", port: 80 }] }));
+    await allowSecrets(world);
     plane = await startPlane(world);
     await connect("a.default");
     await connect("b.default");

@@ -6,7 +6,7 @@ import type { KubeObject } from "../../model/index.ts";
 import { closeAll, freePort, open, startEnvoy } from "../../xds/server/testing-envoy.ts";
 import { type ControlledApi, startControlledApi } from "../controllers/testing.ts";
 import type { Discovery } from "../discovery.ts";
-import { connectProxy, startPlane } from "../testing.ts";
+import { allowSecrets, connectProxy, startPlane } from "../testing.ts";
 import { watchedKind } from "../watched-kinds.ts";
 import { refusedPatches } from "./testing.ts";
 
@@ -58,6 +58,7 @@ describe.skipIf(lacks("envoy"))("what Envoy refuses of an EnvoyFilter", () => {
     const world = await startControlledApi();
     open.push(world.close);
     world.objects(istio, "EnvoyFilter");
+    await allowSecrets(world);
     const plane = await startPlane(world);
     open.push(plane.close);
     const port = await freePort();
@@ -155,6 +156,7 @@ describe.skipIf(lacks("envoy"))("what Envoy refuses of an EnvoyFilter", () => {
 test("a proxy that refuses everything harms itself alone, and is forgotten when it goes", async () => {
   const world = await startControlledApi();
   open.push(world.close);
+  await allowSecrets(world);
   const plane = await startPlane(world);
   open.push(plane.close);
   const listeners: string[] = [];

@@ -26,7 +26,8 @@ import {
 import { createRpcClient, protoMethod, status } from "../../rpc/index.ts";
 import { type ControlledApi, startControlledApi } from "../controllers/testing.ts";
 import type { Discovery } from "../discovery.ts";
-import { allowSecrets, startPlane } from "./testing.ts";
+import { allowSecrets } from "../testing.ts";
+import { startPlane } from "./testing.ts";
 
 const method = protoMethod(IstioCertificateService.method.createCertificate);
 const uriOf = (value: string): SubjectAltName => ({ type: "uri", value });

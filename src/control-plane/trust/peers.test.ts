@@ -13,8 +13,9 @@ import {
 import { revoke } from "../../pki/testing.ts";
 import { type ControlledApi, startControlledApi } from "../controllers/testing.ts";
 import type { Discovery } from "../discovery.ts";
+import { allowSecrets } from "../testing.ts";
 import { encodeSecret } from "./secret-data.ts";
-import { allowSecrets, renewBy, startPlane } from "./testing.ts";
+import { renewBy, startPlane } from "./testing.ts";
 
 let world: ControlledApi;
 let plane: Discovery;

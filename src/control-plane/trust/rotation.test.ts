@@ -14,9 +14,10 @@ import {
 } from "../../pki/index.ts";
 import { type ControlledApi, startControlledApi } from "../controllers/testing.ts";
 import type { Discovery } from "../discovery.ts";
+import { allowSecrets } from "../testing.ts";
 import { requestAnnotation } from "./rotation-store.ts";
 import { decodeSecret, encodeSecret } from "./secret-data.ts";
-import { allowSecrets, connectProxy, startPlane, type TestProxy } from "./testing.ts";
+import { connectProxy, startPlane, type TestProxy } from "./testing.ts";
 
 const patient = { timeout: 60_000 };
 const system = "istio-system";

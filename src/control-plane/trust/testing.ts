@@ -1,67 +1,26 @@
 /** A control plane on a real API, and proxies that come to it for certificates and roots, as agents do. */
 import { once } from "node:events";
-import { join } from "node:path";
 import { create, fromBinary } from "@bufbuild/protobuf";
-import { controlPlane } from "../../apiserver/index.ts";
 import { DeltaDiscoveryRequestSchema } from "../../gen/envoy/service/discovery/v3/discovery_pb.js";
 import { IstioCertificateRequestSchema, IstioCertificateService } from "../../gen/istio/auth_pb.js";
 import { ProxyConfigSchema } from "../../gen/istio/proxy_config_pb.js";
-import { kubeKinds, loadKubeconfig, requestToken } from "../../kube/index.ts";
-import { silentLogger } from "../../lib/index.ts";
+import { kubeKinds, requestToken } from "../../kube/index.ts";
 import { types } from "../../model/index.ts";
 import { createCsr, formatPrivateKey, generateKey, type KeyPair } from "../../pki/index.ts";
 import { createRpcClient, protoMethod } from "../../rpc/index.ts";
 import { deltaMethod } from "../../xds/index.ts";
 import type { ControlledApi } from "../controllers/testing.ts";
-import { type Discovery, startDiscovery } from "../discovery.ts";
+import type { Discovery } from "../discovery.ts";
 import type { DiscoveryOptions } from "../discovery-options.ts";
+import { startPlane as startPlaneOn } from "../testing.ts";
 
-const free = { host: "127.0.0.1", port: 0 };
-
-/** What an installer gives the control plane for its CA. */
-export async function allowSecrets(world: ControlledApi): Promise<void> {
-  const rbac = "/apis/rbac.authorization.k8s.io/v1/namespaces/istio-system";
-  const metadata = { name: "istiod", namespace: "istio-system" };
-  const apiVersion = "rbac.authorization.k8s.io/v1";
-  const verbs = ["create", "get", "list", "watch", "update", "patch"];
-  await world.create({ apiVersion: "v1", kind: "Namespace", metadata: { name: "istio-system" } }).catch(() => {});
-  const rules = [{ apiGroups: [""], resources: ["secrets"], verbs }];
-  await world.admin.raw("POST", `${rbac}/roles`, { apiVersion, kind: "Role", metadata, rules });
-  await world.admin.raw("POST", `${rbac}/rolebindings`, {
-    apiVersion,
-    kind: "RoleBinding",
-    metadata,
-    roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "Role", name: "istiod" },
-    subjects: [{ apiGroup: "rbac.authorization.k8s.io", kind: "User", name: controlPlane.user }],
-  });
-}
-
-export async function startPlane(world: ControlledApi, more: Partial<DiscoveryOptions> = {}): Promise<Discovery> {
-  const kubeconfig = join(world.api.dir, "plane");
-  await world.api.server.writeKubeconfig(kubeconfig, controlPlane);
-  return startDiscovery({
-    access: await loadKubeconfig({ paths: [kubeconfig], env: {} }),
-    addresses: { grpc: free, secureGrpc: free, monitoring: free, https: free, http: free },
-    extraSecure: [],
-    domain: "cluster.local",
-    cluster: "Kubernetes",
-    namespace: "istio-system",
-    revision: "",
-    identity: "istiod-test",
+/** Alone, and in a hurry. */
+export const startPlane = (world: ControlledApi, more: Partial<DiscoveryOptions> = {}): Promise<Discovery> =>
+  startPlaneOn(world, {
     leaderElection: false,
-    analysis: false,
-    injection: { nativeSidecars: "auto", compliancePolicy: "", platform: "" },
     rotationPace: { stepMs: 50, reconnectMs: 0, fileLagMs: 0 },
-    debounceMs: 5,
-    debounceMaxMs: 50,
-    log: silentLogger,
-    now: () => new Date(),
-    monotonicMs: () => performance.now(),
-    random: Math.random,
-    signal: world.stop.signal,
     ...more,
   });
-}
 
 /** Comes for a certificate with nothing but one that it has. */
 export async function renewBy(

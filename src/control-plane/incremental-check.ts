@@ -4,7 +4,7 @@
  */
 import type { Graph } from "../collections/index.ts";
 import { type Logger, wait } from "../lib/index.ts";
-import { bytesOf, type Identity, type ResourceSet, type ResourceType, types } from "../model/index.ts";
+import { bytesOf, envoyTypes, type Identity, type ResourceSet, type ResourceType } from "../model/index.ts";
 import type { Metrics } from "../ops/index.ts";
 import type { ProxyNode, ProxySession, ResourceSource } from "../xds/index.ts";
 import type { ControlledSource } from "./resource-source.ts";
@@ -37,15 +37,6 @@ interface Connected {
 /** How long a change may be on its way (types that are loaded, keys that are fetched) before it counts as missed. */
 const secondLookMs = 1000;
 const pauseMs = 200;
-
-const compared: readonly ResourceType[] = [
-  types.cluster,
-  types.endpoint,
-  types.listener,
-  types.route,
-  types.secret,
-  types.extension,
-];
 
 /** How the outcome is told: by name, never by content, which may be secret. */
 export function incrementalReports(
@@ -137,7 +128,7 @@ async function look(
   await source.flush();
   if (graph.version !== version) return undefined;
   const there = chosen.filter(isConnected);
-  const given = there.map(({ session }) => compared.map((type) => [type, session.all(type)] as const));
+  const given = there.map(({ session }) => envoyTypes.map((type) => [type, session.all(type)] as const));
   const expected = await fresh();
   const differences: IncrementalDifference[] = [];
   for (const [index, { node, identity }] of there.entries()) {

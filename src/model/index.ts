@@ -85,6 +85,7 @@ export { canonicalQuantity } from "./quantity.ts";
 export {
   bytesOf,
   encodedResource,
+  envoyTypes,
   healthType,
   type Resource,
   type ResourceType,

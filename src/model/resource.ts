@@ -15,6 +15,16 @@ export const types = {
   workload: "type.googleapis.com/fairlead.workload.v1.Workload",
 } as const;
 
+/** What Envoys are sent, what is pointed to before what points at it; the others are for agents. */
+export const envoyTypes: readonly ResourceType[] = [
+  types.cluster,
+  types.endpoint,
+  types.listener,
+  types.route,
+  types.secret,
+  types.extension,
+];
+
 /** What an agent says of its workload on the same stream; never answered. */
 export const healthType = "type.googleapis.com/istio.v1.HealthInformation";
 

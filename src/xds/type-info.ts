@@ -1,18 +1,8 @@
 /** What the protocol says of each resource type: its place in a push, its short name, whether asking for nothing means all. */
-import { type ResourceType, types } from "../model/index.ts";
+import { envoyTypes, type ResourceType, types } from "../model/index.ts";
 
 /** The order in which a change is told: what is pointed to before what points at it. */
-export const pushOrder: readonly ResourceType[] = [
-  types.cluster,
-  types.endpoint,
-  types.listener,
-  types.route,
-  types.secret,
-  types.extension,
-  types.nameTable,
-  types.proxyConfig,
-  types.workload,
-];
+export const pushOrder: readonly ResourceType[] = [...envoyTypes, types.nameTable, types.proxyConfig, types.workload];
 
 /** Virtual hosts are no type of their own to the source: they are made of its route configurations while these are sent. */
 export const virtualHostType = "type.googleapis.com/envoy.config.route.v3.VirtualHost";

@@ -1,9 +1,9 @@
 /** A world in; teams that come into it with a proxy each and go again, and what is kept after them, out. */
-import { type KubeObject, type Resource, types } from "../../src/model/index.ts";
+import { envoyTypes, type KubeObject, type Resource, types } from "../../src/model/index.ts";
 import type { LiveProxy } from "../incremental/proxies.ts";
 import type { Referrer } from "../incremental/references.ts";
 import { openStream, type Variant } from "../incremental/stream-client.ts";
-import { type Connected, envoyTypes, type World } from "../incremental/world.ts";
+import type { Connected, World } from "../incremental/world.ts";
 
 const istio = (group: string, kind: string, name: string, namespace: string, spec: object): KubeObject => ({
   apiVersion: `${group}.istio.io/${kind === "EnvoyFilter" ? "v1alpha3" : "v1"}`,

@@ -1,6 +1,7 @@
 /** A life in; the first difference between a mesh that lived it and one made from its objects just now out. */
 import {
   bytesOf,
+  envoyTypes,
   type KubeObject,
   type Resource,
   type ResourceType,
@@ -10,7 +11,7 @@ import {
 import { splitRoute } from "../../src/xds/stream/route-parts.ts";
 import { idOf, type Step } from "./life.ts";
 import type { LiveProxy } from "./proxies.ts";
-import { type Connected, createWorld, envoyTypes, type World } from "./world.ts";
+import { type Connected, createWorld, type World } from "./world.ts";
 
 export interface Difference {
   readonly step: number;

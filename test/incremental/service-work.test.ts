@@ -1,9 +1,9 @@
 /** One Service comes and goes in meshes of different sizes; how much is looked up and made must not depend on the size. */
 import { expect, test } from "vitest";
 import { scenario } from "../../bench/scale/scenario.ts";
-import { type KubeObject, types } from "../../src/model/index.ts";
+import { envoyTypes, type KubeObject, types } from "../../src/model/index.ts";
 import type { LiveProxy } from "./proxies.ts";
-import { createWorld, envoyTypes } from "./world.ts";
+import { createWorld } from "./world.ts";
 
 const namespaces = 4;
 

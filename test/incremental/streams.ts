@@ -2,14 +2,14 @@
  * A life in; what is wrong with what its streams hold at the end out. Each proxy has a stream of each variant to the mesh
  * that lives, and at the end to a fresh one: all must come to hold what that renders. Streams are cut now and then.
  */
-import { bytesOf, type Resource, type ResourceType, types } from "../../src/model/index.ts";
+import { bytesOf, envoyTypes, type Resource, type ResourceType, types } from "../../src/model/index.ts";
 import { createRandom } from "../random.ts";
 import { asMerged } from "./held-hosts.ts";
 import type { Step } from "./life.ts";
 import { createPlayer } from "./play.ts";
 import { createReferrer, namedTypes, type Referrer } from "./references.ts";
 import { openStream, type StreamClient, type Variant } from "./stream-client.ts";
-import { type Connected, createWorld, envoyTypes } from "./world.ts";
+import { type Connected, createWorld } from "./world.ts";
 
 const variants: readonly Variant[] = ["delta", "sotw", "vhds"];
 const cutChance = 0.08;

@@ -11,22 +11,12 @@ import { createStages } from "../../src/control-plane/stages.ts";
 import { watchObjects } from "../../src/control-plane/watched-kinds.ts";
 import { createMemorySource } from "../../src/kube/index.ts";
 import { isRecord, silentLogger } from "../../src/lib/index.ts";
-import { type Identity, type KubeObject, type Resource, type ResourceType, types } from "../../src/model/index.ts";
+import type { Identity, KubeObject, Resource, ResourceType } from "../../src/model/index.ts";
 import { createMetrics } from "../../src/ops/index.ts";
 import { createEnvoyTypes } from "../../src/render/index.ts";
 import { type Call, createRpcServer } from "../../src/rpc/index.ts";
 import { createAds, type News } from "../../src/xds/index.ts";
 import type { LiveProxy } from "./proxies.ts";
-
-/** What Envoys are sent; the name table and workloads have tests of their own. */
-export const envoyTypes: readonly ResourceType[] = [
-  types.cluster,
-  types.endpoint,
-  types.listener,
-  types.route,
-  types.secret,
-  types.extension,
-];
 
 export interface Connected {
   all(type: ResourceType): ReadonlyMap<string, Resource>;

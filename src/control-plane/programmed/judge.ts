@@ -1,11 +1,11 @@
 /** An object, and what made its parts, in; how many of the proxies that it reaches have acknowledged them out. */
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { printable } from "../../lib/index.ts";
-import type { Resource, ResourceType } from "../../model/index.ts";
+import { envoyTypes, type Resource, type ResourceType } from "../../model/index.ts";
 import type { Renderer } from "../../render/index.ts";
 import { type ProxyNode, type ProxyProgress, shortName } from "../../xds/index.ts";
 import type { ControlledSource } from "../resource-source.ts";
-import { createPartsOf, type Part, type PartsOf, type Reach, reachedTypes } from "./reach.ts";
+import { createPartsOf, type Part, type PartsOf, type Reach } from "./reach.ts";
 
 export interface Verdict {
   /** Proxies that are sent something because of the object, or still have what it made before. */
@@ -87,7 +87,7 @@ interface Departed {
 }
 
 function lookedAt(renderer: Renderer, partsOf: PartsOf, before: Reach): Looked {
-  const departed = reachedTypes.flatMap((type) => {
+  const departed = envoyTypes.flatMap((type) => {
     const set = renderer.set(type);
     return [...before].flatMap(([name, made]) => {
       const now = set.get(name);

@@ -1,20 +1,10 @@
 /** An object in; the resources that were made from it, and which of those a class of proxies is sent, out. */
 import type { Collection, Graph } from "../../collections/index.ts";
-import { type KubeObject, type Resource, type ResourceSet, type ResourceType, types } from "../../model/index.ts";
+import { envoyTypes, type KubeObject, type Resource, type ResourceSet, type ResourceType } from "../../model/index.ts";
 import type { Renderer } from "../../render/index.ts";
 
 /** By name; of one name there are as many as classes differ in it. */
 export type Reach = ReadonlyMap<string, ReadonlySet<Resource>>;
-
-/** What Envoys follow. */
-export const reachedTypes: readonly ResourceType[] = [
-  types.cluster,
-  types.endpoint,
-  types.listener,
-  types.route,
-  types.secret,
-  types.extension,
-];
 
 /** It costs what a change of the object would make again, not what the mesh has. */
 export function reachOf(graph: Graph, objects: Collection<KubeObject>, key: string): Reach {
@@ -35,7 +25,7 @@ export function patchedBy(rendered: Iterable<{ readonly renderer: Renderer }>, f
   const found = new Map<string, Set<Resource>>();
   for (const { renderer } of rendered)
     if (renderer.proxy.envoyFilters.includes(filter))
-      for (const type of reachedTypes)
+      for (const type of envoyTypes)
         for (const [name, resource] of renderer.set(type).entries()) {
           if (!renderer.patchesOf(resource).some(({ object }) => object === `EnvoyFilter/${filter}`)) continue;
           const known = found.get(name) ?? new Set();
@@ -62,7 +52,7 @@ export type PartsOf = (renderer: Renderer) => readonly Part[];
 export function createPartsOf(object: string, reach: Reach): PartsOf {
   const bySet = new WeakMap<ResourceSet, readonly Part[]>();
   return (renderer) =>
-    reachedTypes.flatMap((type) => {
+    envoyTypes.flatMap((type) => {
       if (renderer.proxy.envoyFilters.length > 0) return [...patchedParts(renderer, type, object, reach)];
       const set = renderer.set(type);
       const known = bySet.get(set) ?? [...reachedParts(type, set, reach)];

@@ -2,11 +2,12 @@
 // proto/newer-types.json (what Envoy has beyond that package). Plain JavaScript: it runs before anything is built.
 import { spawnSync } from "node:child_process";
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { dirname, join, relative } from "node:path";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { fromBinary, toBinary } from "@bufbuild/protobuf";
 import { FileDescriptorSetSchema } from "@bufbuild/protobuf/wkt";
 import { generateKubeSchemas } from "./gen-kube-schemas.mjs";
+import { finishGenerated } from "./proto/finish-generated.mjs";
 import { addNewerTypes } from "./proto/newer-types.mjs";
 
 export const root = fileURLToPath(new URL("..", import.meta.url));
@@ -97,78 +98,7 @@ function generate() {
   );
   rmSync(out, { recursive: true, force: true });
   buf(work, "generate", image, "--template", "buf.gen.yaml", "--include-imports");
-  shortenImports(out);
-  writeRegistry(out);
-}
-
-/**
- * A generated file walks all that its imports import, by every path that leads there, to know its types: a quarter of a
- * second at each start. Without `import public`, which none of ours has, a field's type is always in a direct import.
- */
-function shortenImports(out) {
-  writeFileSync(
-    join(out, "file-desc.js"),
-    `import { fileDesc as hydrate } from "@bufbuild/protobuf/codegenv2";
-
-export const loadedFiles = [];
-
-export function fileDesc(b64, imports = []) {
-  const file = hydrate(b64, imports.map((one) => ({ ...one, dependencies: [] })));
-  file.dependencies.splice(0, file.dependencies.length, ...imports);
-  loadedFiles.push(file);
-  return file;
-}
-`,
-  );
-  writeFileSync(
-    join(out, "file-desc.d.ts"),
-    `import type { GenFile } from "@bufbuild/protobuf/codegenv2";
-/** The generated files that somebody has imported so far, each after those that it imports. */
-export declare const loadedFiles: readonly GenFile[];
-`,
-  );
-  const generated = readdirSync(out, { recursive: true }).filter((name) => name.endsWith("_pb.js"));
-  for (const name of generated) {
-    const file = join(out, name);
-    const text = readFileSync(file, "utf8");
-    const own = `import { fileDesc } from "${relative(dirname(file), join(out, "file-desc.js")).replace(/^(?!\.)/, "./")}";`;
-    const codegen = /^import \{ (.*) \} from "@bufbuild\/protobuf\/codegenv2";$/m;
-    const others = codegen
-      .exec(text)?.[1]
-      ?.split(", ")
-      .filter((word) => word !== "fileDesc");
-    if (others === undefined) throw new Error(`${name} does not look like a generated file`);
-    const rest = others.length > 0 ? `import { ${others.join(", ")} } from "@bufbuild/protobuf/codegenv2";\n` : "";
-    writeFileSync(
-      file,
-      text.replace(codegen, () => `${rest}${own}`),
-    );
-  }
-}
-
-/** One file that lists every generated file, loaded only where all types must be known (EnvoyFilter, the strict conformance parse). */
-function writeRegistry(out) {
-  const files = [];
-  const walk = (dir) => {
-    for (const entry of readdirSync(dir, { withFileTypes: true })) {
-      if (entry.isDirectory()) walk(join(dir, entry.name));
-      else if (entry.name.endsWith("_pb.js")) files.push(relative(out, join(dir, entry.name)));
-    }
-  };
-  walk(out);
-  files.sort();
-  const code = files.map((f) => {
-    const name = /export const (file_\w+) =/.exec(readFileSync(join(out, f), "utf8"))?.[1];
-    return { f, name };
-  });
-  writeFileSync(
-    join(out, "all.js"),
-    `${code.map(({ f, name }) => `import { ${name} } from "./${f}";`).join("\n")}\nexport const allFiles = [\n${code.map(({ name }) => `  ${name},`).join("\n")}\n];\n`,
-  );
-  writeFileSync(
-    join(out, "all.d.ts"),
-    `import type { GenFile } from "@bufbuild/protobuf/codegenv2";\nexport declare const allFiles: readonly GenFile[];\n`,
-  );
+  finishGenerated(out);
   if (!existsSync(join(out, "envoy"))) throw new Error("no Envoy types were generated");
 }
 

@@ -7,7 +7,7 @@ export interface BodyReview extends Reviewed {
 }
 
 export async function reviewBody(body: string): Promise<BodyReview> {
-  // Envoy's types take a good part of a second to load: not before there is an EnvoyFilter.
+  // Envoy's types take a tenth of a second to load: not before there is an EnvoyFilter.
   if (!body.includes("EnvoyFilter")) return reviewWith(body, {});
   const { loadPatchChecker } = await import("../render/index.ts");
   return reviewWith(body, { patches: await loadPatchChecker() });

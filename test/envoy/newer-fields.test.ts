@@ -29,7 +29,7 @@ import { addNamesIn } from "./names-in.ts";
 import { envoyMinor, knownTo, newerThan, writable } from "./newer-fields.ts";
 
 const registry = createRegistry(
-  ...allFiles,
+  ...allFiles(),
   ...[AnySchema, BoolValueSchema, DoubleValueSchema, DurationSchema, FloatValueSchema],
   ...[StringValueSchema, StructSchema, UInt32ValueSchema, UInt64ValueSchema],
 );

@@ -46,7 +46,7 @@ const wellKnown: readonly DescFile[] = [
 
 export async function createProtoJson(): Promise<ProtoJson> {
   const { allFiles } = await import("../../gen/all.js");
-  const known = createRegistry(...(allFiles as readonly DescFile[]), ...wellKnown);
+  const known = createRegistry(...allFiles(), ...wellKnown);
   const isKnown = (typeUrl: string): boolean => known.getMessage(typeNameOf(typeUrl)) !== undefined;
   const registry = withForeignTypes(known);
   return {

@@ -1,5 +1,5 @@
 /**
- * Every Envoy type that is known, for patches that may name any of them. Loading takes a good part of a second, so it
+ * Every Envoy type that is known, for patches that may name any of them. Loading takes a tenth of a second, so it
  * happens only where an EnvoyFilter is met: until it is done its patches do not exist yet, then what they touch is made
  * again.
  */

@@ -54,7 +54,7 @@ export function createApiMetrics({ watchdog, hub, waitingWrites, overload, resta
   }
   new Counter({
     name: "fairlead_api_long_turns_total",
-    help: "How often one request held the event loop for more than 100 ms; the log names it.",
+    help: "How often one request held the event loop for more than 100 ms of processor; the log names it.",
     registers,
     collect() {
       this.reset();

@@ -45,7 +45,7 @@ export async function startServers(options: DiscoveryOptions, parts: ServerParts
   const { trust, opened } = parts;
   // There from the start, so that none can be told from not asked.
   parts.metrics.count("fairlead_long_turns_total", {}, 0);
-  const watchdog = createWatchdog(log, () => parts.metrics.count("fairlead_long_turns_total"));
+  const watchdog = createWatchdog(log, { onLong: () => parts.metrics.count("fairlead_long_turns_total") });
   const grpc = await serveGrpc({ ...options, watchdog }, parts.plainRoutes, undefined, [addresses.grpc], opened);
   const serving = await trust.serving.issue(servingNames(options));
   const secure = [addresses.secureGrpc, ...options.extraSecure] as const;

@@ -182,7 +182,7 @@ const definitions: Readonly<Record<string, Definition>> = {
     labels: ["what", "cause"],
   },
   fairlead_long_turns_total: {
-    help: "How often one request held the event loop for more than 100 ms; the log names it.",
+    help: "How often one request held the event loop for more than 100 ms of processor; the log names it.",
   },
   fairlead_restarts_total: { help: "How often `fairlead up` had to start this process again." },
   fairlead_waiting_pushes: { help: "Proxies that wait for their turn to be written to." },

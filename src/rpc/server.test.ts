@@ -8,6 +8,7 @@ import { toBinary } from "@bufbuild/protobuf";
 import { StringValueSchema } from "@bufbuild/protobuf/wkt";
 import * as grpc from "@grpc/grpc-js";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { spendCpu } from "../../test/cpu-time.ts";
 import { lacks } from "../../test/require.ts";
 import { createLogger, createWatchdog, silentLogger, type Watchdog } from "../lib/index.ts";
 import { createRpcClient, type RpcClient, type RpcClientOptions } from "./client.ts";
@@ -37,7 +38,7 @@ const routes = () => {
       lastPeer = call.peer;
       if (request.value === "fail") throw new RpcError(status.failedPrecondition, "50% ü");
       if (request.value === "crash") throw new TypeError("secret detail");
-      if (request.value === "hold") for (const end = performance.now() + 120; performance.now() < end; );
+      if (request.value === "hold") spendCpu(150);
       if (request.value === "hang") await once(call.signal, "abort");
       return message(`${request.value}${call.metadata("x-tail") ?? ""}`);
     }),

@@ -2,6 +2,7 @@
 import { createHash } from "node:crypto";
 import { FairleadError } from "../../src/lib/index.ts";
 import { RpcError } from "../../src/rpc/index.ts";
+import { threadCpuMs } from "../cpu-time.ts";
 import { createRandom } from "../random.ts";
 import type { Target } from "./target.ts";
 
@@ -53,11 +54,6 @@ export async function fuzzTarget(target: Target, options: FuzzOptions): Promise<
     if (why !== undefined) crashes.push({ target: target.name, run, why, input: shown(input) });
   }
   return { target: target.name, runs: run - first, answered, crashes, longest };
-}
-
-function threadCpuMs(): number {
-  const { user, system } = process.threadCpuUsage();
-  return (user + system) / 1000;
 }
 
 function seedOf(seed: number, name: string, run: number): number {

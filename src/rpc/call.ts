@@ -22,16 +22,22 @@ export interface Call {
 
 /** A call before its messages have types. */
 export interface WireCall extends Call {
-  /** `untilEnd`: one message is all there is, so that its end must come as soon as it. */
-  readonly messages: (options?: { readonly untilEnd: boolean }) => AsyncGenerator<Uint8Array>;
-  /** Instead of `messages`, for calls that live long: no promise where the taker needs none. */
-  readonly each: (take: Take<Uint8Array>) => Promise<void>;
+  readonly messages: () => AsyncGenerator<Uint8Array>;
+  /**
+   * Instead of `messages`, for calls that live long or come often: no promise where the taker needs none. `untilEnd`: one
+   * message is all there is, so that its end must come as soon as it.
+   */
+  readonly each: (take: Take<Uint8Array>, options?: { readonly untilEnd: boolean }) => Promise<void>;
   /** Says when the transport has taken the message, so that a sender goes at the pace of its reader. */
   readonly send: (payload: Payload) => Written;
   /** Ends the call; the first end counts. */
   readonly finish: (code: Status, message?: string) => void;
   readonly abort: (reason: RpcError) => void;
 }
+
+/** Every call ends, mostly with nobody to read why: an error of its own would cost more than the rest of its end. */
+const clientGone = new RpcError(status.cancelled, "the client has gone");
+export const callOver = new RpcError(status.cancelled, "the call has ended");
 
 /** How long a reader that takes nothing may keep its stream after the call's end. */
 const lingerMs = 5000;
@@ -65,7 +71,7 @@ export function createCall(
     finish(reason.status, reason.message);
     abort(reason);
   }
-  stream.once("close", () => abort(new RpcError(status.cancelled, "the client has gone")));
+  stream.once("close", () => abort(clientGone));
   const reading = {
     maxBytes: options.maxMessageBytes,
     encoding: header(headers, "grpc-encoding"),
@@ -76,7 +82,7 @@ export function createCall(
     signal: controller.signal,
     check() {
       controller.signal.throwIfAborted();
-      if (stream.writableEnded || stream.destroyed) throw new RpcError(status.cancelled, "the call has ended");
+      if (stream.writableEnded || stream.destroyed) throw callOver;
       if (!stream.headersSent) stream.respond(baseHeaders, { waitForTrailers: true });
     },
   });
@@ -87,19 +93,20 @@ export function createCall(
     metadata: (name) => header(headers, name),
     peer,
     signal: controller.signal,
-    async *messages({ untilEnd } = { untilEnd: false }) {
-      for await (const message of readMessages(stream.iterator({ destroyOnReturn: false }), { ...reading, untilEnd })) {
+    async *messages() {
+      for await (const message of readMessages(stream.iterator({ destroyOnReturn: false }), reading)) {
         begin();
         yield message;
       }
-      // Who waits for the end works now.
-      begin();
     },
-    each: (take) =>
-      eachMessage(stream, reading, (message) => {
+    each(take, { untilEnd } = { untilEnd: false }) {
+      const read = eachMessage(stream, { ...reading, untilEnd }, (message) => {
         begin();
         return take(message);
-      }),
+      });
+      // Who waits for the end works now.
+      return untilEnd ? read.then(begin) : read;
+    },
     send: (payload) => write(messageChunks(payload)),
     finish,
     abort,

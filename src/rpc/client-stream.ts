@@ -81,7 +81,8 @@ function bindLife(stream: ClientHttp2Stream, options: OpenOptions, stop: (reason
 
 interface End {
   readonly encoding: () => string | undefined;
-  readonly outcome: Promise<RpcError | undefined>;
+  /** What failed, made when asked: most calls end well. */
+  readonly outcome: Promise<() => RpcError | undefined>;
 }
 
 /** What the server says at the end: in trailers, or in the headers of an answer without messages. */
@@ -91,13 +92,13 @@ function watchEnd(stream: ClientHttp2Stream): End {
   stream.on("error", (error) => {
     failure = error;
   });
-  const outcome = new Promise<RpcError | undefined>((resolve) => {
+  const outcome = new Promise<() => RpcError | undefined>((resolve) => {
     stream.once("response", (received) => {
       headers = received;
-      if (received["grpc-status"] !== undefined || received[":status"] !== 200) resolve(fromHeaders(received));
+      if (received["grpc-status"] !== undefined || received[":status"] !== 200) resolve(() => fromHeaders(received));
     });
-    stream.once("trailers", (trailers) => resolve(fromHeaders(trailers)));
-    stream.once("close", () => resolve(lost(stream, failure)));
+    stream.once("trailers", (trailers) => resolve(() => fromHeaders(trailers)));
+    stream.once("close", () => resolve(() => lost(stream, failure)));
   });
   return { encoding: () => text(headers["grpc-encoding"]), outcome };
 }
@@ -154,7 +155,7 @@ async function* receive<O>(
     }
   }
   if (gone.aborted) throw gone.reason;
-  const failed = await end.outcome;
+  const failed = (await end.outcome)();
   if (failed) throw failed;
 }
 

@@ -60,6 +60,17 @@ test.each<readonly [string, (stream: PassThrough) => void, RegExp]>([
   await expect(done).rejects.toThrow(error);
 });
 
+test("where one message is all there is, its end is waited for no longer than it was", async () => {
+  const done = (untilEnd: boolean, stream: PassThrough) =>
+    eachMessage(stream, { ...options, stallMs: 20, untilEnd }, () => undefined);
+  const open = new PassThrough();
+  open.write(framed("a"));
+  await expect(done(true, open)).rejects.toThrow(/no message came/);
+  const ended = new PassThrough();
+  ended.end(framed("a"));
+  await done(true, ended);
+});
+
 test("what the taker throws ends the reading", async () => {
   const stream = new PassThrough();
   let taken = 0;

@@ -6,8 +6,13 @@ import { RpcError, status } from "./status.ts";
 /** What comes next waits for the promise, where there is one. */
 export type Take<T> = (message: T) => Promise<void> | undefined;
 
+export interface EachOptions extends ReadOptions {
+  /** Where one message is all there is: its end is waited for no longer either. */
+  readonly untilEnd?: boolean;
+}
+
 /** Resolves at the stream's end; rejects with what the taker throws, and for what is no message. */
-export function eachMessage(stream: Readable, options: ReadOptions, take: Take<Uint8Array>): Promise<void> {
+export function eachMessage(stream: Readable, options: EachOptions, take: Take<Uint8Array>): Promise<void> {
   const frames = createFrames(options.maxBytes);
   const done = Promise.withResolvers<void>();
   let timer = stalled(options.stallMs);
@@ -44,7 +49,7 @@ export function eachMessage(stream: Readable, options: ReadOptions, take: Take<U
       }
       if (hasEnded) finish();
       // A message that has begun must go on.
-      else if (frames.isInside()) timer ??= stalled(options.stallMs);
+      else if (options.untilEnd || frames.isInside()) timer ??= stalled(options.stallMs);
     } catch (error) {
       fail(error);
     }

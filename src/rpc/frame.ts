@@ -19,8 +19,6 @@ export interface ReadOptions {
   readonly encoding: string | undefined;
   /** How long the first message may be waited for, and each next piece of one that has begun. */
   readonly stallMs?: number;
-  /** Where one message is all there is: its end is waited for no longer either. */
-  readonly untilEnd?: boolean;
 }
 
 /** Whole messages, inflated where compressed. A message past the cap is refused before it is buffered. */
@@ -34,7 +32,7 @@ export async function* readMessages(
   for (;;) {
     const next = await within(iterator.next(), due || frames.isInside() ? options.stallMs : undefined);
     if (next.done) break;
-    due = options.untilEnd === true;
+    due = false;
     frames.push(next.value);
     for (let frame = frames.take(); frame; frame = frames.take())
       yield frame.compressed ? await inflated(frame.bytes, options) : frame.bytes;

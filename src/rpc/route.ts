@@ -68,11 +68,12 @@ async function* decoded<I>(method: Method<I, unknown>, call: WireCall): AsyncGen
 }
 
 async function single<I>(method: Method<I, unknown>, call: WireCall): Promise<I> {
-  const messages = call.messages({ untilEnd: true });
-  const first = await messages.next();
-  if (first.done) throw new RpcError(status.unimplemented, "the call has no request message");
-  const request = method.request.decode(first.value);
-  if (!(await messages.next()).done)
-    throw new RpcError(status.unimplemented, "the call has more than one request message");
-  return request;
+  let first: { readonly request: I } | undefined;
+  const take = (bytes: Uint8Array): undefined => {
+    if (first) throw new RpcError(status.unimplemented, "the call has more than one request message");
+    first = { request: method.request.decode(bytes) };
+  };
+  await call.each(take, { untilEnd: true });
+  if (!first) throw new RpcError(status.unimplemented, "the call has no request message");
+  return first.request;
 }

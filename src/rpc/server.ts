@@ -8,7 +8,7 @@ import {
   type Overload,
   type Watchdog,
 } from "../lib/index.ts";
-import { createCall, type WireCall } from "./call.ts";
+import { callOver, createCall, type WireCall } from "./call.ts";
 import { defaultLimits, type Limits } from "./limits.ts";
 import type { Route } from "./route.ts";
 import { createSessions, type Session } from "./sessions.ts";
@@ -78,7 +78,7 @@ export function createRpcServer(options: RpcServerOptions): RpcServer {
       else refuse(stream, error);
     } finally {
       if (call) session.calls.delete(call);
-      call?.abort(new RpcError(status.cancelled, "the call has ended"));
+      call?.abort(callOver);
     }
   }
 

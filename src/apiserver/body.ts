@@ -51,8 +51,14 @@ export function readBody(stream: Readable, encoding: string | undefined): Promis
     if (size > maxDrainedBytes) stream.destroy();
     else stream.resume();
   });
-  const unreadable = (): void => reject(failure("BadRequest", "the request's body could not be read"));
-  source.on("end", () => resolve(bytes.whole()));
+  let hasEnded = false;
+  const unreadable = (): void => {
+    if (!hasEnded) reject(failure("BadRequest", "the request's body could not be read"));
+  };
+  source.on("end", () => {
+    hasEnded = true;
+    resolve(bytes.whole());
+  });
   source.on("error", () => {
     unreadable();
     stream.resume();

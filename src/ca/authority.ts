@@ -3,6 +3,8 @@ import type { X509Certificate } from "node:crypto";
 import { FairleadError } from "../lib/index.ts";
 import { formatIdentity, type Identity, isIdentity } from "../model/index.ts";
 import {
+  type EncodedCertificate,
+  encodeCertificate,
   formatBundle,
   formatCertificate,
   formatPrivateKey,
@@ -26,7 +28,7 @@ export interface AuthorityOptions {
 }
 
 export interface IssuedCertificate {
-  readonly certificate: X509Certificate;
+  readonly certificate: Pick<EncodedCertificate, "serialNumber" | "validToDate">;
   /** Leaf, then what lies between it and the roots: one PEM each. */
   readonly chain: readonly string[];
   /** All roots in one PEM. */
@@ -97,7 +99,7 @@ export function createCertificateAuthority(options: AuthorityOptions): Certifica
       const { publicKey } = parseCsr(csrPem);
       const altNames: readonly SubjectAltName[] = [{ type: "uri", value: formatIdentity(identity) }];
       const signer = current;
-      const certificate = issueCertificate({
+      const certificate = encodeCertificate({
         profile: "leaf",
         altNames,
         publicKey,

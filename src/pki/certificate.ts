@@ -47,12 +47,26 @@ export interface CertificateOptions {
 export const clockGraceMs = 2 * 60_000;
 
 export function issueCertificate(options: CertificateOptions): X509Certificate {
+  return new X509Certificate(encodeCertificate(options).raw);
+}
+
+export interface EncodedCertificate {
+  readonly raw: Uint8Array;
+  /** As X509Certificate has it. */
+  readonly serialNumber: string;
+  readonly validToDate: Date;
+}
+
+/** As `issueCertificate`, for issuers of many: nothing is read back that was just written. */
+export function encodeCertificate(options: CertificateOptions): EncodedCertificate {
   const { subject = {}, altNames = [], publicKey, signer, now, facts } = options;
   const spki = encodePublicKey(publicKey);
-  const validity = sequence(time(new Date(now.getTime() - clockGraceMs)), time(endOfLife(options)));
+  const validToDate = endOfLife(options);
+  const serial = randomSerial();
+  const validity = sequence(time(new Date(now.getTime() - clockGraceMs)), time(validToDate));
   const body = sequence(
     encode(contextTag(0, true), unsignedInteger(Buffer.of(2))),
-    unsignedInteger(randomSerial()),
+    unsignedInteger(serial),
     algorithmIdentifier(schemeOf(signer.key)),
     signer.certificate ? issuerFacts(signer.certificate).subject : encodeName(subject),
     validity,
@@ -66,16 +80,16 @@ export function issueCertificate(options: CertificateOptions): X509Certificate {
       ),
     ),
   );
-  return new X509Certificate(signed(body, signer.key));
+  return { raw: signed(body, signer.key), serialNumber: serial.toString("hex").toUpperCase(), validToDate };
 }
 
-export function formatCertificate(certificate: X509Certificate): string {
-  return formatPem("CERTIFICATE", certificate.raw);
+export function formatCertificate({ raw }: { readonly raw: Uint8Array }): string {
+  return formatPem("CERTIFICATE", raw);
 }
 
-/** A certificate never outlives its signer, and a signer past its end signs nothing. */
+/** In whole seconds, as certificates have it. A certificate never outlives its signer; one past its end signs nothing. */
 function endOfLife(options: CertificateOptions): Date {
-  const wanted = options.now.getTime() + options.ttlMs;
+  const wanted = Math.floor((options.now.getTime() + options.ttlMs) / 1000) * 1000;
   const limit = options.signer.certificate && issuerFacts(options.signer.certificate).validTo;
   if (limit === undefined) return new Date(wanted);
   if (options.now.getTime() >= limit) throw new FairleadError("unavailable", "the signing certificate has expired");

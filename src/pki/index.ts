@@ -10,6 +10,8 @@ export {
   type CertificateOptions,
   type CertificateProfile,
   clockGraceMs,
+  type EncodedCertificate,
+  encodeCertificate,
   factsOf,
   formatCertificate,
   issueCertificate,

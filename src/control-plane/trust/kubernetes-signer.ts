@@ -27,7 +27,12 @@ export interface KubernetesOrder {
   readonly usages: readonly string[];
 }
 
-export type SignByKubernetes = (order: KubernetesOrder, signal: AbortSignal) => Promise<IssuedCertificate>;
+/** What another has signed was read, to be judged. */
+export interface SignedElsewhere extends IssuedCertificate {
+  readonly certificate: X509Certificate;
+}
+
+export type SignByKubernetes = (order: KubernetesOrder, signal: AbortSignal) => Promise<SignedElsewhere>;
 
 const requests = kubeKinds.certificateSigningRequests;
 
@@ -103,7 +108,7 @@ function certificateOf(request: Readonly<Record<string, unknown>>): string | und
 }
 
 /** The roots are those that are known for the signer; else its answer must end in one. */
-function readAnswer(pem: string, known: readonly X509Certificate[], signerName: string, now: Date): IssuedCertificate {
+function readAnswer(pem: string, known: readonly X509Certificate[], signerName: string, now: Date): SignedElsewhere {
   const [certificate, ...rest] = parseCertificates(pem);
   const isRoot = (one: X509Certificate): boolean => one.checkIssued(one);
   const roots = known.length > 0 ? known : rest.filter(isRoot);

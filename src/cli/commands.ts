@@ -85,6 +85,11 @@ export const commands: readonly CommandEntry[] = [
     load: () => import("./proxy-config.ts"),
   },
   {
+    name: "admin",
+    summary: "Show and set the levels of the control plane's log",
+    load: () => import("./admin.ts"),
+  },
+  {
     name: "ztunnel-config",
     aliases: ["zc"],
     summary: "Show the configuration in a ztunnel's dump",

@@ -1,4 +1,4 @@
-/** A running standalone mesh in; answers of its control plane's debug paths out. */
+/** A running standalone mesh in; answers of its control plane's debug paths, and of its ControlZ, out. */
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { FairleadError, fileLimits, isRecord, parseJson } from "../lib/index.ts";
@@ -8,36 +8,53 @@ import { meshDataDir } from "./mesh-data-dir.ts";
 export interface DebugFlags {
   /** Data folder of a running `fairlead up`. */
   readonly data?: string;
-  /** `host:port` of a control plane's monitoring port, such as a port-forward to 15014. */
+  /** `host:port` of a control plane's port, such as a port-forward to 15014, or to 9876 for ControlZ. */
   readonly address?: string;
 }
 
 export async function askDebug(flags: DebugFlags, path: string, io: Io): Promise<unknown> {
-  const address = flags.address ?? monitoringAddress(meshDataDir(flags, io));
-  const url = `http://${address}/debug/${path}`;
-  let answer: Response;
+  const address = flags.address ?? boundAddress(meshDataDir(flags, io), "monitoring");
+  const { status, text } = await request(address, `debug/${path}`, { method: "GET" }, io);
+  if (status >= 300) throw new FairleadError(status === 404 ? "not-found" : "forbidden", text.trim());
+  return parseJson(text, fileLimits);
+}
+
+/** Without a body it is a question, with one a change. */
+export async function askControlZ(flags: DebugFlags, path: string, io: Io, body?: object): Promise<unknown> {
+  const address = flags.address ?? boundAddress(meshDataDir(flags, io), "controlz");
+  const put = body && { method: "PUT", body: JSON.stringify(body) };
+  const { status, text } = await request(address, path, put ?? { method: "GET" }, io);
+  if (status >= 300) throw new FairleadError(status < 401 ? "invalid" : "forbidden", text.trim());
+  return text === "" ? undefined : parseJson(text, fileLimits);
+}
+
+async function request(
+  address: string,
+  path: string,
+  init: RequestInit,
+  io: Io,
+): Promise<{ readonly status: number; readonly text: string }> {
+  const signal = AbortSignal.any([io.signal, AbortSignal.timeout(5_000)]);
   try {
-    answer = await fetch(url, { signal: AbortSignal.any([io.signal, AbortSignal.timeout(5_000)]) });
+    const answer = await fetch(`http://${address}/${path}`, { ...init, signal });
+    return { status: answer.status, text: await answer.text() };
   } catch (cause) {
     throw new FairleadError("unavailable", `the control plane at ${address} does not answer`, {
       hint: "is it running? `fairlead up` says where",
       cause,
     });
   }
-  const text = await answer.text();
-  if (!answer.ok) throw new FairleadError(answer.status === 404 ? "not-found" : "forbidden", text.trim());
-  return parseJson(text, fileLimits);
 }
 
-function monitoringAddress(dir: string): string {
+function boundAddress(dir: string, name: "monitoring" | "controlz"): string {
   const file = join(dir, "addresses.json");
   if (!existsSync(file))
     throw new FairleadError("not-found", `no standalone mesh runs on ${dir}`, {
-      hint: "name its folder with --data DIR, or the monitoring port of a control plane with --address HOST:PORT",
+      hint: `name its folder with --data DIR, or the ${name} port of a control plane with --address HOST:PORT`,
     });
   const addresses = parseJson(readFileSync(file, "utf8"));
-  const monitoring = isRecord(addresses) ? addresses["monitoring"] : undefined;
-  if (typeof monitoring !== "string")
-    throw new FairleadError("invalid", `${file} names no monitoring address`, { hint: "start `fairlead up` again" });
-  return monitoring;
+  const address = isRecord(addresses) ? addresses[name] : undefined;
+  if (typeof address !== "string")
+    throw new FairleadError("invalid", `${file} names no ${name} address`, { hint: "start `fairlead up` again" });
+  return address;
 }

@@ -3,7 +3,7 @@ import { existsSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { hostname } from "node:os";
 import type { Command } from "commander";
 import { type IssuerRule, parseIssuerRule, type RotationPace, startDiscovery } from "../control-plane/index.ts";
-import { createLogger, FairleadError, parseDurationMs } from "../lib/index.ts";
+import { createLogger, createLogScopes, FairleadError, parseDurationMs } from "../lib/index.ts";
 import { clusterAccess } from "./cluster-access.ts";
 import type { Io } from "./command.ts";
 import { givenServing, givenSigner, type ServingFlags } from "./given-certificates.ts";
@@ -20,6 +20,8 @@ interface DiscoveryFlags extends ServingFlags {
   readonly monitoringAddr: string;
   readonly httpsAddr: string;
   readonly httpAddr: string;
+  readonly ctrlz_address: string;
+  readonly ctrlz_port: string;
   readonly extraSecureAddr: readonly string[];
   readonly boundAddresses?: string;
   readonly domain: string;
@@ -41,6 +43,8 @@ export function register(program: Command, io: Io, exit: (status: number) => voi
     .option("--monitoringAddr <addr>", "metrics, version, debug", ":15014")
     .option("--httpsAddr <addr>", "webhooks", ":15017")
     .option("--httpAddr <addr>", "readiness, debug", ":8080")
+    .option("--ctrlz_address <host>", "where levels of the log can be changed; * for everywhere", "localhost")
+    .option("--ctrlz_port <port>", "its port", "9876")
     .option("--extra-secure-addr <addr...>", "further addresses for the TLS port", [])
     .option("--bound-addresses <file>", "write the addresses, once bound, as JSON to this file")
     .option("--tlsCertFile <file>", "the control plane's own certificate, of another CA")
@@ -63,10 +67,11 @@ const extraRoots = "/cacerts/extra.pem";
 
 async function discovery(flags: DiscoveryFlags, unknown: readonly string[], io: Io): Promise<number> {
   tuneRuntime();
+  const logScopes = createLogScopes(flags.log_output_level);
   const log = createLogger({
     write: (line) => io.err(`${line}\n`),
     now: () => new Date(),
-    ...(flags.log_output_level === undefined ? {} : { levels: flags.log_output_level }),
+    scopes: logScopes,
     ...(flags.log_as_json ? { json: true } : {}),
   });
   for (const flag of unknown) log.warn(`${flag} is not known here and has no effect`);
@@ -83,6 +88,7 @@ async function discovery(flags: DiscoveryFlags, unknown: readonly string[], io: 
       monitoring: at("--monitoringAddr", flags.monitoringAddr),
       https: at("--httpsAddr", flags.httpsAddr),
       http: at("--httpAddr", flags.httpAddr),
+      controlz: controlZAddress(flags),
     },
     extraSecure: flags.extraSecureAddr.map((text) => at("--extra-secure-addr", text)),
     domain: flags.domain,
@@ -135,6 +141,7 @@ async function discovery(flags: DiscoveryFlags, unknown: readonly string[], io: 
     overload: processOverload(io, log),
     restarts: readRestarts(io.env),
     log,
+    logScopes,
     now: () => new Date(),
     monotonicMs: () => performance.now(),
     random: Math.random,
@@ -158,6 +165,17 @@ async function discovery(flags: DiscoveryFlags, unknown: readonly string[], io: 
 }
 
 const hourMs = 3_600_000;
+
+/** In istiod's words, which are a host and a port. */
+function controlZAddress({ ctrlz_address: host, ctrlz_port: port }: DiscoveryFlags): ListenAddress {
+  const hosts = new Map([
+    ["localhost", "127.0.0.1"],
+    ["*", "0.0.0.0"],
+  ]);
+  const named = hosts.get(host) ?? host;
+  const at = named.includes(":") ? `[${named}]` : named;
+  return parseListenAddress("--ctrlz_port", `${at}:${port}`, "127.0.0.1");
+}
 
 /** Tokens of others than the API: by a rule, or, outside a cluster, by the name of the issuer alone. */
 function tokenIssuers({ env }: Io): readonly IssuerRule[] {

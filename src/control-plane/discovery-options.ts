@@ -1,6 +1,6 @@
 /** What the control plane is started with. */
 import type { ClusterAccess } from "../kube/index.ts";
-import type { Logger, Overload } from "../lib/index.ts";
+import type { Logger, LogScopes, Overload } from "../lib/index.ts";
 import type { IssuerRule } from "./issuer-judge.ts";
 import type { CaFolder, RotationPace, TrustOptions } from "./trust/index.ts";
 
@@ -15,6 +15,8 @@ export interface DiscoveryAddresses {
   readonly monitoring: Address;
   readonly https: Address;
   readonly http: Address;
+  /** ControlZ; nobody is refused anything else where it cannot be had. */
+  readonly controlz?: Address;
 }
 
 export interface DiscoveryOptions {
@@ -95,6 +97,8 @@ export interface DiscoveryOptions {
   /** How often whoever started this control plane had to start it again. */
   readonly restarts?: number;
   readonly log: Logger;
+  /** Levels of that log, which ControlZ changes. */
+  readonly logScopes?: LogScopes;
   readonly now: () => Date;
   readonly monotonicMs: () => number;
   readonly random: () => number;

@@ -1,19 +1,24 @@
 /** Routes and handlers in; the ports of the control plane, bound, with a certificate that is renewed in time, out. */
 import { controlPlaneNames, type ServingCertificate } from "../ca/index.ts";
 import type { InjectionSources } from "../inject/index.ts";
-import { createWatchdog, type Overload, type Watchdog } from "../lib/index.ts";
+import { createWatchdog, FairleadError, type Overload, type Watchdog } from "../lib/index.ts";
 import {
   answerDebug,
+  controlZRoutes,
   createHttpServer,
+  type DebugCaller,
   type DebugSources,
   type HttpHandler,
+  type HttpRequest,
   type Metrics,
+  mayDebug,
   noRoom,
   versionText,
 } from "../ops/index.ts";
 import { createRpcServer, type Route } from "../rpc/index.ts";
 import { identityOf, type TokenJudge } from "./authenticate.ts";
 import type { Address, DiscoveryAddresses, DiscoveryOptions } from "./discovery-options.ts";
+import { declareScopes, describeScope } from "./log-scopes.ts";
 import type { References } from "./references.ts";
 import { createReviewThread } from "./review-thread.ts";
 import type { Trust } from "./trust/index.ts";
@@ -92,6 +97,7 @@ export async function startServers(options: DiscoveryOptions, parts: ServerParts
     ["/inject/", inject],
   ] as const;
   const https = await web(addresses.https, hooks, serving);
+  const controlz = await openControlZ(options, parts, web);
   renewCertificate(options, parts, serving, (fresh) => {
     secureGrpc.setTls(tlsOf(fresh, trust));
     https.setTls(fresh);
@@ -102,6 +108,37 @@ export async function startServers(options: DiscoveryOptions, parts: ServerParts
     monitoring: monitoring.address,
     https: https.address,
     http: http.address,
+    ...(controlz ? { controlz } : {}),
+  };
+}
+
+type Web = (
+  address: Address,
+  routes: readonly (readonly [string, HttpHandler])[],
+) => Promise<{ readonly address: Address }>;
+
+/** Its port is of the machine's loopback, where another control plane may have it: a mesh is not refused for that. */
+async function openControlZ(options: DiscoveryOptions, parts: ServerParts, web: Web): Promise<Address | undefined> {
+  const { logScopes, log } = options;
+  const at = options.addresses.controlz;
+  if (!logScopes || !at) return undefined;
+  const routes = controlZRoutes({ scopes: declareScopes(logScopes), describe: describeScope });
+  const guarded = routes.map(([path, handler]) => [path, debuggersOnly(parts, handler)] as const);
+  try {
+    return (await web(at, guarded)).address;
+  } catch (error) {
+    log.error(`ControlZ is not served: ${FairleadError.from(error).message}`);
+    return undefined;
+  }
+}
+
+/** For those alone who may read everything at the debug paths. */
+function debuggersOnly({ judge, debug }: ServerParts, handler: HttpHandler): HttpHandler {
+  return async (request) => {
+    const caller = await callerOf(judge, request);
+    if (mayDebug(caller, { path: "controlz", proxyNamespace: undefined }, debug.systemNamespace))
+      return handler(request);
+    throw new FairleadError(caller.identity ? "forbidden" : "unauthenticated", "not allowed to use ControlZ");
   };
 }
 
@@ -174,9 +211,7 @@ function debugHandler({ judge, debug }: ServerParts, overload: Overload | undefi
     const answer = await answerDebug(debug, {
       path: request.url.pathname.replace(/^\/debug\/?/, ""),
       query: request.url.searchParams,
-      // A page in a browser of this machine can be made to ask loopback by another name: that is not a port-forward.
-      remoteAddress: isLocalHost(request.headers.host ?? "") ? request.remoteAddress : "",
-      identity: await identityOf(judge, request.headers.authorization),
+      ...(await callerOf(judge, request)),
     });
     const text = typeof answer.body === "string";
     return {
@@ -184,6 +219,14 @@ function debugHandler({ judge, debug }: ServerParts, overload: Overload | undefi
       type: text ? "text/plain" : "application/json",
       body: text ? String(answer.body) : `${JSON.stringify(answer.body, null, 2)}\n`,
     };
+  };
+}
+
+async function callerOf(judge: TokenJudge, { headers, remoteAddress }: HttpRequest): Promise<DebugCaller> {
+  return {
+    // A page in a browser of this machine can be made to ask loopback by another name: that is not a port-forward.
+    remoteAddress: isLocalHost(headers.host ?? "") ? remoteAddress : "",
+    identity: await identityOf(judge, headers.authorization),
   };
 }
 

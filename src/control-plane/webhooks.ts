@@ -44,6 +44,7 @@ export function injectionHandler(metrics: Metrics, sources: InjectionSources, lo
     const { outcome, body, failure } = await reviewInjection(text, request.url.pathname, sources);
     if (outcome === "skipped") metrics.count("sidecar_injection_skip_total");
     if (outcome === "failed") metrics.count("sidecar_injection_failure_total");
+    log.debug("a Pod was reviewed", { outcome });
     if (failure !== undefined) log.warn(`a Pod was not injected: ${failure}`);
     metrics.count("sidecar_injection_success_total");
     metrics.observe("sidecar_injection_time_seconds", (performance.now() - startMs) / 1000);

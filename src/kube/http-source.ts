@@ -3,7 +3,7 @@
  * when told that the version is gone. While the API cannot be reached the collections keep what they have.
  */
 import type { Graph } from "../collections/index.ts";
-import { createBackoff, FairleadError, type Logger, wait } from "../lib/index.ts";
+import { createBackoff, FairleadError, type Logger, readRecord, wait } from "../lib/index.ts";
 import type { KubeObject } from "../model/index.ts";
 import { createBatcher } from "./batcher.ts";
 import type { KubeClient, ListAnswer } from "./client.ts";
@@ -74,6 +74,7 @@ function follow(options: Follow): WatchedKind {
       const list = await listAll(options);
       if (list.unreadable > 0) log.warn(`following ${kind.plural}: ${list.unreadable} cannot be read and are left out`);
       replica.replace(list.items, list.resourceVersion);
+      log.debug(`following ${kind.plural}: ${list.items.length} listed`);
       settle(true);
     }
     for await (const event of options.client.watch(kind, {
@@ -84,6 +85,7 @@ function follow(options: Follow): WatchedKind {
     })) {
       backoff.reset();
       if (!replica.apply(event)) log.warn(`following ${kind.plural}: a change cannot be read and is left out`);
+      else if (log.isDebug()) log.debug(`following ${kind.plural}: ${event.type} ${nameOf(event.object)}`);
     }
   };
   const failed = (error: unknown): number => {
@@ -143,4 +145,10 @@ async function listAll(options: Follow): Promise<Omit<ListAnswer, "continue">> {
     if (page.continue === undefined) return { items, unreadable, resourceVersion: page.resourceVersion };
     next = page.continue;
   }
+}
+
+/** `namespace/name`, for the log. */
+function nameOf(object: unknown): string {
+  const { namespace, name } = readRecord(readRecord(object)["metadata"]);
+  return [namespace, name].filter((part) => typeof part === "string" && part !== "").join("/");
 }

@@ -24,11 +24,11 @@ export {
   createLogger,
   type LogFields,
   type Logger,
-  type LogLevel,
   type LogOptions,
   printable,
   silentLogger,
 } from "./log.ts";
+export { createLogScopes, isLogLevel, type LogLevel, type LogScopes } from "./log-scopes.ts";
 export { measureLoopDelay } from "./loop-delay.ts";
 export { nearest } from "./nearest.ts";
 export {

@@ -1,7 +1,5 @@
 /** Log lines in Istio's text format, or JSON; scopes with their own levels; control characters escaped, secrets never taken. */
-
-const levels = ["none", "fatal", "error", "warn", "info", "debug"] as const;
-export type LogLevel = (typeof levels)[number];
+import { createLogScopes, isWanted, type LogLevel, type LogScope, type LogScopes } from "./log-scopes.ts";
 
 export type LogFields = Readonly<Record<string, string | number | boolean | undefined>>;
 
@@ -10,6 +8,8 @@ export interface Logger {
   warn(message: string, fields?: LogFields): void;
   info(message: string, fields?: LogFields): void;
   debug(message: string, fields?: LogFields): void;
+  /** Whether debug lines are written now: for those that cost something to put together. */
+  isDebug(): boolean;
   scope(name: string): Logger;
 }
 
@@ -18,18 +18,25 @@ export interface LogOptions {
   readonly now: () => Date;
   /** Istio's `--log_output_level`: `default:info,ads:debug`. */
   readonly levels?: string;
+  /** In place of `levels`, for whoever means to change them later. */
+  readonly scopes?: LogScopes;
   readonly json?: boolean;
 }
 
 export function createLogger(options: LogOptions): Logger {
-  const byScope = parseLevels(options.levels ?? "");
-  const make = (scope: string): Logger => {
-    const limit = levels.indexOf(byScope.get(scope) ?? byScope.get("default") ?? "info");
-    const emit = (level: LogLevel) => (message: string, fields?: LogFields) => {
-      if (levels.indexOf(level) > limit) return;
-      options.write(format(options, level, scope, message, fields));
+  const scopes = options.scopes ?? createLogScopes(options.levels);
+  const make = (name: string): Logger => {
+    const scope = scopes.scope(name);
+    const emit =
+      (level: LogLevel) =>
+      (message: string, fields?: LogFields): void => {
+        if (isWanted(level, scope.outputLevel)) options.write(format(options, level, scope, message, fields));
+      };
+    return {
+      ...{ error: emit("error"), warn: emit("warn"), info: emit("info"), debug: emit("debug") },
+      isDebug: () => isWanted("debug", scope.outputLevel),
+      scope: make,
     };
-    return { error: emit("error"), warn: emit("warn"), info: emit("info"), debug: emit("debug"), scope: make };
   };
   return make("default");
 }
@@ -37,26 +44,34 @@ export function createLogger(options: LogOptions): Logger {
 /** A logger for places where nothing is to be said, such as tests. */
 export const silentLogger: Logger = createLogger({ write: () => {}, now: () => new Date(0), levels: "default:none" });
 
-function parseLevels(text: string): Map<string, LogLevel> {
-  const out = new Map<string, LogLevel>();
-  for (const item of text.split(",").filter((part) => part !== "")) {
-    const at = item.lastIndexOf(":");
-    const [scope, level] = at < 0 ? ["default", item] : [item.slice(0, at), item.slice(at + 1)];
-    const known = levels.find((name) => name === level);
-    if (known) out.set(scope === "all" ? "default" : scope, known);
-  }
-  return out;
-}
-
-function format(options: LogOptions, level: LogLevel, scope: string, message: string, fields: LogFields = {}): string {
+function format(
+  options: LogOptions,
+  level: LogLevel,
+  scope: LogScope,
+  message: string,
+  fields: LogFields = {},
+): string {
   const time = options.now().toISOString();
   const msg = shortened(message);
-  const known = Object.entries(fields)
+  const known = Object.entries({ ...fields, ...origin(level, scope) })
     .filter(([, value]) => value !== undefined)
     .map(([key, value]) => [key, typeof value === "string" ? shortened(value) : value] as const);
-  if (options.json) return JSON.stringify({ level, time, scope, msg, ...Object.fromEntries(known) });
+  if (options.json) return JSON.stringify({ level, time, scope: scope.name, msg, ...Object.fromEntries(known) });
   const tail = known.map(([key, value]) => `\t${key}=${printable(String(value))}`).join("");
-  return `${time}\t${level}\t${scope === "default" ? "" : `${scope}\t`}${printable(msg)}${tail}`;
+  return `${time}\t${level}\t${scope.name === "default" ? "" : `${scope.name}\t`}${printable(msg)}${tail}`;
+}
+
+/** Where the line came from, as far as somebody wants to know. */
+function origin(level: LogLevel, scope: LogScope): LogFields {
+  const isTraced = isWanted(level, scope.stackTraceLevel);
+  if (!isTraced && !scope.logCallers) return {};
+  const places = (new Error().stack ?? "").split("\n").map((line) => line.trim().replace(/^at /, ""));
+  // Above the caller are the heading, this function, `format` and `emit`.
+  const callers = places.slice(4);
+  return {
+    ...(scope.logCallers ? { caller: callers[0] } : {}),
+    ...(isTraced ? { stack: callers.join("; ") } : {}),
+  };
 }
 
 /** Texts that others wrote are quoted in errors, and may be megabytes. */

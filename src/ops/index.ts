@@ -1,4 +1,5 @@
-export type { DebugCaller, DebugQuestion } from "./authorize-debug.ts";
+export { type DebugCaller, type DebugQuestion, mayDebug } from "./authorize-debug.ts";
+export { type ControlZSources, controlZRoutes } from "./controlz.ts";
 export { answerDebug, type DebugAnswer, type DebugRequest, type DebugSources, type DebugView } from "./debug.ts";
 export { createDebugTypes } from "./debug-types.ts";
 export {

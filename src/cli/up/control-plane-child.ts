@@ -48,7 +48,10 @@ function addressFlags(options: ControlPlaneOptions, bound: ReadonlyMap<string, s
     const wanted = options.addresses.get(name);
     return [flag, bound?.get(name) ?? (wanted ? formatAddress(wanted) : "127.0.0.1:0")];
   });
-  return options.meshAddress === undefined ? flags : [...flags, "--extra-secure-addr", options.meshAddress];
+  const controlz = bound?.get("controlz") ?? "127.0.0.1:0";
+  const at = controlz.lastIndexOf(":");
+  const all = [...flags, "--ctrlz_address", controlz.slice(0, at), "--ctrlz_port", controlz.slice(at + 1)];
+  return options.meshAddress === undefined ? all : [...all, "--extra-secure-addr", options.meshAddress];
 }
 
 /** Settings of istiod are environment: what `up` was given, its control plane is given. */

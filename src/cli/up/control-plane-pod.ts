@@ -22,6 +22,7 @@ export interface ControlPlanePodOptions {
 /** As in any cluster; here each may be bound elsewhere. */
 const ports: ReadonlyMap<number, string> = new Map([
   [8080, "http"],
+  [9876, "controlz"],
   [15010, "grpc"],
   [15012, "secureGrpc"],
   [15014, "monitoring"],

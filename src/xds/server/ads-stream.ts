@@ -5,7 +5,7 @@ import { checkIdentity, parseNode } from "../node/node.ts";
 import { takesVirtualHosts } from "../node/takes-hosts.ts";
 import type { ProxyNode } from "../source.ts";
 import type { Held } from "../stream/hold-back.ts";
-import { createStreamState } from "../stream/stream-state.ts";
+import { createStreamState, type Response } from "../stream/stream-state.ts";
 import { metricLabel, shortName } from "../type-info.ts";
 import type { AdsShared, AdsStream, Connection } from "./ads-shared.ts";
 import type { Incoming } from "./incoming.ts";
@@ -94,6 +94,7 @@ function serveProxy(
     ...{ state, variant, call, ready: session.ready },
     send: stream.send,
     onError: end,
+    onSent: (response, bytes) => tellSent(shared, id, response, bytes),
   });
   const connection: Connection = {
     ...{ id, node, identity, variant, state },
@@ -156,6 +157,14 @@ function createDue(
 /** A token may expire and a workload may go while its stream lives. */
 async function reauthenticate(stream: AdsStream, node: ProxyNode): Promise<void> {
   checkIdentity(node, await stream.authenticate(stream.call));
+}
+
+function tellSent({ options: { log } }: AdsShared, proxy: string, response: Response, bytes: number): void {
+  if (!log.isDebug()) return;
+  const { type, resources, removed, nonce } = response;
+  log.debug("response sent", {
+    ...{ proxy, type: shortName(type), resources: resources.length, removed: removed.length, bytes, nonce },
+  });
 }
 
 function tellHeldBack(shared: AdsShared, proxy: string, held: Held): void {

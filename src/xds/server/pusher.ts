@@ -21,6 +21,8 @@ export interface PusherOptions {
   readonly call: Call;
   readonly send: Send<Payload>;
   readonly onError: (error: unknown) => void;
+  /** Told of each response that the transport has taken. */
+  readonly onSent?: (response: Response, bytes: number) => void;
 }
 
 /** What comes while a response is written, or waits for its turn, is one more look at the state, never a queue. */
@@ -83,6 +85,7 @@ export function createPusher(shared: Pick<AdsShared, "metrics" | "turns" | "enco
       metrics.observe("pilot_xds_send_time", (endMs - sendMs) / 1000);
       metrics.observe("pilot_xds_config_size_bytes", payloadSize(payload), label);
       metrics.count("pilot_xds_pushes", label);
+      options.onSent?.(response, payloadSize(payload));
     };
     const sending = options.send(payload);
     if (sending) return sending.then(taken);

@@ -25,10 +25,21 @@ export function receive(
       : undefined;
   const received = incoming.receive(connection.state, type, performance.now());
   shared.moves.count++;
+  if (shared.options.log.isDebug()) tell(shared, connection, type, incoming, received);
   if (received.event === "stale" || received.event === "nack") count(shared, connection, type, incoming, received);
   if (received.event === "nack" || (received.event === "ack" && connection.refuses)) noteRefusals(shared, connection);
   if (received.dirty) checkNames(shared, connection, type, incoming);
   return undefined;
+}
+
+function tell(
+  { options }: AdsShared,
+  { id: proxy }: Connection,
+  type: WireType,
+  { nonce, names }: Incoming,
+  { event }: Received,
+): void {
+  options.log.debug("request", { proxy, type: shortName(type), event, names: names.length, nonce });
 }
 
 function noteRefusals({ options }: AdsShared, connection: Connection): void {

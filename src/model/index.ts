@@ -97,4 +97,14 @@ export {
 export { createResourceSet, emptyResourceSet, type ResourceSet } from "./resource-set.ts";
 export { hostKey, type Resolution, type Service, type ServicePort, serviceKey, variantKey } from "./service.ts";
 export { defaultMeshConfig, defaultProxyConfig, mergeMeshConfig, mergeProxyConfig } from "./settings.ts";
+export {
+  type ConnectionCount,
+  connectionCounts,
+  countPlaces,
+  latencyBoundsMs,
+  type RequestCount,
+  reportIntervalMs,
+  requestCounts,
+  type TrafficProtocol,
+} from "./traffic-counts.ts";
 export { fairleadHub, fairleadImage, fairleadVersion, istioVersion } from "./version.ts";

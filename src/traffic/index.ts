@@ -1,0 +1,13 @@
+export { mergeSnapshots } from "./add.ts";
+export type { CalledService, Connections, Counted, EdgeName, EdgeTraffic, Party, Requests, Side } from "./edge.ts";
+export {
+  createTrafficStore,
+  type TimeRange,
+  type TrafficFacts,
+  type TrafficPoint,
+  type TrafficSnapshot,
+  type TrafficStore,
+  type TrafficStoreOptions,
+  type TrafficView,
+} from "./store.ts";
+export { type Grouping, type MutualTls, summarize, type TrafficRow } from "./summary.ts";

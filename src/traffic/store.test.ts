@@ -1,0 +1,135 @@
+import { describe, expect, test } from "vitest";
+import { mergeSnapshots, summarize } from "./index.ts";
+import { edge, party, requests, testStore } from "./testing.ts";
+
+const minute = { lastMs: 60_000 };
+const [front, back] = [party("front"), party("back")];
+const toBack = edge(front, back);
+
+describe("the rings", () => {
+  test("requests of the last minute are there, older ones only where one asks for longer, and none after an hour", () => {
+    const { store, pass } = testStore();
+    const seen = (lastMs: number): number =>
+      store.snapshot({ lastMs }).traffic.reduce((sum, { bySource }) => sum + (bySource?.requests?.requests ?? 0), 0);
+    store.add(toBack, "source", { counts: requests(7) });
+    expect(seen(60_000)).toBe(7);
+    pass(90_000);
+    store.add(toBack, "source", { counts: requests(5) });
+    expect([seen(60_000), seen(300_000), seen(3_600_000)]).toEqual([5, 12, 12]);
+    pass(11 * 60_000);
+    expect([seen(60_000), seen(600_000), seen(3_600_000)]).toEqual([0, 0, 12]);
+    pass(60 * 60_000);
+    expect(seen(3_600_000)).toBe(0);
+    store.add(edge(front, party("other")), "source", { counts: requests(1) });
+    expect(store.about().edges).toBe(1);
+  });
+
+  test("counts that do not fit two bytes are kept exactly, and their memory is accounted for", () => {
+    const { store } = testStore();
+    store.add(toBack, "source", { counts: requests(65_535) });
+    const before = store.about().bytes;
+    store.add(toBack, "source", { counts: requests(1_000_000) });
+    expect(store.snapshot(minute).traffic[0]?.bySource?.requests).toMatchObject({ requests: 1_065_535 });
+    expect(store.about().bytes).toBeGreaterThan(before);
+    const bytes = edge(front, back, "tcp");
+    store.add(bytes, "destination", { counts: [1, 0, 1, 0, 5e12, 3] });
+    expect(store.snapshot(minute).traffic[1]?.byDestination?.connections).toMatchObject({ opened: 1, sentBytes: 5e12 });
+  });
+
+  test("what was counted over a longer time is spread over it, and nothing is lost", () => {
+    const { store, pass } = testStore();
+    pass(120_000);
+    store.add(toBack, "source", { counts: requests(61), coveredMs: 60_000 });
+    const points = store.series({ lastMs: 60_000 }, () => true);
+    const counts = points.map(({ traffic }) => traffic[0]?.bySource?.requests?.requests ?? 0);
+    expect(counts.reduce((sum, count) => sum + count, 0)).toBe(61);
+    expect(Math.max(...counts)).toBe(11);
+    expect(points.map(({ at }) => at)).toEqual([...points.map(({ at }) => at)].sort());
+  });
+
+  test("a range that ended before is told alone", () => {
+    const { store, pass } = testStore();
+    store.add(toBack, "source", { counts: requests(3) });
+    pass(120_000);
+    store.add(toBack, "source", { counts: requests(4) });
+    const traffic = store.snapshot({ lastMs: 60_000, endedMsAgo: 90_000 }).traffic;
+    expect(traffic.map(({ bySource }) => bySource?.requests?.requests)).toEqual([3]);
+  });
+
+  test("the time that rates are taken over is the time that was counted", () => {
+    const { store, pass } = testStore();
+    pass(20_000);
+    store.add(toBack, "source", { counts: requests(40) });
+    const snapshot = store.snapshot(minute);
+    expect(snapshot.seconds).toBe(20);
+    expect(summarize(snapshot, "service")[0]?.requestsPerSecond).toBe(2);
+    pass(600_000);
+    expect(store.snapshot(minute).seconds).toBeGreaterThanOrEqual(60);
+    expect(store.snapshot(minute).seconds).toBeLessThan(70);
+  });
+});
+
+describe("too many edges", () => {
+  test("are counted by namespace, then as one, and that is said", () => {
+    const { store } = testStore({ maxEdges: 100 });
+    for (let i = 0; i < 1000; i++)
+      store.add(edge(party(`w${i}`, `n${i % 50}`), back), "source", { counts: requests(1) });
+    const { edges, foldedEdges, traffic } = store.snapshot(minute);
+    expect(edges).toBeLessThanOrEqual(100);
+    expect(foldedEdges).toBeGreaterThan(0);
+    const all = traffic.reduce((sum, { bySource }) => sum + (bySource?.requests?.requests ?? 0), 0);
+    expect(all).toBe(1000);
+    expect(traffic.filter(({ folded }) => folded).every(({ source }) => source.workload === "")).toBe(true);
+    expect(traffic.some(({ folded, source }) => folded && source.namespace !== "")).toBe(true);
+    expect(traffic.some(({ folded, source }) => folded && source.namespace === "")).toBe(true);
+  });
+
+  test("memory is bounded too", () => {
+    const { store } = testStore({ maxBytes: 1_000_000 });
+    for (let i = 0; i < 2000; i++) store.add(edge(party(`w${i}`), back), "source", { counts: requests(100_000) });
+    expect(store.about().bytes).toBeLessThan(1_100_000);
+    expect(store.about().foldedEdges).toBe(1);
+  });
+});
+
+describe("summaries", () => {
+  test("what both ends have counted is there once, by the end that saw more, and mutual TLS by the server", () => {
+    const { store, pass } = testStore();
+    pass(55_000);
+    store.add(toBack, "source", { counts: requests(110, { serverErrors: 11 }) });
+    store.add(toBack, "destination", { counts: requests(100, { serverErrors: 1, mutual: 90, plain: 10 }, 80) });
+    for (const by of ["workload", "service", "namespace"] as const) {
+      const row = summarize(store.snapshot(minute), by).find(
+        ({ name }) => name === (by === "namespace" ? "shop" : "back"),
+      );
+      expect(row).toMatchObject({ requestsPerSecond: 2, success: 0.9, mutualTls: "mixed", protocols: ["http"] });
+      expect(row?.p50Ms).toBeLessThan(5);
+    }
+    const silent = summarize(store.snapshot(minute), "workload").find(({ name }) => name === "front");
+    expect(silent).toMatchObject({ success: undefined, requestsPerSecond: 0, mutualTls: "unknown" });
+  });
+
+  test("quantiles lie in the bucket where they are, and at its bound where there is no end", () => {
+    const { store } = testStore();
+    store.add(toBack, "destination", { counts: requests(90, {}, 3) });
+    store.add(toBack, "destination", { counts: requests(9, {}, 80) });
+    store.add(toBack, "destination", { counts: requests(1, {}, 900_000) });
+    const [row] = summarize(store.snapshot(minute), "service");
+    expect(row?.p50Ms).toBeCloseTo(1 + (4 * 50) / 90);
+    expect(row?.p95Ms).toBeCloseTo(50 + (50 * 5) / 9);
+    expect(row?.p99Ms).toBe(100);
+  });
+
+  test("what several control planes were told is one", () => {
+    const [one, other] = [testStore().store, testStore().store];
+    one.add(toBack, "source", { counts: requests(10), flags: [["UF", 2]] });
+    other.add(toBack, "destination", { counts: requests(8, { mutual: 8 }) });
+    other.add(toBack, "source", { counts: requests(5), flags: [["UF", 1]] });
+    one.reporters(1);
+    other.reporters(1);
+    const merged = mergeSnapshots(one.snapshot(minute), other.snapshot(minute));
+    expect(merged).toMatchObject({ reporters: 2, edges: 1 });
+    expect(merged.traffic[0]).toMatchObject({ flags: { UF: 3 }, bySource: { requests: { requests: 15 } } });
+    expect(summarize(merged, "service")[0]).toMatchObject({ requests: { requests: 15 }, mutualTls: "all" });
+  });
+});

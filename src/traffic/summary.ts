@@ -1,0 +1,124 @@
+/** Edges of a time in; for each workload, service or namespace what came to it, as rates, shares and quantiles, out. */
+import { latencyBoundsMs } from "../model/index.ts";
+import { addConnections, addRequests, noConnections, noRequests } from "./add.ts";
+import type { Connections, Counted, EdgeTraffic, Party, Requests } from "./edge.ts";
+
+export type Grouping = "workload" | "service" | "namespace";
+
+/** `all`: every request was over mutual TLS; `unknown`: nobody could tell. */
+export type MutualTls = "all" | "mixed" | "none" | "unknown";
+
+export interface TrafficRow {
+  readonly namespace: string;
+  /** Of a namespace, its own. Empty where it is not known. */
+  readonly name: string;
+  readonly requests: Requests;
+  readonly connections: Connections;
+  readonly requestsPerSecond: number;
+  /** Of those that were answered, the share without server errors; undefined without requests. */
+  readonly success: number | undefined;
+  readonly p50Ms: number | undefined;
+  readonly p95Ms: number | undefined;
+  readonly p99Ms: number | undefined;
+  readonly mutualTls: MutualTls;
+  readonly protocols: readonly string[];
+}
+
+export interface Summary {
+  readonly seconds: number;
+  readonly traffic: readonly EdgeTraffic[];
+}
+
+/** What came to each. Those that only call are there too, with nothing. */
+export function summarize({ seconds, traffic }: Summary, by: Grouping): readonly TrafficRow[] {
+  const groups = new Map<string, { readonly place: Place; edges: EdgeTraffic[] }>();
+  const groupOf = (place: Place): { edges: EdgeTraffic[] } => {
+    const key = `${place.namespace}/${place.name}`;
+    const group = groups.get(key) ?? { place, edges: [] };
+    groups.set(key, group);
+    return group;
+  };
+  for (const edge of traffic) {
+    groupOf(destinationOf(edge, by)).edges.push(edge);
+    if (by !== "service" && edge.source.namespace !== "") groupOf(placeOf(edge.source, by));
+  }
+  return [...groups.values()].map(({ place, edges }) => rowOf(place, edges, seconds));
+}
+
+interface Place {
+  readonly namespace: string;
+  readonly name: string;
+}
+
+const placeOf = ({ namespace, workload }: Party, by: Grouping): Place =>
+  by === "namespace" ? { namespace, name: namespace } : { namespace, name: workload };
+
+function destinationOf({ destination, service }: EdgeTraffic, by: Grouping): Place {
+  if (by === "service") return { namespace: service.namespace, name: service.name };
+  // Of what never got as far as a workload, the service says where it was meant to go.
+  return placeOf(destination.namespace === "" ? { ...destination, namespace: service.namespace } : destination, by);
+}
+
+function rowOf(place: Place, edges: readonly EdgeTraffic[], seconds: number): TrafficRow {
+  const counted = edges.map(oneSide);
+  const requests = counted.reduce((sum, { requests: more }) => (more ? addRequests(sum, more) : sum), noRequests);
+  const connections = counted.reduce(
+    (sum, { connections: more }) => (more ? addConnections(sum, more) : sum),
+    noConnections,
+  );
+  const answered = requests.requests - requests.unanswered;
+  return {
+    ...place,
+    requests,
+    connections,
+    requestsPerSecond: requests.requests / seconds,
+    success: answered > 0 ? 1 - requests.serverErrors / answered : undefined,
+    p50Ms: quantile(requests.latency, 0.5),
+    p95Ms: quantile(requests.latency, 0.95),
+    p99Ms: quantile(requests.latency, 0.99),
+    mutualTls: mutualTlsOf(requests.mutual + connections.mutual, requests.plain + connections.plain),
+    protocols: [...new Set(edges.map(({ protocol }) => protocol))].sort(),
+  };
+}
+
+/**
+ * Both ends count the same requests. The caller's has more where some never arrived, the other end's where the caller has
+ * no proxy that reports: who has seen more is believed. Whether it was mutual TLS, the server knows best.
+ */
+function oneSide({ bySource, byDestination }: Pick<EdgeTraffic, "bySource" | "byDestination">): Counted {
+  if (!bySource || !byDestination) return bySource ?? byDestination ?? {};
+  const seen = (one: Counted): number => one.requests?.requests ?? one.connections?.opened ?? 0;
+  if (seen(byDestination) >= seen(bySource)) return byDestination;
+  return {
+    ...(bySource.requests ? { requests: { ...bySource.requests, ...securityOf(byDestination.requests) } } : {}),
+    ...(bySource.connections
+      ? { connections: { ...bySource.connections, ...securityOf(byDestination.connections) } }
+      : {}),
+  };
+}
+
+const securityOf = (one: { readonly mutual: number; readonly plain: number } | undefined) =>
+  one ? { mutual: one.mutual, plain: one.plain } : {};
+
+function mutualTlsOf(mutual: number, plain: number): MutualTls {
+  if (mutual === 0 && plain === 0) return "unknown";
+  if (plain === 0) return "all";
+  return mutual === 0 ? "none" : "mixed";
+}
+
+/** As Prometheus does: evenly within a bucket; of what took longer than the last bound, that bound. */
+function quantile(latency: readonly number[], share: number): number | undefined {
+  const total = latency.reduce((sum, count) => sum + count, 0);
+  if (total === 0) return undefined;
+  const rank = share * total;
+  let below = 0;
+  for (const [place, count] of latency.entries()) {
+    if (below + count >= rank && count > 0) {
+      const upper = latencyBoundsMs[place];
+      const lower = latencyBoundsMs[place - 1] ?? 0;
+      return upper === undefined ? lower : lower + ((upper - lower) * (rank - below)) / count;
+    }
+    below += count;
+  }
+  return latencyBoundsMs.at(-1);
+}

@@ -8,6 +8,7 @@ export {
   reviewAdmissionText,
 } from "./admission.ts";
 export { type AnalyzeOptions, analyserNames, analysisSteps, analyze } from "./analyze/analyze.ts";
+export { type CredentialReferences, credentialReferences } from "./analyze/credential.ts";
 export type { AnalysisLevel, AnalysisMessage } from "./analyze/message.ts";
 export type { AnalysisSources } from "./analyze/objects.ts";
 export { type Decoded, decode, decodeMeshConfig, decodeMeshNetworks, decodeProxyConfig } from "./decode.ts";

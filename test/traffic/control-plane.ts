@@ -8,7 +8,7 @@ import { createFreshSource } from "../../src/control-plane/fresh-source.ts";
 import { createIncrementalCheck } from "../../src/control-plane/incremental-check.ts";
 import { proxyOfNode } from "../../src/control-plane/proxy-of-node.ts";
 import { createResourceSource } from "../../src/control-plane/resource-source.ts";
-import { createStages } from "../../src/control-plane/stages.ts";
+import { createStages, type StagesOptions } from "../../src/control-plane/stages.ts";
 import { watchObjects } from "../../src/control-plane/watched-kinds.ts";
 import { createWorkloadSource } from "../../src/control-plane/workload-source.ts";
 import { createMemorySource } from "../../src/kube/index.ts";
@@ -32,14 +32,17 @@ export interface ControlPlane {
   close(): void;
 }
 
+/** Everybody may read Secrets where it is not said who. */
+export type ControlPlaneOptions = Pick<StagesOptions, "maySeeSecrets">;
+
 const domain = "cluster.local";
 const cluster = "Kubernetes";
 
-export function createControlPlane(objects: Iterable<KubeObject>): ControlPlane {
+export function createControlPlane(objects: Iterable<KubeObject>, options: ControlPlaneOptions = {}): ControlPlane {
   const graph = createGraph();
   const source = createMemorySource({ graph, objects });
   const watched = watchObjects(source);
-  const stageOptions = { domain, cluster, configMap: "istio-system/istio" };
+  const stageOptions = { domain, cluster, configMap: "istio-system/istio", ...options };
   const stages = createStages({ ...stageOptions, graph, objects: watched.objects });
   const context = { mesh: stages.mesh, registry: stages.registry, domain, cluster };
   const faults: string[] = [];

@@ -11,7 +11,7 @@ import { pod, service, slice } from "../render/objects.ts";
 import { unlessStopped } from "../stop.ts";
 import { type Backend, httpPort, startBackend, tcpPort, tlsPort } from "./backend.ts";
 import { createCa, type ServerIdentity } from "./ca.ts";
-import { type ControlPlane, createControlPlane } from "./control-plane.ts";
+import { type ControlPlane, type ControlPlaneOptions, createControlPlane } from "./control-plane.ts";
 import { createTrafficNetwork } from "./network.ts";
 import { startProxy, type TrafficProxy } from "./proxy.ts";
 
@@ -41,14 +41,14 @@ export interface PlaceOptions {
   readonly mesh?: boolean;
 }
 
-export async function startTrafficMesh(): Promise<TrafficMesh> {
+export async function startTrafficMesh(options: ControlPlaneOptions = {}): Promise<TrafficMesh> {
   const dir = mkdtempSync(join(tmpdir(), "fl-traffic-"));
   const network = await createTrafficNetwork();
   const ca = await createCa();
   const objects = new Map<string, KubeObject>();
   const backends: Backend[] = [];
   const proxies: TrafficProxy[] = [];
-  let controlPlane = createControlPlane([]);
+  let controlPlane = createControlPlane([], options);
   let running = true;
   const keyOf = (object: KubeObject): string => `${object.kind} ${objectKey(object.metadata)}`;
   const mesh: TrafficMesh = {
@@ -94,7 +94,7 @@ export async function startTrafficMesh(): Promise<TrafficMesh> {
       controlPlane.close();
     },
     async startControlPlane() {
-      controlPlane = createControlPlane(objects.values());
+      controlPlane = createControlPlane(objects.values(), options);
       running = true;
       await Promise.all(proxies.map((proxy) => proxy.connect(controlPlane.routes(proxy.name))));
       await eventually(() => controlPlane.ads.status().length === proxies.length, "proxies to come back");

@@ -1,6 +1,5 @@
 /** Who can be reached, and by what name: SNI, gateways, REGISTRY_ONLY, Sidecars. */
 import http from "node:http";
-import tls from "node:tls";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import type { KubeObject } from "../../src/model/index.ts";
 import { istio } from "../render/objects.ts";
@@ -8,6 +7,7 @@ import { lacks } from "../require.ts";
 import { type Backend, httpPort, tlsPort } from "./backend.ts";
 import { meshConfig, serviceOf, startTrafficMesh, type TrafficMesh } from "./mesh.ts";
 import type { TrafficProxy } from "./proxy.ts";
+import { speakTls } from "./speak-tls.ts";
 
 const get = "GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n";
 
@@ -206,35 +206,6 @@ function askHost(address: string, host: string): Promise<number> {
       resolve(response.statusCode ?? 0);
     });
     request.on("error", reject);
-  });
-}
-
-interface TlsAnswer {
-  readonly body: string;
-  /** Names in the server's certificate; empty where there was no handshake. */
-  readonly names: string;
-}
-
-function speakTls(options: { host: string; port: number; sni: string; alpn?: readonly string[] }): Promise<TlsAnswer> {
-  return new Promise((resolve) => {
-    const { host, port, sni, alpn } = options;
-    let [text, names] = ["", ""];
-    const socket = tls.connect(
-      { host, port, servername: sni, rejectUnauthorized: false, ...(alpn ? { ALPNProtocols: [...alpn] } : {}) },
-      () => {
-        names = socket.getPeerCertificate().subjectaltname ?? "";
-        socket.write(`GET / HTTP/1.1\r\nHost: ${sni}\r\nConnection: close\r\n\r\n`);
-      },
-    );
-    const done = (): void => {
-      socket.destroy();
-      resolve({ body: /\r\n\r\n(?:[0-9a-f]+\r\n)?([^\r]*)/.exec(text)?.[1] ?? "", names });
-    };
-    socket.setTimeout(3000, done);
-    socket.setEncoding("utf8").on("data", (chunk: string) => {
-      text += chunk;
-    });
-    socket.on("error", done).on("close", done);
   });
 }
 

@@ -4,12 +4,13 @@ import { type MeshConfigSpec, type MeshNetworksSpec, mergeMeshConfig } from "../
 import type { ValidateOptions } from "../validate/check.ts";
 import type { Analyser, Analysis } from "./analyser.ts";
 import { annotations } from "./annotations.ts";
+import { credentials } from "./credential.ts";
 import { delegates } from "./delegates.ts";
 import { conditions, crdVersions, deprecatedFields } from "./deprecation.ts";
 import { caCertificates, subsetPods } from "./destination-rule.ts";
 import { envoyPatches } from "./envoy-filter.ts";
 import { foreignHosts } from "./foreign-host.ts";
-import { certificates, conflicts, expiringCredentials, gatewayPorts, secrets } from "./gateway.ts";
+import { certificates, conflicts, gatewayPorts, secrets } from "./gateway.ts";
 import { type AnalysisLevel, type AnalysisMessage, atLeast, levelOf } from "./message.ts";
 import { meshNetworks } from "./networks.ts";
 import { type AnalysedObject, type AnalysisSources, collectObjects } from "./objects.ts";
@@ -63,7 +64,7 @@ const analysers: readonly Analyser[] = [
 ];
 
 /** What Istio has no words for. */
-const ownAnalysers: readonly Analyser[] = [unhonoured, delegates, plaintextSources, foreignHosts, expiringCredentials];
+const ownAnalysers: readonly Analyser[] = [unhonoured, delegates, plaintextSources, foreignHosts, credentials];
 
 /** What `--analyzer` takes. */
 export const analyserNames: readonly string[] = [...analysers, ...ownAnalysers].map(({ name }) => name);

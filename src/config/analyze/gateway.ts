@@ -1,7 +1,6 @@
 /** Istio's Gateways against the Pods, Services and Secrets they stand on, and against each other. */
 import { compareText, readList, readNumber, readRecord, readText, readTextMap } from "../../lib/index.ts";
 import {
-  type CredentialState,
   credentialState,
   type GatewaySpec,
   gateway,
@@ -100,9 +99,8 @@ export const secrets: Analyser = {
       reportSelector(analysis, object);
     }
     for (const { object, credential, namespace, path, secret } of credentialsOf(analysis)) {
-      const state = secret && stateOf(secret, analysis.now).state;
       if (!secret) analysis.report(object, "IST0101", notFound("credentialName", credential), path);
-      else if (state === "expired" || state === "broken")
+      else if (isInvalid(secret, analysis.now))
         analysis.report(
           object,
           "IST0161",
@@ -113,23 +111,14 @@ export const secrets: Analyser = {
   },
 };
 
-/** What is good today and will not be soon; Istio says nothing of it. */
-export const expiringCredentials: Analyser = {
-  name: "fairlead.ExpiringCredentialAnalyzer",
-  needsCluster: true,
-  run(analysis) {
-    for (const { object, credential, namespace, path, secret } of credentialsOf(analysis)) {
-      const state = secret && stateOf(secret, analysis.now);
-      if (state?.state === "expiring")
-        analysis.report(
-          object,
-          "FLD0008",
-          `The certificate of credential ${credential} in namespace ${namespace} expires at ${state.until.toISOString()}. Renew the Secret: proxies are given the new one at once.`,
-          path,
-        );
-    }
-  },
-};
+/** Whether the analyser above has something to say of what a field names, for proxies of a namespace. */
+export function toldOfSecrets(
+  analysis: Analysis,
+): (object: AnalysedObject<unknown>, path: string, namespace: string) => boolean {
+  const told = credentialsOf(analysis).filter(({ secret }) => !secret || isInvalid(secret, analysis.now));
+  return (object, path, namespace) =>
+    told.some((used) => used.object === object && used.path === path && used.namespace === namespace);
+}
 
 interface UsedCredential {
   readonly object: Gateway;
@@ -158,10 +147,11 @@ function podOf({ objects }: Analysis, { spec }: Gateway): AnalysedObject | undef
   return objects.kube("Pod").find(({ meta }) => matchesLabels(spec.selector ?? {}, meta.labels));
 }
 
-/** A certificate and key under one of the pairs of names that Istio reads; a key of another certificate is Envoy's to refuse. */
-function stateOf({ raw }: AnalysedObject, now: Date): CredentialState {
+/** Without a pair under names that Istio reads, or expired; a key of another certificate Istio says nothing of. */
+function isInvalid({ raw }: AnalysedObject, now: Date): boolean {
   const pair = secretKeyPair(raw);
-  return pair ? credentialState({ cert: pair.cert }, now) : { state: "broken", cause: "there is no pair" };
+  const state = pair && credentialState({ cert: pair.cert }, now).state;
+  return state !== "good" && state !== "expiring";
 }
 
 interface Server {

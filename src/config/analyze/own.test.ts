@@ -1,6 +1,5 @@
 import { describe, expect, test } from "vitest";
 import { istioKinds, meshConfigSpec, meshNetworksSpec, type Schema } from "../../model/index.ts";
-import { formatCertificate, formatPrivateKey, generateKey, issueCertificate } from "../../pki/index.ts";
 import { unhonouredNames } from "../unhonoured.ts";
 import { type AnalyzeOptions, analyze } from "./analyze.ts";
 
@@ -204,32 +203,5 @@ describe("routes for other namespaces", () => {
     expect(told({ gateways: ["edge"] })).toEqual([]);
     expect(told({}, "money")).toEqual([]);
     expect(told({}, "istio-system")).toEqual([]);
-  });
-});
-
-describe("credentials of Gateways", () => {
-  const pod = { apiVersion: "v1", kind: "Pod", metadata: { name: "gw", namespace: "edge", labels: { istio: "gw" } } };
-  const server = { port: { number: 443, name: "https", protocol: "HTTPS" }, hosts: ["a"] };
-  const tls = { mode: "SIMPLE", credentialName: "cert" };
-  const gateway = istio("Gateway", "g", { selector: { istio: "gw" }, servers: [{ ...server, tls }] });
-
-  async function toldWith(leftDays: number, own = true): Promise<readonly string[]> {
-    const { publicKey, privateKey: key } = await generateKey();
-    const terms = { profile: "server", subject: { commonName: "a" }, publicKey } as const;
-    const until = { now: new Date(now.getTime() - (90 - leftDays) * 86_400_000), ttlMs: 90 * 86_400_000 };
-    const certificate = issueCertificate({ ...terms, ...until, signer: { certificate: undefined, key } });
-    const encode = (text: string): string => Buffer.from(text).toString("base64");
-    const data = { "tls.crt": encode(formatCertificate(certificate)), "tls.key": encode(formatPrivateKey(key)) };
-    const secret = { apiVersion: "v1", kind: "Secret", metadata: { name: "cert", namespace: "edge" }, data };
-    return analyze({ files: [gateway], cluster: [pod, secret] }, { now, own })
-      .filter(({ path }) => path === "spec.servers[0].tls.credentialName")
-      .map(({ code }) => code);
-  }
-
-  test("that end soon are told, with a code of our own; that have ended, with Istio's", async () => {
-    expect(await toldWith(30)).toEqual([]);
-    expect(await toldWith(3)).toEqual(["FLD0008"]);
-    expect(await toldWith(3, false)).toEqual([]);
-    expect(await toldWith(-1)).toEqual(["IST0161"]);
   });
 });

@@ -1,4 +1,4 @@
-/** The mesh's objects in; what is wrong with each of those that have something wrong, out. Pods are not looked at. */
+/** The mesh's objects in; what is wrong with each of those that have something wrong, out. Of Pods only those that have to do with credentials are looked at. */
 import { setImmediate as nextTurn } from "node:timers/promises";
 import {
   type AnalysisLevel,
@@ -18,7 +18,7 @@ export interface ObjectProblem {
 }
 
 export interface ProblemInputs {
-  /** Istio's and the Gateway API's objects, Services and Namespaces. */
+  /** Istio's and the Gateway API's objects, Services and Namespaces; Secrets, ConfigMaps and Pods as far as credentials need them. */
   readonly objects: readonly KubeObject[];
   /** MeshConfig as written. */
   readonly meshConfig: string;
@@ -39,7 +39,6 @@ const looksAtPods: ReadonlySet<string> = new Set([
   "gateway.CertificateAnalyzer",
   "gateway.ConflictingGatewayAnalyzer",
   "gateway.IngressGatewayPortAnalyzer",
-  "gateway.SecretAnalyzer",
   "k8sgateway.CRDVersionAnalyzer",
   "k8sgateway.SelectorAnalyzer",
   "meshnetworks.MeshNetworksAnalyzer",
@@ -49,8 +48,9 @@ const looksAtPods: ReadonlySet<string> = new Set([
 ]);
 const ofConfig = analyserNames.filter(
   (name) =>
-    !looksAtPods.has(name) &&
-    /^(schema|virtualservice|destinationrule|serviceentry|telemetry|envoyfilter|fairlead)\./.test(name),
+    name === "gateway.SecretAnalyzer" ||
+    (!looksAtPods.has(name) &&
+      /^(schema|virtualservice|destinationrule|serviceentry|telemetry|envoyfilter|fairlead)\./.test(name)),
 );
 
 /** By `Kind/namespace/name`. */
@@ -76,7 +76,8 @@ export async function findProblems(inputs: ProblemInputs): Promise<ReadonlyMap<s
     ),
   );
   for (const { kind, namespace, name, code, level, message, path = "" } of messages)
-    if (!isStanding(kind, code)) add(`${kind}/${namespace}/${name}`, { code, level, message, path });
+    if (!isStanding(kind, code) && !isOthers(kind, path))
+      add(`${kind}/${namespace}/${name}`, { code, level, message, path });
   const exists = new Set(
     inputs.objects.filter(({ kind }) => kind === "EnvoyFilter").map(({ metadata }) => objectKey(metadata)),
   );
@@ -106,6 +107,10 @@ async function politely<T>(steps: Generator<undefined, T>): Promise<T> {
     await nextTurn();
   }
 }
+
+/** A Gateway without Pods is no mistake; one of the Gateway API has conditions of its own, and Pods are here for Gateways only. */
+const isOthers = (kind: string, path: string): boolean =>
+  kind === "Pod" || (kind === "Gateway" && (path === "spec.selector" || path.startsWith("spec.listeners")));
 
 /** Every EnvoyFilter is warned of, whatever it says. */
 const isStanding = (kind: string, code: string): boolean => kind === "EnvoyFilter" && code === "IST0133";

@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { kindRef } from "../../kube/index.ts";
+import { kindRef, kubeKinds } from "../../kube/index.ts";
 import { createLogger, readList, readRecord, readText } from "../../lib/index.ts";
 import { type KubeObject, serviceEntry, virtualService } from "../../model/index.ts";
+import { formatCertificate, formatPrivateKey, generateKey, issueCertificate } from "../../pki/index.ts";
 import { createStages } from "../stages.ts";
 import { runProblemReports } from "./problem-reports.ts";
 import { type ControlledApi, startControlledApi } from "./testing.ts";
@@ -22,8 +23,21 @@ const reconciled = (of: KubeObject | undefined) =>
     .find(({ type }) => type === "Reconciled");
 const messageOf = (of: KubeObject | undefined): string => readText(reconciled(of)?.message);
 
+const newYear = new Date("2026-01-01T00:00:00Z");
+const day = 86_400_000;
+
+async function pair(lifeDays: number): Promise<Readonly<Record<string, string>>> {
+  const { publicKey, privateKey } = await generateKey();
+  const signer = { certificate: undefined, key: privateKey };
+  const terms = { profile: "server", subject: { commonName: "a" }, publicKey, signer } as const;
+  const certificate = issueCertificate({ ...terms, now: newYear, ttlMs: lifeDays * day });
+  const encode = (text: string): string => Buffer.from(text).toString("base64");
+  return { "tls.crt": encode(formatCertificate(certificate)), "tls.key": encode(formatPrivateKey(privateKey)) };
+}
+
 describe("problems of objects", () => {
   let world: ControlledApi;
+  let now = newYear;
   const lines: string[] = [];
   const counted: string[] = [];
   const patches = new Map<string, ReadonlyMap<string, string>>();
@@ -56,13 +70,14 @@ describe("problems of objects", () => {
         },
       },
       refusals: { byObject: () => new Map(), subscribe: () => () => {} },
-      now: () => new Date("2026-01-01T00:00:00Z"),
+      now: () => now,
       random: () => 0.5,
       log: createLogger({ write: (line) => lines.push(line), now: () => new Date(0) }),
       onProblem: (kind, { code }) => counted.push(`${kind} ${code}`),
       signal: world.stop.signal,
       quietMs: 20,
       maxMs: 200,
+      lookMs: 100,
     });
     await world.create({
       apiVersion: "v1",
@@ -168,5 +183,40 @@ describe("problems of objects", () => {
     for (const listener of listeners) listener();
     const told = await until("EnvoyFilter", "e", (now) => reconciled(now)?.reason === "WarningsFound");
     expect(messageOf(told)).toBe("[FLD0004] spec.configPatches[0]: The patch is skipped: no such type");
+  });
+
+  test("a credential that is missing, of no use, or soon of none, stands on the Gateway that names it", async () => {
+    const tls = { mode: "SIMPLE", credentialName: "cert" };
+    const server = { port: { number: 443, name: "https", protocol: "HTTPS" }, hosts: ["a.com"], tls };
+    await world.create(object("Gateway", "edge", { selector: { app: "edge" }, servers: [server] }));
+    const fine = await until("Gateway", "edge", (of) => reconciled(of)?.reason === "NoProblemsFound");
+    expect(messageOf(fine)).toBe("nothing wrong was found");
+
+    const place = { name: "edge-1", namespace: "default", labels: { app: "edge" } };
+    const spec = { containers: [{ name: "proxy", image: "proxy" }] };
+    await world.create({ apiVersion: "v1", kind: "Pod", metadata: place, spec });
+    const missing = await until("Gateway", "edge", (of) => messageOf(of).includes("IST0101"));
+    expect(reconciled(missing)).toMatchObject({ status: "False", reason: "ErrorsFound" });
+    expect(messageOf(missing)).toBe(
+      '[IST0101] spec.servers[0].tls.credentialName: Referenced credentialName not found: "cert"',
+    );
+
+    const metadata = { name: "cert", namespace: "default" };
+    const [good, other] = [await pair(90), await pair(90)];
+    const data = { ...good, "tls.key": other["tls.key"] ?? "" };
+    await world.create({ apiVersion: "v1", kind: "Secret", type: "kubernetes.io/tls", metadata, data });
+    const broken = await until("Gateway", "edge", (of) => messageOf(of).includes("FLD0009"));
+    expect(messageOf(broken)).toContain("its key is not that of its certificate");
+
+    await world.admin.patch(kubeKinds.secrets, metadata, "merge", { data: good });
+    await until("Gateway", "edge", (of) => reconciled(of)?.reason === "NoProblemsFound");
+    now = new Date(newYear.getTime() + 85 * day);
+    const expiring = await until("Gateway", "edge", (of) => messageOf(of).includes("FLD0008"));
+    expect(reconciled(expiring)).toMatchObject({ status: "True", reason: "WarningsFound" });
+    now = new Date(newYear.getTime() + 95 * day);
+    const expired = await until("Gateway", "edge", (of) => messageOf(of).includes("IST0161"));
+    expect(reconciled(expired)).toMatchObject({ status: "False", reason: "ErrorsFound" });
+    expect(lines.join()).not.toContain("PRIVATE KEY");
+    now = newYear;
   });
 });

@@ -8,6 +8,7 @@ import type { KubeClient } from "../../kube/index.ts";
 import { kindRef } from "../../kube/index.ts";
 import { createDebounce, FairleadError, type Logger, readRecord } from "../../lib/index.ts";
 import { istioKinds, type KubeObject } from "../../model/index.ts";
+import { createCredentialInputs } from "./credential-inputs.ts";
 import { findProblems, type ObjectProblem, type ProblemInputs } from "./find-problems.ts";
 import { runKeyedWork, statusWritesPerSecond } from "./keyed-work.ts";
 import { mergePatch } from "./merge-patch.ts";
@@ -30,6 +31,8 @@ export interface ProblemReportsOptions {
   readonly signal: AbortSignal;
   readonly quietMs?: number;
   readonly maxMs?: number;
+  /** How often it is looked whether certificates have expired. */
+  readonly lookMs?: number;
 }
 
 /** What Istio's objects refer to. */
@@ -46,13 +49,18 @@ export function runProblemReports(options: ProblemReportsOptions): void {
     ...[...own.values()].map(({ objects }) => objects),
     ...referred.map(([group, kind]) => options.objects(group, kind)),
   ];
+  const credentials = createCredentialInputs(options);
   let found: ReadonlyMap<string, readonly ObjectProblem[]> = new Map();
   let told: ReadonlySet<string> = new Set();
+  /** What was looked at, by `Kind/namespace/name`. */
+  let looked: ReadonlyMap<string, string> = new Map();
 
   const work = async (id: string, turn: () => Promise<void>): Promise<void> => {
     const { kind, objects } = own.get(id.slice(0, id.indexOf("/"))) ?? {};
     const object = objects?.get(id.slice(id.indexOf("/") + 1));
     if (!kind || !object || object.metadata.deletionTimestamp !== undefined) return;
+    // What came or changed since then is told of after the next look.
+    if (looked.get(id) !== editionOf(object)) return;
     const current = readRecord(object.status);
     const { name, namespace, resourceVersion, generation } = object.metadata;
     const time = options
@@ -85,8 +93,14 @@ export function runProblemReports(options: ProblemReportsOptions): void {
   };
   const look = async (): Promise<void> => {
     const before = found;
+    const editions = [...own].flatMap(([kind, { objects }]) =>
+      objects.keys().map((key) => [`${kind}/${key}`, editionOf(objects.get(key))] as const),
+    );
     const now = await findProblems({
-      objects: collections.flatMap((objects) => objects.keys().flatMap((key) => objects.get(key) ?? [])),
+      objects: [
+        ...collections.flatMap((objects) => objects.keys().flatMap((key) => objects.get(key) ?? [])),
+        ...credentials.current(),
+      ],
       meshConfig: options.meshConfig(),
       decoding: options.decoding(),
       patches: options.patches.skipped,
@@ -95,6 +109,7 @@ export function runProblemReports(options: ProblemReportsOptions): void {
     });
     if (signal.aborted) return;
     found = now;
+    looked = new Map(editions);
     tell();
     for (const id of new Set([...before.keys(), ...found.keys()])) queue?.due(id);
     if (!queue) return;
@@ -125,6 +140,7 @@ export function runProblemReports(options: ProblemReportsOptions): void {
   const stops = [
     options.patches.subscribe(debounce.signal),
     options.refusals.subscribe(debounce.signal),
+    credentials.subscribe(debounce.signal),
     ...collections.map((objects) =>
       objects.subscribe((_key, now, before) => {
         if (!isStatusOnly(now, before)) debounce.signal();
@@ -138,6 +154,8 @@ export function runProblemReports(options: ProblemReportsOptions): void {
   signal.addEventListener("abort", end, { once: true });
   debounce.signal();
 }
+
+const editionOf = (object: KubeObject | undefined): string => `${object?.metadata.uid} ${object?.metadata.generation}`;
 
 /** Our own writes must not make us look again. */
 function isStatusOnly(now: KubeObject | undefined, before: KubeObject | undefined): boolean {

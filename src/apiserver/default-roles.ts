@@ -106,6 +106,13 @@ export const defaultRoles: readonly KubeObject[] = [
   clusterRole("system:aggregate-to-view", viewRules, { [labelOf("view")]: "true" }),
   clusterRole("system:aggregate-to-edit", editRules, { [labelOf("edit")]: "true" }),
   clusterRole("system:aggregate-to-admin", adminRules, { [labelOf("admin")]: "true" }),
+  clusterRole(
+    "system:aggregated-metrics-reader",
+    [{ groups: "metrics.k8s.io", resources: "nodes pods", verbs: read }],
+    {
+      ...{ [labelOf("view")]: "true", [labelOf("edit")]: "true", [labelOf("admin")]: "true" },
+    },
+  ),
   clusterRole("fairlead-mesh-view", [{ groups: meshGroups, resources: "*", verbs: read }], {
     [labelOf("view")]: "true",
   }),

@@ -2,7 +2,8 @@
 import { FairleadError, isRecord, type Overload } from "../lib/index.ts";
 import type { KubeObject } from "../model/index.ts";
 import { asKind, parseBody, readBody } from "./body.ts";
-import type { Parts, WriteContext } from "./context.ts";
+import { type ComputedParts, computedObjects, isComputed } from "./computed/answer.ts";
+import type { WriteContext } from "./context.ts";
 import { deleteCollection, deleteObject } from "./delete.ts";
 import { failure, isTold, type Status, statusOf } from "./failure.ts";
 import { fieldValidationOf } from "./field-validation.ts";
@@ -36,7 +37,7 @@ import { createToken, finalizersOf, reviewOf } from "./virtual.ts";
 import { serveWatch, type WatchTimes } from "./watch.ts";
 import { changeObject, createObject, updateObject } from "./write.ts";
 
-export interface HandlerOptions extends Parts {
+export interface HandlerOptions extends ComputedParts {
   readonly tokens: Tokens;
   readonly other: OtherPaths;
   readonly watchTimes: WatchTimes;
@@ -127,6 +128,14 @@ async function resource(
   if (podStreams.includes(found.subresource ?? "")) {
     if (found.subresource !== "log") throw failure("BadRequest", "Upgrade request required");
     await sendLog(options, found, response);
+    return;
+  }
+  if (isComputed(found.kind)) {
+    const items = await computedObjects(options, found, pace);
+    const page = { items, version: options.store.version, next: undefined, remaining: 0 };
+    const [only] = items;
+    if (found.verb === "get" && only) sendJson(request, response, 200, objectAnswer(options, found, only, form));
+    else await sendPieces(request, response, listAnswer(options, found, form, page), pace);
     return;
   }
   if (found.verb === "watch") {

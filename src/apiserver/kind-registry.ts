@@ -1,5 +1,6 @@
 /** Kubernetes' kinds and the stored CustomResourceDefinitions in, every kind that is served out; follows the definitions. */
 import type { KubeObject } from "../model/index.ts";
+import { computedKinds } from "./computed/kinds.ts";
 import { coreKinds, customResourceDefinitions } from "./core-kinds.ts";
 import { kindsOfDefinition } from "./custom-kind.ts";
 import type { ApiKind } from "./kind.ts";
@@ -24,7 +25,8 @@ export function createKindRegistry(store: Store): KindRegistry {
     else byDefinition.delete(name);
   };
   const rebuild = (): void => {
-    all = [...coreKinds, ...[...byDefinition.keys()].sort().flatMap((name) => byDefinition.get(name) ?? [])];
+    const defined = [...byDefinition.keys()].sort().flatMap((name) => byDefinition.get(name) ?? []);
+    all = [...coreKinds, ...computedKinds, ...defined];
     index = new Map(all.map((kind) => [`${kind.group}/${kind.version}/${kind.plural}`, kind]));
     generation++;
   };

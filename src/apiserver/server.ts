@@ -26,6 +26,7 @@ import { aggregateRoles } from "./aggregate-roles.ts";
 import { type Authority, openAuthority } from "./authority.ts";
 import { createAuthorizer } from "./authorizer.ts";
 import { bootstrapObjects } from "./bootstrap.ts";
+import { machineMeter } from "./computed/node-metrics.ts";
 import type { Parts } from "./context.ts";
 import { controlPlaneUser } from "./control-plane-user.ts";
 import { createDefinitions } from "./definitions.ts";
@@ -125,7 +126,8 @@ export async function createApiServer(options: ApiServerOptions): Promise<ApiSer
       ...{ ...parts, overload, restarts: options.restarts ?? 0 },
       waitingWrites: () => store.waiting,
     });
-    const handle = createHandler({ ...parts, tokens, other, metrics, watchTimes, overload });
+    const machine = machineMeter();
+    const handle = createHandler({ ...parts, machine, tokens, other, metrics, watchTimes, overload });
     const listening = await listen(options, authority, handle, createUpgradeHandler({ ...parts, tokens, metrics }));
     const bound = listening.server.address() as AddressInfo;
     address = `${bound.family === "IPv6" ? `[${bound.address}]` : bound.address}:${bound.port}`;

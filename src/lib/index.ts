@@ -43,6 +43,7 @@ export {
 export { isAlive, type Owner, ownerOf } from "./owner.ts";
 export { fileLimits, isRecord, objectLimits, type ParseLimits, parseJson, parseYaml } from "./parse.ts";
 export { measurePattern } from "./pattern-size.ts";
+export { createRateMeter, type RateMeter } from "./rate-meter.ts";
 export { readList, readNumber, readRecord, readText, readTextMap, readTexts } from "./read.ts";
 export { compilePattern, type Pattern, patternSize, quotePattern } from "./regex.ts";
 export { keepAlive } from "./session-guard.ts";

@@ -29,6 +29,7 @@ export interface ControlPlanePodOptions {
   readonly output: ContainerLog;
   /** How its process is. */
   readonly look: () => ProcessStatus;
+  readonly pid: () => number;
   readonly restart: () => Promise<void>;
 }
 
@@ -93,7 +94,8 @@ function createKeeper(options: ControlPlanePodOptions): Keeper {
     [uid, told] = [pod.metadata.uid ?? "", undefined];
     events.record(pod, "Normal", "Started", `Started container ${container}`);
     // Its process has no place of its own: a command beside it would run on the machine itself.
-    const hosted = { uid, name: ref.name, connect, log: () => output, spawner: () => undefined };
+    const processes = (): ReadonlyMap<string, readonly number[]> => new Map([[container, [options.pid()]]]);
+    const hosted = { uid, name: ref.name, connect, log: () => output, spawner: () => undefined, processes };
     server = await servePod(podDir, hosted, log);
   };
   return {

@@ -38,6 +38,7 @@ export async function startPodApi(): Promise<PodApi> {
         connect: () => Promise.reject(new Error("no port")),
         log: () => undefined,
         spawner: () => undefined,
+        processes: () => new Map(),
       };
       servers.push(await servePod(podDir, { ...nothing, ...pod, name, uid }, silentLogger));
       return uid;

@@ -41,6 +41,7 @@ export function showControlPlane(options: ControlPlanePodOptions): Promise<() =>
     connect: (port) => connectTo(port, plane.addresses.get(ports.get(port) ?? "")),
     output: plane.output,
     look: () => lookAt(plane),
+    pid: plane.pid,
     restart: plane.restart,
   });
 }

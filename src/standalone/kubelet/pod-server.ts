@@ -1,5 +1,5 @@
 /**
- * A Pod that this process runs in; its logs, commands and ports, for the API and through it for kubectl, out: what a kubelet serves. The
+ * A Pod that this process runs in; its logs, commands, ports and what it uses, for the API and through it for kubectl, out: what a kubelet serves. The
  * socket is named after the Pod's uid and open to its owner alone; who may use it has been asked by the API.
  */
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
@@ -12,6 +12,7 @@ import { runCommand, type Spawn } from "./exec.ts";
 import { logOptions, writeLog } from "./log.ts";
 import { type Connect, servePortForward } from "./port-forward.ts";
 import { acceptUpgrade, type Offer, refuseUpgrade } from "./upgrade.ts";
+import { type ContainerProcesses, createUsage, type PodUsage } from "./usage.ts";
 
 export interface HostedPod {
   readonly uid: string;
@@ -21,6 +22,8 @@ export interface HostedPod {
   log(container: string): ContainerLog | "none" | undefined;
   /** Undefined where no command can be run beside the container's process. */
   spawner(container: string): Spawn | undefined;
+  /** Ids of the processes of each container that runs. */
+  readonly processes: ContainerProcesses;
 }
 
 export interface PodServer {
@@ -35,8 +38,9 @@ const portForwardOffer: Offer = { webSocket: ["SPDY/3.1+portforward.k8s.io"], sp
 export async function servePod(dir: string, pod: HostedPod, log: Logger): Promise<PodServer> {
   const folder = openSocketFolder(dir);
   await removeDeadSockets(folder, dir);
+  const usage = createUsage(pod.processes);
   const server = createServer(serverOptions(webLimits), (request, response) => {
-    answer(pod, request, response).catch((error: unknown) => {
+    answer(pod, usage, request, response).catch((error: unknown) => {
       log.warn(`a request for Pod ${pod.name}: ${String(error)}`);
       response.destroy();
     });
@@ -66,8 +70,15 @@ export async function servePod(dir: string, pod: HostedPod, log: Logger): Promis
   };
 }
 
-async function answer(pod: HostedPod, request: IncomingMessage, response: ServerResponse): Promise<void> {
+async function answer(
+  pod: HostedPod,
+  usage: () => Promise<PodUsage>,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
   const { pathname, searchParams } = new URL(request.url ?? "/", "http://pod");
+  if (pathname === "/usage")
+    return void response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(await usage()));
   if (pathname !== "/log") return void response.writeHead(404).end("not found");
   const refuse = (why: string): void => void response.writeHead(400).end(why);
   const name = searchParams.get("container") ?? "";

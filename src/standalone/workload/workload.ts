@@ -8,12 +8,13 @@ import type { KubeObject } from "../../model/index.ts";
 import { createDialer } from "../kubelet/dialer.ts";
 import type { Spawn } from "../kubelet/exec.ts";
 import { servePod } from "../kubelet/pod-server.ts";
+import { processesInNetwork } from "../kubelet/process-table.ts";
 import { createPodNetwork, podNetworkId } from "../network/pod-network.ts";
 import { type Containers, startContainers } from "./containers.ts";
 import { prepareFiles } from "./files.ts";
-import { createPod, ensureAccount, keepPod, proxyContainer, waitForAddress } from "./pod.ts";
+import { appContainer, createPod, ensureAccount, keepPod, proxyContainer, waitForAddress } from "./pod.ts";
 import { capture, execIn, type PodPlace, spawnBeside } from "./process.ts";
-import type { Undo, WorkloadHost, WorkloadSpec } from "./spec.ts";
+import { proxyUser, type Undo, type WorkloadHost, type WorkloadSpec } from "./spec.ts";
 
 export interface Workload {
   readonly address: string;
@@ -83,12 +84,21 @@ async function serve(
         ? undefined
         : (command) => spawnBeside(host, spec, place, beside, command);
     };
-    const hosted = { uid, name, connect: dialer.connect, log: containers.log, spawner };
+    const processes = (): ReadonlyMap<string, readonly number[]> => processesOf(place);
+    const hosted = { uid, name, connect: dialer.connect, log: containers.log, spawner, processes };
     const server = await servePod(host.podDir, hosted, host.log);
     undo.push(server.close);
   } catch (error) {
     host.log.warn(`${pod.metadata.name}: kubectl cannot reach into it: ${FairleadError.from(error).message}`);
   }
+}
+
+/** By user: all that runs as the proxy's is the proxy's, an Envoy whose agent has ended too. */
+function processesOf({ network }: PodPlace): ReadonlyMap<string, readonly number[]> {
+  const groups = Map.groupBy(processesInNetwork(network.path), ({ uid }) =>
+    uid === proxyUser ? proxyContainer : appContainer,
+  );
+  return new Map([...groups].map(([name, group]) => [name, group.map(({ pid }) => pid)]));
 }
 
 async function makePlace(

@@ -20,6 +20,7 @@ export { createConfigMapLock, createLeaseLock, type Lock } from "./lock.ts";
 export { createMemorySource, type MemorySource } from "./memory-source.ts";
 export { narrowObject } from "./narrow-kinds.ts";
 export type { ObjectSource, WatchedKind, WatchScope } from "./object-source.ts";
+export { type ForwardedPort, forwardPort } from "./port-forward.ts";
 export {
   type AccessQuestion,
   requestToken,

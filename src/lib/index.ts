@@ -1,5 +1,6 @@
 export { type AddressGuard, createAddressGuard, guardedLookup, isLoopbackHost } from "./address-guard.ts";
 export { type Backoff, createBackoff, wait } from "./backoff.ts";
+export { type ByteReader, type ByteTransport, createByteReader, socketTransport } from "./byte-transport.ts";
 export { clientOf } from "./clients.ts";
 export { collectBytes } from "./collect-bytes.ts";
 export {
@@ -51,4 +52,5 @@ export { type SilenceLimits, watchSilence } from "./silence.ts";
 export { openSocketFolder, type SocketFolder } from "./socket-folder.ts";
 export { compareText, sortBy } from "./sort.ts";
 export { createWatchdog, type Watchdog } from "./watchdog.ts";
+export { acceptKey, openWebSocket, type WebSocketRole } from "./web-socket.ts";
 export { type YamlLines, yamlLines } from "./yaml-lines.ts";

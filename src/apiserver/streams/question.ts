@@ -13,7 +13,8 @@ export function podQuestion(request: ResourceRequest, pod: KubeObject): string {
   if (textAt(pod, "spec", "nodeName") === "") throw failure("BadRequest", `pod ${name} does not have a host assigned`);
   if (subresource === "portforward") {
     requireRunning(pod, "forward ports of");
-    return "/portforward";
+    const ports = query.getAll("ports");
+    return `/portforward${ports.length === 0 ? "" : `?${new URLSearchParams({ ports: ports.join(",") })}`}`;
   }
   const asked = subresource === "log" ? logParameters(query, name) : commandParameters(subresource, query, pod);
   asked.set("container", containerOf(query.get("container") ?? "", pod));

@@ -3,9 +3,9 @@
  * stream of SPDY for each, or messages of a WebSocket that begin with the number of one.
  */
 import { PassThrough, type Readable, type Writable } from "node:stream";
+import type { ByteTransport } from "../../lib/index.ts";
 import { channelWriter } from "./channel-writer.ts";
 import { type SpdyStream, serveSpdy } from "./spdy.ts";
-import type { Transport } from "./transport.ts";
 import type { Offer, Upgraded } from "./upgrade.ts";
 
 export interface TerminalSize {
@@ -45,7 +45,7 @@ export function openCommandStreams(upgraded: Upgraded, wanted: Wanted): Promise<
   return upgraded.over === "spdy" ? overSpdy(upgraded.transport, wanted) : overWebSocket(upgraded.transport, wanted);
 }
 
-async function overSpdy(transport: Transport, wanted: Wanted): Promise<CommandStreams | undefined> {
+async function overSpdy(transport: ByteTransport, wanted: Wanted): Promise<CommandStreams | undefined> {
   const names = ["error", ...(["stdin", "stdout", "stderr"] as const).filter((name) => wanted[name])];
   const all = wanted.tty ? [...names, "resize"] : names;
   const open = new Map<string, SpdyStream["bytes"]>();
@@ -99,7 +99,7 @@ function ended(stream: Writable | undefined): Promise<void> {
 
 const channels = { stdin: 0, stdout: 1, stderr: 2, error: 3, resize: 4, close: 255 } as const;
 
-async function overWebSocket(transport: Transport, wanted: Wanted): Promise<CommandStreams> {
+async function overWebSocket(transport: ByteTransport, wanted: Wanted): Promise<CommandStreams> {
   const stdin = wanted.stdin ? new PassThrough() : undefined;
   const resize = new PassThrough();
   const gone = new AbortController();

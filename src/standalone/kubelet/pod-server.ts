@@ -6,6 +6,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import type { Duplex } from "node:stream";
 import { type Logger, listenOn, openSocketFolder, serverOptions, webLimits } from "../../lib/index.ts";
 import type { ContainerLog } from "../log/container-log.ts";
+import { channelProtocol, portsIn, serveChannelForward } from "./channel-forward.ts";
 import { type CommandStreams, commandOffer, openCommandStreams, type Wanted } from "./command-streams.ts";
 import { removeDeadSockets } from "./dead-sockets.ts";
 import { runCommand, type Spawn } from "./exec.ts";
@@ -32,8 +33,11 @@ export interface PodServer {
 
 const maxConnections = 1024;
 
-/** kubectl 1.30 and later tunnel the older protocol. */
-const portForwardOffer: Offer = { webSocket: ["SPDY/3.1+portforward.k8s.io"], spdy: ["portforward.k8s.io"] };
+/** kubectl 1.30 and later tunnel the older protocol; other clients have channels, one pair for each port that they name. */
+const portForwardOffer: Offer = {
+  webSocket: ["SPDY/3.1+portforward.k8s.io", channelProtocol],
+  spdy: ["portforward.k8s.io"],
+};
 
 export async function servePod(dir: string, pod: HostedPod, log: Logger): Promise<PodServer> {
   const folder = openSocketFolder(dir);
@@ -98,7 +102,11 @@ async function upgrade(pod: HostedPod, request: IncomingMessage, socket: Duplex,
   const { pathname, searchParams } = new URL(request.url ?? "/", "http://pod");
   if (pathname === "/portforward") {
     const accepted = acceptUpgrade(request, socket, head, portForwardOffer);
-    if (accepted) await servePortForward(accepted.transport, pod.connect);
+    if (!accepted) return;
+    if (accepted.protocol !== channelProtocol) return await servePortForward(accepted.transport, pod.connect);
+    const ports = portsIn(searchParams);
+    if (ports) await serveChannelForward(accepted.transport, ports, pod.connect);
+    else accepted.transport.close();
     return;
   }
   const name = searchParams.get("container") ?? "";

@@ -1,9 +1,9 @@
 /** The streams of a `kubectl port-forward` in; connections to ports inside the Pod, joined to them, out. */
 import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
+import type { ByteTransport } from "../../lib/index.ts";
 import { FairleadError } from "../../lib/index.ts";
 import { type SpdyStream, serveSpdy } from "./spdy.ts";
-import type { Transport } from "./transport.ts";
 
 /** A connection to a port of a Pod, as from inside it. */
 export type Connect = (port: number) => Promise<Socket>;
@@ -17,7 +17,7 @@ interface Pair {
   error?: Duplex;
 }
 
-export async function servePortForward(transport: Transport, connect: Connect): Promise<void> {
+export async function servePortForward(transport: ByteTransport, connect: Connect): Promise<void> {
   const pairs = new Map<string, Pair>();
   const opened = ({ headers, bytes }: SpdyStream): void => {
     const [type, port] = [headers.get("streamtype"), portIn(headers.get("port"))];

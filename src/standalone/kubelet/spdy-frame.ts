@@ -1,5 +1,5 @@
 /** Bytes in, frames of SPDY/3.1 out, and frames in, bytes out. What is too large or no frame is refused before it is read. */
-import type { ByteReader } from "./transport.ts";
+import type { ByteReader } from "../../lib/index.ts";
 
 export const frameTypes = {
   synStream: 1,

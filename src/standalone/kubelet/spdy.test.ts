@@ -2,10 +2,10 @@ import { once } from "node:events";
 import { type Duplex, duplexPair } from "node:stream";
 import { constants, createDeflate } from "node:zlib";
 import { expect, test } from "vitest";
+import { socketTransport } from "../../lib/index.ts";
 import { type SpdyStream, serveSpdy } from "./spdy.ts";
 import { spdyDictionary } from "./spdy-dictionary.ts";
 import { dataFrame } from "./spdy-frame.ts";
-import { socketTransport } from "./transport.ts";
 
 interface Peer {
   readonly wire: Duplex;

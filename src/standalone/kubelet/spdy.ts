@@ -3,6 +3,7 @@
  * Kubernetes it knows no windows: who does not read makes the whole connection wait.
  */
 import { Duplex } from "node:stream";
+import { type ByteTransport, createByteReader } from "../../lib/index.ts";
 import {
   dataFrame,
   frameTypes,
@@ -15,7 +16,6 @@ import {
   type SpdyFrame,
 } from "./spdy-frame.ts";
 import { createHeaderReader } from "./spdy-headers.ts";
-import { createByteReader, type Transport } from "./transport.ts";
 
 export interface SpdyStream {
   readonly headers: ReadonlyMap<string, string>;
@@ -39,7 +39,7 @@ const pieceBytes = 64 * 1024;
 const bufferBytes = 64 * 1024;
 
 /** Resolves when the connection is over; its streams are then, too. */
-export async function serveSpdy(transport: Transport, options: SpdyOptions): Promise<void> {
+export async function serveSpdy(transport: ByteTransport, options: SpdyOptions): Promise<void> {
   const reader = createByteReader(transport.incoming);
   const headers = createHeaderReader();
   const streams = new Map<number, Open>();
@@ -98,7 +98,7 @@ export async function serveSpdy(transport: Transport, options: SpdyOptions): Pro
   }
 }
 
-function createStream(id: number, transport: Transport, closed: () => void): Open {
+function createStream(id: number, transport: ByteTransport, closed: () => void): Open {
   let wanted: (() => void) | undefined;
   const state = { hasEnded: false, isFinished: false };
   const bytes = new Duplex({
@@ -142,7 +142,7 @@ function createStream(id: number, transport: Transport, closed: () => void): Ope
   };
 }
 
-async function sendPieces(transport: Transport, id: number, chunk: Buffer): Promise<void> {
+async function sendPieces(transport: ByteTransport, id: number, chunk: Buffer): Promise<void> {
   for (let at = 0; at < chunk.length; at += pieceBytes)
     await transport.send(dataFrame(id, chunk.subarray(at, at + pieceBytes), false));
 }

@@ -1,8 +1,7 @@
 /** A request to go on in another protocol in; the connection in that protocol, or the word that there is none in common, out. */
 import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
-import { socketTransport, type Transport } from "./transport.ts";
-import { acceptKey, openWebSocket } from "./websocket.ts";
+import { acceptKey, type ByteTransport, openWebSocket, socketTransport } from "../../lib/index.ts";
 
 /** Names of protocols, the best first. */
 export interface Offer {
@@ -13,7 +12,7 @@ export interface Offer {
 export interface Upgraded {
   readonly over: keyof Offer;
   readonly protocol: string;
-  readonly transport: Transport;
+  readonly transport: ByteTransport;
 }
 
 export function acceptUpgrade(

@@ -1,7 +1,7 @@
 import { duplexPair } from "node:stream";
 import { expect, test } from "vitest";
-import { socketTransport } from "./transport.ts";
-import { acceptKey, openWebSocket } from "./websocket.ts";
+import { socketTransport } from "./byte-transport.ts";
+import { acceptKey, openWebSocket } from "./web-socket.ts";
 
 const mask = Buffer.from([1, 2, 3, 4]);
 

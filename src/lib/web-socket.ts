@@ -1,6 +1,6 @@
-/** Bytes of a WebSocket client in, its messages out, and the other way round: RFC 6455, the server's side, whole messages. */
-import { createHash } from "node:crypto";
-import { type ByteReader, createByteReader, type Transport } from "./transport.ts";
+/** Bytes of a WebSocket's other side in, its messages out, and the other way round: RFC 6455, whole messages. */
+import { createHash, randomBytes } from "node:crypto";
+import { type ByteReader, type ByteTransport, createByteReader } from "./byte-transport.ts";
 
 /** kubectl sends 32 KiB at a time. */
 const maxMessageBytes = 1024 * 1024;
@@ -21,9 +21,12 @@ interface Frame {
   readonly payload: Buffer;
 }
 
+/** Which side this is: only what clients send is masked. */
+export type WebSocketRole = "server" | "client";
+
 /** Each piece of `incoming` is a message; each `send` is one. */
-export function openWebSocket(under: Transport): Transport {
-  const write = (opcode: number, payload: Buffer): Promise<void> => under.send(encode(opcode, payload));
+export function openWebSocket(under: ByteTransport, role: WebSocketRole = "server"): ByteTransport {
+  const write = (opcode: number, payload: Buffer): Promise<void> => under.send(encode(opcode, payload, role));
   let isClosed = false;
   const end = async (code: number): Promise<void> => {
     if (isClosed) return;
@@ -41,7 +44,7 @@ export function openWebSocket(under: Transport): Transport {
     const parts: Buffer[] = [];
     for (;;) {
       const held = parts.reduce((sum, part) => sum + part.length, 0);
-      const frame = await readFrame(reader, maxMessageBytes - held);
+      const frame = await readFrame(reader, maxMessageBytes - held, role);
       if (frame === undefined) return under.close();
       if (typeof frame === "number") return await end(frame);
       if (frame.opcode === opcodes.close) return await end(closeCodes.normal);
@@ -60,7 +63,7 @@ export function openWebSocket(under: Transport): Transport {
 }
 
 /** A number is the reason to close for. */
-async function readFrame(reader: ByteReader, room: number): Promise<Frame | number | undefined> {
+async function readFrame(reader: ByteReader, room: number, role: WebSocketRole): Promise<Frame | number | undefined> {
   const head = await reader.read(2);
   if (!head) return undefined;
   const [first = 0, second = 0] = head;
@@ -71,12 +74,12 @@ async function readFrame(reader: ByteReader, room: number): Promise<Frame | numb
   const isControl = opcode >= opcodes.close;
   const isKnown = opcode <= opcodes.binary || (isControl && opcode <= opcodes.pong);
   const isMasked = (second & 0x80) !== 0;
-  if (!isKnown || !isMasked || (first & 0x70) !== 0) return closeCodes.protocol;
+  if (!isKnown || isMasked !== (role === "server") || (first & 0x70) !== 0) return closeCodes.protocol;
   if (isControl && (!isLast || length > maxControlBytes)) return closeCodes.protocol;
   if (length > room) return closeCodes.tooLarge;
-  const mask = await reader.read(4);
+  const mask = isMasked ? await reader.read(4) : noMask;
   const masked = await reader.read(length);
-  return mask && masked && { isLast, opcode, payload: unmask(masked, mask) };
+  return mask && masked && { isLast, opcode, payload: isMasked ? applyMask(masked, mask) : masked };
 }
 
 async function readLength(reader: ByteReader, short: number): Promise<number | undefined> {
@@ -86,18 +89,24 @@ async function readLength(reader: ByteReader, short: number): Promise<number | u
   return long && Number(long.readBigUInt64BE());
 }
 
-function unmask(bytes: Buffer, mask: Buffer): Buffer {
+/** Puts it on, and takes it off. */
+function applyMask(bytes: Buffer, mask: Buffer): Buffer {
   const out = Buffer.allocUnsafe(bytes.length);
   for (let i = 0; i < bytes.length; i++) out[i] = (bytes[i] ?? 0) ^ (mask[i & 3] ?? 0);
   return out;
 }
 
-function encode(opcode: number, payload: Buffer): Buffer {
+const noMask = Buffer.alloc(4);
+
+function encode(opcode: number, payload: Buffer, role: WebSocketRole): Buffer {
   const { length } = payload;
   const head = Buffer.alloc(length < 126 ? 2 : length < 65_536 ? 4 : 10);
   head[0] = 0x80 | opcode;
   head[1] = length < 126 ? length : length < 65_536 ? 126 : 127;
   if (head.length === 4) head.writeUInt16BE(length, 2);
   if (head.length === 10) head.writeBigUInt64BE(BigInt(length), 2);
-  return Buffer.concat([head, payload]);
+  if (role === "server") return Buffer.concat([head, payload]);
+  head[1] = (head[1] ?? 0) | 0x80;
+  const mask = randomBytes(4);
+  return Buffer.concat([head, mask, applyMask(payload, mask)]);
 }

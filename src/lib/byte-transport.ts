@@ -1,7 +1,7 @@
 /** A socket in; bytes both ways, with back-pressure, out: what the protocols of kubectl's streams are spoken over. */
 import type { Duplex } from "node:stream";
 
-export interface Transport {
+export interface ByteTransport {
   /** Ends when the other side has ended, or the connection is gone. */
   readonly incoming: AsyncIterable<Buffer>;
   /** Resolves when it is out, or the connection is gone. */
@@ -10,7 +10,7 @@ export interface Transport {
 }
 
 /** `head` is what came with the request that the connection began with. */
-export function socketTransport(socket: Duplex, head: Buffer): Transport {
+export function socketTransport(socket: Duplex, head: Buffer): ByteTransport {
   socket.on("error", () => {});
   return {
     incoming: bytesOf(socket, head),

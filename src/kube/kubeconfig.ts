@@ -1,7 +1,7 @@
 /** Kubeconfig files, or the files of a Pod, in; how to reach and authenticate to one API out. */
 import { readFile } from "node:fs/promises";
 import { dirname, isAbsolute, join } from "node:path";
-import { FairleadError, isRecord, parseYaml } from "../lib/index.ts";
+import { FairleadError, isRecord, parseYaml, readList, readRecord, readText } from "../lib/index.ts";
 import { type Credentials, createExecCredentials } from "./exec-credentials.ts";
 
 export interface ClusterAccess {
@@ -34,7 +34,12 @@ export async function loadKubeconfig(options: KubeconfigOptions): Promise<Cluste
       const fields = entry?.[inner];
       if (isRecord(fields)) return { fields, dir };
     }
-    throw new FairleadError("not-found", `kubeconfig ${options.paths.join(":")} has no entry ${name} in ${list}`);
+    const there = files
+      .flatMap(({ config }) => readList(config[list]))
+      .map((entry) => readText(readRecord(entry).name));
+    throw new FairleadError("not-found", `kubeconfig ${options.paths.join(":")} has no entry ${name} in ${list}`, {
+      hint: there.length === 0 ? `it has no ${list} at all` : `there is ${there.slice(0, 8).join(", ")}`,
+    });
   };
   const current = options.context ?? files.map((f) => text(f.config, "current-context")).find((c) => c !== undefined);
   if (current === undefined)
@@ -47,7 +52,9 @@ export async function loadKubeconfig(options: KubeconfigOptions): Promise<Cluste
   const auth = user === undefined ? { fields: {}, dir: "." } : named("users", user, "user");
   const server = text(cluster.fields, "server");
   if (server === undefined)
-    throw new FairleadError("invalid", `kubeconfig: the cluster of context ${current} has no server`);
+    throw new FairleadError("invalid", `kubeconfig: the cluster of context ${current} has no server`, {
+      hint: "choose another context with --context",
+    });
   return {
     server: server.replace(/\/+$/, ""),
     ca: await dataOrFile(cluster, "certificate-authority"),
@@ -85,10 +92,13 @@ async function readConfig(path: string): Promise<{ dir: string; config: Fields }
   try {
     content = await readFile(path, "utf8");
   } catch (error) {
-    throw new FairleadError("not-found", `cannot read kubeconfig ${path}`, { cause: error });
+    throw new FairleadError("not-found", `cannot read kubeconfig ${path}`, {
+      hint: "name another with --kubeconfig FILE or KUBECONFIG",
+      cause: error,
+    });
   }
-  const [config] = parseYaml(content);
-  if (!isRecord(config)) throw new FairleadError("invalid", `${path} is not a kubeconfig`);
+  const [config] = parsed(path, content);
+  if (!isRecord(config)) throw new FairleadError("invalid", `${path} is not a kubeconfig`, { hint: notOne });
   return { dir: dirname(path), config };
 }
 
@@ -123,4 +133,15 @@ function resolve(dir: string, path: string): string {
 function text(fields: Fields, key: string): string | undefined {
   const value = fields[key];
   return typeof value === "string" && value !== "" ? value : undefined;
+}
+
+const notOne = "name one with --kubeconfig FILE or KUBECONFIG";
+
+function parsed(path: string, content: string): readonly unknown[] {
+  try {
+    return parseYaml(content);
+  } catch (cause) {
+    const [why = ""] = FairleadError.from(cause).message.split("\n");
+    throw new FairleadError("invalid", `${path} is not a kubeconfig: ${why}`, { hint: notOne, cause });
+  }
 }

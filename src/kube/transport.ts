@@ -90,7 +90,7 @@ export function createTransport(access: ClusterAccess, options: TransportOptions
     const attempt = async (): Promise<Answer> => {
       r.signal?.throwIfAborted();
       if (closed) throw new FairleadError("unavailable", "this client is closed");
-      return await (await connect(credentials)).send(head);
+      return await (await unlessAborted(connect(credentials), r.signal)).send(head);
     };
     try {
       return await attempt().catch((error: unknown) => {
@@ -113,6 +113,7 @@ export function createTransport(access: ClusterAccess, options: TransportOptions
     if (options.onWarning) for (const warning of warningsIn(answer)) options.onWarning(warning);
     if (answer.status >= 200 && answer.status < 300) return answer;
     const text = await readAll(answer).catch(() => "");
+    if (answer.status === 401) throw refusedError(access.server, tryJson(text));
     throw statusError(`${r.method} ${r.path}`, answer.status, tryJson(text), retryAfter(answer));
   };
 
@@ -140,6 +141,16 @@ export function createTransport(access: ClusterAccess, options: TransportOptions
       current?.ready?.destroy();
     },
   };
+}
+
+/** A connection may be awaited by others too: it is only not awaited any longer. */
+function unlessAborted<T>(waited: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+  if (!signal) return waited;
+  return new Promise((resolve, reject) => {
+    const stop = (): void => reject(signal.reason);
+    signal.addEventListener("abort", stop, { once: true });
+    waited.then(resolve, reject).finally(() => signal.removeEventListener("abort", stop));
+  });
 }
 
 /** An address has no name that could be asked for. */
@@ -224,6 +235,15 @@ function tryJson(text: string): unknown {
   } catch {
     return undefined;
   }
+}
+
+/** Tokens end, and kubeconfigs are mixed up: the address is what people look at first. */
+function refusedError(server: string, body: unknown): FairleadError {
+  const { cause } = statusError("", 401, body);
+  return new FairleadError("unauthenticated", `the API at ${server} does not accept the credentials: Unauthorized`, {
+    hint: "a token may have expired, or the kubeconfig's context is another's: log in again, or name one with --context",
+    cause,
+  });
 }
 
 function connectError(server: string, error: unknown): Error {

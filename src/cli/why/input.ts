@@ -1,8 +1,9 @@
 /** Files or an API in; the objects, and where each of them stands, out. */
 import { basename } from "node:path";
-import { createKubeClient, type KindRef, type KubeClient, kindRef, kubeKinds, loadObjects } from "../../kube/index.ts";
+import { createKubeClient, loadObjects } from "../../kube/index.ts";
 import { FairleadError, isRecord } from "../../lib/index.ts";
-import { type KubeObject, kinds, objectName } from "../../model/index.ts";
+import { type KubeObject, objectName } from "../../model/index.ts";
+import { readApiObjects } from "../api-objects.ts";
 import { type AccessFlags, clusterAccess } from "../cluster-access.ts";
 import type { Io } from "../command.ts";
 import { createLocate } from "./file-lines.ts";
@@ -80,20 +81,11 @@ export function inNamespace(object: KubeObject, namespace: string): KubeObject {
   return { ...object, metadata: { ...object.metadata, namespace } };
 }
 
-const { namespaces, nodes, pods, services, configMaps, endpointSlices, ingresses, ingressClasses } = kubeKinds;
-/** What the mesh is made from. */
-export const readKinds: readonly KindRef[] = [
-  ...[namespaces, nodes, pods, services, configMaps, endpointSlices, ingresses, ingressClasses],
-  ...kinds.map(kindRef),
-];
-
 export async function objectsOfApi(flags: AccessFlags, io: Io): Promise<WhyObjects> {
   const access = await clusterAccess(flags, io);
   const client = createKubeClient(access);
   try {
-    const signal = AbortSignal.any([io.signal, AbortSignal.timeout(5_000)]);
-    const lists = await Promise.all(readKinds.map((kind) => listAll(client, kind, signal, io)));
-    const objects = lists.flat();
+    const objects = await readApiObjects(client, { io, at: access.server, isWhole: false });
     const versions = new Map(
       objects.map(({ kind, metadata }) => [objectName(kind, metadata), metadata.resourceVersion]),
     );
@@ -107,31 +99,5 @@ export async function objectsOfApi(flags: AccessFlags, io: Io): Promise<WhyObjec
     };
   } finally {
     client.close();
-  }
-}
-
-/** Kinds that the API does not serve have no objects; those that may not be read are told. */
-async function listAll(client: KubeClient, kind: KindRef, signal: AbortSignal, io: Io): Promise<readonly KubeObject[]> {
-  const items: KubeObject[] = [];
-  try {
-    let next: string | undefined;
-    do {
-      const page = await client.list(kind, { limit: 500, continue: next, signal });
-      items.push(
-        ...page.items.map((item) => ({
-          ...item,
-          apiVersion: kind.group === "" ? kind.version : `${kind.group}/${kind.version}`,
-          kind: kind.kind,
-        })),
-      );
-      next = page.continue;
-    } while (next !== undefined);
-    return items;
-  } catch (error) {
-    const { code, message } = FairleadError.from(error);
-    if (code === "not-found") return [];
-    if (code !== "forbidden") throw error;
-    io.err(`warning: ${message}\n`);
-    return items;
   }
 }

@@ -11,6 +11,8 @@ export interface Io {
   err(text: string): void;
   /** Whether stdout is a terminal (colours, redraws). */
   readonly tty: boolean;
+  /** Whether stderr is one: progress is redrawn only there. */
+  readonly errTty?: boolean;
   readonly signal: AbortSignal;
 }
 

@@ -44,6 +44,11 @@ export const commands: readonly CommandEntry[] = [
     load: () => import("./diff.ts"),
   },
   {
+    name: "rehearse",
+    summary: "Compare what a cluster's istiod sends its proxies with what Fairlead would send them",
+    load: () => import("./rehearse.ts"),
+  },
+  {
     name: "wait",
     summary: "Wait until every proxy that an object reaches has acknowledged it",
     load: () => import("./wait.ts"),

@@ -10,6 +10,7 @@ import { withoutEffect } from "./diff/no-effect.ts";
 import { propose } from "./diff/proposal.ts";
 import { type DiffReport, isEmpty, jsonReport, textReport } from "./diff/report.ts";
 import { resourceDiffs } from "./diff/resource-diff.ts";
+import { parseRisks } from "./diff/risks.ts";
 import { compareStates, createStates } from "./diff/states.ts";
 import { summaryOf } from "./diff/summary.ts";
 import { profileOption } from "./profile-option.ts";
@@ -102,17 +103,6 @@ export function register(program: Command, io: Io, exit: (status: number) => voi
 const failed = 2;
 
 const collect = (value: string, all: readonly string[]): readonly string[] => [...all, value];
-
-function parseRisks(text: string): readonly Risk[] {
-  return text.split(",").map((word) => {
-    const risk = risks.find((one) => one === word.trim());
-    if (!risk)
-      throw new FairleadError("usage", `--fail-on does not know ${JSON.stringify(word)}`, {
-        hint: `there is ${risks.join(", ")}`,
-      });
-    return risk;
-  });
-}
 
 async function diff(flags: DiffFlags, io: Io): Promise<number> {
   const { againstProfile, againstVersion } = flags;

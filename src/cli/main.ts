@@ -27,6 +27,7 @@ process.exitCode = await runProgram(args, {
   out: (text) => process.stdout.write(text),
   err: (text) => process.stderr.write(text),
   tty: process.stdout.isTTY === true,
+  errTty: process.stderr.isTTY === true,
   signal: abort.signal,
 });
 

@@ -3,7 +3,9 @@ import { createGraph } from "../collections/index.ts";
 import { unfetchedKeySet } from "../fetch/index.ts";
 import { createMemorySource, type MemorySource } from "../kube/index.ts";
 import type { Mesh } from "../mesh/index.ts";
-import type { KubeObject, Proxy, ProxyClass } from "../model/index.ts";
+import type { Identity, KubeObject, Proxy, ProxyClass } from "../model/index.ts";
+import type { ProxyNode } from "../xds/index.ts";
+import { proxyOfNode } from "./proxy-of-node.ts";
 import { createStages } from "./stages.ts";
 import { watchObjects } from "./watched-kinds.ts";
 
@@ -13,14 +15,22 @@ export interface OfflineOptions {
   readonly objects: Iterable<KubeObject>;
   /** Routes for the mesh hold only for hosts of their own namespace. */
   readonly ownHostsOnly?: boolean;
-  /** MeshConfig; wins over ConfigMap istio-system/istio. */
+  /** MeshConfig; wins over the ConfigMap. */
   readonly meshConfig?: Readonly<Record<string, unknown>>;
+  /** `namespace/name` of the ConfigMap with the mesh config; absent: istio-system/istio. */
+  readonly configMap?: string;
+  /** Absent: cluster.local. */
+  readonly domain?: string;
+  /** What the cluster is called; absent: Kubernetes. */
+  readonly cluster?: string;
 }
 
 export interface Offline {
   readonly mesh: Mesh;
   readonly source: MemorySource;
   proxies(): readonly Proxy[];
+  /** One that introduces itself so, with the identity that it has. */
+  proxyOf(node: ProxyNode, identity: Identity): Proxy;
   classOf(proxy: Proxy): ProxyClass;
   problems(): readonly string[];
 }
@@ -31,12 +41,13 @@ export function createOffline(options: OfflineOptions): Offline {
   const memory = createMemorySource({ graph });
   const source: MemorySource = { ...memory, apply: (objects) => memory.apply([...objects].map(dated)) };
   source.apply(options.objects);
+  const { domain = "cluster.local", cluster = "Kubernetes", configMap = "istio-system/istio" } = options;
   const stages = createStages({
     graph,
     objects: watchObjects(source).objects,
-    domain: "cluster.local",
-    cluster: "Kubernetes",
-    configMap: "istio-system/istio",
+    domain,
+    cluster,
+    configMap,
     fetchKeySets: () => ({ get: () => unfetchedKeySet }),
     revision: options.revision,
     ownHostsOnly: options.ownHostsOnly,
@@ -46,6 +57,8 @@ export function createOffline(options: OfflineOptions): Offline {
     mesh: stages.mesh,
     source,
     proxies: stages.podProxies,
+    proxyOf: (node, identity) =>
+      proxyOfNode(node, { mesh: stages.mesh, registry: stages.registry, domain, cluster }, identity),
     classOf: stages.classOf,
     problems: () => [
       ...faults,

@@ -2,8 +2,8 @@
 import { isDeepStrictEqual } from "node:util";
 import { loadCel, validateConfig } from "../../config/index.ts";
 import { type KubeObject, kindOf, objectName } from "../../model/index.ts";
+import { readKinds } from "../api-objects.ts";
 import { patchCheckerFor } from "../check-patches.ts";
-import { readKinds } from "../why/input.ts";
 import { applyOver } from "./apply-over.ts";
 
 /** An object and what is to be said of it. */

@@ -43,11 +43,11 @@ export function textReport(report: DiffReport): string {
   return `${lines.map(printable).join("\n")}\n`;
 }
 
-const section = (title: string, lines: readonly string[]): readonly string[] =>
+export const section = (title: string, lines: readonly string[]): readonly string[] =>
   lines.length === 0 ? [] : ["", title, ...lines.map((line) => `  ${line}`)];
 
 /** A mark tells those that can hurt; which risk it is stands behind. */
-function sentenceLine({ subject, text, risk, proxies }: Sentence, all: number): string {
+export function sentenceLine({ subject, text, risk, proxies }: Sentence, all: number): string {
   const about = subject === "" ? "" : `${subject}: `;
   return `${risk === undefined ? " " : "!"} ${about}${text} for ${countWord(proxies, all)}${risk === undefined ? "" : ` [${risk}]`}`;
 }
@@ -59,7 +59,7 @@ function countWord(proxies: readonly string[], all: number): string {
   return proxies.length <= 3 ? proxies.join(", ") : `${proxies.length} proxies`;
 }
 
-function classLine({ proxies, resources }: ClassSummary): string {
+export function classLine({ proxies, resources }: ClassSummary): string {
   const [first = ""] = proxies;
   const more = proxies.length > 1 ? ` and ${proxies.length - 1} more` : "";
   const counts = [...Map.groupBy(resources, ({ type, change }) => `${typeWord(type)} ${change}`)].map(
@@ -68,7 +68,7 @@ function classLine({ proxies, resources }: ClassSummary): string {
   return `  ${String(proxies.length).padStart(5)}  ${first}${more}: ${counts.join(", ")}`;
 }
 
-const typeWord = (type: string): string =>
+export const typeWord = (type: string): string =>
   ({ Cluster: "cluster", ClusterLoadAssignment: "endpoint", Listener: "listener", RouteConfiguration: "route" })[
     type.slice(type.lastIndexOf(".") + 1)
   ] ?? "extension";
@@ -87,16 +87,8 @@ export function jsonReport(report: DiffReport): string {
   return `${JSON.stringify(
     {
       changed: !isEmpty(report),
-      changes: sentences.map(({ proxies, ...sentence }) => ({
-        ...sentence,
-        count: proxies.length,
-        proxies: proxies.slice(0, maxNames),
-      })),
-      classes: classes.map(({ proxies, resources }) => ({
-        count: proxies.length,
-        proxies: proxies.slice(0, maxNames),
-        resources,
-      })),
+      changes: sentencesJson(sentences),
+      classes: classesJson(classes),
       ...rest,
     },
     null,
@@ -106,3 +98,14 @@ export function jsonReport(report: DiffReport): string {
 
 /** Of a sentence; the count is always whole. */
 const maxNames = 100;
+
+export const sentencesJson = (sentences: readonly Sentence[]): readonly object[] =>
+  sentences.map(({ proxies, ...sentence }) => ({ ...sentence, ...counted(proxies) }));
+
+export const classesJson = (classes: readonly ClassSummary[]): readonly object[] =>
+  classes.map(({ proxies, resources }) => ({ ...counted(proxies), resources }));
+
+const counted = (proxies: readonly string[]): { readonly count: number; readonly proxies: readonly string[] } => ({
+  count: proxies.length,
+  proxies: proxies.slice(0, maxNames),
+});

@@ -29,7 +29,8 @@ export function resourceDiffs({ groups }: StateChange, print: Print): readonly R
   return [...found.values()];
 }
 
-function* fieldLines(before: unknown, after: unknown, path: string): Generator<string> {
+/** `- PATH: VALUE` and `+ PATH: VALUE` of all that differs. */
+export function* fieldLines(before: unknown, after: unknown, path: string): Generator<string> {
   if (isDeepStrictEqual(before, after)) return;
   const [old, now] = [membersOf(before), membersOf(after)];
   if (!old || !now) {

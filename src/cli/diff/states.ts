@@ -1,6 +1,6 @@
 /** A mesh in; what its proxies are sent out, as it is and again after each change of the objects, class by class. */
 import { isDeepStrictEqual } from "node:util";
-import { createOffline, type Offline } from "../../control-plane/index.ts";
+import { createOffline, type Offline, type OfflineOptions } from "../../control-plane/index.ts";
 import type { Difference, Sent } from "../../explain/index.ts";
 import {
   type KubeObject,
@@ -25,8 +25,10 @@ export type State = ReadonlyMap<string, Sent>;
 
 export interface States {
   readonly offline: Offline;
-  /** What proxies are sent now. */
-  take(choice: ProxyChoice): State;
+  /** What proxies are sent now: those of Pods, or these. */
+  take(choice: ProxyChoice, proxies?: readonly Proxy[]): State;
+  /** Who made what proxies are sent, for those who ask where it comes from. */
+  rendererOf(sent: Sent): Renderer | undefined;
   /** Goes from the objects that there are to these. */
   moveTo(objects: readonly KubeObject[]): void;
   problems(): readonly string[];
@@ -35,13 +37,15 @@ export interface States {
 export interface StatesOptions {
   readonly objects: readonly KubeObject[];
   readonly meshConfig: Readonly<Record<string, unknown>> | undefined;
+  /** How the mesh is seen, where not as usual. */
+  readonly settings?: Pick<OfflineOptions, "revision" | "configMap" | "domain" | "cluster">;
   /** Whether Envoy's types are needed for patches. */
   readonly patches: boolean;
   /** Proxies that are looked at. */
   wants(proxy: Proxy): boolean;
 }
 
-const comparedTypes: readonly ResourceType[] = [
+export const comparedTypes: readonly ResourceType[] = [
   types.cluster,
   types.endpoint,
   types.listener,
@@ -49,8 +53,9 @@ const comparedTypes: readonly ResourceType[] = [
   types.extension,
 ];
 
-export async function createStates({ objects, meshConfig, patches, wants }: StatesOptions): Promise<States> {
-  const offline = createOffline({ objects, ...(meshConfig ? { meshConfig } : {}) });
+export async function createStates(options: StatesOptions): Promise<States> {
+  const { objects, meshConfig, patches, wants, settings } = options;
+  const offline = createOffline({ objects, ...settings, ...(meshConfig ? { meshConfig } : {}) });
   const envoyTypes = createEnvoyTypes(offline.mesh.graph);
   if (patches) await envoyTypes.load();
   const told = new Set<string>();
@@ -63,6 +68,7 @@ export async function createStates({ objects, meshConfig, patches, wants }: Stat
     },
   });
   const renderers = new Map<string, Renderer>();
+  const makers = new WeakMap<Sent, Renderer>();
   let current = new Map(objects.map((object) => [nameOf(object), object]));
 
   const sentTo = (proxyClass: ProxyClass, key: string): Sent => {
@@ -71,30 +77,30 @@ export async function createStates({ objects, meshConfig, patches, wants }: Stat
     renderers.set(key, renderer);
     if (known) known.refresh();
     const sets = new Map<ResourceType, ResourceSet>(comparedTypes.map((type) => [type, renderer.set(type)]));
-    return { set: (type) => sets.get(type) ?? renderer.set(type) };
+    const sent: Sent = { set: (type) => sets.get(type) ?? renderer.set(type) };
+    makers.set(sent, renderer);
+    return sent;
   };
 
   return {
     offline,
     problems: () => [...offline.problems(), ...told],
-    take(choice) {
+    rendererOf: (sent) => makers.get(sent),
+    take(choice, proxies = offline.proxies()) {
       const byClass = new Map<string, Sent>();
       const { istioVersion, profile } = choice;
       return new Map(
-        offline
-          .proxies()
-          .filter(wants)
-          .map((proxy) => {
-            const proxyClass = offline.classOf({
-              ...proxy,
-              profile,
-              ...(istioVersion === undefined ? {} : { istioVersion }),
-            });
-            const key = JSON.stringify(proxyClass);
-            const sent = byClass.get(key) ?? sentTo(proxyClass, key);
-            byClass.set(key, sent);
-            return [`${proxy.name}.${proxy.namespace}`, sent];
-          }),
+        proxies.filter(wants).map((proxy) => {
+          const proxyClass = offline.classOf({
+            ...proxy,
+            profile,
+            ...(istioVersion === undefined ? {} : { istioVersion }),
+          });
+          const key = JSON.stringify(proxyClass);
+          const sent = byClass.get(key) ?? sentTo(proxyClass, key);
+          byClass.set(key, sent);
+          return [`${proxy.name}.${proxy.namespace}`, sent];
+        }),
       );
     },
     moveTo(wanted) {

@@ -29,8 +29,8 @@ export interface ControlledApi {
   close(): Promise<void>;
 }
 
-export async function startControlledApi(): Promise<ControlledApi> {
-  const api = await startApi();
+export async function startControlledApi(options: Parameters<typeof startApi>[0] = {}): Promise<ControlledApi> {
+  const api = await startApi(options);
   const connect = async (file: string): Promise<KubeClient> =>
     createKubeClient(await loadKubeconfig({ paths: [file], env: {} }));
   const ownFile = join(api.dir, "control-plane");

@@ -11,7 +11,7 @@ import { type Backoff, FairleadError, wait } from "../../lib/index.ts";
 import { type ClientStream, protoMethod, type RpcClient } from "../../rpc/index.ts";
 import type { ClientChange, ClientState } from "./client-state.ts";
 
-const sotwMethod = protoMethod(AggregatedDiscoveryService.method.streamAggregatedResources);
+export const sotwMethod = protoMethod(AggregatedDiscoveryService.method.streamAggregatedResources);
 export const deltaMethod = protoMethod(AggregatedDiscoveryService.method.deltaAggregatedResources);
 
 /** One question in state of the world, such as `istio.io/debug/syncz`, and its first answer. */

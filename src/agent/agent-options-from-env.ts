@@ -2,7 +2,13 @@
 import { isIPv6 } from "node:net";
 import { join } from "node:path";
 import { FairleadError, parseDurationMs, parseIp } from "../lib/index.ts";
-import { defaultProxyConfig, istioVersion, type ProxyConfigValues, type ProxyType } from "../model/index.ts";
+import {
+  defaultProxyConfig,
+  istioVersion,
+  type ProxyConfigValues,
+  type ProxyType,
+  reportIntervalMs,
+} from "../model/index.ts";
 import type { KeyAlgorithm } from "../pki/index.ts";
 import type { AgentMachine, AgentOptions, GrpcPlace } from "./agent-options.ts";
 import { parseAppMetrics } from "./app-metrics.ts";
@@ -66,6 +72,7 @@ export function agentOptionsFromEnv(env: Environment, argv: readonly string[], m
     ...identityOptions(source),
     foreignSdsSocket: `${identityFolder}/${source.socketFile}`,
     socketsFolder: `${configFolder(proxyConfig)}/${socketsFolder}`,
+    reportIntervalMs: reportInterval(read),
     xdsHeaders: headersFrom(env, "XDS_HEADER_"),
     caHeaders: headersFrom(env, "CA_HEADER_"),
     certSigner: read.text("ISTIO_META_CERT_SIGNER", ""),
@@ -91,6 +98,12 @@ export function agentOptionsFromEnv(env: Environment, argv: readonly string[], m
     random: machine.random,
     log: machine.log,
   };
+}
+
+/** Not so often that the control plane would refuse it. */
+function reportInterval(read: EnvReader): number {
+  const ms = read.durationMs("FAIRLEAD_REPORT_INTERVAL", reportIntervalMs);
+  return ms <= 0 ? 0 : Math.max(1000, ms);
 }
 
 function readSource(env: Environment, argv: readonly string[], machine: AgentMachine): Source {

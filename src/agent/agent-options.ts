@@ -43,6 +43,8 @@ export interface AgentOptions {
   readonly foreignSdsSocket: string;
   /** The agent's own; the sockets of the bootstrap are in a folder inside it. */
   readonly socketsFolder: string;
+  /** How often the control plane is told what was counted of requests (FAIRLEAD_REPORT_INTERVAL); zero for never. */
+  readonly reportIntervalMs: number;
   readonly xdsHeaders: Readonly<Record<string, string>>;
   readonly identityUri: string;
   readonly keyAlgorithm: KeyAlgorithm;

@@ -12,6 +12,7 @@ import {
   createRpcClient,
   createRpcServer,
   type Route,
+  type RpcClient,
   type RpcClientOptions,
   type RpcServer,
 } from "../rpc/index.ts";
@@ -37,6 +38,7 @@ import { createWorkloadIdentity, type WorkloadIdentity } from "./identity/worklo
 import type { OwnSubscription } from "./own-subscription.ts";
 import { shortestPath } from "./socket-path.ts";
 import { createTelemetry, type Telemetry } from "./telemetry/telemetry.ts";
+import { reportTraffic } from "./telemetry/traffic-reporter.ts";
 import { createRemoteModules, type RemoteModules } from "./wasm/remote-modules.ts";
 import { createXdsRelay } from "./xds-relay.ts";
 
@@ -72,7 +74,9 @@ export function createAgent(options: AgentOptions): Agent {
         const health = probeWorkload(options, ended.signal);
         const own = [telemetry, trustBundle, dns, health].flatMap((part) => (part ? [part.subscription] : []));
         const modules = fetchModules(options, ended.signal);
-        await serveXds(options, own, modules, closers);
+        const client = connectPlane(options, closers);
+        await serveXds(options, client, own, modules, closers);
+        if (mayReport(options)) tellTraffic(options, client, telemetry, ended.signal);
         const bootstrap = { ...options.bootstrap, sdsSocket };
         const metrics = createAgentMetrics({ identity, overload: options.overload, now: options.now });
         closers.add(() => metrics.close());
@@ -219,12 +223,8 @@ function fetchModules(options: AgentOptions, signal: AbortSignal): RemoteModules
   return wasm && createRemoteModules({ wasm, workDir, now, random, signal, log: options.log.scope("wasm") });
 }
 
-async function serveXds(
-  options: AgentOptions,
-  own: readonly OwnSubscription[],
-  modules: RemoteModules | undefined,
-  closers: Closers,
-): Promise<void> {
+/** For all calls to the control plane but those for certificates. */
+function connectPlane(options: AgentOptions, closers: Closers): RpcClient {
   const { discovery } = options;
   const { tls, metadata } = callerOf(options, discovery);
   const client = createRpcClient({
@@ -234,6 +234,29 @@ async function serveXds(
     metadata: async () => ({ ...options.xdsHeaders, ...(discovery.plaintext ? {} : await metadata()) }),
   });
   closers.add(() => client.close());
+  return client;
+}
+
+/** Who proves nothing is not believed. */
+const mayReport = ({ runsEnvoy, discovery, reportIntervalMs }: AgentOptions): boolean =>
+  runsEnvoy && !discovery.plaintext && reportIntervalMs > 0;
+
+function tellTraffic(options: AgentOptions, client: RpcClient, { edges }: Telemetry, signal: AbortSignal): void {
+  const { random, appAddress: address, reportIntervalMs: intervalMs } = options;
+  const log = options.log.scope("traffic");
+  const monotonicMs = (): number => performance.now();
+  reportTraffic({ client, address, edges, intervalMs, monotonicMs, random, log }, signal).catch((error) => {
+    if (!signal.aborted) log.error("requests are no longer reported", { cause: FairleadError.from(error).message });
+  });
+}
+
+async function serveXds(
+  options: AgentOptions,
+  client: RpcClient,
+  own: readonly OwnSubscription[],
+  modules: RemoteModules | undefined,
+  closers: Closers,
+): Promise<void> {
   const rewriter = modules ? { rewriter: modules.rewriter } : {};
   const routes = createXdsRelay({ client, log: options.log.scope("xdsproxy"), own, ...rewriter });
   if (options.runsEnvoy) await listen(options, options.bootstrap.xdsSocket, routes, closers);

@@ -41,6 +41,7 @@ import { createResourceSource } from "./resource-source.ts";
 import { createSecretAccess } from "./secret-access.ts";
 import { startServers } from "./servers.ts";
 import { createStages } from "./stages.ts";
+import { createTraffic, createTrafficView } from "./traffic.ts";
 import { createTrust, createTrustView } from "./trust/index.ts";
 import { watchObjects } from "./watched-kinds.ts";
 import { createWorkloadSource } from "./workload-source.ts";
@@ -219,6 +220,9 @@ export async function startDiscovery(options: DiscoveryOptions): Promise<Discove
     ...{ metrics, now, log: log.scope("wle"), random: options.random, signal: running },
   });
 
+  // Beside it: what agents tell of the requests that their Envoys carry.
+  const traffic = createTraffic({ ...options, registry: stages.registry, metrics, log: log.scope("traffic") });
+
   const refusalNews = new Set<() => void>();
   // 6. xDS for proxies, with who they are proven by certificate or token.
   const ads: Ads = createAds({
@@ -284,7 +288,8 @@ export async function startDiscovery(options: DiscoveryOptions): Promise<Discove
       now,
     })
       .set("ca", createTrustView(trust))
-      .set("programmedz", createProgrammedView(programmed)),
+      .set("programmedz", createProgrammedView(programmed))
+      .set("trafficz", createTrafficView(traffic.view)),
   };
   const debugTypes = createDebugTypes({
     ...debugSources,
@@ -362,7 +367,7 @@ export async function startDiscovery(options: DiscoveryOptions): Promise<Discove
   try {
     const addresses = await startServers(options, {
       plainRoutes: ads.routes(() => undefined),
-      secureRoutes: [...ads.routes(authenticate), ...(certificates ? [certificates] : [])],
+      secureRoutes: [...ads.routes(authenticate), traffic.route(authenticate), ...(certificates ? [certificates] : [])],
       trust,
       judge,
       debug: debugSources,

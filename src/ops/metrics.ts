@@ -194,6 +194,18 @@ const definitions: Readonly<Record<string, Definition>> = {
     help: "Comparisons of what proxies have with what a fresh start would give them (FAIRLEAD_CHECK_INCREMENTAL).",
   },
   fairlead_incremental_differences: { help: "Resources that came out different in those comparisons." },
+  fairlead_traffic_reports_total: {
+    help: "Reports of agents on the requests of their proxies: taken, replayed, or refused with the call.",
+    labels: ["result"],
+  },
+  fairlead_traffic_edges_total: {
+    help: "Edges in those reports: taken, folded for want of room, or malformed and left out.",
+    labels: ["result"],
+  },
+  fairlead_traffic_reporters: { help: "Agents that report on the requests of their proxies." },
+  fairlead_traffic_edges: { help: "Pairs of workloads, by service and protocol, whose rates are kept." },
+  fairlead_traffic_folded_edges: { help: "Of these, such that are counted by namespace, for want of room." },
+  fairlead_traffic_bytes: { help: "Memory of the rates that are kept; at most 64 MiB." },
   fairlead_xds_held_back: {
     help: "Routes and listeners held back because a cluster they name was not accepted.",
     labels: ["type"],

@@ -17,6 +17,7 @@ import { silentLogger } from "../../src/lib/index.ts";
 import type { Identity, KubeObject } from "../../src/model/index.ts";
 import { type Call, createRpcServer, type Route, RpcError, status } from "../../src/rpc/index.ts";
 import { startProcess } from "../../src/standalone/index.ts";
+import type { TrafficView } from "../../src/traffic/index.ts";
 import { pod } from "../render/objects.ts";
 import { findEnvoy } from "../require.ts";
 import { type Caller, startCaller } from "../traffic/caller.ts";
@@ -26,6 +27,8 @@ import { createTrafficNetwork } from "../traffic/network.ts";
 export interface MetricsMesh {
   apply(...objects: readonly KubeObject[]): Promise<void>;
   serviceAddress(): string;
+  /** What the control plane was told. */
+  readonly traffic: TrafficView;
   /** Resolves when its Envoy is ready. */
   workload(name: string, options?: WorkloadOptions): Promise<Workload>;
   close(): Promise<void>;
@@ -89,6 +92,7 @@ export async function startMetricsMesh(objects: readonly KubeObject[]): Promise<
   return {
     apply,
     serviceAddress: network.serviceAddress,
+    traffic: controlPlane.traffic.view,
     async workload(name, options = {}) {
       const { path, address } = await network.pod();
       await applyCapture(capture, { run: createRunCommand(path), log: () => {} });
@@ -137,7 +141,11 @@ async function serve(controlPlane: ControlPlane, authority: CertificateAuthority
     if (token === undefined) throw new RpcError(status.unauthenticated, "no token");
     return identityOf(token);
   };
-  const routes: readonly Route[] = [certificates, ...controlPlane.ads.routes(proven)];
+  const routes: readonly Route[] = [
+    certificates,
+    ...controlPlane.ads.routes(proven),
+    controlPlane.traffic.route(proven),
+  ];
   const serving = await authority.issueServing({ dns: [], addresses: [host] });
   const server = createRpcServer({ routes, tls: { ...serving, clientCa: authority.roots() }, log: silentLogger });
   const { port } = await server.listen({ host, port: 0 });
@@ -160,6 +168,7 @@ function agentEnv(name: string, address: string, discoveryAddress: string): Read
     ISTIO_META_CLUSTER_ID: "Kubernetes",
     ISTIO_META_INTERCEPTION_MODE: "REDIRECT",
     ISTIO_META_WORKLOAD_NAME: name,
+    FAIRLEAD_REPORT_INTERVAL: "1s",
   };
 }
 

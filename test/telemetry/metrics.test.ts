@@ -1,6 +1,7 @@
 /** The standard metrics of stock Envoys, as Prometheus reads them, from requests between two sidecars. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { KubeObject } from "../../src/model/index.ts";
+import { type EdgeTraffic, summarize } from "../../src/traffic/index.ts";
 import { service, slice } from "../render/objects.ts";
 import { lacks } from "../require.ts";
 import { eventually, meshConfig } from "../traffic/mesh.ts";
@@ -132,6 +133,35 @@ describe.skipIf(lacks("root", "envoy", "iptables"))("two stock sidecars", () => 
       await sum(of, "istio_tcp_sent_bytes_total", all, 10);
       await sum(of, "istio_tcp_received_bytes_total", all, 10);
     }
+  });
+
+  test("the control plane is told the same by both, and knows rates without Prometheus", async () => {
+    const range = { lastMs: 600_000 };
+    const edges = (): readonly EdgeTraffic[] =>
+      mesh.traffic.snapshot(range).traffic.filter(({ source }) => source.workload === "client");
+    const sides = (of: "server" | "raw") => {
+      const found = edges().find(({ service }) => service.name === of);
+      return [found?.bySource, found?.byDestination].map((one) => one?.requests?.requests ?? one?.connections?.closed);
+    };
+    await eventually(() => JSON.stringify([sides("server"), sides("raw")]) === "[[37,37],[1,1]]", "the reports");
+    const requests = edges().find(({ service }) => service.name === "server");
+    expect(requests).toMatchObject({
+      protocol: "http",
+      source: { namespace: "default", workload: "client", app: "shop", version: "v1" },
+      destination: { namespace: "default", workload: "server", app: "server", version: "v2" },
+      service: { host: "server.default.svc.cluster.local", namespace: "default" },
+      bySource: { requests: { clientErrors: 7, serverErrors: 0, mutual: 37 } },
+      byDestination: { requests: { clientErrors: 7, serverErrors: 0, mutual: 37, plain: 0 } },
+    });
+    const bytes = { opened: 1, sentBytes: 10, receivedBytes: 10 };
+    expect(edges().find(({ protocol }) => protocol === "tcp")).toMatchObject({
+      bySource: { connections: bytes },
+      byDestination: { connections: { ...bytes, mutual: 1 } },
+    });
+    const row = summarize(mesh.traffic.snapshot(range), "workload").find(({ name }) => name === "server");
+    expect(row).toMatchObject({ namespace: "default", success: 1, mutualTls: "all", protocols: ["http", "tcp"] });
+    expect(row?.p99Ms).toBeGreaterThan(0);
+    expect(mesh.traffic.about()).toMatchObject({ reporters: 2, foldedEdges: 0 });
   });
 
   test("a Host header or a forged address is no label", { timeout: 300_000 }, async () => {

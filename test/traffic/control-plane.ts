@@ -9,17 +9,20 @@ import { createIncrementalCheck } from "../../src/control-plane/incremental-chec
 import { proxyOfNode } from "../../src/control-plane/proxy-of-node.ts";
 import { createResourceSource } from "../../src/control-plane/resource-source.ts";
 import { createStages, type StagesOptions } from "../../src/control-plane/stages.ts";
+import { createTraffic, type Traffic } from "../../src/control-plane/traffic.ts";
 import { watchObjects } from "../../src/control-plane/watched-kinds.ts";
 import { createWorkloadSource } from "../../src/control-plane/workload-source.ts";
 import { createMemorySource } from "../../src/kube/index.ts";
 import { silentLogger, wait } from "../../src/lib/index.ts";
 import type { KubeObject } from "../../src/model/index.ts";
+import { createMetrics } from "../../src/ops/index.ts";
 import type { Renderer } from "../../src/render/index.ts";
 import type { Route } from "../../src/rpc/index.ts";
 import { type Ads, createAds } from "../../src/xds/index.ts";
 
 export interface ControlPlane {
   readonly ads: Ads;
+  readonly traffic: Traffic;
   apply(objects: readonly KubeObject[]): void;
   remove(objects: readonly KubeObject[]): void;
   /** For a proxy whose account is taken for proven. */
@@ -78,8 +81,13 @@ export function createControlPlane(objects: Iterable<KubeObject>, options: Contr
     now: () => new Date(),
     uuid: randomUUID,
   });
+  const traffic = createTraffic({
+    ...{ registry: stages.registry, metrics: createMetrics(), log: silentLogger },
+    ...{ now: () => new Date(), monotonicMs: () => performance.now() },
+  });
   return {
     ads,
+    traffic,
     apply: source.apply,
     remove: (gone) => {
       for (const object of gone) source.remove(object);

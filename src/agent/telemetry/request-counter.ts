@@ -2,6 +2,7 @@
 import { columnSeparator, groupSeparator, httpValueColumns, istioVersion, tcpValueColumns } from "../../model/index.ts";
 import { counterText, gaugeText } from "../metric-text.ts";
 import { createConnections } from "./connections.ts";
+import { createSeriesEdges, type EdgeSource } from "./edge-counts.ts";
 import { formatSeries } from "./exposition.ts";
 import type { Named } from "./labels.ts";
 import { type LogLines, readLogLines } from "./log-lines.ts";
@@ -15,6 +16,8 @@ export interface RequestCounter {
   take(request: Uint8Array): void;
   /** In Prometheus' text format, in pieces; empty as long as nothing was logged. */
   metrics(): Iterable<string>;
+  /** What is new of each edge. */
+  readonly edges: EdgeSource;
 }
 
 export interface RequestCounterOptions {
@@ -77,6 +80,7 @@ export function createRequestCounter(options: RequestCounterOptions): RequestCou
   }
 
   return {
+    edges: createSeriesEdges(store.shown),
     take(request) {
       for (const lines of readLogLines(request)) takeLines(lines);
       store.sweep();

@@ -4,6 +4,7 @@ import { canonicalName, canonicalRevision } from "../../model/index.ts";
 import type { Route } from "../../rpc/index.ts";
 import type { Node } from "../bootstrap/node.ts";
 import type { OwnSubscription } from "../own-subscription.ts";
+import type { EdgeSource } from "./edge-counts.ts";
 import type { Named } from "./labels.ts";
 import { createMetricsReceiver } from "./receiver.ts";
 import { createRequestCounter } from "./request-counter.ts";
@@ -14,6 +15,8 @@ export interface Telemetry {
   readonly subscription: OwnSubscription;
   /** In Prometheus' text format, in pieces. */
   metrics(): Iterable<string>;
+  /** What the control plane is told of requests. */
+  readonly edges: EdgeSource;
 }
 
 export function createTelemetry({ node, log }: { readonly node: Node; readonly log: Logger }): Telemetry {
@@ -24,6 +27,7 @@ export function createTelemetry({ node, log }: { readonly node: Node; readonly l
     routes: [createMetricsReceiver(counter, log)],
     subscription: table.subscription,
     metrics: counter.metrics,
+    edges: counter.edges,
   };
 }
 

@@ -1,0 +1,74 @@
+/** Calls of agents, and who is at which address, in; rates by edge, and the debug path that shows them, out. */
+import type { Logger, Overload } from "../lib/index.ts";
+import { FairleadError, parseDurationMs } from "../lib/index.ts";
+import { canonicalName, canonicalRevision } from "../model/index.ts";
+import type { DebugView, Metrics } from "../ops/index.ts";
+import type { Registry } from "../registry/index.ts";
+import type { Route } from "../rpc/index.ts";
+import {
+  createTrafficService,
+  createTrafficStore,
+  type KnownWorkload,
+  type TrafficServiceOptions,
+  type TrafficView,
+} from "../traffic/index.ts";
+
+export interface Traffic {
+  readonly view: TrafficView;
+  /** For those who can prove who they are. */
+  route(authenticate: TrafficServiceOptions["authenticate"]): Route;
+}
+
+export interface TrafficOptions {
+  readonly registry: Pick<Registry, "workloadAt">;
+  readonly metrics: Metrics;
+  readonly now: () => Date;
+  readonly monotonicMs: () => number;
+  readonly overload?: Overload | undefined;
+  readonly log: Logger;
+}
+
+export function createTraffic(options: TrafficOptions): Traffic {
+  const { registry, metrics, monotonicMs, overload, log } = options;
+  const store = createTrafficStore(options);
+  metrics.onScrape(() => {
+    const { reporters, edges, foldedEdges, bytes } = store.about();
+    metrics.set("fairlead_traffic_reporters", reporters);
+    metrics.set("fairlead_traffic_edges", edges);
+    metrics.set("fairlead_traffic_folded_edges", foldedEdges);
+    metrics.set("fairlead_traffic_bytes", bytes);
+  });
+  return {
+    view: store,
+    route: (authenticate) =>
+      createTrafficService({
+        ...{ store, authenticate, metrics, monotonicMs, overload, log },
+        workloadAt: (address) => knownWorkload(registry, address),
+      }),
+  };
+}
+
+function knownWorkload(registry: TrafficOptions["registry"], address: string): KnownWorkload | undefined {
+  const facts = registry.workloadAt(address);
+  if (!facts) return undefined;
+  const { workload, namespace, identity, labels } = facts;
+  const [app, version] = [canonicalName(labels, workload), canonicalRevision(labels)];
+  return { workload, namespace, identity, app, version };
+}
+
+const longestMs = 3_600_000;
+
+/** `/debug/trafficz` */
+export function createTrafficView(view: TrafficView): DebugView {
+  return {
+    help: "requests between workloads, as their agents report them: ?last=1m, up to an hour",
+    answer: ({ query }) => view.snapshot({ lastMs: durationOf(query.get("last") ?? "1m") }),
+  };
+}
+
+function durationOf(text: string): number {
+  const ms = parseDurationMs(text);
+  if (ms === undefined || ms <= 0 || ms > longestMs)
+    throw new FairleadError("invalid", "`last` is no time of up to an hour, such as 1m");
+  return ms;
+}

@@ -1,0 +1,179 @@
+/**
+ * `fairlead.traffic.v1.TrafficService/Report`: a call of an agent, with what it has counted, in; counts in the store out.
+ * Who the reporter is, its certificate or token says, and the registry which workload that is; only the other end of an
+ * edge is the agent's word.
+ */
+import { create } from "@bufbuild/protobuf";
+import {
+  type FromAgent,
+  type Report,
+  type ToAgent,
+  ToAgentSchema,
+  TrafficService,
+} from "../gen/fairlead/traffic_pb.js";
+import { dropOldest, type Logger, type Overload } from "../lib/index.ts";
+import { formatIdentity, type Identity, parseIdentity } from "../model/index.ts";
+import { type Call, duplex, type Each, protoMethod, type Route, RpcError, type Send, status } from "../rpc/index.ts";
+import { nobody, type Party } from "./edge.ts";
+import { readEdge } from "./read-edge.ts";
+import { Reporter } from "./reporter.ts";
+import type { TrafficStore } from "./store.ts";
+
+/** A workload of the registry. */
+export type KnownWorkload = Party & { readonly identity: string };
+
+export interface TrafficServiceOptions {
+  readonly store: TrafficStore;
+  /** Throws for who cannot prove who it is. */
+  authenticate(call: Call): Promise<Identity | undefined> | Identity | undefined;
+  workloadAt(address: string): KnownWorkload | undefined;
+  readonly metrics: { count(name: TrafficCounter, labels: Readonly<Record<string, string>>, by?: number): void };
+  readonly monotonicMs: () => number;
+  readonly overload?: Overload | undefined;
+  readonly log: Logger;
+  readonly reauthenticateMs?: number;
+}
+
+export type TrafficCounter = "fairlead_traffic_reports_total" | "fairlead_traffic_edges_total";
+
+const method = protoMethod(TrafficService.method.report);
+const reportResults = ["taken", "replayed", "refused"] as const;
+const edgeResults = ["taken", "folded", "malformed"] as const;
+
+const maxMessageBytes = 256 * 1024;
+const maxReporters = 20_000;
+/** Longer ago than this, nothing was counted: agents forget, too. */
+const mostCoveredMs = 60_000;
+const longestRun = 64;
+
+export function createTrafficService(options: TrafficServiceOptions): Route {
+  const { store, metrics } = options;
+  const reporters = new Map<string, Reporter>();
+  /** The last report of each run of an agent, also after its stream. */
+  const lastOf = new Map<string, number>();
+  for (const result of reportResults) metrics.count("fairlead_traffic_reports_total", { result }, 0);
+  for (const result of edgeResults) metrics.count("fairlead_traffic_edges_total", { result }, 0);
+
+  function begin(hello: FromAgent, identity: Identity, end: (reason: RpcError) => void): Reporter {
+    if (hello.message.case !== "hello") throw invalid("the first message is no hello");
+    const { address, run } = hello.message.value;
+    if (run === "" || run.length > longestRun || address.length > longestRun) throw invalid("a hello without a run");
+    if (reporters.size >= maxReporters) throw new RpcError(status.resourceExhausted, "too many reporters");
+    const key = `${formatIdentity(identity)}\n${address}`;
+    // An agent that comes again has lost its stream, or is another one: then this one counts.
+    reporters.get(key)?.end(new RpcError(status.cancelled, "the agent has called again"));
+    const own = (): Party => ownParty(options, identity, address);
+    own();
+    const reporter = new Reporter({ key, run: `${key}\n${run}`, own, end, monotonicMs: options.monotonicMs });
+    reporters.set(key, reporter);
+    store.reporters(1);
+    return reporter;
+  }
+
+  function take(reporter: Reporter, { sequence, coveredMs, edges }: Report): void {
+    const isNew = sequence > (lastOf.get(reporter.run) ?? 0);
+    metrics.count("fairlead_traffic_reports_total", { result: isNew ? "taken" : "replayed" });
+    if (!isNew) return;
+    lastOf.delete(reporter.run);
+    lastOf.set(reporter.run, sequence);
+    dropOldest(lastOf, maxReporters);
+    const own = reporter.own();
+    const counted = { taken: 0, folded: 0, malformed: 0 };
+    for (const edge of edges) {
+      const read = readEdge(edge, own);
+      if (read) {
+        const fold = !reporter.tellsApart(JSON.stringify(read.name));
+        store.add(read.name, read.side, { ...read, fold, coveredMs: Math.min(coveredMs, mostCoveredMs) });
+        counted[fold ? "folded" : "taken"]++;
+      } else counted.malformed++;
+    }
+    for (const result of edgeResults)
+      if (counted[result] > 0) metrics.count("fairlead_traffic_edges_total", { result }, counted[result]);
+  }
+
+  function end(reporter: Reporter): void {
+    store.reporters(-1);
+    if (reporters.get(reporter.key) === reporter) reporters.delete(reporter.key);
+  }
+
+  async function serve(each: Each<FromAgent>, call: Call, send: Send<ToAgent>): Promise<void> {
+    checkRoom(options);
+    const identity = await proven(options, call);
+    const ended = Promise.withResolvers<never>();
+    const recheck = setInterval(
+      () => proven(options, call).catch(ended.reject),
+      options.reauthenticateMs ?? 30 * 60_000,
+    );
+    let reporter: Reporter | undefined;
+    try {
+      const told = each((message) => {
+        if (!reporter) {
+          reporter = begin(message, identity, ended.reject);
+          return undefined;
+        }
+        if (message.message.case !== "report") throw invalid("a message that is no report");
+        if (!reporter.mayReport()) throw new RpcError(status.resourceExhausted, "too many reports");
+        take(reporter, message.message.value);
+        return send(acknowledge(message.message.value.sequence));
+      });
+      await Promise.race([told, ended.promise]);
+    } finally {
+      clearInterval(recheck);
+      if (reporter) end(reporter);
+    }
+  }
+
+  return duplex({ ...method, request: { decode: bounded } }, async (each, call, send) => {
+    try {
+      await serve(each, call, send);
+    } catch (error) {
+      const refused = error instanceof RpcError && error.status !== status.cancelled;
+      if (refused) {
+        metrics.count("fairlead_traffic_reports_total", { result: "refused" });
+        options.log.warn("a report of an agent was refused", { cause: error.message, client: call.peer.address });
+      }
+      throw error;
+    }
+  });
+}
+
+/**
+ * The reporter as the registry knows it, looked up for each report: Pods come later than their agents at times. Where
+ * nobody is known at the address, its identity says the namespace.
+ */
+function ownParty(
+  { workloadAt }: TrafficServiceOptions,
+  { namespace, serviceAccount }: Identity,
+  address: string,
+): Party {
+  const known = workloadAt(address);
+  if (!known) return { ...nobody, namespace };
+  const other = parseIdentity(known.identity);
+  if (other?.namespace !== namespace || other.serviceAccount !== serviceAccount)
+    throw new RpcError(status.permissionDenied, "another workload is at this address");
+  const { workload, app, version } = known;
+  return { namespace, workload, app, version };
+}
+
+async function proven({ authenticate }: TrafficServiceOptions, call: Call): Promise<Identity> {
+  const identity = await authenticate(call);
+  if (!identity) throw new RpcError(status.unauthenticated, "authentication failure");
+  return identity;
+}
+
+function checkRoom({ overload }: TrafficServiceOptions): void {
+  if (!overload?.shortOfMemory) return;
+  overload.refuse("stream", "memory");
+  throw new RpcError(status.resourceExhausted, "the control plane is short of memory: try again later");
+}
+
+/** Before it is decoded: a million names are refused by their size. */
+function bounded(bytes: Uint8Array): FromAgent {
+  if (bytes.length > maxMessageBytes) throw new RpcError(status.resourceExhausted, "the report is too large");
+  return method.request.decode(bytes);
+}
+
+const acknowledge = (sequence: number): ToAgent =>
+  create(ToAgentSchema, { message: { case: "acknowledged", value: sequence } });
+
+const invalid = (cause: string): RpcError => new RpcError(status.invalidArgument, cause);

@@ -213,6 +213,11 @@ describe("the node", () => {
       ["a", "2"],
       ["c", "😀A\u0007"],
     ]);
+    // A backslash that is written as two begins no escape.
+    expect(parseDownwardApi('a="C:\\\\x41\\\\new"\nb="\\q"\nc="a"b"\nd="\\"\ne="\\u00e9"\nf="\n')).toEqual({
+      a: "C:\\x41\\new",
+      e: "é",
+    });
   });
 
   test.each([

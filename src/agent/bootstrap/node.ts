@@ -158,16 +158,32 @@ export function parseDownwardApi(text: string): Readonly<Record<string, string>>
   return Object.fromEntries(found);
 }
 
-/** Go's %q is JSON but for a few escapes that Kubernetes values rarely have. */
+const escapes: Readonly<Record<string, string>> = {
+  a: "\u0007",
+  b: "\b",
+  f: "\f",
+  n: "\n",
+  r: "\r",
+  t: "\t",
+  v: "\v",
+  "\\": "\\",
+  '"': '"',
+};
+const maxCodePoint = 0x10ffff;
+
+/** Text in the quotes of Go's %q; undefined where it is not that. */
 function unquote(text: string): string | undefined {
-  try {
-    const escaped = text.replace(/\\(x[0-9a-fA-F]{2}|U[0-9a-fA-F]{8}|[av'])/g, (_, code: string) => {
-      const simple = { a: "\\u0007", v: "\\u000b", "'": "'" }[code];
-      return simple ?? JSON.stringify(String.fromCodePoint(Number.parseInt(code.slice(1), 16))).slice(1, -1);
+  if (text.length < 2 || !text.startsWith('"') || !text.endsWith('"')) return undefined;
+  let isBroken = false;
+  const value = text
+    .slice(1, -1)
+    .replace(/"|\\(?:x([0-9a-fA-F]{2})|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|(.?))/gs, (_, ...codes) => {
+      const [x, u, U, simple]: readonly (string | undefined)[] = codes;
+      const code = Number.parseInt(x ?? u ?? U ?? "", 16);
+      if (code <= maxCodePoint) return String.fromCodePoint(code);
+      const known = escapes[simple ?? ""];
+      isBroken ||= known === undefined;
+      return known ?? "";
     });
-    const value = parseJson(escaped);
-    return typeof value === "string" ? value : undefined;
-  } catch {
-    return undefined;
-  }
+  return isBroken ? undefined : value;
 }

@@ -84,4 +84,8 @@ test("MeshConfig is YAML in protobuf JSON", () => {
   expect(problems.map((problem) => problem.path)).toEqual(["nope"]);
   expect(decodeMeshConfig("accessLogFile: [").ok).toBeUndefined();
   expect(decodeMeshConfig("").ok).toEqual({});
+  const providers = (count: number): string =>
+    `extensionProviders:\n${Array.from({ length: count }, (_, i) => `- {name: p${i}, envoyExtAuthzGrpc: {service: a${i}.b, port: 80}}\n`).join("")}`;
+  expect(decodeMeshConfig(providers(1_000)).ok?.extensionProviders).toHaveLength(1_000);
+  expect(decodeMeshConfig(providers(6_000)).problems[0]?.message).toMatch(/characters; at most 262144 are accepted$/);
 });

@@ -34,9 +34,12 @@ export function decode<K extends Kind>(kind: K, raw: unknown): Decoded<Config<Sp
     : { ok: { kind: kind.kind, meta, spec: spec.ok }, problems: spec.problems };
 }
 
+/** Whoever may write ConfigMap `istio` must not hold up all others with it; a thousand providers are half of this. */
+const meshLimits: ParseLimits = { maxBytes: 256 * 1024, maxDepth: 100 };
+
 /** MeshConfig as it stands in ConfigMap `istio`; an empty text is an empty config. */
 export function decodeMeshConfig(yaml: string): Decoded<MeshConfigSpec> {
-  return decodeText<MeshConfigSpec>(meshConfigSpec, yaml, "MeshConfig");
+  return decodeText<MeshConfigSpec>(meshConfigSpec, yaml, "MeshConfig", meshLimits);
 }
 
 /** Any Pod brings its own, and each is read while others wait. */
@@ -48,10 +51,10 @@ export function decodeProxyConfig(yaml: string): Decoded<ProxyConfigValues> {
 }
 
 export function decodeMeshNetworks(yaml: string): Decoded<MeshNetworksSpec> {
-  return decodeText<MeshNetworksSpec>(meshNetworksSpec, yaml, "MeshNetworks");
+  return decodeText<MeshNetworksSpec>(meshNetworksSpec, yaml, "MeshNetworks", meshLimits);
 }
 
-function decodeText<T>(schema: ObjectNode, yaml: string, object: string, limits?: ParseLimits): Decoded<T> {
+function decodeText<T>(schema: ObjectNode, yaml: string, object: string, limits: ParseLimits): Decoded<T> {
   try {
     const [document = {}] = parseYaml(yaml, limits);
     return decodeAs<T>(schema, document, object, "");

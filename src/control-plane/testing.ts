@@ -38,6 +38,14 @@ export async function allowSecrets(world: ControlledApi): Promise<void> {
 export async function startPlane(world: ControlledApi, options: Partial<DiscoveryOptions> = {}): Promise<Discovery> {
   const kubeconfig = join(world.api.dir, "plane");
   await world.api.server.writeKubeconfig(kubeconfig, controlPlane);
+  return startPlaneWith(kubeconfig, world.stop.signal, options);
+}
+
+export async function startPlaneWith(
+  kubeconfig: string,
+  signal: AbortSignal,
+  options: Partial<DiscoveryOptions> = {},
+): Promise<Discovery> {
   return startDiscovery({
     access: await loadKubeconfig({ paths: [kubeconfig], env: {} }),
     addresses: { grpc: free, secureGrpc: free, monitoring: free, https: free, http: free },
@@ -55,7 +63,7 @@ export async function startPlane(world: ControlledApi, options: Partial<Discover
     now: () => new Date(),
     monotonicMs: () => performance.now(),
     random: Math.random,
-    signal: world.stop.signal,
+    signal,
     ...options,
   });
 }
@@ -73,7 +81,7 @@ export interface ScriptedProxy {
 
 /** Follows all clusters and listeners, and these routes. */
 export async function connectProxy(
-  plane: Discovery,
+  plane: Pick<Discovery, "addresses">,
   pod: string,
   routes: readonly string[],
   answers: Answers = () => undefined,

@@ -1,0 +1,34 @@
+/**
+ * `npm run turns -- [PATTERN]`: requests at the bounds of what the embedded API and the control plane take; prints for how
+ * long each kept the event loop in one turn, in processor time, and fails where one did for more than 100 ms.
+ */
+import { apiRequests } from "./kinds/api-requests.ts";
+import { largeObjects } from "./kinds/large-objects.ts";
+import { planeRequests } from "./kinds/plane-requests.ts";
+import { longestTurnMs } from "./meter.ts";
+import { startWorld } from "./world.ts";
+
+const limitMs = 100;
+const pattern = (process.argv[2] ?? "").toLowerCase();
+const world = await startWorld();
+const long: string[] = [];
+let count = 0;
+for await (const { name, of, run } of all()) {
+  let outcome = "";
+  const ms = await longestTurnMs(world.meters[of], async () => {
+    outcome = await run().catch((error: unknown) => (error instanceof Error ? error.message : String(error)));
+  });
+  count++;
+  const line = `${Math.round(ms).toString().padStart(5)} ms  ${of.padEnd(5)}  ${name}: ${outcome.slice(0, 100)}`;
+  process.stdout.write(`${line}\n`);
+  if (ms > limitMs) long.push(line);
+}
+await world.close();
+process.stdout.write(`${count} requests, ${long.length} with a turn of more than ${limitMs} ms\n`);
+for (const line of long) process.stdout.write(`${line}\n`);
+process.exitCode = long.length > 0 ? 1 : 0;
+
+async function* all() {
+  for (const kinds of [apiRequests(world), planeRequests(world), largeObjects(world)])
+    for await (const one of kinds) if (one.name.toLowerCase().includes(pattern)) yield one;
+}

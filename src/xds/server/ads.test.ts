@@ -364,6 +364,18 @@ describe("faults", () => {
     expect(source.connected[0]?.metadata.polluted).toBeUndefined();
   });
 
+  test("X09: a node that would take long to decode is refused before", async () => {
+    const many = Object.fromEntries(Array.from({ length: 60_000 }, (_, i) => [`k${i}`, "x"]));
+    for (const stream of [sotw(await start()), delta(await start())]) {
+      stream.request({ node: node({ metadata: { ...metadata, LABELS: many } }), typeUrl: CDS });
+      const { code, details } = await stream.ended;
+      expect([code, details]).toEqual([
+        RESOURCE_EXHAUSTED,
+        expect.stringMatching(/^the node has \d+ bytes; at most 524288 are accepted$/),
+      ]);
+    }
+  });
+
   test.each(["type.googleapis.com/no.such.Type", "", "t".repeat(10_000)])(
     "X04: type %.40j gets no answer, and the stream stays",
     async (typeUrl) => {

@@ -13,6 +13,7 @@ import { type AdsOptions, type Authenticate, defaultAdsLimits } from "./ads-opti
 import type { AdsShared, AdsStream, Connection } from "./ads-shared.ts";
 import { serveStream } from "./ads-stream.ts";
 import { fromDelta, fromSotw, type Incoming } from "./incoming.ts";
+import { checkNodeSize, deltaNode, sotwNode } from "./node-size.ts";
 import { type ProxyProgress, proxyProgress } from "./proxy-progress.ts";
 import { type ProxyStatus, proxyStatus } from "./proxy-status.ts";
 import { createReadSimple } from "./simple-request.ts";
@@ -71,7 +72,12 @@ export function createAds(options: AdsOptions): Ads {
   };
   const sized = createSized(shared.metrics);
   const readSimple = createReadSimple();
-  const readDelta = (bytes: Uint8Array): Incoming => readSimple(bytes) ?? fromDelta(delta.request.decode(bytes));
+  const readDelta = (bytes: Uint8Array): Incoming => {
+    const simple = readSimple(bytes);
+    if (simple) return simple;
+    checkNodeSize(bytes, deltaNode);
+    return fromDelta(delta.request.decode(bytes));
+  };
   return {
     routes: (authenticate) => [
       duplex({ path: sotw.path, request: sized(readSotw), response: rawCodec }, (requests, call, send) =>
@@ -119,7 +125,10 @@ export function createAds(options: AdsOptions): Ads {
   }
 }
 
-const readSotw = (bytes: Uint8Array): Incoming => fromSotw(sotw.request.decode(bytes));
+function readSotw(bytes: Uint8Array): Incoming {
+  checkNodeSize(bytes, sotwNode);
+  return fromSotw(sotw.request.decode(bytes));
+}
 
 /** The largest request that has come is told. */
 function createSized(metrics: XdsMetrics): (decode: (bytes: Uint8Array) => Incoming) => Decoder<Incoming> {

@@ -1,5 +1,5 @@
 /** create, update and patch: a decoded body in, the object as stored out. Every way to write an object ends here. */
-import { type KubeObject, objectKey } from "../model/index.ts";
+import { type KubeObject, objectKey, ownPart } from "../model/index.ts";
 import { listAt, numberAt, textAt } from "./access.ts";
 import type { WriteContext } from "./context.ts";
 import { equalJson } from "./equal.ts";
@@ -209,7 +209,9 @@ async function checkWrite(
   allowed();
   if (errors.length > 0) throw invalid(kind, object.metadata.name, errors);
   await context.admission.validate(admission(context, operation, shaped.object, before));
-  if (kind.warning !== undefined && subresource === undefined) context.warn(kind.warning);
+  // What `fairlead up` itself keeps does run.
+  const isKept = shaped.object.metadata.annotations?.[ownPart] !== undefined;
+  if (kind.warning !== undefined && subresource === undefined && !isKept) context.warn(kind.warning);
   return establish(kind, shaped.object, context.now());
 }
 

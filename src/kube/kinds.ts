@@ -23,6 +23,7 @@ export const kubeKinds = {
   secrets: kind("", "secrets", "Secret"),
   serviceAccounts: kind("", "serviceaccounts", "ServiceAccount"),
   deployments: kind("apps", "deployments", "Deployment"),
+  replicaSets: kind("apps", "replicasets", "ReplicaSet"),
   autoscalers: kind("autoscaling", "horizontalpodautoscalers", "HorizontalPodAutoscaler", true, "v2"),
   disruptionBudgets: kind("policy", "poddisruptionbudgets", "PodDisruptionBudget"),
   endpointSlices: kind("discovery.k8s.io", "endpointslices", "EndpointSlice"),

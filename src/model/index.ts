@@ -28,7 +28,7 @@ export {
   parseLabelSelector,
   type Requirement,
 } from "./label-selector.ts";
-export { labelPairs, matchesLabels } from "./labels.ts";
+export { labelPairs, matchesLabels, ownPart } from "./labels.ts";
 export {
   columnSeparator,
   groupSeparator,

@@ -14,3 +14,6 @@ export function matchesLabels(
 ): boolean {
   return Object.entries(selector).every(([key, value]) => Object.hasOwn(labels, key) && labels[key] === value);
 }
+
+/** Annotation of what `fairlead up` itself runs, such as the control plane's Pod and Deployment. */
+export const ownPart = "fairlead.dev/part";

@@ -1,10 +1,10 @@
 /** Pods that ask for images in; the word that nobody here runs images, on the Pod and as an Event, out. */
 import { createEventRecorder } from "../kube/index.ts";
 import { isRecord } from "../lib/index.ts";
-import type { KubeObject } from "../model/index.ts";
+import { type KubeObject, ownPart } from "../model/index.ts";
 import { type ControllerContext, follow } from "./controller.ts";
 import { ignoreMissing } from "./endpoint-slices.ts";
-import { ownAnnotation, pods, runnerAnnotation } from "./kinds.ts";
+import { pods, runnerAnnotation } from "./kinds.ts";
 import { createReconciler, type Reconciler } from "./reconciler.ts";
 
 export function runImagePods(context: ControllerContext): Reconciler {
@@ -42,7 +42,7 @@ export function runImagePods(context: ControllerContext): Reconciler {
 /** Nobody runs it and nobody has said anything of it: whoever writes a Pod's status himself has his reasons. */
 function isWaiting(pod: KubeObject): boolean {
   const { annotations = {}, deletionTimestamp } = pod.metadata;
-  const isOurs = annotations[runnerAnnotation] !== undefined || annotations[ownAnnotation] !== undefined;
+  const isOurs = annotations[runnerAnnotation] !== undefined || annotations[ownPart] !== undefined;
   if (isOurs || deletionTimestamp !== undefined) return false;
   const status = isRecord(pod.status) ? pod.status : {};
   const isNew = status.phase === undefined || status.phase === "" || status.phase === "Pending";

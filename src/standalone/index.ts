@@ -2,7 +2,7 @@ export { sweepAbandoned } from "./abandoned.ts";
 export { runAccounts } from "./accounts.ts";
 export { runAddresses } from "./addresses.ts";
 export { createClusterNames } from "./cluster-names.ts";
-export { keepControlPlanePod, type ProcessStatus } from "./control-plane-pod.ts";
+export { keepControlPlanePod, type ProcessStatus } from "./control-plane/pod.ts";
 export type { ControllerContext } from "./controller.ts";
 export { type ClusterDnsOptions, createClusterDns, type Lookup } from "./dns.ts";
 export { runEndpointSlices } from "./endpoint-slices.ts";

@@ -8,6 +8,3 @@ export const nodeName = "localhost";
 
 /** Marks Pods that `fairlead run` made; its value is the name of the Lease that the runner renews. */
 export const runnerAnnotation = "fairlead.dev/runner-lease";
-
-/** Marks the Pod that stands for the control plane, which `fairlead up` itself runs. */
-export const ownAnnotation = "fairlead.dev/part";

@@ -90,6 +90,25 @@ describe.skipIf(lacks("root", "envoy", "iptables"))("the demo", () => {
         }
         await kubectl("delete pod istiod -n istio-system");
         await expect.poll(look, { timeout: 120_000, interval: 500 }).toBe("true 1");
+        const before = await kubectl("get pod istiod -n istio-system -o jsonpath={.metadata.uid}");
+        expect((await kubectl("rollout restart deploy/istiod -n istio-system")).err).toBe("");
+        const rolled = await kubectl("rollout status deploy/istiod -n istio-system --timeout=120s");
+        expect(rolled).toMatchObject({ code: 0, out: expect.stringContaining("successfully rolled out") });
+        expect(await look()).toBe("true 2");
+        const after = await kubectl("get pod istiod -n istio-system -o jsonpath={.metadata.uid}");
+        expect(after.out).not.toBe(before.out);
+        // There is one process: what asks for two is taken back, with a word on it.
+        await kubectl("scale deploy/istiod -n istio-system --replicas=2");
+        const replicas = async (): Promise<string> =>
+          (await kubectl("get deploy istiod -n istio-system -o jsonpath={.spec.replicas}/{.status.replicas}")).out;
+        await expect.poll(replicas, { timeout: 60_000, interval: 500 }).toBe("1/1");
+        const events = await kubectl("get events -n istio-system --field-selector reason=FailedScale");
+        expect(events.out).toContain("fairlead up runs one control plane");
+        const owner = "{.metadata.ownerReferences[0].kind}/{.metadata.ownerReferences[0].name}";
+        const set = await kubectl(`get pod istiod -n istio-system -o 'jsonpath=${owner}'`);
+        expect(set.out).toMatch(/^ReplicaSet\/istiod-[0-9a-f]{10}$/);
+        expect((await kubectl("get rs -n istio-system -o name")).out.trim().split("\n")).toHaveLength(1);
+        expect((await kubectl("top pod istiod -n istio-system --no-headers")).out).toMatch(/^istiod\s+\d+m\s+\d+Mi/);
       },
     );
   });

@@ -1,18 +1,28 @@
 /**
  * The control plane's process, which `fairlead up` runs, in; its Deployment and its Pod `istiod` in the API, with a
- * kubelet's word on it, out. istioctl, Kiali and people look for the control plane there. Whoever deletes the Pod has it
- * started again, as in a cluster.
+ * kubelet's word on it, out. istioctl, Kiali and people look for the control plane there. Whoever deletes the Pod, or
+ * restarts the Deployment, has it started again, as in a cluster.
  */
-import { createEventRecorder, type KindRef, type KubeClient, kubeKinds } from "../kube/index.ts";
-import { FairleadError, type Logger, wait } from "../lib/index.ts";
-import type { KubeObject } from "../model/index.ts";
-import { ignoreMissing } from "./endpoint-slices.ts";
-import { nodeName, ownAnnotation, pods, serviceAccounts } from "./kinds.ts";
-import { type PodServer, servePod } from "./kubelet/pod-server.ts";
-import type { Connect } from "./kubelet/port-forward.ts";
-import type { ContainerLog } from "./log/container-log.ts";
-import type { ContainerStatus } from "./workload/container-state.ts";
-import { type PodStatus, podStatus } from "./workload/pod-status.ts";
+import { createEventRecorder, type KubeClient } from "../../kube/index.ts";
+import { FairleadError, type Logger, wait } from "../../lib/index.ts";
+import { type KubeObject, type OwnerReference, ownPart } from "../../model/index.ts";
+import { ignoreMissing } from "../endpoint-slices.ts";
+import { nodeName, pods } from "../kinds.ts";
+import { type PodServer, servePod } from "../kubelet/pod-server.ts";
+import type { Connect } from "../kubelet/port-forward.ts";
+import type { ContainerLog } from "../log/container-log.ts";
+import type { ContainerStatus } from "../workload/container-state.ts";
+import { type PodStatus, podStatus } from "../workload/pod-status.ts";
+import {
+  ensureReplicaSet,
+  labels,
+  type ReadyCount,
+  readWish,
+  ref,
+  renewTemplate,
+  type Wish,
+  writeCounts,
+} from "./deployment.ts";
 
 export interface ControlPlanePodOptions {
   readonly client: KubeClient;
@@ -35,19 +45,14 @@ export interface ControlPlanePodOptions {
 
 export type ProcessStatus = Omit<ContainerStatus, "name" | "problem">;
 
-const ref = { name: "istiod", namespace: "istio-system" };
 const container = "discovery";
-const labels = {
-  ...{ app: "istiod", istio: "pilot", "istio.io/rev": "default" },
-  ...{ "operator.istio.io/component": "Pilot", "sidecar.istio.io/inject": "false" },
-};
-const selector = { app: "istiod", istio: "pilot" };
 const lookMs = 1_000;
 
 /** Resolves when the Pod is there, with what ends its keeping. */
 export async function keepControlPlanePod(options: ControlPlanePodOptions): Promise<() => Promise<void>> {
   // One of an earlier `up` is another Pod.
   await options.client.delete(pods, ref, { gracePeriodSeconds: 0 }).catch(ignoreMissing);
+  await renewTemplate(options.client, podSpec(options));
   const keeper = createKeeper(options);
   await keeper.look();
   const stop = new AbortController();
@@ -78,20 +83,34 @@ async function keep({ log }: ControlPlanePodOptions, keeper: Keeper, signal: Abo
     }
 }
 
+/** The Pod that is there, and what it was made from. */
+interface Shown {
+  readonly uid: string;
+  readonly template: string;
+  /** The ReplicaSet's name. */
+  readonly set: string;
+}
+
 function createKeeper(options: ControlPlanePodOptions): Keeper {
   const { client, podDir, connect, log, output } = options;
   const events = createEventRecorder({ ...options, component: "fairlead-up", host: nodeName });
-  let [server, uid, told]: [PodServer | undefined, string, PodStatus | undefined] = [undefined, "", undefined];
-  const replace = async (): Promise<void> => {
+  const spec = podSpec(options);
+  let [server, shown, told]: [PodServer | undefined, Shown, string] = [
+    undefined,
+    { uid: "", template: "", set: "" },
+    "",
+  ];
+  let status: PodStatus | undefined;
+  /** No Pod has stood for this process yet: whoever wants another Pod gets one without a restart. */
+  let isNew = true;
+  const replace = async (wish: Wish): Promise<void> => {
     await server?.close();
     server = undefined;
-    await ensureOthers(options);
-    const pod = await client.create(pods, podObject(options)).catch((error: unknown) => {
-      if (error instanceof FairleadError && error.code === "already-exists") return undefined;
-      throw error;
-    });
-    if (!pod) return;
-    [uid, told] = [pod.metadata.uid ?? "", undefined];
+    await client.delete(pods, ref, { gracePeriodSeconds: 0 }).catch(ignoreMissing);
+    const owner = await ensureReplicaSet(client, wish, spec);
+    const pod = await client.create(pods, podObject(options, wish, owner));
+    const uid = pod.metadata.uid ?? "";
+    [shown, status, told, isNew] = [{ uid, template: wish.template, set: owner.name }, undefined, "", false];
     events.record(pod, "Normal", "Started", `Started container ${container}`);
     // Its process has no place of its own: a command beside it would run on the machine itself.
     const processes = (): ReadonlyMap<string, readonly number[]> => new Map([[container, [options.pid()]]]);
@@ -100,16 +119,23 @@ function createKeeper(options: ControlPlanePodOptions): Keeper {
   };
   return {
     async look() {
+      const wish = await readWish(client, spec, events);
       const pod = await client.find(pods, ref);
-      const isDeleted = pod?.metadata.deletionTimestamp !== undefined;
-      if (isDeleted) await client.delete(pods, ref, { gracePeriodSeconds: 0 }).catch(ignoreMissing);
-      if (uid !== "" && (isDeleted || pod === undefined)) await options.restart();
-      if (isDeleted || pod?.metadata.uid !== uid) await replace();
-      const status = statusOf(options, told);
-      if (JSON.stringify(status) === JSON.stringify(told)) return;
+      const isThere = pod?.metadata.uid === shown.uid && pod.metadata.deletionTimestamp === undefined;
+      if (!isThere || wish.template !== shown.template) {
+        if (!isNew) {
+          await writeCounts(client, wish, "", { updated: 0, ready: 0, since: options.now().toISOString() });
+          await options.restart();
+          isNew = true;
+        }
+        await replace(wish);
+      }
+      status = statusOf(options, status);
+      const now = JSON.stringify([status, wish]);
+      if (now === told) return;
       await client.patchStatus(pods, ref, { ...status, ...addressesOf(options) });
-      await client.patchStatus(kubeKinds.deployments, ref, deploymentStatus(status)).catch(ignoreMissing);
-      told = status;
+      await writeCounts(client, wish, shown.set, countOf(status));
+      told = now;
     },
     async close() {
       await server?.close();
@@ -127,46 +153,25 @@ function addressesOf({ address }: ControlPlanePodOptions): object {
   return { hostIP: address, hostIPs: [{ ip: address }], podIP: address, podIPs: [{ ip: address }] };
 }
 
-function deploymentStatus({ conditions }: PodStatus): object {
+function countOf({ conditions }: PodStatus): ReadyCount {
   const ready = conditions.find(({ type }) => type === "Ready");
-  const count = ready?.status === "True" ? 1 : 0;
-  const reason = count === 1 ? "MinimumReplicasAvailable" : "MinimumReplicasUnavailable";
-  const times = { lastUpdateTime: ready?.lastTransitionTime, lastTransitionTime: ready?.lastTransitionTime };
-  return {
-    ...{ observedGeneration: 1, replicas: 1, updatedReplicas: 1 },
-    ...{ readyReplicas: count, availableReplicas: count, unavailableReplicas: 1 - count },
-    conditions: [{ type: "Available", status: count === 1 ? "True" : "False", reason, ...times }],
-  };
+  return { updated: 1, ready: ready?.status === "True" ? 1 : 0, since: ready?.lastTransitionTime ?? "" };
 }
 
-/** The account and the Deployment, where nobody has made them. */
-async function ensureOthers(options: ControlPlanePodOptions): Promise<void> {
-  const account: KubeObject = { apiVersion: "v1", kind: "ServiceAccount", metadata: ref };
-  await ensure(options.client, serviceAccounts, account);
-  await ensure(options.client, kubeKinds.deployments, {
-    apiVersion: "apps/v1",
-    kind: "Deployment",
-    metadata: { ...ref, labels },
-    spec: {
-      replicas: 1,
-      selector: { matchLabels: selector },
-      template: { metadata: { labels }, spec: podSpec(options) },
-    },
-  });
-}
-
-async function ensure(client: KubeClient, kind: KindRef, object: KubeObject): Promise<void> {
-  if (await client.find(kind, ref)) return;
-  await client.create(kind, object).catch((error: unknown) => {
-    if (!(error instanceof FairleadError) || error.code !== "already-exists") throw error;
-  });
-}
-
-function podObject(options: ControlPlanePodOptions): KubeObject {
+function podObject(
+  options: ControlPlanePodOptions,
+  { template, annotations }: Wish,
+  owner: OwnerReference,
+): KubeObject {
   return {
     apiVersion: "v1",
     kind: "Pod",
-    metadata: { ...ref, labels, annotations: { [ownAnnotation]: "control-plane" } },
+    metadata: {
+      ...ref,
+      labels: { ...labels, "pod-template-hash": template.slice(0, 10) },
+      annotations: { ...annotations, [ownPart]: "control-plane" },
+      ownerReferences: [owner],
+    },
     spec: { ...podSpec(options), nodeName },
   };
 }

@@ -78,6 +78,11 @@ export const commands: readonly CommandEntry[] = [
     load: () => import("./workload.ts"),
   },
   {
+    name: "stat",
+    summary: "Show success, request rate and latency of workloads, services or namespaces",
+    load: () => import("./stat.ts"),
+  },
+  {
     name: "proxy-status",
     aliases: ["ps"],
     summary: "Show which proxies are connected and in step",

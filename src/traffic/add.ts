@@ -36,6 +36,13 @@ function addCounted(a: Counted, b: Counted): Counted {
   return { ...(requests ? { requests } : {}), ...(connections ? { connections } : {}) };
 }
 
+export function addFlags(edges: readonly Pick<EdgeTraffic, "flags">[]): ReadonlyMap<string, number> {
+  const sums = new Map<string, number>();
+  for (const { flags } of edges)
+    for (const [flag, count] of Object.entries(flags)) sums.set(flag, (sums.get(flag) ?? 0) + count);
+  return sums;
+}
+
 /** Of several control planes, each with the agents that report to it; an edge's two ends may be at different ones. */
 export function mergeSnapshots(first: TrafficSnapshot, ...others: readonly TrafficSnapshot[]): TrafficSnapshot {
   const all = [first, ...others];
@@ -71,8 +78,6 @@ export function mergeSnapshots(first: TrafficSnapshot, ...others: readonly Traff
 }
 
 function addEdges(a: EdgeTraffic, b: EdgeTraffic): EdgeTraffic {
-  const flags = new Map(Object.entries(a.flags));
-  for (const [flag, count] of Object.entries(b.flags)) flags.set(flag, (flags.get(flag) ?? 0) + count);
   const side = (one: Counted | undefined, other: Counted | undefined): Counted | undefined =>
     one && other ? addCounted(one, other) : (one ?? other);
   const [bySource, byDestination] = [side(a.bySource, b.bySource), side(a.byDestination, b.byDestination)];
@@ -82,7 +87,7 @@ function addEdges(a: EdgeTraffic, b: EdgeTraffic): EdgeTraffic {
     ...a,
     ...(bySource ? { bySource } : {}),
     ...(byDestination ? { byDestination } : {}),
-    flags: Object.fromEntries(flags),
+    flags: Object.fromEntries(addFlags([a, b])),
     firstSeen,
     lastSeen,
   };

@@ -1,5 +1,6 @@
 export { mergeSnapshots } from "./add.ts";
 export type { CalledService, Connections, Counted, EdgeName, EdgeTraffic, Party, Requests, Side } from "./edge.ts";
+export { parseSnapshot } from "./parse-snapshot.ts";
 export { createTrafficService, type KnownWorkload, type TrafficServiceOptions } from "./service.ts";
 export {
   createTrafficStore,

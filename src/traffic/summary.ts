@@ -1,9 +1,12 @@
 /** Edges of a time in; for each workload, service or namespace what came to it, as rates, shares and quantiles, out. */
 import { latencyBoundsMs } from "../model/index.ts";
-import { addConnections, addRequests, noConnections, noRequests } from "./add.ts";
+import { addConnections, addFlags, addRequests, noConnections, noRequests } from "./add.ts";
 import type { Connections, Counted, EdgeTraffic, Party, Requests } from "./edge.ts";
 
 export type Grouping = "workload" | "service" | "namespace";
+
+/** Whether what comes to a place is meant, or what goes out from it. */
+export type Way = "in" | "out";
 
 /** `all`: every request was over mutual TLS; `unknown`: nobody could tell. */
 export type MutualTls = "all" | "mixed" | "none" | "unknown";
@@ -22,6 +25,8 @@ export interface TrafficRow {
   readonly p99Ms: number | undefined;
   readonly mutualTls: MutualTls;
   readonly protocols: readonly string[];
+  /** Envoy's response flags since the edges were first seen. */
+  readonly flags: Readonly<Record<string, number>>;
 }
 
 export interface Summary {
@@ -29,18 +34,20 @@ export interface Summary {
   readonly traffic: readonly EdgeTraffic[];
 }
 
-/** What came to each. Those that only call are there too, with nothing. */
-export function summarize({ seconds, traffic }: Summary, by: Grouping): readonly TrafficRow[] {
-  const groups = new Map<string, { readonly place: Place; edges: EdgeTraffic[] }>();
-  const groupOf = (place: Place): { edges: EdgeTraffic[] } => {
+/** What came to each, or went out from it. Those that have only the other are there too, with nothing. */
+export function summarize({ seconds, traffic }: Summary, by: Grouping, way: Way = "in"): readonly TrafficRow[] {
+  const groups = new Map<string, { readonly place: Place; readonly edges: EdgeTraffic[] }>();
+  const groupOf = (place: Place): { readonly edges: EdgeTraffic[] } => {
     const key = `${place.namespace}/${place.name}`;
     const group = groups.get(key) ?? { place, edges: [] };
     groups.set(key, group);
     return group;
   };
   for (const edge of traffic) {
-    groupOf(destinationOf(edge, by)).edges.push(edge);
-    if (by !== "service" && edge.source.namespace !== "") groupOf(placeOf(edge.source, by));
+    const [source, destination] = [sourceOf(edge, by), destinationOf(edge, by)];
+    const [own, other] = way === "in" ? [destination, source] : [source, destination];
+    if (own) groupOf(own).edges.push(edge);
+    if (other) groupOf(other);
   }
   return [...groups.values()].map(({ place, edges }) => rowOf(place, edges, seconds));
 }
@@ -49,6 +56,10 @@ interface Place {
   readonly namespace: string;
   readonly name: string;
 }
+
+/** Services are called, and call nobody. */
+const sourceOf = ({ source }: EdgeTraffic, by: Grouping): Place | undefined =>
+  by === "service" || source.namespace === "" ? undefined : placeOf(source, by);
 
 const placeOf = ({ namespace, workload }: Party, by: Grouping): Place =>
   by === "namespace" ? { namespace, name: namespace } : { namespace, name: workload };
@@ -78,6 +89,7 @@ function rowOf(place: Place, edges: readonly EdgeTraffic[], seconds: number): Tr
     p99Ms: quantile(requests.latency, 0.99),
     mutualTls: mutualTlsOf(requests.mutual + connections.mutual, requests.plain + connections.plain),
     protocols: [...new Set(edges.map(({ protocol }) => protocol))].sort(),
+    flags: Object.fromEntries(addFlags(edges)),
   };
 }
 

@@ -93,6 +93,10 @@ const pathOf = (command: Command): string =>
 /** Commands whose first argument is a type and whose others are names of it. */
 const typed: ReadonlySet<string> = new Set(["get", "delete", "edit"]);
 
+/** Commands on requests, whose first argument says of what. */
+const onRequests: ReadonlySet<string> = new Set(["stat"]);
+const requestTypes: readonly string[] = ["deployments", "namespaces", "services"];
+
 async function argumentsOf(
   path: string,
   given: readonly string[],
@@ -100,6 +104,7 @@ async function argumentsOf(
 ): Promise<readonly string[]> {
   const [first] = given;
   if (typed.has(path)) return first === undefined ? typeNames : names(first);
+  if (onRequests.has(path)) return first === undefined ? requestTypes : given.length === 1 ? names(first) : [];
   if (given.length > 0) return path === "why" ? names("services") : [];
   if (path === "why" || path === "proxy-status" || path === "describe pod" || path.startsWith("proxy-config "))
     return names("pods", true);

@@ -1,8 +1,8 @@
 /** Environment, flags and mounted files in; who signs for workloads and for the control plane, where that is not the mesh's own CA, out. */
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { join } from "node:path";
 import type { ServingFiles } from "../control-plane/index.ts";
-import { FairleadError } from "../lib/index.ts";
+import { FairleadError, readBoundedFile } from "../lib/index.ts";
 
 export interface ServingFlags {
   readonly tlsCertFile?: string;
@@ -83,5 +83,5 @@ function firstOf<T>(ways: readonly (() => T | undefined)[]): T | undefined {
 }
 
 function readFile(path: string): string | undefined {
-  return existsSync(path) ? readFileSync(path).subarray(0, maxFileBytes).toString("utf8") : undefined;
+  return existsSync(path) ? readBoundedFile(path, maxFileBytes) : undefined;
 }

@@ -1,8 +1,9 @@
 import { execFileSync } from "node:child_process";
-import { chmodSync, mkdtempSync, readdirSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
+import { chmodSync, chownSync, mkdtempSync, readdirSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
+import { lacks } from "../../test/require.ts";
 import { createSecretFile, readSecretFile, replaceSecretFile } from "./secret-file.ts";
 
 let dir: string;
@@ -32,6 +33,13 @@ test("a secret that others can read, or a link to one, is refused", async () => 
   await expect(readSecretFile(join(dir, "link"))).rejects.toMatchObject({ code: "storage" });
   await expect(createSecretFile(join(dir, "link"), "x")).rejects.toMatchObject({ code: "already-exists" });
   await expect(readSecretFile(join(dir, "none"))).rejects.toMatchObject({ code: "not-found" });
+});
+
+test.skipIf(lacks("root"))("a secret of another user is refused", async () => {
+  const path = join(dir, "key.pem");
+  await createSecretFile(path, "x");
+  chownSync(path, 1337, 1337);
+  await expect(readSecretFile(path)).rejects.toMatchObject({ code: "no-permission", hint: `chown 0 ${path}` });
 });
 
 test("what is no file is refused, and not waited for", async () => {

@@ -29,16 +29,20 @@ export async function replaceSecretFile(path: string, content: string | Uint8Arr
   await syncFolder(path);
 }
 
-/** Refuses a secret that others on the machine can read, or that is larger than any key. */
+/** Refuses a secret that others on the machine can read or have written, or that is larger than any key. */
 export async function readSecretFile(path: string, maxBytes = 64 * 1024): Promise<string> {
   const file = await openSecret(path);
   try {
     const about = await file.stat();
-    const { mode, size } = about;
+    const { mode, size, uid } = about;
     if (!about.isFile()) throw new FairleadError("storage", `${path} is no file`);
     if ((mode & 0o077) !== 0)
       throw new FairleadError("no-permission", `${path} can be read by others (mode ${(mode & 0o777).toString(8)})`, {
         hint: `chmod 600 ${path}`,
+      });
+    if (!isOwn(uid))
+      throw new FairleadError("no-permission", `${path} belongs to another user (uid ${uid})`, {
+        hint: `chown ${process.geteuid?.() ?? 0} ${path}`,
       });
     if (size > maxBytes)
       throw new FairleadError("too-large", `${path} has ${size} bytes; at most ${maxBytes} are read`);
@@ -47,6 +51,9 @@ export async function readSecretFile(path: string, maxBytes = 64 * 1024): Promis
     await file.close();
   }
 }
+
+/** What root has put there is as good as what this user has. */
+const isOwn = (uid: number): boolean => uid === 0 || uid === process.geteuid?.();
 
 async function openSecret(path: string): Promise<FileHandle> {
   try {

@@ -1,10 +1,8 @@
 /** A new key and a token in, credentials from the control plane's CA out, over TLS that trusts a root file. */
-import { readFileSync } from "node:fs";
-import { readFile } from "node:fs/promises";
 import { basename } from "node:path";
 import { create } from "@bufbuild/protobuf";
 import { IstioCertificateRequestSchema, IstioCertificateService } from "../../gen/istio/auth_pb.js";
-import { FairleadError } from "../../lib/index.ts";
+import { FairleadError, readBoundedFile } from "../../lib/index.ts";
 import {
   createCsr,
   formatPrivateKey,
@@ -32,6 +30,8 @@ export interface CertificateClientOptions {
 
 export type FetchCredentials = (signal: AbortSignal) => Promise<WorkloadCredentials>;
 
+/** Larger than any token, and than the roots of a mesh. */
+const maxBytes = 1024 * 1024;
 const method = protoMethod(IstioCertificateService.method.createCertificate);
 
 export function createCertificateClient(options: CertificateClientOptions): FetchCredentials {
@@ -74,7 +74,7 @@ export function trustFile(path: string, serverName: string | undefined): () => C
   return () => {
     if (basename(path) === systemRoots) return name;
     try {
-      return { ca: readFileSync(path, "utf8"), ...name };
+      return { ca: readBoundedFile(path, maxBytes), ...name };
     } catch (cause) {
       throw new FairleadError("not-found", `the root certificate ${path} cannot be read`, {
         cause,
@@ -92,7 +92,7 @@ export function tokenMetadata(
   return async () => {
     if (path === "") return {};
     try {
-      return { authorization: `Bearer ${(await readFile(path, "utf8")).trim()}` };
+      return { authorization: `Bearer ${readBoundedFile(path, maxBytes).trim()}` };
     } catch (cause) {
       if (mayBeMissing()) return {};
       throw new FairleadError("not-found", `the service-account token ${path} cannot be read`, {

@@ -1,7 +1,7 @@
 /** Credentials in, the files that programs without SDS read (OUTPUT_CERTS) out; and such files in, a client certificate out (PROV_CERT). */
-import { mkdirSync, readFileSync } from "node:fs";
+import { mkdirSync } from "node:fs";
 import { join } from "node:path";
-import { FairleadError, type Logger } from "../../lib/index.ts";
+import { FairleadError, type Logger, readBoundedFile } from "../../lib/index.ts";
 import { parseCertificate, replaceSecretFile } from "../../pki/index.ts";
 import type { ClientTls } from "../../rpc/index.ts";
 import { rootsName, type SecretSource, workloadName } from "./secrets.ts";
@@ -9,6 +9,9 @@ import { rootsName, type SecretSource, workloadName } from "./secrets.ts";
 /** As Istio's agent calls them. */
 export const certificateFileNames = { key: "key.pem", chain: "cert-chain.pem", roots: "root-cert.pem" } as const;
 const { key: keyFile, chain: chainFile, roots: rootsFile } = certificateFileNames;
+
+/** Larger than any chain. */
+const maxBytes = 1024 * 1024;
 
 export interface CertificateFilesOptions {
   readonly source: SecretSource;
@@ -53,7 +56,7 @@ function warn(error: unknown, { folder, log }: CertificateFilesOptions): void {
  */
 export function clientCertificate(folder: string, now: () => Date): Pick<ClientTls, "cert" | "key"> {
   try {
-    const [cert, key] = [chainFile, keyFile].map((file) => readFileSync(join(folder, file), "utf8"));
+    const [cert, key] = [chainFile, keyFile].map((file) => readBoundedFile(join(folder, file), maxBytes));
     if (cert === undefined || key === undefined || parseCertificate(cert).validToDate <= now()) return {};
     return { cert, key };
   } catch {

@@ -1,6 +1,5 @@
 /** The file where the mesh's CA tells what it has revoked in; its text, and news of changes, out. */
-import { readFileSync } from "node:fs";
-import { FairleadError, type Logger, systemCode } from "../../lib/index.ts";
+import { FairleadError, type Logger, readBoundedFile, systemCode } from "../../lib/index.ts";
 import { hasRevocationList } from "../../pki/index.ts";
 import { watchFile } from "./watch-file.ts";
 
@@ -36,9 +35,7 @@ export function createRevocationList(path: string, log: Logger): RevocationList 
 
 function readList(path: string): string {
   try {
-    const bytes = readFileSync(path);
-    if (bytes.length > maxBytes) throw new FairleadError("too-large", `it has more than ${maxBytes} bytes`);
-    return bytes.toString("utf8").trim();
+    return readBoundedFile(path, maxBytes).trim();
   } catch (error) {
     // The ConfigMap is optional, and there is none in a mesh whose CA revokes nothing.
     if (["ENOENT", "ENOTDIR"].includes(systemCode(error) ?? "")) return "";

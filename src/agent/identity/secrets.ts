@@ -1,7 +1,7 @@
 /** A secret's name in, its content out, and news of changes: the workload's own credentials, and files that Envoy's configuration names. */
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { rootCertificates } from "node:tls";
-import { digest, type Logger } from "../../lib/index.ts";
+import { digest, type Logger, readBoundedFile } from "../../lib/index.ts";
 import { formatBundle, parseCertificates } from "../../pki/index.ts";
 import type { RevocationList } from "./revocation-list.ts";
 import type { TrustBundle } from "./trust-bundle.ts";
@@ -110,7 +110,7 @@ function filesOf(name: string): readonly string[] {
 function fileContent(name: string, log: Logger): SecretContent | undefined {
   const paths = filesOf(name);
   try {
-    const [first, second] = paths.map(readBounded);
+    const [first, second] = paths.map((path) => readBoundedFile(path, maxFileBytes));
     if (first === undefined)
       return name === systemRoots ? { type: "roots", pem: rootCertificates.join("\n") } : undefined;
     return second === undefined ? { type: "roots", pem: first } : { type: "certificate", chain: first, key: second };
@@ -118,10 +118,4 @@ function fileContent(name: string, log: Logger): SecretContent | undefined {
     log.warn("a secret's file cannot be read", { name });
     return undefined;
   }
-}
-
-function readBounded(path: string): string {
-  const text = readFileSync(path, "utf8");
-  if (text.length > maxFileBytes) throw new RangeError("too large");
-  return text;
 }

@@ -39,6 +39,7 @@ import type { OwnSubscription } from "./own-subscription.ts";
 import { shortestPath } from "./socket-path.ts";
 import { createTelemetry, type Telemetry } from "./telemetry/telemetry.ts";
 import { reportTraffic } from "./telemetry/traffic-reporter.ts";
+import { createSecretHider } from "./wasm/hide-secrets.ts";
 import { createRemoteModules, type RemoteModules } from "./wasm/remote-modules.ts";
 import { createXdsRelay } from "./xds-relay.ts";
 
@@ -257,8 +258,8 @@ async function serveXds(
   modules: RemoteModules | undefined,
   closers: Closers,
 ): Promise<void> {
-  const rewriter = modules ? { rewriter: modules.rewriter } : {};
-  const routes = createXdsRelay({ client, log: options.log.scope("xdsproxy"), own, ...rewriter });
+  const rewriter = modules?.rewriter ?? createSecretHider();
+  const routes = createXdsRelay({ client, log: options.log.scope("xdsproxy"), own, rewriter });
   if (options.runsEnvoy) await listen(options, options.bootstrap.xdsSocket, routes, closers);
   else if (options.grpc) {
     const { xdsSocket, socketMode } = options.grpc;

@@ -28,6 +28,7 @@ import {
 } from "../rpc/index.ts";
 import { createNames } from "./dns/name-table.ts";
 import type { OwnSubscription } from "./own-subscription.ts";
+import type { WantedNames } from "./wanted-names.ts";
 import type { ResponseRewriter } from "./wasm/ecds.ts";
 import { createXdsRelay } from "./xds-relay.ts";
 
@@ -145,8 +146,10 @@ describe("what is rewritten on the way", () => {
     await startUpstream(() => {});
     const gates = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
     let begun = 0;
+    const wanted: WantedNames[] = [];
     const client = await startRelay([], undefined, {
       typeUrl: "w",
+      asked: (names) => void wanted.push(names),
       async rewrite(variant, response) {
         await gates[begun++]?.promise;
         return rewrittenAs(response, variant);
@@ -159,6 +162,7 @@ describe("what is rewritten on the way", () => {
     for (const gate of gates) gate.resolve();
     expect((await stream.messages.next()).value).toMatchObject({ typeUrl: "w", nonce: "1", versionInfo: "sotw" });
     expect((await stream.messages.next()).value).toMatchObject({ typeUrl: "w", nonce: "2", versionInfo: "sotw" });
+    expect(wanted).toEqual(["1", "2"].map((name) => ({ only: new Set([name]) })));
     stream.cancel();
   });
 

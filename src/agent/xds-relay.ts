@@ -22,6 +22,7 @@ import { type HeldRequests, holdRequests } from "./held-requests.ts";
 import type { OwnSubscription } from "./own-subscription.ts";
 import { onStateOfTheWorld } from "./sotw-subscription.ts";
 import { WireReader } from "./telemetry/wire.ts";
+import { createWantedNames } from "./wanted-names.ts";
 import type { ResponseRewriter, StreamEnd } from "./wasm/ecds.ts";
 
 export interface XdsRelayOptions {
@@ -145,8 +146,12 @@ async function attempt(
         for (const one of detachers) one();
       };
     };
+    const pass: Send<Payload> = (request) => {
+      rewriting?.asked(request);
+      return upstream.send(request);
+    };
     held
-      .sendTo(upstream.send, attach, signal)
+      .sendTo(pass, attach, signal)
       .then(upstream.end)
       .catch(() => {});
     for await (const message of upstream.messages) {
@@ -183,6 +188,7 @@ function inOrder(send: Send<Payload>): Send<Payload> {
 
 interface Rewriting {
   readonly typeUrl: string;
+  asked(request: Payload): void;
   take(response: Uint8Array): void;
 }
 
@@ -195,9 +201,14 @@ function createRewriting(
 ): Rewriting | undefined {
   if (!rewriter) return undefined;
   const variant = of === sotw ? "sotw" : "delta";
+  const wantedNames = createWantedNames(variant, rewriter.typeUrl);
   let last: Promise<unknown> = Promise.resolve();
   return {
     typeUrl: rewriter.typeUrl,
+    asked([request]) {
+      const names = request && rewriter.asked && wantedNames(request);
+      if (names) rewriter.asked?.(names);
+    },
     take(response) {
       last = last
         // What cannot be read is Envoy's to refuse.

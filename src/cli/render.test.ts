@@ -1,4 +1,13 @@
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
@@ -61,4 +70,43 @@ test("files without Pods render: a Pod stands for each Service, or for each Depl
   expect(edge.stdout).toContain("  http.8080\n");
   const unknown = await runCli(["render", ...files, "--proxy", "productpage.default"]);
   expect(unknown.stderr).toContain("there is edge.istio-system");
+});
+
+test("the pull secret of a Wasm module is printed nowhere, and is in a file for its owner alone", async () => {
+  const plugin = {
+    apiVersion: "extensions.istio.io/v1alpha1",
+    kind: "WasmPlugin",
+    metadata: { name: "p", namespace: "default" },
+    spec: { url: "oci://registry/filter:1", imagePullSecret: "pull" },
+  };
+  const docker = (password: string) => ({
+    apiVersion: "v1",
+    kind: "Secret",
+    metadata: { name: "pull", namespace: "default" },
+    type: "kubernetes.io/dockerconfigjson",
+    stringData: { ".dockerconfigjson": JSON.stringify({ auths: { registry: { auth: password } } }) },
+  });
+  const [before, after] = ["before", "after"].map((name) => join(work, `${name}.json`));
+  const list = (password: string) =>
+    JSON.stringify({
+      apiVersion: "v1",
+      kind: "List",
+      items: [JSON.parse(pod("a", "default")), plugin, docker(password)],
+    });
+  writeFileSync(before ?? "", list("hunter2"));
+  writeFileSync(after ?? "", list("hunter3"));
+  const files = ["-f", before ?? ""];
+  for (const output of ["json", "yaml"]) {
+    const printed = await runCli(["render", ...files, "--proxy", "a.default", "-o", output]);
+    expect(printed.stdout).toMatch(/ISTIO_META_WASM_IMAGE_PULL_SECRET.*\[redacted\]/);
+    expect(printed.stdout + printed.stderr).not.toContain("hunter2");
+  }
+  const out = join(work, "plugin");
+  await runCli(["render", ...files, "--proxy", "a.default", "--out", out]);
+  const file = join(out, "a.default", "ecds.json");
+  expect(readFileSync(file, "utf8")).toContain("hunter2");
+  expect(statSync(file).mode & 0o777).toBe(0o600);
+  const diff = await runCli(["diff", "--base", before ?? "", "-f", after ?? "", "--resources"]);
+  expect(diff).toMatchObject({ status: 1, stdout: expect.stringContaining("extension") });
+  expect(diff.stdout + diff.stderr).not.toContain("hunter");
 });

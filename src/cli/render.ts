@@ -14,6 +14,7 @@ import {
   type Rendering,
   type RenderingOptions,
   sayReport,
+  shownResource,
 } from "../render/index.ts";
 import type { Io } from "./command.ts";
 import { printYaml, redactSecrets } from "./print.ts";
@@ -84,7 +85,8 @@ async function render(flags: RenderFlags, io: Io): Promise<number> {
   // Proxies share what they get alike.
   const rendering = createRendering(offline.mesh, await renderingOptions(offline, objects, io));
   for (const proxy of proxies) {
-    const rendered = renderProxy(offline, asAsked(proxy, flags), print, rendering);
+    const show: Print = flags.out === undefined ? (type, bytes) => print(type, shownResource(type, bytes)) : print;
+    const rendered = renderProxy(offline, asAsked(proxy, flags), show, rendering);
     if (flags.out !== undefined) await writeFolder(folderOf(flags.out, proxy), rendered);
     else io.out(format(redactSecrets(rendered), flags.output));
   }
@@ -159,12 +161,9 @@ async function renderingOptions(offline: Offline, objects: readonly KubeObject[]
   };
 }
 
-function renderProxy(
-  offline: Offline,
-  proxy: Proxy,
-  print: (type: ResourceType, bytes: Uint8Array) => JsonResource,
-  rendering: Rendering,
-): Rendered {
+type Print = (type: ResourceType, bytes: Uint8Array) => JsonResource;
+
+function renderProxy(offline: Offline, proxy: Proxy, print: Print, rendering: Rendering): Rendered {
   const renderer = rendering.renderer(offline.classOf(proxy));
   try {
     const out: Record<string, readonly JsonResource[]> = {};
@@ -189,13 +188,16 @@ function folderOf(out: string, { name, namespace }: Proxy): string {
   return join(out, folder);
 }
 
+/** Keys, and pull secrets of Wasm modules. */
+const holdsSecrets: ReadonlySet<string> = new Set(["secrets", "ecds"]);
+
 /** A folder is replaced whole, so that nothing of an earlier rendering stays. */
 async function writeFolder(dir: string, rendered: Rendered): Promise<void> {
   await rm(dir, { recursive: true, force: true });
   await mkdir(dir, { recursive: true });
   for (const [section, resources] of Object.entries(rendered))
     await writeFile(join(dir, `${section}.json`), `${JSON.stringify(resources, null, 1)}\n`, {
-      mode: section === "secrets" ? 0o600 : 0o644,
+      mode: holdsSecrets.has(section) ? 0o600 : 0o644,
     });
 }
 

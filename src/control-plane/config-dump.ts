@@ -9,15 +9,14 @@ import {
 } from "../gen/envoy/admin/v3/config_dump_shared_pb.js";
 import { SecretSchema } from "../gen/envoy/extensions/transport_sockets/tls/v3/secret_pb.js";
 import { bytesOf, type Resource, type ResourceType, types } from "../model/index.ts";
-import { createJsonPrinter, type Renderer, withoutPullSecret, withoutSharedKeys } from "../render/index.ts";
+import { createJsonPrinter, type Renderer, shownResource } from "../render/index.ts";
 import type { Ads } from "../xds/index.ts";
 import type { ControlledSource } from "./resource-source.ts";
 
 /** As the proxy would show it. */
 function shown(ads: Ads, connectionId: string, type: ResourceType, resource: Resource): Uint8Array {
   if (type === types.route) return ads.shownRoute(connectionId, resource);
-  if (type === types.extension) return withoutPullSecret(bytesOf(resource));
-  return type === types.listener ? withoutSharedKeys(bytesOf(resource)) : bytesOf(resource);
+  return shownResource(type, bytesOf(resource));
 }
 
 const dumpType = (name: string): string => `type.googleapis.com/envoy.admin.v3.${name}`;

@@ -35,6 +35,8 @@ export interface NotFound {
   /** As metrics name it. */
   readonly result: "download_failure" | "manifest_failure" | "checksum_mismatched" | "fetch_failure";
   readonly problem: string;
+  /** It has more bytes than were to be read. */
+  readonly isTooLarge?: boolean;
 }
 
 /** Others wait for their turn meanwhile. */
@@ -66,14 +68,14 @@ async function fromRegistry(
     return findImage(reference, { http, maxBytes, timeoutMs: requestTimeoutMs, signal, pullSecret, insecure });
   };
   const image = await tried(find);
-  if ("problem" in image) return { result: "manifest_failure", problem: `${url}: ${image.problem}` };
+  if ("problem" in image) return { ...image, result: "manifest_failure", problem: `${url}: ${image.problem}` };
   const [own = ""] = image.value.digests;
   if (checksum !== "" && !image.value.digests.includes(checksum))
     return { result: "checksum_mismatched", problem: `${url} has the digest ${own}, not ${checksum}` };
   const key = checksum === "" ? own : checksum;
   if (isKnown(key)) return { checksum: key, bytes: undefined };
   const module = await tried(image.value.module);
-  if ("problem" in module) return { result: "download_failure", problem: `${url}: ${module.problem}` };
+  if ("problem" in module) return { ...module, result: "download_failure", problem: `${url}: ${module.problem}` };
   return { checksum: key, bytes: module.value };
 }
 
@@ -83,7 +85,7 @@ async function fromServer(
   signal: AbortSignal,
 ): Promise<Found | NotFound> {
   const fetched = await tried(async () => unpackModule(await withRetries(url, options, signal), options.maxBytes));
-  if ("problem" in fetched) return { result: "download_failure", problem: fetched.problem };
+  if ("problem" in fetched) return { ...fetched, result: "download_failure" };
   const own = sha256(fetched.value);
   return checksum === "" || checksum === own
     ? { checksum: own, bytes: fetched.value }
@@ -93,11 +95,14 @@ async function fromServer(
 /** Without query, where secrets may be. */
 const place = (url: string): string => url.replace(/[?#].*$/s, "");
 
-async function tried<T>(run: () => Promise<T>): Promise<{ readonly value: T } | { readonly problem: string }> {
+async function tried<T>(
+  run: () => Promise<T>,
+): Promise<{ readonly value: T } | Pick<NotFound, "problem" | "isTooLarge">> {
   try {
     return { value: await run() };
   } catch (error) {
-    return { problem: FairleadError.from(error).message };
+    const { message, code } = FairleadError.from(error);
+    return { problem: message, isTooLarge: code === "too-large" };
   }
 }
 

@@ -14,7 +14,8 @@ import {
 import { TypedStructSchema } from "../../gen/udpa/type/v1/typed_struct_pb.js";
 import { silentLogger } from "../../lib/index.ts";
 import { types } from "../../model/index.ts";
-import { createEcdsRewriter, type ResponseRewriter } from "./ecds.ts";
+import { createEcdsRewriter, type EcdsRewriter, type ResponseRewriter } from "./ecds.ts";
+import { createSecretHider } from "./hide-secrets.ts";
 import { createWasmMetrics, type WasmMetrics } from "./metrics.ts";
 import type { ModuleCache, ModuleRequest } from "./module-cache.ts";
 
@@ -23,7 +24,7 @@ let answers: Awaited<ReturnType<ModuleCache["get"]>>[];
 let asked: ModuleRequest[];
 let recovered: number;
 let metrics: WasmMetrics;
-let rewriter: ResponseRewriter;
+let rewriter: EcdsRewriter;
 let stop = new AbortController();
 
 beforeEach(() => {
@@ -78,10 +79,10 @@ const httpPlugin = (plugin: Plugin = {}) => anyPack(WasmSchema, create(WasmSchem
 const extensionOf = (typedConfig: ReturnType<typeof httpPlugin>) =>
   anyPack(TypedExtensionConfigSchema, create(TypedExtensionConfigSchema, { name: "p", typedConfig }));
 
-async function rewritten(typedConfig: ReturnType<typeof httpPlugin>) {
+async function rewritten(typedConfig: ReturnType<typeof httpPlugin>, by: ResponseRewriter = rewriter) {
   const resources = [{ name: "p", version: "7", resource: extensionOf(typedConfig) }];
   const response = create(DeltaDiscoveryResponseSchema, { typeUrl: types.extension, nonce: "n", resources });
-  const bytes = await rewriter.rewrite("delta", toBinary(DeltaDiscoveryResponseSchema, response), stream());
+  const bytes = await by.rewrite("delta", toBinary(DeltaDiscoveryResponseSchema, response), stream());
   const out = fromBinary(DeltaDiscoveryResponseSchema, bytes);
   expect(out).toMatchObject({ typeUrl: types.extension, nonce: "n" });
   const [resource] = out.resources;
@@ -184,6 +185,31 @@ test("of an extension that is gone nothing is kept, and nothing is tried again",
   const gone = create(DeltaDiscoveryResponseSchema, { typeUrl: types.extension, removedResources: ["p"] });
   await rewriter.rewrite("delta", toBinary(DeltaDiscoveryResponseSchema, gone), stream());
   expect(anyUnpack((await rewritten(httpPlugin())).typed, RBACSchema)?.rules).toBeDefined();
+});
+
+test("of an extension that Envoy no longer asks for nothing is kept", async () => {
+  answers = [{ file: "/good.wasm" }, { file: "/good.wasm" }];
+  for (const names of [{ only: new Set(["q"]) }, { without: ["p"] }]) {
+    await rewritten(httpPlugin());
+    rewriter.asked?.({ only: new Set(["p", "q"]) });
+    rewriter.asked?.({ without: ["q"] });
+    expect(rewriter.inUse()).toEqual(["/good.wasm"]);
+    rewriter.asked?.(names);
+    expect(rewriter.inUse()).toEqual([]);
+  }
+});
+
+test("an agent that leaves modules to Envoy keeps the pull secret from it all the same", async () => {
+  const keyValues = { ISTIO_META_WASM_IMAGE_PULL_SECRET: "secret", MINE: "1" };
+  const { wasm, version } = await rewritten(httpPlugin({ keyValues }), createSecretHider());
+  expect(version).toBe("7");
+  expect(vmOf(wasm())).toMatchObject({
+    code: { specifier: { case: "remote", value: { httpUri: { uri: "oci://r/x:1" } } } },
+    environmentVariables: { keyValues: { MINE: "1" } },
+  });
+  expect(JSON.stringify(vmOf(wasm())?.environmentVariables)).not.toContain("secret");
+  const broken = { ...httpPlugin(), value: Uint8Array.of(0xff, 0xff) };
+  expect((await rewritten(broken, createSecretHider())).typed.value).toEqual(broken.value);
 });
 
 test("what has no remote module, or cannot be read, is left to Envoy", async () => {

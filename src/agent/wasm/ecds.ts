@@ -3,16 +3,13 @@
  * Where one cannot be had the last good configuration stays, or a filter stands in that lets everything or nothing
  * through, as the plugin says; it is tried again, and told when it has come.
  */
-import { fromBinary, toBinary } from "@bufbuild/protobuf";
-import {
-  DeltaDiscoveryResponseSchema,
-  DiscoveryResponseSchema,
-} from "../../gen/envoy/service/discovery/v3/discovery_pb.js";
 import { createBackoff, FairleadError, type Logger, wait } from "../../lib/index.ts";
 import { types } from "../../model/index.ts";
+import type { WantedNames } from "../wanted-names.ts";
 import { type RemoteWasm, readRemoteWasm } from "./extension-config.ts";
 import type { WasmMetrics } from "./metrics.ts";
 import type { ModuleCache, ModuleRequest } from "./module-cache.ts";
+import { type Configured, convertResponse } from "./response.ts";
 
 export interface EcdsOptions {
   readonly cache: Pick<ModuleCache, "get">;
@@ -34,6 +31,8 @@ export interface StreamEnd {
 export interface ResponseRewriter {
   readonly typeUrl: string;
   rewrite(variant: "sotw" | "delta", response: Uint8Array, stream: StreamEnd): Promise<Uint8Array>;
+  /** Told what Envoy asks for. What it no longer wants is not always told to be gone. */
+  asked?(names: WantedNames): void;
 }
 
 export interface EcdsRewriter extends ResponseRewriter {
@@ -45,12 +44,6 @@ export interface EcdsRewriter extends ResponseRewriter {
 interface Good {
   readonly bytes: Uint8Array;
   readonly file: string;
-}
-
-interface Configured {
-  readonly bytes: Uint8Array;
-  /** It is not what the control plane sent. */
-  readonly isStandIn: boolean;
 }
 
 const usualRetry = { minMs: 5_000, maxMs: 300_000 };
@@ -134,12 +127,14 @@ export function createEcdsRewriter(options: EcdsOptions): EcdsRewriter {
   return {
     typeUrl: types.extension,
     inUse: () => [...lastGood.values()].map(({ file }) => file),
+    asked(names) {
+      const known = new Set([...lastGood.keys(), ...retries.keys()]);
+      for (const name of "only" in names ? known.difference(names.only) : names.without) forget(name);
+    },
     async rewrite(variant, response, stream) {
       const startedMs = options.nowMs();
       try {
-        return variant === "delta"
-          ? await rewriteDelta(response, (bytes) => convert(bytes, stream), forget)
-          : await rewriteWhole(response, (bytes) => convert(bytes, stream));
+        return await convertResponse(variant, response, { convert: (bytes) => convert(bytes, stream), forget });
       } finally {
         metrics.took(options.nowMs() - startedMs);
       }
@@ -149,35 +144,4 @@ export function createEcdsRewriter(options: EcdsOptions): EcdsRewriter {
 
 function requestOf({ url, checksum, pullSecret, timeoutMs, name, version, policy }: RemoteWasm): ModuleRequest {
   return { url, checksum, pullSecret, timeoutMs, resource: name, version, policy };
-}
-
-type Convert = (bytes: Uint8Array) => Promise<Configured>;
-
-async function rewriteDelta(
-  response: Uint8Array,
-  convert: Convert,
-  forget: (name: string) => void,
-): Promise<Uint8Array> {
-  const message = fromBinary(DeltaDiscoveryResponseSchema, response);
-  for (const name of message.removedResources) forget(name);
-  await Promise.all(
-    message.resources.map(async (resource) => {
-      if (!resource.resource) return;
-      const { bytes, isStandIn } = await convert(resource.resource.value);
-      resource.resource.value = bytes;
-      // Another version than the control plane's, so that after a reconnect it is sent again.
-      if (isStandIn) resource.version += " without its module";
-    }),
-  );
-  return toBinary(DeltaDiscoveryResponseSchema, message);
-}
-
-async function rewriteWhole(response: Uint8Array, convert: Convert): Promise<Uint8Array> {
-  const message = fromBinary(DiscoveryResponseSchema, response);
-  await Promise.all(
-    message.resources.map(async (resource) => {
-      resource.value = (await convert(resource.value)).bytes;
-    }),
-  );
-  return toBinary(DiscoveryResponseSchema, message);
 }

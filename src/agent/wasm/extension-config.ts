@@ -30,6 +30,8 @@ export interface RemoteWasm {
   readonly failOpen: boolean;
   /** With the module in this file, and without what was meant for the agent. */
   withFile(file: string): Uint8Array;
+  /** As it was, without what was meant for the agent. */
+  withAddress(): Uint8Array;
   /** A filter in its place that lets everything through, or nothing. */
   standIn(): Uint8Array;
 }
@@ -69,6 +71,10 @@ export function readRemoteWasm(bytes: Uint8Array): RemoteWasm | undefined {
     policy: policies.find((one) => one === given[env.policy]) ?? "UNSPECIFIED_POLICY",
     version: given[env.version] ?? "",
     failOpen,
+    withAddress() {
+      hideFromModule(vm.value);
+      return encode(extension, anyPack<DescMessage>(schema, filter));
+    },
     withFile(file) {
       hideFromModule(vm.value);
       vm.value.code = {

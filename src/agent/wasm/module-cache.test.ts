@@ -100,6 +100,31 @@ describe("from an HTTP server", () => {
     expect(await get(request("/m", { timeoutMs }))).toEqual(module);
   });
 
+  test("those that are not small are fetched one by one, also when they are so only once unpacked", async () => {
+    const large = Buffer.concat([module, Buffer.alloc(8 * 1024)]);
+    const careful = open({ smallBytes: 4 * 1024 });
+    let [active, peak] = [0, 0];
+    const paths = ["/a", "/b", "/c", "/packed"];
+    for (const path of paths)
+      server.paths.set(path, (_, response) => {
+        const bytes = path === "/packed" ? gzipSync(large) : large;
+        const isAgain = server.requests.filter((one) => one === `GET ${path}`).length > 1;
+        if (!isAgain) return void response.writeHead(200, { "content-length": bytes.length }).end(bytes);
+        peak = Math.max(peak, ++active);
+        const answer = (): void => {
+          active--;
+          response.writeHead(200).end(bytes);
+        };
+        // Time for the others to come, if they would.
+        return void setTimeout(answer, 50);
+      });
+    server.serve("/small", module);
+    const got = await Promise.all(["/small", ...paths].map((path) => get(request(path), careful)));
+    expect(got).toEqual([module, ...paths.map(() => new Uint8Array(large))]);
+    expect(peak).toBe(1);
+    expect(server.requests.filter((one) => one === "GET /small")).toHaveLength(1);
+  });
+
   test("a server that is busy is asked again; one that says no is not", async () => {
     let left = 2;
     server.paths.set("/m", (_, response) => void response.writeHead(left-- > 0 ? 503 : 200).end(module));

@@ -3,7 +3,7 @@
  * over restarts too, so that a registry which is away takes nothing from those who had it; what nobody asks for goes.
  */
 import { FairleadError, type Logger } from "../../lib/index.ts";
-import { type DownloadOptions, downloadModule, type NotFound, type Wanted } from "./download.ts";
+import { type DownloadOptions, downloadModule, type Found, type NotFound, type Wanted } from "./download.ts";
 import type { WasmMetrics } from "./metrics.ts";
 import { type Entry, openModuleFiles } from "./module-files.ts";
 import { sha256 } from "./registry.ts";
@@ -22,6 +22,8 @@ export interface ModuleCacheOptions extends DownloadOptions {
   readonly folder: string;
   readonly expiryMs: number;
   readonly purgeMs: number;
+  /** Up to here several are fetched at the same time. */
+  readonly smallBytes?: number;
   readonly now: () => Date;
   readonly metrics: WasmMetrics;
   readonly log: Logger;
@@ -33,8 +35,9 @@ export interface ModuleCache {
   purge(signal: AbortSignal, inUse?: () => Iterable<string>): void;
 }
 
-/** Fetches at the same time: each may hold a module in memory. */
+/** Fetches at the same time: each holds a module in memory, so large ones come one by one. */
 const maxFetches = 4;
+const usualSmallBytes = 16 * 1024 * 1024;
 /** Modules of the largest size that the folder has room for: addresses whose content changes all the time must not fill a disk. */
 const maxLargest = 4;
 
@@ -44,7 +47,8 @@ export function createModuleCache(options: ModuleCacheOptions): ModuleCache {
   /** Newest last, so that the last of a URL is what it led to last. */
   let entries = [...files.entries];
   const running = new Map<string, Promise<{ readonly file: string } | NotFound>>();
-  const turns = createTurns(maxFetches);
+  const [turns, largeTurns] = [createTurns(maxFetches), createTurns(1)];
+  const smallBytes = Math.min(options.maxBytes, options.smallBytes ?? usualSmallBytes);
   let saving: Promise<void> = Promise.resolve();
   metrics.entries(entries.length);
 
@@ -91,10 +95,17 @@ export function createModuleCache(options: ModuleCacheOptions): ModuleCache {
     return entry;
   };
 
+  const download = async (request: ModuleRequest, known: (checksum: string) => boolean): Promise<Found | NotFound> => {
+    const found = await turns(() => downloadModule(request, { ...options, maxBytes: smallBytes }, known));
+    // Most servers say how large it is, so that nothing was read in vain.
+    const isLarge = "problem" in found && found.isTooLarge && smallBytes < options.maxBytes;
+    return isLarge ? largeTurns(() => downloadModule(request, options, known)) : found;
+  };
+
   const fetch = async (request: ModuleRequest): Promise<{ readonly file: string } | NotFound> => {
     const { url } = request;
     const known = (checksum: string): boolean => entries.some((one) => one.url === url && one.checksum === checksum);
-    const found = await turns(() => downloadModule(request, options, known));
+    const found = await download(request, known);
     metrics.fetched("problem" in found ? found.result : "success");
     if ("problem" in found) return lastOf(request, found);
     const here = await find((one) => one.url === url && one.checksum === found.checksum);

@@ -2,7 +2,7 @@
 import { basename } from "node:path";
 import { promisify } from "node:util";
 import { gunzip as gunzipCallback } from "node:zlib";
-import { FairleadError } from "../../lib/index.ts";
+import { FairleadError, systemCode } from "../../lib/index.ts";
 
 const magic = Buffer.from([0x00, 0x61, 0x73, 0x6d]);
 
@@ -41,9 +41,9 @@ async function gunzip(bytes: Uint8Array, maxOutputLength: number): Promise<Uint8
   try {
     return await inflate(bytes, { maxOutputLength });
   } catch (error) {
-    throw new FairleadError("invalid", "what was fetched cannot be decompressed, or becomes too large", {
-      cause: error,
-    });
+    if (systemCode(error) === "ERR_BUFFER_TOO_LARGE")
+      throw new FairleadError("too-large", `what was fetched becomes more than ${maxOutputLength} bytes`);
+    throw new FairleadError("invalid", "what was fetched cannot be decompressed", { cause: error });
   }
 }
 

@@ -2,7 +2,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { isRecord } from "../../lib/index.ts";
 import { bytesOf, type Resource, type ResourceType } from "../../model/index.ts";
-import type { JsonResource } from "../../render/index.ts";
+import { type JsonResource, shownResource } from "../../render/index.ts";
 import type { StateChange } from "./states.ts";
 
 export interface ResourceDiff {
@@ -22,7 +22,8 @@ export function resourceDiffs({ groups }: StateChange, print: Print): readonly R
     for (const { type, name, before, after } of differences) {
       const key = `${type} ${name} ${before?.hash} ${after?.hash}`;
       const known = found.get(key);
-      const json = (resource: Resource | undefined): unknown => resource && print(type, bytesOf(resource));
+      const json = (resource: Resource | undefined): unknown =>
+        resource && print(type, shownResource(type, bytesOf(resource)));
       const lines = known?.lines ?? [...fieldLines(json(before), json(after), "")];
       found.set(key, { type, name, proxies: (known?.proxies ?? 0) + proxies.length, lines });
     }

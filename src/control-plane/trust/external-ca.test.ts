@@ -121,10 +121,11 @@ interface Asked {
   readonly altNames?: readonly SubjectAltName[];
   readonly certSigner?: string;
   readonly certificate?: string;
+  readonly seconds?: number;
   readonly roots: string;
 }
 
-async function ask(plane: Discovery, { altNames = [own], certSigner = "", certificate, roots }: Asked) {
+async function ask(plane: Discovery, { altNames = [own], certSigner = "", certificate, seconds = 0, roots }: Asked) {
   const client = createRpcClient({
     target: plane.addresses.secureGrpc,
     tls: () => ({
@@ -136,7 +137,12 @@ async function ask(plane: Discovery, { altNames = [own], certSigner = "", certif
       certificate === undefined ? { authorization: `Bearer ${token}` } : {},
   });
   const csr = createCsr({ key, altNames });
-  const request = create(IstioCertificateRequestSchema, { csr, metadata: { CertSigner: certSigner } });
+  const validityDuration = BigInt(seconds);
+  const request = create(IstioCertificateRequestSchema, {
+    csr,
+    validityDuration,
+    metadata: { CertSigner: certSigner },
+  });
   return client
     .unary(method, request)
     .then(({ certChain }) => certChain)
@@ -193,6 +199,15 @@ describe("EXTERNAL_CA=ISTIOD_RA_KUBERNETES_API", () => {
       status: status.invalidArgument,
     });
     expect(seen).toEqual([]);
+  });
+
+  test("a life of less than ten minutes, which Kubernetes refuses, is refused here and made no longer", async () => {
+    const plane = await start({ externalCa: external });
+    const roots = await ownRoots();
+    seen.length = 0;
+    await expect(ask(plane, { roots, seconds: 599 })).rejects.toMatchObject({ status: status.invalidArgument });
+    expect(seen).toEqual([]);
+    expect(await ask(plane, { roots, seconds: 600 })).toHaveLength(2);
   });
 
   test("a signer that refuses, or whose certificate has other names, is a CA's or lives too long, gives nothing", async () => {

@@ -51,6 +51,8 @@ interface Parts extends ExternalCaOptions {
 
 const dayMs = 86_400_000;
 const usualLives = { defaultTtlMs: dayMs, maxTtlMs: 90 * dayMs };
+/** Of a CertificateSigningRequest; the API refuses less. */
+const leastMs = 600_000;
 /** By which clocks of signers may be ahead. */
 const skewMs = 5 * 60_000;
 const serverUsages = ["digital signature", "key encipherment", "server auth"];
@@ -73,7 +75,7 @@ function workloadSigner(parts: Parts, sign: SignByKubernetes): WorkloadSigner {
   const lifetime: WorkloadSigner["lifetime"] = (askedMs) => {
     if (askedMs > maxTtlMs)
       throw new FairleadError("invalid", `the requested life exceeds the maximum of ${maxTtlMs / 1000} s`);
-    return askedMs > 0 ? askedMs : defaultTtlMs;
+    return atLeast(askedMs > 0 ? askedMs : defaultTtlMs);
   };
   return {
     lifetime,
@@ -81,7 +83,7 @@ function workloadSigner(parts: Parts, sign: SignByKubernetes): WorkloadSigner {
       const { csr, askedMs, terms, identity } = order;
       const signerName = signerNameOf(order.certSigner, parts);
       checkNames(order);
-      const lifeMs = Math.min(lifetime(askedMs), terms.maxLifeMs ?? maxTtlMs);
+      const lifeMs = atLeast(Math.min(lifetime(askedMs), terms.maxLifeMs ?? maxTtlMs));
       const issued = await sign({ signerName, csr, usages: workloadUsages, lifeMs }, signal);
       const { certificate } = issued;
       if (!isCalledOnly(certificate, formatIdentity(identity))) throw refusedAnswer(signerName, "has another name");
@@ -92,6 +94,16 @@ function workloadSigner(parts: Parts, sign: SignByKubernetes): WorkloadSigner {
       return issued;
     },
   };
+}
+
+/** Nobody is given a longer life than was asked for. */
+function atLeast(lifeMs: number): number {
+  if (lifeMs >= leastMs) return lifeMs;
+  throw new FairleadError(
+    "invalid",
+    `a life of ${lifeMs / 1000} s is asked for, and Kubernetes signs for no less than ${leastMs / 1000} s`,
+    { hint: "set SECRET_TTL of the agent, or DEFAULT_WORKLOAD_CERT_TTL, to ten minutes or more" },
+  );
 }
 
 function signerNameOf(asked: string, { domain, signerName }: ExternalCaOptions): string {

@@ -232,9 +232,47 @@ spec: { selector: {}, template: { metadata: { labels: { app: reviews, version: $
     expect(stdout).toContain("v2.shop is new");
   });
 
-  test("another version and other filters", async () => {
-    expect((await diff("--against-profile", "envoy")).status).toBe(1);
-    expect((await diff("--against-version", "1.30.0")).status).toBeLessThan(2);
+  test("other filters", async () => {
+    const { status, stdout } = await diff("--against-profile", "envoy");
+    expect(stdout).toContain("filter istio.alpn is gone");
+    expect(status).toBe(1);
+  });
+
+  describe("another version", () => {
+    const filter = `---
+apiVersion: networking.istio.io/v1alpha3
+kind: EnvoyFilter
+metadata: { name: old, namespace: shop }
+spec:
+  configPatches:
+  - applyTo: CLUSTER
+    match: { context: SIDECAR_OUTBOUND, proxy: { proxyVersion: "^1\\\\.30" }, cluster: { service: reviews.shop.svc.cluster.local } }
+    patch: { operation: MERGE, value: { alt_stat_name: patched } }
+`;
+    const upgrade = async (version: string, image: string) =>
+      runCli(
+        [
+          "diff",
+          "--base",
+          write(mesh.replaceAll("istio-proxy,", `istio-proxy, image: "${image}",`) + filter),
+          "--against-version",
+          version,
+        ],
+        dir,
+      );
+
+    test("the one that proxies have is that of their images", async () => {
+      const { status, stdout } = await upgrade("1.31.0", "docker.io/istio/proxyv2:1.30.2-distroless");
+      expect(stdout).toContain("altStatName from patched to outbound|9080||reviews");
+      expect(status).toBe(1);
+      expect((await upgrade("1.30.5", "docker.io/istio/proxyv2:1.30.2")).stdout).toContain("nothing changes");
+    });
+
+    test("an image without such a tag is of the version of recorded cases", async () => {
+      const { status, stdout } = await upgrade("1.30.0", "istio/proxyv2");
+      expect(stdout).toContain("altStatName");
+      expect(status).toBe(1);
+    });
   });
 
   test.each([

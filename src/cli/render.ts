@@ -59,7 +59,7 @@ export function register(program: Command, io: Io, exit: (status: number) => voi
     .option("--out <dir>", "write one folder per proxy instead of printing")
     .option("--mesh-config <file>", "MeshConfig, instead of a mesh.yaml among the files")
     .addOption(profileOption("which filters the Envoy has"))
-    .option("--proxy-version <version>", "Istio version of the proxies, where it is not the control plane's")
+    .option("--proxy-version <version>", "Istio version of the proxies, where it is not that of their images' tags")
     .addOption(new Option("-o, --output <format>", "how to print").choices(["json", "yaml", "summary"]).default("json"))
     .addHelpText(
       "after",

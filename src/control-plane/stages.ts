@@ -3,7 +3,7 @@ import { type Collection, createGraph, type Graph, unionOf } from "../collection
 import type { Problem } from "../config/index.ts";
 import { classify, createMesh, type Mesh, type MeshConfigs, type MeshInputs, type Withheld } from "../mesh/index.ts";
 import type { Config, KubeObject, Proxy, ProxyClass, RequestAuthenticationSpec } from "../model/index.ts";
-import { createRegistry, proxyOfPod, type Registry, readPod } from "../registry/index.ts";
+import { createRegistry, proxyOfPod, type Registry, readPod, versionOfProxy } from "../registry/index.ts";
 import {
   createGatewayApi,
   createIngress,
@@ -174,7 +174,7 @@ export function createStages(options: StagesOptions): Stages {
       // A proxy may ask whatever its namespace: discovery selectors only keep others from finding it.
       pods.keys().flatMap((key) => {
         const pod = pods.get(key);
-        return (pod && proxyOfPod(readPod(pod), context)) ?? [];
+        return (pod && proxyOfPod(readPod(pod), context, versionOfProxy(pod))) ?? [];
       }),
     classOf: (proxy, withheld) =>
       classify({ mesh, targets: registry.targets, isMember: registry.isMember }, proxy, withheld),

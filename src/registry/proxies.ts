@@ -1,5 +1,13 @@
 /** Pods with an `istio-proxy` container in, the proxies that would connect from them out. */
-import type { Locality, Proxy, ProxyConfigValues } from "../model/index.ts";
+import { readList, readRecord, readText } from "../lib/index.ts";
+import {
+  fairleadImage,
+  istioVersion,
+  type KubeObject,
+  type Locality,
+  type Proxy,
+  type ProxyConfigValues,
+} from "../model/index.ts";
 import type { Pod } from "./pod.ts";
 import { augmentLabels, podLocality } from "./workload.ts";
 
@@ -14,11 +22,22 @@ export interface ProxyContext {
   ): ProxyConfigValues;
 }
 
-/** Of a proxy that has not said which it is. */
-const version = "1.28.0";
+/** Of a proxy that nobody knows the version of: istiod's recorded configuration, which `render` is compared with, is made for it. */
+const unknownVersion = "1.28.0";
+
+/** By the tag of the proxy's image: Istio's own, or ours, whose agents say which version of Istio they stand in for. */
+export function versionOfProxy({ spec }: KubeObject): string | undefined {
+  const { containers, initContainers } = readRecord(spec);
+  const proxy = [...readList(containers), ...readList(initContainers)]
+    .map(readRecord)
+    .find(({ name }) => name === "istio-proxy");
+  const image = readText(proxy?.image);
+  if (image.includes(`/${fairleadImage}:`)) return istioVersion;
+  return /:v?(\d{1,3}\.\d{1,3}\.\d{1,3})(?:[-+][\w.+-]*)?$/.exec(image.replace(/@.*/, ""))?.[1];
+}
 
 /** Undefined where the pod has no proxy, or no address yet. */
-export function proxyOfPod(pod: Pod, context: ProxyContext): Proxy | undefined {
+export function proxyOfPod(pod: Pod, context: ProxyContext, version = unknownVersion): Proxy | undefined {
   const address = pod.addresses[0];
   if (!pod.proxyArgs || address === undefined) return undefined;
   const type = pod.proxyArgs.includes("router") ? "router" : "sidecar";

@@ -20,6 +20,7 @@ export function createPlace(offline: Offline, profile: Profile, now: Date, optio
   const proxies = offline.proxies();
   const rendering = createRendering(offline.mesh, options);
   const made = new Map<string, { readonly view: ProxyView; readonly renderer: Renderer }>();
+  const known = new Map<string, ReturnType<Renderer["causes"]>>();
   const byAddress = new Map(proxies.flatMap((proxy) => proxy.addresses.map((address) => [address, proxy] as const)));
   const nameOf = ({ name, namespace }: Proxy): string => `${name}.${namespace}`;
   const view = (proxy: Proxy): ProxyView => {
@@ -51,6 +52,12 @@ export function createPlace(offline: Offline, profile: Profile, now: Date, optio
       },
       jwt: { now, unknownKeys: unfetchedKeySet },
     },
-    causes: (proxy, type, name) => made.get(proxy)?.renderer.causes(type, name) ?? [],
+    // Several steps are about one resource, and to collect what a large one was made from takes its time.
+    causes(proxy, type, name) {
+      const key = `${proxy} ${type} ${name}`;
+      const found = known.get(key) ?? made.get(proxy)?.renderer.causes(type, name) ?? [];
+      known.set(key, found);
+      return found;
+    },
   };
 }

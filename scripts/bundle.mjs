@@ -39,19 +39,43 @@ const { outputFiles, metafile } = await build({
   write: false,
 });
 
-const packages = bundledPackages(root, Object.keys(metafile.inputs));
+// The page runs in a browser, so it is built apart.
+const page = await build({
+  absWorkingDir: root,
+  entryPoints: [
+    { in: "src/dashboard/page/main.tsx", out: "app" },
+    { in: "src/dashboard/page/style.css", out: "app" },
+    { in: "src/dashboard/page/index.html", out: "index" },
+    { in: "src/dashboard/page/icon.svg", out: "icon" },
+  ],
+  outdir: "dist/dashboard",
+  bundle: true,
+  minify: true,
+  format: "esm",
+  platform: "browser",
+  target: "es2022",
+  loader: { ".html": "copy", ".svg": "copy" },
+  metafile: true,
+  logLevel: "warning",
+  write: false,
+});
+
+const inputs = [metafile, page.metafile].flatMap((part) => Object.keys(part.inputs));
+const packages = bundledPackages(root, inputs);
 const licences = { path: join(root, "dist/THIRD-PARTY.txt"), contents: notices(packages) };
 // What belongs to this build, for whoever ships it: earlier parts may lie beside.
 const list = {
   path: join(root, "dist/bundle.json"),
   contents: JSON.stringify({
-    files: Object.keys(metafile.outputs).map((path) => path.slice("dist/".length)),
+    files: [metafile, page.metafile]
+      .flatMap((part) => Object.keys(part.outputs))
+      .map((path) => path.slice("dist/".length)),
     packages: packages.map(({ name }) => name),
   }),
 };
 // What others refer to before what refers to it: `main.js` names the chunks.
 const inChunks = ({ path }) => (path.includes("/chunks/") ? 0 : 1);
-const files = [licences, list, ...outputFiles].sort((a, b) => inChunks(a) - inChunks(b));
+const files = [licences, list, ...outputFiles, ...page.outputFiles].sort((a, b) => inChunks(a) - inChunks(b));
 for (const { path, contents } of files) {
   mkdirSync(dirname(path), { recursive: true });
   writeFileSync(`${path}.new`, contents);

@@ -9,6 +9,7 @@ const env = { ...process.env, PATH: `${join(root, "node_modules/.bin")}:${proces
 const checks = [
   ["format and lint", bin("biome"), ["check", "--error-on-warnings", "."]],
   ["types", bin("tsc"), ["--noEmit"]],
+  ["types of the page", bin("tsc"), ["--noEmit", "-p", join(root, "src/dashboard/page")]],
   ["import table", nodeBin(), [join(root, "scripts/check-imports.mjs")]],
   ["dead code", nodeBin(), [join(root, "node_modules/knip/bin/knip.js")]],
 ];

@@ -45,7 +45,10 @@ const kubectl = {
 };
 
 /** @type {readonly Tool[]} */
-const testTools = [{ program: "openssl", why: "makes certificates that are not ours", packages: same("openssl") }];
+const testTools = [
+  { program: "openssl", why: "makes certificates that are not ours", packages: same("openssl") },
+  { program: "chromium", why: "looks at the page as a person would", packages: same("chromium") },
+];
 
 /**
  * @param {Machine} machine

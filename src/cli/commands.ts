@@ -28,6 +28,7 @@ export const commands: readonly CommandEntry[] = [
     summary: "Show what a proxy would be sent, offline, from files",
     load: () => import("./render.ts"),
   },
+  { name: "dashboard", summary: "Open the mesh on a page", load: () => import("./dashboard.ts") },
   {
     name: "why",
     summary: "Say what becomes of a request, and which object and field decides it",

@@ -1,8 +1,16 @@
 /** `fairlead discovery`: the control plane on a Kubernetes API, with istiod's flags. */
+import { randomBytes } from "node:crypto";
 import { existsSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { hostname } from "node:os";
+import { join } from "node:path";
 import type { Command } from "commander";
-import { type IssuerRule, parseIssuerRule, type RotationPace, startDiscovery } from "../control-plane/index.ts";
+import {
+  type DashboardSettings,
+  type IssuerRule,
+  parseIssuerRule,
+  type RotationPace,
+  startDiscovery,
+} from "../control-plane/index.ts";
 import { createLogger, createLogScopes, FairleadError, parseDurationMs } from "../lib/index.ts";
 import { clusterAccess } from "./cluster-access.ts";
 import type { Io } from "./command.ts";
@@ -11,6 +19,8 @@ import { formatAddress, type ListenAddress, parseListenAddress } from "./listen-
 import { pluggedCaFolder } from "./plugged-ca.ts";
 import { processOverload } from "./process-overload.ts";
 import { tuneRuntime } from "./runtime.ts";
+import { bundleDir } from "./self.ts";
+import { readDashboardSecret } from "./up/dashboard-url.ts";
 import { readRestarts } from "./up/supervised.ts";
 
 interface DiscoveryFlags extends ServingFlags {
@@ -24,6 +34,8 @@ interface DiscoveryFlags extends ServingFlags {
   readonly ctrlz_port: string;
   readonly extraSecureAddr: readonly string[];
   readonly boundAddresses?: string;
+  readonly dashboardAddr?: string;
+  readonly dashboardSecret?: string;
   readonly domain: string;
   readonly clusterID: string;
   readonly log_output_level?: string;
@@ -52,6 +64,8 @@ export function register(program: Command, io: Io, exit: (status: number) => voi
     .option("--caCertFile <file>", "the root that it leads to")
     .option("--domain <domain>", "DNS domain suffix", "cluster.local")
     .option("--clusterID <id>", "name of the cluster that this API belongs to", "Kubernetes")
+    .option("--dashboardAddr <addr>", "the mesh on a page (default: none)")
+    .option("--dashboard-secret <file>", "proves who may see the page; without it nobody is signed in after a restart")
     .option("--log_output_level <levels>", "as istiod: default:info,ads:debug")
     .option("--log_as_json", "log lines as JSON")
     .addHelpText(
@@ -64,6 +78,11 @@ export function register(program: Command, io: Io, exit: (status: number) => voi
 }
 
 const extraRoots = "/cacerts/extra.pem";
+
+async function dashboardSettings(secretFile: string | undefined): Promise<DashboardSettings> {
+  const secret = secretFile === undefined ? randomBytes(32) : await readDashboardSecret(secretFile);
+  return { folder: join(bundleDir(), "dashboard"), secret };
+}
 
 async function discovery(flags: DiscoveryFlags, unknown: readonly string[], io: Io): Promise<number> {
   tuneRuntime();
@@ -89,7 +108,11 @@ async function discovery(flags: DiscoveryFlags, unknown: readonly string[], io: 
       https: at("--httpsAddr", flags.httpsAddr),
       http: at("--httpAddr", flags.httpAddr),
       controlz: controlZAddress(flags),
+      ...(flags.dashboardAddr === undefined
+        ? {}
+        : { dashboard: parseListenAddress("--dashboardAddr", flags.dashboardAddr, "127.0.0.1") }),
     },
+    ...(flags.dashboardAddr === undefined ? {} : { dashboard: await dashboardSettings(flags.dashboardSecret) }),
     extraSecure: flags.extraSecureAddr.map((text) => at("--extra-secure-addr", text)),
     domain: flags.domain,
     cluster: io.env.CLUSTER_ID ?? flags.clusterID,

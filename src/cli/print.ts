@@ -1,13 +1,10 @@
 /** Data in, what a person or a script reads out: YAML, tables; secrets never. */
 import { dump } from "js-yaml";
 
+export { formatSortedYaml as printSortedYaml } from "../lib/index.ts";
+
 export function printYaml(data: unknown): string {
   return dump(data, { noRefs: true, lineWidth: 120 });
-}
-
-/** As kubectl and istioctl write it: keys in order, lists not indented, no folded lines. */
-export function printSortedYaml(data: unknown): string {
-  return dump(data, { noRefs: true, lineWidth: -1, sortKeys: true, seqNoIndent: true });
 }
 
 /** Fields of Envoy's Secret that hold key material. */

@@ -8,6 +8,7 @@ import { type Io, untilStopped } from "./command.ts";
 import { type ListenAddress, parseListenAddress } from "./listen-address.ts";
 import { selfCommand } from "./self.ts";
 import { shellWord } from "./shell-word.ts";
+import { dashboardUrl } from "./up/dashboard-url.ts";
 import { defaultDataDir } from "./up/data-dir.ts";
 import type { Relay } from "./up/relay.ts";
 import { type StandaloneMesh, startStandaloneMesh } from "./up/standalone-mesh.ts";
@@ -24,6 +25,7 @@ interface UpFlags {
   readonly monitoringAddr: string;
   readonly httpsAddr: string;
   readonly httpAddr: string;
+  readonly dashboardAddr: string;
   readonly podCidr?: string;
   readonly serviceCidr?: string;
   readonly outside?: boolean;
@@ -50,6 +52,11 @@ export function register(program: Command, io: Io, exit: (status: number) => voi
     .option("--monitoringAddr <addr>", "metrics, version, debug", "127.0.0.1:15014")
     .option("--httpsAddr <addr>", "webhooks", "127.0.0.1:15017")
     .option("--httpAddr <addr>", "readiness, debug", "127.0.0.1:8080")
+    .option(
+      "--dashboard-addr <addr>",
+      "the mesh on a page; another port of the address where this one is taken",
+      dashboardAddress,
+    )
     .option("--pod-cidr <cidr>", "addresses of Pods (default: derived from the data folder)")
     .option("--service-cidr <cidr>", "addresses of Services (default: derived from the data folder)")
     .option("--outside", "let Pods reach what is outside, through this machine (default as root, without --check)")
@@ -112,7 +119,9 @@ async function start(flags: UpFlags, io: Io): Promise<number> {
     io.signal.throwIfAborted();
     if (demo) return await runDemo(mesh, flags, io, log);
     io.out("ready\n");
-    io.err(`\nThe API:  export KUBECONFIG=${shellWord(mesh.kubeconfig)}\n`);
+    io.err(
+      `\nThe mesh: ${await dashboardUrl(mesh.dir, new Date())}\nThe API:  export KUBECONFIG=${shellWord(mesh.kubeconfig)}\n`,
+    );
     await untilStopped(io.signal);
     return 0;
   } finally {
@@ -120,6 +129,8 @@ async function start(flags: UpFlags, io: Io): Promise<number> {
     await mesh.stop();
   }
 }
+
+const dashboardAddress = "127.0.0.1:15015";
 
 /** The Service of the demo's gateway. */
 const gatewayService = "istio-system/istio-ingressgateway:80";
@@ -133,6 +144,7 @@ const addressFlags = [
   ["monitoring", "--monitoringAddr", "monitoringAddr"],
   ["https", "--httpsAddr", "httpsAddr"],
   ["http", "--httpAddr", "httpAddr"],
+  ["dashboard", "--dashboard-addr", "dashboardAddr"],
 ] as const;
 
 /** The same command line again, without the addresses. */
@@ -166,7 +178,7 @@ async function runDemo(
       return await checkDemo(mesh, demo, io);
     }
     io.out("ready\n");
-    demo.greet();
+    await demo.greet();
     await untilStopped(io.signal);
     return 0;
   } finally {

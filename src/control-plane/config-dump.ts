@@ -46,6 +46,18 @@ export function createConfigDump(source: ControlledSource, ads: Ads): ConfigDump
   };
 }
 
+/** One resource of a proxy; undefined where it has none of that name, and a secret never. */
+export type ShowResource = (connectionId: string, type: ResourceType, name: string) => object | undefined;
+
+export function createShowResource(source: ControlledSource, ads: Ads): ShowResource {
+  const print = createJsonPrinter();
+  return (connectionId, type, name) => {
+    const resource = rendererOf(source, ads, connectionId)?.all(type).get(name);
+    if (!resource) return undefined;
+    return type === types.secret ? { name } : print(type, shown(ads, connectionId, type, resource));
+  };
+}
+
 /** In the order in which Envoy has them. */
 function sections(all: (type: ResourceType) => readonly object[], endpoints: boolean): readonly object[] {
   const section = (name: string, field: string, members: readonly object[]): object => ({

@@ -17,9 +17,20 @@ export interface DiscoveryAddresses {
   readonly http: Address;
   /** ControlZ; nobody is refused anything else where it cannot be had. */
   readonly controlz?: Address;
+  /** The page, where there is to be one. */
+  readonly dashboard?: Address;
+}
+
+export interface DashboardSettings {
+  /** Of the built page. */
+  readonly folder: string;
+  /** Proves who may see it. */
+  readonly secret: Uint8Array;
 }
 
 export interface DiscoveryOptions {
+  /** Used where there is an address for it. */
+  readonly dashboard?: DashboardSettings;
   readonly access: ClusterAccess;
   readonly addresses: DiscoveryAddresses;
   /** Further addresses for the TLS port, and names that its certificate must cover. */

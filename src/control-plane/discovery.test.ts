@@ -232,6 +232,7 @@ describe("the control plane on an API", () => {
     "citadel_server_success_cert_issuance_count",
     // Where proxies are given certificates of Secrets.
     "fairlead_credential_expiry_seconds",
+    "fairlead_dashboard_refused_total",
     "fairlead_incremental_checks",
     "fairlead_incremental_differences",
     "fairlead_render_faults",

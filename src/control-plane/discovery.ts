@@ -6,20 +6,29 @@ import { randomUUID } from "node:crypto";
 import { hostname } from "node:os";
 import { type CertificateAuthority, caGauges, createCertificateService, createRateLimit } from "../ca/index.ts";
 import { createGraph } from "../collections/index.ts";
+import { createDashboard, type MeshReads } from "../dashboard/index.ts";
 import { createHttpClient, createJwksResolver, type JwksResolver, type JwksResolverOptions } from "../fetch/index.ts";
 import { createEventRecorder, createHttpSource, createKubeClient, type EventRecorder } from "../kube/index.ts";
 import { createAddressGuard } from "../lib/index.ts";
 import { istioVersion, kinds } from "../model/index.ts";
-import { createDebugTypes, createMetrics, type DebugSources, measureProcess, versionInfo } from "../ops/index.ts";
+import {
+  createDebugTypes,
+  createMetrics,
+  type DebugSources,
+  type HttpHandler,
+  measureProcess,
+  versionInfo,
+} from "../ops/index.ts";
 import { createEnvoyTypes } from "../render/index.ts";
 import { type Ads, createAds } from "../xds/index.ts";
 import { authenticateWith, createStillThere, createTokenJudge, firstJudge } from "./authenticate.ts";
 import { createCertificateHeld } from "./certificate-held.ts";
-import { createConfigDump, createConfigDumpMessages } from "./config-dump.ts";
+import { createConfigDump, createConfigDumpMessages, createShowResource } from "./config-dump.ts";
 import { measureConflicts } from "./conflict-metrics.ts";
+import { problemInputs } from "./controllers/problem-reports.ts";
 import { reportCredentials } from "./credential-reports.ts";
 import { createDebugViews } from "./debug-views.ts";
-import type { DiscoveryAddresses, DiscoveryOptions } from "./discovery-options.ts";
+import type { DashboardSettings, DiscoveryAddresses, DiscoveryOptions } from "./discovery-options.ts";
 import { pushEndpointsAtOnce } from "./endpoints-at-once.ts";
 import { createFreshSource } from "./fresh-source.ts";
 import { createGatewayObjects } from "./gateway-objects.ts";
@@ -34,6 +43,7 @@ import { createPatchReports, forgetChanged } from "./patch-reports.ts";
 import { createProgrammed, createProgrammedView } from "./programmed/index.ts";
 import { proxyOfNode } from "./proxy-of-node.ts";
 import { createGenerations, createQuarantine, type Filter } from "./quarantine/index.ts";
+import { createMeshReads } from "./reads/index.ts";
 import { findRefusals, type Refusal, refusalsByObject } from "./refusals.ts";
 import { createRegistration } from "./registration/index.ts";
 import { createRenderProblems } from "./render-problems.ts";
@@ -42,7 +52,7 @@ import { createSecretAccess } from "./secret-access.ts";
 import { startServers } from "./servers.ts";
 import { createStages } from "./stages.ts";
 import { createTraffic, createTrafficView } from "./traffic.ts";
-import { createTrust, createTrustView } from "./trust/index.ts";
+import { createTrust, createTrustView, trustFacts } from "./trust/index.ts";
 import { watchObjects } from "./watched-kinds.ts";
 import { createWorkloadSource } from "./workload-source.ts";
 
@@ -259,20 +269,39 @@ export async function startDiscovery(options: DiscoveryOptions): Promise<Discove
     ...findRefusals(ads.refusing(), ({ node }, type, name) => resources.rendererOf(node)?.causes(type, name) ?? []),
     ...quarantine.refusals(),
   ];
+  const namedKinds = new Map(
+    // Of two kinds called Gateway the first is Istio's own.
+    kinds.map(({ group, kind }, i) => [
+      kinds.findIndex((other) => other.kind === kind) < i ? `${kind}.${group}` : kind,
+      watched.objects(group, kind),
+    ]),
+  );
   // And which generations of their objects proxies have.
   const programmed = createProgrammed({
     ...{ graph, resources, ads },
-    kinds: new Map(
-      // Of two kinds called Gateway the first is Istio's own.
-      kinds.map(({ group, kind }, i) => [
-        kinds.findIndex((other) => other.kind === kind) < i ? `${kind}.${group}` : kind,
-        watched.objects(group, kind),
-      ]),
-    ),
+    kinds: namedKinds,
     withheld: quarantine.of,
     isOpen: quarantine.isOpen,
     isReady: (kind) => kind !== "EnvoyFilter" || envoyTypes.current() !== undefined,
   });
+  // And for whoever would rather look at a page.
+  const reads =
+    options.dashboard &&
+    createMeshReads({
+      ...{ graph, stages, ads, resources, programmed, refusals, now },
+      kinds: namedKinds,
+      showResource: createShowResource(resources, ads),
+      identities: () => trustFacts(trust),
+      problemInputs: () =>
+        problemInputs({
+          objects: watched.objects,
+          meshConfig: stages.settings.text,
+          decoding: stages.problems,
+          patches: patchReports,
+          refusals: { byObject: () => refusalsByObject(refusals()) },
+          now,
+        }),
+    });
   const debugSources: DebugSources = {
     systemNamespace: namespace,
     proxies: ads.status,
@@ -374,6 +403,7 @@ export async function startDiscovery(options: DiscoveryOptions): Promise<Discove
       references: stages.references,
       injection,
       metrics,
+      dashboard: reads && options.dashboard && openDashboard(options.dashboard, reads, metrics, now),
       ready: () => ready,
       opened,
       signal: running,
@@ -430,6 +460,20 @@ function tellShortages({ overload, identity, namespace }: DiscoveryOptions, reco
   overload?.onBegin((cause, message) => {
     const reason = cause === "memory" ? "MemoryPressure" : "DescriptorPressure";
     recorder.record(self, "Warning", reason, message);
+  });
+}
+
+function openDashboard(
+  settings: DashboardSettings,
+  reads: MeshReads,
+  metrics: ReturnType<typeof createMetrics>,
+  now: () => Date,
+): HttpHandler {
+  return createDashboard({
+    ...settings,
+    reads,
+    nowMs: () => now().getTime(),
+    onRefused: (why) => metrics.count("fairlead_dashboard_refused_total", { why }),
   });
 }
 

@@ -1,5 +1,5 @@
 export { type Discovery, startDiscovery } from "./discovery.ts";
-export type { Address, DiscoveryAddresses, DiscoveryOptions } from "./discovery-options.ts";
+export type { Address, DashboardSettings, DiscoveryAddresses, DiscoveryOptions } from "./discovery-options.ts";
 export { type IssuerRule, parseIssuerRule } from "./issuer-judge.ts";
 export { createOffline, type Offline, type OfflineOptions } from "./offline.ts";
 export {

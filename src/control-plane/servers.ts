@@ -10,6 +10,7 @@ import {
   type DebugSources,
   type HttpHandler,
   type HttpRequest,
+  isLocalHost,
   type Metrics,
   mayDebug,
   noRoom,
@@ -35,6 +36,8 @@ export interface ServerParts {
   readonly references: References;
   readonly injection: InjectionSources;
   readonly metrics: Metrics;
+  /** The page, where there is one. */
+  readonly dashboard?: HttpHandler | undefined;
   ready(): boolean;
   /** Takes what has been opened, also when a later one fails. */
   readonly opened: { close(): Promise<void> }[];
@@ -87,6 +90,18 @@ export async function startServers(options: DiscoveryOptions, parts: ServerParts
     ["/debug/", debug],
     ["/debug", debug],
   ]);
+  /** A page is worth no refusal: where its port is taken it has another, and says so. */
+  const openPage = async (address: Address, handler: HttpHandler): Promise<Address> => {
+    const routes = [["/", handler]] as const;
+    try {
+      return (await web(address, routes)).address;
+    } catch (error) {
+      if (FairleadError.from(error).code !== "port-in-use" || address.port === 0) throw error;
+      const bound = (await web({ host: address.host, port: 0 }, routes)).address;
+      log.warn(`port ${address.port} is taken: the page is at ${bound.host}:${bound.port}`);
+      return bound;
+    }
+  };
   const inject = injectionHandler(parts.metrics, parts.injection, log.scope("injector"));
   const thread = createReviewThread();
   opened.push(thread);
@@ -98,6 +113,7 @@ export async function startServers(options: DiscoveryOptions, parts: ServerParts
   ] as const;
   const https = await web(addresses.https, hooks, serving);
   const controlz = await openControlZ(options, parts, web);
+  const dashboard = parts.dashboard && addresses.dashboard && (await openPage(addresses.dashboard, parts.dashboard));
   renewCertificate(options, parts, serving, (fresh) => {
     secureGrpc.setTls(tlsOf(fresh, trust));
     https.setTls(fresh);
@@ -109,6 +125,7 @@ export async function startServers(options: DiscoveryOptions, parts: ServerParts
     https: https.address,
     http: http.address,
     ...(controlz ? { controlz } : {}),
+    ...(dashboard ? { dashboard } : {}),
   };
 }
 
@@ -228,12 +245,6 @@ async function callerOf(judge: TokenJudge, { headers, remoteAddress }: HttpReque
     remoteAddress: isLocalHost(headers.host ?? "") ? remoteAddress : "",
     identity: await identityOf(judge, headers.authorization),
   };
-}
-
-/** Names and addresses by which a person or a port-forward reaches this machine; any other name came from elsewhere. */
-function isLocalHost(host: string): boolean {
-  const name = host.replace(/:\d+$/, "");
-  return name === "localhost" || name === "[::1]" || /^\d+\.\d+\.\d+\.\d+$/.test(name);
 }
 
 interface BoundRpc {

@@ -1,5 +1,5 @@
 /** Paths and handlers in; a bounded HTTP(S) server out. */
-import { createServer, type IncomingMessage, type Server } from "node:http";
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { createServer as createSecureServer } from "node:https";
 import {
   collectBytes,
@@ -26,11 +26,21 @@ export interface HttpRequest {
 export interface HttpAnswer {
   readonly status: number;
   readonly type?: string;
-  readonly body: string;
+  /** A function is handed the open answer, and goes on for as long as it likes. */
+  readonly body: string | Uint8Array | ((stream: HttpStream) => void);
+  readonly headers?: Readonly<Record<string, string>>;
   /** When to ask again. */
   readonly retryAfterSeconds?: number;
   /** Where to ask instead. */
   readonly location?: string;
+}
+
+/** An answer that goes on. */
+export interface HttpStream {
+  write(text: string): void;
+  /** Whether its reader has not taken yet what was written. */
+  isBehind(): boolean;
+  onClose(act: () => void): void;
 }
 
 /** For whoever cannot be served now. */
@@ -58,7 +68,7 @@ export interface HttpServer {
 }
 
 export async function createHttpServer(options: HttpServerOptions): Promise<HttpServer> {
-  const listener = (req: IncomingMessage, res: Parameters<Parameters<typeof createServer>[1] & object>[1]): void => {
+  const listener = (req: IncomingMessage, res: ServerResponse): void => {
     const isRefused = connections.isRefused(req.socket);
     (isRefused ? Promise.resolve(noRoom) : answer(req, options))
       .catch((thrown: unknown): HttpAnswer => {
@@ -66,15 +76,17 @@ export async function createHttpServer(options: HttpServerOptions): Promise<Http
         if (error.code === "internal") options.log.error(`${req.method} ${req.url}: ${error.message}`);
         return { status: statusOf(error), body: `${error.code === "internal" ? "internal error" : error.message}\n` };
       })
-      .then(({ status, type = "text/plain; charset=utf-8", body, retryAfterSeconds, location }) => {
+      .then(({ status, type = "text/plain; charset=utf-8", body, headers, retryAfterSeconds, location }) => {
         res.writeHead(status, {
+          ...headers,
           "content-type": type,
           "x-content-type-options": "nosniff",
           ...(retryAfterSeconds === undefined ? {} : { "retry-after": String(retryAfterSeconds) }),
           ...(location === undefined ? {} : { location }),
           ...(isRefused ? { connection: "close" } : {}),
         });
-        res.end(body);
+        if (typeof body === "function") body(openStream(res));
+        else res.end(body);
       })
       .catch(() => res.destroy());
   };
@@ -95,6 +107,15 @@ export async function createHttpServer(options: HttpServerOptions): Promise<Http
         server.close(() => resolve());
         connections.destroyAll();
       }),
+  };
+}
+
+function openStream(res: ServerResponse): HttpStream {
+  res.flushHeaders();
+  return {
+    write: (text) => void res.write(text),
+    isBehind: () => res.writableNeedDrain,
+    onClose: (act) => void res.once("close", act),
   };
 }
 
@@ -121,6 +142,12 @@ function cleaned(target: string): string | undefined {
   const [path = "", ...query] = target.split("?");
   if (!path.startsWith("/") || !path.includes("//")) return undefined;
   return [path.replaceAll(/\/{2,}/g, "/"), ...query].join("?");
+}
+
+/** Names and addresses by which a person or a port-forward reaches this machine; any other name came from elsewhere. */
+export function isLocalHost(host: string): boolean {
+  const name = host.replace(/:\d+$/, "");
+  return name === "localhost" || name === "[::1]" || /^\d+\.\d+\.\d+\.\d+$/.test(name);
 }
 
 function findHandler(routes: ReadonlyMap<string, HttpHandler>, path: string): HttpHandler | undefined {

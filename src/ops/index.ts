@@ -1,6 +1,15 @@
 export { type DebugCaller, type DebugQuestion, mayDebug } from "./authorize-debug.ts";
 export { type ControlZSources, controlZRoutes } from "./controlz.ts";
-export { answerDebug, type DebugAnswer, type DebugRequest, type DebugSources, type DebugView } from "./debug.ts";
+export {
+  answerDebug,
+  type DebugAnswer,
+  type DebugRequest,
+  type DebugSources,
+  type DebugView,
+  findProxy,
+  knownProxies,
+  proxyNamespace,
+} from "./debug.ts";
 export { createDebugTypes } from "./debug-types.ts";
 export {
   createHttpServer,
@@ -9,6 +18,8 @@ export {
   type HttpRequest,
   type HttpServer,
   type HttpServerOptions,
+  type HttpStream,
+  isLocalHost,
   noRoom,
 } from "./http-server.ts";
 export { createMetrics, type Labels, type Metrics, metricNames } from "./metrics.ts";

@@ -186,6 +186,10 @@ const definitions: Readonly<Record<string, Definition>> = {
   },
   fairlead_restarts_total: { help: "How often `fairlead up` had to start this process again." },
   fairlead_waiting_pushes: { help: "Proxies that wait for their turn to be written to." },
+  fairlead_dashboard_refused_total: {
+    help: "Requests for the page that were refused, by why: another site's, no token, too many streams.",
+    labels: ["why"],
+  },
   fairlead_classes: { help: "Classes of connected proxies; each is rendered once." },
   fairlead_refused_objects: { help: "Objects of users that made something which a connected proxy refuses." },
   fairlead_settings_not_usable: { help: "Settings of users that could not be used as they are; the log names each." },

@@ -1,6 +1,7 @@
 /** The control plane as a child process; workloads do not notice when it is started again. */
 import { join } from "node:path";
 import { formatAddress, type ListenAddress } from "../listen-address.ts";
+import { dashboardSecret } from "./dashboard-url.ts";
 import { type Supervised, type SupervisedOptions, supervise } from "./supervised.ts";
 
 export interface ControlPlaneOptions
@@ -21,6 +22,7 @@ const flagNames: ReadonlyMap<string, string> = new Map([
   ["monitoring", "--monitoringAddr"],
   ["https", "--httpsAddr"],
   ["http", "--httpAddr"],
+  ["dashboard", "--dashboardAddr"],
 ]);
 
 export function startControlPlane(options: ControlPlaneOptions): Promise<Supervised> {
@@ -35,6 +37,7 @@ export function startControlPlane(options: ControlPlaneOptions): Promise<Supervi
       ...options.fairlead,
       "discovery",
       ...["--kubeconfig", options.kubeconfig, "--domain", options.domain],
+      ...["--dashboard-secret", dashboardSecret(options.dir)],
       ...(bound ? [] : ["--bound-addresses", boundFile]),
       ...addressFlags(options, bound),
     ],

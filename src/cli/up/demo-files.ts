@@ -1,10 +1,8 @@
 /** Where the sample application's scripts and YAML lie beside the bundle. */
 import { existsSync, readFileSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 import { FairleadError } from "../../lib/index.ts";
-
-/** Folder of the bundle: the script that was started. */
-const bundleDir = (): string => dirname(process.argv[1] ?? ".");
+import { bundleDir } from "../self.ts";
 
 export function demoScript(name: string): string {
   return join(bundleDir(), "demo", `${name}.js`);

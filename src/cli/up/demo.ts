@@ -6,6 +6,7 @@ import { startWorkload, type Workload, type WorkloadSpec } from "../../standalon
 import type { Io } from "../command.ts";
 import { applyObject } from "../objects.ts";
 import { shellWord } from "../shell-word.ts";
+import { dashboardUrl } from "./dashboard-url.ts";
 import { demoConfig, demoScript } from "./demo-files.ts";
 import type { StandaloneMesh } from "./standalone-mesh.ts";
 import { createWorkloadHost, logFolder } from "./workload-host.ts";
@@ -17,7 +18,7 @@ export interface Demo {
   start(spec: WorkloadSpec): Promise<Workload>;
   /** The command that runs one of the sample's servers. */
   script(name: string): readonly string[];
-  greet(): void;
+  greet(): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -147,9 +148,10 @@ async function applyOnce(mesh: StandaloneMesh): Promise<void> {
   });
 }
 
-function greet(mesh: StandaloneMesh, gatewayUrl: string, io: Io): void {
+async function greet(mesh: StandaloneMesh, gatewayUrl: string, io: Io): Promise<void> {
   io.err(
-    `\nThe sample application:  ${gatewayUrl}/productpage\n` +
+    `\nThe mesh on a page:      ${await dashboardUrl(mesh.dir, new Date())}\n` +
+      `The sample application:  ${gatewayUrl}/productpage\n` +
       `The API:                 export KUBECONFIG=${shellWord(mesh.kubeconfig)}\n` +
       `Logs:                    ${logFolder(mesh.dir)}\n\n` +
       "Three things to try:\n" +

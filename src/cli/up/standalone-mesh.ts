@@ -20,6 +20,7 @@ import { choosePlan } from "./choose-plan.ts";
 import { startControlPlane } from "./control-plane-child.ts";
 import { showControlPlane } from "./control-plane-pod.ts";
 import { startControllers } from "./controllers.ts";
+import { ensureDashboardSecret } from "./dashboard-url.ts";
 import { type DataDir, openDataDir } from "./data-dir.ts";
 import { giveDataToUser } from "./data-owner.ts";
 import { startEdge } from "./edge-child.ts";
@@ -87,6 +88,7 @@ async function start(options: MeshOptions, undo: Undo, stop: () => Promise<void>
   const data = openDataDir(options.dataDir, options.env);
   undo.push(() => data.unlock());
   undo.push(() => giveDataToUser(data.path, options.env));
+  await ensureDashboardSecret(data.path);
   const journal = await openOwnJournal(data, log, undo);
   const ranges = {
     ...(options.podCidr === undefined ? {} : { podCidr: options.podCidr }),

@@ -8,22 +8,32 @@ import type { KubeClient } from "../../kube/index.ts";
 import { kindRef } from "../../kube/index.ts";
 import { createDebounce, FairleadError, type Logger, readRecord } from "../../lib/index.ts";
 import { istioKinds, type KubeObject } from "../../model/index.ts";
-import { createCredentialInputs } from "./credential-inputs.ts";
+import { type CredentialInputs, createCredentialInputs } from "./credential-inputs.ts";
 import { findProblems, type ObjectProblem, type ProblemInputs } from "./find-problems.ts";
 import { runKeyedWork, statusWritesPerSecond } from "./keyed-work.ts";
 import { mergePatch } from "./merge-patch.ts";
 import { problemStatus, tellsNoProblem } from "./problem-status.ts";
 
-export interface ProblemReportsOptions {
-  readonly client: KubeClient;
-  /** Else problems are told in the log and counted, and statuses are left alone. */
-  readonly writesStatus: boolean;
+/** Where problems are looked for. */
+export interface ProblemSources {
   objects(group: string, kind: string): Collection<KubeObject>;
   readonly meshConfig: () => string;
   readonly decoding: () => readonly Problem[];
-  readonly patches: { readonly skipped: ProblemInputs["patches"]; subscribe(listener: () => void): () => void };
-  readonly refusals: { byObject(): ProblemInputs["refused"]; subscribe(listener: () => void): () => void };
+  readonly patches: { readonly skipped: ProblemInputs["patches"] };
+  readonly refusals: { byObject(): ProblemInputs["refused"] };
   readonly now: () => Date;
+}
+
+interface Subscribable {
+  subscribe(listener: () => void): () => void;
+}
+
+export interface ProblemReportsOptions extends ProblemSources {
+  readonly client: KubeClient;
+  /** Else problems are told in the log and counted, and statuses are left alone. */
+  readonly writesStatus: boolean;
+  readonly patches: ProblemSources["patches"] & Subscribable;
+  readonly refusals: ProblemSources["refusals"] & Subscribable;
   readonly random: () => number;
   readonly log: Logger;
   /** Told of each problem when it is first met. */
@@ -42,13 +52,33 @@ const referred: readonly (readonly [string, string])[] = [
   ["gateway.networking.k8s.io", "Gateway"],
 ];
 
+function concerned({ objects }: ProblemSources): readonly Collection<KubeObject>[] {
+  return [...istioKinds.map(({ group, kind }) => [group, kind] as const), ...referred].map(([group, kind]) =>
+    objects(group, kind),
+  );
+}
+
+/** The state of this moment. */
+export function problemInputs(
+  sources: ProblemSources,
+  credentials: Pick<CredentialInputs, "current"> = createCredentialInputs(sources),
+): ProblemInputs {
+  return {
+    objects: [
+      ...concerned(sources).flatMap((objects) => objects.keys().flatMap((key) => objects.get(key) ?? [])),
+      ...credentials.current(),
+    ],
+    meshConfig: sources.meshConfig(),
+    decoding: sources.decoding(),
+    patches: sources.patches.skipped,
+    refused: sources.refusals.byObject(),
+    now: sources.now(),
+  };
+}
+
 export function runProblemReports(options: ProblemReportsOptions): void {
   const { client, log, signal } = options;
   const own = new Map(istioKinds.map((kind) => [kind.kind, { kind, objects: options.objects(kind.group, kind.kind) }]));
-  const collections = [
-    ...[...own.values()].map(({ objects }) => objects),
-    ...referred.map(([group, kind]) => options.objects(group, kind)),
-  ];
   const credentials = createCredentialInputs(options);
   let found: ReadonlyMap<string, readonly ObjectProblem[]> = new Map();
   let told: ReadonlySet<string> = new Set();
@@ -96,17 +126,7 @@ export function runProblemReports(options: ProblemReportsOptions): void {
     const editions = [...own].flatMap(([kind, { objects }]) =>
       objects.keys().map((key) => [`${kind}/${key}`, editionOf(objects.get(key))] as const),
     );
-    const now = await findProblems({
-      objects: [
-        ...collections.flatMap((objects) => objects.keys().flatMap((key) => objects.get(key) ?? [])),
-        ...credentials.current(),
-      ],
-      meshConfig: options.meshConfig(),
-      decoding: options.decoding(),
-      patches: options.patches.skipped,
-      refused: options.refusals.byObject(),
-      now: options.now(),
-    });
+    const now = await findProblems(problemInputs(options, credentials));
     if (signal.aborted) return;
     found = now;
     looked = new Map(editions);
@@ -141,7 +161,7 @@ export function runProblemReports(options: ProblemReportsOptions): void {
     options.patches.subscribe(debounce.signal),
     options.refusals.subscribe(debounce.signal),
     credentials.subscribe(debounce.signal),
-    ...collections.map((objects) =>
+    ...concerned(options).map((objects) =>
       objects.subscribe((_key, now, before) => {
         if (!isStatusOnly(now, before)) debounce.signal();
       }),

@@ -4,6 +4,6 @@ export { type RotationView, readRotationView, requestRotation } from "./rotation
 export type { ServingFiles } from "./serving.ts";
 export { createTrust, type Trust } from "./trust.ts";
 export type { TrustOptions } from "./trust-options.ts";
-export { createTrustView } from "./trust-view.ts";
+export { createTrustView, trustFacts } from "./trust-view.ts";
 export type { CaFolder } from "./wanted-ca.ts";
 export { runWebhookBundles } from "./webhook-bundles.ts";

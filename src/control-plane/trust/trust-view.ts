@@ -1,5 +1,6 @@
-/** The trust of a mesh in; what `/debug/ca` and `fairlead ca status` show of it, without any key, out. */
+/** The trust of a mesh in; what `/debug/ca`, `fairlead ca status` and the page show of it, without any key, out. */
 import type { X509Certificate } from "node:crypto";
+import type { CertificateFacts, Identities } from "../../dashboard/index.ts";
 import type { DebugView } from "../../ops/index.ts";
 import { parseCertificates } from "../../pki/index.ts";
 import type { Trust } from "./trust.ts";
@@ -7,38 +8,42 @@ import type { Trust } from "./trust.ts";
 export function createTrustView(trust: Trust): DebugView {
   return {
     help: "the CA, its roots, a root rotation that is under way, and which proxies believe what",
-    answer: () => {
-      if (!trust.own) return { source: "another CA", roots: parseCertificates(trust.serving.roots()).map(describe) };
-      const { authority, mesh, wanted, holders } = trust.own;
-      const { certificate, roots } = authority.bundle();
-      const signers = new Map([certificate, ...roots].map((one) => [one.fingerprint256, nameOf(one)]));
-      const rotation = mesh.rotation();
-      return {
-        source: wanted.current().source,
-        ...(wanted.problem() === "" ? {} : { refused: wanted.problem() }),
-        signer: describe(certificate),
-        roots: roots.map(describe),
-        ...(rotation
-          ? {
-              rotation: {
-                ...{ id: rotation.id, phase: rotation.phase, startedAt: rotation.startedAt, since: rotation.since },
-                ...{ rollback: rotation.isRollback, ignored: rotation.ignored },
-              },
-            }
-          : {}),
-        proxies: holders().map((holder) => ({
-          proxy: holder.proxy,
-          told: holder.isTold ? "over xDS" : "with certificates",
-          believesAll: holder.believesAll,
-          signedBy: holder.signer === undefined ? "unknown" : (signers.get(holder.signer) ?? "another signer"),
-          isReissued: holder.isReissued,
-        })),
-      };
-    },
+    answer: () => trustFacts(trust),
   };
 }
 
-function describe(certificate: X509Certificate): Readonly<Record<string, string>> {
+export function trustFacts(trust: Trust): Identities {
+  if (!trust.own)
+    return { source: "another CA", roots: parseCertificates(trust.serving.roots()).map(describe), proxies: [] };
+  const { authority, mesh, wanted, holders } = trust.own;
+  const { certificate, roots } = authority.bundle();
+  const signers = new Map([certificate, ...roots].map((one) => [one.fingerprint256, nameOf(one)]));
+  const rotation = mesh.rotation();
+  return {
+    source: wanted.current().source,
+    ...(wanted.problem() === "" ? {} : { refused: wanted.problem() }),
+    signer: describe(certificate),
+    roots: roots.map(describe),
+    ...(rotation
+      ? {
+          rotation: {
+            ...{ id: rotation.id, phase: rotation.phase },
+            ...{ startedAt: rotation.startedAt.toISOString(), since: rotation.since.toISOString() },
+            ...{ rollback: rotation.isRollback, ignored: rotation.ignored },
+          },
+        }
+      : {}),
+    proxies: holders().map((holder) => ({
+      proxy: holder.proxy,
+      told: holder.isTold ? "over xDS" : "with certificates",
+      believesAll: holder.believesAll,
+      signedBy: holder.signer === undefined ? "unknown" : (signers.get(holder.signer) ?? "another signer"),
+      isReissued: holder.isReissued,
+    })),
+  };
+}
+
+function describe(certificate: X509Certificate): CertificateFacts {
   return {
     name: nameOf(certificate),
     subject: certificate.subject.replaceAll("\n", ", "),

@@ -1,0 +1,1 @@
+export { createMeshReads } from "./reads.ts";

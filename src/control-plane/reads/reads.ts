@@ -1,0 +1,206 @@
+/** The stages and connections of a control plane in; what pages and commands read of it out (`dashboard/mesh-reads.ts`). */
+import type { Collection, Graph } from "../../collections/index.ts";
+import type { Cause, Figure, Finding, Identities, MeshReads, ObjectDetail, ObjectRow } from "../../dashboard/index.ts";
+import { formatSortedYaml } from "../../lib/index.ts";
+import { istioVersion, type KubeObject, type ResourceType, types } from "../../model/index.ts";
+import { findProxy, knownProxies } from "../../ops/index.ts";
+import { type Ads, type ProxyStatus, shortName } from "../../xds/index.ts";
+import type { ShowResource } from "../config-dump.ts";
+import { findProblems, type ObjectProblem, type ProblemInputs } from "../controllers/find-problems.ts";
+import { type Programmed, patchedBy, reachOf, sayVerdict } from "../programmed/index.ts";
+import type { Refusal } from "../refusals.ts";
+import type { ControlledSource } from "../resource-source.ts";
+import type { Stages } from "../stages.ts";
+import { followChanges, written } from "./changes.ts";
+import { findFindings, problemsOf } from "./findings.ts";
+import { leadsTo } from "./leads-to.ts";
+import { proxyDetail, proxyId, proxyRow } from "./proxies.ts";
+import { createServiceReads } from "./services.ts";
+
+export interface MeshReadsInputs {
+  readonly graph: Graph;
+  readonly stages: Stages;
+  readonly ads: Ads;
+  readonly resources: ControlledSource;
+  readonly showResource: ShowResource;
+  /** By the names that provenance has. */
+  readonly kinds: ReadonlyMap<string, Collection<KubeObject>>;
+  readonly programmed: Programmed;
+  refusals(): readonly Refusal[];
+  identities(): Identities;
+  /** What `findProblems` is to look at. */
+  problemInputs(): ProblemInputs;
+  readonly now: () => Date;
+}
+
+export function createMeshReads(inputs: MeshReadsInputs): MeshReads {
+  const { ads, resources, stages, programmed, kinds, now } = inputs;
+  const started = now();
+  const changes = followChanges(kinds, now);
+  const services = createServiceReads(stages);
+  const problems = createProblemCache(inputs);
+  const proxies = (): readonly ProxyStatus[] => knownProxies(ads.status());
+  const moves = (): string => `${programmed.moves} ${inputs.graph.version} ${changes.all()[0]?.id ?? 0}`;
+
+  return {
+    moves,
+    async overview() {
+      const rows = proxies().map(proxyRow);
+      const findings = findFindings({
+        problems: await problems(),
+        refusals: inputs.refusals(),
+        proxies: rows,
+        services: services.rows(),
+        identities: inputs.identities(),
+        now: now(),
+      });
+      return {
+        version: istioVersion,
+        since: started.toISOString(),
+        findings,
+        figures: figuresOf(inputs, rows.filter(({ state }) => state === "in step").length, rows.length),
+      };
+    },
+    proxies: () =>
+      proxies()
+        .map(proxyRow)
+        .sort((a, b) => (a.id < b.id ? -1 : 1)),
+    proxy(id) {
+      const proxy = findProxy(ads.status(), id);
+      if (!proxy) return undefined;
+      const holder = inputs.identities().proxies.find((one) => one.proxy === proxyId(proxy));
+      return proxyDetail(proxy, inputs.refusals(), holder?.signedBy ?? "");
+    },
+    resources(id, type) {
+      const [proxy, wanted] = [findProxy(ads.status(), id), typeNamed(type)];
+      const renderer = proxy && resources.rendererOf(proxy.node);
+      return renderer && wanted && [...renderer.all(wanted).keys()].sort();
+    },
+    causes: (id, type, name) => causesOf(inputs, id, type, name),
+    resource(id, type, name) {
+      const [proxy, wanted] = [findProxy(ads.status(), id), typeNamed(type)];
+      const json = proxy && wanted && inputs.showResource(proxy.connectionId, wanted, name);
+      if (!json) return undefined;
+      return { name, type, json, causes: causesOf(inputs, id, type, name), next: nextOf(type, name, json) };
+    },
+    services: services.rows,
+    service: services.detail,
+    async objects() {
+      const found = await problems();
+      return [...kinds].flatMap(([kind, objects]) =>
+        objects.keys().flatMap((key) => {
+          const object = objects.get(key);
+          return object ? [objectRow(kind, key, object, found)] : [];
+        }),
+      );
+    },
+    async object(id) {
+      const [kind, key] = [id.slice(0, id.indexOf("/")), id.slice(id.indexOf("/") + 1)];
+      const object = kinds.get(kind)?.get(key);
+      if (!object) return undefined;
+      const found = await problems();
+      const verdict = await programmed.of(kind, key);
+      return {
+        ...objectRow(kind, key, object, found),
+        yaml:
+          object.status === undefined
+            ? written(object)
+            : `${written(object)}${formatSortedYaml({ status: object.status })}`,
+        findings: findingsOf(id, found, inputs.refusals()),
+        ...(verdict ? { programmed: { ...verdict, ...sayVerdict(verdict) } } : {}),
+        parts: partsOf(inputs, kind, key),
+        changes: changes.of(id),
+      };
+    },
+    changes: changes.all,
+    identities: inputs.identities,
+  };
+}
+
+const typeNamed = (name: string): ResourceType | undefined =>
+  Object.values(types).find((type) => shortName(type) === name);
+
+function causesOf({ ads, resources }: MeshReadsInputs, id: string, type: string, name: string): readonly Cause[] {
+  const [proxy, wanted] = [findProxy(ads.status(), id), typeNamed(type)];
+  return (proxy && wanted && resources.rendererOf(proxy.node)?.provenance(wanted, name).causes) ?? [];
+}
+
+/** A cluster has the endpoints of its own name unless it names others. */
+function nextOf(type: string, name: string, json: object): readonly { readonly type: string; readonly name: string }[] {
+  const next = leadsTo(json).filter((one) => one.type !== type || one.name !== name);
+  const hasOwn = type === "CDS" && "type" in json && json.type === "EDS" && !next.some((one) => one.type === "EDS");
+  return hasOwn ? [...next, { type: "EDS", name }] : next;
+}
+
+function objectRow(
+  kind: string,
+  key: string,
+  { metadata }: KubeObject,
+  found: ReadonlyMap<string, readonly ObjectProblem[]>,
+): ObjectRow {
+  const { name, namespace = "", generation } = metadata;
+  const id = `${kind}/${key}`;
+  return {
+    ...{ id, kind, namespace, name },
+    ...(generation === undefined ? {} : { generation }),
+    problems: found.get(id)?.length ?? 0,
+  };
+}
+
+function findingsOf(
+  id: string,
+  found: ReadonlyMap<string, readonly ObjectProblem[]>,
+  refusals: readonly Refusal[],
+): readonly Finding[] {
+  const own = refusals.filter(({ blamed }) => blamed.some(({ object }) => object === id));
+  const none = { proxies: [], services: [], identities: { source: "", roots: [], proxies: [] }, now: new Date(0) };
+  return [...findFindings({ ...none, refusals: own, problems: new Map() }), ...problemsOf(id, found.get(id) ?? [])];
+}
+
+const maxParts = 200;
+
+/** Of each class of proxies, what was made from the object. */
+function partsOf({ graph, kinds, resources }: MeshReadsInputs, kind: string, key: string): ObjectDetail["parts"] {
+  const objects = kinds.get(kind);
+  if (!objects) return [];
+  const reach = kind === "EnvoyFilter" ? patchedBy(resources.rendered(), key) : reachOf(graph, objects, key);
+  const counted = new Map<string, { type: string; name: string; proxies: number }>();
+  for (const { renderer, nodes } of resources.rendered())
+    for (const type of Object.values(types)) {
+      const set = renderer.all(type);
+      for (const [name, made] of reach) {
+        const wanted = set.get(name);
+        if (!wanted || !made.has(wanted)) continue;
+        const id = `${type} ${name}`;
+        const known = counted.get(id) ?? { type: shortName(type), name, proxies: 0 };
+        known.proxies += nodes.size;
+        counted.set(id, known);
+      }
+    }
+  return [...counted.values()].slice(0, maxParts);
+}
+
+function figuresOf({ stages, resources, kinds }: MeshReadsInputs, inStep: number, all: number): readonly Figure[] {
+  const objects = [...kinds.values()].reduce((sum, { size }) => sum + size, 0);
+  return [
+    { name: "proxies", value: all },
+    { name: "in step", value: inStep, note: "have acknowledged all that they were sent" },
+    { name: "services", value: stages.registry.services.size },
+    { name: "objects", value: objects, note: "of Istio's and the Gateway API's kinds" },
+    { name: "classes", value: resources.classes, note: "of proxies that are sent the same" },
+  ];
+}
+
+/** Looking costs a walk over all objects, so what was found holds until something moves, and for a moment longer. */
+function createProblemCache({ graph, problemInputs }: MeshReadsInputs): () => Promise<ProblemMap> {
+  let last: { readonly version: number; readonly atMs: number; readonly found: Promise<ProblemMap> } | undefined;
+  return () => {
+    const atMs = performance.now();
+    if (last && (last.version === graph.version || atMs - last.atMs < restMs)) return last.found;
+    last = { version: graph.version, atMs, found: findProblems(problemInputs()) };
+    return last.found;
+  };
+}
+
+type ProblemMap = ReadonlyMap<string, readonly ObjectProblem[]>;
+const restMs = 1_000;

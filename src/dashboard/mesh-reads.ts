@@ -1,0 +1,223 @@
+/**
+ * What a control plane lets others read of it, as data: the port that the page's handlers ask, and the shapes of its
+ * answers. The page in the browser uses the same types.
+ */
+
+/** What is wrong, with what to do about it. */
+export interface Finding {
+  readonly level: "error" | "warning" | "info";
+  /** One word or two, by which findings of a kind are known: `refused by Envoy`. */
+  readonly what: string;
+  /** `Kind/namespace/name`. */
+  readonly object?: string;
+  readonly field?: string;
+  /** `pod.namespace`. */
+  readonly proxy?: string;
+  readonly message: string;
+  readonly remedy: string;
+}
+
+export interface Overview {
+  readonly version: string;
+  readonly since: string;
+  /** Worst first. */
+  readonly findings: readonly Finding[];
+  readonly figures: readonly Figure[];
+}
+
+export interface Figure {
+  readonly name: string;
+  readonly value: number;
+  /** What it is about, where that is not plain. */
+  readonly note?: string;
+}
+
+export type ProxyState = "in step" | "behind" | "refuses" | "held back";
+
+export interface ProxyRow {
+  /** `pod.namespace`. */
+  readonly id: string;
+  readonly namespace: string;
+  readonly kind: string;
+  readonly version: string;
+  readonly state: ProxyState;
+  /** Since when it is not in step; else when it last acknowledged. */
+  readonly since: string;
+  readonly connectedAt: string;
+}
+
+export interface ProxyDetail extends ProxyRow {
+  readonly identity: string;
+  readonly address: string;
+  readonly types: readonly ProxyType[];
+  readonly held: readonly { readonly type: string; readonly name: string; readonly clusters: readonly string[] }[];
+  readonly certificate?: { readonly signer: string; readonly until?: string };
+  /** Objects that are withheld from it, or whose parts it refuses. */
+  readonly refuses: readonly Refused[];
+}
+
+export interface Refused {
+  readonly resource: string;
+  readonly words: string;
+  readonly objects: readonly Cause[];
+}
+
+export interface Cause {
+  /** `Kind/namespace/name`. */
+  readonly object: string;
+  readonly field?: string;
+}
+
+export interface ProxyType {
+  /** `CDS`, `LDS`, … */
+  readonly type: string;
+  readonly resources: number;
+  readonly sentAt?: string;
+  readonly ackedAt?: string;
+  readonly error: string;
+}
+
+/** One resource that a proxy is sent, as a row: what it is called, and who made it. */
+export interface ResourceRow {
+  readonly name: string;
+  readonly causes: readonly Cause[];
+}
+
+export interface ResourceDetail extends ResourceRow {
+  readonly type: string;
+  readonly json: unknown;
+  /** What it leads to. */
+  readonly next: readonly { readonly type: string; readonly name: string }[];
+}
+
+export interface ServiceRow {
+  /** `namespace/host`. */
+  readonly id: string;
+  readonly namespace: string;
+  readonly host: string;
+  readonly object: string;
+  readonly ports: readonly string[];
+  readonly endpoints: number;
+  readonly healthy: number;
+}
+
+export interface ServiceDetail extends ServiceRow {
+  readonly addresses: readonly string[];
+  readonly endpointList: readonly EndpointRow[];
+  /** Objects of users that say something about this host. */
+  readonly objects: readonly { readonly object: string; readonly effect: string }[];
+}
+
+export interface EndpointRow {
+  readonly address: string;
+  readonly port: string;
+  readonly health: string;
+  readonly workload: string;
+  readonly identity: string;
+  readonly locality: string;
+}
+
+export interface ObjectRow {
+  /** `Kind/namespace/name`. */
+  readonly id: string;
+  readonly kind: string;
+  readonly namespace: string;
+  readonly name: string;
+  readonly generation?: number;
+  readonly problems: number;
+}
+
+export interface ObjectDetail extends ObjectRow {
+  readonly yaml: string;
+  readonly findings: readonly Finding[];
+  /** Which proxies have it; absent where its kind reaches none. */
+  readonly programmed?: {
+    readonly isDone: boolean;
+    readonly message: string;
+    readonly affected: number;
+    readonly acknowledged: number;
+    readonly refusing: readonly { readonly proxy: string; readonly part: string; readonly words: string }[];
+    readonly waiting: readonly string[];
+  };
+  /** What of proxies was made from it. */
+  readonly parts: readonly { readonly type: string; readonly name: string; readonly proxies: number }[];
+  readonly changes: readonly Change[];
+}
+
+export interface Change {
+  /** Grows by one with each. */
+  readonly id: number;
+  readonly object: string;
+  readonly namespace: string;
+  readonly act: "added" | "changed" | "removed";
+  readonly at: string;
+  readonly generation?: number;
+  /** Lines of its YAML: `+`, `-` or a blank, then the line. */
+  readonly diff: readonly string[];
+}
+
+export interface Identities {
+  readonly source: string;
+  readonly signer?: CertificateFacts;
+  readonly roots: readonly CertificateFacts[];
+  /** Why what was given as a CA is not used. */
+  readonly refused?: string;
+  readonly rotation?: Rotation;
+  readonly proxies: readonly CertificateHolder[];
+}
+
+export interface Rotation {
+  readonly id: string;
+  readonly phase: string;
+  readonly startedAt: string;
+  readonly since: string;
+  readonly rollback: boolean;
+  /** Proxies that are no longer waited for. */
+  readonly ignored: readonly string[];
+}
+
+export interface CertificateHolder {
+  /** `pod.namespace`. */
+  readonly proxy: string;
+  /** How it learns of roots. */
+  readonly told: string;
+  readonly believesAll: boolean;
+  readonly signedBy: string;
+  readonly isReissued: boolean;
+}
+
+export interface CertificateFacts {
+  readonly name: string;
+  readonly subject: string;
+  readonly serial: string;
+  readonly fingerprint: string;
+  readonly until: string;
+}
+
+export interface MeshReads {
+  /** Another text whenever answers may have become others. */
+  moves(): string;
+  overview(): Promise<Overview>;
+  proxies(): readonly ProxyRow[];
+  proxy(id: string): ProxyDetail | undefined;
+  /** Names; who made them is asked of those that are shown. */
+  resources(proxy: string, type: string): readonly string[] | undefined;
+  causes(proxy: string, type: string, name: string): readonly Cause[];
+  resource(proxy: string, type: string, name: string): ResourceDetail | undefined;
+  services(): readonly ServiceRow[];
+  service(id: string): ServiceDetail | undefined;
+  objects(): Promise<readonly ObjectRow[]>;
+  object(id: string): Promise<ObjectDetail | undefined>;
+  /** Newest first. */
+  changes(): readonly Change[];
+  identities(): Identities;
+}
+
+/** A list, as far as it is shown at once. */
+export interface Listed<T> {
+  readonly rows: readonly T[];
+  /** Of all that the filter lets through. */
+  readonly total: number;
+  readonly page: number;
+  readonly pages: number;
+}

@@ -1,0 +1,14 @@
+/** The pages that there are, by the paths at which a browser may begin. What is shown on one is in its query. */
+export const pagePaths = [
+  "/",
+  "/services",
+  "/service",
+  "/proxies",
+  "/proxy",
+  "/objects",
+  "/object",
+  "/changes",
+  "/identity",
+] as const;
+
+export type PagePath = (typeof pagePaths)[number];

@@ -1,0 +1,88 @@
+/** The frame of every page: where one is, where one can go, and whether what is shown is live. */
+import type { ComponentType } from "preact";
+import { useEffect } from "preact/hooks";
+import type { PagePath } from "../page-paths.ts";
+import { connection, followLive } from "./live.ts";
+import { Link } from "./parts/link.tsx";
+import { path } from "./place.ts";
+import { signedOut } from "./session.ts";
+import { Changes } from "./views/changes.tsx";
+import { Identity } from "./views/identity.tsx";
+import { MeshObject, Objects } from "./views/objects.tsx";
+import { Proxies } from "./views/proxies.tsx";
+import { Proxy } from "./views/proxy.tsx";
+import { Service, Services } from "./views/services.tsx";
+import { Start } from "./views/start.tsx";
+
+const views: Readonly<Record<PagePath, readonly [ComponentType, inMenu: string, under: PagePath]>> = {
+  "/": [Start, "What is wrong", "/"],
+  "/services": [Services, "Services", "/services"],
+  "/service": [Service, "", "/services"],
+  "/proxies": [Proxies, "Proxies", "/proxies"],
+  "/proxy": [Proxy, "", "/proxies"],
+  "/objects": [Objects, "Objects", "/objects"],
+  "/object": [MeshObject, "", "/objects"],
+  "/changes": [Changes, "Changes", "/changes"],
+  "/identity": [Identity, "Identity", "/identity"],
+};
+
+const words = {
+  live: "live",
+  away: "the control plane is away; trying again",
+  paused: "paused",
+} as const;
+
+export function App() {
+  useEffect(followLive, []);
+  if (signedOut.value !== undefined) return <SignedOut why={signedOut.value} />;
+  const here = path.value;
+  const [View, , under] = here ? views[here] : [NotFound, "", undefined];
+  return (
+    <>
+      <a class="skip" href="#main">
+        Skip to the content
+      </a>
+      <header>
+        <strong class="brand">Fairlead</strong>
+        <nav aria-label="Pages">
+          {Object.entries(views).map(([to, [, name]]) =>
+            name === "" ? null : (
+              <Link key={to} to={to as PagePath} current={to === under}>
+                {name}
+              </Link>
+            ),
+          )}
+        </nav>
+        <span class={`live ${connection.value}`} role="status">
+          {words[connection.value]}
+        </span>
+      </header>
+      <main id="main" tabIndex={-1}>
+        <View />
+      </main>
+    </>
+  );
+}
+
+function NotFound() {
+  return (
+    <>
+      <h1>There is no such page</h1>
+      <p>
+        <Link to="/">See what is wrong in the mesh</Link>
+      </p>
+    </>
+  );
+}
+
+function SignedOut({ why }: { readonly why: string }) {
+  return (
+    <main>
+      <h1>Not signed in</h1>
+      <p>{why}</p>
+      <p>
+        Run <code>fairlead dashboard</code> for a new link.
+      </p>
+    </main>
+  );
+}

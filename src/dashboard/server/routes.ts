@@ -1,0 +1,42 @@
+/** The read API as paths: what is asked in, data out. Every path says who may ask; one that says nothing cannot be written. */
+import type { MeshReads } from "../mesh-reads.ts";
+import { listed } from "./listed.ts";
+
+/** `everybody` is who has a bearer; nothing of the mesh is told to anybody else. */
+export type Who = "everybody";
+
+export interface ApiRoute {
+  readonly who: Who;
+  /** Undefined: there is no such thing. */
+  answer(query: URLSearchParams): unknown;
+}
+
+export function createRoutes(reads: MeshReads): ReadonlyMap<string, ApiRoute> {
+  const text = (query: URLSearchParams, name: string): string => query.get(name) ?? "";
+  const open = (answer: ApiRoute["answer"]): ApiRoute => ({ who: "everybody", answer });
+  return new Map([
+    ["overview", open(() => reads.overview())],
+    [
+      "proxies",
+      open((query) => listed(reads.proxies(), query, (row) => `${row.id} ${row.kind} ${row.version} ${row.state}`)),
+    ],
+    ["proxy", open((query) => reads.proxy(text(query, "id")))],
+    [
+      "resources",
+      open((query) => {
+        const [proxy, type] = [text(query, "proxy"), text(query, "type")];
+        const names = reads.resources(proxy, type);
+        if (!names) return undefined;
+        const list = listed(names, query, (name) => name);
+        return { ...list, rows: list.rows.map((name) => ({ name, causes: reads.causes(proxy, type, name) })) };
+      }),
+    ],
+    ["resource", open((query) => reads.resource(text(query, "proxy"), text(query, "type"), text(query, "name")))],
+    ["services", open((query) => listed(reads.services(), query, (row) => `${row.host} ${row.id}`))],
+    ["service", open((query) => reads.service(text(query, "id")))],
+    ["objects", open(async (query) => listed(await reads.objects(), query, (row) => row.id))],
+    ["object", open((query) => reads.object(text(query, "id")))],
+    ["changes", open((query) => listed(reads.changes(), query, (row) => `${row.object} ${row.act}`))],
+    ["identities", open(() => reads.identities())],
+  ]);
+}

@@ -1,0 +1,220 @@
+/** The page in a real browser, on a control plane with a real API and proxies that answer as they are told to. */
+import AxeBuilder from "@axe-core/playwright";
+import { type Browser, chromium, type Page } from "playwright-core";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { connectProxy, type ScriptedProxy } from "../../src/control-plane/testing.ts";
+import { type DashboardPlane, startDashboardPlane } from "./dashboard-plane.ts";
+
+/** HTML, a link that runs, the other direction of writing, and length, in whatever users may name or write. */
+const hostile = `<img src=x onerror="window.pwned=1"><a href="javascript:window.pwned=1">x</a>\u202eevil\u202c`;
+
+let [browser, mesh, proxy]: [Browser | undefined, DashboardPlane | undefined, ScriptedProxy | undefined] = [
+  undefined,
+  undefined,
+  undefined,
+];
+const plane = (): DashboardPlane => {
+  if (!mesh) throw new Error("the control plane is not there");
+  return mesh;
+};
+
+const route = (name: string, more: object = {}) => ({
+  apiVersion: "networking.istio.io/v1",
+  kind: "VirtualService",
+  metadata: { name, namespace: "default", annotations: { note: hostile } },
+  spec: {
+    hosts: ["reviews.default.svc.cluster.local"],
+    http: [{ match: [{ headers: { who: { exact: hostile } } }], route: [{ destination: { host: "reviews" } }] }],
+    ...more,
+  },
+});
+
+beforeAll(async () => {
+  mesh = await startDashboardPlane({ analysis: true });
+  const service = { selector: { app: "reviews" }, ports: [{ name: "http", port: 80 }], clusterIP: "10.0.0.9" };
+  const metadata = { name: "reviews", namespace: "default" };
+  await mesh.world.create({ apiVersion: "v1", kind: "Service", metadata, spec: service });
+  await mesh.world.create(route("reviews"));
+  proxy = await connectProxy(mesh.plane(), "web.default", ["80"]);
+  browser = await chromium.launch({ executablePath: "/usr/bin/chromium", args: ["--no-sandbox"] });
+});
+afterAll(async () => {
+  await browser?.close();
+  proxy?.close();
+  await mesh?.close();
+});
+
+interface Opened {
+  readonly page: Page;
+  /** What the browser complained of: scripts that fail, and whatever its policy kept from happening. */
+  readonly complaints: readonly string[];
+}
+
+async function open(path = "/", options: { colorScheme?: "light" | "dark"; width?: number } = {}): Promise<Opened> {
+  const context = await browser?.newContext({
+    colorScheme: options.colorScheme ?? "light",
+    viewport: { width: options.width ?? 1200, height: 800 },
+    reducedMotion: "reduce",
+  });
+  if (!context) throw new Error("there is no browser");
+  const page = await context.newPage();
+  const complaints: string[] = [];
+  page.on("console", (message) => {
+    if (message.type() === "error" && !/Failed to load resource/.test(message.text())) complaints.push(message.text());
+  });
+  page.on("pageerror", (error) => complaints.push(error.message));
+  page.on("request", (request) => {
+    if (!request.url().startsWith(plane().origin())) complaints.push(`asked for ${request.url()}`);
+  });
+  await page.goto(plane().link());
+  await page.getByRole("heading", { level: 1 }).waitFor();
+  if (path !== "/") await page.goto(plane().origin() + path);
+  return { page, complaints };
+}
+
+const pages = [
+  ["/", "What is wrong"],
+  ["/services", "reviews.default.svc.cluster.local"],
+  ["/service?id=default%2Freviews.default.svc.cluster.local", "Nobody: requests to it get 503"],
+  ["/proxies", "web.default"],
+  ["/proxy?id=web.default", "virtualOutbound"],
+  ["/proxy?id=web.default&type=RDS&name=80", "Service/default/reviews"],
+  ["/objects", "VirtualService/default/reviews"],
+  ["/object?id=VirtualService%2Fdefault%2Freviews", "RDS"],
+  ["/changes", "VirtualService/default/reviews"],
+  ["/identity", "No root rotation is under way"],
+] as const;
+
+test.each(["light", "dark"] as const)(
+  "every page, by its address alone, in %s: no violation of WCAG",
+  async (colorScheme) => {
+    const { page, complaints } = await open("/", { colorScheme });
+    for (const [path, words] of pages) {
+      await page.goto(plane().origin() + path);
+      await page.getByText(words).first().waitFor();
+      const { violations } = await new AxeBuilder({ page }).analyze();
+      expect(violations.map(({ id, nodes }) => `${path} ${id} ${nodes[0]?.html}`)).toEqual([]);
+      expect(await page.title()).toContain("Fairlead");
+    }
+    expect(complaints).toEqual([]);
+    await page.context().close();
+  },
+);
+
+test("what users wrote is text, wherever it is shown", async () => {
+  const { page, complaints } = await open("/object?id=VirtualService%2Fdefault%2Freviews");
+  await page.getByText("onerror").first().waitFor();
+  for (const [path, words] of [
+    ["/changes", "lines more"],
+    ["/proxy?id=web.default&type=RDS&name=80", "onerror"],
+    [`/objects?q=${encodeURIComponent(hostile)}`, "Clear the filter"],
+    [`/proxy?id=${encodeURIComponent(hostile)}`, "There is no such thing"],
+  ] as const) {
+    await page.goto(plane().origin() + path);
+    await page.getByText(words).first().waitFor();
+    expect(await page.locator('img, a[href^="javascript"], script:not([src])').count()).toBe(0);
+  }
+  expect(await page.evaluate("window.pwned")).toBeUndefined();
+  expect(complaints).toEqual([]);
+  await page.context().close();
+});
+
+test("a change is seen as it arrives, who has it too, and a bad one with its remedy", async () => {
+  const { page } = await open("/changes");
+  await page.getByRole("status").filter({ hasText: "live" }).waitFor();
+  await plane().world.create(route("arrives", { hosts: ["arrives.example"] }));
+  await page.getByRole("link", { name: "VirtualService/default/arrives" }).waitFor();
+  await page.getByRole("link", { name: "VirtualService/default/arrives" }).click();
+  await page.getByRole("heading", { name: "Who has it" }).waitFor();
+  await page.getByRole("status").filter({ hasText: "acknowledged generation 1" }).waitFor();
+  await page.getByRole("link", { name: "What is wrong" }).click();
+  await plane().world.create({
+    ...{ apiVersion: "networking.istio.io/v1", kind: "VirtualService" },
+    metadata: { name: "lost", namespace: "default" },
+    spec: { hosts: ["lost.example"], http: [{ route: [{ destination: { host: "nowhere.default" } }] }] },
+  });
+  const finding = page.getByRole("listitem").filter({ hasText: "VirtualService/default/lost" });
+  await finding.first().waitFor();
+  await expect.poll(() => finding.first().textContent()).toContain("Change the object");
+  await page.context().close();
+});
+
+test("what Envoy refuses is the first thing, with the object and its words", async () => {
+  await proxy?.answer((response) => (response.typeUrl.endsWith("RouteConfiguration") ? "no such thing" : undefined));
+  await plane().world.create(route("refused", { hosts: ["refused.example"] }));
+  const { page } = await open("/");
+  const first = page.getByRole("listitem").filter({ hasText: "refused by Envoy" }).first();
+  await expect.poll(() => first.textContent()).toContain("no such thing");
+  await page.getByRole("link", { name: "Proxies" }).click();
+  await page.getByText("refuses").first().waitFor();
+  await proxy?.answer(() => undefined);
+  await page.context().close();
+});
+
+test("back and forward, a filter in the address, and a narrow window", async () => {
+  const { page } = await open("/", { width: 360 });
+  await page.getByRole("link", { name: "Objects" }).click();
+  await page.getByLabel("Filter").fill("nothing has this");
+  await page.getByText("Clear the filter").waitFor();
+  expect(new URL(page.url()).search).toBe("?q=nothing+has+this");
+  await page.reload();
+  await page.getByText("Clear the filter").waitFor();
+  await page.goBack();
+  await page.getByRole("heading", { name: "What is wrong" }).waitFor();
+  await page.goForward();
+  await page.getByText("Clear the filter").waitFor();
+  for (const [path, words] of pages) {
+    await page.goto(plane().origin() + path);
+    await page.getByText(words).first().waitFor();
+    const wide = await page.evaluate("document.documentElement.scrollWidth");
+    expect({ path, wide }).toEqual({ path, wide: 360 });
+  }
+  await page.context().close();
+});
+
+test("by keyboard alone", async () => {
+  const { page } = await open("/");
+  await page.keyboard.press("Tab");
+  expect(await page.evaluate("document.activeElement.textContent")).toBe("Skip to the content");
+  for (let i = 0; i < 3; i++) await page.keyboard.press("Tab");
+  expect(await page.evaluate("document.activeElement.textContent")).toBe("Proxies");
+  await page.keyboard.press("Enter");
+  await page.getByRole("heading", { name: "Proxies", level: 1 }).waitFor();
+  await expect.poll(() => page.evaluate("document.activeElement.tagName")).toBe("H1");
+  await page.context().close();
+});
+
+test("two tabs, and a control plane that is started again under them", async () => {
+  const { page } = await open("/proxies");
+  const other = await page.context().newPage();
+  await other.goto(plane().link());
+  for (const tab of [page, other]) await tab.getByRole("status").filter({ hasText: "live" }).first().waitFor();
+  await plane().stop();
+  for (const tab of [page, other]) await tab.getByText("the control plane is away").waitFor();
+  await plane().start();
+  for (const tab of [page, other])
+    await tab
+      .getByRole("status")
+      .filter({ hasText: /^live$/ })
+      .first()
+      .waitFor();
+  await page.context().close();
+});
+
+test("a link that was used, and an address that is none", async () => {
+  const link = plane().link();
+  const context = await browser?.newContext();
+  const page = await context?.newPage();
+  if (!page) throw new Error("there is no browser");
+  await page.goto(link);
+  await page.getByRole("heading", { name: "What is wrong" }).waitFor();
+  expect(page.url()).not.toContain("token");
+  await page.goto(`${plane().origin()}/object?id=VirtualService%2Fdefault%2Fnone`);
+  await page.getByText("There is no such thing").waitFor();
+  const stranger = await browser?.newContext();
+  const late = await stranger?.newPage();
+  await late?.goto(link);
+  await late?.getByText("used or is too old").waitFor();
+  await context?.close();
+  await stranger?.close();
+});

@@ -89,23 +89,49 @@ function zero(schema: Schema): unknown {
   }
 }
 
+/** What decoding needs of an object's schema, worked out once. */
+interface Fields {
+  readonly names: readonly string[];
+  readonly schemas: readonly Schema[];
+  readonly places: ReadonlyMap<string, number>;
+  /** Of a protobuf oneof, by place: the others of which the last that is set remains. */
+  readonly rivals: readonly (readonly string[])[];
+}
+
+const fieldsBySchema = new WeakMap<ObjectNode, Fields>();
+
+function fieldsOf(schema: ObjectNode): Fields {
+  const known = fieldsBySchema.get(schema);
+  if (known) return known;
+  const names = Object.keys(schema.fields);
+  const fields: Fields = {
+    names,
+    schemas: Object.values(schema.fields),
+    places: new Map(names.map((name, i) => [name, i])),
+    rivals: names.map((name) =>
+      (schema.oneOf?.find((group) => group.includes(name)) ?? []).filter((other) => other !== name),
+    ),
+  };
+  fieldsBySchema.set(schema, fields);
+  return fields;
+}
+
 function decodeObject(schema: ObjectNode, raw: unknown, path: string, walk: Walk): unknown {
   if (!isRecord(raw)) throw new Fault(path, cannotUnmarshal(raw, "map[string]json.RawMessage"));
-  const given = new Map<string, unknown>();
+  const { names, schemas, places, rivals } = fieldsOf(schema);
+  const given = new Map<number, unknown>();
   const strangers: string[] = [];
-  for (const [key, value] of Object.entries(raw)) {
-    const name = fieldName(schema, key);
-    if (name === undefined) strangers.push(key);
-    else if (!given.has(name) || key === name) given.set(name, value);
+  for (const key of Object.keys(raw)) {
+    const place = placeOf(places, key);
+    if (place === undefined) strangers.push(key);
+    else if (!given.has(place) || key === names[place]) given.set(place, raw[key]);
   }
   const out: Record<string, unknown> = {};
-  for (const [name, field] of Object.entries(schema.fields)) {
-    const value = given.get(name);
-    if (value === undefined || value === null) continue;
+  for (const place of [...given.keys()].sort((a, b) => a - b)) {
+    const [value, name, field] = [given.get(place), names[place], schemas[place]];
+    if (value === undefined || value === null || name === undefined || field === undefined) continue;
     out[name] = decode(field, value, fieldPath(path, name), walk);
-    // Of a protobuf oneof the last field that is set remains.
-    const group = schema.oneOf?.find((names) => names.includes(name)) ?? [];
-    for (const other of group) if (other !== name) delete out[other];
+    for (const other of rivals[place] ?? []) delete out[other];
   }
   for (const key of strangers) {
     if (schema.preserveUnknown) continue;
@@ -117,11 +143,11 @@ function decodeObject(schema: ObjectNode, raw: unknown, path: string, walk: Walk
   return out;
 }
 
-/** The field that a key of the JSON means: protobuf accepts both spellings. */
-function fieldName(schema: ObjectNode, key: string): string | undefined {
+/** Of the field that a key of the JSON means: protobuf accepts both spellings. */
+function placeOf(places: Fields["places"], key: string): number | undefined {
+  if (!key.includes("_")) return places.get(key);
   const camel = key.replace(/_([a-z0-9])/g, (_, letter: string) => letter.toUpperCase());
-  if (Object.hasOwn(schema.fields, camel)) return camel;
-  return Object.hasOwn(schema.fields, key) ? key : undefined;
+  return places.get(camel) ?? places.get(key);
 }
 
 function decodeMap(schema: Schema & { type: "map" }, raw: unknown, path: string, walk: Walk): unknown {

@@ -82,6 +82,13 @@ test("W07: patterns that would hold up the loop while they are compiled are refu
   expect(user).toBeLessThan(20_000_000);
 });
 
+test("W07: more patterns than can be compiled while others wait are refused", () => {
+  const many = Array.from({ length: 8_000 }, (_, i) => `/a${i}[a-z]+.*(x|y)+`);
+  const { allowed, status } = reviewAdmissionText(review(many)).review.response;
+  expect(allowed).toBe(false);
+  expect(status?.message).toContain("its patterns are together too large to compile");
+});
+
 test("W07: a thousand ordinary patterns, and a heavy one of its own, are taken as Go takes them", () => {
   const ordinary = Array.from({ length: 1000 }, (_, i) => `^/api/v[0-9]{1,3}/(users|orders)/[a-z-]{2,40}/${i}$`);
   expect(reviewAdmissionText(review(ordinary)).review.response.allowed).toBe(true);

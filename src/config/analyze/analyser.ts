@@ -20,7 +20,8 @@ export interface Analyser {
   readonly name: string;
   /** Without a cluster there are no runtime objects, and who needs them is not asked. */
   readonly needsCluster: boolean;
-  run(analysis: Analysis): void;
+  /** Those that may take long do it in steps. */
+  run(analysis: Analysis): void | Generator<undefined, void>;
 }
 
 export const notFound = (what: string, name: string): string => `Referenced ${what} not found: ${JSON.stringify(name)}`;

@@ -13,7 +13,7 @@ import { foreignHosts } from "./foreign-host.ts";
 import { certificates, conflicts, gatewayPorts, secrets } from "./gateway.ts";
 import { type AnalysisLevel, type AnalysisMessage, atLeast, levelOf } from "./message.ts";
 import { meshNetworks } from "./networks.ts";
-import { type AnalysedObject, type AnalysisSources, collectObjects } from "./objects.ts";
+import { type AnalysedObject, type AnalysisSources, collectingSteps } from "./objects.ts";
 import { plaintextSources } from "./plaintext-source.ts";
 import { authorizationPolicies, blockedCidrs, gatewaySelectors } from "./policy.ts";
 import { schemaAnalysers } from "./schema.ts";
@@ -101,7 +101,7 @@ export function* analysisSteps(
   const found = new Map<string, AnalysisMessage>();
   const suppressions = (options.suppress ?? []).map(parseSuppression);
   const analysis: Analysis = {
-    objects: collectObjects(sources),
+    objects: yield* collectingSteps(sources),
     mesh: mergeMeshConfig(options.mesh ?? {}),
     networks: options.networks ?? {},
     written: { mesh: options.mesh ?? {}, networks: options.networks ?? {} },
@@ -129,7 +129,7 @@ export function* analysisSteps(
   const all = options.own ? [...analysers, ...ownAnalysers] : analysers;
   for (const analyser of chosen(all, options.only ?? [])) {
     yield undefined;
-    if (sources.cluster || !analyser.needsCluster) analyser.run(analysis);
+    if (sources.cluster || !analyser.needsCluster) yield* analyser.run(analysis) ?? [];
   }
   const ranks = { Error: 0, Warning: 1, Info: 2 };
   return sortBy(

@@ -25,43 +25,60 @@ export function scopesOf(exportTo: readonly string[], namespace: string): readon
   return [...new Set(exportTo.map((entry) => (entry === "." ? namespace : entry)))];
 }
 
+/** One who has a host, and to whom it is visible. */
+interface Holder {
+  readonly scopes: ReadonlySet<string>;
+  readonly known: KnownHost;
+}
+
+/** By host, and those with `*` once more apart: they are compared with what has no host of its own. */
+interface Holders {
+  readonly byHost: Map<string, Holder[]>;
+  readonly wildcards: { readonly host: string; readonly holder: Holder }[];
+}
+
 export function knownHosts(objects: AnalysedObjects): KnownHosts {
-  const hosts = new Map<string, KnownHost>();
+  const holders: Holders = { byHost: new Map(), wildcards: [] };
   for (const { meta, spec } of objects.of(serviceEntry)) {
     const known = {
       ports: (spec.ports ?? []).map(({ number = 0 }) => number),
       selector: spec.workloadSelector?.labels ?? {},
     };
-    for (const scope of scopesOf(spec.exportTo ?? [], meta.namespace))
-      for (const host of spec.hosts ?? []) hosts.set(`${scope}/${fullHost(meta.namespace, host)}`, known);
+    const holder = { scopes: new Set(scopesOf(spec.exportTo ?? [], meta.namespace)), known };
+    for (const host of spec.hosts ?? []) add(holders, fullHost(meta.namespace, host), holder);
   }
   for (const { meta, spec } of objects.kube("Service")) {
     const ports = readList(readRecord(spec).ports).map((port) => readNumber(readRecord(port).port) ?? 0);
     const annotation = readText(meta.annotations["networking.istio.io/exportTo"]);
     const exportTo = annotation === "" ? [] : annotation.split(",").map((entry) => entry.trim());
-    for (const scope of scopesOf(exportTo, meta.namespace))
-      hosts.set(`${scope}/${fullHost(meta.namespace, meta.name)}`, { ports, selector: {} });
+    const scopes = new Set(scopesOf(exportTo, meta.namespace));
+    add(holders, fullHost(meta.namespace, meta.name), { scopes, known: { ports, selector: {} } });
   }
-  return { find: (namespace, exportTo, host) => findHost(hosts, namespace, exportTo, host) };
+  return { find: (namespace, exportTo, host) => findHost(holders, namespace, exportTo, host) };
+}
+
+function add({ byHost, wildcards }: Holders, host: string, holder: Holder): void {
+  const others = byHost.get(host);
+  if (others) others.push(holder);
+  else byHost.set(host, [holder]);
+  if (host.startsWith("*")) wildcards.push({ host, holder });
 }
 
 function findHost(
-  hosts: ReadonlyMap<string, KnownHost>,
+  { byHost, wildcards }: Holders,
   namespace: string,
   exportTo: readonly string[],
   host: string,
 ): KnownHost | undefined {
-  const name = fullHost(namespace, host);
+  const holders = byHost.get(fullHost(namespace, host)) ?? [];
   const scopes = exportTo.length === 0 ? [namespace] : exportTo.map((entry) => (entry === "." ? namespace : entry));
-  for (const scope of ["*", ...scopes]) {
-    const known = hosts.get(`${scope}/${name}`);
-    if (known) return known;
+  for (const scope of holders.length === 0 ? [] : ["*", ...scopes]) {
+    const holder = holders.findLast((one) => one.scopes.has(scope));
+    if (holder) return holder.known;
   }
   const tail = host.replace(/^\*/, "");
-  for (const [key, known] of hosts) {
-    const slash = key.indexOf("/");
-    const [scope, outer] = [key.slice(0, slash), key.slice(slash + 1)];
-    if (outer.startsWith("*") && (scope === "*" || scope === namespace) && tail.endsWith(outer.slice(1))) return known;
-  }
-  return undefined;
+  return wildcards.find(
+    ({ host: outer, holder: { scopes: seenBy } }) =>
+      (seenBy.has("*") || seenBy.has(namespace)) && tail.endsWith(outer.slice(1)),
+  )?.holder.known;
 }

@@ -54,6 +54,15 @@ export interface AnalysisSources {
 }
 
 export function collectObjects(sources: AnalysisSources): AnalysedObjects {
+  const steps = collectingSteps(sources);
+  for (;;) {
+    const { done, value } = steps.next();
+    if (done) return value;
+  }
+}
+
+/** Each object is a step: a mesh has many, and one may be large. */
+export function* collectingSteps(sources: AnalysisSources): Generator<undefined, AnalysedObjects> {
   const byKind = new Map<string, Map<string, AnalysedObject<unknown>>>();
   const add = (raw: unknown, fromFile: boolean): void => {
     const object = readObject(raw, fromFile);
@@ -66,8 +75,14 @@ export function collectObjects(sources: AnalysisSources): AnalysedObjects {
     // Files stand for what is about to be applied, so they win.
     if (!known.has(object.fullName)) known.set(object.fullName, object);
   };
-  for (const raw of sources.files.flatMap(expandList)) add(raw, true);
-  for (const raw of (sources.cluster ?? []).flatMap(expandList)) add(raw, false);
+  for (const raw of sources.files.flatMap(expandList)) {
+    add(raw, true);
+    yield;
+  }
+  for (const raw of (sources.cluster ?? []).flatMap(expandList)) {
+    add(raw, false);
+    yield;
+  }
   const list = (key: string): readonly AnalysedObject<unknown>[] => [...(byKind.get(key)?.values() ?? [])];
   return {
     // The spec was decoded with the kind's schema.

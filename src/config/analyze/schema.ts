@@ -9,7 +9,7 @@ export const schemaAnalysers: readonly Analyser[] = istioKinds.map((kind) => ({
   run: (analysis) => checkKind(kind, analysis),
 }));
 
-function checkKind(kind: Kind, { objects, options, report }: Analysis): void {
+function* checkKind(kind: Kind, { objects, options, report }: Analysis): Generator<undefined, void> {
   for (const object of objects.of(kind)) {
     // Istio hands over neither labels nor annotations here.
     const { name, namespace } = object.meta;
@@ -23,6 +23,7 @@ function checkKind(kind: Kind, { objects, options, report }: Analysis): void {
       const [code, text] = precise(message);
       report(object, code, text);
     }
+    yield;
   }
 }
 

@@ -29,18 +29,33 @@ interface Use {
   readonly protocol: string;
 }
 
+/** Hosts, ports and namespaces multiply: nobody writes more of them in one entry, or in all, and all are kept at once. */
+const [maxUsesOfEntry, maxUses] = [2_000, 50_000];
+
+/** What an entry defines, by scope, host and port. */
+function* usesOf({
+  spec,
+  meta,
+}: AnalysedObject<ServiceEntrySpec>): Generator<readonly [key: string, protocol: string]> {
+  for (const scope of scopesOf(spec.exportTo ?? [], meta.namespace))
+    for (const host of spec.hosts ?? [])
+      for (const { number = 0, protocol = "" } of spec.ports ?? [])
+        yield [JSON.stringify([scope, host, number]), protocol.toUpperCase()];
+}
+
 export const conflictingProtocols: Analyser = {
   name: "serviceentry.ConflictingServiceEntryProtocolAnalyzer",
   needsCluster: false,
   run({ objects, report }) {
     const uses = new Map<string, Use[]>();
+    let left = maxUses;
     for (const entry of objects.of(serviceEntry))
-      for (const scope of scopesOf(entry.spec.exportTo ?? [], entry.meta.namespace))
-        for (const host of entry.spec.hosts ?? [])
-          for (const { number = 0, protocol = "" } of entry.spec.ports ?? []) {
-            const key = JSON.stringify([scope, host, number]);
-            uses.set(key, [...(uses.get(key) ?? []), { entry, protocol: protocol.toUpperCase() }]);
-          }
+      for (const [key, protocol] of usesOf(entry).take(Math.min(left, maxUsesOfEntry))) {
+        left--;
+        const others = uses.get(key);
+        if (others) others.push({ entry, protocol });
+        else uses.set(key, [{ entry, protocol }]);
+      }
     const told = new Set<string>();
     for (const [key, own] of uses) {
       const [scope, host, port]: [string, string, number] = JSON.parse(key);

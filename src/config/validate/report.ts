@@ -29,21 +29,52 @@ export interface ReportedVerdict {
 const maxProblems = 200;
 
 export function createReport(object: string, root: string): ReportedVerdict {
-  const errors: Problem[] = [];
-  const warnings: Problem[] = [];
-  const make = (path: string, silent: boolean): Report => ({
-    at: (...names) => make(names.reduce<string>(step, path), silent),
-    error(message) {
-      if (message !== undefined && errors.length < maxProblems) errors.push({ object, path, message });
-    },
-    warn(message) {
-      if (message !== undefined && !silent && warnings.length < maxProblems) warnings.push({ object, path, message });
-    },
-    get quiet() {
-      return make(path, true);
-    },
-  });
-  return { report: make(root, false), errors, warnings };
+  const found: Found = { object, errors: [], warnings: [] };
+  return { report: new Place(found, undefined, [root], false), errors: found.errors, warnings: found.warnings };
+}
+
+interface Found {
+  readonly object: string;
+  readonly errors: Problem[];
+  readonly warnings: Problem[];
+}
+
+/** A class, since a large object has a hundred thousand of them; the path is put together only where something is wrong. */
+class Place implements Report {
+  readonly #found: Found;
+  readonly #outer: Place | undefined;
+  readonly #names: readonly (string | number)[];
+  readonly #silent: boolean;
+
+  constructor(found: Found, outer: Place | undefined, names: readonly (string | number)[], silent: boolean) {
+    this.#found = found;
+    this.#outer = outer;
+    this.#names = names;
+    this.#silent = silent;
+  }
+
+  at(...names: readonly (string | number)[]): Report {
+    return new Place(this.#found, this, names, this.#silent);
+  }
+
+  error(message: string | undefined): void {
+    const { object, errors } = this.#found;
+    if (message !== undefined && errors.length < maxProblems) errors.push({ object, path: this.#path(), message });
+  }
+
+  warn(message: string | undefined): void {
+    const { object, warnings } = this.#found;
+    if (message === undefined || this.#silent || warnings.length >= maxProblems) return;
+    warnings.push({ object, path: this.#path(), message });
+  }
+
+  get quiet(): Report {
+    return new Place(this.#found, this, [], true);
+  }
+
+  #path(): string {
+    return this.#names.reduce<string>(step, this.#outer === undefined ? "" : this.#outer.#path());
+  }
 }
 
 const step = (path: string, name: string | number): string =>

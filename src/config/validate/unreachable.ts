@@ -1,7 +1,7 @@
 /** The routes of a VirtualService in, warnings into the report for rules and matches that a rule before them takes all of. */
+import { isRecord } from "../../lib/index.ts";
 import type { HTTPMatchRequest, HTTPRoute, StringMatch, VirtualServiceSpec } from "../../model/index.ts";
-import type { Report } from "./report.ts";
-import { quote } from "./report.ts";
+import { quote, type Report } from "./report.ts";
 
 /** TCP and TLS routes have no names. */
 interface AnyRoute {
@@ -48,7 +48,7 @@ function checkRepeated(report: Report, field: string, routes: readonly AnyRoute[
         at.at("match", j).warn(unused(rule, "route without matches defined before"));
         return;
       }
-      const key = canonical({ ...match, name: undefined });
+      const key = conditionsOf(match);
       const before = seen.get(key);
       if (before === undefined) seen.set(key, i);
       else {
@@ -62,11 +62,15 @@ function checkRepeated(report: Report, field: string, routes: readonly AnyRoute[
 
 /** The same text for the same conditions, in whatever order they were written. */
 function canonical(value: unknown): string {
-  return JSON.stringify(value, (_, part: unknown) =>
-    typeof part === "object" && part !== null && !Array.isArray(part)
-      ? Object.fromEntries(Object.entries(part).sort())
-      : part,
-  );
+  if (Array.isArray(value)) return `[${value.map(canonical).join()}]`;
+  if (!isRecord(value)) return JSON.stringify(value) ?? "null";
+  const names = Object.keys(value).sort();
+  return `{${names.map((name) => `${JSON.stringify(name)}:${canonical(value[name])}`).join()}}`;
+}
+
+/** A match's name tells nothing of what it matches. */
+function conditionsOf({ name: _, ...match }: Named): string {
+  return canonical(match);
 }
 
 interface PrefixMatch {
@@ -84,7 +88,7 @@ const maxCompared = 1_000;
 /** `/a` before `/ab` with otherwise no narrower conditions takes all that the second was written for. */
 function checkCoveredPrefixes(report: Report, routes: readonly HTTPRoute[]): void {
   // Each is compared with all before it: of very many only the first are.
-  const prefixes = prefixMatches(report, routes).slice(0, maxCompared);
+  const prefixes = [...prefixMatches(report, routes).take(maxCompared)];
   prefixes.forEach((first, i) => {
     for (let j = i + 1; j < prefixes.length; j++) {
       const second = prefixes[j];
@@ -97,20 +101,20 @@ function checkCoveredPrefixes(report: Report, routes: readonly HTTPRoute[]): voi
   });
 }
 
-function prefixMatches(report: Report, routes: readonly HTTPRoute[]): readonly PrefixMatch[] {
-  const firstCatchAll = routes.findIndex((route) => (route.match ?? []).length === 0);
-  const reachable = firstCatchAll < 0 ? routes : routes.slice(0, firstCatchAll);
+function* prefixMatches(report: Report, routes: readonly HTTPRoute[]): Generator<PrefixMatch> {
   const seen = new Set<string>();
-  return reachable.flatMap((route, i) =>
-    (route.match ?? []).flatMap((match, j) => {
-      const key = canonical({ ...match, name: undefined });
-      if (seen.has(key)) return [];
+  for (const [i, route] of routes.entries()) {
+    const matches = route.match ?? [];
+    // Nothing gets past a route that takes everything.
+    if (matches.length === 0) return;
+    for (const [j, match] of matches.entries()) {
+      if (!match.uri?.prefix) continue;
+      const key = conditionsOf(match);
+      if (seen.has(key)) continue;
       seen.add(key);
-      return match.uri?.prefix
-        ? [prefixMatch(report.at("http", i, "match", j), nameOf(route, i), nameOf(match, j), match)]
-        : [];
-    }),
-  );
+      yield prefixMatch(report.at("http", i, "match", j), nameOf(route, i), nameOf(match, j), match);
+    }
+  }
 }
 
 function prefixMatch(report: Report, route: string, name: string, match: HTTPMatchRequest): PrefixMatch {

@@ -99,12 +99,17 @@ export async function findProblems(inputs: ProblemInputs): Promise<ReadonlyMap<s
 /** Of what an Envoy refused. */
 export const refusedCode = "FLD0006";
 
+/** How long steps follow each other before the event loop has its turn. */
+const sliceMs = 5;
+
 /** Streams and probes are served between the steps. */
 async function politely<T>(steps: Generator<undefined, T>): Promise<T> {
-  for (;;) {
+  for (let endMs = performance.now() + sliceMs; ; ) {
     const { done, value } = steps.next();
     if (done) return value;
+    if (performance.now() < endMs) continue;
     await nextTurn();
+    endMs = performance.now() + sliceMs;
   }
 }
 

@@ -13,7 +13,7 @@ import { foreignHosts } from "./foreign-host.ts";
 import { certificates, conflicts, gatewayPorts, secrets } from "./gateway.ts";
 import { type AnalysisLevel, type AnalysisMessage, atLeast, levelOf } from "./message.ts";
 import { meshNetworks } from "./networks.ts";
-import { type AnalysedObject, type AnalysisSources, collectingSteps } from "./objects.ts";
+import { type AnalysedObject, type AnalysisSources, collectObjects } from "./objects.ts";
 import { plaintextSources } from "./plaintext-source.ts";
 import { authorizationPolicies, blockedCidrs, gatewaySelectors } from "./policy.ts";
 import { schemaAnalysers } from "./schema.ts";
@@ -101,7 +101,7 @@ export function* analysisSteps(
   const found = new Map<string, AnalysisMessage>();
   const suppressions = (options.suppress ?? []).map(parseSuppression);
   const analysis: Analysis = {
-    objects: yield* collectingSteps(sources),
+    objects: yield* collectObjects(sources),
     mesh: mergeMeshConfig(options.mesh ?? {}),
     networks: options.networks ?? {},
     written: { mesh: options.mesh ?? {}, networks: options.networks ?? {} },

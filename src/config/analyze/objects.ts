@@ -53,16 +53,8 @@ export interface AnalysisSources {
   readonly cluster?: readonly unknown[] | undefined;
 }
 
-export function collectObjects(sources: AnalysisSources): AnalysedObjects {
-  const steps = collectingSteps(sources);
-  for (;;) {
-    const { done, value } = steps.next();
-    if (done) return value;
-  }
-}
-
 /** Each object is a step: a mesh has many, and one may be large. */
-export function* collectingSteps(sources: AnalysisSources): Generator<undefined, AnalysedObjects> {
+export function* collectObjects(sources: AnalysisSources): Generator<undefined, AnalysedObjects> {
   const byKind = new Map<string, Map<string, AnalysedObject<unknown>>>();
   const add = (raw: unknown, fromFile: boolean): void => {
     const object = readObject(raw, fromFile);

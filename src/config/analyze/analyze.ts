@@ -19,6 +19,7 @@ import { authorizationPolicies, blockedCidrs, gatewaySelectors } from "./policy.
 import { schemaAnalysers } from "./schema.ts";
 import { lightstep, sidecarSelectors, telemetryDefaults, telemetryProviders, telemetrySelectors } from "./scoped.ts";
 import { conflictingProtocols, protocolAddresses } from "./service-entry.ts";
+import { finish } from "./steps.ts";
 import { unhonoured } from "./unhonoured.ts";
 import { claimRoutes, destinationHosts, destinationSubsets, gateways, meshHosts } from "./virtual-service.ts";
 import { externalControlPlane, webhooks } from "./webhooks.ts";
@@ -86,11 +87,7 @@ export interface AnalyzeOptions extends ValidateOptions {
 }
 
 export function analyze(sources: AnalysisSources, options: AnalyzeOptions): readonly AnalysisMessage[] {
-  const steps = analysisSteps(sources, options);
-  for (;;) {
-    const { done, value } = steps.next();
-    if (done) return value;
-  }
+  return finish(analysisSteps(sources, options));
 }
 
 /** The same, a step at a time, for who has other things to do in between. */

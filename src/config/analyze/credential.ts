@@ -20,6 +20,7 @@ import {
 import type { Analyser, Analysis } from "./analyser.ts";
 import { toldOfSecrets } from "./gateway.ts";
 import { type AnalysedObject, collectObjects, selectorText } from "./objects.ts";
+import { finish } from "./steps.ts";
 
 type Part = "keyPair" | "ca";
 
@@ -227,7 +228,7 @@ export interface CredentialReferences {
 
 /** Of Istio's Gateways and DestinationRules; nothing of others. */
 export function credentialReferences(raw: KubeObject): CredentialReferences {
-  const { of } = collectObjects({ files: [], cluster: [raw] });
+  const { of } = finish(collectObjects({ files: [], cluster: [raw] }));
   const [edge, rule] = [of(gateway)[0]?.spec, of(destinationRule)[0]?.spec];
   const named = edge ? ofGateway(edge) : rule ? ofRule(rule) : [];
   const names = named.flatMap(({ credential }) => placeOf(credential)?.name ?? []);

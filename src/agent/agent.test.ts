@@ -241,19 +241,37 @@ describe.skipIf(lacks("envoy"))("the agent with a real Envoy", () => {
   }, 300_000);
 
   test("D07: when Envoy dies the agent exits with it, or starts another where it is told to", async () => {
-    const kill = async (): Promise<void> => {
+    const quit = async (): Promise<void> => {
       await httpStatus(harness.ports.admin, "/quitquitquit", "POST");
     };
+    const pid = (): number => livingEnvoy(harness.workDir)?.process.pid ?? 0;
     const done = start();
     await untilReady();
-    await kill();
+    await quit();
     expect(await done).toBe(0);
+    const killed = start();
+    await untilReady();
+    process.kill(pid(), "SIGKILL");
+    expect(await killed).not.toBe(0);
     start({}, { onEnvoyExit: "restart" });
     await untilReady();
-    await kill();
+    await quit();
     await eventually(
       () => httpStatus(harness.ports.admin, "/ready"),
       (answer) => answer.status === 0,
+    );
+    await untilReady();
+    const first = pid();
+    // One whose admin does not answer is not said to be ready.
+    process.kill(first, "SIGSTOP");
+    await eventually(
+      () => httpStatus(harness.ports.status, "/healthz/ready"),
+      (answer) => answer.status === 503,
+    );
+    process.kill(first, "SIGKILL");
+    await eventually(
+      async () => pid(),
+      (now) => now !== 0 && now !== first,
     );
     await untilReady();
   }, 300_000);
@@ -277,6 +295,7 @@ describe.skipIf(lacks("envoy"))("the agent with a real Envoy", () => {
       async () => existsSync(join(harness.workDir, "etc/istio/proxy/names")),
       (there) => there,
     );
+    const before = await eventually(shown, (peer) => peer !== undefined);
     await harness.closeControlPlane();
     const ended = once(killed, "exit");
     killed.kill("SIGKILL");
@@ -286,6 +305,15 @@ describe.skipIf(lacks("envoy"))("the agent with a real Envoy", () => {
     expect(await answered()).toEqual(["10.1.0.1"]);
     await untilReady();
     expect(livingEnvoy(harness.workDir)?.process.pid).toBe(envoy);
+    // It goes on with its certificate, and is given the next one over the socket that took the place of the old one.
+    expect(await shown()).toEqual(before);
+    await harness.openControlPlane();
+    await eventually(shown, (peer) => peer !== undefined && peer.serial !== before?.serial);
+    const folder = join(harness.workDir, "etc/istio/proxy/sockets");
+    for (const name of readdirSync(folder, { recursive: true }).map(String)) {
+      const about = statSync(join(folder, name));
+      if (about.isSocket()) expect([name, about.mode & 0o777]).toEqual([name, 0o600]);
+    }
   }, 300_000);
 
   test("D08: a second agent of the same Pod is refused, and harms the first in nothing", async () => {

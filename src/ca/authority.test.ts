@@ -1,6 +1,9 @@
 import fc from "fast-check";
 import { beforeAll, describe, expect, test } from "vitest";
+import { bitString, booleanTrue, contextTag, encode, oid, sequence, unsignedInteger } from "../pki/der.ts";
 import { createCsr, generateKey, issueCertificate, type KeyPair, parseCertificate, uriNames } from "../pki/index.ts";
+import { oids } from "../pki/oids.ts";
+import { csrWithExtensions, loadIndependentX509 } from "../pki/testing.ts";
 import { controlPlaneNames, createCertificateAuthority } from "./authority.ts";
 import { authorizeIssuance } from "./authorize.ts";
 import { createRateLimit } from "./rate-limit.ts";
@@ -75,6 +78,34 @@ describe("the authority", () => {
     expect(certificate.subject ?? "").toBe("");
     expect(certificate.ca).toBe(false);
     expect(certificate.keyUsage).toEqual(["1.3.6.1.5.5.7.3.1", "1.3.6.1.5.5.7.3.2"]);
+  });
+
+  const tag = (number: number, text: string): Buffer => encode(contextTag(number, false), Buffer.from(text));
+  const altNames = sequence(
+    tag(6, "spiffe://cluster.local/ns/x/sa/y"),
+    tag(2, "a.example"),
+    tag(1, "a@b.example"),
+    tag(7, "\x0a\x00\x00\x01"),
+  );
+  const caTrue = sequence(booleanTrue(), unsignedInteger(Buffer.of(9)));
+  const hostile: readonly [string, readonly (readonly [string, Buffer])[]][] = [
+    ["C01: other names, an address and an email", [[oids.subjectAltName, altNames]]],
+    ["C02: to be a CA, with a path length", [[oids.basicConstraints, caTrue]]],
+    ["C02: to sign certificates and lists", [[oids.keyUsage, bitString(Buffer.of(0x06), 1)]]],
+    ["C02: constraints on names", [["2.5.29.30", sequence(encode(contextTag(0, true), sequence(tag(2, "x"))))]]],
+    ["C02: another use", [[oids.extendedKeyUsage, sequence(oid("1.3.6.1.5.5.7.3.3"))]]],
+    ["C02: the same twice", [1, 2].map(() => [oids.basicConstraints, caTrue] as const)],
+    ["C02: a thousand", Array.from({ length: 1000 }, () => ["2.5.29.19", Buffer.alloc(0)] as const)],
+  ];
+  test.each(hostile)("%s: nothing of what is asked for is in the certificate", async (_, extensions) => {
+    const x509 = await loadIndependentX509();
+    const authority = createCertificateAuthority({ bundle: root, now: () => now });
+    const issued = (csr: string) => {
+      const certificate = new x509.X509Certificate(authority.sign(csr, identity, 0).chain[0] ?? "");
+      const all = certificate.extensions.map(({ type, critical, value }) => [type, critical, Buffer.from(value)]);
+      return { subject: certificate.subject, all };
+    };
+    expect(issued(csrWithExtensions(key, extensions))).toEqual(issued(createCsr({ key })));
   });
 
   test("the answer is the leaf, each intermediate by itself, the roots last", async () => {

@@ -273,6 +273,9 @@ describe("the certificate service over TLS", () => {
     for (let i = 0; i < 21; i++) await Promise.all(Array.from({ length: 50 }, callOnce));
     client.close();
     expect(serials.size).toBe(1000);
+    const audited = log.split("\n").filter((line) => line.includes("certificate issued") && line.includes("sa/replay"));
+    expect(audited).toHaveLength(1000);
+    expect(audited.every((line) => line.includes("serial") && line.includes("until"))).toBe(true);
     expect(refusals).toHaveLength(50);
     for (const refusal of refusals) expect(refusal).toMatchObject({ status: status.resourceExhausted });
   }, 300_000);

@@ -28,7 +28,8 @@ export function createTokenJudge(options: TokenJudgeOptions): TokenJudge {
       const [system, kind, namespace = "", serviceAccount = ""] = verdict.username.split(":");
       if (system !== "system" || kind !== "serviceaccount") return undefined;
       const identity = { trustDomain: options.trustDomain(), namespace, serviceAccount };
-      if (!isIdentity(identity) || !isKnown(options.pods, namespace, verdict.pod)) return undefined;
+      if (!isIdentity(identity)) return undefined;
+      if (verdict.pod && !(await isThere(options, namespace, verdict.pod, signal))) return undefined;
       return { identity, binding: { account: verdict.uid, pod: verdict.pod } };
     },
   };
@@ -55,15 +56,18 @@ function aborted(signal: AbortSignal): Promise<never> {
   });
 }
 
-/** Tokens outlive their Pods by a minute in Kubernetes; a Pod of the same name with another uid is not the one they were made for. */
-function isKnown(
-  pods: Collection<KubeObject>,
+/**
+ * Tokens outlive their Pods by a minute in Kubernetes; a Pod of the same name with another uid is not the one they were made
+ * for. One that the watch does not have may be gone, or so new that only the API knows it.
+ */
+async function isThere(
+  { pods, client }: TokenJudgeOptions,
   namespace: string,
-  pod: { name: string; uid: string } | undefined,
-): boolean {
-  if (!pod) return true;
-  const known = pods.get(`${namespace}/${pod.name}`)?.metadata.uid;
-  return known === undefined || known === pod.uid;
+  { name, uid }: { readonly name: string; readonly uid: string },
+  signal: AbortSignal,
+): Promise<boolean> {
+  const known = pods.get(`${namespace}/${name}`) ?? (await client.find(kubeKinds.pods, { namespace, name }, signal));
+  return known?.metadata.uid === uid;
 }
 
 /** Asked of the API itself: what was deleted a moment ago must not renew itself because a watch is behind. */

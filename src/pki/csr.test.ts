@@ -1,16 +1,16 @@
 import { spawnSync } from "node:child_process";
-import { createPublicKey, generateKeyPairSync, type KeyPairKeyObjectResult, sign, verify } from "node:crypto";
+import { createPublicKey, generateKeyPairSync, type KeyPairKeyObjectResult, verify } from "node:crypto";
 
 import fc from "fast-check";
 import { beforeAll, describe, expect, test, vi } from "vitest";
 import { lacks } from "../../test/require.ts";
 import { FairleadError } from "../lib/index.ts";
 import { createCsr, parseCsr } from "./csr.ts";
-import { bitString, contextTag, encode, nullValue, octetString, oid, sequence, set, unsignedInteger } from "./der.ts";
+import { bitString, encode, nullValue, octetString, oid, sequence, set, unsignedInteger } from "./der.ts";
 import { generateKey, type KeyPair } from "./key.ts";
 import { oids } from "./oids.ts";
 import { formatPem, parseSinglePem } from "./pem.ts";
-import { loadIndependentX509 } from "./testing.ts";
+import { handmadeCsr, loadIndependentX509 } from "./testing.ts";
 
 /** Counts the costly steps; what they do stays. */
 vi.mock("node:crypto", async (original) => {
@@ -24,27 +24,6 @@ const openssl = (args: readonly string[], input: string): string => {
   if (run.status !== 0) throw new Error(run.stderr);
   return run.stdout;
 };
-
-/** A request assembled by hand, so that each part can be wrong. */
-function handmade(parts: {
-  spki: Uint8Array;
-  key: KeyPair;
-  algorithm?: Buffer;
-  hash?: string;
-  attributes?: readonly Buffer[];
-}): string {
-  const info = sequence(
-    unsignedInteger(Buffer.of(0)),
-    sequence(),
-    parts.spki,
-    encode(contextTag(0, true), ...(parts.attributes ?? [])),
-  );
-  const signature = sign(parts.hash ?? "sha256", info, parts.key.privateKey);
-  return formatPem(
-    "CERTIFICATE REQUEST",
-    sequence(info, parts.algorithm ?? sequence(oid(oids.ecdsaSha256)), bitString(signature)),
-  );
-}
 
 /** What a refusal says, and how often it came to reading a key or to arithmetic with it. */
 function refusal(text: string): { readonly error: unknown; readonly steps: number } {
@@ -116,7 +95,7 @@ describe("certificate requests", () => {
     const caTrue = sequence(oid(oids.basicConstraints), octetString(sequence(encode(1, Buffer.of(0xff)))));
     const request = (count: number): Buffer =>
       sequence(oid(oids.extensionRequest), set(sequence(...Array.from({ length: count }, () => caTrue))));
-    const pem = handmade({ spki: spkiOf(key), key, attributes: [request(500), request(2)] });
+    const pem = handmadeCsr({ spki: spkiOf(key), key, attributes: [request(500), request(2)] });
     expect(parseCsr(pem).publicKey.equals(key.publicKey)).toBe(true);
   });
 
@@ -134,14 +113,14 @@ describe("certificate requests", () => {
     ];
     test.each(weak)("%s", (_, make) => {
       const spki = make().publicKey.export({ type: "spki", format: "der" });
-      expect(() => parseCsr(handmade({ spki, key }))).toThrow("public key is refused");
+      expect(() => parseCsr(handmadeCsr({ spki, key }))).toThrow("public key is refused");
     });
 
     test("RSA of 16384 bits is refused by its size, before any arithmetic", () => {
       const modulus = Buffer.alloc(2048, 0xff);
       const rsa = sequence(unsignedInteger(modulus), unsignedInteger(Buffer.of(1, 0, 1)));
       const spki = sequence(sequence(oid(oids.rsaEncryption), nullValue()), bitString(rsa));
-      const pem = handmade({ spki, key });
+      const pem = handmadeCsr({ spki, key });
       const { error, steps } = refusal(pem);
       expect(String(error)).toContain("16384 bits");
       expect(steps).toBe(0);
@@ -150,14 +129,14 @@ describe("certificate requests", () => {
     test("a point that is not on the curve", () => {
       const spki = Buffer.from(spkiOf(key));
       spki[spki.length - 1] = (spki[spki.length - 1] ?? 0) ^ 1;
-      expect(() => parseCsr(handmade({ spki, key }))).toThrow("not valid for the algorithm");
+      expect(() => parseCsr(handmadeCsr({ spki, key }))).toThrow("not valid for the algorithm");
     });
   });
 
   describe("C04: signatures", () => {
     test("of another key are refused", async () => {
       const other = await generateKey();
-      const { error, steps } = refusal(handmade({ spki: spkiOf(key), key: other }));
+      const { error, steps } = refusal(handmadeCsr({ spki: spkiOf(key), key: other }));
       expect(String(error)).toContain("not signed by the key");
       expect(steps).toBe(2);
     });
@@ -165,7 +144,7 @@ describe("certificate requests", () => {
       ["SHA-1", "1.2.840.10045.4.1", "sha1"],
       ["MD5", "1.2.840.113549.1.1.4", "md5"],
     ])("with %s are refused", (_, name, hash) => {
-      const pem = handmade({
+      const pem = handmadeCsr({
         spki: spkiOf(key),
         key,
         algorithm: sequence(oid(name)),

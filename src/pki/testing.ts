@@ -1,9 +1,10 @@
-/** What tests of certificates need: another library to compare with, and CAs that revoke. */
-import type { KeyObject, X509Certificate } from "node:crypto";
+/** What tests of certificates need: another library to compare with, CAs that revoke, and requests that are wrong. */
+import { type KeyObject, sign, type X509Certificate } from "node:crypto";
 import { issueCertificate, serialAndIssuer, subjectOf } from "./certificate.ts";
 import { algorithmIdentifier, signed } from "./csr.ts";
-import { encode, sequence, tags, time, unsignedInteger } from "./der.ts";
-import { generateKey, schemeOf } from "./key.ts";
+import { bitString, contextTag, encode, octetString, oid, sequence, set, tags, time, unsignedInteger } from "./der.ts";
+import { generateKey, type KeyPair, schemeOf } from "./key.ts";
+import { oids } from "./oids.ts";
 import { formatPem } from "./pem.ts";
 
 /** The independent X.509 library that tests compare with; it needs the metadata hooks that its decorators call, and finds none in Node. */
@@ -59,4 +60,35 @@ export function revoke(
 
 export function formatCrl(der: Uint8Array): string {
   return formatPem("X509 CRL", der);
+}
+
+/** A request assembled by hand, so that each part can be wrong. */
+export function handmadeCsr(parts: {
+  spki: Uint8Array;
+  key: KeyPair;
+  algorithm?: Buffer;
+  hash?: string;
+  attributes?: readonly Buffer[];
+}): string {
+  const info = sequence(
+    unsignedInteger(Buffer.of(0)),
+    sequence(),
+    parts.spki,
+    encode(contextTag(0, true), ...(parts.attributes ?? [])),
+  );
+  const signature = sign(parts.hash ?? "sha256", info, parts.key.privateKey);
+  return formatPem(
+    "CERTIFICATE REQUEST",
+    sequence(info, parts.algorithm ?? sequence(oid(oids.ecdsaSha256)), bitString(signature)),
+  );
+}
+
+/** A request that asks for all extensions of the list. */
+export function csrWithExtensions(
+  key: KeyPair,
+  extensions: readonly (readonly [oid: string, value: Buffer])[],
+): string {
+  const encoded = extensions.map(([name, value]) => sequence(oid(name), octetString(value)));
+  const attributes = [sequence(oid(oids.extensionRequest), set(sequence(...encoded)))];
+  return handmadeCsr({ spki: key.publicKey.export({ type: "spki", format: "der" }), key, attributes });
 }

@@ -1,4 +1,5 @@
 import { generateKeyPairSync } from "node:crypto";
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { createGraph } from "../collections/index.ts";
 import { createAddressGuard, silentLogger } from "../lib/index.ts";
@@ -213,4 +214,31 @@ test("R36: a server that comes and goes a hundred times costs nothing but fetche
     expect(resolver.keySets.get(uri("/a"))).toBe(setOf(a.open));
   }
   expect(fetched.filter((good) => good)).toHaveLength(50);
+});
+
+test("of an object that names thousands of silent servers, so many are asked at once", async () => {
+  const graph = createGraph();
+  const objects = graph.source<Config<RequestAuthenticationSpec>>("RequestAuthentication");
+  const control = new AbortController();
+  stop.push(control);
+  let asked = 0;
+  const silent = (): Promise<never> => {
+    asked++;
+    return new Promise(() => {});
+  };
+  createJwksResolver({
+    graph,
+    client: { ask: silent, get: silent },
+    requestAuthentications: objects,
+    log: silentLogger,
+    monotonicMs: () => 0,
+    random: () => 1,
+    signal: control.signal,
+  });
+  const jwtRules = Array.from({ length: 4_096 }, (_, i) => ({ issuer: `i${i}`, jwksUri: `https://k${i}.example.com` }));
+  objects.set("many", { kind: "RequestAuthentication", meta: { name: "many", namespace: "x" }, spec: { jwtRules } });
+  await nextTurn();
+  expect(asked).toBeLessThan(32);
+  for (let turn = 0; turn < 200; turn++) await nextTurn();
+  expect(asked).toBe(256);
 });

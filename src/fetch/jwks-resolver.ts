@@ -13,6 +13,7 @@ import {
   publicJwks,
   type RequestAuthenticationSpec,
 } from "../model/index.ts";
+import { createGate } from "./gate.ts";
 import type { HttpClient } from "./http-client.ts";
 
 export interface JwksResolverOptions {
@@ -41,6 +42,8 @@ export interface JwksResolver {
 const defaultTimeoutMs = 5_000;
 const maxTimeoutMs = 30_000;
 const defaultRefreshMs = 20 * 60_000;
+/** One object may name thousands of servers: sockets are kept for others, and so is the event loop. */
+const fetches = { atOnce: 256, perTurn: 8 };
 /** After a week without an answer a set is no longer trusted. */
 const maxAgeMs = 7 * 24 * 3_600_000;
 
@@ -63,6 +66,7 @@ export function createJwksResolver(options: JwksResolverOptions): JwksResolver {
     ({ spec }) => wantedSets(spec),
   );
   const followers = new Map<string, Follower>();
+  const gate = createGate(fetches);
 
   const follow = (key: string, want: Wanted): void => {
     const stop = new AbortController();
@@ -98,7 +102,10 @@ export function createJwksResolver(options: JwksResolverOptions): JwksResolver {
 
   const refresh = async (key: string, want: Wanted, signal: AbortSignal): Promise<boolean> => {
     try {
-      const text = await fetchKeySet(options.client, want, signal);
+      const text = await gate.run(async () => {
+        signal.throwIfAborted();
+        return fetchKeySet(options.client, want, signal);
+      });
       signal.throwIfAborted();
       options.onFetch?.(true);
       const before = graph.untracked(() => keySets.get(key));

@@ -242,11 +242,11 @@ function connectPlane(options: AgentOptions, closers: Closers): RpcClient {
 const mayReport = ({ runsEnvoy, discovery, reportIntervalMs }: AgentOptions): boolean =>
   runsEnvoy && !discovery.plaintext && reportIntervalMs > 0;
 
-function tellTraffic(options: AgentOptions, client: RpcClient, { edges }: Telemetry, signal: AbortSignal): void {
+function tellTraffic(options: AgentOptions, client: RpcClient, { edges, taps }: Telemetry, signal: AbortSignal): void {
   const { random, appAddress: address, reportIntervalMs: intervalMs } = options;
   const log = options.log.scope("traffic");
   const monotonicMs = (): number => performance.now();
-  reportTraffic({ client, address, edges, intervalMs, monotonicMs, random, log }, signal).catch((error) => {
+  reportTraffic({ client, address, edges, taps, intervalMs, monotonicMs, random, log }, signal).catch((error) => {
     if (!signal.aborted) log.error("requests are no longer reported", { cause: FairleadError.from(error).message });
   });
 }

@@ -84,6 +84,16 @@ export const commands: readonly CommandEntry[] = [
     load: () => import("./stat.ts"),
   },
   {
+    name: "top",
+    summary: "Watch which requests are made, by path and caller, as a table",
+    load: () => import("./top.ts"),
+  },
+  {
+    name: "tap",
+    summary: "Watch single requests as they are made",
+    load: () => import("./tap.ts"),
+  },
+  {
     name: "proxy-status",
     aliases: ["ps"],
     summary: "Show which proxies are connected and in step",

@@ -140,6 +140,7 @@ async function discovery(flags: DiscoveryFlags, unknown: readonly string[], io: 
     debounceEndpoints: !isOff(io.env.PILOT_ENABLE_EDS_DEBOUNCE),
     ...pushThrottle(io),
     virtualHosts: io.env.PILOT_ENABLE_VHDS !== "false",
+    tapHeaders: (io.env.FAIRLEAD_TAP_HEADERS ?? "").toLowerCase().split(",").filter(Boolean),
     ownHostsOnly: io.env.FAIRLEAD_OWN_HOSTS_ONLY === "true",
     registration: {
       graceMs: durationEnv(io, "PILOT_WORKLOAD_ENTRY_GRACE_PERIOD", 10_000),

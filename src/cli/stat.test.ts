@@ -1,38 +1,11 @@
 /** `fairlead stat` on the debug path of a control plane, whose store was told of requests as agents tell. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { createTrafficView } from "../control-plane/traffic.ts";
 import { silentLogger } from "../lib/index.ts";
-import { answerDebug, createHttpServer, type HttpServer } from "../ops/index.ts";
-import { createTrafficStore, type TrafficStore } from "../traffic/index.ts";
+import { createHttpServer, type HttpServer } from "../ops/index.ts";
+import { createTrafficStore } from "../traffic/index.ts";
 import { edge, party, requests } from "../traffic/testing.ts";
 import { type Outcome, runCli } from "./testing.ts";
-
-async function serve(store: TrafficStore): Promise<HttpServer> {
-  const views = new Map([["trafficz", createTrafficView(store)]]);
-  const sources = { systemNamespace: "istio-system", proxies: () => [], views };
-  return createHttpServer({
-    address: { host: "127.0.0.1", port: 0 },
-    log: silentLogger,
-    routes: new Map([
-      [
-        "/debug/",
-        async ({ url, remoteAddress }) => {
-          const path = url.pathname.replace("/debug/", "");
-          const answer = await answerDebug(sources, {
-            path,
-            query: url.searchParams,
-            remoteAddress,
-            identity: undefined,
-          });
-          return {
-            status: answer.status,
-            body: typeof answer.body === "string" ? answer.body : JSON.stringify(answer.body),
-          };
-        },
-      ],
-    ]),
-  });
-}
+import { servePlane } from "./traffic/testing.ts";
 
 const clocks = { now: () => new Date(), monotonicMs: () => performance.now() };
 const [front, back, db] = [party("front"), party("back"), party("db", "data")];
@@ -49,7 +22,7 @@ describe("fairlead stat", () => {
       .map((row) => row.split(/ {2,}/));
 
   beforeAll(async () => {
-    server = await serve(store);
+    server = await servePlane({ store });
     address = `127.0.0.1:${server.address.port}`;
     store.reporters(1);
     store.add(edge(front, back), "source", { counts: requests(200, { serverErrors: 10 }, 80), flags: [["UF", 3]] });
@@ -112,7 +85,7 @@ describe("fairlead stat", () => {
   test("of several control planes as one", async () => {
     const other = createTrafficStore(clocks);
     other.add(edge(front, back), "source", { counts: requests(100) });
-    const second = await serve(other);
+    const second = await servePlane({ store: other });
     const { stdout } = await run("svc/back", "-o", "json", "--address", `127.0.0.1:${second.address.port}`);
     expect(JSON.parse(stdout)).toMatchObject({ rows: [{ requests: { requests: 301 } }] });
     await second.close();
@@ -132,7 +105,7 @@ describe("fairlead stat", () => {
   });
 
   test("without reporters it says so", async () => {
-    const empty = await serve(createTrafficStore(clocks));
+    const empty = await servePlane({ store: createTrafficStore(clocks) });
     const { status, stderr } = await runCli(["stat", "--address", `127.0.0.1:${empty.address.port}`]);
     expect([status, stderr]).toEqual([0, expect.stringContaining("no agent reports")]);
     await empty.close();

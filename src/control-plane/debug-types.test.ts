@@ -15,7 +15,7 @@ import { createInjectSettings } from "../inject/index.ts";
 import { createMemorySource } from "../kube/index.ts";
 import { silentLogger } from "../lib/index.ts";
 import { type Identity, type KubeObject, types } from "../model/index.ts";
-import { answerDebug, createDebugTypes, type DebugSources } from "../ops/index.ts";
+import { answerDebug, createDebugTypes, createMetrics, type DebugSources } from "../ops/index.ts";
 import { createRpcServer } from "../rpc/index.ts";
 import { type Ads, type Authenticate, createAds } from "../xds/index.ts";
 import { createConfigDump, createConfigDumpMessages } from "./config-dump.ts";
@@ -23,6 +23,7 @@ import { createDebugViews } from "./debug-views.ts";
 import { proxyOfNode } from "./proxy-of-node.ts";
 import { createResourceSource } from "./resource-source.ts";
 import { createStages } from "./stages.ts";
+import { createTapView, createTraffic, createTrafficView } from "./traffic/index.ts";
 import { watchObjects } from "./watched-kinds.ts";
 
 const path = "/envoy.service.discovery.v3.AggregatedDiscoveryService/StreamAggregatedResources";
@@ -87,6 +88,11 @@ beforeEach(() => {
       answer: (request) => debugTypes.answer(request),
     },
   });
+  const monotonicMs = (): number => performance.now();
+  const traffic = createTraffic({
+    ...{ registry: stages.registry, metrics: createMetrics(), log: silentLogger },
+    ...{ now: () => new Date(), monotonicMs },
+  });
   sources = {
     systemNamespace: "istio-system",
     proxies: ads.status,
@@ -107,7 +113,9 @@ beforeEach(() => {
         }),
       cluster,
       now: () => new Date(0),
-    }),
+    })
+      .set("trafficz", createTrafficView(traffic.view))
+      .set("tapz", createTapView({ ...traffic, monotonicMs, log: silentLogger })),
   };
   const debugTypes = createDebugTypes({
     ...sources,
@@ -267,13 +275,15 @@ const readable: Readonly<Record<string, "own" | "system">> = {
   resourcesz: "system",
   sidecarz: "system",
   syncz: "own",
+  tapz: "system",
   telemetryz: "system",
+  trafficz: "system",
 };
 
 test("every debug path answers, and only those who may read it", async () => {
   await connectProxy("web", "shop");
   const allowed = async (path: string, namespace: string | undefined, remoteAddress = ""): Promise<number> => {
-    const query = new URLSearchParams({ proxyID: "web.shop" });
+    const query = new URLSearchParams(path === "tapz" ? {} : { proxyID: "web.shop" });
     const identity = namespace === undefined ? undefined : account(namespace);
     return await answerDebug(sources, { path, query, remoteAddress, identity }).then(
       ({ status }) => status,

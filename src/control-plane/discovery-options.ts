@@ -89,6 +89,8 @@ export interface DiscoveryOptions {
   };
   /** False: nothing is made for Gateway API Gateways (PILOT_ENABLE_GATEWAY_API_DEPLOYMENT_CONTROLLER). */
   readonly gatewayDeployments?: boolean;
+  /** Headers of requests that may be looked at live (FAIRLEAD_TAP_HEADERS); none by default. */
+  readonly tapHeaders?: readonly string[];
   readonly keySets?: {
     /** Addresses that keys are never fetched from, beside those that never are. */
     readonly blockedRanges: readonly string[];

@@ -51,7 +51,7 @@ import { createResourceSource } from "./resource-source.ts";
 import { createSecretAccess } from "./secret-access.ts";
 import { startServers } from "./servers.ts";
 import { createStages } from "./stages.ts";
-import { createTraffic, createTrafficView } from "./traffic.ts";
+import { createTapView, createTraffic, createTrafficView } from "./traffic/index.ts";
 import { createTrust, createTrustView, trustFacts } from "./trust/index.ts";
 import { watchObjects } from "./watched-kinds.ts";
 import { createWorkloadSource } from "./workload-source.ts";
@@ -318,7 +318,8 @@ export async function startDiscovery(options: DiscoveryOptions): Promise<Discove
     })
       .set("ca", createTrustView(trust))
       .set("programmedz", createProgrammedView(programmed))
-      .set("trafficz", createTrafficView(traffic.view)),
+      .set("trafficz", createTrafficView(traffic.view))
+      .set("tapz", createTapView({ ...traffic, monotonicMs: options.monotonicMs, log: log.scope("traffic") })),
   };
   const debugTypes = createDebugTypes({
     ...debugSources,

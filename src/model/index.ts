@@ -38,7 +38,9 @@ export {
   type MetricChange,
   type MetricPlan,
   metricPlanAttribute,
+  requestNotes,
   standardMetrics,
+  tapHeaders,
   tcpValueColumns,
   telemetryCluster,
 } from "./metric-record.ts";

@@ -28,6 +28,15 @@ export type LabelColumn = (typeof labelColumns)[number];
 export const httpValueColumns = ["durationMs", "receivedBytes", "sentBytes", "messages"] as const;
 export const tcpValueColumns = ["logType", "connection", "receivedBytes", "sentBytes"] as const;
 
+/**
+ * What Envoy notes of a request beside its line, as attributes of the log record: nobody reads it unless somebody looks at
+ * live requests. All of it is what a caller has sent.
+ */
+export const requestNotes = ["method", "authority", "path"] as const;
+
+/** Headers that are noted too, for those who may see them. */
+export const tapHeaders: readonly string[] = ["user-agent", "x-request-id"];
+
 /** Standard metrics without `istio_`, by the names that the Telemetry API has for them. */
 export const standardMetrics: ReadonlyMap<string, string> = new Map([
   ["REQUEST_COUNT", "requests_total"],

@@ -210,6 +210,7 @@ const definitions: Readonly<Record<string, Definition>> = {
   fairlead_traffic_edges: { help: "Pairs of workloads, by service and protocol, whose rates are kept." },
   fairlead_traffic_folded_edges: { help: "Of these, such that are counted by namespace, for want of room." },
   fairlead_traffic_bytes: { help: "Memory of the rates that are kept; at most 64 MiB." },
+  fairlead_traffic_taps: { help: "How many look at live requests now." },
   fairlead_xds_held_back: {
     help: "Routes and listeners held back because a cluster they name was not accepted.",
     labels: ["type"],

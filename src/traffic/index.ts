@@ -1,6 +1,6 @@
 export { mergeSnapshots } from "./add.ts";
 export type { CalledService, Connections, Counted, EdgeName, EdgeTraffic, Party, Requests, Side } from "./edge.ts";
-export { parseSnapshot } from "./parse-snapshot.ts";
+export { parseSnapshot, parseTapBatch } from "./parse-answer.ts";
 export { createTrafficService, type KnownWorkload, type TrafficServiceOptions } from "./service.ts";
 export {
   createTrafficStore,
@@ -13,3 +13,11 @@ export {
   type TrafficView,
 } from "./store.ts";
 export { type Grouping, type MutualTls, summarize, type TrafficRow } from "./summary.ts";
+export {
+  createTapHub,
+  type LiveRequest,
+  type LiveTap,
+  type TapBatch,
+  type TapQuestion,
+  type TapView,
+} from "./tap.ts";

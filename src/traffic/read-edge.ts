@@ -23,9 +23,10 @@ const protocols: ReadonlyMap<Edge_Protocol, TrafficProtocol> = new Map([
   [Edge_Protocol.GRPC, "grpc"],
   [Edge_Protocol.TCP, "tcp"],
 ]);
+export const wireSides = { source: Edge_Side.SOURCE, destination: Edge_Side.DESTINATION } as const;
 const sides: ReadonlyMap<Edge_Side, Side> = new Map([
-  [Edge_Side.SOURCE, "source"],
-  [Edge_Side.DESTINATION, "destination"],
+  [wireSides.source, "source"],
+  [wireSides.destination, "destination"],
 ]);
 
 export function readEdge(edge: Edge, own: Party): ReadEdge | undefined {
@@ -37,7 +38,7 @@ export function readEdge(edge: Edge, own: Party): ReadEdge | undefined {
 }
 
 /** Who is at which end: of a report's edge, and of a single request. */
-function readEnds(
+export function readEnds(
   { side: told, protocol: spoken, peer: other, service: called }: Pick<Edge, "side" | "protocol" | "peer" | "service">,
   own: Party,
 ): { readonly name: EdgeName; readonly side: Side } | undefined {

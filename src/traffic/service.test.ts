@@ -10,7 +10,8 @@ import {
 } from "../gen/fairlead/traffic_pb.js";
 import { silentLogger } from "../lib/index.ts";
 import { type ClientStream, createRpcClient, createRpcServer, protoMethod, type RpcClient } from "../rpc/index.ts";
-import { createTrafficService, summarize } from "./index.ts";
+import { createTapHub, createTrafficService, summarize } from "./index.ts";
+import type { TapHub } from "./tap.ts";
 import { requests, type TestStore, testStore } from "./testing.ts";
 
 const method = protoMethod(TrafficService.method.report);
@@ -22,6 +23,7 @@ const workloads = new Map([
 
 let counted = new Map<string, number>();
 let kept: TestStore = testStore();
+let hub: TapHub = createTapHub({ now: () => new Date(), monotonicMs: () => 0, headers: [] });
 let client: RpcClient;
 /** The store is another one in each test; the server, which takes no long time to start, too. */
 let server: ReturnType<typeof createRpcServer> | undefined;
@@ -29,8 +31,10 @@ let server: ReturnType<typeof createRpcServer> | undefined;
 async function serve(): Promise<void> {
   counted = new Map();
   kept = testStore();
+  hub = createTapHub({ now: () => new Date(), monotonicMs: () => performance.now(), headers: ["user-agent"] });
   const route = createTrafficService({
     store: kept.store,
+    taps: hub,
     authenticate: (call) => {
       const account = call.metadata("x-account");
       return account === undefined ? undefined : identityOf(account);
@@ -54,6 +58,8 @@ interface Agent {
   send(message: MessageInitShape<typeof FromAgentSchema>["message"]): Promise<void>;
   /** The number that was acknowledged. */
   report(report: MessageInitShape<typeof ReportSchema>): Promise<number | undefined>;
+  /** What it is told next. */
+  heard(): Promise<ToAgent["message"] | undefined>;
   /** How the call ends. */
   end(): Promise<string>;
   close(): void;
@@ -71,6 +77,7 @@ async function agent(account?: string, address = "10.0.0.1", run = "run"): Promi
       const { value } = await stream.messages.next();
       return value?.message.case === "acknowledged" ? value.message.value : undefined;
     },
+    heard: async () => (await stream.messages.next()).value?.message,
     async end() {
       try {
         while (!(await stream.messages.next()).done);
@@ -223,5 +230,85 @@ describe("reports of agents", () => {
     const points = kept.store.series({ lastMs: 300_000 }, () => true);
     expect(points.filter(({ traffic }) => traffic.length > 0)).toHaveLength(6);
     front.close();
+  });
+
+  describe("live requests", () => {
+    const request = (path: string, more: object = {}) => ({
+      ...{ side: Edge_Side.SOURCE, peer: { namespace: "shop", workload: "back-v1" }, service: { name: "back" } },
+      ...{ method: "GET", authority: "back", path, status: 200, durationMs: 3, mutual: true },
+      ...more,
+    });
+
+    test("come from the agents that were asked, as they are told, for as long as somebody looks", async () => {
+      const [front, back] = [await agent("front"), await agent("back", "10.0.0.2")];
+      await front.report({ sequence: 1 });
+      await back.report({ sequence: 1 });
+      const tap = hub.open({ of: { workload: "front-v1" }, pathPrefix: "/a", maxStatus: 299, headers: ["user-agent"] });
+      const order = await front.heard();
+      expect(order).toMatchObject({
+        case: "tap",
+        value: { perSecond: 50, headers: ["user-agent"], filter: { pathPrefix: "/a", maxStatus: 299 } },
+      });
+      const id = order?.case === "tap" ? order.value.id : 0;
+      const headers = { "user-agent": "curl", authorization: "Bearer secret" };
+      await front.send({ case: "tapped", value: { id, requests: [request("/a", { headers })], leftOut: 3 } });
+      expect(await tap.next(10_000)).toMatchObject({ leftOut: 3, proxies: 1, done: false });
+      await front.send({ case: "tapped", value: { id, requests: [request("/b", { headers })] } });
+      const { requests: live } = await tap.next(10_000);
+      expect(live).toHaveLength(1);
+      expect(live[0]).toMatchObject({
+        source: { workload: "front-v1" },
+        destination: { workload: "back-v1" },
+        path: "/b",
+      });
+      expect(live[0]?.headers).toEqual({ "user-agent": "curl" });
+      // Nobody has asked that one.
+      await back.send({ case: "tapped", value: { id, requests: [request("/forged")] } });
+      await back.report({ sequence: 2 });
+      tap.close();
+      expect(await front.heard()).toMatchObject({ case: "tap", value: { id, forMs: 0 } });
+      expect(await tap.next(10_000)).toEqual({ requests: [], leftOut: 0, proxies: 1, done: true });
+      front.close();
+      back.close();
+    });
+
+    test("are as many as may be shown, and what cannot be is left out", async () => {
+      const front = await agent("front");
+      await front.report({ sequence: 1 });
+      const tap = hub.open({ perSecond: 5 });
+      const order = await front.heard();
+      const id = order?.case === "tap" ? order.value.id : 0;
+      const many = Array.from({ length: 40 }, (_, i) => request(`/${i}`));
+      const odd = [request("/x", { side: Edge_Side.UNKNOWN }), request("/x", { peer: { workload: "<b>" } })];
+      const long = request("/".repeat(5000), { durationMs: Number.NaN, method: "\u001b[2J".repeat(100) });
+      await front.send({ case: "tapped", value: { id, requests: [...odd, long, ...many] } });
+      const { requests: live, leftOut } = await tap.next(10_000);
+      expect(live.length + leftOut).toBe(41);
+      expect(live.length).toBeLessThan(10);
+      expect([live[0]?.path.length, live[0]?.durationMs, live[0]?.method.length]).toEqual([1024, 0, 32]);
+      tap.close();
+      front.close();
+    });
+
+    test("are shown to few, with the headers that are allowed, and to agents that come later too", async () => {
+      expect(() => hub.open({ headers: ["x-request-id"] })).toThrow(/may not be shown/);
+      expect(() => hub.open({ headers: ["authorization"] })).toThrow(/note no header/);
+      expect(() => hub.open({ forMs: -1 })).toThrow(/above zero/);
+      const taps = Array.from({ length: 4 }, () => hub.open({ of: { namespace: "shop" } }));
+      expect(() => hub.open({})).toThrow(/look at live requests already/);
+      const late = await agent("front");
+      expect(await late.heard()).toMatchObject({ case: "tap", value: { id: 1 } });
+      for (const tap of taps) tap.close();
+      expect(hub.size).toBe(0);
+      const short = hub.open({ forMs: 10 });
+      await expect.poll(async () => (await short.next(5)).done).toBe(true);
+      late.close();
+    });
+
+    test("that nobody wants, and too many of them, end the call", async () => {
+      const front = await agent("front");
+      for (let i = 0; i < 100; i++) front.send({ case: "tapped", value: { id: 77 } }).catch(() => {});
+      expect(await front.end()).toMatch(/too many requests at once/);
+    });
   });
 });

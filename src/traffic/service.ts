@@ -7,6 +7,7 @@ import { create } from "@bufbuild/protobuf";
 import {
   type FromAgent,
   type Report,
+  type Tap,
   type ToAgent,
   ToAgentSchema,
   TrafficService,
@@ -18,12 +19,14 @@ import { nobody, type Party } from "./edge.ts";
 import { readEdge } from "./read-edge.ts";
 import { Reporter } from "./reporter.ts";
 import type { TrafficStore } from "./store.ts";
+import type { TapHub } from "./tap.ts";
 
 /** A workload of the registry. */
 export type KnownWorkload = Party & { readonly identity: string };
 
 export interface TrafficServiceOptions {
   readonly store: TrafficStore;
+  readonly taps: Pick<TapHub, "join" | "leave" | "take">;
   /** Throws for who cannot prove who it is. */
   authenticate(call: Call): Promise<Identity | undefined> | Identity | undefined;
   workloadAt(address: string): KnownWorkload | undefined;
@@ -47,14 +50,14 @@ const mostCoveredMs = 60_000;
 const longestRun = 64;
 
 export function createTrafficService(options: TrafficServiceOptions): Route {
-  const { store, metrics } = options;
+  const { store, taps, metrics } = options;
   const reporters = new Map<string, Reporter>();
   /** The last report of each run of an agent, also after its stream. */
   const lastOf = new Map<string, number>();
   for (const result of reportResults) metrics.count("fairlead_traffic_reports_total", { result }, 0);
   for (const result of edgeResults) metrics.count("fairlead_traffic_edges_total", { result }, 0);
 
-  function begin(hello: FromAgent, identity: Identity, end: (reason: RpcError) => void): Reporter {
+  function begin(hello: FromAgent, identity: Identity, { order, end }: Pick<Reporter, "order" | "end">): Reporter {
     if (hello.message.case !== "hello") throw invalid("the first message is no hello");
     const { address, run } = hello.message.value;
     if (run === "" || run.length > longestRun || address.length > longestRun) throw invalid("a hello without a run");
@@ -62,11 +65,11 @@ export function createTrafficService(options: TrafficServiceOptions): Route {
     const key = `${formatIdentity(identity)}\n${address}`;
     // An agent that comes again has lost its stream, or is another one: then this one counts.
     reporters.get(key)?.end(new RpcError(status.cancelled, "the agent has called again"));
-    const own = (): Party => ownParty(options, identity, address);
-    own();
-    const reporter = new Reporter({ key, run: `${key}\n${run}`, own, end, monotonicMs: options.monotonicMs });
+    const look = (): Party => ownParty(options, identity, address);
+    const reporter = new Reporter({ key, run: `${key}\n${run}`, look, order, end, monotonicMs: options.monotonicMs });
     reporters.set(key, reporter);
     store.reporters(1);
+    taps.join(reporter);
     return reporter;
   }
 
@@ -77,7 +80,7 @@ export function createTrafficService(options: TrafficServiceOptions): Route {
     lastOf.delete(reporter.run);
     lastOf.set(reporter.run, sequence);
     dropOldest(lastOf, maxReporters);
-    const own = reporter.own();
+    const own = reporter.look();
     const counted = { taken: 0, folded: 0, malformed: 0 };
     for (const edge of edges) {
       const read = readEdge(edge, own);
@@ -93,7 +96,20 @@ export function createTrafficService(options: TrafficServiceOptions): Route {
 
   function end(reporter: Reporter): void {
     store.reporters(-1);
+    taps.leave(reporter);
     if (reporters.get(reporter.key) === reporter) reporters.delete(reporter.key);
+  }
+
+  function hear(reporter: Reporter, { message }: FromAgent, send: Send<ToAgent>): Promise<void> | undefined {
+    if (message.case === "report") {
+      if (!reporter.mayReport()) throw new RpcError(status.resourceExhausted, "too many reports");
+      take(reporter, message.value);
+      return send(acknowledge(message.value.sequence));
+    }
+    if (message.case !== "tapped") throw invalid("a message that is no report");
+    if (!reporter.mayTell()) throw new RpcError(status.resourceExhausted, "too many requests at once");
+    taps.take(reporter, message.value);
+    return undefined;
   }
 
   async function serve(each: Each<FromAgent>, call: Call, send: Send<ToAgent>): Promise<void> {
@@ -104,17 +120,14 @@ export function createTrafficService(options: TrafficServiceOptions): Route {
       () => proven(options, call).catch(ended.reject),
       options.reauthenticateMs ?? 30 * 60_000,
     );
+    // Who no longer hears it has gone, and is taken care of as such.
+    const order = (tap: Tap): void => void attempt(() => send(tapOf(tap))).catch(() => {});
     let reporter: Reporter | undefined;
     try {
       const told = each((message) => {
-        if (!reporter) {
-          reporter = begin(message, identity, ended.reject);
-          return undefined;
-        }
-        if (message.message.case !== "report") throw invalid("a message that is no report");
-        if (!reporter.mayReport()) throw new RpcError(status.resourceExhausted, "too many reports");
-        take(reporter, message.message.value);
-        return send(acknowledge(message.message.value.sequence));
+        if (reporter) return hear(reporter, message, send);
+        reporter = begin(message, identity, { order, end: ended.reject });
+        return undefined;
       });
       await Promise.race([told, ended.promise]);
     } finally {
@@ -172,6 +185,10 @@ function bounded(bytes: Uint8Array): FromAgent {
   if (bytes.length > maxMessageBytes) throw new RpcError(status.resourceExhausted, "the report is too large");
   return method.request.decode(bytes);
 }
+
+const attempt = async (act: () => Promise<void> | undefined): Promise<void> => act();
+
+const tapOf = (tap: Tap): ToAgent => create(ToAgentSchema, { message: { case: "tap", value: tap } });
 
 const acknowledge = (sequence: number): ToAgent =>
   create(ToAgentSchema, { message: { case: "acknowledged", value: sequence } });

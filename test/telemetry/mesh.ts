@@ -17,7 +17,7 @@ import { silentLogger } from "../../src/lib/index.ts";
 import type { Identity, KubeObject } from "../../src/model/index.ts";
 import { type Call, createRpcServer, type Route, RpcError, status } from "../../src/rpc/index.ts";
 import { startProcess } from "../../src/standalone/index.ts";
-import type { TrafficView } from "../../src/traffic/index.ts";
+import type { TapView, TrafficView } from "../../src/traffic/index.ts";
 import { pod } from "../render/objects.ts";
 import { findEnvoy } from "../require.ts";
 import { type Caller, startCaller } from "../traffic/caller.ts";
@@ -29,6 +29,7 @@ export interface MetricsMesh {
   serviceAddress(): string;
   /** What the control plane was told. */
   readonly traffic: TrafficView;
+  readonly taps: TapView;
   /** Resolves when its Envoy is ready. */
   workload(name: string, options?: WorkloadOptions): Promise<Workload>;
   close(): Promise<void>;
@@ -93,6 +94,7 @@ export async function startMetricsMesh(objects: readonly KubeObject[]): Promise<
     apply,
     serviceAddress: network.serviceAddress,
     traffic: controlPlane.traffic.view,
+    taps: controlPlane.traffic.taps,
     async workload(name, options = {}) {
       const { path, address } = await network.pod();
       await applyCapture(capture, { run: createRunCommand(path), log: () => {} });

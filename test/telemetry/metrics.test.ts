@@ -1,7 +1,7 @@
 /** The standard metrics of stock Envoys, as Prometheus reads them, from requests between two sidecars. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { KubeObject } from "../../src/model/index.ts";
-import { type EdgeTraffic, summarize } from "../../src/traffic/index.ts";
+import { type EdgeTraffic, type LiveRequest, summarize } from "../../src/traffic/index.ts";
 import { service, slice } from "../render/objects.ts";
 import { lacks } from "../require.ts";
 import { eventually, meshConfig } from "../traffic/mesh.ts";
@@ -162,6 +162,35 @@ describe.skipIf(lacks("root", "envoy", "iptables"))("two stock sidecars", () => 
     expect(row).toMatchObject({ namespace: "default", success: 1, mutualTls: "all", protocols: ["http", "tcp"] });
     expect(row?.p99Ms).toBeGreaterThan(0);
     expect(mesh.traffic.about()).toMatchObject({ reporters: 2, foldedEdges: 0 });
+  });
+
+  test("requests are shown as they are made, to who asks for them, without queries and with few headers", async () => {
+    const tap = mesh.taps.open({ of: { workload: "server" }, pathPrefix: "/20", headers: ["user-agent"] });
+    const seen: LiveRequest[] = [];
+    const headers = { "user-agent": "tester", authorization: "Bearer secret" };
+    const call = { address: web, port: 80, host: "server", headers };
+    // The order has come to the agent when the first one is shown.
+    await eventually(async () => {
+      await client.caller.requests({ ...call, path: "/204?token=secret" }, 1);
+      await client.caller.requests({ ...call, path: "/404" }, 1);
+      seen.push(...(await tap.next(1000)).requests);
+      return seen.length > 0;
+    }, "a live request");
+    await client.caller.requests({ ...call, path: "/202", method: "PUT" }, 3);
+    await eventually(async () => {
+      seen.push(...(await tap.next(1000)).requests);
+      return seen.filter(({ path }) => path === "/202").length === 3;
+    }, "all live requests");
+    tap.close();
+    expect(seen.at(-1)).toMatchObject({
+      ...{ side: "destination", protocol: "http", method: "PUT", authority: "server", status: 202, mutualTls: true },
+      source: { namespace: "default", workload: "client" },
+      destination: { workload: "server" },
+      service: { name: "server" },
+      headers: { "user-agent": "tester" },
+    });
+    expect(new Set(seen.map(({ path }) => path))).toEqual(new Set(["/204", "/202"]));
+    expect(JSON.stringify(seen)).not.toContain("secret");
   });
 
   test("a Host header or a forged address is no label", { timeout: 300_000 }, async () => {

@@ -1,12 +1,17 @@
 /** Reports of an agent, by its own client, to the control plane's own service: what an outage, or another control plane, makes of them. */
 import { afterEach, describe, expect, test } from "vitest";
 import type { EdgeDelta } from "../../src/agent/telemetry/edge-counts.ts";
+import { createTaps } from "../../src/agent/telemetry/tap.ts";
 import { reportTraffic } from "../../src/agent/telemetry/traffic-reporter.ts";
 import { silentLogger } from "../../src/lib/index.ts";
 import { createRpcClient, createRpcServer, type Route } from "../../src/rpc/index.ts";
-import { createTrafficService, createTrafficStore, type TrafficStore } from "../../src/traffic/index.ts";
+import { createTapHub, createTrafficService, createTrafficStore, type TrafficStore } from "../../src/traffic/index.ts";
 
 const identity = { trustDomain: "cluster.local", namespace: "shop", serviceAccount: "front" };
+const own = {
+  ...{ name: "front", namespace: "shop", cluster: "Kubernetes", app: "front", version: "v1" },
+  ...{ canonicalService: "front", canonicalRevision: "v1" },
+};
 const closers: (() => Promise<void> | void)[] = [];
 afterEach(async () => {
   for (const close of closers.splice(0).reverse()) await close();
@@ -16,7 +21,14 @@ function createRoute(): { readonly store: TrafficStore; readonly route: Route } 
   const clocks = { now: () => new Date(), monotonicMs: () => performance.now() };
   const store = createTrafficStore(clocks);
   const route = createTrafficService({
-    ...{ ...clocks, store, authenticate: () => identity, metrics: { count: () => {} }, log: silentLogger },
+    ...{
+      ...clocks,
+      store,
+      taps: createTapHub({ ...clocks, headers: [] }),
+      authenticate: () => identity,
+      metrics: { count: () => {} },
+      log: silentLogger,
+    },
     workloadAt: () => undefined,
   });
   return { store, route };
@@ -54,6 +66,7 @@ function report(port: number): Reporting {
     {
       ...{ client, address: "10.0.0.1", intervalMs: 20, random: () => 0, log },
       edges: { take: () => waiting.splice(0) },
+      taps: createTaps({ own, table: { lookup: () => undefined }, monotonicMs: () => performance.now() }),
       monotonicMs: () => performance.now() + passedMs,
     },
     stop.signal,

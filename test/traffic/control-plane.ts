@@ -9,7 +9,7 @@ import { createIncrementalCheck } from "../../src/control-plane/incremental-chec
 import { proxyOfNode } from "../../src/control-plane/proxy-of-node.ts";
 import { createResourceSource } from "../../src/control-plane/resource-source.ts";
 import { createStages, type StagesOptions } from "../../src/control-plane/stages.ts";
-import { createTraffic, type Traffic } from "../../src/control-plane/traffic.ts";
+import { createTraffic, type Traffic } from "../../src/control-plane/traffic/index.ts";
 import { watchObjects } from "../../src/control-plane/watched-kinds.ts";
 import { createWorkloadSource } from "../../src/control-plane/workload-source.ts";
 import { createMemorySource } from "../../src/kube/index.ts";
@@ -82,7 +82,7 @@ export function createControlPlane(objects: Iterable<KubeObject>, options: Contr
     uuid: randomUUID,
   });
   const traffic = createTraffic({
-    ...{ registry: stages.registry, metrics: createMetrics(), log: silentLogger },
+    ...{ registry: stages.registry, metrics: createMetrics(), tapHeaders: ["user-agent"], log: silentLogger },
     ...{ now: () => new Date(), monotonicMs: () => performance.now() },
   });
   return {

@@ -6,7 +6,8 @@ import { latencyBoundsMs, requestCounts, type TrafficProtocol } from "../../mode
 import { type Labels, unknown } from "./labels.ts";
 import { bucketBounds, counters, histograms, type Series } from "./series.ts";
 
-export interface EdgeDelta {
+/** Of this workload's traffic, from its own point of view. */
+export interface Ends {
   readonly side: "source" | "destination";
   readonly protocol: TrafficProtocol;
   readonly peer: {
@@ -16,6 +17,9 @@ export interface EdgeDelta {
     readonly version: string;
   };
   readonly service: { readonly host: string; readonly name: string; readonly namespace: string };
+}
+
+export interface EdgeDelta extends Ends {
   /** By place, as the model lists them. */
   readonly counts: number[];
   readonly flags: Map<string, number>;
@@ -73,26 +77,35 @@ export function createSeriesEdges(shown: () => Iterable<Series>): EdgeSource {
   };
 }
 
+/** Who is at both ends, as labels say it. */
+export function endsOf(labels: Labels): Ends {
+  const text = (label: string): string => known(labels.get(label));
+  const side = labels.get("reporter") === "source" ? "source" : "destination";
+  const other = side === "source" ? "destination" : "source";
+  return {
+    side,
+    protocol: protocolOf(text("request_protocol")),
+    peer: {
+      namespace: text(`${other}_workload_namespace`),
+      workload: text(`${other}_workload`),
+      app: text(`${other}_canonical_service`),
+      version: text(`${other}_canonical_revision`),
+    },
+    service: {
+      host: text("destination_service"),
+      name: text("destination_service_name"),
+      namespace: text("destination_service_namespace"),
+    },
+  };
+}
+
 /** To the edge of its labels. */
 function addSample(edges: Map<string, EdgeDelta>, sample: Sample): void {
   const { labels } = sample;
-  const text = (label: string): string => known(labels.get(label));
-  const side = labels.get("reporter") === "source" ? "source" : "destination";
-  const protocol = protocolOf(text("request_protocol"));
-  const other = side === "source" ? "destination" : "source";
-  const peer = {
-    namespace: text(`${other}_workload_namespace`),
-    workload: text(`${other}_workload`),
-    app: text(`${other}_canonical_service`),
-    version: text(`${other}_canonical_revision`),
-  };
-  const service = {
-    host: text("destination_service"),
-    name: text("destination_service_name"),
-    namespace: text("destination_service_namespace"),
-  };
+  const ends = endsOf(labels);
+  const { side, protocol, peer, service } = ends;
   const key = JSON.stringify([side, protocol, peer.namespace, peer.workload, service]);
-  const edge: EdgeDelta = edges.get(key) ?? { side, protocol, peer, service, counts: [], flags: new Map() };
+  const edge: EdgeDelta = edges.get(key) ?? { ...ends, counts: [], flags: new Map() };
   edges.set(key, edge);
   const counts = protocol === "tcp" ? connectionsOf(sample) : requestsOf(sample);
   for (const [place, count] of counts.entries()) edge.counts[place] = (edge.counts[place] ?? 0) + Math.max(0, count);
@@ -154,8 +167,12 @@ function outcomeOf(
 
 /** The caller's proxy knows by the certificate that the other end has shown; without one it may have failed before. */
 function securityOf({ labels, count }: Sample): { readonly mutual: number; readonly plain: number } {
+  if (isMutual(labels)) return { mutual: count, plain: 0 };
+  return { mutual: 0, plain: labels.get("connection_security_policy") === "none" ? count : 0 };
+}
+
+export function isMutual(labels: Labels): boolean {
   const policy = labels.get("connection_security_policy");
   const bothShown = ["source_principal", "destination_principal"].every((label) => known(labels.get(label)) !== "");
-  if (policy === "mutual_tls" || (policy !== "none" && bothShown)) return { mutual: count, plain: 0 };
-  return { mutual: 0, plain: policy === "none" ? count : 0 };
+  return policy === "mutual_tls" || (policy !== "none" && bothShown);
 }

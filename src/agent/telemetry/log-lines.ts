@@ -6,47 +6,64 @@ export interface LogLines {
   /** As it was sent: JSON. Empty where there is none. */
   readonly plan: string;
   readonly lines: readonly string[];
+  /** Of each line, what was noted beside it; empty unless it was asked for. */
+  readonly notes: readonly ReadonlyMap<string, string>[];
 }
 
 /** Throws `invalid` for what is no such request. */
-export function readLogLines(bytes: Uint8Array): readonly LogLines[] {
+export function readLogLines(bytes: Uint8Array, withNotes: boolean): readonly LogLines[] {
   const all: LogLines[] = [];
   const request = new WireReader(bytes);
   // ExportLogsServiceRequest.resource_logs
-  while (findField(request, 1)) all.push(readResourceLogs(request.inner()));
+  while (findField(request, 1)) all.push(readResourceLogs(request.inner(), withNotes));
   return all;
 }
 
-function readResourceLogs(logs: WireReader): LogLines {
+function readResourceLogs(logs: WireReader, withNotes: boolean): LogLines {
   const lines: string[] = [];
+  const notes: ReadonlyMap<string, string>[] = [];
   let plan = "";
   for (let field = logs.next(); field !== 0; field = logs.next()) {
     if (field === 1) plan = readPlan(logs.inner()) ?? plan;
-    else if (field === 2) readScopeLogs(logs.inner(), lines);
+    else if (field === 2) readScopeLogs(logs.inner(), lines, withNotes ? notes : undefined);
   }
-  return { plan, lines };
+  return { plan, lines, notes };
 }
 
-/** Resource.attributes, each with a key and a value. */
+/** Resource.attributes */
 function readPlan(resource: WireReader): string | undefined {
   while (findField(resource, 1)) {
-    const pair = resource.inner();
-    let [key, value] = ["", ""];
-    for (let field = pair.next(); field !== 0; field = pair.next()) {
-      if (field === 1) key = pair.text();
-      else if (field === 2) value = readText(pair.inner());
-    }
+    const [key, value] = readPair(resource.inner());
     if (key === metricPlanAttribute) return value;
   }
   return undefined;
 }
 
-/** ScopeLogs.log_records, of each the body. */
-function readScopeLogs(scope: WireReader, lines: string[]): void {
+/** KeyValue */
+function readPair(pair: WireReader): readonly [string, string] {
+  let [key, value] = ["", ""];
+  for (let field = pair.next(); field !== 0; field = pair.next()) {
+    if (field === 1) key = pair.text();
+    else if (field === 2) value = readText(pair.inner());
+  }
+  return [key, value];
+}
+
+/** ScopeLogs.log_records, of each the body, and its attributes where they are wanted. */
+function readScopeLogs(scope: WireReader, lines: string[], notes: ReadonlyMap<string, string>[] | undefined): void {
   while (findField(scope, 2)) {
     const record = scope.inner();
-    if (findField(record, 5)) lines.push(readText(record.inner()));
+    if (!findField(record, 5)) continue;
+    lines.push(readText(record.inner()));
+    // Envoy writes fields in the order of their numbers.
+    notes?.push(readNotes(record));
   }
+}
+
+function readNotes(record: WireReader): ReadonlyMap<string, string> {
+  const pairs: (readonly [string, string])[] = [];
+  while (findField(record, 6)) pairs.push(readPair(record.inner()));
+  return new Map(pairs);
 }
 
 /** AnyValue.string_value */

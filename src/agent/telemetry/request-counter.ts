@@ -9,6 +9,7 @@ import { type LogLines, readLogLines } from "./log-lines.ts";
 import { type Plan, parsePlan } from "./metric-plan.ts";
 import { counters, histograms, type Series } from "./series.ts";
 import { createSeriesStore } from "./series-store.ts";
+import type { Taps } from "./tap.ts";
 import type { WorkloadTable } from "./workload-table.ts";
 
 export interface RequestCounter {
@@ -26,13 +27,15 @@ export interface RequestCounterOptions {
   readonly monotonicMs: () => number;
   readonly maxSeries?: number;
   readonly idleMs?: number;
+  /** Where somebody looks at single requests. */
+  readonly taps?: Pick<Taps, "isActive" | "take">;
 }
 
 const hourMs = 3_600_000;
 const maxPlans = 64;
 
 export function createRequestCounter(options: RequestCounterOptions): RequestCounter {
-  const { own, table, monotonicMs, maxSeries = 2000, idleMs = hourMs } = options;
+  const { own, table, monotonicMs, taps, maxSeries = 2000, idleMs = hourMs } = options;
   const store = createSeriesStore({ own, table, maxSeries, idleMs, monotonicMs });
   const connections = createConnections({ maxConnections: 4 * maxSeries, silentMs: hourMs / 2, monotonicMs });
   const plans = new Map<string, Plan | undefined>();
@@ -46,14 +49,15 @@ export function createRequestCounter(options: RequestCounterOptions): RequestCou
     return plans.get(text);
   }
 
-  function takeLines({ plan: text, lines }: LogLines): void {
+  function takeLines({ plan: text, lines, notes }: LogLines): void {
     const plan = planOf(text);
     const takeLine = plan?.protocol === "http" ? takeRequest : takeConnection;
-    for (const line of lines) {
+    for (const [i, line] of lines.entries()) {
       // Nothing that others can choose is in the last group.
       const at = line.lastIndexOf(groupSeparator);
       const values = line.slice(at + 1).split(columnSeparator);
       if (!plan || at < 0 || !takeLine(plan, line.slice(0, at), values)) malformed++;
+      else if (taps?.isActive) taps.take({ plan, key: line.slice(0, at), values, notes: notes[i] ?? new Map() });
     }
   }
 
@@ -82,7 +86,7 @@ export function createRequestCounter(options: RequestCounterOptions): RequestCou
   return {
     edges: createSeriesEdges(store.shown),
     take(request) {
-      for (const lines of readLogLines(request)) takeLines(lines);
+      for (const lines of readLogLines(request, taps?.isActive === true)) takeLines(lines);
       store.sweep();
     },
     *metrics() {

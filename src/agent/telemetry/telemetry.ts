@@ -8,6 +8,7 @@ import type { EdgeSource } from "./edge-counts.ts";
 import type { Named } from "./labels.ts";
 import { createMetricsReceiver } from "./receiver.ts";
 import { createRequestCounter } from "./request-counter.ts";
+import { createTaps, type Taps } from "./tap.ts";
 import { createWorkloadTable } from "./workload-table.ts";
 
 export interface Telemetry {
@@ -17,17 +18,22 @@ export interface Telemetry {
   metrics(): Iterable<string>;
   /** What the control plane is told of requests. */
   readonly edges: EdgeSource;
+  /** Where it looks at single ones. */
+  readonly taps: Taps;
 }
 
 export function createTelemetry({ node, log }: { readonly node: Node; readonly log: Logger }): Telemetry {
   const monotonicMs = (): number => performance.now();
   const table = createWorkloadTable({ monotonicMs });
-  const counter = createRequestCounter({ own: ownWorkload(node), table, monotonicMs });
+  const own = ownWorkload(node);
+  const taps = createTaps({ own, table, monotonicMs });
+  const counter = createRequestCounter({ own, table, taps, monotonicMs });
   return {
     routes: [createMetricsReceiver(counter, log)],
     subscription: table.subscription,
     metrics: counter.metrics,
     edges: counter.edges,
+    taps,
   };
 }
 

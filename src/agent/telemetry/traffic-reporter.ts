@@ -4,23 +4,18 @@
  */
 import { randomBytes } from "node:crypto";
 import { create } from "@bufbuild/protobuf";
-import {
-  Edge_Protocol,
-  Edge_Side,
-  type FromAgent,
-  FromAgentSchema,
-  type ToAgent,
-  TrafficService,
-} from "../../gen/fairlead/traffic_pb.js";
+import { type FromAgent, FromAgentSchema, type ToAgent, TrafficService } from "../../gen/fairlead/traffic_pb.js";
 import { type Backoff, createBackoff, FairleadError, type Logger, wait } from "../../lib/index.ts";
 import { type ClientStream, protoMethod, type RpcClient, RpcError, status } from "../../rpc/index.ts";
 import type { EdgeDelta, EdgeSource } from "./edge-counts.ts";
+import { type Batch, protocols, sides, type Taps } from "./tap.ts";
 
 export interface TrafficReporterOptions {
   readonly client: Pick<RpcClient, "stream">;
   /** Of this workload. */
   readonly address: string;
   readonly edges: EdgeSource;
+  readonly taps: Taps;
   readonly monotonicMs: () => number;
   readonly random: () => number;
   readonly log: Logger;
@@ -34,6 +29,8 @@ const laterMs = 10 * 60_000;
 /** The control plane tells no more apart, and takes no larger message. */
 const maxEdges = 256;
 const maxFlags = 16;
+/** How long a request that somebody waits to see is held at most. */
+const flushMs = 250;
 const mostCount = 100_000_000;
 
 interface Outstanding {
@@ -108,22 +105,37 @@ async function session(options: TrafficReporterOptions, state: State, signal: Ab
   await stream.send(create(FromAgentSchema, { message: { case: "hello", value: { address, run: state.run } } }));
   const sending = sendReports(options, state, stream, AbortSignal.any([signal, over.signal]));
   sending.catch(stream.cancel);
+  const flush = setInterval(() => sendTapped(options.taps, stream), flushMs);
   try {
     for await (const { message } of stream.messages) {
       state.backoff.reset();
       if (message.case === "acknowledged") state.reports.acknowledge(message.value);
+      else if (message.case === "tap") options.taps.order(message.value);
     }
     throw new RpcError(status.unavailable, "the control plane has ended the call");
   } finally {
+    clearInterval(flush);
+    options.taps.clear();
     over.abort();
     stream.cancel();
   }
 }
 
+/** What cannot be sent is lost with the call, which its reader ends. */
+function sendTapped(taps: Taps, stream: Sending): void {
+  if (!taps.isActive) return;
+  for (const batch of taps.drain()) stream.send(tappedOf(batch)).catch(() => {});
+}
+
+const tappedOf = ({ id, requests, leftOut }: Batch): FromAgent =>
+  create(FromAgentSchema, { message: { case: "tapped", value: { id, requests: [...requests], leftOut } } });
+
+type Sending = Pick<ClientStream<FromAgent, ToAgent>, "send">;
+
 async function sendReports(
   { intervalMs, random }: TrafficReporterOptions,
   { reports }: State,
-  stream: Pick<ClientStream<FromAgent, ToAgent>, "send">,
+  stream: Sending,
   signal: AbortSignal,
 ): Promise<never> {
   let sent = 0;
@@ -142,8 +154,6 @@ function messageOf({ sequence, coveredMs, edges }: Outstanding): FromAgent {
   return create(FromAgentSchema, { message: { case: "report", value } });
 }
 
-const sides = { source: Edge_Side.SOURCE, destination: Edge_Side.DESTINATION } as const;
-const protocols = { http: Edge_Protocol.HTTP, grpc: Edge_Protocol.GRPC, tcp: Edge_Protocol.TCP } as const;
 /** Connections have their bytes apart: they may be too many for a count. */
 const bytePlaces = 2;
 

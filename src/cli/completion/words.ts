@@ -94,7 +94,7 @@ const pathOf = (command: Command): string =>
 const typed: ReadonlySet<string> = new Set(["get", "delete", "edit"]);
 
 /** Commands on requests, whose first argument says of what. */
-const onRequests: ReadonlySet<string> = new Set(["stat"]);
+const onRequests: ReadonlySet<string> = new Set(["stat", "tap", "top"]);
 const requestTypes: readonly string[] = ["deployments", "namespaces", "services"];
 
 async function argumentsOf(

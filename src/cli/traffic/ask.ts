@@ -13,7 +13,7 @@ export interface PlaneFlags {
 /** For an option that may be given several times. */
 export const collect = (value: string, all: readonly string[]): readonly string[] => [...all, value];
 
-function planesOf({ data, address }: PlaneFlags): readonly DebugFlags[] {
+export function planesOf({ data, address }: PlaneFlags): readonly DebugFlags[] {
   if (address.length > 0) return address.map((one) => ({ address: one }));
   return [data === undefined ? {} : { data }];
 }

@@ -30,7 +30,7 @@ import type { Direction } from "../proxy/direction.ts";
 import { isCountedByAgent } from "../proxy/profile.ts";
 import { recipe } from "../recipe.ts";
 import type { View } from "../view.ts";
-import { lineFormat, tagFormat } from "./metric-line.ts";
+import { lineFormat, requestNoteFormats, tagFormat } from "./metric-line.ts";
 import { type MetricsSetting, metricsSettings } from "./metrics.ts";
 import { findProvider } from "./provider.ts";
 import { modeOf } from "./telemetry.ts";
@@ -114,15 +114,21 @@ function agentLog(setting: MetricsSetting, direction: Direction, protocol: Proto
     },
     disableBuiltinLabels: true,
     resourceAttributes: {
-      values: [{ key: metricPlanAttribute, value: { value: { case: "stringValue", value: JSON.stringify(plan) } } }],
+      values: [attribute([metricPlanAttribute, JSON.stringify(plan)])],
     },
     body: { value: { case: "stringValue", value: lineFormat(direction, protocol, formats) } },
+    ...(protocol === "http" ? { attributes: { values: requestNoteFormats.map(attribute) } } : {}),
   });
   return create(AccessLogSchema, {
     name: "envoy.access_loggers.open_telemetry",
     configType: { case: "typedConfig", value: config },
   });
 }
+
+const attribute = ([key, value]: readonly [string, string]) => ({
+  key,
+  value: { value: { case: "stringValue" as const, value } },
+});
 
 /** Tags that the user sets become further columns; one whose expression has no counterpart in a log line is `unknown`. */
 function planChanges(

@@ -6,6 +6,8 @@ import {
   type LabelColumn,
   labelColumns,
   type MetricPlan,
+  requestNotes,
+  tapHeaders,
   tcpValueColumns,
 } from "../../model/index.ts";
 import type { Direction } from "../proxy/direction.ts";
@@ -59,6 +61,18 @@ export function lineFormat(direction: Direction, protocol: MetricPlan["protocol"
   const key = [...labelColumns.map((column) => labels[column]), ...further];
   return [key, values].map((columns) => columns.join(columnSeparator)).join(groupSeparator);
 }
+
+const noteFormats: Formats<(typeof requestNotes)[number]> = {
+  method: "%REQ(:METHOD):32%",
+  authority: "%REQ(:AUTHORITY):256%",
+  path: "%REQ(X-ENVOY-ORIGINAL-PATH?:PATH):1024%",
+};
+
+/** What is noted of a request beside the line, by name. */
+export const requestNoteFormats: readonly (readonly [string, string])[] = [
+  ...requestNotes.map((note) => [note, noteFormats[note]] as const),
+  ...tapHeaders.map((header) => [header, `%REQ(${header.toUpperCase()}):256%`] as const),
+];
 
 /** Longer values would be no label that anybody reads. */
 const longest = 128;

@@ -1,20 +1,22 @@
 /** Calls of agents, and who is at which address, in; rates by edge, and the debug path that shows them, out. */
-import type { Logger, Overload } from "../lib/index.ts";
-import { FairleadError, parseDurationMs } from "../lib/index.ts";
-import { canonicalName, canonicalRevision } from "../model/index.ts";
-import type { DebugView, Metrics } from "../ops/index.ts";
-import type { Registry } from "../registry/index.ts";
-import type { Route } from "../rpc/index.ts";
+import { FairleadError, type Logger, type Overload, parseDurationMs } from "../../lib/index.ts";
+import { canonicalName, canonicalRevision } from "../../model/index.ts";
+import type { DebugView, Metrics } from "../../ops/index.ts";
+import type { Registry } from "../../registry/index.ts";
+import type { Route } from "../../rpc/index.ts";
 import {
+  createTapHub,
   createTrafficService,
   createTrafficStore,
   type KnownWorkload,
+  type TapView,
   type TrafficServiceOptions,
   type TrafficView,
-} from "../traffic/index.ts";
+} from "../../traffic/index.ts";
 
 export interface Traffic {
   readonly view: TrafficView;
+  readonly taps: TapView;
   /** For those who can prove who they are. */
   route(authenticate: TrafficServiceOptions["authenticate"]): Route;
 }
@@ -24,6 +26,8 @@ export interface TrafficOptions {
   readonly metrics: Metrics;
   readonly now: () => Date;
   readonly monotonicMs: () => number;
+  /** Of the headers that proxies note, those that may be shown; none where absent. */
+  readonly tapHeaders?: readonly string[];
   readonly overload?: Overload | undefined;
   readonly log: Logger;
 }
@@ -31,18 +35,21 @@ export interface TrafficOptions {
 export function createTraffic(options: TrafficOptions): Traffic {
   const { registry, metrics, monotonicMs, overload, log } = options;
   const store = createTrafficStore(options);
+  const taps = createTapHub({ ...options, headers: options.tapHeaders ?? [] });
   metrics.onScrape(() => {
     const { reporters, edges, foldedEdges, bytes } = store.about();
     metrics.set("fairlead_traffic_reporters", reporters);
     metrics.set("fairlead_traffic_edges", edges);
     metrics.set("fairlead_traffic_folded_edges", foldedEdges);
     metrics.set("fairlead_traffic_bytes", bytes);
+    metrics.set("fairlead_traffic_taps", taps.size);
   });
   return {
     view: store,
+    taps,
     route: (authenticate) =>
       createTrafficService({
-        ...{ store, authenticate, metrics, monotonicMs, overload, log },
+        ...{ store, taps, authenticate, metrics, monotonicMs, overload, log },
         workloadAt: (address) => knownWorkload(registry, address),
       }),
   };

@@ -1,8 +1,9 @@
-/** JSON that a control plane has answered in; the snapshot that it is out. What is missing is nothing; what is no snapshot is refused. */
+/** JSON that a control plane has answered in; rates or live requests out. What is missing is nothing; what is neither is refused. */
 import { FairleadError, isRecord, readList, readNumber, readRecord, readText } from "../lib/index.ts";
 import { connectionCounts, latencyBoundsMs, requestCounts, type TrafficProtocol } from "../model/index.ts";
 import { type CalledService, type Counted, countedOf, type EdgeTraffic, type Party } from "./edge.ts";
 import type { TrafficSnapshot } from "./store.ts";
+import type { LiveRequest, TapBatch } from "./tap.ts";
 
 export function parseSnapshot(value: unknown): TrafficSnapshot {
   const { since, now, seconds, reporters, edges, bytes, foldedEdges, traffic } = readRecord(value);
@@ -17,6 +18,45 @@ export function parseSnapshot(value: unknown): TrafficSnapshot {
     bytes: number(bytes),
     foldedEdges: number(foldedEdges),
     traffic: traffic.filter(isRecord).map(readTraffic),
+  };
+}
+
+/** What a control plane has answered of live requests. */
+export function parseTapBatch(value: unknown): TapBatch & { readonly session: string } {
+  const { session, requests, leftOut, proxies, done } = readRecord(value);
+  if (!Array.isArray(requests) || typeof session !== "string")
+    throw new FairleadError("invalid", "the answer of the control plane is none on live requests");
+  return {
+    session,
+    requests: requests.filter(isRecord).map(readLive),
+    leftOut: number(leftOut),
+    proxies: number(proxies),
+    done: done === true,
+  };
+}
+
+function readLive(request: Readonly<Record<string, unknown>>): LiveRequest {
+  const text = (name: string): string => readText(request[name]);
+  const headers = Object.entries(readRecord(request.headers)).map(([name, value]) => [name, readText(value)] as const);
+  return {
+    source: readParty(request.source),
+    destination: readParty(request.destination),
+    service: readService(request.service),
+    protocol: protocolOf(text("protocol")),
+    at: text("at"),
+    side: text("side") === "source" ? "source" : "destination",
+    method: text("method"),
+    authority: text("authority"),
+    path: text("path"),
+    status: number(request.status),
+    grpcStatus: text("grpcStatus"),
+    flags: text("flags"),
+    durationMs: number(request.durationMs),
+    receivedBytes: number(request.receivedBytes),
+    sentBytes: number(request.sentBytes),
+    mutualTls: request.mutualTls === true,
+    peerAddress: text("peerAddress"),
+    headers: Object.fromEntries(headers),
   };
 }
 

@@ -17,10 +17,19 @@ import { type KubeObject, kindOf } from "../model/index.ts";
 import { listAnalysers } from "./analyze/analysers.ts";
 import { clusterObjects, meshTexts } from "./analyze/cluster.ts";
 import { type FileObject, fileObjectName, type ReadFiles, readFiles } from "./analyze/files.ts";
-import { type AnalyzeFormat, documentation, formatMessages, type LocatedMessage } from "./analyze/output.ts";
+import { fixLines } from "./analyze/fixes.ts";
+import {
+  documentation,
+  formatMessages,
+  istioctlFormats,
+  type LocatedMessage,
+  messageData,
+  originOf,
+} from "./analyze/output.ts";
 import { patchCheckerFor } from "./check-patches.ts";
 import { clusterAccess } from "./cluster-access.ts";
 import type { Io } from "./command.ts";
+import { outputOption, parseOutput } from "./output.ts";
 
 interface AnalyzeFlags {
   readonly kubeconfig?: string;
@@ -34,7 +43,7 @@ interface AnalyzeFlags {
   readonly analyzer: readonly string[];
   readonly failureThreshold: AnalysisLevel;
   readonly outputThreshold: AnalysisLevel;
-  readonly output: AnalyzeFormat;
+  readonly output: string;
   readonly meshConfigFile?: string;
   readonly recursive?: boolean;
   readonly ignoreUnknown?: boolean;
@@ -68,7 +77,7 @@ export function register(program: Command, io: Io, exit: (status: number) => voi
     .option("--analyzer <name>", "run only this one; may be repeated", collect, [])
     .addOption(levelOption("--failure-threshold <level>", "from which level on to fail", "Error"))
     .addOption(levelOption("--output-threshold <level>", "from which level on to print", "Info"))
-    .addOption(new Option("-o, --output <format>", "how to print").choices(["log", "json", "yaml"]).default("log"))
+    .addOption(outputOption("log"))
     .option("--meshConfigFile <file>", "mesh config to use instead of the cluster's")
     .option("-R, --recursive", "has no effect: folders always are")
     .option("--ignore-unknown", "do not fail because of documents that cannot be read")
@@ -117,9 +126,18 @@ async function run(paths: readonly string[], flags: AnalyzeFlags, io: Io): Promi
   const shown = all.filter(({ level }) => ranks[level] >= ranks[flags.outputThreshold]);
   if (flags.verbose) io.err(`Analyzed resources in ${target}\n`);
   const color = flags.color !== false && io.tty && io.env.TERM !== "dumb" && !io.env.NO_COLOR;
-  io.out(`${formatMessages(shown, flags.output, color)}\n`);
+  const istioctls = istioctlFormats.find((one) => one === flags.output);
+  const forms = {
+    plain: () => `${formatMessages(shown, "log", color)}\n`,
+    data: () => messageData(shown),
+    names: () => [...new Set(shown.map(originOf))],
+  };
+  io.out(istioctls ? `${formatMessages(shown, istioctls, color)}\n` : parseOutput(flags.output, "log")(forms));
+  // Programs that read istioctl's words find nothing else.
+  const isForPeople = flags.output === "wide" || (flags.output === "log" && (flags.verbose === true || io.tty));
+  if (isForPeople) io.err(fixLines(shown.map(({ code }) => code)));
   if (shown.length === 0) io.err(nothingFound(read, faults.length, target));
-  if (flags.output !== "log") return 0;
+  if (flags.output !== "log" && flags.output !== "wide") return 0;
   if (all.some(({ level }) => ranks[level] >= ranks[flags.failureThreshold])) {
     io.err(
       `Error: Analyzers found issues when analyzing ${target}.\nSee ${documentation} for more information about causes and resolutions.\n`,

@@ -3,6 +3,7 @@ import { type Command, Option } from "commander";
 import { type RotateFlags, rotateRoot } from "./ca/rotate-root.ts";
 import { type CaStatusFlags, caStatus } from "./ca/status.ts";
 import type { Io } from "./command.ts";
+import { outputOption } from "./output.ts";
 
 export function register(program: Command, io: Io, exit: (status: number) => void): void {
   const ca = program.command("ca").summary("Show the certificate authority, and rotate its root without an outage");
@@ -12,7 +13,7 @@ export function register(program: Command, io: Io, exit: (status: number) => voi
     .summary("Show the roots, the signer, and which proxies believe what")
     .option("--data <dir>", "data folder of the running `fairlead up`")
     .option("--address <addr>", "monitoring port of a control plane")
-    .addOption(output(["table", "json", "yaml"]))
+    .addOption(outputOption("table"))
     .addHelpText(
       "after",
       "\nExamples:\n  fairlead ca status\n  fairlead ca status --address localhost:15014 -o json   # a port-forward to a control plane\n",

@@ -23,7 +23,7 @@ describe("words that may follow", () => {
     [["diff", "--fail"], ["--fail-on"]],
     [
       ["diff", "-o", ""],
-      ["json", "text"],
+      ["custom-columns=", "json", "jsonpath=", "name", "text", "wide", "yaml"],
     ],
     [["proxy-config", "cl"], ["cluster"]],
     [["get", "virtuals"], ["virtualservices"]],

@@ -1,5 +1,5 @@
 /** `fairlead describe`: a Pod or a service in; the routes, encryption and policies that hold for it, each with its object, out. */
-import { type Command, Option } from "commander";
+import type { Command } from "commander";
 import { createOffline } from "../control-plane/index.ts";
 import { FairleadError, nearest } from "../lib/index.ts";
 import { matchesLabels, objectName, type Profile, type Proxy } from "../model/index.ts";
@@ -8,6 +8,7 @@ import type { Io } from "./command.ts";
 import { viewPod } from "./describe/pod.ts";
 import { podText, serviceText } from "./describe/report.ts";
 import { type DescribeMesh, viewService } from "./describe/service.ts";
+import { type Forms, outputOption, parseOutput } from "./output.ts";
 import { profileOption } from "./profile-option.ts";
 import { objectsOfApi, objectsOfFiles, type WhyObjects } from "./why/input.ts";
 
@@ -17,7 +18,7 @@ interface DescribeFlags {
   readonly profile: Profile;
   readonly kubeconfig?: string;
   readonly context?: string;
-  readonly output: "text" | "json";
+  readonly output: string;
 }
 
 export function register(program: Command, io: Io, exit: (status: number) => void): void {
@@ -39,14 +40,17 @@ export function register(program: Command, io: Io, exit: (status: number) => voi
       .addOption(profileOption("which filters the Envoys have"))
       .option("--kubeconfig <file>", "how to reach the API")
       .option("--context <name>", "context of the kubeconfig")
-      .addOption(new Option("-o, --output <format>", "how to print").choices(["text", "json"]).default("text"))
+      .addOption(outputOption("text"))
       .addHelpText(
         "after",
         `\nExample:\n  fairlead describe ${name} reviews${name === "pod" ? "-v1-abc" : ""}.default\n`,
       )
       .action(async (target: string, flags: DescribeFlags) => {
         const given = await readObjects(flags, io);
-        io.out(show(await openMesh(given, flags.profile), given, parseName(target, flags.namespace), flags.output));
+        const wanted = parseName(target, flags.namespace);
+        const shown = show(await openMesh(given, flags.profile), given, wanted);
+        const names = (): readonly string[] => [`${name}/${wanted.name}`];
+        io.out(parseOutput(flags.output, "text")({ ...shown, names }));
         exit(0);
       });
   };
@@ -61,7 +65,9 @@ interface Name {
   readonly namespace: string;
 }
 
-type Show = (mesh: DescribeMesh, given: WhyObjects, name: Name, output: "text" | "json") => string;
+type Shown = Pick<Forms, "plain" | "data">;
+
+type Show = (mesh: DescribeMesh, given: WhyObjects, name: Name) => Shown;
 
 /** A Pod's name may have dots only where its namespace follows. */
 function parseName(text: string, namespace: string): Name {
@@ -94,14 +100,7 @@ async function openMesh({ objects, meshConfig }: WhyObjects, profile: Profile): 
   };
 }
 
-const json = (data: unknown): string => `${JSON.stringify(data, null, 2)}\n`;
-
-function showPod(
-  mesh: DescribeMesh,
-  { objects }: WhyObjects,
-  { name, namespace }: Name,
-  output: "text" | "json",
-): string {
+function showPod(mesh: DescribeMesh, { objects }: WhyObjects, { name, namespace }: Name): Shown {
   const proxies = mesh.offline.proxies();
   const proxy = proxies.find((one) => one.name === name && one.namespace === namespace);
   if (!proxy) {
@@ -114,7 +113,7 @@ function showPod(
   }
   const pod = objects.find(({ kind, metadata }) => objectName(kind, metadata) === `Pod/${namespace}/${name}`);
   const view = viewPod(mesh, proxy, pod);
-  return output === "json" ? json(view) : podText(view);
+  return { plain: () => podText(view), data: () => view };
 }
 
 function missing(name: string, namespace: string, proxies: readonly Name[]): FairleadError {
@@ -130,12 +129,7 @@ function missing(name: string, namespace: string, proxies: readonly Name[]): Fai
   });
 }
 
-function showService(
-  mesh: DescribeMesh,
-  { objects }: WhyObjects,
-  { name, namespace }: Name,
-  output: "text" | "json",
-): string {
+function showService(mesh: DescribeMesh, { objects }: WhyObjects, { name, namespace }: Name): Shown {
   const { offline } = mesh;
   const service = offline.mesh.service(`${namespace}/${name}.${namespace}.svc.${offline.mesh.domain}`);
   if (!service) {
@@ -164,7 +158,8 @@ function showService(
     undefined,
   );
   const pods = behind.map((proxy) => viewPod(mesh, proxy, undefined));
-  return output === "json"
-    ? json({ ...view, pods: pods.map(({ services: _services, ...pod }) => pod) })
-    : serviceText(view, pods);
+  return {
+    plain: () => serviceText(view, pods),
+    data: () => ({ ...view, pods: pods.map(({ services: _services, ...pod }) => pod) }),
+  };
 }

@@ -8,11 +8,12 @@ import type { Io } from "./command.ts";
 import { readDiffInput } from "./diff/input.ts";
 import { withoutEffect } from "./diff/no-effect.ts";
 import { propose } from "./diff/proposal.ts";
-import { type DiffReport, isEmpty, jsonReport, textReport } from "./diff/report.ts";
+import { type DiffReport, isEmpty, reportData, textReport } from "./diff/report.ts";
 import { resourceDiffs } from "./diff/resource-diff.ts";
 import { parseRisks } from "./diff/risks.ts";
 import { compareStates, createStates } from "./diff/states.ts";
 import { summaryOf } from "./diff/summary.ts";
+import { outputOption, parseOutput } from "./output.ts";
 import { profileOption } from "./profile-option.ts";
 import { tellError } from "./tell-error.ts";
 import { completed, numbersOf } from "./why/stand-ins.ts";
@@ -32,7 +33,7 @@ interface DiffFlags {
   readonly againstVersion?: string;
   readonly kubeconfig?: string;
   readonly context?: string;
-  readonly output: "text" | "json";
+  readonly output: string;
 }
 
 export function register(program: Command, io: Io, exit: (status: number) => void): void {
@@ -72,7 +73,7 @@ export function register(program: Command, io: Io, exit: (status: number) => voi
     .option("--against-version <version>", "compare with proxies of this version of Istio, such as 1.30.0")
     .option("--kubeconfig <file>", "how to reach the API")
     .option("--context <name>", "context of the kubeconfig")
-    .addOption(new Option("-o, --output <format>", "how to print").choices(["text", "json"]).default("text"))
+    .addOption(outputOption("text"))
     .addHelpText(
       "after",
       "\nA line that begins with ! can hurt: requests that may be\n" +
@@ -165,7 +166,16 @@ async function diff(flags: DiffFlags, io: Io): Promise<number> {
     failed: (flags.failOn ?? []).filter((risk) => summary.sentences.some((one) => one.risk === risk)),
     resources: flags.resources ? resourceDiffs(change, createJsonPrinter()) : [],
   };
-  io.out(flags.output === "json" ? jsonReport(report) : textReport(report));
+  io.out(
+    parseOutput(
+      flags.output,
+      "text",
+    )({
+      plain: () => textReport(report),
+      data: () => reportData(report),
+      names: () => [...report.classes.flatMap(({ proxies }) => proxies), ...report.added, ...report.removed],
+    }),
+  );
   if (report.refused.length > 0) return failed;
   return (flags.failOn === undefined ? !isEmpty(report) : report.failed.length > 0) ? 1 : 0;
 }

@@ -1,7 +1,7 @@
 /** `fairlead get`: shows objects, for a machine without kubectl; columns as the API itself gives them. */
 import type { Command } from "commander";
 import { collectionPath, createKubeClient, type KubeClient, objectPath } from "../kube/index.ts";
-import { FairleadError, isRecord, sortBy } from "../lib/index.ts";
+import { FairleadError, isRecord, printable, sortBy } from "../lib/index.ts";
 import type { KubeObject } from "../model/index.ts";
 import { clusterAccess } from "./cluster-access.ts";
 import type { Io } from "./command.ts";
@@ -10,7 +10,8 @@ import { parseJsonPath } from "./get/json-path.ts";
 import { printApiTable, tableAccept } from "./get/table.ts";
 import { watchRows } from "./get/watch.ts";
 import { findKind, type NamedKind } from "./objects.ts";
-import { printSortedYaml } from "./print.ts";
+import { safeLines } from "./output.ts";
+import { printJson, printSortedYaml } from "./print.ts";
 import { objectsOfApi } from "./why/input.ts";
 
 interface GetFlags {
@@ -109,14 +110,20 @@ type Show = (client: KubeClient, questions: readonly Question[], flags: GetFlags
 function printerOf({ output }: GetFlags): Show {
   if (output === "table" || output === "wide") return showTables;
   if (output === "name") return showNames;
-  if (output === "json") return showData((data) => `${JSON.stringify(sortKeys(data), null, 4)}\n`);
+  if (output === "json") return showData((data) => printJson(sortKeys(data), 4));
   if (output === "yaml") return showData(printSortedYaml);
-  if (output.startsWith("custom-columns=")) return showData(customColumns(output.slice("custom-columns=".length)));
-  if (output.startsWith("jsonpath=")) return showData(parseJsonPath(output.slice("jsonpath=".length)));
+  if (output.startsWith("custom-columns="))
+    return showData(safely(customColumns(output.slice("custom-columns=".length))));
+  if (output.startsWith("jsonpath=")) return showData(safely(parseJsonPath(output.slice("jsonpath=".length))));
   throw new FairleadError("usage", `-o ${output} is not known`, {
     hint: "table, wide, name, json, yaml, jsonpath=TEMPLATE and custom-columns=HEADER:.path are",
   });
 }
+
+const safely =
+  (print: (data: unknown) => string) =>
+  (data: unknown): string =>
+    safeLines(print(data));
 
 /** As a table, or as data. */
 function affectsPrinter(flags: GetFlags, io: Io): Show {
@@ -135,7 +142,7 @@ function affectsPrinter(flags: GetFlags, io: Io): Show {
     const { affectedBy, affectedTable } = await import("./get/affects.ts");
     const { objects } = await objectsOfApi(flags, io);
     const parts = await affectedBy(objects, asked);
-    if (flags.output === "json") return `${JSON.stringify(parts, null, 4)}\n`;
+    if (flags.output === "json") return printJson(parts, 4);
     if (flags.output === "yaml") return printSortedYaml(parts);
     if (parts.length === 0 && asked.length > 0) return "No proxy is sent anything because of it.\n";
     return parts.length === 0 ? "" : affectedTable(parts, asked.length > 1);
@@ -172,7 +179,9 @@ function joinTables(first: unknown, next: unknown): unknown {
 async function showNames(client: KubeClient, questions: readonly Question[], flags: GetFlags): Promise<string> {
   const lines = await Promise.all(
     questions.map(async (question) =>
-      (await objectsOf(client, question, flags)).map((object) => `${prefixOf(question.kind)}${object.metadata.name}\n`),
+      (await objectsOf(client, question, flags)).map(
+        (object) => `${prefixOf(question.kind)}${printable(object.metadata.name)}\n`,
+      ),
     ),
   );
   return lines.flat().join("");

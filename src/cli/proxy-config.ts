@@ -18,7 +18,7 @@ export function register(program: Command, io: Io, exit: (status: number) => voi
     .alias("pc")
     .summary("Show the configuration that an Envoy has")
     .description("What an Envoy has been told: of a Pod of the standalone mesh, or from a file.")
-    .option("-o, --output <format>", "how to print: short, json or yaml")
+    .option("-o, --output <format>", "how to print: short, json or yaml; of one kind also name and jsonpath=…")
     .addHelpText(
       "after",
       "\nExamples:\n  sudo fairlead proxy-config cluster reviews-v1 --port 9080\n  fairlead pc route productpage-v1 --why\n  fairlead pc listener -f dump.json -o yaml\n",
@@ -40,7 +40,7 @@ function addKind(parent: Command, kind: ConfigKind, io: Io, action: Action): voi
     action(async () => {
       const source = await openSource(kind.name, pod, flags, io);
       const view = await kind.load(source, flags, await whyOf(source, flags, io));
-      const format = parseFormat(flags.output ?? parent.opts<ProxyConfigFlags>().output ?? kind.defaultFormat);
+      const format = flags.output ?? parent.opts<ProxyConfigFlags>().output ?? kind.defaultFormat;
       io.out(printView(view, format, "alone"));
     }),
   );

@@ -10,6 +10,7 @@ import type { Io } from "./command.ts";
 import { parseRisks } from "./diff/risks.ts";
 import { createStates, type States } from "./diff/states.ts";
 import { summaryOf } from "./diff/summary.ts";
+import { outputOption, parseOutput } from "./output.ts";
 import { profileOption } from "./profile-option.ts";
 import { createProgress, type Progress } from "./progress.ts";
 import { createProtoJson } from "./proxy-config/proto-json.ts";
@@ -18,7 +19,7 @@ import { createCanonical } from "./rehearse/canonical.ts";
 import { findIstiod, type IstiodSettings } from "./rehearse/istiod-pods.ts";
 import { openIstiods } from "./rehearse/open-istiods.ts";
 import { type Rehearsal, rehearse } from "./rehearse/rehearsal.ts";
-import { jsonReport, type RehearsalReport, textReport } from "./rehearse/report.ts";
+import { type RehearsalReport, reportData, textReport } from "./rehearse/report.ts";
 import { tellError } from "./tell-error.ts";
 
 export interface RehearseFlags extends AccessFlags {
@@ -30,7 +31,7 @@ export interface RehearseFlags extends AccessFlags {
   readonly failOn?: readonly Risk[];
   readonly resources: boolean;
   readonly profile: Profile;
-  readonly output: "text" | "json";
+  readonly output: string;
 }
 
 export function register(program: Command, io: Io, exit: (status: number) => void): void {
@@ -51,7 +52,7 @@ export function register(program: Command, io: Io, exit: (status: number) => voi
     .addOption(new Option("--fail-on <risks>", `end with 1 only for these: ${risks.join(",")}`).argParser(parseRisks))
     .option("--resources", "show all fields of all resources that differ", false)
     .addOption(profileOption("which filters the Envoys have"))
-    .addOption(new Option("-o, --output <format>", "how to print").choices(["text", "json"]).default("text"))
+    .addOption(outputOption("text"))
     .addHelpText(
       "after",
       "\nIstiod is asked through a port-forward to its Pods, for the\n" +
@@ -132,7 +133,16 @@ async function compare(flags: RehearseFlags, io: Io): Promise<number> {
         failed: (flags.failOn ?? []).filter((risk) => summary.sentences.some((one) => one.risk === risk)),
       };
       progress.end();
-      io.out(flags.output === "json" ? jsonReport(report) : textReport(report, { isFull: flags.resources }));
+      io.out(
+        parseOutput(
+          flags.output,
+          "text",
+        )({
+          plain: (wide) => textReport(report, { isFull: flags.resources || wide }),
+          data: () => reportData(report),
+          names: () => report.classes.flatMap(({ proxies }) => proxies),
+        }),
+      );
       return (flags.failOn === undefined ? report.differences.length > 0 : report.failed.length > 0) ? 1 : 0;
     } finally {
       for (const istiod of istiods) istiod.close();

@@ -1,10 +1,11 @@
 /** `fairlead test`: expectations kept beside the YAML in; which hold, and what none of them touches, out. */
 import { writeFile } from "node:fs/promises";
 import { relative, resolve } from "node:path";
-import { type Command, Option } from "commander";
+import type { Command } from "commander";
 import { printable } from "../lib/index.ts";
 import type { Profile } from "../model/index.ts";
 import type { Io } from "./command.ts";
+import { outputOption, parseOutput } from "./output.ts";
 import { profileOption } from "./profile-option.ts";
 import { junitXml } from "./test/junit.ts";
 import { runTests, type TestRun } from "./test/run.ts";
@@ -15,7 +16,7 @@ interface TestFlags {
   readonly coverage: boolean;
   readonly failUntouched: boolean;
   readonly profile: Profile;
-  readonly output: "text" | "json";
+  readonly output: string;
 }
 
 export function register(program: Command, io: Io, exit: (status: number) => void): void {
@@ -31,7 +32,7 @@ export function register(program: Command, io: Io, exit: (status: number) => voi
     .option("--no-coverage", "do not tell what no test touched")
     .option("--fail-untouched", "fail where a route, rule or policy is touched by no test", false)
     .addOption(profileOption("which filters the Envoys have"))
-    .addOption(new Option("-o, --output <format>", "how to print").choices(["text", "json"]).default("text"))
+    .addOption(outputOption("text"))
     .addHelpText(
       "after",
       "\nEnds with status 0 if every test holds, 1 if one does not.\ndocs/test.md has the form of the files.\n\nExamples:\n" +
@@ -45,7 +46,12 @@ async function test(paths: readonly string[], flags: TestFlags, io: Io): Promise
   const files = await loadTestFiles(paths.map((path) => resolve(io.cwd, path)));
   const run = await runTests(files, flags.profile, () => performance.now());
   if (flags.junit !== undefined) await writeFile(resolve(io.cwd, flags.junit), junitXml(run.outcomes));
-  io.out(flags.output === "json" ? `${JSON.stringify(run, null, 2)}\n` : textOf(run, flags, io));
+  const forms = {
+    plain: () => textOf(run, flags, io),
+    data: () => run,
+    names: () => run.outcomes.filter(({ failures }) => failures.length > 0).map(({ name }) => name),
+  };
+  io.out(parseOutput(flags.output, "text")(forms));
   const { outcomes, coverage } = run;
   const failed = outcomes.some(({ failures }) => failures.length > 0);
   return failed || (flags.failUntouched && coverage.untouched.length > 0) ? 1 : 0;

@@ -1,13 +1,13 @@
 /** `fairlead validate -f`: files in; istioctl's verdict on each object, in istioctl's words, out. */
 import { readFile } from "node:fs/promises";
-import { type Command, Option } from "commander";
+import type { Command } from "commander";
 import { loadCel, type ValidateOptions, validateConfig } from "../config/index.ts";
 import { objectFiles, parseObjects } from "../kube/index.ts";
 import { FairleadError } from "../lib/index.ts";
 import { type KubeObject, kindOf } from "../model/index.ts";
 import { patchCheckerFor } from "./check-patches.ts";
 import type { Io } from "./command.ts";
-import { printYaml } from "./print.ts";
+import { outputOption, parseOutput } from "./output.ts";
 import { readStdin } from "./stdin.ts";
 
 interface Finding {
@@ -24,17 +24,17 @@ export function register(program: Command, io: Io, exit: (status: number) => voi
     .alias("v")
     .summary("Check Istio objects in files, without a cluster")
     .requiredOption("-f, --filename <path...>", "files and folders with YAML or JSON; - is standard input")
-    .addOption(new Option("-o, --output <format>", "how to print").choices(["table", "json", "yaml"]).default("table"))
+    .addOption(outputOption("table"))
     .addHelpText(
       "after",
       "\nExamples:\n  fairlead validate -f demo/config/reviews-v1.yaml\n  kubectl get vs -A -o yaml | fairlead validate -f -\n",
     )
-    .action(async (flags: { filename: readonly string[]; output: "table" | "json" | "yaml" }) =>
+    .action(async (flags: { filename: readonly string[]; output: string }) =>
       exit(await validate(flags.filename, flags.output, io)),
     );
 }
 
-async function validate(paths: readonly string[], output: "table" | "json" | "yaml", io: Io): Promise<number> {
+async function validate(paths: readonly string[], output: string, io: Io): Promise<number> {
   const files = new Map<string, readonly KubeObject[]>();
   const unread: Finding[] = [];
   for (const path of paths)
@@ -50,9 +50,16 @@ async function validate(paths: readonly string[], output: "table" | "json" | "ya
   const judged = [...files].flatMap(([file, objects]) => objects.flatMap((object) => judge(file, object, options)));
   const findings = [...judged, ...unread];
   const failed = findings.some((finding) => finding.severity === "error");
-  if (output === "json") io.out(`${JSON.stringify(findings, null, 2)}\n`);
-  else if (output === "yaml") io.out(printYaml(findings));
-  else io.err(asText([...files.keys()], findings, failed));
+  const verdict = (): string => asText([...files.keys()], findings, failed);
+  // As istioctl, whose verdict is on standard error.
+  if (output === "table" || output === "wide") io.err(verdict());
+  else
+    io.out(
+      parseOutput(
+        output,
+        "table",
+      )({ plain: verdict, data: () => findings, names: () => [...new Set(findings.map(({ object }) => object))] }),
+    );
   return failed ? 1 : 0;
 }
 

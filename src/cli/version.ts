@@ -1,19 +1,24 @@
 /** `fairlead version`: which Fairlead this is, and which Istio it stands in for. */
-import { type Command, Option } from "commander";
+import type { Command } from "commander";
 import { fairleadVersion, istioVersion } from "../model/index.ts";
 import type { Io } from "./command.ts";
+import { outputOption, parseOutput } from "./output.ts";
 import { versionLine } from "./version-line.ts";
 
 export function register(program: Command, io: Io, exit: (status: number) => void): void {
   program
     .command("version")
     .summary("Show the version")
-    .addOption(new Option("-o, --output <format>", "how to print").choices(["table", "json", "yaml"]).default("table"))
+    .addOption(outputOption("table"))
+    .addHelpText("after", "\nExamples:\n  fairlead version\n  fairlead version -o jsonpath={.istio}\n")
     .action(async (flags: { readonly output: string }) => {
       const version = { fairlead: fairleadVersion, istio: istioVersion, node: process.versions.node };
-      if (flags.output === "json") io.out(`${JSON.stringify(version)}\n`);
-      else if (flags.output === "yaml") io.out((await import("./print.ts")).printYaml(version));
-      else io.out(`${versionLine()}\n`);
+      const forms = {
+        plain: () => `${versionLine()}\n`,
+        data: () => version,
+        names: () => [`fairlead-${fairleadVersion}`],
+      };
+      io.out(parseOutput(flags.output, "table")(forms));
       exit(0);
     });
 }

@@ -1,10 +1,11 @@
 /** `fairlead why`: a request in; what becomes of it, step by step, and which object and field decided, out. */
-import { type Command, Option } from "commander";
+import type { Command } from "commander";
 import type { Offline } from "../control-plane/index.ts";
 import { possibilities } from "../explain/index.ts";
 import { FairleadError } from "../lib/index.ts";
 import type { Profile } from "../model/index.ts";
 import type { Io } from "./command.ts";
+import { outputOption, parseOutput } from "./output.ts";
 import { profileOption } from "./profile-option.ts";
 import { parseDestination } from "./why/destination-text.ts";
 import { headersOf } from "./why/headers.ts";
@@ -12,7 +13,7 @@ import { objectsOfApi, objectsOfFiles, type WhyObjects } from "./why/input.ts";
 import { type LoggedQuestion, resolveLog } from "./why/log-question.ts";
 import { getsThrough, openWhyMesh } from "./why/mesh.ts";
 import type { Place } from "./why/place.ts";
-import { jsonReport, textReport } from "./why/report.ts";
+import { deciderNames, reportData, textReport } from "./why/report.ts";
 import { type Asked, resolveQuestion } from "./why/resolve.ts";
 
 interface WhyFlags {
@@ -27,7 +28,7 @@ interface WhyFlags {
   readonly sni?: string;
   readonly from?: string;
   readonly profile: Profile;
-  readonly output: "text" | "json";
+  readonly output: string;
 }
 
 export function register(program: Command, io: Io, exit: (status: number) => void): void {
@@ -54,7 +55,7 @@ export function register(program: Command, io: Io, exit: (status: number) => voi
     .option("--kubeconfig <file>", "how to reach the API")
     .option("--context <name>", "context of the kubeconfig")
     .addOption(profileOption("which filters the Envoys have"))
-    .addOption(new Option("-o, --output <format>", "how to print").choices(["text", "json"]).default("text"))
+    .addOption(outputOption("text"))
     .addHelpText(
       "after",
       "\nExamples:\n" +
@@ -88,7 +89,12 @@ async function why(
     assumptions: asked.assumptions,
     sources,
   };
-  io.out(flags.output === "json" ? jsonReport(report) : textReport(report));
+  io.out(
+    parseOutput(
+      flags.output,
+      "text",
+    )({ plain: () => textReport(report), data: () => reportData(report), names: () => deciderNames(report) }),
+  );
   return getsThrough(found.main.outcome) ? 0 : 1;
 }
 

@@ -21,6 +21,7 @@ const descriptions: ReadonlyMap<string, string> = new Map([
   ["render", "Objects that are left out of what proxies are sent"],
   ["secrets", "Certificates that gateways are to use"],
   ["status", "Statuses written to users' objects"],
+  ["traffic", "What agents report of requests"],
   ["trust", "The mesh's own certificate authority"],
   ["webhooks", "Configurations of the webhooks"],
   ["wle", "Workloads outside Kubernetes that register themselves"],

@@ -139,6 +139,19 @@ function syncz(
         endpoint_acked: of("EDS").acked,
         extensionconfig_sent: of("ECDS").sent,
         extensionconfig_acked: of("ECDS").acked,
+        resources: Object.fromEntries(
+          proxy.types.map(({ type, sentNonce, ackedNonce, sentAt, ackedAt, nackedAt }) => [
+            type,
+            {
+              sent: sentNonce,
+              acked: ackedNonce,
+              ...(sentAt ? { sentTime: sentAt.toISOString() } : {}),
+              // These two are ours: how long a proxy has been in step, and since when it is not.
+              ...(ackedAt ? { ackedTime: ackedAt.toISOString() } : {}),
+              ...(nackedAt ? { nackedTime: nackedAt.toISOString() } : {}),
+            },
+          ]),
+        ),
         // Beyond istiod's fields: what a person at 3 a.m. asks next.
         connected_at: proxy.connectedAt.toISOString(),
         user_agent: proxy.node.userAgent,

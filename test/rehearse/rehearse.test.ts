@@ -1,7 +1,7 @@
 /** `rehearse` against a control plane that answers as istiod does: equal, different, and out of reach. */
 import { once } from "node:events";
 import { mkdtempSync, writeFileSync } from "node:fs";
-import { connect, createServer, type Server } from "node:net";
+import { createServer, type Server } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
@@ -10,10 +10,8 @@ import { runCli } from "../../src/cli/testing.ts";
 import { type ControlledApi, startControlledApi } from "../../src/control-plane/controllers/testing.ts";
 import type { Discovery } from "../../src/control-plane/discovery.ts";
 import { allowSecrets, connectProxy, type ScriptedProxy, startPlane } from "../../src/control-plane/testing.ts";
-import { kubeKinds } from "../../src/kube/index.ts";
-import { silentLogger } from "../../src/lib/index.ts";
 import type { KubeObject } from "../../src/model/index.ts";
-import { type PodServer, servePod } from "../../src/standalone/kubelet/pod-server.ts";
+import { hostIstiod } from "./host-istiod.ts";
 import { objects, podAddresses } from "./objects.ts";
 
 let world: ControlledApi;
@@ -86,7 +84,7 @@ describe("all is equal", () => {
   });
 
   test("the debug paths are reached through a port-forward to istiod's Pod", async () => {
-    const host = await hostIstiod();
+    const host = await hostIstiod(world, plane);
     try {
       const { status, stdout, stderr } = await rehearse(world.api.kubeconfig, "-o", "json");
       expect(stderr).not.toContain("fairlead: ");
@@ -101,37 +99,6 @@ describe("all is equal", () => {
     expect(gone.status).toBe(2);
   });
 });
-
-/** A Pod whose port 15014 is the control plane's. */
-async function hostIstiod(): Promise<PodServer> {
-  const { admin, api } = world;
-  const env = [{ name: "PILOT_HTTP10", value: "false" }];
-  const pod = await admin.create(kubeKinds.pods, {
-    apiVersion: "v1",
-    kind: "Pod",
-    metadata: { name: "istiod-1", namespace: "istio-system", labels: { app: "istiod", "istio.io/rev": "default" } },
-    spec: { nodeName: "here", containers: [{ name: "discovery", image: "none", env }] },
-  });
-  await admin.patchStatus(kubeKinds.pods, pod.metadata, { phase: "Running" });
-  const { host, port } = plane.addresses.monitoring;
-  return servePod(
-    join(api.dir, "run", "pods"),
-    {
-      name: "istiod-1",
-      uid: pod.metadata.uid ?? "",
-      connect: async (wanted) => {
-        expect(wanted).toBe(15014);
-        const socket = connect({ host, port, allowHalfOpen: true });
-        await once(socket, "connect");
-        return socket;
-      },
-      log: () => undefined,
-      processes: () => new Map(),
-      spawner: () => undefined,
-    },
-    silentLogger,
-  );
-}
 
 describe("something differs", () => {
   test("it is told in words, for which proxies, with the object that made it and the field", async () => {

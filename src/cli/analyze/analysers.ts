@@ -20,7 +20,7 @@ const descriptions: ReadonlyMap<string, string> = new Map([
   ],
   ["fairlead.UnhonouredFieldAnalyzer", "Checks for fields that this control plane does not honour"],
   ["fairlead.DelegateAnalyzer", "Checks that the delegates of virtual services exist and end"],
-  ["fairlead.ExpiringCredentialAnalyzer", "Checks for credentials of gateways whose certificates end soon"],
+  ["fairlead.CredentialAnalyzer", "Checks for certificates of gateways that cannot be used, or end soon"],
   ["fairlead.ForeignHostAnalyzer", "Checks for routes that take a host of another namespace for the whole mesh"],
   ["fairlead.PlaintextSourceAnalyzer", "Checks for policies by identity that plaintext clients pass"],
   ["gateway.CertificateAnalyzer", "Checks a gateway certificate"],

@@ -4,7 +4,9 @@ import { goJson, printable } from "../../lib/index.ts";
 import { istioVersion } from "../../model/index.ts";
 import { printYaml } from "../print.ts";
 
-export type AnalyzeFormat = "log" | "json" | "yaml";
+export const istioctlFormats = ["log", "json", "yaml"] as const;
+
+export type AnalyzeFormat = (typeof istioctlFormats)[number];
 
 export interface LocatedMessage extends AnalysisMessage {
   /** `file:line`; absent for objects of the cluster. */
@@ -15,7 +17,7 @@ export const documentation = `https://istio.io/v${istioVersion.split(".").slice(
 
 export function formatMessages(messages: readonly LocatedMessage[], format: AnalyzeFormat, color: boolean): string {
   if (format === "log") return messages.map((message) => formatLog(message, color)).join("\n");
-  const data = messages.map(plain);
+  const data = messageData(messages);
   return format === "json" ? goJson(data, "\t") : printYaml(data);
 }
 
@@ -27,7 +29,9 @@ function formatLog(message: LocatedMessage, color: boolean): string {
   return `${level} [${message.code}] (${printable(`${originOf(message)}${place}`)}) ${printable(message.message)}`;
 }
 
-const originOf = ({ kind, namespace, name }: AnalysisMessage): string =>
+export const messageData = (messages: readonly LocatedMessage[]): readonly object[] => messages.map(plain);
+
+export const originOf = ({ kind, namespace, name }: AnalysisMessage): string =>
   `${kind} ${namespace === "" ? "" : `${namespace}/`}${name}`;
 
 /** Members in the order of their names, as Go prints maps. */

@@ -2,20 +2,23 @@
 import { isRecord, readList, readRecord, readText } from "../../lib/index.ts";
 import type { Io } from "../command.ts";
 import { askDebug, type DebugFlags } from "../debug-client.ts";
-import { printYaml } from "../print.ts";
+import { parseOutput } from "../output.ts";
 import { printTable } from "../table.ts";
 
 export interface CaStatusFlags extends DebugFlags {
-  readonly output: "table" | "json" | "yaml";
+  readonly output: string;
 }
 
 type Row = Readonly<Record<string, unknown>>;
 
 export async function caStatus(flags: CaStatusFlags, io: Io): Promise<number> {
   const answer = await askDebug(flags, "ca", io);
-  if (flags.output === "json") io.out(`${JSON.stringify(answer, null, 2)}\n`);
-  else if (flags.output === "yaml") io.out(printYaml(answer));
-  else io.out(describe(readRecord(answer)));
+  const forms = {
+    plain: () => describe(readRecord(answer)),
+    data: () => answer,
+    names: () => rows(readRecord(answer)["roots"]).map((root) => readText(root["name"])),
+  };
+  io.out(parseOutput(flags.output, "table")(forms));
   return 0;
 }
 

@@ -16,22 +16,12 @@ import {
 } from "../../lib/index.ts";
 import type { KubeObject } from "../../model/index.ts";
 import { type Figures, readFigures } from "./figures.ts";
+import { finding, type Row, unreachable } from "./finding.ts";
 
 /** A loop that is late by more keeps everybody waiting. */
 const lateSeconds = 1;
 const longQueue = 1000;
 const askMs = 5_000;
-
-type Row = readonly [name: string, isGood: boolean, detail: string, remedy: string];
-
-const finding =
-  (section: string) =>
-  ([name, isGood, detail, remedy]: Row): Finding =>
-    isGood ? { section, name, state: "ok", detail: "" } : { section, name, state: "warning", detail, remedy };
-
-const unreachable = (section: string, name: string, error: unknown, remedy: string): Finding => ({
-  ...{ section, name, state: "error", detail: FairleadError.from(error).message, remedy },
-});
 
 export async function checkMesh(dir: string): Promise<readonly Finding[]> {
   const addresses = readAddresses(dir);

@@ -82,27 +82,23 @@ const toldLine = ({ object, field, message }: Told): string =>
   `${object.replace("/", " ")}${field === undefined ? "" : `, ${field}`}: ${message}`;
 
 /** The shape is kept: programs read it. */
-export function jsonReport(report: DiffReport): string {
+export function reportData(report: DiffReport): object {
   const { sentences, classes, ...rest } = report;
-  return `${JSON.stringify(
-    {
-      changed: !isEmpty(report),
-      changes: sentencesJson(sentences),
-      classes: classesJson(classes),
-      ...rest,
-    },
-    null,
-    2,
-  )}\n`;
+  return {
+    changed: !isEmpty(report),
+    changes: sentencesData(sentences),
+    classes: classesData(classes),
+    ...rest,
+  };
 }
 
 /** Of a sentence; the count is always whole. */
 const maxNames = 100;
 
-export const sentencesJson = (sentences: readonly Sentence[]): readonly object[] =>
+export const sentencesData = (sentences: readonly Sentence[]): readonly object[] =>
   sentences.map(({ proxies, ...sentence }) => ({ ...sentence, ...counted(proxies) }));
 
-export const classesJson = (classes: readonly ClassSummary[]): readonly object[] =>
+export const classesData = (classes: readonly ClassSummary[]): readonly object[] =>
   classes.map(({ proxies, resources }) => ({ ...counted(proxies), resources }));
 
 const counted = (proxies: readonly string[]): { readonly count: number; readonly proxies: readonly string[] } => ({

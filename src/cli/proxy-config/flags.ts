@@ -49,7 +49,7 @@ export function addTargetFlags(command: Command): Command {
 
 export function addViewFlags(command: Command, filters: readonly FilterFlag[]): Command {
   command
-    .option("-o, --output <format>", "how to print: short, json or yaml")
+    .option("-o, --output <format>", "how to print: short, json, yaml, name, jsonpath=… or custom-columns=…")
     .option("-f, --file <file>", "a dump that was saved before; - for standard input");
   for (const filter of filters) command.addOption(options[filter]());
   return addTargetFlags(command);

@@ -3,12 +3,10 @@ import { type DescMessage, toBinary } from "@bufbuild/protobuf";
 import type { Offline } from "../../control-plane/index.ts";
 import { digest, FairleadError, isRecord, readList, readRecord, readText } from "../../lib/index.ts";
 import { type ResourceType, types } from "../../model/index.ts";
+import type { AskDebug } from "../pod-debug.ts";
 import type { ProtoJson } from "../proxy-config/proto-json.ts";
 import { schemas } from "./canonical.ts";
 import type { Istiod, KnownProxy, TheirResource, TheirResources } from "./istiod.ts";
-
-/** JSON of a path after `/debug/`. */
-export type AskDebug = (path: string) => Promise<unknown>;
 
 export interface DebugIstiodOptions {
   readonly at: string;

@@ -1,7 +1,7 @@
 /** What was compared in; the lines that a person reads, or the JSON that programs read, out. */
 import type { Risk } from "../../explain/index.ts";
 import { printable } from "../../lib/index.ts";
-import { classesJson, classLine, section, sentenceLine, sentencesJson, typeWord } from "../diff/report.ts";
+import { classesData, classLine, section, sentenceLine, sentencesData, typeWord } from "../diff/report.ts";
 import type { Summary } from "../diff/summary.ts";
 import { originsText } from "../why/causes-text.ts";
 import type { Blamed } from "./blame.ts";
@@ -70,15 +70,9 @@ function blamedLines({ type, name, who, hosts, proxies, from, lines }: Blamed, i
 }
 
 /** The shape is kept: programs read it. */
-export function jsonReport({ sentences, classes, ...rest }: RehearsalReport): string {
-  return `${JSON.stringify(
-    {
-      equal: rest.differences.length === 0,
-      changes: sentencesJson(sentences),
-      classes: classesJson(classes),
-      ...rest,
-    },
-    null,
-    2,
-  )}\n`;
-}
+export const reportData = ({ sentences, classes, ...rest }: RehearsalReport): object => ({
+  equal: rest.differences.length === 0,
+  changes: sentencesData(sentences),
+  classes: classesData(classes),
+  ...rest,
+});

@@ -82,34 +82,36 @@ export function textReport({ request, logged, possibilities, assumptions, source
   return `${lines.map(printable).join("\n")}\n`;
 }
 
+/** Objects that decided what becomes of the request, the nearest first. */
+export function deciderNames({ possibilities: { main }, sources }: Report): readonly string[] {
+  const step = decidingStep(main);
+  return step ? [...new Set(decidersOf(step, sources).map(({ object }) => object))] : [];
+}
+
 /** The shape is kept: programs read it. */
-export function jsonReport({ request, logged, possibilities, assumptions, sources }: Report): string {
+export function reportData({ request, logged, possibilities, assumptions, sources }: Report): object {
   const { main, outcomes, unfollowed } = possibilities;
   const step = decidingStep(main);
-  return `${JSON.stringify(
-    {
-      request,
-      ...(logged === undefined ? {} : { logged }),
-      verdict: {
-        ...main.outcome,
-        text: verdictLine(main, sources),
-        deciders: step && main.outcome.kind !== "reached" ? decidersOf(step, sources) : [],
-      },
-      odds: outcomes.map(({ odds, outcome, example }) => ({ odds, ...outcome, text: verdictLine(example, sources) })),
-      unfollowed,
-      hops: main.hops,
-      steps: main.steps.map(({ proxy, stage, decision, lost, odds, resource }, i) => ({
-        proxy,
-        stage,
-        decision,
-        lost,
-        ...(odds === undefined ? {} : { odds }),
-        ...(resource ? { resource } : {}),
-        deciders: decidersOf(main.steps[i] as Step, sources),
-      })),
-      assumptions: [...assumptions, ...main.assumptions],
+  return {
+    request,
+    ...(logged === undefined ? {} : { logged }),
+    verdict: {
+      ...main.outcome,
+      text: verdictLine(main, sources),
+      deciders: step && main.outcome.kind !== "reached" ? decidersOf(step, sources) : [],
     },
-    null,
-    2,
-  )}\n`;
+    odds: outcomes.map(({ odds, outcome, example }) => ({ odds, ...outcome, text: verdictLine(example, sources) })),
+    unfollowed,
+    hops: main.hops,
+    steps: main.steps.map(({ proxy, stage, decision, lost, odds, resource }, i) => ({
+      proxy,
+      stage,
+      decision,
+      lost,
+      ...(odds === undefined ? {} : { odds }),
+      ...(resource ? { resource } : {}),
+      deciders: decidersOf(main.steps[i] as Step, sources),
+    })),
+    assumptions: [...assumptions, ...main.assumptions],
+  };
 }

@@ -1,0 +1,64 @@
+/** Flags and environment in; what the control planes that are meant answer on a debug path out: a standalone mesh's, or all of a cluster. */
+import { existsSync } from "node:fs";
+import { hostname } from "node:os";
+import { join } from "node:path";
+import { createKubeClient, kubeKinds } from "../kube/index.ts";
+import { FairleadError, readRecord } from "../lib/index.ts";
+import { type AccessFlags, clusterAccess } from "./cluster-access.ts";
+import type { Io } from "./command.ts";
+import { askDebug, type DebugFlags } from "./debug-client.ts";
+import { meshDataDir } from "./mesh-data-dir.ts";
+import { debugOfPod } from "./pod-debug.ts";
+
+export interface PlaneFlags extends DebugFlags, AccessFlags {
+  readonly istioNamespace: string;
+}
+
+export interface PlaneAnswer {
+  /** The host, or the Pod, of the control plane. */
+  readonly at: string;
+  readonly answer: unknown;
+}
+
+/** What was named wins; then the standalone mesh that is exported or running, as kubectl would find it; then a cluster. */
+export async function askPlanes(flags: PlaneFlags, path: string, io: Io): Promise<readonly PlaneAnswer[]> {
+  const isCluster = flags.kubeconfig !== undefined || flags.context !== undefined;
+  const dir = meshDataDir(flags, io);
+  const isHere = flags.data !== undefined || existsSync(join(dir, "addresses.json"));
+  const isExported = (io.env.KUBECONFIG ?? "") !== "";
+  if (flags.address !== undefined || (!isCluster && (isHere || !isExported)))
+    return [{ at: hostname(), answer: await askDebug(flags, path, io) }];
+  return askCluster(flags, path, io);
+}
+
+const stepMs = 5_000;
+
+async function askCluster(flags: PlaneFlags, path: string, io: Io): Promise<readonly PlaneAnswer[]> {
+  const access = await clusterAccess(flags, io);
+  const client = createKubeClient(access);
+  try {
+    const signal = AbortSignal.any([io.signal, AbortSignal.timeout(stepMs)]);
+    const { items } = await client.list(kubeKinds.pods, {
+      namespace: flags.istioNamespace,
+      labelSelector: "app=istiod",
+      signal,
+    });
+    const running = items.filter(({ status }) => readRecord(status).phase === "Running");
+    if (running.length === 0)
+      throw new FairleadError(
+        "not-found",
+        `no control plane runs in namespace ${flags.istioNamespace} of ${access.server}`,
+        {
+          hint: "a Pod with label app=istiod is looked for; -i names another namespace, --address a control plane elsewhere",
+        },
+      );
+    return await Promise.all(
+      running.map(async ({ metadata: { name } }) => ({
+        at: name,
+        answer: await debugOfPod(access, { name, namespace: flags.istioNamespace }, io.signal)(path),
+      })),
+    );
+  } finally {
+    client.close();
+  }
+}

@@ -113,7 +113,10 @@ function jsonOf(
 }
 
 /** What the table does not show, to who looks for it there. */
-function tellGaps({ reporters, foldedEdges, since }: TrafficSnapshot, rows: readonly TrafficRow[], io: Io): void {
+function tellGaps(snapshot: TrafficSnapshot, rows: readonly TrafficRow[], io: Io): void {
+  const { reporters, foldedEdges, silentPlanes, since } = snapshot;
+  if (silentPlanes > 0)
+    io.err(`${silentPlanes} other replicas of the control plane did not answer; their agents are missing\n`);
   if (rows.length === 0 && reporters === 0)
     io.err("no agent reports to this control plane: are there proxies, and do they reach its port 15012?\n");
   else if (rows.length === 0) io.err(`no requests were seen; ${reporters} agents report, counted since ${since}\n`);

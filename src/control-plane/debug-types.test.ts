@@ -90,7 +90,7 @@ beforeEach(() => {
   });
   const monotonicMs = (): number => performance.now();
   const traffic = createTraffic({
-    ...{ registry: stages.registry, metrics: createMetrics(), log: silentLogger },
+    ...{ registry: stages.registry, namespace: "istio-system", metrics: createMetrics(), log: silentLogger },
     ...{ now: () => new Date(), monotonicMs },
   });
   sources = {
@@ -114,7 +114,7 @@ beforeEach(() => {
       cluster,
       now: () => new Date(0),
     })
-      .set("trafficz", createTrafficView(traffic.view))
+      .set("trafficz", createTrafficView(traffic))
       .set("tapz", createTapView({ ...traffic, monotonicMs, log: silentLogger })),
   };
   const debugTypes = createDebugTypes({

@@ -51,7 +51,7 @@ import { createResourceSource } from "./resource-source.ts";
 import { createSecretAccess } from "./secret-access.ts";
 import { startServers } from "./servers.ts";
 import { createStages } from "./stages.ts";
-import { createTapView, createTraffic, createTrafficView } from "./traffic/index.ts";
+import { createPeers, createTapView, createTraffic, createTrafficView } from "./traffic/index.ts";
 import { createTrust, createTrustView, trustFacts } from "./trust/index.ts";
 import { watchObjects } from "./watched-kinds.ts";
 import { createWorkloadSource } from "./workload-source.ts";
@@ -231,7 +231,10 @@ export async function startDiscovery(options: DiscoveryOptions): Promise<Discove
   });
 
   // Beside it: what agents tell of the requests that their Envoys carry.
-  const traffic = createTraffic({ ...options, registry: stages.registry, metrics, log: log.scope("traffic") });
+  const trafficLog = log.scope("traffic");
+  const { endpoints } = stages.registry;
+  const peers = createPeers({ ...options, endpoints, authority: trust.own?.authority, trustDomain, log: trafficLog });
+  const traffic = createTraffic({ ...options, registry: stages.registry, peers, metrics, log: trafficLog });
 
   const refusalNews = new Set<() => void>();
   // 6. xDS for proxies, with who they are proven by certificate or token.
@@ -318,8 +321,8 @@ export async function startDiscovery(options: DiscoveryOptions): Promise<Discove
     })
       .set("ca", createTrustView(trust))
       .set("programmedz", createProgrammedView(programmed))
-      .set("trafficz", createTrafficView(traffic.view))
-      .set("tapz", createTapView({ ...traffic, monotonicMs: options.monotonicMs, log: log.scope("traffic") })),
+      .set("trafficz", createTrafficView(traffic))
+      .set("tapz", createTapView({ ...traffic, monotonicMs: options.monotonicMs, log: trafficLog })),
   };
   const debugTypes = createDebugTypes({
     ...debugSources,
@@ -397,7 +400,11 @@ export async function startDiscovery(options: DiscoveryOptions): Promise<Discove
   try {
     const addresses = await startServers(options, {
       plainRoutes: ads.routes(() => undefined),
-      secureRoutes: [...ads.routes(authenticate), traffic.route(authenticate), ...(certificates ? [certificates] : [])],
+      secureRoutes: [
+        ...ads.routes(authenticate),
+        ...traffic.routes(authenticate),
+        ...(certificates ? [certificates] : []),
+      ],
       trust,
       judge,
       debug: debugSources,

@@ -43,9 +43,18 @@ export function addFlags(edges: readonly Pick<EdgeTraffic, "flags">[]): Readonly
   return sums;
 }
 
-/** Of several control planes, each with the agents that report to it; an edge's two ends may be at different ones. */
+/**
+ * Of several control planes, each with the agents that report to it; an edge's two ends may be at different ones. What one
+ * has answered twice counts once.
+ */
 export function mergeSnapshots(first: TrafficSnapshot, ...others: readonly TrafficSnapshot[]): TrafficSnapshot {
-  const all = [first, ...others];
+  const seen = new Set(first.planes);
+  const isNew = ({ planes }: TrafficSnapshot): boolean => {
+    const known = planes.some((plane) => seen.has(plane));
+    for (const plane of planes) seen.add(plane);
+    return !known;
+  };
+  const all = [first, ...others.filter(isNew)];
   const groups = Map.groupBy(
     all.flatMap(({ traffic }) => traffic),
     ({ source, destination, service, protocol, folded }) =>
@@ -62,6 +71,8 @@ export function mergeSnapshots(first: TrafficSnapshot, ...others: readonly Traff
   const sum = (of: (one: TrafficSnapshot) => number): number => all.reduce((total, one) => total + of(one), 0);
   const traffic = [...groups.values()].flatMap(([edge, ...rest]) => (edge ? [rest.reduce(addEdges, edge)] : []));
   return {
+    planes: [...seen],
+    silentPlanes: sum(({ silentPlanes }) => silentPlanes),
     since:
       all
         .map(({ since }) => since)

@@ -1,15 +1,18 @@
 /** JSON that a control plane has answered in; rates or live requests out. What is missing is nothing; what is neither is refused. */
-import { FairleadError, isRecord, readList, readNumber, readRecord, readText } from "../lib/index.ts";
+import { FairleadError, isRecord, readList, readNumber, readRecord, readText, readTexts } from "../lib/index.ts";
 import { connectionCounts, latencyBoundsMs, requestCounts, type TrafficProtocol } from "../model/index.ts";
 import { type CalledService, type Counted, countedOf, type EdgeTraffic, type Party } from "./edge.ts";
 import type { TrafficSnapshot } from "./store.ts";
 import type { LiveRequest, TapBatch } from "./tap.ts";
 
 export function parseSnapshot(value: unknown): TrafficSnapshot {
-  const { since, now, seconds, reporters, edges, bytes, foldedEdges, traffic } = readRecord(value);
+  const { since, now, seconds, reporters, edges, bytes, foldedEdges, planes, silentPlanes, traffic } =
+    readRecord(value);
   if (!Array.isArray(traffic) || readNumber(seconds) === undefined)
     throw new FairleadError("invalid", "the answer of the control plane is none on requests");
   return {
+    planes: readTexts(planes),
+    silentPlanes: number(silentPlanes),
     since: readText(since),
     now: readText(now),
     seconds: Math.max(1, number(seconds)),

@@ -3,6 +3,7 @@
  * Memory is bounded: when there are too many edges, further ones are counted by namespace alone. Time goes by a clock that
  * is never set, and is the control plane's own: when something was counted, no agent says.
  */
+import { randomBytes } from "node:crypto";
 import { countPlaces, reportIntervalMs } from "../model/index.ts";
 import { countedOf, type EdgeName, type EdgeTraffic, nobody, noService, type Side } from "./edge.ts";
 import { type Resolution, Ring } from "./ring.ts";
@@ -38,6 +39,10 @@ export interface TrafficPoint {
 }
 
 export interface TrafficFacts {
+  /** Which control planes this is of: each process has a name of its own. */
+  readonly planes: readonly string[];
+  /** Replicas that were asked for theirs and did not answer. */
+  readonly silentPlanes: number;
   /** Since when there is something to tell; edges before are not known. */
   readonly since: string;
   readonly now: string;
@@ -75,7 +80,7 @@ export interface TrafficStoreOptions {
 const fine: Resolution = { slotMs: reportIntervalMs, slots: 60 };
 const coarse: Resolution = { slotMs: 60_000, slots: 60 };
 const longestMs = coarse.slotMs * coarse.slots;
-/** Of maxEdges, for what is folded; beyond that all else is one edge. */
+/** So many more than maxEdges, for what is folded; beyond that all else is one edge. */
 const foldedShare = 0.1;
 const maxFlags = 16;
 /** Of an edge, beside its rings: names, keys and objects, as measured. */
@@ -109,6 +114,7 @@ export function createTrafficStore(options: TrafficStoreOptions): TrafficStore {
   // Slots have numbers from zero on, also those before the process began.
   const monotonicMs = (): number => options.monotonicMs() + 2 * longestMs;
   const edges = new Map<string, Edge>();
+  const plane = randomBytes(8).toString("hex");
   const sinceMs = monotonicMs();
   let reporters = 0;
   let folded = 0;
@@ -116,7 +122,7 @@ export function createTrafficStore(options: TrafficStoreOptions): TrafficStore {
   let sweptMs = sinceMs;
 
   const wall = (ms: number): string => new Date(options.now().getTime() - (monotonicMs() - ms)).toISOString();
-  const hasRoom = (): boolean => edges.size - folded < maxEdges * (1 - foldedShare) && bytes < maxBytes;
+  const hasRoom = (): boolean => edges.size - folded < maxEdges && bytes < maxBytes;
 
   function find(name: EdgeName, fold: boolean): Edge {
     const whole = edges.get(keyOf(name, false));
@@ -195,6 +201,8 @@ export function createTrafficStore(options: TrafficStoreOptions): TrafficStore {
   }
 
   const about = (): TrafficFacts => ({
+    planes: [plane],
+    silentPlanes: 0,
     since: wall(sinceMs),
     now: wall(monotonicMs()),
     reporters,

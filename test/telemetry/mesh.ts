@@ -146,7 +146,7 @@ async function serve(controlPlane: ControlPlane, authority: CertificateAuthority
   const routes: readonly Route[] = [
     certificates,
     ...controlPlane.ads.routes(proven),
-    controlPlane.traffic.route(proven),
+    ...controlPlane.traffic.routes(proven),
   ];
   const serving = await authority.issueServing({ dns: [], addresses: [host] });
   const server = createRpcServer({ routes, tls: { ...serving, clientCa: authority.roots() }, log: silentLogger });

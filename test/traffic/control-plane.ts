@@ -82,7 +82,13 @@ export function createControlPlane(objects: Iterable<KubeObject>, options: Contr
     uuid: randomUUID,
   });
   const traffic = createTraffic({
-    ...{ registry: stages.registry, metrics: createMetrics(), tapHeaders: ["user-agent"], log: silentLogger },
+    ...{
+      registry: stages.registry,
+      namespace: "istio-system",
+      metrics: createMetrics(),
+      tapHeaders: ["user-agent"],
+      log: silentLogger,
+    },
     ...{ now: () => new Date(), monotonicMs: () => performance.now() },
   });
   return {

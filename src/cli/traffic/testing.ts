@@ -14,7 +14,7 @@ export async function servePlane({
   readonly taps?: TapView;
 }): Promise<HttpServer> {
   const views = new Map([
-    ["trafficz", createTrafficView(store)],
+    ["trafficz", createTrafficView({ view: store, everywhere: async (range) => store.snapshot(range) })],
     ["tapz", createTapView({ taps, monotonicMs: clocks.monotonicMs, log: silentLogger, waitMs: 50 })],
   ]);
   const sources = { systemNamespace: "istio-system", proxies: () => [], views };

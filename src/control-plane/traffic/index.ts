@@ -1,2 +1,3 @@
+export { createPeers } from "./peers.ts";
 export { createTapView } from "./tap-view.ts";
 export { createTraffic, createTrafficView, type Traffic } from "./traffic.ts";

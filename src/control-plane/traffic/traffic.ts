@@ -1,7 +1,7 @@
 /** Calls of agents, and who is at which address, in; rates by edge, and the debug path that shows them, out. */
 import { FairleadError, type Logger, type Overload, parseDurationMs } from "../../lib/index.ts";
-import { canonicalName, canonicalRevision } from "../../model/index.ts";
-import type { DebugView, Metrics } from "../../ops/index.ts";
+import { canonicalName, canonicalRevision, type Identity } from "../../model/index.ts";
+import { type DebugView, type Metrics, mayDebug } from "../../ops/index.ts";
 import type { Registry } from "../../registry/index.ts";
 import type { Route } from "../../rpc/index.ts";
 import {
@@ -9,20 +9,31 @@ import {
   createTrafficService,
   createTrafficStore,
   type KnownWorkload,
+  mergeSnapshots,
   type TapView,
+  type TimeRange,
   type TrafficServiceOptions,
+  type TrafficSnapshot,
   type TrafficView,
 } from "../../traffic/index.ts";
+import { createReadRoute, type Peers } from "./peers.ts";
 
 export interface Traffic {
+  /** Of the agents that report to this replica. */
   readonly view: TrafficView;
+  /** Of all replicas, as one. */
+  everywhere(range: TimeRange): Promise<TrafficSnapshot>;
   readonly taps: TapView;
-  /** For those who can prove who they are. */
-  route(authenticate: TrafficServiceOptions["authenticate"]): Route;
+  /** For those who can prove who they are: agents, and other replicas. */
+  routes(authenticate: TrafficServiceOptions["authenticate"]): readonly Route[];
 }
 
 export interface TrafficOptions {
   readonly registry: Pick<Registry, "workloadAt">;
+  /** Of the control plane. */
+  readonly namespace: string;
+  /** Undefined where there is but one replica. */
+  readonly peers?: Peers;
   readonly metrics: Metrics;
   readonly now: () => Date;
   readonly monotonicMs: () => number;
@@ -33,7 +44,7 @@ export interface TrafficOptions {
 }
 
 export function createTraffic(options: TrafficOptions): Traffic {
-  const { registry, metrics, monotonicMs, overload, log } = options;
+  const { registry, namespace, peers, metrics, monotonicMs, overload, log } = options;
   const store = createTrafficStore(options);
   const taps = createTapHub({ ...options, headers: options.tapHeaders ?? [] });
   metrics.onScrape(() => {
@@ -47,13 +58,24 @@ export function createTraffic(options: TrafficOptions): Traffic {
   return {
     view: store,
     taps,
-    route: (authenticate) =>
+    async everywhere(range) {
+      const { snapshots, silent } = (await peers?.ask(range)) ?? { snapshots: [], silent: 0 };
+      const merged = mergeSnapshots(store.snapshot(range), ...snapshots);
+      return { ...merged, silentPlanes: merged.silentPlanes + silent };
+    },
+    routes: (authenticate) => [
       createTrafficService({
         ...{ store, taps, authenticate, metrics, monotonicMs, overload, log },
         workloadAt: (address) => knownWorkload(registry, address),
       }),
+      // As on the debug path.
+      createReadRoute(store, authenticate, (identity) => mayReadTraffic(identity, namespace)),
+    ],
   };
 }
+
+const mayReadTraffic = (identity: Identity, systemNamespace: string): boolean =>
+  mayDebug({ remoteAddress: "", identity }, { path: "trafficz", proxyNamespace: undefined }, systemNamespace);
 
 function knownWorkload(registry: TrafficOptions["registry"], address: string): KnownWorkload | undefined {
   const facts = registry.workloadAt(address);
@@ -66,10 +88,13 @@ function knownWorkload(registry: TrafficOptions["registry"], address: string): K
 const longestMs = 3_600_000;
 
 /** `/debug/trafficz` */
-export function createTrafficView(view: TrafficView): DebugView {
+export function createTrafficView({ view, everywhere }: Pick<Traffic, "view" | "everywhere">): DebugView {
   return {
-    help: "requests between workloads, as their agents report them: ?last=1m, up to an hour",
-    answer: ({ query }) => view.snapshot({ lastMs: durationOf(query.get("last") ?? "1m") }),
+    help: "requests between workloads, as their agents report them: ?last=1m, up to an hour; of this replica: ?local",
+    answer({ query }) {
+      const range = { lastMs: durationOf(query.get("last") ?? "1m") };
+      return query.has("local") ? view.snapshot(range) : everywhere(range);
+    },
   };
 }
 

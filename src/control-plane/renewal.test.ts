@@ -165,17 +165,40 @@ test("C09: when its account was deleted, it does not, nor when another account h
 
 const adsMethod = protoMethod(AggregatedDiscoveryService.method.streamAggregatedResources);
 
+const nodeOf = (serviceAccount: string) => ({
+  id: `sidecar~10.0.0.1~${serviceAccount}.default~default.svc.cluster.local`,
+  metadata: { NAMESPACE: "default", SERVICE_ACCOUNT: serviceAccount },
+});
+
+function forwarded(account: string): string {
+  return `By=x;URI=spiffe://cluster.local/ns/default/sa/${account}`;
+}
+
 /** A stream that has been answered; `next` then says how it ends. */
 async function follow(certificate: X509Certificate, serviceAccount: string) {
   const client = clientOf({ certificate });
   closing.push(() => client.close());
   const { messages, send } = await client.stream(adsMethod);
-  const id = `sidecar~10.0.0.1~${serviceAccount}.default~default.svc.cluster.local`;
-  const node = { id, metadata: { NAMESPACE: "default", SERVICE_ACCOUNT: serviceAccount } };
-  void send(create(DiscoveryRequestSchema, { node, typeUrl: types.cluster })).catch(() => {});
+  void send(create(DiscoveryRequestSchema, { node: nodeOf(serviceAccount), typeUrl: types.cluster })).catch(() => {});
   await messages.next();
   return messages;
 }
+
+test.each<[string, Readonly<Record<string, string>>]>([
+  ["R26: a token without more than a null in it", { authorization: "Bearer .bnVsbM." }],
+  ["R26: one with a null that is spelt well", { authorization: "Bearer .bnVsbA." }],
+  ["R30: a certificate that somebody is said to have shown", { "x-forwarded-client-cert": forwarded("a") }],
+])("%s opens no stream, also from this machine", async (_, headers) => {
+  const client = createRpcClient({
+    target: { host: "127.0.0.1", port },
+    tls: () => ({ ca: roots, serverName: "istiod" }),
+    metadata: async () => headers,
+  });
+  closing.push(() => client.close());
+  const { messages, send } = await client.stream(adsMethod);
+  void send(create(DiscoveryRequestSchema, { node: nodeOf("a"), typeUrl: types.cluster })).catch(() => {});
+  await expect(messages.next()).rejects.toMatchObject(refused);
+});
 
 test("X19: when its Pod or its account was deleted, a stream ends, and no other is opened with that certificate", async () => {
   const [evicted, closed] = [await setUp("evicted"), await setUp("closed")];

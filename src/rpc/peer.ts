@@ -33,9 +33,13 @@ export function peerOf(socket: Socket): Peer {
   };
 }
 
+/** Types of names as Node prints them. What is of others, such as `othername`, is nobody whom a mesh's CA has named. */
+const knownTypes: ReadonlySet<string> = new Set(["URI", "DNS", "IP Address", "email"]);
+
 /**
  * Node prints SANs as `TYPE:value, TYPE:value` and puts a value with special characters into JSON quotes (the fix of
- * CVE-2021-44532), so a comma inside a name cannot pass for a second name.
+ * CVE-2021-44532), so a comma inside a name cannot pass for a second name. A certificate with such a value, a zero byte for
+ * one, has no names at all.
  */
 export function uriNames(text: string): string[] {
   const out: string[] = [];
@@ -43,23 +47,11 @@ export function uriNames(text: string): string[] {
     const colon = text.indexOf(":", at);
     if (colon < 0) return [];
     const type = text.slice(at, colon);
-    const quoted = text[colon + 1] === '"';
-    const end = quoted ? closingQuote(text, colon + 1) : text.indexOf(", ", colon);
+    if (!knownTypes.has(type) || text[colon + 1] === '"') return [];
+    const end = text.indexOf(", ", colon);
     const stop = end < 0 ? text.length : end;
-    if (type === "URI") {
-      if (quoted) return [];
-      out.push(text.slice(colon + 1, stop));
-    }
+    if (type === "URI") out.push(text.slice(colon + 1, stop));
     at = stop + 2;
   }
   return out;
-}
-
-/** The index just after the closing quote. */
-function closingQuote(text: string, open: number): number {
-  for (let i = open + 1; i < text.length; i++) {
-    if (text[i] === "\\") i++;
-    else if (text[i] === '"') return i + 1;
-  }
-  return text.length;
 }

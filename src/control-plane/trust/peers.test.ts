@@ -1,16 +1,20 @@
 /** A control plane with a CA that users brought, whose key the test has: which certificates are good for another one at 15012. */
+import type { KeyObject, X509Certificate } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createSelfSignedBundle, formatSigningBundle, type SigningBundle } from "../../ca/index.ts";
 import { kubeKinds } from "../../kube/index.ts";
 import { readRecord } from "../../lib/index.ts";
+import { contextTag, encode, oid, sequence, utf8String } from "../../pki/der.ts";
 import {
   type CertificateOptions,
   formatCertificate,
   generateKey,
   issueCertificate,
   type KeyPair,
+  parseCertificate,
 } from "../../pki/index.ts";
-import { revoke } from "../../pki/testing.ts";
+import { oids } from "../../pki/oids.ts";
+import { loadIndependentX509, revoke } from "../../pki/testing.ts";
 import { type ControlledApi, startControlledApi } from "../controllers/testing.ts";
 import type { Discovery } from "../discovery.ts";
 import { allowSecrets } from "../testing.ts";
@@ -76,6 +80,21 @@ describe("C17: refused at 15012", () => {
     await expect(shownBy(make())).rejects.toThrow();
   });
 
+  const [uri, own] = [6, "spiffe://cluster.local/ns/default/sa/a"];
+  test.each<[string, readonly Buffer[]]>([
+    ["a zero byte at its end", [altName(uri, `${own}\0`)]],
+    ["a zero byte inside", [altName(uri, `${own}\0.evil.example`)]],
+    ["letters that only look alike", [altName(uri, own.replace("sa/a", "sa/\u0430"))]],
+    ["no letters", [altName(uri, "")]],
+    ["none at all", []],
+    ["that of a form of another's making beside it", [altName(uri, own), otherName]],
+  ])("R35: one whose name has %s", async (_, names) => {
+    await expect(shownBy(await issueByHand(names))).rejects.toThrow();
+  });
+  test("made by hand, with a good name, it is good", async () => {
+    expect(await shownBy(await issueByHand([altName(uri, own)]))).toHaveLength(2);
+  });
+
   test("one that its CA has revoked, from the moment that ca-crl.pem says so; and every namespace is told", async () => {
     const [bad, good] = [issue(), issue()];
     expect(await shownBy(bad)).toHaveLength(2);
@@ -94,6 +113,34 @@ describe("C17: refused at 15012", () => {
     await world.until("", "ConfigMap", "default/istio-ca-crl", (map) => readRecord(map?.data)["ca-crl.pem"] === crl);
   });
 });
+
+const altName = (tag: number, text: string): Buffer => encode(contextTag(tag, false), Buffer.from(text));
+/** A name of a Windows user. */
+const otherName = encode(
+  contextTag(0, true),
+  oid("1.3.6.1.4.1.311.20.2.3"),
+  encode(contextTag(0, true), utf8String("spiffe://cluster.local/ns/istio-system/sa/istiod")),
+);
+
+/** By another library, for our own refuses such names. */
+async function issueByHand(names: readonly Buffer[]): Promise<X509Certificate> {
+  const x509 = await loadIndependentX509();
+  const algorithm = { name: "ECDSA", namedCurve: "P-256", hash: "SHA-256" };
+  const { subtle } = globalThis.crypto;
+  const der = (of: KeyObject, type: "pkcs8" | "spki"): Buffer => of.export({ type, format: "der" } as never) as never;
+  const made = await x509.X509CertificateGenerator.create({
+    ...{ serialNumber: "0102", issuer: ca.certificate.subject.replaceAll("\n", ", "), subject: "" },
+    ...{ notBefore: new Date(Date.now() - 60_000), notAfter: new Date(Date.now() + 3_600_000) },
+    signingKey: await subtle.importKey("pkcs8", der(ca.key, "pkcs8"), algorithm, false, ["sign"]),
+    publicKey: await subtle.importKey("spki", der(key.publicKey, "spki"), algorithm, true, ["verify"]),
+    signingAlgorithm: algorithm,
+    extensions: [
+      new x509.ExtendedKeyUsageExtension([oids.serverAuth, oids.clientAuth]),
+      ...(names.length === 0 ? [] : [new x509.Extension(oids.subjectAltName, true, sequence(...names))]),
+    ],
+  });
+  return parseCertificate(made.toString("pem"));
+}
 
 function uriOf(account: string) {
   return { type: "uri", value: `spiffe://cluster.local/ns/default/sa/${account}` } as const;

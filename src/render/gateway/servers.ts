@@ -14,6 +14,7 @@ import { serverFacet } from "../facets.ts";
 import { canListen } from "../proxy/addresses.ts";
 import { recipe } from "../recipe.ts";
 import type { View } from "../view.ts";
+import { internalAnnotation, isTranslated } from "./translated.ts";
 
 /** A server as it ended up on a port of the proxy. */
 export interface BoundServer {
@@ -84,16 +85,12 @@ function applicableGateways(view: View<ServerFacet>): readonly Applicable[] {
   });
   const managed = new Set(
     all
-      .filter(({ config }) => isTranslated(config) && config.meta.annotations?.[accountAnnotation])
+      .filter(({ config }) => internalAnnotation(config.meta, "service-account-name"))
       .map(({ config }) => config.meta.namespace),
   );
   if (managed.size === 0) return all;
-  return all.filter(({ config }) => isTranslated(config) || managed.has(config.meta.namespace));
+  return all.filter(({ config }) => isTranslated(config.meta) || managed.has(config.meta.namespace));
 }
-
-const accountAnnotation = "internal.istio.io/service-account-name";
-const semanticsAnnotation = "internal.istio.io/gateway-semantics";
-const isTranslated = ({ meta }: Config<GatewaySpec>): boolean => meta.annotations?.[semanticsAnnotation] === "gateway";
 
 export const isPassthrough = (server: GatewayServer): boolean =>
   server.tls !== undefined && ["PASSTHROUGH", "AUTO_PASSTHROUGH"].includes(tlsMode(server));
@@ -106,8 +103,6 @@ export const terminatesHttps = ({ server, protocol }: BoundServer): boolean =>
   protocol === "HTTPS" && server.tls !== undefined && !isPassthrough(server);
 
 /** Gateways of the Gateway API name the Services whose ports they mean; Istio's own translate any Service port they find. */
-const gatewayServiceAnnotation = "internal.istio.io/gateway-service";
-const parentNamespaceAnnotation = "internal.istio.io/parent-namespace";
 const noTranslationLabel = "experimental.istio.io/disable-gateway-port-translation";
 
 interface Targets {
@@ -117,14 +112,14 @@ interface Targets {
 }
 
 function serviceTargets(view: View<ServerFacet>, config: Config<GatewaySpec>): Targets | undefined {
-  const named = config.meta.annotations?.[gatewayServiceAnnotation];
+  const named = internalAnnotation(config.meta, "gateway-service");
   if (named === undefined) {
     const ports = view.proxy.targets.filter(
       ({ service }) => view.mesh.service(service)?.labels[noTranslationLabel] === undefined,
     );
     return { ports, exact: false };
   }
-  const namespace = config.meta.annotations?.[parentNamespaceAnnotation] ?? config.meta.namespace;
+  const namespace = internalAnnotation(config.meta, "parent-namespace") ?? config.meta.namespace;
   const keys = new Set(named.split(",").map((host) => `${namespace}/${host}`));
   const ports = view.proxy.targets.filter(({ service }) => keys.has(service));
   return ports.length === 0 ? undefined : { ports, exact: true };

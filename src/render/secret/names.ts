@@ -1,16 +1,16 @@
 /** A proxy's gateways and traffic rules in; the names of the Kubernetes secrets that its listeners and clusters ask for out. */
-import {
-  type BuildFacet,
-  type ClientTLSSettings,
-  type DestinationRuleSpec,
-  type GatewayServer,
-  objectKey,
-  type ServerTLSSettings,
-  type TrafficPolicy,
+import type {
+  BuildFacet,
+  ClientTLSSettings,
+  DestinationRuleSpec,
+  GatewayServer,
+  ServerTLSSettings,
+  TrafficPolicy,
 } from "../../model/index.ts";
 import { credentialResource } from "../build/tls.ts";
 import { buildFacet } from "../facets.ts";
 import { isPassthrough, mergedGateways } from "../gateway/servers.ts";
+import { internalAnnotation, isTranslated } from "../gateway/translated.ts";
 import { gatewayListeners } from "../listener/gateway-plan.ts";
 import { caCredentialName, credentialNames } from "../listener/gateway-tls.ts";
 import { clientDecisions, publicDecision, publicServices } from "../outbound/decisions.ts";
@@ -93,20 +93,16 @@ export function verifiedNames(view: View): ReadonlySet<string> {
   const { namespace, serviceAccount } = view.proxy;
   const servers = mergedGateways(view).ports.flatMap((port) => port.servers);
   const trusted = servers.filter(({ meta }) => {
-    const account = meta.annotations?.["internal.istio.io/service-account-name"] ?? "";
-    const parent = meta.annotations?.["internal.istio.io/parent-namespace"] ?? meta.namespace;
-    // Only translation can make a name with a tilde: users cannot claim its annotations.
-    const isTranslated = objectKey(meta).includes("~");
-    return isTranslated
-      ? parent === namespace && (account === "" || account === serviceAccount)
-      : meta.namespace === namespace;
+    if (!isTranslated(meta)) return meta.namespace === namespace;
+    const account = internalAnnotation(meta, "service-account-name") ?? "";
+    const parent = internalAnnotation(meta, "parent-namespace") ?? meta.namespace;
+    return parent === namespace && (account === "" || account === serviceAccount);
   });
   return new Set(
-    trusted.flatMap((bound) => {
-      const isTranslated = objectKey(bound.meta).includes("~");
-      return serverNames(terminated(bound.server)).filter(
-        (name) => isTranslated || name.startsWith(`kubernetes-gateway://${namespace}/`),
-      );
-    }),
+    trusted.flatMap(({ meta, server }) =>
+      serverNames(terminated(server)).filter(
+        (name) => isTranslated(meta) || name.startsWith(`kubernetes-gateway://${namespace}/`),
+      ),
+    ),
   );
 }

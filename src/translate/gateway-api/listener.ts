@@ -89,7 +89,6 @@ export function translateListener(
         ...(meta.creationTimestamp === undefined ? {} : { creationTimestamp: meta.creationTimestamp }),
         annotations: {
           "internal.istio.io/parents": `${kind}/${meta.name}/${section}.${meta.namespace}`,
-          "internal.istio.io/gateway-semantics": "gateway",
           "internal.istio.io/gateway-service": services.join(","),
           "internal.istio.io/service-account-name": serviceAccount(gateway),
           ...(kind === "ListenerSet" ? { "internal.istio.io/parent-namespace": gateway.meta.namespace } : {}),

@@ -23,11 +23,11 @@ import { createEnvoyTypes } from "../render/index.ts";
 import { type Ads, createAds } from "../xds/index.ts";
 import { authenticateWith, createStillThere, createTokenJudge, firstJudge } from "./authenticate.ts";
 import { createCertificateHeld } from "./certificate-held.ts";
-import { createConfigDump, createConfigDumpMessages, createShowResource } from "./config-dump.ts";
 import { measureConflicts } from "./conflict-metrics.ts";
 import { problemInputs } from "./controllers/problem-reports.ts";
 import { reportCredentials } from "./credential-reports.ts";
-import { createDebugViews } from "./debug-views.ts";
+import { createConfigDump, createConfigDumpMessages, createShowResource } from "./debug/config-dump.ts";
+import { createDebugViews } from "./debug/views.ts";
 import type { DashboardSettings, DiscoveryAddresses, DiscoveryOptions } from "./discovery-options.ts";
 import { pushEndpointsAtOnce } from "./endpoints-at-once.ts";
 import { createFreshSource } from "./fresh-source.ts";
@@ -241,7 +241,7 @@ export async function startDiscovery(options: DiscoveryOptions): Promise<Discove
   const ads: Ads = createAds({
     source: trust.tellRoots(registration),
     onHealth: registration.healthReported,
-    identifier: JSON.stringify({ Component: "istiod", ID: hostname(), Info: versionInfo() }),
+    identifier: JSON.stringify({ Component: "istiod", ID: options.identity, Info: versionInfo() }),
     ready: () => ready,
     log: log.scope("ads"),
     now,
@@ -317,7 +317,7 @@ export async function startDiscovery(options: DiscoveryOptions): Promise<Discove
       objects: watched.objects,
       injectSettings: () => injection.settings(),
       cluster: options.cluster,
-      now,
+      domain,
     })
       .set("ca", createTrustView(trust))
       .set("programmedz", createProgrammedView(programmed))

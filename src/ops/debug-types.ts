@@ -6,7 +6,7 @@ import { FairleadError } from "../lib/index.ts";
 import { encodedResource } from "../model/index.ts";
 import type { OtherRequest, OtherTypes, ProxyStatus, TypeStatus, WireResource } from "../xds/index.ts";
 import { mayDebug } from "./authorize-debug.ts";
-import { answerDebug, type DebugSources, findProxy, knownProxies, proxyNamespace } from "./debug.ts";
+import { answerDebug, type DebugSources, findProxy, knownProxies, proxyName, proxyNamespace } from "./debug.ts";
 
 const debugType = "istio.io/debug";
 const synczType = `${debugType}/syncz`;
@@ -41,7 +41,7 @@ function syncz(options: DebugSources, request: OtherRequest): readonly WireResou
     .filter((proxy) => mayAsk(options, request, "syncz", proxy))
     .map((proxy) => {
       const bytes = toBinary(ClientConfigSchema, clientConfig(proxy));
-      return { ...encodedResource(proxy.node.id, bytes), typeUrl: clientConfigUrl };
+      return { ...encodedResource(proxyName(proxy), bytes), typeUrl: clientConfigUrl };
     });
 }
 
@@ -52,7 +52,7 @@ function clientConfig(proxy: ProxyStatus): ClientConfig {
     if (typeof value === "string") metadata[key] = value;
   }
   return create(ClientConfigSchema, {
-    node: { id: proxy.node.id, metadata },
+    node: { id: proxyName(proxy), metadata },
     genericXdsConfigs: [...proxy.types]
       .sort((a, b) => (a.type < b.type ? -1 : 1))
       .map((type) => ({

@@ -1,7 +1,7 @@
 /** State of the control plane in; the answers of `/debug/*` out, for HTTP and for xDS alike. */
 import { FairleadError } from "../lib/index.ts";
 import type { Identity, ResourceType } from "../model/index.ts";
-import { type ProxyStatus, shortName } from "../xds/index.ts";
+import { type ProxyStatus, shortName, type TypeStatus } from "../xds/index.ts";
 import { mayDebug } from "./authorize-debug.ts";
 
 /** One path after `/debug/`. */
@@ -101,13 +101,42 @@ export function knownProxies(proxies: readonly ProxyStatus[]): readonly ProxySta
   return proxies.filter((proxy) => proxy.types.length > 0);
 }
 
-/** `name.namespace` */
-function proxyName(proxy: ProxyStatus): string {
+/** `name.namespace`, which is what Istio calls a proxy's id. */
+export function proxyName(proxy: ProxyStatus): string {
   return proxy.node.id.split("~")[2] ?? proxy.node.id;
 }
 
 export function proxyNamespace(proxy: ProxyStatus): string {
   return proxy.identity?.namespace ?? String(proxy.node.metadata.NAMESPACE ?? proxyName(proxy).split(".").at(-1) ?? "");
+}
+
+const synczTypes = [
+  ["CDS", "cluster"],
+  ["LDS", "listener"],
+  ["RDS", "route"],
+  ["EDS", "endpoint"],
+  ["ECDS", "extensionconfig"],
+] as const;
+
+/** What was not sent, or not acknowledged, is left out. */
+function noted(field: string, sent: string, acked: string): readonly (readonly [string, string])[] {
+  const all = [
+    [`${field}_sent`, sent],
+    [`${field}_acked`, acked],
+  ] as const;
+  return all.filter(([, nonce]) => nonce !== "");
+}
+
+function resourceStatus({ sentNonce, ackedNonce, sentAt, ackedAt, nackedAt, lastError }: TypeStatus): object {
+  return {
+    ...(sentNonce === "" ? {} : { sent: sentNonce }),
+    ...(ackedNonce === "" ? {} : { acked: ackedNonce }),
+    sentTime: (sentAt ?? new Date(0)).toISOString(),
+    ...(lastError === "" ? {} : { lastError }),
+    // These two are ours: how long a proxy has been in step, and since when it is not.
+    ...(ackedAt ? { ackedTime: ackedAt.toISOString() } : {}),
+    ...(nackedAt ? { nackedTime: nackedAt.toISOString() } : {}),
+  };
 }
 
 /** Fields and names as istioctl and Kiali read them. */
@@ -129,29 +158,8 @@ function syncz(
         proxy: proxyName(proxy),
         proxy_type: proxy.node.id.split("~")[0],
         istio_version: String(proxy.node.metadata.ISTIO_VERSION ?? ""),
-        cluster_sent: of("CDS").sent,
-        cluster_acked: of("CDS").acked,
-        listener_sent: of("LDS").sent,
-        listener_acked: of("LDS").acked,
-        route_sent: of("RDS").sent,
-        route_acked: of("RDS").acked,
-        endpoint_sent: of("EDS").sent,
-        endpoint_acked: of("EDS").acked,
-        extensionconfig_sent: of("ECDS").sent,
-        extensionconfig_acked: of("ECDS").acked,
-        resources: Object.fromEntries(
-          proxy.types.map(({ type, sentNonce, ackedNonce, sentAt, ackedAt, nackedAt }) => [
-            type,
-            {
-              sent: sentNonce,
-              acked: ackedNonce,
-              ...(sentAt ? { sentTime: sentAt.toISOString() } : {}),
-              // These two are ours: how long a proxy has been in step, and since when it is not.
-              ...(ackedAt ? { ackedTime: ackedAt.toISOString() } : {}),
-              ...(nackedAt ? { nackedTime: nackedAt.toISOString() } : {}),
-            },
-          ]),
-        ),
+        ...Object.fromEntries(synczTypes.flatMap(([short, field]) => noted(field, of(short).sent, of(short).acked))),
+        resources: Object.fromEntries(proxy.types.map((type) => [type.type, resourceStatus(type)])),
         // Beyond istiod's fields: what a person at 3 a.m. asks next.
         connected_at: proxy.connectedAt.toISOString(),
         user_agent: proxy.node.userAgent,

@@ -13,6 +13,8 @@ export interface PodApi {
   readonly podDir: string;
   /** Makes a Pod and runs it, as far as the API can tell. */
   host(name: string, containers: readonly string[], pod: Partial<HostedPod>): Promise<string>;
+  /** Runs a Pod that is there. */
+  serve(namespace: string, name: string, pod: Partial<HostedPod>): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -22,9 +24,22 @@ export async function startPodApi(): Promise<PodApi> {
   const api = await startApi({ dataDir, podDir });
   const servers: PodServer[] = [];
   await api.call("POST", "/api/v1/namespaces", { metadata: { name: "default" } });
+  const run = async (name: string, uid: string, pod: Partial<HostedPod>): Promise<void> => {
+    const nothing = {
+      connect: () => Promise.reject(new Error("no port")),
+      log: () => undefined,
+      spawner: () => undefined,
+      processes: () => new Map(),
+    };
+    servers.push(await servePod(podDir, { ...nothing, ...pod, name, uid }, silentLogger));
+  };
   return {
     api,
     podDir,
+    async serve(namespace, name, pod) {
+      const found = await api.call("GET", `/api/v1/namespaces/${namespace}/pods/${name}`);
+      await run(name, (found.body.metadata as { uid: string }).uid, pod);
+    },
     async host(name, containers, pod) {
       const spec = { nodeName: "localhost", containers: containers.map((one) => ({ name: one, image: "none" })) };
       const made = await api.call("POST", "/api/v1/namespaces/default/pods", { metadata: { name }, spec });
@@ -34,13 +49,7 @@ export async function startPodApi(): Promise<PodApi> {
         { status: { phase: "Running" } },
         "application/merge-patch+json",
       );
-      const nothing = {
-        connect: () => Promise.reject(new Error("no port")),
-        log: () => undefined,
-        spawner: () => undefined,
-        processes: () => new Map(),
-      };
-      servers.push(await servePod(podDir, { ...nothing, ...pod, name, uid }, silentLogger));
+      await run(name, uid, pod);
       return uid;
     },
     async close() {

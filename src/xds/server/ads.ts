@@ -1,7 +1,7 @@
 /** A resource source in, the routes of `AggregatedDiscoveryService` and the state of every connected proxy out. */
 import { AggregatedDiscoveryService } from "../../gen/envoy/service/discovery/v3/ads_pb.js";
 import { FairleadError } from "../../lib/index.ts";
-import { bytesOf, type Resource } from "../../model/index.ts";
+import { bytesOf, type Resource, type ResourceType } from "../../model/index.ts";
 import { type Decoder, duplex, protoMethod, type Route, RpcError, rawCodec, status } from "../../rpc/index.ts";
 import { noMetrics, type XdsMetrics } from "../metrics.ts";
 import type { ProxyNode } from "../source.ts";
@@ -36,6 +36,8 @@ export interface Ads {
   readonly moves: number;
   /** A route configuration as this proxy itself shows it: virtual hosts that were sent one by one have longer names. */
   shownRoute(connectionId: string, route: Resource): Uint8Array;
+  /** Names that a proxy follows of a type: asked for, or, where it follows all, sent. Undefined where it follows none. */
+  followed(connectionId: string, type: ResourceType): ReadonlySet<string> | undefined;
   /** Streams that wait for their turn to be written to. */
   waiting(): number;
   /** Ends a stream; the proxy comes back with a new one. False where there is none of that id. */
@@ -106,6 +108,10 @@ export function createAds(options: AdsOptions): Ads {
     },
     shownRoute: (connectionId, route) =>
       shared.connections.get(connectionId)?.state.isApart(route.name) ? shared.apart.merged(route) : bytesOf(route),
+    followed(connectionId, type) {
+      const state = shared.connections.get(connectionId)?.state.state(type);
+      return state && new Set(state.wildcard ? state.sentNames() : state.names);
+    },
     waiting: () => shared.turns.waiting,
     disconnect(connectionId) {
       const connection = shared.connections.get(connectionId);

@@ -1,22 +1,30 @@
 /** A connected proxy in; what it is sent, in the form of Envoy's own config dump, with key material redacted, out. */
 import { create, type DescMessage, type MessageInitShape, toBinary } from "@bufbuild/protobuf";
-import { SecretsConfigDumpSchema } from "../gen/envoy/admin/v3/config_dump_pb.js";
+import { SecretsConfigDumpSchema } from "../../gen/envoy/admin/v3/config_dump_pb.js";
 import {
   ClustersConfigDumpSchema,
   EndpointsConfigDumpSchema,
   ListenersConfigDumpSchema,
   RoutesConfigDumpSchema,
-} from "../gen/envoy/admin/v3/config_dump_shared_pb.js";
-import { SecretSchema } from "../gen/envoy/extensions/transport_sockets/tls/v3/secret_pb.js";
-import { bytesOf, type Resource, type ResourceType, types } from "../model/index.ts";
-import { createJsonPrinter, type Renderer, shownResource } from "../render/index.ts";
-import type { Ads } from "../xds/index.ts";
-import type { ControlledSource } from "./resource-source.ts";
+} from "../../gen/envoy/admin/v3/config_dump_shared_pb.js";
+import { SecretSchema } from "../../gen/envoy/extensions/transport_sockets/tls/v3/secret_pb.js";
+import { bytesOf, type Resource, type ResourceType, types } from "../../model/index.ts";
+import { createJsonPrinter, type Renderer, shownResource } from "../../render/index.ts";
+import type { Ads } from "../../xds/index.ts";
+import type { ControlledSource } from "../resource-source.ts";
 
 /** As the proxy would show it. */
 function shown(ads: Ads, connectionId: string, type: ResourceType, resource: Resource): Uint8Array {
   if (type === types.route) return ads.shownRoute(connectionId, resource);
   return shownResource(type, bytesOf(resource));
+}
+
+/** Of what it is sent by name, what it has asked for: nothing else ever reached it. */
+function followed(ads: Ads, connectionId: string, type: ResourceType, renderer: Renderer): readonly Resource[] {
+  const all = [...renderer.all(type).values()];
+  if (type === types.cluster || type === types.listener) return all;
+  const names = ads.followed(connectionId, type);
+  return names ? all.filter(({ name }) => names.has(name)) : all;
 }
 
 const dumpType = (name: string): string => `type.googleapis.com/envoy.admin.v3.${name}`;
@@ -34,15 +42,19 @@ export function createConfigDump(source: ControlledSource, ads: Ads): ConfigDump
   const print = createJsonPrinter();
   return async (connectionId, { only = [], endpoints = false } = {}) => {
     const renderer = rendererOf(source, ads, connectionId);
-    if (!renderer) return { configs: [] };
+    if (!renderer) return {};
     const all = (type: ResourceType): readonly object[] =>
-      [...renderer.all(type).entries()].map(([name, resource]) =>
+      followed(ads, connectionId, type, renderer).map((resource) =>
         type === types.secret
-          ? { "@type": type, name }
+          ? { "@type": type, name: resource.name }
           : { "@type": type, ...print(type, shown(ads, connectionId, type, resource)) },
       );
-    if (only.length > 0) return { configs: only.flatMap(all) };
-    return { configs: [{ "@type": dumpType("BootstrapConfigDump") }, ...sections(all, endpoints)] };
+    if (only.length === 0) {
+      const version = (type: ResourceType): object => versionOf(ads, connectionId, type);
+      return { configs: [{ "@type": dumpType("BootstrapConfigDump") }, ...sections(all, version, endpoints)] };
+    }
+    const configs = only.flatMap(all);
+    return configs.length === 0 ? {} : { configs };
   };
 }
 
@@ -58,17 +70,29 @@ export function createShowResource(source: ControlledSource, ads: Ads): ShowReso
   };
 }
 
+function versionOf(ads: Ads, connectionId: string, type: ResourceType): object {
+  const status = ads.status().find((candidate) => candidate.connectionId === connectionId);
+  const sent = status?.types.find((one) => one.type === type)?.sentVersion ?? "";
+  return sent === "" ? {} : { versionInfo: sent };
+}
+
 /** In the order in which Envoy has them. */
-function sections(all: (type: ResourceType) => readonly object[], endpoints: boolean): readonly object[] {
-  const section = (name: string, field: string, members: readonly object[]): object => ({
+function sections(
+  all: (type: ResourceType) => readonly object[],
+  version: (type: ResourceType) => object,
+  endpoints: boolean,
+): readonly object[] {
+  const section = (name: string, field: string, members: readonly object[], of: object = {}): object => ({
     "@type": dumpType(name),
-    [field]: members,
+    ...of,
+    ...(members.length === 0 ? {} : { [field]: members }),
   });
   return [
     section(
       "ClustersConfigDump",
       "dynamicActiveClusters",
       all(types.cluster).map((cluster) => ({ cluster })),
+      version(types.cluster),
     ),
     ...(endpoints
       ? [
@@ -82,13 +106,17 @@ function sections(all: (type: ResourceType) => readonly object[], endpoints: boo
     section(
       "ListenersConfigDump",
       "dynamicListeners",
-      all(types.listener).map((listener) => ({ name: nameOf(listener), activeState: { listener } })),
+      all(types.listener).map((listener) => ({
+        name: nameOf(listener),
+        activeState: { ...version(types.listener), listener },
+      })),
+      version(types.listener),
     ),
     section("ScopedRoutesConfigDump", "dynamicScopedRouteConfigs", []),
     section(
       "RoutesConfigDump",
       "dynamicRouteConfigs",
-      all(types.route).map((routeConfig) => ({ routeConfig })),
+      all(types.route).map((routeConfig) => ({ ...version(types.route), routeConfig })),
     ),
     section(
       "SecretsConfigDump",
@@ -112,7 +140,7 @@ export function createConfigDumpMessages(
     const renderer = rendererOf(source, ads, connectionId);
     if (!renderer) return [];
     const all = (type: ResourceType) =>
-      [...renderer.all(type).values()].map((resource) => ({
+      followed(ads, connectionId, type, renderer).map((resource) => ({
         name: resource.name,
         any: { typeUrl: type, value: shown(ads, connectionId, type, resource) },
       }));

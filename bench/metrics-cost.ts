@@ -1,5 +1,5 @@
 // Processor time that the standard metrics cost a stock Envoy and its agent, per way of telling the agent.
-// node bench/metrics-cost.ts [requests per second=1000] [seconds=10] [rounds=3] [ways=none,agent,array,als,file,stats]
+// node bench/metrics-cost.ts [requests per second=1000] [seconds=10] [rounds=3] [ways=none,agent,lines,array,als,file,stats]
 // Each way is run once a round, in turn; of its rounds the cheapest counts, because the machine does other things too.
 import { type ChildProcess, fork, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
@@ -11,13 +11,13 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { createTelemetry } from "../src/agent/telemetry/telemetry.ts";
 import { silentLogger } from "../src/lib/index.ts";
 import { columnSeparator, groupSeparator, metricPlanAttribute } from "../src/model/index.ts";
-import { lineFormat } from "../src/render/telemetry/metric-line.ts";
+import { lineFormat, requestNoteFormats } from "../src/render/telemetry/metric-line.ts";
 import { bidi, createRpcServer, rawCodec, unary } from "../src/rpc/index.ts";
 import { findEnvoy } from "../test/require.ts";
 
 const numbers = process.argv.slice(process.argv[2] === "load" ? 3 : 2).map(Number);
 const [rate = 1000, seconds = 10, rounds = 3] = numbers;
-const ways = (process.argv[5] ?? "none,agent,array,als,file,stats").split(",");
+const ways = (process.argv[5] ?? "none,agent,lines,array,als,file,stats").split(",");
 const type = (name: string) => ({ "@type": `type.googleapis.com/envoy.extensions.${name}` });
 const [proxyPort, appPort] = [19401, 19402];
 
@@ -39,8 +39,11 @@ const otlp = (body: object) => ({
   body,
 });
 
+const notes = { values: requestNoteFormats.map(([key, format]) => ({ key, value: { string_value: format } })) };
+
 function logger(way: string, dir: string): object | undefined {
-  if (way === "agent") return otlp({ string_value: line });
+  if (way === "agent") return { ...otlp({ string_value: line }), attributes: notes };
+  if (way === "lines") return otlp({ string_value: line });
   if (way === "array") return otlp({ array_value: { values: columns.map((format) => ({ string_value: format })) } });
   if (way === "als") {
     const tag = (name: string, value: string) => ({ tag: name, value });
@@ -126,7 +129,10 @@ async function runReceiver(way: string, dir: string): Promise<void> {
       for await (const _ of messages);
     }),
   ];
-  const routes = way === "agent" ? createTelemetry({ node, log: silentLogger }).routes : sinks;
+  const routes =
+    way === "agent" || way === "lines"
+      ? createTelemetry({ node, envoyMetrics: async () => "", log: silentLogger }).routes
+      : sinks;
   await createRpcServer({ routes, limits: { maxMessageBytes: 1 << 24 }, log: silentLogger }).listen({
     path: join(dir, "agent"),
   });

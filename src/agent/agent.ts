@@ -76,7 +76,7 @@ export function createAgent(options: AgentOptions): Agent {
         const own = [telemetry, trustBundle, dns, health].flatMap((part) => (part ? [part.subscription] : []));
         const modules = fetchModules(options, ended.signal);
         const client = connectPlane(options, closers);
-        await serveXds(options, client, own, modules, closers);
+        await serveXds(options, client, { own, modules, onFirst: telemetry.sees }, closers);
         if (mayReport(options)) tellTraffic(options, client, telemetry, ended.signal);
         const bootstrap = { ...options.bootstrap, sdsSocket };
         const metrics = createAgentMetrics({ identity, overload: options.overload, now: options.now });
@@ -183,7 +183,12 @@ async function serveIdentity(
 }
 
 async function serveTelemetry(options: AgentOptions, closers: Closers): Promise<Telemetry> {
-  const telemetry = createTelemetry({ node: options.bootstrap.node, log: options.log.scope("telemetry") });
+  const admin = createEnvoyAdmin(adminPlace(options));
+  const telemetry = createTelemetry({
+    node: options.bootstrap.node,
+    envoyMetrics: (query) => admin.metrics(query),
+    log: options.log.scope("telemetry"),
+  });
   const { telemetrySocket } = options.bootstrap;
   if (telemetrySocket !== undefined) await listen(options, telemetrySocket, telemetry.routes, closers);
   return telemetry;
@@ -251,15 +256,20 @@ function tellTraffic(options: AgentOptions, client: RpcClient, { edges, taps }: 
   });
 }
 
+interface XdsParts {
+  readonly own: readonly OwnSubscription[];
+  readonly modules: RemoteModules | undefined;
+  readonly onFirst: Telemetry["sees"];
+}
+
 async function serveXds(
   options: AgentOptions,
   client: RpcClient,
-  own: readonly OwnSubscription[],
-  modules: RemoteModules | undefined,
+  { own, modules, onFirst }: XdsParts,
   closers: Closers,
 ): Promise<void> {
   const rewriter = modules?.rewriter ?? createSecretHider();
-  const routes = createXdsRelay({ client, log: options.log.scope("xdsproxy"), own, rewriter });
+  const routes = createXdsRelay({ client, log: options.log.scope("xdsproxy"), own, onFirst, rewriter });
   if (options.runsEnvoy) await listen(options, options.bootstrap.xdsSocket, routes, closers);
   else if (options.grpc) {
     const { xdsSocket, socketMode } = options.grpc;

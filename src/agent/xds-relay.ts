@@ -31,6 +31,8 @@ export interface XdsRelayOptions {
   readonly random?: () => number;
   /** Called when a stream is through to the control plane, and when it is lost. */
   readonly onConnected?: (connected: boolean) => void;
+  /** Told the first request of each stream, which says who asks and what it can do. */
+  readonly onFirst?: (request: Payload) => void;
   /** What the agent asks for itself. */
   readonly own?: readonly OwnSubscription[];
   /** What does not reach Envoy as it was sent. */
@@ -66,7 +68,7 @@ async function relay(
   options: XdsRelayOptions,
 ): Promise<void> {
   const { log, onConnected } = options;
-  const held = holdRequests(requests);
+  const held = holdRequests(tellFirst(requests, options.onFirst));
   const outage = createOutage(options.random ?? Math.random);
   for (;;) {
     const { error, answered } = await attempt(method, held, call, send, options);
@@ -78,6 +80,18 @@ async function relay(
     }
     if (answered || !(isAway(error) || isBusy(error)) || !held.canRepeat()) throw told(error);
     await wait(isBusy(error) ? outage.laterMs() : outage.nextMs(), call.signal).catch(() => {});
+  }
+}
+
+async function* tellFirst(
+  requests: AsyncGenerator<Payload>,
+  onFirst: XdsRelayOptions["onFirst"],
+): AsyncGenerator<Payload> {
+  let told = false;
+  for await (const request of requests) {
+    if (!told) onFirst?.(request);
+    told = true;
+    yield request;
   }
 }
 

@@ -100,7 +100,7 @@ export function endsOf(labels: Labels): Ends {
 }
 
 /** To the edge of its labels. */
-function addSample(edges: Map<string, EdgeDelta>, sample: Sample): void {
+export function addSample(edges: Map<string, EdgeDelta>, sample: Sample): void {
   const { labels } = sample;
   const ends = endsOf(labels);
   const { side, protocol, peer, service } = ends;

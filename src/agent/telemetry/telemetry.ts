@@ -6,6 +6,7 @@ import type { Node } from "../bootstrap/node.ts";
 import type { OwnSubscription } from "../own-subscription.ts";
 import type { EdgeSource } from "./edge-counts.ts";
 import type { Named } from "./labels.ts";
+import { createPulledEdges } from "./pulled-edges.ts";
 import { createMetricsReceiver } from "./receiver.ts";
 import { createRequestCounter } from "./request-counter.ts";
 import { createTaps, type Taps } from "./tap.ts";
@@ -20,19 +21,38 @@ export interface Telemetry {
   readonly edges: EdgeSource;
   /** Where it looks at single ones. */
   readonly taps: Taps;
+  /** The first request of an Envoy's stream, as it was sent. */
+  sees(request: readonly Uint8Array[]): void;
 }
 
-export function createTelemetry({ node, log }: { readonly node: Node; readonly log: Logger }): Telemetry {
+export interface TelemetryOptions {
+  readonly node: Node;
+  /** Metrics of an Envoy that counts for itself, in Prometheus' form, for a query. */
+  readonly envoyMetrics: (query: string) => Promise<string>;
+  readonly log: Logger;
+}
+
+/** An Envoy lists its extensions when it first asks; one with this one counts for itself and writes no lines. */
+const ownCounter = "istio.stats";
+
+export function createTelemetry({ node, envoyMetrics, log }: TelemetryOptions): Telemetry {
   const monotonicMs = (): number => performance.now();
   const table = createWorkloadTable({ monotonicMs });
   const own = ownWorkload(node);
   const taps = createTaps({ own, table, monotonicMs });
   const counter = createRequestCounter({ own, table, taps, monotonicMs });
+  const pulled = createPulledEdges({ read: envoyMetrics, log });
+  let countsItself = false;
   return {
+    sees(request) {
+      countsItself = request.some((part) =>
+        Buffer.from(part.buffer, part.byteOffset, part.length).includes(ownCounter),
+      );
+    },
     routes: [createMetricsReceiver(counter, log)],
     subscription: table.subscription,
     metrics: counter.metrics,
-    edges: counter.edges,
+    edges: { take: () => (countsItself ? pulled : counter.edges).take() },
     taps,
   };
 }

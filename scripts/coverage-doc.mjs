@@ -39,7 +39,7 @@ function sections() {
 }
 
 function formatSection({ title, fields, intro }, seen) {
-  const states = fields.map((field) => stateOf(field, seen));
+  const states = fields.map((field) => stateOf(title, field, seen));
   const count = (state) => states.filter((one) => one === state).length;
   const sum = [
     `${fields.length} fields`,
@@ -47,21 +47,34 @@ function formatSection({ title, fields, intro }, seen) {
     `${count("no")} not honoured`,
     `${count("unseen")} without evidence`,
   ];
-  const rows = fields.map((field, i) => `| \`${field.path}\` | ${states[i]} | ${noteOf(field)} |`);
+  const rows = fields.map((field, i) => `| \`${field.path}\` | ${states[i]} | ${noteOf(title, field, states[i])} |`);
   const head = [`## ${title}\n`, ...(intro ? [`${intro}\n`] : []), `${sum.join(", ")}.\n`];
   return [...head, "| field | honoured | why not, or where else described |", "|---|---|---|", ...rows, ""].join("\n");
 }
 
-/** Where a message is used twice and one of its fields is refused in one place, as Istio refuses it. */
-const refused = new Map([["meshMTLS.ecdhCurves", "refused as by Istio: mutual TLS of the mesh has fixed curves"]]);
+const tracingFiles = "Istio does not act on it either: the bootstrap's tracer has certificates in files only";
 
-function stateOf({ path, reason }, seen) {
-  if (reason || refused.has(path)) return "no";
-  return seen.has(path) ? "yes" : "unseen";
+/** Where a message is used twice and one of its fields is of no use in one place, as with Istio; by kind and path. */
+const useless = new Map([
+  ["MeshConfig meshMTLS.ecdhCurves", "refused as by Istio: mutual TLS of the mesh has fixed curves"],
+  ["WorkloadGroup template.address", "Istio does not act on it either: a workload's address is where it comes from"],
+  ...["probe.grpc", "probe.grpc.port", "probe.grpc.service"].map((path) => [
+    `WorkloadGroup ${path}`,
+    "refused as by Istio: its webhook does not know this way to probe; `defaultConfig` may have it",
+  ]),
+  ...["credentialName", "insecureSkipVerify", "caCrl"].map((name) => [
+    `${defaultConfigKind} tracing.tlsSettings.${name}`,
+    tracingFiles,
+  ]),
+]);
+
+function stateOf(title, { path, reason }, seen) {
+  if (seen.has(path)) return "yes";
+  return reason || useless.has(`${title} ${path}`) ? "no" : "unseen";
 }
 
-function noteOf({ path, message, name, reason, as }) {
-  if (refused.has(path)) return refused.get(path);
+function noteOf(title, { path, message, name, reason, as }, state) {
+  if (state === "no" && !reason) return useless.get(`${title} ${path}`);
   if (reason) return unhonouredReasons[reason];
   const except = [...unhonouredValues(message, name)].map(
     ([value, why]) => `not \`${value}\`: ${unhonouredReasons[why]}`,
@@ -80,7 +93,7 @@ async function text() {
   return [
     "# Which fields are honoured\n",
     "Made by `npm run docs`; a test makes it again and fails when anything differs.\n",
-    "- **yes**: in a small mesh ([test/evidence](../../test/evidence)) two valid values of this field alone made the configuration of some proxy differ; of a ProxyConfig also its agent's options, its Envoy's bootstrap or flags, or its injected Pod; of MeshConfig also an injected Pod, and the roots that proxies believe or somebody is asked for.",
+    "- **yes**: in a small mesh ([test/evidence](../../test/evidence)) two valid values of this field alone made the configuration of some proxy differ; of a ProxyConfig also its agent's options, its Envoy's bootstrap or flags, how its workload is probed, or its injected Pod; of a WorkloadGroup also the settings of its machines, what their agents make of these, and the WorkloadEntry of one that registers itself; of MeshConfig also an injected Pod, and the roots that proxies believe or somebody is asked for.",
     "- **no**: nothing acts on it (`src/config/unhonoured.ts`). Using it draws the warning FLD0001 in `fairlead analyze` and on the object's status.",
     "- **unseen**: read, as far as we know, but no change of it was seen to change a proxy's configuration there. It may need surroundings that the small mesh lacks, or show elsewhere, such as in the choice of what is fetched, or in the agent while it runs.\n",
     "Own codes: FLD0001, a field that is not honoured; FLD0002, a route whose delegate is missing, no delegate, or not exported; FLD0005, an AuthorizationPolicy by who is calling, where clients without mutual TLS, who are nobody, get past it; FLD0007, a VirtualService that routes a host of another namespace for the mesh; FLD0008, a credential of a Gateway or DestinationRule whose certificate ends soon; FLD0009, one that cannot be used; on statuses also FLD0003, a field that nobody knows, FLD0004, a patch of an EnvoyFilter that was skipped, and FLD0006, something that an Envoy refused.\n",

@@ -101,6 +101,14 @@ describe.skipIf(lacks("kubectl"))("provenance, on an API", () => {
     const args = ["pc", kind, "client.shop", "--control-plane", address, "--kubeconfig", api.kubeconfig, ...more];
     return runCli([...args, "--data", "/nonexistent"]);
   };
+  test("an exported kubeconfig is as good as a named one", async () => {
+    const address = `127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const args = ["pc", "cluster", "client.shop", "--control-plane", address, "--data", "/nonexistent"];
+    const exported = await runCli(args, undefined, undefined, { KUBECONFIG: api.kubeconfig });
+    expect(exported).toEqual(await show("cluster"));
+    expect(exported.stdout).toContain(host);
+  });
+
   const affects = (...args: readonly string[]) =>
     runCli(["get", ...args, "-n", "shop", "--affects", "--kubeconfig", api.kubeconfig]);
 

@@ -81,6 +81,12 @@ describe.skipIf(lacks("root", "envoy", "iptables"))("run", { timeout: 300_000 },
     const asking = startFairlead([...common, "client", ...command, ask]);
     expect(await asking.exited).toBe(7);
     expect(asking.stderr()).toContain("[client] hello");
+    // What nobody can reach is told how to be reached; a client without ports has nothing to be reached at.
+    expect(asking.stderr()).not.toContain("no Service selects");
+    const alone = startFairlead([...common, "alone", "--port", "8000", ...command, server]);
+    running.push(alone);
+    await ready(alone, "alone");
+    expect(alone.stderr()).toContain("no Service selects default/alone yet: --expose makes one");
   });
 
   test("names outside the mesh are asked of the upstream, those inside never", async () => {

@@ -13,11 +13,12 @@ import {
   meshConfigSpec,
   type ObjectNode,
   proxyConfigValues,
+  workloadGroup,
 } from "../../src/model/index.ts";
 import { createTrialMesh, documents, type TrialMesh } from "./mesh.ts";
 import { trustOf } from "./trust.ts";
 import { variantsOf } from "./variants.ts";
-import { injectedPod, workloadOf } from "./workload.ts";
+import { injectedPod, machineOf, workloadOf } from "./workload.ts";
 
 type Spec = Readonly<Record<string, unknown>>;
 
@@ -120,6 +121,7 @@ const isDefaultConfig = ({ kind }: KubeObject): boolean => kind === defaultConfi
 /** Agents, injection and the choice of roots act on some, beside what proxies are sent. */
 function madeElsewhere(mesh: TrialMesh, object: KubeObject, state: unknown): string {
   if (object.kind === "ProxyConfig" || isDefaultConfig(object)) return workloadOf(mesh.settings());
+  if (object.kind === workloadGroup.kind) return machineOf({ ...object, spec: state });
   if (!isMeshConfig(object)) return "";
   const meshConfig = mergeMeshConfig(readRecord(state));
   return `${injectedPod(meshConfig)}\n${trustOf(meshConfig)}`;

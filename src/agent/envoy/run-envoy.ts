@@ -1,12 +1,11 @@
 /** Whole options in; an Envoy with its bootstrap, watched and started again where that is wanted, and a status port, until the end, out. */
 import { mkdirSync } from "node:fs";
-import { basename, dirname, resolve } from "node:path";
+import { basename, dirname } from "node:path";
 import { createBackoff, wait } from "../../lib/index.ts";
 import { replaceSecretFile } from "../../pki/index.ts";
 import type { AgentMetrics } from "../agent-metrics.ts";
 import type { AgentOptions } from "../agent-options.ts";
 import { readAppMetrics } from "../app-metrics.ts";
-import { buildBootstrap, lightstepTokenFile } from "../bootstrap/bootstrap.ts";
 import type { Closers } from "../closers.ts";
 import { createOwnPeer, type OwnPeer } from "../own-peer.ts";
 import { shortestPath } from "../socket-path.ts";
@@ -15,6 +14,7 @@ import type { Telemetry } from "../telemetry/telemetry.ts";
 import { createEnvoyAdmin, type EnvoyAdmin } from "./admin.ts";
 import { startAdminGate } from "./admin-gate.ts";
 import { adminPlace, adminPort, adminSocket } from "./admin-place.ts";
+import { bootstrapFiles } from "./bootstrap-files.ts";
 import { drainEnvoy } from "./drain.ts";
 import { adoptEnvoy, type EnvoyExit, type EnvoyOptions, type EnvoyProcess, startEnvoy } from "./process.ts";
 import { envoySilence, watchEnvoy } from "./watchdog.ts";
@@ -101,16 +101,12 @@ function envoyOptions(options: AgentOptions, configFile: string): EnvoyOptions {
 }
 
 async function writeBootstrap(options: AgentOptions): Promise<string> {
-  const { proxyConfig } = options;
-  if (proxyConfig.customConfigFile) return proxyConfig.customConfigFile;
-  const folder = resolve(options.workDir, proxyConfig.configPath ?? ".");
-  mkdirSync(folder, { recursive: true, mode: 0o700 });
-  const token = proxyConfig.tracing?.lightstep?.accessToken;
-  if (token)
-    await replaceSecretFile(resolve(options.workDir, lightstepTokenFile(proxyConfig.configPath ?? ".")), token);
-  const file = resolve(folder, "envoy-rev.json");
-  await replaceSecretFile(file, `${JSON.stringify(buildBootstrap(options.bootstrap), undefined, 2)}\n`);
-  return file;
+  const { configFile, written } = bootstrapFiles(options);
+  for (const [path, text] of written) {
+    mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+    await replaceSecretFile(path, text);
+  }
+  return configFile;
 }
 
 interface StatusParts extends EnvoyParts {

@@ -5,7 +5,7 @@ import { type Logger, wait } from "../../lib/index.ts";
 import { healthType, type ReadinessProbe } from "../../model/index.ts";
 import { status } from "../../rpc/index.ts";
 import type { OwnSubscription } from "../own-subscription.ts";
-import { createWorkloadProbe } from "./workload-probe.ts";
+import { askWorkload, type ProbePlan, probePlan } from "./workload-probe.ts";
 
 export interface HealthReportsOptions {
   readonly probe: ReadinessProbe;
@@ -22,14 +22,14 @@ export interface HealthReports {
 }
 
 export function createHealthReports(options: HealthReportsOptions): HealthReports {
-  const { probe, log } = options;
+  const { log } = options;
+  const plan = probePlan(options.probe, options.appAddress);
   const senders = new Set<(request: Uint8Array) => void>();
-  const ask = createWorkloadProbe(probe, options.appAddress);
-  const verdict = createVerdict({ success: probe.successThreshold || 1, failure: probe.failureThreshold || 1 });
+  const verdict = createVerdict(plan);
   let last: Uint8Array | undefined;
 
   const look = async (): Promise<void> => {
-    const error = (await options.proxyNotReady().catch(String)) ?? (await ask());
+    const error = (await options.proxyNotReady().catch(String)) ?? (await askWorkload(plan));
     if (!verdict.changes(error)) return;
     log.info(error === undefined ? "the workload is healthy" : "the workload is not healthy", { cause: error });
     last = encodeReport(error);
@@ -47,8 +47,7 @@ export function createHealthReports(options: HealthReportsOptions): HealthReport
       receive: () => undefined,
     },
     async run(signal) {
-      const delayMs = (probe.initialDelaySeconds ?? 0) * 1000;
-      for (let waitMs = delayMs; ; waitMs = (probe.periodSeconds || 10) * 1000) {
+      for (let waitMs = plan.delayMs; ; waitMs = plan.periodMs) {
         if (waitMs > 0) await wait(waitMs, signal);
         signal.throwIfAborted();
         await look();
@@ -58,12 +57,12 @@ export function createHealthReports(options: HealthReportsOptions): HealthReport
 }
 
 /** Only so many answers in a row change what is believed. */
-function createVerdict(thresholds: { readonly success: number; readonly failure: number }) {
+function createVerdict({ successes, failures }: Pick<ProbePlan, "successes" | "failures">) {
   let [healthy, good, bad]: [boolean | undefined, number, number] = [undefined, 0, 0];
   return {
     changes(error: string | undefined): boolean {
       [good, bad] = error === undefined ? [good + 1, 0] : [0, bad + 1];
-      const now = good >= thresholds.success ? true : bad >= thresholds.failure ? false : healthy;
+      const now = good >= successes ? true : bad >= failures ? false : healthy;
       const changed = now !== healthy;
       healthy = now;
       return changed;

@@ -5,30 +5,64 @@ import type { ReadinessProbe } from "../../model/index.ts";
 import { createRpcClient, type Method, type Payload, rawCodec } from "../../rpc/index.ts";
 import { type AppProbe, runAppProbe } from "../app-probe.ts";
 
-/** Resolves with the reason why the workload is not healthy; undefined where it is. */
-export type WorkloadProbe = () => Promise<string | undefined>;
+/** All that a probe asks for, whole: whom, how, how often, and how many answers count. */
+export interface ProbePlan {
+  readonly delayMs: number;
+  readonly periodMs: number;
+  readonly timeoutMs: number;
+  readonly successes: number;
+  readonly failures: number;
+  readonly asks:
+    | { readonly by: "http"; readonly target: AppProbe; readonly host: string }
+    | { readonly by: "tcp"; readonly host: string; readonly port: number }
+    | { readonly by: "command"; readonly command: readonly string[] }
+    | { readonly by: "grpc"; readonly host: string; readonly port: number; readonly service: string }
+    | { readonly by: "nothing" };
+}
 
-export function createWorkloadProbe(probe: ReadinessProbe, appAddress: string): WorkloadProbe {
+export function probePlan(probe: ReadinessProbe, appAddress: string): ProbePlan {
   const timeoutMs = (probe.timeoutSeconds || 1) * 1000;
+  return {
+    delayMs: (probe.initialDelaySeconds ?? 0) * 1000,
+    periodMs: (probe.periodSeconds || 10) * 1000,
+    timeoutMs,
+    successes: probe.successThreshold || 1,
+    failures: probe.failureThreshold || 1,
+    asks: whatIsAsked(probe, appAddress, timeoutMs),
+  };
+}
+
+function whatIsAsked(probe: ReadinessProbe, appAddress: string, timeoutMs: number): ProbePlan["asks"] {
   const { httpGet, tcpSocket, exec, grpc } = probe;
   if (httpGet) {
     const host = httpGet.host || appAddress;
-    const target = appProbe(httpGet, host, timeoutMs);
-    return async () => {
-      const status = await runAppProbe(target, host);
+    return { by: "http", target: appProbe(httpGet, host, timeoutMs), host };
+  }
+  if (tcpSocket) return { by: "tcp", host: tcpSocket.host || appAddress, port: tcpSocket.port ?? 0 };
+  if (exec) return { by: "command", command: exec.command ?? [] };
+  if (grpc) return { by: "grpc", host: appAddress, port: grpc.port ?? 0, service: grpc.service ?? "" };
+  return { by: "nothing" };
+}
+
+/** Resolves with the reason why the workload is not healthy; undefined where it is. */
+export async function askWorkload({ asks, timeoutMs }: ProbePlan): Promise<string | undefined> {
+  switch (asks.by) {
+    case "http": {
+      const status = await runAppProbe(asks.target, asks.host);
       return status >= 200 && status < 400 ? undefined : `status code was not from [200,400), bad code ${status}`;
-    };
+    }
+    case "tcp": {
+      const { host, port } = asks;
+      const status = await runAppProbe({ timeoutMs, tcpPort: port }, host);
+      return status === 200 ? undefined : `nothing answers at ${host}:${port}`;
+    }
+    case "command":
+      return runCommand(asks.command, timeoutMs);
+    case "grpc":
+      return askGrpc(asks, asks.service, timeoutMs);
+    case "nothing":
+      return undefined;
   }
-  if (tcpSocket) {
-    const [host, port] = [tcpSocket.host || appAddress, tcpSocket.port ?? 0];
-    return async () =>
-      (await runAppProbe({ timeoutMs, tcpPort: port }, host)) === 200
-        ? undefined
-        : `nothing answers at ${host}:${port}`;
-  }
-  if (exec) return () => runCommand(exec.command ?? [], timeoutMs);
-  if (grpc) return () => askGrpc({ host: appAddress, port: grpc.port ?? 0 }, grpc.service ?? "", timeoutMs);
-  return async () => undefined;
 }
 
 function appProbe(get: NonNullable<ReadinessProbe["httpGet"]>, host: string, timeoutMs: number): AppProbe {

@@ -13,7 +13,7 @@ export default defineConfig({
       // Istio's own agent is a judge that is built elsewhere.
       ...(process.env.PILOT_AGENT ? [] : ["test/swap/pilot-agent.test.ts"]),
       // A browser is installed where the system's packages have one.
-      ...(works("chromium", "--version") ? [] : ["test/dashboard/page.test.ts"]),
+      ...(works("chromium", "--version") ? [] : ["test/dashboard/{page,demo}.test.ts"]),
       // Not every machine lets one make disks, and nothing can be installed that would.
       ...(makesDisks() ? [] : ["src/apiserver/store-disk.test.ts"]),
     ],

@@ -293,6 +293,7 @@ export async function startDiscovery(options: DiscoveryOptions): Promise<Discove
     createMeshReads({
       ...{ graph, stages, ads, resources, programmed, refusals, now },
       kinds: namedKinds,
+      traffic: traffic.view,
       showResource: createShowResource(resources, ads),
       identities: () => trustFacts(trust),
       problemInputs: () =>

@@ -194,7 +194,71 @@ export interface CertificateFacts {
   readonly until: string;
 }
 
+/** What is drawn: who talks with whom, of the last while. */
+export interface Graph {
+  readonly nodes: readonly GraphNode[];
+  readonly edges: readonly GraphEdge[];
+  /** Of what there is, how much is not drawn: the least busy. */
+  readonly folded: { readonly nodes: number; readonly edges: number };
+  readonly seconds: number;
+  readonly reporters: number;
+}
+
+export interface GraphNode {
+  /** `namespace/name`, the namespace alone, or empty for callers without a proxy. */
+  readonly id: string;
+  readonly namespace: string;
+  readonly name: string;
+  /** Of what comes to it. */
+  readonly perSecond: number;
+  readonly errors?: number;
+}
+
+export type MutualTls = "all" | "mixed" | "none" | "unknown";
+
+export interface GraphEdge {
+  readonly from: string;
+  readonly to: string;
+  /** Requests; of TCP, connections. */
+  readonly perSecond: number;
+  readonly requests: number;
+  /** Share of server errors; absent without answers. */
+  readonly errors?: number;
+  readonly denied: number;
+  readonly p50Ms?: number;
+  readonly p99Ms?: number;
+  readonly protocols: readonly string[];
+  readonly mutualTls: MutualTls;
+  readonly hosts: readonly string[];
+}
+
+export interface WorkloadDetail {
+  readonly id: string;
+  readonly callers: readonly GraphEdge[];
+  readonly calls: readonly GraphEdge[];
+  /** Of what came to it, oldest first. */
+  readonly series: readonly TrafficSlot[];
+  /** Proxies whose Pods are of it. */
+  readonly proxies: readonly string[];
+}
+
+export interface TrafficSlot {
+  readonly at: string;
+  readonly perSecond: number;
+  readonly errorsPerSecond: number;
+  readonly p50Ms?: number;
+  readonly p99Ms?: number;
+}
+
+/** `namespace` draws only what touches that one; without it namespaces are drawn. */
+export interface GraphQuestion {
+  readonly namespace: string;
+  readonly lastMs: number;
+}
+
 export interface MeshReads {
+  graph(question: GraphQuestion): Graph;
+  workload(id: string, lastMs: number): WorkloadDetail | undefined;
   /** Another text whenever answers may have become others. */
   moves(): string;
   overview(): Promise<Overview>;

@@ -1,6 +1,8 @@
 /** The pages that there are, by the paths at which a browser may begin. What is shown on one is in its query. */
 export const pagePaths = [
   "/",
+  "/graph",
+  "/workload",
   "/services",
   "/service",
   "/proxies",

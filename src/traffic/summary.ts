@@ -52,7 +52,7 @@ export function summarize({ seconds, traffic }: Summary, by: Grouping, way: Way 
   return [...groups.values()].map(({ place, edges }) => rowOf(place, edges, seconds));
 }
 
-interface Place {
+export interface Place {
   readonly namespace: string;
   readonly name: string;
 }
@@ -61,16 +61,16 @@ interface Place {
 const sourceOf = ({ source }: EdgeTraffic, by: Grouping): Place | undefined =>
   by === "service" || source.namespace === "" ? undefined : placeOf(source, by);
 
-const placeOf = ({ namespace, workload }: Party, by: Grouping): Place =>
+export const placeOf = ({ namespace, workload }: Party, by: Grouping): Place =>
   by === "namespace" ? { namespace, name: namespace } : { namespace, name: workload };
 
-function destinationOf({ destination, service }: EdgeTraffic, by: Grouping): Place {
+export function destinationOf({ destination, service }: EdgeTraffic, by: Grouping): Place {
   if (by === "service") return { namespace: service.namespace, name: service.name };
   // Of what never got as far as a workload, the service says where it was meant to go.
   return placeOf(destination.namespace === "" ? { ...destination, namespace: service.namespace } : destination, by);
 }
 
-function rowOf(place: Place, edges: readonly EdgeTraffic[], seconds: number): TrafficRow {
+export function rowOf(place: Place, edges: readonly EdgeTraffic[], seconds: number): TrafficRow {
   const counted = edges.map(oneSide);
   const requests = counted.reduce((sum, { requests: more }) => (more ? addRequests(sum, more) : sum), noRequests);
   const connections = counted.reduce(

@@ -1,8 +1,9 @@
 /** The page in a real browser, on a control plane with a real API and proxies that answer as they are told to. */
 import AxeBuilder from "@axe-core/playwright";
-import { type Browser, chromium, type Page } from "playwright-core";
+import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { connectProxy, type ScriptedProxy } from "../../src/control-plane/testing.ts";
+import { type Opened, openPage, startBrowser } from "./browser.ts";
 import { type DashboardPlane, startDashboardPlane } from "./dashboard-plane.ts";
 
 /** HTML, a link that runs, the other direction of writing, and length, in whatever users may name or write. */
@@ -36,7 +37,7 @@ beforeAll(async () => {
   await mesh.world.create({ apiVersion: "v1", kind: "Service", metadata, spec: service });
   await mesh.world.create(route("reviews"));
   proxy = await connectProxy(mesh.plane(), "web.default", ["80"]);
-  browser = await chromium.launch({ executablePath: "/usr/bin/chromium", args: ["--no-sandbox"] });
+  browser = await startBrowser();
 });
 afterAll(async () => {
   await browser?.close();
@@ -44,36 +45,16 @@ afterAll(async () => {
   await mesh?.close();
 });
 
-interface Opened {
-  readonly page: Page;
-  /** What the browser complained of: scripts that fail, and whatever its policy kept from happening. */
-  readonly complaints: readonly string[];
-}
-
-async function open(path = "/", options: { colorScheme?: "light" | "dark"; width?: number } = {}): Promise<Opened> {
-  const context = await browser?.newContext({
-    colorScheme: options.colorScheme ?? "light",
-    viewport: { width: options.width ?? 1200, height: 800 },
-    reducedMotion: "reduce",
-  });
-  if (!context) throw new Error("there is no browser");
-  const page = await context.newPage();
-  const complaints: string[] = [];
-  page.on("console", (message) => {
-    if (message.type() === "error" && !/Failed to load resource/.test(message.text())) complaints.push(message.text());
-  });
-  page.on("pageerror", (error) => complaints.push(error.message));
-  page.on("request", (request) => {
-    if (!request.url().startsWith(plane().origin())) complaints.push(`asked for ${request.url()}`);
-  });
-  await page.goto(plane().link());
-  await page.getByRole("heading", { level: 1 }).waitFor();
-  if (path !== "/") await page.goto(plane().origin() + path);
-  return { page, complaints };
+function open(path = "/", options: { colorScheme?: "light" | "dark"; width?: number } = {}): Promise<Opened> {
+  if (!browser) throw new Error("there is no browser");
+  const { colorScheme = "light", width = 1200 } = options;
+  return openPage(browser, plane().link(), path, { colorScheme, viewport: { width, height: 800 } });
 }
 
 const pages = [
   ["/", "What is wrong"],
+  ["/graph", "No agent reports"],
+  ["/workload?id=default%2Fnone", "There is no such thing"],
   ["/services", "reviews.default.svc.cluster.local"],
   ["/service?id=default%2Freviews.default.svc.cluster.local", "Nobody: requests to it get 503"],
   ["/proxies", "web.default"],
@@ -176,7 +157,7 @@ test("by keyboard alone", async () => {
   const { page } = await open("/");
   await page.keyboard.press("Tab");
   expect(await page.evaluate("document.activeElement.textContent")).toBe("Skip to the content");
-  for (let i = 0; i < 3; i++) await page.keyboard.press("Tab");
+  for (let i = 0; i < 4; i++) await page.keyboard.press("Tab");
   expect(await page.evaluate("document.activeElement.textContent")).toBe("Proxies");
   await page.keyboard.press("Enter");
   await page.getByRole("heading", { name: "Proxies", level: 1 }).waitFor();

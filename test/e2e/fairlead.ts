@@ -14,6 +14,7 @@ const addressFlags = [
   "--httpsAddr",
   "--httpAddr",
   "--gateway-addr",
+  "--dashboard-addr",
 ];
 /** Of `up`: wherever there is room, and this machine left as it is. */
 export const anyPort: readonly string[] = [...addressFlags.flatMap((flag) => [flag, "127.0.0.1:0"]), "--no-outside"];

@@ -11,6 +11,7 @@ export interface FindingInputs {
   readonly proxies: readonly ProxyRow[];
   readonly services: readonly ServiceRow[];
   readonly identities: Identities;
+  readonly traffic: readonly Finding[];
   readonly now: Date;
 }
 
@@ -24,6 +25,7 @@ export function findFindings(inputs: FindingInputs): readonly Finding[] {
     ...stale(inputs.proxies, inputs.now),
     ...certificates(inputs.identities, inputs.now),
     ...[...inputs.problems].flatMap(([object, problems]) => problemsOf(object, problems)),
+    ...inputs.traffic,
     ...withoutEndpoints(inputs.services),
   ];
   return found.sort((a, b) => rank[a.level] - rank[b.level]);

@@ -2,8 +2,9 @@
 import type { Collection, Graph } from "../../collections/index.ts";
 import type { Cause, Figure, Finding, Identities, MeshReads, ObjectDetail, ObjectRow } from "../../dashboard/index.ts";
 import { formatSortedYaml } from "../../lib/index.ts";
-import { istioVersion, type KubeObject, type ResourceType, types } from "../../model/index.ts";
+import { istioVersion, type KubeObject, type ResourceType, reportIntervalMs, types } from "../../model/index.ts";
 import { findProxy, knownProxies } from "../../ops/index.ts";
+import type { TrafficView } from "../../traffic/index.ts";
 import { type Ads, type ProxyStatus, shortName } from "../../xds/index.ts";
 import { findProblems, type ObjectProblem, type ProblemInputs } from "../controllers/find-problems.ts";
 import type { ShowResource } from "../debug/config-dump.ts";
@@ -16,6 +17,7 @@ import { findFindings, problemsOf } from "./findings.ts";
 import { leadsTo } from "./leads-to.ts";
 import { proxyDetail, proxyId, proxyRow } from "./proxies.ts";
 import { createServiceReads } from "./services.ts";
+import { readGraph, readWorkload, trafficFindings } from "./traffic.ts";
 
 export interface MeshReadsInputs {
   readonly graph: Graph;
@@ -30,6 +32,7 @@ export interface MeshReadsInputs {
   identities(): Identities;
   /** What `findProblems` is to look at. */
   problemInputs(): ProblemInputs;
+  readonly traffic: TrafficView;
   readonly now: () => Date;
 }
 
@@ -40,10 +43,15 @@ export function createMeshReads(inputs: MeshReadsInputs): MeshReads {
   const services = createServiceReads(stages);
   const problems = createProblemCache(inputs);
   const proxies = (): readonly ProxyStatus[] => knownProxies(ads.status());
-  const moves = (): string => `${programmed.moves} ${inputs.graph.version} ${changes.all()[0]?.id ?? 0}`;
+  // Rates move as often as agents report them.
+  const reports = (): number =>
+    inputs.traffic.about().reporters === 0 ? 0 : Math.floor(now().getTime() / reportIntervalMs);
+  const moves = (): string => `${programmed.moves} ${inputs.graph.version} ${changes.all()[0]?.id ?? 0} ${reports()}`;
 
   return {
     moves,
+    graph: (question) => readGraph(inputs.traffic, question),
+    workload: (id, lastMs) => readWorkload(inputs.traffic, id, lastMs, proxiesOf(stages, proxies(), id)),
     async overview() {
       const rows = proxies().map(proxyRow);
       const findings = findFindings({
@@ -52,6 +60,7 @@ export function createMeshReads(inputs: MeshReadsInputs): MeshReads {
         proxies: rows,
         services: services.rows(),
         identities: inputs.identities(),
+        traffic: trafficFindings(inputs.traffic),
         now: now(),
       });
       return {
@@ -117,6 +126,16 @@ export function createMeshReads(inputs: MeshReadsInputs): MeshReads {
   };
 }
 
+/** By the workload that each proxy's address is of. */
+function proxiesOf({ registry }: Stages, proxies: readonly ProxyStatus[], id: string): readonly string[] {
+  return proxies
+    .filter(({ node }) => {
+      const facts = registry.workloadAt(node.id.split("~")[1] ?? "");
+      return facts !== undefined && `${facts.namespace}/${facts.workload}` === id;
+    })
+    .map(proxyId);
+}
+
 const typeNamed = (name: string): ResourceType | undefined =>
   Object.values(types).find((type) => shortName(type) === name);
 
@@ -153,7 +172,13 @@ function findingsOf(
   refusals: readonly Refusal[],
 ): readonly Finding[] {
   const own = refusals.filter(({ blamed }) => blamed.some(({ object }) => object === id));
-  const none = { proxies: [], services: [], identities: { source: "", roots: [], proxies: [] }, now: new Date(0) };
+  const none = {
+    traffic: [],
+    proxies: [],
+    services: [],
+    identities: { source: "", roots: [], proxies: [] },
+    now: new Date(0),
+  };
   return [...findFindings({ ...none, refusals: own, problems: new Map() }), ...problemsOf(id, found.get(id) ?? [])];
 }
 

@@ -7,15 +7,19 @@ import { Link } from "./parts/link.tsx";
 import { path } from "./place.ts";
 import { signedOut } from "./session.ts";
 import { Changes } from "./views/changes.tsx";
+import { TrafficGraph } from "./views/graph.tsx";
 import { Identity } from "./views/identity.tsx";
 import { MeshObject, Objects } from "./views/objects.tsx";
 import { Proxies } from "./views/proxies.tsx";
 import { Proxy } from "./views/proxy.tsx";
 import { Service, Services } from "./views/services.tsx";
 import { Start } from "./views/start.tsx";
+import { Workload } from "./views/workload.tsx";
 
 const views: Readonly<Record<PagePath, readonly [ComponentType, inMenu: string, under: PagePath]>> = {
   "/": [Start, "What is wrong", "/"],
+  "/graph": [TrafficGraph, "Traffic", "/graph"],
+  "/workload": [Workload, "", "/graph"],
   "/services": [Services, "Services", "/services"],
   "/service": [Service, "", "/services"],
   "/proxies": [Proxies, "Proxies", "/proxies"],

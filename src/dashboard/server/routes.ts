@@ -11,6 +11,14 @@ export interface ApiRoute {
   answer(query: URLSearchParams): unknown;
 }
 
+const [usualMs, longestMs] = [60_000, 3_600_000];
+
+/** In seconds; a minute where it is none. */
+function lastMs(query: URLSearchParams): number {
+  const asked = Number(query.get("last")) * 1000;
+  return asked > 0 ? Math.min(asked, longestMs) : usualMs;
+}
+
 export function createRoutes(reads: MeshReads): ReadonlyMap<string, ApiRoute> {
   const text = (query: URLSearchParams, name: string): string => query.get(name) ?? "";
   const open = (answer: ApiRoute["answer"]): ApiRoute => ({ who: "everybody", answer });
@@ -32,6 +40,8 @@ export function createRoutes(reads: MeshReads): ReadonlyMap<string, ApiRoute> {
       }),
     ],
     ["resource", open((query) => reads.resource(text(query, "proxy"), text(query, "type"), text(query, "name")))],
+    ["graph", open((query) => reads.graph({ namespace: text(query, "namespace"), lastMs: lastMs(query) }))],
+    ["workload", open((query) => reads.workload(text(query, "id"), lastMs(query)))],
     ["services", open((query) => listed(reads.services(), query, (row) => `${row.host} ${row.id}`))],
     ["service", open((query) => reads.service(text(query, "id")))],
     ["objects", open(async (query) => listed(await reads.objects(), query, (row) => row.id))],

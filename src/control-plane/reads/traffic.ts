@@ -1,0 +1,142 @@
+/** Rates in; what is drawn of them, and what one workload's page shows, out. Bounded: the least busy are counted only. */
+import type {
+  Finding,
+  Graph,
+  GraphEdge,
+  GraphNode,
+  GraphQuestion,
+  TrafficSlot,
+  WorkloadDetail,
+} from "../../dashboard/index.ts";
+import { type EdgeRow, summarize, summarizeEdges, type TrafficPoint, type TrafficView } from "../../traffic/index.ts";
+
+export const [maxNodes, maxEdges] = [80, 200];
+
+export function readGraph(view: TrafficView, { namespace, lastMs }: GraphQuestion): Graph {
+  const snapshot = view.snapshot({ lastMs });
+  const rows = summarizeEdges(snapshot, namespace === "" ? "namespace" : "workload")
+    .map((row) => ({ ...edgeOf(row, snapshot.seconds), places: [row.source, row.destination] as const }))
+    .filter(({ places }) => namespace === "" || places.some((place) => place.namespace === namespace))
+    .sort((a, b) => b.perSecond - a.perSecond);
+  const all = nodesOf(rows);
+  const nodes = all.slice(0, maxNodes);
+  const drawn = new Set(nodes.map(({ id }) => id));
+  const edges = rows.filter(({ from, to }) => drawn.has(from) && drawn.has(to)).slice(0, maxEdges);
+  return {
+    nodes,
+    edges: edges.map(({ places: _, ...edge }) => edge),
+    folded: { nodes: all.length - nodes.length, edges: rows.length - edges.length },
+    seconds: snapshot.seconds,
+    reporters: snapshot.reporters,
+  };
+}
+
+interface Place {
+  readonly namespace: string;
+  readonly name: string;
+}
+
+const idOf = ({ namespace, name }: Place): string =>
+  namespace === "" && name === "" ? "" : name === namespace ? namespace : `${namespace}/${name}`;
+
+function edgeOf(row: EdgeRow, seconds: number): GraphEdge {
+  const { requests, connections, success, p50Ms, p99Ms } = row;
+  return {
+    from: idOf(row.source),
+    to: idOf(row.destination),
+    perSecond: (requests.requests + connections.opened) / seconds,
+    requests: requests.requests,
+    ...(success === undefined ? {} : { errors: 1 - success }),
+    denied: requests.denied,
+    ...(p50Ms === undefined ? {} : { p50Ms }),
+    ...(p99Ms === undefined ? {} : { p99Ms }),
+    protocols: row.protocols,
+    mutualTls: row.mutualTls,
+    hosts: row.hosts,
+  };
+}
+
+/** Busiest first, by what comes and goes. */
+function nodesOf(edges: readonly (GraphEdge & { readonly places: readonly [Place, Place] })[]): readonly GraphNode[] {
+  const known = new Map<string, { place: Place; busy: number; perSecond: number; failed: number; answered: boolean }>();
+  const at = (id: string, place: Place) => {
+    const node = known.get(id) ?? { place, busy: 0, perSecond: 0, failed: 0, answered: false };
+    known.set(id, node);
+    return node;
+  };
+  for (const { from, to, perSecond, errors, places } of edges) {
+    at(from, places[0]).busy += perSecond;
+    const target = at(to, places[1]);
+    target.busy += perSecond;
+    target.perSecond += perSecond;
+    target.failed += perSecond * (errors ?? 0);
+    target.answered ||= errors !== undefined;
+  }
+  return [...known]
+    .sort(([, a], [, b]) => b.busy - a.busy)
+    .map(([id, { place, perSecond, failed, answered }]) => ({
+      ...{ id, namespace: place.namespace, name: place.name, perSecond },
+      ...(answered && perSecond > 0 ? { errors: failed / perSecond } : {}),
+    }));
+}
+
+/** `id` is `namespace/workload`. */
+export function readWorkload(
+  view: TrafficView,
+  id: string,
+  lastMs: number,
+  proxies: readonly string[],
+): WorkloadDetail | undefined {
+  const snapshot = view.snapshot({ lastMs });
+  const edges = summarizeEdges(snapshot, "workload").map((row) => edgeOf(row, snapshot.seconds));
+  const [callers, calls] = [edges.filter(({ to }) => to === id), edges.filter(({ from }) => from === id)];
+  if (callers.length + calls.length + proxies.length === 0) return undefined;
+  const points = view.series(
+    { lastMs },
+    ({ destination: { namespace, workload } }) => `${namespace}/${workload}` === id,
+  );
+  return { id, callers, calls, series: points.map((point) => slotOf(point, id)), proxies };
+}
+
+function slotOf({ at, seconds, traffic }: TrafficPoint, id: string): TrafficSlot {
+  const row = summarize({ seconds, traffic }, "workload").find((one) => idOf(one) === id);
+  return {
+    at,
+    perSecond: ((row?.requests.requests ?? 0) + (row?.connections.opened ?? 0)) / seconds,
+    errorsPerSecond: (row?.requests.serverErrors ?? 0) / seconds,
+    ...(row?.p50Ms === undefined ? {} : { p50Ms: row.p50Ms }),
+    ...(row?.p99Ms === undefined ? {} : { p99Ms: row.p99Ms }),
+  };
+}
+
+/** Fewer say nothing. */
+const leastRequests = 10;
+const muchShare = 0.05;
+
+/** Of the last minute. */
+export function trafficFindings(view: TrafficView): readonly Finding[] {
+  const snapshot = view.snapshot({ lastMs: 60_000 });
+  return summarizeEdges(snapshot, "workload").flatMap(({ source, destination, hosts, requests }) => {
+    if (requests.requests < leastRequests) return [];
+    const pair = `${idOf(source) || "callers without a proxy"} to ${idOf(destination) || hosts.join(", ")}`;
+    const say = (count: number, what: string, remedy: string): readonly Finding[] =>
+      count / requests.requests < muchShare
+        ? []
+        : [
+            {
+              level: count / requests.requests >= 0.5 ? "error" : "warning",
+              what,
+              message: `${count} of ${requests.requests} requests from ${pair} in the last minute.`,
+              remedy,
+            },
+          ];
+    return [
+      ...say(
+        requests.serverErrors,
+        "answers with errors",
+        "The log of the server says why; `fairlead why` tells who answers such a request.",
+      ),
+      ...say(requests.denied, "denied", "`fairlead why` tells which policy denies such a request."),
+    ];
+  });
+}

@@ -1,0 +1,39 @@
+/** Edges of traffic as a table: the twin of every picture of them. */
+import type { GraphEdge } from "../../mesh-reads.ts";
+import { lockWords, millis, rate, share } from "../parts/figures.ts";
+import { Link } from "../parts/link.tsx";
+import { type Column, Rows } from "../parts/table.tsx";
+
+const place = (id: string) =>
+  id === "" ? (
+    "callers without a proxy"
+  ) : id.includes("/") ? (
+    <Link to="/workload" query={{ id }}>
+      <bdi>{id}</bdi>
+    </Link>
+  ) : (
+    <Link to="/graph" query={{ namespace: id }}>
+      <bdi>{id}</bdi>
+    </Link>
+  );
+
+const columns: readonly Column<GraphEdge>[] = [
+  { title: "From", show: ({ from }) => place(from) },
+  {
+    title: "To",
+    show: ({ to, hosts }) =>
+      to === "" || to.endsWith("/") ? <bdi>{`nobody for ${hosts.join(", ")}`}</bdi> : place(to),
+  },
+  { title: "Rate", show: ({ perSecond }) => rate(perSecond) },
+  { title: "Requests", show: ({ requests }) => requests.toLocaleString() },
+  { title: "Errors", show: ({ errors }) => share(errors) },
+  { title: "Denied", show: ({ denied }) => denied },
+  { title: "p50", show: ({ p50Ms }) => millis(p50Ms) },
+  { title: "p99", show: ({ p99Ms }) => millis(p99Ms) },
+  { title: "Protocol", show: ({ protocols }) => protocols.join(", ") },
+  { title: "Encryption", show: ({ mutualTls }) => lockWords[mutualTls] },
+];
+
+export const Edges = ({ caption, edges }: { readonly caption: string; readonly edges: readonly GraphEdge[] }) => (
+  <Rows caption={caption} columns={columns} rows={edges} rowKey={({ from, to, hosts }) => `${from} ${to} ${hosts}`} />
+);

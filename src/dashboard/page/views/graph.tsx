@@ -1,0 +1,170 @@
+/** Who talks with whom: namespaces first, then the workloads of one, as a picture and as a table. */
+import type { Graph, GraphEdge, GraphNode } from "../../mesh-reads.ts";
+import { useAsk } from "../ask.ts";
+import { arrowKey } from "../graph/layers.ts";
+import { boxHeight, pictureOf } from "../graph/picture.ts";
+import { lockWords, rate, share } from "../parts/figures.ts";
+import { Link } from "../parts/link.tsx";
+import { lastSeconds, Range } from "../parts/range.tsx";
+import { Scrolled, Trouble } from "../parts/text.tsx";
+import { Title } from "../parts/title.tsx";
+import { change, go, href, query } from "../place.ts";
+import { Edges } from "./edges.tsx";
+
+export function TrafficGraph() {
+  const namespace = query.value.get("namespace") ?? "";
+  const hide = query.value.get("hide") ?? "";
+  const find = query.value.get("find") ?? "";
+  const { value, error } = useAsk<Graph>("graph", { namespace, last: lastSeconds() }).value;
+  const shown = value && hidden(value, hide);
+  return (
+    <>
+      <Title>{namespace === "" ? "Traffic between namespaces" : `Traffic of ${namespace}`}</Title>
+      {namespace === "" ? null : (
+        <p>
+          <Link to="/graph">All namespaces</Link>
+        </p>
+      )}
+      <p class="filter">
+        <Range /> <Box name="find" words="Find" value={find} /> <Box name="hide" words="Hide" value={hide} />
+      </p>
+      <Trouble error={error} />
+      {shown ? <Drawn graph={shown} find={find} isOfNamespace={namespace !== ""} /> : null}
+    </>
+  );
+}
+
+const Box = ({ name, words, value }: { readonly name: string; readonly words: string; readonly value: string }) => (
+  <label>
+    {words} <input type="search" value={value} onInput={(event) => change({ [name]: event.currentTarget.value })} />
+  </label>
+);
+
+function hidden(graph: Graph, hide: string): Graph {
+  if (hide === "") return graph;
+  const isHidden = (id: string): boolean => id.includes(hide);
+  return {
+    ...graph,
+    nodes: graph.nodes.filter(({ id }) => !isHidden(id)),
+    edges: graph.edges.filter(({ from, to }) => !isHidden(from) && !isHidden(to)),
+  };
+}
+
+function Drawn({
+  graph,
+  find,
+  isOfNamespace,
+}: {
+  readonly graph: Graph;
+  readonly find: string;
+  readonly isOfNamespace: boolean;
+}) {
+  if (graph.reporters === 0)
+    return <p>No agent reports what it counts. Those of `fairlead run` and of injected Pods do, every 10 s.</p>;
+  if (graph.edges.length === 0) return <p>No request was counted in this time. Send some, or look further back.</p>;
+  return (
+    <>
+      {graph.folded.nodes + graph.folded.edges === 0 ? null : (
+        <p role="status">
+          {graph.folded.nodes} places and {graph.folded.edges} ways with the least traffic are not drawn.
+          {isOfNamespace ? "" : " Choose a namespace to see its own."}
+        </p>
+      )}
+      <Picture graph={graph} find={find} />
+      <p class="legend">
+        <span class="key all" /> {lockWords.all} <span class="key mixed" /> {lockWords.mixed} <span class="key none" />{" "}
+        {lockWords.none}. Red: at least 5 % of the answers are errors.
+      </p>
+      <h2>The same as a table</h2>
+      <Edges caption="traffic" edges={graph.edges} />
+    </>
+  );
+}
+
+/** Without a name: who calls without a proxy, and what in a namespace no workload was found to serve. */
+const wordsOf = ({ id, name, namespace }: GraphNode): string =>
+  id === "" ? "no proxy" : name === "" ? `nobody of ${namespace}` : name;
+const isBad = (errors: number | undefined): boolean => (errors ?? 0) >= 0.05;
+
+function Picture({ graph, find }: { readonly graph: Graph; readonly find: string }) {
+  const { boxes, ways, width, height } = pictureOf(
+    graph.nodes.map((node) => ({ id: node.id, words: wordsOf(node) })),
+    graph.edges,
+  );
+  const edges = new Map(graph.edges.map((edge) => [arrowKey(edge), edge]));
+  const nodes = new Map(graph.nodes.map((node) => [node.id, node]));
+  return (
+    <Scrolled label="Picture of the traffic">
+      <svg class="graph" width={width} height={height} viewBox={`0 0 ${width} ${height}`}>
+        <title>Who talks with whom; the same is in the table below</title>
+        <defs>
+          <marker id="head" viewBox="0 0 8 8" refX="8" refY="4" markerWidth="8" markerHeight="8" orient="auto">
+            <path d="M0,0 L8,4 L0,8 z" />
+          </marker>
+        </defs>
+        {ways.map(({ key, path }) => (
+          <path key={key} d={path} marker-end="url(#head)" class={wayClass(edges.get(key))} />
+        ))}
+        {ways.map(({ key, label }) => (
+          <text key={key} x={label.x} y={label.y - 4} class={isBad(edges.get(key)?.errors) ? "bad" : ""}>
+            {sayEdge(edges.get(key))}
+          </text>
+        ))}
+        {boxes.map((box) => {
+          const node = nodes.get(box.id);
+          return node ? (
+            <Place key={box.id} node={node} box={box} isFound={find !== "" && box.id.includes(find)} />
+          ) : null;
+        })}
+      </svg>
+    </Scrolled>
+  );
+}
+
+const wayClass = (edge: GraphEdge | undefined): string =>
+  `way ${edge?.mutualTls ?? ""} ${isBad(edge?.errors) ? "bad" : ""}`;
+
+function sayEdge(edge: GraphEdge | undefined): string {
+  if (!edge) return "";
+  return edge.errors ? `${rate(edge.perSecond)} ${share(edge.errors)}` : rate(edge.perSecond);
+}
+
+interface PlaceProps {
+  readonly node: GraphNode;
+  readonly box: { readonly x: number; readonly y: number; readonly width: number };
+  readonly isFound: boolean;
+}
+
+function Place({ node, box, isFound }: PlaceProps) {
+  const words = wordsOf(node);
+  const shape = (
+    <>
+      <rect
+        x={box.x}
+        y={box.y}
+        width={box.width}
+        height={boxHeight}
+        rx="6"
+        class={`${isFound ? "found" : ""} ${isBad(node.errors) ? "bad" : ""}`}
+      />
+      <text x={box.x + box.width / 2} y={box.y + boxHeight / 2 + 5}>
+        {words.length > 24 ? `${words.slice(0, 23)}…` : words}
+      </text>
+    </>
+  );
+  if (node.name === "") return shape;
+  const target = node.id.includes("/") ? href("/workload", { id: node.id }) : href("/graph", { namespace: node.id });
+  return (
+    <a
+      href={target}
+      aria-label={`${node.id}, ${rate(node.perSecond)}${isBad(node.errors) ? `, ${share(node.errors)} errors` : ""}`}
+      onClick={(event) => {
+        if (event.ctrlKey || event.metaKey || event.shiftKey) return;
+        event.preventDefault();
+        go(target);
+      }}
+    >
+      {shape}
+    </a>
+  );
+}

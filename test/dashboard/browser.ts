@@ -1,0 +1,41 @@
+/** For tests: Debian's browser, and pages in it that complain of nothing. */
+import { type Browser, type BrowserContextOptions, chromium, type Page } from "playwright-core";
+
+export function startBrowser(): Promise<Browser> {
+  const rights = process.getuid?.() === 0 ? ["--no-sandbox"] : [];
+  return chromium.launch({ executablePath: "/usr/bin/chromium", args: rights });
+}
+
+export interface Opened {
+  readonly page: Page;
+  /** What the browser complained of: scripts that fail, what its policy kept from happening, requests to elsewhere. */
+  readonly complaints: readonly string[];
+}
+
+/** Signed in by the link, at the path. */
+export async function openPage(
+  browser: Browser,
+  link: string,
+  path = "/",
+  options: BrowserContextOptions = {},
+): Promise<Opened> {
+  const { origin } = new URL(link);
+  const context = await browser.newContext({
+    viewport: { width: 1200, height: 800 },
+    reducedMotion: "reduce",
+    ...options,
+  });
+  const page = await context.newPage();
+  const complaints: string[] = [];
+  page.on("console", (message) => {
+    if (message.type() === "error" && !/Failed to load resource/.test(message.text())) complaints.push(message.text());
+  });
+  page.on("pageerror", (error) => complaints.push(error.message));
+  page.on("request", (request) => {
+    if (!request.url().startsWith(origin)) complaints.push(`asked for ${request.url()}`);
+  });
+  await page.goto(link);
+  await page.getByRole("heading", { level: 1 }).waitFor();
+  if (path !== "/") await page.goto(origin + path);
+  return { page, complaints };
+}

@@ -1,0 +1,79 @@
+/** The page of the demo, in a real browser: the link that it prints, and a picture whose numbers are those of the requests that were sent. */
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import AxeBuilder from "@axe-core/playwright";
+import type { Browser, Page } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { anyPort, fairlead, type Started, startFairlead } from "../e2e/fairlead.ts";
+import { lacks } from "../require.ts";
+import { openPage, startBrowser } from "./browser.ts";
+
+const sent = 40;
+
+describe.skipIf(lacks("root", "envoy", "iptables"))("the demo", { timeout: 300_000 }, () => {
+  const data = mkdtempSync(join(tmpdir(), "fairlead-page-"));
+  let [demo, browser]: [Started | undefined, Browser | undefined] = [undefined, undefined];
+
+  beforeAll(async () => {
+    demo = startFairlead(["up", "--demo", "--data", data, ...anyPort]);
+    await demo.until("ready\n");
+    browser = await startBrowser();
+  }, 300_000);
+  afterAll(async () => {
+    await browser?.close();
+    demo?.child.kill("SIGTERM");
+    await demo?.exited;
+    rmSync(data, { recursive: true, force: true });
+  });
+
+  /** What is said to whoever starts it, after that it is ready. */
+  const greeted = async (pattern: RegExp): Promise<string> => {
+    const found = (): string => pattern.exec(demo?.stderr() ?? "")?.[0] ?? "";
+    await expect.poll(found).not.toBe("");
+    return found();
+  };
+  /** The cells of the row that begins so. */
+  const row = async (page: Page, from: string, to: string): Promise<readonly string[]> => {
+    const found = page.getByRole("row").filter({ hasText: from }).filter({ hasText: to });
+    return (await found.count()) === 0 ? [] : await found.first().getByRole("cell").allTextContents();
+  };
+
+  test("draws every request that was sent, who asked whom, and that all were encrypted", async () => {
+    const shop = await greeted(/http:\/\/\S+\/productpage/);
+    for (let i = 0; i < sent; i++) expect((await fetch(shop)).status).toBe(200);
+    if (!browser) throw new Error("there is no browser");
+    const link = await greeted(/http:\/\/\S+#token=\S+/);
+    const { page, complaints } = await openPage(browser, link, "/graph?namespace=default&last=600");
+    const [gateway, product] = ["istio-system/istio-ingressgateway", "default/productpage-v1"];
+    const count = async (from: string, to: string): Promise<number> => Number((await row(page, from, to))[3] ?? 0);
+    const reviews = ["default/reviews-v1", "default/reviews-v2", "default/reviews-v3"];
+    // Agents report at different times, so that all is not there at once. Before it was ready `up` has asked until all
+    // were, so that the last ones of a chain may have been asked less often.
+    const counted = async (): Promise<readonly number[]> => [
+      await count(gateway, product),
+      await count(product, "default/details-v1"),
+      (await Promise.all(reviews.map((to) => count(product, to)))).reduce((sum, one) => sum + one, 0),
+    ];
+    const early = 20;
+    const isWhole = (found: readonly number[]): boolean => found.every((one) => one >= sent && one <= sent + early);
+    await expect.poll(async () => isWhole(await counted())).toBe(true);
+    for (const to of reviews) expect((await row(page, product, to))[9]).toBe("mutual TLS");
+    expect(await page.locator("svg.graph a").count()).toBe(7);
+    const { violations } = await new AxeBuilder({ page }).analyze();
+    expect(violations.map(({ id, nodes }) => `${id} ${nodes[0]?.html}`)).toEqual([]);
+
+    await page.locator("svg.graph a").filter({ hasText: "reviews-v2" }).press("Enter");
+    await page.getByRole("heading", { name: "default/reviews-v2", level: 1 }).waitFor();
+    await page.getByRole("link", { name: "reviews-v2.default" }).waitFor();
+    expect(complaints).toEqual([]);
+  });
+
+  test("gives another link when asked", async () => {
+    const { stdout } = await fairlead(["dashboard", "--no-browser", "--data", data]);
+    expect(stdout).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/#token=\S+\n$/);
+    const page = await (await browser?.newContext())?.newPage();
+    await page?.goto(stdout.trim());
+    await page?.getByText("All is well.").waitFor();
+  });
+});

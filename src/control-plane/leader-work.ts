@@ -8,7 +8,7 @@ import {
   type KubeClient,
   runLeaderElection,
 } from "../kube/index.ts";
-import { readList, readRecord } from "../lib/index.ts";
+import { readList, readRecord, readText } from "../lib/index.ts";
 import { type KubeObject, programmedKinds } from "../model/index.ts";
 import type { Metrics } from "../ops/index.ts";
 import type { ObjectStatus } from "../translate/index.ts";
@@ -124,8 +124,10 @@ function distributeRoots(options: DiscoveryOptions, parts: LeaderParts): void {
   });
 }
 
-function rotateRoots(options: DiscoveryOptions, { trust, client, signal }: LeaderParts): void {
-  trust.own?.drive({ ...options, client, signal });
+/** Control planes of all revisions have the same CA. */
+function rotateRoots({ namespace }: DiscoveryOptions, { trust, watched, client, signal }: LeaderParts): void {
+  const isOurs = (service: string): boolean => /^istiod(-|$)/.test(service) && service !== "istiod-remote";
+  trust.own?.drive({ client, signal, replicas: () => countReplicas(namespace, watched, isOurs) });
 }
 
 function patchWebhooks(options: DiscoveryOptions, { client, watched, trust, metrics, signal }: LeaderParts): void {
@@ -216,27 +218,32 @@ function writeProgrammed(
         { ref: watchedKind(group, kind), objects: watched.objects(group, kind) },
       ]),
     ),
-    replicas: () => countReplicas(options, watched),
+    replicas: () => countReplicas(options.namespace, watched, (service) => service === serviceOf(options)),
     now: options.now,
     log: options.log.scope("status"),
     random: options.random,
   });
 }
 
-/** Ready addresses of the control plane's own Service. */
-function countReplicas({ namespace, revision }: DiscoveryOptions, { objects }: WatchedObjects): number {
-  const service = revision === "" || revision === "default" ? "istiod" : `istiod-${revision}`;
+const serviceOf = ({ revision }: DiscoveryOptions): string =>
+  revision === "" || revision === "default" ? "istiod" : `istiod-${revision}`;
+
+/** Ready addresses of the control plane's own Services, of one family: a replica may have one of each. */
+function countReplicas(namespace: string, { objects }: WatchedObjects, isOwn: (service: string) => boolean): number {
   const slices = objects("discovery.k8s.io", "EndpointSlice");
   const own = slices
     .keys()
     .filter((key) => key.startsWith(`${namespace}/`))
     .flatMap((key) => slices.get(key) ?? [])
-    .filter(({ metadata }) => metadata.labels?.["kubernetes.io/service-name"] === service);
-  const ready = own
-    .flatMap(({ endpoints }) => readList(endpoints).map(readRecord))
-    .filter(({ conditions }) => readRecord(conditions).ready !== false)
-    .flatMap(({ addresses }) => readList(addresses));
-  return Math.max(1, new Set(ready).size);
+    .filter(({ metadata }) => isOwn(metadata.labels?.["kubernetes.io/service-name"] ?? ""));
+  const families = new Map<string, Set<unknown>>();
+  for (const { addressType, endpoints } of own) {
+    const ready = families.get(readText(addressType)) ?? new Set();
+    families.set(readText(addressType), ready);
+    for (const { conditions, addresses } of readList(endpoints).map(readRecord))
+      if (readRecord(conditions).ready !== false) for (const address of readList(addresses)) ready.add(address);
+  }
+  return Math.max(1, ...[...families.values()].map(({ size }) => size));
 }
 
 function reportProblems(options: DiscoveryOptions, parts: LeaderParts): void {

@@ -31,7 +31,7 @@ export interface OwnCa {
   follow(proxies: () => readonly ProxyStatus[], toldAt: () => Date): void;
   holders(): readonly TrustHolder[];
   /** Moves rotations on while the signal holds: only where this control plane leads. */
-  drive(lead: { readonly client: KubeClient; readonly signal: AbortSignal }): void;
+  drive(lead: { readonly client: KubeClient; readonly signal: AbortSignal; replicas(): number }): void;
 }
 
 const reportMs = 1000;

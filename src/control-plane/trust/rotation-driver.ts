@@ -18,7 +18,7 @@ import { FairleadError, type Logger } from "../../lib/index.ts";
 import type { KubeObject } from "../../model/index.ts";
 import { replaceCaSecret } from "./ca-secret.ts";
 import { type MeshTrust, rotationName } from "./mesh-trust.ts";
-import { leftOf } from "./rotation-progress.ts";
+import { leftOf, notHere } from "./rotation-progress.ts";
 import type { RotationReport } from "./rotation-reports.ts";
 import { openRequest, type RotationRequest, writeRotation } from "./rotation-store.ts";
 import type { WantedCa } from "./wanted-ca.ts";
@@ -44,6 +44,8 @@ export interface RotationDriverOptions {
   organization(): string;
   /** Of all control planes that live, this one's among them. */
   reports(rotation: Rotation): readonly RotationReport[];
+  /** How many control planes are ready for proxies; one that does not report has some all the same. */
+  replicas(): number;
   readonly pace: RotationPace;
   readonly now: () => Date;
   readonly monotonicMs: () => number;
@@ -51,6 +53,8 @@ export interface RotationDriverOptions {
   readonly signal: AbortSignal;
 }
 
+/** After so many times the shortest step it is told that a control plane is behind. */
+const slowSteps = 5;
 /** How often it is looked whether all have followed. */
 const tickMs = 500;
 
@@ -110,7 +114,14 @@ function createDriver(options: RotationDriverOptions): { step(): Promise<void> }
     const inStepMs = now().getTime() - rotation.since.getTime();
     const lagMs = rotation.phase === "reissue" ? pace.fileLagMs - (now().getTime() - rotation.startedAt.getTime()) : 0;
     if (inStepMs < pace.stepMs || lagMs > 0 || options.monotonicMs() - ledSince < pace.reconnectMs) return;
-    if (leftOf(rotation, options.reports(rotation)) !== 0) return;
+    const [reports, replicas] = [options.reports(rotation), options.replicas()];
+    const behind = notHere(rotation, reports, replicas);
+    if (behind > 0 && inStepMs > slowSteps * pace.stepMs)
+      throw new FairleadError(
+        "unavailable",
+        `${behind} of ${Math.max(reports.length, replicas)} control planes are behind`,
+      );
+    if (leftOf(rotation, reports, replicas) !== 0) return;
     const next = nextPhase(rotation, now());
     if (next.phase === "done" && wanted.current().isOwn) await replaceCaSecret(client, namespace, rotation.to, signal);
     await write(next);

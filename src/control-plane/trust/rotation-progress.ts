@@ -31,10 +31,19 @@ export function reportOf(inputs: ProgressInputs): RotationReport {
   return { step, at: now, waiting: named, count: waiting.length, done };
 }
 
-/** How many proxies of all control planes are still waited for; undefined while one of them has not come to the step. */
-export function leftOf(rotation: Rotation, reports: readonly RotationReport[]): number | undefined {
+/**
+ * How many proxies of all control planes are still waited for; undefined while one of these, of which there are so many, has
+ * not come to the step: nobody knows what its proxies believe.
+ */
+export function leftOf(rotation: Rotation, reports: readonly RotationReport[], replicas: number): number | undefined {
+  return notHere(rotation, reports, replicas) > 0 ? undefined : waitingIn(reports).count;
+}
+
+/** How many control planes have not come to the step. */
+export function notHere(rotation: Rotation, reports: readonly RotationReport[], replicas: number): number {
   const step = stepOf(rotation);
-  return reports.some((report) => report.step !== step) ? undefined : waitingIn(reports).count;
+  const here = reports.filter((report) => report.step === step).length;
+  return Math.max(reports.length, replicas) - here;
 }
 
 /** Whom control planes at the same step wait for: how many, and the names of some. */

@@ -26,8 +26,8 @@ export interface RotationReport {
 
 export const maxNamed = 200;
 
-/** A replica that says nothing for so long is gone, and its proxies are with others. */
-const staleMs = 20_000;
+/** A replica that says nothing for so long is gone, and its proxies are with others: keepalive ends their streams after 40 s. */
+const staleMs = 60_000;
 
 /** By replica; of those that live. */
 export function reportsIn(map: KubeObject | undefined, now: Date): ReadonlyMap<string, RotationReport> {

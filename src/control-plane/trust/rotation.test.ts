@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { createSelfSignedBundle, formatSigningBundle, parseSigningBundle, type SigningBundle } from "../../ca/index.ts";
 import { kubeKinds } from "../../kube/index.ts";
-import { isRecord, parseJson, readList, readRecord, readText } from "../../lib/index.ts";
+import { createLogger, isRecord, parseJson, readList, readRecord, readText } from "../../lib/index.ts";
 import type { KubeObject } from "../../model/index.ts";
 import {
   chainsTo,
@@ -195,6 +195,43 @@ test("C16: two control planes that start at once have one root, and its rotation
   await expect.poll(state, patient).toBe("done");
   const after = await ownCa();
   expect([isUnder(fresh, after), isUnder(last, after)]).toEqual([true, true]);
+});
+
+test("a control plane that serves proxies and says nothing of the step holds it, and is told of", async () => {
+  const slices = kubeKinds.endpointSlices;
+  const ref = { name: "istiod-1", namespace: system };
+  const endpointsAt = (...all: readonly string[]) =>
+    all.map((one) => ({ addresses: [one], conditions: { ready: true } }));
+  const slice = (name: string, addressType: string, ...all: readonly string[]): KubeObject => ({
+    ...{
+      apiVersion: "discovery.k8s.io/v1",
+      kind: "EndpointSlice",
+      addressType,
+      endpoints: endpointsAt(...all),
+      ports: [],
+    },
+    metadata: { name, namespace: system, labels: { "kubernetes.io/service-name": "istiod" } },
+  });
+  // The first one has an address of each family.
+  await world.admin.create(slices, slice("istiod-1", "IPv4", "10.0.0.1", "10.0.0.2"));
+  await world.admin.create(slices, slice("istiod-2", "IPv6", "fd00::1"));
+  const told = Promise.withResolvers<void>();
+  const write = (line: string): void => {
+    if (line.includes("the root rotation waits: 1 of 2 control planes are behind")) told.resolve();
+  };
+  const of = await plane({ log: createLogger({ write, now: () => new Date() }) });
+  const listener = await proxy(of, "listener", true);
+  await listener.nextRoots();
+  await listener.fetchCertificate();
+  await ask("start");
+  // All that are known here believe the new root; what the other one's proxies believe nobody knows.
+  await listener.nextRoots();
+  await told.promise;
+  expect(stateOf(world.objects("", "Secret").get(rotationKey))["phase"]).toBe("trust");
+  await world.admin.patch(slices, ref, "merge", { endpoints: endpointsAt("10.0.0.1") });
+  await phase("reissue");
+  await listener.fetchCertificate();
+  await phase("done");
 });
 
 test("rolled back, all come back to the old root and the new one goes", async () => {

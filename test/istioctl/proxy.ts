@@ -63,7 +63,11 @@ export async function followAll({ api }: PodApi, port: number, pod: ProxyPod): P
   };
 }
 
-async function tokenOf(api: PodApi["api"], { name, namespace, account }: ProxyPod): Promise<string> {
+/** Of the account that the Pod runs as, for the control plane. */
+export async function tokenOf(
+  api: PodApi["api"],
+  { name, namespace, account }: Pick<ProxyPod, "name" | "namespace" | "account">,
+): Promise<string> {
   const { body: pod } = await api.call("GET", `/api/v1/namespaces/${namespace}/pods/${name}`);
   const { body } = await api.call("POST", `/api/v1/namespaces/${namespace}/serviceaccounts/${account}/token`, {
     spec: {
@@ -75,7 +79,7 @@ async function tokenOf(api: PodApi["api"], { name, namespace, account }: ProxyPo
 }
 
 /** As a Pod has it mounted; control planes write it once they are up. */
-async function rootsOf(api: PodApi["api"], namespace: string): Promise<string> {
+export async function rootsOf(api: PodApi["api"], namespace: string): Promise<string> {
   for (;;) {
     const { body } = await api.call("GET", `/api/v1/namespaces/${namespace}/configmaps/istio-ca-root-cert`);
     const roots = textAt(body, "data", "root-cert.pem");

@@ -36,7 +36,7 @@ export interface Place {
 }
 
 export interface LiveRequest extends EdgeName {
-  /** When it was told; a request comes when it has ended. */
+  /** When it began, by the control plane's clock; it is told when it has ended. */
   readonly at: string;
   /** Whose proxy has told it. */
   readonly side: Side;
@@ -97,6 +97,8 @@ export interface TapHubOptions {
   readonly headers: readonly string[];
 }
 
+/** A connection may have begun long before it is told. */
+const longestAgoMs = 7 * 86_400_000;
 const maxTaps = 4;
 const longestMs = 60_000;
 const mostPerSecond = 50;
@@ -157,9 +159,9 @@ export function createTapHub(options: TapHubOptions): TapHub {
       const running = taps.get(id);
       if (!running?.agents.has(agent)) return;
       running.leftOut += leftOut;
-      const at = now().toISOString();
+      const nowMs = now().getTime();
       for (const request of requests) {
-        const read = readRequest(request, agent.party, running.question.headers ?? [], at);
+        const read = readRequest(request, agent.party, running.question.headers ?? [], nowMs);
         if (read) add(running, read);
       }
       running.wake();
@@ -242,7 +244,7 @@ function orderOf(id: number, question: TapQuestion, forMs: number): Tap {
 }
 
 /** What agents send is cut to what Envoy would write; ends are read as those of reports are. */
-function readRequest(request: Request, own: Party, wanted: readonly string[], at: string): LiveRequest | undefined {
+function readRequest(request: Request, own: Party, wanted: readonly string[], nowMs: number): LiveRequest | undefined {
   const ends = readEnds(request, own);
   if (!ends) return undefined;
   const cut = (text: string, longest: number): string => text.slice(0, longest).toWellFormed();
@@ -253,7 +255,7 @@ function readRequest(request: Request, own: Party, wanted: readonly string[], at
   });
   return {
     ...ends.name,
-    at,
+    at: new Date(nowMs - Math.min(size(request.agoMs), longestAgoMs)).toISOString(),
     side: ends.side,
     method: cut(request.method, 32),
     authority: cut(request.authority, 256),

@@ -66,7 +66,12 @@ function report(port: number): Reporting {
     {
       ...{ client, address: "10.0.0.1", intervalMs: 20, random: () => 0, log },
       edges: { take: () => waiting.splice(0) },
-      taps: createTaps({ own, table: { lookup: () => undefined }, monotonicMs: () => performance.now() }),
+      taps: createTaps({
+        own,
+        table: { lookup: () => undefined },
+        now: () => new Date(),
+        monotonicMs: () => performance.now(),
+      }),
       monotonicMs: () => performance.now() + passedMs,
     },
     stop.signal,

@@ -7,7 +7,13 @@ export interface LogLines {
   readonly plan: string;
   readonly lines: readonly string[];
   /** Of each line, what was noted beside it; empty unless it was asked for. */
-  readonly notes: readonly ReadonlyMap<string, string>[];
+  readonly notes: readonly Notes[];
+}
+
+export interface Notes {
+  /** When the request began, by this machine's clock. */
+  readonly startedMs: number;
+  readonly values: ReadonlyMap<string, string>;
 }
 
 /** Throws `invalid` for what is no such request. */
@@ -21,7 +27,7 @@ export function readLogLines(bytes: Uint8Array, withNotes: boolean): readonly Lo
 
 function readResourceLogs(logs: WireReader, withNotes: boolean): LogLines {
   const lines: string[] = [];
-  const notes: ReadonlyMap<string, string>[] = [];
+  const notes: Notes[] = [];
   let plan = "";
   for (let field = logs.next(); field !== 0; field = logs.next()) {
     if (field === 1) plan = readPlan(logs.inner()) ?? plan;
@@ -49,21 +55,30 @@ function readPair(pair: WireReader): readonly [string, string] {
   return [key, value];
 }
 
-/** ScopeLogs.log_records, of each the body, and its attributes where they are wanted. */
-function readScopeLogs(scope: WireReader, lines: string[], notes: ReadonlyMap<string, string>[] | undefined): void {
+/** ScopeLogs.log_records, of each the body, and what is noted beside it where that is wanted. */
+function readScopeLogs(scope: WireReader, lines: string[], notes: Notes[] | undefined): void {
   while (findField(scope, 2)) {
-    const record = scope.inner();
-    if (!findField(record, 5)) continue;
-    lines.push(readText(record.inner()));
-    // Envoy writes fields in the order of their numbers.
-    notes?.push(readNotes(record));
+    if (notes) readNoted(scope.inner(), lines, notes);
+    else {
+      const record = scope.inner();
+      if (findField(record, 5)) lines.push(readText(record.inner()));
+    }
   }
 }
 
-function readNotes(record: WireReader): ReadonlyMap<string, string> {
-  const pairs: (readonly [string, string])[] = [];
-  while (findField(record, 6)) pairs.push(readPair(record.inner()));
-  return new Map(pairs);
+/** LogRecord: its time, body and attributes. */
+function readNoted(record: WireReader, lines: string[], notes: Notes[]): void {
+  const values: (readonly [string, string])[] = [];
+  let startedMs = 0;
+  let line: string | undefined;
+  for (let field = record.next(); field !== 0; field = record.next()) {
+    if (field === 1) startedMs = record.fixed64() / 1e6;
+    else if (field === 5) line = readText(record.inner());
+    else if (field === 6) values.push(readPair(record.inner()));
+  }
+  if (line === undefined) return;
+  lines.push(line);
+  notes.push({ startedMs, values: new Map(values) });
 }
 
 /** AnyValue.string_value */

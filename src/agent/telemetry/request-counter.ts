@@ -57,7 +57,7 @@ export function createRequestCounter(options: RequestCounterOptions): RequestCou
       const at = line.lastIndexOf(groupSeparator);
       const values = line.slice(at + 1).split(columnSeparator);
       if (!plan || at < 0 || !takeLine(plan, line.slice(0, at), values)) malformed++;
-      else if (taps?.isActive) taps.take({ plan, key: line.slice(0, at), values, notes: notes[i] ?? new Map() });
+      else if (notes[i]) taps?.take({ plan, key: line.slice(0, at), values, notes: notes[i] });
     }
   }
 

@@ -14,6 +14,7 @@ import {
 import { httpValueColumns, tapHeaders, tcpValueColumns } from "../../model/index.ts";
 import { type Ends, endsOf, isMutual } from "./edge-counts.ts";
 import { buildLabels, type Labels, type Named, parseKey } from "./labels.ts";
+import type { Notes } from "./log-lines.ts";
 import type { Plan } from "./metric-plan.ts";
 import type { WorkloadTable } from "./workload-table.ts";
 
@@ -22,7 +23,7 @@ export interface TapLine {
   readonly key: string;
   readonly values: readonly string[];
   /** What Envoy notes of a request beside what is counted. */
-  readonly notes: ReadonlyMap<string, string>;
+  readonly notes: Notes;
 }
 
 export interface Taps {
@@ -46,6 +47,7 @@ export interface TapsOptions {
   readonly own: Named;
   readonly table: Pick<WorkloadTable, "lookup">;
   readonly monotonicMs: () => number;
+  readonly now: () => Date;
 }
 
 const maxTaps = 4;
@@ -61,7 +63,7 @@ interface Running {
   inSecond: number;
 }
 
-export function createTaps({ own, table, monotonicMs }: TapsOptions): Taps {
+export function createTaps({ own, table, monotonicMs, now }: TapsOptions): Taps {
   const running = new Map<number, Running>();
 
   function read({ plan, key: text, values, notes }: TapLine): Tappable | undefined {
@@ -70,7 +72,9 @@ export function createTaps({ own, table, monotonicMs }: TapsOptions): Taps {
     const address = key.column("peerAddress");
     const found = address === "" ? undefined : table.lookup(address);
     const labels = buildLabels(plan, key, own, found === "pending" ? undefined : found);
-    return { ends: endsOf(labels), notes, facts: factsOf(labels, notes, valueReader(plan, values)), address };
+    const agoMs = Math.max(0, now().getTime() - notes.startedMs);
+    const facts = { ...factsOf(labels, notes.values, valueReader(plan, values)), peerAddress: address, agoMs };
+    return { ends: endsOf(labels), notes, facts };
   }
 
   return {
@@ -110,9 +114,8 @@ export function createTaps({ own, table, monotonicMs }: TapsOptions): Taps {
 
 interface Tappable {
   readonly ends: Ends;
-  readonly notes: ReadonlyMap<string, string>;
-  readonly facts: ReturnType<typeof factsOf>;
-  readonly address: string;
+  readonly notes: Notes;
+  readonly facts: ReturnType<typeof factsOf> & { readonly peerAddress: string; readonly agoMs: number };
 }
 
 function factsOf(labels: Labels, notes: ReadonlyMap<string, string>, value: (column: string) => number) {
@@ -144,10 +147,10 @@ function add(running: Running, tappable: Tappable, nowMs: number): void {
   running.requests.push(requestOf(tappable, tap.headers));
 }
 
-function requestOf({ ends, notes, facts, address }: Tappable, wanted: readonly string[]): Request {
+function requestOf({ ends, notes, facts }: Tappable, wanted: readonly string[]): Request {
   const headers = tapHeaders
     .filter((name) => wanted.includes(name))
-    .map((name) => [name, present(notes.get(name))] as const)
+    .map((name) => [name, present(notes.values.get(name))] as const)
     .filter(([, value]) => value !== "");
   return create(RequestSchema, {
     ...facts,
@@ -155,7 +158,6 @@ function requestOf({ ends, notes, facts, address }: Tappable, wanted: readonly s
     protocol: protocols[ends.protocol],
     peer: ends.peer,
     service: ends.service,
-    peerAddress: address,
     headers: Object.fromEntries(headers),
   });
 }

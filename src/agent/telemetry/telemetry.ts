@@ -39,7 +39,7 @@ export function createTelemetry({ node, envoyMetrics, log }: TelemetryOptions): 
   const monotonicMs = (): number => performance.now();
   const table = createWorkloadTable({ monotonicMs });
   const own = ownWorkload(node);
-  const taps = createTaps({ own, table, monotonicMs });
+  const taps = createTaps({ own, table, monotonicMs, now: () => new Date() });
   const counter = createRequestCounter({ own, table, taps, monotonicMs });
   const pulled = createPulledEdges({ read: envoyMetrics, log });
   let countsItself = false;

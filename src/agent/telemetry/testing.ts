@@ -18,12 +18,18 @@ function field(number: number, content: Uint8Array | string): Buffer {
   return Buffer.concat([Buffer.from([(number << 3) | 2, ...length]), bytes]);
 }
 
-/** An ExportLogsServiceRequest with the plan as its resource's attribute. */
-export function exportRequest(plan: MetricPlan | string, lines: readonly string[]): Uint8Array {
-  const text = typeof plan === "string" ? plan : JSON.stringify(plan);
-  const attribute = Buffer.concat([field(1, metricPlanAttribute), field(2, field(1, text))]);
+const pair = (key: string, value: string): Buffer => Buffer.concat([field(1, key), field(2, field(1, value))]);
+
+/** An ExportLogsServiceRequest with the plan as its resource's attribute, and the notes as those of each line. */
+export function exportRequest(
+  plan: MetricPlan | string,
+  lines: readonly string[],
+  notes: Readonly<Record<string, string>> = {},
+): Uint8Array {
+  const attribute = pair(metricPlanAttribute, typeof plan === "string" ? plan : JSON.stringify(plan));
+  const noted = Object.entries(notes).map(([key, value]) => field(6, pair(key, value)));
   const time = Buffer.from([(1 << 3) | 1, 1, 2, 3, 4, 5, 6, 7, 8, (2 << 3) | 0, 0x96, 0x01]);
-  const records = lines.map((line) => field(2, Buffer.concat([time, field(5, field(1, line))])));
+  const records = lines.map((line) => field(2, Buffer.concat([time, field(5, field(1, line)), ...noted])));
   return field(1, Buffer.concat([field(1, field(1, attribute)), field(2, Buffer.concat(records))]));
 }
 

@@ -7,7 +7,7 @@ export class WireReader {
   readonly #bytes: Buffer;
   readonly #end: number;
   #at: number;
-  /** Where the last field's content is, if it has a length; else both are 0. */
+  /** Where the last field's content is, if it has a length or eight bytes; else both are 0. */
   start = 0;
   end = 0;
 
@@ -31,6 +31,11 @@ export class WireReader {
     return this.#bytes.toString("utf8", this.start, this.end);
   }
 
+  /** The last field's eight bytes, as the nearest number. */
+  fixed64(): number {
+    return this.end - this.start === 8 ? Number(this.#bytes.readBigUInt64LE(this.start)) : 0;
+  }
+
   /** The last field's content, as a message of its own. */
   inner(): WireReader {
     return new WireReader(this.#bytes, this.start, this.end);
@@ -42,8 +47,11 @@ export class WireReader {
       this.start = this.#at;
       this.end = this.#at + length;
       this.#at = this.end;
+    } else if (wireType === 1) {
+      this.start = this.#at;
+      this.#at += 8;
+      this.end = this.#at;
     } else if (wireType === 0) this.#varint();
-    else if (wireType === 1) this.#at += 8;
     else if (wireType === 5) this.#at += 4;
     else throw malformed();
     if (this.#at > this.#end) throw malformed();

@@ -5,6 +5,7 @@ import { anyPack } from "@bufbuild/protobuf/wkt";
 import { encode as encodeDns } from "dns-packet";
 import { encodeReply, parseQuery, udpSize } from "../../../src/agent/dns/message.ts";
 import { createRequestCounter } from "../../../src/agent/telemetry/request-counter.ts";
+import { createTaps } from "../../../src/agent/telemetry/tap.ts";
 import { exportRequest, line } from "../../../src/agent/telemetry/testing.ts";
 import { createWorkloadTable } from "../../../src/agent/telemetry/workload-table.ts";
 import { readRemoteWasm } from "../../../src/agent/wasm/extension-config.ts";
@@ -17,6 +18,7 @@ import { bindingOf } from "../../../src/ca/binding.ts";
 import { createSelfSignedBundle } from "../../../src/ca/index.ts";
 import { TypedExtensionConfigSchema } from "../../../src/gen/envoy/config/core/v3/extension_pb.js";
 import { WasmSchema } from "../../../src/gen/envoy/extensions/filters/http/wasm/v3/wasm_pb.js";
+import { Edge_Side, FromAgentSchema, TapSchema, TrafficService } from "../../../src/gen/fairlead/traffic_pb.js";
 import { checkDer } from "../../../src/pki/der.ts";
 import {
   createCsr,
@@ -30,6 +32,9 @@ import {
 } from "../../../src/pki/index.ts";
 import { formatPem, parsePem } from "../../../src/pki/pem.ts";
 import { messageChunks, readMessages } from "../../../src/rpc/frame.ts";
+import { protoMethod } from "../../../src/rpc/index.ts";
+import { createTapHub, createTrafficStore, summarize } from "../../../src/traffic/index.ts";
+import { readEdge } from "../../../src/traffic/read-edge.ts";
 import { mutateBytes, mutateText } from "../mutate.ts";
 import { type Target, target } from "../target.ts";
 
@@ -100,10 +105,13 @@ export async function byteTargets(): Promise<readonly Target[]> {
         app: "f",
         version: "g",
       };
-      const counter = createRequestCounter({ own, table, monotonicMs: () => 0 });
+      const taps = createTaps({ own, table, monotonicMs: () => 0, now: () => new Date(0) });
+      taps.order(create(TapSchema, { id: 1, forMs: 1000, perSecond: 50 }));
+      const counter = createRequestCounter({ own, table, taps, monotonicMs: () => 0 });
       counter.take(bytes);
-      return [...counter.metrics()].join("").length;
+      return [[...counter.metrics()].join("").length, taps.drain().length];
     }),
+    reads("traffic reports", [trafficReport(), tappedRequest()], trafficOf),
     reads("wasm archives", wasmExamples(), async (bytes) => {
       const found = await unpackModule(bytes, 64 * 1024);
       return [found.length, (await fileOfLayer(bytes, "plugin.wasm", 64 * 1024)).length];
@@ -137,6 +145,47 @@ function wasmExtension(): Uint8Array {
   const vm = { case: "vmConfig" as const, value: { code: remote, environmentVariables: { keyValues } } };
   const typedConfig = anyPack(WasmSchema, create(WasmSchema, { config: { name: "p", vm } }));
   return toBinary(TypedExtensionConfigSchema, create(TypedExtensionConfigSchema, { name: "x", typedConfig }));
+}
+
+const trafficEdge = {
+  side: Edge_Side.SOURCE,
+  peer: { namespace: "shop", workload: "back-v1", app: "back", version: "v1" },
+  service: { host: "back.shop.svc.cluster.local", name: "back", namespace: "shop" },
+};
+
+function trafficReport(): Uint8Array {
+  const edges = [{ ...trafficEdge, counts: [9, 1, 2, 0, 0, 1, 9], flags: [{ flag: "UF", count: 1 }] }];
+  const value = { sequence: 1, coveredMs: 10_000, edges };
+  return toBinary(FromAgentSchema, create(FromAgentSchema, { message: { case: "report", value } }));
+}
+
+function tappedRequest(): Uint8Array {
+  const requests = [{ ...trafficEdge, method: "GET", path: "/a", status: 200, headers: { "user-agent": "x" } }];
+  return toBinary(
+    FromAgentSchema,
+    create(FromAgentSchema, { message: { case: "tapped", value: { id: 1, requests } } }),
+  );
+}
+
+/** Through the readers into a store and a tap, as the control plane's service does it. */
+function trafficOf(bytes: Uint8Array): unknown {
+  const clocks = { now: () => new Date(0), monotonicMs: () => 0 };
+  const store = createTrafficStore(clocks);
+  const taps = createTapHub({ ...clocks, headers: ["user-agent"] });
+  const agent = { party: { namespace: "a", workload: "b", app: "c", version: "d" }, order: () => {} };
+  taps.join(agent);
+  const tap = taps.open({ headers: ["user-agent"] });
+  try {
+    const { message } = protoMethod(TrafficService.method.report).request.decode(bytes);
+    if (message.case === "tapped") taps.take(agent, message.value);
+    for (const edge of message.case === "report" ? message.value.edges : []) {
+      const read = readEdge(edge, agent.party);
+      if (read) store.add(read.name, read.side, read);
+    }
+    return JSON.stringify([summarize(store.snapshot({ lastMs: 60_000 }), "service"), taps.size]).length;
+  } finally {
+    tap.close();
+  }
 }
 
 function dnsExamples(): readonly Uint8Array[] {

@@ -81,6 +81,11 @@ async function connect(to: Discovery | undefined, { address, account = "vm", met
     answer,
     report: (error?: string) =>
       send({ typeUrl: healthType, ...(error === undefined ? {} : { errorDetail: { code: 13, message: error } }) }),
+    /** Answered after all that was sent before. */
+    ask: async (typeUrl: string) => {
+      await send({ typeUrl });
+      return readText((await stream.messages.next()).value);
+    },
     close: () => client.close(),
   };
 }
@@ -161,6 +166,24 @@ test("another account, and a group that is not there, are refused and leave noth
   await expect(lost.answer).rejects.toThrow(`cannot find WorkloadGroup ${namespace}/lost`);
   for (const vm of [other, lost]) vm.close();
   expect(await entry("db-10.9.0.4")).toBeUndefined();
+}, 300_000);
+
+test("what another account says of the health of somebody's entry is nothing", async () => {
+  const vm = await connect(first, { address: "10.9.0.6" });
+  await vm.answer;
+  const other = await connect(first, {
+    ...{ address: "10.9.0.7", account: "other" },
+    metadata: { AUTO_REGISTER_GROUP: "", WORKLOAD_ENTRY: "db-10.9.0.6" },
+  });
+  await other.answer;
+  await other.report("it is ill");
+  expect(await other.ask(types.listener)).toBe(types.listener);
+  // What concerns one entry is done in turn: when this one is answered, the report has had its own.
+  const again = await connect(first, { address: "10.9.0.6" });
+  await again.answer;
+  expect(readList(readRecord((await entry("db-10.9.0.6"))?.status).conditions)).toEqual([]);
+  for (const one of [other, vm, again]) one.close();
+  await expect.poll(() => entry("db-10.9.0.6"), soon).toBeUndefined();
 }, 300_000);
 
 test("an entry that somebody wrote is kept, and what was reported of it goes with its workload", async () => {

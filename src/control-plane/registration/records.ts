@@ -52,8 +52,8 @@ export interface Present {
 }
 
 export interface Records {
-  /** Throws where the workload may not, or cannot, be registered. */
-  connected(workload: Present): Promise<void>;
+  /** Whether the entry is the workload's to report on. Throws where it may not, or cannot, be registered. */
+  connected(workload: Present): Promise<boolean>;
   /** Whether the entry now says so. */
   disconnected(ref: EntryRef, times: { readonly connected: Date; readonly left: Date }): Promise<boolean>;
   healthReported(ref: EntryRef, report: { readonly error: string | undefined; readonly at: Date }): Promise<void>;
@@ -79,17 +79,17 @@ export function createRecords(options: RecordsOptions): Records {
     if (reason !== undefined) throw new RpcError(status.permissionDenied, reason);
   };
 
-  async function register(workload: Present): Promise<void> {
+  async function register(workload: Present): Promise<boolean> {
     const { ref, node, since } = workload;
     const entry = await client.find(entries, ref, signal);
     if (entry) {
-      if (ref.group === undefined && !isHealthChecked(entry)) return;
+      if (ref.group === undefined && !isHealthChecked(entry)) return false;
       checkOwner(workload, entry);
       const change = connectedChange(entry, controller, since);
-      if (!change) return;
+      if (!change) return true;
       await patch(entry, change);
       metrics.count("auto_registration_updates_total");
-      return;
+      return true;
     }
     const created = await createEntry(ref, node);
     checkOwner(workload, created);
@@ -102,6 +102,7 @@ export function createRecords(options: RecordsOptions): Records {
     await client.create(entries, { ...created, metadata: { ...created.metadata, annotations } }, { signal });
     metrics.count("auto_registration_success_total");
     log.info("a workload has registered", { entry: `${ref.namespace}/${ref.name}` });
+    return true;
   }
 
   async function createEntry(ref: EntryRef, node: ProxyNode): Promise<KubeObject> {
@@ -122,7 +123,7 @@ export function createRecords(options: RecordsOptions): Records {
   return {
     async connected(workload) {
       try {
-        await retried(() => register(workload));
+        return await retried(() => register(workload));
       } catch (error) {
         metrics.count("auto_registration_errors_total");
         throw error;

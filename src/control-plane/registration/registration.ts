@@ -35,12 +35,16 @@ export function createRegistration(source: ResourceSource, options: Registration
   const present = new Map<string, Set<Present>>();
   /** Whose leaving is being written down: an API that is away is asked once at a time for each. */
   const leaving = new Set<string>();
+  /** Proxies that were found to be the workloads of their entries: nobody else says how these are. */
+  const owners = new WeakSet<ProxyNode>();
   const inTurn = createTurns(signal);
   const started = now();
 
   const concerns = (ref: EntryRef): boolean => (ref.group === undefined ? enabled.health : enabled.registration);
   const connected = (workload: Present): Promise<void> =>
-    inTurn(keyOf(workload.ref), () => records.connected(workload));
+    inTurn(keyOf(workload.ref), async () => {
+      if (await records.connected(workload)) owners.add(workload.node);
+    });
   const warn = (what: string, ref: Pick<EntryRef, "namespace" | "name">) => (error: unknown) => {
     if (!signal.aborted) log.warn(what, { entry: keyOf(ref), cause: FairleadError.from(error).message });
   };
@@ -139,7 +143,7 @@ export function createRegistration(source: ResourceSource, options: Registration
     },
     healthReported(node, error) {
       const ref = entryOf(node);
-      if (!ref || !enabled.health) return;
+      if (!ref || !enabled.health || !owners.has(node)) return;
       const at = now();
       inTurn(keyOf(ref), () => records.healthReported(ref, { error, at })).catch(
         warn("a workload's health cannot be written down", ref),

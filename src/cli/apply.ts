@@ -1,7 +1,7 @@
 /** `fairlead apply -f`: creates or changes objects, for a machine without kubectl. */
 import type { Command } from "commander";
 import { createKubeClient, type KubeClient, loadObjects, objectFiles } from "../kube/index.ts";
-import { FairleadError } from "../lib/index.ts";
+import { FairleadError, printable } from "../lib/index.ts";
 import type { KubeObject } from "../model/index.ts";
 import { clusterAccess } from "./cluster-access.ts";
 import type { Io } from "./command.ts";
@@ -53,7 +53,7 @@ async function applyFiles(client: KubeClient, flags: ApplyFlags, io: Io): Promis
         const name = `${object.kind.toLowerCase()}/${object.metadata.name}`;
         try {
           await applyObject(client, placed(object, flags.namespace));
-          io.out(`${name} applied\n`);
+          io.out(`${printable(name)} applied\n`);
         } catch (thrown) {
           const error = FairleadError.from(thrown);
           if (error.code === "unavailable") throw error;

@@ -1,4 +1,5 @@
 /** `fairlead backup`: everything that the standalone mesh's API holds, to one file. */
+import { existsSync } from "node:fs";
 import { join } from "node:path";
 import type { Command } from "commander";
 import { backUp } from "../apiserver/index.ts";
@@ -26,6 +27,11 @@ export function register(program: Command, io: Io, exit: (status: number) => voi
     )
     .action(async (file: string, flags: BackupFlags) => {
       const dir = flags.data ?? defaultDataDir(io.env);
+      // To look whether it is in use would make it.
+      if (!existsSync(dir))
+        throw new FairleadError("not-found", `there is no mesh in ${dir}`, {
+          hint: "name the data folder with --data DIR",
+        });
       const { objects, version } = await backUp({
         apiDir: join(dir, "api"),
         file,

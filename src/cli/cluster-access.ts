@@ -61,8 +61,13 @@ async function namedAccess(flags: AccessFlags, io: Io): Promise<ClusterAccess | 
   return inClusterAccess(io.env);
 }
 
-const load = (paths: readonly string[], flags: AccessFlags, io: Io): Promise<ClusterAccess> =>
-  loadKubeconfig({ paths, context: flags.context, env: io.env });
+/** People wait for it. */
+const patienceMs = 5_000;
+
+const load = async (paths: readonly string[], flags: AccessFlags, io: Io): Promise<ClusterAccess> => ({
+  ...(await loadKubeconfig({ paths, context: flags.context, env: io.env })),
+  patienceMs,
+});
 
 const standaloneFile = (io: Io): string => join(defaultDataDir(io.env), "kubeconfig");
 const homeFile = (io: Io): string => join(io.env.HOME ?? "", ".kube/config");

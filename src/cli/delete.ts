@@ -1,7 +1,7 @@
 /** `fairlead delete`: removes objects, for a machine without kubectl. */
 import type { Command } from "commander";
 import { createKubeClient, loadObjects } from "../kube/index.ts";
-import { FairleadError } from "../lib/index.ts";
+import { FairleadError, printable } from "../lib/index.ts";
 import { clusterAccess } from "./cluster-access.ts";
 import type { Io } from "./command.ts";
 import { deleteObject, findKind } from "./objects.ts";
@@ -35,13 +35,13 @@ export function register(program: Command, io: Io, exit: (status: number) => voi
         if (flags.filename !== undefined)
           for (const { object } of await loadObjects(flags.filename)) {
             await deleteObject(client, object);
-            io.out(`${object.kind.toLowerCase()}/${object.metadata.name} deleted\n`);
+            io.out(`${printable(`${object.kind.toLowerCase()}/${object.metadata.name}`)} deleted\n`);
           }
         if (type !== undefined) {
           const kind = await findKind(client, type);
           for (const name of names) {
             await client.delete(kind, { name, namespace: kind.namespaced ? flags.namespace : undefined });
-            io.out(`${kind.singular || kind.plural}/${name} deleted\n`);
+            io.out(`${kind.singular || kind.plural}/${printable(name)} deleted\n`);
           }
         }
       } finally {

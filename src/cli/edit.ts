@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Command } from "commander";
 import { createKubeClient, parseObjects } from "../kube/index.ts";
-import { FairleadError } from "../lib/index.ts";
+import { FairleadError, printable } from "../lib/index.ts";
 import type { KubeObject } from "../model/index.ts";
 import { clusterAccess } from "./cluster-access.ts";
 import type { Io } from "./command.ts";
@@ -67,7 +67,7 @@ async function edit(type: string, given: string | undefined, flags: EditFlags, i
     const [object] = parseObjects(file, after).map((one) => one.object);
     if (!object) throw new FairleadError("invalid", "the file has no object any more; nothing was written");
     await client.update(kind, object, { fieldManager: "fairlead-edit", fieldValidation: "Strict" });
-    io.out(`${kind.singular || kind.plural}/${name} edited\n`);
+    io.out(`${kind.singular || kind.plural}/${printable(name)} edited\n`);
     return 0;
   } finally {
     client.close();

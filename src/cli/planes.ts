@@ -31,17 +31,14 @@ export async function askPlanes(flags: PlaneFlags, path: string, io: Io): Promis
   return askCluster(flags, path, io);
 }
 
-const stepMs = 5_000;
-
 async function askCluster(flags: PlaneFlags, path: string, io: Io): Promise<readonly PlaneAnswer[]> {
   const access = await clusterAccess(flags, io);
   const client = createKubeClient(access);
   try {
-    const signal = AbortSignal.any([io.signal, AbortSignal.timeout(stepMs)]);
     const { items } = await client.list(kubeKinds.pods, {
       namespace: flags.istioNamespace,
       labelSelector: "app=istiod",
-      signal,
+      signal: io.signal,
     });
     const running = items.filter(({ status }) => readRecord(status).phase === "Running");
     if (running.length === 0)

@@ -5,7 +5,8 @@ import { formatSortedYaml } from "../lib/index.ts";
 /** Marks that turn text around, and controls that JSON's own escapes leave: as escapes they mean the same and show themselves. */
 const hidden = /[\u007f-\u009f\u2028\u2029\u202a-\u202e\u2066-\u2069]/g;
 
-const escaped = (text: string): string =>
+/** For JSON, and for YAML between double quotes. */
+export const escaped = (text: string): string =>
   text.replace(hidden, (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, "0")}`);
 
 export function printJson(data: unknown, indent: number): string {

@@ -1,5 +1,6 @@
 /** Arguments in, an exit status out: 0 done, 1 the answer is no, 2 wrong usage; `analyze` has two more. */
 import { Command, CommanderError, type OutputConfiguration } from "commander";
+import { printable } from "../lib/index.ts";
 import type { CommandEntry, Io } from "./command.ts";
 import { commands } from "./commands.ts";
 import { goFlags } from "./go-flags.ts";
@@ -17,7 +18,8 @@ const entries: readonly CommandEntry[] = [
   },
 ];
 
-export async function runProgram(args: readonly string[], io: Io): Promise<number> {
+export async function runProgram(args: readonly string[], given: Io): Promise<number> {
+  const io: Io = { ...given, err: (text) => given.err(plainMessage(text)) };
   let status = 0;
   const program = new Command("fairlead")
     .description("A service mesh control plane: Istio's API, stock Envoy, no cluster needed to start.")
@@ -53,6 +55,20 @@ export async function runProgram(args: readonly string[], io: Io): Promise<numbe
     return report(thrown, io);
   }
 }
+
+/** Lines and the redrawn line of progress are ours; whatever else a terminal would act on came with a name. */
+const clearLine = "\r\u001b[K";
+
+const plainMessage = (text: string): string =>
+  text
+    .split(clearLine)
+    .map((part) =>
+      part
+        .split(/([\n\t])/)
+        .map((piece, i) => (i % 2 === 1 ? piece : printable(piece)))
+        .join(""),
+    )
+    .join(clearLine);
 
 function findCommand(name: string | undefined): CommandEntry | undefined {
   return entries.find((entry) => entry.name === name || entry.aliases?.includes(name ?? ""));

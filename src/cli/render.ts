@@ -17,7 +17,7 @@ import {
   shownResource,
 } from "../render/index.ts";
 import type { Io } from "./command.ts";
-import { printYaml, redactSecrets } from "./print.ts";
+import { printJson, printYaml, redactSecrets } from "./print.ts";
 import { profileOption } from "./profile-option.ts";
 import { standIns } from "./render/stand-ins.ts";
 
@@ -202,7 +202,7 @@ async function writeFolder(dir: string, rendered: Rendered): Promise<void> {
 }
 
 function format(rendered: Rendered, output: RenderFlags["output"]): string {
-  if (output === "json") return `${JSON.stringify(rendered, null, 2)}\n`;
+  if (output === "json") return printJson(rendered, 2);
   if (output === "yaml") return printYaml(rendered);
   return Object.entries(rendered)
     .map(

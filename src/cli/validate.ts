@@ -73,7 +73,13 @@ async function filesOf(path: string): Promise<readonly string[]> {
 
 /** One file that cannot be read says nothing of the others. */
 function unreadable(file: string, thrown: unknown): Finding {
-  return { file, object: file, severity: "error", field: "", message: FairleadError.from(thrown).message };
+  return {
+    file,
+    object: file,
+    severity: "error",
+    field: "",
+    message: FairleadError.from(thrown).message.split("\n")[0] ?? "",
+  };
 }
 
 const objectFields: ReadonlySet<string> = new Set(["apiVersion", "kind", "metadata", "spec", "status"]);

@@ -15,6 +15,7 @@ export interface ConnectionTarget {
   readonly tls: ConnectionOptions;
   /** How often an HTTP/2 server is asked whether it is there, and how long it has to answer. */
   readonly pingMs?: number;
+  readonly handshakeMs?: number;
 }
 
 export interface RequestHead {
@@ -56,10 +57,11 @@ export async function openConnection(options: ConnectionTarget): Promise<Connect
   return overHttp1(options);
 }
 
-function openSocket({ host, port, tls }: ConnectionTarget): Promise<TLSSocket> {
+function openSocket({ host, port, tls, handshakeMs = 10_000 }: ConnectionTarget): Promise<TLSSocket> {
   return new Promise((resolve, reject) => {
     const socket = connectTls({ ...tls, host, port, ALPNProtocols: ["h2", "http/1.1"] });
-    socket.setTimeout(10_000, () => socket.destroy(new FairleadError("timeout", "no TLS handshake within 10 s")));
+    const late = new FairleadError("timeout", `no TLS handshake within ${handshakeMs / 1000} s`);
+    socket.setTimeout(handshakeMs, () => socket.destroy(late));
     socket.once("error", reject);
     socket.once("secureConnect", () => {
       socket.setTimeout(0);

@@ -12,6 +12,8 @@ export interface ClusterAccess {
   readonly serverName: string | undefined;
   /** The namespace of the context. */
   readonly namespace: string;
+  /** How long it may be silent while somebody waits at a terminal; absent: as long as those that serve wait. */
+  readonly patienceMs?: number;
   /** Read anew for each connection; `refused` is true after a 401, so that a cached answer is not used again. */
   credentials(refused: boolean): Promise<Credentials>;
 }

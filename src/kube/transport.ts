@@ -44,6 +44,10 @@ export function createTransport(access: ClusterAccess, options: TransportOptions
   let current: { readonly id: string; readonly connection: Promise<Connection>; ready?: Connection } | undefined;
   let closed = false;
 
+  // A write may have to wait for webhooks.
+  const silenceMs = (method: string): number =>
+    readMethods.has(method) && access.patienceMs !== undefined ? access.patienceMs : 60_000;
+
   const connect = (credentials: Credentials): Promise<Connection> => {
     const id = `${credentials.cert ?? ""}\n${credentials.ca ?? ""}`;
     const known = current;
@@ -60,6 +64,7 @@ export function createTransport(access: ClusterAccess, options: TransportOptions
         rejectUnauthorized: !access.insecure,
         ...serverName(access.serverName ?? base.hostname),
       },
+      ...(access.patienceMs === undefined ? {} : { handshakeMs: access.patienceMs }),
     });
     const made: typeof current = { id, connection };
     current = made;
@@ -131,9 +136,9 @@ export function createTransport(access: ClusterAccess, options: TransportOptions
 
   return {
     open: async (r) => (await succeed(r)).body,
-    text: (r) => text({ timeoutMs: 60_000, ...r }),
+    text: (r) => text({ timeoutMs: silenceMs(r.method), ...r }),
     json: async (r) => {
-      const body = await text({ timeoutMs: 60_000, ...r });
+      const body = await text({ timeoutMs: silenceMs(r.method), ...r });
       return body === "" ? undefined : parseJson(body, { ...fileLimits, maxDepth: answerDepth });
     },
     close() {
@@ -247,6 +252,12 @@ function refusedError(server: string, body: unknown): FairleadError {
 }
 
 function connectError(server: string, error: unknown): Error {
+  const late = error instanceof NotSent ? error.cause : error;
+  if (late instanceof FairleadError && late.code === "timeout")
+    return new FairleadError("timeout", `the API at ${server} gives no answer: ${late.message}`, {
+      hint: "is it the right --context, and is the API up? `kubectl get --raw /readyz` asks the same",
+      cause: late,
+    });
   if (error instanceof FairleadError || (error instanceof Error && error.name === "AbortError")) return error;
   const cause = error instanceof NotSent ? error.cause : error;
   if (error instanceof CutShort) return new FairleadError("unavailable", `${server}: ${error.message}`, { cause });

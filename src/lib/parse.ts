@@ -16,6 +16,7 @@ import {
   strTag,
 } from "js-yaml";
 import { FairleadError } from "./error.ts";
+import { printable } from "./log.ts";
 import { checkAliases } from "./yaml-aliases.ts";
 import { yamlEvents } from "./yaml-events.ts";
 import { repeatedYamlKeys } from "./yaml-keys.ts";
@@ -79,11 +80,18 @@ export function parseYaml(
       (document) => document !== null && document !== undefined,
     );
   } catch (error) {
-    throw new FairleadError("invalid", `not YAML: ${error instanceof Error ? error.message : "cannot be read"}`, {
-      cause: error,
-    });
+    const why = error instanceof Error ? error.message.split("\n").map(shown).join("\n") : "cannot be read";
+    throw new FairleadError("invalid", `not YAML: ${why}`, { cause: error });
   }
 }
+
+/** The parser quotes what it read, which may be of any length and hold anything. */
+function shown(line: string): string {
+  const plain = printable(line);
+  return plain.length <= maxQuoted ? plain : `${plain.slice(0, maxQuoted)}…`;
+}
+
+const maxQuoted = 160;
 
 export function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === "object" && value !== null && !Array.isArray(value);

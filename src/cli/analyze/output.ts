@@ -2,7 +2,7 @@
 import type { AnalysisLevel, AnalysisMessage } from "../../config/index.ts";
 import { goJson, printable } from "../../lib/index.ts";
 import { istioVersion } from "../../model/index.ts";
-import { printYaml } from "../print.ts";
+import { escaped, printYaml } from "../print.ts";
 
 export const istioctlFormats = ["log", "json", "yaml"] as const;
 
@@ -18,7 +18,7 @@ export const documentation = `https://istio.io/v${istioVersion.split(".").slice(
 export function formatMessages(messages: readonly LocatedMessage[], format: AnalyzeFormat, color: boolean): string {
   if (format === "log") return messages.map((message) => formatLog(message, color)).join("\n");
   const data = messageData(messages);
-  return format === "json" ? goJson(data, "\t") : printYaml(data);
+  return format === "json" ? escaped(goJson(data, "\t")) : printYaml(data);
 }
 
 const colors: Readonly<Record<AnalysisLevel, string>> = { Info: "", Warning: "\u001b[33m", Error: "\u001b[1;31m" };

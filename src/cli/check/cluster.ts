@@ -12,8 +12,6 @@ export interface ClusterCheck {
   readonly signal: AbortSignal;
 }
 
-const stepMs = 5_000;
-
 export async function checkCluster(check: ClusterCheck): Promise<readonly Finding[]> {
   const client = createKubeClient(check.access);
   try {
@@ -37,8 +35,7 @@ async function controlPlanes(
   check: ClusterCheck,
 ): Promise<{ readonly pods: readonly KubeObject[]; readonly problem?: Finding }> {
   try {
-    const signal = AbortSignal.any([check.signal, AbortSignal.timeout(stepMs)]);
-    const { namespace } = check;
+    const { namespace, signal } = check;
     const { items: pods } = await client.list(kubeKinds.pods, { namespace, labelSelector: "app=istiod", signal });
     return { pods };
   } catch (error) {

@@ -83,7 +83,12 @@ async function readYamlFile(file: string, io: Io): Promise<unknown> {
   const text = await readFile(inFolder(file, io), "utf8").catch((cause: unknown) => {
     throw new FairleadError("not-found", `cannot read ${file}`, { cause });
   });
-  return parseYaml(text)[0] ?? {};
+  try {
+    return parseYaml(text)[0] ?? {};
+  } catch (cause) {
+    const [why = ""] = FairleadError.from(cause).message.split("\n");
+    throw new FairleadError("invalid", `${file}: ${why}`, { hint: "a file of values is one YAML document", cause });
+  }
 }
 
 export const inFolder = (file: string, io: Io): string => (isAbsolute(file) ? file : join(io.cwd, file));

@@ -2,7 +2,7 @@
 import type { JsonValue } from "@bufbuild/protobuf";
 import { FairleadError, isRecord, readRecord, readText } from "../../lib/index.ts";
 import { parseOutput } from "../output.ts";
-import { printSortedYaml } from "../print.ts";
+import { printJson, printSortedYaml } from "../print.ts";
 import type { Style, View } from "./view.ts";
 
 export type Format = "short" | "json" | "yaml";
@@ -52,5 +52,5 @@ const nameOf = ({ name, clusterName }: Readonly<Record<string, unknown>>): strin
   readText(name) || readText(clusterName);
 
 export function printData(data: JsonValue, format: "json" | "yaml"): string {
-  return format === "json" ? `${JSON.stringify(data, null, 4)}\n` : `${printSortedYaml(data)}\n`;
+  return format === "json" ? printJson(data, 4) : `${printSortedYaml(data)}\n`;
 }

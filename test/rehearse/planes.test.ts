@@ -34,7 +34,7 @@ beforeAll(async () => {
     const all = await states();
     expect(all.map(({ errors }) => Object.keys(errors)).sort()).toEqual([["LDS"], []].sort());
     expect(proxies.map(({ responses }) => responses.get("RouteConfiguration"))).toEqual([1, 1]);
-  }, 10_000);
+  }, 30_000);
 }, 60_000);
 
 afterAll(async () => {

@@ -35,7 +35,10 @@ beforeAll(async () => {
     }
   plane = await startPlane(world);
   proxies = await Promise.all(["client", "web-1"].map((pod) => connectProxy(plane, `${pod}.default`, ["80"])));
-  await vi.waitFor(() => expect(proxies.map(({ responses }) => responses.get("RouteConfiguration"))).toEqual([1, 1]));
+  await vi.waitFor(
+    () => expect(proxies.map(({ responses }) => responses.get("RouteConfiguration"))).toEqual([1, 1]),
+    30_000,
+  );
 }, 60_000);
 
 afterAll(async () => {

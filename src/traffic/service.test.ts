@@ -201,13 +201,27 @@ describe("reports of agents", () => {
     expect(seen()).toBe(800);
     expect(kept.store.about()).toMatchObject({ edges: 257, foldedEdges: 1 });
     expect(count("edges_total folded")).toBe(800 - 256);
-    await front.send({ case: "report", value: { sequence: 3, edges: many(0, 20_000) } });
-    expect(await front.end()).toMatch(/too large/);
+    // Neither another call nor an address where nobody is known gives room for more than that account's share.
+    const again = await agent("front", "10.0.0.1", "again");
+    await again.report({ sequence: 1, edges: many(800, 900) });
+    expect(kept.store.about().edges).toBe(257);
+    for (const address of ["10.9.0.1", "10.9.0.2"]) {
+      const nowhere = await agent("front", address);
+      await nowhere.report({
+        sequence: 1,
+        edges: many(1000, 1200).concat(address === "10.9.0.1" ? [] : many(1200, 1400)),
+      });
+      nowhere.close();
+    }
+    expect(kept.store.about()).toMatchObject({ edges: 257 + 256, foldedEdges: 1 });
+    expect(seen()).toBe(800 + 100 + 200 + 400);
+    await again.send({ case: "report", value: { sequence: 2, edges: many(0, 20_000) } });
+    expect(await again.end()).toMatch(/too large/);
     const hasty = await agent("front", "10.0.0.1", "hasty");
     for (let sequence = 1; sequence <= 20; sequence++)
       hasty.send({ case: "report", value: { sequence } }).catch(() => {});
     expect(await hasty.end()).toMatch(/too many reports/);
-    expect(seen()).toBe(800);
+    expect(seen()).toBe(1500);
     // Others are not disturbed.
     const back = await agent("back", "10.0.0.2");
     expect(await back.report({ sequence: 1, edges: [] })).toBe(1);

@@ -16,6 +16,7 @@ import { dropOldest, type Logger, type Overload } from "../lib/index.ts";
 import { formatIdentity, type Identity, parseIdentity } from "../model/index.ts";
 import { type Call, duplex, type Each, protoMethod, type Route, RpcError, type Send, status } from "../rpc/index.ts";
 import { nobody, type Party } from "./edge.ts";
+import { createEdgeBudget, type EdgeBudget } from "./edge-budget.ts";
 import { readEdge } from "./read-edge.ts";
 import { Reporter } from "./reporter.ts";
 import type { TrafficStore } from "./store.ts";
@@ -54,6 +55,7 @@ export function createTrafficService(options: TrafficServiceOptions): Route {
   const reporters = new Map<string, Reporter>();
   /** The last report of each run of an agent, also after its stream. */
   const lastOf = new Map<string, number>();
+  const budgets = new Map<string, EdgeBudget>();
   for (const result of reportResults) metrics.count("fairlead_traffic_reports_total", { result }, 0);
   for (const result of edgeResults) metrics.count("fairlead_traffic_edges_total", { result }, 0);
 
@@ -62,15 +64,34 @@ export function createTrafficService(options: TrafficServiceOptions): Route {
     const { address, run } = hello.message.value;
     if (run === "" || run.length > longestRun || address.length > longestRun) throw invalid("a hello without a run");
     if (reporters.size >= maxReporters) throw new RpcError(status.resourceExhausted, "too many reporters");
-    const key = `${formatIdentity(identity)}\n${address}`;
+    const account = formatIdentity(identity);
+    const key = `${account}\n${address}`;
     // An agent that comes again has lost its stream, or is another one: then this one counts.
     reporters.get(key)?.end(new RpcError(status.cancelled, "the agent has called again"));
     const look = (): Party => ownParty(options, identity, address);
-    const reporter = new Reporter({ key, run: `${key}\n${run}`, look, order, end, monotonicMs: options.monotonicMs });
+    const reporter = new Reporter({
+      key,
+      account,
+      run: `${key}\n${run}`,
+      look,
+      order,
+      end,
+      monotonicMs: options.monotonicMs,
+    });
     reporters.set(key, reporter);
     store.reporters(1);
     taps.join(reporter);
     return reporter;
+  }
+
+  /** It outlasts streams. All who are where nobody is known share their account's: any address could be named. */
+  function budgetOf({ key, account, party }: Reporter): EdgeBudget {
+    const of = party.workload === "" ? account : key;
+    const budget = budgets.get(of) ?? createEdgeBudget(options.monotonicMs);
+    budgets.delete(of);
+    budgets.set(of, budget);
+    dropOldest(budgets, maxReporters);
+    return budget;
   }
 
   function take(reporter: Reporter, { sequence, coveredMs, edges }: Report): void {
@@ -81,11 +102,12 @@ export function createTrafficService(options: TrafficServiceOptions): Route {
     lastOf.set(reporter.run, sequence);
     dropOldest(lastOf, maxReporters);
     const own = reporter.look();
+    const budget = budgetOf(reporter);
     const counted = { taken: 0, folded: 0, malformed: 0 };
     for (const edge of edges) {
       const read = readEdge(edge, own);
       if (read) {
-        const fold = !reporter.tellsApart(JSON.stringify(read.name));
+        const fold = !budget.tellsApart(JSON.stringify(read.name));
         store.add(read.name, read.side, { ...read, fold, coveredMs: Math.min(coveredMs, mostCoveredMs) });
         counted[fold ? "folded" : "taken"]++;
       } else counted.malformed++;

@@ -1,0 +1,37 @@
+/** Edges that a reporter names in; whether they are still told apart, or are too many, out. */
+export interface EdgeBudget {
+  /** False from the edge on that is one too many. */
+  tellsApart(edge: string): boolean;
+}
+
+/** A workload has fewer peers, or should see them by namespace. */
+const maxEdges = 256;
+/** After so long, peers that have gone make room for others. */
+const forgetMs = 3_600_000;
+
+export function createEdgeBudget(monotonicMs: () => number): EdgeBudget {
+  // Numbers, because there may be very many reporters: two names that are taken for one do no harm.
+  const seen = new Set<number>();
+  let forgotMs = monotonicMs();
+  return {
+    tellsApart(edge) {
+      const nowMs = monotonicMs();
+      if (nowMs - forgotMs > forgetMs) {
+        seen.clear();
+        forgotMs = nowMs;
+      }
+      const name = shortHash(edge);
+      if (seen.has(name)) return true;
+      if (seen.size >= maxEdges) return false;
+      seen.add(name);
+      return true;
+    },
+  };
+}
+
+/** FNV-1a, of 30 bits, which are no objects of their own. */
+function shortHash(text: string): number {
+  let value = 0x811c9dc5;
+  for (let i = 0; i < text.length; i++) value = Math.imul(value ^ text.charCodeAt(i), 0x01000193);
+  return value >>> 2;
+}

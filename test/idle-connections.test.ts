@@ -1,4 +1,5 @@
 /** Every server of ours with its real bounds: clients that begin and do not go on are let go. */
+import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
 import { connect, type Socket } from "node:net";
 import { tmpdir } from "node:os";
@@ -8,7 +9,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { startStatusServer } from "../src/agent/status-server.ts";
 import { createApiServer } from "../src/apiserver/index.ts";
 import { createCertificateAuthority, createSelfSignedBundle } from "../src/ca/index.ts";
-import { silentLogger } from "../src/lib/index.ts";
+import { silentLogger, wait } from "../src/lib/index.ts";
 import { createHttpServer } from "../src/ops/index.ts";
 import { createRpcServer } from "../src/rpc/index.ts";
 import { createClusterDns } from "../src/standalone/dns.ts";
@@ -128,3 +129,23 @@ test("who begins and does not go on is let go, at every port", async () => {
   expect((await Promise.all(open)).filter((left) => left !== undefined)).toEqual([]);
   expect(open.length).toBeGreaterThan(20);
 }, 300_000);
+
+test("who is refused a stream and stays is let go, though it goes on to speak", async () => {
+  const api = targets.find(({ name }) => name === "the embedded API");
+  if (!api) throw new Error("not started");
+  const tls = { ...api.at, rejectUnauthorized: false, ALPNProtocols: ["http/1.1"], allowHalfOpen: true };
+  const socket = connectTls(tls).on("error", () => {});
+  const closed = new Promise<string>((resolve) => socket.once("close", () => resolve("let go")));
+  const path = "/api/v1/namespaces/default/pods/web/attach?stdout=true";
+  socket.write(`GET ${path} HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n`);
+  expect(String((await once(socket, "data"))[0])).toMatch(/^HTTP\/1.1 40[13] /);
+  socket.resume();
+  // Its end alone cannot be seen: what is written after it is answered with a reset.
+  const speak = setInterval(() => socket.write("x"), 250);
+  const late = new AbortController();
+  const outcome = await Promise.race([closed, wait(25_000, late.signal).then(() => "still there")]);
+  late.abort();
+  clearInterval(speak);
+  socket.destroy();
+  expect(outcome).toBe("let go");
+}, 60_000);

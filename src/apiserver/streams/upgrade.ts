@@ -46,8 +46,19 @@ export function createUpgradeHandler(options: UpgradeOptions): UpgradeHandler {
         options.log.error(`${request.method} ${request.url?.split("?")[0]}: ${FairleadError.from(error).message}`);
       refuse(socket, status);
     }
+    if (code !== switching) letGo(socket);
     options.metrics.answered(request.method ?? "", code);
   };
+}
+
+const switching = 101;
+/** For whoever was refused to read why. */
+const lingerMs = 5_000;
+
+/** Also one that stays, or goes on to speak: nobody listens to it any more, and it may have come without any right. */
+function letGo(socket: Duplex): void {
+  const timer = setTimeout(() => socket.destroy(), lingerMs);
+  socket.once("close", () => clearTimeout(timer));
 }
 
 /** What was said to be too slow a request is none any longer. */

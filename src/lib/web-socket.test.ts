@@ -14,6 +14,8 @@ function frame(first: number, payload: Buffer, length = payload.length): Buffer 
   return Buffer.concat([head, mask, payload.map((byte, i) => byte ^ (mask[i % 4] ?? 0))]);
 }
 
+const emptyPieces = Array.from({ length: 2000 }, () => frame(0, Buffer.alloc(0)));
+
 function connectPeer() {
   const [wire, server] = duplexPair();
   const heard: Buffer[] = [];
@@ -52,6 +54,7 @@ for (const [name, bytes, code] of [
   ["a ping in pieces", frame(0x09, Buffer.from("a")), 1002],
   ["a long ping", frame(0x89, Buffer.alloc(126)), 1002],
   ["a continuation of nothing", frame(0x80, Buffer.from("a")), 1002],
+  ["a message of empty pieces without end", Buffer.concat([frame(2, Buffer.from("a")), ...emptyPieces]), 1009],
   ["a message of 2 MiB", frame(0x82, Buffer.alloc(0), 2 * 1024 * 1024), 1009],
   ["a message of 2^60 bytes", Buffer.from([0x82, 0xff, 0x10, 0, 0, 0, 0, 0, 0, 0]), 1009],
 ] as const)

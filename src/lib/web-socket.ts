@@ -4,6 +4,7 @@ import { type ByteReader, type ByteTransport, createByteReader } from "./byte-tr
 
 /** kubectl sends 32 KiB at a time. */
 const maxMessageBytes = 1024 * 1024;
+const maxPieces = 1024;
 const maxControlBytes = 125;
 const closeMs = 10_000;
 
@@ -42,8 +43,8 @@ export function openWebSocket(under: ByteTransport, role: WebSocketRole = "serve
   async function* messages(): AsyncIterable<Buffer> {
     const reader = createByteReader(under.incoming);
     const parts: Buffer[] = [];
+    let held = 0;
     for (;;) {
-      const held = parts.reduce((sum, part) => sum + part.length, 0);
       const frame = await readFrame(reader, maxMessageBytes - held, role);
       if (frame === undefined) return under.close();
       if (typeof frame === "number") return await end(frame);
@@ -51,8 +52,13 @@ export function openWebSocket(under: ByteTransport, role: WebSocketRole = "serve
       if (frame.opcode === opcodes.ping) await write(opcodes.pong, frame.payload);
       if (frame.opcode >= opcodes.close) continue;
       if ((frame.opcode === opcodes.continuation) !== parts.length > 0) return await end(closeCodes.protocol);
+      // Pieces without a byte would never fill a message.
+      if (parts.length >= maxPieces) return await end(closeCodes.tooLarge);
       parts.push(frame.payload);
-      if (frame.isLast) yield Buffer.concat(parts.splice(0));
+      held += frame.payload.length;
+      if (!frame.isLast) continue;
+      held = 0;
+      yield Buffer.concat(parts.splice(0));
     }
   }
   return {

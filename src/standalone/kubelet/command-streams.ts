@@ -108,7 +108,8 @@ async function overWebSocket(transport: ByteTransport, wanted: Wanted): Promise<
       const [channel] = message;
       const bytes = message.subarray(1);
       if (channel === channels.stdin && stdin?.writable) await room(stdin, bytes, gone.signal);
-      else if (channel === channels.resize) resize.write(bytes);
+      // Most commands have no terminal, and then nobody reads them.
+      else if (channel === channels.resize && !resize.writableNeedDrain) resize.write(bytes);
       else if (channel === channels.close && bytes[0] === channels.stdin) stdin?.end();
     }
   };

@@ -73,9 +73,9 @@ describe("the control plane on an API", () => {
 
   test("debug paths are open on loopback to who asks by its name, not to a page that was led here by another", async () => {
     const { host, port } = plane.addresses.monitoring;
-    const statusFor = (name: string): Promise<number> =>
+    const statusFor = (name: string, more: Readonly<Record<string, string>> = {}): Promise<number> =>
       new Promise((resolve, reject) => {
-        get({ host, port, path: "/debug/syncz", headers: { host: name } }, (answer) => {
+        get({ host, port, path: "/debug/syncz", headers: { host: name, ...more } }, (answer) => {
           answer.resume();
           resolve(answer.statusCode ?? 0);
         }).on("error", reject);
@@ -83,6 +83,10 @@ describe("the control plane on an API", () => {
     expect(await statusFor(`127.0.0.1:${port}`)).toBe(200);
     expect(await statusFor("localhost:15014")).toBe(200);
     expect(await statusFor("attacker.example")).toBe(401);
+    // Asking alone may do something, such as opening a tap.
+    for (const site of ["cross-site", "same-site"])
+      expect(await statusFor("localhost:15014", { "sec-fetch-site": site })).toBe(401);
+    expect(await statusFor("localhost:15014", { "sec-fetch-site": "none" })).toBe(200);
   });
 
   test("the leader gives addresses, writes statuses and tells problems, with the rights of the control plane alone", async () => {

@@ -11,6 +11,7 @@ import {
   type HttpHandler,
   type HttpRequest,
   isLocalHost,
+  isOtherSite,
   type Metrics,
   mayDebug,
   noRoom,
@@ -241,8 +242,8 @@ function debugHandler({ judge, debug }: ServerParts, overload: Overload | undefi
 
 async function callerOf(judge: TokenJudge, { headers, remoteAddress }: HttpRequest): Promise<DebugCaller> {
   return {
-    // A page in a browser of this machine can be made to ask loopback by another name: that is not a port-forward.
-    remoteAddress: isLocalHost(headers.host ?? "") ? remoteAddress : "",
+    // A page in a browser of this machine can be made to ask loopback, by another name or its own: no port-forward.
+    remoteAddress: isLocalHost(headers.host ?? "") && !isOtherSite(headers) ? remoteAddress : "",
     identity: await identityOf(judge, headers.authorization),
   };
 }

@@ -150,6 +150,11 @@ export function isLocalHost(host: string): boolean {
   return name === "localhost" || name === "[::1]" || /^\d+\.\d+\.\d+\.\d+$/.test(name);
 }
 
+/** Browsers say so of what the page of another site asks for; nobody else sends this header. */
+export function isOtherSite({ "sec-fetch-site": site }: IncomingMessage["headers"]): boolean {
+  return site === "cross-site" || site === "same-site";
+}
+
 function findHandler(routes: ReadonlyMap<string, HttpHandler>, path: string): HttpHandler | undefined {
   const best = [...routes.keys()]
     .filter((prefix) => path === prefix || (prefix.endsWith("/") && path.startsWith(prefix)))

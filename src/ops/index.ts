@@ -20,6 +20,7 @@ export {
   type HttpServerOptions,
   type HttpStream,
   isLocalHost,
+  isOtherSite,
   noRoom,
 } from "./http-server.ts";
 export { createMetrics, type Labels, type Metrics, metricNames } from "./metrics.ts";

@@ -21,6 +21,7 @@ export const commands: readonly CommandEntry[] = [
   { name: "run", summary: "Join a process to the standalone mesh as a Pod", load: () => import("./run.ts") },
   { name: "apply", summary: "Create or change objects from files", load: () => import("./apply.ts") },
   { name: "get", summary: "Show objects of the API", load: () => import("./get.ts") },
+  { name: "logs", summary: "Show what a Pod's containers have written", load: () => import("./logs.ts") },
   { name: "edit", summary: "Change an object of the API in an editor", load: () => import("./edit.ts") },
   { name: "delete", summary: "Remove objects by name or from files", load: () => import("./delete.ts") },
   {
@@ -161,6 +162,11 @@ export const commands: readonly CommandEntry[] = [
     name: "check",
     summary: "Ask whether the standalone mesh is well, or this machine has what one needs",
     load: () => import("./check.ts"),
+  },
+  {
+    name: "bug-report",
+    summary: "Put what a person needs to find a fault into one archive, without secrets",
+    load: () => import("./bug-report.ts"),
   },
   {
     name: "completion",

@@ -58,7 +58,7 @@ export async function findKind(client: KubeClient, name: string): Promise<NamedK
   });
 }
 
-async function allKinds(client: KubeClient): Promise<readonly NamedKind[]> {
+export async function allKinds(client: KubeClient): Promise<readonly NamedKind[]> {
   const answer = await client.raw("GET", "/apis");
   const groups = list(answer, "groups").flatMap((entry) => {
     const preferred = isRecord(entry.preferredVersion) ? entry.preferredVersion.version : undefined;

@@ -1,4 +1,5 @@
 /** Typed requests in, objects out: one thin client for every verb of a Kubernetes API. */
+import type { Readable } from "node:stream";
 import { FairleadError, isRecord } from "../lib/index.ts";
 import type { KubeObject } from "../model/index.ts";
 import { apiVersionOf, collectionPath, type KindRef, type ObjectRef, objectPath } from "./kind.ts";
@@ -56,6 +57,8 @@ export interface KubeClient {
   raw(method: string, path: string, body?: unknown, accept?: string): Promise<unknown>;
   /** A path that answers with text, such as `/metrics`. */
   text(path: string): Promise<string>;
+  /** A path that answers with text as it comes, for any time, such as a log that is followed. */
+  stream(path: string, signal?: AbortSignal): Promise<Readable>;
   close(): void;
 }
 
@@ -135,6 +138,7 @@ function clientOver(http: Transport): KubeClient {
       http.json({ method: "POST", path: objectPath(kind, ref, subresource), body }),
     watch: (kind, options) => streamEvents(http, kind, options),
     raw: (method, path, body, accept) => http.json({ method, path, body, accept }),
+    stream: (path, signal) => http.open({ method: "GET", path, signal, endless: true }),
     text: (path) => http.text({ method: "GET", path }),
     close: () => http.close(),
   };

@@ -46,6 +46,7 @@ export async function createMeshClient(dir: string): Promise<KubeClient> {
     delete: (...args) => again((client) => client.delete(...args)),
     createSubresource: (...args) => again((client) => client.createSubresource(...args)),
     watch: (...args) => current.watch(...args),
+    stream: (...args) => again((client) => client.stream(...args)),
     text: (...args) => again((client) => client.text(...args)),
     raw: (...args) => again((client) => client.raw(...args)),
     close: () => current.close(),

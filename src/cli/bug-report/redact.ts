@@ -1,0 +1,63 @@
+/** Objects and texts of a mesh in; the same without keys, tokens and passwords out. */
+import { isRecord } from "../../lib/index.ts";
+import type { KubeObject } from "../../model/index.ts";
+
+const gone = "[redacted]";
+
+/** Names whose values are mostly secret, wherever they stand. */
+const secretName = /passw|secret|token|credential|api[-_]?key|private[-_]?key|authorization/i;
+
+/** Nothing of a Secret but that it is there, and the names of its entries; of others what is called a secret. */
+export function redactObject(object: KubeObject): unknown {
+  const { managedFields: _, ...metadata } = object.metadata as KubeObject["metadata"] & { managedFields?: unknown };
+  const annotations = Object.entries(metadata.annotations ?? {}).map(([name, value]) => [name, redactText(value)]);
+  const shown = { ...object, metadata: { ...metadata, annotations: Object.fromEntries(annotations) } };
+  return object.kind === "Secret" && object.apiVersion === "v1" ? withoutData(shown) : redactValue(shown);
+}
+
+function withoutData(secret: KubeObject): unknown {
+  const hidden = (data: unknown): unknown =>
+    isRecord(data) ? Object.fromEntries(Object.keys(data).map((key) => [key, gone])) : undefined;
+  // What was applied is written down whole in an annotation.
+  const { annotations: _, ...metadata } = secret.metadata;
+  const { data, stringData, ...rest } = secret;
+  return {
+    ...rest,
+    metadata,
+    ...(data === undefined ? {} : { data: hidden(data) }),
+    ...(stringData === undefined ? {} : { stringData: hidden(stringData) }),
+  };
+}
+
+function redactValue(value: unknown): unknown {
+  if (typeof value === "string") return redactText(value);
+  if (Array.isArray(value)) return value.map(redactValue);
+  if (!isRecord(value)) return value;
+  // `env: [{ name: PASSWORD, value: … }]`
+  const isNamedSecret = typeof value["name"] === "string" && secretName.test(value["name"]);
+  return Object.fromEntries(
+    Object.entries(value).map(([key, inner]) => {
+      const isSecret =
+        typeof inner === "string" && (secretName.test(key) ? !isReference(key) : isNamedSecret && key === "value");
+      return [key, isSecret ? gone : redactValue(inner)];
+    }),
+  );
+}
+
+/** Which Secret is meant is no secret. */
+const isReference = (key: string): boolean => /name$|ref$|path$|policy$/i.test(key);
+
+const patterns: readonly (readonly [RegExp, string])[] = [
+  [/-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*?(-----END [A-Z ]*PRIVATE KEY-----|$)/g, gone],
+  // JSON Web Tokens.
+  [/\beyJ[\w-]{8,}\.[\w-]{8,}(\.[\w-]*)?/g, gone],
+  [/\b(Bearer|Basic) +[\w+/=.~-]{8,}/gi, `$1 ${gone}`],
+  [/(passw(or)?d|secret|token|api[-_]?key)("?\s*[:=]\s*"?)[^\s"',;&]{4,}/gi, `$1$3${gone}`],
+  // user:password@host
+  [/(\/\/[^/\s:@]{1,100}):[^/\s@]{1,100}@/g, `$1:${gone}@`],
+];
+
+/** For logs and whatever else was written by others. */
+export function redactText(text: string): string {
+  return patterns.reduce((out, [pattern, by]) => out.replace(pattern, by), text);
+}

@@ -14,6 +14,8 @@ export interface Changes {
 const maxChanges = 1000;
 /** Of one change; who wants more has the object itself. */
 const maxDiffLines = 400;
+/** What is larger is not kept for a comparison, nor would a person read it. */
+const maxComparedBytes = 64 * 1024;
 
 export function followChanges(kinds: ReadonlyMap<string, Collection<KubeObject>>, now: () => Date): Changes {
   const ring: Change[] = [];
@@ -21,7 +23,7 @@ export function followChanges(kinds: ReadonlyMap<string, Collection<KubeObject>>
   for (const [kind, objects] of kinds)
     objects.subscribe((key, after, before) => {
       if (after && before && isSame(after, before)) return;
-      const diff = lineDiff(before ? written(before) : "", after ? written(after) : "");
+      const diff = createDiff(before, after);
       ring.unshift({
         id: next++,
         object: `${kind}/${key}`,
@@ -29,11 +31,27 @@ export function followChanges(kinds: ReadonlyMap<string, Collection<KubeObject>>
         act: !before ? "added" : !after ? "removed" : "changed",
         at: now().toISOString(),
         ...(after?.metadata.generation === undefined ? {} : { generation: after.metadata.generation }),
-        diff: diff.slice(0, maxDiffLines),
+        get diff() {
+          return diff();
+        },
       });
       ring.length = Math.min(ring.length, maxChanges);
     });
   return { all: () => ring, of: (object) => ring.filter((change) => change.object === object) };
+}
+
+/** Worked out when it is first shown: most changes never are. */
+function createDiff(before: KubeObject | undefined, after: KubeObject | undefined): () => readonly string[] {
+  const isLarge = [before, after].some((object) => object && JSON.stringify(object).length > maxComparedBytes);
+  if (isLarge) return () => [" too large to be compared here"];
+  let sides: readonly (KubeObject | undefined)[] = [before, after];
+  let diff: readonly string[] | undefined;
+  return () => {
+    const [from = "", to = ""] = sides.map((object) => object && written(object));
+    diff ??= lineDiff(from, to).slice(0, maxDiffLines);
+    sides = [];
+    return diff;
+  };
 }
 
 /** Statuses and what the API counts are nobody's change. */

@@ -43,9 +43,8 @@ export function createMeshReads(inputs: MeshReadsInputs): MeshReads {
   const services = createServiceReads(stages);
   const problems = createProblemCache(inputs);
   const proxies = (): readonly ProxyStatus[] => knownProxies(ads.status());
-  // Rates move as often as agents report them.
-  const reports = (): number =>
-    inputs.traffic.about().reporters === 0 ? 0 : Math.floor(now().getTime() / reportIntervalMs);
+  // Rates move as often as agents report them, and what is late becomes so by time alone.
+  const reports = (): number => Math.floor(now().getTime() / reportIntervalMs);
   const moves = (): string => `${programmed.moves} ${inputs.graph.version} ${changes.all()[0]?.id ?? 0} ${reports()}`;
 
   return {

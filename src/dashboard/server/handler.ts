@@ -8,6 +8,7 @@ import { createLive } from "./live.ts";
 import { createRoutes } from "./routes.ts";
 import { isSameSite } from "./same-site.ts";
 import { createSessions } from "./sessions.ts";
+import { shared } from "./shared.ts";
 
 export interface DashboardOptions {
   readonly reads: MeshReads;
@@ -43,10 +44,14 @@ export function createDashboard(options: DashboardOptions): HttpHandler {
     }
     if (method !== "GET") return notAllowed;
     if (url.pathname === "/api/live") return follow();
+    return await answers(url);
+  }
+
+  const answers = shared(options.reads.moves, async (url) => {
     const route = routes.get(url.pathname.slice("/api/".length));
     const found = route && (await route.answer(url.searchParams));
     return found === undefined ? json(404, { error: "there is no such thing" }) : json(200, found);
-  }
+  });
 
   function page(url: URL): HttpAnswer {
     const asset = assets(url.pathname);

@@ -16,6 +16,7 @@ import {
   createMetrics,
   type DebugSources,
   type HttpHandler,
+  knownProxies,
   measureProcess,
   versionInfo,
 } from "../ops/index.ts";
@@ -331,7 +332,7 @@ export async function startDiscovery(options: DiscoveryOptions): Promise<Discove
   });
 
   // Beside it: certificates.
-  trust.follow(ads.status);
+  trust.follow(() => knownProxies(ads.status()));
   const pods = watched.objects("", "Pod");
   const http = createHttpClient({ guard, ...options.keySets });
   const ofIssuers = (options.issuers ?? []).map((rule) =>

@@ -59,7 +59,7 @@ export function waitingIn(reports: readonly RotationReport[]): {
 
 function isDone({ phase }: Rotation, holder: TrustHolder): boolean {
   if (phase === "trust") return holder.believesAll;
-  if (phase === "reissue") return holder.isReissued || holder.holder === undefined;
+  if (phase === "reissue") return holder.isReissued;
   return true;
 }
 

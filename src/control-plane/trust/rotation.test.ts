@@ -1,9 +1,11 @@
 /** Control planes on a real API, and proxies that come for certificates: what each step of a change of the root waits for. */
+import { create } from "@bufbuild/protobuf";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { createSelfSignedBundle, formatSigningBundle, parseSigningBundle, type SigningBundle } from "../../ca/index.ts";
-import { kubeKinds } from "../../kube/index.ts";
+import { DeltaDiscoveryRequestSchema } from "../../gen/envoy/service/discovery/v3/discovery_pb.js";
+import { kubeKinds, requestToken } from "../../kube/index.ts";
 import { createLogger, isRecord, parseJson, readList, readRecord, readText } from "../../lib/index.ts";
-import type { KubeObject } from "../../model/index.ts";
+import { type KubeObject, types } from "../../model/index.ts";
 import {
   chainsTo,
   formatBundle,
@@ -12,6 +14,8 @@ import {
   parseCertificate,
   parseCertificates,
 } from "../../pki/index.ts";
+import { createRpcClient } from "../../rpc/index.ts";
+import { deltaMethod } from "../../xds/index.ts";
 import { type ControlledApi, startControlledApi } from "../controllers/testing.ts";
 import type { Discovery } from "../discovery.ts";
 import { allowSecrets } from "../testing.ts";
@@ -137,6 +141,31 @@ test("a root is rotated: believed by all before it is used, used by all before t
   // The control plane's own certificate is of the new root: who believes no other is served.
   const newcomer = await proxy(of, "newcomer", true);
   expect(await newcomer.nextRoots()).toEqual([formatBundle(after.roots)]);
+});
+
+test("whoever proves nothing, or only asks questions, holds up no step, whatever it leaves unsaid", async () => {
+  const of = await plane();
+  const stranger = createRpcClient({ target: of.addresses.grpc });
+  await world.create({ apiVersion: "v1", kind: "ServiceAccount", metadata: { name: "asker", namespace: "default" } });
+  const order = { namespace: "default", serviceAccount: "asker", audiences: ["istio-ca"] };
+  const { token } = await requestToken(world.admin, order);
+  const asker = createRpcClient({
+    target: of.addresses.secureGrpc,
+    tls: () => ({ insecure: true }),
+    metadata: async () => ({ authorization: `Bearer ${token}` }),
+  });
+  for (const [client, name, typeUrl] of [
+    [stranger, "stranger", types.proxyConfig],
+    [asker, "asker", "istio.io/debug/syncz"],
+  ] as const) {
+    open.push(() => client.close());
+    const stream = await client.stream(deltaMethod);
+    const node = { id: `sidecar~10.0.0.9~${name}.default~default.svc.cluster.local` };
+    await stream.send(create(DeltaDiscoveryRequestSchema, { node, typeUrl }));
+    expect((await stream.messages.next()).value?.typeUrl).toBe(typeUrl);
+  }
+  await ask("start");
+  await phase("done");
 });
 
 test("a step is not left while a proxy has not followed, and another control plane goes on from it", async () => {

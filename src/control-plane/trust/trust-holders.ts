@@ -48,9 +48,9 @@ export function createTrustHolders(options: TrustHoldersOptions): () => readonly
   };
 }
 
-/** Those whom a rotation waits for: whoever has a certificate of ours, or listens to what roots there are. */
-export function isWaitedFor({ holder, isTold }: TrustHolder): boolean {
-  return holder !== undefined || isTold;
+/** Those whom a rotation waits for. Who has proven nothing may never say that it has followed, and would hold it up for good. */
+export function isWaitedFor({ holder }: TrustHolder): boolean {
+  return holder !== undefined;
 }
 
 function holderOf({ identity, peer }: ProxyStatus, pod: string): Holder | undefined {

@@ -200,6 +200,50 @@ describe.skipIf(lacks("envoy"))("the agent with a real Envoy", () => {
     }
   }, 300_000);
 
+  test("beside such a socket, certificates in files come from the agent", async () => {
+    const key = await generateKey();
+    const caller = { trustDomain: "cluster.local", namespace: "files", serviceAccount: "web" };
+    const { chain } = harness.authority.sign(createCsr({ key }), caller, 0);
+    const [cert, keyFile] = ["cert.pem", "key.pem"].map((name) => join(harness.workDir, name));
+    writeFileSync(cert ?? "", chain.join(""));
+    writeFileSync(keyFile ?? "", formatPrivateKey(key.privateKey), { mode: 0o600 });
+    harness.send(tlsListener(tls, { secret: `file-cert:${cert}~${keyFile}`, cluster: "sds-files-grpc" }));
+    const foreign = await serveForeignIdentity(harness);
+    try {
+      start();
+      await untilReady();
+      expect(await eventually(shown, (peer) => peer !== undefined)).toMatchObject({
+        uris: ["spiffe://cluster.local/ns/files/sa/web"],
+      });
+    } finally {
+      await foreign.close();
+    }
+  }, 300_000);
+
+  test("an identity socket of another name has to be there", async () => {
+    const child = harness.spawn({ WORKLOAD_IDENTITY_SOCKET_FILE: "spire.sock" });
+    const [status] = await once(child, "exit");
+    expect(status).not.toBe(0);
+    expect(harness.log.join("")).toContain("nobody serves identities on");
+  }, 300_000);
+
+  test("a certificate that the platform mounts is shown, and the CA is not asked", async () => {
+    const key = await generateKey();
+    const caller = { trustDomain: "cluster.local", namespace: "mounted", serviceAccount: "web" };
+    const { chain } = harness.authority.sign(createCsr({ key }), caller, 0);
+    const folder = join(harness.workDir, "var/run/secrets/workload-spiffe-credentials");
+    mkdirSync(folder, { recursive: true });
+    writeFileSync(join(folder, "cert-chain.pem"), chain.join(""));
+    writeFileSync(join(folder, "key.pem"), formatPrivateKey(key.privateKey), { mode: 0o600 });
+    writeFileSync(join(folder, "root-cert.pem"), harness.authority.roots());
+    start();
+    await untilReady();
+    expect(await eventually(shown, (peer) => peer !== undefined)).toMatchObject({
+      uris: ["spiffe://cluster.local/ns/mounted/sa/web"],
+    });
+    expect(harness.log.join("\n")).not.toContain("certificate renewed");
+  }, 300_000);
+
   test("with EXIT_ON_ZERO_ACTIVE_CONNECTIONS it ends when the last client has gone, however short the drain is", async () => {
     const done = start({ EXIT_ON_ZERO_ACTIVE_CONNECTIONS: "true", MINIMUM_DRAIN_DURATION: "100ms" });
     await untilReady();

@@ -5,7 +5,7 @@
  */
 import { chmodSync, mkdirSync, rmSync } from "node:fs";
 import { connect } from "node:net";
-import { dirname, join, resolve } from "node:path";
+import { basename, dirname, join, resolve } from "node:path";
 import { FairleadError } from "../lib/index.ts";
 import {
   type ClientTls,
@@ -19,6 +19,7 @@ import {
 import { lockAgent } from "./agent-lock.ts";
 import { createAgentMetrics } from "./agent-metrics.ts";
 import type { AgentOptions, Endpoint } from "./agent-options.ts";
+import type { BootstrapOptions } from "./bootstrap/context.ts";
 import { type Closers, createClosers } from "./closers.ts";
 import { type DnsProxy, startDnsProxy } from "./dns/dns-proxy.ts";
 import { createNamesFile } from "./dns/names-file.ts";
@@ -30,6 +31,7 @@ import { runProxyless, writeGrpcBootstrap } from "./grpc/proxyless.ts";
 import { createHealthReports, type HealthReports } from "./health/health-reports.ts";
 import { createCertificateClient, tokenMetadata, trustFile } from "./identity/certificate-client.ts";
 import { clientCertificate, writeCertificateFiles } from "./identity/certificate-files.ts";
+import { createFileIdentity } from "./identity/file-identity.ts";
 import { createRevocationList } from "./identity/revocation-list.ts";
 import { createSdsRoutes } from "./identity/sds.ts";
 import { createSecretSource, type SecretSource } from "./identity/secrets.ts";
@@ -68,9 +70,9 @@ export function createAgent(options: AgentOptions): Agent {
         // First of all: while nobody answers, the Pod looks up no name.
         const dns = await serveDns(options, closers);
         makeSocketsFolder(options, closers);
-        const identity = createIdentity(options);
+        const identity = mountedIdentity(options) ?? createIdentity(options);
         const trustBundle = followTrustBundle(options, identity);
-        const sdsSocket = await serveIdentity(options, { identity, trustBundle, closers, ended: ended.signal });
+        const secrets = await serveIdentity(options, { identity, trustBundle, closers, ended: ended.signal });
         const telemetry = await serveTelemetry(options, closers);
         const health = probeWorkload(options, ended.signal);
         const own = [telemetry, trustBundle, dns, health].flatMap((part) => (part ? [part.subscription] : []));
@@ -78,7 +80,7 @@ export function createAgent(options: AgentOptions): Agent {
         const client = connectPlane(options, closers);
         await serveXds(options, client, { own, modules, onFirst: telemetry.sees }, closers);
         if (mayReport(options)) tellTraffic(options, client, telemetry, ended.signal);
-        const bootstrap = { ...options.bootstrap, sdsSocket };
+        const bootstrap = { ...options.bootstrap, ...secrets };
         const metrics = createAgentMetrics({ identity, overload: options.overload, now: options.now });
         closers.add(() => metrics.close());
         await writeGrpcBootstrap(options);
@@ -98,6 +100,11 @@ function makeSocketsFolder({ workDir, socketsFolder, bootstrap }: AgentOptions, 
   if (!livingEnvoy(workDir)) rmSync(folder, { recursive: true, force: true });
   mkdirSync(resolve(workDir, dirname(bootstrap.xdsSocket)), { recursive: true, mode: 0o700 });
   closers.add(() => rmSync(folder, { recursive: true, force: true }));
+}
+
+/** A certificate that a platform mounts takes the place of the CA's. */
+function mountedIdentity({ workDir, log }: AgentOptions): WorkloadIdentity | undefined {
+  return createFileIdentity(resolve(workDir, "./var/run/secrets/workload-spiffe-credentials"), log.scope("identity"));
 }
 
 function createIdentity(options: AgentOptions): WorkloadIdentity {
@@ -159,28 +166,45 @@ function writeCertificates(options: AgentOptions, source: SecretSource, closers:
   closers.add(files.settled);
 }
 
-/** Returns the socket for Envoy; one that somebody else serves (SPIRE) is left to them, and the CA is not asked. */
+/**
+ * Returns the sockets for Envoy. One that somebody else serves (SPIRE) is left to them, and the CA is not asked; what is in
+ * files is served beside it, and the control plane is told so as Istio's agent tells it.
+ */
 async function serveIdentity(
   options: AgentOptions,
   { identity, trustBundle, closers, ended }: IdentityParts,
-): Promise<string> {
-  if (await isServed(shortestPath(options.workDir, options.foreignSdsSocket))) {
-    options.log.info("the identity socket is served by another process, which is used", {
-      path: options.foreignSdsSocket,
-    });
-    return options.foreignSdsSocket;
-  }
-  renewCertificates(identity, options, ended);
+): Promise<Pick<BootstrapOptions, "sdsSocket" | "node"> & Partial<Pick<BootstrapOptions, "fileSdsSocket">>> {
   const log = options.log.scope("sds");
+  const { sdsSocket, node } = options.bootstrap;
+  const path = options.foreignSdsSocket;
+  if (await isServed(shortestPath(options.workDir, path))) {
+    options.log.info("the identity socket is served by another process, which is used", { path });
+    const files = createSecretSource({ identity, extraRoots: () => "", log });
+    await listen(options, sdsSocket, createSdsRoutes(files, log), closers);
+    const metadata = { ...node.metadata, "file-credential": "true" };
+    return { sdsSocket: path, fileSdsSocket: sdsSocket, node: { ...node, metadata } };
+  }
+  if (basename(path) !== usualIdentitySocket)
+    throw new FairleadError(
+      "not-found",
+      `nobody serves identities on ${path}, which WORKLOAD_IDENTITY_SOCKET_FILE names`,
+      {
+        hint: "start who is to serve them first, or leave it unset",
+      },
+    );
+  renewCertificates(identity, options, ended);
   const { revokedFile, workDir } = options;
   const source = createSecretSource({
     ...{ identity, extraRoots: () => options.extraRoots, trustBundle, log },
     ...(revokedFile === undefined ? {} : { revoked: createRevocationList(resolve(workDir, revokedFile), log) }),
   });
   writeCertificates(options, source, closers);
-  await listen(options, options.bootstrap.sdsSocket, createSdsRoutes(source, log), closers);
-  return options.bootstrap.sdsSocket;
+  await listen(options, sdsSocket, createSdsRoutes(source, log), closers);
+  return { sdsSocket, node };
 }
+
+/** Of the agent's own making, in Istio. */
+const usualIdentitySocket = "socket";
 
 async function serveTelemetry(options: AgentOptions, closers: Closers): Promise<Telemetry> {
   const admin = createEnvoyAdmin(adminPlace(options));

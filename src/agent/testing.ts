@@ -229,8 +229,8 @@ export async function eventually<T>(ask: () => Promise<T>, good: (answer: T) => 
 }
 
 /** A TCP listener with the workload's own certificate from SDS, that asks its client for one of the mesh. */
-export function tlsListener(port: number): Sent {
-  const sds = (name: string) => ({
+export function tlsListener(port: number, shown = { secret: "default", cluster: "sds-grpc" }): Sent {
+  const sds = (name: string, clusterName = "sds-grpc") => ({
     name,
     sdsConfig: {
       configSourceSpecifier: {
@@ -239,7 +239,7 @@ export function tlsListener(port: number): Sent {
           apiType: 2,
           transportApiVersion: 2,
           setNodeOnFirstMessageOnly: true,
-          grpcServices: [{ targetSpecifier: { case: "envoyGrpc" as const, value: { clusterName: "sds-grpc" } } }],
+          grpcServices: [{ targetSpecifier: { case: "envoyGrpc" as const, value: { clusterName } } }],
         },
       },
       resourceApiVersion: 2,
@@ -248,7 +248,7 @@ export function tlsListener(port: number): Sent {
   const tls = create(DownstreamTlsContextSchema, {
     requireClientCertificate: true,
     commonTlsContext: {
-      tlsCertificateSdsSecretConfigs: [sds("default")],
+      tlsCertificateSdsSecretConfigs: [sds(shown.secret, shown.cluster)],
       validationContextType: { case: "validationContextSdsSecretConfig", value: sds("ROOTCA") },
     },
   });

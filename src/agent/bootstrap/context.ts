@@ -9,6 +9,8 @@ export interface BootstrapOptions {
   readonly proxyConfig: ProxyConfigValues;
   readonly addresses: readonly string[];
   readonly sdsSocket: string;
+  /** Where the agent serves files alone, because another serves identities; absent: where pilot-agent would. */
+  readonly fileSdsSocket?: string;
   readonly xdsSocket: string;
   /** Envoy's admin; the agent stands before it on the admin port. */
   readonly adminSocket: string;
@@ -61,12 +63,14 @@ export function contextOf(options: BootstrapOptions): BootstrapContext {
     prometheusPort: port("ENVOY_PROMETHEUS_PORT"),
     secureMetricsPort: port("ENVOY_SECURE_METRICS_PORT"),
     secureMergedMetricsPort: port("ENVOY_SECURE_MERGED_METRICS_PORT"),
-    fileSdsSocket: metadata["file-credential"] === undefined ? "" : "./var/run/secrets/credential-uds/files-socket",
+    fileSdsSocket: metadata["file-credential"] === undefined ? "" : (options.fileSdsSocket ?? usualFileSocket),
     metricsOnLocalhost: options.proxyConfig.proxyMetadata?.METRICS_LOCALHOST_ACCESS_ONLY === "true",
     compressStats: options.proxyConfig.statsCompression ?? true,
     selfDiscovery: metadata.ENABLE_SELF_DISCOVERY === "true",
   };
 }
+
+const usualFileSocket = "./var/run/secrets/credential-uds/files-socket";
 
 const ipv4 = { localhost: "127.0.0.1", wildcard: "0.0.0.0" };
 const ipv6 = { localhost: "::1", wildcard: "::" };

@@ -28,6 +28,7 @@ import {
   type UpstreamTlsContext,
   UpstreamTlsContextSchema,
 } from "../../gen/envoy/extensions/transport_sockets/tls/v3/tls_pb.js";
+import type { SecretServer } from "../proxy/file-server.ts";
 import { packAny } from "./any.ts";
 import { seconds } from "./duration.ts";
 import { exactMatch } from "./match.ts";
@@ -43,7 +44,7 @@ const externalPrefix = "sds://";
 const caSuffix = "-cacert";
 
 /** The workload's own secrets must be there before traffic, so Envoy waits for them without end; files it may lack. */
-function agentSource(wait: boolean): ConfigSource {
+function agentSource(wait: boolean, clusterName: SecretServer = "sds-grpc"): ConfigSource {
   return create(ConfigSourceSchema, {
     configSourceSpecifier: {
       case: "apiConfigSource",
@@ -51,7 +52,7 @@ function agentSource(wait: boolean): ConfigSource {
         apiType: ApiConfigSource_ApiType.GRPC,
         transportApiVersion: ApiVersion.V3,
         setNodeOnFirstMessageOnly: true,
-        grpcServices: [{ targetSpecifier: { case: "envoyGrpc", value: { clusterName: "sds-grpc" } } }],
+        grpcServices: [{ targetSpecifier: { case: "envoyGrpc", value: { clusterName } } }],
       },
     },
     ...(wait ? { initialFetchTimeout: seconds(0) } : {}),
@@ -67,18 +68,22 @@ const ownSecrets: ReadonlyMap<string, SdsSecretConfig> = new Map(
   ]),
 );
 
-/** A secret that the agent serves: `default`, `ROOTCA`, or the name of files. */
-export function agentSecret(name: string): SdsSecretConfig {
-  return ownSecrets.get(name) ?? create(SdsSecretConfigSchema, { name, sdsConfig: agentSource(false) });
+/** A secret that the agent, or whoever stands for it, serves: `default` or `ROOTCA`. */
+export function agentSecret(name: typeof workloadSecret | typeof rootSecret): SdsSecretConfig {
+  return ownSecrets.get(name) ?? fileSecret(name, "sds-grpc");
 }
 
-export function certificateFilesSecret(certificate: string, key: string): SdsSecretConfig {
-  return agentSecret(`file-cert:${certificate}~${key}`);
+function fileSecret(name: string, server: SecretServer): SdsSecretConfig {
+  return create(SdsSecretConfigSchema, { name, sdsConfig: agentSource(false, server) });
+}
+
+export function certificateFilesSecret(certificate: string, key: string, server: SecretServer): SdsSecretConfig {
+  return fileSecret(`file-cert:${certificate}~${key}`, server);
 }
 
 /** `system` stands for the roots of the operating system. */
-export function rootFileSecret(path: string): SdsSecretConfig {
-  return agentSecret(`file-root:${path}`);
+export function rootFileSecret(path: string, server: SecretServer): SdsSecretConfig {
+  return fileSecret(`file-root:${path}`, server);
 }
 
 /** A secret named by `credentialName`, kept in Kubernetes and served over ADS. A missing one must not hold up the rest. */

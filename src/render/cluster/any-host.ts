@@ -7,6 +7,7 @@ import { dynamicDiscovery } from "../build/discovery.ts";
 import { anyHostDnsCache } from "../filters/dynamic-forward-proxy.ts";
 import { allowAnyDynamicDnsCluster } from "../outbound/cluster-name.ts";
 import { delimited } from "../outbound/stat-name.ts";
+import { fileServer } from "../proxy/file-server.ts";
 import { offeredAlpn } from "../proxy/profile.ts";
 import { circuitBreakers, connectionOptions, connectTimeout } from "../traffic-policy/connection-pool.ts";
 import { preservesHeaderCase, unknownHttp } from "../traffic-policy/http-options.ts";
@@ -39,6 +40,7 @@ export function buildAnyHost(view: View<BuildFacet>): Cluster {
       tlsDefaults: settings.tlsDefaults,
       originalDestination: false,
       proxyProtocol: undefined,
+      fileServer: fileServer(view.proxy),
     }),
     filters: clusterFilters(view.proxy),
   });

@@ -19,6 +19,7 @@ import { hostDnsCache } from "../filters/dynamic-forward-proxy.ts";
 import { sniCluster } from "../outbound/cluster-name.ts";
 import { delimited, statName } from "../outbound/stat-name.ts";
 import { type OutboundTarget, racesAddresses } from "../outbound/targets.ts";
+import { fileServer } from "../proxy/file-server.ts";
 import { offeredAlpn } from "../proxy/profile.ts";
 import { circuitBreakers, connectionOptions, connectTimeout } from "../traffic-policy/connection-pool.ts";
 import { type HttpOptions, httpOptions } from "../traffic-policy/http-options.ts";
@@ -171,6 +172,7 @@ function socketsOf(view: View<BuildFacet>, target: OutboundTarget, tls: ClientTl
     tlsDefaults: view.mesh.settings().tlsDefaults,
     originalDestination: target.discovery === "original-dst",
     proxyProtocol: proxyProtocol && target.mode === "outbound" ? (proxyProtocol.version ?? "V1") : undefined,
+    fileServer: fileServer(view.proxy),
   });
 }
 

@@ -33,6 +33,7 @@ import {
   rootSecret,
   workloadSecret,
 } from "../build/tls.ts";
+import { fileServer } from "../proxy/file-server.ts";
 import { inboundTcpAlpn } from "../proxy/profile.ts";
 import { providerCluster } from "../telemetry/provider.ts";
 import type { View } from "../view.ts";
@@ -93,10 +94,12 @@ function certificates(view: View<BuildFacet>, tls: Tls): Common {
   const files = tls.tlsCertificates && tls.tlsCertificates.length > 0 ? tls.tlsCertificates : [tls];
   const own = files.map(({ serverCertificate, privateKey }) =>
     serverCertificate && privateKey
-      ? certificateFilesSecret(serverCertificate, privateKey)
+      ? certificateFilesSecret(serverCertificate, privateKey, fileServer(view.proxy))
       : agentSecret(workloadSecret),
   );
-  const root = tls.caCertificates ? rootFileSecret(tls.caCertificates) : agentSecret(rootSecret);
+  const root = tls.caCertificates
+    ? rootFileSecret(tls.caCertificates, fileServer(view.proxy))
+    : agentSecret(rootSecret);
   return { tlsCertificateSdsSecretConfigs: own, ...fileValidation(tls, root) };
 }
 

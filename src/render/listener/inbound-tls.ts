@@ -16,6 +16,7 @@ import {
   rootSecret,
   workloadSecret,
 } from "../build/tls.ts";
+import { fileServer } from "../proxy/file-server.ts";
 import { inboundTcpAlpn } from "../proxy/profile.ts";
 import type { View } from "../view.ts";
 
@@ -70,12 +71,12 @@ function trustDomains(view: View<InboundFacet>): readonly string[] {
 }
 
 /** Certificates mounted as files are named in the proxy's metadata. */
-export function ownCertificate({ metadata }: BuildFacet) {
-  const { TLS_SERVER_CERT_CHAIN: chain, TLS_SERVER_KEY: key } = metadata;
-  return chain && key ? certificateFilesSecret(chain, key) : agentSecret(workloadSecret);
+export function ownCertificate(proxy: BuildFacet) {
+  const { TLS_SERVER_CERT_CHAIN: chain, TLS_SERVER_KEY: key } = proxy.metadata;
+  return chain && key ? certificateFilesSecret(chain, key, fileServer(proxy)) : agentSecret(workloadSecret);
 }
 
-export function ownRoot({ metadata }: BuildFacet) {
-  const { TLS_SERVER_ROOT_CERT: root } = metadata;
-  return root ? rootFileSecret(root) : agentSecret(rootSecret);
+export function ownRoot(proxy: BuildFacet) {
+  const { TLS_SERVER_ROOT_CERT: root } = proxy.metadata;
+  return root ? rootFileSecret(root, fileServer(proxy)) : agentSecret(rootSecret);
 }

@@ -31,6 +31,7 @@ import {
   upstreamTlsSocket,
   workloadSecret,
 } from "../build/tls.ts";
+import type { SecretServer } from "../proxy/file-server.ts";
 import type { ClientTls } from "./tls.ts";
 
 export interface ClusterSockets {
@@ -48,6 +49,7 @@ export interface SocketOptions {
   /** The endpoints are Envoy's own find, so no endpoint says what it takes: one socket for all. */
   readonly originalDestination: boolean;
   readonly proxyProtocol: "V1" | "V2" | undefined;
+  readonly fileServer: SecretServer;
 }
 
 export function clusterSockets(tls: ClientTls, options: SocketOptions): ClusterSockets {
@@ -98,14 +100,14 @@ function userSocket(tls: ClientTls & { mode: "user" }, options: SocketOptions): 
   const { settings, mutual } = tls;
   const certificate = settings.credentialName
     ? credentialSecret(settings.credentialName)
-    : certificateFilesSecret(settings.clientCertificate ?? "", settings.privateKey ?? "");
+    : certificateFilesSecret(settings.clientCertificate ?? "", settings.privateKey ?? "", options.fileServer);
   return upstreamTlsSocket(
     create(UpstreamTlsContextSchema, {
       sni: serverName(settings.sni ?? ""),
       commonTlsContext: {
         tlsParams: parameters(options.tlsDefaults),
         tlsCertificateSdsSecretConfigs: mutual ? [certificate] : [],
-        validationContextType: validation(tls),
+        validationContextType: validation(tls, options.fileServer),
         alpnProtocols: options.http2 ? ["h2"] : [],
       },
     }),
@@ -113,17 +115,17 @@ function userSocket(tls: ClientTls & { mode: "user" }, options: SocketOptions): 
 }
 
 /** Without a CA of their own, servers are checked against the system's roots. */
-function validation({
-  settings,
-  subjectAltNames,
-}: ClientTls & { mode: "user" }): CommonTlsContext["validationContextType"] {
+function validation(
+  { settings, subjectAltNames }: ClientTls & { mode: "user" },
+  server: SecretServer,
+): CommonTlsContext["validationContextType"] {
   if (settings.credentialName) {
     if (settings.insecureSkipVerify) return { case: undefined };
     return combinedValidation({ root: credentialCaSecret(settings.credentialName), subjectAltNames });
   }
   if (settings.insecureSkipVerify)
     return { case: "validationContext", value: create(CertificateValidationContextSchema) };
-  const root = rootFileSecret(settings.caCertificates || "system");
+  const root = rootFileSecret(settings.caCertificates || "system", server);
   return combinedValidation({ root, subjectAltNames, crl: settings.caCrl });
 }
 

@@ -96,8 +96,25 @@ describe("too many edges", () => {
   test("memory is bounded too", () => {
     const { store } = testStore({ maxBytes: 1_000_000 });
     for (let i = 0; i < 2000; i++) store.add(edge(party(`w${i}`), back), "source", { counts: requests(100_000) });
-    expect(store.about().bytes).toBeLessThan(1_100_000);
+    expect(store.about().bytes).toBeLessThanOrEqual(1_000_000);
     expect(store.about().foldedEdges).toBe(1);
+    const all = store
+      .snapshot(minute)
+      .traffic.reduce((sum, { bySource }) => sum + (bySource?.requests?.requests ?? 0), 0);
+    expect(all).toBeGreaterThan(0.9 * 2000 * 100_000);
+  });
+
+  test("edges that grow take no more than there is, at the cost of those that were silent for longest", () => {
+    const { store, pass } = testStore({ maxBytes: 1_000_000 });
+    const names = Array.from({ length: 135 }, (_, i) => edge(party(`w${i}`), back));
+    for (const name of names) store.add(name, "source", { counts: requests(1) });
+    const before = store.about().edges;
+    expect(before).toBe(135);
+    pass(10_000);
+    for (const name of names.slice(60)) store.add(name, "source", { counts: requests(100_000) });
+    expect(store.about().bytes).toBeLessThanOrEqual(1_000_000);
+    const left = new Set(store.snapshot(minute).traffic.map(({ source }) => source.workload));
+    expect([left.has("w134"), left.has("w0")]).toEqual([true, false]);
   });
 });
 

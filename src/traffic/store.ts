@@ -82,6 +82,11 @@ const coarse: Resolution = { slotMs: 60_000, slots: 60 };
 const longestMs = coarse.slotMs * coarse.slots;
 /** So many more than maxEdges, for what is folded; beyond that all else is one edge. */
 const foldedShare = 0.1;
+/**
+ * How much of the memory new edges may fill, and how much those that grow leave when it was too much: more, so that new ones
+ * do not push out old ones.
+ */
+const [openTo, trimTo] = [0.9, 0.95];
 const maxFlags = 16;
 /** Of an edge, beside its rings: names, keys and objects, as measured. */
 const edgeOverheadBytes = 1200;
@@ -122,7 +127,7 @@ export function createTrafficStore(options: TrafficStoreOptions): TrafficStore {
   let sweptMs = sinceMs;
 
   const wall = (ms: number): string => new Date(options.now().getTime() - (monotonicMs() - ms)).toISOString();
-  const hasRoom = (): boolean => edges.size - folded < maxEdges && bytes < maxBytes;
+  const hasRoom = (): boolean => edges.size - folded < maxEdges && bytes < openTo * maxBytes;
 
   function find(name: EdgeName, fold: boolean): Edge {
     const whole = edges.get(keyOf(name, false));
@@ -160,11 +165,24 @@ export function createTrafficStore(options: TrafficStoreOptions): TrafficStore {
   function sweep(nowMs: number): void {
     if (nowMs - sweptMs < coarse.slotMs) return;
     sweptMs = nowMs;
-    for (const [key, edge] of edges) {
-      if (nowMs - edge.lastSeenMs <= longestMs) continue;
-      edges.delete(key);
-      bytes -= edgeOverheadBytes + bytesOf(edge.source) + bytesOf(edge.destination);
-      if (edge.folded) folded--;
+    for (const [key, edge] of edges) if (nowMs - edge.lastSeenMs > longestMs) remove(key, edge);
+  }
+
+  function remove(key: string, edge: Edge): void {
+    edges.delete(key);
+    bytes -= edgeOverheadBytes + bytesOf(edge.source) + bytesOf(edge.destination);
+    if (edge.folded) folded--;
+  }
+
+  /** Edges that were there may grow too: then those go that were silent for longest, to be counted by namespace. */
+  function trim(): void {
+    if (bytes <= maxBytes) return;
+    const silentFirst = [...edges]
+      .filter(([, edge]) => !edge.folded)
+      .sort(([, a], [, b]) => a.lastSeenMs - b.lastSeenMs);
+    for (const [key, edge] of silentFirst) {
+      if (bytes <= maxBytes * trimTo) return;
+      remove(key, edge);
     }
   }
 
@@ -225,6 +243,7 @@ export function createTrafficStore(options: TrafficStoreOptions): TrafficStore {
       spread(rings.fine, fine, nowMs, coveredMs, counts);
       spread(rings.coarse, coarse, nowMs, coveredMs, counts);
       bytes += bytesOf(rings) - before;
+      trim();
       for (const [flag, count] of flags)
         if (edge.flags.has(flag) || edge.flags.size < maxFlags)
           edge.flags.set(flag, (edge.flags.get(flag) ?? 0) + count);

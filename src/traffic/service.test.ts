@@ -21,6 +21,8 @@ const workloads = new Map([
   ["10.0.0.2", { namespace: "shop", workload: "back-v1", app: "back", version: "v1", identity: "back" }],
 ]);
 
+const callsPerClient = 20;
+
 let counted = new Map<string, number>();
 let kept: TestStore = testStore();
 let hub: TapHub = createTapHub({ now: () => new Date(), monotonicMs: () => 0, headers: [] });
@@ -48,6 +50,7 @@ async function serve(): Promise<void> {
         counted.set(`${name} ${result}`, (counted.get(`${name} ${result}`) ?? 0) + by),
     },
     monotonicMs: () => 0,
+    maxCallsPerClient: callsPerClient,
     log: silentLogger,
   });
   server = createRpcServer({ routes: [route], log: silentLogger });
@@ -235,6 +238,25 @@ describe("reports of agents", () => {
     const front = await agent("front");
     await front.send({ case: "hello", value: { address: "10.0.0.2", run: "x" } });
     expect(await front.end()).toMatch(/no report/);
+  });
+
+  test("of one client are no more at once than it may have, whatever addresses it names", async () => {
+    const greedy: Agent[] = [];
+    for (let i = 0; i < callsPerClient; i++) {
+      const one = await agent("front", `10.1.0.${i}`);
+      expect(await one.report({ sequence: 1 })).toBe(1);
+      greedy.push(one);
+    }
+    expect(await (await agent("front", "10.1.1.0")).end()).toMatch(/too many reporters of one client/);
+    greedy[0]?.close();
+    const isLetIn = async (): Promise<boolean> => {
+      const next = await agent("front", "10.1.1.1");
+      const told = await next.report({ sequence: 1 }).catch(() => undefined);
+      next.close();
+      return told === 1;
+    };
+    await expect.poll(isLetIn, { timeout: 15_000 }).toBe(true);
+    for (const one of greedy) one.close();
   });
 
   test("over a long time are spread over a minute at most", async () => {

@@ -15,6 +15,7 @@ import {
 import { dropOldest, type Logger, type Overload } from "../lib/index.ts";
 import { formatIdentity, type Identity, parseIdentity } from "../model/index.ts";
 import { type Call, duplex, type Each, protoMethod, type Route, RpcError, type Send, status } from "../rpc/index.ts";
+import { createCallsPerClient } from "./calls-per-client.ts";
 import { nobody, type Party } from "./edge.ts";
 import { createEdgeBudget, type EdgeBudget } from "./edge-budget.ts";
 import { readEdge } from "./read-edge.ts";
@@ -36,6 +37,7 @@ export interface TrafficServiceOptions {
   readonly overload?: Overload | undefined;
   readonly log: Logger;
   readonly reauthenticateMs?: number;
+  readonly maxCallsPerClient?: number;
 }
 
 export type TrafficCounter = "fairlead_traffic_reports_total" | "fairlead_traffic_edges_total";
@@ -46,6 +48,8 @@ const edgeResults = ["taken", "folded", "malformed"] as const;
 
 const maxMessageBytes = 256 * 1024;
 const maxReporters = 20_000;
+/** As of streams of xDS: one workload must not take the place of all others. */
+const maxCallsPerClient = 5_000;
 /** Longer ago than this, nothing was counted: agents forget, too. */
 const mostCoveredMs = 60_000;
 const longestRun = 64;
@@ -53,6 +57,7 @@ const longestRun = 64;
 export function createTrafficService(options: TrafficServiceOptions): Route {
   const { store, taps, metrics } = options;
   const reporters = new Map<string, Reporter>();
+  const enter = createCallsPerClient(options.maxCallsPerClient ?? maxCallsPerClient);
   /** The last report of each run of an agent, also after its stream. */
   const lastOf = new Map<string, number>();
   const budgets = new Map<string, EdgeBudget>();
@@ -137,6 +142,7 @@ export function createTrafficService(options: TrafficServiceOptions): Route {
   async function serve(each: Each<FromAgent>, call: Call, send: Send<ToAgent>): Promise<void> {
     checkRoom(options);
     const identity = await proven(options, call);
+    const leave = enter(call.peer.client);
     const ended = Promise.withResolvers<never>();
     const recheck = setInterval(
       () => proven(options, call).catch(ended.reject),
@@ -154,6 +160,7 @@ export function createTrafficService(options: TrafficServiceOptions): Route {
       await Promise.race([told, ended.promise]);
     } finally {
       clearInterval(recheck);
+      leave();
       if (reporter) end(reporter);
     }
   }

@@ -86,6 +86,45 @@ test("steps make one member each, and go on after a change", () => {
   hold.release();
 });
 
+test("what a large member reads is made before it, in steps of its own", () => {
+  const graph = createGraph();
+  const sizes = graph.source<number>("sizes");
+  sizes.set("small", 1);
+  sizes.set("large", 3);
+  const pieces = graph.memo("pieces", (key) => Number(key.split("/")[1]));
+  const piecesOf = (name: string): string[] =>
+    Array.from({ length: sizes.get(name) ?? 0 }, (_, i) => `${name}/${i + 1}`);
+  const sum = graph.members<number, number>("sums", {
+    list: () => ["small", "large"],
+    each: (_key, name) => piecesOf(name).reduce((all, piece) => all + pieces.get(piece), 0),
+    *prepare(_key, name) {
+      for (const piece of piecesOf(name)) {
+        pieces.get(piece);
+        yield;
+      }
+    },
+    whole: (members) => members.values().reduce((all, one) => all + one, 0),
+  });
+  const hold = graph.hold();
+  const run = (): readonly number[] => {
+    const steps = sum.steps("");
+    const made: number[] = [];
+    for (let done: boolean | undefined; !done; ) {
+      const before = pieces.computed;
+      done = hold.run(() => steps.next().done);
+      made.push(pieces.computed - before);
+    }
+    return made;
+  };
+  expect(Math.max(...run())).toBe(1);
+  expect([sum.get(""), pieces.computed]).toEqual([7, 4]);
+  // Only the member that has changed is prepared again.
+  sizes.set("large", 4);
+  expect(run().filter((made) => made > 0)).toEqual([1]);
+  expect(sum.get("")).toBe(11);
+  hold.release();
+});
+
 test("what nobody reads any longer goes with all its members, and with its causes", () => {
   const { graph, list } = prices();
   const wanted = graph.source<boolean>("wanted");

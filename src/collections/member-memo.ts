@@ -17,6 +17,8 @@ export interface MemberOptions<M, V> {
   list(key: string): readonly string[];
   /** Undefined where the member gives nothing. */
   each(key: string, member: string): M | undefined;
+  /** For `steps`: makes what a large member reads beforehand, in steps of its own. */
+  prepare?(key: string, member: string): Iterable<void>;
   /** Of the members that give something, in the order of the list. Reads are not recorded here. */
   whole(members: ReadonlyMap<string, M>): V;
   readonly equals?: (a: M, b: M) => boolean;
@@ -48,7 +50,7 @@ class Group<M, V> extends Entry<V> {
 export function createMemberMemo<M, V>(
   recorder: Recorder,
   name: string,
-  { list, each, whole, equals = sameData }: MemberOptions<M, V>,
+  { list, each, prepare, whole, equals = sameData }: MemberOptions<M, V>,
   closed: () => void,
 ): MemberMemo<V> {
   const groups = new Map<string, Group<M, V>>();
@@ -173,7 +175,9 @@ export function createMemberMemo<M, V>(
         refreshList(group);
         const [next] = group.due;
         if (next === undefined) return refresh(group);
-        refreshMember(group, next);
+        if (prepare) yield* prepare(key, next);
+        // It may have gone meanwhile, or be another one.
+        if (groups.get(key) === group && group.due.has(next)) refreshMember(group, next);
         yield;
       }
     },

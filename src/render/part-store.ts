@@ -86,12 +86,14 @@ export function createPartStore(mesh: Mesh, options: PartStoreOptions = {}): Par
     members<M, V>(maker: MemberMaker<M, V>): MemberMemo<V> {
       const known = memos.get(maker) as MemberMemo<V> | undefined;
       if (known) return known;
+      const { prepare } = maker;
       const memo = mesh.graph.members<M, V>(maker.name, {
         list: (id) => maker.list(...parsed(maker, id)),
         each(id, member) {
           const [view, key] = parsed(maker, id);
           return maker.each(view, member, key);
         },
+        ...(prepare ? { prepare: (id, member) => prepare(parsed(maker, id)[0], member) } : {}),
         whole: maker.whole,
         ...(maker.equals ? { equals: maker.equals } : {}),
       });

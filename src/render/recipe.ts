@@ -50,6 +50,8 @@ export interface MemberParts<F extends object, M, V> {
   readonly list: (view: View<F>, key: string) => readonly string[];
   /** What one member gives; must not read the list, nor what is made of it. */
   readonly each: (view: View<F>, member: string, key: string) => M | undefined;
+  /** For `steps`: makes what a large member reads beforehand, in steps of its own. */
+  readonly prepare?: (view: View<F>, member: string) => Iterable<void>;
   /** Of the members that give something, in the order of the list; must read nothing. */
   readonly whole: (members: ReadonlyMap<string, M>) => V;
   readonly equals?: (a: M, b: M) => boolean;

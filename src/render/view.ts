@@ -54,6 +54,7 @@ export interface MemberMaker<M, V> {
   readonly name: string;
   readonly list: (view: View<never>, key: string) => readonly string[];
   readonly each: (view: View<never>, member: string, key: string) => M | undefined;
+  readonly prepare?: (view: View<never>, member: string) => Iterable<void>;
   readonly whole: (members: ReadonlyMap<string, M>) => V;
   readonly equals?: (a: M, b: M) => boolean;
 }

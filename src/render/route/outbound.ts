@@ -9,7 +9,7 @@ import { catchAllHost } from "./catch-all.ts";
 import { clientPlan, publicClaims, publicPlan } from "./client-plan.ts";
 import { parseRouteName, placeWord, type RouteName } from "./egress.ts";
 import { type PlannedHost, withKey } from "./host-plan.ts";
-import { ownerRoutes } from "./owner.ts";
+import { ownerRoutes, ownerSteps } from "./owner.ts";
 import { includesAttemptCount } from "./proxy-headers.ts";
 import { type HostPart, sameHost, virtualHostPart } from "./virtual-host.ts";
 
@@ -28,6 +28,7 @@ export const virtualHost = recipe(
 const publicHosts = memberRecipe<BuildFacet, HostPart, HostList>(buildFacet, "public virtual hosts", {
   list: (view, word) => publicPlan(view, word).hosts.map(({ key }) => key),
   each: (view, key) => virtualHost(view, key),
+  prepare: (view, key) => ownerSteps(view, wordsOf(key)[1] ?? ""),
   whole: (hosts) => hostList([...hosts.values()]),
   equals: Object.is,
 });

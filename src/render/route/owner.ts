@@ -1,17 +1,20 @@
 /** Whose routes a virtual host has, with all that decided them, in; the encoded routes, shared by all who decided alike, out. */
-import { type Config, objectName, type VirtualServiceSpec } from "../../model/index.ts";
+import { type BuildFacet, type Config, objectName, type VirtualServiceSpec } from "../../model/index.ts";
 import { buildFacet } from "../facets.ts";
+import type { Steps } from "../layer.ts";
 import { outboundCluster } from "../outbound/cluster-name.ts";
 import { sameBytes } from "../part.ts";
 import { isProxyless } from "../proxy/profile.ts";
 import { keyOf, recipe, wordsOf } from "../recipe.ts";
+import type { View } from "../view.ts";
 import { outboundDefaultAction, outboundDefaultRoute } from "./default-route.ts";
 import type { ServiceLookup } from "./destination.ts";
 import { hostPort } from "./domains.ts";
 import { type ConsistentHash, hashes, hashField, hashOfDestination, hashOfService } from "./hash-policy.ts";
+import type { RoutePlace } from "./place.ts";
 import { appendsForwardedHost } from "./proxy-headers.ts";
-import { noRoutes, type RouteList, routeList, sameRoutes } from "./route-list.ts";
-import { appliesSomewhere } from "./select.ts";
+import { joinBlocks, noRoutes, type RouteList, routeList, sameRoutes } from "./route-list.ts";
+import { appliesSomewhere, type MatchBlock, matchBlocks } from "./select.ts";
 import { routeSemantics } from "./semantics.ts";
 
 /** The one route to a service's port. */
@@ -59,28 +62,61 @@ export const ownerRoutes = recipe(
     }
     const config = view.mesh.virtualService(key);
     if (!config) return noRoutes;
-    const { excluded, services, rules } = JSON.parse(more) as VirtualServiceOwner;
-    return routeList(view, config, {
-      port: Number(port),
-      gateway: "mesh",
-      excluded,
-      tls: false,
-      semantics: routeSemantics(config.meta),
-      appendXForwardedHost: appendsForwardedHost(view.proxy),
-      proxyless: isProxyless(view.proxy),
-      defaultRetry: view.mesh.settings().defaultHttpRetryPolicy,
-      serviceOf: lookup(services),
-      hashOf(destination): ConsistentHash | undefined {
-        const ref = rules.find(([host]) => host === destination.host)?.[1];
-        const rule = ref === undefined ? undefined : view.mesh.rule(ref);
-        const hash = rule && hashOfDestination(rule.spec, destination);
-        if (rule && hash) noteHash(view.mesh.graph, rule.meta);
-        return hash;
-      },
-    });
+    const blocks = matchBlocks(config.spec);
+    if (blocks.length <= 1) return routeList(view, config, placeOf(view, config, owner));
+    return joinBlocks(blocks.values().map((block) => routeBlock(view, blockKey(owner, block))));
   },
   sameRoutes,
 );
+
+/** Makes the routes of a VirtualService with very many matches block by block; of others nothing. */
+export function* ownerSteps(view: View<BuildFacet>, owner: string): Steps {
+  const [kind, key = ""] = wordsOf(owner);
+  const config = kind === serviceWord ? undefined : view.mesh.virtualService(key);
+  const blocks = config ? matchBlocks(config.spec) : [];
+  if (blocks.length <= 1) return;
+  for (const block of blocks) {
+    if (routeBlock(view, blockKey(owner, block)).last.length > 0) return;
+    yield;
+  }
+}
+
+const blockKey = (owner: string, { from, to }: MatchBlock): string => keyOf(owner, String(from), String(to));
+
+const routeBlock = recipe(
+  buildFacet,
+  "route block",
+  (view, key): RouteList => {
+    const [owner = "", from = "", to = ""] = wordsOf(key);
+    const config = view.mesh.virtualService(wordsOf(owner)[1] ?? "");
+    if (!config) return noRoutes;
+    return routeList(view, config, placeOf(view, config, owner), { from: Number(from), to: Number(to) });
+  },
+  sameRoutes,
+);
+
+function placeOf(view: View<BuildFacet>, config: Config<VirtualServiceSpec>, owner: string): RoutePlace {
+  const [, , port = "", more = ""] = wordsOf(owner);
+  const { excluded, services, rules } = JSON.parse(more) as VirtualServiceOwner;
+  return {
+    port: Number(port),
+    gateway: "mesh",
+    excluded,
+    tls: false,
+    semantics: routeSemantics(config.meta),
+    appendXForwardedHost: appendsForwardedHost(view.proxy),
+    proxyless: isProxyless(view.proxy),
+    defaultRetry: view.mesh.settings().defaultHttpRetryPolicy,
+    serviceOf: lookup(services),
+    hashOf(destination): ConsistentHash | undefined {
+      const ref = rules.find(([host]) => host === destination.host)?.[1];
+      const rule = ref === undefined ? undefined : view.mesh.rule(ref);
+      const hash = rule && hashOfDestination(rule.spec, destination);
+      if (rule && hash) noteHash(view.mesh.graph, rule.meta);
+      return hash;
+    },
+  };
+}
 
 const lookup =
   (services: VirtualServiceOwner["services"]): ServiceLookup =>

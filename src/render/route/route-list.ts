@@ -8,7 +8,7 @@ import { clustersOf } from "./action.ts";
 import { httpRoute } from "./http-route.ts";
 import { takesEverything } from "./match.ts";
 import type { RoutePlace } from "./place.ts";
-import { selectRoutes } from "./select.ts";
+import { type MatchBlock, selectRoutes } from "./select.ts";
 
 /**
  * Routes encoded as the field of a virtual host: messages concatenate, so virtual hosts that share routes share the
@@ -20,10 +20,16 @@ export interface RouteList {
   readonly needs: readonly string[];
 }
 
-export function routeList(view: View<BuildFacet>, config: Config<VirtualServiceSpec>, place: RoutePlace): RouteList {
+/** Of the whole VirtualService, or of a block of its matches. */
+export function routeList(
+  view: View<BuildFacet>,
+  config: Config<VirtualServiceSpec>,
+  place: RoutePlace,
+  block?: MatchBlock,
+): RouteList {
   const routes: Route[] = [];
   const object = objectName("VirtualService", config.meta);
-  for (const selected of selectRoutes(config, place)) {
+  for (const selected of selectRoutes(config, place, block)) {
     view.mesh.graph.note(object, selected.field);
     routes.push(httpRoute(config, selected, place));
   }
@@ -33,6 +39,20 @@ export function routeList(view: View<BuildFacet>, config: Config<VirtualServiceS
     routes: encodeRoutes(closed ? routes.slice(0, -1) : routes),
     last: encodeRoutes(closed ? [tail] : []),
     needs: routes.flatMap((route) => (route.action.case === "route" ? clustersOf(route.action.value) : [])),
+  };
+}
+
+/** The blocks of one VirtualService, in order: behind routes that take everything there is nothing. */
+export function joinBlocks(blocks: Iterable<RouteList>): RouteList {
+  const joined: RouteList[] = [];
+  for (const block of blocks) {
+    joined.push(block);
+    if (block.last.length > 0) break;
+  }
+  return {
+    routes: Buffer.concat(joined.map(({ routes }) => routes)),
+    last: joined.at(-1)?.last ?? new Uint8Array(),
+    needs: joined.flatMap(({ needs }) => needs),
   };
 }
 

@@ -13,10 +13,38 @@ export interface SelectedRoute {
   readonly field: string;
 }
 
-export function* selectRoutes(config: Config<VirtualServiceSpec>, source: RouteSource): Generator<SelectedRoute> {
+/** Of all matches of a VirtualService, those from here to there. */
+export interface MatchBlock {
+  readonly from: number;
+  readonly to: number;
+}
+
+/** So many at once are made while nobody waits for long. */
+const blockSize = 250;
+
+/** More than one for a VirtualService with very many matches. */
+export function matchBlocks({ http = [] }: VirtualServiceSpec): readonly MatchBlock[] {
+  const count = http.reduce((sum, { match }) => sum + (match?.length || 1), 0);
+  return Array.from({ length: Math.ceil(count / blockSize) }, (_, i) => ({
+    from: i * blockSize,
+    to: (i + 1) * blockSize,
+  }));
+}
+
+export function* selectRoutes(
+  config: Config<VirtualServiceSpec>,
+  source: RouteSource,
+  block?: MatchBlock,
+): Generator<SelectedRoute> {
   const semantics = routeSemantics(config.meta);
-  for (const { route, match, field } of candidates(config.spec)) {
-    if (source.excluded.includes(field) || (match && !applies(match, source))) continue;
+  const excluded = new Set(source.excluded);
+  const some = block
+    ? candidates(config.spec)
+        .drop(block.from)
+        .take(block.to - block.from)
+    : candidates(config.spec);
+  for (const { route, match, field } of some) {
+    if (excluded.has(field) || (match && !applies(match, source))) continue;
     const envoyMatch = routeMatch(match, semantics);
     // A match that Envoy would refuse cannot apply to anything.
     if (!isUsableRouteMatch(match, envoyMatch)) continue;

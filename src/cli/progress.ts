@@ -11,23 +11,33 @@ export interface Progress {
 
 const quietMs = 1_000;
 /** Where nothing can be redrawn a line stays, so there are few of them. */
-const pauseMs = 10_000;
+const [redrawMs, lineMs] = [100, 10_000];
 
-export function createProgress(io: Pick<Io, "err" | "errTty">, now: () => number): Progress {
-  const started = now();
-  let [lastAt, isShown] = [Number.NEGATIVE_INFINITY, false];
+export function createProgress(io: Pick<Io, "err" | "errTty">): Progress {
   const clear = "\r\u001b[K";
+  let [text, shown] = ["", ""];
+  let timer: NodeJS.Timeout | undefined;
+  const draw = (): void => {
+    timer = undefined;
+    if (text === shown) return;
+    shown = text;
+    io.err(io.errTty ? `${clear}${printable(text)}` : `${printable(text)}\n`);
+    later(io.errTty ? redrawMs : lineMs);
+  };
+  // Also while nothing new is said: the step that takes long is the one to tell.
+  const later = (ms: number): void => {
+    timer = setTimeout(draw, ms).unref();
+  };
+  later(quietMs);
   return {
-    say(text) {
-      const at = now();
-      if (at - started < quietMs || at - lastAt < (io.errTty ? 100 : pauseMs)) return;
-      lastAt = at;
-      isShown = io.errTty === true;
-      io.err(io.errTty ? `${clear}${printable(text)}` : `${printable(text)}\n`);
+    say(next) {
+      text = next;
+      if (timer === undefined) draw();
     },
     end() {
-      if (isShown) io.err(clear);
-      isShown = false;
+      clearTimeout(timer);
+      if (io.errTty && shown !== "") io.err(clear);
+      shown = text;
     },
   };
 }

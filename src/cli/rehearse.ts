@@ -1,9 +1,10 @@
 /** `fairlead rehearse`: a cluster under istiod in; what Fairlead would send its proxies instead, and why, out. Only reads. */
 import { type Command, Option } from "commander";
 import { type Risk, risks } from "../explain/index.ts";
-import { createKubeClient, type KubeClient } from "../kube/index.ts";
+import { type ClusterAccess, createKubeClient, type KubeClient } from "../kube/index.ts";
 import { FairleadError } from "../lib/index.ts";
 import type { KubeObject, Profile, Proxy } from "../model/index.ts";
+import type { Renderer } from "../render/index.ts";
 import { readApiObjects } from "./api-objects.ts";
 import { type AccessFlags, clusterAccess } from "./cluster-access.ts";
 import type { Io } from "./command.ts";
@@ -85,77 +86,71 @@ const collect = (value: string, all: readonly string[]): readonly string[] => [.
 async function compare(flags: RehearseFlags, io: Io): Promise<number> {
   const access = await clusterAccess(flags, io);
   const client = createKubeClient(access);
-  const progress = createProgress(io, () => performance.now());
+  const progress = createProgress(io);
   try {
-    progress.say(`reading ${access.server}`);
-    const objects = await readWhole(client, access.server, io);
-    const settings = findIstiod(objects, flags);
-    const protos = await createProtoJson();
-    const istiods = openIstiods({ access, settings, flags, protos, signal: io.signal });
-    const wants = wantedProxies(flags.proxy);
-    const states = await createStates({
-      objects,
-      meshConfig: undefined,
-      settings,
-      patches: objects.some(({ kind }) => kind === "EnvoyFilter"),
-      wants: () => true,
-    });
-    const canonical = createCanonical(protos);
-    const choice = { profile: flags.profile };
-    const onAsked = (done: number, all: number): void => progress.say(`asked istiod for ${done} of ${all} proxies`);
-    try {
-      const first = await rehearse({ states, istiods, choice, canonical, wants, onAsked });
-      if (first.proxies.length === 0) throw noProxy(flags, states, settings);
-      const { rehearsal, current } = await again(
-        first,
-        objects,
-        { states, client, at: access.server, io, progress },
-        (only) => rehearse({ states, istiods, choice, canonical, onAsked, wants: only }),
-      );
-      const { change } = rehearsal;
-      const summary = summaryOf(change);
-      const report: RehearsalReport = {
-        ...summary,
-        istiod: istiods.map(({ at }) => at),
-        proxies: first.proxies.length,
-        resources: first.resources,
-        ...blame({
-          change,
-          canonical,
-          objects: current,
-          rendererFor: (proxy) => {
-            const sent = rehearsal.sentOf(proxy);
-            return sent && states.rendererOf(sent);
-          },
-        }),
-        warnings: states.problems(),
-        notes: notesOf(first, flags, states, settings),
-        failed: (flags.failOn ?? []).filter((risk) => summary.sentences.some((one) => one.risk === risk)),
-      };
-      progress.end();
-      io.out(
-        parseOutput(
-          flags.output,
-          "text",
-        )({
-          plain: (wide) => textReport(report, { isFull: flags.resources || wide }),
-          data: () => reportData(report),
-          names: () => report.classes.flatMap(({ proxies }) => proxies),
-        }),
-      );
-      return (flags.failOn === undefined ? report.differences.length > 0 : report.failed.length > 0) ? 1 : 0;
-    } finally {
-      for (const istiod of istiods) istiod.close();
-    }
+    const report = await reportOf(flags, { access, client, progress, io });
+    progress.end();
+    const forms = {
+      plain: (wide: boolean) => textReport(report, { isFull: flags.resources || wide }),
+      data: () => reportData(report),
+      names: () => report.classes.flatMap(({ proxies }) => proxies),
+    };
+    io.out(parseOutput(flags.output, "text")(forms));
+    return (flags.failOn === undefined ? report.differences.length > 0 : report.failed.length > 0) ? 1 : 0;
   } finally {
     progress.end();
     client.close();
   }
 }
 
-async function readWhole(client: KubeClient, at: string, io: Io): Promise<readonly KubeObject[]> {
+interface Looking {
+  readonly access: ClusterAccess;
+  readonly client: KubeClient;
+  readonly progress: Progress;
+  readonly io: Io;
+}
+
+async function reportOf(flags: RehearseFlags, looking: Looking): Promise<RehearsalReport> {
+  const { access, progress, io } = looking;
+  progress.say(`reading ${access.server}`);
+  const objects = await readWhole(looking);
+  const settings = findIstiod(objects, flags);
+  const protos = await createProtoJson();
+  const istiods = openIstiods({ access, settings, flags, protos, signal: io.signal });
+  const patches = objects.some(({ kind }) => kind === "EnvoyFilter");
+  const states = await createStates({ objects, meshConfig: undefined, settings, patches, wants: () => true });
+  const canonical = createCanonical(protos);
+  const onAsked = (done: number, all: number): void => progress.say(`asked istiod for ${done} of ${all} proxies`);
+  const look = (wants: (proxy: Proxy) => boolean): Promise<Rehearsal> =>
+    rehearse({ states, istiods, choice: { profile: flags.profile }, canonical, onAsked, wants });
   try {
-    return await readApiObjects(client, { io, at, isWhole: true });
+    const first = await look(wantedProxies(flags.proxy));
+    if (first.proxies.length === 0) throw noProxy(flags, states, settings);
+    const { rehearsal, current } = await again(first, objects, states, looking, look);
+    const { change, sentOf } = rehearsal;
+    const summary = summaryOf(change);
+    const rendererFor = (proxy: string): Renderer | undefined => {
+      const sent = sentOf(proxy);
+      return sent && states.rendererOf(sent);
+    };
+    return {
+      ...summary,
+      istiod: istiods.map(({ at }) => at),
+      proxies: first.proxies.length,
+      resources: first.resources,
+      ...blame({ change, canonical, objects: current, rendererFor }),
+      warnings: states.problems(),
+      notes: notesOf(first, flags, states, settings),
+      failed: (flags.failOn ?? []).filter((risk) => summary.sentences.some((one) => one.risk === risk)),
+    };
+  } finally {
+    for (const istiod of istiods) istiod.close();
+  }
+}
+
+async function readWhole({ client, access, io }: Looking): Promise<readonly KubeObject[]> {
+  try {
+    return await readApiObjects(client, { io, at: access.server, isWhole: true });
   } catch (error) {
     const { code, message } = FairleadError.from(error);
     if (code !== "forbidden") throw error;
@@ -166,24 +161,17 @@ async function readWhole(client: KubeClient, at: string, io: Io): Promise<readon
   }
 }
 
-interface Looking {
-  readonly states: States;
-  readonly client: KubeClient;
-  readonly at: string;
-  readonly io: Io;
-  readonly progress: Progress;
-}
-
 /** A cluster changes while it is read: what is told to differ has been seen twice. */
 async function again(
   first: Rehearsal,
   objects: readonly KubeObject[],
-  { states, client, at, io, progress }: Looking,
+  states: States,
+  looking: Looking,
   look: (only: (proxy: Proxy) => boolean) => Promise<Rehearsal>,
 ): Promise<{ readonly rehearsal: Rehearsal; readonly current: readonly KubeObject[] }> {
   if (first.change.groups.length === 0) return { rehearsal: first, current: objects };
-  progress.say("looking again at what differs");
-  const current = await readWhole(client, at, io);
+  looking.progress.say("looking again at what differs");
+  const current = await readWhole(looking);
   states.moveTo(current);
   const differing = new Set(first.change.groups.flatMap(({ proxies }) => proxies));
   return { rehearsal: await look(({ name, namespace }) => differing.has(`${name}.${namespace}`)), current };

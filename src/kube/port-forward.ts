@@ -117,7 +117,8 @@ function channelStream(transport: ByteTransport): Duplex {
 async function receive(transport: ByteTransport, stream: Duplex): Promise<void> {
   const skipped = new Map<number, number>();
   for await (const message of transport.incoming) {
-    const channel = message[0] ?? 0;
+    const [channel] = message;
+    if (channel === undefined) continue;
     const toSkip = Math.min(portBytes - (skipped.get(channel) ?? 0), message.length - 1);
     skipped.set(channel, (skipped.get(channel) ?? 0) + toSkip);
     const bytes = message.subarray(1 + toSkip);

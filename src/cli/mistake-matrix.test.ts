@@ -117,6 +117,8 @@ const ways: Readonly<Record<string, Ways | "serves" | "asks nobody">> = {
   manifest: { file: (file) => ["manifest", "generate", "-f", file] },
   "kube-inject": { objects: (file) => ["kube-inject", "-f", file] },
   check: { api: [["check"]], file: (file) => ["check", "--data", file] },
+  logs: { api: [["logs", "pod-x"]] },
+  "bug-report": { api: [["bug-report", "-f", "REPORT"]] },
   completion: "asks nobody",
   version: "asks nobody",
 };
@@ -203,6 +205,7 @@ const filled = (args: readonly string[]): readonly string[] => {
     ["GROUP", group],
     ["KUBECONFIG", api.kubeconfig],
     ["FOLDER", join(dir, "out")],
+    ["REPORT", join(dir, "report.tar.gz")],
   ]);
   return args.map((arg) => words.get(arg) ?? arg);
 };

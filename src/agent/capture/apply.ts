@@ -64,8 +64,9 @@ interface Programs {
 
 function programsOf(config: CaptureConfig, family: 4 | 6): Programs {
   const base = family === 4 ? "iptables" : "ip6tables";
-  const flavour = config.forceIptablesBinary === "" ? base : `${base}-${config.forceIptablesBinary}`;
-  return { iptables: flavour, save: `${flavour}-save`, restore: `${flavour}-restore` };
+  const flavour = config.nativeNftables ? "nft" : config.forceIptablesBinary;
+  const program = flavour === "" ? base : `${base}-${flavour}`;
+  return { iptables: program, save: `${program}-save`, restore: `${program}-restore` };
 }
 
 async function applyFamily(

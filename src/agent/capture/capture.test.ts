@@ -108,6 +108,22 @@ describe("capture flags", () => {
       expect(restore[program]).toContain("-A ISTIO_OUTPUT_DNS -p udp --dport 53 -j REDIRECT --to-port 15053");
   });
 
+  test("nftables are written to, in both families, where a user asks for them", async () => {
+    const called: string[] = [];
+    const around = { env: {}, addresses: ["fd00::5"], nameservers: () => [], userId: () => undefined };
+    const levels: string[] = [];
+    const write = (level: string): void => void levels.push(level);
+    const rc = await runCapture(["--native-nftables"], around, { write }, () => async (program) => {
+      called.push(program);
+      return { status: 0, stdout: "", stderr: "" };
+    });
+    expect([rc, called.filter((program) => program.includes("tables"))]).toEqual([
+      0,
+      ["iptables-nft-save", "iptables-nft-restore", "ip6tables-nft-save", "ip6tables-nft-restore"],
+    ]);
+    expect(levels).toContain("warn");
+  });
+
   test("an asked-for loopback range is captured", async () => {
     const { restore } = await dryRun(["-n", "-i", "127.0.0.0/8,10.1.2.3/8"]);
     expect(restore["iptables-restore"]?.some((line) => line.includes("! --uid-owner"))).toBe(false);

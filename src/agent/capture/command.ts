@@ -58,7 +58,7 @@ export async function runCapture(
     const config = parseCaptureFlags(argv, around);
     validateCapture(config);
     if (config.nativeNftables)
-      throw new FairleadError("invalid", "nftables mode is not supported", { hint: "leave out --native-nftables" });
+      output.write("warn", "--native-nftables: the rules are written to nftables by iptables-nft, not by nft");
     if (config.runValidation) output.write("warn", "--run-validation is accepted but not done: capture is not probed");
     if (config.dryRun) output.write("info", "running iptables in dry-run mode, no rule changes will be made");
     if (config.skipRuleApply) return 0;

@@ -66,7 +66,7 @@ describe.skipIf(lacks("root", "envoy", "iptables"))("a machine outside Kubernete
     const files = join(api.dir, "vm");
     await cli(
       ...["workload", "entry", "configure", "--name", "db", "--namespace", namespace, "--autoregister", "-o", files],
-      ...["--ingressIP", address.address, "--internalIP", at.address, "--clusterID", "Kubernetes"],
+      ...["--ingressIP", address.address, "--internalIP", at.address],
     );
     machine = await startMachine({ at, network, files, name: "vm-1" });
   }, 600_000);

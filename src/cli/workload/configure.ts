@@ -25,6 +25,8 @@ export interface ConfigureFlags {
 }
 
 const { configMaps, services } = kubeKinds;
+/** What a control plane calls its cluster where nobody names it. */
+const usualCluster = "Kubernetes";
 
 export async function configureEntry(client: KubeClient, flags: ConfigureFlags, io: Io): Promise<number> {
   const group = await readGroup(client, flags);
@@ -33,7 +35,7 @@ export async function configureEntry(client: KubeClient, flags: ConfigureFlags, 
   const mesh = await dataOf(client, namespace, `istio${suffix}`, "mesh");
   const options = {
     ...{ namespace, revision, captureDns: flags.captureDns, autoRegister: flags.autoregister ?? false },
-    cluster: flags.clusterID ?? (await clusterOf(client, namespace, `istio-sidecar-injector${suffix}`)),
+    cluster: flags.clusterID ?? (await clusterOf(client, namespace, `istio-sidecar-injector${suffix}`)) ?? usualCluster,
     internalIp: flags.internalIP ?? "",
     externalIp: flags.externalIP ?? "",
   };
@@ -90,15 +92,12 @@ async function dataOf(client: KubeClient, namespace: string, name: string, key: 
   });
 }
 
-/** As the injector tells Pods. */
-async function clusterOf(client: KubeClient, namespace: string, name: string): Promise<string> {
+/** As the injector tells Pods; undefined where nothing is injected by such values, as beside `fairlead up`. */
+async function clusterOf(client: KubeClient, namespace: string, name: string): Promise<string | undefined> {
   const found = await client.find(configMaps, { namespace, name });
   const values = readText(readRecord(readRecord(found).data).values);
-  if (values === "")
-    throw new FairleadError("not-found", `failed to automatically determine the --clusterID: no configmap ${name}`, {
-      hint: "give it with --clusterID, such as Kubernetes",
-    });
-  return readText(readRecord(readRecord(readRecord(parseJson(values)).global).multiCluster).clusterName);
+  if (values === "") return undefined;
+  return readText(readRecord(readRecord(readRecord(parseJson(values)).global).multiCluster).clusterName) || undefined;
 }
 
 /** Of the gateway through which machines reach the control plane. */

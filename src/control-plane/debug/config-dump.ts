@@ -19,13 +19,18 @@ function shown(ads: Ads, connectionId: string, type: ResourceType, resource: Res
   return shownResource(type, bytesOf(resource));
 }
 
-/** Of what it is sent by name, what it has asked for: nothing else ever reached it. */
+/** What reached it: of what it is sent by name, what it has asked for. */
 function followed(ads: Ads, connectionId: string, type: ResourceType, renderer: Renderer): readonly Resource[] {
   const all = [...renderer.all(type).values()];
-  if (type === types.cluster || type === types.listener) return all;
   const names = ads.followed(connectionId, type);
+  // An application that is its own xDS client has no sets: what it asked for by name is all there is.
+  if (all.length === 0 && names && askedByName.has(type))
+    return [...names].sort().flatMap((name) => renderer.get(type, name) ?? []);
+  if (type === types.cluster || type === types.listener) return all;
   return names ? all.filter(({ name }) => names.has(name)) : all;
 }
+
+const askedByName: ReadonlySet<ResourceType> = new Set([types.listener, types.route, types.cluster, types.endpoint]);
 
 const dumpType = (name: string): string => `type.googleapis.com/envoy.admin.v3.${name}`;
 
@@ -64,7 +69,10 @@ export type ShowResource = (connectionId: string, type: ResourceType, name: stri
 export function createShowResource(source: ControlledSource, ads: Ads): ShowResource {
   const print = createJsonPrinter();
   return (connectionId, type, name) => {
-    const resource = rendererOf(source, ads, connectionId)?.all(type).get(name);
+    const renderer = rendererOf(source, ads, connectionId);
+    const resource =
+      renderer?.all(type).get(name) ??
+      (renderer && followed(ads, connectionId, type, renderer).find((one) => one.name === name));
     if (!resource) return undefined;
     return type === types.secret ? { name } : print(type, shown(ads, connectionId, type, resource));
   };

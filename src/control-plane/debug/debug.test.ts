@@ -288,6 +288,25 @@ test("a pull secret goes to the proxy, and into no dump", async () => {
   }
 });
 
+test("a dump of an application that is its own xDS client has what it asked for by name", async () => {
+  const port = await serve(() => account(own.namespace));
+  const host = `${own.name}.${own.namespace}.svc.cluster.local`;
+  const plain = nodeOf("app", own.namespace);
+  const node = { ...plain, metadata: { ...plain.metadata, GENERATOR: "grpc" } };
+  const { resources } = await ask(port, { node, typeUrl: types.listener, resourceNames: [`${host}:80`] }).first;
+  expect(resources).toHaveLength(1);
+  const query = new URLSearchParams({ proxyID: `app.${own.namespace}` });
+  const { body } = await answerDebug(sources, {
+    ...{ path: "config_dump", query, remoteAddress: "127.0.0.1", identity: undefined },
+  });
+  const sections = (body as { configs: Readonly<Record<string, unknown>>[] }).configs;
+  const listeners = sections.find((one) => String(one["@type"]).endsWith("ListenersConfigDump"))?.dynamicListeners;
+  expect(listeners).toMatchObject([{ name: `${host}:80` }]);
+  expect(sections.find((one) => String(one["@type"]).endsWith("ClustersConfigDump"))).not.toHaveProperty(
+    "dynamicActiveClusters",
+  );
+});
+
 test("a dump of single types is bare, and endpoints come only where they are asked for", async () => {
   await connectProxy("web", "shop");
   const dump = async (path: string, more: Readonly<Record<string, string>> = {}) => {

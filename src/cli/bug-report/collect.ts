@@ -6,7 +6,7 @@ import { logPath } from "../logs.ts";
 import { allKinds, type NamedKind } from "../objects.ts";
 import { debugOfPod } from "../pod-debug.ts";
 import { printJson, printSortedYaml } from "../print.ts";
-import { redactObject, redactText } from "./redact.ts";
+import { redactDump, redactObject, redactText } from "./redact.ts";
 
 export interface CollectOptions {
   readonly client: KubeClient;
@@ -119,7 +119,7 @@ async function collectDebug(
   const ask = debugOfPod(access, { name, namespace }, signal);
   const keep = async (path: string, file: string): Promise<unknown> => {
     const answer = await ask(path);
-    files.set(`control-plane/${name}/${file}.json`, redactText(printJson(answer, 1)));
+    files.set(`control-plane/${name}/${file}.json`, printJson(redactDump(answer), 1));
     return answer;
   };
   for (const path of debugPaths) await attempt(`${name} /debug/${path}`, async () => void (await keep(path, path)));

@@ -1,9 +1,10 @@
 import { expect, test } from "vitest";
-import { redactObject, redactText } from "./redact.ts";
+import { redactDump, redactObject, redactText } from "./redact.ts";
 
 test.each([
   ["password=hunter22 next", "password=[redacted] next"],
   ['{"token":"abcdef123"}', '{"token":"[redacted]"}'],
+  ['{\\"token\\":\\"abcdef123\\"}', '{\\"token\\":\\"[redacted]"}'],
   ["Authorization: Basic aHVudGVyMjI=", "Authorization: Basic [redacted]"],
   ["postgres://user:hunter22@db/x", "postgres://user:[redacted]@db/x"],
   ["a token of eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.abc-_1", "a token of [redacted]"],
@@ -64,5 +65,30 @@ test("values that are called a secret go, references to Secrets stay", () => {
       volumes: [{ secret: { secretName: "db" } }],
       tls: { credentialName: "front", clientToken: "[redacted]" },
     },
+  });
+});
+
+test("what kubectl keeps of an object as it was applied goes, wherever the object is shown", () => {
+  const applied = JSON.stringify({ spec: { env: [{ name: "DB_PASSWORD", value: "hunter22" }], password: "hunter22" } });
+  const metadata = {
+    name: "p",
+    annotations: { "kubectl.kubernetes.io/last-applied-configuration": applied, "team.example/owner": "shop" },
+  };
+  const object = { apiVersion: "v1", kind: "Pod", metadata };
+  expect(redactObject(object)).toMatchObject({ metadata: { annotations: { "team.example/owner": "shop" } } });
+  for (const shown of [redactObject(object), redactDump([object])])
+    expect(JSON.stringify(shown)).not.toContain("hunter");
+});
+
+test("dumps are looked through by name as objects are", () => {
+  const dump = {
+    pluginConfig: { env: [{ name: "API_KEY", valueFrom: "INLINE", value: "hunter22" }] },
+    tlsCertificates: [{ privateKey: { inlineBytes: "aHVudGVyMjI=" }, certificateChain: { inlineBytes: "cHVibGlj" } }],
+    tlsCertificateSdsSecretConfigs: [{ name: "default", sdsConfig: { ads: {} } }],
+  };
+  expect(redactDump(dump)).toEqual({
+    pluginConfig: { env: [{ name: "API_KEY", valueFrom: "INLINE", value: "[redacted]" }] },
+    tlsCertificates: [{ privateKey: { inlineBytes: "[redacted]" }, certificateChain: { inlineBytes: "cHVibGlj" } }],
+    tlsCertificateSdsSecretConfigs: [{ name: "default", sdsConfig: { ads: {} } }],
   });
 });

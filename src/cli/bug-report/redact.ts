@@ -29,20 +29,31 @@ function withoutData(secret: KubeObject): unknown {
   };
 }
 
-function redactValue(value: unknown): unknown {
+/** What a control plane has answered: objects are in it, and what was made from them. */
+export const redactDump = (value: unknown): unknown => redactValue(value);
+
+/** Holds the whole object once more, as text in which no name tells what is secret. */
+const lastApplied = "kubectl.kubernetes.io/last-applied-configuration";
+
+/** `of` is the name that it has where it stands. */
+function redactValue(value: unknown, of = ""): unknown {
   if (typeof value === "string") return redactText(value);
-  if (Array.isArray(value)) return value.map(redactValue);
+  if (Array.isArray(value)) return value.map((member) => redactValue(member));
   if (!isRecord(value)) return value;
   // `env: [{ name: PASSWORD, value: … }]`
   const isNamedSecret = typeof value["name"] === "string" && secretName.test(value["name"]);
   return Object.fromEntries(
     Object.entries(value).map(([key, inner]) => {
       const isSecret =
-        typeof inner === "string" && (secretName.test(key) ? !isReference(key) : isNamedSecret && key === "value");
-      return [key, isSecret ? gone : redactValue(inner)];
+        typeof inner === "string" &&
+        (secretName.test(key) ? !isReference(key) : (isNamedSecret && key === "value") || isInline(of, key));
+      return [key, isSecret || key === lastApplied ? gone : redactValue(inner, key)];
     }),
   );
 }
+
+/** Envoy's `private_key: { inline_bytes: … }` */
+const isInline = (of: string, key: string): boolean => secretName.test(of) && /^inline_?(string|bytes)$/i.test(key);
 
 /** Which Secret is meant is no secret. */
 const isReference = (key: string): boolean => /name$|ref$|path$|policy$/i.test(key);
@@ -52,7 +63,8 @@ const patterns: readonly (readonly [RegExp, string])[] = [
   // JSON Web Tokens.
   [/\beyJ[\w-]{8,}\.[\w-]{8,}(\.[\w-]*)?/g, gone],
   [/\b(Bearer|Basic) +[\w+/=.~-]{8,}/gi, `$1 ${gone}`],
-  [/(passw(or)?d|secret|token|api[-_]?key)("?\s*[:=]\s*"?)[^\s"',;&]{4,}/gi, `$1$3${gone}`],
+  // JSON in a text of JSON has its quotes escaped.
+  [/(passw(or)?d|secret|token|api[-_]?key)(\\*"?\s*[:=]\s*\\*"?)[^\s"',;&]{4,}/gi, `$1$3${gone}`],
   // user:password@host
   [/(\/\/[^/\s:@]{1,100}):[^/\s@]{1,100}@/g, `$1:${gone}@`],
 ];

@@ -85,9 +85,9 @@ const ways: Readonly<Record<string, Ways | "serves" | "asks nobody">> = {
     api: [["workload", "entry", "configure", "-f", "GROUP", "-o", "FOLDER"]],
     file: (file) => ["workload", "entry", "configure", "-f", file, "-o", "FOLDER"],
   },
-  stat: { plane: (address) => ["stat", "--address", address] },
-  top: { plane: (address) => ["top", "--address", address] },
-  tap: { plane: (address) => ["tap", "--address", address] },
+  stat: { api: [["stat"]], plane: (address) => ["stat", "--address", address] },
+  top: { api: [["top"]], plane: (address) => ["top", "--address", address] },
+  tap: { api: [["tap"]], plane: (address) => ["tap", "--address", address] },
   "proxy-status": {
     api: [["proxy-status"]],
     plane: (address) => ["proxy-status", "--address", address],

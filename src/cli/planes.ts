@@ -8,7 +8,7 @@ import { type AccessFlags, clusterAccess } from "./cluster-access.ts";
 import type { Io } from "./command.ts";
 import { askDebug, type DebugFlags } from "./debug-client.ts";
 import { meshDataDir } from "./mesh-data-dir.ts";
-import { debugOfPod } from "./pod-debug.ts";
+import { type AskDebug, debugOfPod } from "./pod-debug.ts";
 
 export interface PlaneFlags extends DebugFlags, AccessFlags {
   readonly istioNamespace: string;
@@ -20,18 +20,29 @@ export interface PlaneAnswer {
   readonly answer: unknown;
 }
 
-/** What was named wins; then the standalone mesh that is exported or running, as kubectl would find it; then a cluster. */
+/** One that can be asked, again and again. */
+export interface Plane {
+  readonly at: string;
+  readonly ask: AskDebug;
+}
+
 export async function askPlanes(flags: PlaneFlags, path: string, io: Io): Promise<readonly PlaneAnswer[]> {
+  const planes = await openPlanes(flags, io);
+  return Promise.all(planes.map(async ({ at, ask }) => ({ at, answer: await ask(path) })));
+}
+
+/** What was named wins; then the standalone mesh that is exported or running, as kubectl would find it; then a cluster. */
+export async function openPlanes(flags: PlaneFlags, io: Io): Promise<readonly Plane[]> {
   const isCluster = flags.kubeconfig !== undefined || flags.context !== undefined;
   const dir = meshDataDir(flags, io);
   const isHere = flags.data !== undefined || existsSync(join(dir, "addresses.json"));
   const isExported = (io.env.KUBECONFIG ?? "") !== "";
   if (flags.address !== undefined || (!isCluster && (isHere || !isExported)))
-    return [{ at: hostname(), answer: await askDebug(flags, path, io) }];
-  return askCluster(flags, path, io);
+    return [{ at: hostname(), ask: (path) => askDebug(flags, path, io) }];
+  return planesOfCluster(flags, io);
 }
 
-async function askCluster(flags: PlaneFlags, path: string, io: Io): Promise<readonly PlaneAnswer[]> {
+async function planesOfCluster(flags: PlaneFlags, io: Io): Promise<readonly Plane[]> {
   const access = await clusterAccess(flags, io);
   const client = createKubeClient(access);
   try {
@@ -49,12 +60,10 @@ async function askCluster(flags: PlaneFlags, path: string, io: Io): Promise<read
           hint: "a Pod with label app=istiod is looked for; -i names another namespace, --address a control plane elsewhere",
         },
       );
-    return await Promise.all(
-      running.map(async ({ metadata: { name } }) => ({
-        at: name,
-        answer: await debugOfPod(access, { name, namespace: flags.istioNamespace }, io.signal)(path),
-      })),
-    );
+    return running.map(({ metadata: { name } }) => ({
+      at: name,
+      ask: debugOfPod(access, { name, namespace: flags.istioNamespace }, io.signal),
+    }));
   } finally {
     client.close();
   }

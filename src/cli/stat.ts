@@ -4,11 +4,11 @@ import { compareText } from "../lib/index.ts";
 import { type Grouping, summarize, type TrafficRow, type TrafficSnapshot } from "../traffic/index.ts";
 import type { Io } from "./command.ts";
 import { printTable } from "./table.ts";
-import { askTraffic, collect, type PlaneFlags } from "./traffic/ask.ts";
+import { type AskedFlags, askTraffic, withPlaneOptions } from "./traffic/ask.ts";
 import { bytesPerSecond, milliseconds, percent, rate } from "./traffic/figures.ts";
 import { isMeant, matchesEnd, parseEnd, parseTarget, type Target } from "./traffic/target.ts";
 
-interface StatFlags extends PlaneFlags {
+interface StatFlags extends AskedFlags {
   readonly timeWindow: string;
   readonly namespace?: string;
   readonly from?: string;
@@ -17,16 +17,13 @@ interface StatFlags extends PlaneFlags {
 }
 
 export function register(program: Command, io: Io, exit: (status: number) => void): void {
-  program
-    .command("stat")
+  withPlaneOptions(program.command("stat"))
     .summary("Show success, request rate and latency of workloads, services or namespaces")
     .argument("[what...]", "workloads (deploy), services (svc) or namespaces (ns), or one as TYPE/NAME", ["workloads"])
     .option("-n, --namespace <namespace>", "only of this namespace; all where absent")
     .option("-t, --time-window <duration>", "how long to look back, up to 1h", "1m")
     .option("--from <who>", "only requests of this workload, ns/NAMESPACE or svc/NAME")
     .option("--to <whom>", "requests that go out to this workload, ns/NAMESPACE or svc/NAME")
-    .option("--data <dir>", "data folder of the running `fairlead up`")
-    .option("--address <addr>", "monitoring port of a control plane; for each replica", collect, [])
     .addOption(new Option("-o, --output <format>", "how to print").choices(["table", "wide", "json"]).default("table"))
     .addHelpText(
       "after",

@@ -46,7 +46,8 @@ afterAll(async () => {
 });
 
 const cli = (...args: readonly string[]) =>
-  runCli([...args, ...(args[0] === "ps" || args[0] === "check" ? ["--kubeconfig", world.api.kubeconfig] : [])]);
+  runCli([...args, ...(asksPlanes.has(args[0] ?? "") ? ["--kubeconfig", world.api.kubeconfig] : [])]);
+const asksPlanes = new Set(["ps", "check", "stat", "tap"]);
 
 describe("proxy-status", () => {
   test("says who is in step, for how long, and what a proxy said of what it refused", async () => {
@@ -128,5 +129,17 @@ describe("check", () => {
     const { status, stdout, stderr } = await cli("check", "--wait", "20s", "--proxy", "client.default");
     expect(stdout.match(/client\.default is in step/g)).toHaveLength(1);
     expect([status, stderr]).toEqual([0, ""]);
+  });
+});
+
+describe("commands on requests", () => {
+  test("ask the control planes of a cluster through its API, also for live requests", async () => {
+    expect(JSON.parse((await cli("stat", "-o", "json")).stdout)).toMatchObject({
+      by: "workload",
+      reporters: 0,
+      rows: [],
+    });
+    const { status, stderr } = await cli("tap", "--for", "100ms");
+    expect([status, stderr]).toEqual([0, "no proxy that reports to this control plane is meant\n"]);
   });
 });

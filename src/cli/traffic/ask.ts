@@ -1,25 +1,38 @@
 /** Flags that say which control planes, and a time, in; what they know of requests, as one, out. */
+import type { Command } from "commander";
 import { FairleadError, parseDurationMs } from "../../lib/index.ts";
 import { mergeSnapshots, parseSnapshot, type TrafficSnapshot } from "../../traffic/index.ts";
 import type { Io } from "../command.ts";
-import { askDebug, type DebugFlags } from "../debug-client.ts";
+import { askDebug } from "../debug-client.ts";
+import { openPlanes, type PlaneFlags } from "../planes.ts";
+import type { AskDebug } from "../pod-debug.ts";
 
-export interface PlaneFlags {
-  readonly data?: string;
+/** Which control planes are asked. */
+export interface AskedFlags extends Omit<PlaneFlags, "address"> {
   /** One for each replica. */
   readonly address: readonly string[];
 }
 
 /** For an option that may be given several times. */
-export const collect = (value: string, all: readonly string[]): readonly string[] => [...all, value];
+const collect = (value: string, all: readonly string[]): readonly string[] => [...all, value];
 
-export function planesOf({ data, address }: PlaneFlags): readonly DebugFlags[] {
-  if (address.length > 0) return address.map((one) => ({ address: one }));
-  return [data === undefined ? {} : { data }];
+export function withPlaneOptions(command: Command): Command {
+  return command
+    .option("--data <dir>", "data folder of the running `fairlead up`")
+    .option("--address <addr>", "monitoring port of a control plane; for each replica", collect, [])
+    .option("--kubeconfig <file>", "how to reach the API of a cluster")
+    .option("--context <name>", "context of the kubeconfig")
+    .option("-i, --istioNamespace <namespace>", "where the control plane is", "istio-system");
+}
+
+/** A cluster's are reached through its API. */
+export async function planesOf({ address, ...flags }: AskedFlags, io: Io): Promise<readonly AskDebug[]> {
+  if (address.length > 0) return address.map((one) => (path) => askDebug({ address: one }, path, io));
+  return (await openPlanes(flags, io)).map(({ ask }) => ask);
 }
 
 export async function askTraffic(
-  flags: PlaneFlags & { readonly timeWindow: string },
+  flags: AskedFlags & { readonly timeWindow: string },
   io: Io,
 ): Promise<TrafficSnapshot> {
   const ms = parseDurationMs(flags.timeWindow);
@@ -28,9 +41,8 @@ export async function askTraffic(
       hint: "write it as 1m",
     });
   const path = `trafficz?last=${ms}ms`;
-  const answers = await Promise.all(
-    planesOf(flags).map(async (plane) => parseSnapshot(await askDebug(plane, path, io))),
-  );
+  const asked = await planesOf(flags, io);
+  const answers = await Promise.all(asked.map(async (ask) => parseSnapshot(await ask(path))));
   const [first, ...others] = answers;
   if (!first) throw new FairleadError("usage", "no control plane is named");
   return mergeSnapshots(first, ...others);

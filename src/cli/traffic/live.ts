@@ -3,11 +3,11 @@ import type { Command } from "commander";
 import { FairleadError, parseDurationMs } from "../../lib/index.ts";
 import { parseTapBatch, type TapBatch } from "../../traffic/index.ts";
 import type { Io } from "../command.ts";
-import { askDebug, type DebugFlags } from "../debug-client.ts";
-import { collect, type PlaneFlags, planesOf } from "./ask.ts";
+import type { AskDebug } from "../pod-debug.ts";
+import { type AskedFlags, planesOf, withPlaneOptions } from "./ask.ts";
 import { parseEnd, parseTarget, type Target } from "./target.ts";
 
-export interface LiveFlags extends PlaneFlags {
+export interface LiveFlags extends AskedFlags {
   readonly namespace?: string;
   readonly from?: string;
   readonly to?: string;
@@ -22,7 +22,7 @@ export interface LiveFlags extends PlaneFlags {
 
 /** What both commands have in common. */
 export function withLiveOptions(command: Command): Command {
-  return command
+  return withPlaneOptions(command)
     .argument("[what...]", "workloads (deploy), services (svc) or namespaces (ns), or one as TYPE/NAME", ["workloads"])
     .option("-n, --namespace <namespace>", "only of this namespace; all where absent")
     .option("--from <who>", "only requests of this workload or ns/NAMESPACE")
@@ -32,9 +32,7 @@ export function withLiveOptions(command: Command): Command {
     .option("--authority <host>", "only this host, as the caller wrote it")
     .option("--path <prefix>", "only paths that begin like this")
     .option("--status <code>", "only this status, or 4xx, 5xx")
-    .option("--max-rps <count>", "how many requests a second to show, up to 50", "50")
-    .option("--data <dir>", "data folder of the running `fairlead up`")
-    .option("--address <addr>", "monitoring port of a control plane; for each replica", collect, []);
+    .option("--max-rps <count>", "how many requests a second to show, up to 50", "50");
 }
 
 export function durationOf(flags: Pick<LiveFlags, "for">, fallbackMs: number): number {
@@ -86,7 +84,7 @@ function place(
 
 /** Ends with the last of them. */
 export async function* liveRequests(flags: LiveFlags, query: URLSearchParams, io: Io): AsyncGenerator<TapBatch> {
-  const asked = planesOf(flags).map((plane) => batchesOf(plane, query, io));
+  const asked = (await planesOf(flags, io)).map((ask) => batchesOf(ask, query));
   const next = (batches: AsyncGenerator<TapBatch>) => batches.next().then((result) => ({ batches, result }));
   const waiting = new Map(asked.map((batches) => [batches, next(batches)]));
   while (waiting.size > 0) {
@@ -99,15 +97,15 @@ export async function* liveRequests(flags: LiveFlags, query: URLSearchParams, io
   }
 }
 
-async function* batchesOf(plane: DebugFlags, query: URLSearchParams, io: Io): AsyncGenerator<TapBatch> {
-  const { session } = parseTapBatch(await askDebug(plane, `tapz?${query}`, io));
+async function* batchesOf(ask: AskDebug, query: URLSearchParams): AsyncGenerator<TapBatch> {
+  const { session } = parseTapBatch(await ask(`tapz?${query}`));
   let batch: TapBatch | undefined;
   try {
     while (!batch?.done) {
-      batch = parseTapBatch(await askDebug(plane, `tapz?session=${encodeURIComponent(session)}`, io));
+      batch = parseTapBatch(await ask(`tapz?session=${encodeURIComponent(session)}`));
       yield batch;
     }
   } finally {
-    if (!batch?.done) await askDebug(plane, `tapz?session=${encodeURIComponent(session)}&end`, io).catch(() => {});
+    if (!batch?.done) await ask(`tapz?session=${encodeURIComponent(session)}&end`).catch(() => {});
   }
 }

@@ -1,9 +1,9 @@
 /** `fairlead admin log`: the scopes of the control plane's log with their levels, and other levels for them; istioctl's words. */
-import { type Command, Option } from "commander";
+import type { Command } from "commander";
 import { FairleadError, isLogLevel, isRecord, readText } from "../lib/index.ts";
 import type { Io } from "./command.ts";
 import { askControlZ, type DebugFlags } from "./debug-client.ts";
-import { printYaml } from "./print.ts";
+import { outputOption, parseOutput } from "./output.ts";
 import { printTabs } from "./table.ts";
 
 interface AdminLogFlags extends DebugFlags {
@@ -12,7 +12,7 @@ interface AdminLogFlags extends DebugFlags {
   readonly reset?: boolean;
   readonly logReset?: boolean;
   readonly stackTraceReset?: boolean;
-  readonly output: "short" | "json" | "yaml";
+  readonly output: string;
 }
 
 export function register(program: Command, io: Io, exit: (status: number) => void): void {
@@ -28,7 +28,7 @@ export function register(program: Command, io: Io, exit: (status: number) => voi
     .option("--reset", "all levels back to info, and no stack traces")
     .option("--log-reset", "all levels back to info")
     .option("--stack-trace-reset", "no stack traces")
-    .addOption(new Option("-o, --output <format>", "how to print").choices(["short", "json", "yaml"]).default("short"))
+    .addOption(outputOption("short"))
     .addHelpText(
       "after",
       "\nExamples:\n  fairlead admin log\n  fairlead admin log --level ads:debug,kube:debug\n  fairlead admin log --reset\n",
@@ -84,9 +84,8 @@ function print(scopes: readonly Scope[], output: AdminLogFlags["output"]): strin
     stack_trace_level: readText(scope["stack_trace_level"]),
     description: readText(scope["description"]),
   }));
-  if (output === "json") return `${JSON.stringify(rows, null, 2)}\n`;
-  if (output === "yaml") return printYaml(rows);
   const header = ["ACTIVE SCOPE", "DESCRIPTION", "LOG LEVEL", "STACK TRACE LEVEL"];
   const cells = rows.map((row) => [row.scope_name, row.description, row.log_level, row.stack_trace_level]);
-  return printTabs([header, ...cells], 3);
+  const names = (): readonly string[] => rows.map((row) => row.scope_name);
+  return parseOutput(output, "short")({ plain: () => printTabs([header, ...cells], 3), data: () => rows, names });
 }

@@ -5,13 +5,17 @@ import { FairleadError, printable } from "../lib/index.ts";
 import type { KubeObject } from "../model/index.ts";
 import { clusterAccess } from "./cluster-access.ts";
 import type { Io } from "./command.ts";
-import { applyObject } from "./objects.ts";
+import { applyObject, findKind } from "./objects.ts";
+import { hasCondition } from "./wait/answers.ts";
+import { isProgrammed, parseTimeout } from "./wait.ts";
 
 interface ApplyFlags {
   readonly filename: readonly string[];
   readonly kubeconfig?: string;
   readonly context?: string;
   readonly namespace?: string;
+  readonly wait?: boolean;
+  readonly timeout: string;
 }
 
 export function register(program: Command, io: Io, exit: (status: number) => void): void {
@@ -23,13 +27,20 @@ export function register(program: Command, io: Io, exit: (status: number) => voi
     .option("--kubeconfig <file>", "how to reach the API")
     .option("--context <name>", "context of the kubeconfig")
     .option("-n, --namespace <namespace>", "for objects that name none")
-    .addHelpText("after", "\nExample:\n  fairlead apply -f demo/config/reviews-v1.yaml\n")
+    .option("--wait", "until every proxy that they reach has acknowledged them, as `fairlead wait`")
+    .option("--timeout <duration>", "how long to wait", "30s")
+    .addHelpText(
+      "after",
+      "\nExamples:\n  fairlead apply -f demo/config/reviews-v1.yaml\n  fairlead apply -f reviews.yaml --wait --timeout 10s\n",
+    )
     .action(async (flags: ApplyFlags) => {
       const onWarning = (text: string): void => io.err(`Warning: ${text}\n`);
       const client = createKubeClient(await clusterAccess(flags, io), { onWarning });
       try {
-        const refused = await applyFiles(client, flags, io);
-        exit(refused === 0 ? 0 : 1);
+        const timeoutMs = parseTimeout(flags.timeout);
+        const { refused, applied } = await applyFiles(client, flags, io);
+        const areLive = flags.wait !== true || (await areProgrammed(client, applied, timeoutMs, io));
+        exit(refused === 0 && areLive ? 0 : 1);
       } finally {
         client.close();
       }
@@ -37,8 +48,13 @@ export function register(program: Command, io: Io, exit: (status: number) => voi
 }
 
 /** One file or object that is refused does not keep the others back, as with kubectl. */
-async function applyFiles(client: KubeClient, flags: ApplyFlags, io: Io): Promise<number> {
+async function applyFiles(
+  client: KubeClient,
+  flags: ApplyFlags,
+  io: Io,
+): Promise<{ readonly refused: number; readonly applied: readonly KubeObject[] }> {
   let refused = 0;
+  const applied: KubeObject[] = [];
   const refuse = (text: string): void => {
     refused++;
     io.err(text);
@@ -52,7 +68,8 @@ async function applyFiles(client: KubeClient, flags: ApplyFlags, io: Io): Promis
       for (const { object } of objects) {
         const name = `${object.kind.toLowerCase()}/${object.metadata.name}`;
         try {
-          await applyObject(client, placed(object, flags.namespace));
+          const made = await applyObject(client, placed(object, flags.namespace));
+          applied.push({ ...object, metadata: made.metadata });
           io.out(`${printable(name)} applied\n`);
         } catch (thrown) {
           const error = FairleadError.from(thrown);
@@ -61,7 +78,26 @@ async function applyFiles(client: KubeClient, flags: ApplyFlags, io: Io): Promis
         }
       }
     }
-  return refused;
+  return { refused, applied };
+}
+
+/** Of the kinds whose status says it; nothing follows from others. */
+async function areProgrammed(
+  client: KubeClient,
+  applied: readonly KubeObject[],
+  timeoutMs: number,
+  io: Io,
+): Promise<boolean> {
+  const untilMs = performance.now() + timeoutMs;
+  let all = true;
+  for (const { apiVersion, kind, metadata } of applied) {
+    const [group = ""] = apiVersion.split("/");
+    if (!hasCondition({ group, kind })) continue;
+    const named = await findKind(client, `${kind}.${group}`);
+    const flags = { namespace: metadata.namespace ?? "default", address: [] };
+    if (!(await isProgrammed(client, { kind: named, name: metadata.name }, flags, untilMs, io))) all = false;
+  }
+  return all;
 }
 
 const placed = (object: KubeObject, namespace: string | undefined): KubeObject =>

@@ -1,5 +1,7 @@
 /** `fairlead wait`, and kubectl's, on a control plane with proxies that answer as they are told to. */
 import { execFile } from "node:child_process";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { lacks } from "../../test/require.ts";
@@ -30,7 +32,7 @@ describe("fairlead wait", () => {
 
   beforeAll(async () => {
     world = await startControlledApi();
-    for (const name of ["web", "other"])
+    for (const name of ["web", "other", "third"])
       await world.create(object("v1", "Service", name, { ports: [{ name: "http", port: 80 }] }));
     plane = await startPlane(world);
     proxy = await connectProxy(plane, "a.default", ["80"]);
@@ -40,6 +42,16 @@ describe("fairlead wait", () => {
     proxy.close();
     await plane.close();
     await world.close();
+  });
+
+  test("apply --wait does so for what it applied", async () => {
+    const file = join(world.api.dir, "applied.json");
+    writeFileSync(file, JSON.stringify(route("applied", "third")));
+    const { status, stdout } = await runCli(["apply", "-f", file, "--wait", "--kubeconfig", world.api.kubeconfig]);
+    expect(stdout).toMatch(
+      /^virtualservice\/applied applied\nvirtualservice\.networking\.istio\.io\/applied: 1\/1 proxies have acknowledged generation 1\n$/,
+    );
+    expect(status).toBe(0);
   });
 
   test("returns when all proxies have it, as the status says", async () => {

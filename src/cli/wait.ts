@@ -6,16 +6,14 @@ import type { KubeObject } from "../model/index.ts";
 import { clusterAccess } from "./cluster-access.ts";
 import type { Io } from "./command.ts";
 import { findKind, type NamedKind } from "./objects.ts";
-import { type Answer, conditionOf, hasCondition, planesSay } from "./wait/answers.ts";
+import { type Answer, conditionOf, hasCondition, type PlaneFlags, planesSay } from "./wait/answers.ts";
 
-interface WaitFlags {
+interface WaitFlags extends PlaneFlags {
   readonly kubeconfig?: string;
   readonly context?: string;
   readonly namespace: string;
   readonly for: string;
   readonly timeout: string;
-  readonly data?: string;
-  readonly address: readonly string[];
 }
 
 interface Target {
@@ -55,10 +53,7 @@ const collect = (value: string, all: readonly string[]): readonly string[] => [.
 async function waitForAll(names: readonly string[], flags: WaitFlags, io: Io): Promise<number> {
   if (!["programmed", "condition=programmed"].includes(flags.for.toLowerCase()))
     throw new FairleadError("usage", `--for=${flags.for} is not known`, { hint: "--for=programmed is" });
-  const timeoutMs = parseDurationMs(flags.timeout) ?? (flags.timeout === "0" ? 0 : undefined);
-  if (timeoutMs === undefined || timeoutMs < 0)
-    throw new FairleadError("usage", `--timeout ${flags.timeout} is not a duration`, { hint: "write it as 30s" });
-  const untilMs = performance.now() + timeoutMs;
+  const untilMs = performance.now() + parseTimeout(flags.timeout);
   const client = createKubeClient(await clusterAccess(flags, io));
   try {
     let status = 0;
@@ -68,6 +63,13 @@ async function waitForAll(names: readonly string[], flags: WaitFlags, io: Io): P
   } finally {
     client.close();
   }
+}
+
+export function parseTimeout(text: string): number {
+  const timeoutMs = parseDurationMs(text) ?? (text === "0" ? 0 : undefined);
+  if (timeoutMs === undefined || timeoutMs < 0)
+    throw new FairleadError("usage", `--timeout ${text} is not a duration`, { hint: "write it as 30s" });
+  return timeoutMs;
 }
 
 async function parseTargets(client: KubeClient, words: readonly string[]): Promise<readonly Target[]> {
@@ -85,10 +87,11 @@ async function parseTargets(client: KubeClient, words: readonly string[]): Promi
   return Promise.all(pairs.map(async ([type = "", name = ""]) => ({ kind: await findKind(client, type), name })));
 }
 
-async function isProgrammed(
+/** Whether it became so in time; what is known of it is told. */
+export async function isProgrammed(
   client: KubeClient,
   { kind, name }: Target,
-  flags: WaitFlags,
+  flags: PlaneFlags & { readonly namespace: string },
   untilMs: number,
   io: Io,
 ): Promise<boolean> {

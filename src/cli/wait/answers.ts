@@ -12,7 +12,7 @@ export interface Answer {
   readonly message: string;
 }
 
-export function hasCondition({ group, kind }: KindRef): boolean {
+export function hasCondition({ group, kind }: Pick<KindRef, "group" | "kind">): boolean {
   return programmedKinds.some((one) => one.group === group && one.kind === kind);
 }
 

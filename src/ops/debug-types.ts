@@ -6,7 +6,15 @@ import { FairleadError } from "../lib/index.ts";
 import { encodedResource } from "../model/index.ts";
 import type { OtherRequest, OtherTypes, ProxyStatus, TypeStatus, WireResource } from "../xds/index.ts";
 import { mayDebug } from "./authorize-debug.ts";
-import { answerDebug, type DebugSources, findProxy, knownProxies, proxyName, proxyNamespace } from "./debug.ts";
+import {
+  answerDebug,
+  type DebugSources,
+  findProxy,
+  isOwnType,
+  knownProxies,
+  proxyName,
+  proxyNamespace,
+} from "./debug.ts";
 
 const debugType = "istio.io/debug";
 const synczType = `${debugType}/syncz`;
@@ -53,7 +61,8 @@ function clientConfig(proxy: ProxyStatus): ClientConfig {
   }
   return create(ClientConfigSchema, {
     node: { id: proxyName(proxy), metadata },
-    genericXdsConfigs: [...proxy.types]
+    genericXdsConfigs: proxy.types
+      .filter(({ type }) => !isOwnType(type))
       .sort((a, b) => (a.type < b.type ? -1 : 1))
       .map((type) => ({
         typeUrl: type.type,

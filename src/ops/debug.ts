@@ -110,6 +110,9 @@ export function proxyNamespace(proxy: ProxyStatus): string {
   return proxy.identity?.namespace ?? String(proxy.node.metadata.NAMESPACE ?? proxyName(proxy).split(".").at(-1) ?? "");
 }
 
+/** What only our agents ask for means nothing to istioctl's users. */
+export const isOwnType = (type: ResourceType): boolean => type.startsWith("type.googleapis.com/fairlead.");
+
 const synczTypes = [
   ["CDS", "cluster"],
   ["LDS", "listener"],
@@ -159,7 +162,9 @@ function syncz(
         proxy_type: proxy.node.id.split("~")[0],
         istio_version: String(proxy.node.metadata.ISTIO_VERSION ?? ""),
         ...Object.fromEntries(synczTypes.flatMap(([short, field]) => noted(field, of(short).sent, of(short).acked))),
-        resources: Object.fromEntries(proxy.types.map((type) => [type.type, resourceStatus(type)])),
+        resources: Object.fromEntries(
+          proxy.types.filter(({ type }) => !isOwnType(type)).map((type) => [type.type, resourceStatus(type)]),
+        ),
         // Beyond istiod's fields: what a person at 3 a.m. asks next.
         connected_at: proxy.connectedAt.toISOString(),
         user_agent: proxy.node.userAgent,

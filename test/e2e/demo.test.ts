@@ -85,6 +85,9 @@ describe.skipIf(lacks("root", "envoy", "iptables"))("the demo", () => {
         const monitoring = await forward({ dir: data, kubeconfig }, ["-n", "istio-system", "pod/istiod", ":15014"]);
         try {
           expect((await fetch(`http://127.0.0.1:${monitoring.port}//version`)).status).toBe(200);
+          const syncz = await (await fetch(`http://127.0.0.1:${monitoring.port}/debug/syncz`)).text();
+          // What only our agents follow is nothing that istioctl's users know.
+          expect([syncz.includes("details-v1.default"), syncz.includes("fairlead.workload")]).toEqual([true, false]);
         } finally {
           await monitoring.stop();
         }
@@ -104,6 +107,10 @@ describe.skipIf(lacks("root", "envoy", "iptables"))("the demo", () => {
         await expect.poll(replicas, { timeout: 60_000, interval: 500 }).toBe("1/1");
         const events = await kubectl("get events -n istio-system --field-selector reason=FailedScale");
         expect(events.out).toContain("fairlead up runs one control plane");
+        // By which Kiali tells that it is this cluster's own.
+        const first = "{.spec.template.spec.containers[0].env[0]";
+        const cluster = await kubectl(`get deploy istiod -n istio-system -o jsonpath=${first}.name}${first}.value}`);
+        expect(cluster.out).toBe("CLUSTER_IDKubernetes");
         const owner = "{.metadata.ownerReferences[0].kind}/{.metadata.ownerReferences[0].name}";
         const set = await kubectl(`get pod istiod -n istio-system -o 'jsonpath=${owner}'`);
         expect(set.out).toMatch(/^ReplicaSet\/istiod-[0-9a-f]{10}$/);

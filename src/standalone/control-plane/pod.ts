@@ -46,6 +46,8 @@ export interface ControlPlanePodOptions {
 export type ProcessStatus = Omit<ContainerStatus, "name" | "problem">;
 
 const container = "discovery";
+/** As `fairlead discovery` calls the cluster where nobody says otherwise. */
+const clusterId = "Kubernetes";
 const lookMs = 1_000;
 
 /** Resolves when the Pod is there, with what ends its keeping. */
@@ -183,6 +185,12 @@ function podSpec({ image, ports }: ControlPlanePodOptions): object {
     containers: [
       {
         ...{ name: container, image, args: [container] },
+        // By these Kiali finds which cluster and revision it is of.
+        env: [
+          { name: "CLUSTER_ID", value: clusterId },
+          { name: "REVISION", value: "default" },
+          { name: "POD_NAMESPACE", value: ref.namespace },
+        ],
         ports: ports.map((containerPort) => ({ containerPort, protocol: "TCP" })),
       },
     ],

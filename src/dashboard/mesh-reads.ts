@@ -266,7 +266,8 @@ export interface MeshReads {
   proxy(id: string): ProxyDetail | undefined;
   /** Names; who made them is asked of those that are shown. */
   resources(proxy: string, type: string): readonly string[] | undefined;
-  causes(proxy: string, type: string, name: string): readonly Cause[];
+  /** Of each of these names. */
+  causes(proxy: string, type: string, names: readonly string[]): readonly (readonly Cause[])[];
   resource(proxy: string, type: string, name: string): ResourceDetail | undefined;
   services(): readonly ServiceRow[];
   service(id: string): ServiceDetail | undefined;

@@ -13,9 +13,10 @@ export interface Changes {
 
 const maxChanges = 1000;
 /** Of one change; who wants more has the object itself. */
-const maxDiffLines = 400;
+const maxDiffLines = 200;
+const maxLineChars = 200;
 /** What is larger is not kept for a comparison, nor would a person read it. */
-const maxComparedBytes = 64 * 1024;
+const maxComparedBytes = 32 * 1024;
 
 export function followChanges(kinds: ReadonlyMap<string, Collection<KubeObject>>, now: () => Date): Changes {
   const ring: Change[] = [];
@@ -48,10 +49,16 @@ function createDiff(before: KubeObject | undefined, after: KubeObject | undefine
   let diff: readonly string[] | undefined;
   return () => {
     const [from = "", to = ""] = sides.map((object) => object && written(object));
-    diff ??= lineDiff(from, to).slice(0, maxDiffLines);
+    diff ??= lineDiff(from, to).slice(0, maxDiffLines).map(cut);
     sides = [];
     return diff;
   };
+}
+
+/** A text of its own: a part of a longer one would keep all of that. */
+function cut(line: string): string {
+  const shown = line.length > maxLineChars ? `${line.slice(0, maxLineChars)}…` : line;
+  return Buffer.from(shown.toWellFormed()).toString();
 }
 
 /** Statuses and what the API counts are nobody's change. */

@@ -1,6 +1,15 @@
 /** The stages and connections of a control plane in; what pages and commands read of it out (`dashboard/mesh-reads.ts`). */
 import type { Collection, Graph } from "../../collections/index.ts";
-import type { Cause, Figure, Finding, Identities, MeshReads, ObjectDetail, ObjectRow } from "../../dashboard/index.ts";
+import {
+  type Cause,
+  type Figure,
+  type Finding,
+  type Identities,
+  lookInTurns,
+  type MeshReads,
+  type ObjectDetail,
+  type ObjectRow,
+} from "../../dashboard/index.ts";
 import { formatSortedYaml } from "../../lib/index.ts";
 import { istioVersion, type KubeObject, type ResourceType, reportIntervalMs, types } from "../../model/index.ts";
 import { findProxy, knownProxies } from "../../ops/index.ts";
@@ -84,12 +93,12 @@ export function createMeshReads(inputs: MeshReadsInputs): MeshReads {
       const renderer = proxy && resources.rendererOf(proxy.node);
       return renderer && wanted && [...renderer.all(wanted).keys()].sort();
     },
-    causes: (id, type, name) => causesOf(inputs, id, type, name),
+    causes: (id, type, names) => causesOf(inputs, id, type, names),
     resource(id, type, name) {
       const [proxy, wanted] = [findProxy(ads.status(), id), typeNamed(type)];
       const json = proxy && wanted && inputs.showResource(proxy.connectionId, wanted, name);
       if (!json) return undefined;
-      return { name, type, json, causes: causesOf(inputs, id, type, name), next: nextOf(type, name, json) };
+      return { name, type, json, causes: causesOf(inputs, id, type, [name])[0] ?? [], next: nextOf(type, name, json) };
     },
     services: services.rows,
     service: services.detail,
@@ -108,6 +117,8 @@ export function createMeshReads(inputs: MeshReadsInputs): MeshReads {
       if (!object) return undefined;
       const found = await problems();
       const verdict = await programmed.of(kind, key);
+      const latest = changes.of(id).slice(0, maxChanges);
+      await lookInTurns(latest);
       return {
         ...objectRow(kind, key, object, found),
         yaml:
@@ -117,7 +128,7 @@ export function createMeshReads(inputs: MeshReadsInputs): MeshReads {
         findings: findingsOf(id, found, inputs.refusals()),
         ...(verdict ? { programmed: { ...verdict, ...sayVerdict(verdict) } } : {}),
         parts: partsOf(inputs, kind, key),
-        changes: changes.of(id),
+        changes: latest,
       };
     },
     changes: changes.all,
@@ -135,12 +146,22 @@ function proxiesOf({ registry }: Stages, proxies: readonly ProxyStatus[], id: st
     .map(proxyId);
 }
 
+/** Of one object; all are on the page of changes. */
+const maxChanges = 50;
+
 const typeNamed = (name: string): ResourceType | undefined =>
   Object.values(types).find((type) => shortName(type) === name);
 
-function causesOf({ ads, resources }: MeshReadsInputs, id: string, type: string, name: string): readonly Cause[] {
+/** The proxy is looked for once, among all of the mesh. */
+function causesOf(
+  { ads, resources }: MeshReadsInputs,
+  id: string,
+  type: string,
+  names: readonly string[],
+): readonly (readonly Cause[])[] {
   const [proxy, wanted] = [findProxy(ads.status(), id), typeNamed(type)];
-  return (proxy && wanted && resources.rendererOf(proxy.node)?.provenance(wanted, name).causes) ?? [];
+  const renderer = proxy && resources.rendererOf(proxy.node);
+  return names.map((name) => (renderer && wanted ? renderer.provenance(wanted, name).causes : []));
 }
 
 /** A cluster has the endpoints of its own name unless it names others. */

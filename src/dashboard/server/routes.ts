@@ -1,6 +1,7 @@
 /** The read API as paths: what is asked in, data out. Every path says who may ask; one that says nothing cannot be written. */
 import type { MeshReads } from "../mesh-reads.ts";
 import { listed } from "./listed.ts";
+import { lookInTurns } from "./look-in-turns.ts";
 
 /** `everybody` is who has a bearer; nothing of the mesh is told to anybody else. */
 export type Who = "everybody";
@@ -36,7 +37,8 @@ export function createRoutes(reads: MeshReads): ReadonlyMap<string, ApiRoute> {
         const names = reads.resources(proxy, type);
         if (!names) return undefined;
         const list = listed(names, query, (name) => name);
-        return { ...list, rows: list.rows.map((name) => ({ name, causes: reads.causes(proxy, type, name) })) };
+        const causes = reads.causes(proxy, type, list.rows);
+        return { ...list, rows: list.rows.map((name, i) => ({ name, causes: causes[i] ?? [] })) };
       }),
     ],
     ["resource", open((query) => reads.resource(text(query, "proxy"), text(query, "type"), text(query, "name")))],
@@ -46,7 +48,14 @@ export function createRoutes(reads: MeshReads): ReadonlyMap<string, ApiRoute> {
     ["service", open((query) => reads.service(text(query, "id")))],
     ["objects", open(async (query) => listed(await reads.objects(), query, (row) => row.id))],
     ["object", open((query) => reads.object(text(query, "id")))],
-    ["changes", open((query) => listed(reads.changes(), query, (row) => `${row.object} ${row.act}`))],
+    [
+      "changes",
+      open(async (query) => {
+        const list = listed(reads.changes(), query, (row) => `${row.object} ${row.act}`);
+        await lookInTurns(list.rows);
+        return list;
+      }),
+    ],
     ["identities", open(() => reads.identities())],
   ]);
 }

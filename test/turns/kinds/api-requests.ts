@@ -21,6 +21,7 @@ export async function* apiRequests(world: World): AsyncGenerator<Measured> {
       return code < 400 ? String(code) : `${code} ${String(said.message)}`;
     },
   });
+  await world.call("POST", `${core}/serviceaccounts`, { metadata: { name: "default" } });
   yield* reviews(asked);
   await giveRules(world);
   yield asked(

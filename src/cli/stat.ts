@@ -1,8 +1,9 @@
 /** `fairlead stat`: success, request rate and latency of workloads, services or namespaces, as agents have counted them. */
-import { type Command, Option } from "commander";
+import type { Command } from "commander";
 import { compareText } from "../lib/index.ts";
 import { type Grouping, summarize, type TrafficRow, type TrafficSnapshot } from "../traffic/index.ts";
 import type { Io } from "./command.ts";
+import { outputOption, parseOutput } from "./output.ts";
 import { printTable } from "./table.ts";
 import { type AskedFlags, askTraffic, withPlaneOptions } from "./traffic/ask.ts";
 import { bytesPerSecond, milliseconds, percent, rate } from "./traffic/figures.ts";
@@ -13,7 +14,7 @@ interface StatFlags extends AskedFlags {
   readonly namespace?: string;
   readonly from?: string;
   readonly to?: string;
-  readonly output: "table" | "wide" | "json";
+  readonly output: string;
 }
 
 export function register(program: Command, io: Io, exit: (status: number) => void): void {
@@ -24,7 +25,7 @@ export function register(program: Command, io: Io, exit: (status: number) => voi
     .option("-t, --time-window <duration>", "how long to look back, up to 1h", "1m")
     .option("--from <who>", "only requests of this workload, ns/NAMESPACE or svc/NAME")
     .option("--to <whom>", "requests that go out to this workload, ns/NAMESPACE or svc/NAME")
-    .addOption(new Option("-o, --output <format>", "how to print").choices(["table", "wide", "json"]).default("table"))
+    .addOption(outputOption("table"))
     .addHelpText(
       "after",
       "\nExamples:\n  fairlead stat\n  fairlead stat svc -n shop\n  fairlead stat deploy/reviews-v1 --from productpage-v1 -t 10m\n  fairlead stat deploy/productpage-v1 --to svc/reviews -o wide\n  fairlead stat ns -o json\n",
@@ -36,8 +37,12 @@ async function stat(what: readonly string[], flags: StatFlags, io: Io): Promise<
   const target = parseTarget(what, flags.namespace);
   const snapshot = await askTraffic(flags, io);
   const rows = rowsOf(snapshot, target, flags);
-  if (flags.output === "json") io.out(`${JSON.stringify(jsonOf(snapshot, target.by, rows), null, 2)}\n`);
-  else io.out(printTable(...tableOf(rows, snapshot, target.by, flags.output === "wide")));
+  const forms = {
+    plain: (wide: boolean) => printTable(...tableOf(rows, snapshot, target.by, wide)),
+    data: () => jsonOf(snapshot, target.by, rows),
+    names: () => rows.map(({ namespace, name }) => (name === "" ? namespace : `${namespace}/${name}`)),
+  };
+  io.out(parseOutput(flags.output, "table")(forms));
   tellGaps(snapshot, rows, io);
   return rows.length === 0 && target.name !== undefined ? 1 : 0;
 }

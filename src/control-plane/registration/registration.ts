@@ -44,6 +44,7 @@ export function createRegistration(source: ResourceSource, options: Registration
   const connected = (workload: Present): Promise<void> =>
     inTurn(keyOf(workload.ref), async () => {
       if (await records.connected(workload)) owners.add(workload.node);
+      else forget(workload);
     });
   const warn = (what: string, ref: Pick<EntryRef, "namespace" | "name">) => (error: unknown) => {
     if (!signal.aborted) log.warn(what, { entry: keyOf(ref), cause: FairleadError.from(error).message });
@@ -73,13 +74,18 @@ export function createRegistration(source: ResourceSource, options: Registration
     await inTurn(keyOf(ref), () => records.cleanUp(ref));
   }
 
+  /** Whether it was there; one that is not its entry's workload does not keep the entry. */
+  function forget(workload: Present): boolean {
+    const all = present.get(keyOf(workload.ref));
+    if (!all?.delete(workload)) return false;
+    if (all.size === 0) present.delete(keyOf(workload.ref));
+    return true;
+  }
+
   function leave(workload: Present): void {
     const { ref, since } = workload;
-    const others = present.get(keyOf(ref));
-    others?.delete(workload);
-    if (others?.size !== 0) return;
-    present.delete(keyOf(ref));
-    if (!signal.aborted) left(ref, since).catch(warn("a workload that has left cannot be cleaned up", ref));
+    if (!forget(workload) || present.has(keyOf(ref)) || signal.aborted) return;
+    left(ref, since).catch(warn("a workload that has left cannot be cleaned up", ref));
   }
 
   /** What other control planes have left behind, and this one in a former life. */

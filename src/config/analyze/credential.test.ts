@@ -87,6 +87,9 @@ describe("of a Gateway", () => {
   test("what is kept elsewhere, passed through, or on no proxy, is not told", () => {
     expect(told([gateway({ mode: "SIMPLE", credentialName: "builtin://" })]).join()).not.toContain("FLD");
     expect(told([gateway({ mode: "PASSTHROUGH", credentialName: "cert" })]).join()).not.toContain("FLD");
+    const everywhere = { ...simple, spec: { ...simple.spec, selector: {} } };
+    expect(told([everywhere]).join()).not.toContain("FLD");
+    expect(credentialReferences(everywhere)).toEqual({ names: ["cert", "cert"], selector: undefined });
     const elsewhere = { ...simple, spec: { ...simple.spec, selector: { app: "nobody" } } };
     expect(told([elsewhere])).toEqual([]);
   });

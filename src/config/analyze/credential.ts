@@ -95,6 +95,8 @@ function podNamespaces({ objects }: Analysis): (selector: Readonly<Record<string
   const known = new Map<string, readonly string[]>();
   return (selector) => {
     const text = selectorText(selector);
+    // All gateways, wherever they are: which Pods are such nobody says.
+    if (text === "") return [];
     const found =
       known.get(text) ??
       [
@@ -222,7 +224,7 @@ function judge({ objects, now }: Analysis): (use: Use, namespace: string) => Ver
 export interface CredentialReferences {
   /** Names of Secrets and ConfigMaps, in whatever namespace. */
   readonly names: readonly string[];
-  /** Labels of the Pods that it is for. Undefined for a rule that says none: it is for the Pods of all Gateways. */
+  /** Labels of the Pods that it is for. Undefined where it says none: it is for the Pods of all gateways. */
   readonly selector: Readonly<Record<string, string>> | undefined;
 }
 
@@ -232,6 +234,7 @@ export function credentialReferences(raw: KubeObject): CredentialReferences {
   const [edge, rule] = [of(gateway)[0]?.spec, of(destinationRule)[0]?.spec];
   const named = edge ? ofGateway(edge) : rule ? ofRule(rule) : [];
   const names = named.flatMap(({ credential }) => placeOf(credential)?.name ?? []);
-  const selector = edge ? (edge.selector ?? {}) : names.length > 0 ? rule?.workloadSelector?.matchLabels : undefined;
-  return { names: names.flatMap((name) => [name, withoutSuffix(name)]), selector };
+  const selector = edge ? edge.selector : names.length > 0 ? rule?.workloadSelector?.matchLabels : undefined;
+  const isEmpty = Object.keys(selector ?? {}).length === 0;
+  return { names: names.flatMap((name) => [name, withoutSuffix(name)]), selector: isEmpty ? undefined : selector };
 }

@@ -7,6 +7,7 @@ import {
   decodeMeshConfig,
   type Problem,
 } from "../../config/index.ts";
+import { readRecord } from "../../lib/index.ts";
 import { type KubeObject, objectKey } from "../../model/index.ts";
 import type { ObjectRefusal } from "../refusals.ts";
 
@@ -75,8 +76,14 @@ export async function findProblems(inputs: ProblemInputs): Promise<ReadonlyMap<s
       { now: inputs.now, own: true, only: ofConfig, threshold: "Warning", mesh },
     ),
   );
+  // Of a Gateway for all gateways nobody can say where its credentials are looked for.
+  const forAll = new Set(inputs.objects.filter(selectsAll).map(({ metadata }) => `Gateway/${objectKey(metadata)}`));
   for (const { kind, namespace, name, code, level, message, path = "" } of messages)
-    if (!isStanding(kind, code) && !isOthers(kind, path))
+    if (
+      !isStanding(kind, code) &&
+      !isOthers(kind, path) &&
+      !(forAll.has(`${kind}/${namespace}/${name}`) && /credential/i.test(path))
+    )
       add(`${kind}/${namespace}/${name}`, { code, level, message, path });
   const exists = new Set(
     inputs.objects.filter(({ kind }) => kind === "EnvoyFilter").map(({ metadata }) => objectKey(metadata)),
@@ -116,6 +123,11 @@ async function politely<T>(steps: Generator<undefined, T>): Promise<T> {
 /** A Gateway without Pods is no mistake; one of the Gateway API has conditions of its own, and Pods are here for Gateways only. */
 const isOthers = (kind: string, path: string): boolean =>
   kind === "Pod" || (kind === "Gateway" && (path === "spec.selector" || path.startsWith("spec.listeners")));
+
+const selectsAll = ({ kind, apiVersion, spec }: KubeObject): boolean =>
+  kind === "Gateway" &&
+  apiVersion.startsWith("networking.istio.io/") &&
+  Object.keys(readRecord(readRecord(spec).selector)).length === 0;
 
 /** Every EnvoyFilter is warned of, whatever it says. */
 const isStanding = (kind: string, code: string): boolean => kind === "EnvoyFilter" && code === "IST0133";

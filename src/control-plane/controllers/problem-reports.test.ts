@@ -218,5 +218,10 @@ describe("problems of objects", () => {
     expect(reconciled(expired)).toMatchObject({ status: "False", reason: "ErrorsFound" });
     expect(lines.join()).not.toContain("PRIVATE KEY");
     now = newYear;
+    // For all gateways: where they are looked for nobody can say.
+    const unknown = { ...server, tls: { ...tls, credentialName: "unknown" } };
+    await world.create(object("Gateway", "all", { servers: [unknown] }));
+    const all = await until("Gateway", "all", (of) => reconciled(of) !== undefined);
+    expect(messageOf(all)).toBe("nothing wrong was found");
   });
 });

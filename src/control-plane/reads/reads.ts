@@ -121,10 +121,7 @@ export function createMeshReads(inputs: MeshReadsInputs): MeshReads {
       await lookInTurns(latest);
       return {
         ...objectRow(kind, key, object, found),
-        yaml:
-          object.status === undefined
-            ? written(object)
-            : `${written(object)}${formatSortedYaml({ status: object.status })}`,
+        yaml: yamlOf(object),
         findings: findingsOf(id, found, inputs.refusals()),
         ...(verdict ? { programmed: { ...verdict, ...sayVerdict(verdict) } } : {}),
         parts: partsOf(inputs, kind, key),
@@ -169,6 +166,17 @@ function nextOf(type: string, name: string, json: object): readonly { readonly t
   const next = leadsTo(json).filter((one) => one.type !== type || one.name !== name);
   const hasOwn = type === "CDS" && "type" in json && json.type === "EDS" && !next.some((one) => one.type === "EDS");
   return hasOwn ? [...next, { type: "EDS", name }] : next;
+}
+
+/** Writing a longer one would hold up all others, and nobody reads it on a page. */
+const maxYamlBytes = 128 * 1024;
+
+function yamlOf(object: KubeObject): string {
+  const bytes = JSON.stringify(object).length;
+  if (bytes > maxYamlBytes) return `# ${bytes} bytes are too many to be shown here: kubectl get -o yaml`;
+  return object.status === undefined
+    ? written(object)
+    : `${written(object)}${formatSortedYaml({ status: object.status })}`;
 }
 
 function objectRow(

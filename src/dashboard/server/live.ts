@@ -24,17 +24,17 @@ export function createLive(moves: () => string): Live {
     if (now === said && !isDue) return;
     said = now;
     lastMs = performance.now();
-    for (const stream of streams) send(stream);
+    for (const stream of streams) send(stream, now);
   };
-  const send = (stream: HttpStream): void => {
-    if (!stream.isBehind()) stream.write(`data: ${JSON.stringify({ moves: said })}\n\n`);
+  const send = (stream: HttpStream, now: string): void => {
+    if (!stream.isBehind()) stream.write(`data: ${JSON.stringify({ moves: now })}\n\n`);
   };
   return {
     admits: () => streams.size < maxStreams,
     follow(stream) {
       streams.add(stream);
-      said = moves();
-      send(stream);
+      // What the others were told last stays: they have not heard of it yet.
+      send(stream, moves());
       timer ??= setInterval(look, frameMs).unref();
       stream.onClose(() => {
         streams.delete(stream);

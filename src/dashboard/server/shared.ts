@@ -3,6 +3,8 @@ import { dropOldest } from "../../lib/index.ts";
 import type { HttpAnswer } from "../../ops/index.ts";
 
 const maxKept = 64;
+/** A larger answer is shared only by those who ask while it is made. */
+const maxKeptBytes = 256 * 1024;
 
 /** Many tabs look at the same few pages, and all ask again when something moves. */
 export function shared(
@@ -18,8 +20,13 @@ export function shared(
     kept.delete(key);
     kept.set(key, { moves: now, answer: asked });
     dropOldest(kept, maxKept);
+    const forget = (): void => {
+      if (kept.get(key)?.answer === asked) kept.delete(key);
+    };
     // What failed is tried again.
-    asked.catch(() => kept.delete(key));
+    asked.then(({ body }) => void (sizeOf(body) > maxKeptBytes && forget()), forget);
     return asked;
   };
 }
+
+const sizeOf = (body: HttpAnswer["body"]): number => (typeof body === "function" ? 0 : body.length);

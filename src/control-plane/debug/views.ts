@@ -16,7 +16,9 @@ import type { DebugView } from "../../ops/index.ts";
 import { type Ads, type ProxyStatus, shortName } from "../../xds/index.ts";
 import type { ControlledSource } from "../resource-source.ts";
 import type { Stages } from "../stages.ts";
+import { cacheNames, cacheSizes, nothingToClear } from "./cache-view.ts";
 import type { ConfigDump } from "./config-dump.ts";
+import { refused, withoutEndpoints } from "./push-status.ts";
 import { scopeShape, telemetryShape } from "./scope-shape.ts";
 import { endpointShape, portShape, serviceShape } from "./service-shape.ts";
 
@@ -330,36 +332,6 @@ function derived({ stages, ads, resources, objects, cluster, domain }: DebugView
   ];
 }
 
-const nothingToClear = "Nothing to clear: what is kept is made again when what it was made from changes.\n";
-
-/** Clusters that proxies are told of and that nobody serves. */
-function withoutEndpoints({ registry, mesh }: Stages): object {
-  const empty = registry.services.keys().flatMap((key) => {
-    const service = registry.services.get(key);
-    if (service?.resolution !== "static") return [];
-    return service.ports
-      .filter(({ name }) => mesh.endpointsByName(key, name).length === 0)
-      .map(({ port }) => [`outbound|${port}||${service.host}`, {}] as const);
-  });
-  return empty.length === 0 ? {} : { pilot_eds_no_instances: Object.fromEntries(empty) };
-}
-
-/** By istiod's name of the metric that counts it. */
-function refused(proxies: readonly ProxyStatus[]): object {
-  const all = proxies.flatMap((proxy) =>
-    proxy.types
-      .filter(({ lastError }) => lastError !== "")
-      .map(({ type, lastError }) => ({
-        metric: `pilot_xds_${shortName(type).toLowerCase()}_reject`,
-        entry: [proxy.node.id, { proxy: proxy.node.id, message: lastError }] as const,
-      })),
-  );
-  const byMetric = [...Map.groupBy(all, ({ metric }) => metric)];
-  return Object.fromEntries(
-    byMetric.map(([metric, list]) => [metric, Object.fromEntries(list.map(({ entry }) => entry))]),
-  );
-}
-
 function targetShape(
   { port, targetPort }: ServiceTarget,
   service: Service | undefined,
@@ -368,38 +340,4 @@ function targetShape(
   const of = service?.ports.find((one) => one.port === port);
   if (!service || !of) return [];
   return [{ Service: serviceShape(service, cluster), Port: { ...portShape(of), TargetPort: targetPort } }];
-}
-
-function cached(resources: ControlledSource, ads: Ads) {
-  const renderers = new Set(ads.status().flatMap((proxy) => resources.rendererOf(proxy.node) ?? []));
-  return Object.values(types).flatMap((type) =>
-    [...renderers].flatMap((renderer) => [...renderer.all(type).entries()].map(([, resource]) => ({ type, resource }))),
-  );
-}
-
-function cacheNames(resources: ControlledSource, ads: Ads): object {
-  const names = new Map<string, Set<string>>();
-  for (const { type, resource } of cached(resources, ads))
-    names.set(type, (names.get(type) ?? new Set()).add(resource.name));
-  return Object.fromEntries([...names].map(([type, set]) => [type, [...set].sort()]));
-}
-
-/** A resource that many proxies are sent is there once. */
-function cacheSizes(resources: ControlledSource, ads: Ads): object {
-  const seen = new Set<object>();
-  const sizes = new Map<string, number>();
-  for (const { type, resource } of cached(resources, ads)) {
-    if (seen.has(resource)) continue;
-    seen.add(resource);
-    sizes.set(type, (sizes.get(type) ?? 0) + resource.size);
-  }
-  const total = [...sizes.values()].reduce((sum, size) => sum + size, 0);
-  return Object.fromEntries([...sizes, ["total", total] as const].map(([name, bytes]) => [name, byteCount(bytes)]));
-}
-
-/** As istiod writes sizes: in thousands, with one digit. */
-function byteCount(bytes: number): string {
-  if (bytes < 1000) return `${bytes}B`;
-  const power = Math.min(4, Math.floor(Math.log10(bytes) / 3));
-  return `${(bytes / 1000 ** power).toFixed(1)}${["", "k", "M", "G", "T"][power]}B`;
 }

@@ -1,0 +1,31 @@
+/** The stages and the connected proxies in; what went wrong when they were last sent something, by istiod's names, out. */
+import { type ProxyStatus, shortName } from "../../xds/index.ts";
+import type { Stages } from "../stages.ts";
+
+/** Clusters that proxies are told of and that nobody serves. */
+export function withoutEndpoints({ registry, mesh }: Stages): object {
+  const empty = registry.services.keys().flatMap((key) => {
+    const service = registry.services.get(key);
+    if (service?.resolution !== "static") return [];
+    return service.ports
+      .filter(({ name }) => mesh.endpointsByName(key, name).length === 0)
+      .map(({ port }) => [`outbound|${port}||${service.host}`, {}] as const);
+  });
+  return empty.length === 0 ? {} : { pilot_eds_no_instances: Object.fromEntries(empty) };
+}
+
+/** By istiod's name of the metric that counts it. */
+export function refused(proxies: readonly ProxyStatus[]): object {
+  const all = proxies.flatMap((proxy) =>
+    proxy.types
+      .filter(({ lastError }) => lastError !== "")
+      .map(({ type, lastError }) => ({
+        metric: `pilot_xds_${shortName(type).toLowerCase()}_reject`,
+        entry: [proxy.node.id, { proxy: proxy.node.id, message: lastError }] as const,
+      })),
+  );
+  const byMetric = [...Map.groupBy(all, ({ metric }) => metric)];
+  return Object.fromEntries(
+    byMetric.map(([metric, list]) => [metric, Object.fromEntries(list.map(({ entry }) => entry))]),
+  );
+}

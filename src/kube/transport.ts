@@ -5,7 +5,7 @@ import { type Answer, type Connection, NotSent, openConnection, type RequestHead
 import type { Credentials } from "./exec-credentials.ts";
 import type { ClusterAccess } from "./kubeconfig.ts";
 import { answerDepth } from "./narrow.ts";
-import { statusError } from "./status.ts";
+import { apiStatus, statusError } from "./status.ts";
 
 export interface HttpRequest {
   readonly method: string;
@@ -253,7 +253,8 @@ function refusedError(server: string, body: unknown): FairleadError {
 
 function connectError(server: string, error: unknown): Error {
   const late = error instanceof NotSent ? error.cause : error;
-  if (late instanceof FairleadError && late.code === "timeout")
+  // A gateway that says so by itself (504) has answered.
+  if (late instanceof FairleadError && late.code === "timeout" && !apiStatus(late))
     return new FairleadError("timeout", `the API at ${server} gives no answer: ${late.message}`, {
       hint: "is it the right --context, and is the API up? `kubectl get --raw /readyz` asks the same",
       cause: late,

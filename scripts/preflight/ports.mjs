@@ -12,7 +12,11 @@ export const defaultAddresses = new Map([
   ["--monitoringAddr", "127.0.0.1:15014"],
   ["--httpsAddr", "127.0.0.1:15017"],
   ["--httpAddr", "127.0.0.1:8080"],
+  ["--dashboard-addr", "127.0.0.1:15015"],
 ]);
+
+/** Where these are taken, another port of the same address is used. */
+const yielding = new Set(["--dashboard-addr"]);
 
 /**
  * The value of a flag, written with a space or with `=`; the last one counts.
@@ -41,6 +45,7 @@ export async function portChecks(machine, args) {
     if (port === "" || port === "0") return [];
     const fault = await machine.portFault(host || "127.0.0.1", Number(port));
     if (fault === undefined) return [ok("ports", `${address} is free`)];
+    if (yielding.has(flag)) return [];
     return [
       error("ports", `${address} is free`, fault, `stop that process, or choose another address: ${flag} 127.0.0.1:0`),
     ];

@@ -1,8 +1,9 @@
 /** What a command has found, in every form that it has, in; the form that was asked for out. One printer for all commands. */
-import { Option } from "commander";
+import type { Option } from "commander";
 import { FairleadError, printable } from "../lib/index.ts";
 import { customColumns } from "./get/custom-columns.ts";
 import { parseJsonPath } from "./get/json-path.ts";
+import { outputChoices } from "./output-choices.ts";
 import { printJson, printYaml } from "./print.ts";
 
 export interface Forms {
@@ -26,13 +27,10 @@ const templates: Readonly<Record<string, (template: string) => (data: unknown) =
 
 /** `plain` is what the command calls its form for people. */
 export function outputOption(plain: string, fallback = plain): Option {
-  const option = new Option("-o, --output <format>", "how to print").default(fallback).argParser((format: string) => {
+  return outputChoices(plain, fallback).argParser((format: string) => {
     parseOutput(format, plain);
     return format;
   });
-  // For help and completion; the last two go on.
-  option.argChoices = [plain, "wide", "name", "json", "yaml", "jsonpath=", "custom-columns="];
-  return option;
 }
 
 type Print = (forms: Forms) => string;

@@ -52,8 +52,11 @@ export async function readSecretFile(path: string, maxBytes = 64 * 1024): Promis
   }
 }
 
-/** What root has put there is as good as what this user has. */
-const isOwn = (uid: number): boolean => uid === 0 || uid === process.geteuid?.();
+/** What root has put there is as good as what this user has; under sudo, what is of the user who called it, too. */
+function isOwn(uid: number): boolean {
+  const own = process.geteuid?.();
+  return uid === 0 || uid === own || (own === 0 && String(uid) === process.env.SUDO_UID);
+}
 
 async function openSecret(path: string): Promise<FileHandle> {
   try {

@@ -196,8 +196,7 @@ export class TypeState {
     if (!found) return nonce === this.nonce ? "accepted" : this.#unknown(nonce);
     this.#unanswered.settle(found);
     this.#onAccepted(this.type, found, nowMs);
-    const isAll = found.whole && nonce === this.nonce;
-    this.#dropRefusals((name) => (isAll ? this.sent(name) : found.changes.get(name)));
+    this.#dropRefusals((name) => this.#partOf(found, name));
     if (nonce !== this.nonce) return "superseded";
     this.ackedNonce = nonce;
     this.ackedAtMs = nowMs;
@@ -297,13 +296,17 @@ export class TypeState {
     this.doubted = named.size > 0 ? [] : [...names];
     if (named.size > 0 && (refused || takesOthers.test(message))) {
       this.#unanswered.refuse(response, named.intersection(names));
+      this.#dropRefusals((name) => (named.has(name) ? undefined : this.#partOf(response, name)));
       this.#noteRefused(response, [...named], message);
+      if (response.whole) this.#tainted = new Set(this.#unanswered.nonces());
       return;
     }
     const has = new Set([...names].filter((name) => this.accepted(name)?.hash === response.changes.get(name)?.hash));
     this.#unanswered.refuse(response, names);
     // What it has already is not what it refuses.
-    const [sent, gone] = partition(names.difference(has), (name) => response.changes.get(name) !== undefined);
+    const [sent, removed] = partition(names.difference(has), (name) => response.changes.get(name) !== undefined);
+    // A whole set leaves out, too, what an earlier one was to take away.
+    const gone = response.whole ? [...new Set([...removed, ...this.#stillThere()])] : removed;
     const [guilty, others] = partition(sent, (name) => named.has(name));
     // A whole set that was on its way may have been refused for what was found since.
     const isTainted = this.#tainted?.has(response.nonce) === true;
@@ -320,6 +323,16 @@ export class TypeState {
     const first = isAlone || (gone.length === 0 && !(response.whole && this.resumed)) ? [] : [gone];
     const again = [...first, ...retried];
     if (again.length > 0) this.#suspects = [...(this.#suspects ?? []), ...again];
+  }
+
+  /** What the client was told to drop, and has not. */
+  *#stillThere(): Generator<string> {
+    for (const name of this.#unanswered.names()) if (!this.sent(name) && this.accepted(name)) yield name;
+  }
+
+  /** What a response has of a name, as far as that is still known: a whole set has more than it changes. */
+  #partOf({ nonce, whole, changes }: InFlight, name: string): Resource | undefined {
+    return whole && nonce === this.nonce ? this.sent(name) : changes.get(name);
   }
 
   #isDoubted(name: string): boolean {

@@ -3,7 +3,8 @@ import { type Browser, type BrowserContextOptions, chromium, type Page } from "p
 
 export function startBrowser(): Promise<Browser> {
   const rights = process.getuid?.() === 0 ? ["--no-sandbox"] : [];
-  return chromium.launch({ executablePath: "/usr/bin/chromium", args: rights });
+  // Shared memory is scarce in containers.
+  return chromium.launch({ executablePath: "/usr/bin/chromium", args: [...rights, "--disable-dev-shm-usage"] });
 }
 
 export interface Opened {

@@ -165,13 +165,12 @@ function answerOf(signer: SigningBundle, further: readonly X509Certificate[]): A
   };
 }
 
+/** The Service of a control plane, as Istio's installations name it. */
+export const controlPlaneService = (revision: string): string =>
+  revision === "" || revision === "default" ? "istiod" : `istiod-${revision}`;
+
 /** The names by which istiod is called, as Istio's own certificate has them. */
 export function controlPlaneNames(namespace: string, revision = ""): readonly string[] {
-  const services = [
-    "istiod",
-    "istiod-remote",
-    "istio-pilot",
-    ...(revision === "" || revision === "default" ? [] : [`istiod-${revision}`]),
-  ];
-  return services.map((service) => `${service}.${namespace}.svc`);
+  const services = new Set(["istiod", "istiod-remote", "istio-pilot", controlPlaneService(revision)]);
+  return [...services].map((service) => `${service}.${namespace}.svc`);
 }

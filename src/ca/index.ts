@@ -2,6 +2,7 @@ export {
   type AuthorityOptions,
   type CertificateAuthority,
   controlPlaneNames,
+  controlPlaneService,
   createCertificateAuthority,
   type IssuedCertificate,
   type ServingCertificate,

@@ -1,5 +1,5 @@
 /** How often something may happen, per key and in total: a key in, yes or no out. */
-import { dropOldest } from "../lib/index.ts";
+import { type Bucket, createBucket, dropOldest } from "../lib/index.ts";
 
 export interface RateLimit {
   take(key: string): boolean;
@@ -15,39 +15,20 @@ export interface RateLimitOptions {
 /** Keys beyond this many are forgotten, fullest bucket first: a forgotten key merely starts with a full bucket. */
 const maxKeys = 20_000;
 
-interface Bucket {
-  level: number;
-  at: number;
-}
-
-export function createRateLimit(options: RateLimitOptions): RateLimit {
-  const { perKey, total, monotonicMs } = options;
+export function createRateLimit({ perKey, total, monotonicMs }: RateLimitOptions): RateLimit {
   const keys = new Map<string, Bucket>();
-  const all: Bucket = { level: total.burst, at: monotonicMs() };
-
-  const refill = (bucket: Bucket, limit: RateLimitOptions["total"], now: number): void => {
-    bucket.level = Math.min(limit.burst, bucket.level + ((now - bucket.at) / 1000) * limit.perSecond);
-    bucket.at = now;
-  };
-  const forgetFull = (now: number): void => {
-    for (const [key, bucket] of keys) {
-      refill(bucket, perKey, now);
-      if (bucket.level >= perKey.burst) keys.delete(key);
-    }
+  const all = createBucket(total.burst, total.perSecond, monotonicMs);
+  const forgetFull = (): void => {
+    for (const [key, bucket] of keys) if (bucket.level() >= perKey.burst) keys.delete(key);
     dropOldest(keys, maxKeys);
   };
   return {
     take(key) {
-      const now = monotonicMs();
-      if (keys.size > maxKeys) forgetFull(now);
-      const own = keys.get(key) ?? { level: perKey.burst, at: now };
+      if (keys.size > maxKeys) forgetFull();
+      const own = keys.get(key) ?? createBucket(perKey.burst, perKey.perSecond, monotonicMs);
       keys.set(key, own);
-      refill(own, perKey, now);
-      refill(all, total, now);
-      if (own.level < 1 || all.level < 1) return false;
-      own.level--;
-      all.level--;
-      return true;
+      // Who is refused by one of both takes nothing of the other.
+      return own.level() >= 1 && all.take() && own.take();
     },
   };
 }

@@ -1,6 +1,7 @@
 export { type AddressGuard, createAddressGuard, guardedLookup, isLoopbackHost } from "./address-guard.ts";
 export { type Backoff, createBackoff, wait } from "./backoff.ts";
 export { readBoundedFile } from "./bounded-file.ts";
+export { type Bucket, createBucket } from "./bucket.ts";
 export { type ByteReader, type ByteTransport, createByteReader, socketTransport } from "./byte-transport.ts";
 export { clientOf } from "./clients.ts";
 export { collectBytes } from "./collect-bytes.ts";

@@ -41,6 +41,7 @@ export {
   requestNotes,
   standardMetrics,
   tapHeaders,
+  tapLimits,
   tcpValueColumns,
   telemetryCluster,
 } from "./metric-record.ts";

@@ -37,6 +37,9 @@ export const requestNotes = ["method", "authority", "path"] as const;
 /** Headers that are noted too, for those who may see them. */
 export const tapHeaders: readonly string[] = ["user-agent", "x-request-id"];
 
+/** How many may look at live requests at once, for how long, and at how many a second. */
+export const tapLimits = { maxTaps: 4, longestMs: 60_000, mostPerSecond: 50 } as const;
+
 /** Standard metrics without `istio_`, by the names that the Telemetry API has for them. */
 export const standardMetrics: ReadonlyMap<string, string> = new Map([
   ["REQUEST_COUNT", "requests_total"],

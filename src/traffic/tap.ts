@@ -4,9 +4,8 @@
  */
 import { create } from "@bufbuild/protobuf";
 import { type Request, type Tap, type Tapped, TapSchema } from "../gen/fairlead/traffic_pb.js";
-import { FairleadError } from "../lib/index.ts";
-import { tapHeaders } from "../model/index.ts";
-import { type Bucket, createBucket } from "./bucket.ts";
+import { type Bucket, createBucket, FairleadError } from "../lib/index.ts";
+import { tapHeaders, tapLimits } from "../model/index.ts";
 import type { EdgeName, Party, Side } from "./edge.ts";
 import { readEnds, wireSides } from "./read-edge.ts";
 
@@ -99,9 +98,7 @@ export interface TapHubOptions {
 
 /** A connection may have begun long before it is told. */
 const longestAgoMs = 7 * 86_400_000;
-const maxTaps = 4;
-const longestMs = 60_000;
-const mostPerSecond = 50;
+const { maxTaps, longestMs, mostPerSecond } = tapLimits;
 /** For who reads slowly. */
 const maxHeld = 500;
 

@@ -11,7 +11,7 @@ import {
   RequestSchema,
   type Tap,
 } from "../../gen/fairlead/traffic_pb.js";
-import { httpValueColumns, tapHeaders, tcpValueColumns } from "../../model/index.ts";
+import { httpValueColumns, tapHeaders, tapLimits, tcpValueColumns } from "../../model/index.ts";
 import { type Ends, endsOf, isMutual } from "./edge-counts.ts";
 import { buildLabels, type Labels, type Named, parseKey } from "./labels.ts";
 import type { Notes } from "./log-lines.ts";
@@ -50,9 +50,8 @@ export interface TapsOptions {
   readonly now: () => Date;
 }
 
-const maxTaps = 4;
-const longestMs = 60_000;
-const mostPerSecond = 50;
+/** Agents keep to these whatever they are told. */
+const { maxTaps, longestMs, mostPerSecond } = tapLimits;
 
 interface Running {
   readonly tap: Tap;

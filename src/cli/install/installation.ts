@@ -11,7 +11,7 @@ import {
 } from "../../install/index.ts";
 import { FairleadError, parseYaml, readRecord } from "../../lib/index.ts";
 import type { KubeObject } from "../../model/index.ts";
-import type { Io } from "../command.ts";
+import { collect, type Io } from "../command.ts";
 import { printSortedYaml } from "../print.ts";
 
 export interface ValueFlags {
@@ -39,7 +39,6 @@ export interface Installation {
 
 /** Flags that say what is installed, on every command that asks for it. */
 export function valueOptions(command: Command): Command {
-  const collect = (value: string, before: readonly string[]): readonly string[] => [...before, value];
   return command
     .option("-f, --filename <file>", "values, or an IstioOperator; may be given again", collect, [])
     .option("-s, --set <name=value>", "one value; may be given again", collect, [])

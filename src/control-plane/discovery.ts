@@ -6,7 +6,6 @@ import { randomUUID } from "node:crypto";
 import { hostname } from "node:os";
 import { type CertificateAuthority, caGauges, createCertificateService, createRateLimit } from "../ca/index.ts";
 import { createGraph } from "../collections/index.ts";
-import { createDashboard, type MeshReads } from "../dashboard/index.ts";
 import { createHttpClient, createJwksResolver, type JwksResolver, type JwksResolverOptions } from "../fetch/index.ts";
 import { createEventRecorder, createHttpSource, createKubeClient, type EventRecorder } from "../kube/index.ts";
 import { createAddressGuard } from "../lib/index.ts";
@@ -15,7 +14,6 @@ import {
   createDebugTypes,
   createMetrics,
   type DebugSources,
-  type HttpHandler,
   knownProxies,
   measureProcess,
   versionInfo,
@@ -25,11 +23,10 @@ import { type Ads, createAds } from "../xds/index.ts";
 import { authenticateWith, createStillThere, createTokenJudge, firstJudge } from "./authenticate.ts";
 import { createCertificateHeld } from "./certificate-held.ts";
 import { measureConflicts } from "./conflict-metrics.ts";
-import { problemInputs } from "./controllers/problem-reports.ts";
 import { reportCredentials } from "./credential-reports.ts";
-import { createConfigDump, createConfigDumpMessages, createShowResource } from "./debug/config-dump.ts";
+import { createConfigDump, createConfigDumpMessages } from "./debug/config-dump.ts";
 import { createDebugViews } from "./debug/views.ts";
-import type { DashboardSettings, DiscoveryAddresses, DiscoveryOptions } from "./discovery-options.ts";
+import type { DiscoveryAddresses, DiscoveryOptions } from "./discovery-options.ts";
 import { pushEndpointsAtOnce } from "./endpoints-at-once.ts";
 import { createFreshSource } from "./fresh-source.ts";
 import { createGatewayObjects } from "./gateway-objects.ts";
@@ -40,11 +37,11 @@ import { gatewayKinds, runLeader } from "./leader-work.ts";
 import { measureModel } from "./model-metrics.ts";
 import { countObjects } from "./object-metrics.ts";
 import { createOwnRevision, ownStatuses } from "./own-revision.ts";
+import { createPage } from "./page.ts";
 import { createPatchReports, forgetChanged } from "./patch-reports.ts";
 import { createProgrammed, createProgrammedView } from "./programmed/index.ts";
 import { proxyOfNode } from "./proxy-of-node.ts";
 import { createGenerations, createQuarantine, type Filter } from "./quarantine/index.ts";
-import { createMeshReads } from "./reads/index.ts";
 import { findRefusals, type Refusal, refusalsByObject } from "./refusals.ts";
 import { createRegistration } from "./registration/index.ts";
 import { createRenderProblems } from "./render-problems.ts";
@@ -53,7 +50,7 @@ import { createSecretAccess } from "./secret-access.ts";
 import { startServers } from "./servers.ts";
 import { createStages } from "./stages.ts";
 import { createPeers, createTapView, createTraffic, createTrafficView } from "./traffic/index.ts";
-import { createTrust, createTrustView, trustFacts } from "./trust/index.ts";
+import { createTrust, createTrustView } from "./trust/index.ts";
 import { watchObjects } from "./watched-kinds.ts";
 import { createWorkloadSource } from "./workload-source.ts";
 
@@ -289,24 +286,10 @@ export async function startDiscovery(options: DiscoveryOptions): Promise<Discove
     isReady: (kind) => kind !== "EnvoyFilter" || envoyTypes.current() !== undefined,
   });
   // And for whoever would rather look at a page.
-  const reads =
-    options.dashboard &&
-    createMeshReads({
-      ...{ graph, stages, ads, resources, programmed, refusals, now },
-      kinds: namedKinds,
-      traffic: traffic.view,
-      showResource: createShowResource(resources, ads),
-      identities: () => trustFacts(trust),
-      problemInputs: () =>
-        problemInputs({
-          objects: watched.objects,
-          meshConfig: stages.settings.text,
-          decoding: stages.problems,
-          patches: patchReports,
-          refusals: { byObject: () => refusalsByObject(refusals()) },
-          now,
-        }),
-    });
+  const page = createPage(options.dashboard, {
+    ...{ graph, stages, ads, resources, programmed, refusals, trust, metrics, now },
+    ...{ kinds: namedKinds, objects: watched.objects, patches: patchReports, traffic: traffic.view },
+  });
   const debugSources: DebugSources = {
     systemNamespace: namespace,
     proxies: ads.status,
@@ -413,7 +396,7 @@ export async function startDiscovery(options: DiscoveryOptions): Promise<Discove
       references: stages.references,
       injection,
       metrics,
-      dashboard: reads && options.dashboard && openDashboard(options.dashboard, reads, metrics, now),
+      dashboard: page,
       ready: () => ready,
       opened,
       signal: running,
@@ -470,20 +453,6 @@ function tellShortages({ overload, identity, namespace }: DiscoveryOptions, reco
   overload?.onBegin((cause, message) => {
     const reason = cause === "memory" ? "MemoryPressure" : "DescriptorPressure";
     recorder.record(self, "Warning", reason, message);
-  });
-}
-
-function openDashboard(
-  settings: DashboardSettings,
-  reads: MeshReads,
-  metrics: ReturnType<typeof createMetrics>,
-  now: () => Date,
-): HttpHandler {
-  return createDashboard({
-    ...settings,
-    reads,
-    nowMs: () => now().getTime(),
-    onRefused: (why) => metrics.count("fairlead_dashboard_refused_total", { why }),
   });
 }
 

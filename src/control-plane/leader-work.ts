@@ -1,4 +1,5 @@
 /** What only one of several control planes does: distributing the root, and writing back to the API what was found. */
+import { controlPlaneService } from "../ca/index.ts";
 import type { Collection } from "../collections/index.ts";
 import {
   createConfigMapLock,
@@ -218,15 +219,13 @@ function writeProgrammed(
         { ref: watchedKind(group, kind), objects: watched.objects(group, kind) },
       ]),
     ),
-    replicas: () => countReplicas(options.namespace, watched, (service) => service === serviceOf(options)),
+    replicas: () =>
+      countReplicas(options.namespace, watched, (service) => service === controlPlaneService(options.revision)),
     now: options.now,
     log: options.log.scope("status"),
     random: options.random,
   });
 }
-
-const serviceOf = ({ revision }: DiscoveryOptions): string =>
-  revision === "" || revision === "default" ? "istiod" : `istiod-${revision}`;
 
 /** Ready addresses of the control plane's own Services, of one family: a replica may have one of each. */
 function countReplicas(namespace: string, { objects }: WatchedObjects, isOwn: (service: string) => boolean): number {

@@ -5,7 +5,7 @@
 import type { Cause } from "../collections/index.ts";
 import { printable } from "../lib/index.ts";
 import { istioKinds, type ResourceType } from "../model/index.ts";
-import { type ProxyStatus, shortName } from "../xds/index.ts";
+import { type ProxyStatus, proxyName, shortName } from "../xds/index.ts";
 
 /** One resource that one proxy refused. */
 export interface Refusal {
@@ -34,14 +34,13 @@ export function findRefusals(proxies: readonly ProxyStatus[], causesOf: CausesOf
       const isNamed = refused.size > 0 || lastError === "";
       const found = isNamed ? [...refused] : doubted.slice(0, maxDoubted).map((name) => [name, lastError] as const);
       return found.map(([resource, words]) => ({
-        ...{ proxy: proxyName(proxy), type, resource, words: printable(words.slice(0, maxWords)) },
+        ...{ proxy: proxyName(proxy.node), type, resource, words: printable(words.slice(0, maxWords)) },
         blamed: blame(causesOf(proxy, type, resource)),
       }));
     }),
   );
 }
 
-const proxyName = ({ node }: ProxyStatus): string => node.id.split("~")[2] ?? node.id;
 const kindOf = ({ object }: Cause): string => object.slice(0, object.indexOf("/"));
 const userKinds: ReadonlySet<string> = new Set(istioKinds.map(({ kind }) => kind));
 

@@ -4,17 +4,16 @@ import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import { type ClientConfig, ClientConfigSchema, ConfigStatus } from "../gen/envoy/service/status/v3/csds_pb.js";
 import { FairleadError } from "../lib/index.ts";
 import { encodedResource } from "../model/index.ts";
-import type { OtherRequest, OtherTypes, ProxyStatus, TypeStatus, WireResource } from "../xds/index.ts";
-import { mayDebug } from "./authorize-debug.ts";
 import {
-  answerDebug,
-  type DebugSources,
-  findProxy,
-  isOwnType,
-  knownProxies,
+  type OtherRequest,
+  type OtherTypes,
+  type ProxyStatus,
   proxyName,
-  proxyNamespace,
-} from "./debug.ts";
+  type TypeStatus,
+  type WireResource,
+} from "../xds/index.ts";
+import { mayDebug } from "./authorize-debug.ts";
+import { answerDebug, type DebugSources, findProxy, isOwnType, knownProxies, proxyNamespace } from "./debug.ts";
 
 const debugType = "istio.io/debug";
 const synczType = `${debugType}/syncz`;
@@ -49,7 +48,7 @@ function syncz(options: DebugSources, request: OtherRequest): readonly WireResou
     .filter((proxy) => mayAsk(options, request, "syncz", proxy))
     .map((proxy) => {
       const bytes = toBinary(ClientConfigSchema, clientConfig(proxy));
-      return { ...encodedResource(proxyName(proxy), bytes), typeUrl: clientConfigUrl };
+      return { ...encodedResource(proxyName(proxy.node), bytes), typeUrl: clientConfigUrl };
     });
 }
 
@@ -60,7 +59,7 @@ function clientConfig(proxy: ProxyStatus): ClientConfig {
     if (typeof value === "string") metadata[key] = value;
   }
   return create(ClientConfigSchema, {
-    node: { id: proxyName(proxy), metadata },
+    node: { id: proxyName(proxy.node), metadata },
     genericXdsConfigs: proxy.types
       .filter(({ type }) => !isOwnType(type))
       .sort((a, b) => (a.type < b.type ? -1 : 1))

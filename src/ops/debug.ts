@@ -1,7 +1,7 @@
 /** State of the control plane in; the answers of `/debug/*` out, for HTTP and for xDS alike. */
 import { FairleadError } from "../lib/index.ts";
 import type { Identity, ResourceType } from "../model/index.ts";
-import { type ProxyStatus, shortName, type TypeStatus } from "../xds/index.ts";
+import { type ProxyStatus, proxyName, shortName, type TypeStatus } from "../xds/index.ts";
 import { mayDebug } from "./authorize-debug.ts";
 
 /** One path after `/debug/`. */
@@ -92,7 +92,7 @@ function index(sources: DebugSources): string {
 export function findProxy(proxies: readonly ProxyStatus[], id: string | null): ProxyStatus | undefined {
   if (!id) return undefined;
   return knownProxies(proxies).find(
-    (proxy) => proxy.connectionId === id || proxyName(proxy) === id || proxyName(proxy).startsWith(`${id}.`),
+    (proxy) => proxy.connectionId === id || proxyName(proxy.node) === id || proxyName(proxy.node).startsWith(`${id}.`),
   );
 }
 
@@ -101,13 +101,10 @@ export function knownProxies(proxies: readonly ProxyStatus[]): readonly ProxySta
   return proxies.filter((proxy) => proxy.types.length > 0);
 }
 
-/** `name.namespace`, which is what Istio calls a proxy's id. */
-export function proxyName(proxy: ProxyStatus): string {
-  return proxy.node.id.split("~")[2] ?? proxy.node.id;
-}
-
 export function proxyNamespace(proxy: ProxyStatus): string {
-  return proxy.identity?.namespace ?? String(proxy.node.metadata.NAMESPACE ?? proxyName(proxy).split(".").at(-1) ?? "");
+  return (
+    proxy.identity?.namespace ?? String(proxy.node.metadata.NAMESPACE ?? proxyName(proxy.node).split(".").at(-1) ?? "")
+  );
 }
 
 /** What only our agents ask for means nothing to istioctl's users. */
@@ -158,7 +155,7 @@ function syncz(
       };
       return {
         cluster_id: String(proxy.node.metadata.CLUSTER_ID ?? ""),
-        proxy: proxyName(proxy),
+        proxy: proxyName(proxy.node),
         proxy_type: proxy.node.id.split("~")[0],
         istio_version: String(proxy.node.metadata.ISTIO_VERSION ?? ""),
         ...Object.fromEntries(synczTypes.flatMap(([short, field]) => noted(field, of(short).sent, of(short).acked))),
@@ -172,7 +169,7 @@ function syncz(
           proxy.types.filter((type) => type.lastError !== "").map((type) => [shortName(type.type), type.lastError]),
         ),
         refused: refusals
-          .filter((refusal) => refusal.proxy === proxyName(proxy))
+          .filter((refusal) => refusal.proxy === proxyName(proxy.node))
           .map(({ type, resource, blamed }) => ({
             type: shortName(type),
             name: resource,

@@ -2,7 +2,7 @@ export { deltaMethod, type Follower, type FollowOptions } from "./client/client.
 export { type ClientChange, type ClientResource, type ClientState, createClientState } from "./client/client-state.ts";
 export { openQuestions, type Questions } from "./client/questions.ts";
 export type { XdsCounter, XdsHistogram, XdsMetrics } from "./metrics.ts";
-export { type NodeId, parseNodeId } from "./node/node.ts";
+export { type NodeId, parseNodeId, proxyName } from "./node/node.ts";
 export { type Ads, createAds } from "./server/ads.ts";
 export type {
   AdsLimits,

@@ -13,7 +13,7 @@ import {
   types,
 } from "../../model/index.ts";
 import type { DebugView } from "../../ops/index.ts";
-import { type Ads, type ProxyStatus, shortName } from "../../xds/index.ts";
+import { type Ads, type ProxyStatus, proxyName, shortName } from "../../xds/index.ts";
 import type { ControlledSource } from "../resource-source.ts";
 import type { Stages } from "../stages.ts";
 import { cacheNames, cacheSizes, nothingToClear } from "./cache-view.ts";
@@ -195,7 +195,7 @@ function inputModel({ stages, objects, injectSettings, cluster, ads, resources }
               const shown = targets.flatMap((target) =>
                 targetShape(target, registry.services.get(target.service), cluster),
               );
-              return [proxy.node.id.split("~")[2] ?? proxy.node.id, shown] as const;
+              return [proxyName(proxy.node), shown] as const;
             }),
           ),
       },

@@ -3,7 +3,7 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import { printable } from "../../lib/index.ts";
 import { envoyTypes, type Resource, type ResourceType } from "../../model/index.ts";
 import type { Renderer } from "../../render/index.ts";
-import { type ProxyNode, type ProxyProgress, shortName } from "../../xds/index.ts";
+import { type ProxyNode, type ProxyProgress, proxyName, shortName } from "../../xds/index.ts";
 import type { ControlledSource } from "../resource-source.ts";
 import { createPartsOf, type Part, type PartsOf, type Reach } from "./reach.ts";
 
@@ -103,7 +103,7 @@ function count(
   { parts, departed }: Looked,
   isOpen: boolean,
 ): void {
-  const name = printable(proxy.node.id.split("~")[2] ?? proxy.node.id);
+  const name = printable(proxyName(proxy.node));
   const hasOld = departed.some(({ type, name: old, made }) => {
     const has = proxy.accepted(type, old);
     return has !== undefined && made.has(has);

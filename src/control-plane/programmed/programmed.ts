@@ -10,7 +10,7 @@ import { type Ads, type ProxyNode, shortName } from "../../xds/index.ts";
 import type { Refusal } from "../refusals.ts";
 import type { ControlledSource } from "../resource-source.ts";
 import { judge, type Refusing, type Verdict } from "./judge.ts";
-import { patchedBy, type Reach, reachOf } from "./reach.ts";
+import { type Reach, reachOf } from "./reach.ts";
 
 export interface ProgrammedOptions {
   readonly graph: Graph;
@@ -64,7 +64,7 @@ export function createProgrammed({
   const changes = new Map<string, Change>();
   const listeners = new Set<(id: string) => void>();
   const reach = (kind: string, objects: Collection<KubeObject>, key: string): Reach =>
-    kind === "EnvoyFilter" ? patchedBy(resources.rendered(), key) : reachOf(graph, objects, key);
+    reachOf({ graph, resources }, kind, objects, key);
   for (const [kind, objects] of kinds)
     objects.subscribe((key, now, last) => {
       const id = `${kind}/${key}`;

@@ -6,8 +6,22 @@ import type { Renderer } from "../../render/index.ts";
 /** By name; of one name there are as many as classes differ in it. */
 export type Reach = ReadonlyMap<string, ReadonlySet<Resource>>;
 
+export interface ReachSources {
+  readonly graph: Graph;
+  readonly resources: { rendered(): Iterable<{ readonly renderer: Renderer }> };
+}
+
+export function reachOf(
+  { graph, resources }: ReachSources,
+  kind: string,
+  objects: Collection<KubeObject>,
+  key: string,
+): Reach {
+  return kind === "EnvoyFilter" ? patchedBy(resources.rendered(), key) : madeFrom(graph, objects, key);
+}
+
 /** It costs what a change of the object would make again, not what the mesh has. */
-export function reachOf(graph: Graph, objects: Collection<KubeObject>, key: string): Reach {
+function madeFrom(graph: Graph, objects: Collection<KubeObject>, key: string): Reach {
   const found = new Map<string, Set<Resource>>();
   const add = (resource: Resource): void => {
     const known = found.get(resource.name) ?? new Set();
@@ -21,7 +35,7 @@ export function reachOf(graph: Graph, objects: Collection<KubeObject>, key: stri
 }
 
 /** Of an EnvoyFilter: patches are a last step over what was made, which no memo keeps one by one. */
-export function patchedBy(rendered: Iterable<{ readonly renderer: Renderer }>, filter: string): Reach {
+function patchedBy(rendered: Iterable<{ readonly renderer: Renderer }>, filter: string): Reach {
   const found = new Map<string, Set<Resource>>();
   for (const { renderer } of rendered)
     if (renderer.proxy.envoyFilters.includes(filter))

@@ -8,7 +8,7 @@ import type { Graph, Source } from "../../collections/index.ts";
 import { printable } from "../../lib/index.ts";
 import type { ResourceType } from "../../model/index.ts";
 import type { Renderer } from "../../render/index.ts";
-import type { Ads, ProxyNode, ProxyProgress } from "../../xds/index.ts";
+import { type Ads, type ProxyNode, type ProxyProgress, proxyName } from "../../xds/index.ts";
 import type { Refusal } from "../refusals.ts";
 import type { ControlledSource } from "../resource-source.ts";
 import type { Before, Filter, Generations } from "./generations.ts";
@@ -190,7 +190,7 @@ export function createQuarantine({
   });
 
   const refusalOf = (node: ProxyNode, { type, resource, words, filter, field, before }: Held): Refusal => ({
-    proxy: node.id.split("~")[2] ?? node.id,
+    proxy: proxyName(node),
     ...{ type, resource },
     words: printable(words.slice(0, maxWords)),
     blamed: [{ object: `EnvoyFilter/${filter.meta.namespace}/${filter.meta.name}`, field }],

@@ -33,7 +33,7 @@ export function findFindings(inputs: FindingInputs): readonly Finding[] {
 
 const rank: Readonly<Record<Finding["level"], number>> = { error: 0, warning: 1, info: 2 };
 
-function refused(refusals: readonly Refusal[]): readonly Finding[] {
+export function refused(refusals: readonly Refusal[]): readonly Finding[] {
   return refusals.map(({ proxy, type, resource, words, blamed }) => {
     const [cause] = blamed;
     return {
@@ -113,4 +113,4 @@ function withoutEndpoints(services: readonly ServiceRow[]): readonly Finding[] {
     }));
 }
 
-const isServed = (object: string): boolean => object.startsWith("Service/") && !/\/(kubernetes)$/.test(object);
+const isServed = (object: string): boolean => object.startsWith("Service/") && !object.endsWith("/kubernetes");

@@ -1,1 +1,1 @@
-export { createMeshReads } from "./reads.ts";
+export { createMeshReads, type MeshReadsInputs } from "./reads.ts";

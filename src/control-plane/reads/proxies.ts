@@ -2,15 +2,13 @@
 import type { ProxyDetail, ProxyRow, ProxyState } from "../../dashboard/index.ts";
 import { formatIdentity } from "../../model/index.ts";
 import { proxyNamespace } from "../../ops/index.ts";
-import { type ProxyStatus, shortName } from "../../xds/index.ts";
+import { type ProxyStatus, proxyName, shortName } from "../../xds/index.ts";
 import type { Refusal } from "../refusals.ts";
-
-export const proxyId = ({ node }: ProxyStatus): string => node.id.split("~")[2] ?? node.id;
 
 export function proxyRow(proxy: ProxyStatus): ProxyRow {
   const { state, since } = stateOf(proxy);
   return {
-    id: proxyId(proxy),
+    id: proxyName(proxy.node),
     namespace: proxyNamespace(proxy),
     kind: proxy.node.id.split("~")[0] ?? "",
     version: String(proxy.node.metadata.ISTIO_VERSION ?? ""),

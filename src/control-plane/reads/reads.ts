@@ -13,18 +13,19 @@ import {
 import { formatSortedYaml } from "../../lib/index.ts";
 import { istioVersion, type KubeObject, type ResourceType, reportIntervalMs, types } from "../../model/index.ts";
 import { findProxy, knownProxies } from "../../ops/index.ts";
+import type { Renderer } from "../../render/index.ts";
 import type { TrafficView } from "../../traffic/index.ts";
-import { type Ads, type ProxyStatus, shortName } from "../../xds/index.ts";
+import { type Ads, type ProxyStatus, proxyName, shortName } from "../../xds/index.ts";
 import { findProblems, type ObjectProblem, type ProblemInputs } from "../controllers/find-problems.ts";
 import type { ShowResource } from "../debug/config-dump.ts";
-import { type Programmed, patchedBy, reachOf, sayVerdict } from "../programmed/index.ts";
+import { createPartsOf, type Programmed, reachOf, sayVerdict } from "../programmed/index.ts";
 import type { Refusal } from "../refusals.ts";
 import type { ControlledSource } from "../resource-source.ts";
 import type { Stages } from "../stages.ts";
 import { followChanges, written } from "./changes.ts";
-import { findFindings, problemsOf } from "./findings.ts";
+import { findFindings, problemsOf, refused } from "./findings.ts";
 import { leadsTo } from "./leads-to.ts";
-import { proxyDetail, proxyId, proxyRow } from "./proxies.ts";
+import { proxyDetail, proxyRow } from "./proxies.ts";
 import { createServiceReads } from "./services.ts";
 import { readGraph, readWorkload, trafficFindings } from "./traffic.ts";
 
@@ -46,7 +47,7 @@ export interface MeshReadsInputs {
 }
 
 export function createMeshReads(inputs: MeshReadsInputs): MeshReads {
-  const { ads, resources, stages, programmed, kinds, now } = inputs;
+  const { ads, stages, programmed, kinds, now } = inputs;
   const started = now();
   const changes = followChanges(kinds, now);
   const services = createServiceReads(stages);
@@ -85,20 +86,21 @@ export function createMeshReads(inputs: MeshReadsInputs): MeshReads {
     proxy(id) {
       const proxy = findProxy(ads.status(), id);
       if (!proxy) return undefined;
-      const holder = inputs.identities().proxies.find((one) => one.proxy === proxyId(proxy));
+      const holder = inputs.identities().proxies.find((one) => one.proxy === proxyName(proxy.node));
       return proxyDetail(proxy, inputs.refusals(), holder?.signedBy ?? "");
     },
     resources(id, type) {
-      const [proxy, wanted] = [findProxy(ads.status(), id), typeNamed(type)];
-      const renderer = proxy && resources.rendererOf(proxy.node);
-      return renderer && wanted && [...renderer.all(wanted).keys()].sort();
+      const sent = sentTo(inputs, id, type);
+      return sent && [...sent.renderer.all(sent.type).keys()].sort();
     },
-    causes: (id, type, names) => causesOf(inputs, id, type, names),
+    causes(id, type, names) {
+      const sent = sentTo(inputs, id, type);
+      return names.map((name) => (sent ? causesOf(sent, name) : []));
+    },
     resource(id, type, name) {
-      const [proxy, wanted] = [findProxy(ads.status(), id), typeNamed(type)];
-      const json = proxy && wanted && inputs.showResource(proxy.connectionId, wanted, name);
-      if (!json) return undefined;
-      return { name, type, json, causes: causesOf(inputs, id, type, [name])[0] ?? [], next: nextOf(type, name, json) };
+      const sent = sentTo(inputs, id, type);
+      const json = sent && inputs.showResource(sent.proxy.connectionId, sent.type, name);
+      return json && { name, type, json, causes: causesOf(sent, name), next: nextOf(type, name, json) };
     },
     services: services.rows,
     service: services.detail,
@@ -140,7 +142,7 @@ function proxiesOf({ registry }: Stages, proxies: readonly ProxyStatus[], id: st
       const facts = registry.workloadAt(node.id.split("~")[1] ?? "");
       return facts !== undefined && `${facts.namespace}/${facts.workload}` === id;
     })
-    .map(proxyId);
+    .map(({ node }) => proxyName(node));
 }
 
 /** Of one object; all are on the page of changes. */
@@ -149,17 +151,20 @@ const maxChanges = 50;
 const typeNamed = (name: string): ResourceType | undefined =>
   Object.values(types).find((type) => shortName(type) === name);
 
-/** The proxy is looked for once, among all of the mesh. */
-function causesOf(
-  { ads, resources }: MeshReadsInputs,
-  id: string,
-  type: string,
-  names: readonly string[],
-): readonly (readonly Cause[])[] {
-  const [proxy, wanted] = [findProxy(ads.status(), id), typeNamed(type)];
-  const renderer = proxy && resources.rendererOf(proxy.node);
-  return names.map((name) => (renderer && wanted ? renderer.provenance(wanted, name).causes : []));
+interface Sent {
+  readonly proxy: ProxyStatus;
+  readonly renderer: Renderer;
+  readonly type: ResourceType;
 }
+
+/** A proxy is looked for among all of the mesh, so it is looked for once. */
+function sentTo({ ads, resources }: MeshReadsInputs, id: string, short: string): Sent | undefined {
+  const [proxy, type] = [findProxy(ads.status(), id), typeNamed(short)];
+  const renderer = proxy && resources.rendererOf(proxy.node);
+  return renderer && type && { proxy, renderer, type };
+}
+
+const causesOf = ({ renderer, type }: Sent, name: string): readonly Cause[] => renderer.provenance(type, name).causes;
 
 /** A cluster has the endpoints of its own name unless it names others. */
 function nextOf(type: string, name: string, json: object): readonly { readonly type: string; readonly name: string }[] {
@@ -200,14 +205,7 @@ function findingsOf(
   refusals: readonly Refusal[],
 ): readonly Finding[] {
   const own = refusals.filter(({ blamed }) => blamed.some(({ object }) => object === id));
-  const none = {
-    traffic: [],
-    proxies: [],
-    services: [],
-    identities: { source: "", roots: [], proxies: [] },
-    now: new Date(0),
-  };
-  return [...findFindings({ ...none, refusals: own, problems: new Map() }), ...problemsOf(id, found.get(id) ?? [])];
+  return [...refused(own), ...problemsOf(id, found.get(id) ?? [])];
 }
 
 const maxParts = 200;
@@ -216,19 +214,15 @@ const maxParts = 200;
 function partsOf({ graph, kinds, resources }: MeshReadsInputs, kind: string, key: string): ObjectDetail["parts"] {
   const objects = kinds.get(kind);
   if (!objects) return [];
-  const reach = kind === "EnvoyFilter" ? patchedBy(resources.rendered(), key) : reachOf(graph, objects, key);
+  // As provenance calls it.
+  const parts = createPartsOf(`${kind.split(".")[0]}/${key}`, reachOf({ graph, resources }, kind, objects, key));
   const counted = new Map<string, { type: string; name: string; proxies: number }>();
   for (const { renderer, nodes } of resources.rendered())
-    for (const type of Object.values(types)) {
-      const set = renderer.all(type);
-      for (const [name, made] of reach) {
-        const wanted = set.get(name);
-        if (!wanted || !made.has(wanted)) continue;
-        const id = `${type} ${name}`;
-        const known = counted.get(id) ?? { type: shortName(type), name, proxies: 0 };
-        known.proxies += nodes.size;
-        counted.set(id, known);
-      }
+    for (const { type, wanted } of parts(renderer)) {
+      const id = `${type} ${wanted.name}`;
+      const known = counted.get(id) ?? { type: shortName(type), name: wanted.name, proxies: 0 };
+      known.proxies += nodes.size;
+      counted.set(id, known);
     }
   return [...counted.values()].slice(0, maxParts);
 }

@@ -1,6 +1,6 @@
 /** The registry in; the rows and pages of services out. */
 import type { EndpointRow, ServiceDetail, ServiceRow } from "../../dashboard/index.ts";
-import { type Endpoint, localityName, type Service } from "../../model/index.ts";
+import { type Endpoint, hostCovers, localityName, resolveHost, type Service } from "../../model/index.ts";
 import type { Stages } from "../stages.ts";
 
 export interface ServiceReads {
@@ -37,7 +37,7 @@ export function createServiceReads({ registry, mesh, configs }: Stages): Service
           ...row(service),
           addresses: service.addresses,
           endpointList: endpointsOf(service).slice(0, maxEndpoints).map(endpointRow),
-          objects: aboutHost(service.host, configs),
+          objects: aboutHost(service.host, mesh.domain, configs),
         }
       );
     },
@@ -55,25 +55,24 @@ const endpointRow = (endpoint: Endpoint): EndpointRow => ({
   locality: localityName(endpoint.locality),
 });
 
-function aboutHost(host: string, { virtualServices, destinationRules }: Stages["configs"]): ServiceDetail["objects"] {
+function aboutHost(
+  host: string,
+  domain: string,
+  { virtualServices, destinationRules }: Stages["configs"],
+): ServiceDetail["objects"] {
+  const isAbout = (name: string, { namespace }: { readonly namespace: string }): boolean =>
+    hostCovers(resolveHost(name, namespace, domain), host);
   const routes = virtualServices.keys().flatMap((key) => {
     const config = virtualServices.get(key);
-    return config?.spec.hosts?.some((name) => isHost(name, host, config.meta.namespace))
+    return config?.spec.hosts?.some((name) => isAbout(name, config.meta))
       ? [{ object: `VirtualService/${key}`, effect: "routes requests to this host" }]
       : [];
   });
   const rules = destinationRules.keys().flatMap((key) => {
     const config = destinationRules.get(key);
-    return config && isHost(config.spec.host ?? "", host, config.meta.namespace)
+    return config && isAbout(config.spec.host ?? "", config.meta)
       ? [{ object: `DestinationRule/${key}`, effect: "says how clients connect" }]
       : [];
   });
   return [...routes, ...rules];
-}
-
-/** Also short names, which are of their object's namespace. */
-function isHost(name: string, host: string, namespace: string): boolean {
-  if (name === host) return true;
-  if (name.startsWith("*")) return host.endsWith(name.slice(1));
-  return !name.includes(".") && host.startsWith(`${name}.${namespace}.`);
 }

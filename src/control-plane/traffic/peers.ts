@@ -3,7 +3,7 @@
  * replica knows the agents that are connected to it, and proves itself to the others by a certificate of the mesh's own CA.
  */
 import { create } from "@bufbuild/protobuf";
-import type { CertificateAuthority } from "../../ca/index.ts";
+import { type CertificateAuthority, controlPlaneService } from "../../ca/index.ts";
 import { ReadAnswerSchema, ReadRequestSchema, TrafficService } from "../../gen/fairlead/traffic_pb.js";
 import { FairleadError, type Logger, type ParseLimits, parseJson } from "../../lib/index.ts";
 import { type Endpoint, type Identity, serviceKey } from "../../model/index.ts";
@@ -53,7 +53,7 @@ const portName = "https-dns";
 
 export function createPeers(options: PeersOptions): Peers {
   const { namespace, revision, domain, authority, log } = options;
-  const name = revision === "" || revision === "default" ? "istiod" : `istiod-${revision}`;
+  const name = controlPlaneService(revision);
   const credentials = authority && createCredentials(authority, options);
 
   async function askOne(target: { readonly host: string; readonly port: number }, tls: ClientTls, range: TimeRange) {

@@ -33,6 +33,9 @@ export function parseNodeId(id: string): NodeId | undefined {
   return { type, ip, name, namespace, domain };
 }
 
+/** `name.namespace`, as people call a proxy; the whole id where it has no such part. */
+export const proxyName = ({ id }: Pick<ProxyNode, "id">): string => id.split("~")[2] ?? id;
+
 export function parseNode(node: Node | undefined): ProxyNode {
   if (!node || node.id === "") throw new FairleadError("invalid", "the first request has no node id");
   const id = parseNodeId(node.id);

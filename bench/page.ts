@@ -9,7 +9,8 @@ import { readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { parseArgs } from "node:util";
 import { gzipSync } from "node:zlib";
-import { type Browser, chromium } from "playwright-core";
+import type { Browser } from "playwright-core";
+import { startBrowser } from "../test/dashboard/browser.ts";
 import { openApi } from "./scale/mesh-api.ts";
 import { scenario } from "./scale/scenario.ts";
 import { startStandalone } from "./scale/server.ts";
@@ -21,7 +22,7 @@ const loaded = ["app.js", "app.css", "index.html"].map(
   (file) => [file, gzipSync(readFileSync(join(root, "dist/dashboard", file)), { level: 9 }).length] as const,
 );
 process.stdout.write(`loaded, compressed: ${loaded.map(([file, bytes]) => `${file} ${bytes} B`).join(", ")}\n`);
-const browser = await chromium.launch({ executablePath: "/usr/bin/chromium", args: ["--no-sandbox"] });
+const browser = await startBrowser();
 try {
   for (const services of values.services.split(",").map(Number)) await measure(browser, services);
 } finally {

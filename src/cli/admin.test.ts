@@ -1,6 +1,6 @@
 /** A control plane on a real API: ControlZ shows and changes what it writes to its log, and `fairlead admin log` asks it. */
-import { request } from "node:http";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { type Answer, ask as askHttp } from "../../test/http/ask.ts";
 import { type ControlledApi, startControlledApi } from "../control-plane/controllers/testing.ts";
 import type { Discovery } from "../control-plane/index.ts";
 import { allowSecrets, startPlane } from "../control-plane/testing.ts";
@@ -27,23 +27,8 @@ afterAll(async () => {
 
 const port = (): number => plane?.addresses.controlz?.port ?? 0;
 
-interface Answer {
-  readonly status: number;
-  readonly text: string;
-}
-
-function ask(method: string, path: string, body = "", host = "localhost"): Promise<Answer> {
-  return new Promise((resolve, reject) => {
-    const asked = request({ ...{ host: "127.0.0.1", port: port(), method, path }, headers: { host } }, (answer) => {
-      let text = "";
-      answer.setEncoding("utf8").on("data", (chunk: string) => {
-        text += chunk;
-      });
-      answer.on("end", () => resolve({ status: answer.statusCode ?? 0, text }));
-    });
-    asked.on("error", reject).end(body);
-  });
-}
+const ask = (method: string, path: string, body = "", host = "localhost"): Promise<Answer> =>
+  askHttp(port(), path, { method, body, headers: { host } });
 
 const admin = (...args: string[]) => runCli(["admin", "log", "--address", `127.0.0.1:${port()}`, ...args]);
 
@@ -94,7 +79,7 @@ test("a level that is changed holds at once, for its scope alone", async () => {
 });
 
 test("what is no scope, level or body is refused, and changes nothing", async () => {
-  expect(await ask("PUT", "/scopej/none", '{"output_level":"debug"}')).toEqual({
+  expect(await ask("PUT", "/scopej/none", '{"output_level":"debug"}')).toMatchObject({
     ...{ status: 400, text: "unknown scope name: none" },
   });
   expect((await ask("PUT", "/scopej/ads", "no JSON")).status).toBe(400);

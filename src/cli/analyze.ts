@@ -28,7 +28,7 @@ import {
 } from "./analyze/output.ts";
 import { patchCheckerFor } from "./check-patches.ts";
 import { clusterAccess } from "./cluster-access.ts";
-import type { Io } from "./command.ts";
+import { collect, type Io } from "./command.ts";
 import { outputOption, parseOutput } from "./output.ts";
 
 interface AnalyzeFlags {
@@ -93,8 +93,6 @@ export function register(program: Command, io: Io, exit: (status: number) => voi
     )
     .action(async (files: readonly string[], flags: AnalyzeFlags) => exit(await run(files, flags, io)));
 }
-
-const collect = (value: string, all: readonly string[]): readonly string[] => [...all, value];
 
 function levelOption(flags: string, help: string, fallback: AnalysisLevel): Option {
   const levels: readonly AnalysisLevel[] = ["Info", "Warning", "Error"];

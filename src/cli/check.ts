@@ -1,4 +1,5 @@
 /** `fairlead check`: this machine, the mesh on it or a cluster in; what is well and what is not, in the manner of linkerd check, out. */
+
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import type { Command } from "commander";
@@ -11,9 +12,10 @@ import { checkCluster } from "./check/cluster.ts";
 import { checkMesh } from "./check/mesh.ts";
 import { choose } from "./check/selection.ts";
 import { type AccessFlags, clusterAccess } from "./cluster-access.ts";
-import type { Io } from "./command.ts";
+import { collect, type Io } from "./command.ts";
 import { meshDataDir } from "./mesh-data-dir.ts";
 import { outputOption, parseOutput } from "./output.ts";
+import { addressesFile } from "./up/bound-addresses.ts";
 
 interface CheckFlags extends AccessFlags {
   readonly pre?: boolean;
@@ -55,8 +57,6 @@ export function register(program: Command, io: Io, exit: (status: number) => voi
     .action(async (flags: CheckFlags) => exit(await check(flags, io)));
 }
 
-const collect = (value: string, all: readonly string[]): readonly string[] => [...all, value];
-
 async function check(flags: CheckFlags, io: Io): Promise<number> {
   const waitMs = parseDurationMs(flags.wait);
   if (waitMs === undefined)
@@ -92,7 +92,7 @@ async function lookFor(flags: CheckFlags, io: Io): Promise<Look> {
   }
   const dir = meshDataDir(flags, io);
   const isNamed = flags.kubeconfig !== undefined || flags.context !== undefined;
-  const isCluster = isNamed || (!existsSync(join(dir, "addresses.json")) && (io.env.KUBECONFIG ?? "") !== "");
+  const isCluster = isNamed || (!existsSync(addressesFile(dir)) && (io.env.KUBECONFIG ?? "") !== "");
   if (flags.data !== undefined || !isCluster) return async () => chosen(await checkMesh(dir));
   const access = await clusterAccess(flags, io);
   return async () => chosen(await checkCluster({ access, namespace: flags.istioNamespace, signal: io.signal }));

@@ -36,3 +36,6 @@ export function untilStopped(signal: AbortSignal): Promise<void> {
     else signal.addEventListener("abort", () => resolve(), { once: true });
   });
 }
+
+/** For an option that may be given several times. */
+export const collect = (value: string, all: readonly string[]): readonly string[] => [...all, value];

@@ -1,9 +1,8 @@
 /** A running standalone mesh in; answers of its control plane's debug paths, and of its ControlZ, out. */
-import { existsSync, readFileSync } from "node:fs";
-import { join } from "node:path";
-import { FairleadError, fileLimits, isRecord, parseJson } from "../lib/index.ts";
+import { FairleadError, fileLimits, parseJson } from "../lib/index.ts";
 import type { Io } from "./command.ts";
 import { meshDataDir } from "./mesh-data-dir.ts";
+import { addressesFile, readAddresses } from "./up/bound-addresses.ts";
 
 export interface DebugFlags {
   /** Data folder of a running `fairlead up`. */
@@ -47,14 +46,15 @@ async function request(
 }
 
 function boundAddress(dir: string, name: "monitoring" | "controlz"): string {
-  const file = join(dir, "addresses.json");
-  if (!existsSync(file))
+  const addresses = readAddresses(dir);
+  if (!addresses)
     throw new FairleadError("not-found", `no standalone mesh runs on ${dir}`, {
       hint: `name its folder with --data DIR, or the ${name} port of a control plane with --address HOST:PORT`,
     });
-  const addresses = parseJson(readFileSync(file, "utf8"));
-  const address = isRecord(addresses) ? addresses[name] : undefined;
+  const address = addresses[name];
   if (typeof address !== "string")
-    throw new FairleadError("invalid", `${file} names no ${name} address`, { hint: "start `fairlead up` again" });
+    throw new FairleadError("invalid", `${addressesFile(dir)} names no ${name} address`, {
+      hint: "start `fairlead up` again",
+    });
   return address;
 }

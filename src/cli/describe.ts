@@ -4,7 +4,7 @@ import { createOffline } from "../control-plane/index.ts";
 import { FairleadError, nearest } from "../lib/index.ts";
 import { matchesLabels, objectName, type Profile, type Proxy } from "../model/index.ts";
 import { createEnvoyTypes, createRendering, type Renderer } from "../render/index.ts";
-import type { Io } from "./command.ts";
+import { collect, type Io } from "./command.ts";
 import { viewPod } from "./describe/pod.ts";
 import { podText, serviceText } from "./describe/report.ts";
 import { type DescribeMesh, viewService } from "./describe/service.ts";
@@ -57,8 +57,6 @@ export function register(program: Command, io: Io, exit: (status: number) => voi
   add("pod", "po", "What holds for a Pod with a proxy", showPod);
   add("service", "svc", "What holds for a service, and for the Pods behind it", showService);
 }
-
-const collect = (value: string, all: readonly string[]): readonly string[] => [...all, value];
 
 interface Name {
   readonly name: string;

@@ -4,7 +4,7 @@ import { type Risk, risks } from "../explain/index.ts";
 import { FairleadError } from "../lib/index.ts";
 import type { Profile, Proxy } from "../model/index.ts";
 import { createJsonPrinter } from "../render/index.ts";
-import type { Io } from "./command.ts";
+import { collect, type Io } from "./command.ts";
 import { readDiffInput } from "./diff/input.ts";
 import { withoutEffect } from "./diff/no-effect.ts";
 import { propose } from "./diff/proposal.ts";
@@ -13,9 +13,9 @@ import { resourceDiffs } from "./diff/resource-diff.ts";
 import { parseRisks } from "./diff/risks.ts";
 import { compareStates, createStates } from "./diff/states.ts";
 import { summaryOf } from "./diff/summary.ts";
+import { endAsDiff, failed } from "./end-as-diff.ts";
 import { outputOption, parseOutput } from "./output.ts";
 import { profileOption } from "./profile-option.ts";
-import { tellError } from "./tell-error.ts";
 import { completed, numbersOf } from "./why/stand-ins.ts";
 
 interface DiffFlags {
@@ -89,21 +89,8 @@ export function register(program: Command, io: Io, exit: (status: number) => voi
         "  kustomize build . | fairlead diff -f - -o json\n" +
         "  fairlead diff --against-version 1.30.0\n",
     )
-    .action(async (flags: DiffFlags) => {
-      try {
-        exit(await diff(flags, io));
-      } catch (thrown) {
-        if (io.signal.aborted) throw thrown;
-        tellError(thrown, io);
-        exit(failed);
-      }
-    });
+    .action((flags: DiffFlags) => endAsDiff(diff(flags, io), io, exit));
 }
-
-/** As with `kubectl diff`, whatever is more than 1 is an error. */
-const failed = 2;
-
-const collect = (value: string, all: readonly string[]): readonly string[] => [...all, value];
 
 async function diff(flags: DiffFlags, io: Io): Promise<number> {
   const { againstProfile, againstVersion } = flags;

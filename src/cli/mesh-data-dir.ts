@@ -1,7 +1,9 @@
 /** Flags and environment in; the data folder of the standalone mesh that is meant out. */
+
 import { existsSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { dirname } from "node:path";
 import type { Io } from "./command.ts";
+import { addressesFile } from "./up/bound-addresses.ts";
 import { defaultDataDir } from "./up/data-dir.ts";
 
 /** An exported KUBECONFIG of a standalone mesh lies in its data folder, and names that mesh. */
@@ -9,5 +11,5 @@ export function meshDataDir(flags: { readonly data?: string }, io: Io): string {
   if (flags.data !== undefined) return flags.data;
   const exported = (io.env["KUBECONFIG"] ?? "").split(":").filter((path) => path !== "");
   const folders = exported.map((path) => dirname(path));
-  return folders.find((dir) => existsSync(join(dir, "addresses.json"))) ?? defaultDataDir(io.env);
+  return folders.find((dir) => existsSync(addressesFile(dir))) ?? defaultDataDir(io.env);
 }

@@ -1,7 +1,7 @@
 /** Flags and environment in; what the control planes that are meant answer on a debug path out: a standalone mesh's, or all of a cluster. */
+
 import { existsSync } from "node:fs";
 import { hostname } from "node:os";
-import { join } from "node:path";
 import { createKubeClient, kubeKinds } from "../kube/index.ts";
 import { FairleadError, readRecord } from "../lib/index.ts";
 import { type AccessFlags, clusterAccess } from "./cluster-access.ts";
@@ -9,6 +9,7 @@ import type { Io } from "./command.ts";
 import { askDebug, type DebugFlags } from "./debug-client.ts";
 import { meshDataDir } from "./mesh-data-dir.ts";
 import { type AskDebug, debugOfPod } from "./pod-debug.ts";
+import { addressesFile } from "./up/bound-addresses.ts";
 
 export interface PlaneFlags extends DebugFlags, AccessFlags {
   readonly istioNamespace: string;
@@ -35,7 +36,7 @@ export async function askPlanes(flags: PlaneFlags, path: string, io: Io): Promis
 export async function openPlanes(flags: PlaneFlags, io: Io): Promise<readonly Plane[]> {
   const isCluster = flags.kubeconfig !== undefined || flags.context !== undefined;
   const dir = meshDataDir(flags, io);
-  const isHere = flags.data !== undefined || existsSync(join(dir, "addresses.json"));
+  const isHere = flags.data !== undefined || existsSync(addressesFile(dir));
   const isExported = (io.env.KUBECONFIG ?? "") !== "";
   if (flags.address !== undefined || (!isCluster && (isHere || !isExported)))
     return [{ at: hostname(), ask: (path) => askDebug(flags, path, io) }];

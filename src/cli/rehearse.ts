@@ -7,10 +7,11 @@ import type { KubeObject, Profile, Proxy } from "../model/index.ts";
 import type { Renderer } from "../render/index.ts";
 import { readApiObjects } from "./api-objects.ts";
 import { type AccessFlags, clusterAccess } from "./cluster-access.ts";
-import type { Io } from "./command.ts";
+import { collect, type Io } from "./command.ts";
 import { parseRisks } from "./diff/risks.ts";
 import { createStates, type States } from "./diff/states.ts";
 import { summaryOf } from "./diff/summary.ts";
+import { endAsDiff } from "./end-as-diff.ts";
 import { outputOption, parseOutput } from "./output.ts";
 import { profileOption } from "./profile-option.ts";
 import { createProgress, type Progress } from "./progress.ts";
@@ -21,7 +22,6 @@ import { findIstiod, type IstiodSettings } from "./rehearse/istiod-pods.ts";
 import { openIstiods } from "./rehearse/open-istiods.ts";
 import { type Rehearsal, rehearse } from "./rehearse/rehearsal.ts";
 import { type RehearsalReport, reportData, textReport } from "./rehearse/report.ts";
-import { tellError } from "./tell-error.ts";
 
 export interface RehearseFlags extends AccessFlags {
   readonly xds?: string;
@@ -67,21 +67,8 @@ export function register(program: Command, io: Io, exit: (status: number) => voi
         "  fairlead rehearse --proxy productpage-1.default --resources\n" +
         "  kubectl -n istio-system port-forward deploy/istiod 15010 & fairlead rehearse --xds 127.0.0.1:15010\n",
     )
-    .action(async (flags: RehearseFlags) => {
-      try {
-        exit(await compare(flags, io));
-      } catch (thrown) {
-        if (io.signal.aborted) throw thrown;
-        tellError(thrown, io);
-        exit(failed);
-      }
-    });
+    .action((flags: RehearseFlags) => endAsDiff(compare(flags, io), io, exit));
 }
-
-/** As with `diff`, whatever is more than 1 is an error. */
-const failed = 2;
-
-const collect = (value: string, all: readonly string[]): readonly string[] => [...all, value];
 
 async function compare(flags: RehearseFlags, io: Io): Promise<number> {
   const access = await clusterAccess(flags, io);

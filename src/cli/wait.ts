@@ -4,7 +4,7 @@ import { createKubeClient, type KubeClient } from "../kube/index.ts";
 import { FairleadError, parseDurationMs, printable, wait } from "../lib/index.ts";
 import type { KubeObject } from "../model/index.ts";
 import { clusterAccess } from "./cluster-access.ts";
-import type { Io } from "./command.ts";
+import { collect, type Io } from "./command.ts";
 import { findKind, type NamedKind } from "./objects.ts";
 import { type Answer, conditionOf, hasCondition, type PlaneFlags, planesSay } from "./wait/answers.ts";
 
@@ -47,8 +47,6 @@ export function register(program: Command, io: Io, exit: (status: number) => voi
     )
     .action(async (names: readonly string[], flags: WaitFlags) => exit(await waitForAll(names, flags, io)));
 }
-
-const collect = (value: string, all: readonly string[]): readonly string[] => [...all, value];
 
 async function waitForAll(names: readonly string[], flags: WaitFlags, io: Io): Promise<number> {
   if (!["programmed", "condition=programmed"].includes(flags.for.toLowerCase()))

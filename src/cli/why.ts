@@ -4,7 +4,7 @@ import type { Offline } from "../control-plane/index.ts";
 import { possibilities } from "../explain/index.ts";
 import { FairleadError } from "../lib/index.ts";
 import type { Profile } from "../model/index.ts";
-import type { Io } from "./command.ts";
+import { collect, type Io } from "./command.ts";
 import { outputOption, parseOutput } from "./output.ts";
 import { profileOption } from "./profile-option.ts";
 import { parseDestination } from "./why/destination-text.ts";
@@ -68,8 +68,6 @@ export function register(program: Command, io: Io, exit: (status: number) => voi
       exit(await why(source, destination, flags, io)),
     );
 }
-
-const collect = (value: string, all: readonly string[]): readonly string[] => [...all, value];
 
 async function why(
   source: string | undefined,

@@ -1,11 +1,11 @@
 /** For tests: a control plane with its page on a real API, and links to it. */
 import { randomBytes } from "node:crypto";
-import { request } from "node:http";
 import { join } from "node:path";
 import { type ControlledApi, startControlledApi } from "../../src/control-plane/controllers/testing.ts";
 import type { Discovery, DiscoveryOptions } from "../../src/control-plane/index.ts";
 import { allowSecrets, startPlane } from "../../src/control-plane/testing.ts";
 import { oneTimeToken } from "../../src/dashboard/index.ts";
+import { type Answer, ask as askHttp, type Question } from "../http/ask.ts";
 
 const free = { host: "127.0.0.1", port: 0 };
 
@@ -53,34 +53,9 @@ export async function startDashboardPlane(options: Partial<DiscoveryOptions> = {
   };
 }
 
-export interface Answer {
-  readonly status: number;
-  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
-  readonly text: string;
-}
-
-/** Not `fetch`, which chooses its own Host and Origin. */
-export function ask(
-  origin: string,
-  path: string,
-  {
-    method = "GET",
-    headers = {},
-    body = "",
-  }: { method?: string; headers?: Record<string, string>; body?: string } = {},
-): Promise<Answer> {
-  const { hostname: host, port } = new URL(origin);
-  return new Promise((resolve, reject) => {
-    const asked = request({ host, port, method, path, headers }, (answer) => {
-      let text = "";
-      answer.setEncoding("utf8").on("data", (chunk: string) => {
-        text += chunk;
-      });
-      answer.on("end", () => resolve({ status: answer.statusCode ?? 0, headers: answer.headers, text }));
-    });
-    asked.on("error", reject).end(body);
-  });
-}
+/** Of the page's port. */
+export const ask = (origin: string, path: string, question?: Question): Promise<Answer> =>
+  askHttp(Number(new URL(origin).port), path, question);
 
 /** A bearer, as the page gets its own. */
 export async function signIn({ origin, link }: DashboardPlane): Promise<string> {

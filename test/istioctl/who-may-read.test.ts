@@ -2,13 +2,13 @@
  * Who may read what of a control plane, by every way in: without a token, as a workload of the proxy's own namespace or of
  * another, and as one of the system's. Every path that is served has a row here, or the test fails.
  */
-import { request } from "node:http";
 import { create } from "@bufbuild/protobuf";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { DiscoveryRequestSchema } from "../../src/gen/envoy/service/discovery/v3/discovery_pb.js";
 import { types } from "../../src/model/index.ts";
 import { createRpcClient, RpcError, status } from "../../src/rpc/index.ts";
 import { askOnce, sotwMethod } from "../../src/xds/client/client.ts";
+import { ask } from "../http/ask.ts";
 import { lacks } from "../require.ts";
 import { type Mesh, startMesh } from "./mesh.ts";
 import { startFairlead } from "./planes.ts";
@@ -84,20 +84,15 @@ const withProxy = (path: string): string =>
   path === "tapz" ? path : `${path}${path.includes("?") ? "&" : "?"}proxyID=web-1.shop`;
 
 /** By a name that is not this machine's: as from another one. */
-function overHttp(port: number, path: string, caller: Caller, method = "GET"): Promise<number> {
+async function overHttp(port: number, path: string, caller: Caller, method = "GET"): Promise<number> {
   const token = tokens.get(caller);
   const headers = {
     host: "istiod.istio-system.svc",
     ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
   };
-  return new Promise((resolve, reject) => {
-    const asked = request({ host: "127.0.0.1", port, path, method, headers }, (answer) => {
-      // Let in, and asked for something that there is not.
-      const code = answer.statusCode === 404 ? 200 : (answer.statusCode ?? 0);
-      answer.resume().on("end", () => resolve(code));
-    });
-    asked.on("error", reject).end(method === "PUT" ? "{}" : undefined);
-  });
+  const answer = await ask(port, path, { method, headers, body: method === "PUT" ? "{}" : "" });
+  // Let in, and asked for something that there is not.
+  return answer.status === 404 ? 200 : answer.status;
 }
 
 /** gRPC's status, and how many resources there were. */

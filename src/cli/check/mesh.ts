@@ -1,20 +1,11 @@
 /** A running standalone mesh in; what is well with its API, control plane and agents, and what is not, out. */
-import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { missingFixes } from "../../../scripts/envoy-floor.mjs";
 import type { Finding } from "../../../scripts/preflight/finding.mjs";
 import { createKubeClient, type KubeClient, kubeKinds, loadKubeconfig } from "../../kube/index.ts";
-import {
-  FairleadError,
-  fileLimits,
-  isRecord,
-  parseJson,
-  readList,
-  readNumber,
-  readRecord,
-  readText,
-} from "../../lib/index.ts";
+import { FairleadError, fileLimits, parseJson, readList, readNumber, readRecord, readText } from "../../lib/index.ts";
 import type { KubeObject } from "../../model/index.ts";
+import { readAddresses } from "../up/bound-addresses.ts";
 import { type Figures, readFigures } from "./figures.ts";
 import { finding, type Row, unreachable } from "./finding.ts";
 
@@ -24,7 +15,7 @@ const longQueue = 1000;
 const askMs = 5_000;
 
 export async function checkMesh(dir: string): Promise<readonly Finding[]> {
-  const addresses = readAddresses(dir);
+  const addresses = addressesOf(dir);
   const client = createKubeClient(await loadKubeconfig({ paths: [join(dir, "kubeconfig")], env: {} }));
   try {
     const restarts = readRecord(addresses.restarts);
@@ -39,10 +30,10 @@ export async function checkMesh(dir: string): Promise<readonly Finding[]> {
   }
 }
 
-function readAddresses(dir: string): Readonly<Record<string, unknown>> {
+function addressesOf(dir: string): Readonly<Record<string, unknown>> {
   try {
-    const value = parseJson(readFileSync(join(dir, "addresses.json"), "utf8"));
-    if (isRecord(value)) return value;
+    const found = readAddresses(dir);
+    if (found) return found;
   } catch {
     // Said below.
   }

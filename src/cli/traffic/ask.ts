@@ -2,7 +2,7 @@
 import type { Command } from "commander";
 import { FairleadError, parseDurationMs } from "../../lib/index.ts";
 import { mergeSnapshots, parseSnapshot, type TrafficSnapshot } from "../../traffic/index.ts";
-import type { Io } from "../command.ts";
+import { collect, type Io } from "../command.ts";
 import { askDebug } from "../debug-client.ts";
 import { openPlanes, type PlaneFlags } from "../planes.ts";
 import type { AskDebug } from "../pod-debug.ts";
@@ -12,9 +12,6 @@ export interface AskedFlags extends Omit<PlaneFlags, "address"> {
   /** One for each replica. */
   readonly address: readonly string[];
 }
-
-/** For an option that may be given several times. */
-const collect = (value: string, all: readonly string[]): readonly string[] => [...all, value];
 
 export function withPlaneOptions(command: Command): Command {
   return command

@@ -1,10 +1,11 @@
 /** A data folder in; the link to its mesh's page, good once, out. */
 import { randomBytes } from "node:crypto";
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { oneTimeToken } from "../../dashboard/index.ts";
-import { FairleadError, isRecord, parseJson, systemCode } from "../../lib/index.ts";
+import { FairleadError } from "../../lib/index.ts";
 import { createSecretFile, readSecretFile } from "../../pki/index.ts";
+import { readAddresses } from "./bound-addresses.ts";
 
 export const dashboardSecret = (dir: string): string => join(dir, "dashboard-secret");
 
@@ -28,16 +29,11 @@ export async function dashboardUrl(dir: string, now: Date): Promise<string> {
 }
 
 function addressOf(dir: string): string {
-  const file = join(dir, "addresses.json");
-  try {
-    const addresses = parseJson(readFileSync(file, "utf8"));
-    const address = isRecord(addresses) ? addresses["dashboard"] : undefined;
-    if (typeof address === "string") return address;
-  } catch (error) {
-    if (systemCode(error) !== "ENOENT") throw error;
+  const addresses = readAddresses(dir);
+  if (!addresses)
     throw new FairleadError("not-found", `no standalone mesh runs on ${dir}`, {
       hint: "start one with `fairlead up`, or name its folder with --data DIR",
     });
-  }
+  if (typeof addresses.dashboard === "string") return addresses.dashboard;
   throw new FairleadError("unavailable", "this mesh serves no page", { hint: "its log says why" });
 }

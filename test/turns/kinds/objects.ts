@@ -15,53 +15,77 @@ const core = "/api/v1/namespaces/default";
 const g = (group: string, plural: string): string => `/apis/${group}/namespaces/default/${plural}`;
 const owned = (count: number): object => Object.fromEntries(repeat(count, (i) => [`f:k${i}`, {}]));
 
+const configMap = { path: `${core}/configmaps`, apiVersion: "v1", kind: "ConfigMap" };
+const secret = { path: `${core}/secrets`, apiVersion: "v1", kind: "Secret" };
+const pod = { path: `${core}/pods`, apiVersion: "v1", kind: "Pod" };
+const virtualService = {
+  path: g("networking.istio.io/v1", "virtualservices"),
+  apiVersion: "networking.istio.io/v1",
+  kind: "VirtualService",
+};
+const serviceEntry = {
+  path: g("networking.istio.io/v1", "serviceentries"),
+  apiVersion: "networking.istio.io/v1",
+  kind: "ServiceEntry",
+};
+const envoyFilter = {
+  path: g("networking.istio.io/v1alpha3", "envoyfilters"),
+  apiVersion: "networking.istio.io/v1alpha3",
+  kind: "EnvoyFilter",
+};
+const customResourceDefinition = {
+  path: "/apis/apiextensions.k8s.io/v1/customresourcedefinitions",
+  apiVersion: "apiextensions.k8s.io/v1",
+  kind: "CustomResourceDefinition",
+};
+
+const definition = (plural: string, kind: string, properties: object) => ({
+  metadata: { name: `${plural}.bombs.io` },
+  spec: {
+    group: "bombs.io",
+    names: { plural, singular: plural, kind, listKind: `${kind}List` },
+    scope: "Namespaced",
+    versions: [
+      { name: "v1", served: true, storage: true, schema: { openAPIV3Schema: { type: "object", properties } } },
+    ],
+  },
+});
+
 export const objects: readonly LargeObject[] = [
   {
     name: "a ConfigMap of 16,000 entries",
     id: "cmfields",
-    path: `${core}/configmaps`,
-    apiVersion: "v1",
-    kind: "ConfigMap",
+    ...configMap,
     make: () => ({ data: numbered(16_000, "x") }),
   },
   {
     name: "a ConfigMap of 1.4 MB",
     id: "cmbig",
-    path: `${core}/configmaps`,
-    apiVersion: "v1",
-    kind: "ConfigMap",
+    ...configMap,
     make: () => ({ data: { a: "x\n".repeat(700_000) } }),
   },
   {
     name: "16,000 labels",
     id: "cmlabels",
-    path: `${core}/configmaps`,
-    apiVersion: "v1",
-    kind: "ConfigMap",
+    ...configMap,
     make: () => ({ metadata: { labels: numbered(16_000, "x") } }),
   },
   {
     name: "16,000 annotations",
     id: "cmannotations",
-    path: `${core}/configmaps`,
-    apiVersion: "v1",
-    kind: "ConfigMap",
+    ...configMap,
     make: () => ({ metadata: { annotations: numbered(16_000, "x") } }),
   },
   {
     name: "60,000 finalizers",
     id: "finalizers",
-    path: `${core}/configmaps`,
-    apiVersion: "v1",
-    kind: "ConfigMap",
+    ...configMap,
     make: () => ({ metadata: { finalizers: repeat(60_000, (i) => `a.b/c${i}`) } }),
   },
   {
     name: "10,000 owners",
     id: "owners",
-    path: `${core}/configmaps`,
-    apiVersion: "v1",
-    kind: "ConfigMap",
+    ...configMap,
     make: () => ({
       metadata: {
         ownerReferences: repeat(10_000, (i) => ({ apiVersion: "v1", kind: "Pod", name: `p${i}`, uid: `u${i}` })),
@@ -71,9 +95,7 @@ export const objects: readonly LargeObject[] = [
   {
     name: "2,000 managers of fields",
     id: "managed",
-    path: `${core}/configmaps`,
-    apiVersion: "v1",
-    kind: "ConfigMap",
+    ...configMap,
     make: () => ({
       metadata: {
         managedFields: repeat(2_000, (i) => ({
@@ -90,9 +112,7 @@ export const objects: readonly LargeObject[] = [
   {
     name: "60,000 managed fields",
     id: "managedone",
-    path: `${core}/configmaps`,
-    apiVersion: "v1",
-    kind: "ConfigMap",
+    ...configMap,
     make: () => ({
       metadata: {
         managedFields: [
@@ -111,17 +131,13 @@ export const objects: readonly LargeObject[] = [
   {
     name: "a Secret of 16,000 entries",
     id: "secret",
-    path: `${core}/secrets`,
-    apiVersion: "v1",
-    kind: "Secret",
+    ...secret,
     make: () => ({ data: numbered(16_000, "eA==") }),
   },
   {
     name: "a Secret of 1.4 MB",
     id: "secretbig",
-    path: `${core}/secrets`,
-    apiVersion: "v1",
-    kind: "Secret",
+    ...secret,
     make: () => ({ data: { a: "QUJD".repeat(350_000) } }),
   },
   {
@@ -135,17 +151,13 @@ export const objects: readonly LargeObject[] = [
   {
     name: "a Pod of 6,000 containers",
     id: "podcontainers",
-    path: `${core}/pods`,
-    apiVersion: "v1",
-    kind: "Pod",
+    ...pod,
     make: () => ({ spec: { containers: repeat(6_000, (i) => ({ name: `c${i}`, image: "i", args: ["a"] })) } }),
   },
   {
     name: "a Pod of 16,000 variables",
     id: "podenv",
-    path: `${core}/pods`,
-    apiVersion: "v1",
-    kind: "Pod",
+    ...pod,
     make: () => ({
       spec: { containers: [{ name: "c", image: "i", env: repeat(16_000, (i) => ({ name: `e${i}`, value: "v" })) }] },
     }),
@@ -153,9 +165,7 @@ export const objects: readonly LargeObject[] = [
   {
     name: "a Pod of 8,000 volumes",
     id: "podvolumes",
-    path: `${core}/pods`,
-    apiVersion: "v1",
-    kind: "Pod",
+    ...pod,
     make: () => ({
       spec: {
         containers: [
@@ -256,9 +266,7 @@ export const objects: readonly LargeObject[] = [
   {
     name: "a VirtualService of 6,000 routes",
     id: "vsroutes",
-    path: g("networking.istio.io/v1", "virtualservices"),
-    apiVersion: "networking.istio.io/v1",
-    kind: "VirtualService",
+    ...virtualService,
     make: () => ({
       spec: {
         hosts: ["a.default.svc.cluster.local"],
@@ -272,9 +280,7 @@ export const objects: readonly LargeObject[] = [
   {
     name: "a VirtualService of 4,000 patterns",
     id: "vsregex",
-    path: g("networking.istio.io/v1", "virtualservices"),
-    apiVersion: "networking.istio.io/v1",
-    kind: "VirtualService",
+    ...virtualService,
     make: () => ({
       spec: {
         hosts: ["b.default.svc.cluster.local"],
@@ -288,9 +294,7 @@ export const objects: readonly LargeObject[] = [
   {
     name: "a VirtualService of 20,000 matches",
     id: "vsmatches",
-    path: g("networking.istio.io/v1", "virtualservices"),
-    apiVersion: "networking.istio.io/v1",
-    kind: "VirtualService",
+    ...virtualService,
     make: () => ({
       spec: {
         hosts: ["c.default.svc.cluster.local"],
@@ -303,9 +307,7 @@ export const objects: readonly LargeObject[] = [
   {
     name: "a VirtualService of 30,000 hosts",
     id: "vshosts",
-    path: g("networking.istio.io/v1", "virtualservices"),
-    apiVersion: "networking.istio.io/v1",
-    kind: "VirtualService",
+    ...virtualService,
     make: () => ({ spec: { hosts: repeat(30_000, (i) => `h${i}.com`) } }),
   },
   {
@@ -321,9 +323,7 @@ export const objects: readonly LargeObject[] = [
   {
     name: "a ServiceEntry of 12,000 endpoints",
     id: "seendpoints",
-    path: g("networking.istio.io/v1", "serviceentries"),
-    apiVersion: "networking.istio.io/v1",
-    kind: "ServiceEntry",
+    ...serviceEntry,
     make: () => ({
       spec: {
         hosts: ["se.com"],
@@ -336,9 +336,7 @@ export const objects: readonly LargeObject[] = [
   {
     name: "a ServiceEntry of 256 hosts and ports",
     id: "sehosts",
-    path: g("networking.istio.io/v1", "serviceentries"),
-    apiVersion: "networking.istio.io/v1",
-    kind: "ServiceEntry",
+    ...serviceEntry,
     make: () => ({
       spec: {
         hosts: repeat(256, (i) => `se${i}.com`),
@@ -403,9 +401,7 @@ export const objects: readonly LargeObject[] = [
   {
     name: "an EnvoyFilter of 5,000 patches",
     id: "envoyfilter",
-    path: g("networking.istio.io/v1alpha3", "envoyfilters"),
-    apiVersion: "networking.istio.io/v1alpha3",
-    kind: "EnvoyFilter",
+    ...envoyFilter,
     make: () => ({
       spec: {
         configPatches: repeat(5_000, (i) => ({
@@ -419,9 +415,7 @@ export const objects: readonly LargeObject[] = [
   {
     name: "an EnvoyFilter of one large patch",
     id: "envoyfilterdeep",
-    path: g("networking.istio.io/v1alpha3", "envoyfilters"),
-    apiVersion: "networking.istio.io/v1alpha3",
-    kind: "EnvoyFilter",
+    ...envoyFilter,
     make: () => ({
       spec: {
         configPatches: [
@@ -541,68 +535,27 @@ export const objects: readonly LargeObject[] = [
   {
     name: "a CRD of 15,000 fields",
     id: "crdschema",
-    path: "/apis/apiextensions.k8s.io/v1/customresourcedefinitions",
-    apiVersion: "apiextensions.k8s.io/v1",
-    kind: "CustomResourceDefinition",
-    make: () => ({
-      metadata: { name: "many.bombs.io" },
-      spec: {
-        group: "bombs.io",
-        names: { plural: "many", singular: "many", kind: "Many", listKind: "ManyList" },
-        scope: "Namespaced",
-        versions: [
-          {
-            name: "v1",
-            served: true,
-            storage: true,
-            schema: {
-              openAPIV3Schema: {
-                type: "object",
-                properties: Object.fromEntries(repeat(15_000, (i) => [`f${i}`, { type: "string", maxLength: 5 }])),
-              },
-            },
-          },
-        ],
-      },
-    }),
+    ...customResourceDefinition,
+    make: () =>
+      definition(
+        "many",
+        "Many",
+        Object.fromEntries(repeat(15_000, (i) => [`f${i}`, { type: "string", maxLength: 5 }])),
+      ),
   },
   {
     name: "a CRD of 40 levels",
     id: "crddeep",
-    path: "/apis/apiextensions.k8s.io/v1/customresourcedefinitions",
-    apiVersion: "apiextensions.k8s.io/v1",
-    kind: "CustomResourceDefinition",
-    make: () => ({
-      metadata: { name: "deep.bombs.io" },
-      spec: {
-        group: "bombs.io",
-        names: { plural: "deep", singular: "deep", kind: "Deep", listKind: "DeepList" },
-        scope: "Namespaced",
-        versions: [
-          {
-            name: "v1",
-            served: true,
-            storage: true,
-            schema: {
-              openAPIV3Schema: {
-                type: "object",
-                properties: {
-                  spec: repeat(40, () => 0).reduce(
-                    (inner) => ({
-                      type: "object",
-                      properties: Object.fromEntries([
-                        ["n", inner],
-                        ...repeat(200, (k) => [`p${k}`, { type: "integer" }]),
-                      ]),
-                    }),
-                    { type: "string" },
-                  ),
-                },
-              },
-            },
-          },
-        ],
-      },
-    }),
+    ...customResourceDefinition,
+    make: () =>
+      definition("deep", "Deep", {
+        spec: repeat(40, () => 0).reduce(
+          (inner) => ({
+            type: "object",
+            properties: Object.fromEntries([["n", inner], ...repeat(200, (k) => [`p${k}`, { type: "integer" }])]),
+          }),
+          { type: "string" },
+        ),
+      }),
   },
 ];

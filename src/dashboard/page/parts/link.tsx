@@ -7,10 +7,12 @@ export interface LinkProps {
   readonly to: PagePath;
   readonly query?: Query;
   readonly current?: boolean;
+  /** What is said of it where its content does not. */
+  readonly label?: string;
   readonly children: ComponentChildren;
 }
 
-export function Link({ to, query = {}, current, children }: LinkProps) {
+export function Link({ to, query = {}, current, label, children }: LinkProps) {
   const target = href(to, query);
   const follow = (event: TargetedMouseEvent<HTMLAnchorElement>): void => {
     // New tabs and windows are the browser's.
@@ -19,7 +21,7 @@ export function Link({ to, query = {}, current, children }: LinkProps) {
     go(target);
   };
   return (
-    <a href={target} onClick={follow} aria-current={current ? "page" : undefined}>
+    <a href={target} onClick={follow} aria-current={current ? "page" : undefined} aria-label={label}>
       {children}
     </a>
   );

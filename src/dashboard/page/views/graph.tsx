@@ -8,7 +8,7 @@ import { Link } from "../parts/link.tsx";
 import { lastSeconds, Range } from "../parts/range.tsx";
 import { Scrolled, Trouble } from "../parts/text.tsx";
 import { Title } from "../parts/title.tsx";
-import { change, go, href, query } from "../place.ts";
+import { change, query } from "../place.ts";
 import { Edges } from "./edges.tsx";
 
 export function TrafficGraph() {
@@ -153,18 +153,14 @@ function Place({ node, box, isFound }: PlaceProps) {
     </>
   );
   if (node.name === "") return shape;
-  const target = node.id.includes("/") ? href("/workload", { id: node.id }) : href("/graph", { namespace: node.id });
+  const isWorkload = node.id.includes("/");
   return (
-    <a
-      href={target}
-      aria-label={`${node.id}, ${rate(node.perSecond)}${isBad(node.errors) ? `, ${share(node.errors)} errors` : ""}`}
-      onClick={(event) => {
-        if (event.ctrlKey || event.metaKey || event.shiftKey) return;
-        event.preventDefault();
-        go(target);
-      }}
+    <Link
+      to={isWorkload ? "/workload" : "/graph"}
+      query={isWorkload ? { id: node.id } : { namespace: node.id }}
+      label={`${node.id}, ${rate(node.perSecond)}${isBad(node.errors) ? `, ${share(node.errors)} errors` : ""}`}
     >
       {shape}
-    </a>
+    </Link>
   );
 }

@@ -52,7 +52,7 @@ test("a kind whose statuses may not be written is told of once, and left alone",
         },
       }),
       signal: world.stop.signal,
-      times: { lookMs: 10 },
+      times: { lookMs: 10, restMs: 0 },
     });
     await warned.promise;
     await expect.poll(() => new Set(asked).size, { timeout: 10_000 }).toBe(3);
@@ -63,6 +63,57 @@ test("a kind whose statuses may not be written is told of once, and left alone",
     expect(asked).toHaveLength(before);
   } finally {
     client.close();
+    await world.close();
+  }
+});
+
+test("while proxies come, only what somebody has changed is looked at; the rest once all rests", async () => {
+  const world = await startControlledApi();
+  const [group, kind] = ["networking.istio.io", "VirtualService"];
+  const objects = world.objects(group, kind);
+  const asked = new Map<string, number>();
+  let [isMoving, moves] = [true, 0];
+  let tell = (_id: string): void => {};
+  try {
+    for (const name of ["a", "b", "c"])
+      await world.create({
+        apiVersion: "networking.istio.io/v1",
+        kind,
+        metadata: { name, namespace: "default" },
+        spec: { hosts: [name], http: [{ directResponse: { status: 200 } }] },
+      });
+    await world.until(group, kind, "default/c", (one) => one !== undefined);
+    runProgrammedStatus({
+      client: world.client,
+      kinds: new Map([[kind, { ref: watchedKind(group, kind), objects }]]),
+      replicas: () => 1,
+      programmed: {
+        async of(_kind, key) {
+          asked.set(key, (asked.get(key) ?? 0) + 1);
+          const { generation } = objects.get(key)?.metadata ?? {};
+          return { generation, isMade: true, affected: 2, acknowledged: 1, refusing: [], waiting: ["p.default"] };
+        },
+        get moves() {
+          return `${isMoving ? moves++ : moves}`;
+        },
+        subscribe(listener) {
+          tell = listener;
+          return () => {};
+        },
+      },
+      refusals: { byObject: () => new Map<string, never>(), subscribe: () => () => {} },
+      now: () => new Date(0),
+      random: () => 0.5,
+      log: silentLogger,
+      signal: world.stop.signal,
+      times: { lookMs: 5, maxLookMs: 10, restMs: 1 },
+    });
+    tell(`${kind}/default/a`);
+    await expect.poll(() => asked.get("default/a"), { timeout: 10_000 }).toBeGreaterThan(5);
+    expect([...asked.keys()]).toEqual(["default/a"]);
+    isMoving = false;
+    await expect.poll(() => asked.size, { timeout: 10_000 }).toBe(3);
+  } finally {
     await world.close();
   }
 });
@@ -92,7 +143,7 @@ test.for(["the same leader", "the next leader"])("what reached nobody is looked 
       random: () => 0.5,
       log: silentLogger,
       signal,
-      times: { lookMs: 10, maxLookMs: 20 },
+      times: { lookMs: 10, maxLookMs: 20, restMs: 0 },
     };
     runProgrammedStatus(options);
   };

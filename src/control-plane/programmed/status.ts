@@ -1,6 +1,8 @@
 /**
  * Verdicts on objects in; the condition `Programmed` on their statuses out. An object that all proxies take at once costs
- * one write; while some are awaited it is written rarely. Only the leader does it, and it is no change of any config.
+ * one write; while some are awaited it is written rarely. Objects that nobody has changed are looked at when all rests: a
+ * fleet that connects would change the verdict on each of them with every proxy. Only the leader does it, and it is no
+ * change of any config.
  */
 import type { Collection } from "../../collections/index.ts";
 import type { KindRef, KubeClient } from "../../kube/index.ts";
@@ -8,6 +10,7 @@ import { FairleadError, type Logger, readRecord } from "../../lib/index.ts";
 import type { KubeObject } from "../../model/index.ts";
 import { runKeyedWork, statusWritesPerSecond } from "../controllers/keyed-work.ts";
 import { mergePatch } from "../controllers/merge-patch.ts";
+import { type CalmTimes, createCalm } from "./calm.ts";
 import { tellsNobody, tellsProgrammed, withCondition } from "./condition.ts";
 import type { Programmed } from "./programmed.ts";
 import { type Said, sayVerdict } from "./say.ts";
@@ -28,7 +31,7 @@ export interface ProgrammedStatusOptions {
   readonly times?: Partial<StatusTimes>;
 }
 
-interface StatusTimes {
+interface StatusTimes extends CalmTimes {
   /** How often it is looked whether proxies have answered. */
   readonly lookMs: number;
   /** The longest pause between two looks at an object that does not move. */
@@ -37,10 +40,14 @@ interface StatusTimes {
   readonly pendingMs: number;
 }
 
-const usual: StatusTimes = { lookMs: 200, maxLookMs: 10_000, pendingMs: 5_000 };
+const usual: StatusTimes = { lookMs: 200, maxLookMs: 10_000, pendingMs: 5_000, restMs: 2_000, patienceMs: 60_000 };
+/** How many objects that nobody has changed are looked at before it is asked again whether there is time for it. */
+const handful = 10;
 
 /** An object that is not known to be everywhere. */
 interface Open {
+  /** Somebody may wait for it. */
+  readonly isChanged: boolean;
   /** When it was opened, or written last. */
   sinceMs: number;
   pauseMs: number;
@@ -50,7 +57,9 @@ interface Open {
 
 export function runProgrammedStatus(options: ProgrammedStatusOptions): void {
   const { client, kinds, programmed, refusals, signal } = options;
-  const { lookMs, maxLookMs, pendingMs } = { ...usual, ...options.times };
+  const times = { ...usual, ...options.times };
+  const { lookMs, maxLookMs, pendingMs } = times;
+  const calm = createCalm(times);
   const open = new Map<string, Open>();
   const rejected = new Set<string>();
   /** Objects that reached nobody: a proxy that comes may be sent something because of them. */
@@ -61,7 +70,9 @@ export function runProgrammedStatus(options: ProgrammedStatusOptions): void {
   const work = async (id: string, turn: () => Promise<void>): Promise<void> => {
     const [kindName, key] = split(id);
     const kind = kinds.get(kindName);
+    const beganMs = performance.now();
     const verdict = kind && (await programmed.of(kindName, key));
+    calm.spent(performance.now() - beganMs, performance.now());
     const object = kind?.objects.get(key);
     if (!kind || !verdict || !object || object.metadata.deletionTimestamp !== undefined) return close(id);
     // Another generation has come meanwhile: it is open, too.
@@ -124,20 +135,22 @@ export function runProgrammedStatus(options: ProgrammedStatusOptions): void {
     rejected.delete(id);
     unreached.delete(id);
   };
-  const begin = (id: string): void => {
+  const begin = (id: string, isChanged: boolean): void => {
     const [kind] = split(id);
-    if (!kinds.has(kind) || denied.has(kind)) return;
+    if (!kinds.has(kind) || denied.has(kind) || (!isChanged && open.has(id))) return;
     const nowMs = performance.now();
-    open.set(id, { sinceMs: nowMs, pauseMs: lookMs, nextMs: nowMs + lookMs, moves: "" });
+    open.set(id, { isChanged, sinceMs: nowMs, pauseMs: lookMs, nextMs: nowMs + lookMs, moves: "" });
     timer ??= setInterval(look, lookMs).unref();
   };
   const look = (): void => {
     const { moves } = programmed;
     const nowMs = performance.now();
+    let calmly = 0;
     for (const [id, state] of open) {
       // At first also where nothing has moved: what a proxy may be about to ask for is awaited for a moment.
       const isFresh = state.pauseMs < pendingMs;
       if (nowMs < state.nextMs || (state.moves === moves && !isFresh)) continue;
+      if (!state.isChanged && (!calm.mayBegin(moves, state.sinceMs, nowMs) || ++calmly > handful)) continue;
       state.pauseMs = Math.min(maxLookMs, state.pauseMs * 2);
       state.nextMs = nowMs + state.pauseMs;
       state.moves = moves;
@@ -153,14 +166,16 @@ export function runProgrammedStatus(options: ProgrammedStatusOptions): void {
     const { moves } = programmed;
     if (moves === seen) return;
     seen = moves;
-    unreached.forEach(begin);
+    for (const id of unreached) begin(id, false);
   }, maxLookMs).unref();
 
   const stops = [
     () => clearInterval(again),
-    programmed.subscribe(begin),
+    programmed.subscribe((id) => begin(id, true)),
     // Also those that were refused, and may be no longer.
-    refusals.subscribe(() => [...refusals.byObject().keys(), ...rejected].forEach(begin)),
+    refusals.subscribe(() => {
+      for (const id of [...refusals.byObject().keys(), ...rejected]) begin(id, true);
+    }),
   ];
   const end = (): void => {
     clearInterval(timer);
@@ -173,7 +188,7 @@ export function runProgrammedStatus(options: ProgrammedStatusOptions): void {
       const status = readRecord(object?.status);
       if (!object) continue;
       if (tellsNobody(status)) unreached.add(`${kind}/${key}`);
-      if (!tellsProgrammed(status, object.metadata.generation)) begin(`${kind}/${key}`);
+      if (!tellsProgrammed(status, object.metadata.generation)) begin(`${kind}/${key}`, false);
     }
 }
 

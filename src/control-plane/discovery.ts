@@ -49,7 +49,7 @@ import { createResourceSource } from "./resource-source.ts";
 import { createSecretAccess } from "./secret-access.ts";
 import { startServers } from "./servers.ts";
 import { createStages } from "./stages.ts";
-import { createPeers, createTapView, createTraffic, createTrafficView } from "./traffic/index.ts";
+import { createPeers, createTapSessions, createTapView, createTraffic, createTrafficView } from "./traffic/index.ts";
 import { createTrust, createTrustView } from "./trust/index.ts";
 import { watchObjects } from "./watched-kinds.ts";
 import { createWorkloadSource } from "./workload-source.ts";
@@ -234,6 +234,8 @@ export async function startDiscovery(options: DiscoveryOptions): Promise<Discove
   const peers = createPeers({ ...options, endpoints, authority: trust.own?.authority, trustDomain, log: trafficLog });
   const traffic = createTraffic({ ...options, registry: stages.registry, peers, metrics, log: trafficLog });
 
+  const taps = createTapSessions({ ...traffic, monotonicMs: options.monotonicMs, log: trafficLog });
+
   const refusalNews = new Set<() => void>();
   // 6. xDS for proxies, with who they are proven by certificate or token.
   const ads: Ads = createAds({
@@ -288,7 +290,7 @@ export async function startDiscovery(options: DiscoveryOptions): Promise<Discove
   // And for whoever would rather look at a page.
   const page = createPage(options.dashboard, {
     ...{ graph, stages, ads, resources, programmed, refusals, trust, metrics, now },
-    ...{ kinds: namedKinds, objects: watched.objects, patches: patchReports, traffic: traffic.view },
+    ...{ kinds: namedKinds, objects: watched.objects, patches: patchReports, traffic: traffic.view, taps },
   });
   const debugSources: DebugSources = {
     systemNamespace: namespace,
@@ -307,7 +309,7 @@ export async function startDiscovery(options: DiscoveryOptions): Promise<Discove
       .set("ca", createTrustView(trust))
       .set("programmedz", createProgrammedView(programmed))
       .set("trafficz", createTrafficView(traffic))
-      .set("tapz", createTapView({ ...traffic, monotonicMs: options.monotonicMs, log: trafficLog })),
+      .set("tapz", createTapView(taps)),
   };
   const debugTypes = createDebugTypes({
     ...debugSources,

@@ -250,6 +250,49 @@ export interface TrafficSlot {
   readonly p99Ms?: number;
 }
 
+/** What has come of live requests since it was last asked. */
+export interface LiveBatch {
+  /** By which one asks for more. */
+  readonly session: string;
+  readonly requests: readonly LiveRequest[];
+  /** How many more there were. */
+  readonly leftOut: number;
+  /** How many proxies are asked. */
+  readonly proxies: number;
+  readonly done: boolean;
+}
+
+export interface LiveRequest {
+  readonly at: string;
+  /** Whose proxy has told it. */
+  readonly side: "source" | "destination";
+  readonly source: LiveParty;
+  readonly destination: LiveParty;
+  readonly service: { readonly host: string };
+  readonly protocol: string;
+  readonly method: string;
+  readonly authority: string;
+  /** Without its query. */
+  readonly path: string;
+  /** 0 where there was no answer. */
+  readonly status: number;
+  readonly grpcStatus: string;
+  readonly flags: string;
+  readonly durationMs: number;
+  readonly receivedBytes: number;
+  readonly sentBytes: number;
+  readonly mutualTls: boolean;
+  readonly peerAddress: string;
+  /** Those that were asked for, where they may be shown. */
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+/** Empty where it is not known. */
+export interface LiveParty {
+  readonly namespace: string;
+  readonly workload: string;
+}
+
 /** `namespace` draws only what touches that one; without it namespaces are drawn. */
 export interface GraphQuestion {
   readonly namespace: string;
@@ -259,6 +302,11 @@ export interface GraphQuestion {
 export interface MeshReads {
   graph(question: GraphQuestion): Graph;
   workload(id: string, lastMs: number): WorkloadDetail | undefined;
+  /**
+   * A question (`workload`, `path`, `status`, …) opens a session; `session` alone waits for what comes, and `end` with it
+   * closes it. Throws what cannot or may not be asked.
+   */
+  liveRequests(query: URLSearchParams): Promise<LiveBatch>;
   /** Another text whenever answers may have become others. */
   moves(): string;
   overview(): Promise<Overview>;

@@ -3,6 +3,7 @@ export const pagePaths = [
   "/",
   "/graph",
   "/workload",
+  "/requests",
   "/services",
   "/service",
   "/proxies",

@@ -191,7 +191,8 @@ function readBody(req: IncomingMessage, maxBytes: number, begin: () => void): Pr
   return promise;
 }
 
-function statusOf(error: FairleadError): number {
+/** With which status a failure is answered. */
+export function statusOf(error: FairleadError): number {
   const codes = new Map([
     ["invalid", 400],
     ["usage", 400],

@@ -22,6 +22,7 @@ export {
   isLocalHost,
   isOtherSite,
   noRoom,
+  statusOf,
 } from "./http-server.ts";
 export { createMetrics, type Labels, type Metrics, metricNames } from "./metrics.ts";
 export { measureProcess } from "./process-metrics.ts";

@@ -4,7 +4,7 @@ import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { connectProxy, type ScriptedProxy } from "../../src/control-plane/testing.ts";
 import { type Opened, openPage, startBrowser } from "./browser.ts";
-import { type DashboardPlane, startDashboardPlane } from "./dashboard-plane.ts";
+import { ask, type DashboardPlane, startDashboardPlane } from "./dashboard-plane.ts";
 
 /** HTML, a link that runs, the other direction of writing, and length, in whatever users may name or write. */
 const hostile = `<img src=x onerror="window.pwned=1"><a href="javascript:window.pwned=1">x</a>\u202eevil\u202c`;
@@ -51,6 +51,12 @@ function open(path = "/", options: { colorScheme?: "light" | "dark"; width?: num
   return openPage(browser, plane().link(), path, { colorScheme, viewport: { width, height: 800 } });
 }
 
+/** How many look at live requests, as the control plane counts them. */
+async function taps(): Promise<number> {
+  const { text } = await ask(`http://127.0.0.1:${plane().plane().addresses.monitoring.port}`, "/metrics");
+  return Number(/^fairlead_traffic_taps (\d+)/m.exec(text)?.[1]);
+}
+
 const pages = [
   ["/", "What is wrong"],
   ["/graph", "No agent reports"],
@@ -63,6 +69,7 @@ const pages = [
   ["/objects", "VirtualService/default/reviews"],
   ["/object?id=VirtualService%2Fdefault%2Freviews", "RDS"],
   ["/changes", "VirtualService/default/reviews"],
+  ["/requests?workload=web&status=5xx", "for a minute at most"],
   ["/identity", "No root rotation is under way"],
 ] as const;
 
@@ -129,6 +136,43 @@ test("what Envoy refuses is the first thing, with the object and its words", asy
   await page.getByRole("link", { name: "Proxies" }).click();
   await page.getByText("refuses").first().waitFor();
   await proxy?.answer(() => undefined);
+  await page.context().close();
+});
+
+test("live requests are looked at when asked, wait while the tab is hidden, and end by themselves", async () => {
+  const { page, complaints } = await open("/requests?workload=web&status=5xx&headers=user-agent");
+  expect(await page.getByLabel("Workload", { exact: true }).inputValue()).toBe("web");
+  const look = page.getByRole("button", { name: "Look" });
+  await look.click();
+  await page.getByRole("alert").filter({ hasText: "FAIRLEAD_TAP_HEADERS names those that may" }).waitFor();
+  await page.getByLabel("with header user-agent").uncheck();
+  await page.getByLabel("Path begins with").fill(hostile);
+  await expect.poll(() => new URL(page.url()).searchParams.get("path")).toBe(hostile);
+  await look.press("Enter");
+  await page.getByText("Agents are asked.").waitFor();
+  await expect.poll(taps).toBe(1);
+  await page.getByText("No proxy that reports").waitFor();
+  const hide = (isHidden: boolean) =>
+    page.evaluate(
+      `Object.defineProperty(document, "hidden", { configurable: true, value: ${isHidden} });` +
+        `document.dispatchEvent(new Event("visibilitychange"))`,
+    );
+  await hide(true);
+  await page.getByText("Paused while this tab is hidden").waitFor();
+  await expect.poll(taps).toBe(0);
+  await hide(false);
+  await expect.poll(taps).toBe(1);
+  await page.getByRole("button", { name: "Stop" }).click();
+  await page.getByText("Stopped. Agents note nothing more").waitFor();
+  await expect.poll(taps).toBe(0);
+  await page.getByLabel("Seconds").fill("1");
+  await look.click();
+  await page.getByText("It has ended by itself").waitFor();
+  await look.click();
+  await expect.poll(taps).toBe(1);
+  await page.getByRole("link", { name: "Proxies" }).click();
+  await expect.poll(taps).toBe(0);
+  expect(complaints).toEqual([]);
   await page.context().close();
 });
 

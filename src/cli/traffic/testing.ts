@@ -1,5 +1,5 @@
 /** For tests: the debug paths on requests, on a port as a control plane has them. */
-import { createTapView, createTrafficView } from "../../control-plane/traffic/index.ts";
+import { createTapSessions, createTapView, createTrafficView } from "../../control-plane/traffic/index.ts";
 import { silentLogger } from "../../lib/index.ts";
 import { answerDebug, createHttpServer, type HttpServer } from "../../ops/index.ts";
 import { createTapHub, createTrafficStore, type TapView, type TrafficView } from "../../traffic/index.ts";
@@ -13,9 +13,10 @@ export async function servePlane({
   readonly store?: TrafficView;
   readonly taps?: TapView;
 }): Promise<HttpServer> {
+  const sessions = createTapSessions({ taps, monotonicMs: clocks.monotonicMs, log: silentLogger, waitMs: 50 });
   const views = new Map([
     ["trafficz", createTrafficView({ view: store, everywhere: async (range) => store.snapshot(range) })],
-    ["tapz", createTapView({ taps, monotonicMs: clocks.monotonicMs, log: silentLogger, waitMs: 50 })],
+    ["tapz", createTapView(sessions)],
   ]);
   const sources = { systemNamespace: "istio-system", proxies: () => [], views };
   return createHttpServer({

@@ -21,7 +21,7 @@ import { type Ads, type Authenticate, createAds } from "../../xds/index.ts";
 import { proxyOfNode } from "../proxy-of-node.ts";
 import { createResourceSource } from "../resource-source.ts";
 import { createStages } from "../stages.ts";
-import { createTapView, createTraffic, createTrafficView } from "../traffic/index.ts";
+import { createTapSessions, createTapView, createTraffic, createTrafficView } from "../traffic/index.ts";
 import { watchObjects } from "../watched-kinds.ts";
 import { createConfigDump, createConfigDumpMessages } from "./config-dump.ts";
 import { createDebugViews } from "./views.ts";
@@ -115,7 +115,7 @@ beforeEach(() => {
       domain,
     })
       .set("trafficz", createTrafficView(traffic))
-      .set("tapz", createTapView({ ...traffic, monotonicMs, log: silentLogger })),
+      .set("tapz", createTapView(createTapSessions({ ...traffic, monotonicMs, log: silentLogger }))),
   };
   const debugTypes = createDebugTypes({
     ...sources,

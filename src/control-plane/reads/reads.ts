@@ -22,6 +22,7 @@ import { createPartsOf, type Programmed, reachOf, sayVerdict } from "../programm
 import type { Refusal } from "../refusals.ts";
 import type { ControlledSource } from "../resource-source.ts";
 import type { Stages } from "../stages.ts";
+import type { TapSessions } from "../traffic/index.ts";
 import { followChanges, written } from "./changes.ts";
 import { findFindings, problemsOf, refused } from "./findings.ts";
 import { leadsTo } from "./leads-to.ts";
@@ -43,6 +44,7 @@ export interface MeshReadsInputs {
   /** What `findProblems` is to look at. */
   problemInputs(): ProblemInputs;
   readonly traffic: TrafficView;
+  readonly taps: TapSessions;
   readonly now: () => Date;
 }
 
@@ -61,6 +63,7 @@ export function createMeshReads(inputs: MeshReadsInputs): MeshReads {
     moves,
     graph: (question) => readGraph(inputs.traffic, question),
     workload: (id, lastMs) => readWorkload(inputs.traffic, id, lastMs, proxiesOf(stages, proxies(), id)),
+    liveRequests: inputs.taps.answer,
     async overview() {
       const rows = proxies().map(proxyRow);
       const findings = findFindings({

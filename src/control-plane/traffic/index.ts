@@ -1,3 +1,3 @@
 export { createPeers } from "./peers.ts";
-export { createTapView } from "./tap-view.ts";
+export { createTapSessions, createTapView, type TapSessions } from "./tap-sessions.ts";
 export { createTraffic, createTrafficView, type Traffic } from "./traffic.ts";

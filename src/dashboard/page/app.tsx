@@ -12,6 +12,7 @@ import { Identity } from "./views/identity.tsx";
 import { MeshObject, Objects } from "./views/objects.tsx";
 import { Proxies } from "./views/proxies.tsx";
 import { Proxy } from "./views/proxy.tsx";
+import { Requests } from "./views/requests.tsx";
 import { Service, Services } from "./views/services.tsx";
 import { Start } from "./views/start.tsx";
 import { Workload } from "./views/workload.tsx";
@@ -27,6 +28,7 @@ const views: Readonly<Record<PagePath, readonly [ComponentType, inMenu: string, 
   "/objects": [Objects, "Objects", "/objects"],
   "/object": [MeshObject, "", "/objects"],
   "/changes": [Changes, "Changes", "/changes"],
+  "/requests": [Requests, "Live requests", "/requests"],
   "/identity": [Identity, "Identity", "/identity"],
 };
 

@@ -33,12 +33,17 @@ export function useAsk<T>(name: string, params: Query = {}): ReadonlySignal<Answ
   return answer;
 }
 
-async function ask<T>(target: string, signal: AbortSignal): Promise<T> {
-  const answer = await fetch(target, { headers: { authorization: `Bearer ${bearer()}` }, signal }).catch((error) => {
+/** `more` as of `fetch`. What is refused is thrown in the words of whoever refused it. */
+export async function ask<T>(target: string, signal: AbortSignal, more: RequestInit = {}): Promise<T> {
+  const headers = { authorization: `Bearer ${bearer()}` };
+  const answer = await fetch(target, { ...more, headers, signal }).catch((error) => {
     throw signal.aborted ? error : new Error("The control plane does not answer; what is shown may be old.");
   });
   if (answer.status === 401) signOut("This tab's sign-in has ended.");
-  if (answer.status === 404) throw new Error("There is no such thing, or no longer.");
-  if (!answer.ok) throw new Error(`The control plane answered ${answer.status}.`);
-  return (await answer.json()) as T;
+  if (answer.ok) return (await answer.json()) as T;
+  const said = (await answer.json().catch(() => ({}))) as { readonly error?: string; readonly remedy?: string };
+  if (answer.status === 404 && said.remedy === undefined) throw new Error("There is no such thing, or no longer.");
+  throw new Error(
+    [said.error ?? `The control plane answered ${answer.status}`, said.remedy].filter(Boolean).join(": "),
+  );
 }

@@ -1,11 +1,11 @@
 /** A request of a browser in; the page, or what it asks of the mesh, out. Whatever is not declared is refused. */
-import { parseJson, readRecord, readText } from "../../lib/index.ts";
-import type { HttpAnswer, HttpHandler, HttpRequest } from "../../ops/index.ts";
+import { FairleadError, parseJson, readRecord, readText } from "../../lib/index.ts";
+import { type HttpAnswer, type HttpHandler, type HttpRequest, statusOf } from "../../ops/index.ts";
 import type { MeshReads } from "../mesh-reads.ts";
 import { loadAssets } from "./assets.ts";
 import { pageHeaders } from "./headers.ts";
 import { createLive } from "./live.ts";
-import { createRoutes } from "./routes.ts";
+import { type ApiRoute, createRoutes } from "./routes.ts";
 import { isSameSite } from "./same-site.ts";
 import { createSessions } from "./sessions.ts";
 import { shared } from "./shared.ts";
@@ -44,14 +44,17 @@ export function createDashboard(options: DashboardOptions): HttpHandler {
     }
     if (method !== "GET") return notAllowed;
     if (url.pathname === "/api/live") return follow();
-    return await answers(url);
+    return await (routeOf(url)?.isOwn ? answered(url) : sharedAnswers(url));
   }
 
-  const answers = shared(options.reads.moves, async (url) => {
-    const route = routes.get(url.pathname.slice("/api/".length));
-    const found = route && (await route.answer(url.searchParams));
+  const routeOf = (url: URL): ApiRoute | undefined => routes.get(url.pathname.slice("/api/".length));
+
+  async function answered(url: URL): Promise<HttpAnswer> {
+    const found = await routeOf(url)?.answer(url.searchParams);
     return found === undefined ? json(404, { error: "there is no such thing" }) : json(200, found);
-  });
+  }
+
+  const sharedAnswers = shared(options.reads.moves, answered);
 
   function page(url: URL): HttpAnswer {
     const asset = assets(url.pathname);
@@ -76,7 +79,17 @@ export function createDashboard(options: DashboardOptions): HttpHandler {
     return { ...json(503, { error: "too many pages are open" }), retryAfterSeconds: 30 };
   }
 
-  return async (request) => ({ ...(await answer(request)), headers: pageHeaders });
+  return async (request) => ({ ...(await answer(request).catch(refusal)), headers: pageHeaders });
+}
+
+/** What whoever asks can do something about; anything else is a fault of ours. */
+function refusal(thrown: unknown): HttpAnswer {
+  const { code, message, hint } = FairleadError.from(thrown);
+  if (code === "internal") throw thrown;
+  return json(statusOf(FairleadError.from(thrown)), {
+    error: message,
+    ...(hint === undefined ? {} : { remedy: hint }),
+  });
 }
 
 const plain = (status: number, body: string): HttpAnswer => ({ status, body });

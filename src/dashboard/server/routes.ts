@@ -8,6 +8,8 @@ export type Who = "everybody";
 
 export interface ApiRoute {
   readonly who: Who;
+  /** Everybody is told something else: who asks twice is answered twice. */
+  readonly isOwn?: boolean;
   /** Undefined: there is no such thing. */
   answer(query: URLSearchParams): unknown;
 }
@@ -43,6 +45,7 @@ export function createRoutes(reads: MeshReads): ReadonlyMap<string, ApiRoute> {
     ],
     ["resource", open((query) => reads.resource(text(query, "proxy"), text(query, "type"), text(query, "name")))],
     ["graph", open((query) => reads.graph({ namespace: text(query, "namespace"), lastMs: lastMs(query) }))],
+    ["requests", { who: "everybody", isOwn: true, answer: (query) => reads.liveRequests(query) }],
     ["workload", open((query) => reads.workload(text(query, "id"), lastMs(query)))],
     ["services", open((query) => listed(reads.services(), query, (row) => `${row.host} ${row.id}`))],
     ["service", open((query) => reads.service(text(query, "id")))],

@@ -2,15 +2,18 @@
 import type { ComponentChildren } from "preact";
 
 /** In the zone of whoever looks; UTC where one points. */
-export function Time({ at }: { readonly at: string }) {
+export function Time({ at, isExact = false }: { readonly at: string; readonly isExact?: boolean }) {
   const date = new Date(at);
   if (Number.isNaN(date.getTime())) return <span>{at}</span>;
   return (
     <time dateTime={at} title={date.toISOString()}>
-      {date.toLocaleString()}
+      {isExact ? date.toLocaleTimeString(undefined, exactly) : date.toLocaleString()}
     </time>
   );
 }
+
+/** Of today, to the millisecond. */
+const exactly = { hour: "numeric", minute: "2-digit", second: "2-digit", fractionalSecondDigits: 3 } as const;
 
 const marks: Readonly<Record<string, string>> = { error: "✕", warning: "!", info: "i" };
 

@@ -1,13 +1,22 @@
 /**
- * `/debug/tapz`: a question on live requests in, then its session again and again; what has come since the last time out.
- * Each answer waits for a while, so that whoever asks needs no stream.
+ * A question on live requests in, then its session again and again; what has come since the last time out. Each answer
+ * waits for a while, so that whoever asks needs no stream.
  */
 import { randomBytes } from "node:crypto";
 import { FairleadError, type Logger, parseDurationMs } from "../../lib/index.ts";
 import type { DebugView } from "../../ops/index.ts";
 import type { LiveTap, TapBatch, TapQuestion, TapView } from "../../traffic/index.ts";
 
-export interface TapViewOptions {
+export interface TapSessions {
+  /** Throws what the reader of the question, or the tap, has against it. */
+  answer(query: URLSearchParams): Promise<TapAnswer>;
+}
+
+export interface TapAnswer extends TapBatch {
+  readonly session: string;
+}
+
+export interface TapSessionsOptions {
   readonly taps: TapView;
   readonly monotonicMs: () => number;
   readonly log: Logger;
@@ -24,7 +33,7 @@ const silentMs = 10_000;
 const maxSessions = 32;
 const longest = 1024;
 
-export function createTapView({ taps, monotonicMs, log, waitMs = 1000 }: TapViewOptions): DebugView {
+export function createTapSessions({ taps, monotonicMs, log, waitMs = 1000 }: TapSessionsOptions): TapSessions {
   const sessions = new Map<string, Session>();
 
   function close(id: string): void {
@@ -36,7 +45,7 @@ export function createTapView({ taps, monotonicMs, log, waitMs = 1000 }: TapView
     for (const [id, { usedAtMs }] of sessions) if (nowMs - usedAtMs > silentMs) close(id);
   }
 
-  function open(query: URLSearchParams, nowMs: number): { readonly session: string } & TapBatch {
+  function open(query: URLSearchParams, nowMs: number): TapAnswer {
     if (sessions.size >= maxSessions) throw new FairleadError("unavailable", "too many look at live requests already");
     const tap = taps.open(readQuestion(query));
     const session = randomBytes(8).toString("hex");
@@ -46,8 +55,7 @@ export function createTapView({ taps, monotonicMs, log, waitMs = 1000 }: TapView
   }
 
   return {
-    help: "live requests: ?workload=&namespace=&service=&path=&status=5xx…, then ?session= again and again",
-    async answer({ query }) {
+    async answer(query) {
       const nowMs = monotonicMs();
       sweep(nowMs);
       const id = query.get("session");
@@ -64,6 +72,14 @@ export function createTapView({ taps, monotonicMs, log, waitMs = 1000 }: TapView
       if (batch.done) close(id);
       return { session: id, ...batch };
     },
+  };
+}
+
+/** `/debug/tapz` */
+export function createTapView(sessions: TapSessions): DebugView {
+  return {
+    help: "live requests: ?workload=&namespace=&service=&path=&status=5xx…, then ?session= again and again",
+    answer: ({ query }) => sessions.answer(query),
   };
 }
 

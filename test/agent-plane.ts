@@ -52,9 +52,9 @@ export async function startAgentPlane(objects: readonly KubeObject[], namespace:
     metrics: { count: () => {} },
     log: silentLogger,
   });
-  const ads = controlPlane.ads.routes((call) =>
-    identityOf((call.metadata("authorization") ?? "").replace(/^Bearer /, "")),
-  );
+  const ads = controlPlane.ads.routes((call) => ({
+    identity: identityOf((call.metadata("authorization") ?? "").replace(/^Bearer /, "")),
+  }));
   const serving = await authority.issueServing({ dns: ["istiod.istio-system.svc"], addresses: ["127.0.0.1"] });
   const server = createRpcServer({
     routes: [ca, ...ads],

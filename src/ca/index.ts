@@ -33,6 +33,7 @@ export {
   type CertificateServiceOptions,
   createCertificateService,
   type StillThere,
+  type TokenBearer,
 } from "./service.ts";
 export {
   type CaFiles,

@@ -30,7 +30,7 @@ export interface Rotation {
   /** Who asked for it: `fairlead ca rotate-root`, or whoever changed the CA's files. */
   readonly origin: "command" | "files";
   readonly isRollback: boolean;
-  /** Proxies, as `pod.namespace`, that are not waited for. */
+  /** Who is not waited for: proxies as `pod.namespace`, accounts as `namespace/account`. */
   readonly ignored: readonly string[];
   readonly from: FormerCa;
   readonly to: SigningBundle;

@@ -29,7 +29,10 @@ export function register(program: Command, io: Io, exit: (status: number) => voi
     .option("-i, --istioNamespace <namespace>", "namespace of the control plane", "istio-system")
     .option("--resume", "follow a rotation that is under way, instead of beginning one")
     .option("--rollback", "go back to the old root, from wherever it is")
-    .option("--ignore <proxy...>", "do not wait for these proxies, as pod.namespace; implies --resume")
+    .option(
+      "--ignore <proxy...>",
+      "do not wait for these: proxies as pod.namespace, all of an account as namespace/account; implies --resume",
+    )
     .option("--no-wait", "return as soon as the control plane has taken it up")
     .option("--timeout <duration>", "how long to wait; the rotation goes on after it", "30m")
     .addOption(output(["text", "json"]))
@@ -41,6 +44,7 @@ export function register(program: Command, io: Io, exit: (status: number) => voi
         "  fairlead ca rotate-root --resume                     # looks again at one that was left",
         "  fairlead ca rotate-root --rollback",
         "  fairlead ca rotate-root --ignore spire-7d9f.prod     # one that has its certificates from elsewhere",
+        "  fairlead ca rotate-root --ignore prod/spire          # all of an account, whatever they call themselves",
         "",
       ].join("\n"),
     )

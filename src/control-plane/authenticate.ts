@@ -1,10 +1,10 @@
 /** A bearer token or a certificate in; the workload identity that the API vouches for out. Fails closed. */
-import type { AcceptsPeer, AuthenticateToken, StillThere } from "../ca/index.ts";
+import { type AcceptsPeer, type AuthenticateToken, bindingOf, type StillThere, type TokenBearer } from "../ca/index.ts";
 import type { Collection } from "../collections/index.ts";
 import { type KubeClient, kubeKinds, reviewToken } from "../kube/index.ts";
 import { type Identity, isIdentity, type KubeObject, parseIdentity } from "../model/index.ts";
 import { type Call, RpcError, status } from "../rpc/index.ts";
-import type { Authenticate } from "../xds/index.ts";
+import type { Authenticate, Proven } from "../xds/index.ts";
 import type { CertificateHeld } from "./certificate-held.ts";
 
 export interface TokenJudge {
@@ -87,28 +87,33 @@ export function createStillThere(client: KubeClient): StillThere {
 /** On the TLS port a proxy proves who it is, by its certificate or else by its token. */
 export function authenticateWith(judge: TokenJudge, isHeld: CertificateHeld, accepts: AcceptsPeer): Authenticate {
   return async (call: Call) => {
-    const proven = await callerIdentity(judge, isHeld, accepts, call);
+    const proven = await provenBy(judge, isHeld, accepts, call);
     if (!proven) throw new RpcError(status.unauthenticated, "authentication failure");
     return proven;
   };
 }
 
-async function callerIdentity(
+async function provenBy(
   judge: TokenJudge,
   isHeld: CertificateHeld,
   accepts: AcceptsPeer,
   call: Call,
-): Promise<Identity | undefined> {
+): Promise<Proven | undefined> {
   const [uri, ...others] = call.peer.tls?.uris ?? [];
   const shown = uri !== undefined && others.length === 0 ? parseIdentity(uri) : undefined;
   const certificate = call.peer.tls?.certificate;
-  if (shown && certificate && accepts(shown, certificate) && (await isHeld(shown, certificate))) return shown;
-  return identityOf(judge, call.metadata("authorization"));
+  if (shown && certificate && accepts(shown, certificate) && (await isHeld(shown, certificate)))
+    return { identity: shown, pod: bindingOf(certificate)?.pod?.name };
+  const bearer = await bearerOf(judge, call.metadata("authorization"));
+  return bearer && { identity: bearer.identity, pod: bearer.binding?.pod?.name };
 }
 
 export async function identityOf(judge: TokenJudge, authorization: string | undefined): Promise<Identity | undefined> {
+  return (await bearerOf(judge, authorization))?.identity;
+}
+
+async function bearerOf(judge: TokenJudge, authorization: string | undefined): Promise<TokenBearer | undefined> {
   const token = /^Bearer ([\x21-\x7e]{1,16384})$/.exec(authorization ?? "")?.[1];
   if (token === undefined) return undefined;
-  const bearer = await judge.identify(token, AbortSignal.timeout(5_000)).catch(() => undefined);
-  return bearer?.identity;
+  return judge.identify(token, AbortSignal.timeout(5_000)).catch(() => undefined);
 }

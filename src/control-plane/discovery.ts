@@ -389,7 +389,7 @@ export async function startDiscovery(options: DiscoveryOptions): Promise<Discove
       plainRoutes: ads.routes(() => undefined),
       secureRoutes: [
         ...ads.routes(authenticate),
-        ...traffic.routes(authenticate),
+        ...traffic.routes(async (call) => (await authenticate(call))?.identity),
         ...(certificates ? [certificates] : []),
       ],
       trust,

@@ -10,6 +10,7 @@ export type {
   Authenticate,
   OtherRequest,
   OtherTypes,
+  Proven,
 } from "./server/ads-options.ts";
 export type { Progress, ProxyProgress } from "./server/proxy-progress.ts";
 export type { HeldStatus, ProxyStatus, TypeStatus } from "./server/proxy-status.ts";

@@ -11,11 +11,11 @@ import { createStages } from "../../src/control-plane/stages.ts";
 import { watchObjects } from "../../src/control-plane/watched-kinds.ts";
 import { createMemorySource } from "../../src/kube/index.ts";
 import { isRecord, silentLogger } from "../../src/lib/index.ts";
-import type { Identity, KubeObject, Resource, ResourceType } from "../../src/model/index.ts";
+import type { KubeObject, Resource, ResourceType } from "../../src/model/index.ts";
 import { createMetrics } from "../../src/ops/index.ts";
 import { createEnvoyTypes } from "../../src/render/index.ts";
 import { type Call, createRpcServer } from "../../src/rpc/index.ts";
-import { createAds, type News } from "../../src/xds/index.ts";
+import { createAds, type News, type Proven } from "../../src/xds/index.ts";
 import type { LiveProxy } from "./proxies.ts";
 
 export interface Connected {
@@ -101,7 +101,7 @@ export async function createWorld(objects: readonly KubeObject[]): Promise<World
     virtualHosts: true,
     metrics,
   });
-  const authenticate = (call: Call): Identity => JSON.parse(call.metadata(identityHeader) ?? "");
+  const authenticate = (call: Call): Proven => ({ identity: JSON.parse(call.metadata(identityHeader) ?? "") });
   const server = createRpcServer({ routes: ads.routes(authenticate), log: silentLogger });
   return {
     get lookUps() {

@@ -145,7 +145,7 @@ async function serve(controlPlane: ControlPlane, authority: CertificateAuthority
   };
   const routes: readonly Route[] = [
     certificates,
-    ...controlPlane.ads.routes(proven),
+    ...controlPlane.ads.routes((call) => ({ identity: proven(call) })),
     ...controlPlane.traffic.routes(proven),
   ];
   const serving = await authority.issueServing({ dns: [], addresses: [host] });

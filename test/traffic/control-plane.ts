@@ -99,7 +99,7 @@ export function createControlPlane(objects: Iterable<KubeObject>, options: Contr
       for (const object of gone) source.remove(object);
     },
     routes: (serviceAccount, namespace = "default") =>
-      ads.routes(() => ({ trustDomain: domain, namespace, serviceAccount })),
+      ads.routes(() => ({ identity: { trustDomain: domain, namespace, serviceAccount } })),
     rendererOf(nodeId) {
       const proxy = ads.status().find(({ node }) => node.id === nodeId);
       return proxy && resources.rendererOf(proxy.node);

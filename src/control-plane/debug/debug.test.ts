@@ -14,10 +14,10 @@ import { ClientConfigSchema, ConfigStatus } from "../../gen/envoy/service/status
 import { createInjectSettings } from "../../inject/index.ts";
 import { createMemorySource } from "../../kube/index.ts";
 import { silentLogger } from "../../lib/index.ts";
-import { type Identity, type KubeObject, types } from "../../model/index.ts";
+import { type KubeObject, types } from "../../model/index.ts";
 import { answerDebug, createDebugTypes, createMetrics, type DebugSources } from "../../ops/index.ts";
 import { createRpcServer } from "../../rpc/index.ts";
-import { type Ads, type Authenticate, createAds } from "../../xds/index.ts";
+import { type Ads, type Authenticate, createAds, type Proven } from "../../xds/index.ts";
 import { proxyOfNode } from "../proxy-of-node.ts";
 import { createResourceSource } from "../resource-source.ts";
 import { createStages } from "../stages.ts";
@@ -135,7 +135,9 @@ async function serve(authenticate: Authenticate): Promise<number> {
   return (await server.listen({ host: "127.0.0.1", port: 0 })).port;
 }
 
-const account = (namespace: string): Identity => ({ trustDomain: domain, namespace, serviceAccount: "default" });
+const account = (namespace: string): Proven => ({
+  identity: { trustDomain: domain, namespace, serviceAccount: "default" },
+});
 
 function ask(port: number, request: MessageInitShape<typeof DiscoveryRequestSchema>) {
   const stub = new grpc.Client(`127.0.0.1:${port}`, grpc.credentials.createInsecure());

@@ -2,7 +2,7 @@
 import type { CertificateAuthority, Holder, Issuances, Rotation } from "../../ca/index.ts";
 import { rootsId } from "../../ca/index.ts";
 import { formatHolder, maxNamed, parseHolder, type RotationReport } from "./rotation-reports.ts";
-import { isWaitedFor, type TrustHolder } from "./trust-holders.ts";
+import { isIgnored, isWaitedFor, type TrustHolder } from "./trust-holders.ts";
 
 export interface ProgressInputs {
   readonly rotation: Rotation;
@@ -23,7 +23,7 @@ export function reportOf(inputs: ProgressInputs): RotationReport {
   const step = stepOf(rotation);
   const ignored = new Set(rotation.ignored);
   const waiting = holders.filter(
-    (holder) => isWaitedFor(holder) && !ignored.has(holder.proxy) && !isDone(rotation, holder),
+    (holder) => isWaitedFor(holder) && !isIgnored(holder, ignored) && !isDone(rotation, holder),
   );
   const named = waiting.flatMap(({ holder }) => (holder ? [formatHolder(holder)] : [])).slice(0, maxNamed);
   const asked = [...inputs.others].flatMap((other) => (other.step === step ? other.waiting : []));

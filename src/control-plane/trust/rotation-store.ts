@@ -15,7 +15,7 @@ const answerAnnotation = "fairlead.dev/root-rotation-answer";
 export interface RotationRequest {
   readonly id: string;
   readonly action: "start" | "rollback" | "ignore";
-  /** Proxies, as `pod.namespace`. */
+  /** As `pod.namespace`, or all of an account as `namespace/account`. */
   readonly proxies: readonly string[];
 }
 

@@ -45,9 +45,12 @@ async function plane(more: Parameters<typeof startPlane>[1] = {}): Promise<Disco
   return started;
 }
 
-async function proxy(of: Discovery, name: string, listens: boolean): Promise<TestProxy> {
+async function proxy(of: Discovery, name: string, listens: boolean, callsItself = name): Promise<TestProxy> {
   const map = await world.until("", "ConfigMap", "default/istio-ca-root-cert", (found) => rootsIn(found).length > 0);
-  const connected = await connectProxy(world, of, name, { listens, roots: () => formatBundle(rootsIn(map)) });
+  const connected = await connectProxy(world, of, name, {
+    ...{ listens, callsItself },
+    roots: () => formatBundle(rootsIn(map)),
+  });
   open.push(() => connected.close());
   return connected;
 }
@@ -62,8 +65,8 @@ function stateOf(secret: KubeObject | undefined): Readonly<Record<string, unknow
 const phase = (wanted: string) =>
   world.until("", "Secret", rotationKey, (secret) => stateOf(secret)["phase"] === wanted);
 
-async function ask(action: string): Promise<void> {
-  const annotations = { [requestAnnotation]: JSON.stringify({ id: action, action }) };
+async function ask(action: string, proxies: readonly string[] = []): Promise<void> {
+  const annotations = { [requestAnnotation]: JSON.stringify({ id: action, action, proxies }) };
   const ref = { name: "fairlead-root-rotation", namespace: system };
   const found = await world.admin.find(kubeKinds.secrets, ref);
   const body = { apiVersion: "v1", kind: "Secret", metadata: { ...ref, annotations } };
@@ -165,6 +168,31 @@ test("whoever proves nothing, or only asks questions, holds up no step, whatever
     expect((await stream.messages.next()).value?.typeUrl).toBe(typeUrl);
   }
   await ask("start");
+  await phase("done");
+});
+
+test("a proxy is known by the Pod that it has proven to be in, whatever it calls itself", async () => {
+  const of = await plane();
+  const [honest, liar] = [await proxy(of, "honest", false), await proxy(of, "liar", true, "nobody")];
+  await Promise.all([honest.fetchCertificate(), liar.fetchCertificate()]);
+  await liar.nextRoots();
+  await ask("start");
+  await liar.nextRoots();
+  await phase("trust");
+  await honest.fetchCertificate();
+  await phase("reissue");
+  await liar.fetchCertificate();
+  // It has come, under another name than its own; the other one has not.
+  const waiting = (map: KubeObject | undefined): unknown =>
+    Object.values(readRecord(map?.data)).map((text) => readRecord(parseJson(readText(text)))["waiting"]);
+  const left = ["spiffe://cluster.local/ns/default/sa/honest", "honest", "127.0.0.1"];
+  await world.until(
+    "",
+    "ConfigMap",
+    rotationKey,
+    (map) => JSON.stringify(waiting(map)) === JSON.stringify([[JSON.stringify(left)]]),
+  );
+  await ask("ignore", ["default/honest"]);
   await phase("done");
 });
 

@@ -55,7 +55,12 @@ export async function connectProxy(
   world: ControlledApi,
   plane: Discovery,
   name: string,
-  options: { readonly listens: boolean; readonly roots: () => string },
+  options: {
+    readonly listens: boolean;
+    readonly roots: () => string;
+    /** What it calls itself; the name of its Pod unless it lies. */
+    readonly callsItself?: string;
+  },
 ): Promise<TestProxy> {
   const metadata = { name, namespace: "default" };
   await world.admin
@@ -78,7 +83,10 @@ export async function connectProxy(
   });
   const ended = new AbortController();
   const stream = await client.stream(deltaMethod, { signal: ended.signal });
-  const node = { id: `sidecar~10.0.0.1~${name}.default~default.svc.cluster.local`, metadata: { NAMESPACE: "default" } };
+  const node = {
+    id: `sidecar~10.0.0.1~${options.callsItself ?? name}.default~default.svc.cluster.local`,
+    metadata: { NAMESPACE: "default" },
+  };
   await stream.send(create(DeltaDiscoveryRequestSchema, { node, typeUrl: types.listener }));
   if (options.listens) await stream.send(create(DeltaDiscoveryRequestSchema, { typeUrl: types.proxyConfig }));
   const told: (readonly string[])[] = [];

@@ -4,7 +4,7 @@ import { types } from "../../model/index.ts";
 import { type ProxyStatus, parseNodeId } from "../../xds/index.ts";
 
 export interface TrustHolder {
-  /** `pod.namespace` */
+  /** `pod.namespace`: proven, where that can be. */
   readonly proxy: string;
   /** Undefined for one that has proven nothing, and so has no certificate of ours. */
   readonly holder: Holder | undefined;
@@ -32,11 +32,12 @@ export function createTrustHolders(options: TrustHoldersOptions): () => readonly
       const id = parseNodeId(proxy.node.id);
       if (!id) return [];
       const holder = holderOf(proxy, id.name);
+      const [name, namespace] = [holder?.pod ?? id.name, holder?.identity.namespace ?? id.namespace];
       const issued = holder && options.issuances.of(holder);
       const told = proxy.types.find(({ type }) => type === types.proxyConfig);
       return [
         {
-          proxy: `${id.name}.${id.namespace}`,
+          proxy: `${name}.${namespace}`,
           holder,
           isTold: told !== undefined,
           believesAll: told ? hasAccepted(told, options.changedAt()) : issued?.roots === believed,
@@ -53,8 +54,18 @@ export function isWaitedFor({ holder }: TrustHolder): boolean {
   return holder !== undefined;
 }
 
-function holderOf({ identity, peer }: ProxyStatus, pod: string): Holder | undefined {
-  return identity && { identity, pod, address: peer.replace(/:\d+$/, "") };
+/** Whether somebody has said not to wait for it: by its name, or for all of its account, which none can put off. */
+export function isIgnored({ proxy, holder }: TrustHolder, ignored: ReadonlySet<string>): boolean {
+  return ignored.has(proxy) || (holder !== undefined && ignored.has(accountOf(holder)));
+}
+
+function accountOf({ identity: { namespace, serviceAccount } }: Holder): string {
+  return `${namespace}/${serviceAccount}`;
+}
+
+/** What the node calls itself counts only where nothing says in which Pod it is: another name would never be seen to follow. */
+function holderOf({ identity, pod, peer }: ProxyStatus, claimed: string): Holder | undefined {
+  return identity && { identity, pod: pod ?? claimed, address: peer.replace(/:\d+$/, "") };
 }
 
 function hasAccepted(status: ProxyStatus["types"][number], changedAt: Date): boolean {

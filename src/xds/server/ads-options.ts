@@ -41,8 +41,15 @@ export const defaultAdsLimits: AdsLimits = {
   maxNameBytes: 32 * 1024 * 1024,
 };
 
+/** Whom a caller has proven to be; what else it says of itself is only said. */
+export interface Proven {
+  readonly identity: Identity;
+  /** Name of the Pod that its token or certificate was given to; undefined for one that is bound to none. */
+  readonly pod?: string | undefined;
+}
+
 /** Undefined means that the port asks for no identity; throws where it does and none is proven. */
-export type Authenticate = (call: Call) => Identity | undefined | Promise<Identity | undefined>;
+export type Authenticate = (call: Call) => Proven | undefined | Promise<Proven | undefined>;
 
 /** Types that are not resources of a proxy: debug questions, health reports. */
 export interface OtherTypes {

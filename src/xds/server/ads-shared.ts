@@ -39,6 +39,8 @@ export interface Connection {
   readonly id: string;
   readonly node: ProxyNode;
   readonly identity: Identity | undefined;
+  /** As it is proven, not as the node says. */
+  readonly pod: string | undefined;
   readonly peer: string;
   readonly variant: "sotw" | "delta";
   readonly connectedAt: Date;

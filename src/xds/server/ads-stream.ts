@@ -1,5 +1,5 @@
 /** One ADS stream: who calls is checked, then requests change its state and the pusher sends what follows from it. */
-import { healthType, type Identity } from "../../model/index.ts";
+import { healthType } from "../../model/index.ts";
 import { RpcError, status, type Take } from "../../rpc/index.ts";
 import { checkIdentity, parseNode } from "../node/node.ts";
 import { takesVirtualHosts } from "../node/takes-hosts.ts";
@@ -7,6 +7,7 @@ import type { ProxyNode } from "../source.ts";
 import type { Held } from "../stream/hold-back.ts";
 import { createStreamState, type Response } from "../stream/stream-state.ts";
 import { metricLabel, shortName } from "../type-info.ts";
+import type { Proven } from "./ads-options.ts";
 import type { AdsShared, AdsStream, Connection } from "./ads-shared.ts";
 import type { Incoming } from "./incoming.ts";
 import { createPace } from "./pace.ts";
@@ -15,7 +16,7 @@ import { receive } from "./receive.ts";
 
 export async function serveStream(shared: AdsShared, stream: AdsStream): Promise<void> {
   const { options, limits } = shared;
-  const identity = await stream.authenticate(stream.call);
+  const proven = await stream.authenticate(stream.call);
   if (!options.ready()) throw new RpcError(status.unavailable, "the control plane has not read its objects yet");
   checkRoom(shared, stream);
   const ended = Promise.withResolvers<never>();
@@ -28,7 +29,7 @@ export async function serveStream(shared: AdsShared, stream: AdsStream): Promise
     // Health reports may come before the proxy itself.
     if (!proxy && incoming.typeUrl === healthType) return undefined;
     clearTimeout(late);
-    proxy ??= serveProxy(shared, stream, admit(shared, stream, incoming, identity), ended.reject);
+    proxy ??= serveProxy(shared, stream, admit(shared, stream, incoming, proven), ended.reject);
     return proxy.receive(incoming);
   });
   try {
@@ -40,16 +41,16 @@ export async function serveStream(shared: AdsShared, stream: AdsStream): Promise
 }
 
 interface Caller {
-  readonly identity: Identity | undefined;
+  readonly proven: Proven | undefined;
   readonly node: ProxyNode;
 }
 
-function admit(shared: AdsShared, stream: AdsStream, first: Incoming, identity: Identity | undefined): Caller {
+function admit(shared: AdsShared, stream: AdsStream, first: Incoming, proven: Proven | undefined): Caller {
   // Others may have come in meanwhile.
   checkRoom(shared, stream);
   const node = parseNode(first.node);
-  checkIdentity(node, identity);
-  return { identity, node };
+  checkIdentity(node, proven?.identity);
+  return { proven, node };
 }
 
 /** A proxy that is refused keeps what it has, and comes back later. */
@@ -71,11 +72,12 @@ interface Served {
 function serveProxy(
   shared: AdsShared,
   stream: AdsStream,
-  { identity, node }: Caller,
+  { proven, node }: Caller,
   end: (reason: unknown) => void,
 ): Served {
   const { options, limits } = shared;
   const { call, variant } = stream;
+  const identity = proven?.identity;
   const id = `${node.id.split("~")[2] ?? ""}-${shared.nextId()}`;
   const session = options.source.connect(node, identity, (news) => {
     state.changed(news);
@@ -97,7 +99,7 @@ function serveProxy(
     onSent: (response, bytes) => tellSent(shared, id, response, bytes),
   });
   const connection: Connection = {
-    ...{ id, node, identity, variant, state },
+    ...{ id, node, identity, variant, state, pod: proven?.pod },
     peer: call.peer.address,
     connectedAt: options.now(),
     nameBytes: 0,
@@ -156,7 +158,7 @@ function createDue(
 
 /** A token may expire and a workload may go while its stream lives. */
 async function reauthenticate(stream: AdsStream, node: ProxyNode): Promise<void> {
-  checkIdentity(node, await stream.authenticate(stream.call));
+  checkIdentity(node, (await stream.authenticate(stream.call))?.identity);
 }
 
 function tellSent({ options: { log } }: AdsShared, proxy: string, response: Response, bytes: number): void {

@@ -15,11 +15,11 @@ import {
   DiscoveryResponseSchema,
 } from "../../gen/envoy/service/discovery/v3/discovery_pb.js";
 import { FairleadError, silentLogger } from "../../lib/index.ts";
-import { type Identity, types } from "../../model/index.ts";
+import { types } from "../../model/index.ts";
 import { createRpcServer } from "../../rpc/index.ts";
 import { createMemorySource, type MemorySource, resource } from "../testing.ts";
 import { type Ads, createAds } from "./ads.ts";
-import type { AdsOptions, Authenticate } from "./ads-options.ts";
+import type { AdsOptions, Authenticate, Proven } from "./ads-options.ts";
 
 const { cluster: CDS, endpoint: EDS, listener: LDS, route: RDS } = types;
 const sotwPath = "/envoy.service.discovery.v3.AggregatedDiscoveryService/StreamAggregatedResources";
@@ -517,10 +517,8 @@ describe("faults", () => {
     expect(new Set(ads.status().map((proxy) => proxy.connectionId)).size).toBe(2);
   });
 
-  const identity = (namespace: string, serviceAccount: string): Identity => ({
-    trustDomain: "cluster.local",
-    namespace,
-    serviceAccount,
+  const identity = (namespace: string, serviceAccount: string): Proven => ({
+    identity: { trustDomain: "cluster.local", namespace, serviceAccount },
   });
   test("X17: an identity of another namespace or account", async () => {
     expect(await refusedWith({ node: node(), typeUrl: CDS }, () => identity("other", "sa"))).toBe(PERMISSION_DENIED);
@@ -535,7 +533,7 @@ describe("faults", () => {
     const stream = sotw(await start({}, () => identity("default", "sa")));
     stream.request({ node: node(), typeUrl: CDS });
     await stream.next();
-    expect(ads.status()[0]?.identity).toEqual(identity("default", "sa"));
+    expect(ads.status()[0]?.identity).toEqual(identity("default", "sa").identity);
   });
 
   test("the namespace that a node says counts, not the one of its id", async () => {

@@ -9,6 +9,8 @@ export interface ProxyStatus {
   readonly connectionId: string;
   readonly node: ProxyNode;
   readonly identity: Identity | undefined;
+  /** Name of the Pod that it has proven to be in, where it has. */
+  readonly pod: string | undefined;
   readonly peer: string;
   readonly variant: "sotw" | "delta";
   readonly connectedAt: Date;
@@ -52,6 +54,7 @@ export function proxyStatus(connection: Connection, now: Date): ProxyStatus {
     connectionId: connection.id,
     node: connection.node,
     identity: connection.identity,
+    pod: connection.pod,
     peer: connection.peer,
     variant: connection.variant,
     connectedAt: connection.connectedAt,

@@ -55,7 +55,7 @@ const authenticate: Authenticate = (call) => {
   if (who === undefined) return undefined;
   if (revoked.has(who)) throw new FairleadError("unauthenticated", "the token has expired");
   const [namespace = "", serviceAccount = ""] = who.split("/");
-  return { trustDomain: "cluster.local", namespace, serviceAccount };
+  return { identity: { trustDomain: "cluster.local", namespace, serviceAccount } };
 };
 
 /** How much of the heap is taken. */

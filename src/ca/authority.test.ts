@@ -294,17 +294,19 @@ describe("the CA's secret", () => {
   });
 });
 
-test("the rate limit holds per key and in total, and refills with time", () => {
+test("the rate limit holds per holder, per account and in total, and refills with time", () => {
   let at = 0;
   const limit = createRateLimit({
-    perKey: { burst: 3, perSecond: 1 },
+    perHolder: { burst: 3, perSecond: 1 },
+    perAccount: { burst: 4, perSecond: 1 },
     total: { burst: 5, perSecond: 1 },
     monotonicMs: () => at,
   });
-  const taken = (name: string, times: number): number =>
-    Array.from({ length: times }, () => limit.take(name)).filter(Boolean).length;
-  expect(taken("a", 10)).toBe(3);
-  expect(taken("b", 10)).toBe(2);
+  const taken = (account: string, holder: string, times: number): number =>
+    Array.from({ length: times }, () => limit.take({ account, holder })).filter(Boolean).length;
+  expect(taken("a", "pod-1", 10)).toBe(3);
+  expect(taken("a", "pod-2", 10)).toBe(1);
+  expect(taken("b", "pod-1", 10)).toBe(1);
   at = 2000;
-  expect(taken("a", 10)).toBe(2);
+  expect(taken("a", "pod-1", 10)).toBe(2);
 });

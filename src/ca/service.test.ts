@@ -11,7 +11,7 @@ import { type CertificateAuthority, createCertificateAuthority } from "./authori
 import { bindingOf, lifeMs } from "./binding.ts";
 import type { CaCounter } from "./metrics.ts";
 import { createRateLimit } from "./rate-limit.ts";
-import { createCertificateService } from "./service.ts";
+import { createCertificateService, type TokenBearer } from "./service.ts";
 import { createSelfSignedBundle } from "./signing-bundle.ts";
 import { createOwnSigner } from "./workload-signer.ts";
 
@@ -32,14 +32,15 @@ function token(payload: object = claims, header: object = { alg: "RS256", kid: "
 }
 
 /** Stands for TokenReview, which other rooms ask: real signatures, audience and times. */
-async function judge(bearer: string): Promise<{ identity: Identity }> {
+async function judge(bearer: string): Promise<TokenBearer> {
   const { payload } = await jwtVerify(bearer, signing.publicKey, {
     issuer: "https://issuer",
     audience: "istio-ca",
     algorithms: ["RS256"],
   });
   const [, , namespace = "", serviceAccount = ""] = (payload.sub ?? "").split(":");
-  return { identity: { trustDomain: "cluster.local", namespace, serviceAccount } };
+  const pod = typeof payload["pod"] === "string" ? { name: payload["pod"], uid: payload["pod"] } : undefined;
+  return { identity: { trustDomain: "cluster.local", namespace, serviceAccount }, binding: { account: "", pod } };
 }
 
 describe("the certificate service over TLS", () => {
@@ -65,7 +66,8 @@ describe("the certificate service over TLS", () => {
         return namespace !== "gone" && binding?.pod?.name !== "gone";
       },
       rateLimit: createRateLimit({
-        perKey: { burst: 1000, perSecond: 1 },
+        perHolder: { burst: 1000, perSecond: 1 },
+        perAccount: { burst: 4000, perSecond: 1 },
         total: { burst: 5000, perSecond: 1 },
         // Stands still, so that a slow machine is allowed no more.
         monotonicMs: () => 0,
@@ -310,6 +312,42 @@ describe("the certificate service over TLS", () => {
     expect((await client.unary(method, request)).certChain).toHaveLength(2);
     client.close();
     await busy.close();
+  });
+
+  test("C14: Pods of one account that start together are all served, and a greedy one of them takes no more than its own", async () => {
+    const service = createCertificateService({
+      acceptsPeer: () => true,
+      signer: createOwnSigner(authority),
+      authenticate: judge,
+      stillThere: async () => true,
+      rateLimit: createRateLimit({
+        perHolder: { burst: 2, perSecond: 1 },
+        perAccount: { burst: 40, perSecond: 1 },
+        total: { burst: 1000, perSecond: 1 },
+        monotonicMs: () => 0,
+      }),
+      metrics: { count: () => {} },
+      log: createLogger({ write: () => {}, now }),
+    });
+    const deployed = createRpcServer({ routes: [service], log: createLogger({ write: () => {}, now }) });
+    const client = createRpcClient({ target: await deployed.listen({ host: "127.0.0.1", port: 0 }) });
+    const request = create(IstioCertificateRequestSchema, { csr: createCsr({ key }) });
+    const served = async (times: number, pod: (i: number) => string | undefined): Promise<number> => {
+      const calls = Array.from({ length: times }, (_, i) =>
+        client.unary(method, request, { metadata: withToken(token({ ...claims, pod: pod(i) })) }),
+      );
+      const answers = await Promise.allSettled(calls);
+      const refused = answers.flatMap((answer) => (answer.status === "rejected" ? [answer.reason] : []));
+      for (const refusal of refused) expect(refusal).toMatchObject({ status: status.resourceExhausted });
+      return times - refused.length;
+    };
+    expect(await served(20, () => "greedy")).toBe(2);
+    // Without a Pod: all that come from one address.
+    expect(await served(20, () => undefined)).toBe(2);
+    expect(await served(30, (i) => `pod-${i}`)).toBe(30);
+    expect(await served(20, (i) => `late-${i}`)).toBe(6);
+    client.close();
+    await deployed.close();
   });
 
   test("C13: a judge that does not answer is not waited for", async () => {

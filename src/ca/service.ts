@@ -14,7 +14,7 @@ import type { Terms } from "./authority.ts";
 import { type AuthorizeNode, authorizeIssuance } from "./authorize.ts";
 import { type Binding, bindingOf, lifeMs } from "./binding.ts";
 import type { CaMetrics, SigningFault } from "./metrics.ts";
-import type { RateLimit } from "./rate-limit.ts";
+import type { Claimant, RateLimit } from "./rate-limit.ts";
 import type { WorkloadSigner } from "./workload-signer.ts";
 
 /** Who a token belongs to, and what it is bound to. */
@@ -70,12 +70,16 @@ export function createCertificateService(options: CertificateServiceOptions): Ro
     underWay++;
     try {
       const permit = await permitOf(request, call, options, log);
-      if (!options.rateLimit.take(formatIdentity(permit.identity))) throw tooMany();
+      if (!options.rateLimit.take(claimantOf(permit, call))) throw tooMany();
       return await issue(request, permit, call, options, log);
     } finally {
       underWay--;
     }
   });
+}
+
+function claimantOf({ identity, binding }: Permit, { peer }: Call): Claimant {
+  return { account: formatIdentity(identity), holder: binding?.pod?.uid ?? addressOf(peer.address) };
 }
 
 async function permitOf(

@@ -339,7 +339,8 @@ export async function startDiscovery(options: DiscoveryOptions): Promise<Discove
       stillThere,
       acceptsPeer: trust.acceptsPeer,
       rateLimit: createRateLimit({
-        perKey: { burst: 100, perSecond: 10 },
+        perHolder: { burst: 100, perSecond: 10 },
+        perAccount: { burst: 1000, perSecond: 100 },
         total: { burst: 2000, perSecond: 1000 },
         monotonicMs: options.monotonicMs,
       }),

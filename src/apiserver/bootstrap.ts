@@ -60,6 +60,8 @@ const controlPlaneRules: readonly RuleText[] = [
   },
   { groups: "authentication.k8s.io", resources: "tokenreviews", verbs: "create" },
   { groups: "authorization.k8s.io", resources: "subjectaccessreviews", verbs: "create" },
+  // By these users without a token say who they are to its page.
+  { groups: "certificates.k8s.io", resources: "certificatesigningrequests", verbs: "get" },
 ];
 
 /** Secrets are read everywhere (gateways name them), but written only at home: the authority's own. */

@@ -1,5 +1,4 @@
 /** `fairlead discovery`: the control plane on a Kubernetes API, with istiod's flags. */
-import { randomBytes } from "node:crypto";
 import { existsSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { hostname } from "node:os";
 import { join } from "node:path";
@@ -36,6 +35,7 @@ interface DiscoveryFlags extends ServingFlags {
   readonly boundAddresses?: string;
   readonly dashboardAddr?: string;
   readonly dashboardSecret?: string;
+  readonly dashboardHost: readonly string[];
   readonly domain: string;
   readonly clusterID: string;
   readonly log_output_level?: string;
@@ -65,7 +65,8 @@ export function register(program: Command, io: Io, exit: (status: number) => voi
     .option("--domain <domain>", "DNS domain suffix", "cluster.local")
     .option("--clusterID <id>", "name of the cluster that this API belongs to", "Kubernetes")
     .option("--dashboardAddr <addr>", "the mesh on a page (default: none)")
-    .option("--dashboard-secret <file>", "proves who may see the page; without it nobody is signed in after a restart")
+    .option("--dashboard-secret <file>", "proves who may see all of it; of others the API says what they may see")
+    .option("--dashboard-host <name...>", "names by which the page may be asked for, beside those of the machine", [])
     .option("--log_output_level <levels>", "as istiod: default:info,ads:debug")
     .option("--log_as_json", "log lines as JSON")
     .addHelpText(
@@ -79,9 +80,12 @@ export function register(program: Command, io: Io, exit: (status: number) => voi
 
 const extraRoots = "/cacerts/extra.pem";
 
-async function dashboardSettings(secretFile: string | undefined): Promise<DashboardSettings> {
-  const secret = secretFile === undefined ? randomBytes(32) : await readDashboardSecret(secretFile);
-  return { folder: join(bundleDir(), "dashboard"), secret };
+async function dashboardSettings({ dashboardSecret, dashboardHost }: DiscoveryFlags): Promise<DashboardSettings> {
+  return {
+    folder: join(bundleDir(), "dashboard"),
+    hosts: dashboardHost.map((name) => name.toLowerCase()),
+    ...(dashboardSecret === undefined ? {} : { secret: await readDashboardSecret(dashboardSecret) }),
+  };
 }
 
 async function discovery(flags: DiscoveryFlags, unknown: readonly string[], io: Io): Promise<number> {
@@ -112,7 +116,7 @@ async function discovery(flags: DiscoveryFlags, unknown: readonly string[], io: 
         ? {}
         : { dashboard: parseListenAddress("--dashboardAddr", flags.dashboardAddr, "127.0.0.1") }),
     },
-    ...(flags.dashboardAddr === undefined ? {} : { dashboard: await dashboardSettings(flags.dashboardSecret) }),
+    ...(flags.dashboardAddr === undefined ? {} : { dashboard: await dashboardSettings(flags) }),
     extraSecure: flags.extraSecureAddr.map((text) => at("--extra-secure-addr", text)),
     domain: flags.domain,
     cluster: io.env.CLUSTER_ID ?? flags.clusterID,

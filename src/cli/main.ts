@@ -6,7 +6,7 @@ const abort = new AbortController();
 const [, program = "", ...words] = process.argv;
 const args = argumentsAs(program, words);
 /** Commands that have something to take back before they end; all others end at once, as they would without us. */
-const tidy = new Set(["up", "run", "discovery", "api", "edge", "agent", "down"]);
+const tidy = new Set(["up", "run", "discovery", "api", "edge", "agent", "down", "dashboard"]);
 const isServer = tidy.has(args[0] ?? "");
 if (isServer)
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const)

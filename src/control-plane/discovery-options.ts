@@ -24,8 +24,10 @@ export interface DiscoveryAddresses {
 export interface DashboardSettings {
   /** Of the built page. */
   readonly folder: string;
-  /** Proves who may see it. */
-  readonly secret: Uint8Array;
+  /** Proves who may see all of it. Of all others the API says who they are, and what they may see. */
+  readonly secret?: Uint8Array;
+  /** Names by which it may be asked for, beside those of the machine. */
+  readonly hosts?: readonly string[];
 }
 
 export interface DiscoveryOptions {

@@ -9,7 +9,7 @@ import { createGraph } from "../collections/index.ts";
 import { createHttpClient, createJwksResolver, type JwksResolver, type JwksResolverOptions } from "../fetch/index.ts";
 import { createEventRecorder, createHttpSource, createKubeClient, type EventRecorder } from "../kube/index.ts";
 import { createAddressGuard } from "../lib/index.ts";
-import { istioVersion, kinds } from "../model/index.ts";
+import { istioVersion } from "../model/index.ts";
 import {
   createDebugTypes,
   createMetrics,
@@ -37,7 +37,7 @@ import { gatewayKinds, runLeader } from "./leader-work.ts";
 import { measureModel } from "./model-metrics.ts";
 import { countObjects } from "./object-metrics.ts";
 import { createOwnRevision, ownStatuses } from "./own-revision.ts";
-import { createPage } from "./page.ts";
+import { createPage, kindNames } from "./page.ts";
 import { createPatchReports, forgetChanged } from "./patch-reports.ts";
 import { createProgrammed, createProgrammedView } from "./programmed/index.ts";
 import { proxyOfNode } from "./proxy-of-node.ts";
@@ -272,13 +272,7 @@ export async function startDiscovery(options: DiscoveryOptions): Promise<Discove
     ...findRefusals(ads.refusing(), ({ node }, type, name) => resources.rendererOf(node)?.causes(type, name) ?? []),
     ...quarantine.refusals(),
   ];
-  const namedKinds = new Map(
-    // Of two kinds called Gateway the first is Istio's own.
-    kinds.map(({ group, kind }, i) => [
-      kinds.findIndex((other) => other.kind === kind) < i ? `${kind}.${group}` : kind,
-      watched.objects(group, kind),
-    ]),
-  );
+  const namedKinds = new Map(kindNames().map(([name, { group, kind }]) => [name, watched.objects(group, kind)]));
   // And which generations of their objects proxies have.
   const programmed = createProgrammed({
     ...{ graph, resources, ads },
@@ -290,7 +284,8 @@ export async function startDiscovery(options: DiscoveryOptions): Promise<Discove
   // And for whoever would rather look at a page.
   const page = createPage(options.dashboard, {
     ...{ graph, stages, ads, resources, programmed, refusals, trust, metrics, now },
-    ...{ kinds: namedKinds, objects: watched.objects, patches: patchReports, traffic: traffic.view, taps },
+    ...{ kinds: namedKinds, objects: watched.objects, patches: patchReports, traffic, taps, client },
+    monotonicMs: options.monotonicMs,
   });
   const debugSources: DebugSources = {
     systemNamespace: namespace,

@@ -1,7 +1,8 @@
 /** The parts of a control plane in; the handler of its page, where it is to have one, out. */
 import type { Collection } from "../collections/index.ts";
 import { createDashboard } from "../dashboard/index.ts";
-import type { KubeObject } from "../model/index.ts";
+import { type KindRef, type KubeClient, kindRef, kubeKinds } from "../kube/index.ts";
+import { type KubeObject, kinds } from "../model/index.ts";
 import type { HttpHandler, Metrics } from "../ops/index.ts";
 import { type ProblemSources, problemInputs } from "./controllers/problem-reports.ts";
 import { createShowResource } from "./debug/config-dump.ts";
@@ -9,8 +10,13 @@ import type { DashboardSettings } from "./discovery-options.ts";
 import { createMeshReads, type MeshReadsInputs } from "./reads/index.ts";
 import { refusalsByObject } from "./refusals.ts";
 import { type Trust, trustFacts } from "./trust/index.ts";
+import { createViewers } from "./viewers/index.ts";
 
-export interface PageParts extends Omit<MeshReadsInputs, "showResource" | "identities" | "problemInputs"> {
+type OwnInputs = "showResource" | "identities" | "problemInputs" | "namespaces";
+
+export interface PageParts extends Omit<MeshReadsInputs, OwnInputs> {
+  readonly client: KubeClient;
+  readonly monotonicMs: () => number;
   objects(group: string, kind: string): Collection<KubeObject>;
   readonly patches: ProblemSources["patches"];
   readonly trust: Trust;
@@ -22,6 +28,7 @@ export function createPage(settings: DashboardSettings | undefined, parts: PageP
   const { ads, resources, stages, objects, patches, refusals, trust, metrics, now } = parts;
   const reads = createMeshReads({
     ...parts,
+    namespaces: objects("", "Namespace"),
     showResource: createShowResource(resources, ads),
     identities: () => trustFacts(trust),
     problemInputs: () =>
@@ -33,7 +40,24 @@ export function createPage(settings: DashboardSettings | undefined, parts: PageP
   return createDashboard({
     ...settings,
     reads,
+    viewerOf: createViewers({ ...parts, kinds: shownKinds() }),
     nowMs: () => now().getTime(),
     onRefused: (why) => metrics.count("fairlead_dashboard_refused_total", { why }),
   });
 }
+
+/** By the names that ids of objects begin with. */
+function shownKinds(): ReadonlyMap<string, KindRef> {
+  const core = [kubeKinds.pods, kubeKinds.services, kubeKinds.secrets, kubeKinds.endpointSlices, kubeKinds.ingresses];
+  return new Map([
+    ...core.map((ref) => [ref.kind, ref] as const),
+    ...kindNames().map(([name, kind]) => [name, kindRef(kind)] as const),
+  ]);
+}
+
+/** Of two kinds called Gateway the first is Istio's own. */
+export const kindNames = (): readonly (readonly [string, (typeof kinds)[number]])[] =>
+  kinds.map((kind, i) => [
+    kinds.findIndex((other) => other.kind === kind.kind) < i ? `${kind.kind}.${kind.group}` : kind.kind,
+    kind,
+  ]);

@@ -15,6 +15,8 @@ export interface Finding {
   readonly proxy?: string;
   readonly message: string;
   readonly remedy: string;
+  /** Whose names are in the message, where it has neither object nor proxy. */
+  readonly namespaces?: readonly string[];
 }
 
 export interface Overview {
@@ -204,8 +206,11 @@ export interface Graph {
   readonly reporters: number;
 }
 
+/** Stands for all workloads of namespaces that whoever looks may not see. No namespace can have this name. */
+export const elsewhere = "(elsewhere)";
+
 export interface GraphNode {
-  /** `namespace/name`, the namespace alone, or empty for callers without a proxy. */
+  /** `namespace/name`, the namespace alone, empty for callers without a proxy, or `elsewhere`. */
   readonly id: string;
   readonly namespace: string;
   readonly name: string;
@@ -294,14 +299,21 @@ export interface LiveParty {
 }
 
 /** `namespace` draws only what touches that one; without it namespaces are drawn. */
-export interface GraphQuestion {
+export interface GraphQuestion extends Looked {
   readonly namespace: string;
-  readonly lastMs: number;
 }
 
+export interface Looked {
+  readonly lastMs: number;
+  /** Workloads of other namespaces are one place without a name; absent: all are seen. */
+  readonly sees?: (namespace: string) => boolean;
+}
+
+type Awaitable<T> = T | Promise<T>;
+
 export interface MeshReads {
-  graph(question: GraphQuestion): Graph;
-  workload(id: string, lastMs: number): WorkloadDetail | undefined;
+  graph(question: GraphQuestion): Awaitable<Graph>;
+  workload(id: string, looked: Looked): Awaitable<WorkloadDetail | undefined>;
   /**
    * A question (`workload`, `path`, `status`, …) opens a session; `session` alone waits for what comes, and `end` with it
    * closes it. Throws what cannot or may not be asked.
@@ -309,21 +321,23 @@ export interface MeshReads {
   liveRequests(query: URLSearchParams): Promise<LiveBatch>;
   /** Another text whenever answers may have become others. */
   moves(): string;
-  overview(): Promise<Overview>;
-  proxies(): readonly ProxyRow[];
-  proxy(id: string): ProxyDetail | undefined;
+  /** Names of all that there are. */
+  namespaces(): Awaitable<readonly string[]>;
+  overview(): Awaitable<Overview>;
+  proxies(): Awaitable<readonly ProxyRow[]>;
+  proxy(id: string): Awaitable<ProxyDetail | undefined>;
   /** Names; who made them is asked of those that are shown. */
-  resources(proxy: string, type: string): readonly string[] | undefined;
+  resources(proxy: string, type: string): Awaitable<readonly string[] | undefined>;
   /** Of each of these names. */
-  causes(proxy: string, type: string, names: readonly string[]): readonly (readonly Cause[])[];
-  resource(proxy: string, type: string, name: string): ResourceDetail | undefined;
-  services(): readonly ServiceRow[];
-  service(id: string): ServiceDetail | undefined;
-  objects(): Promise<readonly ObjectRow[]>;
-  object(id: string): Promise<ObjectDetail | undefined>;
+  causes(proxy: string, type: string, names: readonly string[]): Awaitable<readonly (readonly Cause[])[]>;
+  resource(proxy: string, type: string, name: string): Awaitable<ResourceDetail | undefined>;
+  services(): Awaitable<readonly ServiceRow[]>;
+  service(id: string): Awaitable<ServiceDetail | undefined>;
+  objects(): Awaitable<readonly ObjectRow[]>;
+  object(id: string): Awaitable<ObjectDetail | undefined>;
   /** Newest first. */
-  changes(): readonly Change[];
-  identities(): Identities;
+  changes(): Awaitable<readonly Change[]>;
+  identities(): Awaitable<Identities>;
 }
 
 /** A list, as far as it is shown at once. */

@@ -1,3 +1,4 @@
+export { claimBearer, claimName, claimSigner, secretOfClaim } from "./claim.ts";
 export {
   createKubeClient,
   type DeleteOptions,

@@ -8,6 +8,7 @@ export interface TokenVerdict {
   readonly username: string;
   readonly uid: string;
   readonly groups: readonly string[];
+  readonly extra: Readonly<Record<string, readonly string[]>>;
   readonly audiences: readonly string[];
   readonly error: string;
   /** Name and uid of the Pod that the token is bound to, where it is. */
@@ -16,7 +17,10 @@ export interface TokenVerdict {
 
 export interface AccessQuestion {
   readonly user: string;
+  readonly uid?: string;
   readonly groups?: readonly string[];
+  /** What else the API knows of the user; some who decide want it. */
+  readonly extra?: Readonly<Record<string, readonly string[]>>;
   readonly verb: string;
   readonly group: string;
   readonly resource: string;
@@ -53,6 +57,7 @@ export async function reviewToken(
     username: text(user.username),
     uid: text(user.uid),
     groups: strings(user.groups),
+    extra: Object.fromEntries(Object.entries(extra).map(([name, list]) => [name, strings(list)])),
     audiences: strings(status.audiences),
     error: text(status.error),
     pod: podName === undefined || podUid === undefined ? undefined : { name: podName, uid: podUid },
@@ -60,11 +65,11 @@ export async function reviewToken(
 }
 
 export async function reviewAccess(client: KubeClient, question: AccessQuestion): Promise<boolean> {
-  const { user, groups, ...resourceAttributes } = question;
+  const { user, uid, groups, extra, ...resourceAttributes } = question;
   const answer = await client.raw("POST", "/apis/authorization.k8s.io/v1/subjectaccessreviews", {
     apiVersion: "authorization.k8s.io/v1",
     kind: "SubjectAccessReview",
-    spec: { user, groups: groups ?? [], resourceAttributes },
+    spec: { user, ...(uid ? { uid } : {}), groups: groups ?? [], ...(extra ? { extra } : {}), resourceAttributes },
   });
   return record(record(answer).status).allowed === true;
 }

@@ -23,6 +23,7 @@ export { digest } from "./hash.ts";
 export { type Heap, watchHeap } from "./heap.ts";
 export { formatIp, isLoopback, type Prefix, parseIp, parsePrefix } from "./ip.ts";
 export { type RepeatedKey, repeatedKeys } from "./json-keys.ts";
+export { createLimit } from "./limit.ts";
 export { type ListenAddress, listenOn } from "./listen.ts";
 export {
   createLogger,

@@ -41,6 +41,7 @@ export interface HttpStream {
   /** Whether its reader has not taken yet what was written. */
   isBehind(): boolean;
   onClose(act: () => void): void;
+  end(): void;
 }
 
 /** For whoever cannot be served now. */
@@ -116,6 +117,7 @@ function openStream(res: ServerResponse): HttpStream {
     write: (text) => void res.write(text),
     isBehind: () => res.writableNeedDrain,
     onClose: (act) => void res.once("close", act),
+    end: () => void res.end(),
   };
 }
 

@@ -1,5 +1,15 @@
 export { mergeSnapshots } from "./add.ts";
-export type { CalledService, Connections, Counted, EdgeName, EdgeTraffic, Party, Requests, Side } from "./edge.ts";
+export {
+  type CalledService,
+  type Connections,
+  type Counted,
+  type EdgeName,
+  type EdgeTraffic,
+  noService,
+  type Party,
+  type Requests,
+  type Side,
+} from "./edge.ts";
 export { type EdgeRow, summarizeEdges } from "./edges.ts";
 export { parseSnapshot, parseTapBatch } from "./parse-answer.ts";
 export { createTrafficService, type KnownWorkload, type TrafficServiceOptions } from "./service.ts";

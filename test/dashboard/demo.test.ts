@@ -102,6 +102,33 @@ describe.skipIf(lacks("root", "envoy", "iptables"))("the demo", { timeout: 300_0
     await page.context().close();
   });
 
+  test("is shown as a cluster's is, through its API, to the user of a kubeconfig", async () => {
+    const kubeconfig = join(data, "kubeconfig");
+    const command = startFairlead(["dashboard", "--no-browser", "--kubeconfig", kubeconfig]);
+    try {
+      await command.until("#token=");
+      const context = await browser?.newContext();
+      const page = await context?.newPage();
+      if (!page) throw new Error("there is no browser");
+      await page.goto(command.stdout().trim());
+      await page.getByText("All is well.").waitFor();
+      await page.getByRole("status").filter({ hasText: "live" }).first().waitFor();
+      await page.getByRole("link", { name: "Services" }).click();
+      await page.getByRole("link", { name: "reviews.default" }).first().waitFor();
+      // Who the user is there, the browser never learns.
+      const known = JSON.stringify(await page.evaluate("({ ...sessionStorage })"));
+      expect(known).not.toContain("fairlead-claim");
+      await context?.close();
+    } finally {
+      command.child.kill("SIGTERM");
+      await command.exited;
+    }
+    const { stdout } = await fairlead(["get", "csr", "-o", "name", "--kubeconfig", kubeconfig]).catch(() => ({
+      stdout: "",
+    }));
+    expect(stdout).not.toContain("fairlead-dashboard");
+  });
+
   test("gives another link when asked", async () => {
     const { stdout } = await fairlead(["dashboard", "--no-browser", "--data", data]);
     expect(stdout).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/#token=\S+\n$/);

@@ -3,6 +3,7 @@ import AxeBuilder from "@axe-core/playwright";
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { connectProxy, type ScriptedProxy } from "../../src/control-plane/testing.ts";
+import { startAgents } from "../../src/control-plane/traffic/testing.ts";
 import { type Opened, openPage, startBrowser } from "./browser.ts";
 import { ask, type DashboardPlane, startDashboardPlane } from "./dashboard-plane.ts";
 
@@ -224,6 +225,28 @@ test("two tabs, and a control plane that is started again under them", async () 
       .first()
       .waitFor();
   await page.context().close();
+});
+
+test("whoever has a token of the API signs in with it, and sees what the API lets them", async () => {
+  const agents = await startAgents(plane().world);
+  const token = await agents.token("nobody-much", "default", []);
+  agents.close();
+  const context = await browser?.newContext({ viewport: { width: 360, height: 800 } });
+  const page = await context?.newPage();
+  if (!page) throw new Error("there is no browser");
+  await page.goto(`${plane().origin()}/services`);
+  await page.getByRole("heading", { name: "Not signed in" }).waitFor();
+  const { violations } = await new AxeBuilder({ page }).analyze();
+  expect(violations.map(({ id, nodes }) => `${id} ${nodes[0]?.html}`)).toEqual([]);
+  expect(await page.evaluate("document.documentElement.scrollWidth")).toBe(360);
+  await page.getByLabel("token").fill("none");
+  await page.keyboard.press("Enter");
+  await page.getByText("sign-in has ended").waitFor();
+  await page.getByLabel("token").fill(token);
+  await page.keyboard.press("Enter");
+  await page.getByText("There is no Service yet").waitFor();
+  await page.getByRole("status").filter({ hasText: "live" }).first().waitFor();
+  await context?.close();
 });
 
 test("a link that was used, and an address that is none", async () => {

@@ -26,6 +26,7 @@ const ports: ReadonlyMap<number, string> = new Map([
   [15010, "grpc"],
   [15012, "secureGrpc"],
   [15014, "monitoring"],
+  [15015, "dashboard"],
   [15017, "https"],
 ]);
 

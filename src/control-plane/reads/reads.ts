@@ -14,7 +14,6 @@ import { formatSortedYaml } from "../../lib/index.ts";
 import { istioVersion, type KubeObject, type ResourceType, reportIntervalMs, types } from "../../model/index.ts";
 import { findProxy, knownProxies } from "../../ops/index.ts";
 import type { Renderer } from "../../render/index.ts";
-import type { TrafficView } from "../../traffic/index.ts";
 import { type Ads, type ProxyStatus, proxyName, shortName } from "../../xds/index.ts";
 import { findProblems, type ObjectProblem, type ProblemInputs } from "../controllers/find-problems.ts";
 import type { ShowResource } from "../debug/config-dump.ts";
@@ -22,7 +21,7 @@ import { createPartsOf, type Programmed, reachOf, sayVerdict } from "../programm
 import type { Refusal } from "../refusals.ts";
 import type { ControlledSource } from "../resource-source.ts";
 import type { Stages } from "../stages.ts";
-import type { TapSessions } from "../traffic/index.ts";
+import type { TapSessions, Traffic } from "../traffic/index.ts";
 import { followChanges, written } from "./changes.ts";
 import { findFindings, problemsOf, refused } from "./findings.ts";
 import { leadsTo } from "./leads-to.ts";
@@ -43,8 +42,9 @@ export interface MeshReadsInputs {
   identities(): Identities;
   /** What `findProblems` is to look at. */
   problemInputs(): ProblemInputs;
-  readonly traffic: TrafficView;
+  readonly traffic: Pick<Traffic, "view" | "everywhere">;
   readonly taps: TapSessions;
+  readonly namespaces: Collection<KubeObject>;
   readonly now: () => Date;
 }
 
@@ -61,8 +61,9 @@ export function createMeshReads(inputs: MeshReadsInputs): MeshReads {
 
   return {
     moves,
-    graph: (question) => readGraph(inputs.traffic, question),
-    workload: (id, lastMs) => readWorkload(inputs.traffic, id, lastMs, proxiesOf(stages, proxies(), id)),
+    graph: async (question) => readGraph(await inputs.traffic.everywhere(question), question),
+    workload: (id, looked) => readWorkload(inputs.traffic.view, id, looked, proxiesOf(stages, proxies(), id)),
+    namespaces: () => inputs.namespaces.keys(),
     liveRequests: inputs.taps.answer,
     async overview() {
       const rows = proxies().map(proxyRow);
@@ -72,7 +73,7 @@ export function createMeshReads(inputs: MeshReadsInputs): MeshReads {
         proxies: rows,
         services: services.rows(),
         identities: inputs.identities(),
-        traffic: trafficFindings(inputs.traffic),
+        traffic: trafficFindings(inputs.traffic.view.snapshot({ lastMs: 60_000 })),
         now: now(),
       });
       return {

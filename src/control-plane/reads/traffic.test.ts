@@ -1,4 +1,6 @@
 import { describe, expect, test } from "vitest";
+import { elsewhere } from "../../dashboard/index.ts";
+import type { TrafficView } from "../../traffic/index.ts";
 import { edge, party, requests, testStore } from "../../traffic/testing.ts";
 import { maxEdges, maxNodes, readGraph, readWorkload, trafficFindings } from "./traffic.ts";
 
@@ -13,9 +15,11 @@ function busy() {
   return store;
 }
 
+const minute = (store: TrafficView) => store.snapshot({ lastMs: 60_000 });
+
 describe("what is drawn", () => {
   test("is namespaces first, with what goes between them", () => {
-    const { nodes, edges } = readGraph(busy(), { namespace: "", lastMs: 60_000 });
+    const { nodes, edges } = readGraph(minute(busy()), { namespace: "" });
     expect(nodes.map(({ id }) => id).sort()).toEqual(["data", "shop"]);
     expect(edges.map(({ from, to, requests: count }) => [from, to, count])).toEqual([
       ["shop", "shop", 200],
@@ -24,10 +28,10 @@ describe("what is drawn", () => {
   });
 
   test("is then a namespace's workloads, and those that they talk with", () => {
-    const { nodes, edges, folded } = readGraph(busy(), { namespace: "data", lastMs: 60_000 });
+    const { nodes, edges, folded } = readGraph(minute(busy()), { namespace: "data" });
     expect(nodes.map(({ id }) => id).sort()).toEqual(["data/db", "shop/back"]);
     expect(edges).toMatchObject([{ from: "shop/back", to: "data/db", mutualTls: "none", protocols: ["tcp"] }]);
-    const shop = readGraph(busy(), { namespace: "shop", lastMs: 60_000 });
+    const shop = readGraph(minute(busy()), { namespace: "shop" });
     expect(shop.edges[0]).toMatchObject({
       from: "shop/front",
       to: "shop/back",
@@ -42,7 +46,7 @@ describe("what is drawn", () => {
     for (let i = 0; i < 150; i++)
       for (let j = 0; j < 4; j++)
         store.add(edge(party(`w${i}`), party(`w${(i + j + 1) % 150}`)), "source", { counts: requests(i + 1) });
-    const { nodes, edges, folded } = readGraph(store, { namespace: "shop", lastMs: 60_000 });
+    const { nodes, edges, folded } = readGraph(minute(store), { namespace: "shop" });
     expect([nodes.length, folded.nodes]).toEqual([maxNodes, 150 - maxNodes]);
     expect(edges.length).toBe(maxEdges);
     expect(edges.length + folded.edges).toBe(600);
@@ -52,21 +56,33 @@ describe("what is drawn", () => {
   });
 });
 
+test("of what may not be seen there is one place without a name, and nothing of its own", () => {
+  const sees = (namespace: string): boolean => namespace === "data";
+  const { nodes, edges } = readGraph(minute(busy()), { namespace: "", sees });
+  expect(nodes.map(({ id }) => id).sort()).toEqual([elsewhere, "data"]);
+  expect(edges).toMatchObject([{ from: elsewhere, to: "data", hosts: ["db.data.svc.cluster.local"] }]);
+  expect(JSON.stringify(readGraph(minute(busy()), { namespace: "data", sees }))).not.toMatch(/shop|front|back/);
+  const found = readWorkload(busy(), "data/db", { lastMs: 60_000, sees }, []);
+  expect(found?.callers.map(({ from }) => from)).toEqual([elsewhere]);
+});
+
 test("a workload has its callers, those whom it calls, and its course", () => {
-  const found = readWorkload(busy(), "shop/back", 60_000, ["back-1.shop"]);
+  const found = readWorkload(busy(), "shop/back", { lastMs: 60_000 }, ["back-1.shop"]);
   expect(found?.callers.map(({ from }) => from)).toEqual(["shop/front"]);
   expect(found?.calls.map(({ to }) => to)).toEqual(["data/db"]);
   const most = Math.max(...(found?.series.map(({ perSecond }) => perSecond) ?? []));
   expect(most).toBe(20);
-  expect(readWorkload(busy(), "shop/nobody", 60_000, [])).toBeUndefined();
+  expect(readWorkload(busy(), "shop/nobody", { lastMs: 60_000 }, [])).toBeUndefined();
 });
 
 test("errors and denials are told where they are more than a few", () => {
-  expect(trafficFindings(busy()).map(({ what, level }) => [what, level])).toEqual([["answers with errors", "warning"]]);
+  expect(trafficFindings(minute(busy())).map(({ what, level }) => [what, level])).toEqual([
+    ["answers with errors", "warning"],
+  ]);
   const { store } = testStore();
   store.add(edge(front, back), "source", { counts: requests(9, { serverErrors: 9 }) });
   store.add(edge(back, db), "source", { counts: requests(1000, { serverErrors: 10 }) });
-  expect(trafficFindings(store)).toEqual([]);
+  expect(trafficFindings(minute(store))).toEqual([]);
   store.add(edge(front, db), "source", { counts: requests(20, { denied: 20 }) });
-  expect(trafficFindings(store)).toMatchObject([{ what: "denied", level: "error" }]);
+  expect(trafficFindings(minute(store))).toMatchObject([{ what: "denied", level: "error" }]);
 });

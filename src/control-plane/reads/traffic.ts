@@ -5,17 +5,29 @@ import type {
   GraphEdge,
   GraphNode,
   GraphQuestion,
+  Looked,
   TrafficSlot,
   WorkloadDetail,
 } from "../../dashboard/index.ts";
-import { type EdgeRow, summarize, summarizeEdges, type TrafficPoint, type TrafficView } from "../../traffic/index.ts";
+import {
+  type EdgeRow,
+  summarize,
+  summarizeEdges,
+  type TrafficPoint,
+  type TrafficSnapshot,
+  type TrafficView,
+} from "../../traffic/index.ts";
+import { asSeen } from "./as-seen.ts";
 
 export const [maxNodes, maxEdges] = [80, 200];
 
-export function readGraph(view: TrafficView, { namespace, lastMs }: GraphQuestion): Graph {
-  const snapshot = view.snapshot({ lastMs });
-  const rows = summarizeEdges(snapshot, namespace === "" ? "namespace" : "workload")
-    .map((row) => ({ ...edgeOf(row, snapshot.seconds), places: [row.source, row.destination] as const }))
+export function readGraph(snapshot: TrafficSnapshot, { namespace, sees }: Omit<GraphQuestion, "lastMs">): Graph {
+  const { seconds } = snapshot;
+  const rows = summarizeEdges(
+    { seconds, traffic: asSeen(snapshot.traffic, sees) },
+    namespace === "" ? "namespace" : "workload",
+  )
+    .map((row) => ({ ...edgeOf(row, seconds), places: [row.source, row.destination] as const }))
     .filter(({ places }) => namespace === "" || places.some((place) => place.namespace === namespace))
     .sort((a, b) => b.perSecond - a.perSecond);
   const all = nodesOf(rows);
@@ -84,11 +96,12 @@ function nodesOf(edges: readonly (GraphEdge & { readonly places: readonly [Place
 export function readWorkload(
   view: TrafficView,
   id: string,
-  lastMs: number,
+  { lastMs, sees }: Looked,
   proxies: readonly string[],
 ): WorkloadDetail | undefined {
-  const snapshot = view.snapshot({ lastMs });
-  const edges = summarizeEdges(snapshot, "workload").map((row) => edgeOf(row, snapshot.seconds));
+  const { seconds, traffic } = view.snapshot({ lastMs });
+  const seen = asSeen(traffic, sees);
+  const edges = summarizeEdges({ seconds, traffic: seen }, "workload").map((row) => edgeOf(row, seconds));
   const [callers, calls] = [edges.filter(({ to }) => to === id), edges.filter(({ from }) => from === id)];
   if (callers.length + calls.length + proxies.length === 0) return undefined;
   const points = view.series(
@@ -114,8 +127,7 @@ const leastRequests = 10;
 const muchShare = 0.05;
 
 /** Of the last minute. */
-export function trafficFindings(view: TrafficView): readonly Finding[] {
-  const snapshot = view.snapshot({ lastMs: 60_000 });
+export function trafficFindings(snapshot: TrafficSnapshot): readonly Finding[] {
   return summarizeEdges(snapshot, "workload").flatMap(({ source, destination, hosts, requests }) => {
     if (requests.requests < leastRequests) return [];
     const pair = `${idOf(source) || "callers without a proxy"} to ${idOf(destination) || hosts.join(", ")}`;
@@ -128,6 +140,7 @@ export function trafficFindings(view: TrafficView): readonly Finding[] {
               what,
               message: `${count} of ${requests.requests} requests from ${pair} in the last minute.`,
               remedy,
+              namespaces: [source.namespace, destination.namespace].filter((name) => name !== ""),
             },
           ];
     return [

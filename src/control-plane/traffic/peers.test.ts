@@ -1,62 +1,40 @@
 /** Two replicas on one API, with the CA that they share: what agents tell the one, the other shows too. */
 import { create } from "@bufbuild/protobuf";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { Edge_Side, FromAgentSchema, ReadRequestSchema, TrafficService } from "../../gen/fairlead/traffic_pb.js";
-import { createKubeClient, kubeKinds, loadKubeconfig, requestToken } from "../../kube/index.ts";
-import { readRecord } from "../../lib/index.ts";
-import { createRpcClient, protoMethod, type RpcClient } from "../../rpc/index.ts";
+import { Edge_Side, ReadRequestSchema, TrafficService } from "../../gen/fairlead/traffic_pb.js";
+import { createRpcClient, protoMethod } from "../../rpc/index.ts";
 import { parseSnapshot, type TrafficSnapshot } from "../../traffic/index.ts";
 import { type ControlledApi, startControlledApi } from "../controllers/testing.ts";
 import type { Discovery } from "../discovery.ts";
 import { allowSecrets, startPlane } from "../testing.ts";
+import { startAgents, type TestAgents } from "./testing.ts";
 
 describe("two replicas", () => {
   let world: ControlledApi;
   let planes: readonly Discovery[] = [];
-  const clients: RpcClient[] = [];
-  let ca = "";
+  let agents: TestAgents;
 
   beforeAll(async () => {
     world = await startControlledApi();
     await allowSecrets(world);
     const first = await startPlane(world);
     planes = [first, await startPlane(world, { identity: "istiod-other" })];
-    const secret = await world.admin.raw("GET", "/api/v1/namespaces/istio-system/secrets/istio-ca-secret");
-    const { "ca-cert.pem": root } = readRecord(readRecord(secret).data);
-    ca = Buffer.from(String(root), "base64").toString();
+    agents = await startAgents(world);
   });
   afterAll(async () => {
-    for (const client of clients) client.close();
+    agents.close();
     for (const plane of planes) await plane.close();
     await world.close();
   });
 
-  async function client(plane: Discovery | undefined, account: string, namespace: string): Promise<RpcClient> {
-    const kube = createKubeClient(await loadKubeconfig({ paths: [world.api.kubeconfig], env: {} }));
-    const metadata = { name: account, namespace };
-    await kube
-      .create(kubeKinds.serviceAccounts, { apiVersion: "v1", kind: "ServiceAccount", metadata })
-      .catch(() => {});
-    const { token } = await requestToken(kube, { namespace, serviceAccount: account, audiences: ["istio-ca"] });
-    kube.close();
-    const made = createRpcClient({
-      target: plane?.addresses.secureGrpc ?? { host: "127.0.0.1", port: 1 },
-      tls: () => ({ ca }),
-      metadata: async () => ({ authorization: `Bearer ${token}` }),
-    });
-    clients.push(made);
-    return made;
-  }
-
-  async function report(plane: Discovery | undefined, account: string, requests: number): Promise<void> {
-    const stream = await (await client(plane, account, "default")).stream(protoMethod(TrafficService.method.report));
-    const edge = { side: Edge_Side.SOURCE, peer: { namespace: "shop", workload: "back" }, counts: [requests] };
-    await stream.send(
-      create(FromAgentSchema, { message: { case: "hello", value: { address: "10.1.1.1", run: "r" } } }),
-    );
-    await stream.send(create(FromAgentSchema, { message: { case: "report", value: { sequence: 1, edges: [edge] } } }));
-    expect((await stream.messages.next()).value?.message).toEqual({ case: "acknowledged", value: 1 });
-  }
+  const plane = (which: Discovery | undefined): Discovery => {
+    if (!which) throw new Error("there is no such control plane");
+    return which;
+  };
+  const report = (which: Discovery | undefined, account: string, requests: number): Promise<void> =>
+    agents.report(plane(which), account, "default", [
+      { side: Edge_Side.SOURCE, peer: { namespace: "shop", workload: "back" }, counts: [requests] },
+    ]);
 
   async function seen(plane: Discovery | undefined, query = ""): Promise<TrafficSnapshot> {
     const { host, port } = plane?.addresses.monitoring ?? { host: "", port: 0 };
@@ -97,13 +75,13 @@ describe("two replicas", () => {
   test("tell it to nobody else", async () => {
     const read = protoMethod(TrafficService.method.read);
     const ask = async (account: string, namespace: string): Promise<string> =>
-      (await client(planes[0], account, namespace))
+      (await agents.client(plane(planes[0]), account, namespace))
         .unary(read, create(ReadRequestSchema, { lastMs: 60_000 }))
         .then(({ json }) => json, String);
     expect(await ask("front", "default")).toMatch(/not a replica/);
     expect(await ask("istiod", "istio-system")).toContain("traffic");
-    const stranger = createRpcClient({ target: planes[0]?.addresses.secureGrpc ?? { path: "" }, tls: () => ({ ca }) });
-    clients.push(stranger);
+    const stranger = createRpcClient({ target: plane(planes[0]).addresses.secureGrpc, tls: () => ({ ca: agents.ca }) });
     await expect(stranger.unary(read, create(ReadRequestSchema, {}))).rejects.toThrow(/authentication failure/);
+    stranger.close();
   });
 });

@@ -5,7 +5,7 @@ import type { PagePath } from "../page-paths.ts";
 import { connection, followLive } from "./live.ts";
 import { Link } from "./parts/link.tsx";
 import { path } from "./place.ts";
-import { signedOut } from "./session.ts";
+import { signedOut, signInWith } from "./session.ts";
 import { Changes } from "./views/changes.tsx";
 import { TrafficGraph } from "./views/graph.tsx";
 import { Identity } from "./views/identity.tsx";
@@ -89,6 +89,20 @@ function SignedOut({ why }: { readonly why: string }) {
       <p>
         Run <code>fairlead dashboard</code> for a new link.
       </p>
+      <form
+        class="filter"
+        onSubmit={(event) => {
+          event.preventDefault();
+          const token = new FormData(event.currentTarget).get("token");
+          if (typeof token === "string" && token.trim() !== "") signInWith(token.trim());
+        }}
+      >
+        <label>
+          Or a token of the cluster's API{" "}
+          <input type="password" name="token" autocomplete="off" required maxLength={16384} />
+        </label>
+        <button type="submit">Sign in</button>
+      </form>
     </main>
   );
 }

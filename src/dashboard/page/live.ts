@@ -1,5 +1,5 @@
 /** The server's word that something has moved in; a signal that views ask again by, out. One stream, closed while nobody looks. */
-import { signal } from "@preact/signals";
+import { effect, signal } from "@preact/signals";
 import { bearer, signedOut, signOut } from "./session.ts";
 
 export const moves = signal("");
@@ -10,7 +10,10 @@ let waitMs = 1000;
 
 export function followLive(): void {
   document.addEventListener("visibilitychange", () => (document.hidden ? pause() : begin()));
-  if (!document.hidden) begin();
+  // Begins anew for whoever signs in.
+  effect(() => {
+    if (signedOut.value === undefined && !document.hidden) begin();
+  });
 }
 
 function pause(): void {

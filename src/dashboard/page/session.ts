@@ -13,6 +13,12 @@ export function signOut(why: string): void {
   signedOut.value = why;
 }
 
+/** With a token of the API, where the control plane asks that who somebody is. */
+export function signInWith(token: string): void {
+  sessionStorage.setItem(kept, token);
+  signedOut.value = undefined;
+}
+
 /** The token is good once, so it is taken out of the address before anything else can see it there. */
 export async function signInFrom(place: Location): Promise<void> {
   const token = /^#token=([\w.-]+)$/.exec(place.hash)?.[1];

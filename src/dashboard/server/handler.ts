@@ -1,56 +1,66 @@
 /** A request of a browser in; the page, or what it asks of the mesh, out. Whatever is not declared is refused. */
-import { FairleadError, parseJson, readRecord, readText } from "../../lib/index.ts";
+import { FairleadError } from "../../lib/index.ts";
 import { type HttpAnswer, type HttpHandler, type HttpRequest, statusOf } from "../../ops/index.ts";
 import type { MeshReads } from "../mesh-reads.ts";
 import { loadAssets } from "./assets.ts";
+import { exchange, notSignedIn } from "./exchange.ts";
 import { pageHeaders } from "./headers.ts";
+import { json } from "./json.ts";
 import { createLive } from "./live.ts";
-import { type ApiRoute, createRoutes } from "./routes.ts";
+import { type ApiRoute, routes } from "./routes.ts";
 import { isSameSite } from "./same-site.ts";
 import { createSessions } from "./sessions.ts";
 import { shared } from "./shared.ts";
+import { seesAll, type Viewer } from "./viewer.ts";
+import { visibleReads } from "./visible-reads.ts";
 
 export interface DashboardOptions {
   readonly reads: MeshReads;
   /** Of the built page. */
   readonly folder: string;
-  /** Proves tokens and bearers; kept where a page is to outlive a restart. */
-  readonly secret: Uint8Array;
+  /** Proves links and bearers of those who see all; kept where a page is to outlive a restart. Absent: there are none. */
+  readonly secret?: Uint8Array;
+  /** Names by which the page may be asked for, beside those of the machine itself. */
+  readonly hosts?: readonly string[];
+  /** Who another bearer is; undefined where it is nobody's. Throws where that cannot be known now. */
+  readonly viewerOf?: (bearer: string) => Promise<Viewer | undefined>;
   readonly nowMs: () => number;
   /** Told of each request that was refused, with why in a word. */
   readonly onRefused?: (why: "site" | "token" | "streams") => void;
 }
 
-const maxTokenBytes = 1000;
-
 export function createDashboard(options: DashboardOptions): HttpHandler {
   const assets = loadAssets(options.folder);
-  const sessions = createSessions(options);
-  const routes = createRoutes(options.reads);
+  const sessions = options.secret && createSessions({ ...options, secret: options.secret });
   const live = createLive(options.reads.moves);
 
   async function answer(request: HttpRequest): Promise<HttpAnswer> {
     const { url, method, headers } = request;
-    if (!isSameSite(headers)) {
+    if (!isSameSite(headers, options.hosts)) {
       options.onRefused?.("site");
       return plain(403, "this page is asked for by the name of this machine: localhost or its address\n");
     }
     if (!url.pathname.startsWith("/api/")) return method === "GET" || method === "HEAD" ? page(url) : notAllowed;
-    if (url.pathname === "/api/session") return method === "POST" ? await exchange(request) : notAllowed;
-    const bearer = /^Bearer (\S{1,200})$/.exec(headers.authorization ?? "")?.[1] ?? "";
-    if (!sessions.isBearer(bearer)) {
+    if (url.pathname === "/api/session") return method === "POST" ? await signIn(request) : notAllowed;
+    const viewer = await viewerOf(/^Bearer ([\x21-\x7e]{1,16384})$/.exec(headers.authorization ?? "")?.[1]);
+    if (!viewer) {
       options.onRefused?.("token");
-      return json(401, { error: "this page is not signed in", remedy: "run `fairlead dashboard` for a new link" });
+      return notSignedIn;
     }
     if (method !== "GET") return notAllowed;
     if (url.pathname === "/api/live") return follow();
-    return await (routeOf(url)?.isOwn ? answered(url) : sharedAnswers(url));
+    return await (routeOf(url)?.isOwn ? answered(url, viewer) : sharedAnswers(url, viewer));
+  }
+
+  async function viewerOf(bearer: string | undefined): Promise<Viewer | undefined> {
+    if (bearer === undefined) return undefined;
+    return sessions?.isBearer(bearer) ? seesAll : await options.viewerOf?.(bearer);
   }
 
   const routeOf = (url: URL): ApiRoute | undefined => routes.get(url.pathname.slice("/api/".length));
 
-  async function answered(url: URL): Promise<HttpAnswer> {
-    const found = await routeOf(url)?.answer(url.searchParams);
+  async function answered(url: URL, viewer: Viewer): Promise<HttpAnswer> {
+    const found = await routeOf(url)?.answer(visibleReads(options.reads, viewer), url.searchParams);
     return found === undefined ? json(404, { error: "there is no such thing" }) : json(200, found);
   }
 
@@ -61,16 +71,10 @@ export function createDashboard(options: DashboardOptions): HttpHandler {
     return asset ? { status: 200, ...asset } : plain(404, "404 page not found\n");
   }
 
-  async function exchange(request: HttpRequest): Promise<HttpAnswer> {
-    const body = await request.body();
-    const token = body.length > maxTokenBytes ? "" : readText(readRecord(parseJson(body)).token);
-    const bearer = sessions.exchange(token);
-    if (bearer !== undefined) return json(200, { bearer });
-    options.onRefused?.("token");
-    return json(401, {
-      error: "this link has been used or is too old",
-      remedy: "run `fairlead dashboard` for a new one",
-    });
+  async function signIn(request: HttpRequest): Promise<HttpAnswer> {
+    const answer = await exchange(request, sessions);
+    if (answer.status !== 200) options.onRefused?.("token");
+    return answer;
   }
 
   function follow(): HttpAnswer {
@@ -93,9 +97,4 @@ function refusal(thrown: unknown): HttpAnswer {
 }
 
 const plain = (status: number, body: string): HttpAnswer => ({ status, body });
-const json = (status: number, body: unknown): HttpAnswer => ({
-  status,
-  type: "application/json",
-  body: JSON.stringify(body),
-});
 const notAllowed = plain(405, "405 method not allowed\n");

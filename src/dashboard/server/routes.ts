@@ -3,7 +3,7 @@ import type { MeshReads } from "../mesh-reads.ts";
 import { listed } from "./listed.ts";
 import { lookInTurns } from "./look-in-turns.ts";
 
-/** `everybody` is who has a bearer; nothing of the mesh is told to anybody else. */
+/** `everybody` is who has signed in; of the mesh each is told what they may see (`visible-reads.ts`). */
 export type Who = "everybody";
 
 export interface ApiRoute {
@@ -11,7 +11,7 @@ export interface ApiRoute {
   /** Everybody is told something else: who asks twice is answered twice. */
   readonly isOwn?: boolean;
   /** Undefined: there is no such thing. */
-  answer(query: URLSearchParams): unknown;
+  answer(reads: MeshReads, query: URLSearchParams): unknown;
 }
 
 const [usualMs, longestMs] = [60_000, 3_600_000];
@@ -22,43 +22,44 @@ function lastMs(query: URLSearchParams): number {
   return asked > 0 ? Math.min(asked, longestMs) : usualMs;
 }
 
-export function createRoutes(reads: MeshReads): ReadonlyMap<string, ApiRoute> {
-  const text = (query: URLSearchParams, name: string): string => query.get(name) ?? "";
-  const open = (answer: ApiRoute["answer"]): ApiRoute => ({ who: "everybody", answer });
-  return new Map([
-    ["overview", open(() => reads.overview())],
-    [
-      "proxies",
-      open((query) => listed(reads.proxies(), query, (row) => `${row.id} ${row.kind} ${row.version} ${row.state}`)),
-    ],
-    ["proxy", open((query) => reads.proxy(text(query, "id")))],
-    [
-      "resources",
-      open((query) => {
-        const [proxy, type] = [text(query, "proxy"), text(query, "type")];
-        const names = reads.resources(proxy, type);
-        if (!names) return undefined;
-        const list = listed(names, query, (name) => name);
-        const causes = reads.causes(proxy, type, list.rows);
-        return { ...list, rows: list.rows.map((name, i) => ({ name, causes: causes[i] ?? [] })) };
-      }),
-    ],
-    ["resource", open((query) => reads.resource(text(query, "proxy"), text(query, "type"), text(query, "name")))],
-    ["graph", open((query) => reads.graph({ namespace: text(query, "namespace"), lastMs: lastMs(query) }))],
-    ["requests", { who: "everybody", isOwn: true, answer: (query) => reads.liveRequests(query) }],
-    ["workload", open((query) => reads.workload(text(query, "id"), lastMs(query)))],
-    ["services", open((query) => listed(reads.services(), query, (row) => `${row.host} ${row.id}`))],
-    ["service", open((query) => reads.service(text(query, "id")))],
-    ["objects", open(async (query) => listed(await reads.objects(), query, (row) => row.id))],
-    ["object", open((query) => reads.object(text(query, "id")))],
-    [
-      "changes",
-      open(async (query) => {
-        const list = listed(reads.changes(), query, (row) => `${row.object} ${row.act}`);
-        await lookInTurns(list.rows);
-        return list;
-      }),
-    ],
-    ["identities", open(() => reads.identities())],
-  ]);
-}
+const text = (query: URLSearchParams, name: string): string => query.get(name) ?? "";
+const open = (answer: ApiRoute["answer"]): ApiRoute => ({ who: "everybody", answer });
+
+export const routes: ReadonlyMap<string, ApiRoute> = new Map<string, ApiRoute>([
+  ["overview", open((reads) => reads.overview())],
+  [
+    "proxies",
+    open(async (reads, query) =>
+      listed(await reads.proxies(), query, (row) => `${row.id} ${row.kind} ${row.version} ${row.state}`),
+    ),
+  ],
+  ["proxy", open((reads, query) => reads.proxy(text(query, "id")))],
+  [
+    "resources",
+    open(async (reads, query) => {
+      const [proxy, type] = [text(query, "proxy"), text(query, "type")];
+      const names = await reads.resources(proxy, type);
+      if (!names) return undefined;
+      const list = listed(names, query, (name) => name);
+      const causes = await reads.causes(proxy, type, list.rows);
+      return { ...list, rows: list.rows.map((name, i) => ({ name, causes: causes[i] ?? [] })) };
+    }),
+  ],
+  ["resource", open((reads, query) => reads.resource(text(query, "proxy"), text(query, "type"), text(query, "name")))],
+  ["graph", open((reads, query) => reads.graph({ namespace: text(query, "namespace"), lastMs: lastMs(query) }))],
+  ["requests", { who: "everybody", isOwn: true, answer: (reads, query) => reads.liveRequests(query) }],
+  ["workload", open((reads, query) => reads.workload(text(query, "id"), { lastMs: lastMs(query) }))],
+  ["services", open(async (reads, query) => listed(await reads.services(), query, (row) => `${row.host} ${row.id}`))],
+  ["service", open((reads, query) => reads.service(text(query, "id")))],
+  ["objects", open(async (reads, query) => listed(await reads.objects(), query, (row) => row.id))],
+  ["object", open((reads, query) => reads.object(text(query, "id")))],
+  [
+    "changes",
+    open(async (reads, query) => {
+      const list = listed(await reads.changes(), query, (row) => `${row.object} ${row.act}`);
+      await lookInTurns(list.rows);
+      return list;
+    }),
+  ],
+  ["identities", open((reads) => reads.identities())],
+]);

@@ -6,17 +6,16 @@ const maxKept = 64;
 /** A larger answer is shared only by those who ask while it is made. */
 const maxKeptBytes = 256 * 1024;
 
-/** Many tabs look at the same few pages, and all ask again when something moves. */
-export function shared(
-  moves: () => string,
-  answer: (url: URL) => Promise<HttpAnswer>,
-): (url: URL) => Promise<HttpAnswer> {
+type Answers<Who> = (url: URL, who: Who) => Promise<HttpAnswer>;
+
+/** Many tabs look at the same few pages, and all ask again when something moves. Those with the same key are told the same. */
+export function shared<Who extends { readonly key: string }>(moves: () => string, answer: Answers<Who>): Answers<Who> {
   const kept = new Map<string, { readonly moves: string; readonly answer: Promise<HttpAnswer> }>();
-  return (url) => {
-    const [key, now] = [url.pathname + url.search, moves()];
+  return (url, who) => {
+    const [key, now] = [`${url.pathname}${url.search} ${who.key}`, moves()];
     const known = kept.get(key);
     if (known?.moves === now) return known.answer;
-    const asked = answer(url);
+    const asked = answer(url, who);
     kept.delete(key);
     kept.set(key, { moves: now, answer: asked });
     dropOldest(kept, maxKept);

@@ -53,6 +53,8 @@ const env: Data = [
 const args: Data = [
   "discovery",
   "--monitoringAddr=:15014",
+  // Reached by a port-forward alone; each user sees what the API lets them.
+  "--dashboardAddr=127.0.0.1:15015",
   text("--log_output_level=", value("global.logging.level")),
   when(set(value("global.logAsJson")), "--log_as_json"),
   "--domain",

@@ -52,6 +52,8 @@ const clusterRules: readonly Data[] = [
   ),
   rule("authentication.k8s.io", ["tokenreviews"], ["create"]),
   rule("authorization.k8s.io", ["subjectaccessreviews"], ["create"]),
+  // By these users without a token say who they are to its page.
+  rule("certificates.k8s.io", ["certificatesigningrequests"], ["get"]),
   // Only where certificates come from signers of the API.
   when(
     set(value(signers)),

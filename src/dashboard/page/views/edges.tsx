@@ -1,5 +1,5 @@
 /** Edges of traffic as a table: the twin of every picture of them. */
-import type { GraphEdge } from "../../mesh-reads.ts";
+import { elsewhere, type GraphEdge } from "../../mesh-reads.ts";
 import { lockWords, millis, rate, share } from "../parts/figures.ts";
 import { Link } from "../parts/link.tsx";
 import { type Column, Rows } from "../parts/table.tsx";
@@ -7,6 +7,8 @@ import { type Column, Rows } from "../parts/table.tsx";
 const place = (id: string) =>
   id === "" ? (
     "callers without a proxy"
+  ) : id === elsewhere ? (
+    "namespaces that you may not see"
   ) : id.includes("/") ? (
     <Link to="/workload" query={{ id }}>
       <bdi>{id}</bdi>

@@ -1,5 +1,5 @@
 /** Who talks with whom: namespaces first, then the workloads of one, as a picture and as a table. */
-import type { Graph, GraphEdge, GraphNode } from "../../mesh-reads.ts";
+import { elsewhere, type Graph, type GraphEdge, type GraphNode } from "../../mesh-reads.ts";
 import { useAsk } from "../ask.ts";
 import { arrowKey } from "../graph/layers.ts";
 import { boxHeight, pictureOf } from "../graph/picture.ts";
@@ -83,7 +83,7 @@ function Drawn({
 
 /** Without a name: who calls without a proxy, and what in a namespace no workload was found to serve. */
 const wordsOf = ({ id, name, namespace }: GraphNode): string =>
-  id === "" ? "no proxy" : name === "" ? `nobody of ${namespace}` : name;
+  id === "" ? "no proxy" : id === elsewhere ? "not for you to see" : name === "" ? `nobody of ${namespace}` : name;
 const isBad = (errors: number | undefined): boolean => (errors ?? 0) >= 0.05;
 
 function Picture({ graph, find }: { readonly graph: Graph; readonly find: string }) {
@@ -152,7 +152,7 @@ function Place({ node, box, isFound }: PlaceProps) {
       </text>
     </>
   );
-  if (node.name === "") return shape;
+  if (node.name === "" || node.id === elsewhere) return shape;
   const isWorkload = node.id.includes("/");
   return (
     <Link

@@ -1,0 +1,1 @@
+export { createViewers } from "./viewers.ts";

@@ -1,0 +1,37 @@
+import { expect, test } from "vitest";
+import type { LiveRequest, MeshReads } from "../mesh-reads.ts";
+import type { Viewer } from "./viewer.ts";
+import { visibleReads } from "./visible-reads.ts";
+
+const party = (namespace: string) => ({ namespace, workload: `web-${namespace}` });
+
+const request = (from: string, to: string, side: LiveRequest["side"]): LiveRequest => ({
+  ...{ at: "2026-01-01T00:00:00Z", side, source: party(from), destination: party(to) },
+  ...{ service: { host: `web.${to}.svc.cluster.local` }, protocol: "http", method: "GET", authority: `web.${to}` },
+  ...{ path: "/", status: 200, grpcStatus: "", flags: "", durationMs: 1, receivedBytes: 1, sentBytes: 1 },
+  ...{ mutualTls: true, peerAddress: `10.0.0.1 of ${side === "source" ? to : from}`, headers: {} },
+});
+
+const alphaOnly: Viewer = { key: "a", sees: async () => (namespace) => namespace === "alpha" };
+
+test("of live requests both ends are told where both are seen, one where one is, and none where none is", async () => {
+  const requests = [
+    request("alpha", "alpha", "source"),
+    request("alpha", "bravo", "source"),
+    request("bravo", "alpha", "destination"),
+    request("bravo", "bravo", "source"),
+  ];
+  const reads = {
+    namespaces: () => ["alpha", "bravo"],
+    liveRequests: async () => ({ session: "s", requests, leftOut: 0, proxies: 2, done: false }),
+  } as unknown as MeshReads;
+  const { requests: told } = await visibleReads(reads, alphaOnly).liveRequests(new URLSearchParams());
+  expect(told[0]).toEqual(requests[0]);
+  const ends = told.map(({ source, destination }) => [source.namespace, destination.namespace]);
+  expect(ends).toEqual([
+    ["alpha", "alpha"],
+    ["alpha", ""],
+    ["", "alpha"],
+  ]);
+  expect(JSON.stringify(told)).not.toContain("bravo");
+});

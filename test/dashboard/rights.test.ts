@@ -1,0 +1,185 @@
+/** What the page tells whom: a control plane on a real API, asked by users with rights in one namespace, or in all. */
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { connectProxy, type ScriptedProxy } from "../../src/control-plane/testing.ts";
+import { startAgents, type TestAgents } from "../../src/control-plane/traffic/testing.ts";
+import { routes } from "../../src/dashboard/index.ts";
+import { Edge_Side } from "../../src/gen/fairlead/traffic_pb.js";
+import { claimBearer, claimName, claimSigner, kubeKinds } from "../../src/kube/index.ts";
+import { createCsr, generateKey } from "../../src/pki/index.ts";
+import { ask, type DashboardPlane, signIn, startDashboardPlane } from "./dashboard-plane.ts";
+
+let mesh: DashboardPlane;
+let agents: TestAgents;
+const proxies: ScriptedProxy[] = [];
+/** Bearers: of who may see alpha alone, everything, and nothing. */
+let [limited, all, stranger] = ["", "", ""];
+
+const host = (namespace: string): string => `shop.${namespace}.svc.cluster.local`;
+
+async function fill(namespace: string): Promise<void> {
+  const { world } = mesh;
+  await world.create({ apiVersion: "v1", kind: "Namespace", metadata: { name: namespace } });
+  const ports = [{ name: "http", port: 80 }];
+  await world.create({
+    ...{ apiVersion: "v1", kind: "Service", metadata: { name: "shop", namespace } },
+    spec: { ports, selector: { app: "shop" } },
+  });
+  const networking = { apiVersion: "networking.istio.io/v1" };
+  const metadata = { name: "shop", namespace };
+  const route = [{ destination: { host: host(namespace) } }];
+  await world.create({
+    ...{ ...networking, kind: "VirtualService", metadata },
+    spec: { hosts: [host(namespace)], http: [{ route }] },
+  });
+  // Speaks of the other namespace's host, so that what is said of either could name both.
+  await world.create({
+    ...{ ...networking, kind: "DestinationRule", metadata },
+    spec: { host: "*.svc.cluster.local", trafficPolicy: { tls: { mode: "DISABLE" } } },
+  });
+  await world.create({
+    ...{ ...networking, kind: "VirtualService", metadata: { name: "lost", namespace } },
+    spec: { hosts: [`lost.${namespace}`], http: [{ route: [{ destination: { host: `gone.${namespace}` } }] }] },
+  });
+}
+
+async function allow(account: string, namespace: string, bound: object, where: string): Promise<string> {
+  const token = await agents.token(account, namespace, []);
+  const subjects = [{ kind: "ServiceAccount", name: account, namespace }];
+  await mesh.world.admin.raw("POST", `/apis/rbac.authorization.k8s.io/v1/${where}`, {
+    apiVersion: "rbac.authorization.k8s.io/v1",
+    metadata: { name: account },
+    subjects,
+    ...bound,
+  });
+  return token;
+}
+
+const read = ["get", "list", "watch"];
+
+beforeAll(async () => {
+  mesh = await startDashboardPlane({ analysis: true });
+  agents = await startAgents(mesh.world);
+  await fill("alpha");
+  await fill("bravo");
+  await mesh.world.admin.raw("POST", "/apis/rbac.authorization.k8s.io/v1/namespaces/alpha/roles", {
+    ...{ apiVersion: "rbac.authorization.k8s.io/v1", kind: "Role", metadata: { name: "reader" } },
+    rules: [{ apiGroups: ["", "networking.istio.io"], resources: ["*"], verbs: read }],
+  });
+  const roleRef = { apiGroup: "rbac.authorization.k8s.io", kind: "Role", name: "reader" };
+  limited = await allow("reader", "alpha", { kind: "RoleBinding", roleRef }, "namespaces/alpha/rolebindings");
+  const admin = { ...roleRef, kind: "ClusterRole", name: "cluster-admin" };
+  all = await allow("everything", "alpha", { kind: "ClusterRoleBinding", roleRef: admin }, "clusterrolebindings");
+  stranger = await agents.token("stranger", "bravo", []);
+  for (const name of ["web.alpha", "web.bravo"]) proxies.push(await connectProxy(mesh.plane(), name, ["80"]));
+  const edge = (namespace: string) => ({
+    ...{ side: Edge_Side.SOURCE, peer: { namespace, workload: `shop-${namespace}` } },
+    ...{ service: { host: host(namespace), name: "shop", namespace }, counts: [200, 0, 100] },
+  });
+  for (const namespace of ["alpha", "bravo"])
+    await agents.report(mesh.plane(), `caller-${namespace}`, namespace, [edge("alpha"), edge("bravo")]);
+  // All is there once Envoys have been sent the routes of both.
+  await vi.waitFor(
+    async () => {
+      expect(await told(all, "changes")).toContain("VirtualService/bravo/lost");
+      expect(await told(all, "resources?proxy=web.alpha&type=RDS")).toContain("Service/bravo/shop");
+    },
+    { timeout: 10_000 },
+  );
+});
+afterAll(async () => {
+  for (const proxy of proxies) proxy.close();
+  agents.close();
+  await mesh.close();
+});
+
+const asked = (bearer: string, path: string) =>
+  ask(mesh.origin(), `/api/${path}`, { headers: { authorization: `Bearer ${bearer}` } });
+const told = async (bearer: string, path: string): Promise<string> => (await asked(bearer, path)).text;
+
+/** What is asked of each route, of the namespace that may be seen and of the other. A route that is not here fails. */
+const questions: Readonly<Record<string, (namespace: string) => string>> = {
+  overview: () => "",
+  proxies: () => "",
+  proxy: (namespace) => `id=web.${namespace}`,
+  resources: (namespace) => `proxy=web.${namespace}&type=CDS`,
+  resource: (namespace) => `proxy=web.${namespace}&type=CDS&name=outbound|80||${host(namespace)}`,
+  graph: (namespace) => `namespace=${namespace}&last=600`,
+  requests: (namespace) => `namespace=${namespace}`,
+  workload: (namespace) => `id=${namespace}/shop-${namespace}&last=600`,
+  services: () => "",
+  service: (namespace) => `id=${namespace}/${host(namespace)}`,
+  objects: () => "",
+  object: (namespace) => `id=VirtualService/${namespace}/shop`,
+  changes: () => "",
+  identities: () => "",
+};
+
+/** Nothing of these is of a namespace here: what is told of live requests has a test of its own. */
+const ofNobody: ReadonlySet<string> = new Set(["identities", "requests"]);
+
+describe.each([...routes.keys()])("%s", (route) => {
+  const path = (namespace: string): string => `${route}?${questions[route]?.(namespace) ?? "no row"}`;
+
+  test("says nothing of a namespace to who may not see it", async () => {
+    expect(questions).toHaveProperty(route);
+    for (const namespace of ["alpha", "bravo"]) {
+      const answer = await told(limited, path(namespace));
+      expect(answer).not.toContain("bravo");
+      // Whoever may see nothing is told of neither.
+      expect(await told(stranger, path(namespace))).not.toMatch(/alpha|bravo/);
+    }
+  });
+
+  test("tells whoever may see it, as the holder of the mesh's secret is told", async () => {
+    if (ofNobody.has(route)) return;
+    expect(await told(limited, path("alpha"))).toContain("alpha");
+    expect(await told(all, path("bravo"))).toContain("bravo");
+    expect(await told(await signIn(mesh), path("bravo"))).toContain("bravo");
+  });
+});
+
+test("counts are of what is seen, and routes and dumps that name others are not shown", async () => {
+  const { figures } = JSON.parse(await told(limited, "overview")) as { figures: { name: string; value: number }[] };
+  const values = new Map(figures.map(({ name, value }) => [name, value]));
+  expect([values.get("proxies"), values.get("services"), values.get("objects")]).toEqual([1, 1, 3]);
+  for (const type of ["LDS", "RDS", "CDS", "EDS"]) {
+    const { rows } = JSON.parse(await told(all, `resources?proxy=web.alpha&type=${type}`)) as {
+      rows: { name: string }[];
+    };
+    for (const { name } of rows)
+      expect(await told(limited, `resource?proxy=web.alpha&type=${type}&name=${name}`)).not.toContain("bravo");
+  }
+});
+
+test("a user without a token is who the API has noted, and nobody else can be", async () => {
+  const secret = "s".repeat(43);
+  const claim = async (name: string, signerName: string) =>
+    mesh.world.admin.create(kubeKinds.certificateSigningRequests, {
+      ...{ apiVersion: "certificates.k8s.io/v1", kind: "CertificateSigningRequest", metadata: { name } },
+      spec: {
+        ...{ signerName, usages: ["client auth"], username: "somebody-else" },
+        request: Buffer.from(createCsr({ key: await generateKey() })).toString("base64"),
+      },
+    });
+  expect((await asked(claimBearer(secret), "overview")).status).toBe(401);
+  await claim(claimName(secret), claimSigner);
+  // What nobody knew a moment ago is asked about again a moment later.
+  const later = `${secret}x`;
+  await claim(claimName(later), claimSigner);
+  expect(await told(claimBearer(later), "services")).toContain("bravo");
+  await claim(claimName(`${secret}y`), "example.com/other");
+  expect((await asked(claimBearer(`${secret}y`), "overview")).status).toBe(401);
+  expect((await asked(`${claimName(later)}`, "overview")).status).toBe(401);
+});
+
+test("tokens for others, and no tokens at all, are nobody's; too many at once wait", async () => {
+  const forProxies = await agents.token("reader", "alpha");
+  for (const bearer of [forProxies, "x", "eyJhbGciOiJub25lIn0.e30."])
+    expect((await asked(bearer, "overview")).status).toBe(401);
+  const statuses = await Promise.all(
+    Array.from({ length: 80 }, async (_, i) => (await asked(`unknown-${i}`, "overview")).status),
+  );
+  expect(new Set(statuses)).toEqual(new Set([401, 503]));
+  // Who was somebody is not kept out by them.
+  expect((await asked(limited, "overview")).status).toBe(200);
+});

@@ -56,6 +56,17 @@ export function chainsTo(
   return false;
 }
 
+/** More than any peer has between its certificate and a root. */
+const maxShown = 10;
+
+/** What a peer has shown beside its certificate, in its order; nothing says yet that one has signed the other. */
+export function shownWith(certificate: X509Certificate): readonly X509Certificate[] {
+  const shown: X509Certificate[] = [];
+  for (let next = certificate.issuerCertificate; next && shown.length < maxShown; next = next.issuerCertificate)
+    shown.push(next);
+  return shown;
+}
+
 /** The URI names (SPIFFE ids) of a certificate, read from its bytes: printed forms of names can be forged. */
 export function uriNames(certificate: X509Certificate): readonly string[] {
   return altNames(certificate).uris;

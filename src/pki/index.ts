@@ -4,6 +4,7 @@ export {
   isCalledOnly,
   parseCertificate,
   parseCertificates,
+  shownWith,
   uriNames,
 } from "./bundle.ts";
 export {

@@ -7,7 +7,7 @@ import { readRecord } from "../../lib/index.ts";
 import { contextTag, encode, oid, sequence, utf8String } from "../../pki/der.ts";
 import {
   type CertificateOptions,
-  formatCertificate,
+  formatBundle,
   generateKey,
   issueCertificate,
   type KeyPair,
@@ -55,9 +55,9 @@ function issue(more: Partial<CertificateOptions> = {}, uri = "spiffe://cluster.l
     ...more,
   });
 }
-const shownBy = (certificate: ReturnType<typeof issue>) =>
+const shownBy = (...chain: readonly X509Certificate[]) =>
   renewBy(plane, {
-    chain: formatCertificate(certificate),
+    chain: formatBundle(chain),
     key,
     roots: formatSigningBundle(ca)["root-cert.pem"],
   });
@@ -111,6 +111,33 @@ describe("C17: refused at 15012", () => {
     expect(await shownBy(good)).toHaveLength(2);
     world.objects("", "ConfigMap");
     await world.until("", "ConfigMap", "default/istio-ca-crl", (map) => readRecord(map?.data)["ca-crl.pem"] === crl);
+  });
+
+  test("one under an intermediate that is revoked, whatever else it shows; not one under its successor", async () => {
+    const department = async () => {
+      const { publicKey, privateKey } = await generateKey();
+      const subject = { commonName: "department" };
+      const certificate = issue({ profile: "ca", subject, altNames: [], publicKey });
+      return { certificate, key: privateKey, chain: [certificate], roots: ca.roots };
+    };
+    const [former, present] = [await department(), await department()];
+    const change = (files: Readonly<Record<string, string>>) =>
+      world.admin.patch(kubeKinds.secrets, { name: "cacerts", namespace: "istio-system" }, "merge", {
+        data: encodeSecret(files),
+      });
+    const isRefused = (...chain: readonly X509Certificate[]): Promise<boolean> =>
+      shownBy(...chain).then(
+        () => false,
+        () => true,
+      );
+    const leaf = issue({ signer: former });
+    await change({ ...formatSigningBundle(former), "ca-crl.pem": "" });
+    await expect.poll(() => isRefused(leaf, former.certificate), { timeout: 60_000 }).toBe(false);
+    await change({ ...formatSigningBundle(present), "ca-crl.pem": revoke(ca, [former.certificate]) });
+    await expect.poll(() => isRefused(leaf, former.certificate), { timeout: 60_000 }).toBe(true);
+    expect(await isRefused(leaf, present.certificate, former.certificate)).toBe(true);
+    expect(await isRefused(leaf, former.certificate, present.certificate)).toBe(true);
+    expect(await shownBy(issue({ signer: present }), present.certificate)).toHaveLength(3);
   });
 });
 

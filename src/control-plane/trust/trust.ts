@@ -5,7 +5,7 @@
 import type { X509Certificate } from "node:crypto";
 import { type AcceptsPeer, allRoots, bundleTexts, createOwnSigner, type WorkloadSigner } from "../../ca/index.ts";
 import { FairleadError } from "../../lib/index.ts";
-import { formatBundle, parseCertificates } from "../../pki/index.ts";
+import { chainsTo, formatBundle, parseCertificates, shownWith } from "../../pki/index.ts";
 import type { ProxyStatus, ResourceSource } from "../../xds/index.ts";
 import { createExternalCa, type ExternalCa } from "./external-ca.ts";
 import { type FurtherRoots, followFurtherRoots } from "./further-roots.ts";
@@ -51,8 +51,8 @@ export async function createTrust(options: TrustOptions): Promise<Trust> {
     serving,
     clientRoots: () => formatBundle(signers()),
     acceptsPeer({ trustDomain }, certificate) {
-      const isOurs = [options.trustDomain(), ...(options.settings.current().trustDomainAliases ?? [])];
-      return isOurs.includes(trustDomain) && own?.wanted.current().revoked.has(certificate) !== true;
+      const ours = [options.trustDomain(), ...(options.settings.current().trustDomainAliases ?? [])];
+      return ours.includes(trustDomain) && (!own || isUnrevoked(certificate, own, signers(), now()));
     },
     tellRoots(source) {
       const texts = (): readonly string[] =>
@@ -66,6 +66,23 @@ export async function createTrust(options: TrustOptions): Promise<Trust> {
     },
     follow: (proxies) => own?.follow(proxies, () => changedAt()),
   };
+}
+
+/**
+ * Whether it leads to a root by way of certificates that nobody has revoked. Where something is revoked, what lies between
+ * has to be seen: it is the CA's own, or shown by the peer, which Node 24.21 does not tell servers of.
+ */
+function isUnrevoked(
+  certificate: X509Certificate,
+  { wanted, authority }: Pick<OwnCa, "wanted" | "authority">,
+  roots: readonly X509Certificate[],
+  now: Date,
+): boolean {
+  const { revoked, bundle } = wanted.current();
+  if (revoked.size === 0) return true;
+  const isGood = (one: X509Certificate): boolean => !revoked.has(one);
+  const between = [...bundle.chain, ...authority.bundle().chain, ...shownWith(certificate)];
+  return isGood(certificate) && chainsTo(certificate, between.filter(isGood), roots.filter(isGood), now);
 }
 
 function servingFor(

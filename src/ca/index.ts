@@ -1,3 +1,4 @@
+export { auditIssuance } from "./audit.ts";
 export {
   type AuthorityOptions,
   type CertificateAuthority,

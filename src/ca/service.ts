@@ -10,6 +10,7 @@ import {
 import { FairleadError, type Logger } from "../lib/index.ts";
 import { formatIdentity, type Identity, parseIdentity } from "../model/index.ts";
 import { type Call, protoMethod, type Route, RpcError, status, unary } from "../rpc/index.ts";
+import { auditIssuance } from "./audit.ts";
 import type { Terms } from "./authority.ts";
 import { type AuthorizeNode, authorizeIssuance } from "./authorize.ts";
 import { type Binding, bindingOf, lifeMs } from "./binding.ts";
@@ -197,12 +198,7 @@ async function issue(
     const certSigner = textOf(request, "CertSigner");
     const { certificate, chain, roots } = await signer.sign({ ...order, certSigner }, call.signal);
     metrics.count("citadel_server_success_cert_issuance_count");
-    log.info("certificate issued", {
-      identity: formatIdentity(identity),
-      serial: certificate.serialNumber,
-      until: certificate.validToDate.toISOString(),
-      client,
-    });
+    auditIssuance(options.log, { identity: formatIdentity(identity), certificate, client });
     return create(IstioCertificateResponseSchema, { certChain: [...chain, roots] });
   } catch (error) {
     throw refuse(faultOf(error), error);

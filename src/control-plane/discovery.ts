@@ -231,7 +231,7 @@ export async function startDiscovery(options: DiscoveryOptions): Promise<Discove
   // Beside it: what agents tell of the requests that their Envoys carry.
   const trafficLog = log.scope("traffic");
   const { endpoints } = stages.registry;
-  const peers = createPeers({ ...options, endpoints, authority: trust.own?.authority, trustDomain, log: trafficLog });
+  const peers = createPeers({ ...options, endpoints, own: trust.own, log: trafficLog });
   const traffic = createTraffic({ ...options, registry: stages.registry, peers, metrics, log: trafficLog });
 
   const taps = createTapSessions({ ...traffic, monotonicMs: options.monotonicMs, log: trafficLog });

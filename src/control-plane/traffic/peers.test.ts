@@ -2,6 +2,7 @@
 import { create } from "@bufbuild/protobuf";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { Edge_Side, ReadRequestSchema, TrafficService } from "../../gen/fairlead/traffic_pb.js";
+import { createLogger } from "../../lib/index.ts";
 import { createRpcClient, protoMethod } from "../../rpc/index.ts";
 import { parseSnapshot, type TrafficSnapshot } from "../../traffic/index.ts";
 import { type ControlledApi, startControlledApi } from "../controllers/testing.ts";
@@ -13,11 +14,13 @@ describe("two replicas", () => {
   let world: ControlledApi;
   let planes: readonly Discovery[] = [];
   let agents: TestAgents;
+  const lines: string[] = [];
 
   beforeAll(async () => {
     world = await startControlledApi();
     await allowSecrets(world);
-    const first = await startPlane(world);
+    const log = createLogger({ write: (line) => void lines.push(line), now: () => new Date() });
+    const first = await startPlane(world, { log });
     planes = [first, await startPlane(world, { identity: "istiod-other" })];
     agents = await startAgents(world);
   });
@@ -70,6 +73,11 @@ describe("two replicas", () => {
       await expect.poll(both).toEqual({ requests: 12, reporters: 2, silentPlanes: 1, planes: 2 });
     }
     expect([requests(await seen(one, "&local")), requests(await seen(other, "&local"))]).toEqual([7, 5]);
+    // What a replica issues to itself is in the audit as everybody's is: to show on its ports, and to the other one.
+    const audited = lines.filter((line) => line.includes("certificate issued") && line.includes("client=self"));
+    const facts = "\\tserial=[0-9A-F]+\\tuntil=\\d{4}-";
+    for (const name of ["istiod.istio-system.svc,.*", "spiffe://cluster.local/ns/istio-system/sa/istiod"])
+      expect(audited).toContainEqual(expect.stringMatching(`identity=${name}${facts}`));
   });
 
   test("tell it to nobody else", async () => {

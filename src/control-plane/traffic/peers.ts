@@ -3,11 +3,10 @@
  * replica knows the agents that are connected to it, and proves itself to the others by a certificate of the mesh's own CA.
  */
 import { create } from "@bufbuild/protobuf";
-import { type CertificateAuthority, controlPlaneService } from "../../ca/index.ts";
+import { controlPlaneService } from "../../ca/index.ts";
 import { ReadAnswerSchema, ReadRequestSchema, TrafficService } from "../../gen/fairlead/traffic_pb.js";
 import { FairleadError, type Logger, type ParseLimits, parseJson } from "../../lib/index.ts";
 import { type Endpoint, type Identity, serviceKey } from "../../model/index.ts";
-import { createCsr, formatPrivateKey, generateKey } from "../../pki/index.ts";
 import {
   type Call,
   type ClientTls,
@@ -19,6 +18,7 @@ import {
   unary,
 } from "../../rpc/index.ts";
 import { parseSnapshot, type TimeRange, type TrafficSnapshot, type TrafficView } from "../../traffic/index.ts";
+import type { OwnCa } from "../trust/index.ts";
 
 export interface Peers {
   /** Those of all that have answered; this one itself may be among them. */
@@ -37,8 +37,7 @@ export interface PeersOptions {
   readonly domain: string;
   endpoints(serviceKey: string): readonly Endpoint[];
   /** Undefined where another signs the mesh's certificates: then no replica can prove itself, and none is asked. */
-  readonly authority: Pick<CertificateAuthority, "sign" | "roots"> | undefined;
-  trustDomain(): string;
+  readonly own: Pick<OwnCa, "authority" | "ownCredentials"> | undefined;
   readonly now: () => Date;
   readonly log: Logger;
 }
@@ -52,9 +51,9 @@ const answerLimits: ParseLimits = { maxBytes: 64 * 1024 * 1024, maxDepth: 16 };
 const portName = "https-dns";
 
 export function createPeers(options: PeersOptions): Peers {
-  const { namespace, revision, domain, authority, log } = options;
+  const { namespace, revision, domain, own, log } = options;
   const name = controlPlaneService(revision);
-  const credentials = authority && createCredentials(authority, options);
+  const credentials = own && createCredentials(own, options);
 
   async function askOne(target: { readonly host: string; readonly port: number }, tls: ClientTls, range: TimeRange) {
     const client = createRpcClient({ target, tls: () => tls });
@@ -92,18 +91,14 @@ export function createPeers(options: PeersOptions): Peers {
 
 /** Renewed at half of its life. */
 function createCredentials(
-  authority: Pick<CertificateAuthority, "sign" | "roots">,
-  { namespace, trustDomain, now }: PeersOptions,
+  { authority, ownCredentials }: NonNullable<PeersOptions["own"]>,
+  { now }: PeersOptions,
 ): () => Promise<ClientTls> {
   let current: { readonly tls: ClientTls; readonly dueMs: number } | undefined;
   return async () => {
     const nowMs = now().getTime();
     if (!current || nowMs >= current.dueMs) {
-      const key = await generateKey();
-      const identity: Identity = { trustDomain: trustDomain(), namespace, serviceAccount: "istiod" };
-      const { chain } = authority.sign(createCsr({ key }), identity, lifeMs);
-      const tls = { cert: chain.join("\n"), key: formatPrivateKey(key.privateKey) };
-      current = { tls, dueMs: nowMs + lifeMs / 2 };
+      current = { tls: await ownCredentials("istiod", lifeMs), dueMs: nowMs + lifeMs / 2 };
     }
     return { ...current.tls, ca: authority.roots() };
   };

@@ -1,3 +1,4 @@
+export type { OwnCa } from "./own-ca.ts";
 export { runRootDistribution } from "./root-distribution.ts";
 export type { RotationPace } from "./rotation-driver.ts";
 export { type RotationView, readRotationView, requestRotation } from "./rotation-view.ts";

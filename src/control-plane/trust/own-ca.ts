@@ -1,5 +1,6 @@
 /** Where CAs are kept, and who is connected, in; the mesh's own authority, who got what of it, and the rotation of its root out. */
 import {
+  auditIssuance,
   type CertificateAuthority,
   createCertificateAuthority,
   createIssuances,
@@ -9,6 +10,8 @@ import {
 } from "../../ca/index.ts";
 import type { KubeClient } from "../../kube/index.ts";
 import { FairleadError } from "../../lib/index.ts";
+import { formatIdentity } from "../../model/index.ts";
+import { createCsr, formatPrivateKey, generateKey } from "../../pki/index.ts";
 import type { ProxyStatus } from "../../xds/index.ts";
 import type { FurtherRoots } from "./further-roots.ts";
 import { followTrust, type MeshTrust, rotationName } from "./mesh-trust.ts";
@@ -30,6 +33,8 @@ export interface OwnCa {
   /** From now on it is known who is connected, and when they were last told of roots; called once. */
   follow(proxies: () => readonly ProxyStatus[], toldAt: () => Date): void;
   holders(): readonly TrustHolder[];
+  /** A key with a certificate for the control plane itself, as a client of its other replicas. */
+  ownCredentials(serviceAccount: string, lifeMs: number): Promise<{ readonly cert: string; readonly key: string }>;
   /** Moves rotations on while the signal holds: only where this control plane leads. */
   drive(lead: { readonly client: KubeClient; readonly signal: AbortSignal; replicas(): number }): void;
 }
@@ -77,6 +82,13 @@ export async function createOwnCa(options: TrustOptions, further: FurtherRoots):
       );
     },
     holders: () => holders(),
+    async ownCredentials(serviceAccount, lifeMs) {
+      const key = await generateKey();
+      const identity = { trustDomain: options.trustDomain(), namespace, serviceAccount };
+      const { certificate, chain } = authority.sign(createCsr({ key }), identity, lifeMs);
+      auditIssuance(log, { identity: formatIdentity(identity), certificate, client: "self" });
+      return { cert: chain.join("\n"), key: formatPrivateKey(key.privateKey) };
+    },
     drive: (lead) =>
       runRotationDriver({
         ...options,

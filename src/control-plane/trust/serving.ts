@@ -2,7 +2,7 @@
  * Who vouches for the control plane in; the certificate that it shows on its own ports, and the roots that its callers are
  * told for it, out: of the mesh's own CA, of a signer of the Kubernetes API, or of files that somebody else renews.
  */
-import type { CertificateAuthority, ServingCertificate } from "../../ca/index.ts";
+import { auditIssuance, type CertificateAuthority, type ServingCertificate } from "../../ca/index.ts";
 import { FairleadError, type Logger } from "../../lib/index.ts";
 import { parseCertificate, parseCertificates, parsePrivateKey, sameKey } from "../../pki/index.ts";
 
@@ -30,6 +30,19 @@ export interface ServingFiles {
 
 export function servingOfAuthority(authority: CertificateAuthority): Serving {
   return { issue: authority.issueServing, roots: authority.roots, onReplaced: authority.onReplaced };
+}
+
+/** The same, with a line in the audit for each certificate. */
+export function auditedServing(serving: Serving, log: Logger): Serving {
+  return {
+    ...serving,
+    async issue(names) {
+      const issued = await serving.issue(names);
+      const certificate = parseCertificate(issued.cert);
+      auditIssuance(log, { identity: [...names.dns, ...names.addresses].join(), certificate, client: "self" });
+      return issued;
+    },
+  };
 }
 
 interface Held {

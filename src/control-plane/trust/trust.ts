@@ -10,7 +10,7 @@ import type { ProxyStatus, ResourceSource } from "../../xds/index.ts";
 import { createExternalCa, type ExternalCa } from "./external-ca.ts";
 import { type FurtherRoots, followFurtherRoots } from "./further-roots.ts";
 import { createOwnCa, type OwnCa } from "./own-ca.ts";
-import { type Serving, servingOfAuthority, servingOfFiles } from "./serving.ts";
+import { auditedServing, type Serving, servingOfAuthority, servingOfFiles } from "./serving.ts";
 import { createTrustBundleSource } from "./trust-bundle-source.ts";
 import type { TrustOptions } from "./trust-options.ts";
 
@@ -93,7 +93,8 @@ function servingFor(
 ): Serving {
   const { servingFiles, log, signal } = options;
   if (servingFiles) return servingOfFiles(servingFiles, log, signal);
-  const serving = own ? servingOfAuthority(own.authority) : external?.serving;
+  const issued = own ? servingOfAuthority(own.authority) : external?.serving;
+  const serving = issued && auditedServing(issued, log);
   if (serving && external) return withNews(serving, further);
   if (serving) return serving;
   throw new FairleadError("usage", "ENABLE_CA_SERVER=false leaves nobody who signs for the control plane itself", {

@@ -62,6 +62,8 @@ const server = (proxy: ServerFacet): ServerFacet => ({
   promisesMtls: proxy.promisesMtls,
 });
 
+/** Nothing of the proxy: for what follows from the mesh alone. */
+export const meshFacet: FacetKind<object> = { project: () => ({}) };
 export const buildFacet: FacetKind<BuildFacet> = { project: build };
 export const egressFacet: FacetKind<EgressFacet> = { project: egress };
 export const clientFacet: FacetKind<ClientFacet> = { project: client };

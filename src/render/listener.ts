@@ -2,7 +2,7 @@
 import { type OutboundFacet, type TracedFacet, types } from "../model/index.ts";
 import { clientOutboundFacet, clientTracedFacet, outboundFacet, tracedFacet, tracedServerFacet } from "./facets.ts";
 import type { ResourceKind } from "./kind.ts";
-import { type LayerRef, layerRecipe, type Refs } from "./layer.ts";
+import { type LayerRef, layerRecipe, type Refs, type Steps } from "./layer.ts";
 import {
   captureListenerName,
   isTracedCapture,
@@ -11,7 +11,7 @@ import {
 } from "./listener/capture.ts";
 import { gatewayListenersLayer } from "./listener/gateway.ts";
 import { httpProxyListener } from "./listener/http-proxy.ts";
-import { inboundListeners } from "./listener/inbound.ts";
+import { inboundListenerSteps, inboundListeners } from "./listener/inbound.ts";
 import { httpListener, plainListener } from "./listener/outbound.ts";
 import {
   clientListeners,
@@ -20,7 +20,8 @@ import {
   ownListeners,
   publicListeners,
 } from "./listener/outbound-refs.ts";
-import { keyOf } from "./recipe.ts";
+import { isMade, keyOf } from "./recipe.ts";
+import { securitySteps } from "./security/index.ts";
 import type { View } from "./view.ts";
 
 const plainRefs = (view: View<OutboundFacet>, listeners: ListenerRefs): Refs =>
@@ -59,18 +60,28 @@ const fixedListeners = layerRecipe(tracedFacet, "fixed listeners", (view) => {
 export const listenerKind: ResourceKind = {
   type: types.listener,
   *steps(view) {
-    if (view.proxy.type === "router") yield* gatewayListenersLayer.steps(view);
-    else for (const layer of outboundRecipes(view)) yield* layer.steps(view);
+    yield* view.proxy.type === "router" ? gatewaySteps(view) : sidecarSteps(view);
   },
   refs: (view) => (view.proxy.type === "router" ? [gatewayListenersLayer.ref(view)] : sidecarLayers(view)),
 };
 
-/**
- * MeshConfig with a listen port of 0 switches all listeners off. An outbound and an inbound listener can want the same
- * address; the inbound one comes last and so has it.
- */
+function* gatewaySteps(view: View): Steps {
+  if (!isMade(gatewayListenersLayer.ref(view))) yield* securitySteps(view, ["http"]);
+  yield* gatewayListenersLayer.steps(view);
+}
+
+function* sidecarSteps(view: View): Steps {
+  if (isOff(view)) return;
+  for (const layer of outboundRecipes(view)) yield* layer.steps(view);
+  yield* inboundListenerSteps(view);
+}
+
+/** MeshConfig with a listen port of 0 switches all listeners off. */
+const isOff = (view: View): boolean => (view.mesh.settings().proxyListenPort ?? 0) <= 0;
+
+/** An outbound and an inbound listener can want the same address; the inbound one comes last and so has it. */
 function sidecarLayers(view: View): readonly LayerRef[] {
-  if ((view.mesh.settings().proxyListenPort ?? 0) <= 0) return [];
+  if (isOff(view)) return [];
   return [
     ...outboundRecipes(view).map((layer) => layer.ref(view)),
     fixedListeners.ref(view),

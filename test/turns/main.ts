@@ -1,5 +1,5 @@
 /**
- * `npm run turns -- [PATTERN]`: requests at the bounds of what the embedded API and the control plane take; prints for how
+ * `npm run turns -- [PATTERN...]`: requests at the bounds of what the embedded API and the control plane take; prints for how
  * long each kept the event loop in one turn, in processor time, and fails where one did for more than 100 ms.
  */
 import { apiRequests } from "./kinds/api-requests.ts";
@@ -9,7 +9,8 @@ import { longestTurnMs } from "./meter.ts";
 import { startWorld } from "./world.ts";
 
 const limitMs = 100;
-const pattern = (process.argv[2] ?? "").toLowerCase();
+const patterns = process.argv.slice(2).map((pattern) => pattern.toLowerCase());
+const isAsked = (name: string): boolean => patterns.length === 0 || patterns.some((one) => name.includes(one));
 const world = await startWorld();
 const long: string[] = [];
 let count = 0;
@@ -30,5 +31,5 @@ process.exitCode = long.length > 0 ? 1 : 0;
 
 async function* all() {
   for (const kinds of [apiRequests(world), planeRequests(world), largeObjects(world)])
-    for await (const one of kinds) if (one.name.toLowerCase().includes(pattern)) yield one;
+    for await (const one of kinds) if (isAsked(one.name.toLowerCase())) yield one;
 }

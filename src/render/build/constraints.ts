@@ -34,26 +34,34 @@ function checkerOf(schema: DescMessage): Checker {
   const checker: Checker = (message) => firstOf(checks, (check) => check(message));
   // Types contain themselves: the entry must be there before its fields are looked at.
   checkers.set(schema.typeName, checker);
-  checks = [...schema.fields.flatMap(fieldChecker), ...schema.oneofs.flatMap(oneofChecker)];
+  checks = [
+    ...schema.fields.filter(({ oneof }) => !oneof).flatMap(fieldChecker),
+    ...schema.oneofs.flatMap(oneofChecker),
+  ];
   return checker;
 }
 
+/** Rules of a oneof's member hold only where it is the one, so only that one is looked at. */
 function oneofChecker(oneof: DescOneof): Checker[] {
-  if (!getOption(oneof, required)) return [];
-  return [(message) => (memberOf(message, oneof.localName)?.case === undefined ? oneof.localName : undefined)];
+  const isRequired = getOption(oneof, required);
+  const members = new Map(oneof.fields.map((field) => [field.localName, valueChecker(field, getOption(field, rules))]));
+  return [
+    (message) => {
+      const chosen = memberOf(message, oneof.localName);
+      if (chosen?.case === undefined) return isRequired ? oneof.localName : undefined;
+      const broken = members.get(chosen.case)?.(chosen.value);
+      return broken === undefined ? undefined : `${oneof.localName}.${chosen.case}${broken}`;
+    },
+  ];
 }
 
 function fieldChecker(field: DescField): Checker[] {
-  const rule = getOption(field, rules);
-  const inner = valueChecker(field, rule);
+  const inner = valueChecker(field, getOption(field, rules));
   if (!inner) return [];
-  const name = field.oneof ? `${field.oneof.localName}.${field.localName}` : field.localName;
   return [
     (message) => {
-      // Rules of a oneof's member hold only where it is the one.
-      if (field.oneof && memberOf(message, field.oneof.localName)?.case !== field.localName) return undefined;
-      const broken = inner(valueOf(message, field));
-      return broken === undefined ? undefined : `${name}${broken}`;
+      const broken = inner((message as unknown as Readonly<Record<string, unknown>>)[field.localName]);
+      return broken === undefined ? undefined : `${field.localName}${broken}`;
     },
   ];
 }
@@ -91,11 +99,6 @@ function eachOf(check: Check | undefined): Check | undefined {
         return broken === undefined ? undefined : `[${key}]${broken}`;
       }))
   );
-}
-
-function valueOf(message: Message, field: DescField): unknown {
-  if (!field.oneof) return (message as unknown as Readonly<Record<string, unknown>>)[field.localName];
-  return memberOf(message, field.oneof.localName)?.value;
 }
 
 function memberOf(message: Message, oneof: string): { readonly case?: string; readonly value?: unknown } | undefined {

@@ -21,7 +21,7 @@ import { mtlsMode } from "../listener/inbound-plan.ts";
 import { encodePart, resourceOf } from "../part.ts";
 import { servicePlaces } from "../proxy/addresses.ts";
 import { resourceRecipe, wordsOf } from "../recipe.ts";
-import { plainAuthorization } from "../security/index.ts";
+import { packRules, plainAuthorization } from "../security/index.ts";
 import type { View } from "../view.ts";
 import { parseListenerName } from "./listener-name.ts";
 import { serverSocket } from "./tls.ts";
@@ -82,6 +82,6 @@ const everything = create(RouteConfigurationSchema, {
 /** gRPC knows DENY and ALLOW, and takes no two filters of one name. */
 function authorization(view: View<ServerFacet>): readonly HttpFilter[] {
   return plainAuthorization(view).map(({ action, rules }) =>
-    httpFilter(`envoy.filters.http.rbac${action === "DENY" ? ".DENY" : ""}`, packAny(RBACSchema, { rules })),
+    httpFilter(`envoy.filters.http.rbac${action === "DENY" ? ".DENY" : ""}`, packRules(RBACSchema, { rules })),
   );
 }

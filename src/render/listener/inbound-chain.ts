@@ -44,6 +44,11 @@ export function inboundChainPart(view: View<InboundFacet>, plan: ChainPlan, trac
   return last ? joined([part, nested(FilterChainSchema, "filters", managerPart(last, tracing))]) : part;
 }
 
+/** Makes a chain before its listener asks for it: policies may be large, and each chain has all of them. */
+export function prepareInboundChain(view: View<InboundFacet>, plan: ChainPlan): void {
+  sharedChain(view, JSON.stringify(plan));
+}
+
 interface Chain {
   readonly part: Part;
   readonly manager: Manager | undefined;

@@ -13,16 +13,17 @@ import { outboundFacet, tracedServerFacet } from "../facets.ts";
 import { exchangeFilters } from "../filters/network-filters.ts";
 import { plainTcpProxy } from "../filters/tcp-proxy.ts";
 import { traced } from "../http/connection-manager.ts";
-import { layerRecipe } from "../layer.ts";
+import { layerRecipe, type Steps } from "../layer.ts";
 import { blackHoleCluster } from "../outbound/cluster-name.ts";
 import { encodePart, joined, nested, type Part, resourceOf, samePart } from "../part.ts";
 import { wildcards } from "../proxy/addresses.ts";
-import { keyOf, recipe, resourceRecipe, wordsOf } from "../recipe.ts";
+import { isMade, keyOf, recipe, resourceRecipe, wordsOf } from "../recipe.ts";
+import { securitySteps } from "../security/index.ts";
 import { accessLogs } from "../telemetry/access-log.ts";
 import { statsNetworkFilters } from "../telemetry/stats.ts";
 import type { View } from "../view.ts";
-import { type ChainPlan, inboundChainPart, passthroughPlans, portPlans } from "./inbound-chain.ts";
-import { inboundPorts } from "./inbound-plan.ts";
+import { type ChainPlan, inboundChainPart, passthroughPlans, portPlans, prepareInboundChain } from "./inbound-chain.ts";
+import { type InboundPort, inboundPorts } from "./inbound-plan.ts";
 import { type Inspected, inspectors } from "./inspectors.ts";
 
 const inboundListenerName = "virtualInbound";
@@ -30,10 +31,14 @@ const inboundListenerName = "virtualInbound";
 type ServerView = View<ServerFacet & TracedFacet>;
 
 function inboundListenerNames(view: View<ServerFacet>): readonly string[] {
-  const bound = inboundPorts(view).filter(({ bindToPort }) => bindToPort);
   const capture = view.proxy.interception === "NONE" ? [] : [inboundListenerName];
-  return [...capture, ...bound.map(({ binds, targetPort }) => `${binds[0]}_${targetPort}`)];
+  return [...capture, ...boundPorts(view).map(boundName)];
 }
+
+const boundPorts = (view: View<ServerFacet>): readonly InboundPort[] =>
+  inboundPorts(view).filter(({ bindToPort }) => bindToPort);
+
+const boundName = ({ binds, targetPort }: InboundPort): string => `${binds[0]}_${targetPort}`;
 
 const inboundListener = resourceRecipe(tracedServerFacet, types.listener, (view, key) => {
   const [name = ""] = wordsOf(key);
@@ -47,11 +52,20 @@ export const inboundListeners = layerRecipe(
   (view) => new Map(inboundListenerNames(view).map((name) => [name, inboundListener.ref(view, keyOf(name))])),
 );
 
+/** Makes the listeners chain by chain. */
+export function* inboundListenerSteps(view: ServerView): Steps {
+  if (isMade(inboundListeners.ref(view))) return;
+  yield* securitySteps(view, ["http", "tcp"]);
+  for (const plan of [...capturePlans(view), ...boundPorts(view).flatMap(portPlans)]) {
+    prepareInboundChain(view, plan);
+    yield;
+  }
+  yield* inboundListeners.steps(view);
+}
+
 function buildNamed(view: ServerView, name: string): Part | undefined {
   if (name === inboundListenerName) return buildCapture(view);
-  const port = inboundPorts(view).find(
-    ({ bindToPort, binds, targetPort }) => bindToPort && name === `${binds[0]}_${targetPort}`,
-  );
+  const port = boundPorts(view).find((one) => name === boundName(one));
   const place = port && { name, bind: port.binds[0], port: port.targetPort, capture: false };
   return place && buildListener(view, place, portPlans(port), []);
 }
@@ -60,10 +74,14 @@ function buildNamed(view: ServerView, name: string): Part | undefined {
 function buildCapture(view: ServerView): Part | undefined {
   if (view.proxy.interception === "NONE") return undefined;
   const number = view.mesh.settings().proxyInboundListenPort ?? 15006;
-  const ports = inboundPorts(view).filter(({ bindToPort }) => !bindToPort);
-  const plans = [...passthroughPlans(view), ...ports.flatMap(portPlans)];
   const place = { name: inboundListenerName, bind: wildcards(view.proxy)[0], port: number, capture: true };
-  return buildListener(view, place, plans, [{ port: number, part: loopChain(view, String(number)) }]);
+  return buildListener(view, place, capturePlans(view), [{ port: number, part: loopChain(view, String(number)) }]);
+}
+
+function capturePlans(view: ServerView): readonly ChainPlan[] {
+  if (view.proxy.interception === "NONE") return [];
+  const ports = inboundPorts(view).filter(({ bindToPort }) => !bindToPort);
+  return [...passthroughPlans(view), ...ports.flatMap(portPlans)];
 }
 
 interface InboundPlace {

@@ -1,20 +1,21 @@
 /** The policies that a proxy is under in; the settings of its authorisation filters, in their order on the wire, out. */
 
-import type { RBAC } from "../../gen/envoy/config/rbac/v3/rbac_pb.js";
 import type { MetadataMatcher } from "../../gen/envoy/type/matcher/v3/metadata_pb.js";
 import { compareText } from "../../lib/index.ts";
 import { type InboundFacet, objectName } from "../../model/index.ts";
 import { prefixMatch } from "../build/match.ts";
+import type { Steps } from "../layer.ts";
+import type { Part } from "../part.ts";
 import type { View } from "../view.ts";
 import { externalProvider, type HttpExtAuthz, type TcpExtAuthz } from "./external-provider.ts";
-import { type Action, meshTrustDomains, type Policy, policiesOf } from "./policies.ts";
-import { emptyRules, type PolicyProtocol, type RbacContext, type RuleName, ruleName, ruleSets } from "./rbac.ts";
+import { type Action, type Policy, policiesOf } from "./policies.ts";
+import { emptyRules, type PolicyProtocol, plainNames, type RulePlace, ruleSets, ruleSteps } from "./rbac.ts";
 import { metadataMatch, textValue } from "./token-match.ts";
 
-/** The fields that the HTTP and the network filter have in common. */
+/** The fields that the HTTP and the network filter have in common; rules are encoded. */
 export interface RbacSettings {
-  readonly rules?: RBAC;
-  readonly shadowRules?: RBAC;
+  readonly rules?: Part;
+  readonly shadowRules?: Part;
   readonly shadowRulesStatPrefix?: string;
 }
 
@@ -29,22 +30,14 @@ const rbacNames: Readonly<Record<PolicyProtocol, string>> = {
 };
 export const rbacName = (protocol: PolicyProtocol): string => rbacNames[protocol];
 
-function contextOf(view: View<InboundFacet>, protocol: PolicyProtocol): RbacContext {
-  return {
-    protocol,
-    trustDomains: meshTrustDomains(view),
-    note: ({ meta }, field) => view.mesh.graph.note(objectName("AuthorizationPolicy", meta), field),
-    tell: ({ meta }, field, problem) => view.tell({ object: objectName("AuthorizationPolicy", meta), field, problem }),
-  };
-}
-
 /** AUDIT sees every request, DENY goes before ALLOW. */
+const localActions: readonly Action[] = ["AUDIT", "DENY", "ALLOW"];
+
 export function localAuthorization(view: View<InboundFacet>, protocol: PolicyProtocol): readonly AuthorizationFilter[] {
-  const order: readonly Action[] = ["AUDIT", "DENY", "ALLOW"];
-  return order.flatMap((action) => {
+  return localActions.flatMap((action) => {
     const policies = policiesOf(view, action);
     if (policies.length === 0) return [];
-    const { enforced, tried } = ruleSets(policies, action, contextOf(view, protocol));
+    const { enforced, tried } = ruleSets(view, policies, { action, protocol, names: plainNames });
     const settings: RbacSettings = {
       ...(enforced ? { rules: enforced } : {}),
       ...(tried ? { shadowRules: tried } : {}),
@@ -54,9 +47,15 @@ export function localAuthorization(view: View<InboundFacet>, protocol: PolicyPro
   });
 }
 
+/** Makes the rules of local authorisation a few at a time. */
+export function* authorizationSteps(view: View<InboundFacet>, protocol: PolicyProtocol): Steps {
+  for (const action of localActions)
+    yield* ruleSteps(view, policiesOf(view, action), { action, protocol, names: plainNames });
+}
+
 export interface PlainRules {
   readonly action: "DENY" | "ALLOW";
-  readonly rules: RBAC;
+  readonly rules: Part;
 }
 
 /** What is enforced, for servers that know nothing else: no audits, no dry runs, no external service. */
@@ -69,8 +68,7 @@ export function plainAuthorization(view: View<InboundFacet>): readonly PlainRule
     });
   const order = ["DENY", "ALLOW"] as const;
   return order.flatMap((action) => {
-    const nameOf: RuleName = ({ namespace, name }, index) => `${namespace}-${name}-${index}`;
-    const { enforced } = ruleSets(policiesOf(view, action), action, contextOf(view, "http"), nameOf);
+    const { enforced } = ruleSets(view, policiesOf(view, action), { action, protocol: "http", names: "grpc" });
     return enforced ? [{ action, rules: enforced }] : [];
   });
 }
@@ -107,25 +105,28 @@ function providerFilters(
   policies: readonly Policy[],
   ambiguous: boolean,
 ): readonly AuthorizationFilter[] {
-  const named = name === "" ? `${matchPrefix}-` : `${matchPrefix}-${name}-`;
-  const context = contextOf(view, protocol);
-  const sets = ruleSets(policies, "CUSTOM", context, ruleName(named));
-  const asked = sets.enforced ?? emptyRules("CUSTOM");
+  const prefix = name === "" ? `${matchPrefix}-` : `${matchPrefix}-${name}-`;
+  const place = (suffix: string): RulePlace => ({ action: "CUSTOM", protocol, names: { prefix, suffix } });
   const provider = ambiguous
     ? { problem: "a workload may have policies of one provider only" }
     : externalProvider(view, name);
   if ("problem" in provider) {
-    const told = `${name}: ${provider.problem}; what it should judge is refused`;
-    for (const policy of policies) context.tell(policy, "spec.provider", told);
-    return [{ kind: "rbac", settings: { rules: refuseInstead(asked) } }];
+    const problem = `${name}: ${provider.problem}; what it should judge is refused`;
+    for (const { meta } of policies)
+      view.tell({ object: objectName("AuthorizationPolicy", meta), field: "spec.provider", problem });
+    // What the service should have judged is refused: a provider that is missing or wrong must not open the door.
+    const { enforced } = ruleSets(view, policies, place("-deny-due-to-bad-CUSTOM-action"));
+    return [{ kind: "rbac", settings: { rules: enforced ?? emptyRules("CUSTOM") } }];
   }
+  const sets = ruleSets(view, policies, place(""));
+  const nothing = emptyRules("CUSTOM");
   const { tried } = sets;
   const first: AuthorizationFilter = {
     kind: "rbac",
     settings: {
-      shadowRules: asked,
+      shadowRules: sets.enforced ?? nothing,
       shadowRulesStatPrefix: statPrefix,
-      ...(tried && Object.keys(tried.policies).length > 0 ? { rules: tried } : {}),
+      ...(tried && tried.size > nothing.size ? { rules: tried } : {}),
     },
   };
   const filterEnabledMetadata = askedAbout(protocol, name);
@@ -133,14 +134,6 @@ function providerFilters(
     return [first, { kind: "external-http", settings: { ...provider.http, filterEnabledMetadata } }];
   if (!provider.tcp) return [];
   return [first, { kind: "external-tcp", settings: { ...provider.tcp, filterEnabledMetadata } }];
-}
-
-/** What the service should have judged is refused: a provider that is missing or wrong must not open the door. */
-function refuseInstead(rules: RBAC): RBAC {
-  const policies = Object.entries(rules.policies).map(
-    ([name, policy]) => [`${name}-deny-due-to-bad-CUSTOM-action`, policy] as const,
-  );
-  return { ...rules, policies: Object.fromEntries(policies) };
 }
 
 /** Requests for which the first filter noted a rule of this provider. */

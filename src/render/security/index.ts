@@ -11,12 +11,22 @@ import { packAny } from "../build/any.ts";
 import { httpFilter } from "../build/http-filter.ts";
 import { networkFilter } from "../build/listener-chain.ts";
 import { inboundFacet } from "../facets.ts";
+import type { Steps } from "../layer.ts";
 import { recipe } from "../recipe.ts";
 import type { View } from "../view.ts";
-import { type AuthorizationFilter, customAuthorization, localAuthorization, rbacName } from "./authorization.ts";
+import {
+  type AuthorizationFilter,
+  authorizationSteps,
+  customAuthorization,
+  localAuthorization,
+  rbacName,
+} from "./authorization.ts";
 import { jwtFilter } from "./jwt.ts";
+import { packRules } from "./pack-rules.ts";
+import type { PolicyProtocol } from "./rbac.ts";
 
 export { plainAuthorization } from "./authorization.ts";
+export { packRules } from "./pack-rules.ts";
 
 /** Where the filters go. Istio has no security filters on a sidecar's outbound HTTP chains. */
 export type SecurityDirection = "inbound" | "outbound" | "gateway";
@@ -52,17 +62,20 @@ const tcpSecurity = recipe(inboundFacet, "TCP security", (view, stage: SecurityS
   return filters.map(writeTcp);
 });
 
+/** Makes what both read, a few rules at a time. */
+export function* securitySteps(view: View<InboundFacet>, protocols: readonly PolicyProtocol[]): Steps {
+  for (const protocol of protocols) yield* authorizationSteps(view, protocol);
+}
+
 function writeHttp(filter: AuthorizationFilter): HttpFilter {
   return filter.kind === "external-http"
     ? httpFilter("envoy.filters.http.ext_authz", packAny(ExtAuthzSchema, filter.settings))
-    : httpFilter(rbacName("http"), packAny(RBACSchema, filter.kind === "rbac" ? filter.settings : {}));
+    : httpFilter(rbacName("http"), packRules(RBACSchema, filter.kind === "rbac" ? filter.settings : {}));
 }
 
 function writeTcp(filter: AuthorizationFilter): Filter {
-  return filter.kind === "external-tcp"
-    ? networkFilter("envoy.filters.network.ext_authz", packAny(TcpExtAuthzSchema, filter.settings))
-    : networkFilter(
-        rbacName("tcp"),
-        packAny(TcpRbacSchema, { statPrefix: "tcp.", ...(filter.kind === "rbac" ? filter.settings : {}) }),
-      );
+  if (filter.kind === "external-tcp")
+    return networkFilter("envoy.filters.network.ext_authz", packAny(TcpExtAuthzSchema, filter.settings));
+  const settings = filter.kind === "rbac" ? filter.settings : {};
+  return networkFilter(rbacName("tcp"), packRules(TcpRbacSchema, settings, { statPrefix: "tcp." }));
 }

@@ -18,7 +18,7 @@ export function isDryRun({ meta }: Policy): boolean {
   return /^(1|t|T|TRUE|true|True)$/.test(meta.annotations?.["istio.io/dry-run"] ?? "");
 }
 
-export function meshTrustDomains(view: View<InboundFacet>): TrustDomains {
+export function meshTrustDomains(view: View<object>): TrustDomains {
   const { trustDomain, trustDomainAliases } = view.mesh.settings();
   return [trustDomain ?? "", ...(trustDomainAliases ?? [])];
 }

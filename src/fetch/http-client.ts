@@ -6,6 +6,7 @@ import { lookup as systemLookup } from "node:dns";
 import { Agent as HttpAgent, request as httpRequest, type IncomingHttpHeaders, type IncomingMessage } from "node:http";
 import { Agent as HttpsAgent, request as httpsRequest } from "node:https";
 import { isIP } from "node:net";
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { createSecureContext, getCACertificates, type SecureContext } from "node:tls";
 import { type AddressGuard, collectBytes, FairleadError, guardedLookup, isLoopbackHost } from "../lib/index.ts";
 
@@ -50,25 +51,28 @@ const maxHeaderBytes = 32 * 1024;
 export function createHttpClient(options: HttpClientOptions): HttpClient {
   const lookup = guardedLookup(options.guard, options.lookup ?? systemLookup);
   const plain = new HttpAgent({ keepAlive: false });
-  let encrypted: HttpsAgent | undefined;
+  let encrypted: Promise<HttpsAgent> | undefined;
   let unchecked: HttpsAgent | undefined;
-  const agentFor = (url: URL, insecure: boolean): HttpAgent => {
+  const agentFor = async (url: URL, insecure: boolean): Promise<HttpAgent> => {
     if (url.protocol === "http:") return plain;
     if (insecure) {
       unchecked ??= new HttpsAgent({ keepAlive: false, rejectUnauthorized: false });
       return unchecked;
     }
-    encrypted ??= new HttpsAgent({ keepAlive: false, secureContext: trustedRoots(options.extraRoots) });
+    encrypted ??= trustedRoots(options.extraRoots).then(
+      (secureContext) => new HttpsAgent({ keepAlive: false, secureContext }),
+    );
     return encrypted;
   };
 
-  const send = (
+  const send = async (
     url: URL,
     own: FetchRequest["headers"],
     insecure: boolean,
     signal: AbortSignal,
-  ): Promise<IncomingMessage> =>
-    new Promise((resolve, reject) => {
+  ): Promise<IncomingMessage> => {
+    const agent = await agentFor(url, insecure);
+    return new Promise((resolve, reject) => {
       const host = hostOf(url);
       // Addresses are not looked up, so the guard is asked here.
       const refused = isIP(host) ? options.guard(host) : undefined;
@@ -78,7 +82,7 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
       }
       const begin = url.protocol === "https:" ? httpsRequest : httpRequest;
       const request = begin(url, {
-        agent: agentFor(url, insecure),
+        agent,
         lookup,
         signal,
         maxHeaderSize: maxHeaderBytes,
@@ -88,6 +92,7 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
       request.once("error", (error) => reject(failure(url, error, signal)));
       request.end();
     });
+  };
 
   const ask: HttpClient["ask"] = async (text, request) => {
     const { maxBytes, timeoutMs, signal: outer, insecure = false } = request;
@@ -129,9 +134,11 @@ function headersFor(first: URL, url: URL, headers: FetchRequest["headers"] = {})
   return Object.fromEntries(Object.entries(headers).filter(([name]) => name.toLowerCase() !== "authorization"));
 }
 
-/** Hundreds of certificates: made once, and only when https is asked for. */
-function trustedRoots(extra: string | undefined): SecureContext {
+/** Hundreds of certificates: made once, only when https is asked for, and read and taken in turns of their own. */
+async function trustedRoots(extra: string | undefined): Promise<SecureContext> {
+  await nextTurn();
   const ca = [...getCACertificates("bundled"), ...getCACertificates("system"), ...(extra ? [extra] : [])];
+  await nextTurn();
   return createSecureContext({ ca, minVersion: "TLSv1.2" });
 }
 

@@ -2,6 +2,7 @@
  * RequestAuthentications in; the key sets that they refer to by address or issuer, fetched and kept fresh, as a
  * collection out. The last good set is kept while its server is away; where there never was one there is none.
  */
+import { setImmediate as nextTurn } from "node:timers/promises";
 import type { Collection, Graph } from "../collections/index.ts";
 import { createBackoff, FairleadError, isRecord, type Logger, parseDurationMs, parseJson, wait } from "../lib/index.ts";
 import {
@@ -44,6 +45,7 @@ const maxTimeoutMs = 30_000;
 const defaultRefreshMs = 20 * 60_000;
 /** One object may name thousands of servers: sockets are kept for others, and so is the event loop. */
 const fetches = { atOnce: 256, perTurn: 8 };
+const appliedPerTurn = 256;
 /** After a week without an answer a set is no longer trusted. */
 const maxAgeMs = 7 * 24 * 3_600_000;
 
@@ -67,6 +69,7 @@ export function createJwksResolver(options: JwksResolverOptions): JwksResolver {
   );
   const followers = new Map<string, Follower>();
   const gate = createGate(fetches);
+  let isClosed = false;
 
   const follow = (key: string, want: Wanted): void => {
     const stop = new AbortController();
@@ -128,25 +131,35 @@ export function createJwksResolver(options: JwksResolverOptions): JwksResolver {
     else keySets.delete(key);
   };
   const changes = new Map<string, Wanted | undefined>();
+  let flushing: Promise<void> | undefined;
   // Collections tell of changes in the middle of a step; sources are written after it.
   const unsubscribe = wanted.subscribe((key, now) => {
-    if (changes.size === 0) queueMicrotask(flush);
     changes.set(key, now);
+    flushing ??= flush();
   });
-  const flush = (): void => {
-    const due = [...changes];
-    changes.clear();
-    if (!options.signal.aborted) for (const [key, now] of due) apply(key, now);
+  /** A few per turn: one object may name thousands of key sets. */
+  const flush = async (): Promise<void> => {
+    await Promise.resolve();
+    let count = 0;
+    for (const key of changes.keys()) {
+      if (++count % appliedPerTurn === 0) await nextTurn();
+      if (options.signal.aborted || isClosed) return;
+      const now = changes.get(key);
+      changes.delete(key);
+      apply(key, now);
+    }
+    flushing = undefined;
   };
   for (const key of wanted.keys()) apply(key, wanted.get(key));
 
   return {
     keySets,
     async settled() {
-      await Promise.resolve();
+      await flushing;
       await Promise.all([...followers.values()].map(({ tried }) => tried));
     },
     close() {
+      isClosed = true;
       unsubscribe();
       for (const { stop } of followers.values()) stop.abort();
     },

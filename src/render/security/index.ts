@@ -32,7 +32,8 @@ export { packRules } from "./pack-rules.ts";
 export type SecurityDirection = "inbound" | "outbound" | "gateway";
 
 /** In the order on the wire: external authorisation (CUSTOM) first, then JWT, then local authorisation. */
-export type SecurityStage = "custom" | "authentication" | "authorization";
+const stages = ["custom", "authentication", "authorization"] as const;
+export type SecurityStage = (typeof stages)[number];
 
 export function securityHttpFilters(
   view: View<InboundFacet>,
@@ -62,9 +63,16 @@ const tcpSecurity = recipe(inboundFacet, "TCP security", (view, stage: SecurityS
   return filters.map(writeTcp);
 });
 
-/** Makes what both read, a few rules at a time. */
+/** Makes the filters of these protocols beforehand, one after the other and a few rules at a time. */
 export function* securitySteps(view: View<InboundFacet>, protocols: readonly PolicyProtocol[]): Steps {
-  for (const protocol of protocols) yield* authorizationSteps(view, protocol);
+  for (const protocol of protocols) {
+    yield* authorizationSteps(view, protocol);
+    for (const stage of stages) {
+      if (protocol === "http") securityHttpFilters(view, stage, "inbound");
+      else securityNetworkFilters(view, stage, "inbound");
+      yield;
+    }
+  }
 }
 
 function writeHttp(filter: AuthorizationFilter): HttpFilter {

@@ -91,6 +91,7 @@ function serveProxy(
       ? { hosts: { enabled: options.virtualHosts ?? false, apart: shared.apart } }
       : {}),
     times: { maxWaitMs: limits.holdBackMs, drainMs: limits.drainMs },
+    clockMs: () => performance.now(),
   });
   const pusher = createPusher(shared, {
     ...{ state, variant, call, ready: session.ready },

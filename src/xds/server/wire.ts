@@ -55,7 +55,7 @@ export function createEncode(identifier: string): Encode {
   };
 
   function head(variant: Variant, type: string, removed: readonly string[]): Uint8Array[] {
-    const gone = variant === "delta" ? removed.map((name) => repeatedText(field.removed, name)) : [];
+    const gone = variant === "delta" && removed.length > 0 ? [texts(field.removed, removed)] : [];
     return [text(field.type, type), controlPlane[variant], ...gone];
   }
 
@@ -130,13 +130,36 @@ function repeatedText(number: number, value: string): Uint8Array {
   return concat([lengthHead(number, bytes.length), bytes]);
 }
 
+/** The same for many, as one piece: tens of thousands of names may be said to be missing at once. */
+function texts(number: number, values: readonly string[]): Uint8Array {
+  const most = values.reduce((sum, value) => sum + 3 * value.length + maxHead, 0);
+  const bytes = Buffer.allocUnsafe(most);
+  let at = 0;
+  for (const value of values) {
+    const length = Buffer.byteLength(value);
+    at = writeHead(bytes, at, number, length);
+    at += bytes.write(value, at, length);
+  }
+  return Buffer.from(bytes.subarray(0, at));
+}
+
+/** A tag of one byte, and a length of up to five. */
+const maxHead = 6;
+
 /** Tag of a length-delimited field, and the length. */
 function lengthHead(number: number, length: number): Uint8Array {
-  const bytes = [(number << 3) | 2];
+  const bytes = new Uint8Array(maxHead);
+  return bytes.subarray(0, writeHead(bytes, 0, number, length));
+}
+
+/** Where the field's content begins. */
+function writeHead(bytes: Uint8Array, from: number, number: number, length: number): number {
+  let at = from;
+  bytes[at++] = (number << 3) | 2;
   let rest = length;
-  for (; rest > 0x7f; rest = Math.floor(rest / 128)) bytes.push((rest % 128) | 0x80);
-  bytes.push(rest);
-  return Uint8Array.from(bytes);
+  for (; rest > 0x7f; rest = Math.floor(rest / 128)) bytes[at++] = (rest % 128) | 0x80;
+  bytes[at++] = rest;
+  return at;
 }
 
 function concat(pieces: readonly Uint8Array[]): Uint8Array {

@@ -6,21 +6,30 @@ import type { TypeState } from "./type-state.ts";
 
 interface Decision {
   readonly name: string;
+  /** Asked for by its name. */
+  readonly named: boolean;
   readonly wanted: Resource | undefined;
   readonly sent: Resource | undefined;
   /** What the client shall have for now. */
   readonly next: Resource | undefined;
   /** It does not exist, but must not be said to be missing yet. */
   readonly silent: boolean;
+  /** Left to the next response: until then the client has what it has. */
+  readonly late: boolean;
 }
 
 export function planOwn(state: TypeState, current: ResourceSet, planning: Planning, nowMs: number): Plan | undefined {
-  const wanted = (name: string): Resource | undefined => wantedOf(state, current, planning, name);
+  const found: Find = (name, named) => {
+    if (state.wildcard) return current.get(name);
+    return named ? (current.get(name) ?? planning.session.get(state.type, name)) : undefined;
+  };
+  const wanted = (name: string): Resource | undefined => found(name, state.names.has(name));
   state.keepRefusals((name) => wanted(name)?.hash);
   const whole = planning.variant === "sotw" && isWholeSet(state.type);
   const names = candidates(state, current, planning);
   planning.steps.look(names.size);
-  const decisions = decide(state, [...names], wanted, planning, nowMs);
+  const decisions = decide(state, lookUp(state, [...names], found, whole ? undefined : planning), planning, nowMs);
+  if (decisions.at(-1)?.late) planning.goOn(state.type);
   // A whole set with a part left out would delete that part, so a first answer waits as one.
   if (whole && !state.answered && planning.holdBack.waitingTypes().has(state.type)) return undefined;
   const untold = planning.variant === "delta" ? untoldNames(state, decisions) : [];
@@ -41,10 +50,8 @@ export function planOwn(state: TypeState, current: ResourceSet, planning: Planni
   return { ...plan, removed };
 }
 
-function wantedOf(state: TypeState, current: ResourceSet, { session }: Planning, name: string): Resource | undefined {
-  if (state.wildcard) return current.get(name);
-  return state.names.has(name) ? (current.get(name) ?? session.get(state.type, name)) : undefined;
-}
+/** What the client shall have of a name; all of them have been looked up among the named ones once. */
+type Find = (name: string, named: boolean) => Resource | undefined;
 
 function candidates(state: TypeState, current: ResourceSet, { steps }: Planning): ReadonlySet<string> {
   const names = new Set([...state.own.keys(), ...state.mustSend, ...state.refusedNames()]);
@@ -55,17 +62,30 @@ function candidates(state: TypeState, current: ResourceSet, { steps }: Planning)
   return names;
 }
 
+type Found = Omit<Decision, "next" | "silent">;
+
+/** What takes long is left for later where there is a `pace`: somebody may ask for any number of names. */
+function lookUp(state: TypeState, names: readonly string[], found: Find, pace: Planning | undefined): readonly Found[] {
+  const isOver = pace?.look();
+  let late = false;
+  return names.map((name) => {
+    late ||= isOver?.() ?? false;
+    const named = state.names.has(name);
+    return { name, named, wanted: late ? undefined : found(name, named), sent: state.sent(name), late };
+  });
+}
+
 function decide(
   state: TypeState,
-  names: readonly string[],
-  wantedOfName: (name: string) => Resource | undefined,
+  all: readonly Found[],
   { variant, holdBack }: Planning,
   nowMs: number,
 ): readonly Decision[] {
-  const all = names.map((name) => ({ name, wanted: wantedOfName(name), sent: state.sent(name) }));
-  const gone = new Set(all.filter(({ wanted, sent }) => sent && !wanted).map(({ name }) => name));
+  const gone = new Set(all.filter(({ wanted, sent, late }) => sent && !wanted && !late).map(({ name }) => name));
   const named = state.type === types.cluster && gone.size > 0 ? holdBack.stillUsed(gone, nowMs) : none;
-  const next = ({ name, wanted, sent }: (typeof all)[number]): Resource | undefined => {
+  const next = ({ name, wanted, sent, late }: Found): Resource | undefined => {
+    // Said to be without it, the client is sent it again, as it must be.
+    if (late) return state.mustSend.has(name) ? undefined : sent;
     if (!wanted) return sent && (named.has(name) || holdBack.keepsEndpoints(state, name)) ? sent : undefined;
     // A version that the client refused is not offered again with every change of the set; what it had before stays.
     if (variant === "sotw" && isWholeSet(state.type) && state.wildcard && state.wasRefused(name, wanted.hash))
@@ -73,9 +93,12 @@ function decide(
     return wanted.hash === sent?.hash || holdBack.mayGo(state, wanted, nowMs) ? wanted : sent;
   };
   // Endpoints said to be missing would make Envoy use a cluster that is about to go, without any.
-  const silent = ({ name, wanted, sent }: (typeof all)[number]): boolean =>
-    !wanted && !sent && holdBack.keepsEndpoints(state, name);
-  return all.map((one) => ({ ...one, next: next(one), silent: silent(one) }));
+  const silent = ({ name, wanted, sent, late }: Found): boolean =>
+    late || (!wanted && !sent && holdBack.keepsEndpoints(state, name));
+  return all.map((one) => {
+    const { name, named, wanted, sent, late } = one;
+    return { name, named, wanted, sent, late, next: next(one), silent: silent(one) };
+  });
 }
 
 const none: ReadonlySet<string> = new Set();
@@ -83,9 +106,11 @@ const none: ReadonlySet<string> = new Set();
 /** Names that were asked for and do not exist: said once, so that the client need not wait for its timeout. */
 function untoldNames(state: TypeState, decisions: readonly Decision[]): readonly string[] {
   return decisions
-    .filter(({ wanted, sent, silent }) => !wanted && !sent && !silent)
-    .map(({ name }) => name)
-    .filter((name) => state.names.has(name) && (!state.news || state.own.has(name)));
+    .filter(({ name, named, wanted, sent, silent }) => {
+      const isMissing = named && !wanted && !sent && !silent;
+      return isMissing && (!state.news || state.own.has(name));
+    })
+    .map(({ name }) => name);
 }
 
 function planOf(state: TypeState, decisions: readonly Decision[], untold: readonly string[]): Plan {
@@ -93,7 +118,8 @@ function planOf(state: TypeState, decisions: readonly Decision[], untold: readon
   const before = new Map<string, Resource | undefined>();
   const resources: Resource[] = [];
   const removed = [...untold];
-  for (const { name, sent, next } of decisions) {
+  for (const { name, sent, next, late } of decisions) {
+    if (late) continue;
     if (sent?.hash === next?.hash && !(next && state.mustSend.has(name))) continue;
     changes.set(name, next);
     before.set(name, sent);
@@ -104,9 +130,9 @@ function planOf(state: TypeState, decisions: readonly Decision[], untold: readon
 }
 
 function apply(state: TypeState, current: ResourceSet, decisions: readonly Decision[]): void {
-  for (const { name, wanted, next, silent } of decisions) {
+  for (const { name, wanted, next, silent, late } of decisions) {
     if (wanted && current.get(name) !== wanted) state.extras.set(name, wanted);
-    else state.extras.delete(name);
+    else if (!late) state.extras.delete(name);
     if (next?.hash === wanted?.hash && !silent) state.own.delete(name);
     else state.own.set(name, next);
   }

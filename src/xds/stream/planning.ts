@@ -1,5 +1,5 @@
 /** What a plan is, and what it is made from. */
-import type { Resource } from "../../model/index.ts";
+import type { Resource, ResourceType } from "../../model/index.ts";
 import type { ProxySession } from "../source.ts";
 import type { HoldBack } from "./hold-back.ts";
 import type { Changes, Steps } from "./steps.ts";
@@ -19,4 +19,8 @@ export interface Planning {
   readonly session: ProxySession;
   readonly holdBack: HoldBack;
   readonly steps: Steps;
+  /** Begins to look names up; says of each whether it is left to the next response of the type. */
+  readonly look: () => () => boolean;
+  /** Something of the type was left. */
+  readonly goOn: (type: ResourceType) => void;
 }

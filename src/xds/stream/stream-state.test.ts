@@ -11,7 +11,7 @@ import { createVersions } from "./version.ts";
 const { cluster: CDS, endpoint: EDS, listener: LDS, route: RDS } = types;
 
 /** One client over either variant: what is asked, answered and held is said in the same words. */
-function createClient(variant: "sotw" | "delta", source: MemorySource, drainMs = 0) {
+function createClient(variant: "sotw" | "delta", source: MemorySource, drainMs = 0, clockMs?: () => number) {
   const ended: Held[] = [];
   let nowMs = 1000;
   let n = 0;
@@ -24,6 +24,7 @@ function createClient(variant: "sotw" | "delta", source: MemorySource, drainMs =
     pool: createNamePool(),
     times: { maxWaitMs: 5000, drainMs },
     onHeldBack: (held) => ended.push(held),
+    ...(clockMs ? { clockMs } : {}),
   });
   const names = new Map<ResourceType, string[]>();
   const last = new Map<ResourceType, string>();
@@ -147,6 +148,30 @@ describe.each(["sotw", "delta"] as const)("%s", (variant) => {
     client.send(EDS, {});
     client.send(RDS, {});
     expect(client.settle()).toEqual(["CDS a,b", "LDS l"]);
+  });
+
+  test("names that take long to look up are answered in parts, what changes meanwhile with its last version", () => {
+    const all = Array.from({ length: 300 }, (_, i) => `e${i}`);
+    const there = all.filter((_, i) => i % 2 === 0);
+    source.set({ [EDS]: there.map((name) => endpoints(name)) });
+    let ms = 0;
+    const slow = createClient(variant, source, 0, () => (ms += 15));
+    slow.subscribe(EDS, ...all);
+    const first = slow.next();
+    expect(first?.resources.length).toBeLessThan(100);
+    expect(slow.state.pending()).toBe(true);
+    slow.ack(first);
+    source.set({ [EDS]: there.map((name) => endpoints(name, `${name} changed`)) });
+    const last = new Map<string, string>();
+    const missing = [...(first?.removed ?? [])];
+    while (slow.state.pending()) {
+      const response = slow.next();
+      for (const one of response?.resources ?? []) last.set(one.name, Buffer.from(bytesOf(one)).toString());
+      missing.push(...(response?.removed ?? []));
+      slow.ack(response);
+    }
+    expect([...last].sort()).toEqual(there.map((name) => [name, `${name} changed`]).sort());
+    expect(missing.sort()).toEqual(delta ? all.filter((_, i) => i % 2 === 1).sort() : []);
   });
 
   test("an ACK is not answered, and nothing is sent twice", () => {

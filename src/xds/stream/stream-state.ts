@@ -32,8 +32,15 @@ export interface StreamStateOptions {
   /** Set where the stream may have virtual hosts one by one; `apart` is shared by all streams of a server. */
   readonly hosts?: { readonly enabled: boolean; readonly apart: RouteApart };
   readonly times: HoldBackTimes;
+  /** What time it is while names are looked up; where left out, all are looked up at once. */
+  readonly clockMs?: () => number;
   readonly onHeldBack: (held: Held) => void;
 }
+
+/** For how long names are looked up for one response; the rest follows in the next. */
+const lookMs = 20;
+/** The clock is asked for every so many names. */
+const clockEvery = 32;
 
 export interface StreamState {
   receiveSotw(request: SotwRequest, nowMs: number): Received;
@@ -69,7 +76,15 @@ export function createStreamState(options: StreamStateOptions): StreamState {
   const hosts = options.hosts && createHostPush({ ...options.hosts, versions: options.versions });
   /** Parts of one response that follow each other with nothing between. */
   const outbox: Response[] = [];
-  const planning = { variant, session, holdBack, steps };
+  const planning = { variant, session, holdBack, steps, look, goOn: (type: ResourceType) => void dirty.add(type) };
+
+  function look(): () => boolean {
+    const { clockMs } = options;
+    if (!clockMs) return () => false;
+    const endMs = clockMs() + lookMs;
+    let looked = 0;
+    return () => ++looked % clockEvery === 0 && clockMs() >= endMs;
+  }
 
   function received(type: ResourceType, result: Received): Received {
     if (result.dirty || states.get(type)?.hasSuspects) dirty.add(type);

@@ -1,5 +1,5 @@
 /** A running standalone mesh in; answers of its control plane's debug paths, and of its ControlZ, out. */
-import { FairleadError, fileLimits, parseJson } from "../lib/index.ts";
+import { type ErrorCode, FairleadError, fileLimits, parseJson } from "../lib/index.ts";
 import type { Io } from "./command.ts";
 import { meshDataDir } from "./mesh-data-dir.ts";
 import { addressesFile, readAddresses } from "./up/bound-addresses.ts";
@@ -11,12 +11,27 @@ export interface DebugFlags {
   readonly address?: string;
 }
 
-export async function askDebug(flags: DebugFlags, path: string, io: Io): Promise<unknown> {
+/** With a body it is a question that does not fit into a URL. */
+export async function askDebug(flags: DebugFlags, path: string, io: Io, body?: string): Promise<unknown> {
   const address = flags.address ?? boundAddress(meshDataDir(flags, io), "monitoring");
-  const { status, text } = await request(address, `debug/${path}`, { method: "GET" }, io);
-  if (status >= 300) throw new FairleadError(status === 404 ? "not-found" : "forbidden", text.trim());
+  const { status, text } = await request(
+    address,
+    `debug/${path}`,
+    body === undefined ? { method: "GET" } : { method: "POST", body },
+    io,
+  );
+  if (status >= 300) throw new FairleadError(codeOf(status), text.trim());
   return parseJson(text, fileLimits);
 }
+
+const codeOf = (status: number): ErrorCode =>
+  status === 404
+    ? "not-found"
+    : status >= 500
+      ? "unavailable"
+      : status < 401 || status === 413
+        ? "invalid"
+        : "forbidden";
 
 /** Without a body it is a question, with one a change. */
 export async function askControlZ(flags: DebugFlags, path: string, io: Io, body?: object): Promise<unknown> {

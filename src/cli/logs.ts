@@ -2,10 +2,11 @@
 import type { Command } from "commander";
 import { createKubeClient, type KubeClient, kubeKinds, objectPath } from "../kube/index.ts";
 import { FairleadError, parseDurationMs, readList, readRecord, readText } from "../lib/index.ts";
+import { parsePodName } from "../model/index.ts";
 import { type AccessFlags, clusterAccess } from "./cluster-access.ts";
 import type { Io } from "./command.ts";
 import { safeLines } from "./output.ts";
-import { findPods, type PodRef, parsePodName } from "./proxy-config/pod.ts";
+import { findPods, type PodRef } from "./proxy-config/pod.ts";
 
 export interface LogFlags {
   readonly container?: string;

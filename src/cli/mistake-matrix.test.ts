@@ -53,6 +53,7 @@ const ways: Readonly<Record<string, Ways | "serves" | "asks nobody">> = {
   dashboard: "serves",
   why: {
     api: [["why", "a", "b"]],
+    plane: (address) => ["why", "a", "b", "--address", address],
     objects: (file) => ["why", "-f", file, "a", "b"],
     proxy: (objects) => ["why", "-f", objects, "nobody.shop", "web"],
   },

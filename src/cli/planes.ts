@@ -11,9 +11,11 @@ import { meshDataDir } from "./mesh-data-dir.ts";
 import { type AskDebug, debugOfPod } from "./pod-debug.ts";
 import { addressesFile } from "./up/bound-addresses.ts";
 
-export interface PlaneFlags extends DebugFlags, AccessFlags {
+export interface ClusterFlags extends AccessFlags {
   readonly istioNamespace: string;
 }
+
+export interface PlaneFlags extends DebugFlags, ClusterFlags {}
 
 export interface PlaneAnswer {
   /** The host, or the Pod, of the control plane. */
@@ -39,11 +41,12 @@ export async function openPlanes(flags: PlaneFlags, io: Io): Promise<readonly Pl
   const isHere = flags.data !== undefined || existsSync(addressesFile(dir));
   const isExported = (io.env.KUBECONFIG ?? "") !== "";
   if (flags.address !== undefined || (!isCluster && (isHere || !isExported)))
-    return [{ at: hostname(), ask: (path) => askDebug(flags, path, io) }];
+    return [{ at: hostname(), ask: (path, body) => askDebug(flags, path, io, body) }];
   return planesOfCluster(flags, io);
 }
 
-async function planesOfCluster(flags: PlaneFlags, io: Io): Promise<readonly Plane[]> {
+/** Through the API, as `kubectl port-forward` goes. */
+export async function planesOfCluster(flags: ClusterFlags, io: Io): Promise<readonly Plane[]> {
   const access = await clusterAccess(flags, io);
   const client = createKubeClient(access);
   try {

@@ -4,8 +4,8 @@ import type { Duplex } from "node:stream";
 import { type ClusterAccess, forwardPort } from "../kube/index.ts";
 import { collectBytes, FairleadError, fileLimits, parseJson } from "../lib/index.ts";
 
-/** JSON of a path after `/debug/`. */
-export type AskDebug = (path: string) => Promise<unknown>;
+/** JSON of a path after `/debug/`; with a body, it is sent. */
+export type AskDebug = (path: string, body?: string) => Promise<unknown>;
 
 /** Where istiod listens for those who look into it. */
 const monitoringPort = 15014;
@@ -40,13 +40,13 @@ function connectTo(address: string): Connect {
 /** Each hop is named in what is thrown: the API, the way to the Pod, or istiod. */
 function askOver(at: string, connect: Connect, stop: AbortSignal): AskDebug {
   let isThere = false;
-  return async (path) => {
+  return async (path, body) => {
     const late = new AbortController();
     const limitMs = isThere ? answerMs : beginMs;
     const timer = setTimeout(() => late.abort(), limitMs);
     try {
       const signal = AbortSignal.any([stop, late.signal]);
-      const response = await get(await connect(signal), `/debug/${path}`, signal);
+      const response = await send(await connect(signal), `/debug/${path}`, body, signal);
       isThere = true;
       clearTimeout(timer);
       return parseJson(await textOf(response), fileLimits);
@@ -64,12 +64,18 @@ function askOver(at: string, connect: Connect, stop: AbortSignal): AskDebug {
   };
 }
 
-function get(way: Awaited<ReturnType<Connect>>, path: string, signal: AbortSignal): Promise<IncomingMessage> {
+function send(
+  way: Awaited<ReturnType<Connect>>,
+  path: string,
+  body: string | undefined,
+  signal: AbortSignal,
+): Promise<IncomingMessage> {
   return new Promise((resolve, reject) => {
     const target = "write" in way ? { createConnection: () => way } : way;
-    const asked = request({ ...target, path, signal, headers: { host: "localhost", connection: "close" } });
+    const method = body === undefined ? "GET" : "POST";
+    const asked = request({ ...target, method, path, signal, headers: { host: "localhost", connection: "close" } });
     asked.on("error", reject).on("response", resolve);
-    asked.end();
+    asked.end(body);
   });
 }
 

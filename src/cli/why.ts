@@ -1,25 +1,20 @@
 /** `fairlead why`: a request in; what becomes of it, step by step, and which object and field decided, out. */
-import type { Command } from "commander";
-import type { Offline } from "../control-plane/index.ts";
+import { type Command, Option } from "commander";
+import { type Ask, answerOf, askOf } from "../control-plane/index.ts";
+import type { Mistake, WhyAnswer, WhyQuestion } from "../dashboard/index.ts";
 import { possibilities } from "../explain/index.ts";
-import { FairleadError } from "../lib/index.ts";
+import { type ErrorCode, FairleadError } from "../lib/index.ts";
 import type { Profile } from "../model/index.ts";
 import { collect, type Io } from "./command.ts";
+import { askLivePlane, type LiveFlags } from "./live-plane.ts";
 import { outputOption, parseOutput } from "./output.ts";
-import { profileOption } from "./profile-option.ts";
-import { parseDestination } from "./why/destination-text.ts";
 import { headersOf } from "./why/headers.ts";
 import { objectsOfApi, objectsOfFiles, type WhyObjects } from "./why/input.ts";
-import { type LoggedQuestion, resolveLog } from "./why/log-question.ts";
-import { getsThrough, openWhyMesh } from "./why/mesh.ts";
-import type { Place } from "./why/place.ts";
-import { deciderNames, reportData, textReport } from "./why/report.ts";
-import { type Asked, resolveQuestion } from "./why/resolve.ts";
+import { openWhyMesh } from "./why/mesh.ts";
+import { deciderNames, getsThrough, textReport } from "./why/report.ts";
 
-interface WhyFlags {
+interface WhyFlags extends LiveFlags {
   readonly filename: readonly string[];
-  readonly kubeconfig?: string;
-  readonly context?: string;
   readonly namespace: string;
   readonly header: readonly string[];
   readonly request?: string;
@@ -27,7 +22,7 @@ interface WhyFlags {
   readonly log?: string;
   readonly sni?: string;
   readonly from?: string;
-  readonly profile: Profile;
+  readonly profile?: Profile;
   readonly output: string;
 }
 
@@ -38,6 +33,7 @@ export function register(program: Command, io: Io, exit: (status: number) => voi
     .description(
       "Follows one request through the configuration that the proxies are sent: listener, filter chain, route, cluster,\n" +
         "endpoint, then the server's side with its authentication and authorization. Nothing is sent.\n" +
+        "The running control plane is asked for what it has sent; where there is none, it is worked out from the objects.\n" +
         "SRC is a Pod with a proxy, or a Service or app label that stands for one; a gateway takes requests from its clients;\n" +
         "`outside` is a caller without a proxy.\n\n" +
         "Ends with status 0 if the request gets through (or a route answers it), 1 if it does not.",
@@ -54,7 +50,14 @@ export function register(program: Command, io: Io, exit: (status: number) => voi
     .option("--from <address>", "where a request from outside comes from")
     .option("--kubeconfig <file>", "how to reach the API")
     .option("--context <name>", "context of the kubeconfig")
-    .addOption(profileOption("which filters the Envoys have"))
+    .option("--address <addr>", "monitoring port of a control plane, which is asked")
+    .option("-i, --istioNamespace <namespace>", "where the control plane is", "istio-system")
+    .addOption(
+      new Option("--profile <profile>", "which filters the Envoys have, other than those that are connected").choices([
+        "istio-proxy",
+        "envoy",
+      ]),
+    )
     .addOption(outputOption("text"))
     .addHelpText(
       "after",
@@ -75,59 +78,59 @@ async function why(
   flags: WhyFlags,
   io: Io,
 ): Promise<number> {
-  const ask = await questionOf(source, destination, flags, io);
-  const given = await readObjects(flags, io);
-  const { offline, place, sources } = await openWhyMesh(given, flags.profile);
-  const asked = ask(offline, place);
-  const found = possibilities(place.world, asked.departure);
-  const report = {
-    request: asked.text,
-    ...("logged" in asked ? { logged: asked.logged } : {}),
-    possibilities: found,
-    assumptions: asked.assumptions,
-    sources,
-  };
+  const question = await questionOf(source, destination, flags, io);
+  // Mistakes in it are told before anything is read.
+  const ask = askOf(question);
+  const answer = (await askLive(question, flags, io)) ?? (await workOut(ask, flags, io));
   io.out(
     parseOutput(
       flags.output,
       "text",
-    )({ plain: () => textReport(report), data: () => reportData(report), names: () => deciderNames(report) }),
+    )({ plain: () => textReport(answer), data: () => answer, names: () => deciderNames(answer) }),
   );
-  return getsThrough(found.main.outcome) ? 0 : 1;
+  return getsThrough(answer.verdict) ? 0 : 1;
 }
 
-type Ask = (offline: Offline, place: Place) => Asked | LoggedQuestion;
-
-/** Mistakes in the question are told before anything is read. */
 async function questionOf(
   source: string | undefined,
   destination: string | undefined,
   flags: WhyFlags,
   io: Io,
-): Promise<Ask> {
-  const headers = await headersOf(flags.header, flags.jwt, io.cwd);
-  const { log } = flags;
-  if (log !== undefined) {
-    if (source !== undefined)
-      throw new FairleadError("usage", "--log says who called whom; leave out SRC and DST", {
-        hint: "quote the line as one argument",
-      });
-    return (_offline, place) => resolveLog(log, headers, place);
-  }
-  if (source === undefined || destination === undefined)
-    throw new FairleadError("usage", "name who calls and whom: fairlead why SRC DST", {
-      hint: "`fairlead why --help` has examples",
-    });
-  const question = {
-    source,
-    destination: parseDestination(destination),
+): Promise<WhyQuestion> {
+  return {
+    ...given("source", source),
+    ...given("destination", destination),
     namespace: flags.namespace,
-    method: flags.request,
-    headers,
-    sni: flags.sni,
-    from: flags.from,
+    ...given("method", flags.request),
+    headers: await headersOf(flags.header, flags.jwt, io.cwd),
+    ...given("sni", flags.sni),
+    ...given("from", flags.from),
+    ...given("log", flags.log),
   };
-  return (offline, place) => resolveQuestion(question, offline, place);
+}
+
+const given = <Name extends string>(name: Name, value: string | undefined): Partial<Record<Name, string>> =>
+  value === undefined ? {} : ({ [name]: value } as Record<Name, string>);
+
+/** Of files, or of Envoys other than those that are connected, no control plane knows. */
+async function askLive(question: WhyQuestion, flags: WhyFlags, io: Io): Promise<WhyAnswer | undefined> {
+  if (flags.filename.length > 0 || flags.profile !== undefined) return undefined;
+  const answer = (await askLivePlane(flags, "whyz", question, io)) as WhyAnswer | Mistake | undefined;
+  if (!answer || !("error" in answer)) return answer;
+  const { code, error, remedy } = answer;
+  throw new FairleadError(code as ErrorCode, error, remedy === undefined ? {} : { hint: remedy });
+}
+
+async function workOut(ask: Ask, flags: WhyFlags, io: Io): Promise<WhyAnswer> {
+  const { place, sources } = await openWhyMesh(await readObjects(flags, io), flags.profile ?? "istio-proxy");
+  const asked = ask(place);
+  return answerOf({
+    request: asked.text,
+    ...("logged" in asked ? { logged: asked.logged } : {}),
+    possibilities: possibilities(place.world, asked.departure),
+    assumptions: asked.assumptions,
+    sources,
+  });
 }
 
 async function readObjects(flags: WhyFlags, io: Io): Promise<WhyObjects> {

@@ -52,6 +52,7 @@ import { createStages } from "./stages.ts";
 import { createPeers, createTapSessions, createTapView, createTraffic, createTrafficView } from "./traffic/index.ts";
 import { createTrust, createTrustView } from "./trust/index.ts";
 import { watchObjects } from "./watched-kinds.ts";
+import { createLiveWhy, createObjectOf, createWhyView } from "./why/index.ts";
 import { createWorkloadSource } from "./workload-source.ts";
 
 export interface Discovery {
@@ -281,9 +282,14 @@ export async function startDiscovery(options: DiscoveryOptions): Promise<Discove
     isOpen: quarantine.isOpen,
     isReady: (kind) => kind !== "EnvoyFilter" || envoyTypes.current() !== undefined,
   });
+  // What becomes of a request, by what proxies have been sent.
+  const why = createLiveWhy({
+    ...{ stages, ads, resources, now },
+    objectOf: createObjectOf(namedKinds, watched.objects),
+  });
   // And for whoever would rather look at a page.
   const page = createPage(options.dashboard, {
-    ...{ graph, stages, ads, resources, programmed, refusals, trust, metrics, now },
+    ...{ graph, stages, ads, resources, programmed, refusals, trust, metrics, now, why },
     ...{ kinds: namedKinds, objects: watched.objects, patches: patchReports, traffic, taps, client },
     monotonicMs: options.monotonicMs,
   });
@@ -304,6 +310,7 @@ export async function startDiscovery(options: DiscoveryOptions): Promise<Discove
       .set("ca", createTrustView(trust))
       .set("programmedz", createProgrammedView(programmed))
       .set("trafficz", createTrafficView(traffic))
+      .set("whyz", createWhyView(why))
       .set("tapz", createTapView(taps)),
   };
   const debugTypes = createDebugTypes({

@@ -10,3 +10,15 @@ export {
   requestRotation,
   type ServingFiles,
 } from "./trust/index.ts";
+export {
+  type Ask,
+  answerOf,
+  askOf,
+  createOfflinePlace,
+  decidersOf,
+  type Locate,
+  type Place,
+  type Sources,
+  showDecider,
+  verdictLine,
+} from "./why/index.ts";

@@ -92,7 +92,7 @@ function proxyConfigOf(
   return own ?? context.mesh.proxyConfig(namespace, labels, annotations);
 }
 
-function addressesOf(node: ProxyNode, id: NodeId): readonly string[] {
+export function addressesOf(node: ProxyNode, id: NodeId): readonly string[] {
   const listed = text(node.metadata.INSTANCE_IPS)
     .split(",")
     .map((one) => one.trim())

@@ -52,6 +52,8 @@ export interface ControlledSource extends ResourceSource {
   rendered(): Iterable<{ readonly renderer: Renderer; readonly nodes: ReadonlySet<ProxyNode> }>;
   /** Makes what a connected proxy is sent without some EnvoyFilters. */
   withhold(node: ProxyNode, filters: Withheld): void;
+  /** Makes, in slices, what a class would be sent, for whoever looks at it without a proxy; they dispose of it. */
+  look(proxyClass: ProxyClass): Promise<Renderer>;
   /** What renders for a connected proxy, by the node it connected with: its resources and their causes. */
   rendererOf(node: ProxyNode): Renderer | undefined;
   readonly classes: number;
@@ -313,6 +315,16 @@ export function createResourceSource(options: ResourceSourceOptions): Controlled
       const member = members.values().find((one) => one.node === node);
       if (member && filters.size > 0) withheld.set(member.id, filters);
       else if (member) withheld.delete(member.id);
+    },
+    async look(proxyClass) {
+      const renderer = rendering.renderer(proxyClass);
+      try {
+        await newClasses.run(renderer.steps());
+        return renderer;
+      } catch (error) {
+        renderer.dispose();
+        throw error;
+      }
     },
     rendererOf: (node) => members.values().find((member) => member.node === node)?.group.renderer,
     get classes() {

@@ -229,6 +229,7 @@ function debugHandler({ judge, debug }: ServerParts, overload: Overload | undefi
     const answer = await answerDebug(debug, {
       path: request.url.pathname.replace(/^\/debug\/?/, ""),
       query: request.url.searchParams,
+      body: request.body,
       ...(await callerOf(judge, request)),
     });
     const text = typeof answer.body === "string";

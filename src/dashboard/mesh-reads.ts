@@ -3,6 +3,8 @@
  * answers. The page in the browser uses the same types.
  */
 
+import type { Mistake, WhyAnswer, WhyQuestion } from "./why-read.ts";
+
 /** What is wrong, with what to do about it. */
 export interface Finding {
   readonly level: "error" | "warning" | "info";
@@ -338,6 +340,8 @@ export interface MeshReads {
   /** Newest first. */
   changes(): Awaitable<readonly Change[]>;
   identities(): Awaitable<Identities>;
+  /** What becomes of a request, by the configuration that the proxies have been sent; nothing is sent. */
+  why(question: WhyQuestion): Promise<WhyAnswer | Mistake>;
 }
 
 /** A list, as far as it is shown at once. */

@@ -32,24 +32,40 @@ export interface ResourceReader {
 
 export type ProxyFacts = Pick<ProxyView, "name" | "kind" | "addresses" | "identity">;
 
-export function createProxyView(facts: ProxyFacts, reader: ResourceReader): ProxyView {
-  const decoder = <Desc extends DescMessage>(type: ResourceType, schema: Desc) => {
-    const known = new Map<string, MessageShape<Desc> | undefined>();
-    return (name: string): MessageShape<Desc> | undefined => {
-      if (!known.has(name)) {
-        const resource = reader.get(type, name);
-        known.set(name, resource && fromBinary(schema, bytesOf(resource)));
-      }
-      return known.get(name);
-    };
+/** Messages by the resource that they were decoded from, for all who look. */
+export interface Decoded {
+  of<Desc extends DescMessage>(schema: Desc, resource: Resource): MessageShape<Desc>;
+  clear(): void;
+}
+
+/** A resource is the same object for as long as it is the same; with it goes what was decoded. */
+export function createDecoded(): Decoded {
+  let known = new WeakMap<Resource, unknown>();
+  return {
+    of<Desc extends DescMessage>(schema: Desc, resource: Resource) {
+      const before = known.get(resource) as MessageShape<Desc> | undefined;
+      const message = before ?? fromBinary(schema, bytesOf(resource));
+      known.set(resource, message);
+      return message;
+    },
+    clear() {
+      known = new WeakMap();
+    },
   };
+}
+
+export function createProxyView(facts: ProxyFacts, reader: ResourceReader, decoded = createDecoded()): ProxyView {
+  const decoder =
+    <Desc extends DescMessage>(type: ResourceType, schema: Desc) =>
+    (name: string): MessageShape<Desc> | undefined => {
+      const resource = reader.get(type, name);
+      return resource && decoded.of(schema, resource);
+    };
   let listeners: readonly Listener[] | undefined;
   return {
     ...facts,
     listeners: () =>
-      (listeners ??= [...reader.all(types.listener).values()].map((resource) =>
-        fromBinary(ListenerSchema, bytesOf(resource)),
-      )),
+      (listeners ??= [...reader.all(types.listener).values()].map((one) => decoded.of(ListenerSchema, one))),
     route: decoder(types.route, RouteConfigurationSchema),
     cluster: decoder(types.cluster, ClusterSchema),
     endpoints: decoder(types.endpoint, ClusterLoadAssignmentSchema),

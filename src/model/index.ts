@@ -54,6 +54,7 @@ export {
   objectKey,
   objectName,
 } from "./object.ts";
+export { type PodName, parsePodName } from "./pod-name.ts";
 export { podOwner } from "./pod-owner.ts";
 export {
   isGrpc,

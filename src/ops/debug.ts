@@ -17,6 +17,8 @@ export interface DebugAsked {
   readonly query: URLSearchParams;
   /** Present where the view is about a proxy and one was named. */
   readonly proxy: ProxyStatus | undefined;
+  /** What was sent with the question; empty where nothing was. */
+  body(): Promise<string>;
 }
 
 export interface DebugSources {
@@ -40,6 +42,8 @@ export interface DebugRequest {
   readonly query: URLSearchParams;
   readonly remoteAddress: string;
   readonly identity: Identity | undefined;
+  /** Absent where questions have none. */
+  readonly body?: () => Promise<string>;
 }
 
 export interface DebugAnswer {
@@ -52,7 +56,7 @@ const notConnected = "Proxy not connected to this Pilot instance. It may be conn
 
 export async function answerDebug(sources: DebugSources, request: DebugRequest): Promise<DebugAnswer> {
   const id = request.query.get("proxyID");
-  const proxy = findProxy(sources.proxies(), id);
+  const proxy = id ? findProxy(sources.proxies(), id) : undefined;
   const namespace = proxy && proxyNamespace(proxy);
   if (!mayDebug(request, { path: request.path, proxyNamespace: namespace }, sources.systemNamespace))
     throw new FairleadError(
@@ -67,7 +71,8 @@ export async function answerDebug(sources: DebugSources, request: DebugRequest):
   if (!view) return { status: 404, body: "404 page not found\n" };
   if (view.about === "proxy" && !id) return { status: 400, body: "You must provide a proxyID in the query string\n" };
   if (view.about && id && !proxy) return { status: 404, body: notConnected };
-  return { status: 200, body: await view.answer({ query: request.query, proxy: view.about && proxy }) };
+  const { query, body = async () => "" } = request;
+  return { status: 200, body: await view.answer({ query, body, proxy: view.about && proxy }) };
 }
 
 function seen(sources: DebugSources, request: DebugRequest): readonly ProxyStatus[] {

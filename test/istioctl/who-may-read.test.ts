@@ -51,6 +51,7 @@ const readable: Readonly<Record<string, "own" | "system">> = {
   tapz: "system",
   telemetryz: "system",
   trafficz: "system",
+  whyz: "system",
 };
 
 const callers = ["nobody", "same", "other", "system"] as const;
@@ -79,9 +80,13 @@ beforeAll(async () => {
 }, 60_000);
 afterAll(() => mesh?.close());
 
-/** `tapz` is about requests of all. */
+/** `tapz` is about requests of all, `whyz` about one that is named. */
 const withProxy = (path: string): string =>
-  path === "tapz" ? path : `${path}${path.includes("?") ? "&" : "?"}proxyID=web-1.shop`;
+  path === "tapz"
+    ? path
+    : path === "whyz"
+      ? "whyz?source=web-1.shop&destination=reviews"
+      : `${path}${path.includes("?") ? "&" : "?"}proxyID=web-1.shop`;
 
 /** By a name that is not this machine's: as from another one. */
 async function overHttp(port: number, path: string, caller: Caller, method = "GET"): Promise<number> {

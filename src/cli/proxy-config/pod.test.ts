@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { startApi, type TestApi } from "../../apiserver/testing.ts";
 import { createKubeClient, type KubeClient, loadKubeconfig } from "../../kube/index.ts";
-import { findPods, parsePodName } from "./pod.ts";
+import { parsePodName } from "../../model/index.ts";
+import { findPods } from "./pod.ts";
 
 test.each([
   ["web", { type: "", name: "web", namespace: "default" }],

@@ -1,7 +1,7 @@
-/** A Pod as a person names it (`web`, `web.shop`, `deployment/web.shop`) in; the Pods meant out. */
+/** A Pod as a person named it in; the Pods meant out. */
 import type { KubeClient } from "../../kube/index.ts";
 import { FairleadError, isRecord, sortBy } from "../../lib/index.ts";
-import type { KubeObject } from "../../model/index.ts";
+import type { KubeObject, PodName } from "../../model/index.ts";
 import { standaloneKinds } from "../../standalone/index.ts";
 import { findKind } from "../objects.ts";
 
@@ -10,28 +10,6 @@ export interface PodRef {
   readonly namespace: string;
   /** Unknown where no API was at hand to ask. */
   readonly uid?: string | undefined;
-}
-
-export interface PodName {
-  /** Empty for a Pod. */
-  readonly type: string;
-  readonly name: string;
-  readonly namespace: string;
-}
-
-const podTypes: ReadonlySet<string> = new Set(["", "pod", "pods", "po"]);
-
-/** The namespace stands behind the last dot of the name; a type may have dots of its own. */
-export function parsePodName(text: string, namespace: string): PodName {
-  const slash = text.lastIndexOf("/");
-  const rest = text.slice(slash + 1);
-  const dot = rest.lastIndexOf(".");
-  const type = text.slice(0, Math.max(0, slash)).toLowerCase();
-  return {
-    type: podTypes.has(type) ? "" : type,
-    name: dot < 0 ? rest : rest.slice(0, dot),
-    namespace: dot < 0 ? namespace : rest.slice(dot + 1),
-  };
 }
 
 export async function findPods(client: KubeClient, wanted: PodName): Promise<readonly PodRef[]> {

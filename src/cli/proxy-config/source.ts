@@ -3,13 +3,14 @@ import { readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { createKubeClient, type KubeClient } from "../../kube/index.ts";
 import { FairleadError, systemCode } from "../../lib/index.ts";
+import { parsePodName } from "../../model/index.ts";
 import { type AccessFlags, clusterAccess } from "../cluster-access.ts";
 import type { Io } from "../command.ts";
 import { askDebug } from "../debug-client.ts";
 import { meshDataDir } from "../mesh-data-dir.ts";
 import { type AskAdmin, reachEnvoy } from "./envoy-admin.ts";
 import { clustersOfDump } from "./planned-endpoints.ts";
-import { findPods, type PodRef, parsePodName, selectPods } from "./pod.ts";
+import { findPods, type PodRef, selectPods } from "./pod.ts";
 
 export interface SourceFlags {
   readonly file?: string;

@@ -1,7 +1,6 @@
 /** What may become of a request, and what is expected, in; what differs out. */
+import { decidersOf, type Sources, verdictLine } from "../../control-plane/index.ts";
 import { type Explanation, type Outcome, type Possibilities, percent } from "../../explain/index.ts";
-import { decidersOf, type Sources } from "../why/provenance.ts";
-import { verdictLine } from "../why/report.ts";
 import type { Expectation } from "./test-file.ts";
 
 /** Lines that say what is otherwise; none where all is as expected. */

@@ -1,14 +1,12 @@
 /** Files of expectations in; the outcome of each, and what no test touched, out. */
 import { dirname } from "node:path";
+import { askOf, decidersOf } from "../../control-plane/index.ts";
 import { possibilities } from "../../explain/index.ts";
 import { FairleadError } from "../../lib/index.ts";
 import type { Profile } from "../../model/index.ts";
-import { parseDestination } from "../why/destination-text.ts";
 import { headersOf } from "../why/headers.ts";
 import { objectsOfFiles } from "../why/input.ts";
 import { openWhyMesh, type WhyMesh } from "../why/mesh.ts";
-import { decidersOf } from "../why/provenance.ts";
-import { resolveQuestion } from "../why/resolve.ts";
 import { type Coverable, type Coverage, createCoverage } from "./coverage.ts";
 import { judge } from "./judge.ts";
 import type { TestCase, TestFile } from "./test-file.ts";
@@ -70,16 +68,16 @@ async function runTest(test: TestCase, file: TestFile, { mesh, coverage }: Prepa
   const { request, expect } = test;
   try {
     const written = Object.entries(request.headers ?? {}).map(([name, value]) => `${name}: ${value}`);
-    const question = {
+    const ask = askOf({
       source: request.from,
-      destination: parseDestination(request.to),
+      destination: request.to,
       namespace: file.namespace,
-      method: request.method,
       headers: await headersOf(written, request.jwt, dirname(file.file)),
-      sni: request.sni,
-      from: request.address,
-    };
-    const { departure } = resolveQuestion(question, mesh.offline, mesh.place);
+      ...(request.method === undefined ? {} : { method: request.method }),
+      ...(request.sni === undefined ? {} : { sni: request.sni }),
+      ...(request.address === undefined ? {} : { from: request.address }),
+    });
+    const { departure } = ask(mesh.place);
     const found = possibilities(mesh.place.world, departure);
     for (const { example } of found.outcomes)
       for (const step of example.steps) coverage.touch(decidersOf(step, mesh.sources));

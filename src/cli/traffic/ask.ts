@@ -24,7 +24,7 @@ export function withPlaneOptions(command: Command): Command {
 
 /** A cluster's are reached through its API. */
 export async function planesOf({ address, ...flags }: AskedFlags, io: Io): Promise<readonly AskDebug[]> {
-  if (address.length > 0) return address.map((one) => (path) => askDebug({ address: one }, path, io));
+  if (address.length > 0) return address.map((one) => (path, body) => askDebug({ address: one }, path, io, body));
   return (await openPlanes(flags, io)).map(({ ask }) => ask);
 }
 

@@ -1,9 +1,9 @@
 /** Files in; the line that an object's field stands on out, for the few objects that are shown. */
 import { readFileSync } from "node:fs";
+import type { Locate } from "../../control-plane/index.ts";
 import { isRecord } from "../../lib/index.ts";
 import { objectName } from "../../model/index.ts";
 import { type FileObject, objectsOf } from "../analyze/files.ts";
-import type { Locate } from "./provenance.ts";
 
 interface Document {
   readonly text: string;

@@ -1,5 +1,6 @@
 /** Files or an API in; the objects, and where each of them stands, out. */
 import { basename } from "node:path";
+import type { Locate } from "../../control-plane/index.ts";
 import { createKubeClient, loadObjects } from "../../kube/index.ts";
 import { FairleadError, isRecord } from "../../lib/index.ts";
 import { type KubeObject, objectName } from "../../model/index.ts";
@@ -7,7 +8,6 @@ import { readApiObjects } from "../api-objects.ts";
 import { type AccessFlags, clusterAccess } from "../cluster-access.ts";
 import type { Io } from "../command.ts";
 import { createLocate } from "./file-lines.ts";
-import type { Locate } from "./provenance.ts";
 import { completed } from "./stand-ins.ts";
 
 export interface WhyObjects {

@@ -44,6 +44,7 @@ export interface MeshReadsInputs {
   problemInputs(): ProblemInputs;
   readonly traffic: Pick<Traffic, "view" | "everywhere">;
   readonly taps: TapSessions;
+  readonly why: MeshReads["why"];
   readonly namespaces: Collection<KubeObject>;
   readonly now: () => Date;
 }
@@ -136,6 +137,7 @@ export function createMeshReads(inputs: MeshReadsInputs): MeshReads {
     },
     changes: changes.all,
     identities: inputs.identities,
+    why: inputs.why,
   };
 }
 

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import type { LiveRequest, MeshReads } from "../mesh-reads.ts";
+import type { WhyAnswer, WhyQuestion } from "../why-read.ts";
 import type { Viewer } from "./viewer.ts";
 import { visibleReads } from "./visible-reads.ts";
 
@@ -34,4 +35,23 @@ test("of live requests both ends are told where both are seen, one where one is,
     ["", "alpha"],
   ]);
   expect(JSON.stringify(told)).not.toContain("bravo");
+});
+
+test("what becomes of a request is told where all that it passes is seen, and no mistake names what is not", async () => {
+  const hop = (proxy: string) => ({ proxy }) as WhyAnswer["hops"][number];
+  const step = (object: string) => ({ deciders: [{ object }] }) as unknown as WhyAnswer["steps"][number];
+  const answers: Readonly<Record<string, unknown>> = {
+    own: { hops: [hop("web.alpha")], steps: [step("VirtualService/alpha/web")] },
+    server: { hops: [hop("web.alpha"), hop("db.bravo")], steps: [] },
+    rule: { hops: [hop("web.alpha")], steps: [step("AuthorizationPolicy/bravo/deny")] },
+    mistake: { code: "not-found", error: "there is web.alpha, db.bravo" },
+  };
+  const reads = {
+    namespaces: () => ["alpha", "bravo"],
+    why: async ({ source = "" }: WhyQuestion) => answers[source],
+  } as unknown as MeshReads;
+  const asked = visibleReads(reads, alphaOnly);
+  expect(await asked.why({ source: "own" })).toEqual(answers.own);
+  for (const source of ["server", "rule", "mistake"])
+    expect(await asked.why({ source }), source).toMatchObject({ code: "forbidden" });
 });

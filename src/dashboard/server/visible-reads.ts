@@ -15,6 +15,7 @@ import type {
   ProxyDetail,
   ServiceDetail,
 } from "../mesh-reads.ts";
+import type { Mistake, WhyAnswer } from "../why-read.ts";
 import { seesAll, type Viewer } from "./viewer.ts";
 
 /** Whose it is: objects of a kind in a namespace, empty where they are of none. */
@@ -216,6 +217,12 @@ export function visibleReads(reads: MeshReads, viewer: Viewer): MeshReads {
     async changes() {
       return visible<Change>(await reads.changes(), ({ object }) => [placeOf(object)]);
     },
+    async why(question) {
+      const answer = await reads.why(question);
+      const isSeen = (await visibleOne(answer, whyPlaces)) !== undefined;
+      const names = await hiddenNames();
+      return isSeen && !names(JSON.stringify(answer)) ? answer : { code: "forbidden", error: notShown };
+    },
     async identities() {
       return seenIdentities(await reads.identities());
     },
@@ -243,6 +250,15 @@ function causePlaces({ object }: Cause): readonly Place[] {
   const others = kind === "Gateway" ? [{ kind: "Gateway.gateway.networking.k8s.io", namespace }] : [];
   return [{ kind, namespace }, ...others];
 }
+
+/** Of the proxies on the way, and of what decided there. */
+const whyPlaces = (answer: WhyAnswer | Mistake): readonly Place[] =>
+  "error" in answer
+    ? []
+    : [
+        ...answer.hops.map(({ proxy }) => proxyPlace(proxy)),
+        ...answer.steps.flatMap(({ deciders }) => deciders.flatMap(causePlaces)),
+      ];
 
 const findingPlaces = ({ object, proxy, namespaces = [] }: Finding): readonly Place[] => [
   ...(object === undefined ? [] : [placeOf(object)]),

@@ -3,8 +3,10 @@
 import { parseAppProbes } from "../../../src/agent/app-probe.ts";
 import { parseDownwardApi } from "../../../src/agent/bootstrap/node.ts";
 import { loadProxyConfig } from "../../../src/agent/bootstrap/proxy-config.ts";
-import { parseDestination } from "../../../src/cli/why/destination-text.ts";
 import { decodeMeshConfig, decodeProxyConfig, loadCel } from "../../../src/config/index.ts";
+import { askOf } from "../../../src/control-plane/index.ts";
+import { parseDestination } from "../../../src/control-plane/why/destination-text.ts";
+import { parseWhyQuestion } from "../../../src/dashboard/index.ts";
 import { parseAccessLog } from "../../../src/explain/index.ts";
 import {
   compilePattern,
@@ -143,6 +145,12 @@ export async function textTargets(): Promise<readonly Target[]> {
   const cel = await loadCel();
   return [
     reads("access log", logLines, logWords, parseAccessLog),
+    reads(
+      "question",
+      ['{"source":"a.b","destination":"c:80/d","headers":[["x","y"]],"token":"a.b.c"}', '{"log":"x"}'],
+      logWords,
+      (text) => askOf(parseWhyQuestion(text)),
+    ),
     reads("destination", ["https://web.shop:8443/a?b#c", "[2001:db8::1]:80", "tcp://web"], logWords, parseDestination),
     reads("yaml", yamls, yamlWords, (text) => parseYaml(text, objectLimits)),
     reads("yaml lines", yamls, yamlWords, (text) => yamlLines(text, objectLimits).length),

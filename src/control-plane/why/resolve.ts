@@ -1,5 +1,4 @@
 /** Names as a person gives them in; who calls, and the connection that they open, out. */
-import type { Offline } from "../../control-plane/index.ts";
 import type { ClientHello, Departure, Headers, HttpRequest, Payload } from "../../explain/index.ts";
 import { FairleadError, nearest, parseIp } from "../../lib/index.ts";
 import {
@@ -8,13 +7,12 @@ import {
   isTcp,
   isTls,
   matchesLabels,
-  type Proxy,
+  parsePodName,
   type Service,
   type ServicePort,
 } from "../../model/index.ts";
-import { parsePodName } from "../proxy-config/pod.ts";
 import type { DestinationText, Scheme } from "./destination-text.ts";
-import type { Place } from "./place.ts";
+import { type Place, type PlacedProxy, placedName } from "./place.ts";
 
 export interface Question {
   readonly source: string;
@@ -41,21 +39,19 @@ const outsideServer = "198.51.100.1";
 /** Says that the caller is not of the mesh. */
 const outsideWord = "outside";
 
-export function resolveQuestion(question: Question, offline: Offline, place: Place): Asked {
-  if (question.source === outsideWord) return fromOutside(question, offline, place);
-  const proxy = findCaller(question, offline, place);
-  return proxy.type === "router"
-    ? throughGateway(question, proxy, offline, place)
-    : fromSidecar(question, proxy, offline, place);
+export function resolveQuestion(question: Question, place: Place): Asked {
+  if (question.source === outsideWord) return fromOutside(question, place);
+  const proxy = findCaller(question, place);
+  return proxy.type === "router" ? throughGateway(question, proxy, place) : fromSidecar(question, proxy, place);
 }
 
 /** A Pod, or whatever stands for Pods: a Service, the label `app`, the beginning of the name. */
-function findCaller({ source, namespace }: Question, offline: Offline, { proxies }: Place): Proxy {
+function findCaller({ source, namespace }: Question, { proxies, mesh }: Place): PlacedProxy {
   const wanted = parsePodName(source, namespace);
   const candidates = [wanted, ...(source.includes(".") || wanted.type !== "" ? [] : [{ ...wanted, namespace: "" }])];
   for (const { name, namespace: where } of candidates) {
     const near = proxies.filter((proxy) => where === "" || proxy.namespace === where);
-    const service = offline.mesh.service(`${where}/${name}.${where}.svc.${offline.mesh.domain}`);
+    const service = mesh.service(`${where}/${name}.${where}.svc.${mesh.domain}`);
     const selector = service?.selector ?? {};
     const found =
       near.find((proxy) => proxy.name === name) ??
@@ -66,7 +62,7 @@ function findCaller({ source, namespace }: Question, offline: Offline, { proxies
       near.find((proxy) => new RegExp(`^${name.replace(/[^\w-]/g, "\\$&")}-[a-z0-9]+(-[a-z0-9]+)?$`).test(proxy.name));
     if (found) return found;
   }
-  const known = proxies.map((proxy) => `${proxy.name}.${proxy.namespace}`);
+  const known = proxies.map(placedName);
   const close = nearest(source, known);
   throw new FairleadError("not-found", `no proxy is called ${source} in namespace ${wanted.namespace}`, {
     hint:
@@ -78,12 +74,12 @@ function findCaller({ source, namespace }: Question, offline: Offline, { proxies
   });
 }
 
-function fromSidecar(question: Question, proxy: Proxy, offline: Offline, place: Place): Asked {
+function fromSidecar(question: Question, proxy: PlacedProxy, place: Place): Asked {
   const { destination } = question;
-  const service = findService(destination.host, proxy.namespace, offline);
+  const service = findService(destination.host, proxy.namespace, place);
   const port = findPort(question, service);
   const scheme = schemeOf(question, service, port);
-  const { address, assumption } = addressOf(question, service, port, offline);
+  const { address, assumption } = addressOf(question, service, port, place);
   const request = requestOf(question, scheme, port);
   const connection = {
     source: { ip: proxy.addresses[0] ?? "127.0.0.1", port: 0 },
@@ -92,18 +88,17 @@ function fromSidecar(question: Question, proxy: Proxy, offline: Offline, place: 
   };
   return {
     departure: { proxy: place.view(proxy), side: "outbound", connection },
-    text: textOf(question, scheme, port, `${proxy.name}.${proxy.namespace}`),
+    text: textOf(question, scheme, port, placedName(proxy)),
     assumptions: assumption,
   };
 }
 
 /** From anybody to a gateway: the port is the one that clients see. */
-function throughGateway(question: Question, proxy: Proxy, offline: Offline, place: Place): Asked {
+function throughGateway(question: Question, proxy: PlacedProxy, place: Place): Asked {
   const { destination, from = outsideClient } = question;
-  const { targets } = offline.classOf(proxy);
   const view = place.view(proxy);
   const wanted = destination.port ?? (destination.scheme === "https" || destination.scheme === "tls" ? 443 : 80);
-  const port = targets.find((target) => target.port === wanted)?.targetPort ?? wanted;
+  const port = place.targets(proxy).find((target) => target.port === wanted)?.targetPort ?? wanted;
   const scheme = destination.scheme ?? (wanted === 443 ? "https" : "http");
   const request = requestOf(question, scheme, wanted);
   const assumptions =
@@ -120,13 +115,13 @@ function throughGateway(question: Question, proxy: Proxy, offline: Offline, plac
 }
 
 /** No proxy on the caller's side: the connection comes to the server's as it is. */
-function fromOutside(question: Question, offline: Offline, place: Place): Asked {
+function fromOutside(question: Question, place: Place): Asked {
   const { destination, from = outsideClient } = question;
-  const service = findService(destination.host, question.namespace, offline);
+  const service = findService(destination.host, question.namespace, place);
   const port = findPort(question, service);
   const scheme = schemeOf(question, service, port);
   const servicePort = service?.ports.find((one) => one.port === port);
-  const [endpoint] = service && servicePort ? offline.mesh.endpoints(service.key, servicePort) : [];
+  const [endpoint] = service && servicePort ? place.mesh.endpoints(service.key, servicePort) : [];
   const address = endpoint?.addresses[0] ?? destination.host;
   const server = place.world.proxyAt(address);
   if (!server)
@@ -146,7 +141,7 @@ function fromOutside(question: Question, offline: Offline, place: Place): Asked 
   };
 }
 
-function findService(host: string, namespace: string, { mesh }: Offline): Service | undefined {
+function findService(host: string, namespace: string, { mesh }: Place): Service | undefined {
   if (parseIp(host)) return undefined;
   const scope = mesh.gatewayScope(namespace);
   const words = host.split(".");
@@ -206,7 +201,7 @@ function addressOf(
   { destination }: Question,
   service: Service | undefined,
   port: number,
-  { mesh }: Offline,
+  { mesh }: Place,
 ): { readonly address: string; readonly assumption: readonly string[] } {
   if (parseIp(destination.host)) return { address: destination.host, assumption: [] };
   const [own] = [...(service?.addresses ?? []), ...(service?.autoAddresses ?? [])]

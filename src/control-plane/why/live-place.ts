@@ -1,0 +1,130 @@
+/**
+ * Connected proxies and what was made for them in; the place where requests are explained in a running mesh out. Nothing
+ * is rendered for it but for Pods whose proxies are connected elsewhere, or not at all.
+ */
+import { createProxyView, type Decoded, type ProxyView } from "../../explain/index.ts";
+import { unfetchedKeySet } from "../../fetch/index.ts";
+import { FairleadError, readTextMap } from "../../lib/index.ts";
+import { formatIdentity, type Proxy } from "../../model/index.ts";
+import { knownProxies } from "../../ops/index.ts";
+import type { Renderer } from "../../render/index.ts";
+import { type Ads, type ProxyStatus, parseNodeId } from "../../xds/index.ts";
+import { addressesOf } from "../proxy-of-node.ts";
+import type { ControlledSource } from "../resource-source.ts";
+import type { Stages } from "../stages.ts";
+import { factsOf } from "./offline-place.ts";
+import { type Place, type PlacedProxy, placedName } from "./place.ts";
+
+export interface LiveInputs {
+  readonly stages: Stages;
+  readonly ads: Ads;
+  readonly resources: ControlledSource;
+  readonly now: () => Date;
+}
+
+/** Thrown where a proxy is met that nothing has been made for yet. */
+export class Unmade extends Error {
+  readonly proxy: Proxy;
+  constructor(proxy: Proxy) {
+    super(`nothing is made for ${placedName(proxy)}`);
+    this.proxy = proxy;
+  }
+}
+
+export interface LivePlace extends Place {
+  /** What is to be known of the proxies that were looked at. */
+  notes(): readonly string[];
+}
+
+/** `made` has what was rendered for proxies that are not connected here, by their names. */
+export function livePlace(inputs: LiveInputs, made: ReadonlyMap<string, Renderer>, decoded: Decoded): LivePlace {
+  const { stages, ads, resources } = inputs;
+  const connected = new Map(
+    knownProxies(ads.status()).flatMap((status) => {
+      const proxy = placed(status, stages);
+      return proxy ? [[placedName(proxy), { proxy, status }] as const] : [];
+    }),
+  );
+  const here = [...connected.values()].map(({ proxy }) => proxy);
+  const byAddress = new Map(here.flatMap((proxy) => proxy.addresses.map((address) => [address, proxy] as const)));
+  let pods: readonly Proxy[] | undefined;
+  const podProxies = (): readonly Proxy[] => (pods ??= stages.podProxies());
+  // Several steps are about one resource, and to collect what a large one was made from takes its time.
+  const known = new Map<string, ReturnType<Renderer["causes"]>>();
+  const looked = new Map<string, { readonly view: ProxyView; readonly renderer: Renderer }>();
+
+  const rendererOf = (wanted: PlacedProxy): Renderer => {
+    const name = placedName(wanted);
+    const status = connected.get(name)?.status;
+    const renderer = status ? resources.rendererOf(status.node) : made.get(name);
+    if (renderer) return renderer;
+    const pod = podProxies().find((one) => placedName(one) === name);
+    if (pod) throw new Unmade(pod);
+    throw new FairleadError("not-found", `${name} has gone meanwhile`, { hint: "ask again" });
+  };
+  const view = (wanted: PlacedProxy): ProxyView => {
+    const name = placedName(wanted);
+    const known = looked.get(name);
+    if (known) return known.view;
+    const renderer = rendererOf(wanted);
+    if (renderer.proxy.profile === "grpc")
+      throw new FairleadError("invalid", `${name} is an application that speaks xDS itself`, {
+        hint: "what is sent to Envoys can be followed; ask for a caller with a sidecar",
+      });
+    const identity = identityOf(wanted, connected.get(name)?.status, stages);
+    const created = createProxyView({ name, ...factsOf(wanted), identity }, renderer, decoded);
+    looked.set(name, { view: created, renderer });
+    return created;
+  };
+
+  return {
+    mesh: stages.mesh,
+    // Pods are read only where somebody is named who is not connected.
+    get proxies() {
+      return [...here, ...podProxies().filter((pod) => !connected.has(placedName(pod)))];
+    },
+    view,
+    targets: (proxy) => rendererOf(proxy).proxy.targets,
+    world: {
+      proxyAt(address) {
+        const proxy = byAddress.get(address) ?? podProxies().find(({ addresses }) => addresses.includes(address));
+        return proxy && view(proxy);
+      },
+      jwt: { now: inputs.now(), unknownKeys: unfetchedKeySet },
+    },
+    causes(proxy, type, name) {
+      const key = `${proxy} ${type} ${name}`;
+      const found = known.get(key) ?? looked.get(proxy)?.renderer.causes(type, name) ?? [];
+      known.set(key, found);
+      return found;
+    },
+    notes: () => [...looked.keys()].flatMap((name) => noteOf(name, connected.get(name)?.status)),
+  };
+}
+
+function placed({ node }: ProxyStatus, { registry }: Stages): PlacedProxy | undefined {
+  const id = parseNodeId(node.id);
+  if (!id || (id.type !== "sidecar" && id.type !== "router")) return undefined;
+  const { type, name, namespace } = id;
+  const labels = registry.pods.get(`${namespace}/${name}`)?.labels ?? readTextMap(node.metadata.LABELS);
+  return { type, name, namespace, labels, addresses: addressesOf(node, id) };
+}
+
+function identityOf(proxy: PlacedProxy, status: ProxyStatus | undefined, { registry, settings }: Stages): string {
+  if (status?.identity) return formatIdentity(status.identity);
+  return formatIdentity({
+    trustDomain: settings.current().trustDomain ?? "cluster.local",
+    namespace: proxy.namespace,
+    serviceAccount: registry.pods.get(`${proxy.namespace}/${proxy.name}`)?.serviceAccount || "default",
+  });
+}
+
+function noteOf(name: string, status: ProxyStatus | undefined): readonly string[] {
+  if (!status) return [`${name} is not connected to this control plane: this is what it would be sent`];
+  const isInStep = status.types.every(
+    ({ sentNonce, ackedNonce, lastError, refused }) =>
+      sentNonce === ackedNonce && lastError === "" && refused.size === 0,
+  );
+  if (isInStep && status.held.length === 0) return [];
+  return [`${name} has not acknowledged all that it was sent: until then it may do otherwise`];
+}

@@ -1,0 +1,97 @@
+/** A running mesh in; the read that says what becomes of a request in it out. */
+import type { MeshReads, Mistake, WhyQuestion } from "../../dashboard/index.ts";
+import { createDecoded, possibilities } from "../../explain/index.ts";
+import { FairleadError } from "../../lib/index.ts";
+import type { Proxy } from "../../model/index.ts";
+import type { Renderer } from "../../render/index.ts";
+import { answerOf } from "./answer.ts";
+import { type LiveInputs, livePlace, Unmade } from "./live-place.ts";
+import { placedName } from "./place.ts";
+import type { Sources } from "./provenance.ts";
+import { type Ask, askOf } from "./question.ts";
+
+export interface LiveWhyInputs extends LiveInputs {
+  /** Of `Kind/namespace/name`, as it was written. */
+  objectOf(name: string): Readonly<{ metadata: { readonly resourceVersion?: string } }> | undefined;
+}
+
+/** Proxies that are not connected here and are met in one question; each is rendered. */
+const maxUnconnected = 16;
+/** Questions that are being answered at once: each of them may have to render. */
+const maxAtOnce = 8;
+/** For how long what was decoded is kept for the next question. */
+const keptMs = 60_000;
+
+export function createLiveWhy(inputs: LiveWhyInputs): MeshReads["why"] {
+  const decoded = createDecoded();
+  let forgets: NodeJS.Timeout | undefined;
+  let running = 0;
+
+  function explained(ask: Ask, made: ReadonlyMap<string, Renderer>) {
+    const place = livePlace(inputs, made, decoded);
+    const asked = ask(place);
+    const found = possibilities(place.world, asked.departure);
+    const sources: Sources = { causes: place.causes, locate, objectOf: inputs.objectOf };
+    return answerOf({
+      request: asked.text,
+      ...("logged" in asked ? { logged: asked.logged } : {}),
+      possibilities: found,
+      assumptions: [...asked.assumptions, ...place.notes()],
+      sources,
+    });
+  }
+
+  const locate: Sources["locate"] = (object) => {
+    const resourceVersion = inputs.objectOf(object)?.metadata.resourceVersion;
+    return resourceVersion === undefined ? {} : { resourceVersion };
+  };
+
+  async function answer(question: WhyQuestion) {
+    const ask = askOf(question);
+    const made = new Map<string, Renderer>();
+    try {
+      for (;;) {
+        const missing = attempt(() => explained(ask, made));
+        if (!(missing instanceof Unmade)) return missing;
+        if (made.size === maxUnconnected)
+          throw new FairleadError("unavailable", "too many proxies on the way are not connected to this control plane");
+        made.set(placedName(missing.proxy), await render(missing.proxy));
+      }
+    } finally {
+      for (const renderer of made.values()) renderer.dispose();
+    }
+  }
+
+  const render = (proxy: Proxy): Promise<Renderer> => inputs.resources.look(inputs.stages.classOf(proxy));
+
+  return async (question) => {
+    if (running >= maxAtOnce)
+      return mistakeOf(new FairleadError("unavailable", "too many ask at once", { hint: "ask again" }));
+    running++;
+    clearTimeout(forgets);
+    try {
+      return await answer(question);
+    } catch (error) {
+      return mistakeOf(error);
+    } finally {
+      running--;
+      forgets = setTimeout(decoded.clear, keptMs).unref();
+    }
+  };
+}
+
+function attempt<T>(act: () => T): T | Unmade {
+  try {
+    return act();
+  } catch (error) {
+    if (error instanceof Unmade) return error;
+    throw error;
+  }
+}
+
+/** A fault of ours is not the asker's mistake. */
+function mistakeOf(error: unknown): Mistake {
+  if (!(error instanceof FairleadError)) throw error;
+  const { code, message, hint } = error;
+  return { code, error: message, ...(hint === undefined ? {} : { remedy: hint }) };
+}

@@ -4,15 +4,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { runCli } from "./testing.ts";
-import { clientAndWeb } from "./why/testing.ts";
+import { clientAndWeb, edgeGateway } from "./why/testing.ts";
 
-const mesh = `${clientAndWeb}apiVersion: v1
-kind: Pod
-metadata: { name: edge, namespace: shop, labels: { app: edge } }
-spec: { serviceAccountName: edge, containers: [{ name: istio-proxy, args: [proxy, router] }] }
-status: { phase: Running, podIP: 10.0.0.8, podIPs: [{ ip: 10.0.0.8 }] }
----
-apiVersion: v1
+const mesh = `${clientAndWeb}${edgeGateway}apiVersion: v1
 kind: Service
 metadata: { name: web, namespace: shop }
 spec:
@@ -20,11 +14,6 @@ spec:
   ports:
     - { name: http, port: 80, targetPort: 8080 }
     - { name: tcp, port: 90, targetPort: 9090 }
----
-apiVersion: v1
-kind: Service
-metadata: { name: edge, namespace: shop }
-spec: { selector: { app: edge }, ports: [{ name: http, port: 80, targetPort: 8080 }] }
 ---
 apiVersion: security.istio.io/v1
 kind: AuthorizationPolicy

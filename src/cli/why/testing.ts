@@ -12,3 +12,17 @@ spec: { serviceAccountName: web, containers: [{ name: app }, { name: istio-proxy
 status: { phase: Running, podIP: 10.0.0.1, podIPs: [{ ip: 10.0.0.1 }] }
 ---
 `;
+
+/** A Pod that is a gateway, with its Service. */
+export const edgeGateway = `apiVersion: v1
+kind: Pod
+metadata: { name: edge, namespace: shop, labels: { app: edge } }
+spec: { serviceAccountName: edge, containers: [{ name: istio-proxy, args: [proxy, router] }] }
+status: { phase: Running, podIP: 10.0.0.8, podIPs: [{ ip: 10.0.0.8 }] }
+---
+apiVersion: v1
+kind: Service
+metadata: { name: edge, namespace: shop }
+spec: { selector: { app: edge }, ports: [{ name: http, port: 80, targetPort: 8080 }] }
+---
+`;

@@ -36,6 +36,7 @@ interface DiscoveryFlags extends ServingFlags {
   readonly dashboardAddr?: string;
   readonly dashboardSecret?: string;
   readonly dashboardHost: readonly string[];
+  readonly dashboardHistory?: string;
   readonly domain: string;
   readonly clusterID: string;
   readonly log_output_level?: string;
@@ -67,6 +68,7 @@ export function register(program: Command, io: Io, exit: (status: number) => voi
     .option("--dashboardAddr <addr>", "the mesh on a page (default: none)")
     .option("--dashboard-secret <file>", "proves who may see all of it; of others the API says what they may see")
     .option("--dashboard-host <name...>", "names by which the page may be asked for, beside those of the machine", [])
+    .option("--dashboard-history <file>", "keeps the last changes; without it they are forgotten with the process")
     .option("--log_output_level <levels>", "as istiod: default:info,ads:debug")
     .option("--log_as_json", "log lines as JSON")
     .addHelpText(
@@ -80,11 +82,13 @@ export function register(program: Command, io: Io, exit: (status: number) => voi
 
 const extraRoots = "/cacerts/extra.pem";
 
-async function dashboardSettings({ dashboardSecret, dashboardHost }: DiscoveryFlags): Promise<DashboardSettings> {
+async function dashboardSettings(flags: DiscoveryFlags): Promise<DashboardSettings> {
+  const { dashboardSecret, dashboardHost, dashboardHistory } = flags;
   return {
     folder: join(bundleDir(), "dashboard"),
     hosts: dashboardHost.map((name) => name.toLowerCase()),
     ...(dashboardSecret === undefined ? {} : { secret: await readDashboardSecret(dashboardSecret) }),
+    ...(dashboardHistory === undefined ? {} : { historyFile: dashboardHistory }),
   };
 }
 

@@ -28,6 +28,8 @@ export interface DashboardSettings {
   readonly secret?: Uint8Array;
   /** Names by which it may be asked for, beside those of the machine. */
   readonly hosts?: readonly string[];
+  /** Where the last changes are kept for the next start; absent: nowhere. */
+  readonly historyFile?: string;
 }
 
 export interface DiscoveryOptions {

@@ -292,6 +292,7 @@ export async function startDiscovery(options: DiscoveryOptions): Promise<Discove
     ...{ graph, stages, ads, resources, programmed, refusals, trust, metrics, now, why },
     ...{ kinds: namedKinds, objects: watched.objects, patches: patchReports, traffic, taps, client },
     monotonicMs: options.monotonicMs,
+    log: log.scope("page"),
   });
   const debugSources: DebugSources = {
     systemNamespace: namespace,

@@ -12,7 +12,7 @@ import { refusalsByObject } from "./refusals.ts";
 import { type Trust, trustFacts } from "./trust/index.ts";
 import { createViewers } from "./viewers/index.ts";
 
-type OwnInputs = "showResource" | "identities" | "problemInputs" | "namespaces";
+type OwnInputs = "showResource" | "identities" | "problemInputs" | "namespaces" | "historyFile";
 
 export interface PageParts extends Omit<MeshReadsInputs, OwnInputs> {
   readonly client: KubeClient;
@@ -29,6 +29,7 @@ export function createPage(settings: DashboardSettings | undefined, parts: PageP
   const reads = createMeshReads({
     ...parts,
     namespaces: objects("", "Namespace"),
+    historyFile: settings.historyFile,
     showResource: createShowResource(resources, ads),
     identities: () => trustFacts(trust),
     problemInputs: () =>

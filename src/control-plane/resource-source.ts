@@ -5,7 +5,15 @@
 import { type Memo, sameData } from "../collections/index.ts";
 import { createDebounce, digest } from "../lib/index.ts";
 import type { Mesh, Withheld } from "../mesh/index.ts";
-import type { Identity, Proxy, ProxyClass, Resource } from "../model/index.ts";
+import {
+  envoyTypes,
+  type Identity,
+  type Proxy,
+  type ProxyClass,
+  type Resource,
+  type ResourceSet,
+  type ResourceType,
+} from "../model/index.ts";
 import {
   createRendering,
   type EnvoyTypes,
@@ -43,7 +51,25 @@ export interface ResourceSourceOptions {
   readonly onMade?: (tookMs: number) => void;
 }
 
+/** Told, while it wants to be, when a class of proxies, or one that goes to another class, is given another set. */
+export interface MoveListener {
+  wants(): boolean;
+  moved(move: SetMove): void;
+}
+
+export interface SetMove {
+  /** The same for all moves of the same proxies. */
+  readonly who: object;
+  readonly proxies: number;
+  readonly type: ResourceType;
+  readonly before: ResourceSet;
+  readonly now: ResourceSet;
+  /** Of the graph, when the set was made. */
+  readonly version: number;
+}
+
 export interface ControlledSource extends ResourceSource {
+  followMoves(listener: MoveListener): void;
   /** Refreshes everything that is due at once; for tests and forced pushes. */
   flush(): Promise<void>;
   /** Up to which version of the graph all that its changes concern is made: proxies have been told of it. */
@@ -112,6 +138,21 @@ export function createResourceSource(options: ResourceSourceOptions): Controlled
     onPatch: (report) => options.onPatch?.(report),
     onProblem: (problem) => options.onProblem?.(problem),
   });
+
+  const moveListeners = new Set<MoveListener>();
+  /** What is given now; the function it returns tells what is given then. */
+  const watchMoves = (from: Renderer): ((to: Renderer, who: object, proxies: number) => void) => {
+    const wanting = [...moveListeners].filter((listener) => listener.wants());
+    if (wanting.length === 0) return () => {};
+    const sets = envoyTypes.map((type) => [type, from.set(type)] as const);
+    return (to, who, proxies) => {
+      for (const [type, before] of sets) {
+        const now = to.set(type);
+        if (now === before) continue;
+        for (const { moved } of wanting) moved({ who, proxies, type, before, now, version: mesh.graph.version });
+      }
+    };
+  };
 
   const debounce = createDebounce({
     quietMs: options.debounceMs,
@@ -193,6 +234,7 @@ export function createResourceSource(options: ResourceSourceOptions): Controlled
     if (group && groups.get(group.key) !== group) return reclassify(id);
     const member = members.get(id);
     if (!group || !member || group === member.group) return drop(group);
+    watchMoves(member.group.renderer)(group.renderer, member, 1);
     leave(member);
     group.members.add(member);
     member.group = group;
@@ -217,10 +259,13 @@ export function createResourceSource(options: ResourceSourceOptions): Controlled
   };
 
   /** A fault in one class must not keep the others from their news. */
-  const refresh = ({ renderer, members: concerned }: Group): void => {
+  const refresh = (group: Group): void => {
+    const { renderer, members: concerned } = group;
     try {
+      const tellMoves = watchMoves(renderer);
       const news = renderer.refresh();
       if (news.size > 0) for (const member of concerned) member.changed(news);
+      tellMoves(renderer, group, concerned.size);
     } catch (error) {
       options.onFault(renderer.proxy, { name: "a class of proxies", error });
     }
@@ -303,6 +348,7 @@ export function createResourceSource(options: ResourceSourceOptions): Controlled
       }
     },
     flush,
+    followMoves: (listener) => void moveListeners.add(listener),
     get made() {
       const isAll = !pushing && dueMembers.size === 0 && dueGroups.size === 0;
       return isAll ? mesh.graph.version : made;

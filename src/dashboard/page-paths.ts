@@ -11,6 +11,7 @@ export const pagePaths = [
   "/objects",
   "/object",
   "/changes",
+  "/change",
   "/identity",
 ] as const;
 

@@ -1,7 +1,8 @@
-/** Anything in, a KubeObject without managedFields out: the door through which every object enters. */
+/** Anything in, a KubeObject with its last writer in place of managedFields out: the door through which every object enters. */
 import { isRecord, objectLimits } from "../lib/index.ts";
-import type { KubeObject } from "../model/index.ts";
+import { type KubeObject, lastWriter } from "../model/index.ts";
 import { apiVersionOf, type KindRef } from "./kind.ts";
+import { writerOf } from "./last-writer.ts";
 
 /**
  * How deep an answer may be nested: as deep as an API server stores. That is deeper than an object may be here, which is
@@ -12,7 +13,7 @@ export const answerDepth = 20_000;
 /** Undefined for what has no name, or is nested too deep: one broken object must not take its kind down. */
 export function asObject(value: unknown, kind?: KindRef): KubeObject | undefined {
   if (!isRecord(value) || !isRecord(value.metadata)) return undefined;
-  const { managedFields: _, ...metadata } = value.metadata;
+  const { managedFields, ...metadata } = value.metadata;
   const { name, namespace } = metadata;
   if (typeof name !== "string" || name === "") return undefined;
   if (namespace !== undefined && typeof namespace !== "string") return undefined;
@@ -21,7 +22,9 @@ export function asObject(value: unknown, kind?: KindRef): KubeObject | undefined
   const kindName = typeof value.kind === "string" ? value.kind : kind?.kind;
   if (apiVersion === undefined || kindName === undefined) return undefined;
   if (isDeeperThan({ ...value, metadata }, objectLimits.maxDepth)) return undefined;
-  return { ...value, apiVersion, kind: kindName, metadata: { ...metadata, name } } as KubeObject;
+  const writer = writerOf(managedFields);
+  const own = writer ? { ...metadata, name, [lastWriter]: writer } : { ...metadata, name };
+  return { ...value, apiVersion, kind: kindName, metadata: own } as KubeObject;
 }
 
 function isDeeperThan(value: unknown, levels: number): boolean {

@@ -17,6 +17,7 @@ export { createDebounce, type Debounce } from "./debounce.ts";
 export { dropOldest } from "./drop-oldest.ts";
 export { type DurationParts, durationParts, parseDuration, parseDurationMs } from "./duration.ts";
 export { type ErrorCode, FairleadError, isDiskFull, systemCode } from "./error.ts";
+export { fieldLines } from "./field-lines.ts";
 export { formatSortedYaml } from "./format-yaml.ts";
 export { goJson } from "./go-json.ts";
 export { digest } from "./hash.ts";

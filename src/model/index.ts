@@ -49,10 +49,12 @@ export {
   type Config,
   compareAge,
   type KubeObject,
+  lastWriter,
   type ObjectMeta,
   type OwnerReference,
   objectKey,
   objectName,
+  type Writer,
 } from "./object.ts";
 export { type PodName, parsePodName } from "./pod-name.ts";
 export { podOwner } from "./pod-owner.ts";

@@ -9,7 +9,17 @@ export interface OwnerReference {
   readonly blockOwnerDeletion?: boolean;
 }
 
+/** Under a symbol, so that it is in no text that is made of an object, nor in one that is sent back. */
+export const lastWriter: unique symbol = Symbol("last writer");
+
+/** Who wrote an object last, as the API notes it: a program (`kubectl-edit`), and how (`Update`, `Apply`). */
+export interface Writer {
+  readonly manager: string;
+  readonly operation: string;
+}
+
 export interface ObjectMeta {
+  readonly [lastWriter]?: Writer;
   readonly name: string;
   readonly namespace?: string;
   readonly uid?: string;

@@ -30,7 +30,7 @@ export async function startDashboardPlane(options: Partial<DiscoveryOptions> = {
   const begin = (dashboard = free): Promise<Discovery> =>
     startPlane(world, {
       ...options,
-      dashboard: { folder, secret },
+      dashboard: { folder, secret, historyFile: join(world.api.dir, "changes.jsonl") },
       addresses: { grpc: free, secureGrpc: free, monitoring: free, https: free, http: free, dashboard },
     });
   let current = await begin();

@@ -1,16 +1,23 @@
 /** The page of the demo, in a real browser: the link that it prints, and a picture whose numbers are those of the requests that were sent. */
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import AxeBuilder from "@axe-core/playwright";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { anyPort, fairlead, type Started, startFairlead } from "../e2e/fairlead.ts";
+import { anyPort, fairlead, root, type Started, startFairlead } from "../e2e/fairlead.ts";
 import { ask } from "../http/ask.ts";
 import { lacks } from "../require.ts";
 import { openPage, startBrowser } from "./browser.ts";
 
 const sent = 40;
+
+/** Among what a process has started, however deep. */
+function controlPlaneOf(pid: number): number {
+  const children = readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8").split(" ").filter(Boolean).map(Number);
+  const own = children.find((child) => readFileSync(`/proc/${child}/cmdline`, "utf8").includes("\0discovery\0"));
+  return own ?? children.map(controlPlaneOf).find((found) => found > 0) ?? 0;
+}
 
 describe.skipIf(lacks("root", "envoy", "iptables"))("the demo", { timeout: 300_000 }, () => {
   const data = mkdtempSync(join(tmpdir(), "fairlead-page-"));
@@ -127,6 +134,36 @@ describe.skipIf(lacks("root", "envoy", "iptables"))("the demo", { timeout: 300_0
       stdout: "",
     }));
     expect(stdout).not.toContain("fairlead-dashboard");
+  });
+
+  test("knows who has a change, and what it altered, also after its control plane was killed", async () => {
+    const { stdout } = await fairlead(["dashboard", "--no-browser", "--data", data]);
+    if (!browser) throw new Error("there is no browser");
+    const { page } = await openPage(browser, stdout.trim(), "/changes?q=VirtualService%2Fdefault%2Freviews");
+    const kubeconfig = { KUBECONFIG: join(data, "kubeconfig") };
+    await fairlead(["apply", "-f", join(root, "demo/config/reviews-v1.yaml")], kubeconfig);
+    const row = page.getByRole("row").filter({ hasText: "VirtualService/default/reviews" }).first();
+    await row.getByText(/^(\d) of \1 have it$/).waitFor();
+    await row.getByRole("link", { name: "lines more" }).click();
+    // Real Envoys take hosts one by one, or the whole.
+    await page.getByText(/RDS 9080 changed for/).waitFor();
+    await page
+      .getByText(/outbound\|9080\|v1\|reviews/)
+      .first()
+      .waitFor();
+    const address = page.url();
+    await expect.poll(() => readFileSync(join(data, "changes.jsonl"), "utf8")).toMatch(/"acknowledged":[1-9]/);
+    process.kill(controlPlaneOf(demo?.child.pid ?? 0), "SIGKILL");
+    await page.getByText("the control plane is away").waitFor();
+    await page
+      .getByRole("status")
+      .filter({ hasText: /^live$/ })
+      .first()
+      .waitFor();
+    await page.goto(address);
+    await page.getByText(/^(\d) of \1 have it$/).waitFor();
+    await page.getByText("kept only for the newest changes of one start").first().waitFor();
+    await page.context().close();
   });
 
   test("gives another link when asked", async () => {

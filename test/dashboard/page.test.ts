@@ -70,6 +70,7 @@ const pages = [
   ["/objects", "VirtualService/default/reviews"],
   ["/object?id=VirtualService%2Fdefault%2Freviews", "RDS"],
   ["/changes", "VirtualService/default/reviews"],
+  ["/change?id=1", "VirtualService/default/reviews added"],
   ["/requests?workload=web&status=5xx", "for a minute at most"],
   ["/identity", "No root rotation is under way"],
 ] as const;
@@ -95,6 +96,7 @@ test("what users wrote is text, wherever it is shown", async () => {
   await page.getByText("onerror").first().waitFor();
   for (const [path, words] of [
     ["/changes", "lines more"],
+    ["/change?id=1", "onerror"],
     ["/proxy?id=web.default&type=RDS&name=80", "onerror"],
     [`/objects?q=${encodeURIComponent(hostile)}`, "Clear the filter"],
     [`/proxy?id=${encodeURIComponent(hostile)}`, "There is no such thing"],
@@ -112,7 +114,15 @@ test("a change is seen as it arrives, who has it too, and a bad one with its rem
   const { page } = await open("/changes");
   await page.getByRole("status").filter({ hasText: "live" }).waitFor();
   await plane().world.create(route("arrives", { hosts: ["arrives.example"] }));
-  await page.getByRole("link", { name: "VirtualService/default/arrives" }).waitFor();
+  const row = page.getByRole("row").filter({ hasText: "VirtualService/default/arrives" });
+  await row.getByText("1 of 1 have it").waitFor();
+  expect(await row.textContent()).toContain("fairlead");
+  await row.getByRole("link", { name: "lines more" }).click();
+  await page.getByRole("heading", { name: "VirtualService/default/arrives added" }).waitFor();
+  await page.getByText("added for 1 proxy").or(page.getByText("changed for 1 proxy")).first().waitFor();
+  await page.getByText(/^\+ virtualHosts\[arrives\.example:80\]/).waitFor();
+  await page.reload();
+  await page.getByText("1 of 1 have it").waitFor();
   await page.getByRole("link", { name: "VirtualService/default/arrives" }).click();
   await page.getByRole("heading", { name: "Who has it" }).waitFor();
   await page.getByRole("status").filter({ hasText: "acknowledged generation 1" }).waitFor();
@@ -136,6 +146,9 @@ test("what Envoy refuses is the first thing, with the object and its words", asy
   await expect.poll(() => first.textContent()).toContain("no such thing");
   await page.getByRole("link", { name: "Proxies" }).click();
   await page.getByText("refuses").first().waitFor();
+  await page.getByRole("link", { name: "Changes" }).click();
+  const row = page.getByRole("row").filter({ hasText: "VirtualService/default/refused" });
+  await row.getByText(/web\.default refused RDS 80.*no such thing/).waitFor();
   await proxy?.answer(() => undefined);
   await page.context().close();
 });
@@ -224,6 +237,12 @@ test("two tabs, and a control plane that is started again under them", async () 
       .filter({ hasText: /^live$/ })
       .first()
       .waitFor();
+  // What was changed before is still known, and whose fields were altered is not.
+  await page.getByRole("link", { name: "Changes" }).click();
+  const row = page.getByRole("row").filter({ hasText: "VirtualService/default/arrives" });
+  await row.getByText("1 of 1 have it").waitFor();
+  await row.getByRole("link", { name: "lines more" }).click();
+  await page.getByText("kept only for the newest changes of one start").first().waitFor();
   await page.context().close();
 });
 

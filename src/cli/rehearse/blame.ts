@@ -1,10 +1,10 @@
 /** Resources that differ in; for each the objects that made ours, the fields that differ, and how many proxies have it, out. */
 import { isDeepStrictEqual } from "node:util";
 import type { Difference } from "../../explain/index.ts";
-import { compareText, isRecord, readList, readRecord, readTexts } from "../../lib/index.ts";
+import { compareText, fieldLines, isRecord, readList, readRecord, readTexts } from "../../lib/index.ts";
 import { type KubeObject, objectName, type ResourceType, types } from "../../model/index.ts";
 import type { Renderer } from "../../render/index.ts";
-import { fieldLines } from "../diff/resource-diff.ts";
+
 import type { StateChange } from "../diff/states.ts";
 import type { ClassSummary } from "../diff/summary.ts";
 import { type Origin, originsOf } from "../why/causes-text.ts";
@@ -75,7 +75,7 @@ export function blame({ change, canonical, objects, rendererFor }: BlameOptions)
       ...{ type, name, hosts, proxies: 0 },
       who: before ? (after ? "both" : "istiod alone") : "Fairlead alone",
       from: originsFor(one, hosts, rendererFor(proxy), objects),
-      lines: [...fieldLines(theirs, ours, "")],
+      lines: [...fieldLines(theirs, ours)],
     };
   }
 }

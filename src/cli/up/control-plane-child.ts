@@ -38,6 +38,7 @@ export function startControlPlane(options: ControlPlaneOptions): Promise<Supervi
       "discovery",
       ...["--kubeconfig", options.kubeconfig, "--domain", options.domain],
       ...["--dashboard-secret", dashboardSecret(options.dir)],
+      ...["--dashboard-history", join(options.dir, "changes.jsonl")],
       ...(bound ? [] : ["--bound-addresses", boundFile]),
       ...addressFlags(options, bound),
     ],

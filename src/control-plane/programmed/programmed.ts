@@ -39,6 +39,10 @@ export interface Programmed {
   readonly moves: string;
   /** Told with each object that has a new generation, as `Kind/namespace/name`. */
   subscribe(listener: (id: string) => void): () => void;
+  /** Told of those that are gone too, and with what was made from the object until now. */
+  followReach(listener: (id: string, before: Reach) => void): void;
+  /** `pod.namespace` of those that still have what was made from an object. */
+  stillHave(id: string, before: Reach): Promise<readonly string[]>;
 }
 
 /** An object that has changed and is not known to be everywhere. */
@@ -63,15 +67,19 @@ export function createProgrammed({
 }: ProgrammedOptions): Programmed {
   const changes = new Map<string, Change>();
   const listeners = new Set<(id: string) => void>();
+  const reachListeners = new Set<(id: string, before: Reach) => void>();
   const reach = (kind: string, objects: Collection<KubeObject>, key: string): Reach =>
     reachOf({ graph, resources }, kind, objects, key);
   for (const [kind, objects] of kinds)
     objects.subscribe((key, now, last) => {
       const id = `${kind}/${key}`;
-      if (!now) changes.delete(id);
-      if (!now || (last && isSame(now, last))) return;
+      if (now && last && isSame(now, last)) return;
       // Who read the generation before has not been made again yet.
-      const before = last ? union(changes.get(id)?.before ?? nothing, reach(kind, objects, key)) : nothing;
+      const until = last && (now || reachListeners.size > 0) ? reach(kind, objects, key) : nothing;
+      const before = union(changes.get(id)?.before ?? nothing, until);
+      for (const tell of reachListeners) tell(id, before);
+      if (!now) changes.delete(id);
+      if (!now) return;
       // What is told here is part of the next version.
       changes.set(id, { generation: now.metadata.generation, version: graph.version + 1, before });
       for (const tell of listeners) tell(id);
@@ -105,6 +113,15 @@ export function createProgrammed({
     subscribe(listener) {
       listeners.add(listener);
       return () => listeners.delete(listener);
+    },
+    followReach: (listener) => void reachListeners.add(listener),
+    async stillHave(object, before) {
+      const verdict = await judge({
+        ...{ resources, ads, object, before, isOpen },
+        reach: nothing,
+        withheld: () => undefined,
+      });
+      return verdict.waiting;
     },
   };
 }

@@ -21,7 +21,7 @@ export interface ProgrammedStatusOptions {
   readonly replicas: () => number;
   /** By the names of the kinds that have the condition. */
   readonly kinds: ReadonlyMap<string, { readonly ref: KindRef; readonly objects: Collection<KubeObject> }>;
-  readonly programmed: Programmed;
+  readonly programmed: Pick<Programmed, "of" | "moves" | "subscribe">;
   /** Objects that proxies refuse something of, as `Kind/namespace/name`. */
   readonly refusals: { byObject(): { keys(): Iterable<string> }; subscribe(listener: () => void): () => void };
   readonly now: () => Date;

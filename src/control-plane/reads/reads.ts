@@ -10,7 +10,7 @@ import {
   type ObjectDetail,
   type ObjectRow,
 } from "../../dashboard/index.ts";
-import { formatSortedYaml } from "../../lib/index.ts";
+import { formatSortedYaml, type Logger } from "../../lib/index.ts";
 import { istioVersion, type KubeObject, type ResourceType, reportIntervalMs, types } from "../../model/index.ts";
 import { findProxy, knownProxies } from "../../ops/index.ts";
 import type { Renderer } from "../../render/index.ts";
@@ -22,7 +22,7 @@ import type { Refusal } from "../refusals.ts";
 import type { ControlledSource } from "../resource-source.ts";
 import type { Stages } from "../stages.ts";
 import type { TapSessions, Traffic } from "../traffic/index.ts";
-import { followChanges, written } from "./changes.ts";
+import { createHistoryFile, followChanges, written } from "./changes/index.ts";
 import { findFindings, problemsOf, refused } from "./findings.ts";
 import { leadsTo } from "./leads-to.ts";
 import { proxyDetail, proxyRow } from "./proxies.ts";
@@ -46,19 +46,27 @@ export interface MeshReadsInputs {
   readonly taps: TapSessions;
   readonly why: MeshReads["why"];
   readonly namespaces: Collection<KubeObject>;
+  /** Where the last changes are kept for the next start; absent: nowhere. */
+  readonly historyFile?: string | undefined;
+  readonly log: Logger;
   readonly now: () => Date;
 }
 
 export function createMeshReads(inputs: MeshReadsInputs): MeshReads {
   const { ads, stages, programmed, kinds, now } = inputs;
   const started = now();
-  const changes = followChanges(kinds, now);
+  const { log, historyFile } = inputs;
+  const changes = followChanges({
+    ...{ kinds, now },
+    settle: { ...inputs, onFault: (error) => log.error(`who has a change: ${String(error)}`) },
+    ...(historyFile === undefined ? {} : { history: createHistoryFile({ path: historyFile, log }) }),
+  });
   const services = createServiceReads(stages);
   const problems = createProblemCache(inputs);
   const proxies = (): readonly ProxyStatus[] => knownProxies(ads.status());
   // Rates move as often as agents report them, and what is late becomes so by time alone.
   const reports = (): number => Math.floor(now().getTime() / reportIntervalMs);
-  const moves = (): string => `${programmed.moves} ${inputs.graph.version} ${changes.all()[0]?.id ?? 0} ${reports()}`;
+  const moves = (): string => `${programmed.moves} ${inputs.graph.version} ${changes.moves()} ${reports()}`;
 
   return {
     moves,
@@ -136,6 +144,7 @@ export function createMeshReads(inputs: MeshReadsInputs): MeshReads {
       };
     },
     changes: changes.all,
+    change: changes.detail,
     identities: inputs.identities,
     why: inputs.why,
   };

@@ -6,6 +6,7 @@ import { connection, followLive } from "./live.ts";
 import { Link } from "./parts/link.tsx";
 import { path } from "./place.ts";
 import { signedOut, signInWith } from "./session.ts";
+import { ChangeView } from "./views/change.tsx";
 import { Changes } from "./views/changes.tsx";
 import { TrafficGraph } from "./views/graph.tsx";
 import { Identity } from "./views/identity.tsx";
@@ -28,6 +29,7 @@ const views: Readonly<Record<PagePath, readonly [ComponentType, inMenu: string, 
   "/objects": [Objects, "Objects", "/objects"],
   "/object": [MeshObject, "", "/objects"],
   "/changes": [Changes, "Changes", "/changes"],
+  "/change": [ChangeView, "", "/changes"],
   "/requests": [Requests, "Live requests", "/requests"],
   "/identity": [Identity, "Identity", "/identity"],
 };

@@ -1,5 +1,5 @@
 /** The read API as paths: what is asked in, data out. Every path says who may ask; one that says nothing cannot be written. */
-import type { MeshReads } from "../mesh-reads.ts";
+import type { Change, ChangeRow, MeshReads } from "../mesh-reads.ts";
 import { listed } from "./listed.ts";
 import { lookInTurns } from "./look-in-turns.ts";
 
@@ -56,10 +56,21 @@ export const routes: ReadonlyMap<string, ApiRoute> = new Map<string, ApiRoute>([
   [
     "changes",
     open(async (reads, query) => {
-      const list = listed(await reads.changes(), query, (row) => `${row.object} ${row.act}`);
+      const list = listed(
+        await reads.changes(),
+        query,
+        (row) => `${row.object} ${row.act} ${row.author?.manager ?? ""}`,
+      );
       await lookInTurns(list.rows);
-      return list;
+      return { ...list, rows: list.rows.map(changeRow) };
     }),
   ],
+  ["change", open((reads, query) => reads.change(Number(text(query, "id"))))],
   ["identities", open((reads) => reads.identities())],
 ]);
+
+/** Of a difference, a list tells how many lines it has. */
+function changeRow({ diff, touched: _, untold: _untold, ...change }: Change): ChangeRow {
+  const count = (mark: string): number => diff.filter((line) => line.startsWith(mark)).length;
+  return { ...change, more: count("+"), less: count("-") };
+}

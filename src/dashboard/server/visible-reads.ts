@@ -5,6 +5,7 @@
 import type {
   Cause,
   Change,
+  ChangeDetail,
   Finding,
   Identities,
   LiveBatch,
@@ -116,6 +117,7 @@ export function visibleReads(reads: MeshReads, viewer: Viewer): MeshReads {
           }
         : {}),
       parts: object.parts.filter(({ name }) => !names(name)),
+      changes: object.changes.map((change) => seenChange(change, names)),
     };
   }
 
@@ -215,7 +217,14 @@ export function visibleReads(reads: MeshReads, viewer: Viewer): MeshReads {
       return object && seenObject(object);
     },
     async changes() {
-      return visible<Change>(await reads.changes(), ({ object }) => [placeOf(object)]);
+      const seen = await visible<Change>(await reads.changes(), ({ object }) => [placeOf(object)]);
+      const names = await hiddenNames();
+      return seen.map((change) => seenChange(change, names));
+    },
+    async change(id) {
+      const change = await visibleOne(await reads.change(id), ({ object }) => [placeOf(object)]);
+      const names = await hiddenNames();
+      return change && seenChange(seenDetail(change, names), names);
     },
     async why(question) {
       const answer = await reads.why(question);
@@ -228,6 +237,34 @@ export function visibleReads(reads: MeshReads, viewer: Viewer): MeshReads {
     },
   };
   return self;
+}
+
+type Names = (text: string) => boolean;
+
+function seenChange<T extends Change>(change: T, names: Names): T {
+  const { proxies, touched = [] } = change;
+  const isHidden = (part: object): boolean => names(JSON.stringify(part));
+  const isSeen = (part: object): boolean => !isHidden(part);
+  // A copy works out the difference, which is left to whoever shows it.
+  if (!proxies?.refusing.some(isHidden) && !touched.some(isHidden)) return change;
+  return {
+    ...change,
+    ...(proxies ? { proxies: { ...proxies, refusing: proxies.refusing.filter(isSeen) } } : {}),
+    ...(change.touched ? { touched: touched.filter(isSeen) } : {}),
+  };
+}
+
+/** Of proxies that many share, what was altered may be somebody else's, too. */
+function seenDetail(change: ChangeDetail, names: Names): ChangeDetail {
+  const all = (change.touched ?? []).map((resource, i) => ({ resource, lines: change.envoy[i] }));
+  const seen = all.filter((one) => !names(JSON.stringify(one)));
+  const untold = (change.untold ?? 0) + all.length - seen.length;
+  return {
+    ...change,
+    ...(change.touched ? { touched: seen.map(({ resource }) => resource) } : {}),
+    ...(untold === 0 ? {} : { untold }),
+    envoy: seen.map(({ lines }) => lines),
+  };
 }
 
 /** `Kind/namespace/name`, or `Kind/name` of what is of no namespace. */

@@ -1,11 +1,12 @@
 /** Objects of users as a list, and one of them: what it says, what is wrong with it, whom it reaches and whether they have it. */
 import type { ObjectDetail, ObjectRow } from "../../mesh-reads.ts";
 import { useAsk } from "../ask.ts";
-import { ObjectLink, ProxyLink } from "../parts/link.tsx";
+import { Link, ObjectLink, ProxyLink } from "../parts/link.tsx";
 import { type Column, FilteredTable, Rows } from "../parts/table.tsx";
 import { Diff, Lines, Time, Trouble } from "../parts/text.tsx";
 import { Title } from "../parts/title.tsx";
 import { query } from "../place.ts";
+import { Author, WhoHasIt } from "./changes.tsx";
 import { Findings } from "./start.tsx";
 
 const columns: readonly Column<ObjectRow>[] = [
@@ -99,12 +100,18 @@ function History({ object: { changes } }: { readonly object: ObjectDetail }) {
   return (
     <>
       <h2>How it has changed</h2>
-      {changes.map(({ id, act, at, diff }) => (
-        <section key={id}>
+      {changes.map((change) => (
+        <section key={change.id}>
           <h3>
-            {act} <Time at={at} />
+            <Link to="/change" query={{ id: String(change.id) }}>
+              {change.act} <Time at={change.at} />
+            </Link>{" "}
+            by <Author change={change} />
           </h3>
-          <Diff lines={diff} />
+          <p>
+            <WhoHasIt change={change} />
+          </p>
+          <Diff lines={change.diff} />
         </section>
       ))}
     </>

@@ -1,12 +1,12 @@
 import { expect, test } from "vitest";
-import { createGraph } from "../../collections/index.ts";
-import type { KubeObject } from "../../model/index.ts";
+import { createGraph } from "../../../collections/index.ts";
+import type { KubeObject } from "../../../model/index.ts";
 import { followChanges } from "./changes.ts";
 
 function follow() {
   const graph = createGraph();
   const source = graph.source<KubeObject>("VirtualService");
-  const changes = followChanges(new Map([["VirtualService", source]]), () => new Date(0));
+  const changes = followChanges({ kinds: new Map([["VirtualService", source]]), now: () => new Date(0) });
   let generation = 0;
   const write = (spec: object): void => {
     generation++;

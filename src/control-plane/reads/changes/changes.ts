@@ -1,44 +1,84 @@
-/** Objects of users, as they change, in; the last thousand changes with their differences out. */
-import type { Collection } from "../../collections/index.ts";
-import type { Change } from "../../dashboard/index.ts";
-import { formatSortedYaml } from "../../lib/index.ts";
-import type { KubeObject } from "../../model/index.ts";
+/** Objects of users, as they change, in; the last thousand changes, each with its difference and who has it, out. */
+import type { Collection } from "../../../collections/index.ts";
+import type { Change, ChangeDetail } from "../../../dashboard/index.ts";
+import { formatSortedYaml } from "../../../lib/index.ts";
+import { type KubeObject, lastWriter } from "../../../model/index.ts";
+import { envoyLines } from "./envoy-lines.ts";
+import type { History } from "./history-file.ts";
+import { cut, type KeptChange, maxChanges } from "./kept-change.ts";
 import { lineDiff } from "./line-diff.ts";
+import { type SettleSources, settleChanges } from "./settle.ts";
 
 export interface Changes {
   /** Newest first. */
   all(): readonly Change[];
   of(object: string): readonly Change[];
+  detail(id: number): Promise<ChangeDetail | undefined>;
+  /** Another text whenever an answer may be another. */
+  moves(): string;
 }
 
-const maxChanges = 1000;
+export interface ChangesOptions {
+  readonly kinds: ReadonlyMap<string, Collection<KubeObject>>;
+  readonly now: () => Date;
+  /** Without it nobody is asked who has a change. */
+  readonly settle?: SettleSources;
+  /** Without it changes are forgotten with the process. */
+  readonly history?: History;
+}
+
+/** Of so many changes it is kept what they altered in proxies, for whoever wants to see it. */
+const maxPairs = 100;
 /** Of one change; who wants more has the object itself. */
 const maxDiffLines = 200;
-const maxLineChars = 200;
 /** What is larger is not kept for a comparison, nor would a person read it. */
 const maxComparedBytes = 32 * 1024;
 
-export function followChanges(kinds: ReadonlyMap<string, Collection<KubeObject>>, now: () => Date): Changes {
-  const ring: Change[] = [];
-  let next = 1;
+export function followChanges({ kinds, now, settle, history }: ChangesOptions): Changes {
+  const ring: KeptChange[] = [...(history?.read() ?? [])];
+  let next = (ring[0]?.id ?? 0) + 1;
+  let news = 0;
+  const settling =
+    settle &&
+    settleChanges(settle, (change) => {
+      news++;
+      history?.settled(change);
+    });
   for (const [kind, objects] of kinds)
     objects.subscribe((key, after, before) => {
       if (after && before && isSame(after, before)) return;
       const diff = createDiff(before, after);
-      ring.unshift({
+      const author = after?.metadata[lastWriter];
+      const change: KeptChange = {
         id: next++,
         object: `${kind}/${key}`,
         namespace: (after ?? before)?.metadata.namespace ?? "",
         act: !before ? "added" : !after ? "removed" : "changed",
         at: now().toISOString(),
         ...(after?.metadata.generation === undefined ? {} : { generation: after.metadata.generation }),
+        ...(author ? { author } : {}),
         get diff() {
           return diff();
         },
-      });
+      };
+      ring.unshift(change);
       ring.length = Math.min(ring.length, maxChanges);
+      delete ring[maxPairs]?.pairs;
+      settling?.begin(kind, key, change);
+      history?.add(change, () => ring);
     });
-  return { all: () => ring, of: (object) => ring.filter((change) => change.object === object) };
+  return {
+    all: () => ring,
+    of: (object) => ring.filter((change) => change.object === object),
+    async detail(id) {
+      const change = ring.find((one) => one.id === id);
+      if (!change) return undefined;
+      const { pairs, ...shown } = change;
+      const lines = (change.touched ?? []).map((_, i) => pairs?.[i]);
+      return { ...shown, envoy: await envoyLines(lines) };
+    },
+    moves: () => `${next} ${news}`,
+  };
 }
 
 /** Worked out when it is first shown: most changes never are. */
@@ -53,12 +93,6 @@ function createDiff(before: KubeObject | undefined, after: KubeObject | undefine
     sides = [];
     return diff;
   };
-}
-
-/** A text of its own: a part of a longer one would keep all of that. */
-function cut(line: string): string {
-  const shown = line.length > maxLineChars ? `${line.slice(0, maxLineChars)}…` : line;
-  return Buffer.from(shown.toWellFormed()).toString();
 }
 
 /** Statuses and what the API counts are nobody's change. */

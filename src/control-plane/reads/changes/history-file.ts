@@ -1,0 +1,116 @@
+/**
+ * Changes, and what is found out of them later, in; a file that has the last thousand for the next start out. It only
+ * grows, and is written anew when it is too long. A line that was not written to its end is left out.
+ */
+import { appendFile } from "node:fs/promises";
+import { setImmediate as nextTurn } from "node:timers/promises";
+import { type Logger, readBoundedFile, systemCode } from "../../../lib/index.ts";
+import { replaceSecretFile } from "../../../pki/index.ts";
+import { readLines } from "./history-lines.ts";
+import { type KeptChange, maxChanges } from "./kept-change.ts";
+
+export interface History {
+  /** Of earlier processes, newest first. */
+  read(): readonly KeptChange[];
+  /** `all` are those that are known now, newest first. */
+  add(change: KeptChange, all: () => readonly KeptChange[]): void;
+  settled(change: KeptChange): void;
+}
+
+export interface HistoryOptions {
+  readonly path: string;
+  readonly log: Logger;
+  /** It is written anew beyond that. */
+  readonly maxBytes?: number;
+}
+
+/** Many changes come together. */
+const waitMs = 100;
+/** Written anew it has room to grow. */
+const keptShare = 0.5;
+
+export function createHistoryFile({ path, log, maxBytes = 8 * 1024 * 1024 }: HistoryOptions): History {
+  const fresh = new Set<KeptChange>();
+  const settled = new Set<KeptChange>();
+  let all: () => readonly KeptChange[] = () => [];
+  let isDue = false;
+  let writing = Promise.resolve();
+  /** Unknown until it was written anew: the end of what was found may be torn. */
+  let bytes: number | undefined;
+
+  async function flush(): Promise<void> {
+    const [added, known] = [take(fresh), take(settled)];
+    let text = "";
+    for (const change of added) {
+      text += wholeLine(change);
+      // Differences are worked out here.
+      await nextTurn();
+    }
+    const isNew = new Set(added);
+    for (const change of known) if (!isNew.has(change)) text += settledLine(change);
+    if (bytes === undefined || bytes + text.length > maxBytes) {
+      const whole = textOf(all(), maxBytes * keptShare);
+      await replaceSecretFile(path, whole);
+      bytes = Buffer.byteLength(whole);
+    } else {
+      await appendFile(path, text, { mode: 0o600 });
+      bytes += Buffer.byteLength(text);
+    }
+  }
+
+  const later = (): void => {
+    if (isDue) return;
+    isDue = true;
+    setTimeout(() => {
+      isDue = false;
+      writing = writing.then(flush).catch((error: unknown) => {
+        // It is written anew with the next change; those who look have all of it meanwhile.
+        bytes = undefined;
+        log.warn(`changes are not kept: ${error instanceof Error ? error.message : String(error)}`);
+      });
+    }, waitMs);
+  };
+
+  return {
+    read() {
+      try {
+        return readLines(readBoundedFile(path, 4 * maxBytes)).slice(0, maxChanges);
+      } catch (error) {
+        if (systemCode(error) !== "ENOENT")
+          log.warn(`earlier changes cannot be read: ${error instanceof Error ? error.message : String(error)}`);
+        return [];
+      }
+    },
+    add(change, known) {
+      all = known;
+      fresh.add(change);
+      later();
+    },
+    settled(change) {
+      settled.add(change);
+      later();
+    },
+  };
+}
+
+function take<T>(set: Set<T>): readonly T[] {
+  const taken = [...set];
+  set.clear();
+  return taken;
+}
+
+const wholeLine = ({ pairs: _, ...change }: KeptChange): string => `${JSON.stringify(change)}\n`;
+const settledLine = ({ id, proxies, touched, untold }: KeptChange): string =>
+  `${JSON.stringify({ id, proxies, touched, untold })}\n`;
+
+/** The oldest lose their differences where there is no room. */
+function textOf(changes: readonly KeptChange[], maxBytes: number): string {
+  let text = "";
+  for (const change of changes) {
+    const line = wholeLine(change);
+    text += text.length + line.length <= maxBytes ? line : wholeLine({ ...change, diff: noLonger });
+  }
+  return text;
+}
+
+const noLonger = [" the difference is no longer kept"];

@@ -1,0 +1,2 @@
+export { followChanges, written } from "./changes.ts";
+export { createHistoryFile } from "./history-file.ts";

@@ -1,0 +1,101 @@
+/**
+ * Sets of resources that proxies are given, as they are given others, and an object that has changed, in; the resources
+ * that became others because of it out. Moves are noted only while a change waits to be told what it has moved.
+ */
+import type { TouchedResource } from "../../../dashboard/index.ts";
+import type { Resource, ResourceType } from "../../../model/index.ts";
+import { shortName } from "../../../xds/index.ts";
+import type { Reach } from "../../programmed/index.ts";
+import type { MoveListener, SetMove } from "../../resource-source.ts";
+import { createSlices } from "../../slices.ts";
+
+/** A resource before and after; what many classes have in different ways is shown as the first has it. */
+export interface TouchedPair {
+  readonly type: ResourceType;
+  readonly before?: Resource;
+  readonly after?: Resource;
+}
+
+export interface Touched {
+  readonly resources: readonly TouchedResource[];
+  readonly pairs: readonly TouchedPair[];
+  readonly untold: number;
+  /** That were given something else. */
+  readonly proxies: number;
+}
+
+export interface Moves extends MoveListener {
+  /** Of moves since the graph had this version, those of the names that an object has a part in, before or after. */
+  touchedBy(version: number, reach: readonly Reach[]): Promise<Touched>;
+  /** Nobody waits for what was noted. */
+  forget(): void;
+}
+
+/** Of one change; the others are counted. */
+const maxTouched = 20;
+/** A mesh that goes on moving while a change waits. */
+const maxMoves = 10_000;
+
+export function createMoves(wants: () => boolean): Moves {
+  let moves: SetMove[] = [];
+  return {
+    wants,
+    moved(move) {
+      if (moves.length < maxMoves) moves.push(move);
+    },
+    forget() {
+      moves = [];
+    },
+    async touchedBy(version, reach) {
+      const names = new Set(reach.flatMap((one) => [...one.keys()]));
+      const slices = createSlices({ sliceMs: 8, nowMs: () => performance.now() });
+      const found = new Map<string, Found>();
+      const seen = new Set<string>();
+      const ids = new Map<object, number>();
+      const proxies = new Map<object, number>();
+      for (const move of moves.filter((one) => one.version >= version)) {
+        await slices.rest();
+        const id = ids.get(move.who) ?? ids.size;
+        ids.set(move.who, id);
+        for (const name of names) {
+          const [before, after] = [move.before.get(name), move.now.get(name)];
+          const place = `${id} ${move.type} ${name}`;
+          // What came later is another change's.
+          if (before?.hash === after?.hash || seen.has(place)) continue;
+          seen.add(place);
+          proxies.set(move.who, move.proxies);
+          add(found, move, name, before, after);
+        }
+      }
+      const all = [...found.values()];
+      const told = all.slice(0, maxTouched);
+      return {
+        resources: told.map(({ pair: _, ...resource }) => resource),
+        pairs: told.map(({ pair }) => pair),
+        untold: all.length - told.length,
+        proxies: proxies.values().reduce((sum, one) => sum + one, 0),
+      };
+    },
+  };
+}
+
+interface Found extends TouchedResource {
+  readonly pair: TouchedPair;
+}
+
+function add(
+  found: Map<string, Found>,
+  { type, proxies }: SetMove,
+  name: string,
+  before: Resource | undefined,
+  after: Resource | undefined,
+): void {
+  const key = `${type} ${name}`;
+  const known = found.get(key);
+  const first = known ?? {
+    ...{ type: shortName(type), name, proxies: 0 },
+    act: !before ? ("added" as const) : after ? ("changed" as const) : ("removed" as const),
+    pair: { type, ...(before ? { before } : {}), ...(after ? { after } : {}) },
+  };
+  found.set(key, { ...first, proxies: first.proxies + proxies });
+}

@@ -85,12 +85,17 @@ beforeAll(async () => {
     },
     { timeout: 10_000 },
   );
+  const { rows } = JSON.parse(await told(all, "changes")) as { rows: { id: number; object: string }[] };
+  for (const { id, object } of rows) if (object.endsWith("/shop")) changeIds.set(object.split("/")[1] ?? "", id);
 });
 afterAll(async () => {
   for (const proxy of proxies) proxy.close();
   agents.close();
   await mesh.close();
 });
+
+/** Of the VirtualService of each namespace. */
+const changeIds = new Map<string, number>();
 
 const asked = (bearer: string, path: string) =>
   ask(mesh.origin(), `/api/${path}`, { headers: { authorization: `Bearer ${bearer}` } });
@@ -111,6 +116,7 @@ const questions: Readonly<Record<string, (namespace: string) => string>> = {
   objects: () => "",
   object: (namespace) => `id=VirtualService/${namespace}/shop`,
   changes: () => "",
+  change: (namespace) => `id=${changeIds.get(namespace)}`,
   identities: () => "",
 };
 

@@ -1,9 +1,11 @@
 /** Service-account tokens: an order in, a signed JWT out; a JWT in, the user whom it stands for out, while what it is bound to lives. */
 import { type KeyObject, randomUUID } from "node:crypto";
 import { join } from "node:path";
-import { calculateJwkThumbprint, exportJWK, jwtVerify, SignJWT } from "jose";
+import { calculateJwkThumbprint, exportJWK, SignJWT } from "jose";
+import { FairleadError } from "../lib/index.ts";
 import { listAt, textAt } from "./access.ts";
 import { loadOrCreateKey } from "./authority.ts";
+import { readToken } from "./read-token.ts";
 import type { Store } from "./store.ts";
 import type { User } from "./user.ts";
 
@@ -50,27 +52,16 @@ export async function openTokens(dataDir: string, store: Store, now: () => Date)
     async verify(token, audiences) {
       if (token.length > maxTokenLength) return { error: "the token is too long" };
       try {
-        const { payload } = await jwtVerify(token, publicKey, {
-          issuer,
-          algorithms: ["ES256"],
-          currentDate: now(),
-          requiredClaims: ["exp", "sub", "aud"],
-        });
-        const own = [payload.aud ?? []].flat();
+        const { audiences: own, jti, kubernetes } = readToken(token, { key: publicKey, issuer, now: now() });
         const matching = audiences.filter((audience) => own.includes(audience));
         if (matching.length === 0)
           return {
             error: `token audiences ${JSON.stringify(own)} is invalid for the target audiences ${JSON.stringify(audiences)}`,
           };
-        return userOf(store, payload["kubernetes.io"], payload.jti, matching);
+        return userOf(store, kubernetes, jti, matching);
       } catch (error) {
         // What was wrong with it is told, the token itself never.
-        return {
-          error:
-            error instanceof Error && "code" in error
-              ? `the token is not valid: ${String(error.code)}`
-              : "the token is not valid",
-        };
+        return { error: FairleadError.from(error).message };
       }
     },
   };

@@ -12,6 +12,7 @@ import { formatCertificate, formatPrivateKey, generateKey, issueCertificate } fr
 import { createTokenJudge, identityOf, type TokenJudge } from "./authenticate.ts";
 
 const closing: (() => void)[] = [];
+let nowMs = 0;
 afterEach(() => {
   for (const close of closing.splice(0).reverse()) close();
 });
@@ -35,7 +36,10 @@ function judgeAt(server: string, known: readonly KubeObject[] = []): TokenJudge 
   closing.push(() => client.close());
   const pods = createGraph().source<KubeObject>("pods");
   for (const pod of known) pods.set(`${pod.metadata.namespace}/${pod.metadata.name}`, pod);
-  return createTokenJudge({ client, pods, audiences: ["istio-ca"], trustDomain: () => "cluster.local" });
+  return createTokenJudge({
+    ...{ client, pods, audiences: ["istio-ca"], trustDomain: () => "cluster.local" },
+    ...{ sharedMs: 1000, monotonicMs: () => nowMs },
+  });
 }
 
 test("an API that never answers is waited for only as long as the caller says", async () => {
@@ -76,13 +80,29 @@ async function judgeOf(status: unknown, held: readonly KubeObject[] = [], known:
   const cert = formatCertificate(issueCertificate({ ...terms, ...life }));
   const server = createTlsServer({ cert, key: formatPrivateKey(key) }, answer);
   const judge = judgeAt(`https://127.0.0.1:${await listen(server)}`, known);
-  return { asked, identity: () => identityOf(judge, "Bearer a.b.c") };
+  return { asked, identity: (token = "a.b.c") => identityOf(judge, `Bearer ${token}`) };
 }
 
 test("C08: whoever the API vouches for, asked with our audience, is who it says", async () => {
   const { asked, identity: found } = await judgeOf({ authenticated: true, user, audiences });
   expect(await found()).toEqual(identity);
   expect(asked).toEqual([["istio-ca"]]);
+});
+
+test("one yes serves all who show the token at once or soon after, and no longer; a no serves nobody else", async () => {
+  const { asked, identity: found } = await judgeOf({ authenticated: true, user, audiences });
+  expect(await Promise.all(Array.from({ length: 20 }, () => found()))).toEqual(Array(20).fill(identity));
+  nowMs += 999;
+  expect(await found()).toEqual(identity);
+  expect(asked).toHaveLength(1);
+  await found("d.e.f");
+  expect(asked).toHaveLength(2);
+  nowMs += 1;
+  await found();
+  expect(asked).toHaveLength(3);
+  const refusing = await judgeOf({ authenticated: false, audiences });
+  for (let i = 0; i < 3; i++) expect(await refusing.identity()).toBeUndefined();
+  expect(refusing.asked).toHaveLength(3);
 });
 
 describe("C13: an answer that is no clear yes is a no", () => {
@@ -113,6 +133,12 @@ describe("C09: the token of a Pod, which Kubernetes believes for a while after i
   test("is not when another Pod has its name, nor when there is none", async () => {
     expect(await (await judgeOf(yes, [], [pod("two")])).identity()).toBeUndefined();
     expect(await (await judgeOf(yes, [pod("two")])).identity()).toBeUndefined();
+    const pods = [pod("one")];
+    const { asked, identity: found } = await judgeOf(yes, pods);
+    expect(await found()).toEqual(identity);
+    pods.pop();
+    expect(await found()).toBeUndefined();
+    expect(asked).toHaveLength(1);
     expect(await (await judgeOf(yes)).identity()).toBeUndefined();
   });
 });

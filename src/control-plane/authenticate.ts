@@ -6,6 +6,7 @@ import { type Identity, isIdentity, type KubeObject, parseIdentity } from "../mo
 import { type Call, RpcError, status } from "../rpc/index.ts";
 import type { Authenticate, Proven } from "../xds/index.ts";
 import type { CertificateHeld } from "./certificate-held.ts";
+import { createSharedReviews } from "./shared-reviews.ts";
 
 export interface TokenJudge {
   readonly identify: AuthenticateToken;
@@ -16,12 +17,23 @@ export interface TokenJudgeOptions {
   readonly pods: Collection<KubeObject>;
   readonly audiences: readonly string[];
   trustDomain(): string;
+  /** How long the API's yes to a token serves all who show it; each time anew it is looked whether its Pod is there. */
+  readonly sharedMs?: number;
+  readonly monotonicMs: () => number;
 }
 
+/** Less than an API server itself goes by an answer (10 s). */
+const usuallySharedMs = 5000;
+
 export function createTokenJudge(options: TokenJudgeOptions): TokenJudge {
+  const review = createSharedReviews({
+    sharedMs: options.sharedMs ?? usuallySharedMs,
+    monotonicMs: options.monotonicMs,
+    review: (token) => reviewToken(options.client, token, options.audiences),
+  });
   return {
     async identify(token, signal) {
-      const verdict = await Promise.race([reviewToken(options.client, token, options.audiences), aborted(signal)]);
+      const verdict = await Promise.race([review(token), aborted(signal)]);
       if (!verdict.authenticated || !verdict.groups.includes("system:serviceaccounts")) return undefined;
       // A judge that does not know audiences answers with none: then nothing says that the token was meant for us.
       if (!verdict.audiences.some((audience) => options.audiences.includes(audience))) return undefined;

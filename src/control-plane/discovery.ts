@@ -331,7 +331,8 @@ export async function startDiscovery(options: DiscoveryOptions): Promise<Discove
     }),
   );
   const audiences = options.tokenAudiences ?? ["istio-ca"];
-  const judge = firstJudge(...ofIssuers, createTokenJudge({ client, pods, audiences, trustDomain }));
+  const ofApi = createTokenJudge({ ...options, client, pods, audiences, trustDomain });
+  const judge = firstJudge(...ofIssuers, ofApi);
   const stillThere = createStillThere(client);
   const authenticate = authenticateWith(judge, createCertificateHeld({ stillThere, pods }), trust.acceptsPeer);
   const certificates =

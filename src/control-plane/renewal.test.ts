@@ -52,6 +52,7 @@ beforeAll(async () => {
     pods,
     audiences: ["istio-ca"],
     trustDomain: () => "cluster.local",
+    ...{ sharedMs: 0, monotonicMs: () => performance.now() },
   });
   const stillThere = createStillThere(client);
   const service = createCertificateService({

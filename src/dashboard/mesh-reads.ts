@@ -105,7 +105,68 @@ export interface ServiceRow {
   readonly healthy: number;
 }
 
-export interface ServiceDetail extends ServiceRow {
+/** Something that holds for a workload or a host, and where it comes from. */
+export interface Effect {
+  /** `mutual TLS`, `authorization`, … */
+  readonly about: string;
+  readonly says: string;
+  /** Absent where nobody said so, or it may not be seen. */
+  readonly object?: string;
+  readonly field?: string;
+}
+
+export interface Version {
+  readonly name: string;
+  readonly endpoints: number;
+  readonly healthy: number;
+  /** Of a subset, who declares it. */
+  readonly object?: string;
+  readonly field?: string;
+}
+
+/** A route that leads to a host. */
+export interface RouteTo {
+  readonly object: string;
+  readonly field: string;
+  /** Which requests take it. */
+  readonly requests: string;
+  /** Subsets of the host itself by their name alone. */
+  readonly to: readonly { readonly name: string; readonly weight: number }[];
+  /** What else it does to them: faults, timeouts, retries, mirrors. */
+  readonly marks: readonly string[];
+}
+
+/** What is seen of requests to or from a place. */
+export interface Seen {
+  readonly callers: readonly GraphEdge[];
+  /** Of what came to it, oldest first. */
+  readonly series: readonly TrafficSlot[];
+}
+
+export interface NamespaceRow {
+  readonly name: string;
+  readonly services: number;
+  readonly proxies: number;
+  readonly objects: number;
+  readonly problems: number;
+  /** As for a workload that nothing selects. */
+  readonly mutualTls: string;
+}
+
+export interface NamespaceDetail extends NamespaceRow, Seen {
+  /** What holds for all of it. */
+  readonly policies: readonly Effect[];
+  readonly calls: readonly GraphEdge[];
+  readonly serviceList: readonly ServiceRow[];
+  readonly proxyList: readonly ProxyRow[];
+  readonly objectList: readonly ObjectRow[];
+}
+
+export interface ServiceDetail extends ServiceRow, Seen {
+  readonly versions: readonly Version[];
+  readonly routes: readonly RouteTo[];
+  /** How clients connect, and what holds for those who serve it. */
+  readonly policies: readonly Effect[];
   readonly addresses: readonly string[];
   readonly endpointList: readonly EndpointRow[];
   /** Objects of users that say something about this host. */
@@ -276,12 +337,13 @@ export interface GraphEdge {
   readonly hosts: readonly string[];
 }
 
-export interface WorkloadDetail {
+export interface WorkloadDetail extends Seen {
   readonly id: string;
-  readonly callers: readonly GraphEdge[];
   readonly calls: readonly GraphEdge[];
-  /** Of what came to it, oldest first. */
-  readonly series: readonly TrafficSlot[];
+  /** Empty where no Pod of it is known. */
+  readonly policies: readonly Effect[];
+  /** Those that it serves, as `namespace/host`. */
+  readonly services: readonly string[];
   /** Proxies whose Pods are of it. */
   readonly proxies: readonly string[];
 }
@@ -371,7 +433,9 @@ export interface MeshReads {
   causes(proxy: string, type: string, names: readonly string[]): Awaitable<readonly (readonly Cause[])[]>;
   resource(proxy: string, type: string, name: string): Awaitable<ResourceDetail | undefined>;
   services(): Awaitable<readonly ServiceRow[]>;
-  service(id: string): Awaitable<ServiceDetail | undefined>;
+  service(id: string, looked: Looked): Awaitable<ServiceDetail | undefined>;
+  namespaceRows(): Awaitable<readonly NamespaceRow[]>;
+  namespace(name: string, looked: Looked): Awaitable<NamespaceDetail | undefined>;
   objects(): Awaitable<readonly ObjectRow[]>;
   object(id: string): Awaitable<ObjectDetail | undefined>;
   /** Newest first. */

@@ -4,6 +4,8 @@ export const pagePaths = [
   "/graph",
   "/workload",
   "/requests",
+  "/namespaces",
+  "/namespace",
   "/services",
   "/service",
   "/proxies",

@@ -23,7 +23,7 @@ export {
   type TrafficStoreOptions,
   type TrafficView,
 } from "./store.ts";
-export { type Grouping, type MutualTls, summarize, type TrafficRow } from "./summary.ts";
+export { type Grouping, type MutualTls, rowOf, summarize, type TrafficRow } from "./summary.ts";
 export {
   createTapHub,
   type LiveRequest,

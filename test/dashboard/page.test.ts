@@ -31,12 +31,56 @@ const route = (name: string, more: object = {}) => ({
   },
 });
 
+/** What holds for a host, of each kind. */
+const policies = [
+  {
+    ...{ apiVersion: "networking.istio.io/v1", kind: "DestinationRule" },
+    metadata: { name: "reviews", namespace: "default" },
+    spec: {
+      host: "reviews.default.svc.cluster.local",
+      trafficPolicy: { outlierDetection: { consecutive5xxErrors: 7 } },
+      subsets: [
+        { name: "v1", labels: { version: "v1" } },
+        { name: "v2", labels: { version: "v2" } },
+      ],
+    },
+  },
+  {
+    ...{ apiVersion: "networking.istio.io/v1", kind: "VirtualService" },
+    metadata: { name: "split", namespace: "default" },
+    spec: {
+      hosts: ["split.example"],
+      http: [
+        {
+          route: [
+            { destination: { host: "reviews.default.svc.cluster.local", subset: "v1" }, weight: 90 },
+            { destination: { host: "reviews.default.svc.cluster.local", subset: "v2" }, weight: 10 },
+          ],
+          fault: { delay: { fixedDelay: "3s", percentage: { value: 5 } } },
+          timeout: "2s",
+        },
+      ],
+    },
+  },
+  {
+    ...{ apiVersion: "security.istio.io/v1", kind: "PeerAuthentication" },
+    metadata: { name: "default", namespace: "default" },
+    spec: { mtls: { mode: "STRICT" } },
+  },
+  {
+    ...{ apiVersion: "security.istio.io/v1", kind: "AuthorizationPolicy" },
+    metadata: { name: "reviews", namespace: "default" },
+    spec: { rules: [{ from: [{ source: { namespaces: ["default"] } }] }] },
+  },
+];
+
 beforeAll(async () => {
   mesh = await startDashboardPlane({ analysis: true });
   const service = { selector: { app: "reviews" }, ports: [{ name: "http", port: 80 }], clusterIP: "10.0.0.9" };
   const metadata = { name: "reviews", namespace: "default" };
   await mesh.world.create({ apiVersion: "v1", kind: "Service", metadata, spec: service });
   await mesh.world.create(route("reviews"));
+  for (const object of policies) await mesh.world.create(object);
   proxy = await connectProxy(mesh.plane(), "web.default", ["80"]);
   browser = await startBrowser();
 });
@@ -62,6 +106,9 @@ const pages = [
   ["/", "What is wrong"],
   ["/graph", "No agent reports"],
   ["/workload?id=default%2Fnone", "There is no such thing"],
+  ["/namespaces", "default"],
+  ["/namespace?id=default", "AuthorizationPolicy/default/reviews"],
+  ["/namespace?id=none", "There is no such thing"],
   ["/services", "reviews.default.svc.cluster.local"],
   ["/service?id=default%2Freviews.default.svc.cluster.local", "Nobody: requests to it get 503"],
   ["/proxies", "web.default"],
@@ -107,6 +154,25 @@ test("what users wrote is text, wherever it is shown", async () => {
   }
   expect(await page.evaluate("window.pwned")).toBeUndefined();
   expect(complaints).toEqual([]);
+  await page.context().close();
+});
+
+test("a service has its versions, routes with weights and marks, and what holds, each with who said so", async () => {
+  const { page } = await open("/service?id=default%2Freviews.default.svc.cluster.local");
+  const cells = async (words: string): Promise<string> =>
+    (await page.getByRole("row").filter({ hasText: words }).first().getByRole("cell").allTextContents()).join(" | ");
+  await expect.poll(() => cells("90 %")).toContain("VirtualService/default/split spec.http[0]");
+  expect(await cells("90 %")).toMatch(/all \| 90 % v110 % v2 \| fault: delay 3s for 5 %, timeout 2s/);
+  expect(await cells("subsets[1]")).toMatch(
+    /v2 \| 0 of 0 healthy \| DestinationRule\/default\/reviews spec.subsets\[1\]/,
+  );
+  expect(await cells("7 errors in a row")).toContain("spec.trafficPolicy.outlierDetection");
+  await page.getByRole("link", { name: "default", exact: true }).first().click();
+  await page.getByRole("heading", { name: "Namespace default" }).waitFor();
+  await expect
+    .poll(() => cells("mutual TLS"))
+    .toBe("mutual TLS | STRICT | PeerAuthentication/default/default spec.mtls.mode");
+  expect(await cells("ALLOW")).toBe("authorization | ALLOW, 1 rule | AuthorizationPolicy/default/reviews spec");
   await page.context().close();
 });
 
@@ -215,8 +281,9 @@ test("by keyboard alone", async () => {
   const { page } = await open("/");
   await page.keyboard.press("Tab");
   expect(await page.evaluate("document.activeElement.textContent")).toBe("Skip to the content");
-  for (let i = 0; i < 4; i++) await page.keyboard.press("Tab");
-  expect(await page.evaluate("document.activeElement.textContent")).toBe("Proxies");
+  const focused = (): Promise<unknown> => page.evaluate("document.activeElement.textContent");
+  for (let i = 0; i < 12 && (await focused()) !== "Proxies"; i++) await page.keyboard.press("Tab");
+  expect(await focused()).toBe("Proxies");
   await page.keyboard.press("Enter");
   await page.getByRole("heading", { name: "Proxies", level: 1 }).waitFor();
   await expect.poll(() => page.evaluate("document.activeElement.tagName")).toBe("H1");

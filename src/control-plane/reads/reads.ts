@@ -9,6 +9,7 @@ import {
   type MeshReads,
   type ObjectDetail,
   type ObjectRow,
+  type ProxyRow,
 } from "../../dashboard/index.ts";
 import { formatSortedYaml, type Logger } from "../../lib/index.ts";
 import { istioVersion, type KubeObject, type ResourceType, reportIntervalMs, types } from "../../model/index.ts";
@@ -25,9 +26,11 @@ import type { TapSessions, Traffic } from "../traffic/index.ts";
 import { createHistoryFile, followChanges, written } from "./changes/index.ts";
 import { findFindings, problemsOf, refused } from "./findings.ts";
 import { leadsTo } from "./leads-to.ts";
+import { type Inventory, namespaceRows, readNamespace } from "./namespaces.ts";
 import { proxyDetail, proxyRow } from "./proxies.ts";
 import { createServiceReads } from "./services.ts";
-import { readGraph, readWorkload, trafficFindings } from "./traffic.ts";
+import { readGraph, trafficFindings } from "./traffic.ts";
+import { readWorkload } from "./workload.ts";
 
 export interface MeshReadsInputs {
   readonly graph: Graph;
@@ -61,18 +64,40 @@ export function createMeshReads(inputs: MeshReadsInputs): MeshReads {
     settle: { ...inputs, onFault: (error) => log.error(`who has a change: ${String(error)}`) },
     ...(historyFile === undefined ? {} : { history: createHistoryFile({ path: historyFile, log }) }),
   });
-  const services = createServiceReads(stages);
+  const services = createServiceReads(stages, inputs.traffic);
   const problems = createProblemCache(inputs);
   const proxies = (): readonly ProxyStatus[] => knownProxies(ads.status());
   // Rates move as often as agents report them, and what is late becomes so by time alone.
   const reports = (): number => Math.floor(now().getTime() / reportIntervalMs);
   const moves = (): string => `${programmed.moves} ${inputs.graph.version} ${changes.moves()} ${reports()}`;
 
+  const proxyRows = (): readonly ProxyRow[] =>
+    proxies()
+      .map(proxyRow)
+      .sort((a, b) => (a.id < b.id ? -1 : 1));
+  const objects = async (): Promise<readonly ObjectRow[]> => {
+    const found = await problems();
+    return [...kinds].flatMap(([kind, of]) =>
+      of.keys().flatMap((key) => {
+        const object = of.get(key);
+        return object ? [objectRow(kind, key, object, found)] : [];
+      }),
+    );
+  };
+  const inventory = async (): Promise<Inventory> => ({
+    names: inputs.namespaces.keys(),
+    services: services.rows(),
+    proxies: proxyRows(),
+    objects: await objects(),
+  });
+
   return {
     moves,
     graph: async (question) => readGraph(await inputs.traffic.everywhere(question), question),
-    workload: (id, looked) => readWorkload(inputs.traffic.view, id, looked, proxiesOf(stages, proxies(), id)),
+    workload: (id, looked) => readWorkload(stages, inputs.traffic, id, looked, proxiesOf(stages, proxies(), id)),
     namespaces: () => inputs.namespaces.keys(),
+    namespaceRows: async () => namespaceRows(stages.mesh, await inventory()),
+    namespace: async (name, looked) => readNamespace(stages.mesh, inputs.traffic, await inventory(), name, looked),
     liveRequests: inputs.taps.answer,
     async overview() {
       const rows = proxies().map(proxyRow);
@@ -92,10 +117,7 @@ export function createMeshReads(inputs: MeshReadsInputs): MeshReads {
         figures: figuresOf(inputs, rows.filter(({ state }) => state === "in step").length, rows.length),
       };
     },
-    proxies: () =>
-      proxies()
-        .map(proxyRow)
-        .sort((a, b) => (a.id < b.id ? -1 : 1)),
+    proxies: proxyRows,
     proxy(id) {
       const proxy = findProxy(ads.status(), id);
       if (!proxy) return undefined;
@@ -117,15 +139,7 @@ export function createMeshReads(inputs: MeshReadsInputs): MeshReads {
     },
     services: services.rows,
     service: services.detail,
-    async objects() {
-      const found = await problems();
-      return [...kinds].flatMap(([kind, objects]) =>
-        objects.keys().flatMap((key) => {
-          const object = objects.get(key);
-          return object ? [objectRow(kind, key, object, found)] : [];
-        }),
-      );
-    },
+    objects,
     async object(id) {
       const [kind, key] = [id.slice(0, id.indexOf("/")), id.slice(id.indexOf("/") + 1)];
       const object = kinds.get(kind)?.get(key);

@@ -2,7 +2,8 @@ import { describe, expect, test } from "vitest";
 import { elsewhere } from "../../dashboard/index.ts";
 import type { TrafficView } from "../../traffic/index.ts";
 import { edge, party, requests, testStore } from "../../traffic/testing.ts";
-import { maxEdges, maxNodes, readGraph, readWorkload, trafficFindings } from "./traffic.ts";
+import { ofNamespace, ofService, ofWorkload, readSeen } from "./seen.ts";
+import { maxEdges, maxNodes, readGraph, trafficFindings } from "./traffic.ts";
 
 const [front, back, db] = [party("front"), party("back"), party("db", "data")];
 
@@ -62,17 +63,22 @@ test("of what may not be seen there is one place without a name, and nothing of 
   expect(nodes.map(({ id }) => id).sort()).toEqual([elsewhere, "data"]);
   expect(edges).toMatchObject([{ from: elsewhere, to: "data", hosts: ["db.data.svc.cluster.local"] }]);
   expect(JSON.stringify(readGraph(minute(busy()), { namespace: "data", sees }))).not.toMatch(/shop|front|back/);
-  const found = readWorkload(busy(), "data/db", { lastMs: 60_000, sees }, []);
-  expect(found?.callers.map(({ from }) => from)).toEqual([elsewhere]);
 });
 
-test("a workload has its callers, those whom it calls, and its course", () => {
-  const found = readWorkload(busy(), "shop/back", { lastMs: 60_000 }, ["back-1.shop"]);
-  expect(found?.callers.map(({ from }) => from)).toEqual(["shop/front"]);
-  expect(found?.calls.map(({ to }) => to)).toEqual(["data/db"]);
-  const most = Math.max(...(found?.series.map(({ perSecond }) => perSecond) ?? []));
-  expect(most).toBe(20);
-  expect(readWorkload(busy(), "shop/nobody", { lastMs: 60_000 }, [])).toBeUndefined();
+test("a place has its callers, those whom it calls, and its course", async () => {
+  const store = busy();
+  const rates = { view: store, everywhere: async () => minute(store) };
+  const found = await readSeen(rates, { lastMs: 60_000 }, ofWorkload("shop/back"));
+  expect(found.callers.map(({ from }) => from)).toEqual(["shop/front"]);
+  expect(found.calls.map(({ to }) => to)).toEqual(["data/db"]);
+  expect(Math.max(...found.series.map(({ perSecond }) => perSecond))).toBe(20);
+  const host = await readSeen(rates, { lastMs: 60_000 }, ofService("back.shop.svc.cluster.local"));
+  expect([host.callers.map(({ from }) => from), host.calls]).toEqual([["shop/front"], []]);
+  const all = await readSeen(rates, { lastMs: 60_000 }, ofNamespace("shop"));
+  expect([all.callers.map(({ from }) => from), all.calls.map(({ to }) => to)]).toEqual([["shop"], ["shop", "data"]]);
+  const sees = (namespace: string): boolean => namespace === "data";
+  const seen = await readSeen(rates, { lastMs: 60_000, sees }, ofWorkload("data/db"));
+  expect(seen.callers.map(({ from }) => from)).toEqual([elsewhere]);
 });
 
 test("errors and denials are told where they are more than a few", () => {

@@ -1,22 +1,6 @@
 /** Rates in; what is drawn of them, and what one workload's page shows, out. Bounded: the least busy are counted only. */
-import type {
-  Finding,
-  Graph,
-  GraphEdge,
-  GraphNode,
-  GraphQuestion,
-  Looked,
-  TrafficSlot,
-  WorkloadDetail,
-} from "../../dashboard/index.ts";
-import {
-  type EdgeRow,
-  summarize,
-  summarizeEdges,
-  type TrafficPoint,
-  type TrafficSnapshot,
-  type TrafficView,
-} from "../../traffic/index.ts";
+import type { Finding, Graph, GraphEdge, GraphNode, GraphQuestion } from "../../dashboard/index.ts";
+import { type EdgeRow, summarizeEdges, type TrafficSnapshot } from "../../traffic/index.ts";
 import { asSeen } from "./as-seen.ts";
 
 export const [maxNodes, maxEdges] = [80, 200];
@@ -51,7 +35,7 @@ interface Place {
 const idOf = ({ namespace, name }: Place): string =>
   namespace === "" && name === "" ? "" : name === namespace ? namespace : `${namespace}/${name}`;
 
-function edgeOf(row: EdgeRow, seconds: number): GraphEdge {
+export function edgeOf(row: EdgeRow, seconds: number): GraphEdge {
   const { requests, connections, success, p50Ms, p99Ms } = row;
   return {
     from: idOf(row.source),
@@ -90,36 +74,6 @@ function nodesOf(edges: readonly (GraphEdge & { readonly places: readonly [Place
       ...{ id, namespace: place.namespace, name: place.name, perSecond },
       ...(answered && perSecond > 0 ? { errors: failed / perSecond } : {}),
     }));
-}
-
-/** `id` is `namespace/workload`. */
-export function readWorkload(
-  view: TrafficView,
-  id: string,
-  { lastMs, sees }: Looked,
-  proxies: readonly string[],
-): WorkloadDetail | undefined {
-  const { seconds, traffic } = view.snapshot({ lastMs });
-  const seen = asSeen(traffic, sees);
-  const edges = summarizeEdges({ seconds, traffic: seen }, "workload").map((row) => edgeOf(row, seconds));
-  const [callers, calls] = [edges.filter(({ to }) => to === id), edges.filter(({ from }) => from === id)];
-  if (callers.length + calls.length + proxies.length === 0) return undefined;
-  const points = view.series(
-    { lastMs },
-    ({ destination: { namespace, workload } }) => `${namespace}/${workload}` === id,
-  );
-  return { id, callers, calls, series: points.map((point) => slotOf(point, id)), proxies };
-}
-
-function slotOf({ at, seconds, traffic }: TrafficPoint, id: string): TrafficSlot {
-  const row = summarize({ seconds, traffic }, "workload").find((one) => idOf(one) === id);
-  return {
-    at,
-    perSecond: ((row?.requests.requests ?? 0) + (row?.connections.opened ?? 0)) / seconds,
-    errorsPerSecond: (row?.requests.serverErrors ?? 0) / seconds,
-    ...(row?.p50Ms === undefined ? {} : { p50Ms: row.p50Ms }),
-    ...(row?.p99Ms === undefined ? {} : { p99Ms: row.p99Ms }),
-  };
 }
 
 /** Fewer say nothing. */

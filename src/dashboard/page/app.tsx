@@ -10,6 +10,7 @@ import { ChangeView } from "./views/change.tsx";
 import { Changes } from "./views/changes.tsx";
 import { TrafficGraph } from "./views/graph.tsx";
 import { Identity } from "./views/identity.tsx";
+import { Namespace, Namespaces } from "./views/namespaces.tsx";
 import { MeshObject, Objects } from "./views/objects.tsx";
 import { Proxies } from "./views/proxies.tsx";
 import { Proxy } from "./views/proxy.tsx";
@@ -22,6 +23,8 @@ const views: Readonly<Record<PagePath, readonly [ComponentType, inMenu: string, 
   "/": [Start, "What is wrong", "/"],
   "/graph": [TrafficGraph, "Traffic", "/graph"],
   "/workload": [Workload, "", "/graph"],
+  "/namespaces": [Namespaces, "Namespaces", "/namespaces"],
+  "/namespace": [Namespace, "", "/namespaces"],
   "/services": [Services, "Services", "/services"],
   "/service": [Service, "", "/services"],
   "/proxies": [Proxies, "Proxies", "/proxies"],

@@ -50,7 +50,9 @@ export const routes: ReadonlyMap<string, ApiRoute> = new Map<string, ApiRoute>([
   ["requests", { who: "everybody", isOwn: true, answer: (reads, query) => reads.liveRequests(query) }],
   ["workload", open((reads, query) => reads.workload(text(query, "id"), { lastMs: lastMs(query) }))],
   ["services", open(async (reads, query) => listed(await reads.services(), query, (row) => `${row.host} ${row.id}`))],
-  ["service", open((reads, query) => reads.service(text(query, "id")))],
+  ["service", open((reads, query) => reads.service(text(query, "id"), { lastMs: lastMs(query) }))],
+  ["namespaces", open(async (reads, query) => listed(await reads.namespaceRows(), query, (row) => row.name))],
+  ["namespace", open((reads, query) => reads.namespace(text(query, "id"), { lastMs: lastMs(query) }))],
   ["objects", open(async (reads, query) => listed(await reads.objects(), query, (row) => row.id))],
   ["object", open((reads, query) => reads.object(text(query, "id")))],
   [

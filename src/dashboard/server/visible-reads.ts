@@ -11,6 +11,7 @@ import type {
   LiveBatch,
   LiveRequest,
   MeshReads,
+  NamespaceDetail,
   ObjectDetail,
   Overview,
   ProxyDetail,
@@ -96,7 +97,32 @@ export function visibleReads(reads: MeshReads, viewer: Viewer): MeshReads {
     return {
       ...service,
       endpointList: service.endpointList.filter(({ workload, identity }) => !names(`${workload} ${identity}`)),
+      versions: await seenEffects(service.versions),
+      policies: await seenEffects(service.policies),
+      routes: (await visible(service.routes, ({ object }) => [placeOf(object)])).filter(
+        ({ to, marks }) => !names(JSON.stringify([to, marks])),
+      ),
       objects: await visible(service.objects, ({ object }) => [placeOf(object)]),
+    };
+  }
+
+  /** That something holds is no secret to whom it holds for; whose doing it is may be. */
+  async function seenEffects<T extends { readonly object?: string; readonly field?: string }>(
+    effects: readonly T[],
+  ): Promise<readonly T[]> {
+    const seen = new Set(await visible(effects, ({ object }) => (object === undefined ? [] : [placeOf(object)])));
+    return effects.map((effect) => {
+      const { object: _, field: __, ...rest } = effect;
+      return seen.has(effect) ? effect : (rest as T);
+    });
+  }
+
+  async function seenNamespace(found: NamespaceDetail): Promise<NamespaceDetail> {
+    return {
+      ...found,
+      policies: await seenEffects(found.policies),
+      serviceList: await visible(found.serviceList, ({ object }) => [placeOf(object)]),
+      objectList: await visible(found.objectList, ({ id }) => [placeOf(id)]),
     };
   }
 
@@ -171,7 +197,15 @@ export function visibleReads(reads: MeshReads, viewer: Viewer): MeshReads {
     },
     async workload(id, looked) {
       const sees = await ofPods();
-      return sees(id.slice(0, id.indexOf("/"))) ? reads.workload(id, { ...looked, sees }) : undefined;
+      const isSeen = sees(id.slice(0, id.indexOf("/")));
+      const found = isSeen ? await reads.workload(id, { ...looked, sees }) : undefined;
+      if (!found) return undefined;
+      const names = await hiddenNames();
+      return {
+        ...found,
+        policies: await seenEffects(found.policies),
+        services: found.services.filter((service) => !names(service)),
+      };
     },
     async liveRequests(query) {
       return seenRequests(await reads.liveRequests(query));
@@ -204,9 +238,19 @@ export function visibleReads(reads: MeshReads, viewer: Viewer): MeshReads {
     async services() {
       return visible(await reads.services(), ({ object }) => [placeOf(object)]);
     },
-    async service(id) {
-      const service = await visibleOne(await reads.service(id), ({ object }) => [placeOf(object)]);
+    async service(id, looked) {
+      const found = await reads.service(id, { ...looked, sees: await ofPods() });
+      const service = await visibleOne(found, ({ object }) => [placeOf(object)]);
       return service && seenService(service);
+    },
+    async namespaceRows() {
+      const sees = await ofPods();
+      return (await reads.namespaceRows()).filter(({ name }) => sees(name));
+    },
+    async namespace(name, looked) {
+      const sees = await ofPods();
+      const found = sees(name) ? await reads.namespace(name, { ...looked, sees }) : undefined;
+      return found && seenNamespace(found);
     },
     async objects() {
       return visible(await reads.objects(), ({ id }) => [placeOf(id)]);

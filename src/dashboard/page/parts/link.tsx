@@ -49,3 +49,16 @@ export const ProxyLink = ({ id }: { readonly id: string }) => (
     <bdi>{id}</bdi>
   </Link>
 );
+
+export const NamespaceLink = ({ name }: { readonly name: string }) => (
+  <Link to="/namespace" query={{ id: name }}>
+    <bdi>{name}</bdi>
+  </Link>
+);
+
+/** `namespace/host`. */
+export const ServiceLink = ({ id }: { readonly id: string }) => (
+  <Link to="/service" query={{ id }}>
+    <bdi>{id.slice(id.indexOf("/") + 1)}</bdi>
+  </Link>
+);

@@ -1,7 +1,7 @@
 /** Edges of traffic as a table: the twin of every picture of them. */
 import { elsewhere, type GraphEdge } from "../../mesh-reads.ts";
 import { lockWords, millis, rate, share } from "../parts/figures.ts";
-import { Link } from "../parts/link.tsx";
+import { Link, NamespaceLink } from "../parts/link.tsx";
 import { type Column, Rows } from "../parts/table.tsx";
 
 const place = (id: string) =>
@@ -14,9 +14,7 @@ const place = (id: string) =>
       <bdi>{id}</bdi>
     </Link>
   ) : (
-    <Link to="/graph" query={{ namespace: id }}>
-      <bdi>{id}</bdi>
-    </Link>
+    <NamespaceLink name={id} />
   );
 
 const columns: readonly Column<GraphEdge>[] = [
@@ -38,4 +36,14 @@ const columns: readonly Column<GraphEdge>[] = [
 
 export const Edges = ({ caption, edges }: { readonly caption: string; readonly edges: readonly GraphEdge[] }) => (
   <Rows caption={caption} columns={columns} rows={edges} rowKey={({ from, to, hosts }) => `${from} ${to} ${hosts}`} />
+);
+
+/** Both sides of a place. */
+export const Calls = (props: { readonly callers: readonly GraphEdge[]; readonly calls: readonly GraphEdge[] }) => (
+  <>
+    <h2>Who calls it</h2>
+    {props.callers.length === 0 ? <p>Nobody did in this time.</p> : <Edges caption="callers" edges={props.callers} />}
+    <h2>Whom it calls</h2>
+    {props.calls.length === 0 ? <p>Nobody in this time.</p> : <Edges caption="calls" edges={props.calls} />}
+  </>
 );

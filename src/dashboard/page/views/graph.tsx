@@ -4,7 +4,7 @@ import { useAsk } from "../ask.ts";
 import { arrowKey } from "../graph/layers.ts";
 import { boxHeight, pictureOf } from "../graph/picture.ts";
 import { lockWords, rate, share } from "../parts/figures.ts";
-import { Link } from "../parts/link.tsx";
+import { Link, NamespaceLink } from "../parts/link.tsx";
 import { lastSeconds, Range } from "../parts/range.tsx";
 import { Scrolled, Trouble } from "../parts/text.tsx";
 import { Title } from "../parts/title.tsx";
@@ -22,7 +22,7 @@ export function TrafficGraph() {
       <Title>{namespace === "" ? "Traffic between namespaces" : `Traffic of ${namespace}`}</Title>
       {namespace === "" ? null : (
         <p>
-          <Link to="/graph">All namespaces</Link>
+          <Link to="/graph">All namespaces</Link>, the page of <NamespaceLink name={namespace} />
         </p>
       )}
       <p class="filter">

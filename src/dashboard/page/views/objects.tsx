@@ -9,7 +9,7 @@ import { query } from "../place.ts";
 import { Author, WhoHasIt } from "./changes.tsx";
 import { Findings } from "./start.tsx";
 
-const columns: readonly Column<ObjectRow>[] = [
+export const objectColumns: readonly Column<ObjectRow>[] = [
   { title: "Object", show: ({ id }) => <ObjectLink id={id} /> },
   { title: "Generation", show: ({ generation }) => generation ?? "" },
   { title: "Problems", show: ({ problems }) => (problems === 0 ? "none" : problems) },
@@ -21,7 +21,7 @@ export function Objects() {
       <Title>Objects</Title>
       <FilteredTable<ObjectRow>
         list="objects"
-        columns={columns}
+        columns={objectColumns}
         rowKey={({ id }) => id}
         what="objects"
         empty="There is no object of Istio's kinds. Try `kubectl apply -f demo/config/reviews-v1.yaml`."

@@ -5,7 +5,7 @@ import { type Column, FilteredTable } from "../parts/table.tsx";
 import { State, Time } from "../parts/text.tsx";
 import { Title } from "../parts/title.tsx";
 
-const columns: readonly Column<ProxyRow>[] = [
+export const proxyColumns: readonly Column<ProxyRow>[] = [
   { title: "Proxy", show: ({ id }) => <ProxyLink id={id} /> },
   { title: "Kind", show: ({ kind }) => kind },
   { title: "State", show: ({ state }) => <State state={state} /> },
@@ -20,7 +20,7 @@ export function Proxies() {
       <Title>Proxies</Title>
       <FilteredTable<ProxyRow>
         list="proxies"
-        columns={columns}
+        columns={proxyColumns}
         rowKey={({ id, connectedAt }) => `${id} ${connectedAt}`}
         what="proxies"
         empty="No proxy is connected. `fairlead run` starts a process with one."

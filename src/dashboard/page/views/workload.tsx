@@ -1,13 +1,14 @@
-/** One workload: who calls it, whom it calls, how that went over time, and its proxies. */
-import type { TrafficSlot, WorkloadDetail } from "../../mesh-reads.ts";
+/** One workload: who calls it, whom it calls, how that went over time, what holds for it, and its proxies. */
+import type { WorkloadDetail } from "../../mesh-reads.ts";
 import { useAsk } from "../ask.ts";
-import { millis, rate } from "../parts/figures.ts";
-import { ProxyLink } from "../parts/link.tsx";
+import { Charts } from "../parts/charts.tsx";
+import { Effects } from "../parts/effects.tsx";
+import { NamespaceLink, ProxyLink, ServiceLink } from "../parts/link.tsx";
 import { lastSeconds, Range } from "../parts/range.tsx";
 import { Trouble } from "../parts/text.tsx";
 import { Title } from "../parts/title.tsx";
 import { query } from "../place.ts";
-import { Edges } from "./edges.tsx";
+import { Calls } from "./edges.tsx";
 
 export function Workload() {
   const id = query.value.get("id") ?? "";
@@ -19,57 +20,47 @@ export function Workload() {
         <Range />
       </p>
       <Trouble error={error} />
-      {value ? (
-        <>
-          <Chart words="Requests" slots={value.series} of={({ perSecond }) => perSecond} say={rate} />
-          <Chart words="Server errors" slots={value.series} of={({ errorsPerSecond }) => errorsPerSecond} say={rate} />
-          <Chart words="p99" slots={value.series} of={({ p99Ms }) => p99Ms ?? 0} say={millis} />
-          <h2>Who calls it</h2>
-          {value.callers.length === 0 ? (
-            <p>Nobody did in this time.</p>
-          ) : (
-            <Edges caption="callers" edges={value.callers} />
-          )}
-          <h2>Whom it calls</h2>
-          {value.calls.length === 0 ? <p>Nobody in this time.</p> : <Edges caption="calls" edges={value.calls} />}
-          <h2>Its proxies</h2>
-          <ul>
-            {value.proxies.map((proxy) => (
-              <li key={proxy}>
-                <ProxyLink id={proxy} />
-              </li>
-            ))}
-          </ul>
-        </>
-      ) : null}
+      {value ? <Shown workload={value} /> : null}
     </>
   );
 }
 
-const [width, height] = [320, 60];
-
-interface ChartProps {
-  readonly words: string;
-  readonly slots: readonly TrafficSlot[];
-  readonly of: (slot: TrafficSlot) => number;
-  readonly say: (value: number) => string;
-}
-
-/** The most and the last are said beside it, so that the line itself need not be read. */
-function Chart({ words, slots, of, say }: ChartProps) {
-  const values = slots.map(of);
-  const most = Math.max(0, ...values);
-  const step = width / Math.max(1, values.length - 1);
-  const points = values.map(
-    (value, i) => `${i * step},${height - (most === 0 ? 0 : (value / most) * (height - 4)) - 2}`,
-  );
-  const said = `${words}: now ${say(values.at(-1) ?? 0)}, at most ${say(most)}`;
+function Shown({
+  workload: { id, series, callers, calls, policies, services, proxies },
+}: {
+  readonly workload: WorkloadDetail;
+}) {
   return (
-    <figure class="chart">
-      <figcaption>{said}</figcaption>
-      <svg width={width} height={height} viewBox={`0 0 ${width} ${height}`} role="img" aria-label={said}>
-        <polyline points={points.join(" ")} />
-      </svg>
-    </figure>
+    <>
+      <p>
+        Of namespace <NamespaceLink name={id.slice(0, id.indexOf("/"))} />.
+      </p>
+      <Charts slots={series} />
+      <Calls callers={callers} calls={calls} />
+      <h2>What holds for it</h2>
+      {policies.length === 0 ? (
+        <p>No Pod of it is known here, so nothing can be said.</p>
+      ) : (
+        <Effects effects={policies} />
+      )}
+      <h2>Services that it serves</h2>
+      {services.length === 0 ? <p>None.</p> : null}
+      <ul>
+        {services.map((service) => (
+          <li key={service}>
+            <ServiceLink id={service} />
+          </li>
+        ))}
+      </ul>
+      <h2>Its proxies</h2>
+      {proxies.length === 0 ? <p>None is connected here.</p> : null}
+      <ul>
+        {proxies.map((proxy) => (
+          <li key={proxy}>
+            <ProxyLink id={proxy} />
+          </li>
+        ))}
+      </ul>
+    </>
   );
 }

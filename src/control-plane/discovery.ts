@@ -293,6 +293,7 @@ export async function startDiscovery(options: DiscoveryOptions): Promise<Discove
     ...{ kinds: namedKinds, objects: watched.objects, patches: patchReports, traffic, taps, client },
     monotonicMs: options.monotonicMs,
     log: log.scope("page"),
+    signal: running,
   });
   const debugSources: DebugSources = {
     systemNamespace: namespace,

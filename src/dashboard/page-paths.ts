@@ -6,6 +6,7 @@ export const pagePaths = [
   "/requests",
   "/namespaces",
   "/namespace",
+  "/why",
   "/services",
   "/service",
   "/proxies",

@@ -1,5 +1,7 @@
 /** For tests: a control plane with its page on a real API, and links to it. */
 import { randomBytes } from "node:crypto";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type ControlledApi, startControlledApi } from "../../src/control-plane/controllers/testing.ts";
 import type { Discovery, DiscoveryOptions } from "../../src/control-plane/index.ts";
@@ -26,11 +28,12 @@ export async function startDashboardPlane(options: Partial<DiscoveryOptions> = {
   const world = await startControlledApi();
   await allowSecrets(world);
   const secret = randomBytes(32);
+  const own = mkdtempSync(join(tmpdir(), "fairlead-page-"));
   const folder = join(import.meta.dirname, "../../dist/dashboard");
   const begin = (dashboard = free): Promise<Discovery> =>
     startPlane(world, {
       ...options,
-      dashboard: { folder, secret, historyFile: join(world.api.dir, "changes.jsonl") },
+      dashboard: { folder, secret, historyFile: join(own, "changes.jsonl") },
       addresses: { grpc: free, secureGrpc: free, monitoring: free, https: free, http: free, dashboard },
     });
   let current = await begin();
@@ -49,6 +52,8 @@ export async function startDashboardPlane(options: Partial<DiscoveryOptions> = {
     async close() {
       await current.close();
       await world.close();
+      // What was being written when it was closed may come a moment later.
+      rmSync(own, { recursive: true, force: true, maxRetries: 10, retryDelay: 50 });
     },
   };
 }

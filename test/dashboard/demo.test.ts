@@ -110,6 +110,30 @@ describe.skipIf(lacks("root", "envoy", "iptables"))("the demo", { timeout: 300_0
     await page.context().close();
   });
 
+  test("explains a live request", async () => {
+    const { stdout } = await fairlead(["dashboard", "--no-browser", "--data", data]);
+    if (!browser) throw new Error("there is no browser");
+    const { page } = await openPage(
+      browser,
+      stdout.trim(),
+      "/requests?workload=productpage-v1&side=source&service=reviews",
+    );
+    await page.getByRole("button", { name: "Look" }).click();
+    await page.getByText("0 requests of 1 proxies").waitFor();
+    const shop = await greeted(/http:\/\/\S+\/productpage/);
+    const why = page.getByRole("link", { name: "why GET reviews" }).first();
+    const send = async (): Promise<boolean> => {
+      expect((await fetch(shop)).status).toBe(200);
+      return await why.isVisible();
+    };
+    await expect.poll(send, { interval: 500 }).toBe(true);
+    await why.click();
+    await page.getByText(/^reaches .* of outbound\|9080\|/).waitFor();
+    expect(await page.getByLabel("Who calls", { exact: true }).inputValue()).toBe("productpage-v1.default");
+    await page.getByRole("heading", { name: /reviews-v\d\.default/ }).waitFor();
+    await page.context().close();
+  });
+
   test("is shown as a cluster's is, through its API, to the user of a kubeconfig", async () => {
     const kubeconfig = join(data, "kubeconfig");
     const command = startFairlead(["dashboard", "--no-browser", "--kubeconfig", kubeconfig]);

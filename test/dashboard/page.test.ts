@@ -119,6 +119,7 @@ const pages = [
   ["/changes", "VirtualService/default/reviews"],
   ["/change?id=1", "VirtualService/default/reviews added"],
   ["/requests?workload=web&status=5xx", "for a minute at most"],
+  ["/why?source=web.default&destination=reviews.default%2Fx", "Step by step"],
   ["/identity", "No root rotation is under way"],
 ] as const;
 
@@ -147,6 +148,8 @@ test("what users wrote is text, wherever it is shown", async () => {
     ["/proxy?id=web.default&type=RDS&name=80", "onerror"],
     [`/objects?q=${encodeURIComponent(hostile)}`, "Clear the filter"],
     [`/proxy?id=${encodeURIComponent(hostile)}`, "There is no such thing"],
+    [`/why?source=${encodeURIComponent(hostile)}&destination=reviews`, "no proxy is called"],
+    [`/why?source=web&destination=reviews&headers=${encodeURIComponent(`who: ${hostile}`)}`, "Step by step"],
   ] as const) {
     await page.goto(plane().origin() + path);
     await page.getByText(words).first().waitFor();
@@ -252,6 +255,39 @@ test("live requests are looked at when asked, wait while the tab is hidden, and 
   await expect.poll(taps).toBe(1);
   await page.getByRole("link", { name: "Proxies" }).click();
   await expect.poll(taps).toBe(0);
+  expect(complaints).toEqual([]);
+  await page.context().close();
+});
+
+test("why: a question that is asked, its answer with the objects that decided, and no secret in the address", async () => {
+  const { page, complaints } = await open("/why");
+  await page.getByLabel("Who calls", { exact: true }).fill("web.default");
+  await page.getByLabel("Whom", { exact: true }).fill("reviews.default/x");
+  await page.getByLabel("Headers").fill("x-user: jason\nAuthorization: Bearer abc.def");
+  await page.getByLabel("Token").fill("secret-token");
+  await page.getByLabel("Method").press("Enter");
+  await page.getByText(/^404 NR/).waitFor();
+  const address = new URL(page.url());
+  expect(Object.fromEntries(address.searchParams)).toEqual({
+    ...{ source: "web.default", destination: "reviews.default/x", headers: "x-user: jason" },
+  });
+  await page
+    .getByRole("link", { name: /Service\/default\/reviews/ })
+    .first()
+    .waitFor();
+  await page
+    .getByRole("link", { name: /^RDS 80$/ })
+    .first()
+    .click();
+  await page.getByRole("heading", { name: "RDS 80" }).waitFor();
+  await page.goBack();
+  await page.getByText(/^404 NR/).waitFor();
+  await page.reload();
+  await page.getByText(/^404 NR/).waitFor();
+  expect(await page.getByLabel("Token").inputValue()).toBe("");
+  await page.getByLabel("Whom", { exact: true }).fill("ftp://reviews");
+  await page.getByRole("button", { name: "Ask" }).click();
+  await page.getByRole("alert").filter({ hasText: "ftp:// is not known" }).waitFor();
   expect(complaints).toEqual([]);
   await page.context().close();
 });

@@ -52,6 +52,7 @@ export interface MeshReadsInputs {
   /** Where the last changes are kept for the next start; absent: nowhere. */
   readonly historyFile?: string | undefined;
   readonly log: Logger;
+  readonly signal: AbortSignal;
   readonly now: () => Date;
 }
 
@@ -62,7 +63,9 @@ export function createMeshReads(inputs: MeshReadsInputs): MeshReads {
   const changes = followChanges({
     ...{ kinds, now },
     settle: { ...inputs, onFault: (error) => log.error(`who has a change: ${String(error)}`) },
-    ...(historyFile === undefined ? {} : { history: createHistoryFile({ path: historyFile, log }) }),
+    ...(historyFile === undefined
+      ? {}
+      : { history: createHistoryFile({ path: historyFile, log, signal: inputs.signal }) }),
   });
   const services = createServiceReads(stages, inputs.traffic);
   const problems = createProblemCache(inputs);

@@ -17,6 +17,7 @@ import { Proxy } from "./views/proxy.tsx";
 import { Requests } from "./views/requests.tsx";
 import { Service, Services } from "./views/services.tsx";
 import { Start } from "./views/start.tsx";
+import { Why } from "./views/why.tsx";
 import { Workload } from "./views/workload.tsx";
 
 const views: Readonly<Record<PagePath, readonly [ComponentType, inMenu: string, under: PagePath]>> = {
@@ -34,6 +35,7 @@ const views: Readonly<Record<PagePath, readonly [ComponentType, inMenu: string, 
   "/changes": [Changes, "Changes", "/changes"],
   "/change": [ChangeView, "", "/changes"],
   "/requests": [Requests, "Live requests", "/requests"],
+  "/why": [Why, "Why", "/why"],
   "/identity": [Identity, "Identity", "/identity"],
 };
 

@@ -12,13 +12,24 @@ export interface Answer<T> {
 }
 
 export function useAsk<T>(name: string, params: Query = {}): ReadonlySignal<Answer<T>> {
-  const answer = useSignal<Answer<T>>({});
   const set = Object.entries(params).filter((entry): entry is [string, string] => (entry[1] ?? "") !== "");
-  const target = `/api/${name}?${new URLSearchParams(set)}`;
+  return useAnswer(`/api/${name}?${new URLSearchParams(set)}`);
+}
+
+/** What is asked is in the body; undefined where nothing is asked yet. */
+export const useTell = <T>(name: string, body: string | undefined): ReadonlySignal<Answer<T>> =>
+  useAnswer(body === undefined ? undefined : `/api/${name}`, body);
+
+function useAnswer<T>(target: string | undefined, body?: string): ReadonlySignal<Answer<T>> {
+  const answer = useSignal<Answer<T>>({});
   const moved = moves.value;
   useEffect(() => {
+    if (target === undefined) {
+      answer.value = {};
+      return;
+    }
     const stop = new AbortController();
-    ask<T>(target, stop.signal).then(
+    ask<T>(target, stop.signal, body === undefined ? {} : { method: "POST", body }).then(
       (value) => {
         if (!stop.signal.aborted) answer.value = { value };
       },
@@ -29,7 +40,7 @@ export function useAsk<T>(name: string, params: Query = {}): ReadonlySignal<Answ
       },
     );
     return () => stop.abort();
-  }, [target, moved]);
+  }, [target, body, moved]);
   return answer;
 }
 

@@ -47,9 +47,11 @@ export function createDashboard(options: DashboardOptions): HttpHandler {
       options.onRefused?.("token");
       return notSignedIn;
     }
-    if (method !== "GET") return notAllowed;
+    const route = routeOf(url);
+    if (method !== (route?.hasBody ? "POST" : "GET")) return notAllowed;
     if (url.pathname === "/api/live") return follow();
-    return await (routeOf(url)?.isOwn ? answered(url, viewer) : sharedAnswers(url, viewer));
+    if (!route?.isOwn) return await sharedAnswers(url, viewer);
+    return await answered(url, viewer, route.hasBody ? await request.body() : "");
   }
 
   async function viewerOf(bearer: string | undefined): Promise<Viewer | undefined> {
@@ -59,12 +61,12 @@ export function createDashboard(options: DashboardOptions): HttpHandler {
 
   const routeOf = (url: URL): ApiRoute | undefined => routes.get(url.pathname.slice("/api/".length));
 
-  async function answered(url: URL, viewer: Viewer): Promise<HttpAnswer> {
-    const found = await routeOf(url)?.answer(visibleReads(options.reads, viewer), url.searchParams);
+  async function answered(url: URL, viewer: Viewer, body = ""): Promise<HttpAnswer> {
+    const found = await routeOf(url)?.answer(visibleReads(options.reads, viewer), url.searchParams, body);
     return found === undefined ? json(404, { error: "there is no such thing" }) : json(200, found);
   }
 
-  const sharedAnswers = shared(options.reads.moves, answered);
+  const sharedAnswers = shared<Viewer>(options.reads.moves, answered);
 
   function page(url: URL): HttpAnswer {
     const asset = assets(url.pathname);

@@ -2,6 +2,7 @@
 import type { Change, ChangeRow, MeshReads } from "../mesh-reads.ts";
 import { listed } from "./listed.ts";
 import { lookInTurns } from "./look-in-turns.ts";
+import { parseWhyQuestion } from "./read-why-question.ts";
 
 /** `everybody` is who has signed in; of the mesh each is told what they may see (`visible-reads.ts`). */
 export type Who = "everybody";
@@ -10,8 +11,10 @@ export interface ApiRoute {
   readonly who: Who;
   /** Everybody is told something else: who asks twice is answered twice. */
   readonly isOwn?: boolean;
+  /** What is asked is in the body of a POST: it is long, or nobody else's business. */
+  readonly hasBody?: boolean;
   /** Undefined: there is no such thing. */
-  answer(reads: MeshReads, query: URLSearchParams): unknown;
+  answer(reads: MeshReads, query: URLSearchParams, body: string): unknown;
 }
 
 const [usualMs, longestMs] = [60_000, 3_600_000];
@@ -48,6 +51,13 @@ export const routes: ReadonlyMap<string, ApiRoute> = new Map<string, ApiRoute>([
   ["resource", open((reads, query) => reads.resource(text(query, "proxy"), text(query, "type"), text(query, "name")))],
   ["graph", open((reads, query) => reads.graph({ namespace: text(query, "namespace"), lastMs: lastMs(query) }))],
   ["requests", { who: "everybody", isOwn: true, answer: (reads, query) => reads.liveRequests(query) }],
+  [
+    "why",
+    {
+      ...{ who: "everybody", isOwn: true, hasBody: true },
+      answer: (reads, _query, body) => reads.why(parseWhyQuestion(body)),
+    },
+  ],
   ["workload", open((reads, query) => reads.workload(text(query, "id"), { lastMs: lastMs(query) }))],
   ["services", open(async (reads, query) => listed(await reads.services(), query, (row) => `${row.host} ${row.id}`))],
   ["service", open((reads, query) => reads.service(text(query, "id"), { lastMs: lastMs(query) }))],

@@ -7,14 +7,21 @@ import { createHistoryFile, type History } from "./history-file.ts";
 import type { KeptChange } from "./kept-change.ts";
 
 let folder = "";
+let stop = new AbortController();
 beforeEach(() => {
+  stop = new AbortController();
   folder = mkdtempSync(join(tmpdir(), "fairlead-history-"));
 });
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
 const file = (): string => join(folder, "changes.jsonl");
 const open = (maxBytes?: number): History =>
-  createHistoryFile({ path: file(), log: silentLogger, ...(maxBytes === undefined ? {} : { maxBytes }) });
+  createHistoryFile({
+    path: file(),
+    log: silentLogger,
+    signal: stop.signal,
+    ...(maxBytes === undefined ? {} : { maxBytes }),
+  });
 const change = (id: number, more: Partial<KeptChange> = {}): KeptChange => ({
   ...{ id, object: `VirtualService/shop/web-${id}`, namespace: "shop", act: "changed", at: new Date(id).toISOString() },
   ...{ diff: ["-a", "+b"], ...more },
@@ -60,6 +67,20 @@ test("a line that was torn is left out, and what comes after it is not", async (
       .read()
       .map(({ id }) => id),
   ).toEqual([4, 2, 1]);
+});
+
+test("what has just come is written when the control plane ends, and nothing after that", () => {
+  appendFileSync(file(), '{"id":1,"object":"Virt');
+  const history = open();
+  const [two, three] = [change(2), change(3)];
+  history.add(two, () => [two]);
+  stop.abort();
+  history.add(three, () => [three, two]);
+  expect(
+    open()
+      .read()
+      .map(({ id }) => id),
+  ).toEqual([2]);
 });
 
 test("nonsense is no change", () => {

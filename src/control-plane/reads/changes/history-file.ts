@@ -2,6 +2,7 @@
  * Changes, and what is found out of them later, in; a file that has the last thousand for the next start out. It only
  * grows, and is written anew when it is too long. A line that was not written to its end is left out.
  */
+import { appendFileSync } from "node:fs";
 import { appendFile } from "node:fs/promises";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { type Logger, readBoundedFile, systemCode } from "../../../lib/index.ts";
@@ -20,6 +21,8 @@ export interface History {
 export interface HistoryOptions {
   readonly path: string;
   readonly log: Logger;
+  /** What is not written then is written at once, and nothing after it. */
+  readonly signal: AbortSignal;
   /** It is written anew beyond that. */
   readonly maxBytes?: number;
 }
@@ -29,7 +32,7 @@ const waitMs = 100;
 /** Written anew it has room to grow. */
 const keptShare = 0.5;
 
-export function createHistoryFile({ path, log, maxBytes = 8 * 1024 * 1024 }: HistoryOptions): History {
+export function createHistoryFile({ path, log, signal, maxBytes = 8 * 1024 * 1024 }: HistoryOptions): History {
   const fresh = new Set<KeptChange>();
   const settled = new Set<KeptChange>();
   let all: () => readonly KeptChange[] = () => [];
@@ -63,13 +66,27 @@ export function createHistoryFile({ path, log, maxBytes = 8 * 1024 * 1024 }: His
     isDue = true;
     setTimeout(() => {
       isDue = false;
-      writing = writing.then(flush).catch((error: unknown) => {
-        // It is written anew with the next change; those who look have all of it meanwhile.
-        bytes = undefined;
-        log.warn(`changes are not kept: ${error instanceof Error ? error.message : String(error)}`);
-      });
-    }, waitMs);
+      writing = writing.then(() => (signal.aborted ? undefined : flush())).catch(failed);
+    }, waitMs).unref();
   };
+
+  const failed = (error: unknown): void => {
+    // It is written anew with the next change; those who look have all of it meanwhile.
+    bytes = undefined;
+    log.warn(`changes are not kept: ${error instanceof Error ? error.message : String(error)}`);
+  };
+
+  /** Where nothing was written anew yet, the end of the file may be torn: a line of its own is not. */
+  const end = (): void => {
+    const text = [...take(fresh).map(wholeLine), ...take(settled).map(settledLine)].join("");
+    if (text === "") return;
+    try {
+      appendFileSync(path, `\n${text}`, { mode: 0o600 });
+    } catch (error) {
+      failed(error);
+    }
+  };
+  signal.addEventListener("abort", end, { once: true });
 
   return {
     read() {
@@ -82,11 +99,13 @@ export function createHistoryFile({ path, log, maxBytes = 8 * 1024 * 1024 }: His
       }
     },
     add(change, known) {
+      if (signal.aborted) return;
       all = known;
       fresh.add(change);
       later();
     },
     settled(change) {
+      if (signal.aborted) return;
       settled.add(change);
       later();
     },

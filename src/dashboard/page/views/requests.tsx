@@ -5,7 +5,7 @@ import { Link } from "../parts/link.tsx";
 import { type Column, Rows } from "../parts/table.tsx";
 import { Time, Trouble } from "../parts/text.tsx";
 import { Title } from "../parts/title.tsx";
-import { change, query } from "../place.ts";
+import { change, type Query, query } from "../place.ts";
 import { type SeenRequest, type TapCounts, type TapState, useTap } from "../tap.ts";
 
 /** As the control plane calls them, and as people do. */
@@ -192,12 +192,37 @@ const columns: readonly Column<SeenRequest>[] = [
     show: ({ protocol, durationMs, sentBytes, receivedBytes }) =>
       protocol === "tcp" ? `${sentBytes} B sent, ${receivedBytes} B received` : millis(durationMs),
   },
+  {
+    title: "Explained",
+    show: (request) => (
+      <Link to="/why" query={whyOf(request)} label={`why ${request.method} ${request.authority}${request.path}`}>
+        why
+      </Link>
+    ),
+  },
   // A caller's proxy cannot tell where nobody answered.
   {
     title: "Encryption",
     show: ({ mutualTls, side }) => (mutualTls ? lockWords.all : side === "destination" ? lockWords.none : ""),
   },
 ];
+
+/** As `why` is asked; a caller without a proxy is outside. */
+function whyOf({ source, side, service, protocol, method, authority, path, peerAddress }: LiveRequest): Query {
+  const caller = source.workload === "" ? "outside" : `${source.workload}.${source.namespace}`;
+  return {
+    source: caller,
+    ...(caller === "outside" && side === "destination" ? { from: peerAddress } : {}),
+    destination: protocol === "tcp" ? `tcp://${service.host}` : `${seenHost(authority, service.host)}${path}`,
+    method: protocol === "tcp" ? undefined : method,
+  };
+}
+
+/** A client of a gateway names a host of its own, with a port that may lead to another one of the gateway. */
+function seenHost(authority: string, called: string): string {
+  const host = authority.replace(/:\d+$/, "");
+  return !called.includes(".") || called === host || called.startsWith(`${host}.`) ? authority : host;
+}
 
 const withHeaders: readonly Column<SeenRequest>[] = [
   ...columns,

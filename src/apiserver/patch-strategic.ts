@@ -84,8 +84,8 @@ function mergeItems(
   const out: unknown[] = replace ? [] : [...current];
   // Found by their keys: two long lists would else be compared each with each. A key may be there twice (one port by TCP
   // and by UDP): the first is the one that is meant.
-  const places = new Map<string | undefined, number[]>();
-  const place = (id: string | undefined, at: number): void => {
+  const places = new Map<unknown, number[]>();
+  const place = (id: unknown, at: number): void => {
     const known = places.get(id);
     if (known) known.push(at);
     else places.set(id, [at]);
@@ -107,10 +107,10 @@ function mergeItems(
   return out.filter((item) => item !== undefined);
 }
 
-/** What an item of a list is known by; the key is a number in one and a text in another list, never both in one. */
-function idOf(item: unknown, key: string): string | undefined {
-  if (key === "") return JSON.stringify(item);
-  return isRecord(item) && item[key] !== undefined ? JSON.stringify(item[key]) : undefined;
+/** What an item of a list is known by: itself, or what it has at the key (a number in one list, a text in another). */
+function idOf(item: unknown, key: string): unknown {
+  const id = key === "" ? item : isRecord(item) ? item[key] : undefined;
+  return typeof id === "object" && id !== null ? JSON.stringify(id) : id;
 }
 
 /**
@@ -124,20 +124,31 @@ function inOrder(
   key: string,
 ): readonly unknown[] {
   if (!Array.isArray(order)) return merged;
-  const places = new Map<string | undefined, number>();
-  for (const [i, item] of before.entries()) if (!places.has(idOf(item, key))) places.set(idOf(item, key), i);
-  const wanted = new Set<string | undefined>(order.map((item) => idOf(item, key)).filter((id) => id !== undefined));
-  const named = Map.groupBy(merged, (item) => idOf(item, key));
-  const changed = [...wanted].flatMap((id) => named.get(id) ?? []);
-  const alone = merged.filter((item) => !wanted.has(idOf(item, key)));
+  const places = new Map<unknown, number>();
+  for (const [i, item] of before.entries()) {
+    const id = idOf(item, key);
+    if (!places.has(id)) places.set(id, i);
+  }
+  const wanted = new Set<unknown>(order.map((item) => idOf(item, key)).filter((id) => id !== undefined));
+  const named = new Map<unknown, unknown[]>();
+  const alone: { readonly item: unknown; readonly place: number }[] = [];
+  for (const item of merged) {
+    const id = idOf(item, key);
+    const same = named.get(id);
+    if (!wanted.has(id)) alone.push({ item, place: places.get(id) ?? 0 });
+    else if (same) same.push(item);
+    else named.set(id, [item]);
+  }
   const out: unknown[] = [];
   let next = 0;
-  for (const item of changed) {
-    const limit = places.get(idOf(item, key)) ?? -1;
-    for (; next < alone.length && (places.get(idOf(alone[next], key)) ?? 0) < limit; next++) out.push(alone[next]);
-    out.push(item);
-  }
-  return [...out, ...alone.slice(next)];
+  for (const id of wanted)
+    for (const item of named.get(id) ?? []) {
+      const limit = places.get(id) ?? -1;
+      for (let one = alone[next]; one && one.place < limit; one = alone[++next]) out.push(one.item);
+      out.push(item);
+    }
+  for (const { item } of alone.slice(next)) out.push(item);
+  return out;
 }
 
 function dropFrom(out: Map<string, unknown>, name: string, values: unknown): void {

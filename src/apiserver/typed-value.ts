@@ -83,8 +83,9 @@ const partsBetweenPauses = 4_000;
 
 const walkOf = ({ definitions }: Typed): Walk => ({ definitions, parts: 0 });
 
-function isPauseDue(walk: Walk): boolean {
-  if (++walk.parts < partsBetweenPauses) return false;
+function isPauseDue(walk: Walk, parts = 1): boolean {
+  walk.parts += parts;
+  if (walk.parts < partsBetweenPauses) return false;
   walk.parts = 0;
   return true;
 }
@@ -95,6 +96,7 @@ export function fieldsOf(typed: Typed, value: unknown): Generator<void, FieldSet
 
 function* allFields(walk: Walk, schema: unknown, value: unknown): Generator<void, FieldSet> {
   const parts = partsOf(walk.definitions, schema, value);
+  if (isPauseDue(walk, parts?.names.length)) yield;
   if (parts === undefined || parts.names.length === 0) return leaf;
   const children = new Map<string, FieldSet>();
   for (const name of parts.names) {
@@ -118,7 +120,10 @@ export function changedFields(typed: Typed, before: unknown, next: unknown): Gen
 
 function* changed(walk: Walk, schema: unknown, before: unknown, next: unknown): Generator<void, FieldSet> {
   if (Object.is(before, next)) return emptySet;
-  const [was, is] = [partsOf(walk.definitions, schema, before), partsOf(walk.definitions, schema, next)];
+  const was = partsOf(walk.definitions, schema, before);
+  if (isPauseDue(walk, was?.names.length)) yield;
+  const is = partsOf(walk.definitions, schema, next);
+  if (isPauseDue(walk, is?.names.length)) yield;
   if (was === undefined || is === undefined || is.names.length === 0) return equalJson(before, next) ? emptySet : leaf;
   const children = new Map<string, FieldSet>();
   for (const name of is.names) {
@@ -140,7 +145,10 @@ export function goneFields(typed: Typed, before: unknown, next: unknown): Genera
 
 function* gone(walk: Walk, schema: unknown, before: unknown, next: unknown): Generator<void, FieldSet> {
   if (Object.is(before, next)) return emptySet;
-  const [was, is] = [partsOf(walk.definitions, schema, before), partsOf(walk.definitions, schema, next)];
+  const was = partsOf(walk.definitions, schema, before);
+  if (isPauseDue(walk, was?.names.length)) yield;
+  const is = partsOf(walk.definitions, schema, next);
+  if (isPauseDue(walk, is?.names.length)) yield;
   const isWhole = is === undefined || is.names.length === 0;
   if (was === undefined || was.names.length === 0) return isWhole ? emptySet : leaf;
   const children = new Map<string, FieldSet>();
@@ -162,7 +170,10 @@ export function mergeTyped(typed: Typed, live: unknown, applied: unknown): Gener
 }
 
 function* merged(walk: Walk, schema: unknown, live: unknown, applied: unknown): Generator<void, unknown> {
-  const [was, is] = [partsOf(walk.definitions, schema, live), partsOf(walk.definitions, schema, applied)];
+  const was = partsOf(walk.definitions, schema, live);
+  if (isPauseDue(walk, was?.names.length)) yield;
+  const is = partsOf(walk.definitions, schema, applied);
+  if (isPauseDue(walk, is?.names.length)) yield;
   if (was === undefined || is === undefined) return applied;
   const out = new Map<string, unknown>();
   for (const name of was.names) out.set(name, was.get(name));

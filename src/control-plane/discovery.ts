@@ -297,7 +297,7 @@ export async function startDiscovery(options: DiscoveryOptions): Promise<Discove
   });
   const debugSources: DebugSources = {
     systemNamespace: namespace,
-    proxies: ads.status,
+    ads,
     refusals,
     views: createDebugViews({
       stages,

@@ -1,7 +1,7 @@
 /** Routes and handlers in; the ports of the control plane, bound, with a certificate that is renewed in time, out. */
 import { controlPlaneNames, type ServingCertificate } from "../ca/index.ts";
 import type { InjectionSources } from "../inject/index.ts";
-import { createWatchdog, FairleadError, type Overload, type Watchdog } from "../lib/index.ts";
+import { createWatchdog, FairleadError, jsonPieces, type Overload, type Watchdog } from "../lib/index.ts";
 import {
   answerDebug,
   controlZRoutes,
@@ -232,13 +232,15 @@ function debugHandler({ judge, debug }: ServerParts, overload: Overload | undefi
       body: request.body,
       ...(await callerOf(judge, request)),
     });
-    const text = typeof answer.body === "string";
-    return {
-      status: answer.status,
-      type: text ? "text/plain" : "application/json",
-      body: text ? String(answer.body) : `${JSON.stringify(answer.body, null, 2)}\n`,
-    };
+    const { status, body } = answer;
+    if (typeof body === "string") return { status, type: "text/plain", body };
+    return { status, type: "application/json", body: { pieces: jsonLine(body) } };
   };
+}
+
+function* jsonLine(value: unknown): Generator<string> {
+  yield* jsonPieces(value);
+  yield "\n";
 }
 
 async function callerOf(judge: TokenJudge, { headers, remoteAddress }: HttpRequest): Promise<DebugCaller> {

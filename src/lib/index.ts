@@ -24,6 +24,7 @@ export { digest } from "./hash.ts";
 export { type Heap, watchHeap } from "./heap.ts";
 export { formatIp, isLoopback, type Prefix, parseIp, parsePrefix } from "./ip.ts";
 export { type RepeatedKey, repeatedKeys } from "./json-keys.ts";
+export { inTurns, isLazy, jsonPieces, type LazyJson, lazyFields, lazyList } from "./json-pieces.ts";
 export { createLimit } from "./limit.ts";
 export { type ListenAddress, listenOn } from "./listen.ts";
 export {
@@ -53,6 +54,7 @@ export { createRateMeter, type RateMeter } from "./rate-meter.ts";
 export { readList, readNumber, readRecord, readText, readTextMap, readTexts } from "./read.ts";
 export { compilePattern, type Pattern, patternSize, quotePattern } from "./regex.ts";
 export { keepAlive } from "./session-guard.ts";
+export { createRest, type Rest } from "./short-turns.ts";
 export { type SilenceLimits, watchSilence } from "./silence.ts";
 export { openSocketFolder, type SocketFolder } from "./socket-folder.ts";
 export { compareText, sortBy } from "./sort.ts";

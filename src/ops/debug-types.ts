@@ -1,8 +1,9 @@
 /** The debug API over xDS, as istioctl asks it: requests of the types `istio.io/debug…` in; answers as resources out. */
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { create, type JsonObject, toBinary } from "@bufbuild/protobuf";
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import { type ClientConfig, ClientConfigSchema, ConfigStatus } from "../gen/envoy/service/status/v3/csds_pb.js";
-import { FairleadError } from "../lib/index.ts";
+import { FairleadError, inTurns, isLazy, jsonPieces } from "../lib/index.ts";
 import { encodedResource } from "../model/index.ts";
 import {
   type OtherRequest,
@@ -13,7 +14,7 @@ import {
   type WireResource,
 } from "../xds/index.ts";
 import { mayDebug } from "./authorize-debug.ts";
-import { answerDebug, type DebugSources, findProxy, isOwnType, knownProxies, proxyNamespace } from "./debug.ts";
+import { answerDebug, type DebugSources, eachProxy, findProxy, isOwnType, proxyNamespace } from "./debug.ts";
 
 const debugType = "istio.io/debug";
 const synczType = `${debugType}/syncz`;
@@ -22,7 +23,9 @@ const clientConfigUrl = "type.googleapis.com/envoy.service.status.v3.ClientConfi
 
 export interface DebugTypesOptions extends DebugSources {
   /** What a connected proxy is sent, as messages of Envoy's own config dump, secrets redacted. */
-  configDumpMessages(connectionId: string): readonly { readonly typeUrl: string; readonly bytes: Uint8Array }[];
+  configDumpMessages(
+    connectionId: string,
+  ): Promise<readonly { readonly typeUrl: string; readonly bytes: Uint8Array }[]>;
 }
 
 export function createDebugTypes(options: DebugTypesOptions): OtherTypes {
@@ -43,14 +46,22 @@ function mayAsk(options: DebugSources, request: OtherRequest, path: string, prox
   return mayDebug(caller, { path, proxyNamespace: proxyNamespace(proxy) }, options.systemNamespace);
 }
 
-function syncz(options: DebugSources, request: OtherRequest): readonly WireResource[] {
-  return knownProxies(options.proxies())
+async function syncz(options: DebugSources, request: OtherRequest): Promise<readonly WireResource[]> {
+  const found: WireResource[] = [];
+  const resources = eachProxy(options.ads)
     .filter((proxy) => mayAsk(options, request, "syncz", proxy))
     .map((proxy) => {
       const bytes = toBinary(ClientConfigSchema, clientConfig(proxy));
       return { ...encodedResource(proxyName(proxy.node), bytes), typeUrl: clientConfigUrl };
     });
+  for (const resource of resources) {
+    found.push(resource);
+    if (found.length % proxiesPerTurn === 0) await nextTurn();
+  }
+  return found;
 }
+
+const proxiesPerTurn = 200;
 
 function clientConfig(proxy: ProxyStatus): ClientConfig {
   const metadata: JsonObject = {};
@@ -87,13 +98,12 @@ function configStatus(type: TypeStatus): ConfigStatus {
 }
 
 /** Unknown and forbidden proxies look the same, so that nobody learns who is connected. */
-function configDump(options: DebugTypesOptions, request: OtherRequest): readonly WireResource[] {
+async function configDump(options: DebugTypesOptions, request: OtherRequest): Promise<readonly WireResource[]> {
   const [id, ...others] = request.names;
-  const proxy = id !== undefined && others.length === 0 ? findProxy(options.proxies(), id) : undefined;
+  const proxy = id !== undefined && others.length === 0 ? findProxy(options.ads, id) : undefined;
   if (!proxy || !mayAsk(options, request, "config_dump", proxy)) return [];
-  return options
-    .configDumpMessages(proxy.connectionId)
-    .map(({ typeUrl, bytes }) => ({ ...encodedResource(typeUrl, bytes), typeUrl }));
+  const messages = await options.configDumpMessages(proxy.connectionId);
+  return messages.map(({ typeUrl, bytes }) => ({ ...encodedResource(typeUrl, bytes), typeUrl }));
 }
 
 /** The name is what would follow `/debug/` in a URL. */
@@ -108,6 +118,13 @@ async function anyPath(options: DebugSources, request: OtherRequest): Promise<Wi
     remoteAddress: "",
     identity: request.identity,
   });
-  const bytes = new TextEncoder().encode(typeof body === "string" ? body : JSON.stringify(body));
+  const bytes = new TextEncoder().encode(typeof body === "string" ? body : await jsonOf(body));
   return { ...encodedResource(name, bytes), typeUrl: debugType };
+}
+
+async function jsonOf(value: unknown): Promise<string> {
+  if (!isLazy(value)) return JSON.stringify(value);
+  let whole = "";
+  for await (const text of inTurns(jsonPieces(value))) whole += text;
+  return whole;
 }

@@ -1,7 +1,7 @@
 /** State of the control plane in; the answers of `/debug/*` out, for HTTP and for xDS alike. */
-import { FairleadError } from "../lib/index.ts";
+import { FairleadError, lazyList } from "../lib/index.ts";
 import type { Identity, ResourceType } from "../model/index.ts";
-import { type ProxyStatus, proxyName, shortName, type TypeStatus } from "../xds/index.ts";
+import { type Ads, type ProxyStatus, proxyName, shortName, type TypeStatus } from "../xds/index.ts";
 import { mayDebug } from "./authorize-debug.ts";
 
 /** One path after `/debug/`. */
@@ -10,6 +10,7 @@ export interface DebugView {
   readonly help: string;
   /** Answers about one proxy only, named by `proxyID`. Where it is "either", all proxies are shown without one. */
   readonly about?: "proxy" | "either";
+  /** A text, or what is written as JSON; what is long has lazy parts. */
   answer(asked: DebugAsked): unknown;
 }
 
@@ -23,12 +24,15 @@ export interface DebugAsked {
 
 export interface DebugSources {
   readonly systemNamespace: string;
-  proxies(): readonly ProxyStatus[];
+  readonly ads: Proxies;
   /** What proxies (`pod.namespace`) refuse, and which objects made it. */
   refusals?(): readonly RefusedResource[];
   /** By the name that follows `/debug/`. A text is answered as it is, anything else as JSON. */
   readonly views: ReadonlyMap<string, DebugView>;
 }
+
+/** Who is connected: all are never looked at in one go. */
+export type Proxies = Pick<Ads, "connected" | "statusOf">;
 
 export interface RefusedResource {
   readonly proxy: string;
@@ -56,7 +60,7 @@ const notConnected = "Proxy not connected to this Pilot instance. It may be conn
 
 export async function answerDebug(sources: DebugSources, request: DebugRequest): Promise<DebugAnswer> {
   const id = request.query.get("proxyID");
-  const proxy = id ? findProxy(sources.proxies(), id) : undefined;
+  const proxy = findProxy(sources.ads, id);
   const namespace = proxy && proxyNamespace(proxy);
   if (!mayDebug(request, { path: request.path, proxyNamespace: namespace }, sources.systemNamespace))
     throw new FairleadError(
@@ -64,7 +68,7 @@ export async function answerDebug(sources: DebugSources, request: DebugRequest):
       "not allowed to read debug information",
     );
   if (request.path === "syncz")
-    return { status: 200, body: syncz(seen(sources, request), request.query, sources.refusals?.() ?? []) };
+    return { status: 200, body: lazyList(syncz(seen(sources, request), request.query, sources.refusals?.() ?? [])) };
   if (request.path === "list") return { status: 200, body: pathNames(sources) };
   if (request.path === "") return { status: 200, body: index(sources) };
   const view = sources.views.get(request.path);
@@ -75,8 +79,8 @@ export async function answerDebug(sources: DebugSources, request: DebugRequest):
   return { status: 200, body: await view.answer({ query, body, proxy: view.about && proxy }) };
 }
 
-function seen(sources: DebugSources, request: DebugRequest): readonly ProxyStatus[] {
-  return knownProxies(sources.proxies()).filter((one) =>
+function seen(sources: DebugSources, request: DebugRequest): IteratorObject<ProxyStatus> {
+  return eachProxy(sources.ads).filter((one) =>
     mayDebug(request, { path: "syncz", proxyNamespace: proxyNamespace(one) }, sources.systemNamespace),
   );
 }
@@ -94,11 +98,21 @@ function index(sources: DebugSources): string {
   return `${lines.join("\n")}\n`;
 }
 
-export function findProxy(proxies: readonly ProxyStatus[], id: string | null): ProxyStatus | undefined {
+export function findProxy(proxies: Proxies, id: string | null): ProxyStatus | undefined {
   if (!id) return undefined;
-  return knownProxies(proxies).find(
-    (proxy) => proxy.connectionId === id || proxyName(proxy.node) === id || proxyName(proxy.node).startsWith(`${id}.`),
-  );
+  const found = proxies.connected().find(({ connectionId, node, follows }) => {
+    const name = proxyName(node);
+    return follows && (connectionId === id || name === id || name.startsWith(`${id}.`));
+  });
+  return found && proxies.statusOf(found.connectionId);
+}
+
+/** One after the other, in the order of connecting; whoever leaves meanwhile is left out. */
+export function* eachProxy(proxies: Proxies): Generator<ProxyStatus> {
+  for (const { connectionId, follows } of [...proxies.connected()]) {
+    const status = follows ? proxies.statusOf(connectionId) : undefined;
+    if (status) yield status;
+  }
 }
 
 /** A connection that follows nothing is somebody who asks, such as istioctl, and no proxy. */
@@ -146,10 +160,11 @@ function resourceStatus({ sentNonce, ackedNonce, sentAt, ackedAt, nackedAt, last
 
 /** Fields and names as istioctl and Kiali read them. */
 function syncz(
-  proxies: readonly ProxyStatus[],
+  proxies: IteratorObject<ProxyStatus>,
   query: URLSearchParams,
   refusals: readonly RefusedResource[],
-): readonly object[] {
+): IteratorObject<object> {
+  const refusedBy = Map.groupBy(refusals, ({ proxy }) => proxy);
   const namespace = query.get("namespace");
   return proxies
     .filter((proxy) => !namespace || proxyNamespace(proxy) === namespace)
@@ -173,13 +188,11 @@ function syncz(
         errors: Object.fromEntries(
           proxy.types.filter((type) => type.lastError !== "").map((type) => [shortName(type.type), type.lastError]),
         ),
-        refused: refusals
-          .filter((refusal) => refusal.proxy === proxyName(proxy.node))
-          .map(({ type, resource, blamed }) => ({
-            type: shortName(type),
-            name: resource,
-            objects: blamed.map(({ object, field }) => (field === undefined ? object : `${object} ${field}`)),
-          })),
+        refused: (refusedBy.get(proxyName(proxy.node)) ?? []).map(({ type, resource, blamed }) => ({
+          type: shortName(type),
+          name: resource,
+          objects: blamed.map(({ object, field }) => (field === undefined ? object : `${object} ${field}`)),
+        })),
         held: proxy.held.map((held) => ({ type: shortName(held.type), name: held.name, clusters: held.clusters })),
       };
     });

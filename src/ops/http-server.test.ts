@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import { connect } from "node:net";
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { spendCpu } from "../../test/cpu-time.ts";
 import { createLogger, createWatchdog, silentLogger } from "../lib/index.ts";
 import { formatCertificate, formatPrivateKey, generateKey, issueCertificate } from "../pki/index.ts";
@@ -31,6 +31,38 @@ async function raw(text: string): Promise<string> {
   await once(socket, "close");
   return answer;
 }
+
+test("an answer in pieces is whole; where its making fails, or its reader leaves, it ends", async () => {
+  let isEnded = false;
+  function* endless(): Generator<string> {
+    try {
+      for (;;) yield "x".repeat(100_000);
+    } finally {
+      isEnded = true;
+    }
+  }
+  function* broken(): Generator<string> {
+    yield "half";
+    throw new Error("no more");
+  }
+  const answers: readonly (readonly [string, Iterable<string>])[] = [
+    ["/whole", ["a", "b", "c"]],
+    ["/broken", broken()],
+    ["/endless", endless()],
+  ];
+  const other = await createHttpServer({
+    address: { host: "127.0.0.1", port: 0 },
+    log: silentLogger,
+    routes: new Map(answers.map(([path, pieces]) => [path, () => ({ status: 200, body: { pieces } })])),
+  });
+  const url = `http://127.0.0.1:${other.address.port}`;
+  expect(await (await fetch(`${url}/whole`)).text()).toBe("abc");
+  await expect(fetch(`${url}/broken`).then((answer) => answer.text())).rejects.toThrow();
+  const left = await fetch(`${url}/endless`);
+  await left.body?.cancel();
+  await vi.waitUntil(() => isEnded);
+  await other.close();
+});
 
 test("a path with empty parts leads to the one without them, on this server", async () => {
   const url = `http://127.0.0.1:${server.address.port}`;

@@ -6,6 +6,7 @@ import {
   FairleadError,
   guardConnections,
   guardRequests,
+  inTurns,
   type Logger,
   listenOn,
   type Overload,
@@ -26,13 +27,17 @@ export interface HttpRequest {
 export interface HttpAnswer {
   readonly status: number;
   readonly type?: string;
-  /** A function is handed the open answer, and goes on for as long as it likes. */
-  readonly body: string | Uint8Array | ((stream: HttpStream) => void);
+  /** Pieces of a long text are made and written in short turns; a function is handed the open answer, and goes on for as long as it likes. */
+  readonly body: string | Uint8Array | TextPieces | ((stream: HttpStream) => void);
   readonly headers?: Readonly<Record<string, string>>;
   /** When to ask again. */
   readonly retryAfterSeconds?: number;
   /** Where to ask instead. */
   readonly location?: string;
+}
+
+export interface TextPieces {
+  readonly pieces: Iterable<string>;
 }
 
 /** An answer that goes on. */
@@ -86,10 +91,14 @@ export async function createHttpServer(options: HttpServerOptions): Promise<Http
           ...(location === undefined ? {} : { location }),
           ...(isRefused ? { connection: "close" } : {}),
         });
-        if (typeof body === "function") body(openStream(res));
-        else res.end(body);
+        if (typeof body === "function") return body(openStream(res));
+        if (typeof body === "object" && "pieces" in body) return writePieces(res, body);
+        res.end(body);
       })
-      .catch(() => res.destroy());
+      .catch((thrown: unknown) => {
+        options.log.error(`${req.method} ${req.url}: ${FairleadError.from(thrown).message}`);
+        res.destroy();
+      });
   };
   const bounds = serverOptions(webLimits);
   const server: Server = options.tls
@@ -109,6 +118,25 @@ export async function createHttpServer(options: HttpServerOptions): Promise<Http
         connections.destroyAll();
       }),
   };
+}
+
+/** A reader that is gone ends the making; one that is slow draws it out. */
+async function writePieces(res: ServerResponse, { pieces }: TextPieces): Promise<void> {
+  for await (const text of inTurns(pieces)) {
+    if (res.destroyed) return;
+    if (!res.write(text)) await drained(res);
+  }
+  res.end();
+}
+
+function drained(res: ServerResponse): Promise<void> {
+  return new Promise((resolve) => {
+    const done = (): void => {
+      res.off("drain", done).off("close", done);
+      resolve();
+    };
+    res.once("drain", done).once("close", done);
+  });
 }
 
 function openStream(res: ServerResponse): HttpStream {

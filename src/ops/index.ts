@@ -6,6 +6,7 @@ export {
   type DebugRequest,
   type DebugSources,
   type DebugView,
+  eachProxy,
   findProxy,
   knownProxies,
   proxyNamespace,

@@ -3,7 +3,7 @@ export { type ClientChange, type ClientResource, type ClientState, createClientS
 export { openQuestions, type Questions } from "./client/questions.ts";
 export type { XdsCounter, XdsHistogram, XdsMetrics } from "./metrics.ts";
 export { type NodeId, parseNodeId, proxyName } from "./node/node.ts";
-export { type Ads, createAds } from "./server/ads.ts";
+export { type Ads, type ConnectedProxy, createAds } from "./server/ads.ts";
 export type {
   AdsLimits,
   AdsOptions,

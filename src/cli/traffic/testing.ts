@@ -1,6 +1,6 @@
 /** For tests: the debug paths on requests, on a port as a control plane has them. */
 import { createTapSessions, createTapView, createTrafficView } from "../../control-plane/traffic/index.ts";
-import { silentLogger } from "../../lib/index.ts";
+import { jsonPieces, silentLogger } from "../../lib/index.ts";
 import { answerDebug, createHttpServer, type HttpServer } from "../../ops/index.ts";
 import { createTapHub, createTrafficStore, type TapView, type TrafficView } from "../../traffic/index.ts";
 
@@ -18,7 +18,11 @@ export async function servePlane({
     ["trafficz", createTrafficView({ view: store, everywhere: async (range) => store.snapshot(range) })],
     ["tapz", createTapView(sessions)],
   ]);
-  const sources = { systemNamespace: "istio-system", proxies: () => [], views };
+  const sources = {
+    systemNamespace: "istio-system",
+    ads: { connected: () => [].values(), statusOf: () => undefined },
+    views,
+  };
   return createHttpServer({
     address: { host: "127.0.0.1", port: 0 },
     log: silentLogger,
@@ -29,7 +33,7 @@ export async function servePlane({
           const path = url.pathname.replace("/debug/", "");
           const asked = { path, query: url.searchParams, remoteAddress, identity: undefined };
           const { status, body } = await answerDebug(sources, asked);
-          return { status, body: typeof body === "string" ? body : JSON.stringify(body) };
+          return { status, body: typeof body === "string" ? body : { pieces: jsonPieces(body) } };
         },
       ],
     ]),

@@ -1,33 +1,46 @@
 /** Connected proxies in; which resources are kept for them, by type, and how large these are, out. */
-import { types } from "../../model/index.ts";
+import { createRest } from "../../lib/index.ts";
+import { type Resource, type ResourceType, types } from "../../model/index.ts";
 import type { Ads } from "../../xds/index.ts";
 import type { ControlledSource } from "../resource-source.ts";
 
 export const nothingToClear = "Nothing to clear: what is kept is made again when what it was made from changes.\n";
 
-function cached(resources: ControlledSource, ads: Ads) {
-  const renderers = new Set(ads.status().flatMap((proxy) => resources.rendererOf(proxy.node) ?? []));
-  return Object.values(types).flatMap((type) =>
-    [...renderers].flatMap((renderer) => [...renderer.all(type).entries()].map(([, resource]) => ({ type, resource }))),
-  );
+/** Each once, however many classes of proxies are sent it; a class and a type are a turn at most. */
+async function* cached(
+  resources: ControlledSource,
+  ads: Ads,
+): AsyncGenerator<{ readonly type: ResourceType; readonly found: readonly Resource[] }> {
+  const rest = createRest();
+  const renderers = new Set(ads.connected().map(({ node }) => resources.rendererOf(node)));
+  const seen = new Set<Resource>();
+  for (const type of Object.values(types))
+    for (const renderer of renderers) {
+      await rest();
+      const found = [...(renderer?.all(type).values() ?? [])].filter((resource) => !seen.has(resource));
+      for (const resource of found) seen.add(resource);
+      yield { type, found };
+    }
 }
 
-export function cacheNames(resources: ControlledSource, ads: Ads): object {
+export async function cacheNames(resources: ControlledSource, ads: Ads): Promise<object> {
   const names = new Map<string, Set<string>>();
-  for (const { type, resource } of cached(resources, ads))
-    names.set(type, (names.get(type) ?? new Set()).add(resource.name));
+  for await (const { type, found } of cached(resources, ads)) {
+    const known = names.get(type) ?? new Set();
+    for (const { name } of found) known.add(name);
+    if (known.size > 0) names.set(type, known);
+  }
   return Object.fromEntries([...names].map(([type, set]) => [type, [...set].sort()]));
 }
 
-/** A resource that many proxies are sent is there once. */
-export function cacheSizes(resources: ControlledSource, ads: Ads): object {
-  const seen = new Set<object>();
+export async function cacheSizes(resources: ControlledSource, ads: Ads): Promise<object> {
   const sizes = new Map<string, number>();
-  for (const { type, resource } of cached(resources, ads)) {
-    if (seen.has(resource)) continue;
-    seen.add(resource);
-    sizes.set(type, (sizes.get(type) ?? 0) + resource.size);
-  }
+  for await (const { type, found } of cached(resources, ads))
+    if (found.length > 0)
+      sizes.set(
+        type,
+        found.reduce((sum, { size }) => sum + size, sizes.get(type) ?? 0),
+      );
   const total = [...sizes.values()].reduce((sum, size) => sum + size, 0);
   return Object.fromEntries([...sizes, ["total", total] as const].map(([name, bytes]) => [name, byteCount(bytes)]));
 }

@@ -8,6 +8,7 @@ import {
   RoutesConfigDumpSchema,
 } from "../../gen/envoy/admin/v3/config_dump_shared_pb.js";
 import { SecretSchema } from "../../gen/envoy/extensions/transport_sockets/tls/v3/secret_pb.js";
+import { createRest, lazyFields, lazyList } from "../../lib/index.ts";
 import { bytesOf, type Resource, type ResourceType, types } from "../../model/index.ts";
 import { createJsonPrinter, type Renderer, shownResource } from "../../render/index.ts";
 import type { Ads } from "../../xds/index.ts";
@@ -48,19 +49,27 @@ export function createConfigDump(source: ControlledSource, ads: Ads): ConfigDump
   return async (connectionId, { only = [], endpoints = false } = {}) => {
     const renderer = rendererOf(source, ads, connectionId);
     if (!renderer) return {};
-    const all = (type: ResourceType): readonly object[] =>
-      followed(ads, connectionId, type, renderer).map((resource) =>
-        type === types.secret
-          ? { "@type": type, name: resource.name }
-          : { "@type": type, ...print(type, shown(ads, connectionId, type, resource)) },
-      );
+    // There may be ten thousand: each is printed when its turn to be written has come.
+    const all: AllOf = (type, shape = (printed) => printed) =>
+      followed(ads, connectionId, type, renderer).map((resource) => () => {
+        const printed =
+          type === types.secret ? { name: resource.name } : print(type, shown(ads, connectionId, type, resource));
+        return shape({ "@type": type, ...printed });
+      });
     if (only.length === 0) {
       const version = (type: ResourceType): object => versionOf(ads, connectionId, type);
-      return { configs: [{ "@type": dumpType("BootstrapConfigDump") }, ...sections(all, version, endpoints)] };
+      const configs = [{ "@type": dumpType("BootstrapConfigDump") }, ...sections(all, version, endpoints)];
+      return lazyFields([["configs", lazyList(configs)]]);
     }
-    const configs = only.flatMap(all);
-    return configs.length === 0 ? {} : { configs };
+    const configs = only.flatMap((type) => all(type));
+    return configs.length === 0 ? {} : lazyFields([["configs", lazyList(madeOf(configs))]]);
   };
+}
+
+type AllOf = (type: ResourceType, shape?: (printed: object) => object) => readonly (() => object)[];
+
+function* madeOf(members: readonly (() => object)[]): Generator<object> {
+  for (const member of members) yield member();
 }
 
 /** One resource of a proxy; undefined where it has none of that name, and a secret never. */
@@ -79,27 +88,26 @@ export function createShowResource(source: ControlledSource, ads: Ads): ShowReso
 }
 
 function versionOf(ads: Ads, connectionId: string, type: ResourceType): object {
-  const status = ads.status().find((candidate) => candidate.connectionId === connectionId);
+  const status = ads.statusOf(connectionId);
   const sent = status?.types.find((one) => one.type === type)?.sentVersion ?? "";
   return sent === "" ? {} : { versionInfo: sent };
 }
 
 /** In the order in which Envoy has them. */
-function sections(
-  all: (type: ResourceType) => readonly object[],
-  version: (type: ResourceType) => object,
-  endpoints: boolean,
-): readonly object[] {
-  const section = (name: string, field: string, members: readonly object[], of: object = {}): object => ({
-    "@type": dumpType(name),
-    ...of,
-    ...(members.length === 0 ? {} : { [field]: members }),
-  });
+function sections(all: AllOf, version: (type: ResourceType) => object, endpoints: boolean): readonly object[] {
+  const section = (name: string, field: string, members: readonly (() => object)[], of: object = {}): object =>
+    lazyFields([
+      ["@type", dumpType(name)],
+      ...Object.entries(of),
+      [field, members.length === 0 ? undefined : lazyList(madeOf(members))],
+    ]);
+  const ofListeners = version(types.listener);
+  const ofRoutes = version(types.route);
   return [
     section(
       "ClustersConfigDump",
       "dynamicActiveClusters",
-      all(types.cluster).map((cluster) => ({ cluster })),
+      all(types.cluster, (cluster) => ({ cluster })),
       version(types.cluster),
     ),
     ...(endpoints
@@ -107,34 +115,31 @@ function sections(
           section(
             "EndpointsConfigDump",
             "dynamicEndpointConfigs",
-            all(types.endpoint).map((endpointConfig) => ({ endpointConfig })),
+            all(types.endpoint, (endpointConfig) => ({ endpointConfig })),
           ),
         ]
       : []),
     section(
       "ListenersConfigDump",
       "dynamicListeners",
-      all(types.listener).map((listener) => ({
-        name: nameOf(listener),
-        activeState: { ...version(types.listener), listener },
-      })),
-      version(types.listener),
+      all(types.listener, (listener) => ({ name: nameOf(listener), activeState: { ...ofListeners, listener } })),
+      ofListeners,
     ),
     section("ScopedRoutesConfigDump", "dynamicScopedRouteConfigs", []),
     section(
       "RoutesConfigDump",
       "dynamicRouteConfigs",
-      all(types.route).map((routeConfig) => ({ ...version(types.route), routeConfig })),
+      all(types.route, (routeConfig) => ({ ...ofRoutes, routeConfig })),
     ),
     section(
       "SecretsConfigDump",
       "dynamicActiveSecrets",
-      all(types.secret).map((secret) => ({ name: nameOf(secret), secret })),
+      all(types.secret, (secret) => ({ name: nameOf(secret), secret })),
     ),
     section(
       "EcdsConfigDump",
       "ecdsFilters",
-      all(types.extension).map((ecdsFilter) => ({ ecdsFilter })),
+      all(types.extension, (ecdsFilter) => ({ ecdsFilter })),
     ),
   ];
 }
@@ -143,39 +148,52 @@ function sections(
 export function createConfigDumpMessages(
   source: ControlledSource,
   ads: Ads,
-): (connectionId: string) => readonly { readonly typeUrl: string; readonly bytes: Uint8Array }[] {
-  return (connectionId) => {
+): (connectionId: string) => Promise<readonly DumpMessage[]> {
+  return async (connectionId) => {
     const renderer = rendererOf(source, ads, connectionId);
     if (!renderer) return [];
-    const all = (type: ResourceType) =>
-      followed(ads, connectionId, type, renderer).map((resource) => ({
-        name: resource.name,
-        any: { typeUrl: type, value: shown(ads, connectionId, type, resource) },
-      }));
+    const rest = createRest();
+    const all = async (type: ResourceType) => {
+      const made: { readonly name: string; readonly any: { readonly typeUrl: string; readonly value: Uint8Array } }[] =
+        [];
+      for (const resource of followed(ads, connectionId, type, renderer)) {
+        made.push({ name: resource.name, any: { typeUrl: type, value: shown(ads, connectionId, type, resource) } });
+        await rest();
+      }
+      return made;
+    };
+    const [clusters, listeners, routes, secrets, endpoints] = [
+      await all(types.cluster),
+      await all(types.listener),
+      await all(types.route),
+      await all(types.secret),
+      await all(types.endpoint),
+    ];
     return [
-      dump(ClustersConfigDumpSchema, {
-        dynamicActiveClusters: all(types.cluster).map(({ any: cluster }) => ({ cluster })),
-      }),
+      dump(ClustersConfigDumpSchema, { dynamicActiveClusters: clusters.map(({ any: cluster }) => ({ cluster })) }),
       dump(ListenersConfigDumpSchema, {
-        dynamicListeners: all(types.listener).map(({ name, any: listener }) => ({ name, activeState: { listener } })),
+        dynamicListeners: listeners.map(({ name, any: listener }) => ({ name, activeState: { listener } })),
       }),
-      dump(RoutesConfigDumpSchema, {
-        dynamicRouteConfigs: all(types.route).map(({ any: routeConfig }) => ({ routeConfig })),
-      }),
+      dump(RoutesConfigDumpSchema, { dynamicRouteConfigs: routes.map(({ any: routeConfig }) => ({ routeConfig })) }),
       dump(SecretsConfigDumpSchema, {
-        dynamicActiveSecrets: all(types.secret).map(({ name }) => ({
+        dynamicActiveSecrets: secrets.map(({ name }) => ({
           name,
           secret: { typeUrl: types.secret, value: toBinary(SecretSchema, create(SecretSchema, { name })) },
         })),
       }),
       dump(EndpointsConfigDumpSchema, {
-        dynamicEndpointConfigs: all(types.endpoint).map(({ any: endpointConfig }) => ({ endpointConfig })),
+        dynamicEndpointConfigs: endpoints.map(({ any: endpointConfig }) => ({ endpointConfig })),
       }),
     ];
   };
 }
 
-function dump<D extends DescMessage>(schema: D, content: MessageInitShape<D>): { typeUrl: string; bytes: Uint8Array } {
+interface DumpMessage {
+  readonly typeUrl: string;
+  readonly bytes: Uint8Array;
+}
+
+function dump<D extends DescMessage>(schema: D, content: MessageInitShape<D>): DumpMessage {
   return {
     typeUrl: `type.googleapis.com/${schema.typeName}`,
     bytes: toBinary(schema, create(schema, content)),
@@ -184,7 +202,7 @@ function dump<D extends DescMessage>(schema: D, content: MessageInitShape<D>): {
 
 /** By the connection itself: another one may claim the same node id. */
 function rendererOf(source: ControlledSource, ads: Ads, connectionId: string): Renderer | undefined {
-  const proxy = ads.status().find((candidate) => candidate.connectionId === connectionId);
+  const proxy = ads.statusOf(connectionId);
   return proxy && source.rendererOf(proxy.node);
 }
 

@@ -1,16 +1,19 @@
 /** The stages and the connected proxies in; what went wrong when they were last sent something, by istiod's names, out. */
+import { createRest } from "../../lib/index.ts";
 import { type ProxyStatus, shortName } from "../../xds/index.ts";
 import type { Stages } from "../stages.ts";
 
 /** Clusters that proxies are told of and that nobody serves. */
-export function withoutEndpoints({ registry, mesh }: Stages): object {
-  const empty = registry.services.keys().flatMap((key) => {
+export async function withoutEndpoints({ registry, mesh }: Stages): Promise<object> {
+  const rest = createRest();
+  const empty: (readonly [string, object])[] = [];
+  for (const key of [...registry.services.keys()]) {
+    await rest();
     const service = registry.services.get(key);
-    if (service?.resolution !== "static") return [];
-    return service.ports
-      .filter(({ name }) => mesh.endpointsByName(key, name).length === 0)
-      .map(({ port }) => [`outbound|${port}||${service.host}`, {}] as const);
-  });
+    if (service?.resolution !== "static") continue;
+    for (const { name, port } of service.ports)
+      if (mesh.endpointsByName(key, name).length === 0) empty.push([`outbound|${port}||${service.host}`, {}]);
+  }
   return empty.length === 0 ? {} : { pilot_eds_no_instances: Object.fromEntries(empty) };
 }
 

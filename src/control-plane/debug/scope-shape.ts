@@ -1,4 +1,5 @@
 /** What a proxy sees in; `sidecarz` and `telemetryz` of one proxy, as istiod shows them, out. */
+import { lazyFields, lazyList } from "../../lib/index.ts";
 import type { Scope } from "../../mesh/index.ts";
 import type { Config, ProxyClass, TelemetrySpec } from "../../model/index.ts";
 import { serviceShape } from "./service-shape.ts";
@@ -9,25 +10,24 @@ export interface ScopeContext {
 }
 
 export function scopeShape(scope: Scope, labels: ProxyClass["labels"], context: ScopeContext): object {
-  const shown = (key: string): readonly object[] => {
+  const shown = (key: string): readonly (readonly [string, object])[] => {
     const service = scope.service(key);
-    return service ? [serviceShape(service, context.cluster)] : [];
+    return service ? [[service.host, serviceShape(service, context.cluster)]] : [];
   };
-  const byHost = scope.services.flatMap((key) => {
-    const service = scope.service(key);
-    return service ? [[service.host, serviceShape(service, context.cluster)] as const] : [];
-  });
-  return {
-    version: "",
-    name: scope.sidecar?.meta.name ?? "default-sidecar",
-    namespace: scope.namespace,
-    outboundTrafficPolicy: scope.sidecar?.spec.outboundTrafficPolicy ?? { mode: "ALLOW_ANY" },
-    services: scope.services.flatMap(shown),
-    egressListenerServices: scope.egress.map(({ services }) => services.flatMap(shown)),
-    servicesByHostname: Object.fromEntries(byHost),
-    sidecar: scope.sidecar?.spec ?? null,
-    destinationRules: Object.fromEntries(scope.services.flatMap((key) => rulesOf(scope, key, labels, context))),
-  };
+  const list = (keys: readonly string[]): object =>
+    lazyList(keys.values().flatMap((key) => shown(key).map(([, service]) => service)));
+  const rules = scope.services.values().flatMap((key) => rulesOf(scope, key, labels, context));
+  return lazyFields([
+    ["version", ""],
+    ["name", scope.sidecar?.meta.name ?? "default-sidecar"],
+    ["namespace", scope.namespace],
+    ["outboundTrafficPolicy", scope.sidecar?.spec.outboundTrafficPolicy ?? { mode: "ALLOW_ANY" }],
+    ["services", list(scope.services)],
+    ["egressListenerServices", lazyList(scope.egress.map(({ services }) => list(services)))],
+    ["servicesByHostname", lazyFields(scope.services.values().flatMap(shown))],
+    ["sidecar", scope.sidecar?.spec ?? null],
+    ["destinationRules", lazyFields(rules)],
+  ]);
 }
 
 function rulesOf(

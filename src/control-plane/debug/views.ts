@@ -1,7 +1,7 @@
 /** The stages and connections of a control plane in; what its debug paths show, in istiod's shapes, out. */
 import type { Collection } from "../../collections/index.ts";
 import type { InjectSettings } from "../../inject/index.ts";
-import { sortBy } from "../../lib/index.ts";
+import { compareText, type LazyJson, lazyFields, lazyList } from "../../lib/index.ts";
 import {
   type Kind,
   type KubeObject,
@@ -76,15 +76,23 @@ function connections({ ads, resources }: DebugViewInputs): Views {
     connectedAt: proxy.connectedAt.toISOString(),
     address: proxy.peer,
   });
-  const all = (clients: readonly object[]) => ({ totalClients: clients.length, clients });
-  const sorted = (): readonly ProxyStatus[] => sortBy(ads.status(), ({ connectionId }) => connectionId);
+  const all = (ids: readonly string[], shown: (proxy: ProxyStatus) => object): LazyJson =>
+    lazyFields([
+      ["totalClients", ids.length],
+      [
+        "clients",
+        lazyList(ids.values().flatMap((id) => [ads.statusOf(id)].flatMap((proxy) => (proxy ? [shown(proxy)] : [])))),
+      ],
+    ]);
+  const sorted = (): readonly string[] =>
+    [...ads.connected().map(({ connectionId }) => connectionId)].sort(compareText);
   const namesOf = (proxy: ProxyStatus) => (type: ResourceType) =>
     [...(ads.followed(proxy.connectionId, type) ?? [])].sort();
   const push: DebugView = {
     help: "pushes to all",
     async answer() {
       await resources.flush();
-      return `Pushed to ${ads.status().length} servers\n`;
+      return `Pushed to ${ads.connected().toArray().length} servers\n`;
     },
   };
   return [
@@ -95,13 +103,13 @@ function connections({ ads, resources }: DebugViewInputs): Views {
         about: "either",
         answer: (asked) => {
           if (asked.query.has("push")) return push.answer(asked);
-          const proxies = asked.proxy ? [asked.proxy] : sorted();
-          return all(proxies.map((one) => ({ ...client(one), ...followed(one, namesOf(one)) })));
+          const ids = asked.proxy ? [asked.proxy.connectionId] : sorted();
+          return all(ids, (one) => ({ ...client(one), ...followed(one, namesOf(one)) }));
         },
       },
     ],
     ["adsz?push=true", push],
-    ["connections", { help: "connected clients", answer: () => all(sorted().map(client)) }],
+    ["connections", { help: "connected clients", answer: () => all(sorted(), client) }],
   ];
 }
 
@@ -134,23 +142,24 @@ function inputModel({ stages, objects, injectSettings, cluster, ads, resources }
   const shards: DebugView = {
     help: "endpoints by host, namespace and cluster",
     answer: () => {
-      const byHost = new Map<string, Map<string, object>>();
-      for (const key of registry.services.keys()) {
-        const service = registry.services.get(key);
-        if (!service) continue;
-        const found = service.ports.flatMap((port) => stages.mesh.endpointsByName(key, port.name));
-        if (found.length === 0) continue;
-        const endpoints = found.map(endpointShape);
-        const namespaces = byHost.get(service.host) ?? new Map<string, object>();
-        byHost.set(service.host, namespaces);
-        namespaces.set(service.namespace, {
-          Shards: { [`${service.registry}/${cluster}`]: endpoints },
-          ServiceAccounts: Object.fromEntries(stages.mesh.identities(key).map((identity) => [identity, {}])),
-        });
-      }
-      return Object.fromEntries([...byHost].map(([host, namespaces]) => [host, Object.fromEntries(namespaces)]));
+      const byHost = Map.groupBy(registry.services.keys(), (key) => registry.services.get(key)?.host ?? "");
+      const shown = byHost.entries().map(([host, keys]) => [host, shardsOf(keys)] as const);
+      return lazyFields(shown.filter(([, namespaces]) => Object.keys(namespaces).length > 0));
     },
   };
+  const shardsOf = (keys: readonly string[]): object =>
+    Object.fromEntries(
+      keys.flatMap((key) => {
+        const service = registry.services.get(key);
+        const found = service?.ports.flatMap((port) => stages.mesh.endpointsByName(key, port.name)) ?? [];
+        if (!service || found.length === 0) return [];
+        const shard = {
+          Shards: { [`${service.registry}/${cluster}`]: found.map(endpointShape) },
+          ServiceAccounts: Object.fromEntries(stages.mesh.identities(key).map((identity) => [identity, {}])),
+        };
+        return [[service.namespace, shard]];
+      }),
+    );
   return [
     ["mesh", { help: "MeshConfig in force", answer: () => withoutEmpty(settings.current()) }],
     ["inject", { help: "templates of the injection webhook, by name", answer: () => templatesOf(injectSettings()) }],
@@ -158,7 +167,7 @@ function inputModel({ stages, objects, injectSettings, cluster, ads, resources }
       "registryz",
       {
         help: "all services",
-        answer: () => registry.services.keys().flatMap((key) => shownService(key)),
+        answer: () => lazyList([...registry.services.keys()].values().flatMap((key) => shownService(key))),
       },
     ],
     ["endpointShardz", shards],
@@ -167,11 +176,11 @@ function inputModel({ stages, objects, injectSettings, cluster, ads, resources }
       "configz",
       {
         help: "all objects of the mesh's kinds",
-        answer: () =>
-          kinds.flatMap(({ group, kind }) => {
-            const collection = objects(group, kind);
-            return collection.keys().flatMap((key) => collection.get(key) ?? []);
-          }),
+        answer: () => {
+          const all = kinds.map(({ group, kind }) => objects(group, kind));
+          const found = all.map((collection) => ({ collection, keys: [...collection.keys()] }));
+          return lazyList(found.values().flatMap(({ collection, keys }) => eachOf(collection, keys)));
+        },
       },
     ],
     [
@@ -188,16 +197,15 @@ function inputModel({ stages, objects, injectSettings, cluster, ads, resources }
       "instancesz",
       {
         help: "services that each connected proxy belongs to",
-        answer: () =>
-          Object.fromEntries(
-            ads.status().map((proxy) => {
-              const targets = resources.rendererOf(proxy.node)?.proxy.targets ?? [];
-              const shown = targets.flatMap((target) =>
-                targetShape(target, registry.services.get(target.service), cluster),
-              );
-              return [proxyName(proxy.node), shown] as const;
-            }),
-          ),
+        answer: () => {
+          const nodes = new Map(ads.connected().map(({ node }) => [proxyName(node), node]));
+          const shown = nodes.entries().map(([name, node]) => {
+            const targets = resources.rendererOf(node)?.proxy.targets ?? [];
+            const of = targets.flatMap((target) => targetShape(target, registry.services.get(target.service), cluster));
+            return [name, of] as const;
+          });
+          return lazyFields(shown);
+        },
       },
     ],
     [
@@ -211,6 +219,13 @@ function inputModel({ stages, objects, injectSettings, cluster, ads, resources }
     ["mcsz", { help: "multi-cluster services", answer: () => null }],
     ["ambientz", { help: "ambient state", answer: () => ({ workloads: null, services: null, policies: null }) }],
   ];
+}
+
+function* eachOf<V>(collection: Collection<V>, keys: readonly string[]): Generator<V> {
+  for (const key of keys) {
+    const found = collection.get(key);
+    if (found !== undefined) yield found;
+  }
 }
 
 /** In the version that Istio speaks of, which need not be the one that the API stores. */
@@ -232,31 +247,34 @@ function derived({ stages, ads, resources, objects, cluster, domain }: DebugView
     group: string,
     kind: string,
     shown: (name: object, annotations: object | undefined, spec: unknown) => object,
-  ): Readonly<Record<string, readonly object[]>> => {
+  ): LazyJson => {
     const collection = objects(group, kind);
-    const all = collection.keys().flatMap((key) => collection.get(key) ?? []);
-    const groups = Map.groupBy(all, ({ metadata }) => metadata.namespace ?? "");
-    return Object.fromEntries(
-      [...groups].map(([namespace, list]) => [
-        namespace,
-        list.map(({ metadata, spec }) => shown({ name: metadata.name, namespace }, metadata.annotations, spec)),
-      ]),
-    );
+    const groups = Map.groupBy(eachOf(collection, [...collection.keys()]), ({ metadata }) => metadata.namespace ?? "");
+    const listed = groups.entries().map(([namespace, list]) => {
+      const each = list
+        .values()
+        .map(({ metadata, spec }) => shown({ name: metadata.name, namespace }, metadata.annotations, spec));
+      return [namespace, lazyList(each)] as const;
+    });
+    return lazyFields(listed);
   };
   const rootNamespace = (): string => stages.settings.current().rootNamespace ?? "istio-system";
-  const policies = () => ({
-    namespace_to_policies: byNamespace("security.istio.io", "AuthorizationPolicy", (name, annotations, spec) => ({
+  const policies = (): LazyJson => {
+    const found = byNamespace("security.istio.io", "AuthorizationPolicy", (name, annotations, spec) => ({
       ...name,
       ...{ annotations: annotations ?? null, spec },
-    })),
-    root_namespace: rootNamespace(),
-  });
+    }));
+    return lazyFields([
+      ["namespace_to_policies", found],
+      ["root_namespace", rootNamespace()],
+    ]);
+  };
   return [
     [
       "authorizationz",
       {
         help: "authorization policies by namespace",
-        answer: () => ({ authorization_policies: policies() }),
+        answer: () => lazyFields([["authorization_policies", policies()]]),
       },
     ],
     [
@@ -268,15 +286,12 @@ function derived({ stages, ads, resources, objects, cluster, domain }: DebugView
           const owner = proxy && resources.rendererOf(proxy.node)?.proxy;
           const found = owner?.telemetries.flatMap((key) => stages.mesh.telemetry(key) ?? []);
           if (found) return telemetryShape(found, rootNamespace());
-          return {
-            telemetries: {
-              namespace_to_telemetries: byNamespace("telemetry.istio.io", "Telemetry", (name, _, spec) => ({
-                ...name,
-                spec,
-              })),
-              root_namespace: rootNamespace(),
-            },
-          };
+          const all = byNamespace("telemetry.istio.io", "Telemetry", (name, _, spec) => ({ ...name, spec }));
+          const telemetries = lazyFields([
+            ["namespace_to_telemetries", all],
+            ["root_namespace", rootNamespace()],
+          ]);
+          return lazyFields([["telemetries", telemetries]]);
         },
       },
     ],
@@ -300,14 +315,19 @@ function derived({ stages, ads, resources, objects, cluster, domain }: DebugView
       "push_status",
       {
         help: "problems met at the last push",
-        answer: () => ({ ...withoutEndpoints(stages), ...refused(ads.status()) }),
+        answer: async () => ({ ...(await withoutEndpoints(stages)), ...refused(ads.refusing()) }),
       },
     ],
     [
       "pushcontext",
       {
         help: "state that the next push is made from",
-        answer: () => ({ AuthorizationPolicies: policies(), NetworkGateways: null, UnresolvedGateways: null }),
+        answer: () =>
+          lazyFields([
+            ["AuthorizationPolicies", policies()],
+            ["NetworkGateways", null],
+            ["UnresolvedGateways", null],
+          ]),
       },
     ],
     [

@@ -11,41 +11,55 @@ export interface ReachSources {
   readonly resources: { rendered(): Iterable<{ readonly renderer: Renderer }> };
 }
 
-export function reachOf(
+/** In one go, so that all of it is of the same moment. */
+export function reachOf(sources: ReachSources, kind: string, objects: Collection<KubeObject>, key: string): Reach {
+  const steps = reachSteps(sources, kind, objects, key);
+  for (;;) {
+    const step = steps.next();
+    if (step.done) return step.value;
+  }
+}
+
+/** The same in small pieces. */
+export function reachSteps(
   { graph, resources }: ReachSources,
   kind: string,
   objects: Collection<KubeObject>,
   key: string,
-): Reach {
+): Generator<void, Reach> {
   return kind === "EnvoyFilter" ? patchedBy(resources.rendered(), key) : madeFrom(graph, objects, key);
 }
 
 /** It costs what a change of the object would make again, not what the mesh has. */
-function madeFrom(graph: Graph, objects: Collection<KubeObject>, key: string): Reach {
+function* madeFrom(graph: Graph, objects: Collection<KubeObject>, key: string): Generator<void, Reach> {
   const found = new Map<string, Set<Resource>>();
   const add = (resource: Resource): void => {
     const known = found.get(resource.name) ?? new Set();
     found.set(resource.name, known);
     known.add(resource);
   };
-  for (const value of graph.dependents(objects, key))
+  for (const value of graph.dependents(objects, key)) {
     if (isResource(value)) add(value);
     else if (Array.isArray(value) && isResource(value[0])) for (const one of value) if (isResource(one)) add(one);
+    yield;
+  }
   return found;
 }
 
 /** Of an EnvoyFilter: patches are a last step over what was made, which no memo keeps one by one. */
-function patchedBy(rendered: Iterable<{ readonly renderer: Renderer }>, filter: string): Reach {
+function* patchedBy(rendered: Iterable<{ readonly renderer: Renderer }>, filter: string): Generator<void, Reach> {
   const found = new Map<string, Set<Resource>>();
   for (const { renderer } of rendered)
     if (renderer.proxy.envoyFilters.includes(filter))
-      for (const type of envoyTypes)
+      for (const type of envoyTypes) {
+        yield;
         for (const [name, resource] of renderer.set(type).entries()) {
           if (!renderer.patchesOf(resource).some(({ object }) => object === `EnvoyFilter/${filter}`)) continue;
           const known = found.get(name) ?? new Set();
           found.set(name, known);
           known.add(resource);
         }
+      }
   return found;
 }
 

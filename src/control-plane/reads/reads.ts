@@ -11,14 +11,14 @@ import {
   type ObjectRow,
   type ProxyRow,
 } from "../../dashboard/index.ts";
-import { formatSortedYaml, type Logger } from "../../lib/index.ts";
+import { createRest, formatSortedYaml, type Logger } from "../../lib/index.ts";
 import { istioVersion, type KubeObject, type ResourceType, reportIntervalMs, types } from "../../model/index.ts";
-import { findProxy, knownProxies } from "../../ops/index.ts";
+import { eachProxy, findProxy } from "../../ops/index.ts";
 import type { Renderer } from "../../render/index.ts";
 import { type Ads, type ProxyStatus, proxyName, shortName } from "../../xds/index.ts";
 import { findProblems, type ObjectProblem, type ProblemInputs } from "../controllers/find-problems.ts";
 import type { ShowResource } from "../debug/config-dump.ts";
-import { createPartsOf, type Programmed, reachOf, sayVerdict } from "../programmed/index.ts";
+import { createPartsOf, type Programmed, reachSteps, sayVerdict } from "../programmed/index.ts";
 import type { Refusal } from "../refusals.ts";
 import type { ControlledSource } from "../resource-source.ts";
 import type { Stages } from "../stages.ts";
@@ -69,15 +69,19 @@ export function createMeshReads(inputs: MeshReadsInputs): MeshReads {
   });
   const services = createServiceReads(stages, inputs.traffic);
   const problems = createProblemCache(inputs);
-  const proxies = (): readonly ProxyStatus[] => knownProxies(ads.status());
   // Rates move as often as agents report them, and what is late becomes so by time alone.
   const reports = (): number => Math.floor(now().getTime() / reportIntervalMs);
   const moves = (): string => `${programmed.moves} ${inputs.graph.version} ${changes.moves()} ${reports()}`;
 
-  const proxyRows = (): readonly ProxyRow[] =>
-    proxies()
-      .map(proxyRow)
-      .sort((a, b) => (a.id < b.id ? -1 : 1));
+  const proxyRows = async (): Promise<readonly ProxyRow[]> => {
+    const rest = createRest();
+    const rows: ProxyRow[] = [];
+    for (const proxy of eachProxy(ads)) {
+      rows.push(proxyRow(proxy));
+      await rest();
+    }
+    return rows.sort((a, b) => (a.id < b.id ? -1 : 1));
+  };
   const objects = async (): Promise<readonly ObjectRow[]> => {
     const found = await problems();
     return [...kinds].flatMap(([kind, of]) =>
@@ -90,20 +94,20 @@ export function createMeshReads(inputs: MeshReadsInputs): MeshReads {
   const inventory = async (): Promise<Inventory> => ({
     names: inputs.namespaces.keys(),
     services: services.rows(),
-    proxies: proxyRows(),
+    proxies: await proxyRows(),
     objects: await objects(),
   });
 
   return {
     moves,
     graph: async (question) => readGraph(await inputs.traffic.everywhere(question), question),
-    workload: (id, looked) => readWorkload(stages, inputs.traffic, id, looked, proxiesOf(stages, proxies(), id)),
+    workload: (id, looked) => readWorkload(stages, inputs.traffic, id, looked, proxiesOf(stages, ads, id)),
     namespaces: () => inputs.namespaces.keys(),
     namespaceRows: async () => namespaceRows(stages.mesh, await inventory()),
     namespace: async (name, looked) => readNamespace(stages.mesh, inputs.traffic, await inventory(), name, looked),
     liveRequests: inputs.taps.answer,
     async overview() {
-      const rows = proxies().map(proxyRow);
+      const rows = await proxyRows();
       const findings = findFindings({
         problems: await problems(),
         refusals: inputs.refusals(),
@@ -122,7 +126,7 @@ export function createMeshReads(inputs: MeshReadsInputs): MeshReads {
     },
     proxies: proxyRows,
     proxy(id) {
-      const proxy = findProxy(ads.status(), id);
+      const proxy = findProxy(ads, id);
       if (!proxy) return undefined;
       const holder = inputs.identities().proxies.find((one) => one.proxy === proxyName(proxy.node));
       return proxyDetail(proxy, inputs.refusals(), holder?.signedBy ?? "");
@@ -156,7 +160,7 @@ export function createMeshReads(inputs: MeshReadsInputs): MeshReads {
         yaml: yamlOf(object),
         findings: findingsOf(id, found, inputs.refusals()),
         ...(verdict ? { programmed: { ...verdict, ...sayVerdict(verdict) } } : {}),
-        parts: partsOf(inputs, kind, key),
+        parts: await partsOf(inputs, kind, key),
         changes: latest,
       };
     },
@@ -168,13 +172,12 @@ export function createMeshReads(inputs: MeshReadsInputs): MeshReads {
 }
 
 /** By the workload that each proxy's address is of. */
-function proxiesOf({ registry }: Stages, proxies: readonly ProxyStatus[], id: string): readonly string[] {
-  return proxies
-    .filter(({ node }) => {
-      const facts = registry.workloadAt(node.id.split("~")[1] ?? "");
-      return facts !== undefined && `${facts.namespace}/${facts.workload}` === id;
-    })
-    .map(({ node }) => proxyName(node));
+function proxiesOf({ registry }: Stages, ads: Ads, id: string): readonly string[] {
+  const own = ads.connected().filter(({ node, follows }) => {
+    const facts = follows ? registry.workloadAt(node.id.split("~")[1] ?? "") : undefined;
+    return facts !== undefined && `${facts.namespace}/${facts.workload}` === id;
+  });
+  return [...own.map(({ node }) => proxyName(node))];
 }
 
 /** Of one object; all are on the page of changes. */
@@ -191,7 +194,7 @@ interface Sent {
 
 /** A proxy is looked for among all of the mesh, so it is looked for once. */
 function sentTo({ ads, resources }: MeshReadsInputs, id: string, short: string): Sent | undefined {
-  const [proxy, type] = [findProxy(ads.status(), id), typeNamed(short)];
+  const [proxy, type] = [findProxy(ads, id), typeNamed(short)];
   const renderer = proxy && resources.rendererOf(proxy.node);
   return renderer && type && { proxy, renderer, type };
 }
@@ -242,20 +245,30 @@ function findingsOf(
 
 const maxParts = 200;
 
-/** Of each class of proxies, what was made from the object. */
-function partsOf({ graph, kinds, resources }: MeshReadsInputs, kind: string, key: string): ObjectDetail["parts"] {
+/** Of each class of proxies, what was made from the object; of a large mesh that takes many turns. */
+async function partsOf(
+  { graph, kinds, resources }: MeshReadsInputs,
+  kind: string,
+  key: string,
+): Promise<ObjectDetail["parts"]> {
   const objects = kinds.get(kind);
   if (!objects) return [];
+  const rest = createRest();
+  const steps = reachSteps({ graph, resources }, kind, objects, key);
+  let step = steps.next();
+  for (; !step.done; step = steps.next()) await rest();
   // As provenance calls it.
-  const parts = createPartsOf(`${kind.split(".")[0]}/${key}`, reachOf({ graph, resources }, kind, objects, key));
+  const parts = createPartsOf(`${kind.split(".")[0]}/${key}`, step.value);
   const counted = new Map<string, { type: string; name: string; proxies: number }>();
-  for (const { renderer, nodes } of resources.rendered())
+  for (const { renderer, nodes } of [...resources.rendered()]) {
+    await rest();
     for (const { type, wanted } of parts(renderer)) {
       const id = `${type} ${wanted.name}`;
       const known = counted.get(id) ?? { type: shortName(type), name: wanted.name, proxies: 0 };
       known.proxies += nodes.size;
       counted.set(id, known);
     }
+  }
   return [...counted.values()].slice(0, maxParts);
 }
 

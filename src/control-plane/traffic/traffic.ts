@@ -1,5 +1,13 @@
 /** Calls of agents, and who is at which address, in; rates by edge, and the debug path that shows them, out. */
-import { FairleadError, type Logger, type Overload, parseDurationMs } from "../../lib/index.ts";
+import {
+  FairleadError,
+  type LazyJson,
+  type Logger,
+  lazyFields,
+  lazyList,
+  type Overload,
+  parseDurationMs,
+} from "../../lib/index.ts";
 import { canonicalName, canonicalRevision, type Identity } from "../../model/index.ts";
 import { type DebugView, type Metrics, mayDebug } from "../../ops/index.ts";
 import type { Registry } from "../../registry/index.ts";
@@ -93,10 +101,14 @@ export function createTrafficView({ view, everywhere }: Pick<Traffic, "view" | "
     help: "requests between workloads, as their agents report them: ?last=1m, up to an hour; of this replica: ?local",
     answer({ query }) {
       const range = { lastMs: durationOf(query.get("last") ?? "1m") };
-      return query.has("local") ? view.snapshot(range) : everywhere(range);
+      return query.has("local") ? inPieces(view.snapshot(range)) : everywhere(range).then(inPieces);
     },
   };
 }
+
+/** Thousands of edges are not written in one go. */
+const inPieces = ({ traffic, ...rest }: TrafficSnapshot): LazyJson =>
+  lazyFields([...Object.entries(rest), ["traffic", lazyList(traffic)]]);
 
 function durationOf(text: string): number {
   const ms = parseDurationMs(text);

@@ -28,4 +28,6 @@ export function shared<Who extends { readonly key: string }>(moves: () => string
   };
 }
 
-const sizeOf = (body: HttpAnswer["body"]): number => (typeof body === "function" ? 0 : body.length);
+/** What goes on, or is made in pieces, is for one reader. */
+const sizeOf = (body: HttpAnswer["body"]): number =>
+  typeof body === "string" || body instanceof Uint8Array ? body.length : Number.POSITIVE_INFINITY;

@@ -24,8 +24,11 @@ import { createEncode } from "./wire.ts";
 export interface Ads {
   /** For one port, with its own way to know who calls. */
   routes(authenticate: Authenticate): readonly Route[];
-  /** Every connected proxy, in the order of connecting. */
+  /** Every connected proxy, in the order of connecting. Of thousands that takes long: who looks for one asks `connected`. */
   status(): readonly ProxyStatus[];
+  /** Who is connected, and no more. */
+  connected(): IteratorObject<ConnectedProxy>;
+  statusOf(connectionId: string): ProxyStatus | undefined;
   /** Those that refuse something of what they were sent; what the others have is not looked at. */
   refusing(): readonly ProxyStatus[];
   /** How far every connected proxy is with single resources. */
@@ -42,6 +45,13 @@ export interface Ads {
   waiting(): number;
   /** Ends a stream; the proxy comes back with a new one. False where there is none of that id. */
   disconnect(connectionId: string): boolean;
+}
+
+export interface ConnectedProxy {
+  readonly connectionId: string;
+  readonly node: ProxyNode;
+  /** False for somebody who only asks, such as istioctl. */
+  readonly follows: boolean;
 }
 
 const sotw = protoMethod(AggregatedDiscoveryService.method.streamAggregatedResources);
@@ -89,6 +99,16 @@ export function createAds(options: AdsOptions): Ads {
         serve({ variant: "delta", requests, call, send, authenticate }),
       ),
     ],
+    connected: () =>
+      shared.connections.values().map(({ id, node, state }) => ({
+        connectionId: id,
+        node,
+        follows: state.states().next().done !== true,
+      })),
+    statusOf(connectionId) {
+      const connection = shared.connections.get(connectionId);
+      return connection && proxyStatus(connection, options.now());
+    },
     status: () => [...shared.connections.values()].map((connection) => proxyStatus(connection, options.now())),
     refusing: () =>
       [...shared.connections.values().filter(isRefusing)].map((connection) => proxyStatus(connection, options.now())),

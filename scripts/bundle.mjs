@@ -16,6 +16,7 @@ const { outputFiles, metafile } = await build({
     { in: "src/cli/main.ts", out: "main" },
     // Beside the chunk that starts it as a thread.
     { in: "src/control-plane/review-worker.ts", out: "chunks/review-worker" },
+    { in: "src/control-plane/diff/shadow-worker.ts", out: "chunks/shadow-worker" },
     ...demo.map((f) => ({ in: `demo/${f}`, out: `demo/${f.replace(/\.ts$/, "")}` })),
   ],
   outdir: "dist",

@@ -1,15 +1,8 @@
 /** A Kubernetes API in; all objects that the mesh is made from out. */
-import { type KindRef, type KubeClient, kindRef, kubeKinds } from "../kube/index.ts";
+import { type KindRef, type KubeClient, kubeKinds, meshKinds } from "../kube/index.ts";
 import { FairleadError, isRecord, readList, readRecord, readText } from "../lib/index.ts";
-import { type KubeObject, kinds } from "../model/index.ts";
+import type { KubeObject } from "../model/index.ts";
 import type { Io } from "./command.ts";
-
-const { namespaces, nodes, pods, services, configMaps, endpointSlices, ingresses, ingressClasses } = kubeKinds;
-/** What the mesh is made from. */
-export const readKinds: readonly KindRef[] = [
-  ...[namespaces, nodes, pods, services, configMaps, endpointSlices, ingresses, ingressClasses],
-  ...kinds.map(kindRef),
-];
 
 /** Until the API has said that it is there; lists of a large cluster take longer. */
 const answerMs = 5_000;
@@ -27,7 +20,7 @@ export async function readApiObjects(client: KubeClient, options: ApiObjectsOpti
   const { io } = options;
   await answers(client, options);
   const signal = AbortSignal.any([io.signal, AbortSignal.timeout(listsMs)]);
-  const lists = await Promise.all(readKinds.map((kind) => listAll(client, kind, signal, options)));
+  const lists = await Promise.all(meshKinds.map((kind) => listAll(client, kind, signal, options)));
   const objects = lists.flat();
   return [...objects, ...(await certificates(client, objects, signal, options))];
 }
@@ -36,7 +29,7 @@ export async function readApiObjects(client: KubeClient, options: ApiObjectsOpti
 async function answers(client: KubeClient, { io: { signal: stop }, at }: ApiObjectsOptions): Promise<void> {
   const signal = AbortSignal.any([stop, AbortSignal.timeout(answerMs)]);
   try {
-    await client.find(namespaces, { name: "kube-system" }, signal);
+    await client.find(kubeKinds.namespaces, { name: "kube-system" }, signal);
   } catch (error) {
     if (signal.aborted && !stop.aborted)
       throw new FairleadError("timeout", `the API at ${at} gave no answer within ${answerMs / 1000} s`, {

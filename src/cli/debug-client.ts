@@ -11,7 +11,7 @@ export interface DebugFlags {
   readonly address?: string;
 }
 
-/** With a body it is a question that does not fit into a URL. */
+/** With a body it is a question that does not fit into a URL, and that may take its time. */
 export async function askDebug(flags: DebugFlags, path: string, io: Io, body?: string): Promise<unknown> {
   const address = flags.address ?? boundAddress(meshDataDir(flags, io), "monitoring");
   const { status, text } = await request(
@@ -42,13 +42,16 @@ export async function askControlZ(flags: DebugFlags, path: string, io: Io, body?
   return text === "" ? undefined : parseJson(text, fileLimits);
 }
 
+/** Until a control plane is known to be silent; and for a question that it may have to work for. */
+const [answerMs, workMs] = [5_000, 30_000];
+
 async function request(
   address: string,
   path: string,
   init: RequestInit,
   io: Io,
 ): Promise<{ readonly status: number; readonly text: string }> {
-  const signal = AbortSignal.any([io.signal, AbortSignal.timeout(5_000)]);
+  const signal = AbortSignal.any([io.signal, AbortSignal.timeout(init.method === "POST" ? workMs : answerMs)]);
   try {
     const answer = await fetch(`http://${address}/${path}`, { ...init, signal });
     return { status: answer.status, text: await answer.text() };

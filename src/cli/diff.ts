@@ -1,24 +1,19 @@
 /** `fairlead diff`: a change of objects in; what it would change in Envoys, in words and with counts, out. Nothing is written. */
 import { type Command, Option } from "commander";
+import { createDiffer } from "../control-plane/index.ts";
+import type { DiffAnswer, DiffQuestion } from "../dashboard/index.ts";
 import { type Risk, risks } from "../explain/index.ts";
 import { FairleadError } from "../lib/index.ts";
-import type { Profile, Proxy } from "../model/index.ts";
-import { createJsonPrinter } from "../render/index.ts";
+import type { Profile } from "../model/index.ts";
 import { collect, type Io } from "./command.ts";
-import { readDiffInput } from "./diff/input.ts";
-import { withoutEffect } from "./diff/no-effect.ts";
-import { propose } from "./diff/proposal.ts";
+import { readBase, readChange, type WrittenChange } from "./diff/input.ts";
 import { type DiffReport, isEmpty, reportData, textReport } from "./diff/report.ts";
-import { resourceDiffs } from "./diff/resource-diff.ts";
 import { parseRisks } from "./diff/risks.ts";
-import { compareStates, createStates } from "./diff/states.ts";
-import { summaryOf } from "./diff/summary.ts";
 import { endAsDiff, failed } from "./end-as-diff.ts";
+import { answerOrThrow, askLivePlane, type LiveFlags, withLiveOptions } from "./live-plane.ts";
 import { outputOption, parseOutput } from "./output.ts";
-import { profileOption } from "./profile-option.ts";
-import { completed, numbersOf } from "./why/stand-ins.ts";
 
-interface DiffFlags {
+interface DiffFlags extends LiveFlags {
   readonly filename: readonly string[];
   readonly delete: readonly string[];
   readonly prune: boolean;
@@ -28,21 +23,19 @@ interface DiffFlags {
   readonly namespace: string;
   readonly failOn?: readonly Risk[];
   readonly resources: boolean;
-  readonly profile: Profile;
+  readonly profile?: Profile;
   readonly againstProfile?: Profile;
   readonly againstVersion?: string;
-  readonly kubeconfig?: string;
-  readonly context?: string;
   readonly output: string;
 }
 
 export function register(program: Command, io: Io, exit: (status: number) => void): void {
-  program
-    .command("diff")
+  withLiveOptions(program.command("diff"))
     .summary("Say what a change of objects would change in the proxies, before it is applied")
     .description(
       "Works out what all proxies are sent now and would be sent after the change, and tells the difference in words, with\n" +
-        "the number of proxies that it reaches. The objects are those of the API, or of files (--base). Nothing is written.",
+        "the number of proxies that it reaches. The objects are those of the API, or of files (--base). Nothing is written.\n" +
+        "The running control plane is asked; where there is none, all is worked out from the objects.",
     )
     .option(
       "-f, --filename <path>",
@@ -63,7 +56,6 @@ export function register(program: Command, io: Io, exit: (status: number) => voi
     .option("-n, --namespace <namespace>", "of objects that name none", "default")
     .addOption(new Option("--fail-on <risks>", `end with 1 only for these: ${risks.join(",")}`).argParser(parseRisks))
     .option("--resources", "also show the fields of Envoy's resources before and after", false)
-    .addOption(profileOption("which filters the Envoys have"))
     .addOption(
       new Option("--against-profile <profile>", "compare with Envoys of this profile").choices([
         "istio-proxy",
@@ -71,8 +63,6 @@ export function register(program: Command, io: Io, exit: (status: number) => voi
       ]),
     )
     .option("--against-version <version>", "compare with proxies of this version of Istio, such as 1.30.0")
-    .option("--kubeconfig <file>", "how to reach the API")
-    .option("--context <name>", "context of the kubeconfig")
     .addOption(outputOption("text"))
     .addHelpText(
       "after",
@@ -101,57 +91,12 @@ async function diff(flags: DiffFlags, io: Io): Promise<number> {
     });
   if (againstVersion !== undefined && !/^\d+\.\d+(\.\d+)?$/.test(againstVersion))
     throw new FairleadError("usage", `${againstVersion} is no version`, { hint: "write it as 1.30.0" });
-  const input = await readDiffInput(flags, io);
-  const proposal = await propose(input.base, input.change);
-  const numbers = numbersOf([...input.base, ...input.change.wanted]);
-  const before = completed(input.base, numbers);
-  const after = completed(proposal.after, numbers);
-  const states = await createStates({
-    objects: before.objects,
-    meshConfig: input.meshConfig,
-    patches: [...input.base, ...proposal.after].some(({ kind }) => kind === "EnvoyFilter"),
-    wants: wantedProxies(flags.proxy),
-  });
-  const choice = { profile: flags.profile };
-  const was = states.take(choice);
-  const problems = new Set(states.problems());
-  states.moveTo(after.objects);
-  const nextChoice = {
-    profile: againstProfile ?? flags.profile,
-    ...(againstVersion === undefined ? {} : { istioVersion: againstVersion }),
-  };
-  const now = states.take(nextChoice);
-  if (was.size + now.size === 0) throw noProxy(flags.proxy, states.offline.proxies());
-  const change = compareStates(was, now);
-  const summary = summaryOf(change);
+  const change = await readChange(flags, io);
+  const answer = (await askLive(change, flags, io)) ?? (await workOut(change, flags, io));
   const report: DiffReport = {
-    ...summary,
-    proxies: now.size,
-    added: change.added,
-    removed: change.removed,
-    refused: proposal.refused,
-    ignored: [
-      ...proposal.ignored,
-      ...withoutEffect({
-        states,
-        base: input.base,
-        proposal,
-        numbers,
-        now,
-        choice: nextChoice,
-        isQuiet: change.groups.length + change.added.length + change.removed.length === 0,
-      }),
-    ],
-    warnings: [
-      ...proposal.warnings,
-      ...states
-        .problems()
-        .filter((text) => !problems.has(text))
-        .map(toldOf),
-    ],
-    notes: [...input.notes, ...new Set([...before.notes, ...after.notes])],
-    failed: (flags.failOn ?? []).filter((risk) => summary.sentences.some((one) => one.risk === risk)),
-    resources: flags.resources ? resourceDiffs(change, createJsonPrinter()) : [],
+    ...answer,
+    notes: [...change.notes, ...answer.notes],
+    failed: (flags.failOn ?? []).filter((risk) => answer.sentences.some((one) => one.risk === risk)),
   };
   io.out(
     parseOutput(
@@ -167,28 +112,25 @@ async function diff(flags: DiffFlags, io: Io): Promise<number> {
   return (flags.failOn === undefined ? !isEmpty(report) : report.failed.length > 0) ? 1 : 0;
 }
 
-/** `Kind/ns/name field: message`, as problems are put in words. */
-function toldOf(text: string): { readonly object: string; readonly message: string } {
-  const [, object = "", message = text] = /^(\S+?):? (.*)$/s.exec(text) ?? [];
-  return { object, message };
+/** Of files, or of Envoys other than those that are connected, no control plane knows. */
+async function askLive(change: WrittenChange, flags: DiffFlags, io: Io): Promise<DiffAnswer | undefined> {
+  const { base, profile, againstProfile, againstVersion } = flags;
+  if (base.length > 0 || [profile, againstProfile, againstVersion].some((own) => own !== undefined)) return undefined;
+  const question: DiffQuestion = {
+    objects: JSON.stringify({ apiVersion: "v1", kind: "List", items: change.wanted }),
+    deleted: change.deleted,
+    proxies: flags.proxy,
+    resources: flags.resources,
+  };
+  return answerOrThrow<DiffAnswer>(await askLivePlane(flags, "diffz", question, io));
 }
 
-function wantedProxies(names: readonly string[]): (proxy: Proxy) => boolean {
-  if (names.length === 0) return () => true;
-  const wanted = new Set(names);
-  return ({ name, namespace }) => wanted.has(`${name}.${namespace}`);
-}
-
-function noProxy(wanted: readonly string[], proxies: readonly Proxy[]): FairleadError {
-  const known = proxies.map(({ name, namespace }) => `${name}.${namespace}`);
-  return new FairleadError(
-    "not-found",
-    wanted.length > 0 ? `no proxy is called ${wanted.join(" or ")}` : "there is no proxy",
-    {
-      hint:
-        known.length === 0
-          ? "no Pod has a container named istio-proxy, and there is no Deployment or Service that one could stand for"
-          : `there is ${known.slice(0, 8).join(", ")}${known.length > 8 ? ", …" : ""}`,
-    },
-  );
+async function workOut(change: WrittenChange, flags: DiffFlags, io: Io): Promise<DiffAnswer> {
+  const { profile = "istio-proxy", againstProfile = profile, againstVersion } = flags;
+  const input = await readBase(change, flags, io);
+  return createDiffer({ meshConfig: input.meshConfig }).diff({
+    ...{ base: input.base, change: input.change, wanted: flags.proxy, resources: flags.resources },
+    before: { profile },
+    after: { profile: againstProfile, ...(againstVersion === undefined ? {} : { istioVersion: againstVersion }) },
+  });
 }

@@ -67,6 +67,7 @@ const ways: Readonly<Record<string, Ways | "serves" | "asks nobody">> = {
   },
   diff: {
     api: [["diff", "-f", "OBJECTS"]],
+    plane: (address) => ["diff", "-f", "OBJECTS", "--address", address],
     objects: (file) => ["diff", "--base", "OBJECTS", "-f", file],
     proxy: (objects) => ["diff", "--base", objects, "-f", objects, "--proxy", "nobody.shop"],
   },

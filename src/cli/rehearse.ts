@@ -1,5 +1,6 @@
 /** `fairlead rehearse`: a cluster under istiod in; what Fairlead would send its proxies instead, and why, out. Only reads. */
 import { type Command, Option } from "commander";
+import { createStates, type States, summaryOf } from "../control-plane/index.ts";
 import { type Risk, risks } from "../explain/index.ts";
 import { type ClusterAccess, createKubeClient, type KubeClient } from "../kube/index.ts";
 import { FairleadError } from "../lib/index.ts";
@@ -9,8 +10,6 @@ import { readApiObjects } from "./api-objects.ts";
 import { type AccessFlags, clusterAccess } from "./cluster-access.ts";
 import { collect, type Io } from "./command.ts";
 import { parseRisks } from "./diff/risks.ts";
-import { createStates, type States } from "./diff/states.ts";
-import { summaryOf } from "./diff/summary.ts";
 import { endAsDiff } from "./end-as-diff.ts";
 import { outputOption, parseOutput } from "./output.ts";
 import { profileOption } from "./profile-option.ts";
@@ -104,8 +103,8 @@ async function reportOf(flags: RehearseFlags, looking: Looking): Promise<Rehears
   const settings = findIstiod(objects, flags);
   const protos = await createProtoJson();
   const istiods = openIstiods({ access, settings, flags, protos, signal: io.signal });
-  const patches = objects.some(({ kind }) => kind === "EnvoyFilter");
-  const states = await createStates({ objects, meshConfig: undefined, settings, patches, wants: () => true });
+  const states = createStates({ objects, meshConfig: undefined, settings });
+  if (objects.some(({ kind }) => kind === "EnvoyFilter")) await states.loadPatches();
   const canonical = createCanonical(protos);
   const onAsked = (done: number, all: number): void => progress.say(`asked istiod for ${done} of ${all} proxies`);
   const look = (wants: (proxy: Proxy) => boolean): Promise<Rehearsal> =>

@@ -2,7 +2,7 @@
 import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { type Command, Option } from "commander";
-import { createOffline, type Offline } from "../control-plane/index.ts";
+import { createOffline, type Offline, standIns } from "../control-plane/index.ts";
 import { loadObjects } from "../kube/index.ts";
 import { FairleadError, isRecord, parseYaml } from "../lib/index.ts";
 import { bytesOf, type KubeObject, type Profile, type Proxy, type ResourceType, types } from "../model/index.ts";
@@ -19,7 +19,6 @@ import {
 import type { Io } from "./command.ts";
 import { printJson, printYaml, redactSecrets } from "./print.ts";
 import { profileOption } from "./profile-option.ts";
-import { standIns } from "./render/stand-ins.ts";
 
 interface RenderFlags {
   readonly filename: readonly string[];

@@ -1,12 +1,11 @@
 /** `fairlead why`: a request in; what becomes of it, step by step, and which object and field decided, out. */
-import { type Command, Option } from "commander";
+import type { Command } from "commander";
 import { type Ask, answerOf, askOf } from "../control-plane/index.ts";
-import type { Mistake, WhyAnswer, WhyQuestion } from "../dashboard/index.ts";
+import type { WhyAnswer, WhyQuestion } from "../dashboard/index.ts";
 import { possibilities } from "../explain/index.ts";
-import { type ErrorCode, FairleadError } from "../lib/index.ts";
 import type { Profile } from "../model/index.ts";
 import { collect, type Io } from "./command.ts";
-import { askLivePlane, type LiveFlags } from "./live-plane.ts";
+import { answerOrThrow, askLivePlane, type LiveFlags, withLiveOptions } from "./live-plane.ts";
 import { outputOption, parseOutput } from "./output.ts";
 import { headersOf } from "./why/headers.ts";
 import { objectsOfApi, objectsOfFiles, type WhyObjects } from "./why/input.ts";
@@ -27,8 +26,7 @@ interface WhyFlags extends LiveFlags {
 }
 
 export function register(program: Command, io: Io, exit: (status: number) => void): void {
-  program
-    .command("why")
+  withLiveOptions(program.command("why"))
     .summary("Say what becomes of a request, and which object and field decides it")
     .description(
       "Follows one request through the configuration that the proxies are sent: listener, filter chain, route, cluster,\n" +
@@ -48,16 +46,6 @@ export function register(program: Command, io: Io, exit: (status: number) => voi
     .option("--log <line>", "instead of SRC and DST: a line of an access log, Istio's text or JSON")
     .option("--sni <name>", "the server name of TLS, where it is not the host")
     .option("--from <address>", "where a request from outside comes from")
-    .option("--kubeconfig <file>", "how to reach the API")
-    .option("--context <name>", "context of the kubeconfig")
-    .option("--address <addr>", "monitoring port of a control plane, which is asked")
-    .option("-i, --istioNamespace <namespace>", "where the control plane is", "istio-system")
-    .addOption(
-      new Option("--profile <profile>", "which filters the Envoys have, other than those that are connected").choices([
-        "istio-proxy",
-        "envoy",
-      ]),
-    )
     .addOption(outputOption("text"))
     .addHelpText(
       "after",
@@ -115,10 +103,7 @@ const given = <Name extends string>(name: Name, value: string | undefined): Part
 /** Of files, or of Envoys other than those that are connected, no control plane knows. */
 async function askLive(question: WhyQuestion, flags: WhyFlags, io: Io): Promise<WhyAnswer | undefined> {
   if (flags.filename.length > 0 || flags.profile !== undefined) return undefined;
-  const answer = (await askLivePlane(flags, "whyz", question, io)) as WhyAnswer | Mistake | undefined;
-  if (!answer || !("error" in answer)) return answer;
-  const { code, error, remedy } = answer;
-  throw new FairleadError(code as ErrorCode, error, remedy === undefined ? {} : { hint: remedy });
+  return answerOrThrow<WhyAnswer>(await askLivePlane(flags, "whyz", question, io));
 }
 
 async function workOut(ask: Ask, flags: WhyFlags, io: Io): Promise<WhyAnswer> {

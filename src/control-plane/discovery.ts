@@ -26,6 +26,7 @@ import { measureConflicts } from "./conflict-metrics.ts";
 import { reportCredentials } from "./credential-reports.ts";
 import { createConfigDump, createConfigDumpMessages } from "./debug/config-dump.ts";
 import { createDebugViews } from "./debug/views.ts";
+import { createDiffView, createLiveDiff } from "./diff/index.ts";
 import type { DiscoveryAddresses, DiscoveryOptions } from "./discovery-options.ts";
 import { pushEndpointsAtOnce } from "./endpoints-at-once.ts";
 import { createFreshSource } from "./fresh-source.ts";
@@ -287,9 +288,18 @@ export async function startDiscovery(options: DiscoveryOptions): Promise<Discove
     ...{ stages, ads, resources, now },
     objectOf: createObjectOf(namedKinds, watched.objects),
   });
+  // And what a change would do to them, before it is one.
+  const shadow = createLiveDiff({
+    ...{ graph, ads, objects: watched.all },
+    settings: {
+      ...{ domain, cluster: options.cluster, configMap: stageOptions.configMap, revision: options.revision },
+      ...(options.ownHostsOnly === undefined ? {} : { ownHostsOnly: options.ownHostsOnly }),
+    },
+  });
+  const { diff } = shadow;
   // And for whoever would rather look at a page.
   const page = createPage(options.dashboard, {
-    ...{ graph, stages, ads, resources, programmed, refusals, trust, metrics, now, why },
+    ...{ graph, stages, ads, resources, programmed, refusals, trust, metrics, now, why, diff },
     ...{ kinds: namedKinds, objects: watched.objects, patches: patchReports, traffic, taps, client },
     monotonicMs: options.monotonicMs,
     log: log.scope("page"),
@@ -313,6 +323,7 @@ export async function startDiscovery(options: DiscoveryOptions): Promise<Discove
       .set("programmedz", createProgrammedView(programmed))
       .set("trafficz", createTrafficView(traffic))
       .set("whyz", createWhyView(why))
+      .set("diffz", createDiffView(diff))
       .set("tapz", createTapView(taps)),
   };
   const debugTypes = createDebugTypes({
@@ -388,7 +399,7 @@ export async function startDiscovery(options: DiscoveryOptions): Promise<Discove
     log: log.scope("gateway"),
   });
 
-  const opened: { close(): Promise<void> }[] = [];
+  const opened: { close(): Promise<void> }[] = [shadow];
   const close = (): Promise<void> => shutDown(stop, opened, [workloads, resources, source, client]);
   try {
     const addresses = await startServers(options, {

@@ -1,3 +1,23 @@
+export {
+  asCreated,
+  type Change,
+  checkDeleted,
+  comparedTypes,
+  compareStates,
+  completed,
+  createDiffer,
+  createStates,
+  type Diffing,
+  nameOf,
+  numbersOf,
+  type ProxyChoice,
+  type State,
+  type StateChange,
+  type States,
+  type Summary,
+  standIns,
+  summaryOf,
+} from "./diff/index.ts";
 export { type Discovery, startDiscovery } from "./discovery.ts";
 export type { Address, DashboardSettings, DiscoveryAddresses, DiscoveryOptions } from "./discovery-options.ts";
 export { type IssuerRule, parseIssuerRule } from "./issuer-judge.ts";

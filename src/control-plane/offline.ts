@@ -29,8 +29,11 @@ export interface Offline {
   readonly mesh: Mesh;
   readonly source: MemorySource;
   proxies(): readonly Proxy[];
-  /** One that introduces itself so, with the identity that it has. */
-  proxyOf(node: ProxyNode, identity: Identity): Proxy;
+  /** `namespace/name` of all Pods, and the proxy that one says it has. */
+  podKeys(): readonly string[];
+  podProxy(key: string): Proxy | undefined;
+  /** One that introduces itself so, with the identity that it has proven. */
+  proxyOf(node: ProxyNode, identity: Identity | undefined): Proxy;
   classOf(proxy: Proxy): ProxyClass;
   problems(): readonly string[];
 }
@@ -57,6 +60,8 @@ export function createOffline(options: OfflineOptions): Offline {
     mesh: stages.mesh,
     source,
     proxies: stages.podProxies,
+    podKeys: stages.podKeys,
+    podProxy: stages.podProxy,
     proxyOf: (node, identity) =>
       proxyOfNode(node, { mesh: stages.mesh, registry: stages.registry, domain, cluster }, identity),
     classOf: stages.classOf,

@@ -1,12 +1,11 @@
 /** Bodies of admission requests in, one at a time, from the thread that serves them; verdicts, or what went wrong, out. */
 import { parentPort } from "node:worker_threads";
+import type { JobAnswer } from "./job-thread.ts";
 import { type BodyReview, reviewBody } from "./review-body.ts";
 
-export type ReviewAnswer = { readonly review: BodyReview } | { readonly fault: string };
-
-async function answerTo(body: string): Promise<ReviewAnswer> {
+async function answerTo(body: string): Promise<JobAnswer<BodyReview>> {
   try {
-    return { review: await reviewBody(body) };
+    return { answer: await reviewBody(body) };
   } catch (error) {
     return { fault: error instanceof Error ? (error.stack ?? error.message) : String(error) };
   }

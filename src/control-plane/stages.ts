@@ -53,6 +53,10 @@ export interface Stages {
   problems(): readonly Problem[];
   /** The proxies that Pods say they have. */
   podProxies(): readonly Proxy[];
+  /** `namespace/name` of all Pods. */
+  podKeys(): readonly string[];
+  /** The one that a Pod (`namespace/name`) says it has. */
+  podProxy(key: string): Proxy | undefined;
   classOf(proxy: Proxy, withheld?: Withheld): ProxyClass;
   /** What an object refers to that is not there. */
   readonly references: References;
@@ -160,6 +164,11 @@ export function createStages(options: StagesOptions): Stages {
     node: (name: string) => registry.nodes.get(name),
     proxyConfig: mesh.proxyConfig,
   };
+  // A proxy may ask whatever its namespace: discovery selectors only keep others from finding it.
+  const podProxy = (key: string): Proxy | undefined => {
+    const pod = pods.get(key);
+    return pod && proxyOfPod(readPod(pod), context, versionOfProxy(pod));
+  };
   return {
     graph,
     settings,
@@ -170,12 +179,9 @@ export function createStages(options: StagesOptions): Stages {
     gatewayWorkloads: translated.workloads,
     problems: () => [...settings.problems(), ...problems()],
     references,
-    podProxies: () =>
-      // A proxy may ask whatever its namespace: discovery selectors only keep others from finding it.
-      pods.keys().flatMap((key) => {
-        const pod = pods.get(key);
-        return (pod && proxyOfPod(readPod(pod), context, versionOfProxy(pod))) ?? [];
-      }),
+    podProxy,
+    podKeys: () => pods.keys(),
+    podProxies: () => pods.keys().flatMap((key) => podProxy(key) ?? []),
     classOf: (proxy, withheld) =>
       classify({ mesh, targets: registry.targets, isMember: registry.isMember }, proxy, withheld),
   };

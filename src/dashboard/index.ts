@@ -1,7 +1,9 @@
+export type * from "./diff-read.ts";
 export type * from "./mesh-reads.ts";
 export { elsewhere } from "./mesh-reads.ts";
 export { createDashboard, type DashboardOptions } from "./server/handler.ts";
 export { lookInTurns } from "./server/look-in-turns.ts";
+export { parseDiffQuestion } from "./server/read-diff-question.ts";
 export { parseWhyQuestion, readWhyQuestion } from "./server/read-why-question.ts";
 export { createRelay, type RelayedRequest } from "./server/relay.ts";
 export { routes } from "./server/routes.ts";

@@ -3,6 +3,7 @@
  * answers. The page in the browser uses the same types.
  */
 
+import type { DiffAnswer, DiffQuestion } from "./diff-read.ts";
 import type { Mistake, WhyAnswer, WhyQuestion } from "./why-read.ts";
 
 /** What is wrong, with what to do about it. */
@@ -444,6 +445,8 @@ export interface MeshReads {
   identities(): Awaitable<Identities>;
   /** What becomes of a request, by the configuration that the proxies have been sent; nothing is sent. */
   why(question: WhyQuestion): Promise<WhyAnswer | Mistake>;
+  /** What a change would do to the proxies; nothing is written. */
+  diff(question: DiffQuestion): Promise<DiffAnswer | Mistake>;
 }
 
 /** A list, as far as it is shown at once. */

@@ -12,8 +12,9 @@ export { createEventRecorder, type EventRecorder, type RecorderOptions } from ".
 export type { Credentials } from "./exec-credentials.ts";
 export { fencedClient } from "./fenced-client.ts";
 export { createHttpSource, type HttpSourceOptions } from "./http-source.ts";
+export { inNamespace, isClusterScoped } from "./in-namespace.ts";
 export { collectionPath, type KindRef, type ObjectRef, objectPath } from "./kind.ts";
-export { kindRef, kubeKinds } from "./kinds.ts";
+export { kindRef, kubeKinds, meshKinds } from "./kinds.ts";
 export { type ClusterAccess, inClusterAccess, type KubeconfigOptions, loadKubeconfig } from "./kubeconfig.ts";
 export type { ListOptions, WatchOptions } from "./list-options.ts";
 export { type LoadedObject, type LoadOptions, loadObjects, objectFiles, parseObjects } from "./load-objects.ts";

@@ -1,5 +1,5 @@
 /** Kubernetes' own kinds that rooms ask the API for, as it spells them; and how it spells the mesh's. */
-import { type Kind, storageVersion } from "../model/index.ts";
+import { type Kind, kinds, storageVersion } from "../model/index.ts";
 import type { KindRef } from "./kind.ts";
 
 const kind = (group: string, plural: string, name: string, namespaced = true, version = "v1"): KindRef => ({
@@ -53,3 +53,11 @@ export function kindRef(of: Kind): KindRef {
     namespaced: of.scope === "Namespaced",
   };
 }
+
+const { namespaces, nodes, pods, services, configMaps, endpointSlices, ingresses, ingressClasses } = kubeKinds;
+
+/** What a mesh is made from, beside the Secrets that its gateways name. */
+export const meshKinds: readonly KindRef[] = [
+  ...[namespaces, nodes, pods, services, configMaps, endpointSlices, ingresses, ingressClasses],
+  ...kinds.map(kindRef),
+];

@@ -29,6 +29,7 @@ const readable: Readonly<Record<string, "own" | "system">> = {
   config_dump: "own",
   configz: "system",
   connections: "system",
+  diffz: "system",
   ecdsz: "system",
   edsz: "own",
   endpointShardz: "system",

@@ -1,14 +1,14 @@
 /** Flags in; the objects that there are, and the change that is proposed to them, out. */
 import { stat } from "node:fs/promises";
 import { resolve } from "node:path";
-import { kindRef, kubeKinds, parseObjects } from "../../kube/index.ts";
-import { FairleadError, nearest } from "../../lib/index.ts";
+import { asCreated, type Change, checkDeleted, nameOf } from "../../control-plane/index.ts";
+import { inNamespace, kindRef, kubeKinds, parseObjects } from "../../kube/index.ts";
+import { FairleadError } from "../../lib/index.ts";
 import { type KubeObject, kinds, objectName } from "../../model/index.ts";
 import type { AccessFlags } from "../cluster-access.ts";
 import type { Io } from "../command.ts";
 import { readStdin } from "../stdin.ts";
-import { inNamespace, objectsOfApi, objectsOfFiles } from "../why/input.ts";
-import { type Change, nameOf } from "./proposal.ts";
+import { objectsOfApi, objectsOfFiles } from "../why/input.ts";
 
 export interface DiffFlags extends AccessFlags {
   readonly filename: readonly string[];
@@ -22,19 +22,29 @@ export interface DiffInput {
   readonly base: readonly KubeObject[];
   readonly change: Change;
   readonly meshConfig: Readonly<Record<string, unknown>> | undefined;
+}
+
+export interface WrittenChange {
+  readonly wanted: readonly KubeObject[];
+  /** By `Kind/namespace/name`. */
+  readonly deleted: readonly string[];
   readonly notes: readonly string[];
 }
 
-export async function readDiffInput(flags: DiffFlags, io: Io): Promise<DiffInput> {
+/** What would be applied and deleted, before anything is asked. */
+export async function readChange(flags: DiffFlags, io: Io): Promise<WrittenChange> {
   if (flags.prune && flags.base.length === 0)
     throw new FairleadError("usage", "--prune needs --base", {
       hint: "on an API, name what would be deleted with --delete",
     });
-  const isApi = flags.base.length === 0;
-  const wanted = (await filesOf(flags.filename, flags.namespace, io.cwd)).map((object) =>
-    isApi ? asCreated(object) : object,
-  );
+  const wanted = await filesOf(flags.filename, flags.namespace, io.cwd);
   const deleted = await deletedNames(flags, io.cwd);
+  return { wanted, deleted, notes: flags.base.length === 0 ? workloadNotes(wanted) : [] };
+}
+
+/** The objects that there are, with the change to them. */
+export async function readBase({ wanted, deleted }: WrittenChange, flags: DiffFlags, io: Io): Promise<DiffInput> {
+  const isApi = flags.base.length === 0;
   const { objects, meshConfig } = isApi
     ? await objectsOfApi(flags, io)
     : await objectsOfFiles(
@@ -42,34 +52,13 @@ export async function readDiffInput(flags: DiffFlags, io: Io): Promise<DiffInput
         flags.namespace,
       ).then(({ written, meshConfig: own }) => ({ objects: written, meshConfig: own }));
   const names = new Set(objects.map(nameOf));
-  const missing = deleted.filter((name) => !names.has(name));
-  if (missing.length > 0)
-    throw new FairleadError("not-found", `there is no ${missing.map((name) => name.replace("/", " ")).join(", no ")}`, {
-      hint: hintFor(missing[0] ?? "", [...names]),
-    });
+  checkDeleted(deleted, names);
   const kept = new Set(wanted.map(nameOf));
   const pruned = flags.prune ? [...names].filter((name) => !kept.has(name)) : [];
   return {
     base: objects,
-    change: { wanted, deleted: new Set([...deleted, ...pruned]) },
+    change: { wanted: isApi ? wanted.map(asCreated) : wanted, deleted: new Set([...deleted, ...pruned]) },
     meshConfig,
-    notes: isApi ? workloadNotes(wanted) : [],
-  };
-}
-
-function hintFor(missing: string, names: readonly string[]): string {
-  const close = nearest(missing, names);
-  return close === undefined ? "-n names the namespace" : `did you mean ${close.replace("/", " ")}?`;
-}
-
-/** What an API adds by itself; a status in a file is no part of what is applied. */
-function asCreated({ status: _status, ...object }: KubeObject): KubeObject {
-  const creationTimestamp = object.metadata.creationTimestamp ?? new Date().toISOString();
-  return {
-    ...object,
-    apiVersion: object.apiVersion,
-    kind: object.kind,
-    metadata: { ...object.metadata, creationTimestamp },
   };
 }
 

@@ -1,22 +1,18 @@
 /** What would change in; the lines that a person reads, or the JSON that programs read, out. */
+import type {
+  DiffAnswer,
+  DiffClass,
+  DiffProxies,
+  DiffResource,
+  DiffSentence,
+  DiffTold,
+} from "../../dashboard/index.ts";
 import type { Risk } from "../../explain/index.ts";
 import { printable } from "../../lib/index.ts";
-import type { Told } from "./proposal.ts";
-import type { ResourceDiff } from "./resource-diff.ts";
-import type { ClassSummary, Sentence, Summary } from "./summary.ts";
 
-export interface DiffReport extends Summary {
-  /** All proxies that were looked at. */
-  readonly proxies: number;
-  readonly added: readonly string[];
-  readonly removed: readonly string[];
-  readonly refused: readonly Told[];
-  readonly ignored: readonly Told[];
-  readonly warnings: readonly Told[];
-  readonly notes: readonly string[];
+export interface DiffReport extends DiffAnswer {
   /** Those of `--fail-on` that were met. */
   readonly failed: readonly Risk[];
-  readonly resources: readonly ResourceDiff[];
 }
 
 export const isEmpty = ({ sentences, classes, added, removed }: DiffReport): boolean =>
@@ -29,7 +25,10 @@ export function textReport(report: DiffReport): string {
     [added, "new"],
     [removed, "gone"],
   ] as const)
-    if (names.length > 0) lines.push(`  ${countWord(names, -1)} ${names.length === 1 ? "is" : "are"} ${word}`);
+    if (names.length > 0)
+      lines.push(
+        `  ${countWord({ count: names.length, proxies: names }, -1)} ${names.length === 1 ? "is" : "are"} ${word}`,
+      );
   if (isEmpty(report)) lines.push(`nothing changes for ${proxies === 1 ? "the one proxy" : `${proxies} proxies`}`);
   if (classes.length > 0) lines.push("", "classes of proxies", ...classes.map(classLine));
   lines.push(
@@ -47,25 +46,25 @@ export const section = (title: string, lines: readonly string[]): readonly strin
   lines.length === 0 ? [] : ["", title, ...lines.map((line) => `  ${line}`)];
 
 /** A mark tells those that can hurt; which risk it is stands behind. */
-export function sentenceLine({ subject, text, risk, proxies }: Sentence, all: number): string {
+export function sentenceLine({ subject, text, risk, ...whom }: DiffSentence, all: number): string {
   const about = subject === "" ? "" : `${subject}: `;
-  return `${risk === undefined ? " " : "!"} ${about}${text} for ${countWord(proxies, all)}${risk === undefined ? "" : ` [${risk}]`}`;
+  return `${risk === undefined ? " " : "!"} ${about}${text} for ${countWord(whom, all)}${risk === undefined ? "" : ` [${risk}]`}`;
 }
 
-function countWord(proxies: readonly string[], all: number): string {
+function countWord({ count, proxies }: DiffProxies, all: number): string {
   const [only = ""] = proxies;
-  if (proxies.length === 1) return only;
-  if (proxies.length === all) return `all ${all} proxies`;
-  return proxies.length <= 3 ? proxies.join(", ") : `${proxies.length} proxies`;
+  if (count === 1) return only;
+  if (count === all) return `all ${all} proxies`;
+  return count <= 3 ? proxies.join(", ") : `${count} proxies`;
 }
 
-export function classLine({ proxies, resources }: ClassSummary): string {
+export function classLine({ count, proxies, resources }: DiffClass): string {
   const [first = ""] = proxies;
-  const more = proxies.length > 1 ? ` and ${proxies.length - 1} more` : "";
+  const more = count > 1 ? ` and ${count - 1} more` : "";
   const counts = [...Map.groupBy(resources, ({ type, change }) => `${typeWord(type)} ${change}`)].map(
     ([what, { length }]) => `${length} ${what}`,
   );
-  return `  ${String(proxies.length).padStart(5)}  ${first}${more}: ${counts.join(", ")}`;
+  return `  ${String(count).padStart(5)}  ${first}${more}: ${counts.join(", ")}`;
 }
 
 export const typeWord = (type: string): string =>
@@ -73,12 +72,12 @@ export const typeWord = (type: string): string =>
     type.slice(type.lastIndexOf(".") + 1)
   ] ?? "extension";
 
-const resourceLines = ({ type, name, proxies, lines }: ResourceDiff): readonly string[] => [
+const resourceLines = ({ type, name, proxies, lines }: DiffResource): readonly string[] => [
   `${typeWord(type)} ${name} (${proxies === 1 ? "1 proxy" : `${proxies} proxies`})`,
   ...lines.map((line) => `  ${line}`),
 ];
 
-const toldLine = ({ object, field, message }: Told): string =>
+const toldLine = ({ object, field, message }: DiffTold): string =>
   `${object.replace("/", " ")}${field === undefined ? "" : `, ${field}`}: ${message}`;
 
 /** The shape is kept: programs read it. */
@@ -95,13 +94,8 @@ export function reportData(report: DiffReport): object {
 /** Of a sentence; the count is always whole. */
 const maxNames = 100;
 
-export const sentencesData = (sentences: readonly Sentence[]): readonly object[] =>
-  sentences.map(({ proxies, ...sentence }) => ({ ...sentence, ...counted(proxies) }));
+export const sentencesData = (sentences: readonly DiffSentence[]): readonly object[] =>
+  sentences.map(({ count, proxies, ...sentence }) => ({ ...sentence, count, proxies: proxies.slice(0, maxNames) }));
 
-export const classesData = (classes: readonly ClassSummary[]): readonly object[] =>
-  classes.map(({ proxies, resources }) => ({ ...counted(proxies), resources }));
-
-const counted = (proxies: readonly string[]): { readonly count: number; readonly proxies: readonly string[] } => ({
-  count: proxies.length,
-  proxies: proxies.slice(0, maxNames),
-});
+export const classesData = (classes: readonly DiffClass[]): readonly object[] =>
+  classes.map(({ count, proxies, resources }) => ({ count, proxies: proxies.slice(0, maxNames), resources }));

@@ -1,10 +1,15 @@
 /** Objects of an API and some of them in; the proxies and parts that each of these reaches out: what would differ without it. */
+import {
+  compareStates,
+  completed,
+  createStates,
+  nameOf,
+  numbersOf,
+  type StateChange,
+} from "../../control-plane/index.ts";
 import { printable } from "../../lib/index.ts";
 import { type KubeObject, type Resource, routeHosts } from "../../model/index.ts";
-import { nameOf } from "../diff/proposal.ts";
-import { compareStates, createStates, type StateChange } from "../diff/states.ts";
 import { printTabs } from "../table.ts";
-import { completed, numbersOf } from "../why/stand-ins.ts";
 
 export interface Affected {
   readonly object: string;
@@ -19,14 +24,10 @@ export async function affectedBy(
   asked: readonly KubeObject[],
 ): Promise<readonly Affected[]> {
   const numbers = numbersOf(objects);
-  const states = await createStates({
-    objects: completed(objects, numbers).objects,
-    meshConfig: undefined,
-    patches: objects.some(({ kind }) => kind === "EnvoyFilter"),
-    wants: () => true,
-  });
+  const states = createStates({ objects: completed(objects, numbers).objects, meshConfig: undefined });
+  if (objects.some(({ kind }) => kind === "EnvoyFilter")) await states.loadPatches();
   const choice = { profile: "istio-proxy" } as const;
-  const whole = states.take(choice);
+  const whole = states.take(choice, states.pods());
   return asked.flatMap((object) => {
     const name = nameOf(object);
     states.moveTo(
@@ -35,7 +36,7 @@ export async function affectedBy(
         numbers,
       ).objects,
     );
-    return partsOf(name, compareStates(whole, states.take(choice)));
+    return partsOf(name, compareStates(whole, states.take(choice, states.pods())));
   });
 }
 

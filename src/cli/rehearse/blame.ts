@@ -1,12 +1,11 @@
 /** Resources that differ in; for each the objects that made ours, the fields that differ, and how many proxies have it, out. */
 import { isDeepStrictEqual } from "node:util";
+import type { StateChange } from "../../control-plane/index.ts";
+import type { DiffClass } from "../../dashboard/index.ts";
 import type { Difference } from "../../explain/index.ts";
 import { compareText, fieldLines, isRecord, readList, readRecord, readTexts } from "../../lib/index.ts";
 import { type KubeObject, objectName, type ResourceType, types } from "../../model/index.ts";
 import type { Renderer } from "../../render/index.ts";
-
-import type { StateChange } from "../diff/states.ts";
-import type { ClassSummary } from "../diff/summary.ts";
 import { type Origin, originsOf } from "../why/causes-text.ts";
 import type { Canonical } from "./canonical.ts";
 
@@ -26,7 +25,7 @@ export interface Blamed {
 export interface Blame {
   readonly differences: readonly Blamed[];
   /** Proxies for which the same differs in the same way. */
-  readonly classes: readonly ClassSummary[];
+  readonly classes: readonly DiffClass[];
 }
 
 export interface BlameOptions {
@@ -62,6 +61,7 @@ export function blame({ change, canonical, objects, rendererFor }: BlameOptions)
   return {
     differences: [...found.values()].map(({ one, proxies }) => ({ ...one, proxies: proxies.length })),
     classes: [...classes.values()].map((proxies) => ({
+      count: proxies.length,
       proxies: proxies.toSorted(compareText),
       resources: resourcesOf(change, proxies[0] ?? ""),
     })),
@@ -80,7 +80,7 @@ export function blame({ change, canonical, objects, rendererFor }: BlameOptions)
   }
 }
 
-function resourcesOf({ groups }: StateChange, proxy: string): ClassSummary["resources"] {
+function resourcesOf({ groups }: StateChange, proxy: string): DiffClass["resources"] {
   const group = groups.find(({ proxies }) => proxies.includes(proxy));
   return (group?.differences ?? []).map(({ type, name, before, after }) => ({
     type,

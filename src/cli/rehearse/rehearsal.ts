@@ -1,4 +1,13 @@
 /** A mesh rendered here and a running istiod in; what is different for which proxies out. */
+
+import {
+  comparedTypes,
+  compareStates,
+  type ProxyChoice,
+  type State,
+  type StateChange,
+  type States,
+} from "../../control-plane/index.ts";
 import type { Difference, Sent } from "../../explain/index.ts";
 import { digest } from "../../lib/index.ts";
 import {
@@ -9,14 +18,6 @@ import {
   type ResourceType,
   types,
 } from "../../model/index.ts";
-import {
-  comparedTypes,
-  compareStates,
-  type ProxyChoice,
-  type State,
-  type StateChange,
-  type States,
-} from "../diff/states.ts";
 import type { Canonical } from "./canonical.ts";
 import type { Istiod, KnownProxy, TheirResources } from "./istiod.ts";
 import { withOurKeys } from "./key-sets.ts";
@@ -56,7 +57,8 @@ export async function rehearse(options: RehearseOptions): Promise<Rehearsal> {
   const theirs = await askAll(known, canonical, options.onAsked);
   const rendered = states.take(
     choice,
-    known.map(({ proxy }) => proxy),
+    // What istiod says of a proxy may be something else the next time.
+    known.map(({ proxy }) => ({ key: JSON.stringify(proxy), proxy: () => proxy })),
   );
   const ours = canonicalState(rendered, canonical);
   const { change, fetchedKeys } = withoutFetchedKeys(compareStates(theirs.state, ours), canonical);

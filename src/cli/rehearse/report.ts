@@ -1,8 +1,9 @@
 /** What was compared in; the lines that a person reads, or the JSON that programs read, out. */
+
+import type { Summary } from "../../control-plane/index.ts";
 import type { Risk } from "../../explain/index.ts";
 import { printable } from "../../lib/index.ts";
 import { classesData, classLine, section, sentenceLine, sentencesData, typeWord } from "../diff/report.ts";
-import type { Summary } from "../diff/summary.ts";
 import { originsText } from "../why/causes-text.ts";
 import type { Blamed } from "./blame.ts";
 

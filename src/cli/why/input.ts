@@ -1,14 +1,13 @@
 /** Files or an API in; the objects, and where each of them stands, out. */
 import { basename } from "node:path";
-import type { Locate } from "../../control-plane/index.ts";
-import { createKubeClient, loadObjects } from "../../kube/index.ts";
+import { completed, type Locate } from "../../control-plane/index.ts";
+import { createKubeClient, inNamespace, isClusterScoped, loadObjects } from "../../kube/index.ts";
 import { FairleadError, isRecord } from "../../lib/index.ts";
 import { type KubeObject, objectName } from "../../model/index.ts";
 import { readApiObjects } from "../api-objects.ts";
 import { type AccessFlags, clusterAccess } from "../cluster-access.ts";
 import type { Io } from "../command.ts";
 import { createLocate } from "./file-lines.ts";
-import { completed } from "./stand-ins.ts";
 
 export interface WhyObjects {
   readonly objects: readonly KubeObject[];
@@ -16,20 +15,6 @@ export interface WhyObjects {
   /** Lines are looked up only for what is shown. */
   readonly locate: Locate;
 }
-
-const clusterScoped: ReadonlySet<string> = new Set([
-  "Namespace",
-  "Node",
-  "GatewayClass",
-  "IngressClass",
-  "CustomResourceDefinition",
-  "ClusterRole",
-  "ClusterRoleBinding",
-  "MutatingWebhookConfiguration",
-  "ValidatingWebhookConfiguration",
-  "PersistentVolume",
-  "StorageClass",
-]);
 
 export interface FileObjects extends WhyObjects {
   /** As they stand in the files, before what a cluster would add. */
@@ -67,7 +52,7 @@ export async function objectsOfFiles(paths: readonly string[], namespace: string
     meshConfig,
     locate: createLocate({
       files,
-      namespaceOf: (kind, written) => written ?? (clusterScoped.has(kind) ? undefined : namespace),
+      namespaceOf: (kind, written) => written ?? (isClusterScoped(kind) ? undefined : namespace),
     }),
   };
 }
@@ -75,11 +60,6 @@ export async function objectsOfFiles(paths: readonly string[], namespace: string
 /** What `fairlead test` reads may stand beside the objects. */
 export const isTestFile = (document: unknown): document is Readonly<Record<string, unknown>> =>
   isRecord(document) && Array.isArray(document.tests) && document.kind === undefined;
-
-export function inNamespace(object: KubeObject, namespace: string): KubeObject {
-  if (object.metadata.namespace !== undefined || clusterScoped.has(object.kind)) return object;
-  return { ...object, metadata: { ...object.metadata, namespace } };
-}
 
 export async function objectsOfApi(flags: AccessFlags, io: Io): Promise<WhyObjects> {
   const access = await clusterAccess(flags, io);

@@ -48,6 +48,7 @@ export interface MeshReadsInputs {
   readonly traffic: Pick<Traffic, "view" | "everywhere">;
   readonly taps: TapSessions;
   readonly why: MeshReads["why"];
+  readonly diff: MeshReads["diff"];
   readonly namespaces: Collection<KubeObject>;
   /** Where the last changes are kept for the next start; absent: nowhere. */
   readonly historyFile?: string | undefined;
@@ -168,6 +169,7 @@ export function createMeshReads(inputs: MeshReadsInputs): MeshReads {
     change: changes.detail,
     identities: inputs.identities,
     why: inputs.why,
+    diff: inputs.diff,
   };
 }
 

@@ -276,6 +276,12 @@ export function visibleReads(reads: MeshReads, viewer: Viewer): MeshReads {
       const names = await hiddenNames();
       return isSeen && !names(JSON.stringify(answer)) ? answer : { code: "forbidden", error: notShown };
     },
+    /** Of what a viewer may see alone, nobody can say what a change does to all. */
+    async diff(question) {
+      const all = await reads.namespaces();
+      const sees = await ofPods();
+      return all.every(sees) ? reads.diff(question) : { code: "forbidden", error: notShown };
+    },
     async identities() {
       return seenIdentities(await reads.identities());
     },

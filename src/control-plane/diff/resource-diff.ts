@@ -1,22 +1,14 @@
 /** Resources that differ in; each of their fields before and after out, for those who want to see Envoy's own words. */
+import type { DiffResource } from "../../dashboard/index.ts";
 import { fieldLines } from "../../lib/index.ts";
 import { bytesOf, type Resource, type ResourceType } from "../../model/index.ts";
 import { type JsonResource, shownResource } from "../../render/index.ts";
 import type { StateChange } from "./states.ts";
 
-export interface ResourceDiff {
-  readonly type: ResourceType;
-  readonly name: string;
-  /** That have this difference. */
-  readonly proxies: number;
-  /** `- PATH: VALUE` and `+ PATH: VALUE`. */
-  readonly lines: readonly string[];
-}
-
 type Print = (type: ResourceType, bytes: Uint8Array) => JsonResource;
 
-export function resourceDiffs({ groups }: StateChange, print: Print): readonly ResourceDiff[] {
-  const found = new Map<string, ResourceDiff>();
+export function resourceDiffs({ groups }: StateChange, print: Print): readonly DiffResource[] {
+  const found = new Map<string, DiffResource>();
   for (const { differences, proxies } of groups)
     for (const { type, name, before, after } of differences) {
       const key = `${type} ${name} ${before?.hash} ${after?.hash}`;

@@ -1,6 +1,5 @@
 /** A mesh in; what its proxies are sent out, as it is and again after each change of the objects, class by class. */
 import { isDeepStrictEqual } from "node:util";
-import { createOffline, type Offline, type OfflineOptions } from "../../control-plane/index.ts";
 import type { Difference, Sent } from "../../explain/index.ts";
 import {
   type KubeObject,
@@ -12,12 +11,21 @@ import {
   types,
 } from "../../model/index.ts";
 import { createEnvoyTypes, createRendering, differences, type Renderer, sayReport } from "../../render/index.ts";
-import { nameOf } from "./proposal.ts";
+import { createOffline, type Offline, type OfflineOptions } from "../offline.ts";
+import { keyOf } from "./proposal.ts";
 
 /** How proxies are taken: other than they are, where a change of these is asked for. */
 export interface ProxyChoice {
-  readonly profile: Profile;
+  /** Absent: as each of them is. */
+  readonly profile?: Profile;
   readonly istioVersion?: string;
+}
+
+/** A proxy, as the objects of the moment make it; none where it is gone. */
+export interface Subject {
+  /** The same for the same one at any time. */
+  readonly key: string;
+  proxy(): Proxy | undefined;
 }
 
 /** What each proxy is sent, by its name. Proxies of one class have the same object. */
@@ -25,12 +33,18 @@ export type State = ReadonlyMap<string, Sent>;
 
 export interface States {
   readonly offline: Offline;
-  /** What proxies are sent now: those of Pods, or these. */
-  take(choice: ProxyChoice, proxies?: readonly Proxy[]): State;
+  /** Of each Pod, for those who look at all. */
+  pods(): readonly Subject[];
+  /** What proxies are sent now. */
+  take(choice: ProxyChoice, subjects: readonly Subject[]): State;
   /** Who made what proxies are sent, for those who ask where it comes from. */
   rendererOf(sent: Sent): Renderer | undefined;
   /** Goes from the objects that there are to these. */
   moveTo(objects: readonly KubeObject[]): void;
+  /** Lets go of what was made for others than these. */
+  keepOnly(states: readonly State[]): void;
+  /** Envoy's types, which patches name, take their time. */
+  loadPatches(): Promise<void>;
   problems(): readonly string[];
 }
 
@@ -38,11 +52,7 @@ export interface StatesOptions {
   readonly objects: readonly KubeObject[];
   readonly meshConfig: Readonly<Record<string, unknown>> | undefined;
   /** How the mesh is seen, where not as usual. */
-  readonly settings?: Pick<OfflineOptions, "revision" | "configMap" | "domain" | "cluster">;
-  /** Whether Envoy's types are needed for patches. */
-  readonly patches: boolean;
-  /** Proxies that are looked at. */
-  wants(proxy: Proxy): boolean;
+  readonly settings?: Omit<OfflineOptions, "objects" | "meshConfig">;
 }
 
 export const comparedTypes: readonly ResourceType[] = [
@@ -53,11 +63,10 @@ export const comparedTypes: readonly ResourceType[] = [
   types.extension,
 ];
 
-export async function createStates(options: StatesOptions): Promise<States> {
-  const { objects, meshConfig, patches, wants, settings } = options;
+export function createStates({ objects, meshConfig, settings }: StatesOptions): States {
   const offline = createOffline({ objects, ...settings, ...(meshConfig ? { meshConfig } : {}) });
-  const envoyTypes = createEnvoyTypes(offline.mesh.graph);
-  if (patches) await envoyTypes.load();
+  const { graph } = offline.mesh;
+  const envoyTypes = createEnvoyTypes(graph);
   const told = new Set<string>();
   const rendering = createRendering(offline.mesh, {
     envoyTypes,
@@ -69,13 +78,27 @@ export async function createStates(options: StatesOptions): Promise<States> {
   });
   const renderers = new Map<string, Renderer>();
   const makers = new WeakMap<Sent, Renderer>();
-  let current = new Map(objects.map((object) => [nameOf(object), object]));
+  const known = new Map<string, { readonly subject: Subject; readonly choice: ProxyChoice }>();
+  let current = new Map(objects.map((object) => [keyOf(object), object]));
 
-  const sentTo = (proxyClass: ProxyClass, key: string): Sent => {
-    const known = renderers.get(key);
-    const renderer = known ?? rendering.renderer(proxyClass);
+  // Of those that a change does not touch, neither the proxy nor its class is worked out again.
+  const taken = graph.memo<Taken | undefined>(
+    "class of a subject",
+    (id) => {
+      const { subject, choice } = known.get(id) ?? {};
+      const proxy = subject?.proxy();
+      if (!proxy) return undefined;
+      const proxyClass = offline.classOf({ ...proxy, ...choice });
+      return { name: `${proxy.name}.${proxy.namespace}`, proxyClass, key: JSON.stringify(proxyClass) };
+    },
+    { equals: (a, b) => a?.name === b?.name && a?.key === b?.key, onInvalidate: () => {} },
+  );
+
+  const sentTo = ({ proxyClass, key }: Taken): Sent => {
+    const before = renderers.get(key);
+    const renderer = before ?? rendering.renderer(proxyClass);
     renderers.set(key, renderer);
-    if (known) known.refresh();
+    if (before) before.refresh();
     const sets = new Map<ResourceType, ResourceSet>(comparedTypes.map((type) => [type, renderer.set(type)]));
     const sent: Sent = { set: (type) => sets.get(type) ?? renderer.set(type) };
     makers.set(sent, renderer);
@@ -86,34 +109,46 @@ export async function createStates(options: StatesOptions): Promise<States> {
     offline,
     problems: () => [...offline.problems(), ...told],
     rendererOf: (sent) => makers.get(sent),
-    take(choice, proxies = offline.proxies()) {
+    loadPatches: () => envoyTypes.load(),
+    pods: () => offline.podKeys().map((key) => ({ key: `Pod/${key}`, proxy: () => offline.podProxy(key) })),
+    take(choice, subjects) {
       const byClass = new Map<string, Sent>();
-      const { istioVersion, profile } = choice;
-      return new Map(
-        proxies.filter(wants).map((proxy) => {
-          const proxyClass = offline.classOf({
-            ...proxy,
-            profile,
-            ...(istioVersion === undefined ? {} : { istioVersion }),
-          });
-          const key = JSON.stringify(proxyClass);
-          const sent = byClass.get(key) ?? sentTo(proxyClass, key);
-          byClass.set(key, sent);
-          return [`${proxy.name}.${proxy.namespace}`, sent];
-        }),
-      );
+      const state = new Map<string, Sent>();
+      for (const subject of subjects) {
+        const id = `${choice.profile} ${choice.istioVersion} ${subject.key}`;
+        known.set(id, { subject, choice });
+        const found = taken.get(id);
+        if (!found) continue;
+        const sent = byClass.get(found.key) ?? sentTo(found);
+        byClass.set(found.key, sent);
+        state.set(found.name, sent);
+      }
+      return state;
     },
     moveTo(wanted) {
-      const next = new Map(wanted.map((object) => [nameOf(object), object]));
-      offline.mesh.graph.change(() => {
-        for (const [name, object] of current) if (!next.has(name)) offline.source.remove(object);
-        offline.source.apply(
-          [...next].filter(([name, object]) => isOther(current.get(name), object)).map(([, o]) => o),
-        );
+      const next = new Map(wanted.map((object) => [keyOf(object), object]));
+      graph.change(() => {
+        for (const [key, object] of current) if (!next.has(key)) offline.source.remove(object);
+        offline.source.apply([...next].filter(([key, object]) => isOther(current.get(key), object)).map(([, o]) => o));
       });
       current = next;
     },
+    keepOnly(states) {
+      const used = new Set(states.flatMap((state) => [...state.values()]).map((sent) => makers.get(sent)));
+      for (const [key, renderer] of renderers)
+        if (!used.has(renderer)) {
+          renderer.dispose();
+          renderers.delete(key);
+        }
+    },
   };
+}
+
+interface Taken {
+  readonly name: string;
+  readonly proxyClass: ProxyClass;
+  /** The class in words. */
+  readonly key: string;
 }
 
 const isOther = (before: KubeObject | undefined, after: KubeObject): boolean =>

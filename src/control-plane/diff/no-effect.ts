@@ -1,8 +1,9 @@
 /** A change of several objects in; those of them without which proxies would be sent the same out. */
+import type { DiffTold as Told } from "../../dashboard/index.ts";
 import type { KubeObject } from "../../model/index.ts";
-import { completed, type Numbers } from "../why/stand-ins.ts";
-import { nameOf, type Proposal, type Told } from "./proposal.ts";
-import { compareStates, type ProxyChoice, type State, type States } from "./states.ts";
+import { completed, type Numbers } from "./completed.ts";
+import { nameOf, type Proposal } from "./proposal.ts";
+import { compareStates, type ProxyChoice, type State, type States, type Subject } from "./states.ts";
 
 /** More objects than these are not tried one by one. */
 const maxTried = 30;
@@ -15,12 +16,22 @@ interface Tried {
   /** After the whole change. */
   readonly now: State;
   readonly choice: ProxyChoice;
+  subjects(): readonly Subject[];
   /** The whole change has no effect. */
   readonly isQuiet: boolean;
 }
 
 /** Each is taken back by itself, which costs no more than what it changed. */
-export function withoutEffect({ states, base, proposal, numbers, now, choice, isQuiet }: Tried): readonly Told[] {
+export function withoutEffect({
+  states,
+  base,
+  proposal,
+  numbers,
+  now,
+  choice,
+  isQuiet,
+  subjects,
+}: Tried): readonly Told[] {
   const { touched, after } = proposal;
   const told = (object: string): Told => ({ object, message: "no proxy would be sent anything else because of it" });
   if (isQuiet) return touched.map(told);
@@ -31,7 +42,7 @@ export function withoutEffect({ states, base, proposal, numbers, now, choice, is
       const old = before.get(name);
       const others = after.filter((object) => nameOf(object) !== name);
       states.moveTo(completed(old ? [...others, old] : others, numbers).objects);
-      const { groups, added, removed } = compareStates(now, states.take(choice));
+      const { groups, added, removed } = compareStates(now, states.take(choice, subjects()));
       return groups.length + added.length + removed.length === 0;
     })
     .map(told);

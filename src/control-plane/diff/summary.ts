@@ -1,31 +1,10 @@
 /** What is different for each class of proxies in; sentences with counts, the dangerous ones first, out. */
-import { type Change, createComparison, type Risk } from "../../explain/index.ts";
+import type { DiffAnswer, DiffClass } from "../../dashboard/index.ts";
+import { type Change, createComparison } from "../../explain/index.ts";
 import { compareText } from "../../lib/index.ts";
-import type { ResourceType } from "../../model/index.ts";
 import type { StateChange } from "./states.ts";
 
-export interface Sentence {
-  /** Short where no other host has that short name. */
-  readonly subject: string;
-  readonly host: string;
-  readonly text: string;
-  readonly risk?: Risk;
-  readonly proxies: readonly string[];
-}
-
-export interface ClassSummary {
-  readonly proxies: readonly string[];
-  readonly resources: readonly {
-    readonly type: ResourceType;
-    readonly name: string;
-    readonly change: "new" | "gone" | "changed";
-  }[];
-}
-
-export interface Summary {
-  readonly sentences: readonly Sentence[];
-  readonly classes: readonly ClassSummary[];
-}
+export type Summary = Pick<DiffAnswer, "sentences" | "classes">;
 
 export function summaryOf({ groups }: StateChange): Summary {
   const comparison = createComparison();
@@ -43,13 +22,14 @@ export function summaryOf({ groups }: StateChange): Summary {
     subject: short.get(subject) ?? subject,
     host: subject,
     text: shortened(rest.text, short),
+    count: proxies.size,
     proxies: [...proxies].sort(compareText),
   }));
   return {
     sentences: sentences.sort(
       (a, b) =>
         Number(b.risk !== undefined) - Number(a.risk !== undefined) ||
-        b.proxies.length - a.proxies.length ||
+        b.count - a.count ||
         compareText(`${a.subject} ${a.text}`, `${b.subject} ${b.text}`),
     ),
     classes: classesOf(groups),
@@ -57,10 +37,11 @@ export function summaryOf({ groups }: StateChange): Summary {
 }
 
 /** Proxies for which the same resources change in the same way are one. */
-function classesOf(groups: StateChange["groups"]): readonly ClassSummary[] {
+function classesOf(groups: StateChange["groups"]): readonly DiffClass[] {
   const keyOf = ({ differences }: StateChange["groups"][number]): string =>
     differences.map(({ type, name, before, after }) => `${type} ${name} ${before?.hash} ${after?.hash}`).join("\n");
   return [...Map.groupBy(groups, keyOf).values()].map((alike) => ({
+    count: alike.reduce((sum, { proxies }) => sum + proxies.length, 0),
     proxies: alike.flatMap(({ proxies }) => proxies).sort(compareText),
     resources: (alike[0]?.differences ?? []).map(({ type, name, before, after }) => ({
       type,

@@ -4,7 +4,7 @@
  */
 import { isRecord, readList, readRecord, readText, readTextMap } from "../../lib/index.ts";
 import { type KubeObject, matchesLabels, objectKey, objectName } from "../../model/index.ts";
-import { standIns } from "../render/stand-ins.ts";
+import { standIns } from "./stand-ins.ts";
 
 /** By `Kind/namespace/name`, the number that an object's made-up address has: the same in states that are compared. */
 export type Numbers = ReadonlyMap<string, number>;

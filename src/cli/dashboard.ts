@@ -18,6 +18,7 @@ interface DashboardFlags extends AccessFlags {
   readonly istioNamespace: string;
   readonly addr: string;
   readonly browser: boolean;
+  readonly edit: boolean;
 }
 
 export function register(program: Command, io: Io, exit: (status: number) => void): void {
@@ -34,6 +35,7 @@ export function register(program: Command, io: Io, exit: (status: number) => voi
     .option("--context <name>", "context of the kubeconfig")
     .option("-i, --istioNamespace <namespace>", "where the cluster's control plane is", "istio-system")
     .option("--addr <addr>", "where a cluster's page is served here", "127.0.0.1:0")
+    .option("--edit", "of a cluster: objects may be applied from the page, with the kubeconfig's user", false)
     .option("--no-browser", "only print the link")
     .addHelpText(
       "after",
@@ -62,6 +64,7 @@ async function dashboardOfCluster(flags: DashboardFlags, io: Io): Promise<number
     access: await clusterAccess(flags, io),
     namespace: flags.istioNamespace,
     address: parseListenAddress("--addr", flags.addr, "127.0.0.1"),
+    edit: flags.edit,
     signal: io.signal,
   });
   const folder = await mkdtemp(join(tmpdir(), "fairlead-dashboard-"));

@@ -10,6 +10,7 @@ import {
   type RotationPace,
   startDiscovery,
 } from "../control-plane/index.ts";
+import { loadKubeconfig } from "../kube/index.ts";
 import { createLogger, createLogScopes, FairleadError, parseDurationMs } from "../lib/index.ts";
 import { clusterAccess } from "./cluster-access.ts";
 import type { Io } from "./command.ts";
@@ -37,6 +38,8 @@ interface DiscoveryFlags extends ServingFlags {
   readonly dashboardSecret?: string;
   readonly dashboardHost: readonly string[];
   readonly dashboardHistory?: string;
+  readonly dashboardEdit?: boolean;
+  readonly dashboardEditKubeconfig?: string;
   readonly domain: string;
   readonly clusterID: string;
   readonly log_output_level?: string;
@@ -69,6 +72,8 @@ export function register(program: Command, io: Io, exit: (status: number) => voi
     .option("--dashboard-secret <file>", "proves who may see all of it; of others the API says what they may see")
     .option("--dashboard-host <name...>", "names by which the page may be asked for, beside those of the machine", [])
     .option("--dashboard-history <file>", "keeps the last changes; without it they are forgotten with the process")
+    .option("--dashboard-edit", "objects may be applied from the page, by users with tokens of their own")
+    .option("--dashboard-edit-kubeconfig <file>", "what whoever holds the page's secret applies with")
     .option("--log_output_level <levels>", "as istiod: default:info,ads:debug")
     .option("--log_as_json", "log lines as JSON")
     .addHelpText(
@@ -83,12 +88,14 @@ export function register(program: Command, io: Io, exit: (status: number) => voi
 const extraRoots = "/cacerts/extra.pem";
 
 async function dashboardSettings(flags: DiscoveryFlags): Promise<DashboardSettings> {
-  const { dashboardSecret, dashboardHost, dashboardHistory } = flags;
+  const { dashboardSecret, dashboardHost, dashboardHistory, dashboardEdit, dashboardEditKubeconfig: owner } = flags;
+  const ownerAccess = owner === undefined ? {} : { ownerAccess: await loadKubeconfig({ paths: [owner], env: {} }) };
   return {
     folder: join(bundleDir(), "dashboard"),
     hosts: dashboardHost.map((name) => name.toLowerCase()),
     ...(dashboardSecret === undefined ? {} : { secret: await readDashboardSecret(dashboardSecret) }),
     ...(dashboardHistory === undefined ? {} : { historyFile: dashboardHistory }),
+    ...(dashboardEdit ? { edit: ownerAccess } : {}),
   };
 }
 

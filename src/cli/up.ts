@@ -26,6 +26,7 @@ interface UpFlags {
   readonly httpsAddr: string;
   readonly httpAddr: string;
   readonly dashboardAddr: string;
+  readonly dashboardEdit: boolean;
   readonly podCidr?: string;
   readonly serviceCidr?: string;
   readonly outside?: boolean;
@@ -57,6 +58,7 @@ export function register(program: Command, io: Io, exit: (status: number) => voi
       "the mesh on a page; another port of the address where this one is taken",
       dashboardAddress,
     )
+    .option("--dashboard-edit", "whoever has the link to the page may apply objects from it", false)
     .option("--pod-cidr <cidr>", "addresses of Pods (default: derived from the data folder)")
     .option("--service-cidr <cidr>", "addresses of Services (default: derived from the data folder)")
     .option("--outside", "let Pods reach what is outside, through this machine (default as root, without --check)")
@@ -107,6 +109,7 @@ async function start(flags: UpFlags, io: Io): Promise<number> {
     ...(flags.dnsUpstream === undefined ? {} : { dnsUpstream: at("--dns-upstream", flags.dnsUpstream) }),
     ways: new Map(demo ? [["gateway", { listen: gateway, service: gatewayService }]] : []),
     needsNetwork: demo,
+    dashboardEdit: flags.dashboardEdit,
     fairlead: selfCommand(),
     logLevels: flags.log_output_level,
     log,
@@ -155,6 +158,7 @@ function upArgs(flags: UpFlags): readonly string[] {
     "up",
     ...(flags.demo ? ["--demo"] : []),
     ...(flags.check ? ["--check"] : []),
+    ...(flags.dashboardEdit ? ["--dashboard-edit"] : []),
     ...given("--data", flags.data),
     ...given("--pod-cidr", flags.podCidr),
     ...given("--service-cidr", flags.serviceCidr),

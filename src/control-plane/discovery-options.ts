@@ -30,6 +30,11 @@ export interface DashboardSettings {
   readonly hosts?: readonly string[];
   /** Where the last changes are kept for the next start; absent: nowhere. */
   readonly historyFile?: string;
+  /** Absent: the page is for reading. What is written is written with credentials of whoever does so. */
+  readonly edit?: {
+    /** Of who holds the secret. */
+    readonly ownerAccess?: ClusterAccess;
+  };
 }
 
 export interface DiscoveryOptions {

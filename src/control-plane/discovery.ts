@@ -302,8 +302,7 @@ export async function startDiscovery(options: DiscoveryOptions): Promise<Discove
     ...{ graph, stages, ads, resources, programmed, refusals, trust, metrics, now, why, diff },
     ...{ kinds: namedKinds, objects: watched.objects, patches: patchReports, traffic, taps, client },
     monotonicMs: options.monotonicMs,
-    log: log.scope("page"),
-    signal: running,
+    ...{ access: options.access, log: log.scope("page"), signal: running },
   });
   const debugSources: DebugSources = {
     systemNamespace: namespace,

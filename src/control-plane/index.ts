@@ -20,6 +20,7 @@ export {
 } from "./diff/index.ts";
 export { type Discovery, startDiscovery } from "./discovery.ts";
 export type { Address, DashboardSettings, DiscoveryAddresses, DiscoveryOptions } from "./discovery-options.ts";
+export { applyObjects } from "./edits/index.ts";
 export { type IssuerRule, parseIssuerRule } from "./issuer-judge.ts";
 export { createOffline, type Offline, type OfflineOptions } from "./offline.ts";
 export {

@@ -1,12 +1,13 @@
 /** The parts of a control plane in; the handler of its page, where it is to have one, out. */
 import type { Collection } from "../collections/index.ts";
 import { createDashboard } from "../dashboard/index.ts";
-import { type KindRef, type KubeClient, kindRef, kubeKinds } from "../kube/index.ts";
+import { type ClusterAccess, type KindRef, type KubeClient, kindRef, kubeKinds } from "../kube/index.ts";
 import { type KubeObject, kinds } from "../model/index.ts";
 import type { HttpHandler, Metrics } from "../ops/index.ts";
 import { type ProblemSources, problemInputs } from "./controllers/problem-reports.ts";
 import { createShowResource } from "./debug/config-dump.ts";
 import type { DashboardSettings } from "./discovery-options.ts";
+import { createEdits } from "./edits/index.ts";
 import { createMeshReads, type MeshReadsInputs } from "./reads/index.ts";
 import { refusalsByObject } from "./refusals.ts";
 import { type Trust, trustFacts } from "./trust/index.ts";
@@ -16,6 +17,7 @@ type OwnInputs = "showResource" | "identities" | "problemInputs" | "namespaces" 
 
 export interface PageParts extends Omit<MeshReadsInputs, OwnInputs> {
   readonly client: KubeClient;
+  readonly access: ClusterAccess;
   readonly monotonicMs: () => number;
   objects(group: string, kind: string): Collection<KubeObject>;
   readonly patches: ProblemSources["patches"];
@@ -26,6 +28,7 @@ export interface PageParts extends Omit<MeshReadsInputs, OwnInputs> {
 export function createPage(settings: DashboardSettings | undefined, parts: PageParts): HttpHandler | undefined {
   if (!settings) return undefined;
   const { ads, resources, stages, objects, patches, refusals, trust, metrics, now } = parts;
+  const { edit, ...others } = settings;
   const reads = createMeshReads({
     ...parts,
     namespaces: objects("", "Namespace"),
@@ -39,7 +42,8 @@ export function createPage(settings: DashboardSettings | undefined, parts: PageP
       }),
   });
   return createDashboard({
-    ...settings,
+    ...others,
+    ...(edit ? { edit: createEdits({ ...parts, ...edit }) } : {}),
     reads,
     viewerOf: createViewers({ ...parts, kinds: shownKinds() }),
     nowMs: () => now().getTime(),

@@ -1,3 +1,4 @@
+export type * from "./apply-write.ts";
 export type * from "./diff-read.ts";
 export type * from "./mesh-reads.ts";
 export { elsewhere } from "./mesh-reads.ts";

@@ -194,7 +194,11 @@ export interface ObjectRow {
 }
 
 export interface ObjectDetail extends ObjectRow {
+  /** As it is written; a comment where it is too long to be shown. */
   readonly yaml: string;
+  /** As YAML; absent where it has none. */
+  readonly status?: string;
+  readonly resourceVersion?: string;
   readonly findings: readonly Finding[];
   /** Which proxies have it; absent where its kind reaches none. */
   readonly programmed?: {

@@ -7,6 +7,7 @@ import { type ControlledApi, startControlledApi } from "../../src/control-plane/
 import type { Discovery, DiscoveryOptions } from "../../src/control-plane/index.ts";
 import { allowSecrets, startPlane } from "../../src/control-plane/testing.ts";
 import { oneTimeToken } from "../../src/dashboard/index.ts";
+import { loadKubeconfig } from "../../src/kube/index.ts";
 import { type Answer, ask as askHttp, type Question } from "../http/ask.ts";
 
 const free = { host: "127.0.0.1", port: 0 };
@@ -24,16 +25,25 @@ export interface DashboardPlane {
   close(): Promise<void>;
 }
 
-export async function startDashboardPlane(options: Partial<DiscoveryOptions> = {}): Promise<DashboardPlane> {
+export async function startDashboardPlane(
+  options: Partial<DiscoveryOptions> = {},
+  { edit = false } = {},
+): Promise<DashboardPlane> {
   const world = await startControlledApi();
   await allowSecrets(world);
   const secret = randomBytes(32);
   const own = mkdtempSync(join(tmpdir(), "fairlead-page-"));
   const folder = join(import.meta.dirname, "../../dist/dashboard");
+  const ownerAccess = await loadKubeconfig({ paths: [world.api.kubeconfig], env: {} });
   const begin = (dashboard = free): Promise<Discovery> =>
     startPlane(world, {
       ...options,
-      dashboard: { folder, secret, historyFile: join(own, "changes.jsonl") },
+      dashboard: {
+        folder,
+        secret,
+        historyFile: join(own, "changes.jsonl"),
+        ...(edit ? { edit: { ownerAccess } } : {}),
+      },
       addresses: { grpc: free, secureGrpc: free, monitoring: free, https: free, http: free, dashboard },
     });
   let current = await begin();

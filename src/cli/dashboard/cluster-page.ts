@@ -2,7 +2,8 @@
 import { randomBytes } from "node:crypto";
 import { Agent, type IncomingMessage, request } from "node:http";
 import type { Duplex } from "node:stream";
-import { createRelay, oneTimeToken, type RelayedRequest } from "../../dashboard/index.ts";
+import { applyObjects } from "../../control-plane/index.ts";
+import { type ApplyQuestion, createRelay, oneTimeToken, type RelayedRequest } from "../../dashboard/index.ts";
 import { type ClusterAccess, createKubeClient, forwardPort, type KubeClient, kubeKinds } from "../../kube/index.ts";
 import { FairleadError, readRecord, silentLogger } from "../../lib/index.ts";
 import { createHttpServer } from "../../ops/index.ts";
@@ -13,6 +14,8 @@ export interface ClusterPageOptions {
   /** Of the control plane. */
   readonly namespace: string;
   readonly address: { readonly host: string; readonly port: number };
+  /** Whether the page may apply objects, with what the API is reached with. */
+  readonly edit: boolean;
   readonly signal: AbortSignal;
 }
 
@@ -31,7 +34,8 @@ export async function serveClusterPage(options: ClusterPageOptions): Promise<Clu
   const credentials = await clusterCredentials(options.access, client);
   const secret = randomBytes(32);
   const nowMs = (): number => Date.now();
-  const relay = createRelay({ secret, nowMs, forward: createForward(agent, credentials) });
+  const apply = options.edit ? { apply: (question: ApplyQuestion) => applyObjects(client, question) } : {};
+  const relay = createRelay({ secret, nowMs, forward: createForward(agent, credentials), ...apply });
   const end = async (): Promise<void> => {
     agent.destroy();
     await credentials.end().catch(() => {});

@@ -13,6 +13,8 @@ export interface ControlPlaneOptions
   /** `host:port` on the mesh network that TLS is served at as well. */
   readonly meshAddress: string | undefined;
   readonly domain: string;
+  /** Kubeconfig that whoever holds the page's secret applies objects with; absent: the page is for reading. */
+  readonly editKubeconfig?: string | undefined;
   readonly fairlead: readonly string[];
 }
 
@@ -39,6 +41,9 @@ export function startControlPlane(options: ControlPlaneOptions): Promise<Supervi
       ...["--kubeconfig", options.kubeconfig, "--domain", options.domain],
       ...["--dashboard-secret", dashboardSecret(options.dir)],
       ...["--dashboard-history", join(options.dir, "changes.jsonl")],
+      ...(options.editKubeconfig === undefined
+        ? []
+        : ["--dashboard-edit", "--dashboard-edit-kubeconfig", options.editKubeconfig]),
       ...(bound ? [] : ["--bound-addresses", boundFile]),
       ...addressFlags(options, bound),
     ],

@@ -43,6 +43,8 @@ export interface MeshOptions {
   readonly ways: ReadonlyMap<string, { readonly listen: ListenAddress; readonly service: string }>;
   /** Without it a mesh network that cannot be made is only said. */
   readonly needsNetwork: boolean;
+  /** Whether objects may be applied from the page. */
+  readonly dashboardEdit: boolean;
   readonly fairlead: readonly string[];
   readonly logLevels: string | undefined;
   readonly log: Logger;
@@ -258,6 +260,7 @@ async function startChildren(
       tell: api.tellOf("istiod"),
       addresses: options.addresses,
       meshAddress: network?.discoveryAddress,
+      editKubeconfig: options.dashboardEdit ? api.kubeconfig : undefined,
     }),
     ...(network
       ? [

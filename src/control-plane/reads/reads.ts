@@ -158,7 +158,7 @@ export function createMeshReads(inputs: MeshReadsInputs): MeshReads {
       await lookInTurns(latest);
       return {
         ...objectRow(kind, key, object, found),
-        yaml: yamlOf(object),
+        ...textsOf(object),
         findings: findingsOf(id, found, inputs.refusals()),
         ...(verdict ? { programmed: { ...verdict, ...sayVerdict(verdict) } } : {}),
         parts: await partsOf(inputs, kind, key),
@@ -213,12 +213,15 @@ function nextOf(type: string, name: string, json: object): readonly { readonly t
 /** Writing a longer one would hold up all others, and nobody reads it on a page. */
 const maxYamlBytes = 128 * 1024;
 
-function yamlOf(object: KubeObject): string {
+function textsOf(object: KubeObject): Pick<ObjectDetail, "yaml" | "status" | "resourceVersion"> {
+  const { resourceVersion } = object.metadata;
   const bytes = JSON.stringify(object).length;
-  if (bytes > maxYamlBytes) return `# ${bytes} bytes are too many to be shown here: kubectl get -o yaml`;
-  return object.status === undefined
-    ? written(object)
-    : `${written(object)}${formatSortedYaml({ status: object.status })}`;
+  if (bytes > maxYamlBytes) return { yaml: `# ${bytes} bytes are too many to be shown here: kubectl get -o yaml` };
+  return {
+    yaml: written(object),
+    ...(object.status === undefined ? {} : { status: formatSortedYaml({ status: object.status }) }),
+    ...(resourceVersion === undefined ? {} : { resourceVersion }),
+  };
 }
 
 function objectRow(

@@ -1,8 +1,10 @@
 /** A request of a browser in; the page, or what it asks of the mesh, out. Whatever is not declared is refused. */
 import { FairleadError } from "../../lib/index.ts";
 import { type HttpAnswer, type HttpHandler, type HttpRequest, statusOf } from "../../ops/index.ts";
+import type { ApplyAnswer, ApplyQuestion } from "../apply-write.ts";
 import type { MeshReads } from "../mesh-reads.ts";
 import { loadAssets } from "./assets.ts";
+import { answerEdit } from "./edit.ts";
 import { exchange, notSignedIn } from "./exchange.ts";
 import { pageHeaders } from "./headers.ts";
 import { json } from "./json.ts";
@@ -24,6 +26,11 @@ export interface DashboardOptions {
   readonly hosts?: readonly string[];
   /** Who another bearer is; undefined where it is nobody's. Throws where that cannot be known now. */
   readonly viewerOf?: (bearer: string) => Promise<Viewer | undefined>;
+  /**
+   * Applies what somebody writes, with credentials of their own: their bearer's, or undefined for who holds the secret.
+   * Absent: the page is for reading.
+   */
+  readonly edit?: (question: ApplyQuestion, bearer: string | undefined) => Promise<ApplyAnswer>;
   readonly nowMs: () => number;
   /** Told of each request that was refused, with why in a word. */
   readonly onRefused?: (why: "site" | "token" | "streams") => void;
@@ -42,11 +49,16 @@ export function createDashboard(options: DashboardOptions): HttpHandler {
     }
     if (!url.pathname.startsWith("/api/")) return method === "GET" || method === "HEAD" ? page(url) : notAllowed;
     if (url.pathname === "/api/session") return method === "POST" ? await signIn(request) : notAllowed;
-    const viewer = await viewerOf(/^Bearer ([\x21-\x7e]{1,16384})$/.exec(headers.authorization ?? "")?.[1]);
+    const bearer = /^Bearer ([\x21-\x7e]{1,16384})$/.exec(headers.authorization ?? "")?.[1];
+    const viewer = await viewerOf(bearer);
     if (!viewer) {
       options.onRefused?.("token");
       return notSignedIn;
     }
+    const { edit } = options;
+    const own = viewer === seesAll ? undefined : bearer;
+    const edited = await answerEdit(request, edit && ((question) => edit(question, own)));
+    if (edited) return edited;
     const route = routeOf(url);
     if (method !== (route?.hasBody ? "POST" : "GET")) return notAllowed;
     if (url.pathname === "/api/live") return follow();

@@ -4,7 +4,8 @@
  */
 import type { IncomingMessage } from "node:http";
 import { collectBytes, FairleadError } from "../../lib/index.ts";
-import type { HttpAnswer, HttpHandler, HttpRequest, HttpStream } from "../../ops/index.ts";
+import { type HttpAnswer, type HttpHandler, type HttpRequest, type HttpStream, statusOf } from "../../ops/index.ts";
+import { type Apply, answerEdit } from "./edit.ts";
 import { exchange, notSignedIn } from "./exchange.ts";
 import { pageHeaders } from "./headers.ts";
 import { json } from "./json.ts";
@@ -21,6 +22,8 @@ export interface RelayedRequest {
 }
 
 export interface RelayOptions extends SessionsOptions {
+  /** Applies what the user writes, with what they reach the API with; absent: the page is for reading. */
+  readonly apply?: Apply;
   readonly forward: (request: RelayedRequest, signal: AbortSignal) => Promise<IncomingMessage>;
 }
 
@@ -36,6 +39,9 @@ export function createRelay(options: RelayOptions): HttpHandler {
     if (url.pathname === "/api/session") return method === "POST" ? exchange(request, sessions) : notSignedIn;
     const bearer = /^Bearer (\S{1,200})$/.exec(headers.authorization ?? "")?.[1] ?? "";
     if (isOwn && !sessions.isBearer(bearer)) return notSignedIn;
+    // The control plane has no credentials of theirs: what they may do here is decided here.
+    const edited = isOwn ? await answerEdit(request, options.apply) : undefined;
+    if (edited) return edited;
     const stop = new AbortController();
     const body = method === "GET" || method === "HEAD" ? "" : await request.body();
     const type = headers["content-type"] ?? "";
@@ -69,6 +75,8 @@ function pass(from: IncomingMessage, stream: HttpStream, stop: AbortController):
 }
 
 function unreachable(thrown: unknown): HttpAnswer {
-  const { code, message } = FairleadError.from(thrown);
-  return json(code === "forbidden" ? 403 : 502, { error: message });
+  const { code, message, hint } = FairleadError.from(thrown);
+  const status =
+    code === "forbidden" || code === "invalid" || code === "too-large" ? statusOf(FairleadError.from(thrown)) : 502;
+  return json(status, { error: message, ...(hint === undefined ? {} : { remedy: hint }) });
 }

@@ -43,7 +43,7 @@ export function MeshObject() {
           <Programmed object={value} />
           <Parts object={value} />
           <h2>As it is written</h2>
-          <Lines label="YAML" text={value.yaml} />
+          <Lines label="YAML" text={`${value.yaml}${value.status ?? ""}`} />
           <History object={value} />
         </>
       ) : null}

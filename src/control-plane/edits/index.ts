@@ -1,0 +1,2 @@
+export { applyObjects } from "./apply.ts";
+export { createEdits } from "./edits.ts";

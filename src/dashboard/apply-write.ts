@@ -1,0 +1,30 @@
+/** The shapes of a change that is applied from the page, and of what became of it. */
+
+export interface ApplyQuestion {
+  /** YAML of objects of Istio's and the Gateway API's kinds. */
+  readonly objects: string;
+  /** Takes over fields that others have set. */
+  readonly force?: boolean;
+  /** Of the one object, as it was when it was opened: what somebody else has written meanwhile is not overwritten. */
+  readonly resourceVersion?: string;
+}
+
+/** All were applied, or none. */
+export interface ApplyAnswer {
+  /** `Kind/namespace/name`. */
+  readonly applied: readonly string[];
+  readonly refused: readonly ApplyRefusal[];
+}
+
+export interface ApplyRefusal {
+  readonly object: string;
+  readonly message: string;
+  readonly remedy: string;
+  /** Others have set the same fields: it can be applied by force. */
+  readonly isOwned?: boolean;
+}
+
+/** What whoever looks may do. */
+export interface Abilities {
+  readonly edit: boolean;
+}

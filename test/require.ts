@@ -9,7 +9,7 @@ import { findHelm } from "../scripts/helm.mjs";
 
 export { findEnvoy, findHelm };
 
-export type Need = "root" | "envoy" | "kubectl" | "helm" | "iptables" | "openssl" | "registry" | "network";
+export type Need = "root" | "envoy" | "kubectl" | "helm" | "iptables" | "nft" | "openssl" | "registry" | "network";
 
 const onPath = (tool: string): string | undefined =>
   (process.env.PATH ?? "")
@@ -32,6 +32,7 @@ const present: Record<Need, () => boolean> = {
   kubectl: () => onPath("kubectl") !== undefined,
   helm: () => findHelm() !== undefined,
   iptables: () => onPath("iptables") !== undefined || existsSync("/usr/sbin/iptables"),
+  nft: () => onPath("nft") !== undefined || existsSync("/usr/sbin/nft"),
   registry: () => spawnSync("npm", ["ping", "--fetch-retries=1", "--fetch-timeout=10000"]).status === 0,
   openssl: () => onPath("openssl") !== undefined,
   network: () => outsideAddress() !== undefined,

@@ -51,7 +51,7 @@ const places = ["/usr/sbin", "/usr/bin", "/sbin", "/bin"];
 
 function tool(name: string): string {
   const found = places.map((place) => join(place, name)).find((path) => existsSync(path));
-  if (found === undefined) throw new Error(`${name} is not on this machine; install iptables and iproute2`);
+  if (found === undefined) throw new Error(`${name} is not on this machine; install iptables, nftables and iproute2`);
   return realpathSync(found);
 }
 
@@ -59,6 +59,7 @@ function tool(name: string): string {
 const flavours = ["nft", "legacy"] as const;
 const captureTools = (): readonly string[] => [
   ...flavours.map((flavour) => tool(`xtables-${flavour}-multi`)),
+  tool("nft"),
   tool("ip"),
 ];
 
@@ -71,6 +72,7 @@ function capture(): readonly Entry[] {
       link(`/usr/sbin/${name}${end}`, "xtables-nft-multi"),
       ...flavours.map((flavour) => link(`/usr/sbin/${name}-${flavour}${end}`, `xtables-${flavour}-multi`)),
     ]),
+    program("/usr/sbin/nft", tool("nft")),
     program("/usr/sbin/ip", tool("ip")),
     ...readdirSync(plugins)
       .filter((name) => name.endsWith(".so"))

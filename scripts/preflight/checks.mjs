@@ -46,6 +46,7 @@ const kubectl = {
 
 /** @type {readonly Tool[]} */
 const testTools = [
+  { program: "nft", why: "captures traffic without iptables", packages: same("nftables") },
   { program: "openssl", why: "makes certificates that are not ours", packages: same("openssl") },
   { program: "chromium", why: "looks at the page as a person would", packages: same("chromium") },
 ];

@@ -131,7 +131,7 @@ const global = group("What holds for the control plane and for everything that i
   trustBundleName: text("", "ConfigMap with the mesh's roots, instead of istio-ca-root-cert."),
   multiCluster: group("Several clusters in one mesh.", { clusterName: text("", "Name of this cluster.") }),
   mountMtlsCerts: flag(false, "Mount certificates from Secrets into proxies."),
-  nativeNftables: flag(false, "Capture with nftables; Fairlead's image writes them with iptables-nft."),
+  nativeNftables: flag(false, "Capture with nftables: rules are written by nft, not by iptables."),
   logAsJson: flag(false, "Log lines as JSON."),
   logging: group("Logs.", { level: text("default:info", "Levels by scope: default:info,ads:debug.") }),
   sts: group("Token exchange.", { servicePort: number(0, "Port of the agent's token service; 0: none.") }),

@@ -38,7 +38,7 @@ async function makeImage(name: string, umask: string, env: Readonly<Record<strin
   return /^sha256:\S{64}/m.exec(text)?.[0] ?? "";
 }
 
-describe.skipIf(lacks("root", "envoy", "iptables"))("the image", () => {
+describe.skipIf(lacks("root", "envoy", "iptables", "nft"))("the image", () => {
   let digests: readonly string[] = [];
   const folder = join(work, "one");
   const archive = (): string => join(folder, readdirSync(folder).find((name) => name.endsWith(".tar")) ?? "");

@@ -25,7 +25,7 @@ import { makeImageRoot } from "./root.ts";
 
 const root = join(import.meta.dirname, "../..");
 
-describe.skipIf(lacks("root", "envoy", "iptables"))("Pods of the image", () => {
+describe.skipIf(lacks("root", "envoy", "iptables", "nft"))("Pods of the image", () => {
   const out = mkdtempSync(join(tmpdir(), "fairlead-image-"));
   const running: RunningPod[] = [];
   const closers: (() => unknown)[] = [];
@@ -182,16 +182,24 @@ describe.skipIf(lacks("root", "envoy", "iptables"))("Pods of the image", () => {
       ?.exec(["pilot-agent", "request", "--debug-port=15020", "POST", "drain"]);
     expect(drained).toMatchObject({ status: 0, stdout: "OK\n" });
     expect(savedRules(clientAt.path)).toContain("ISTIO_REDIRECT");
-    const cleaning = startContainer(
-      { root: join(out, "root"), journal: network.journal, network: clientAt.path },
-      {
-        ...{ command: ["/usr/local/bin/pilot-agent", "istio-clean-iptables"], env: environment, mounts: new Map() },
-        ...{ user: 0, readOnly: true, capabilities: ["NET_ADMIN", "NET_RAW"] },
-      },
-    );
-    expect([await cleaning.exited, savedRules(clientAt.path)]).toEqual([0, expect.not.stringContaining("ISTIO_")]);
+    const captures = (...words: readonly string[]): Promise<number | string> =>
+      startContainer(
+        { root: join(out, "root"), journal: network.journal, network: clientAt.path },
+        {
+          ...{ command: ["/usr/local/bin/pilot-agent", ...words], env: environment, mounts: new Map() },
+          ...{ user: 0, readOnly: true, capabilities: ["NET_ADMIN", "NET_RAW"] },
+        },
+      ).exited;
+    expect(await captures("istio-clean-iptables")).toBe(0);
+    expect(savedRules(clientAt.path)).not.toContain("ISTIO_");
+    expect(await captures("istio-iptables", "--native-nftables", "-u", "1337", "-i", "*")).toBe(0);
+    expect(nftRules(clientAt.path)).toContain("table inet istio-proxy-nat");
+    expect(await captures("istio-clean-iptables", "--native-nftables")).toBe(0);
+    expect(nftRules(clientAt.path)).not.toContain("istio");
   });
 });
 
+const nftRules = (namespace: string): string =>
+  spawnSync("nsenter", [`--net=${namespace}`, "--", "nft", "list", "ruleset"], { encoding: "utf8" }).stdout;
 const savedRules = (namespace: string): string =>
   spawnSync("nsenter", [`--net=${namespace}`, "--", "iptables-save"], { encoding: "utf8" }).stdout;

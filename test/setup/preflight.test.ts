@@ -133,10 +133,10 @@ test("other systems' package managers are spoken to in their own words", async (
   const command = async (manager: string) =>
     missingCommand(only(manager), await preflight(only(manager), { purpose: "test", root }));
   expect(await command("dnf")).toBe(
-    "sudo dnf install -y -q --setopt=install_weak_deps=False iproute iptables-nft util-linux openssl chromium kubernetes-client",
+    "sudo dnf install -y -q --setopt=install_weak_deps=False iproute iptables-nft util-linux nftables openssl chromium kubernetes-client",
   );
   expect(await command("apk")).toBe(
-    "sudo apk add --no-cache -q iproute2 iptables util-linux setpriv openssl chromium kubectl",
+    "sudo apk add --no-cache -q iproute2 iptables util-linux setpriv nftables openssl chromium kubectl",
   );
   expect(await command("none")).toMatch(/^install iproute2, iptables, .* with your system's package manager$/);
 });

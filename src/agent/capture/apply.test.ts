@@ -1,10 +1,12 @@
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
+import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { lacks } from "../../../test/require.ts";
 import { applyCapture, createRunCommand } from "./apply.ts";
 import { type CaptureConfig, defaultCapture } from "./config.ts";
 
+const root = join(import.meta.dirname, "../../..");
 const name = `fairlead-cap-${process.pid}`;
 const file = `/run/netns/${name}`;
 const ip = (...args: readonly string[]): string => {
@@ -13,10 +15,6 @@ const ip = (...args: readonly string[]): string => {
   return run.stdout;
 };
 const inside = (...command: readonly string[]): string => ip("netns", "exec", name, ...command);
-const saved = (): string =>
-  inside("iptables-save")
-    .replace(/^#.*\n/gm, "")
-    .replace(/\[\d+:\d+\]/g, "");
 
 const config: CaptureConfig = {
   ...defaultCapture,
@@ -26,17 +24,35 @@ const config: CaptureConfig = {
   inboundPortsExclude: "15020",
   outboundIpRangesInclude: "*",
   excludeInterfaces: "eth9",
+  enableIpv6: true,
 };
-const apply = (changes: Partial<CaptureConfig> = {}): Promise<void> =>
-  applyCapture({ ...config, ...changes }, { run: createRunCommand(file), log: () => {} });
+
+/** The two programs that rules are applied with; what each says is there, and a rule of somebody else's. */
+const programs = [
+  {
+    program: "iptables",
+    native: false,
+    saved: (): string =>
+      [inside("iptables-save"), inside("ip6tables-save")]
+        .join("")
+        .replace(/^#.*\n/gm, "")
+        .replace(/\[\d+:\d+\]/g, ""),
+    addOther: () => inside("iptables", "-t", "nat", "-A", "OUTPUT", "-p", "tcp", "--dport", "9", "-j", "ACCEPT"),
+  },
+  {
+    program: "nft",
+    native: true,
+    saved: (): string => inside("nft", "-s", "list", "ruleset"),
+    addOther: () => inside("nft", "add table inet other { chain c { tcp dport 9 accept ; } ; }"),
+  },
+] as const;
 
 /** Listens on the capture port inside the namespace and says to which port a caller really came; a real listener, no Envoy. */
 const listener = `
 const net = require("node:net");
-net.createServer((s) => s.end("captured by " + s.localPort)).listen(15001, "0.0.0.0", () => console.log("ready"));
-net.createServer((s) => s.end("captured by " + s.localPort)).listen(15006, "0.0.0.0");
-net.createServer((s) => s.end("application on " + s.localPort)).listen(8080, "0.0.0.0");
-net.createServer((s) => s.end("health on " + s.localPort)).listen(15020, "0.0.0.0");`;
+const serve = (port, say) => new Promise((done) => net.createServer((s) => s.end(say + " " + s.localPort)).listen(port, "::", done));
+Promise.all([serve(15001, "captured by"), serve(15006, "captured by"), serve(8080, "application on"), serve(15020, "health on")])
+  .then(() => console.log("ready"));`;
 const caller = (host: string, port: number): string => `
 const s = require("node:net").connect(${port}, "${host}");
 let text = ""; s.on("data", (d) => (text += d)); s.on("close", () => console.log(text)); s.on("error", (e) => (text = e.code)); s.setTimeout(3000, () => { text = "timeout"; s.destroy(); });`;
@@ -50,20 +66,23 @@ const callFromInside = (host: string, port: number, uid: number): string =>
     "-e",
     caller(host, port),
   ).trim();
-const callFromOutside = (port: number): string =>
-  spawnSync(process.execPath, ["-e", caller("10.213.0.2", port)], { encoding: "utf8" }).stdout.trim();
+const callFromOutside = (port: number, host = "10.213.0.2"): string =>
+  spawnSync(process.execPath, ["-e", caller(host, port)], { encoding: "utf8" }).stdout.trim();
 
-describe.skipIf(lacks("root", "iptables"))("capture in a network namespace", () => {
+describe.skipIf(lacks("root", "iptables", "nft"))("capture in a network namespace", () => {
   let server: ReturnType<typeof spawn>;
   beforeAll(async () => {
     ip("netns", "add", name);
     ip("link", "add", `fcap${process.pid}`, "type", "veth", "peer", "name", "eth0", "netns", name);
     ip("addr", "add", "10.213.0.1/24", "dev", `fcap${process.pid}`);
+    ip("addr", "add", "fd13::1/64", "dev", `fcap${process.pid}`, "nodad");
     ip("link", "set", `fcap${process.pid}`, "up");
     inside("ip", "addr", "add", "10.213.0.2/24", "dev", "eth0");
+    inside("ip", "addr", "add", "fd13::2/64", "dev", "eth0", "nodad");
     inside("ip", "link", "set", "eth0", "up");
     inside("ip", "link", "set", "lo", "up");
     inside("ip", "route", "add", "default", "via", "10.213.0.1");
+    inside("ip", "-6", "route", "add", "default", "via", "fd13::1");
     server = spawn("ip", ["netns", "exec", name, process.execPath, "-e", listener], {
       stdio: ["ignore", "pipe", "inherit"],
     });
@@ -76,50 +95,93 @@ describe.skipIf(lacks("root", "iptables"))("capture in a network namespace", () 
     ip("netns", "del", name);
   });
 
-  test("without rules traffic goes where it is sent", () => {
-    expect(callFromOutside(8080)).toBe("application on 8080");
-  });
+  describe.each(programs)("by $program", ({ native, saved, addOther }) => {
+    const apply = (changes: Partial<CaptureConfig> = {}): Promise<void> =>
+      applyCapture({ ...config, nativeNftables: native, ...changes }, { run: createRunCommand(file), log: () => {} });
 
-  test("with rules, inbound and outbound are captured, and what is exempt is not", async () => {
-    await apply();
-    expect(callFromOutside(8080)).toBe("captured by 15006");
-    expect(callFromOutside(15020)).toBe("health on 15020");
-    expect(callFromInside("198.51.100.7", 80, 1000)).toBe("captured by 15001");
-    expect(callFromInside("127.0.0.1", 8080, 1000)).toBe("application on 8080");
-    expect(callFromInside("10.213.0.2", 8080, 1337)).toBe("captured by 15006");
-    expect(callFromInside("127.0.0.1", 8080, 1337)).toBe("application on 8080");
-  });
+    test("without rules traffic goes where it is sent", () => {
+      expect(callFromOutside(8080)).toBe("application on 8080");
+      expect(callFromOutside(8080, "fd13::2")).toBe("application on 8080");
+    });
 
-  test("applying again changes nothing; another configuration takes the place of the first", async () => {
-    await apply();
-    const first = saved();
-    await apply();
-    expect(saved()).toBe(first);
-    await apply({ inboundPortsInclude: "8081", outboundIpRangesInclude: "" });
-    expect(callFromOutside(8080)).toBe("application on 8080");
-    await apply();
-    expect(saved()).toBe(first);
-  });
+    test("with rules, inbound and outbound are captured, and what is exempt is not", async () => {
+      await apply();
+      expect(callFromOutside(8080)).toBe("captured by 15006");
+      expect(callFromOutside(15020)).toBe("health on 15020");
+      expect(callFromInside("198.51.100.7", 80, 1000)).toBe("captured by 15001");
+      expect(callFromInside("127.0.0.1", 8080, 1000)).toBe("application on 8080");
+      expect(callFromInside("10.213.0.2", 8080, 1337)).toBe("captured by 15006");
+      expect(callFromInside("127.0.0.1", 8080, 1337)).toBe("application on 8080");
+    });
 
-  test("cleaning up leaves nothing of ours and all of others, however often it is done", async () => {
-    inside("iptables", "-t", "nat", "-A", "OUTPUT", "-p", "tcp", "--dport", "9", "-j", "ACCEPT");
-    await apply();
-    await apply({ cleanupOnly: true });
-    const left = saved();
-    expect(left).not.toContain("ISTIO_");
-    expect(left).not.toContain("eth9");
-    expect(left).toContain("--dport 9 -j ACCEPT");
-    await apply({ cleanupOnly: true });
-    expect(saved()).toBe(left);
-    expect(callFromOutside(8080)).toBe("application on 8080");
-  });
+    test("the same by IPv6; without rules for it, it is left alone", async () => {
+      await apply();
+      expect(callFromOutside(8080, "fd13::2")).toBe("captured by 15006");
+      expect(callFromInside("2001:db8::7", 80, 1000)).toBe("captured by 15001");
+      expect(callFromInside("::1", 8080, 1000)).toBe("application on 8080");
+      expect(callFromInside("fd13::2", 8080, 1337)).toBe("captured by 15006");
+      await apply({ cleanupOnly: true });
+      await apply({ enableIpv6: false });
+      expect(callFromOutside(8080)).toBe("captured by 15006");
+      expect(callFromOutside(8080, "fd13::2")).toBe("application on 8080");
+    });
 
-  test("TPROXY rules and their route are applied once", async () => {
-    await apply({ inboundInterceptionMode: "TPROXY" });
-    await apply({ inboundInterceptionMode: "TPROXY" });
-    expect(inside("ip", "rule", "show", "fwmark", "1337").trim().split("\n")).toHaveLength(1);
-    expect(inside("ip", "route", "show", "table", "133")).toContain("local default dev lo");
-    await apply({ inboundInterceptionMode: "TPROXY", cleanupOnly: true });
-    expect(saved()).not.toContain("ISTIO_");
+    test("applying again changes nothing; another configuration takes the place of the first", async () => {
+      await apply();
+      const first = saved();
+      await apply();
+      expect(saved()).toBe(first);
+      await apply({ inboundPortsInclude: "8081", outboundIpRangesInclude: "" });
+      expect(callFromOutside(8080)).toBe("application on 8080");
+      await apply();
+      expect(saved()).toBe(first);
+    });
+
+    test("cleaning up leaves nothing of ours and all of others, however often it is done", async () => {
+      addOther();
+      await apply();
+      await apply({ cleanupOnly: true });
+      const left = saved();
+      expect(left).not.toMatch(/istio/i);
+      expect(left).not.toContain("eth9");
+      expect(left).toMatch(/dport 9 /);
+      await apply({ cleanupOnly: true });
+      expect(saved()).toBe(left);
+      expect(callFromOutside(8080)).toBe("application on 8080");
+    });
+
+    test("TPROXY rules and their route are applied once", async () => {
+      await apply({ inboundInterceptionMode: "TPROXY" });
+      await apply({ inboundInterceptionMode: "TPROXY" });
+      expect(inside("ip", "rule", "show", "fwmark", "1337").trim().split("\n")).toHaveLength(1);
+      expect(inside("ip", "route", "show", "table", "133")).toContain("local default dev lo");
+      await apply({ inboundInterceptionMode: "TPROXY", cleanupOnly: true });
+      expect(saved()).not.toMatch(/istio/i);
+    });
+
+    test("--run-validation says by its status whether the kernel captures", () => {
+      const iptables = (...flags: readonly string[]) => {
+        const main = [
+          process.execPath,
+          join(root, "dist/main.js"),
+          "iptables",
+          ...(native ? ["--native-nftables"] : []),
+        ];
+        // Ports that nobody listens on here, as before Envoy has started.
+        const own = ["-p", "16001", "-z", "16006", "-u", "1337", "-g", "1337", "-i", "*", "-b", "*", "--dual-stack"];
+        const run = spawnSync("ip", ["netns", "exec", name, ...main, ...own, ...flags], { encoding: "utf8" });
+        return { status: run.status, text: run.stdout + run.stderr };
+      };
+      expect(iptables("--run-validation")).toMatchObject({
+        status: 0,
+        text: expect.stringContaining("Validation passed"),
+      });
+      expect(iptables("--skip-rule-apply", "--run-validation")).toMatchObject({ status: 0 });
+      expect(iptables("--cleanup-only", "--run-validation")).toMatchObject({ status: 0 });
+      const again = iptables("--skip-rule-apply", "--run-validation", "--probe-timeout", "100ms");
+      expect(again).toMatchObject({ status: 126, text: expect.stringContaining("127.0.0.6:15002 is not captured") });
+      const taken = iptables("--skip-rule-apply", "--run-validation", "-p", "15001");
+      expect(taken).toMatchObject({ status: 126, text: expect.stringContaining("cannot be listened on") });
+    });
   });
 });

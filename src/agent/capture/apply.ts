@@ -5,6 +5,7 @@
 import { execFile } from "node:child_process";
 import { FairleadError } from "../../lib/index.ts";
 import type { CaptureConfig } from "./config.ts";
+import { formatNft, formatNftCleanup } from "./nft.ts";
 import { formatRestore } from "./restore.ts";
 import type { CaptureRule } from "./rule.ts";
 import { buildCaptureRules } from "./rules.ts";
@@ -36,7 +37,7 @@ export function createRunCommand(networkNamespace = ""): RunCommand {
         if (error && typeof error.code !== "number")
           reject(
             new FairleadError("missing-tool", `${program} cannot be run: ${error.message}`, {
-              hint: "install iptables and iproute2",
+              hint: `install ${command === "nft" ? "nftables" : "iptables and iproute2"}`,
               cause: error,
             }),
           );
@@ -49,8 +50,11 @@ export function createRunCommand(networkNamespace = ""): RunCommand {
 
 export async function applyCapture(config: CaptureConfig, host: CaptureHost): Promise<void> {
   const rules = buildCaptureRules(config);
-  await applyFamily(programsOf(config, 4), rules.v4, config, host);
-  if (config.enableIpv6) await applyFamily(programsOf(config, 6), rules.v6, config, host);
+  if (config.nativeNftables) await applyNft(config.cleanupOnly ? formatNftCleanup() : formatNft(rules), host);
+  else {
+    await applyFamily(programsOf(config, 4), rules.v4, config, host);
+    if (config.enableIpv6) await applyFamily(programsOf(config, 6), rules.v6, config, host);
+  }
   if (config.cleanupOnly) return;
   if (config.enableIpv6) await runOrFail(host, "ip", ["-6", "addr", "replace", "::6/128", "dev", "lo"]);
   if (config.inboundInterceptionMode === "TPROXY" && config.inboundPortsInclude !== "") await routeMarked(config, host);
@@ -64,9 +68,15 @@ interface Programs {
 
 function programsOf(config: CaptureConfig, family: 4 | 6): Programs {
   const base = family === 4 ? "iptables" : "ip6tables";
-  const flavour = config.nativeNftables ? "nft" : config.forceIptablesBinary;
+  const flavour = config.forceIptablesBinary;
   const program = flavour === "" ? base : `${base}-${flavour}`;
   return { iptables: program, save: `${program}-save`, restore: `${program}-restore` };
+}
+
+/** What is there of an earlier time goes in the same step. */
+async function applyNft(input: string, host: CaptureHost): Promise<void> {
+  host.log(`Running nft -f - with the following input:\n${input.trim()}`);
+  await runOrFail(host, "nft", ["-f", "-"], input);
 }
 
 async function applyFamily(
@@ -179,6 +189,6 @@ async function runOrFail(
   if (result.status === 0) return result;
   const hint = /permission denied|not permitted/i.test(result.stderr)
     ? "run as root (CAP_NET_ADMIN), in the network namespace to capture"
-    : "look at `iptables-save`";
+    : `look at \`${command === "nft" ? "nft list ruleset" : "iptables-save"}\``;
   throw new FairleadError("no-permission", `${command} ${args.join(" ")} failed: ${result.stderr.trim()}`, { hint });
 }

@@ -108,20 +108,75 @@ describe("capture flags", () => {
       expect(restore[program]).toContain("-A ISTIO_OUTPUT_DNS -p udp --dport 53 -j REDIRECT --to-port 15053");
   });
 
-  test("nftables are written to, in both families, where a user asks for them", async () => {
-    const called: string[] = [];
-    const around = { env: {}, addresses: ["fd00::5"], nameservers: () => [], userId: () => undefined };
-    const levels: string[] = [];
-    const write = (level: string): void => void levels.push(level);
-    const rc = await runCapture(["--native-nftables"], around, { write }, () => async (program) => {
-      called.push(program);
-      return { status: 0, stdout: "", stderr: "" };
-    });
-    expect([rc, called.filter((program) => program.includes("tables"))]).toEqual([
-      0,
-      ["iptables-nft-save", "iptables-nft-restore", "ip6tables-nft-save", "ip6tables-nft-restore"],
+  test("rules of nft: each family meets its own in the same order, and what both have is there once", async () => {
+    const args = [
+      "-n",
+      "--native-nftables",
+      "-u",
+      "7",
+      "-g",
+      "7",
+      "-i",
+      "10.0.0.0/8,fd00::/8",
+      "-o",
+      "9:10",
+      "-c",
+      "eth+",
+    ];
+    const { rc, restore, text } = await dryRun(args, { addresses: ["fd00::5"] });
+    expect([rc, restore]).toEqual([0, {}]);
+    const chain = (name: string): readonly string[] =>
+      (new RegExp(`chain ${name} \\{\\n([^}]*)\\n +\\}`).exec(text)?.[1] ?? "").split("\n").map((line) => line.trim());
+    expect(chain("output")).toEqual([
+      "type nat hook output priority -100;",
+      'oifname "eth*" counter return',
+      "counter jump istio-output",
     ]);
-    expect(levels).toContain("warn");
+    const self = (loopback: string, owner: string): string =>
+      `oifname "lo" ${loopback} meta l4proto tcp tcp dport != 15008 meta ${owner} 7 counter jump istio-in-redirect`;
+    expect(chain("istio-output")).toEqual([
+      "meta l4proto tcp tcp dport 9-10 counter return",
+      "meta l4proto udp udp dport 9-10 counter return",
+      'oifname "lo" ip saddr 127.0.0.6/32 counter return',
+      self("ip daddr != 127.0.0.1/32", "skuid"),
+      'oifname "lo" ip6 saddr ::6/128 counter return',
+      self("ip6 daddr != ::1/128", "skuid"),
+      'oifname "lo" meta skuid != 7 counter return',
+      "meta skuid 7 counter return",
+      self("ip daddr != 127.0.0.1/32", "skgid"),
+      self("ip6 daddr != ::1/128", "skgid"),
+      'oifname "lo" meta skgid != 7 counter return',
+      "meta skgid 7 counter return",
+      "ip daddr 127.0.0.1/32 counter return",
+      "ip daddr 10.0.0.0/8 counter jump istio-redirect",
+      "ip6 daddr ::1/128 counter return",
+      "ip6 daddr fd00::/8 counter jump istio-redirect",
+    ]);
+  });
+
+  test.each(["--cleanup", "--cleanup-only"])("%s makes no rule", async (flag) => {
+    expect((await dryRun(["-n", flag])).text).toContain("Performing cleanup of existing iptables");
+    const { text } = await dryRun(["-n", flag, "--native-nftables"]);
+    expect(text).toContain("delete table inet istio-proxy-nat");
+    expect(text).not.toContain("chain");
+  });
+
+  test("rules of nft leave IPv6 alone where the Pod has none, as those of iptables do", async () => {
+    const { text } = await dryRun(["-n", "--native-nftables"]);
+    expect(text).toMatch(/hook output priority -100;\n +meta nfproto ipv6 return\n/);
+  });
+
+  test.each([
+    ["a port", ["-b", "80 accept; flush ruleset"]],
+    ["a port", ["-p", "15001;"]],
+    ["an interface", ["-c", 'x" drop']],
+    ["an interface", ["-k", "a}"]],
+    ["a user", ["-u", "0 accept"]],
+    ["a mark", ["-m", "TPROXY", "-b", "*", "-t", "1 accept"]],
+  ])("what would end a rule of nft and begin another is refused: %s", async (_, args) => {
+    const { rc, text } = await dryRun(["-n", "--native-nftables", ...args]);
+    expect(rc).toBe(1);
+    expect(text).not.toContain("nft -f -");
   });
 
   test("an asked-for loopback range is captured", async () => {

@@ -3,11 +3,13 @@ import { readFileSync } from "node:fs";
 import { networkInterfaces } from "node:os";
 import { FairleadError, formatIp } from "../../lib/index.ts";
 import { applyCapture, type CaptureHost } from "./apply.ts";
-import { type CaptureConfig, validateCapture } from "./config.ts";
+import { type CaptureConfig, checkCapture } from "./config.ts";
 import { type CaptureSurroundings, parseCaptureFlags } from "./flags.ts";
+import { formatNft, formatNftCleanup } from "./nft.ts";
 import { describeConfig, describeEnvironment } from "./print.ts";
 import { formatRestore } from "./restore.ts";
 import { buildCaptureRules } from "./rules.ts";
+import { validateCapture } from "./validate.ts";
 
 export interface CaptureOutput {
   /** One log record; may have several lines. */
@@ -47,7 +49,7 @@ function readOptional(path: string): string | undefined {
   }
 }
 
-/** 0 done, 1 refused or failed; 255 for a command line that cannot be read, as pilot-agent exits. */
+/** 0 done, 1 refused or failed, 126 where rules do not capture; 255 for a command line that cannot be read, as pilot-agent exits. */
 export async function runCapture(
   argv: readonly string[],
   around: CaptureSurroundings,
@@ -56,19 +58,44 @@ export async function runCapture(
 ): Promise<number> {
   try {
     const config = parseCaptureFlags(argv, around);
-    validateCapture(config);
-    if (config.nativeNftables)
-      output.write("warn", "--native-nftables: the rules are written to nftables by iptables-nft, not by nft");
-    if (config.runValidation) output.write("warn", "--run-validation is accepted but not done: capture is not probed");
-    if (config.dryRun) output.write("info", "running iptables in dry-run mode, no rule changes will be made");
-    if (config.skipRuleApply) return 0;
-    if (config.dryRun) dryRun(config, around, output);
-    else await applyForReal(config, around, output, createHost);
-    return 0;
+    checkCapture(config);
+    const program = config.nativeNftables ? "nftables" : "iptables";
+    if (config.dryRun) output.write("info", `running ${program} in dry-run mode, no rule changes will be made`);
+    if (!config.skipRuleApply) await applyOrTell(config, around, output, createHost);
+    return config.runValidation && !config.cleanupOnly && !config.dryRun ? await validate(config, output) : 0;
   } catch (error) {
     const known = FairleadError.from(error);
     output.write("error", known.hint === undefined ? known.message : `${known.message} (${known.hint})`);
     return known.code === "usage" ? 255 : 1;
+  }
+}
+
+async function applyOrTell(
+  config: CaptureConfig,
+  around: CaptureSurroundings,
+  output: CaptureOutput,
+  createHost: (config: CaptureConfig) => CaptureHost["run"],
+): Promise<void> {
+  if (!config.dryRun) await applyForReal(config, around, output, createHost);
+  else if (config.nativeNftables) dryRunNft(config, around, output);
+  else dryRun(config, around, output);
+}
+
+/** As Istio's: its init container ends with this status, and the Pod is started elsewhere or again. */
+const validationFailed = 126;
+
+async function validate(config: CaptureConfig, output: CaptureOutput): Promise<number> {
+  const log = (message: string): void => output.write("info", message);
+  try {
+    await validateCapture(config, log);
+    return 0;
+  } catch (error) {
+    const { message, hint } = FairleadError.from(error);
+    output.write(
+      "error",
+      `capture validation failed; the workload is not ready for the mesh: ${message}${hint === undefined ? "" : ` (${hint})`}`,
+    );
+    return validationFailed;
   }
 }
 
@@ -94,6 +121,13 @@ function dryRun(config: CaptureConfig, around: CaptureSurroundings, output: Capt
     if (config.enableIpv6) info("Final iptables state (IPv6):\n");
   }
   info("skipping configuring routes due to dry run mode");
+}
+
+function dryRunNft(config: CaptureConfig, around: CaptureSurroundings, output: CaptureOutput): void {
+  const input = config.cleanupOnly ? formatNftCleanup() : formatNft(buildCaptureRules(config));
+  describe(config, around, output);
+  output.write("info", `Running nft -f - with the following input:\n${input.trim()}`);
+  output.write("info", "skipping configuring routes due to dry run mode");
 }
 
 async function applyForReal(

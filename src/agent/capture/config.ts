@@ -23,6 +23,9 @@ export interface CaptureConfig {
   readonly dryRun: boolean;
   readonly skipRuleApply: boolean;
   readonly runValidation: boolean;
+  /** What is called to see whether it is captured; nobody may listen there. */
+  readonly probePort: string;
+  readonly probeTimeout: string;
   readonly redirectDns: boolean;
   readonly dropInvalid: boolean;
   readonly captureAllDns: boolean;
@@ -62,6 +65,8 @@ export const defaultCapture: CaptureConfig = {
   dryRun: false,
   skipRuleApply: false,
   runValidation: false,
+  probePort: "15002",
+  probeTimeout: "5s",
   redirectDns: false,
   dropInvalid: false,
   captureAllDns: false,
@@ -88,7 +93,7 @@ export function splitList(text: string): readonly string[] {
 }
 
 /** Throws `invalid` for settings that istio-iptables refuses before it makes any rule. */
-export function validateCapture(config: CaptureConfig): void {
+export function checkCapture(config: CaptureConfig): void {
   const groups = config.ownerGroupsInclude === "*" ? [] : splitList(config.ownerGroupsInclude);
   if (groups.length > maxOwnerGroups)
     throw refused(

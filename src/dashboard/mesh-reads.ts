@@ -314,6 +314,28 @@ export interface Graph {
 /** Stands for all workloads of namespaces that whoever looks may not see. No namespace can have this name. */
 export const elsewhere = "(elsewhere)";
 
+export type MarkKind =
+  | "authorization"
+  | "authentication"
+  | "mutual TLS"
+  | "patch"
+  | "extension"
+  | "fault"
+  | "mirror"
+  | "timeout"
+  | "retries"
+  | "rewrite"
+  | "circuit breaker";
+
+/** Something that a policy does, or has done, to requests. */
+export interface Mark {
+  readonly what: MarkKind;
+  readonly says: string;
+  /** Absent where it was seen in what requests became. */
+  readonly object?: string;
+  readonly field?: string;
+}
+
 export interface GraphNode {
   /** `namespace/name`, the namespace alone, empty for callers without a proxy, or `elsewhere`. */
   readonly id: string;
@@ -322,6 +344,7 @@ export interface GraphNode {
   /** Of what comes to it. */
   readonly perSecond: number;
   readonly errors?: number;
+  readonly marks: readonly Mark[];
 }
 
 export type MutualTls = "all" | "mixed" | "none" | "unknown";
@@ -340,6 +363,7 @@ export interface GraphEdge {
   readonly protocols: readonly string[];
   readonly mutualTls: MutualTls;
   readonly hosts: readonly string[];
+  readonly marks: readonly Mark[];
 }
 
 export interface WorkloadDetail extends Seen {

@@ -1,5 +1,5 @@
 /** The page of the demo, in a real browser: the link that it prints, and a picture whose numbers are those of the requests that were sent. */
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import AxeBuilder from "@axe-core/playwright";
@@ -76,6 +76,57 @@ describe.skipIf(lacks("root", "envoy", "iptables"))("the demo", { timeout: 300_0
     await page.getByRole("heading", { name: "default/reviews-v2", level: 1 }).waitFor();
     await page.getByRole("link", { name: "reviews-v2.default" }).waitFor();
     expect(complaints).toEqual([]);
+  });
+
+  test("marks the way to a host whose route delays requests, and who may ask at the place, in letters and in the table", async () => {
+    const objects = [
+      {
+        ...{ apiVersion: "networking.istio.io/v1", kind: "VirtualService" },
+        metadata: { name: "slow-details", namespace: "default" },
+        spec: {
+          hosts: ["details"],
+          http: [
+            {
+              fault: { delay: { fixedDelay: "0.001s", percentage: { value: 100 } } },
+              timeout: "9s",
+              route: [{ destination: { host: "details" } }],
+            },
+          ],
+        },
+      },
+      {
+        ...{ apiVersion: "security.istio.io/v1", kind: "AuthorizationPolicy" },
+        metadata: { name: "details-for-all", namespace: "default" },
+        spec: { selector: { matchLabels: { app: "details" } }, rules: [{}] },
+      },
+    ];
+    const file = join(data, "marks.json");
+    writeFileSync(file, JSON.stringify({ apiVersion: "v1", kind: "List", items: objects }));
+    const kubeconfig = join(data, "kubeconfig");
+    await fairlead(["apply", "-f", file, "--kubeconfig", kubeconfig]);
+    if (!browser) throw new Error("there is no browser");
+    const { stdout } = await fairlead(["dashboard", "--no-browser", "--data", data]);
+    const { page, complaints } = await openPage(browser, stdout.trim(), "/graph?namespace=default&last=600");
+    const marks = async (from: string, to: string): Promise<string> => (await row(page, from, to))[10] ?? "";
+    await expect
+      .poll(() => marks("default/productpage-v1", "default/details-v1"))
+      .toContain("fault: delay 0.001s for 100 % VirtualService/default/slow-details spec.http[0]");
+    expect(await marks("default/productpage-v1", "default/details-v1")).toContain("timeout 9s");
+    const places = page.getByRole("region", { name: "places" });
+    await places.getByRole("row").filter({ hasText: "AuthorizationPolicy/default/details-for-all" }).waitFor();
+    const words = await page.locator("svg.graph text").allTextContents();
+    expect(words.filter((text) => /\/s F T$/.test(text))).toHaveLength(1);
+    expect(words.filter((text) => /^details-v1 A/.test(text))).toHaveLength(1);
+    for (const colorScheme of ["light", "dark"] as const) {
+      await page.emulateMedia({ colorScheme });
+      const { violations } = await new AxeBuilder({ page }).analyze();
+      expect(violations.map(({ id, nodes }) => `${id} ${nodes[0]?.html}`)).toEqual([]);
+    }
+    await page.setViewportSize({ width: 360, height: 800 });
+    expect(await page.evaluate("document.documentElement.scrollWidth")).toBe(360);
+    await fairlead(["delete", "-f", file, "--kubeconfig", kubeconfig]);
+    expect(complaints).toEqual([]);
+    await page.context().close();
   });
 
   test("shows live requests, and what strangers write in them as text", async () => {

@@ -26,6 +26,7 @@ import type { TapSessions, Traffic } from "../traffic/index.ts";
 import { createHistoryFile, followChanges, written } from "./changes/index.ts";
 import { findFindings, problemsOf, refused } from "./findings.ts";
 import { leadsTo } from "./leads-to.ts";
+import { createMarks } from "./marks.ts";
 import { type Inventory, namespaceRows, readNamespace } from "./namespaces.ts";
 import { proxyDetail, proxyRow } from "./proxies.ts";
 import { createServiceReads } from "./services.ts";
@@ -69,6 +70,7 @@ export function createMeshReads(inputs: MeshReadsInputs): MeshReads {
       : { history: createHistoryFile({ path: historyFile, log, signal: inputs.signal }) }),
   });
   const services = createServiceReads(stages, inputs.traffic);
+  const marks = createMarks(stages);
   const problems = createProblemCache(inputs);
   // Rates move as often as agents report them, and what is late becomes so by time alone.
   const reports = (): number => Math.floor(now().getTime() / reportIntervalMs);
@@ -101,7 +103,7 @@ export function createMeshReads(inputs: MeshReadsInputs): MeshReads {
 
   return {
     moves,
-    graph: async (question) => readGraph(await inputs.traffic.everywhere(question), question),
+    graph: async (question) => readGraph(await inputs.traffic.everywhere(question), question, marks),
     workload: (id, looked) => readWorkload(stages, inputs.traffic, id, looked, proxiesOf(stages, ads, id)),
     namespaces: () => inputs.namespaces.keys(),
     namespaceRows: async () => namespaceRows(stages.mesh, await inventory()),

@@ -1,5 +1,5 @@
 /** All routes of a mesh, and a host, in; those that lead to the host, with their weights and what else they do, out. */
-import type { RouteTo } from "../../dashboard/index.ts";
+import type { Mark, RouteTo } from "../../dashboard/index.ts";
 import {
   type Config,
   type Destination,
@@ -18,7 +18,7 @@ interface Leads {
   readonly field: string;
   readonly requests: string;
   readonly to: readonly { readonly destination?: Destination; readonly weight?: number }[];
-  readonly marks: readonly string[];
+  readonly marks: readonly Pick<Mark, "what" | "says">[];
 }
 
 const maxRoutes = 200;
@@ -29,13 +29,13 @@ export function routesTo(host: string, routes: Iterable<Route>, domain: string):
     const { namespace } = route.meta;
     const isHost = (to: Destination | undefined): boolean =>
       to?.host !== undefined && resolveHost(to.host, namespace, domain) === host;
-    for (const { to, ...leads } of leadsOf(route)) {
+    for (const { to, marks, ...leads } of leadsOf(route)) {
       if (!to.some(({ destination }) => isHost(destination))) continue;
       const targets = to.map(({ destination, weight }) => ({
         name: nameOf(destination, isHost(destination)),
         weight: weight ?? (to.length === 1 ? 100 : 0),
       }));
-      found.push({ object: objectOf(route), ...leads, to: targets });
+      found.push({ object: objectOf(route), ...leads, marks: marks.map(({ says }) => says), to: targets });
       if (found.length >= maxRoutes) return found;
     }
   }
@@ -47,7 +47,8 @@ function nameOf({ host = "", subset }: Destination = {}, isOwn: boolean): string
   return subset === undefined || subset === "" ? host : `${host} ${subset}`;
 }
 
-function leadsOf({ spec }: Route): readonly Leads[] {
+/** Each of its routes, with where it leads and what else it does. */
+export function leadsOf({ spec }: Route): readonly Leads[] {
   return [
     ...(spec.http ?? []).map((one, i) => ({
       field: `spec.http[${i}]`,
@@ -71,27 +72,26 @@ function leadsOf({ spec }: Route): readonly Leads[] {
 }
 
 /** What a route does to requests beside sending them on, in a few words each. */
-function httpMarks(route: HTTPRoute): readonly string[] {
+function httpMarks(route: HTTPRoute): Leads["marks"] {
   const { timeout, retries, fault, mirror, mirrors = [], rewrite } = route;
   const copies = [...(mirror ? [mirror] : []), ...mirrors.flatMap(({ destination }) => destination ?? [])];
   return [
     ...faultMarks(fault),
-    ...(timeout === undefined ? [] : [`timeout ${timeout}`]),
-    ...(retries?.attempts === undefined ? [] : [`${retries.attempts} retries`]),
-    ...copies.map(({ host = "" }) => `mirrored to ${host}`),
-    ...(rewrite ? ["rewritten"] : []),
+    ...(timeout === undefined ? [] : [{ what: "timeout", says: `timeout ${timeout}` } as const]),
+    ...(retries?.attempts === undefined ? [] : [{ what: "retries", says: `${retries.attempts} retries` } as const]),
+    ...copies.map(({ host = "" }) => ({ what: "mirror", says: `mirrored to ${host}` }) as const),
+    ...(rewrite ? [{ what: "rewrite", says: "rewritten" } as const] : []),
   ];
 }
 
-function faultMarks({ delay, abort }: HTTPFaultInjection = {}): readonly string[] {
-  return [
-    ...(delay ? [`fault: delay ${delay.fixedDelay ?? ""} for ${share(delay.percentage, delay.percent)}`] : []),
+function faultMarks({ delay, abort }: HTTPFaultInjection = {}): Leads["marks"] {
+  const words = [
+    ...(delay ? [`delay ${delay.fixedDelay ?? ""} for ${share(delay.percentage, delay.percent)}`] : []),
     ...(abort
-      ? [
-          `fault: abort ${abort.httpStatus ?? abort.grpcStatus ?? abort.http2Error ?? ""} for ${share(abort.percentage)}`,
-        ]
+      ? [`abort ${abort.httpStatus ?? abort.grpcStatus ?? abort.http2Error ?? ""} for ${share(abort.percentage)}`]
       : []),
   ];
+  return words.map((says) => ({ what: "fault", says: `fault: ${says}` }));
 }
 
 const share = (percentage: Percent | undefined, percent?: number): string => `${percentage?.value ?? percent ?? 100} %`;

@@ -18,9 +18,11 @@ function busy() {
 
 const minute = (store: TrafficView) => store.snapshot({ lastMs: 60_000 });
 
+const unmarked = { ofHost: () => [], ofPlace: () => [] };
+
 describe("what is drawn", () => {
   test("is namespaces first, with what goes between them", () => {
-    const { nodes, edges } = readGraph(minute(busy()), { namespace: "" });
+    const { nodes, edges } = readGraph(minute(busy()), { namespace: "" }, unmarked);
     expect(nodes.map(({ id }) => id).sort()).toEqual(["data", "shop"]);
     expect(edges.map(({ from, to, requests: count }) => [from, to, count])).toEqual([
       ["shop", "shop", 200],
@@ -29,10 +31,10 @@ describe("what is drawn", () => {
   });
 
   test("is then a namespace's workloads, and those that they talk with", () => {
-    const { nodes, edges, folded } = readGraph(minute(busy()), { namespace: "data" });
+    const { nodes, edges, folded } = readGraph(minute(busy()), { namespace: "data" }, unmarked);
     expect(nodes.map(({ id }) => id).sort()).toEqual(["data/db", "shop/back"]);
     expect(edges).toMatchObject([{ from: "shop/back", to: "data/db", mutualTls: "none", protocols: ["tcp"] }]);
-    const shop = readGraph(minute(busy()), { namespace: "shop" });
+    const shop = readGraph(minute(busy()), { namespace: "shop" }, unmarked);
     expect(shop.edges[0]).toMatchObject({
       from: "shop/front",
       to: "shop/back",
@@ -47,7 +49,7 @@ describe("what is drawn", () => {
     for (let i = 0; i < 150; i++)
       for (let j = 0; j < 4; j++)
         store.add(edge(party(`w${i}`), party(`w${(i + j + 1) % 150}`)), "source", { counts: requests(i + 1) });
-    const { nodes, edges, folded } = readGraph(minute(store), { namespace: "shop" });
+    const { nodes, edges, folded } = readGraph(minute(store), { namespace: "shop" }, unmarked);
     expect([nodes.length, folded.nodes]).toEqual([maxNodes, 150 - maxNodes]);
     expect(edges.length).toBe(maxEdges);
     expect(edges.length + folded.edges).toBe(600);
@@ -59,10 +61,12 @@ describe("what is drawn", () => {
 
 test("of what may not be seen there is one place without a name, and nothing of its own", () => {
   const sees = (namespace: string): boolean => namespace === "data";
-  const { nodes, edges } = readGraph(minute(busy()), { namespace: "", sees });
+  const { nodes, edges } = readGraph(minute(busy()), { namespace: "", sees }, unmarked);
   expect(nodes.map(({ id }) => id).sort()).toEqual([elsewhere, "data"]);
   expect(edges).toMatchObject([{ from: elsewhere, to: "data", hosts: ["db.data.svc.cluster.local"] }]);
-  expect(JSON.stringify(readGraph(minute(busy()), { namespace: "data", sees }))).not.toMatch(/shop|front|back/);
+  expect(JSON.stringify(readGraph(minute(busy()), { namespace: "data", sees }, unmarked))).not.toMatch(
+    /shop|front|back/,
+  );
 });
 
 test("a place has its callers, those whom it calls, and its course", async () => {

@@ -2,10 +2,16 @@
 import type { Finding, Graph, GraphEdge, GraphNode, GraphQuestion } from "../../dashboard/index.ts";
 import { type EdgeRow, summarizeEdges, type TrafficSnapshot } from "../../traffic/index.ts";
 import { asSeen } from "./as-seen.ts";
+import { flagMarksOf, type Marks } from "./marks.ts";
 
 export const [maxNodes, maxEdges] = [80, 200];
+const maxMarks = 20;
 
-export function readGraph(snapshot: TrafficSnapshot, { namespace, sees }: Omit<GraphQuestion, "lastMs">): Graph {
+export function readGraph(
+  snapshot: TrafficSnapshot,
+  { namespace, sees }: Omit<GraphQuestion, "lastMs">,
+  marks: Marks,
+): Graph {
   const { seconds } = snapshot;
   const rows = summarizeEdges(
     { seconds, traffic: asSeen(snapshot.traffic, sees) },
@@ -19,8 +25,11 @@ export function readGraph(snapshot: TrafficSnapshot, { namespace, sees }: Omit<G
   const drawn = new Set(nodes.map(({ id }) => id));
   const edges = rows.filter(({ from, to }) => drawn.has(from) && drawn.has(to)).slice(0, maxEdges);
   return {
-    nodes,
-    edges: edges.map(({ places: _, ...edge }) => edge),
+    nodes: nodes.map((node) => ({ ...node, marks: marks.ofPlace(node.namespace, node.name) })),
+    edges: edges.map(({ places: _, ...edge }) => ({
+      ...edge,
+      marks: [...edge.marks, ...edge.hosts.flatMap(marks.ofHost)].slice(0, maxMarks),
+    })),
     folded: { nodes: all.length - nodes.length, edges: rows.length - edges.length },
     seconds: snapshot.seconds,
     reporters: snapshot.reporters,
@@ -49,6 +58,7 @@ export function edgeOf(row: EdgeRow, seconds: number): GraphEdge {
     protocols: row.protocols,
     mutualTls: row.mutualTls,
     hosts: row.hosts,
+    marks: flagMarksOf(row.flags),
   };
 }
 
@@ -71,7 +81,7 @@ function nodesOf(edges: readonly (GraphEdge & { readonly places: readonly [Place
   return [...known]
     .sort(([, a], [, b]) => b.busy - a.busy)
     .map(([id, { place, perSecond, failed, answered }]) => ({
-      ...{ id, namespace: place.namespace, name: place.name, perSecond },
+      ...{ id, namespace: place.namespace, name: place.name, perSecond, marks: [] },
       ...(answered && perSecond > 0 ? { errors: failed / perSecond } : {}),
     }));
 }

@@ -10,6 +10,7 @@ import type {
   Identities,
   LiveBatch,
   LiveRequest,
+  Mark,
   MeshReads,
   NamespaceDetail,
   ObjectDetail,
@@ -117,6 +118,13 @@ export function visibleReads(reads: MeshReads, viewer: Viewer): MeshReads {
     });
   }
 
+  async function seenMarks<T extends { readonly marks: readonly Mark[] }>(rows: readonly T[]): Promise<readonly T[]> {
+    const names = await hiddenNames();
+    const all = rows.flatMap(({ marks }) => marks).filter(({ says }) => !names(says));
+    const seen = new Set(await visible(all, ({ object }) => (object === undefined ? [] : [placeOf(object)])));
+    return rows.map((row) => ({ ...row, marks: row.marks.filter((mark) => seen.has(mark)) }));
+  }
+
   async function seenNamespace(found: NamespaceDetail): Promise<NamespaceDetail> {
     return {
       ...found,
@@ -193,7 +201,8 @@ export function visibleReads(reads: MeshReads, viewer: Viewer): MeshReads {
       return all.filter(sees);
     },
     async graph(question) {
-      return reads.graph({ ...question, sees: await ofPods() });
+      const graph = await reads.graph({ ...question, sees: await ofPods() });
+      return { ...graph, nodes: await seenMarks(graph.nodes), edges: await seenMarks(graph.edges) };
     },
     async workload(id, looked) {
       const sees = await ofPods();

@@ -8,8 +8,14 @@ export interface Box {
   readonly width: number;
 }
 
+/** An arrow with the words that stand at it. */
+export interface Said extends Arrow {
+  readonly words: string;
+}
+
 export interface Way {
   readonly key: string;
+  readonly words: string;
   /** Of an SVG path. */
   readonly path: string;
   readonly label: { readonly x: number; readonly y: number };
@@ -23,11 +29,13 @@ export interface Picture {
 }
 
 export const boxHeight = 40;
-const [rowGap, columnGap, margin] = [28, 130, 20];
+const [rowGap, leastGap, margin] = [28, 130, 20];
 const [leastWidth, mostWidth, letter] = [90, 220, 8];
 /** A bend needs no box, but room for the arrow's words. */
 const bendHeight = 22;
 const labelHeight = 16;
+/** Of an arrow's words. */
+export const labelWidth = (words: string): number => Math.max(60, words.length * 7 + 16);
 
 interface Point {
   readonly x: number;
@@ -36,8 +44,9 @@ interface Point {
 
 export function pictureOf(
   nodes: readonly { readonly id: string; readonly words: string }[],
-  arrows: readonly Arrow[],
+  arrows: readonly Said[],
 ): Picture {
+  const columnGap = Math.max(leastGap, ...arrows.map(({ words: said }) => labelWidth(said) + 20));
   const words = new Map(nodes.map(({ id, words: text }) => [id, text]));
   const { layers, bends } = layersOf([...words.keys()], arrows);
   const widthOf = (id: string): number => {
@@ -48,6 +57,7 @@ export function pictureOf(
   const heights = layers.map((layer) => layer.reduce((sum, id) => sum + heightOf(id), 0));
   const height = Math.max(boxHeight, ...heights);
   const places = new Map<string, Box>();
+  const gaps = new Map<string, Gaps>();
   let x = margin;
   for (const [i, layer] of layers.entries()) {
     const column = Math.max(0, ...layer.map(widthOf));
@@ -56,29 +66,57 @@ export function pictureOf(
       const [width, own] = [widthOf(id), words.has(id) ? boxHeight : 0];
       places.set(id, { id, width, x: x + (column - width) / 2, y: y + (heightOf(id) - own) / 2 });
       y += heightOf(id);
+      gaps.set(id, { before: x - columnGap / 2, after: x + column + columnGap / 2 });
     }
     x += column + columnGap;
   }
   const boxes = [...words.keys()].flatMap((id) => places.get(id) ?? []);
-  const ways = arrows.flatMap((arrow) => wayOf(arrow, places, bends.get(arrowKey(arrow)) ?? []) ?? []);
-  return { boxes, ways: apart(ways), width: x - columnGap + margin, height: height + 2 * margin };
+  const ways = arrows.flatMap((arrow) => wayOf(arrow, places, gaps, bends.get(arrowKey(arrow)) ?? []) ?? []);
+  const said = apart(ways);
+  const lowest = Math.max(0, ...said.map(({ label }) => label.y));
+  return {
+    boxes,
+    ways: said,
+    width: x - columnGap + margin,
+    height: Math.max(height + 2 * margin, lowest + labelHeight),
+  };
 }
 
-function wayOf(arrow: Arrow, places: ReadonlyMap<string, Box>, bends: readonly string[]): Way | undefined {
+/** The middles of the empty columns on both sides of a box. */
+interface Gaps {
+  readonly before: number;
+  readonly after: number;
+}
+
+/** Words stand where the arrow crosses the empty column beside its first box, so that they lie on no other box. */
+function wayOf(
+  arrow: Said,
+  places: ReadonlyMap<string, Box>,
+  gaps: ReadonlyMap<string, Gaps>,
+  bends: readonly string[],
+): Way | undefined {
   const [from, to] = [places.get(arrow.from), places.get(arrow.to)];
   if (!from || !to) return undefined;
-  const key = arrowKey(arrow);
-  if (from === to) return loop(key, from);
+  const [key, { words }] = [arrowKey(arrow), arrow];
+  if (from === to) return { ...loop(key, from), words };
   const isForward = from.x < to.x;
   const start = { x: isForward ? from.x + from.width : from.x, y: from.y + boxHeight / 2 };
   const end = { x: isForward ? to.x : to.x + to.width, y: to.y + boxHeight / 2 };
   const middle = bends.flatMap((bend) => places.get(bend) ?? []).map(({ x, y }) => ({ x, y }));
   const points = [start, ...middle, end];
-  const [a = start, b = end] = points.slice(Math.floor((points.length - 2) / 2));
-  return { key, path: curve(points), label: { x: (a.x + b.x) / 2, y: (a.y + b.y) / 2 } };
+  const [, next = end] = points;
+  const { before = start.x, after = start.x } = gaps.get(arrow.from) ?? {};
+  const x = isForward ? after : before;
+  return { key, words, path: curve(points), label: { x, y: heightAt(x, start, next) } };
 }
 
-function loop(key: string, { x, y, width }: Box): Way {
+/** Of the curve from one point to the next. */
+function heightAt(x: number, from: Point, to: Point): number {
+  const share = Math.min(1, Math.max(0, (x - from.x) / (to.x - from.x || 1)));
+  return from.y + (to.y - from.y) * share * share * (3 - 2 * share);
+}
+
+function loop(key: string, { x, y, width }: Box): Omit<Way, "words"> {
   const [left, right] = [x + width * 0.3, x + width * 0.7];
   return {
     key,
@@ -99,16 +137,24 @@ function curve([first = { x: 0, y: 0 }, ...rest]: readonly Point[]): string {
   return `M${first.x},${first.y} ${parts.join(" ")}`;
 }
 
-const labelWidth = 84;
-
-/** Words that would lie on others move down until they do not. */
+/** Words that would lie on others move down until they do not. Those of loops have no other place, so they are first. */
 function apart(ways: readonly Way[]): readonly Way[] {
-  const taken: Point[] = [];
-  return ways.map((way) => {
+  const taken: (Point & { readonly width: number })[] = [];
+  const isLoop = ({ key }: Way): boolean => {
+    const [from, to] = JSON.parse(key) as readonly unknown[];
+    return from === to;
+  };
+  const place = (way: Way): Way => {
     let { x, y } = way.label;
-    while (taken.some((other) => Math.abs(other.x - x) < labelWidth && Math.abs(other.y - y) < labelHeight))
-      y += labelHeight;
-    taken.push({ x, y });
+    const width = labelWidth(way.words);
+    const isOn = (other: (typeof taken)[number]): boolean =>
+      Math.abs(other.x - x) < (other.width + width) / 2 && Math.abs(other.y - y) < labelHeight;
+    while (taken.some(isOn)) y += labelHeight;
+    taken.push({ x, y, width });
     return { ...way, label: { x, y } };
-  });
+  };
+  const placed = new Map(
+    [...ways.filter(isLoop), ...ways.filter((way) => !isLoop(way))].map((way) => [way.key, place(way)]),
+  );
+  return ways.map((way) => placed.get(way.key) ?? way);
 }

@@ -1,7 +1,8 @@
 /** Edges of traffic as a table: the twin of every picture of them. */
-import { elsewhere, type GraphEdge } from "../../mesh-reads.ts";
+import { elsewhere, type GraphEdge, type GraphNode } from "../../mesh-reads.ts";
 import { lockWords, millis, rate, share } from "../parts/figures.ts";
 import { Link, NamespaceLink } from "../parts/link.tsx";
+import { MarkList } from "../parts/marks.tsx";
 import { type Column, Rows } from "../parts/table.tsx";
 
 const place = (id: string) =>
@@ -32,10 +33,22 @@ const columns: readonly Column<GraphEdge>[] = [
   { title: "p99", show: ({ p99Ms }) => millis(p99Ms) },
   { title: "Protocol", show: ({ protocols }) => protocols.join(", ") },
   { title: "Encryption", show: ({ mutualTls }) => lockWords[mutualTls] },
+  { title: "Marks", show: ({ marks }) => <MarkList marks={marks} /> },
 ];
 
 export const Edges = ({ caption, edges }: { readonly caption: string; readonly edges: readonly GraphEdge[] }) => (
   <Rows caption={caption} columns={columns} rows={edges} rowKey={({ from, to, hosts }) => `${from} ${to} ${hosts}`} />
+);
+
+const nodeColumns: readonly Column<GraphNode>[] = [
+  { title: "Place", show: ({ id }) => place(id) },
+  { title: "Comes to it", show: ({ perSecond }) => rate(perSecond) },
+  { title: "Errors", show: ({ errors }) => share(errors) },
+  { title: "Marks", show: ({ marks }) => <MarkList marks={marks} /> },
+];
+
+export const Places = ({ nodes }: { readonly nodes: readonly GraphNode[] }) => (
+  <Rows caption="places" columns={nodeColumns} rows={nodes} rowKey={({ id }) => id} />
 );
 
 /** Both sides of a place. */

@@ -2,14 +2,16 @@
 import { elsewhere, type Graph, type GraphEdge, type GraphNode } from "../../mesh-reads.ts";
 import { useAsk } from "../ask.ts";
 import { arrowKey } from "../graph/layers.ts";
-import { boxHeight, pictureOf } from "../graph/picture.ts";
+import { Lock } from "../graph/lock.tsx";
+import { boxHeight, labelWidth, pictureOf } from "../graph/picture.ts";
 import { lockWords, rate, share } from "../parts/figures.ts";
 import { Link, NamespaceLink } from "../parts/link.tsx";
+import { lettersOf, MarkLegend } from "../parts/marks.tsx";
 import { lastSeconds, Range } from "../parts/range.tsx";
 import { Scrolled, Trouble } from "../parts/text.tsx";
 import { Title } from "../parts/title.tsx";
 import { change, query } from "../place.ts";
-import { Edges } from "./edges.tsx";
+import { Edges, Places } from "./edges.tsx";
 
 export function TrafficGraph() {
   const namespace = query.value.get("namespace") ?? "";
@@ -72,11 +74,22 @@ function Drawn({
       )}
       <Picture graph={graph} find={find} />
       <p class="legend">
-        <span class="key all" /> {lockWords.all} <span class="key mixed" /> {lockWords.mixed} <span class="key none" />{" "}
-        {lockWords.none}. Red: at least 5 % of the answers are errors.
+        {(["all", "mixed", "none"] as const).map((state) => (
+          <span key={state} class="lock-key">
+            <span class={`key ${state}`} />{" "}
+            <svg width="18" height="16" aria-hidden="true">
+              <Lock state={state} x={5} y={3} />
+            </svg>
+            {lockWords[state]}{" "}
+          </span>
+        ))}
+        Red: at least 5 % of the answers are errors.
       </p>
+      <MarkLegend />
       <h2>The same as a table</h2>
       <Edges caption="traffic" edges={graph.edges} />
+      <h2>The places as a table</h2>
+      <Places nodes={graph.nodes} />
     </>
   );
 }
@@ -88,8 +101,8 @@ const isBad = (errors: number | undefined): boolean => (errors ?? 0) >= 0.05;
 
 function Picture({ graph, find }: { readonly graph: Graph; readonly find: string }) {
   const { boxes, ways, width, height } = pictureOf(
-    graph.nodes.map((node) => ({ id: node.id, words: wordsOf(node) })),
-    graph.edges,
+    graph.nodes.map((node) => ({ id: node.id, words: `${wordsOf(node)} ${lettersOf(node.marks)}` })),
+    graph.edges.map((edge) => ({ from: edge.from, to: edge.to, words: sayEdge(edge) })),
   );
   const edges = new Map(graph.edges.map((edge) => [arrowKey(edge), edge]));
   const nodes = new Map(graph.nodes.map((node) => [node.id, node]));
@@ -105,10 +118,13 @@ function Picture({ graph, find }: { readonly graph: Graph; readonly find: string
         {ways.map(({ key, path }) => (
           <path key={key} d={path} marker-end="url(#head)" class={wayClass(edges.get(key))} />
         ))}
-        {ways.map(({ key, label }) => (
-          <text key={key} x={label.x} y={label.y - 4} class={isBad(edges.get(key)?.errors) ? "bad" : ""}>
-            {sayEdge(edges.get(key))}
-          </text>
+        {ways.map(({ key, label, words }) => (
+          <g key={key}>
+            <Lock state={edges.get(key)?.mutualTls ?? "unknown"} x={label.x - labelWidth(words) / 2} y={label.y - 15} />
+            <text x={label.x + 6} y={label.y - 4} class={isBad(edges.get(key)?.errors) ? "bad" : ""}>
+              {words}
+            </text>
+          </g>
         ))}
         {boxes.map((box) => {
           const node = nodes.get(box.id);
@@ -124,10 +140,8 @@ function Picture({ graph, find }: { readonly graph: Graph; readonly find: string
 const wayClass = (edge: GraphEdge | undefined): string =>
   `way ${edge?.mutualTls ?? ""} ${isBad(edge?.errors) ? "bad" : ""}`;
 
-function sayEdge(edge: GraphEdge | undefined): string {
-  if (!edge) return "";
-  return edge.errors ? `${rate(edge.perSecond)} ${share(edge.errors)}` : rate(edge.perSecond);
-}
+const sayEdge = ({ perSecond, errors, marks }: GraphEdge): string =>
+  [rate(perSecond), errors ? share(errors) : "", lettersOf(marks)].filter(Boolean).join(" ");
 
 interface PlaceProps {
   readonly node: GraphNode;
@@ -137,6 +151,7 @@ interface PlaceProps {
 
 function Place({ node, box, isFound }: PlaceProps) {
   const words = wordsOf(node);
+  const marks = lettersOf(node.marks);
   const shape = (
     <>
       <rect
@@ -149,6 +164,7 @@ function Place({ node, box, isFound }: PlaceProps) {
       />
       <text x={box.x + box.width / 2} y={box.y + boxHeight / 2 + 5}>
         {words.length > 24 ? `${words.slice(0, 23)}…` : words}
+        {marks === "" ? null : <tspan class="marks">{` ${marks}`}</tspan>}
       </text>
     </>
   );
@@ -158,7 +174,7 @@ function Place({ node, box, isFound }: PlaceProps) {
     <Link
       to={isWorkload ? "/workload" : "/graph"}
       query={isWorkload ? { id: node.id } : { namespace: node.id }}
-      label={`${node.id}, ${rate(node.perSecond)}${isBad(node.errors) ? `, ${share(node.errors)} errors` : ""}`}
+      label={`${node.id}${marks === "" ? "" : ` ${marks}`}, ${rate(node.perSecond)}${isBad(node.errors) ? `, ${share(node.errors)} errors` : ""}`}
     >
       {shape}
     </Link>

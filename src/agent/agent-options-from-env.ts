@@ -206,8 +206,6 @@ function nodeOf(source: Source): Node {
     exitOnZeroActiveConnections: exitWhenIdle(read),
     skipDeprecatedLogs: skipDeprecatedLogs(read),
     metadataDiscovery: discovery,
-    credentialSocket: false,
-    credentialFileSocket: false,
     countsRequests: true,
     log: machine.log,
   });

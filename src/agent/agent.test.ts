@@ -8,6 +8,7 @@ import { connect as connectTls } from "node:tls";
 import { create, toBinary } from "@bufbuild/protobuf";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { lacks } from "../../test/require.ts";
+import { Cluster_DiscoveryType, ClusterSchema } from "../gen/envoy/config/cluster/v3/cluster_pb.js";
 import { NameTableSchema } from "../gen/istio/nds_pb.js";
 import { createOverload, silentLogger } from "../lib/index.ts";
 import { types } from "../model/index.ts";
@@ -16,7 +17,7 @@ import { createRpcServer } from "../rpc/index.ts";
 import { livingEnvoy } from "./envoy/record.ts";
 import type { WorkloadCredentials } from "./identity/credentials.ts";
 import { createSdsRoutes } from "./identity/sds.ts";
-import { createSecretSource } from "./identity/secrets.ts";
+import { createSecretSource, type SecretSource } from "./identity/secrets.ts";
 import type { WorkloadIdentity } from "./identity/workload-identity.ts";
 import {
   type AgentHarness,
@@ -61,6 +62,29 @@ async function serveForeignIdentity({ authority, workDir }: AgentHarness) {
     },
   };
 }
+
+const credentialCluster = create(ClusterSchema, {
+  name: "sds-external",
+  clusterDiscoveryType: { case: "type", value: Cluster_DiscoveryType.STATIC },
+  http2ProtocolOptions: {},
+  loadAssignment: {
+    clusterName: "sds-external",
+    endpoints: [
+      {
+        lbEndpoints: [
+          {
+            hostIdentifier: {
+              case: "endpoint",
+              value: {
+                address: { address: { case: "pipe", value: { path: "./var/run/secrets/credential-uds/socket" } } },
+              },
+            },
+          },
+        ],
+      },
+    ],
+  },
+});
 
 describe.skipIf(lacks("envoy"))("the agent with a real Envoy", () => {
   let harness: AgentHarness;
@@ -217,6 +241,35 @@ describe.skipIf(lacks("envoy"))("the agent with a real Envoy", () => {
       });
     } finally {
       await foreign.close();
+    }
+  }, 300_000);
+
+  test("credentials that another process serves beside it are told of, and Envoy shows them", async () => {
+    const key = await generateKey();
+    const caller = { trustDomain: "cluster.local", namespace: "credentials", serviceAccount: "shop" };
+    const { chain } = harness.authority.sign(createCsr({ key }), caller, 0);
+    const content = { type: "certificate", chain: chain.join(""), key: formatPrivateKey(key.privateKey) } as const;
+    const source: SecretSource = {
+      get: (name) => (name === "sds://shop" ? { name, content, version: "1" } : undefined),
+      watch: () => () => {},
+    };
+    const server = createRpcServer({ routes: createSdsRoutes(source, silentLogger), log: silentLogger });
+    const folder = join(harness.workDir, "var/run/secrets/credential-uds");
+    mkdirSync(folder, { recursive: true });
+    await server.listen({ path: join(folder, "socket") });
+    // As the control plane sends them to a proxy that says so.
+    const listener = tlsListener(tls, { secret: "sds://shop", cluster: "sds-external" });
+    harness.send(new Map([...listener, [types.cluster, [toBinary(ClusterSchema, credentialCluster)]]]));
+    try {
+      start();
+      await untilReady();
+      expect(await eventually(shown, (peer) => peer !== undefined)).toMatchObject({
+        uris: ["spiffe://cluster.local/ns/credentials/sa/shop"],
+      });
+      const dump = await fetch(`http://127.0.0.1:${harness.ports.admin}/config_dump?mask=bootstrap`);
+      expect(await dump.text()).toContain('"credential": "true"');
+    } finally {
+      await server.close();
     }
   }, 300_000);
 

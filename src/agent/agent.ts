@@ -175,7 +175,8 @@ async function serveIdentity(
   { identity, trustBundle, closers, ended }: IdentityParts,
 ): Promise<Pick<BootstrapOptions, "sdsSocket" | "node"> & Partial<Pick<BootstrapOptions, "fileSdsSocket">>> {
   const log = options.log.scope("sds");
-  const { sdsSocket, node } = options.bootstrap;
+  const { sdsSocket } = options.bootstrap;
+  const node = await withCredentialServer(options);
   const path = options.foreignSdsSocket;
   if (await isServed(shortestPath(options.workDir, path))) {
     options.log.info("the identity socket is served by another process, which is used", { path });
@@ -201,6 +202,14 @@ async function serveIdentity(
   writeCertificates(options, source, closers);
   await listen(options, sdsSocket, createSdsRoutes(source, log), closers);
   return { sdsSocket, node };
+}
+
+/** Where somebody serves credentials whose names begin with `sds://`, the control plane is told so, as Istio's agent tells it. */
+async function withCredentialServer({ bootstrap, workDir, log }: AgentOptions): Promise<BootstrapOptions["node"]> {
+  const path = "./var/run/secrets/credential-uds/socket";
+  if (!(await isServed(shortestPath(workDir, path)))) return bootstrap.node;
+  log.info("credentials are served by another process, which is used", { path });
+  return { ...bootstrap.node, metadata: { ...bootstrap.node.metadata, credential: "true" } };
 }
 
 /** Of the agent's own making, in Istio. */

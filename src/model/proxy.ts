@@ -128,6 +128,8 @@ export const metadataKeys = [
   "ROUTER_MODE",
   "OUTLIER_LOG_PATH",
   "IDLE_TIMEOUT",
+  /** Somebody beside it serves secrets whose names begin with `sds://`. */
+  "credential",
   /** Its agent serves files on a socket of their own. */
   "file-credential",
   /** Its agent counts requests for it. */

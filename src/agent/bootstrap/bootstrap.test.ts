@@ -49,8 +49,6 @@ const minimal: NodeOptions = {
   exitOnZeroActiveConnections: false,
   skipDeprecatedLogs: false,
   metadataDiscovery: undefined,
-  credentialSocket: false,
-  credentialFileSocket: false,
   log: silentLogger,
 };
 

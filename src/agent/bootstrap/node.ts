@@ -25,9 +25,6 @@ export interface NodeOptions {
   readonly skipDeprecatedLogs: boolean;
   /** Undefined follows ENABLE_HBONE. */
   readonly metadataDiscovery: boolean | undefined;
-  /** A credential socket, or a file credential socket, is mounted by someone else. */
-  readonly credentialSocket: boolean;
-  readonly credentialFileSocket: boolean;
   /** The agent counts requests for an Envoy that cannot itself. */
   readonly countsRequests?: boolean;
   readonly log: Logger;
@@ -84,8 +81,6 @@ export function buildNode(options: NodeOptions): Node {
       // Where the labels are the static ones themselves, both are told with the same locality.
       STATIC_LABELS: nonEmpty(podLabels ? staticLabels : labels),
       ANNOTATIONS: nonEmpty(annotations),
-      credential: options.credentialSocket ? "true" : undefined,
-      "file-credential": options.credentialFileSocket ? "true" : undefined,
       FAIRLEAD_TELEMETRY: options.countsRequests ? "true" : undefined,
     }),
   };

@@ -28,7 +28,7 @@ import {
   type UpstreamTlsContext,
   UpstreamTlsContextSchema,
 } from "../../gen/envoy/extensions/transport_sockets/tls/v3/tls_pb.js";
-import type { SecretServer } from "../proxy/file-server.ts";
+import { credentialServer, type SecretServer } from "../proxy/secret-server.ts";
 import { packAny } from "./any.ts";
 import { seconds } from "./duration.ts";
 import { exactMatch } from "./match.ts";
@@ -86,8 +86,37 @@ export function rootFileSecret(path: string, server: SecretServer): SdsSecretCon
   return fileSecret(`file-root:${path}`, server);
 }
 
-/** A secret named by `credentialName`, kept in Kubernetes and served over ADS. A missing one must not hold up the rest. */
-export function credentialSecret(name: string): SdsSecretConfig {
+/** What a server of somebody else's is asked for. */
+export function externalSecret(name: string, clusterName: string, authority = ""): SdsSecretConfig {
+  return create(SdsSecretConfigSchema, {
+    name,
+    sdsConfig: {
+      configSourceSpecifier: {
+        case: "apiConfigSource",
+        value: {
+          apiType: ApiConfigSource_ApiType.GRPC,
+          setNodeOnFirstMessageOnly: true,
+          transportApiVersion: ApiVersion.V3,
+          grpcServices: [{ targetSpecifier: { case: "envoyGrpc", value: { clusterName, authority } } }],
+        },
+      },
+      resourceApiVersion: ApiVersion.V3,
+    },
+  });
+}
+
+/** Whether a `credentialName` is one that others may know. */
+export const isExternal = (name: string): boolean => name.startsWith(externalPrefix);
+
+/** The name that a server in the mesh is asked by. */
+export const externalName = (name: string): string => name.slice(externalPrefix.length);
+
+/**
+ * A secret named by `credentialName`, kept in Kubernetes and served over ADS. A missing one must not hold up the rest. Where
+ * somebody serves credentials beside the proxy, who is asked for names that begin with `sds://`, whole.
+ */
+export function credentialSecret(name: string, hasServer: boolean): SdsSecretConfig {
+  if (hasServer && isExternal(name)) return externalSecret(name, credentialServer);
   if (name === builtinPrefix) return agentSecret(workloadSecret);
   if (name === builtinPrefix + caSuffix) return agentSecret(rootSecret);
   return create(SdsSecretConfigSchema, {
@@ -97,8 +126,8 @@ export function credentialSecret(name: string): SdsSecretConfig {
 }
 
 /** The CA that belongs to a credential: its own secret, or one with this suffix beside it. */
-export function credentialCaSecret(name: string): SdsSecretConfig {
-  return credentialSecret(name + caSuffix);
+export function credentialCaSecret(name: string, hasServer: boolean): SdsSecretConfig {
+  return credentialSecret(name + caSuffix, hasServer);
 }
 
 /** The SDS resource that a `credentialName` asks for. */

@@ -7,8 +7,8 @@ import { dynamicDiscovery } from "../build/discovery.ts";
 import { anyHostDnsCache } from "../filters/dynamic-forward-proxy.ts";
 import { allowAnyDynamicDnsCluster } from "../outbound/cluster-name.ts";
 import { delimited } from "../outbound/stat-name.ts";
-import { fileServer } from "../proxy/file-server.ts";
 import { offeredAlpn } from "../proxy/profile.ts";
+import { fileServer, hasCredentialServer } from "../proxy/secret-server.ts";
 import { circuitBreakers, connectionOptions, connectTimeout } from "../traffic-policy/connection-pool.ts";
 import { preservesHeaderCase, unknownHttp } from "../traffic-policy/http-options.ts";
 import { buildHttpOptions, buildPassthroughHttpOptions } from "../traffic-policy/http-options-build.ts";
@@ -41,6 +41,7 @@ export function buildAnyHost(view: View<BuildFacet>): Cluster {
       originalDestination: false,
       proxyProtocol: undefined,
       fileServer: fileServer(view.proxy),
+      hasCredentialServer: hasCredentialServer(view.proxy),
     }),
     filters: clusterFilters(view.proxy),
   });

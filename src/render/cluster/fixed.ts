@@ -20,11 +20,13 @@ import {
 } from "../outbound/cluster-name.ts";
 import { outboundPolicy } from "../outbound/policy.ts";
 import { delimited } from "../outbound/stat-name.ts";
+import { credentialServer, hasCredentialServer } from "../proxy/secret-server.ts";
 import { circuitBreakers, connectionOptions, connectTimeout } from "../traffic-policy/connection-pool.ts";
 import { preservesHeaderCase } from "../traffic-policy/http-options.ts";
 import { buildPassthroughHttpOptions } from "../traffic-policy/http-options-build.ts";
 import type { View } from "../view.ts";
 import { buildAnyHost } from "./any-host.ts";
+import { buildCredentialServer } from "./credential-server.ts";
 
 type ClusterInit = Fields<typeof ClusterSchema>;
 
@@ -41,10 +43,16 @@ const anyHost: ReadonlyMap<string, (view: View<EgressFacet>) => Cluster> = new M
   [allowAnyDynamicDnsCluster, buildAnyHost],
 ]);
 
+/** For proxies beside which somebody serves credentials. */
+const credentials: ReadonlyMap<string, (view: View<EgressFacet>) => Cluster> = new Map([
+  [credentialServer, buildCredentialServer],
+]);
+
 export function fixedClusters(view: View<EgressFacet>): ReadonlyMap<string, (view: View<EgressFacet>) => Cluster> {
-  if (view.proxy.type === "router") return everywhere;
+  const served = hasCredentialServer(view.proxy) ? credentials : [];
+  if (view.proxy.type === "router") return new Map([...everywhere, ...served]);
   const resolves = outboundPolicy(view).mode === "ALLOW_ANY_DYNAMIC_DNS";
-  return new Map([...everywhere, ...sidecarOnly, ...(resolves ? anyHost : [])]);
+  return new Map([...everywhere, ...sidecarOnly, ...(resolves ? anyHost : []), ...served]);
 }
 
 function buildBlackHole(view: View<EgressFacet>): Cluster {

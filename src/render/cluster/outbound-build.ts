@@ -19,8 +19,8 @@ import { hostDnsCache } from "../filters/dynamic-forward-proxy.ts";
 import { sniCluster } from "../outbound/cluster-name.ts";
 import { delimited, statName } from "../outbound/stat-name.ts";
 import { type OutboundTarget, racesAddresses } from "../outbound/targets.ts";
-import { fileServer } from "../proxy/file-server.ts";
 import { offeredAlpn } from "../proxy/profile.ts";
+import { fileServer, hasCredentialServer } from "../proxy/secret-server.ts";
 import { circuitBreakers, connectionOptions, connectTimeout } from "../traffic-policy/connection-pool.ts";
 import { type HttpOptions, httpOptions } from "../traffic-policy/http-options.ts";
 import { buildHttpOptions } from "../traffic-policy/http-options-build.ts";
@@ -173,6 +173,7 @@ function socketsOf(view: View<BuildFacet>, target: OutboundTarget, tls: ClientTl
     originalDestination: target.discovery === "original-dst",
     proxyProtocol: proxyProtocol && target.mode === "outbound" ? (proxyProtocol.version ?? "V1") : undefined,
     fileServer: fileServer(view.proxy),
+    hasCredentialServer: hasCredentialServer(view.proxy),
   });
 }
 

@@ -1,16 +1,12 @@
 /** TLS settings of a Gateway's server in; the TLS context with which the gateway answers its clients out. */
 import { create } from "@bufbuild/protobuf";
-import { ApiConfigSource_ApiType, ApiVersion } from "../../gen/envoy/config/core/v3/config_source_pb.js";
 import {
   type CertificateValidationContextSchema,
   TlsParameters_TlsProtocol,
   type TlsParametersSchema,
   CertificateValidationContext_TrustChainVerification as TrustChain,
 } from "../../gen/envoy/extensions/transport_sockets/tls/v3/common_pb.js";
-import {
-  type SdsSecretConfig,
-  SdsSecretConfigSchema,
-} from "../../gen/envoy/extensions/transport_sockets/tls/v3/secret_pb.js";
+import type { SdsSecretConfig } from "../../gen/envoy/extensions/transport_sockets/tls/v3/secret_pb.js";
 import {
   type CommonTlsContextSchema,
   type DownstreamTlsContext,
@@ -29,12 +25,15 @@ import {
   agentSecret,
   certificateFilesSecret,
   credentialSecret,
+  externalName,
+  externalSecret,
+  isExternal,
   rootFileSecret,
   rootSecret,
   workloadSecret,
 } from "../build/tls.ts";
-import { fileServer } from "../proxy/file-server.ts";
 import { inboundTcpAlpn } from "../proxy/profile.ts";
+import { fileServer, hasCredentialServer } from "../proxy/secret-server.ts";
 import { providerCluster } from "../telemetry/provider.ts";
 import type { View } from "../view.ts";
 import { ownCertificate, ownRoot } from "./inbound-tls.ts";
@@ -145,32 +144,13 @@ const combined = (
   },
 });
 
-const externalPrefix = "sds://";
-
-/** `sds://` names are asked of the SDS server that mesh config declares, where it does. */
+/** `sds://` names are asked of the server beside the proxy, else of the one that mesh config declares, where it does. */
 function namedSecret(view: View<BuildFacet>, name: string): SdsSecretConfig {
-  const external = name.startsWith(externalPrefix)
-    ? view.mesh.settings().extensionProviders?.find(({ sds }) => sds)?.sds
-    : undefined;
+  const isBeside = hasCredentialServer(view.proxy);
+  const external =
+    isExternal(name) && !isBeside ? view.mesh.settings().extensionProviders?.find(({ sds }) => sds)?.sds : undefined;
   const target = external && providerCluster(view, external.service, external.port);
-  if (!target) return credentialSecret(name);
-  return create(SdsSecretConfigSchema, {
-    name: name.slice(externalPrefix.length),
-    sdsConfig: {
-      configSourceSpecifier: {
-        case: "apiConfigSource",
-        value: {
-          apiType: ApiConfigSource_ApiType.GRPC,
-          setNodeOnFirstMessageOnly: true,
-          transportApiVersion: ApiVersion.V3,
-          grpcServices: [
-            { targetSpecifier: { case: "envoyGrpc", value: { clusterName: target.cluster, authority: target.host } } },
-          ],
-        },
-      },
-      resourceApiVersion: ApiVersion.V3,
-    },
-  });
+  return target ? externalSecret(externalName(name), target.cluster, target.host) : credentialSecret(name, isBeside);
 }
 
 /** The mesh's defaults, then the server's own; undefined where neither says anything. */

@@ -16,8 +16,8 @@ import {
   rootSecret,
   workloadSecret,
 } from "../build/tls.ts";
-import { fileServer } from "../proxy/file-server.ts";
 import { inboundTcpAlpn } from "../proxy/profile.ts";
+import { fileServer } from "../proxy/secret-server.ts";
 import type { View } from "../view.ts";
 
 const ciphers = [

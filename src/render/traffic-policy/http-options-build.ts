@@ -43,6 +43,14 @@ export function buildHttpOptions(options: HttpOptions): Record<string, Any> {
   };
 }
 
+/** For servers that speak gRPC, and nothing else to be said. */
+export function buildPlainHttp2Options(): Record<string, Any> {
+  const value = { protocolConfig: { case: "http2ProtocolOptions" as const, value: {} } };
+  return {
+    [key]: packAny(HttpProtocolOptionsSchema, { upstreamProtocolOptions: { case: "explicitHttpConfig", value } }),
+  };
+}
+
 /** Passthrough clusters do not know the service: they speak as the client did, with Istio's idle time. */
 export function buildPassthroughHttpOptions(preserveCase: boolean): Record<string, Any> {
   return {

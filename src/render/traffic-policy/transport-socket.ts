@@ -31,7 +31,7 @@ import {
   upstreamTlsSocket,
   workloadSecret,
 } from "../build/tls.ts";
-import type { SecretServer } from "../proxy/file-server.ts";
+import type { SecretServer } from "../proxy/secret-server.ts";
 import type { ClientTls } from "./tls.ts";
 
 export interface ClusterSockets {
@@ -50,6 +50,8 @@ export interface SocketOptions {
   readonly originalDestination: boolean;
   readonly proxyProtocol: "V1" | "V2" | undefined;
   readonly fileServer: SecretServer;
+  /** Somebody serves credentials beside the proxy. */
+  readonly hasCredentialServer: boolean;
 }
 
 export function clusterSockets(tls: ClientTls, options: SocketOptions): ClusterSockets {
@@ -99,7 +101,7 @@ function meshSocket(tls: ClientTls & { mode: "mesh" }, options: SocketOptions): 
 function userSocket(tls: ClientTls & { mode: "user" }, options: SocketOptions): TransportSocket {
   const { settings, mutual } = tls;
   const certificate = settings.credentialName
-    ? credentialSecret(settings.credentialName)
+    ? credentialSecret(settings.credentialName, options.hasCredentialServer)
     : certificateFilesSecret(settings.clientCertificate ?? "", settings.privateKey ?? "", options.fileServer);
   return upstreamTlsSocket(
     create(UpstreamTlsContextSchema, {
@@ -107,7 +109,7 @@ function userSocket(tls: ClientTls & { mode: "user" }, options: SocketOptions): 
       commonTlsContext: {
         tlsParams: parameters(options.tlsDefaults),
         tlsCertificateSdsSecretConfigs: mutual ? [certificate] : [],
-        validationContextType: validation(tls, options.fileServer),
+        validationContextType: validation(tls, options),
         alpnProtocols: options.http2 ? ["h2"] : [],
       },
     }),
@@ -117,15 +119,16 @@ function userSocket(tls: ClientTls & { mode: "user" }, options: SocketOptions): 
 /** Without a CA of their own, servers are checked against the system's roots. */
 function validation(
   { settings, subjectAltNames }: ClientTls & { mode: "user" },
-  server: SecretServer,
+  options: SocketOptions,
 ): CommonTlsContext["validationContextType"] {
   if (settings.credentialName) {
     if (settings.insecureSkipVerify) return { case: undefined };
-    return combinedValidation({ root: credentialCaSecret(settings.credentialName), subjectAltNames });
+    const root = credentialCaSecret(settings.credentialName, options.hasCredentialServer);
+    return combinedValidation({ root, subjectAltNames });
   }
   if (settings.insecureSkipVerify)
     return { case: "validationContext", value: create(CertificateValidationContextSchema) };
-  const root = rootFileSecret(settings.caCertificates || "system", server);
+  const root = rootFileSecret(settings.caCertificates || "system", options.fileServer);
   return combinedValidation({ root, subjectAltNames, crl: settings.caCrl });
 }
 

@@ -182,11 +182,13 @@ function createParts(options: ApiServerOptions, store: ReturnType<typeof createS
 
 /** The past of each of some thirty kinds must leave most of the heap to what is there now. */
 function historyFor({ historyLimit, overload }: ApiServerOptions): HistoryLimits {
-  const { events, bytes, ageMs } = historyLimits;
+  const { events, bytes, allBytes, ageMs } = historyLimits;
+  const heapBytes = overload?.heap.limitBytes ?? allBytes * 16;
   return {
     ageMs,
     events: historyLimit ?? events,
-    bytes: Math.min(bytes, (overload?.heap.limitBytes ?? bytes * 64) / 64),
+    bytes: Math.min(bytes, heapBytes / 64),
+    allBytes: Math.min(allBytes, heapBytes / 16),
   };
 }
 

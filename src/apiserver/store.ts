@@ -17,8 +17,8 @@ export interface StoreEvent {
   /** What is there now; for DELETED what was there last, with the version of the deletion. */
   readonly object: KubeObject;
   readonly before: KubeObject | undefined;
-  /** Of the object as JSON, nearly. */
-  readonly bytes: number;
+  /** The object as JSON. */
+  readonly text: string;
 }
 
 export interface Store {
@@ -114,8 +114,8 @@ export function createStore(file: StoreFile, log: Logger): Store {
     if (!object) return;
     const type = write.next === undefined ? "DELETED" : before === undefined ? "ADDED" : "MODIFIED";
     // What was deleted lives on in the event that says so.
-    const bytes = (write.text ?? JSON.stringify(object)).length;
-    tell({ type, resource: write.resource, key: write.key, version, object, before, bytes });
+    const text = write.text ?? JSON.stringify(object);
+    tell({ type, resource: write.resource, key: write.key, version, object, before, text });
   };
   const drop = (path: string, next: KubeObject | undefined): void => {
     if (pending.get(path) === next) pending.delete(path);

@@ -1,8 +1,12 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 import { expect, test } from "vitest";
+import type { KubeObject } from "../model/index.ts";
 import type { Store, StoreEvent } from "./store.ts";
 import { createWatchHub, type HistoryLimits } from "./watch-hub.ts";
 
-const wide: HistoryLimits = { events: 1_000_000, bytes: 1e12, ageMs: 1e12 };
+const wide: HistoryLimits = { events: 1_000_000, bytes: 1e12, allBytes: 1e12, ageMs: 1e12 };
 
 /** A hub, and events put into it by hand, at a time of our choice. */
 function start(limits: Partial<HistoryLimits>) {
@@ -18,12 +22,13 @@ function start(limits: Partial<HistoryLimits>) {
     },
   };
   const hub = createWatchHub(store, { ...wide, ...limits }, () => nowMs);
-  const object = { apiVersion: "v1", kind: "ConfigMap", metadata: { name: "a" } };
-  const write = (count = 1): void => {
-    for (let i = 0; i < count; i++) {
-      version++;
-      tell({ type: "MODIFIED", resource: "/configmaps", key: "a", version, object, before: undefined, bytes: 100 });
-    }
+  const small = { apiVersion: "v1", kind: "ConfigMap", metadata: { name: "a" } };
+  const put = (resource: string, object: KubeObject, text: string, before?: KubeObject): void => {
+    version++;
+    tell({ type: "MODIFIED", resource, key: "a", version, object, before, text });
+  };
+  const write = (count = 1, resource = "/configmaps"): void => {
+    for (let i = 0; i < count; i++) put(resource, small, "x".repeat(100));
   };
   const read = (after: number): readonly number[] | "too old" => {
     try {
@@ -37,7 +42,7 @@ function start(limits: Partial<HistoryLimits>) {
     }
   };
   return {
-    ...{ hub, write, read },
+    ...{ hub, write, read, put },
     pass(ms: number) {
       nowMs += ms;
     },
@@ -61,6 +66,36 @@ test("no more is kept than the limit of bytes, but always the last event", () =>
   const tiny = start({ bytes: 1 });
   tiny.write(5);
   expect(tiny.read(4)).toEqual([5]);
+});
+
+test("of all resources together no more is kept, and who has most gives it up", () => {
+  const { hub, write, read } = start({ allBytes: 1_000 });
+  const other = hub.open("/secrets", 0, () => {});
+  write(2, "/secrets");
+  write(50);
+  expect(read(44)).toHaveLength(8);
+  expect(read(43)).toBe("too old");
+  expect([other.next(), other.next(), other.next()]).toMatchObject([{ version: 1 }, { version: 2 }, undefined]);
+});
+
+test("large objects of the past are kept as text, and read as they were", async () => {
+  setFlagsFromString("--expose-gc");
+  const collect = runInNewContext("gc") as () => void;
+  const { hub, put } = start({});
+  const cursor = hub.open("/configmaps", 0, () => {});
+  const made = (value: string): KubeObject =>
+    ({ apiVersion: "v1", kind: "ConfigMap", metadata: { name: "a" }, data: { a: value.repeat(5_000) } }) as KubeObject;
+  const gone = ((): readonly WeakRef<KubeObject>[] => {
+    const [first, second] = [made("1"), made("2")];
+    put("/configmaps", first, JSON.stringify(first));
+    put("/configmaps", second, JSON.stringify(second), first);
+    return [new WeakRef(first), new WeakRef(second)];
+  })();
+  await nextTurn();
+  collect();
+  expect(gone.map((ref) => ref.deref())).toEqual([undefined, undefined]);
+  expect(cursor.next()).toMatchObject({ object: made("1"), before: undefined });
+  expect(cursor.next()).toMatchObject({ object: made("2"), before: made("1") });
 });
 
 test("what is older than the limit goes with the next event", () => {

@@ -1,5 +1,6 @@
 /** Store events in, readers that can begin at any recent version out; a version that is too old is refused, never guessed. */
 import { failure } from "./failure.ts";
+import { pastEvent } from "./past-event.ts";
 import type { Store, StoreEvent } from "./store.ts";
 
 /** One reader's place in the events of a resource. It holds nothing but its place: who is slow costs no memory. */
@@ -37,6 +38,8 @@ interface History {
   dropped: number;
   bytes: number;
   readonly kept: (Kept | undefined)[];
+  /** The last event of each object, of those that are kept. */
+  readonly last: Map<string, StoreEvent>;
   readonly wakes: Set<() => void>;
 }
 
@@ -45,11 +48,18 @@ export interface HistoryLimits {
   readonly events: number;
   /** Of all that is kept of one resource; one event more than that is always kept. */
   readonly bytes: number;
+  /** The same of all resources together: beyond it, the one that has most gives up its oldest. */
+  readonly allBytes: number;
   /** Events that are older go with the next one: as long as Kubernetes' store keeps its past. */
   readonly ageMs: number;
 }
 
-export const historyLimits: HistoryLimits = { events: 2048, bytes: 32 * 1024 * 1024, ageMs: 5 * 60_000 };
+export const historyLimits: HistoryLimits = {
+  events: 2048,
+  bytes: 32 * 1024 * 1024,
+  allBytes: 128 * 1024 * 1024,
+  ageMs: 5 * 60_000,
+};
 
 export function createWatchHub(
   store: Pick<Store, "version" | "subscribe">,
@@ -63,7 +73,7 @@ export function createWatchHub(
   const historyOf = (resource: string): History => {
     let history = histories.get(resource);
     if (!history) {
-      history = { floor: start, before: 0, dropped: 0, bytes: 0, kept: [], wakes: new Set() };
+      history = { floor: start, before: 0, dropped: 0, bytes: 0, kept: [], last: new Map(), wakes: new Set() };
       histories.set(resource, history);
     }
     return history;
@@ -71,9 +81,12 @@ export function createWatchHub(
   store.subscribe((event) => {
     const history = historyOf(event.resource);
     const atMs = now();
-    history.kept.push({ event, atMs });
-    history.bytes += event.bytes;
+    const past = pastEvent(event, history.last.get(event.key)?.text);
+    history.kept.push({ event: past, atMs });
+    history.last.set(event.key, past);
+    history.bytes += event.text.length;
     trim(history, limits, atMs);
+    trimAll(histories, limits);
     for (const wake of [...history.wakes]) wake();
   });
 
@@ -102,7 +115,7 @@ export function createWatchHub(
       };
     },
     forget() {
-      for (const history of histories.values()) trim(history, { events: 1, bytes: 0, ageMs: 0 }, now());
+      for (const history of histories.values()) trim(history, { events: 1, bytes: 0, allBytes: 0, ageMs: 0 }, now());
     },
     get size() {
       return size;
@@ -118,15 +131,32 @@ function trim(history: History, limits: HistoryLimits, nowMs: number): void {
   while (history.dropped < kept.length - 1) {
     const oldest = kept[history.dropped];
     if (!oldest || !isTooMuch(oldest)) break;
-    history.floor = oldest.event.version;
-    history.bytes -= oldest.event.bytes;
-    kept[history.dropped] = undefined;
-    history.dropped++;
+    dropOldest(history, oldest);
   }
   if (history.dropped * 2 < kept.length) return;
   kept.splice(0, history.dropped);
   history.before += history.dropped;
   history.dropped = 0;
+}
+
+function dropOldest(history: History, { event }: Kept): void {
+  history.floor = event.version;
+  history.bytes -= event.text.length;
+  history.kept[history.dropped] = undefined;
+  history.dropped++;
+  if (history.last.get(event.key) === event) history.last.delete(event.key);
+}
+
+function trimAll(histories: ReadonlyMap<string, History>, { allBytes }: HistoryLimits): void {
+  const all = [...histories.values()];
+  let excess = all.reduce((sum, { bytes }) => sum + bytes, 0) - allBytes;
+  while (excess > 0) {
+    const [most] = all.filter(({ kept, dropped }) => kept.length - dropped > 1).sort((a, b) => b.bytes - a.bytes);
+    const oldest = most?.kept[most.dropped];
+    if (!most || !oldest) return;
+    excess -= oldest.event.text.length;
+    dropOldest(most, oldest);
+  }
 }
 
 /** The index of the first event that is newer than the version. */

@@ -37,6 +37,10 @@ describe("an installation on an API", () => {
     const canary = await run("install", "--no-wait", "--revision", "canary");
     expect(canary.status).toBe(0);
     expect((await run("tag", "set", "prod", "--revision", "canary")).status).toBe(0);
+    expect(JSON.parse((await run("tag", "list", "-o", "json")).stdout)).toContainEqual({
+      tag: "prod",
+      revision: "canary",
+    });
     expect((await run("tag", "set", "prod", "--revision", "default")).stderr).toContain("prod means revision canary");
     expect((await run("tag", "set", "prod", "--revision", "none")).stderr).toContain("there is no revision none");
     expect((await run("tag", "set", "prod", "--revision", "default", "--overwrite")).status).toBe(0);

@@ -9,6 +9,7 @@ import type { Io } from "./command.ts";
 import { tellOfNoDefault } from "./install/default-revision.ts";
 import { accessOptions, withClient } from "./install/shared.ts";
 import { applyObject } from "./objects.ts";
+import { outputOption, parseOutput } from "./output.ts";
 import { printSortedYaml } from "./print.ts";
 import { printTable } from "./table.ts";
 
@@ -19,6 +20,10 @@ interface TagFlags extends InstallAccessFlags {
   readonly revision: string;
   readonly istioNamespace: string;
   readonly overwrite?: boolean;
+}
+
+interface ListFlags extends InstallAccessFlags {
+  readonly output: string;
 }
 
 export function register(program: Command, io: Io, exit: (status: number) => void): void {
@@ -40,9 +45,10 @@ export function register(program: Command, io: Io, exit: (status: number) => voi
       exit(0);
     },
   );
-  accessOptions(tag.command("list")).action(async (flags: InstallAccessFlags) =>
-    exit(await withClient(flags, io, (client) => listTags(client, io))),
-  );
+  accessOptions(tag.command("list"))
+    .addOption(outputOption("table"))
+    .addHelpText("after", "\nExamples:\n  fairlead tag list\n  fairlead tag list -o json\n")
+    .action(async (flags: ListFlags) => exit(await withClient(flags, io, (client) => listTags(client, flags, io))));
   accessOptions(tag.command("remove").argument("<tag>", "the name")).action(
     async (name: string, flags: InstallAccessFlags) =>
       exit(await withClient(flags, io, (client) => removeTag(client, name, io))),
@@ -89,14 +95,19 @@ function withFailurePolicy(validator: KubeObject, failurePolicy: unknown): KubeO
   return { ...validator, ...{ webhooks } };
 }
 
-async function listTags(client: KubeClient, io: Io): Promise<number> {
+async function listTags(client: KubeClient, { output }: ListFlags, io: Io): Promise<number> {
   const { items } = await client.list(mutatingWebhooks, { labelSelector: "istio.io/tag" });
-  const rows = items.map(({ metadata }) => [
-    metadata.labels?.["istio.io/tag"] ?? "",
-    metadata.labels?.["istio.io/rev"] ?? "",
-  ]);
+  const tags = items.map(({ metadata: { labels } }) => ({
+    ...{ tag: labels?.["istio.io/tag"] ?? "", revision: labels?.["istio.io/rev"] ?? "" },
+  }));
+  const rows = tags.map(({ tag, revision }) => [tag, revision]);
   if (rows.length === 0) io.err("there are no tags\n");
-  else io.out(printTable(["TAG", "REVISION"], rows));
+  const forms = {
+    plain: () => (rows.length === 0 ? "" : printTable(["TAG", "REVISION"], rows)),
+    data: () => tags,
+    names: () => tags.map(({ tag }) => tag),
+  };
+  io.out(parseOutput(output, "table")(forms));
   return 0;
 }
 

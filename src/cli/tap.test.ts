@@ -114,13 +114,14 @@ describe("fairlead tap", () => {
     expect((await run("tap", at, "deploy/other")).stderr).toContain("no proxy");
   });
 
-  test("as JSON, a request on each line", async () => {
-    const { stdout } = await run("tap", await plane([request("/a"), request("/b")]), "-o", "json");
+  test("as JSON, a request on each line, and nothing that a terminal obeys", async () => {
+    const { stdout } = await run("tap", await plane([request("/a"), request("/b\u009b31m")]), "-o", "json");
+    expect(stdout).toContain("\\u009b31m");
     const paths = stdout
       .trimEnd()
       .split("\n")
       .map((line) => JSON.parse(line).path);
-    expect(paths).toEqual(["/a", "/b"]);
+    expect(paths).toEqual(["/a", "/b\u009b31m"]);
   });
 
   test("what may not or cannot be asked is told in a line", async () => {

@@ -34,7 +34,7 @@ async function tap(what: readonly string[], flags: TapFlags, io: Io): Promise<nu
   let [shown, leftOut, proxies] = [0, 0, 0];
   for await (const batch of liveRequests(flags, query, io)) {
     for (const request of batch.requests)
-      io.out(flags.output === "json" ? `${JSON.stringify(request)}\n` : `${lineOf(request, colours)}\n`);
+      io.out(flags.output === "json" ? `${printable(JSON.stringify(request))}\n` : `${lineOf(request, colours)}\n`);
     shown += batch.requests.length;
     leftOut += batch.leftOut;
     proxies = Math.max(proxies, batch.proxies);

@@ -61,6 +61,20 @@ describe("fairlead wait", () => {
     });
   });
 
+  test("as data for programs", async () => {
+    const { status, stdout } = await run("vs/web", "-o", "json");
+    expect([status, JSON.parse(stdout)]).toEqual([
+      0,
+      [
+        {
+          ...{ object: "virtualservice.networking.istio.io/web", programmed: true, generation: 1 },
+          ...{ reason: "Programmed", message: "1/1 proxies have acknowledged generation 1" },
+        },
+      ],
+    ]);
+    expect((await run("vs/web", "-o", "name")).stdout).toBe("virtualservice.networking.istio.io/web\n");
+  });
+
   test("asks control planes themselves, whose counts add up", async () => {
     const { host, port } = plane.addresses.monitoring;
     const address = `${host}:${port}`;

@@ -6,6 +6,7 @@ import type { KubeObject } from "../model/index.ts";
 import { clusterAccess } from "./cluster-access.ts";
 import { collect, type Io } from "./command.ts";
 import { findKind, type NamedKind } from "./objects.ts";
+import { outputOption, parseOutput } from "./output.ts";
 import { type Answer, conditionOf, hasCondition, type PlaneFlags, planesSay } from "./wait/answers.ts";
 
 interface WaitFlags extends PlaneFlags {
@@ -14,6 +15,16 @@ interface WaitFlags extends PlaneFlags {
   readonly namespace: string;
   readonly for: string;
   readonly timeout: string;
+  readonly output: string;
+}
+
+/** What became of one object in time. */
+interface Reached {
+  readonly object: string;
+  readonly programmed: boolean;
+  readonly generation: number;
+  readonly reason: string;
+  readonly message: string;
 }
 
 interface Target {
@@ -41,6 +52,7 @@ export function register(program: Command, io: Io, exit: (status: number) => voi
       [],
     )
     .option("--data <dir>", "data folder of the running `fairlead up`, for kinds without the condition")
+    .addOption(outputOption("text"))
     .addHelpText(
       "after",
       "\nExamples:\n  fairlead wait virtualservice/reviews\n  fairlead wait vs/reviews dr/reviews -n shop --timeout 10s\n  kubectl wait --for=condition=Programmed virtualservice/reviews\n",
@@ -54,10 +66,23 @@ async function waitForAll(names: readonly string[], flags: WaitFlags, io: Io): P
   const untilMs = performance.now() + parseTimeout(flags.timeout);
   const client = createKubeClient(await clusterAccess(flags, io));
   try {
-    let status = 0;
-    for (const target of await parseTargets(client, names))
-      if (!(await isProgrammed(client, target, flags, untilMs, io))) status = 1;
-    return status;
+    const reached: Reached[] = [];
+    const line = ({ object, message }: Reached): string => `${object}: ${printable(message)}\n`;
+    const print = parseOutput(flags.output, "text");
+    for (const target of await parseTargets(client, names)) {
+      const one = await reach(client, target, flags, untilMs, io);
+      reached.push(one);
+      // People are told as soon as it is so.
+      if (one.programmed && flags.output === "text") io.out(line(one));
+    }
+    const done = reached.filter(({ programmed }) => programmed);
+    const forms = {
+      plain: () => done.map(line).join(""),
+      data: () => reached,
+      names: () => done.map(({ object }) => object),
+    };
+    if (flags.output !== "text") io.out(print(forms));
+    return done.length === reached.length ? 0 : 1;
   } finally {
     client.close();
   }
@@ -88,11 +113,24 @@ async function parseTargets(client: KubeClient, words: readonly string[]): Promi
 /** Whether it became so in time; what is known of it is told. */
 export async function isProgrammed(
   client: KubeClient,
-  { kind, name }: Target,
+  target: Target,
   flags: PlaneFlags & { readonly namespace: string },
   untilMs: number,
   io: Io,
 ): Promise<boolean> {
+  const { object, programmed, message } = await reach(client, target, flags, untilMs, io);
+  if (programmed) io.out(`${object}: ${printable(message)}\n`);
+  return programmed;
+}
+
+/** On the way, and where it does not come to that, what is known is told. */
+async function reach(
+  client: KubeClient,
+  { kind, name }: Target,
+  flags: PlaneFlags & { readonly namespace: string },
+  untilMs: number,
+  io: Io,
+): Promise<Reached> {
   const namespace = kind.namespaced ? flags.namespace : undefined;
   const read = (): Promise<KubeObject> => client.get(kind, { name, namespace });
   const asksPlanes = flags.address.length > 0 || !hasCondition(kind);
@@ -104,17 +142,15 @@ export async function isProgrammed(
       ? await planesSay(flags, kind, { name, namespace }, io)
       : conditionOf(await read());
     const isCurrent = answer !== undefined && answer.generation >= generation;
-    if (isCurrent && answer.isDone) {
-      io.out(`${title}: ${printable(answer.message)}\n`);
-      return true;
-    }
+    const found = { object: title, generation, reason: answer?.reason ?? "", message: answer?.message ?? "" };
+    if (isCurrent && answer.isDone) return { ...found, programmed: true };
     const isRefused = isCurrent && answer.reason === "RejectedByProxy";
     const isLate = performance.now() + pollMs >= untilMs;
     if (isRefused || isLate) {
       io.err(
         `${isRefused ? "" : "timed out: "}${title}: ${isCurrent ? printable(answer.message) : unknown(answer, generation)}\n`,
       );
-      return false;
+      return { ...found, programmed: false };
     }
     if (isCurrent && answer.message !== told) io.err(`${title}: ${printable(answer.message)}\n`);
     if (isCurrent) told = answer.message;

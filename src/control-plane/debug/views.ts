@@ -70,7 +70,7 @@ function typesOf(names: string): readonly ResourceType[] {
   return Object.values(types).filter((type) => wanted.has(shortName(type)));
 }
 
-function connections({ ads, resources }: DebugViewInputs): Views {
+function connections({ ads, resources, stages }: DebugViewInputs): Views {
   const client = (proxy: ProxyStatus) => ({
     connectionId: proxy.connectionId,
     connectedAt: proxy.connectedAt.toISOString(),
@@ -104,7 +104,7 @@ function connections({ ads, resources }: DebugViewInputs): Views {
         answer: (asked) => {
           if (asked.query.has("push")) return push.answer(asked);
           const ids = asked.proxy ? [asked.proxy.connectionId] : sorted();
-          return all(ids, (one) => ({ ...client(one), ...followed(one, namesOf(one)) }));
+          return all(ids, (one) => ({ ...client(one), ...followed(one, stages, namesOf(one)) }));
         },
       },
     ],
@@ -113,11 +113,17 @@ function connections({ ads, resources }: DebugViewInputs): Views {
   ];
 }
 
-function followed(proxy: ProxyStatus, namesOf: (type: ResourceType) => readonly string[]): object {
+function followed(
+  proxy: ProxyStatus,
+  { podProxy }: Stages,
+  namesOf: (type: ResourceType) => readonly string[],
+): object {
   const { region, zone, subZone } = proxy.node.locality;
+  const [name = "", namespace = ""] = proxyName(proxy.node).split(/\.(?=[^.]*$)/);
   return {
     variant: proxy.variant,
-    labels: proxy.node.metadata.LABELS ?? {},
+    // The Pod's, with where it runs: as they are selected by.
+    labels: podProxy(`${namespace}/${name}`)?.labels ?? proxy.node.metadata.LABELS ?? {},
     metadata: proxy.node.metadata,
     locality: Object.fromEntries(Object.entries({ region, zone, subZone }).filter(([, value]) => value !== "")),
     watches: Object.fromEntries(proxy.types.map(({ type }) => [type, namesOf(type)])),

@@ -8,7 +8,6 @@ import type { Graph } from "../../collections/index.ts";
 import type { DiffAnswer, MeshReads, Mistake } from "../../dashboard/index.ts";
 import { FairleadError } from "../../lib/index.ts";
 import type { KubeObject } from "../../model/index.ts";
-import { knownProxies } from "../../ops/index.ts";
 import type { Ads } from "../../xds/index.ts";
 import { createJobThread, threadScript } from "../job-thread.ts";
 import { keyOf } from "./proposal.ts";
@@ -50,11 +49,15 @@ export function createLiveDiff({ graph, ads, objects, settings }: LiveDiffInputs
       connected = new Set();
       version = -1;
     }
-    const nodes = knownProxies(ads.status()).map(({ connectionId: id, node, identity }) => ({ id, node, identity }));
+    const ids = new Set(ads.connected().flatMap(({ connectionId, follows }) => (follows ? [connectionId] : [])));
+    const joined = [...ids.difference(connected)].flatMap((id) => [ads.statusOf(id)].flatMap((one) => one ?? []));
     const changed = version === graph.version ? nothing : changesSince(told, objects());
     version = graph.version;
-    const left = [...connected.difference(new Set(nodes.map(({ id }) => id)))];
-    const news: ShadowNews = { ...changed, connected: nodes.filter(({ id }) => !connected.has(id)), left };
+    const news: ShadowNews = {
+      ...changed,
+      connected: joined.map(({ connectionId: id, node, identity }) => ({ id, node, identity })),
+      left: [...connected.difference(ids)],
+    };
     for (const part of inParts(news)) {
       tell({ news: part } satisfies ShadowMessage);
       await nextTurn();
@@ -62,7 +65,7 @@ export function createLiveDiff({ graph, ads, objects, settings }: LiveDiffInputs
     // Known once they are told: a thread that ended meanwhile is told all of it again.
     for (const key of changed.removed) told.delete(key);
     for (const object of changed.objects) told.set(keyOf(object), object);
-    connected = new Set(nodes.map(({ id }) => id));
+    connected = ids;
   }
 
   const thread = createJobThread<ShadowMessage, DiffAnswer | Mistake>({

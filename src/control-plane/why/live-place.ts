@@ -6,9 +6,8 @@ import { createProxyView, type Decoded, type ProxyView } from "../../explain/ind
 import { unfetchedKeySet } from "../../fetch/index.ts";
 import { FairleadError, readTextMap } from "../../lib/index.ts";
 import { formatIdentity, type Proxy } from "../../model/index.ts";
-import { knownProxies } from "../../ops/index.ts";
 import type { Renderer } from "../../render/index.ts";
-import { type Ads, type ProxyStatus, parseNodeId } from "../../xds/index.ts";
+import { type Ads, type ProxyNode, type ProxyStatus, parseNodeId } from "../../xds/index.ts";
 import { addressesOf } from "../proxy-of-node.ts";
 import type { ControlledSource } from "../resource-source.ts";
 import type { Stages } from "../stages.ts";
@@ -40,13 +39,14 @@ export interface LivePlace extends Place {
 export function livePlace(inputs: LiveInputs, made: ReadonlyMap<string, Renderer>, decoded: Decoded): LivePlace {
   const { stages, ads, resources } = inputs;
   const connected = new Map(
-    knownProxies(ads.status()).flatMap((status) => {
-      const proxy = placed(status, stages);
-      return proxy ? [[placedName(proxy), { proxy, status }] as const] : [];
+    ads.connected().flatMap(({ connectionId, node, follows }) => {
+      const proxy = follows ? placed(node, stages) : undefined;
+      return proxy ? [[placedName(proxy), { proxy, connectionId }] as const] : [];
     }),
   );
   const here = [...connected.values()].map(({ proxy }) => proxy);
   const byAddress = new Map(here.flatMap((proxy) => proxy.addresses.map((address) => [address, proxy] as const)));
+  const statusOf = (name: string): ProxyStatus | undefined => ads.statusOf(connected.get(name)?.connectionId ?? "");
   let pods: readonly Proxy[] | undefined;
   const podProxies = (): readonly Proxy[] => (pods ??= stages.podProxies());
   // Several steps are about one resource, and to collect what a large one was made from takes its time.
@@ -55,7 +55,7 @@ export function livePlace(inputs: LiveInputs, made: ReadonlyMap<string, Renderer
 
   const rendererOf = (wanted: PlacedProxy): Renderer => {
     const name = placedName(wanted);
-    const status = connected.get(name)?.status;
+    const status = statusOf(name);
     const renderer = status ? resources.rendererOf(status.node) : made.get(name);
     if (renderer) return renderer;
     const pod = podProxies().find((one) => placedName(one) === name);
@@ -71,7 +71,7 @@ export function livePlace(inputs: LiveInputs, made: ReadonlyMap<string, Renderer
       throw new FairleadError("invalid", `${name} is an application that speaks xDS itself`, {
         hint: "what is sent to Envoys can be followed; ask for a caller with a sidecar",
       });
-    const identity = identityOf(wanted, connected.get(name)?.status, stages);
+    const identity = identityOf(wanted, statusOf(name), stages);
     const created = createProxyView({ name, ...factsOf(wanted), identity }, renderer, decoded);
     looked.set(name, { view: created, renderer });
     return created;
@@ -98,11 +98,11 @@ export function livePlace(inputs: LiveInputs, made: ReadonlyMap<string, Renderer
       known.set(key, found);
       return found;
     },
-    notes: () => [...looked.keys()].flatMap((name) => noteOf(name, connected.get(name)?.status)),
+    notes: () => [...looked.keys()].flatMap((name) => noteOf(name, statusOf(name))),
   };
 }
 
-function placed({ node }: ProxyStatus, { registry }: Stages): PlacedProxy | undefined {
+function placed(node: ProxyNode, { registry }: Stages): PlacedProxy | undefined {
   const id = parseNodeId(node.id);
   if (!id || (id.type !== "sidecar" && id.type !== "router")) return undefined;
   const { type, name, namespace } = id;

@@ -29,6 +29,7 @@ import { createDebugViews } from "./debug/views.ts";
 import { createDiffView, createLiveDiff } from "./diff/index.ts";
 import type { DiscoveryAddresses, DiscoveryOptions } from "./discovery-options.ts";
 import { pushEndpointsAtOnce } from "./endpoints-at-once.ts";
+import { followExpired } from "./expired-certificates.ts";
 import { createFreshSource } from "./fresh-source.ts";
 import { createGatewayObjects } from "./gateway-objects.ts";
 import { createIncrementalCheck, incrementalReports } from "./incremental-check.ts";
@@ -132,6 +133,7 @@ export async function startDiscovery(options: DiscoveryOptions): Promise<Discove
     ...stageOptions,
     graph,
     keptEnvoyFilters,
+    expired: followExpired({ graph, secrets: watched.objects("", "Secret"), now, signal: running }),
     objects: watched.objects,
     fetchKeySets: (requests) => {
       keySets = fetchKeySets(requests);

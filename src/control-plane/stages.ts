@@ -33,6 +33,8 @@ export interface StagesOptions {
   readonly keptEnvoyFilters?: MeshInputs["keptEnvoyFilters"];
   /** Whether an account may read Secrets; absent: every one may, as offline. */
   readonly maySeeSecrets?: MeshInputs["maySeeSecrets"];
+  /** Of Secrets whose certificate has expired, when it did. */
+  readonly expired?: Collection<Date>;
   readonly onCredential?: MeshInputs["onCredential"];
   /** Fetches the keys that RequestAuthentications refer to; absent: none are known. */
   readonly fetchKeySets?: (requests: Collection<Config<RequestAuthenticationSpec>>) => MeshInputs["keySets"];
@@ -107,6 +109,7 @@ export function createStages(options: StagesOptions): Stages {
     namespaces: objects("", "Namespace"),
     secrets: objects("", "Secret"),
     configMaps: objects("", "ConfigMap"),
+    expired: options.expired,
     serviceEntries,
     service: (key) => registry.services.get(key),
     endpoints: registry.endpoints,

@@ -172,7 +172,7 @@ function listenerConditions(
     condition("Conflicted", generation, { ...good("NoConflicts"), status: "False" }),
     condition("Programmed", generation, good("Programmed"), tls && problem("Invalid", "Bad TLS configuration")),
     areKindsValid
-      ? condition("ResolvedRefs", generation, good("ResolvedRefs"), tls)
+      ? condition("ResolvedRefs", generation, good("ResolvedRefs"), tls ?? translated?.expired)
       : condition("ResolvedRefs", generation, {
           reason: "InvalidRouteKinds",
           message: "Invalid route kinds",

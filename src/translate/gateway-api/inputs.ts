@@ -36,6 +36,8 @@ export interface GatewayApiInputs {
   readonly namespaces: Collection<KubeObject>;
   readonly secrets: Collection<KubeObject>;
   readonly configMaps: Collection<KubeObject>;
+  /** Of Secrets whose certificate has expired, when it did. */
+  readonly expired?: Collection<Date> | undefined;
   readonly serviceEntries: Collection<Config<ServiceEntrySpec>>;
   /** The registry's view, for backendRefs by host and the addresses of gateways. */
   service(key: string): Service | undefined;

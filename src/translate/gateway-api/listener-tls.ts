@@ -27,6 +27,7 @@ export interface TlsContext {
   readonly grants: Grants;
 }
 
+const secretScheme = "kubernetes-gateway://";
 const modeOption = "gateway.istio.io/tls-terminate-mode";
 const cipherOption = "gateway.istio.io/tls-cipher-suites";
 
@@ -120,7 +121,19 @@ function serverCertificate(
   const pair = secretKeyPair(secret);
   if (!pair) return invalid("found secret, but didn't have expected keys (cert and key) or (tls.crt and tls.key)");
   if (!isPair(pair)) return invalid("the certificate is malformed");
-  return { value: `kubernetes-gateway://${namespace}/${name}` };
+  return { value: `${secretScheme}${namespace}/${name}` };
+}
+
+/** Of those that a listener serves. */
+export function expiredCertificates({ expired }: GatewayApiInputs, tls: ServerTLSSettings): Problem | undefined {
+  const names = tls.credentialNames ?? [tls.credentialName ?? ""];
+  return names.reduce<Problem | undefined>((all, name) => {
+    const key = name.startsWith(secretScheme) ? name.slice(secretScheme.length) : undefined;
+    const at = key === undefined ? undefined : expired?.get(key);
+    const told =
+      at && problem("InvalidCertificateRef", `the certificate of secret ${key} expired at ${at.toISOString()}`);
+    return joinProblems(all, told);
+  }, undefined);
 }
 
 function isPair({ cert, key }: KeyPair): boolean {

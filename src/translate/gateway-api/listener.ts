@@ -10,7 +10,7 @@ import {
 import { serviceAccount } from "./gateway-name.ts";
 import type { Grants } from "./grant.ts";
 import { type GatewayApiInputs, gatewayGroup, generatedName } from "./inputs.ts";
-import { type ListenerOwner, listenerTls } from "./listener-tls.ts";
+import { expiredCertificates, type ListenerOwner, listenerTls } from "./listener-tls.ts";
 import { type Problem, problem } from "./problem.ts";
 
 /** One listener: what routes attach to. */
@@ -36,6 +36,8 @@ export interface TranslatedListener {
   /** A listener with a problem is told of, and not served. */
   readonly tlsProblem: Problem | undefined;
   readonly protocolProblem: Problem | undefined;
+  /** What is told of, and served all the same: clients say more plainly what is wrong than a closed port does. */
+  readonly expired: Problem | undefined;
 }
 
 /** `group/Kind/namespace/name`. */
@@ -98,6 +100,7 @@ export function translateListener(
     },
     tlsProblem: tls.problem,
     protocolProblem: unsupported,
+    expired: tls.value && expiredCertificates(inputs, tls.value),
   };
 }
 

@@ -70,4 +70,8 @@ test("a listener whose certificate expires says so from then on until it is rene
   while (told()[0] !== good) await nextTurn();
   await vi.advanceTimersByTimeAsync(hourMs + 1000);
   expect(told()[0]).toContain("expired at");
+  // The clock was wrong, and somebody has set it right.
+  vi.setSystemTime(start);
+  await vi.advanceTimersByTimeAsync(24 * hourMs);
+  expect(told()).toEqual([good, good]);
 });

@@ -50,11 +50,13 @@ export function followExpired({ graph, secrets, now, signal }: ExpiredCertificat
     const nowMs = now().getTime();
     let nextMs = dayMs;
     for (const end of ends.values()) nextMs = Math.min(nextMs, end.getTime() - nowMs + 1);
-    if (ends.size > 0) timer = setTimeout(wake, nextMs).unref();
+    if (ends.size + expired.size > 0) timer = setTimeout(wake, nextMs).unref();
   };
   const wake = (): void => {
     const nowMs = now().getTime();
     for (const [key, end] of ends) if (end.getTime() < nowMs) changed.add(key);
+    // Where the clock was wrong, they may have time left.
+    for (const key of expired.keys()) changed.add(key);
     look();
   };
   for (const key of secrets.keys()) changed.add(key);

@@ -43,8 +43,8 @@ const typedPrefixes = ["kubernetes://", "kubernetes-gateway://", "configmap://"]
 const externalPrefix = "sds://";
 const caSuffix = "-cacert";
 
-/** The workload's own secrets must be there before traffic, so Envoy waits for them without end; files it may lack. */
-function agentSource(wait: boolean, clusterName: SecretServer = "sds-grpc"): ConfigSource {
+/** The workload's own secrets must be there before traffic, so Envoy waits for them without end; others it may lack. */
+function serverSource(wait: boolean, clusterName: string, authority = ""): ConfigSource {
   return create(ConfigSourceSchema, {
     configSourceSpecifier: {
       case: "apiConfigSource",
@@ -52,7 +52,7 @@ function agentSource(wait: boolean, clusterName: SecretServer = "sds-grpc"): Con
         apiType: ApiConfigSource_ApiType.GRPC,
         transportApiVersion: ApiVersion.V3,
         setNodeOnFirstMessageOnly: true,
-        grpcServices: [{ targetSpecifier: { case: "envoyGrpc", value: { clusterName } } }],
+        grpcServices: [{ targetSpecifier: { case: "envoyGrpc", value: { clusterName, authority } } }],
       },
     },
     ...(wait ? { initialFetchTimeout: seconds(0) } : {}),
@@ -64,7 +64,7 @@ function agentSource(wait: boolean, clusterName: SecretServer = "sds-grpc"): Con
 const ownSecrets: ReadonlyMap<string, SdsSecretConfig> = new Map(
   [workloadSecret, rootSecret].map((name) => [
     name,
-    create(SdsSecretConfigSchema, { name, sdsConfig: agentSource(true) }),
+    create(SdsSecretConfigSchema, { name, sdsConfig: serverSource(true, "sds-grpc") }),
   ]),
 );
 
@@ -74,7 +74,7 @@ export function agentSecret(name: typeof workloadSecret | typeof rootSecret): Sd
 }
 
 function fileSecret(name: string, server: SecretServer): SdsSecretConfig {
-  return create(SdsSecretConfigSchema, { name, sdsConfig: agentSource(false, server) });
+  return create(SdsSecretConfigSchema, { name, sdsConfig: serverSource(false, server) });
 }
 
 export function certificateFilesSecret(certificate: string, key: string, server: SecretServer): SdsSecretConfig {
@@ -88,21 +88,7 @@ export function rootFileSecret(path: string, server: SecretServer): SdsSecretCon
 
 /** What a server of somebody else's is asked for. */
 export function externalSecret(name: string, clusterName: string, authority = ""): SdsSecretConfig {
-  return create(SdsSecretConfigSchema, {
-    name,
-    sdsConfig: {
-      configSourceSpecifier: {
-        case: "apiConfigSource",
-        value: {
-          apiType: ApiConfigSource_ApiType.GRPC,
-          setNodeOnFirstMessageOnly: true,
-          transportApiVersion: ApiVersion.V3,
-          grpcServices: [{ targetSpecifier: { case: "envoyGrpc", value: { clusterName, authority } } }],
-        },
-      },
-      resourceApiVersion: ApiVersion.V3,
-    },
-  });
+  return create(SdsSecretConfigSchema, { name, sdsConfig: serverSource(false, clusterName, authority) });
 }
 
 /** Whether a `credentialName` is one that others may know. */

@@ -11,9 +11,14 @@ export interface ApplyQuestion {
 
 /** All were applied, or none. */
 export interface ApplyAnswer {
-  /** `Kind/namespace/name`. */
-  readonly applied: readonly string[];
+  readonly applied: readonly AppliedObject[];
   readonly refused: readonly ApplyRefusal[];
+}
+
+export interface AppliedObject {
+  /** `Kind/namespace/name`. */
+  readonly object: string;
+  readonly generation?: number;
 }
 
 export interface ApplyRefusal {

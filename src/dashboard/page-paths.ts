@@ -13,6 +13,7 @@ export const pagePaths = [
   "/proxy",
   "/objects",
   "/object",
+  "/edit",
   "/changes",
   "/change",
   "/identity",

@@ -19,7 +19,7 @@ const withBearer = (bearer: string, more: Record<string, string> = {}) => ({
 const paths = [
   ...["overview", "proxies", "proxy?id=a.b", "resources?proxy=a.b&type=CDS", "resource?proxy=a.b&type=CDS&name=c"],
   ...["services", "service?id=a/b", "objects", "object?id=VirtualService/a/b", "changes", "identities", "live"],
-  ...["graph", "why", "workload?id=a/b", "requests?session=1", "change?id=1000000"],
+  ...["graph", "why", "diff", "apply", "abilities", "workload?id=a/b", "requests?session=1", "change?id=1000000"],
 ];
 
 test.each(paths)("nobody reads %s without a bearer, and the refusal says what to do", async (path) => {

@@ -187,7 +187,7 @@ describe.skipIf(lacks("root", "envoy", "iptables"))("the demo", { timeout: 300_0
 
   test("is shown as a cluster's is, through its API, to the user of a kubeconfig", async () => {
     const kubeconfig = join(data, "kubeconfig");
-    const command = startFairlead(["dashboard", "--no-browser", "--kubeconfig", kubeconfig]);
+    const command = startFairlead(["dashboard", "--no-browser", "--edit", "--kubeconfig", kubeconfig]);
     try {
       await command.until("#token=");
       const context = await browser?.newContext();
@@ -198,6 +198,16 @@ describe.skipIf(lacks("root", "envoy", "iptables"))("the demo", { timeout: 300_0
       await page.getByRole("status").filter({ hasText: "live" }).first().waitFor();
       await page.getByRole("link", { name: "Services" }).click();
       await page.getByRole("link", { name: "reviews.default" }).first().waitFor();
+      // What is applied here is applied with the kubeconfig, past the control plane.
+      await page.goto(`${new URL(page.url()).origin}/edit`);
+      const spec = "{ hosts: [edited.example], ports: [{ number: 80, name: http }], resolution: DNS }";
+      const entry = `apiVersion: networking.istio.io/v1\nkind: ServiceEntry\nmetadata: { name: edited }\nspec: ${spec}\n`;
+      await page.getByLabel("YAML").fill(entry);
+      await page.getByText(/Something changes for \d of \d proxies/).waitFor();
+      await page.getByRole("button", { name: "Apply" }).click();
+      await page.getByText("Applied:").waitFor();
+      expect((await fairlead(["get", "se", "edited", "--kubeconfig", kubeconfig])).stdout).toContain("edited");
+      await fairlead(["delete", "se", "edited", "--kubeconfig", kubeconfig]);
       // Who the user is there, the browser never learns.
       const known = JSON.stringify(await page.evaluate("({ ...sessionStorage })"));
       expect(known).not.toContain("fairlead-claim");

@@ -60,7 +60,7 @@ const hostsOf = async (name: string): Promise<unknown> =>
 
 test("each writes with their own rights", async () => {
   expect(await apply(writer, { objects: route("web", "one") })).toEqual({
-    applied: ["VirtualService/alpha/web"],
+    applied: [{ object: "VirtualService/alpha/web", generation: 1 }],
     refused: [],
   });
   const denied = await apply(stranger, { objects: route("web", "two"), force: true });

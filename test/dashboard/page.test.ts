@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { connectProxy, type ScriptedProxy } from "../../src/control-plane/testing.ts";
 import { startAgents } from "../../src/control-plane/traffic/testing.ts";
 import { type Opened, openPage, startBrowser } from "./browser.ts";
-import { ask, type DashboardPlane, startDashboardPlane } from "./dashboard-plane.ts";
+import { ask, type DashboardPlane, signIn, startDashboardPlane } from "./dashboard-plane.ts";
 
 /** HTML, a link that runs, the other direction of writing, and length, in whatever users may name or write. */
 const hostile = `<img src=x onerror="window.pwned=1"><a href="javascript:window.pwned=1">x</a>\u202eevil\u202c`;
@@ -75,7 +75,7 @@ const policies = [
 ];
 
 beforeAll(async () => {
-  mesh = await startDashboardPlane({ analysis: true });
+  mesh = await startDashboardPlane({ analysis: true }, { edit: true });
   const service = { selector: { app: "reviews" }, ports: [{ name: "http", port: 80 }], clusterIP: "10.0.0.9" };
   const metadata = { name: "reviews", namespace: "default" };
   await mesh.world.create({ apiVersion: "v1", kind: "Service", metadata, spec: service });
@@ -95,6 +95,9 @@ function open(path = "/", options: { colorScheme?: "light" | "dark"; width?: num
   const { colorScheme = "light", width = 1200 } = options;
   return openPage(browser, plane().link(), path, { colorScheme, viewport: { width, height: 800 } });
 }
+
+const told = async (path: string): Promise<string> =>
+  (await ask(plane().origin(), `/api/${path}`, { headers: { authorization: `Bearer ${await signIn(plane())}` } })).text;
 
 /** How many look at live requests, as the control plane counts them. */
 async function taps(): Promise<number> {
@@ -116,6 +119,8 @@ const pages = [
   ["/proxy?id=web.default&type=RDS&name=80", "Service/default/reviews"],
   ["/objects", "VirtualService/default/reviews"],
   ["/object?id=VirtualService%2Fdefault%2Freviews", "RDS"],
+  ["/edit", "A new object"],
+  ["/edit?id=VirtualService%2Fdefault%2Freviews", "Nothing is changed yet."],
   ["/changes", "VirtualService/default/reviews"],
   ["/change?id=1", "VirtualService/default/reviews added"],
   ["/requests?workload=web&status=5xx", "for a minute at most"],
@@ -143,6 +148,7 @@ test("what users wrote is text, wherever it is shown", async () => {
   const { page, complaints } = await open("/object?id=VirtualService%2Fdefault%2Freviews");
   await page.getByText("onerror").first().waitFor();
   for (const [path, words] of [
+    ["/edit?id=VirtualService%2Fdefault%2Freviews", "Nothing is changed yet."],
     ["/changes", "lines more"],
     ["/change?id=1", "onerror"],
     ["/proxy?id=web.default&type=RDS&name=80", "onerror"],
@@ -288,6 +294,58 @@ test("why: a question that is asked, its answer with the objects that decided, a
   await page.getByLabel("Whom", { exact: true }).fill("ftp://reviews");
   await page.getByRole("button", { name: "Ask" }).click();
   await page.getByRole("alert").filter({ hasText: "ftp:// is not known" }).waitFor();
+  expect(complaints).toEqual([]);
+  await page.context().close();
+});
+
+test("an edit is judged as it is typed, applied when that is said, and what others have set is theirs until taken over", async () => {
+  await plane().world.create(route("edited", { hosts: ["edited.example"] }));
+  await expect.poll(() => told("object?id=VirtualService/default/edited")).toContain("edited.example");
+  const { page, complaints } = await open("/object?id=VirtualService%2Fdefault%2Fedited");
+  await page.getByRole("link", { name: "Edit it" }).click();
+  const text = page.getByLabel("YAML");
+  const apply = page.getByRole("button", { name: "Apply" });
+  await expect.poll(() => text.inputValue()).toContain("edited.example");
+  await page.getByText("Nothing is changed yet.").waitFor();
+  const before = await text.inputValue();
+  await text.fill(before.replace("hosts:", "hostz:"));
+  await page
+    .getByText(/would be refused/)
+    .first()
+    .waitFor();
+  expect(await apply.isDisabled()).toBe(true);
+  await text.fill("a: [");
+  await page.getByRole("alert").first().waitFor();
+  expect(await apply.isDisabled()).toBe(true);
+  const after = before.replace("spec:\n", "spec:\n  # longer\n").replace("edited.example", "other.example");
+  await text.fill(after);
+  await page.getByText(/Something changes for \d of \d prox/).waitFor();
+  await page
+    .getByText(/RouteConfiguration/)
+    .first()
+    .click();
+  await page
+    .getByText(/other\.example/)
+    .first()
+    .waitFor();
+  // What was typed is there after the page was loaded again.
+  await page.reload();
+  await expect.poll(() => text.inputValue()).toBe(after);
+  for (const colorScheme of ["light", "dark"] as const) {
+    await page.emulateMedia({ colorScheme });
+    const { violations } = await new AxeBuilder({ page }).analyze();
+    expect(violations.map(({ id, nodes }) => `${id} ${nodes[0]?.html}`)).toEqual([]);
+  }
+  await expect.poll(() => apply.isEnabled()).toBe(true);
+  await apply.focus();
+  await page.keyboard.press("Enter");
+  await page.getByRole("alert").filter({ hasText: "take them over" }).waitFor();
+  await page.getByLabel("take over fields").check();
+  await apply.click();
+  await page.getByText("Applied:").waitFor();
+  await page.getByRole("link", { name: "VirtualService/default/edited" }).last().click();
+  await page.getByText("acknowledged generation 2").waitFor();
+  expect(await page.getByText("fairlead-dashboard").count()).toBeGreaterThan(0);
   expect(complaints).toEqual([]);
   await page.context().close();
 });

@@ -110,6 +110,7 @@ const questions: Readonly<Record<string, (namespace: string) => string>> = {
   resource: (namespace) => `proxy=web.${namespace}&type=CDS&name=outbound|80||${host(namespace)}`,
   graph: (namespace) => `namespace=${namespace}&last=600`,
   why: () => "",
+  diff: () => "",
   requests: (namespace) => `namespace=${namespace}`,
   workload: (namespace) => `id=${namespace}/shop-${namespace}&last=600`,
   namespaces: () => "",
@@ -124,7 +125,7 @@ const questions: Readonly<Record<string, (namespace: string) => string>> = {
 };
 
 /** Nothing of these is of a namespace here: what is told of live requests has a test of its own. */
-const ofNobody: ReadonlySet<string> = new Set(["identities", "requests", "why"]);
+const ofNobody: ReadonlySet<string> = new Set(["identities", "requests", "why", "diff"]);
 
 describe.each([...routes.keys()])("%s", (route) => {
   const path = (namespace: string): string => `${route}?${questions[route]?.(namespace) ?? "no row"}`;

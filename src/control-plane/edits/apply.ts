@@ -2,7 +2,7 @@
  * YAML of somebody who looks at the page, and a client with their own credentials, in; the objects applied by the API out.
  * The API judges all of them before the first is written.
  */
-import type { ApplyAnswer, ApplyQuestion, ApplyRefusal } from "../../dashboard/index.ts";
+import type { AppliedObject, ApplyAnswer, ApplyQuestion, ApplyRefusal } from "../../dashboard/index.ts";
 import { apiStatus, type KindRef, type KubeClient, kindRef } from "../../kube/index.ts";
 import { FairleadError, isRecord, objectLimits, parseYaml } from "../../lib/index.ts";
 import { type KubeObject, kindOf, objectName } from "../../model/index.ts";
@@ -31,15 +31,16 @@ async function writeAll(
   { force = false }: ApplyQuestion,
   dryRun: boolean,
 ): Promise<ApplyAnswer> {
-  const applied: string[] = [];
+  const applied: AppliedObject[] = [];
   const refused: ApplyRefusal[] = [];
   for (const { kind, object, name } of wishes)
     try {
-      await client.patch(kind, object.metadata, "apply", object, {
+      const { metadata } = await client.patch(kind, object.metadata, "apply", object, {
         ...{ fieldManager, force, fieldValidation: "Strict" },
         ...(dryRun ? { dryRun } : {}),
       });
-      applied.push(name);
+      const { generation } = metadata;
+      applied.push({ object: name, ...(generation === undefined ? {} : { generation }) });
     } catch (thrown) {
       refused.push(refusalOf(name, thrown));
     }

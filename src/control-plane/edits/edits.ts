@@ -20,7 +20,7 @@ export function createEdits({ access, ownerAccess, log }: EditsOptions): Edit {
     const client = createKubeClient(accessOf(bearer));
     try {
       const answer = await applyObjects(client, question);
-      for (const object of answer.applied) log.info(`${object} was applied from the page`);
+      for (const { object } of answer.applied) log.info(`${object} was applied from the page`);
       return answer;
     } finally {
       client.close();

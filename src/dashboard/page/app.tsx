@@ -8,6 +8,7 @@ import { path } from "./place.ts";
 import { signedOut, signInWith } from "./session.ts";
 import { ChangeView } from "./views/change.tsx";
 import { Changes } from "./views/changes.tsx";
+import { Edit } from "./views/edit.tsx";
 import { TrafficGraph } from "./views/graph.tsx";
 import { Identity } from "./views/identity.tsx";
 import { Namespace, Namespaces } from "./views/namespaces.tsx";
@@ -32,6 +33,7 @@ const views: Readonly<Record<PagePath, readonly [ComponentType, inMenu: string, 
   "/proxy": [Proxy, "", "/proxies"],
   "/objects": [Objects, "Objects", "/objects"],
   "/object": [MeshObject, "", "/objects"],
+  "/edit": [Edit, "", "/objects"],
   "/changes": [Changes, "Changes", "/changes"],
   "/change": [ChangeView, "", "/changes"],
   "/requests": [Requests, "Live requests", "/requests"],

@@ -1,6 +1,6 @@
 /** A path of the read API in; its answer as a signal, asked again when something moves, out. */
 import { type ReadonlySignal, useSignal } from "@preact/signals";
-import { useEffect } from "preact/hooks";
+import { useEffect, useRef } from "preact/hooks";
 import { moves } from "./live.ts";
 import type { Query } from "./place.ts";
 import { bearer, signOut } from "./session.ts";
@@ -11,23 +11,37 @@ export interface Answer<T> {
   readonly error?: string;
 }
 
+/** A name that is empty asks nothing. */
 export function useAsk<T>(name: string, params: Query = {}): ReadonlySignal<Answer<T>> {
   const set = Object.entries(params).filter((entry): entry is [string, string] => (entry[1] ?? "") !== "");
-  return useAnswer(`/api/${name}?${new URLSearchParams(set)}`);
+  return useAnswer(name === "" ? undefined : `/api/${name}?${new URLSearchParams(set)}`);
+}
+
+export interface TellOptions {
+  /** False: it is asked once, whatever moves. */
+  readonly follows?: boolean;
 }
 
 /** What is asked is in the body; undefined where nothing is asked yet. */
-export const useTell = <T>(name: string, body: string | undefined): ReadonlySignal<Answer<T>> =>
-  useAnswer(body === undefined ? undefined : `/api/${name}`, body);
+export const useTell = <T>(
+  name: string,
+  body: string | undefined,
+  options: TellOptions = {},
+): ReadonlySignal<Answer<T>> => useAnswer(body === undefined ? undefined : `/api/${name}`, body, options);
 
-function useAnswer<T>(target: string | undefined, body?: string): ReadonlySignal<Answer<T>> {
+function useAnswer<T>(
+  target: string | undefined,
+  body?: string,
+  { follows = true }: TellOptions = {},
+): ReadonlySignal<Answer<T>> {
   const answer = useSignal<Answer<T>>({});
-  const moved = moves.value;
+  const last = useRef(body);
+  const moved = follows ? moves.value : "";
   useEffect(() => {
-    if (target === undefined) {
-      answer.value = {};
-      return;
-    }
+    // What was answered to another question is no answer to this one; a list stays until the next one is there.
+    if (body !== last.current) answer.value = {};
+    last.current = body;
+    if (target === undefined) return;
     const stop = new AbortController();
     ask<T>(target, stop.signal, body === undefined ? {} : { method: "POST", body }).then(
       (value) => {

@@ -2,6 +2,7 @@
 import type { Change, ChangeRow, MeshReads } from "../mesh-reads.ts";
 import { listed } from "./listed.ts";
 import { lookInTurns } from "./look-in-turns.ts";
+import { parseDiffQuestion } from "./read-diff-question.ts";
 import { parseWhyQuestion } from "./read-why-question.ts";
 
 /** `everybody` is who has signed in; of the mesh each is told what they may see (`visible-reads.ts`). */
@@ -27,6 +28,10 @@ function lastMs(query: URLSearchParams): number {
 
 const text = (query: URLSearchParams, name: string): string => query.get(name) ?? "";
 const open = (answer: ApiRoute["answer"]): ApiRoute => ({ who: "everybody", answer });
+const told = (answer: (reads: MeshReads, body: string) => unknown): ApiRoute => ({
+  ...{ who: "everybody", isOwn: true, hasBody: true },
+  answer: (reads, _query, body) => answer(reads, body),
+});
 
 export const routes: ReadonlyMap<string, ApiRoute> = new Map<string, ApiRoute>([
   ["overview", open((reads) => reads.overview())],
@@ -51,13 +56,8 @@ export const routes: ReadonlyMap<string, ApiRoute> = new Map<string, ApiRoute>([
   ["resource", open((reads, query) => reads.resource(text(query, "proxy"), text(query, "type"), text(query, "name")))],
   ["graph", open((reads, query) => reads.graph({ namespace: text(query, "namespace"), lastMs: lastMs(query) }))],
   ["requests", { who: "everybody", isOwn: true, answer: (reads, query) => reads.liveRequests(query) }],
-  [
-    "why",
-    {
-      ...{ who: "everybody", isOwn: true, hasBody: true },
-      answer: (reads, _query, body) => reads.why(parseWhyQuestion(body)),
-    },
-  ],
+  ["why", told((reads, body) => reads.why(parseWhyQuestion(body)))],
+  ["diff", told((reads, body) => reads.diff(parseDiffQuestion(body)))],
   ["workload", open((reads, query) => reads.workload(text(query, "id"), { lastMs: lastMs(query) }))],
   ["services", open(async (reads, query) => listed(await reads.services(), query, (row) => `${row.host} ${row.id}`))],
   ["service", open((reads, query) => reads.service(text(query, "id"), { lastMs: lastMs(query) }))],

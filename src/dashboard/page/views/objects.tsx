@@ -19,6 +19,9 @@ export function Objects() {
   return (
     <>
       <Title>Objects</Title>
+      <p>
+        <Link to="/edit">Write a new one</Link>
+      </p>
       <FilteredTable<ObjectRow>
         list="objects"
         columns={objectColumns}
@@ -43,6 +46,11 @@ export function MeshObject() {
           <Programmed object={value} />
           <Parts object={value} />
           <h2>As it is written</h2>
+          <p>
+            <Link to="/edit" query={{ id }}>
+              Edit it
+            </Link>
+          </p>
           <Lines label="YAML" text={`${value.yaml}${value.status ?? ""}`} />
           <History object={value} />
         </>

@@ -51,7 +51,7 @@ const roots = {
   "apiextensions-apiserver.pkg.apis.apiextensions": ["V1CustomResourceDefinition"],
   "api.apps": ["V1Deployment", "V1ReplicaSet", "V1StatefulSet", "V1DaemonSet"],
   "api.batch": ["V1Job", "V1CronJob"],
-  "api.autoscaling": ["V2HorizontalPodAutoscaler"],
+  "api.autoscaling": ["V1HorizontalPodAutoscaler", "V2HorizontalPodAutoscaler"],
   "api.policy": ["V1PodDisruptionBudget"],
   "api.storage": ["V1CSIDriver"],
   "api.certificates": ["V1CertificateSigningRequest"],

@@ -137,6 +137,7 @@ export const coreKinds: readonly ApiKind[] = [
   define("apps", "v1", "DaemonSet", { ...workload, short: ["ds"] }),
   define("batch", "v1", "Job", workload),
   define("autoscaling", "v2", "HorizontalPodAutoscaler", { ...workload, short: ["hpa"] }),
+  define("autoscaling", "v1", "HorizontalPodAutoscaler", { ...workload, short: ["hpa"] }),
   define("storage.k8s.io", "v1", "CSIDriver", {
     cluster: true,
     warning: "CSIDriver is stored, but nothing mounts volumes here",

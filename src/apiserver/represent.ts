@@ -1,11 +1,13 @@
 /** A stored object in, the object as a request's version of the kind shows it out. */
 import type { KubeObject } from "../model/index.ts";
+import { convertAutoscaler } from "./convert-autoscaler.ts";
 import { type ApiKind, apiVersionOf } from "./kind.ts";
 
-/** CustomResourceDefinitions convert by "None": between versions only the apiVersion differs. */
+/** CustomResourceDefinitions convert by "None": between versions only the apiVersion differs. Of Kubernetes' own one has two. */
 export function represent(kind: ApiKind, object: KubeObject): KubeObject {
   const apiVersion = apiVersionOf(kind);
-  return object.apiVersion === apiVersion ? object : { ...object, apiVersion };
+  if (object.apiVersion === apiVersion) return object;
+  return convertAutoscaler(object, apiVersion) ?? { ...object, apiVersion };
 }
 
 /** The form in which an answer is wanted: plain, as a Table, or metadata only. */

@@ -16,27 +16,42 @@ export interface Issuance {
   /** Which roots came with it, in any order. */
   readonly roots: string;
   readonly until: Date;
+  readonly serial: string;
+}
+
+/** One of the last, with whom it was for. */
+export interface NotedIssuance extends Holder {
+  readonly serial: string;
+  readonly until: Date;
 }
 
 export interface Issuances {
   note(identity: Identity, binding: Binding | undefined, address: string, issuance: Issuance): void;
   /** Undefined for a workload that did not come for a certificate since this process began. */
   of(holder: Holder): Issuance | undefined;
+  /** Of all workloads, newest first. */
+  latest(): readonly NotedIssuance[];
 }
 
 /** More than one control plane serves; the longest unrenewed are forgotten first. */
 const maxHolders = 50_000;
+const maxLatest = 500;
 
 export function createIssuances(): Issuances {
   const last = new Map<string, Issuance>();
+  const latest = new Set<NotedIssuance>();
   return {
     note(identity, binding, address, issuance) {
-      const key = keyOf({ identity, pod: binding?.pod?.name, address });
+      const holder = { identity, pod: binding?.pod?.name, address };
+      const key = keyOf(holder);
+      latest.add({ ...holder, serial: issuance.serial, until: issuance.until });
+      dropOldest(latest, maxLatest);
       // Put last again: order is age.
       last.delete(key);
       last.set(key, issuance);
       dropOldest(last, maxHolders);
     },
+    latest: () => [...latest].reverse(),
     of: (holder) => last.get(keyOf(holder)) ?? last.get(keyOf({ ...holder, pod: undefined })),
   };
 }

@@ -35,6 +35,7 @@ export function createOwnSigner(authority: CertificateAuthority, issuances?: Iss
         signer: signer.certificate.fingerprint256,
         roots: rootsId(signer.roots),
         until: issued.certificate.validToDate,
+        serial: issued.certificate.serialNumber,
       });
       return issued;
     },

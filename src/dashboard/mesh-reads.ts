@@ -56,7 +56,7 @@ export interface ProxyDetail extends ProxyRow {
   readonly address: string;
   readonly types: readonly ProxyType[];
   readonly held: readonly { readonly type: string; readonly name: string; readonly clusters: readonly string[] }[];
-  readonly certificate?: { readonly signer: string; readonly until?: string };
+  readonly certificate?: CertificateHolder;
   /** Objects that are withheld from it, or whose parts it refuses. */
   readonly refuses: readonly Refused[];
 }
@@ -271,6 +271,8 @@ export interface Identities {
   readonly refused?: string;
   readonly rotation?: Rotation;
   readonly proxies: readonly CertificateHolder[];
+  /** By this control plane since it began, the last 500, newest first. */
+  readonly issued: readonly IssuedCertificate[];
 }
 
 export interface Rotation {
@@ -291,6 +293,36 @@ export interface CertificateHolder {
   readonly believesAll: boolean;
   readonly signedBy: string;
   readonly isReissued: boolean;
+  /** Of its certificate, where this control plane has issued it since it began. */
+  readonly serial?: string;
+  readonly until?: string;
+}
+
+/** A certificate that was issued. */
+export interface IssuedCertificate {
+  readonly identity: string;
+  readonly namespace: string;
+  /** Empty where nothing says in which Pod it is. */
+  readonly pod: string;
+  /** That it was asked for from. */
+  readonly address: string;
+  readonly serial: string;
+  readonly until: string;
+}
+
+/** Lines of what a proxy is sent that have the words that were looked for. */
+export interface FoundLines {
+  readonly lines: readonly FoundLine[];
+  /** How many were looked through. */
+  readonly resources: number;
+  /** False: there was too much to look through all of it. */
+  readonly isWhole: boolean;
+}
+
+export interface FoundLine {
+  readonly type: string;
+  readonly name: string;
+  readonly line: string;
 }
 
 export interface CertificateFacts {
@@ -461,6 +493,8 @@ export interface MeshReads {
   /** Of each of these names. */
   causes(proxy: string, type: string, names: readonly string[]): Awaitable<readonly (readonly Cause[])[]>;
   resource(proxy: string, type: string, name: string): Awaitable<ResourceDetail | undefined>;
+  /** In all that it is sent. */
+  search(proxy: string, words: string): Awaitable<FoundLines | undefined>;
   services(): Awaitable<readonly ServiceRow[]>;
   service(id: string, looked: Looked): Awaitable<ServiceDetail | undefined>;
   namespaceRows(): Awaitable<readonly NamespaceRow[]>;

@@ -1,7 +1,7 @@
 /** The page in a real browser, on a control plane with a real API and proxies that answer as they are told to. */
 import AxeBuilder from "@axe-core/playwright";
 import type { Browser } from "playwright-core";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { connectProxy, type ScriptedProxy } from "../../src/control-plane/testing.ts";
 import { startAgents } from "../../src/control-plane/traffic/testing.ts";
 import { type Opened, openPage, startBrowser } from "./browser.ts";
@@ -80,8 +80,19 @@ beforeAll(async () => {
   const metadata = { name: "reviews", namespace: "default" };
   await mesh.world.create({ apiVersion: "v1", kind: "Service", metadata, spec: service });
   await mesh.world.create(route("reviews"));
+  // It is the first change of all: kinds are watched each by itself, so that others could come before it.
+  const [made, bearer] = [mesh, await signIn(mesh)];
+  const question = { headers: { authorization: `Bearer ${bearer}` } };
+  await vi.waitFor(
+    async () =>
+      expect((await ask(made.origin(), "/api/changes", question)).text).toContain("VirtualService/default/reviews"),
+    { timeout: 20_000 },
+  );
   for (const object of policies) await mesh.world.create(object);
   proxy = await connectProxy(mesh.plane(), "web.default", ["80"]);
+  const agents = await startAgents(mesh.world);
+  await agents.certify(mesh.plane(), "holder", "default");
+  agents.close();
   browser = await startBrowser();
 });
 afterAll(async () => {
@@ -125,7 +136,8 @@ const pages = [
   ["/change?id=1", "VirtualService/default/reviews added"],
   ["/requests?workload=web&status=5xx", "for a minute at most"],
   ["/why?source=web.default&destination=reviews.default%2Fx", "Step by step"],
-  ["/identity", "No root rotation is under way"],
+  ["/proxy?id=web.default&find=REVIEWS.default", "lines in"],
+  ["/identity", "sa/holder"],
 ] as const;
 
 test.each(["light", "dark"] as const)(
@@ -182,6 +194,19 @@ test("a service has its versions, routes with weights and marks, and what holds,
     .poll(() => cells("mutual TLS"))
     .toBe("mutual TLS | STRICT | PeerAuthentication/default/default spec.mtls.mode");
   expect(await cells("ALLOW")).toBe("authorization | ALLOW, 1 rule | AuthorizationPolicy/default/reviews spec");
+  await page.context().close();
+});
+
+test("what a proxy is sent is looked through as a whole, and what is found leads to its resource", async () => {
+  const { page } = await open("/proxy?id=web.default");
+  await page.getByLabel("Find in all").fill("consecutive5xx");
+  const found = page.getByRole("region", { name: "found" });
+  await found.getByRole("row").filter({ hasText: 'consecutive5xx": 7' }).first().waitFor();
+  expect(new URL(page.url()).searchParams.get("find")).toBe("consecutive5xx");
+  await found.getByRole("link", { name: "CDS" }).first().click();
+  await page.getByRole("heading", { name: "As Envoy has it" }).waitFor();
+  await page.getByLabel("Find in all").fill(hostile);
+  await page.getByText("0 lines in").waitFor();
   await page.context().close();
 });
 

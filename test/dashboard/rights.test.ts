@@ -75,6 +75,7 @@ beforeAll(async () => {
     ...{ side: Edge_Side.SOURCE, peer: { namespace, workload: `shop-${namespace}` } },
     ...{ service: { host: host(namespace), name: "shop", namespace }, counts: [200, 0, 100] },
   });
+  for (const namespace of ["alpha", "bravo"]) await agents.certify(mesh.plane(), `caller-${namespace}`, namespace);
   for (const namespace of ["alpha", "bravo"])
     await agents.report(mesh.plane(), `caller-${namespace}`, namespace, [edge("alpha"), edge("bravo")]);
   // All is there once Envoys have been sent the routes of both.
@@ -108,6 +109,7 @@ const questions: Readonly<Record<string, (namespace: string) => string>> = {
   proxy: (namespace) => `id=web.${namespace}`,
   resources: (namespace) => `proxy=web.${namespace}&type=CDS`,
   resource: (namespace) => `proxy=web.${namespace}&type=CDS&name=outbound|80||${host(namespace)}`,
+  search: (namespace) => `proxy=web.${namespace}&q=shop`,
   graph: (namespace) => `namespace=${namespace}&last=600`,
   why: () => "",
   diff: () => "",
@@ -125,7 +127,7 @@ const questions: Readonly<Record<string, (namespace: string) => string>> = {
 };
 
 /** Nothing of these is of a namespace here: what is told of live requests has a test of its own. */
-const ofNobody: ReadonlySet<string> = new Set(["identities", "requests", "why", "diff"]);
+const ofNobody: ReadonlySet<string> = new Set(["requests", "why", "diff"]);
 
 describe.each([...routes.keys()])("%s", (route) => {
   const path = (namespace: string): string => `${route}?${questions[route]?.(namespace) ?? "no row"}`;

@@ -1,5 +1,5 @@
 /** What connections say of themselves in; the rows and pages of proxies out. */
-import type { ProxyDetail, ProxyRow, ProxyState } from "../../dashboard/index.ts";
+import type { CertificateHolder, ProxyDetail, ProxyRow, ProxyState } from "../../dashboard/index.ts";
 import { formatIdentity } from "../../model/index.ts";
 import { proxyNamespace } from "../../ops/index.ts";
 import { type ProxyStatus, proxyName, shortName } from "../../xds/index.ts";
@@ -35,7 +35,11 @@ function first<T>(proxy: ProxyStatus, items: readonly T[], at: (item: T) => Date
 }
 
 /** Its certificate is told by whoever issues them. */
-export function proxyDetail(proxy: ProxyStatus, refusals: readonly Refusal[], signedBy: string): ProxyDetail {
+export function proxyDetail(
+  proxy: ProxyStatus,
+  refusals: readonly Refusal[],
+  certificate: CertificateHolder | undefined,
+): ProxyDetail {
   const row = proxyRow(proxy);
   return {
     ...row,
@@ -49,7 +53,7 @@ export function proxyDetail(proxy: ProxyStatus, refusals: readonly Refusal[], si
       error: lastError,
     })),
     held: proxy.held.map(({ type, name, clusters }) => ({ type: shortName(type), name, clusters })),
-    ...(signedBy === "" ? {} : { certificate: { signer: signedBy } }),
+    ...(certificate ? { certificate } : {}),
     refuses: refusals
       .filter((refusal) => refusal.proxy === row.id)
       .map(({ type, resource, words, blamed }) => ({

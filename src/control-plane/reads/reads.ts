@@ -29,6 +29,7 @@ import { leadsTo } from "./leads-to.ts";
 import { createMarks } from "./marks.ts";
 import { type Inventory, namespaceRows, readNamespace } from "./namespaces.ts";
 import { proxyDetail, proxyRow } from "./proxies.ts";
+import { searchResources } from "./search.ts";
 import { createServiceReads } from "./services.ts";
 import { readGraph, trafficFindings } from "./traffic.ts";
 import { readWorkload } from "./workload.ts";
@@ -132,7 +133,7 @@ export function createMeshReads(inputs: MeshReadsInputs): MeshReads {
       const proxy = findProxy(ads, id);
       if (!proxy) return undefined;
       const holder = inputs.identities().proxies.find((one) => one.proxy === proxyName(proxy.node));
-      return proxyDetail(proxy, inputs.refusals(), holder?.signedBy ?? "");
+      return proxyDetail(proxy, inputs.refusals(), holder);
     },
     resources(id, type) {
       const sent = sentTo(inputs, id, type);
@@ -146,6 +147,14 @@ export function createMeshReads(inputs: MeshReadsInputs): MeshReads {
       const sent = sentTo(inputs, id, type);
       const json = sent && inputs.showResource(sent.proxy.connectionId, sent.type, name);
       return json && { name, type, json, causes: causesOf(sent, name), next: nextOf(type, name, json) };
+    },
+    search(id, words) {
+      const types = searchedTypes.flatMap((type) => {
+        const sent = sentTo(inputs, id, type);
+        const show = (name: string) => sent && inputs.showResource(sent.proxy.connectionId, sent.type, name);
+        return sent ? [{ type, names: [...sent.renderer.all(sent.type).keys()].sort(), show }] : [];
+      });
+      return types.length === 0 ? undefined : searchResources(types, words);
     },
     services: services.rows,
     service: services.detail,
@@ -189,6 +198,9 @@ const maxChanges = 50;
 
 const typeNamed = (name: string): ResourceType | undefined =>
   Object.values(types).find((type) => shortName(type) === name);
+
+/** Secrets are shown by their names alone, and found in nothing. */
+const searchedTypes = ["LDS", "RDS", "CDS", "EDS", "ECDS"] as const;
 
 interface Sent {
   readonly proxy: ProxyStatus;

@@ -1,8 +1,10 @@
 /** For tests: accounts of a real API that ask a control plane over TLS, and what agents of theirs tell it of requests. */
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import { type EdgeSchema, FromAgentSchema, TrafficService } from "../../gen/fairlead/traffic_pb.js";
+import { IstioCertificateRequestSchema, IstioCertificateService } from "../../gen/istio/auth_pb.js";
 import { createKubeClient, kubeKinds, loadKubeconfig, requestToken } from "../../kube/index.ts";
 import { readRecord } from "../../lib/index.ts";
+import { createCsr, generateKey } from "../../pki/index.ts";
 import { createRpcClient, protoMethod, type RpcClient } from "../../rpc/index.ts";
 import type { ControlledApi } from "../controllers/testing.ts";
 import type { Discovery } from "../discovery.ts";
@@ -12,6 +14,8 @@ export interface TestAgents {
   readonly ca: string;
   token(account: string, namespace: string, audiences?: readonly string[]): Promise<string>;
   client(plane: Pick<Discovery, "addresses">, account: string, namespace: string): Promise<RpcClient>;
+  /** Resolves when the control plane has issued one. */
+  certify(plane: Pick<Discovery, "addresses">, account: string, namespace: string): Promise<void>;
   /** Resolves when the control plane has counted it. */
   report(
     plane: Pick<Discovery, "addresses">,
@@ -53,6 +57,11 @@ export async function startAgents(world: ControlledApi): Promise<TestAgents> {
     ca,
     token,
     client,
+    async certify(plane, account, namespace) {
+      const csr = createCsr({ key: await generateKey() });
+      const method = protoMethod(IstioCertificateService.method.createCertificate);
+      await (await client(plane, account, namespace)).unary(method, create(IstioCertificateRequestSchema, { csr }));
+    },
     async report(plane, account, namespace, edges) {
       const stream = await (await client(plane, account, namespace)).stream(protoMethod(TrafficService.method.report));
       const [hello, report] = [

@@ -14,6 +14,8 @@ export interface TrustHolder {
   readonly isReissued: boolean;
   /** Fingerprint of who signed its certificate, where that is known. */
   readonly signer: string | undefined;
+  /** Its certificate, where this control plane has issued it. */
+  readonly certificate: { readonly serial: string; readonly until: Date } | undefined;
 }
 
 export interface TrustHoldersOptions {
@@ -43,6 +45,7 @@ export function createTrustHolders(options: TrustHoldersOptions): () => readonly
           believesAll: told ? hasAccepted(told, options.changedAt()) : issued?.roots === believed,
           isReissued: issued?.signer === signer,
           signer: issued?.signer,
+          certificate: issued,
         },
       ];
     });

@@ -1,6 +1,7 @@
 /** The trust of a mesh in; what `/debug/ca`, `fairlead ca status` and the page show of it, without any key, out. */
 import type { X509Certificate } from "node:crypto";
 import type { CertificateFacts, Identities } from "../../dashboard/index.ts";
+import { formatIdentity } from "../../model/index.ts";
 import type { DebugView } from "../../ops/index.ts";
 import { parseCertificates } from "../../pki/index.ts";
 import type { Trust } from "./trust.ts";
@@ -14,8 +15,13 @@ export function createTrustView(trust: Trust): DebugView {
 
 export function trustFacts(trust: Trust): Identities {
   if (!trust.own)
-    return { source: "another CA", roots: parseCertificates(trust.serving.roots()).map(describe), proxies: [] };
-  const { authority, mesh, wanted, holders } = trust.own;
+    return {
+      source: "another CA",
+      roots: parseCertificates(trust.serving.roots()).map(describe),
+      proxies: [],
+      issued: [],
+    };
+  const { authority, issuances, mesh, wanted, holders } = trust.own;
   const { certificate, roots } = authority.bundle();
   const signers = new Map([certificate, ...roots].map((one) => [one.fingerprint256, nameOf(one)]));
   const rotation = mesh.rotation();
@@ -39,6 +45,14 @@ export function trustFacts(trust: Trust): Identities {
       believesAll: holder.believesAll,
       signedBy: holder.signer === undefined ? "unknown" : (signers.get(holder.signer) ?? "another signer"),
       isReissued: holder.isReissued,
+      ...(holder.certificate
+        ? { serial: holder.certificate.serial, until: holder.certificate.until.toISOString() }
+        : {}),
+    })),
+    issued: issuances.latest().map(({ identity, pod, address, serial, until }) => ({
+      identity: formatIdentity(identity),
+      namespace: identity.namespace,
+      ...{ pod: pod ?? "", address, serial, until: until.toISOString() },
     })),
   };
 }

@@ -54,6 +54,7 @@ export const routes: ReadonlyMap<string, ApiRoute> = new Map<string, ApiRoute>([
     }),
   ],
   ["resource", open((reads, query) => reads.resource(text(query, "proxy"), text(query, "type"), text(query, "name")))],
+  ["search", open((reads, query) => reads.search(text(query, "proxy"), text(query, "q")))],
   ["graph", open((reads, query) => reads.graph({ namespace: text(query, "namespace"), lastMs: lastMs(query) }))],
   ["requests", { who: "everybody", isOwn: true, answer: (reads, query) => reads.liveRequests(query) }],
   ["why", told((reads, body) => reads.why(parseWhyQuestion(body)))],

@@ -163,6 +163,7 @@ export function visibleReads(reads: MeshReads, viewer: Viewer): MeshReads {
       ...(refused === undefined ? {} : { refused: names(refused) ? notShown : refused }),
       ...(rotation ? { rotation: { ...rotation, ignored: rotation.ignored.filter((proxy) => !names(proxy)) } } : {}),
       proxies: await visible(identities.proxies, ({ proxy }) => [proxyPlace(proxy)]),
+      issued: await visible(identities.issued, ({ namespace }) => [{ kind: "Pod", namespace }]),
     };
   }
 
@@ -243,6 +244,14 @@ export function visibleReads(reads: MeshReads, viewer: Viewer): MeshReads {
       const seen = await visibleOne(found, ({ causes }) => causes.flatMap(causePlaces));
       const names = await hiddenNames();
       return seen && !names(JSON.stringify(seen)) ? seen : undefined;
+    },
+    async search(proxy, words) {
+      const found = (await proxySeen(proxy)) ? await reads.search(proxy, words) : undefined;
+      if (!found) return undefined;
+      const seen = await Promise.all(
+        found.lines.map(async ({ type, name }) => (await self.resource(proxy, type, name)) !== undefined),
+      );
+      return { ...found, lines: found.lines.filter((_, i) => seen[i]) };
     },
     async services() {
       return visible(await reads.services(), ({ object }) => [placeOf(object)]);

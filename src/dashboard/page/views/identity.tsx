@@ -1,5 +1,5 @@
 /** Who signs in this mesh, whom it believes, and which proxies have followed. */
-import type { CertificateFacts, CertificateHolder, Identities } from "../../mesh-reads.ts";
+import type { CertificateFacts, CertificateHolder, Identities, IssuedCertificate } from "../../mesh-reads.ts";
 import { useAsk } from "../ask.ts";
 import { ProxyLink } from "../parts/link.tsx";
 import { type Column, Rows } from "../parts/table.tsx";
@@ -18,9 +18,28 @@ const holderColumns: readonly Column<CertificateHolder>[] = [
   { title: "Signed by", show: ({ signedBy }) => signedBy },
   { title: "Believes all roots", show: ({ believesAll }) => (believesAll ? "yes" : "not yet") },
   { title: "Told of roots", show: ({ told }) => told },
+  { title: "Ends", show: ({ until }) => (until === undefined ? "" : <Time at={until} />) },
+];
+
+const issuedColumns: readonly Column<IssuedCertificate>[] = [
+  { title: "For", show: ({ identity }) => <bdi>{identity}</bdi> },
+  { title: "Pod", show: ({ pod, namespace }) => (pod === "" ? "" : <ProxyLink id={`${pod}.${namespace}`} />) },
+  { title: "Asked from", show: ({ address }) => <bdi>{address}</bdi> },
+  { title: "Serial", show: ({ serial }) => <bdi>{serial}</bdi> },
+  { title: "Ends", show: ({ until }) => <Time at={until} /> },
 ];
 
 const maxShown = 200;
+
+function Rotation({ rotation }: { readonly rotation: NonNullable<Identities["rotation"]> }) {
+  return (
+    <>
+      A root rotation{rotation.rollback ? " back" : ""} is under way: {rotation.phase} since{" "}
+      <Time at={rotation.since} />, begun <Time at={rotation.startedAt} />.
+      {rotation.ignored.length === 0 ? "" : ` Not waited for: ${rotation.ignored.join(", ")}.`}
+    </>
+  );
+}
 
 export function Identity() {
   const { value, error } = useAsk<Identities>("identities").value;
@@ -32,9 +51,7 @@ export function Identity() {
         <>
           <p>
             The CA is {value.source}.{" "}
-            {value.rotation
-              ? `A root rotation is under way: ${value.rotation.phase}, since ${value.rotation.since}.`
-              : "No root rotation is under way."}
+            {value.rotation ? <Rotation rotation={value.rotation} /> : "No root rotation is under way."}
           </p>
           <Trouble error={value.refused} />
           {value.signer ? (
@@ -63,6 +80,18 @@ export function Identity() {
             rowKey={({ proxy }) => proxy}
           />
           {value.proxies.length > maxShown ? <p>{value.proxies.length - maxShown} more are not shown.</p> : null}
+          <h2>Certificates that were issued</h2>
+          {value.issued.length === 0 ? (
+            <p>None by this control plane since it began.</p>
+          ) : (
+            <Rows
+              caption="issued"
+              columns={issuedColumns}
+              rows={value.issued.slice(0, maxShown)}
+              rowKey={({ serial }) => serial}
+            />
+          )}
+          {value.issued.length > maxShown ? <p>{value.issued.length - maxShown} older ones are not shown.</p> : null}
         </>
       ) : null}
     </>

@@ -1,11 +1,20 @@
 /** One proxy: whether it is in step, and what it is sent as a walk from listener to endpoint, each with who made it. */
-import type { Cause, ProxyDetail, ProxyType, ResourceDetail, ResourceRow } from "../../mesh-reads.ts";
+import type {
+  Cause,
+  CertificateHolder,
+  FoundLine,
+  FoundLines,
+  ProxyDetail,
+  ProxyType,
+  ResourceDetail,
+  ResourceRow,
+} from "../../mesh-reads.ts";
 import { useAsk } from "../ask.ts";
 import { Link, ObjectLink } from "../parts/link.tsx";
 import { type Column, FilteredTable, Rows } from "../parts/table.tsx";
 import { Lines, State, Time, Trouble } from "../parts/text.tsx";
 import { Title } from "../parts/title.tsx";
-import { query } from "../place.ts";
+import { change, query } from "../place.ts";
 
 /** In the order in which a request meets them. */
 const walk = [
@@ -26,6 +35,7 @@ export function Proxy() {
       <Title>{id}</Title>
       <Trouble error={error} />
       {value ? <Condition proxy={value} /> : null}
+      <Search id={id} />
       <nav aria-label="What it is sent" class="tabs">
         {walk.map(([short, words]) => (
           <Link key={short} to="/proxy" query={{ id, type: short }} current={short === type}>
@@ -52,8 +62,8 @@ function Condition({ proxy }: { readonly proxy: ProxyDetail }) {
       <p>
         <State state={proxy.state} /> since <Time at={proxy.since} />. {proxy.kind} {proxy.version}, connected from{" "}
         {proxy.address} since <Time at={proxy.connectedAt} />. Identity: <bdi>{proxy.identity || "none proven"}</bdi>.
-        {proxy.certificate ? ` Its certificate is signed by ${proxy.certificate.signer}.` : ""}
       </p>
+      <Certificate holder={proxy.certificate} />
       {proxy.refuses.map(({ resource, words, objects }) => (
         <p class="trouble" key={`${resource} ${words}`}>
           Refuses {resource}: {words}. Made by <Causes causes={objects} />
@@ -68,6 +78,70 @@ function Condition({ proxy }: { readonly proxy: ProxyDetail }) {
         <summary>What it was sent and has acknowledged</summary>
         <Rows caption="types" columns={typeColumns} rows={proxy.types} rowKey={({ type }) => type} />
       </details>
+    </>
+  );
+}
+
+function Certificate({ holder }: { readonly holder: CertificateHolder | undefined }) {
+  if (!holder) return <p>Nothing is known of its certificate: it has proven nothing here.</p>;
+  return (
+    <p>
+      Its certificate is signed by {holder.signedBy}
+      {holder.until === undefined ? null : (
+        <>
+          , has serial <bdi>{holder.serial}</bdi> and ends <Time at={holder.until} />
+        </>
+      )}
+      . It {holder.believesAll ? "believes" : "does not yet believe"} all roots of the mesh.
+    </p>
+  );
+}
+
+const foundColumns = (id: string): readonly Column<FoundLine>[] => [
+  {
+    title: "Where",
+    show: ({ type, name }) => (
+      <Link to="/proxy" query={{ id, type, name }}>
+        {type} <bdi>{name}</bdi>
+      </Link>
+    ),
+  },
+  { title: "Line", show: ({ line }) => <code>{line}</code> },
+];
+
+function Search({ id }: { readonly id: string }) {
+  const words = query.value.get("find") ?? "";
+  return (
+    <>
+      <p class="filter">
+        <label>
+          Find in all that it is sent{" "}
+          <input type="search" value={words} onInput={(event) => change({ find: event.currentTarget.value })} />
+        </label>
+      </p>
+      {words.trim().length < 2 ? null : <Found id={id} words={words} />}
+    </>
+  );
+}
+
+function Found({ id, words }: { readonly id: string; readonly words: string }) {
+  const { value, error } = useAsk<FoundLines>("search", { proxy: id, q: words }).value;
+  return (
+    <>
+      <Trouble error={error} />
+      {value ? (
+        <p role="status">
+          {value.lines.length} lines in {value.resources} resources{value.isWhole ? "." : "; there may be more."}
+        </p>
+      ) : null}
+      {value && value.lines.length > 0 ? (
+        <Rows
+          caption="found"
+          columns={foundColumns(id)}
+          rows={value.lines}
+          rowKey={({ type, name, line }) => `${type} ${name} ${line}`}
+        />
+      ) : null}
     </>
   );
 }

@@ -1,0 +1,20 @@
+import { expect, test } from "vitest";
+import { searchResources } from "./search.ts";
+
+const types = [
+  { type: "LDS", names: ["a", "b"], show: (name: string) => ({ name, port: 80 }) },
+  { type: "CDS", names: ["c"], show: () => ({ lists: Array.from({ length: 10 }, () => "Needle") }) },
+];
+
+test("finds lines wherever they are, few of each, whatever the case", async () => {
+  const { lines, resources, isWhole } = await searchResources(types, " NEEDLE ");
+  expect(lines).toEqual(Array.from({ length: 3 }, () => ({ type: "CDS", name: "c", line: '"Needle",' })));
+  expect([resources, isWhole]).toEqual([3, true]);
+});
+
+test("looks for nothing where nothing is asked, and says where it has stopped", async () => {
+  for (const words of ["", " ", "x"]) expect((await searchResources(types, words)).resources).toBe(0);
+  const many = [{ type: "CDS", names: Array.from({ length: 500 }, (_, i) => `c${i}`), show: () => ({ needle: 1 }) }];
+  const { lines, isWhole } = await searchResources(many, "needle");
+  expect([lines.length, isWhole]).toEqual([200, false]);
+});

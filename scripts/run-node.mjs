@@ -1,6 +1,7 @@
 // A script's arguments and environment in; the status that it ended with out. Who ends us ends it: it has things to clean up.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
+import { endTogether } from "./end-together.mjs";
 import { nodeBin, root } from "./setup.mjs";
 
 /**
@@ -10,7 +11,7 @@ import { nodeBin, root } from "./setup.mjs";
  */
 export async function runNode(args, env) {
   const child = spawn(nodeBin(), args, { cwd: root, stdio: "inherit", env });
-  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(signal, () => child.kill(signal));
+  endTogether(child);
   const [status] = await once(child, "exit");
   return status ?? 1;
 }

@@ -74,6 +74,16 @@ describe("fairlead stat", () => {
     });
   });
 
+  test("requests that came to no workload of the mesh are called so", async () => {
+    const lone = createTrafficStore(clocks);
+    lone.add(edge(front, party("", "")), "source", { counts: requests(5, { serverErrors: 5 }) });
+    const plane = await servePlane({ store: lone });
+    const asked = await runCli(["stat", "deploy", "--address", `127.0.0.1:${plane.address.port}`]);
+    await plane.close();
+    expect(cells(asked).map(([, name]) => name)).toContain("(no workload)");
+    expect(asked.stdout).not.toContain("unknown");
+  });
+
   test("as JSON, with how long it was counted for", async () => {
     const { stdout } = await run("svc/back", "-o", "json", "-t", "10m");
     expect(JSON.parse(stdout)).toMatchObject({

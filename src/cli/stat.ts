@@ -63,7 +63,14 @@ function rowsOf(snapshot: TrafficSnapshot, target: Target, { from, to }: StatFla
 type Column = readonly [title: string, cell: (row: TrafficRow) => string];
 
 const orDash = (count: number, text: string): string => (count === 0 ? "-" : text);
-const inNamespace: Column = ["NAMESPACE", ({ namespace }) => namespace || "unknown"];
+const inNamespace: Column = ["NAMESPACE", ({ namespace }) => namespace || "-"];
+
+/** What a gateway or a client's proxy answered itself, or sent out of the mesh: nobody of the mesh had it. */
+const nobody: Readonly<Record<Grouping, string>> = {
+  workload: "(no workload)",
+  service: "(no service)",
+  namespace: "(no namespace)",
+};
 
 function tableOf(
   rows: readonly TrafficRow[],
@@ -77,7 +84,7 @@ function tableOf(
       orDash(row.requests.requests, cell(row));
   const columns: readonly Column[] = [
     ...(by === "namespace" ? [] : [inNamespace]),
-    ["NAME", ({ name }) => name || "unknown"],
+    ["NAME", ({ name }) => name || nobody[by]],
     ["SUCCESS", ({ success }) => percent(success)],
     ["RPS", ofRequests((row) => rate(row.requestsPerSecond))],
     ["P50", ({ p50Ms }) => milliseconds(p50Ms)],

@@ -62,7 +62,8 @@ function podOf({ object, labels, account }: Workload, gateways: readonly Labels[
       labels: { ...labels, "security.istio.io/tlsMode": "istio" },
     },
     spec: {
-      ...(account === "" ? {} : { serviceAccountName: account }),
+      // As Kubernetes does where a Pod names none.
+      serviceAccountName: account === "" ? "default" : account,
       containers: [{ name: "istio-proxy", args: ["proxy", isGateway ? "router" : "sidecar"] }],
     },
     status: { phase: "Running", podIP: address, podIPs: [{ ip: address }] },

@@ -10,7 +10,7 @@ import {
   symlinkSync,
   writeFileSync,
 } from "node:fs";
-import { connect } from "node:net";
+import { type AddressInfo, connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { create, toBinary } from "@bufbuild/protobuf";
@@ -281,6 +281,60 @@ describe("other names", () => {
     expect(String(datas(await ask(proxy, "web", "TXT")))).toBe("web by udp");
     const gone = await ask(proxy, "gone.test");
     expect([gone.id, code(gone)]).toEqual([4711, 3]);
+  });
+
+  /** Answers each question by this, whoever it then comes from. */
+  const scripted = async (
+    act: (asked: Packet, answer: (data: string, change?: Partial<Packet>) => Buffer, to: AddressInfo) => Promise<void>,
+  ) => {
+    const socket = createSocket("udp4");
+    socket.bind(0, "127.0.0.2");
+    await once(socket, "listening");
+    closers.push(() => new Promise((resolve) => void socket.close(() => resolve())));
+    socket.on("message", (bytes, { address, port }) => {
+      const asked = decode(bytes);
+      const answer = (data: string, change: Partial<Packet> = {}): Buffer =>
+        encode({
+          ...{ type: "response", id: asked.id, questions: asked.questions, flags: 0x0100 },
+          answers: [{ type: "A", name: asked.questions?.[0]?.name ?? "", ttl: 1, data }],
+          ...change,
+        } as Packet);
+      void act(asked, answer, { address, port, family: "IPv4" });
+    });
+    const sendFrom = async (from: string, data: Buffer, { address, port }: AddressInfo): Promise<void> => {
+      const own = from === "" ? socket : createSocket("udp4");
+      if (from !== "") {
+        own.bind(0, from);
+        await once(own, "listening");
+      }
+      await new Promise((resolve) => own.send(data, port, address, resolve));
+      if (from !== "") own.close();
+    };
+    return { sendFrom, server: { host: "127.0.0.2", port: socket.address().port } };
+  };
+
+  test("what another Pod says in the server's place is not heard, though it knows id and port", async () => {
+    const { sendFrom, server } = await scripted(async (_, answer, to) => {
+      // From another address, and from the same one by another port.
+      for (const from of ["127.0.0.3", "127.0.0.2"]) await sendFrom(from, answer("10.6.6.6"), to);
+      await sendFrom("", answer("192.0.2.1"), to);
+    });
+    const proxy = await startProxy([server]);
+    expect(datas(await ask(proxy, "bank.test"))).toEqual(["192.0.2.1"]);
+  });
+
+  test("an answer with the asker's id, to another question, or that is a question is none", async () => {
+    const { sendFrom, server } = await scripted(async (asked, answer, to) => {
+      const others = [{ type: "A", name: "other.test" }] as NonNullable<Packet["questions"]>;
+      // The asker's own id may be known; by chance it may be the agent's too.
+      if (asked.id !== 4711) await sendFrom("", answer("10.6.6.6", { id: 4711 }), to);
+      await sendFrom("", answer("10.6.6.7", { questions: others }), to);
+      await sendFrom("", answer("10.6.6.8", { type: "query" }), to);
+      await sendFrom("", answer("10.6.6.9", { questions: [] }), to);
+      await sendFrom("", answer("192.0.2.1"), to);
+    });
+    const proxy = await startProxy([server]);
+    expect(datas(await ask(proxy, "bank.test"))).toEqual(["192.0.2.1"]);
   });
 
   test("a server that is not there gives way to the next; without any the asker is told", async () => {

@@ -46,18 +46,41 @@ export function createUpstream(
 /** With an id of our own, so that nobody who knows the asker's can answer in the server's place. */
 async function askServer(server: NameServer, bytes: Buffer, protocol: "udp" | "tcp"): Promise<Buffer | undefined> {
   const question = Buffer.from(bytes);
-  const id = randomInt(0x10000);
-  question.writeUInt16BE(id, 0);
-  const answer = await (protocol === "udp" ? askUdp : askTcp)(server, question, id);
+  question.writeUInt16BE(randomInt(0x10000), 0);
+  const answer = await (protocol === "udp" ? askUdp : askTcp)(server, question);
   if (!answer) return undefined;
   const own = Buffer.from(answer);
   own.writeUInt16BE(bytes.readUInt16BE(0), 0);
   return own;
 }
 
-const isAnswer = (data: Buffer, id: number): boolean => data.length >= headBytes && data.readUInt16BE(0) === id;
+/** Of the same id, and to the same question: a guessed id is not enough. */
+function isAnswer(data: Buffer, question: Buffer): boolean {
+  if (data.length < headBytes || data.readUInt16BE(0) !== question.readUInt16BE(0)) return false;
+  const flags = data.readUInt16BE(2);
+  if ((flags & isResponse) === 0) return false;
+  // A server that cannot read a question repeats none.
+  if (data.readUInt16BE(4) === 0) return (flags & failureCode) !== 0;
+  const asked = questionText(question);
+  return asked !== undefined && questionText(data) === asked;
+}
 
-function askUdp({ host, port }: NameServer, question: Buffer, id: number): Promise<Buffer | undefined> {
+const [isResponse, failureCode, longestLabel] = [0x8000, 0x000f, 63];
+
+/** Name, type and class of the first question, in lower case. */
+function questionText(bytes: Buffer): string | undefined {
+  let at = headBytes;
+  for (let length = bytes[at]; length !== 0; length = bytes[at]) {
+    if (length === undefined || length > longestLabel) return undefined;
+    at += length + 1;
+  }
+  return bytes
+    .subarray(headBytes, at + 5)
+    .toString("latin1")
+    .toLowerCase();
+}
+
+function askUdp({ host, port }: NameServer, question: Buffer): Promise<Buffer | undefined> {
   return new Promise((resolve) => {
     const socket = createSocket(isIPv6(host) ? "udp6" : "udp4");
     const finish = (answer: Buffer | undefined): void => {
@@ -71,14 +94,14 @@ function askUdp({ host, port }: NameServer, question: Buffer, id: number): Promi
     const timer = setTimeout(() => finish(undefined), answerMs);
     socket.on("error", () => finish(undefined));
     socket.on("message", (data) => {
-      if (isAnswer(data, id)) finish(data);
+      if (isAnswer(data, question)) finish(data);
     });
     // Connected: only that server is heard, and a closed port is noticed at once.
     socket.connect(port, host, () => socket.send(question));
   });
 }
 
-function askTcp({ host, port }: NameServer, question: Buffer, id: number): Promise<Buffer | undefined> {
+function askTcp({ host, port }: NameServer, question: Buffer): Promise<Buffer | undefined> {
   return new Promise((resolve) => {
     const socket = connect(port, host);
     let buffered = Buffer.alloc(0);
@@ -94,7 +117,7 @@ function askTcp({ host, port }: NameServer, question: Buffer, id: number): Promi
       buffered = Buffer.concat([buffered, chunk]);
       if (buffered.length < 2 || buffered.length < 2 + buffered.readUInt16BE(0)) return;
       const answer = buffered.subarray(2, 2 + buffered.readUInt16BE(0));
-      finish(isAnswer(answer, id) ? answer : undefined);
+      finish(isAnswer(answer, question) ? answer : undefined);
     });
     const head = Buffer.alloc(2);
     head.writeUInt16BE(question.length);

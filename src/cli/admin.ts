@@ -16,7 +16,10 @@ interface AdminLogFlags extends DebugFlags {
 }
 
 export function register(program: Command, io: Io, exit: (status: number) => void): void {
-  const admin = program.command("admin").summary("Show and set the levels of the control plane's log");
+  const admin = program
+    .command("admin")
+    .summary("Show and set the levels of the control plane's log")
+    .addHelpText("after", "\nExample:\n  fairlead admin log --level ads:debug\n");
   admin
     .command("log")
     .alias("l")

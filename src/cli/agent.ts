@@ -16,7 +16,8 @@ export function register(program: Command, io: Io, exit: (status: number) => voi
   const agent = program
     .command("agent")
     .summary("Run the node agent beside a workload")
-    .description("The sidecar's side of the mesh: identity, configuration and life of an Envoy.");
+    .description("The sidecar's side of the mesh: identity, configuration and life of an Envoy.")
+    .addHelpText("after", "\nExamples:\n  fairlead agent proxy sidecar\n  fairlead agent wait\n");
   agent
     .command("proxy")
     .argument("<type>", "sidecar or router")

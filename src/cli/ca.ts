@@ -6,7 +6,10 @@ import type { Io } from "./command.ts";
 import { outputOption } from "./output.ts";
 
 export function register(program: Command, io: Io, exit: (status: number) => void): void {
-  const ca = program.command("ca").summary("Show the certificate authority, and rotate its root without an outage");
+  const ca = program
+    .command("ca")
+    .summary("Show the certificate authority, and rotate its root without an outage")
+    .addHelpText("after", "\nExamples:\n  fairlead ca status\n  fairlead ca rotate-root\n");
   const output = (of: readonly string[]) =>
     new Option("-o, --output <format>", "how to print").choices([...of]).default(of[0]);
   ca.command("status")

@@ -8,7 +8,13 @@ import { allObjects, inFolder, readInstallation, type ValueFlags, valueOptions }
 import { printSortedYaml } from "./print.ts";
 
 export function register(program: Command, io: Io, exit: (status: number) => void): void {
-  const manifest = program.command("manifest").summary("Print what an installation consists of");
+  const manifest = program
+    .command("manifest")
+    .summary("Print what an installation consists of")
+    .addHelpText(
+      "after",
+      "\nExamples:\n  fairlead manifest generate | kubectl apply --server-side -f -\n  fairlead manifest values\n",
+    );
   valueOptions(manifest.command("generate"))
     .description("Prints every object of an installation, for kubectl apply -f -.")
     .addHelpText(
@@ -23,6 +29,7 @@ export function register(program: Command, io: Io, exit: (status: number) => voi
   manifest
     .command("values")
     .description("Prints every value with its default and what it does.")
+    .addHelpText("after", "\nExample:\n  fairlead manifest values > values.yaml\n")
     .action(() => {
       io.out(valuesYaml(printSortedYaml));
       exit(0);

@@ -35,7 +35,11 @@ function addKind(parent: Command, kind: ConfigKind, io: Io, action: Action): voi
     .command(kind.name, kind.hidden ? { hidden: true } : {})
     .aliases([...kind.aliases])
     .summary(kind.summary)
-    .argument("[pod]", "[type/]name[.namespace]");
+    .argument("[pod]", "[type/]name[.namespace]")
+    .addHelpText(
+      "after",
+      `\nExamples:\n  fairlead pc ${kind.name} productpage-v1-1.default\n  fairlead pc ${kind.name} -f dump.json -o json\n`,
+    );
   addViewFlags(command, kind.filters).action((pod: string | undefined, flags: ProxyConfigFlags) =>
     action(async () => {
       const source = await openSource(kind.name, pod, flags, io);
@@ -51,7 +55,8 @@ function addAll(parent: Command, io: Io, action: Action): void {
     .command("all")
     .alias("a")
     .summary("Show everything that Envoy has been told")
-    .argument("[pod]", "[type/]name[.namespace]");
+    .argument("[pod]", "[type/]name[.namespace]")
+    .addHelpText("after", "\nExample:\n  fairlead pc all productpage-v1-1.default -o json\n");
   addViewFlags(command, [
     "withHeaders",
     "verbose",

@@ -27,7 +27,10 @@ interface ListFlags extends InstallAccessFlags {
 }
 
 export function register(program: Command, io: Io, exit: (status: number) => void): void {
-  const tag = program.command("tag").summary("Give a revision another name that namespaces select it by");
+  const tag = program
+    .command("tag")
+    .summary("Give a revision another name that namespaces select it by")
+    .addHelpText("after", "\nExamples:\n  fairlead tag set prod --revision canary\n  fairlead tag list\n");
   const revisionOptions = (command: Command): Command =>
     command
       .argument("<tag>", "the name")
@@ -39,17 +42,18 @@ export function register(program: Command, io: Io, exit: (status: number) => voi
     .action(async (name: string, flags: TagFlags) =>
       exit(await withClient(flags, io, (client) => setTag(client, name, flags, io))),
     );
-  revisionOptions(tag.command("generate").description("Prints the objects instead of applying them.")).action(
-    (name: string, flags: TagFlags) => {
+  revisionOptions(tag.command("generate").description("Prints the objects instead of applying them."))
+    .addHelpText("after", "\nExample:\n  fairlead tag generate prod --revision canary | kubectl apply -f -\n")
+    .action((name: string, flags: TagFlags) => {
       io.out(tagObjects(name, flags.revision, flags.istioNamespace).map(printSortedYaml).join("---\n"));
       exit(0);
-    },
-  );
+    });
   accessOptions(tag.command("list"))
     .addOption(outputOption("table"))
     .addHelpText("after", "\nExamples:\n  fairlead tag list\n  fairlead tag list -o json\n")
     .action(async (flags: ListFlags) => exit(await withClient(flags, io, (client) => listTags(client, flags, io))));
-  accessOptions(tag.command("remove").argument("<tag>", "the name")).action(
+  const remove = tag.command("remove").argument("<tag>", "the name");
+  accessOptions(remove.addHelpText("after", "\nExample:\n  fairlead tag remove prod\n")).action(
     async (name: string, flags: InstallAccessFlags) =>
       exit(await withClient(flags, io, (client) => removeTag(client, name, io))),
   );

@@ -8,13 +8,19 @@ import type { Io } from "./command.ts";
 import { printSortedYaml } from "./print.ts";
 import type { ConfigureFlags } from "./workload/configure.ts";
 
+const createExample = "  fairlead workload group create --name vm --namespace shop --labels app=vm\n";
+const configureExample = "  fairlead workload entry configure -f group.yaml -o machine/\n";
+
 export function register(program: Command, io: Io, exit: (status: number) => void): void {
   const workload = program
     .command("workload")
     .summary("Prepare machines outside Kubernetes for joining the mesh")
-    .description("WorkloadGroups for machines, and the files that a machine joins with.");
-  registerCreate(workload.command("group").description("Deals with WorkloadGroups."), io, exit);
-  registerConfigure(workload.command("entry").description("Deals with single machines."), io, exit);
+    .description("WorkloadGroups for machines, and the files that a machine joins with.")
+    .addHelpText("after", `\nExamples:\n${createExample}${configureExample}`);
+  const group = workload.command("group").description("Deals with WorkloadGroups.");
+  registerCreate(group.addHelpText("after", `\nExample:\n${createExample}`), io, exit);
+  const entry = workload.command("entry").description("Deals with single machines.");
+  registerConfigure(entry.addHelpText("after", `\nExample:\n${configureExample}`), io, exit);
 }
 
 interface CreateFlags {

@@ -86,6 +86,7 @@ export function register(program: Command, io: Io, exit: (status: number) => voi
     const command = addFlags(parent.command(part.name).aliases([...part.aliases])).summary(
       `Show the ${part.title.toLowerCase()} table`,
     );
+    command.addHelpText("after", `\nExample:\n  fairlead ztunnel-config ${part.name} -f dump.json -o json\n`);
     for (const [flags, description] of part.options) command.option(flags, description);
     command.action((flags: ZtunnelFlags) =>
       action(async () => {
@@ -98,6 +99,7 @@ export function register(program: Command, io: Io, exit: (status: number) => voi
   }
   addFlags(parent.command("all"))
     .summary("Show everything in the dump")
+    .addHelpText("after", "\nExample:\n  fairlead ztunnel-config all -f dump.json --with-headers\n")
     .option("--with-headers", "a heading above each table")
     .action((flags: ZtunnelFlags) => action(async () => printAll(await readDump(flags, io), flags, io)));
 }

@@ -20,7 +20,8 @@ export function addRootCompareCommand(parent: Command, io: Io, action: Action): 
     .alias("rc")
     .summary("Tell whether two Pods trust a common root certificate")
     .argument("<pod>", "[type/]name[.namespace]")
-    .argument("<other>", "[type/]name[.namespace]");
+    .argument("<other>", "[type/]name[.namespace]")
+    .addHelpText("after", "\nExample:\n  fairlead pc rootca-compare web-1.shop reviews-1.shop\n");
   addTargetFlags(command).action((one: string, other: string, flags: SourceFlags) =>
     action(async () => {
       const [a, b] = [await rootsOf(one, flags, io), await rootsOf(other, flags, io)];

@@ -341,6 +341,8 @@ export interface Graph {
   readonly folded: { readonly nodes: number; readonly edges: number };
   readonly seconds: number;
   readonly reporters: number;
+  /** Replicas of the control plane that did not say what their agents have told them. */
+  readonly silent: number;
 }
 
 /** Stands for all workloads of namespaces that whoever looks may not see. No namespace can have this name. */

@@ -187,7 +187,7 @@ const definitions: Readonly<Record<string, Definition>> = {
   fairlead_restarts_total: { help: "How often `fairlead up` had to start this process again." },
   fairlead_waiting_pushes: { help: "Proxies that wait for their turn to be written to." },
   fairlead_dashboard_refused_total: {
-    help: "Requests for the page that were refused, by why: another site's, no token, too many streams.",
+    help: "Requests for the page that were refused, by why: another site's, no token, too many streams, a stream that nobody reads, what does not exist or may not be seen.",
     labels: ["why"],
   },
   fairlead_classes: { help: "Classes of connected proxies; each is rendered once." },

@@ -127,6 +127,12 @@ test("what is asked about and does not exist is said not to", async () => {
     expect((await ask(mesh.origin(), `/api/${path}`, withBearer(bearer))).status).toBe(404);
 });
 
+test("whatever was refused is counted, by why", async () => {
+  const { text } = await ask(`http://127.0.0.1:${mesh.plane().addresses.monitoring.port}`, "/metrics");
+  for (const why of ["site", "token", "streams", "missing"])
+    expect(text).toMatch(new RegExp(`^fairlead_dashboard_refused_total\\{why="${why}"\\} [1-9]`, "m"));
+});
+
 test("lists are filtered and come in pages", async () => {
   const bearer = await signIn(mesh);
   for (let i = 0; i < 3; i++)

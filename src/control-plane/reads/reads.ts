@@ -118,7 +118,7 @@ export function createMeshReads(inputs: MeshReadsInputs): MeshReads {
         proxies: rows,
         services: services.rows(),
         identities: inputs.identities(),
-        traffic: trafficFindings(inputs.traffic.view.snapshot({ lastMs: 60_000 })),
+        traffic: trafficFindings(await inputs.traffic.everywhere({ lastMs: 60_000 })),
         now: now(),
       });
       return {

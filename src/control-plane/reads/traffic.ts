@@ -33,6 +33,7 @@ export function readGraph(
     folded: { nodes: all.length - nodes.length, edges: rows.length - edges.length },
     seconds: snapshot.seconds,
     reporters: snapshot.reporters,
+    silent: snapshot.silentPlanes,
   };
 }
 

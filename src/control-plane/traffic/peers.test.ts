@@ -1,8 +1,10 @@
 /** Two replicas on one API, with the CA that they share: what agents tell the one, the other shows too. */
+import { randomBytes } from "node:crypto";
 import { create } from "@bufbuild/protobuf";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { type Graph, oneTimeToken } from "../../dashboard/index.ts";
 import { Edge_Side, ReadRequestSchema, TrafficService } from "../../gen/fairlead/traffic_pb.js";
-import { createLogger } from "../../lib/index.ts";
+import { createLogger, readRecord } from "../../lib/index.ts";
 import { createRpcClient, protoMethod } from "../../rpc/index.ts";
 import { parseSnapshot, type TrafficSnapshot } from "../../traffic/index.ts";
 import { type ControlledApi, startControlledApi } from "../controllers/testing.ts";
@@ -14,14 +16,19 @@ describe("two replicas", () => {
   let world: ControlledApi;
   let planes: readonly Discovery[] = [];
   let agents: TestAgents;
+  const secret = randomBytes(32);
   const lines: string[] = [];
 
   beforeAll(async () => {
     world = await startControlledApi();
     await allowSecrets(world);
     const log = createLogger({ write: (line) => void lines.push(line), now: () => new Date() });
-    const first = await startPlane(world, { log });
-    planes = [first, await startPlane(world, { identity: "istiod-other" })];
+    const free = { host: "127.0.0.1", port: 0 };
+    const addresses = { grpc: free, secureGrpc: free, monitoring: free, https: free, http: free, dashboard: free };
+    // With pages of their own, of which only what they tell is asked for.
+    const page = { addresses, dashboard: { folder: "", secret } };
+    const first = await startPlane(world, { ...page, log });
+    planes = [first, await startPlane(world, { ...page, identity: "istiod-other" })];
     agents = await startAgents(world);
   });
   afterAll(async () => {
@@ -42,6 +49,17 @@ describe("two replicas", () => {
   async function seen(plane: Discovery | undefined, query = ""): Promise<TrafficSnapshot> {
     const { host, port } = plane?.addresses.monitoring ?? { host: "", port: 0 };
     return parseSnapshot(await (await fetch(`http://${host}:${port}/debug/trafficz?last=10m${query}`)).json());
+  }
+  /** What the page of that one shows. */
+  async function drawn(which: Discovery | undefined) {
+    const { host, port } = plane(which).addresses.dashboard ?? { host: "", port: 0 };
+    const body = JSON.stringify({ token: oneTimeToken(secret, Date.now()) });
+    const signedIn: unknown = await (
+      await fetch(`http://${host}:${port}/api/session`, { method: "POST", body })
+    ).json();
+    const headers = { authorization: `Bearer ${String(readRecord(signedIn).bearer)}` };
+    const graph = (await (await fetch(`http://${host}:${port}/api/graph?last=600`, { headers })).json()) as Graph;
+    return { requests: graph.edges.reduce((sum, edge) => sum + edge.requests, 0), silent: graph.silent };
   }
   const requests = ({ traffic }: TrafficSnapshot): number =>
     traffic.reduce((sum, { bySource }) => sum + (bySource?.requests?.requests ?? 0), 0);
@@ -72,6 +90,7 @@ describe("two replicas", () => {
       };
       await expect.poll(both).toEqual({ requests: 12, reporters: 2, silentPlanes: 1, planes: 2 });
     }
+    for (const which of planes) expect(await drawn(which)).toEqual({ requests: 12, silent: 1 });
     expect([requests(await seen(one, "&local")), requests(await seen(other, "&local"))]).toEqual([7, 5]);
     // What a replica issues to itself is in the audit as everybody's is: to show on its ports, and to the other one.
     const audited = lines.filter((line) => line.includes("certificate issued") && line.includes("client=self"));

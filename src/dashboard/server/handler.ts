@@ -33,13 +33,13 @@ export interface DashboardOptions {
   readonly edit?: (question: ApplyQuestion, bearer: string | undefined) => Promise<ApplyAnswer>;
   readonly nowMs: () => number;
   /** Told of each request that was refused, with why in a word. */
-  readonly onRefused?: (why: "site" | "token" | "streams") => void;
+  readonly onRefused?: (why: "site" | "token" | "streams" | "slow" | "missing") => void;
 }
 
 export function createDashboard(options: DashboardOptions): HttpHandler {
   const assets = loadAssets(options.folder);
   const sessions = options.secret && createSessions({ ...options, secret: options.secret });
-  const live = createLive(options.reads.moves);
+  const live = createLive(options.reads.moves, () => options.onRefused?.("slow"));
 
   async function answer(request: HttpRequest): Promise<HttpAnswer> {
     const { url, method, headers } = request;
@@ -75,7 +75,9 @@ export function createDashboard(options: DashboardOptions): HttpHandler {
 
   async function answered(url: URL, viewer: Viewer, body = ""): Promise<HttpAnswer> {
     const found = await routeOf(url)?.answer(visibleReads(options.reads, viewer), url.searchParams, body);
-    return found === undefined ? json(404, { error: "there is no such thing" }) : json(200, found);
+    if (found !== undefined) return json(200, found);
+    options.onRefused?.("missing");
+    return json(404, { error: "there is no such thing" });
   }
 
   const sharedAnswers = shared<Viewer>(options.reads.moves, answered);

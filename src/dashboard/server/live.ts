@@ -12,9 +12,15 @@ export interface Live {
   follow(stream: HttpStream): void;
 }
 
-/** Pages ask again for what they show: so a frame is the same few bytes for everybody, and a slow reader owes nothing. */
-export function createLive(moves: () => string): Live {
-  const streams = new Set<HttpStream>();
+/** Who has read nothing for so many frames has gone, whatever its connection says. */
+const maxMissed = 60;
+
+/**
+ * Pages ask again for what they show: so a frame is the same few bytes for everybody, and a slow reader owes nothing. One
+ * that never reads gives up its place; `onSlow` is told of it.
+ */
+export function createLive(moves: () => string, onSlow: () => void = () => {}): Live {
+  const streams = new Map<HttpStream, number>();
   let timer: NodeJS.Timeout | undefined;
   let said = "";
   let lastMs = 0;
@@ -24,15 +30,23 @@ export function createLive(moves: () => string): Live {
     if (now === said && !isDue) return;
     said = now;
     lastMs = performance.now();
-    for (const stream of streams) send(stream, now);
+    for (const [stream] of streams) send(stream, now);
   };
   const send = (stream: HttpStream, now: string): void => {
-    if (!stream.isBehind()) stream.write(`data: ${JSON.stringify({ moves: now })}\n\n`);
+    const missed = stream.isBehind() ? (streams.get(stream) ?? 0) + 1 : 0;
+    if (missed >= maxMissed) {
+      streams.delete(stream);
+      onSlow();
+      stream.end();
+      return;
+    }
+    streams.set(stream, missed);
+    if (missed === 0) stream.write(`data: ${JSON.stringify({ moves: now })}\n\n`);
   };
   return {
     admits: () => streams.size < maxStreams,
     follow(stream) {
-      streams.add(stream);
+      streams.set(stream, 0);
       // What the others were told last stays: they have not heard of it yet.
       send(stream, moves());
       timer ??= setInterval(look, frameMs).unref();

@@ -72,6 +72,11 @@ function Drawn({
           {isOfNamespace ? "" : " Choose a namespace to see its own."}
         </p>
       )}
+      {graph.silent === 0 ? null : (
+        <p class="trouble">
+          {graph.silent} replicas of the control plane did not answer: what their proxies carry is missing.
+        </p>
+      )}
       <Picture graph={graph} find={find} />
       <p class="legend">
         {(["all", "mixed", "none"] as const).map((state) => (

@@ -294,6 +294,7 @@ test("why: a question that is asked, its answer with the objects that decided, a
   const { page, complaints } = await open("/why");
   await page.getByLabel("Who calls", { exact: true }).fill("web.default");
   await page.getByLabel("Whom", { exact: true }).fill("reviews.default/x");
+  await page.locator("summary", { hasText: "More of the request" }).click();
   await page.getByLabel("Headers").fill("x-user: jason\nAuthorization: Bearer abc.def");
   await page.getByLabel("Token").fill("secret-token");
   await page.getByLabel("Method").press("Enter");

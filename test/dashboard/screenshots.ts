@@ -10,6 +10,7 @@ const pictures = [
   ["traffic", "/graph?namespace=default", "light"],
   ["start", "/", "light"],
   ["proxy", "/proxy?id=productpage-v1.default&type=RDS&name=9080", "dark"],
+  ["why", "/why?source=productpage-v1.default&destination=reviews:9080/reviews/1", "light"],
 ] as const;
 
 const data = mkdtempSync(join(tmpdir(), "fairlead-pictures-"));

@@ -10,14 +10,17 @@ import { Title } from "../parts/title.tsx";
 import { go, href, query } from "../place.ts";
 
 /** All but the token are in the address. */
-const fields = [
+const usual = [
   ["source", "Who calls", "a Pod, a Service, an app, a gateway, or outside"],
   ["destination", "Whom", "[http|https|grpc|tcp|tls://]host[:port][/path]"],
-  ["namespace", "Namespace of who calls", "default"],
   ["method", "Method", "GET"],
+] as const;
+const rare = [
+  ["namespace", "Namespace of who calls", "default"],
   ["from", "Address of a caller from outside", ""],
   ["sni", "Server name of TLS", "where it is not the host"],
 ] as const;
+const fields = [...usual, ...rare];
 
 /** Never in an address, which is kept and shown in many places. */
 const token = signal("");
@@ -81,6 +84,7 @@ export function Why() {
 }
 
 function Form() {
+  const hasMore = [...rare.map(([name]) => name), "headers", "log"].some((name) => asked(name) !== "");
   return (
     <form
       onSubmit={(event) => {
@@ -90,35 +94,48 @@ function Form() {
     >
       <fieldset class="filters">
         <legend>The request</legend>
-        {fields.map(([name, label, hint]) => (
-          <label key={name}>
-            {label}
-            <input name={name} defaultValue={asked(name)} placeholder={hint} />
-          </label>
-        ))}
-        <label>
-          Headers, one on a line
-          <textarea
-            name="headers"
-            rows={2}
-            defaultValue={[asked("headers"), ...heldHeaders.value].filter(Boolean).join("\n")}
-          />
-        </label>
-        <label>
-          Token, which is not kept
-          <input name="token" type="password" autoComplete="off" defaultValue={token.value} />
-        </label>
-        <label>
-          Or a line of an access log
-          <textarea name="log" rows={2} defaultValue={asked("log")} />
-        </label>
+        <Fields of={usual} />
       </fieldset>
+      <details open={hasMore || token.value !== "" || heldHeaders.value.length > 0}>
+        <summary>More of the request</summary>
+        <fieldset class="filters">
+          <legend>More of the request</legend>
+          <Fields of={rare} />
+          <label>
+            Headers, one on a line
+            <textarea
+              name="headers"
+              rows={2}
+              defaultValue={[asked("headers"), ...heldHeaders.value].filter(Boolean).join("\n")}
+            />
+          </label>
+          <label>
+            Token, which is not kept
+            <input name="token" type="password" autoComplete="off" defaultValue={token.value} />
+          </label>
+          <label>
+            Or a line of an access log
+            <textarea name="log" rows={2} defaultValue={asked("log")} />
+          </label>
+        </fieldset>
+      </details>
       <p>
         <button type="submit">Ask</button>
       </p>
     </form>
   );
 }
+
+const Fields = ({ of }: { readonly of: typeof usual | typeof rare }) => (
+  <>
+    {of.map(([name, label, hint]) => (
+      <label key={name}>
+        {label}
+        <input name={name} defaultValue={asked(name)} placeholder={hint} />
+      </label>
+    ))}
+  </>
+);
 
 function Answered({ answer }: { readonly answer: WhyAnswer }) {
   const { verdict, request, logged, odds, unfollowed, steps, hops, assumptions } = answer;

@@ -4,7 +4,8 @@ import { connectProxy, type ScriptedProxy } from "../../src/control-plane/testin
 import { startAgents, type TestAgents } from "../../src/control-plane/traffic/testing.ts";
 import { routes } from "../../src/dashboard/index.ts";
 import { Edge_Side } from "../../src/gen/fairlead/traffic_pb.js";
-import { claimBearer, claimName, claimSigner, kubeKinds } from "../../src/kube/index.ts";
+import { claimBearer, claimName, claimSigner, kindRef, kubeKinds } from "../../src/kube/index.ts";
+import { kindOf } from "../../src/model/index.ts";
 import { createCsr, generateKey } from "../../src/pki/index.ts";
 import { ask, type DashboardPlane, signIn, startDashboardPlane } from "./dashboard-plane.ts";
 
@@ -160,6 +161,31 @@ test("counts are of what is seen, and routes and dumps that name others are not 
     };
     for (const { name } of rows)
       expect(await told(limited, `resource?proxy=web.alpha&type=${type}&name=${name}`)).not.toContain("bravo");
+  }
+});
+
+test("of what a change altered in proxies no bytes are told", async () => {
+  const alphas = { name: "shop", namespace: "alpha" };
+  const fault = { abort: { httpStatus: 418, percentage: { value: 1 } } };
+  const route = [{ destination: { host: host("alpha") } }];
+  const kind = kindOf("networking.istio.io/v1", "VirtualService");
+  if (!kind) throw new Error("there is no such kind");
+  await mesh.world.admin.patch(kindRef(kind), alphas, "merge", { spec: { http: [{ fault, route }] } });
+  const newest = async (): Promise<Readonly<Record<string, unknown>>> => {
+    const { changes } = JSON.parse(await told(all, "object?id=VirtualService/alpha/shop")) as {
+      changes: Readonly<Record<string, unknown>>[];
+    };
+    return changes[0] ?? {};
+  };
+  await vi.waitFor(async () => expect(await newest()).toMatchObject({ act: "changed", touched: [{}] }), 10_000);
+  const { id, ...fields } = await newest();
+  const shown = ["act", "at", "author", "diff", "generation", "namespace", "object", "proxies", "touched", "untold"];
+  expect(shown).toEqual(expect.arrayContaining(Object.keys(fields)));
+  for (const bearer of [all, limited]) {
+    const { rows } = JSON.parse(await told(bearer, "changes")) as { rows: { id: number }[] };
+    expect([...shown, "id", "more", "less"]).toEqual(
+      expect.arrayContaining(Object.keys(rows.find((row) => row.id === id) ?? { missing: true })),
+    );
   }
 });
 

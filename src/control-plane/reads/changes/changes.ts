@@ -1,13 +1,14 @@
 /** Objects of users, as they change, in; the last thousand changes, each with its difference and who has it, out. */
 import type { Collection } from "../../../collections/index.ts";
 import type { Change, ChangeDetail } from "../../../dashboard/index.ts";
-import { formatSortedYaml } from "../../../lib/index.ts";
+import { dropOldest, formatSortedYaml } from "../../../lib/index.ts";
 import { type KubeObject, lastWriter } from "../../../model/index.ts";
 import { envoyLines } from "./envoy-lines.ts";
 import type { History } from "./history-file.ts";
 import { cut, type KeptChange, maxChanges } from "./kept-change.ts";
 import { lineDiff } from "./line-diff.ts";
 import { type SettleSources, settleChanges } from "./settle.ts";
+import type { TouchedPair } from "./touched.ts";
 
 export interface Changes {
   /** Newest first. */
@@ -38,10 +39,14 @@ export function followChanges({ kinds, now, settle, history }: ChangesOptions): 
   const ring: KeptChange[] = [...(history?.read() ?? [])];
   let next = (ring[0]?.id ?? 0) + 1;
   let news = 0;
+  /** By the change. Beside them: these are bytes as Envoys have them, secrets and others' things among them. */
+  const pairs = new Map<number, readonly TouchedPair[]>();
   const settling =
     settle &&
-    settleChanges(settle, (change) => {
+    settleChanges(settle, (change, moved) => {
       news++;
+      if (moved) pairs.set(change.id, moved);
+      dropOldest(pairs, maxPairs);
       history?.settled(change);
     });
   for (const [kind, objects] of kinds)
@@ -63,7 +68,6 @@ export function followChanges({ kinds, now, settle, history }: ChangesOptions): 
       };
       ring.unshift(change);
       ring.length = Math.min(ring.length, maxChanges);
-      delete ring[maxPairs]?.pairs;
       settling?.begin(kind, key, change);
       history?.add(change, () => ring);
     });
@@ -73,9 +77,9 @@ export function followChanges({ kinds, now, settle, history }: ChangesOptions): 
     async detail(id) {
       const change = ring.find((one) => one.id === id);
       if (!change) return undefined;
-      const { pairs, ...shown } = change;
-      const lines = (change.touched ?? []).map((_, i) => pairs?.[i]);
-      return { ...shown, envoy: await envoyLines(lines) };
+      const known = pairs.get(id);
+      const lines = (change.touched ?? []).map((_, i) => known?.[i]);
+      return { ...change, envoy: await envoyLines(lines) };
     },
     moves: () => `${next} ${news}`,
   };

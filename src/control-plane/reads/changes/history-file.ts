@@ -118,7 +118,7 @@ function take<T>(set: Set<T>): readonly T[] {
   return taken;
 }
 
-const wholeLine = ({ pairs: _, ...change }: KeptChange): string => `${JSON.stringify(change)}\n`;
+const wholeLine = (change: KeptChange): string => `${JSON.stringify(change)}\n`;
 const settledLine = ({ id, proxies, touched, untold }: KeptChange): string =>
   `${JSON.stringify({ id, proxies, touched, untold })}\n`;
 

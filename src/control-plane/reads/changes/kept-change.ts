@@ -1,6 +1,5 @@
 /** A change as it is kept, and how long its lines may be. */
 import type { Change } from "../../../dashboard/index.ts";
-import type { TouchedPair } from "./touched.ts";
 
 export const maxChanges = 1000;
 const maxLineChars = 200;
@@ -10,8 +9,6 @@ export interface KeptChange extends Omit<Change, "proxies" | "touched" | "untold
   proxies?: NonNullable<Change["proxies"]>;
   touched?: NonNullable<Change["touched"]>;
   untold?: number;
-  /** What `touched` was and is, in its order; for the newest changes of this process. */
-  pairs?: readonly TouchedPair[];
 }
 
 /** A text of its own: a part of a longer one would keep all of that. */

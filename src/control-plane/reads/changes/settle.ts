@@ -8,7 +8,7 @@ import type { KubeObject } from "../../../model/index.ts";
 import { type Programmed, type Reach, reachOf } from "../../programmed/index.ts";
 import type { ControlledSource } from "../../resource-source.ts";
 import type { KeptChange } from "./kept-change.ts";
-import { createMoves } from "./touched.ts";
+import { createMoves, type TouchedPair } from "./touched.ts";
 
 export interface SettleSources {
   readonly graph: Graph;
@@ -18,6 +18,9 @@ export interface SettleSources {
   readonly onFault: (error: unknown) => void;
   readonly lookMs?: number;
 }
+
+/** `pairs` are what `touched` was and is, in its order, when that has just become known. */
+export type Told = (change: KeptChange, pairs?: readonly TouchedPair[]) => void;
 
 export interface Settling {
   begin(kind: string, key: string, change: KeptChange): void;
@@ -41,7 +44,7 @@ const handful = 50;
 const maxRefusing = 5;
 const nothing: Reach = new Map();
 
-export function settleChanges(sources: SettleSources, told: (change: KeptChange) => void): Settling {
+export function settleChanges(sources: SettleSources, told: Told): Settling {
   const { graph, kinds, programmed, resources, lookMs = 300 } = sources;
   /** By object: of one that has changed again only the last change can become everywhere. */
   const open = new Map<string, Open>();
@@ -64,10 +67,10 @@ export function settleChanges(sources: SettleSources, told: (change: KeptChange)
     const after = objects.get(one.key) ? reachOf({ graph, resources }, one.kind, objects, one.key) : nothing;
     const found = await moves.touchedBy(one.version, [before, after]);
     one.given = found.proxies;
-    Object.assign(one.change, { touched: found.resources, pairs: found.pairs });
+    one.change.touched = found.resources;
     if (found.untold > 0) one.change.untold = found.untold;
     if (open.get(id) === one && !isWaiting()) moves.forget();
-    told(one.change);
+    told(one.change, found.pairs);
   }
 
   async function look(id: string, one: Open): Promise<void> {

@@ -54,8 +54,13 @@ test.skipIf(needsApi).each([
   expect(live.status).toBe(worked.status);
 });
 
-/** Statuses are written meanwhile, which gives objects another one. */
-const unversioned = (text: string): unknown => JSON.parse(text.replaceAll(/(resourceVersion[ ":]+)\d+/g, "$1…"));
+/** Statuses are written meanwhile, which gives objects another version; and a proxy may be about to answer. */
+function unversioned(text: string): object {
+  const answer = JSON.parse(text.replaceAll(/(resourceVersion[ ":]+)\d+/g, "$1…")) as {
+    readonly assumptions: string[];
+  };
+  return { ...answer, assumptions: answer.assumptions.filter((one) => !one.includes("has not acknowledged")) };
+}
 
 test.skipIf(needsApi)("the control plane of a cluster is found through its API", async () => {
   const [found, named] = await Promise.all([

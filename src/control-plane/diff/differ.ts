@@ -44,8 +44,12 @@ export interface Differ {
 
 export function createDiffer(options: Omit<StatesOptions, "objects">): Differ {
   let states: States | undefined;
+  /** What was said of the last question's change. */
+  let forget = (): void => {};
 
   async function at(base: readonly KubeObject[], isPatched: boolean): Promise<States> {
+    forget();
+    forget = () => {};
     if (states) states.moveTo(base);
     const opened = states ?? createStates({ ...options, objects: base });
     states = opened;
@@ -60,6 +64,7 @@ export function createDiffer(options: Omit<StatesOptions, "objects">): Differ {
     const [was, will] = [completed(base, numbers), completed(proposal.after, numbers)];
     const opened = await at(was.objects, [...base, ...proposal.after].some(isPatch));
     const before = opened.take(asked.before, subjectsOf(opened, asked, undefined));
+    forget = opened.tryOut();
     const problems = new Set(opened.problems());
     opened.moveTo(will.objects);
     const after = opened.take(asked.after, subjectsOf(opened, asked, proposal));

@@ -12,7 +12,7 @@ import {
 } from "../../model/index.ts";
 import { createEnvoyTypes, createRendering, differences, type Renderer, sayReport } from "../../render/index.ts";
 import { createOffline, type Offline, type OfflineOptions } from "../offline.ts";
-import { keyOf } from "./proposal.ts";
+import { keyOf, nameOf } from "./proposal.ts";
 
 /** How proxies are taken: other than they are, where a change of these is asked for. */
 export interface ProxyChoice {
@@ -46,6 +46,8 @@ export interface States {
   /** Envoy's types, which patches name, take their time. */
   loadPatches(): Promise<void>;
   problems(): readonly string[];
+  /** To be called when what is tried now is over: what was said of it alone is forgotten, and said again the next time. */
+  tryOut(): () => void;
 }
 
 export interface StatesOptions {
@@ -108,6 +110,13 @@ export function createStates({ objects, meshConfig, settings }: StatesOptions): 
   return {
     offline,
     problems: () => [...offline.problems(), ...told],
+    tryOut() {
+      const before = [...told];
+      return () => {
+        told.clear();
+        for (const text of before) told.add(text);
+      };
+    },
     rendererOf: (sent) => makers.get(sent),
     loadPatches: () => envoyTypes.load(),
     pods: () => offline.podKeys().map((key) => ({ key: `Pod/${key}`, proxy: () => offline.podProxy(key) })),
@@ -127,9 +136,15 @@ export function createStates({ objects, meshConfig, settings }: StatesOptions): 
     },
     moveTo(wanted) {
       const next = new Map(wanted.map((object) => [keyOf(object), object]));
+      const gone = [...current].filter(([key]) => !next.has(key)).map(([, object]) => object);
+      const changed = [...next]
+        .filter(([key, object]) => isOther(current.get(key), object))
+        .map(([, object]) => object);
+      const names = new Set([...gone, ...changed].map(nameOf));
+      for (const text of told) if (names.has(text.slice(0, text.indexOf(" ")))) told.delete(text);
       graph.change(() => {
-        for (const [key, object] of current) if (!next.has(key)) offline.source.remove(object);
-        offline.source.apply([...next].filter(([key, object]) => isOther(current.get(key), object)).map(([, o]) => o));
+        for (const object of gone) offline.source.remove(object);
+        offline.source.apply(changed);
       });
       current = next;
     },

@@ -1,0 +1,48 @@
+/** A shadow that is asked again and again: the same question has the same answer, whatever was asked before. */
+import { expect, test } from "vitest";
+import type { DiffQuestion } from "../../dashboard/index.ts";
+import type { KubeObject } from "../../model/index.ts";
+import { createShadow } from "./shadow.ts";
+
+const pod: KubeObject = {
+  apiVersion: "v1",
+  kind: "Pod",
+  metadata: { name: "client", namespace: "shop", labels: { app: "client" } },
+  ...{ spec: { containers: [{ name: "istio-proxy", args: ["proxy", "sidecar"] }] } },
+  ...{ status: { phase: "Running", podIP: "10.0.0.9", podIPs: [{ ip: "10.0.0.9" }] } },
+};
+const policy = (provider: string, name = "ask"): KubeObject => ({
+  apiVersion: "security.istio.io/v1",
+  kind: "AuthorizationPolicy",
+  metadata: { name, namespace: "shop" },
+  ...{ spec: { action: "CUSTOM", provider: { name: provider }, rules: [{}] } },
+});
+
+function start(...objects: readonly KubeObject[]) {
+  const shadow = createShadow({});
+  const follow = (...changed: readonly KubeObject[]): void =>
+    shadow.follow({ objects: changed, removed: [], connected: [], left: [] });
+  follow(pod, ...objects);
+  const warnings = async (question: DiffQuestion): Promise<readonly string[]> => {
+    const answer = await shadow.ask(question);
+    await shadow.rest();
+    return "error" in answer ? [answer.error] : answer.warnings.map(({ object, message }) => `${object} ${message}`);
+  };
+  return { follow, warnings };
+}
+const nowhere = { objects: JSON.stringify(policy("nowhere")) };
+const warned = [expect.stringContaining("there is no such provider")];
+
+test("what cannot be rendered is told each time", async () => {
+  const { warnings } = start();
+  for (const _ of [1, 2, 3]) expect(await warnings(nowhere)).toEqual(warned);
+});
+
+test("of what is there without the change nothing is told, until it is mended", async () => {
+  const { follow, warnings } = start(policy("nowhere"));
+  expect(await warnings({ objects: JSON.stringify(policy("nowhere", "other")) })).toHaveLength(1);
+  expect(await warnings(nowhere)).toEqual([]);
+  const { spec: _, ...rest } = policy("");
+  follow({ ...rest, ...{ spec: { rules: [{}] } } });
+  expect(await warnings(nowhere)).toEqual(warned);
+});

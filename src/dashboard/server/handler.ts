@@ -61,7 +61,7 @@ export function createDashboard(options: DashboardOptions): HttpHandler {
     if (edited) return edited;
     const route = routeOf(url);
     if (method !== (route?.hasBody ? "POST" : "GET")) return notAllowed;
-    if (url.pathname === "/api/live") return follow();
+    if (url.pathname === "/api/live") return follow(viewer);
     if (!route?.isOwn) return await sharedAnswers(url, viewer);
     return await answered(url, viewer, route.hasBody ? await request.body() : "");
   }
@@ -93,8 +93,8 @@ export function createDashboard(options: DashboardOptions): HttpHandler {
     return answer;
   }
 
-  function follow(): HttpAnswer {
-    if (live.admits()) return { status: 200, type: "text/event-stream", body: (stream) => live.follow(stream) };
+  function follow({ key }: Viewer): HttpAnswer {
+    if (live.admits(key)) return { status: 200, type: "text/event-stream", body: (stream) => live.follow(stream, key) };
     options.onRefused?.("streams");
     return { ...json(503, { error: "too many pages are open" }), retryAfterSeconds: 30 };
   }

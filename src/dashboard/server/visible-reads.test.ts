@@ -26,7 +26,10 @@ test("of live requests both ends are told where both are seen, one where one is,
     namespaces: () => ["alpha", "bravo"],
     liveRequests: async () => ({ session: "s", requests, leftOut: 0, proxies: 2, done: false }),
   } as unknown as MeshReads;
-  const { requests: told } = await visibleReads(reads, alphaOnly).liveRequests(new URLSearchParams());
+  const seen = visibleReads(reads, alphaOnly);
+  for (const question of ["", "namespace=bravo"])
+    await expect(seen.liveRequests(new URLSearchParams(question))).rejects.toThrow(/namespaces alone/);
+  const { requests: told } = await seen.liveRequests(new URLSearchParams("namespace=alpha"));
   expect(told[0]).toEqual(requests[0]);
   const ends = told.map(({ source, destination }) => [source.namespace, destination.namespace]);
   expect(ends).toEqual([

@@ -2,6 +2,7 @@
  * What can be read of a mesh, and who looks, in; the same without what they may not see out. Every read has to be written
  * here: one that is not does not compile.
  */
+import { FairleadError } from "../../lib/index.ts";
 import type {
   Cause,
   Change,
@@ -218,6 +219,12 @@ export function visibleReads(reads: MeshReads, viewer: Viewer): MeshReads {
       };
     },
     async liveRequests(query) {
+      const sees = await ofPods();
+      // Looking costs agents something, and few can look at once.
+      if (!query.has("session") && !sees(query.get("namespace") ?? ""))
+        throw new FairleadError("forbidden", "you may look at requests of namespaces alone that you may see", {
+          hint: "choose one of these",
+        });
       return seenRequests(await reads.liveRequests(query));
     },
     async overview() {

@@ -3,7 +3,7 @@
  * that became others because of it out. Moves are noted only while a change waits to be told what it has moved.
  */
 import type { TouchedResource } from "../../../dashboard/index.ts";
-import type { Resource, ResourceType } from "../../../model/index.ts";
+import type { Resource, ResourceSet, ResourceType } from "../../../model/index.ts";
 import { shortName } from "../../../xds/index.ts";
 import type { Reach } from "../../programmed/index.ts";
 import type { MoveListener, SetMove } from "../../resource-source.ts";
@@ -36,35 +36,50 @@ const maxTouched = 20;
 /** A mesh that goes on moving while a change waits. */
 const maxMoves = 10_000;
 
+/** Classes that share a set go to the next one together, and are looked at once. */
+interface Step extends Pick<SetMove, "type" | "before" | "now" | "version"> {
+  /** Who has gone it, and how many proxies these are. */
+  readonly by: Map<object, number>;
+}
+
 export function createMoves(wants: () => boolean): Moves {
-  let moves: SetMove[] = [];
+  let steps = new Map<ResourceSet, Map<ResourceSet, Step>>();
+  let count = 0;
   return {
     wants,
-    moved(move) {
-      if (moves.length < maxMoves) moves.push(move);
+    moved({ who, proxies, type, before, now, version }) {
+      if (++count > maxMoves) return;
+      const next = steps.get(before) ?? new Map<ResourceSet, Step>();
+      steps.set(before, next);
+      const step = next.get(now) ?? { type, before, now, version, by: new Map() };
+      next.set(now, step);
+      step.by.set(who, proxies);
     },
     forget() {
-      moves = [];
+      steps = new Map();
+      count = 0;
     },
     async touchedBy(version, reach) {
       const names = new Set(reach.flatMap((one) => [...one.keys()]));
       const slices = createSlices({ sliceMs: 8, nowMs: () => performance.now() });
       const found = new Map<string, Found>();
-      const seen = new Set<string>();
-      const ids = new Map<object, number>();
+      const seen = new Map<object, Set<string>>();
       const proxies = new Map<object, number>();
-      for (const move of moves.filter((one) => one.version >= version)) {
+      for (const step of [...steps.values()].flatMap((next) => [...next.values()])) {
         await slices.rest();
-        const id = ids.get(move.who) ?? ids.size;
-        ids.set(move.who, id);
+        if (step.version < version) continue;
         for (const name of names) {
-          const [before, after] = [move.before.get(name), move.now.get(name)];
-          const place = `${id} ${move.type} ${name}`;
-          // What came later is another change's.
-          if (before?.hash === after?.hash || seen.has(place)) continue;
-          seen.add(place);
-          proxies.set(move.who, move.proxies);
-          add(found, move, name, before, after);
+          const [before, after] = [step.before.get(name), step.now.get(name)];
+          if (before?.hash === after?.hash) continue;
+          for (const [who, own] of step.by) {
+            const places = seen.get(who) ?? new Set();
+            seen.set(who, places);
+            // What came later is another change's.
+            if (places.has(`${step.type} ${name}`)) continue;
+            places.add(`${step.type} ${name}`);
+            proxies.set(who, own);
+            add(found, step.type, name, own, before, after);
+          }
         }
       }
       const all = [...found.values()];
@@ -85,8 +100,9 @@ interface Found extends TouchedResource {
 
 function add(
   found: Map<string, Found>,
-  { type, proxies }: SetMove,
+  type: ResourceType,
   name: string,
+  proxies: number,
   before: Resource | undefined,
   after: Resource | undefined,
 ): void {

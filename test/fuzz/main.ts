@@ -41,7 +41,7 @@ function page(of: number, { outcomes, hang }: FuzzReport): string {
   return `# What was fuzzed
 
 Made by \`npm run fuzz -- --seed ${of} --runs ${values.runs} --record\`: input that is almost good, to everything that reads outside
-input; the tests run some of each. *Answered* is what was taken or refused in words, a crash is anything else.
+input; the tests run some of each. *Answered* is what was taken; the rest was refused in words. A crash is anything else.
 
 ${outcomes.length} targets, ${sum(({ runs }) => runs)} runs, ${sum(({ crashes }) => crashes.length)} crashes, ${hang ? "a hang" : "no hang"}.
 

@@ -164,6 +164,28 @@ test("counts are of what is seen, and routes and dumps that name others are not 
   }
 });
 
+test("of a proxy whose name begins as a namespace that is seen is called, nothing is told", async () => {
+  proxies.push(await connectProxy(mesh.plane(), "alpha.bravo", ["80"]));
+  await vi.waitFor(async () => expect(await told(all, "resources?proxy=alpha&type=LDS")).toContain("rows"), 10_000);
+  for (const path of ["resources?proxy=alpha&type=LDS", "search?proxy=alpha&q=listener"])
+    expect((await asked(limited, path)).status, path).toBe(404);
+});
+
+test("who may not see objects of a kind cannot have them told as what would change", async () => {
+  const rules = [{ apiGroups: [""], resources: ["pods", "services"], verbs: read }];
+  await mesh.world.admin.raw("POST", "/apis/rbac.authorization.k8s.io/v1/clusterroles", {
+    ...{ apiVersion: "rbac.authorization.k8s.io/v1", kind: "ClusterRole", metadata: { name: "pods" }, rules },
+  });
+  const roleRef = { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name: "pods" };
+  const podsOnly = await allow("pods", "alpha", { kind: "ClusterRoleBinding", roleRef }, "clusterrolebindings");
+  const body = JSON.stringify({ deleted: ["VirtualService/bravo/shop"], resources: true });
+  const diff = async (bearer: string) =>
+    (await ask(mesh.origin(), "/api/diff", { method: "POST", body, headers: { authorization: `Bearer ${bearer}` } }))
+      .text;
+  expect(await diff(podsOnly)).toContain('"code":"forbidden"');
+  expect(await diff(all)).toContain('"sentences"');
+});
+
 test("of what a change altered in proxies no bytes are told", async () => {
   const alphas = { name: "shop", namespace: "alpha" };
   const fault = { abort: { httpStatus: 418, percentage: { value: 1 } } };

@@ -192,8 +192,9 @@ export function visibleReads(reads: MeshReads, viewer: Viewer): MeshReads {
     return (await visible(rows, (row) => row.causes.flatMap(causePlaces))).map(({ name }) => name);
   }
 
-  const proxySeen = async (id: string): Promise<boolean> =>
-    (await visibleOne(id, () => [proxyPlace(id)])) !== undefined;
+  /** By the name that it has: what was asked for may be a part of it, or its connection. */
+  const proxySeen = async (asked: string): Promise<boolean> =>
+    (await visibleOne(await reads.proxy(asked), ({ id }) => [proxyPlace(id)])) !== undefined;
 
   const self: MeshReads = {
     moves: reads.moves,
@@ -301,11 +302,15 @@ export function visibleReads(reads: MeshReads, viewer: Viewer): MeshReads {
       const names = await hiddenNames();
       return isSeen && !names(JSON.stringify(answer)) ? answer : { code: "forbidden", error: notShown };
     },
-    /** Of what a viewer may see alone, nobody can say what a change does to all. */
+    /** Of what a viewer may see alone, nobody can say what a change does to all; and to take an object away shows it. */
     async diff(question) {
-      const all = await reads.namespaces();
-      const sees = await ofPods();
-      return all.every(sees) ? reads.diff(question) : { code: "forbidden", error: notShown };
+      const [all, sees] = [await reads.namespaces(), await ofPods()];
+      const ids = [
+        ...(await reads.objects()).map(({ id }) => id),
+        ...(await reads.services()).map(({ object }) => object),
+      ];
+      const seesObjects = (await visible(ids, (id) => [placeOf(id)])).length === ids.length;
+      return seesObjects && all.every(sees) ? reads.diff(question) : { code: "forbidden", error: notShown };
     },
     async identities() {
       return seenIdentities(await reads.identities());

@@ -13,8 +13,10 @@ export interface Calm {
   spent(ms: number, nowMs: number): void;
 }
 
-/** Of the time that passes, one part in so many may be spent. */
+/** Of the time that passes, one part in so many may be spent; */
 const share = 50;
+/** but what took long on a busy machine, most of it waiting, does not keep the rest for minutes. */
+const longestPauseMs = 500;
 
 export function createCalm({ restMs, patienceMs }: CalmTimes): Calm {
   let [lastMoves, movedMs, nextMs] = ["", 0, 0];
@@ -24,7 +26,7 @@ export function createCalm({ restMs, patienceMs }: CalmTimes): Calm {
       return nowMs >= nextMs && (nowMs - movedMs >= restMs || nowMs - sinceMs >= patienceMs);
     },
     spent(ms, nowMs) {
-      nextMs = Math.max(nextMs, nowMs) + ms * share;
+      nextMs = nowMs + Math.min(ms * share, longestPauseMs);
     },
   };
 }

@@ -67,22 +67,23 @@ test("a kind whose statuses may not be written is told of once, and left alone",
   }
 });
 
-test("while proxies come, only what somebody has changed is looked at; the rest once all rests", async () => {
+test("while proxies come, of many objects only a few and what somebody has changed are looked at", async () => {
   const world = await startControlledApi();
   const [group, kind] = ["networking.istio.io", "VirtualService"];
   const objects = world.objects(group, kind);
   const asked = new Map<string, number>();
+  const names = [..."abcdefghijklmno"];
   let [isMoving, moves] = [true, 0];
   let tell = (_id: string): void => {};
   try {
-    for (const name of ["a", "b", "c"])
+    for (const name of names)
       await world.create({
         apiVersion: "networking.istio.io/v1",
         kind,
         metadata: { name, namespace: "default" },
         spec: { hosts: [name], http: [{ directResponse: { status: 200 } }] },
       });
-    await world.until(group, kind, "default/c", (one) => one !== undefined);
+    await world.until(group, kind, "default/o", (one) => one !== undefined);
     runProgrammedStatus({
       client: world.client,
       kinds: new Map([[kind, { ref: watchedKind(group, kind), objects }]]),
@@ -108,11 +109,11 @@ test("while proxies come, only what somebody has changed is looked at; the rest 
       signal: world.stop.signal,
       times: { lookMs: 5, maxLookMs: 10, restMs: 1 },
     });
-    tell(`${kind}/default/a`);
-    await expect.poll(() => asked.get("default/a"), { timeout: 10_000 }).toBeGreaterThan(5);
-    expect([...asked.keys()]).toEqual(["default/a"]);
+    tell(`${kind}/default/o`);
+    await expect.poll(() => asked.get("default/o"), { timeout: 10_000 }).toBeGreaterThan(5);
+    expect(asked.size).toBeLessThanOrEqual(11);
     isMoving = false;
-    await expect.poll(() => asked.size, { timeout: 10_000 }).toBe(3);
+    await expect.poll(() => asked.size, { timeout: 10_000 }).toBe(names.length);
   } finally {
     await world.close();
   }

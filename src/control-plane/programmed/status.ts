@@ -41,13 +41,13 @@ interface StatusTimes extends CalmTimes {
 }
 
 const usual: StatusTimes = { lookMs: 200, maxLookMs: 10_000, pendingMs: 5_000, restMs: 2_000, patienceMs: 60_000 };
-/** How many objects that nobody has changed are looked at before it is asked again whether there is time for it. */
+/** So many objects that nobody has changed are looked at in any case, and of more so many at a time. */
 const handful = 10;
 
 /** An object that is not known to be everywhere. */
 interface Open {
-  /** Somebody may wait for it. */
-  readonly isChanged: boolean;
+  /** Somebody may wait for it, or there are few. */
+  readonly isUrgent: boolean;
   /** When it was opened, or written last. */
   sinceMs: number;
   pauseMs: number;
@@ -139,7 +139,13 @@ export function runProgrammedStatus(options: ProgrammedStatusOptions): void {
     const [kind] = split(id);
     if (!kinds.has(kind) || denied.has(kind) || (!isChanged && open.has(id))) return;
     const nowMs = performance.now();
-    open.set(id, { isChanged, sinceMs: nowMs, pauseMs: lookMs, nextMs: nowMs + lookMs, moves: "" });
+    open.set(id, {
+      isUrgent: isChanged || open.size < handful,
+      sinceMs: nowMs,
+      pauseMs: lookMs,
+      nextMs: nowMs + lookMs,
+      moves: "",
+    });
     timer ??= setInterval(look, lookMs).unref();
   };
   const look = (): void => {
@@ -150,7 +156,7 @@ export function runProgrammedStatus(options: ProgrammedStatusOptions): void {
       // At first also where nothing has moved: what a proxy may be about to ask for is awaited for a moment.
       const isFresh = state.pauseMs < pendingMs;
       if (nowMs < state.nextMs || (state.moves === moves && !isFresh)) continue;
-      if (!state.isChanged && (!calm.mayBegin(moves, state.sinceMs, nowMs) || ++calmly > handful)) continue;
+      if (!state.isUrgent && (!calm.mayBegin(moves, state.sinceMs, nowMs) || ++calmly > handful)) continue;
       state.pauseMs = Math.min(maxLookMs, state.pauseMs * 2);
       state.nextMs = nowMs + state.pauseMs;
       state.moves = moves;

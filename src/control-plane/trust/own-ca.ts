@@ -1,4 +1,5 @@
 /** Where CAs are kept, and who is connected, in; the mesh's own authority, who got what of it, and the rotation of its root out. */
+import type { X509Certificate } from "node:crypto";
 import {
   auditIssuance,
   type CertificateAuthority,
@@ -9,7 +10,7 @@ import {
   type Rotation,
 } from "../../ca/index.ts";
 import type { KubeClient } from "../../kube/index.ts";
-import { FairleadError } from "../../lib/index.ts";
+import { dropOldest, FairleadError } from "../../lib/index.ts";
 import { formatIdentity } from "../../model/index.ts";
 import { createCsr, formatPrivateKey, generateKey } from "../../pki/index.ts";
 import type { ProxyStatus } from "../../xds/index.ts";
@@ -28,6 +29,8 @@ export interface OwnCa {
   readonly issuances: Issuances;
   readonly wanted: WantedCa;
   readonly mesh: MeshTrust;
+  /** All that lies between its certificates and a root, of those too that it signed before the last change. */
+  intermediates(): readonly X509Certificate[];
   /** Lists of revoked certificates that proxies can be given, PEM; empty for none. */
   revoked(): string;
   /** From now on it is known who is connected, and when they were last told of roots; called once. */
@@ -48,6 +51,7 @@ export async function createOwnCa(options: TrustOptions, further: FurtherRoots):
     ...{ bundle: wanted.current().bundle, now, furtherRoots: further.current },
     ...options.certificates,
   });
+  const noted = noteIntermediates(authority);
   // Where another CA vouches for the control plane itself, its root is what was told, and says nothing of ours.
   const told = configMaps.get(`${namespace}/istio-ca-root-cert`);
   const distributed = options.servingFiles ? undefined : told;
@@ -72,6 +76,11 @@ export async function createOwnCa(options: TrustOptions, further: FurtherRoots):
     issuances,
     wanted,
     mesh,
+    intermediates() {
+      const rotation = mesh.rotation();
+      const from = isUnderWay(rotation) ? rotation.from.signer?.chain : undefined;
+      return [...wanted.current().bundle.chain, ...(from ?? []), ...noted.values()];
+    },
     revoked: createRevokedForProxies({ wanted, authority, now, log }),
     follow(proxies, toldAt) {
       holders = createTrustHolders({ authority, issuances, proxies, changedAt: toldAt });
@@ -100,6 +109,20 @@ export async function createOwnCa(options: TrustOptions, further: FurtherRoots):
         pace: { ...defaultPace, ...options.pace },
       }),
   };
+}
+
+/** More changes than there are within a life of certificates. */
+const maxIntermediates = 32;
+
+function noteIntermediates(authority: CertificateAuthority): ReadonlyMap<string, X509Certificate> {
+  const noted = new Map<string, X509Certificate>();
+  const note = (): void => {
+    for (const one of authority.bundle().chain) noted.set(one.fingerprint256, one);
+    dropOldest(noted, maxIntermediates);
+  };
+  authority.onReplaced(note);
+  note();
+  return noted;
 }
 
 /** One at a time, until the signal. */

@@ -137,7 +137,15 @@ describe("C17: refused at 15012", () => {
     await expect.poll(() => isRefused(leaf, former.certificate), { timeout: 60_000 }).toBe(true);
     expect(await isRefused(leaf, present.certificate, former.certificate)).toBe(true);
     expect(await isRefused(leaf, former.certificate, present.certificate)).toBe(true);
-    expect(await shownBy(issue({ signer: present }), present.certificate)).toHaveLength(3);
+    const successor = issue({ signer: present });
+    expect(await shownBy(successor, present.certificate)).toHaveLength(3);
+    // What was issued before a change of the intermediate is as good after it: VMs have nothing else to come with.
+    const next = await department();
+    await change(formatSigningBundle(next));
+    const isNextRefused = () => isRefused(issue({ signer: next }), next.certificate);
+    await expect.poll(isNextRefused, { timeout: 60_000 }).toBe(false);
+    expect(await isRefused(successor, present.certificate)).toBe(false);
+    expect(await isRefused(leaf, former.certificate)).toBe(true);
   });
 });
 

@@ -74,14 +74,14 @@ export async function createTrust(options: TrustOptions): Promise<Trust> {
  */
 function isUnrevoked(
   certificate: X509Certificate,
-  { wanted, authority }: Pick<OwnCa, "wanted" | "authority">,
+  { wanted, intermediates }: Pick<OwnCa, "wanted" | "intermediates">,
   roots: readonly X509Certificate[],
   now: Date,
 ): boolean {
-  const { revoked, bundle } = wanted.current();
+  const { revoked } = wanted.current();
   if (revoked.size === 0) return true;
   const isGood = (one: X509Certificate): boolean => !revoked.has(one);
-  const between = [...bundle.chain, ...authority.bundle().chain, ...shownWith(certificate)];
+  const between = [...intermediates(), ...shownWith(certificate)];
   return isGood(certificate) && chainsTo(certificate, between.filter(isGood), roots.filter(isGood), now);
 }
 

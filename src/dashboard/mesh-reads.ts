@@ -495,8 +495,12 @@ export interface MeshReads {
   /** Of each of these names. */
   causes(proxy: string, type: string, names: readonly string[]): Awaitable<readonly (readonly Cause[])[]>;
   resource(proxy: string, type: string, name: string): Awaitable<ResourceDetail | undefined>;
-  /** In all that it is sent. */
-  search(proxy: string, words: string): Awaitable<FoundLines | undefined>;
+  /** In all that it is sent, or in those of it that are seen. */
+  search(
+    proxy: string,
+    words: string,
+    isSeen?: (type: string, name: string) => Promise<boolean>,
+  ): Awaitable<FoundLines | undefined>;
   services(): Awaitable<readonly ServiceRow[]>;
   service(id: string, looked: Looked): Awaitable<ServiceDetail | undefined>;
   namespaceRows(): Awaitable<readonly NamespaceRow[]>;

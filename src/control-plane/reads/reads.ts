@@ -148,13 +148,13 @@ export function createMeshReads(inputs: MeshReadsInputs): MeshReads {
       const json = sent && inputs.showResource(sent.proxy.connectionId, sent.type, name);
       return json && { name, type, json, causes: causesOf(sent, name), next: nextOf(type, name, json) };
     },
-    search(id, words) {
+    search(id, words, isSeen) {
       const types = searchedTypes.flatMap((type) => {
         const sent = sentTo(inputs, id, type);
         const show = (name: string) => sent && inputs.showResource(sent.proxy.connectionId, sent.type, name);
         return sent ? [{ type, names: [...sent.renderer.all(sent.type).keys()].sort(), show }] : [];
       });
-      return types.length === 0 ? undefined : searchResources(types, words);
+      return types.length === 0 ? undefined : searchResources(types, words, isSeen);
     },
     services: services.rows,
     service: services.detail,

@@ -18,3 +18,10 @@ test("looks for nothing where nothing is asked, and says where it has stopped", 
   const { lines, isWhole } = await searchResources(many, "needle");
   expect([lines.length, isWhole]).toEqual([200, false]);
 });
+
+test("what is hidden takes no room from what is seen", async () => {
+  const names = [...Array.from({ length: 300 }, (_, i) => `bravo-${i}`), "own"];
+  const types = [{ type: "CDS", names, show: (name: string) => ({ name, host: "shop" }) }];
+  const found = await searchResources(types, "shop", async (_, name) => name === "own");
+  expect(found).toMatchObject({ lines: [{ type: "CDS", name: "own" }], isWhole: true });
+});

@@ -15,7 +15,11 @@ const [maxOfOne, maxLines] = [3, 200];
 const maxLineChars = 300;
 const maxBytes = 64 * 1024 * 1024;
 
-export async function searchResources(types: readonly Searched[], words: string): Promise<FoundLines> {
+export async function searchResources(
+  types: readonly Searched[],
+  words: string,
+  isSeen: (type: string, name: string) => Promise<boolean> = async () => true,
+): Promise<FoundLines> {
   const wanted = words.trim().toLowerCase().slice(0, mostChars);
   const lines: FoundLine[] = [];
   let [resources, bytes, isWhole] = [0, 0, true];
@@ -30,7 +34,9 @@ export async function searchResources(types: readonly Searched[], words: string)
       const text = JSON.stringify(show(name), null, 1) ?? "";
       resources++;
       bytes += text.length;
-      lines.push(...matching(text, wanted).map((line) => ({ type, name, line })));
+      const found = matching(text, wanted);
+      // Here, and not of what was found: what is hidden must take no room from what is not.
+      if (found.length > 0 && (await isSeen(type, name))) lines.push(...found.map((line) => ({ type, name, line })));
       await rest();
     }
   return { lines, resources, isWhole };

@@ -254,12 +254,9 @@ export function visibleReads(reads: MeshReads, viewer: Viewer): MeshReads {
       return seen && !names(JSON.stringify(seen)) ? seen : undefined;
     },
     async search(proxy, words) {
-      const found = (await proxySeen(proxy)) ? await reads.search(proxy, words) : undefined;
-      if (!found) return undefined;
-      const seen = await Promise.all(
-        found.lines.map(async ({ type, name }) => (await self.resource(proxy, type, name)) !== undefined),
-      );
-      return { ...found, lines: found.lines.filter((_, i) => seen[i]) };
+      if (!(await proxySeen(proxy))) return undefined;
+      const isSeen = async (type: string, name: string) => (await self.resource(proxy, type, name)) !== undefined;
+      return reads.search(proxy, words, isSeen);
     },
     async services() {
       return visible(await reads.services(), ({ object }) => [placeOf(object)]);

@@ -1,6 +1,6 @@
 /** `fairlead diff`: a change of objects in; what it would change in Envoys, in words and with counts, out. Nothing is written. */
 import { type Command, Option } from "commander";
-import { createDiffer } from "../control-plane/index.ts";
+import { completed, createDiffer } from "../control-plane/index.ts";
 import type { DiffAnswer, DiffQuestion } from "../dashboard/index.ts";
 import { type Risk, risks } from "../explain/index.ts";
 import { FairleadError } from "../lib/index.ts";
@@ -128,7 +128,7 @@ async function askLive(change: WrittenChange, flags: DiffFlags, io: Io): Promise
 async function workOut(change: WrittenChange, flags: DiffFlags, io: Io): Promise<DiffAnswer> {
   const { profile = "istio-proxy", againstProfile = profile, againstVersion } = flags;
   const input = await readBase(change, flags, io);
-  return createDiffer({ meshConfig: input.meshConfig }).diff({
+  return createDiffer({ meshConfig: input.meshConfig, complete: completed }).diff({
     ...{ base: input.base, change: input.change, wanted: flags.proxy, resources: flags.resources },
     before: { profile },
     after: { profile: againstProfile, ...(againstVersion === undefined ? {} : { istioVersion: againstVersion }) },

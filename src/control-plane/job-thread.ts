@@ -15,6 +15,7 @@ export interface JobThreadOptions {
   /** Of one job. */
   readonly timeoutMs: number;
   readonly maxWaitingChars: number;
+  readonly maxWaiting: number;
   readonly maxHeapMb: number;
   /** How long the thread stays when there is nothing to do. */
   readonly idleMs: number;
@@ -37,7 +38,17 @@ interface Job<Q, A> {
 }
 
 export function createJobThread<Q, A>(options: JobThreadOptions): JobThread<Q, A> {
-  const { script, data, timeoutMs, maxWaitingChars, maxHeapMb, idleMs, words, prepare = async () => {} } = options;
+  const {
+    script,
+    data,
+    timeoutMs,
+    maxWaitingChars,
+    maxWaiting,
+    maxHeapMb,
+    idleMs,
+    words,
+    prepare = async () => {},
+  } = options;
   const waiting: Job<Q, A>[] = [];
   let waitingChars = 0;
   let worker: Worker | undefined;
@@ -96,7 +107,8 @@ export function createJobThread<Q, A>(options: JobThreadOptions): JobThread<Q, A
 
   return {
     run(question, chars) {
-      if (waitingChars + chars > maxWaitingChars) return Promise.reject(new FairleadError("unavailable", words.full));
+      if (waitingChars + chars > maxWaitingChars || waiting.length >= maxWaiting)
+        return Promise.reject(new FairleadError("unavailable", words.full));
       const done = Promise.withResolvers<A>();
       waiting.push({ question, chars, done });
       waitingChars += chars;

@@ -65,11 +65,14 @@ test("an object that takes too much memory ends the thread, not the process", as
   ).rejects.toThrow("could not be checked");
 });
 
-test("no more wait than there is room for, and who waits at the end is told", async () => {
-  thread = createReviewThread({ ...patient, maxWaitingChars: costly.length });
-  const [running, waiting, refused] = [thread.review(costly), thread.review(costly), thread.review(costly)];
-  await expect(refused).rejects.toThrow("too many large objects");
-  const ended = Promise.allSettled([running, waiting]);
-  await thread.close();
-  expect((await ended).map(({ status }) => status)).toEqual(["rejected", "rejected"]);
-});
+test.for([{ maxWaitingChars: costly.length }, { maxWaiting: 1 }])(
+  "no more wait than there is room for, and who waits at the end is told: %o",
+  async (room) => {
+    thread = createReviewThread({ ...patient, ...room });
+    const [running, waiting, refused] = [thread.review(costly), thread.review(costly), thread.review(costly)];
+    await expect(refused).rejects.toThrow("too many large objects");
+    const ended = Promise.allSettled([running, waiting]);
+    await thread.close();
+    expect((await ended).map(({ status }) => status)).toEqual(["rejected", "rejected"]);
+  },
+);

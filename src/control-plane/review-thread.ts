@@ -12,6 +12,7 @@ export interface ReviewThreadOptions {
   /** Of one review: nobody waits for a webhook for longer. */
   readonly timeoutMs?: number;
   readonly maxWaitingChars?: number;
+  readonly maxWaiting?: number;
   readonly maxHeapMb?: number;
   /** How long the thread stays when there is nothing to do. */
   readonly idleMs?: number;
@@ -20,7 +21,7 @@ export interface ReviewThreadOptions {
 export function createReviewThread(options: ReviewThreadOptions = {}): ReviewThread {
   const thread = createJobThread<string, BodyReview>({
     script: threadScript("review-worker", import.meta.url),
-    ...{ timeoutMs: 10_000, maxWaitingChars: 32 * 1024 * 1024, maxHeapMb: 256, idleMs: 60_000 },
+    ...{ timeoutMs: 10_000, maxWaitingChars: 32 * 1024 * 1024, maxWaiting: 1000, maxHeapMb: 256, idleMs: 60_000 },
     ...options,
     words: {
       failed: "the object could not be checked",

@@ -141,14 +141,17 @@ export function createJwksResolver(options: JwksResolverOptions): JwksResolver {
   const flush = async (): Promise<void> => {
     await Promise.resolve();
     let count = 0;
-    for (const key of changes.keys()) {
-      if (++count % appliedPerTurn === 0) await nextTurn();
-      if (options.signal.aborted || isClosed) return;
-      const now = changes.get(key);
-      changes.delete(key);
-      apply(key, now);
+    try {
+      for (const key of changes.keys()) {
+        if (++count % appliedPerTurn === 0) await nextTurn();
+        if (options.signal.aborted || isClosed) return;
+        const now = changes.get(key);
+        changes.delete(key);
+        apply(key, now);
+      }
+    } finally {
+      flushing = undefined;
     }
-    flushing = undefined;
   };
   for (const key of wanted.keys()) apply(key, wanted.get(key));
 

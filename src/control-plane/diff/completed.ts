@@ -12,16 +12,24 @@ export type Numbers = ReadonlyMap<string, number>;
 export const numbersOf = (objects: readonly KubeObject[]): Numbers =>
   new Map(objects.map(({ kind, metadata }, i) => [objectName(kind, metadata), i]));
 
-export function completed(
-  objects: readonly KubeObject[],
-  numbers?: Numbers,
-): {
+export interface Completed {
   readonly objects: readonly KubeObject[];
   readonly notes: readonly string[];
-} {
+}
+
+export function completed(objects: readonly KubeObject[], numbers?: Numbers): Completed {
+  return complete(objects, numbers, standIns);
+}
+
+/** Of a mesh that runs: its proxies are those that there are, and none is made up. */
+export function completedLive(objects: readonly KubeObject[], numbers?: Numbers): Completed {
+  return complete(objects, numbers, () => new Map());
+}
+
+function complete(objects: readonly KubeObject[], numbers: Numbers | undefined, podsFor: typeof standIns): Completed {
   const numberOf =
     numbers && (({ kind, metadata }: KubeObject): number => numbers.get(objectName(kind, metadata)) ?? 0);
-  const pods = standIns(objects, numberOf);
+  const pods = podsFor(objects, numberOf);
   const notes = [...pods].map(
     ([{ kind }, { metadata }]) =>
       `no Pod is among the files; ${metadata.name}.${metadata.namespace} stands for its ${kind}`,

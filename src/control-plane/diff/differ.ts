@@ -3,7 +3,7 @@ import type { DiffAnswer, DiffTold } from "../../dashboard/index.ts";
 import { FairleadError } from "../../lib/index.ts";
 import type { KubeObject } from "../../model/index.ts";
 import { createJsonPrinter } from "../../render/index.ts";
-import { completed, numbersOf } from "./completed.ts";
+import { type completed, numbersOf } from "./completed.ts";
 import { withoutEffect } from "./no-effect.ts";
 import { type Change, type Proposal, propose } from "./proposal.ts";
 import { resourceDiffs } from "./resource-diff.ts";
@@ -42,7 +42,11 @@ export interface Differ {
   readonly states: States | undefined;
 }
 
-export function createDiffer(options: Omit<StatesOptions, "objects">): Differ {
+export interface DifferOptions extends Omit<StatesOptions, "objects"> {
+  readonly complete: typeof completed;
+}
+
+export function createDiffer({ complete, ...options }: DifferOptions): Differ {
   let states: States | undefined;
   /** What was said of the last question's change. */
   let forget = (): void => {};
@@ -61,14 +65,14 @@ export function createDiffer(options: Omit<StatesOptions, "objects">): Differ {
     const { base, change } = asked;
     const proposal = await propose(base, change);
     const numbers = numbersOf([...base, ...change.wanted]);
-    const [was, will] = [completed(base, numbers), completed(proposal.after, numbers)];
+    const [was, will] = [complete(base, numbers), complete(proposal.after, numbers)];
     const opened = await at(was.objects, [...base, ...proposal.after].some(isPatch));
     const before = opened.take(asked.before, subjectsOf(opened, asked, undefined));
     forget = opened.tryOut();
     const problems = new Set(opened.problems());
     opened.moveTo(will.objects);
     const after = opened.take(asked.after, subjectsOf(opened, asked, proposal));
-    if (before.size + after.size === 0) throw noProxy(asked, opened);
+    if (before.size + after.size === 0 && (asked.wanted.length > 0 || !asked.connected)) throw noProxy(asked, opened);
     const changed = compareStates(before, after);
     const isQuiet = changed.groups.length + changed.added.length + changed.removed.length === 0;
     const warnings = [
@@ -80,7 +84,7 @@ export function createDiffer(options: Omit<StatesOptions, "objects">): Differ {
     ];
     // Comes last: it takes objects back one by one.
     const idle = withoutEffect({
-      ...{ states: opened, base, proposal, numbers, now: after, choice: asked.after, isQuiet },
+      ...{ states: opened, base, proposal, numbers, complete, now: after, choice: asked.after, isQuiet },
       subjects: () => subjectsOf(opened, asked, proposal),
     });
     return {
@@ -99,7 +103,7 @@ export function createDiffer(options: Omit<StatesOptions, "objects">): Differ {
   return {
     diff,
     async settle(base, connected) {
-      const opened = await at(completed(base, numbersOf(base)).objects, base.some(isPatch));
+      const opened = await at(complete(base, numbersOf(base)).objects, base.some(isPatch));
       const state = opened.take({}, subjectsOf(opened, { wanted: [], ...(connected ? { connected } : {}) }, undefined));
       opened.keepOnly([state]);
     },

@@ -31,6 +31,8 @@ export interface LiveDiff {
 /** Of one question, with the first of which all of the mesh is made. */
 const timeoutMs = 30_000;
 const maxWaitingChars = 8 * 1024 * 1024;
+/** Whoever waits behind more has gone. */
+const maxWaiting = 32;
 const idleMs = 300_000;
 /** Objects that are handed over in a turn. */
 const atOnce = 200;
@@ -71,7 +73,7 @@ export function createLiveDiff({ graph, ads, objects, settings }: LiveDiffInputs
   const thread = createJobThread<ShadowMessage, DiffAnswer | Mistake>({
     script: threadScript("shadow-worker", import.meta.url),
     data: settings,
-    ...{ timeoutMs, maxWaitingChars, maxHeapMb: maxHeapMb(), idleMs },
+    ...{ timeoutMs, maxWaitingChars, maxWaiting, maxHeapMb: maxHeapMb(), idleMs },
     words: {
       failed: "what would change could not be worked out",
       slow: "to work out what would change takes more than",

@@ -1,7 +1,7 @@
 /** A change of several objects in; those of them without which proxies would be sent the same out. */
 import type { DiffTold as Told } from "../../dashboard/index.ts";
 import type { KubeObject } from "../../model/index.ts";
-import { completed, type Numbers } from "./completed.ts";
+import type { completed, Numbers } from "./completed.ts";
 import { nameOf, type Proposal } from "./proposal.ts";
 import { compareStates, type ProxyChoice, type State, type States, type Subject } from "./states.ts";
 
@@ -13,6 +13,7 @@ interface Tried {
   readonly base: readonly KubeObject[];
   readonly proposal: Proposal;
   readonly numbers: Numbers;
+  readonly complete: typeof completed;
   /** After the whole change. */
   readonly now: State;
   readonly choice: ProxyChoice;
@@ -27,6 +28,7 @@ export function withoutEffect({
   base,
   proposal,
   numbers,
+  complete,
   now,
   choice,
   isQuiet,
@@ -41,7 +43,7 @@ export function withoutEffect({
     .filter((name) => {
       const old = before.get(name);
       const others = after.filter((object) => nameOf(object) !== name);
-      states.moveTo(completed(old ? [...others, old] : others, numbers).objects);
+      states.moveTo(complete(old ? [...others, old] : others, numbers).objects);
       const { groups, added, removed } = compareStates(now, states.take(choice, subjects()));
       return groups.length + added.length + removed.length === 0;
     })

@@ -7,6 +7,7 @@ import { FairleadError, nearest } from "../../lib/index.ts";
 import { type KubeObject, kindOf, objectName } from "../../model/index.ts";
 import { loadPatchChecker } from "../../render/index.ts";
 import { applyOver } from "./apply-over.ts";
+import { workloadKinds } from "./stand-ins.ts";
 
 export interface Change {
   readonly wanted: readonly KubeObject[];
@@ -84,8 +85,6 @@ const sameContent = (a: KubeObject, b: KubeObject): boolean =>
 const isRead = (object: KubeObject): boolean =>
   workloadKinds.has(object.kind) ||
   meshKinds.some(({ kind, group }) => kind === object.kind && group === groupOf(object));
-
-const workloadKinds: ReadonlySet<string> = new Set(["Deployment", "StatefulSet", "DaemonSet", "ReplicaSet"]);
 
 const unread = ({ kind }: KubeObject): string => `is a ${kind}, which no proxy is configured from`;
 

@@ -2,6 +2,7 @@
 import { expect, test } from "vitest";
 import type { DiffQuestion } from "../../dashboard/index.ts";
 import type { KubeObject } from "../../model/index.ts";
+import type { ProxyNode } from "../../xds/index.ts";
 import { createShadow } from "./shadow.ts";
 
 const pod: KubeObject = {
@@ -45,4 +46,38 @@ test("of what is there without the change nothing is told, until it is mended", 
   const { spec: _, ...rest } = policy("");
   follow({ ...rest, ...{ spec: { rules: [{}] } } });
   expect(await warnings(nowhere)).toEqual(warned);
+});
+
+const service: KubeObject = {
+  apiVersion: "v1",
+  kind: "Service",
+  metadata: { name: "web", namespace: "shop" },
+  ...{ spec: { selector: { app: "web" }, ports: [{ name: "http", port: 80 }] } },
+};
+
+test("a mesh without proxies has none, and a mistake in a change is told all the same", async () => {
+  const shadow = createShadow({});
+  shadow.follow({ objects: [service], removed: [], connected: [], left: [] });
+  expect(await shadow.ask(nowhere)).toMatchObject({ proxies: 0, notes: [] });
+  expect(await shadow.ask({ ...nowhere, proxies: ["client.shop"] })).toMatchObject({ code: "not-found" });
+  const wrong = JSON.stringify({ ...policy("nowhere"), ...{ spec: { action: "SOMETIMES" } } });
+  expect(await shadow.ask({ objects: wrong })).toMatchObject({
+    refused: [{ object: "AuthorizationPolicy/shop/ask", message: expect.stringContaining("SOMETIMES") }],
+  });
+});
+
+test("of proxies that have left nothing is kept", async () => {
+  const shadow = createShadow({});
+  const node: ProxyNode = {
+    ...{ id: "sidecar~10.0.0.7~vm.shop~shop.svc.cluster.local", cluster: "vm", extensions: new Set<string>() },
+    ...{ metadata: { NAMESPACE: "shop" }, locality: { region: "", zone: "", subZone: "" }, userAgent: "envoy 1.40.0" },
+  };
+  shadow.follow({ objects: [pod, service], removed: [], connected: [], left: [] });
+  for (let i = 0; i < 20; i++) {
+    const connected = [{ id: `c-${i}`, node, identity: undefined }];
+    shadow.follow({ objects: [], removed: [], connected, left: [`c-${i - 1}`] });
+    expect(await shadow.ask(nowhere)).toMatchObject({ proxies: 2 });
+    await shadow.rest();
+  }
+  expect(shadow.kept).toBe(2);
 });

@@ -7,6 +7,7 @@ import { inNamespace, parseObjects } from "../../kube/index.ts";
 import { FairleadError } from "../../lib/index.ts";
 import type { Identity, KubeObject, Proxy } from "../../model/index.ts";
 import { type ProxyNode, proxyName } from "../../xds/index.ts";
+import { completedLive } from "./completed.ts";
 import { type ConnectedProxy, createDiffer } from "./differ.ts";
 import { asCreated, checkDeleted, keyOf, nameOf } from "./proposal.ts";
 import type { StatesOptions } from "./states.ts";
@@ -32,6 +33,8 @@ export interface Shadow {
   ask(question: DiffQuestion): Promise<DiffAnswer | Mistake>;
   /** Goes back to what there is, so that the next question costs its own size. */
   rest(): Promise<void>;
+  /** How many proxies are remembered. */
+  readonly kept: number;
 }
 
 /** Of those whom a sentence is about; the count is always whole. */
@@ -40,7 +43,7 @@ const maxNames = 1000;
 export function createShadow(settings: NonNullable<StatesOptions["settings"]>): Shadow {
   const objects = new Map<string, KubeObject>();
   const nodes = new Map<string, ConnectedProxy>();
-  const differ = createDiffer({ meshConfig: undefined, settings });
+  const differ = createDiffer({ meshConfig: undefined, settings, complete: completedLive });
 
   const connectedProxy = ({ id, node, identity }: ShadowNode): ConnectedProxy => ({
     name: proxyName(node),
@@ -86,6 +89,9 @@ export function createShadow(settings: NonNullable<StatesOptions["settings"]>): 
       }
     },
     rest: () => differ.settle([...objects.values()], [...nodes.values()]),
+    get kept() {
+      return differ.states?.kept ?? 0;
+    },
   };
 }
 

@@ -11,7 +11,7 @@ interface Workload {
   readonly account: string;
 }
 
-const workloadKinds: ReadonlySet<string> = new Set(["Deployment", "StatefulSet", "DaemonSet", "ReplicaSet"]);
+export const workloadKinds: ReadonlySet<string> = new Set(["Deployment", "StatefulSet", "DaemonSet", "ReplicaSet"]);
 
 /** By object, the Pod that stands for it, numbered for its address. Empty where there are Pods with proxies. */
 export function standIns(

@@ -43,6 +43,8 @@ export interface States {
   moveTo(objects: readonly KubeObject[]): void;
   /** Lets go of what was made for others than these. */
   keepOnly(states: readonly State[]): void;
+  /** How many subjects are remembered. */
+  readonly kept: number;
   /** Envoy's types, which patches name, take their time. */
   loadPatches(): Promise<void>;
   problems(): readonly string[];
@@ -80,6 +82,8 @@ export function createStates({ objects, meshConfig, settings }: StatesOptions): 
   });
   const renderers = new Map<string, Renderer>();
   const makers = new WeakMap<Sent, Renderer>();
+  /** Of whom a state tells. */
+  const lookedAt = new WeakMap<State, ReadonlySet<string>>();
   const known = new Map<string, { readonly subject: Subject; readonly choice: ProxyChoice }>();
   let current = new Map(objects.map((object) => [keyOf(object), object]));
 
@@ -117,15 +121,21 @@ export function createStates({ objects, meshConfig, settings }: StatesOptions): 
         for (const text of before) told.add(text);
       };
     },
+    get kept() {
+      return known.size;
+    },
     rendererOf: (sent) => makers.get(sent),
     loadPatches: () => envoyTypes.load(),
     pods: () => offline.podKeys().map((key) => ({ key: `Pod/${key}`, proxy: () => offline.podProxy(key) })),
     take(choice, subjects) {
       const byClass = new Map<string, Sent>();
       const state = new Map<string, Sent>();
+      const ids = new Set<string>();
+      lookedAt.set(state, ids);
       for (const subject of subjects) {
         const id = `${choice.profile} ${choice.istioVersion} ${subject.key}`;
         known.set(id, { subject, choice });
+        ids.add(id);
         const found = taken.get(id);
         if (!found) continue;
         const sent = byClass.get(found.key) ?? sentTo(found);
@@ -149,6 +159,12 @@ export function createStates({ objects, meshConfig, settings }: StatesOptions): 
       current = next;
     },
     keepOnly(states) {
+      const ids = new Set(states.flatMap((state) => [...(lookedAt.get(state) ?? [])]));
+      for (const id of known.keys())
+        if (!ids.has(id)) {
+          known.delete(id);
+          taken.drop(id);
+        }
       const used = new Set(states.flatMap((state) => [...state.values()]).map((sent) => makers.get(sent)));
       for (const [key, renderer] of renderers)
         if (!used.has(renderer)) {

@@ -58,6 +58,17 @@ test("files without Pods render: a Pod stands for each Service, or for each Depl
   expect(page.stderr).toContain("note: no Pod is among the files; productpage.default stands for its Service\n");
   expect(page.stdout).toContain("outbound|9080||reviews.default.svc.cluster.local\n");
   expect(page.stdout).toContain("inbound|9080||\n");
+  const gateway = await runCli([
+    "render",
+    "-f",
+    bookinfo,
+    "--proxy",
+    "istio-ingressgateway.istio-system",
+    "-o",
+    "summary",
+  ]);
+  expect(gateway.stdout).toContain("  http.8080\n");
+  expect(gateway.stdout).not.toContain("inbound|");
   const deployment = {
     apiVersion: "apps/v1",
     kind: "Deployment",

@@ -127,6 +127,13 @@ describe("why", () => {
     expect(await verdict("edge.shop", "http://shop.example.com:81/")).toMatch(/^connection closed: no listener/);
   });
 
+  test("a Service with a Gateway's labels stands for a gateway", async () => {
+    const bookinfo = join(import.meta.dirname, "../../demo/config/bookinfo.yaml");
+    const request = ["istio-ingressgateway.istio-system", "http://bookinfo.example:8080/productpage"];
+    const { stdout } = await runCli(["why", "-f", bookinfo, ...request]);
+    expect(stdout).toMatch(/^reaches \S+:9080 of outbound\|9080\|\|productpage/);
+  });
+
   test("callers without a proxy come to the server as they are", async () => {
     expect(await verdict("outside", "web.shop/x")).toBe("reaches 10.0.0.1:8080");
     expect(await verdict("outside", "web.shop/admin")).toMatch(/^403/);

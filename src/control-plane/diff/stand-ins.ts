@@ -7,7 +7,9 @@ import type { KubeObject } from "../../model/index.ts";
 
 interface Workload {
   readonly object: KubeObject;
-  readonly labels: Readonly<Record<string, string>>;
+  readonly labels: Labels;
+  /** Labels that its Pods most likely have besides: a Service of a gateway is written with those of the gateway's Pods. */
+  readonly likely: Labels;
   readonly account: string;
 }
 
@@ -41,17 +43,19 @@ function ofTemplate(object: KubeObject): Workload {
   return {
     object,
     labels: textMap(readRecord(template.metadata).labels),
+    likely: {},
     account: readText(readRecord(template.spec).serviceAccountName),
   };
 }
 
 function ofSelector(object: KubeObject): Workload {
-  return { object, labels: textMap(readRecord(object.spec).selector), account: "" };
+  const { labels = {} } = object.metadata;
+  return { object, labels: textMap(readRecord(object.spec).selector), likely: labels, account: "" };
 }
 
-/** A workload that a Gateway selects is one. */
-function podOf({ object, labels, account }: Workload, gateways: readonly Labels[], n: number): KubeObject {
-  const isGateway = gateways.some((selector) => selects(selector, labels));
+/** A workload that a Gateway selects is one, and has the labels that it is selected by. */
+function podOf({ object, labels, likely, account }: Workload, gateways: readonly Labels[], n: number): KubeObject {
+  const selecting = gateways.filter((selector) => selects(selector, { ...likely, ...labels }));
   const address = `10.244.${Math.floor(n / 250)}.${(n % 250) + 1}`;
   return {
     apiVersion: "v1",
@@ -59,12 +63,12 @@ function podOf({ object, labels, account }: Workload, gateways: readonly Labels[
     metadata: {
       name: object.metadata.name,
       namespace: object.metadata.namespace ?? "default",
-      labels: { ...labels, "security.istio.io/tlsMode": "istio" },
+      labels: { ...Object.assign({}, ...selecting), ...labels, "security.istio.io/tlsMode": "istio" },
     },
     spec: {
       // As Kubernetes does where a Pod names none.
       serviceAccountName: account === "" ? "default" : account,
-      containers: [{ name: "istio-proxy", args: ["proxy", isGateway ? "router" : "sidecar"] }],
+      containers: [{ name: "istio-proxy", args: ["proxy", selecting.length > 0 ? "router" : "sidecar"] }],
     },
     status: { phase: "Running", podIP: address, podIPs: [{ ip: address }] },
   };

@@ -1,6 +1,5 @@
 /** `fairlead check`: this machine, the mesh on it or a cluster in; what is well and what is not, in the manner of linkerd check, out. */
 
-import { existsSync } from "node:fs";
 import { join } from "node:path";
 import type { Command } from "commander";
 import { preflight } from "../../scripts/preflight/checks.mjs";
@@ -13,9 +12,8 @@ import { checkMesh } from "./check/mesh.ts";
 import { choose } from "./check/selection.ts";
 import { type AccessFlags, clusterAccess } from "./cluster-access.ts";
 import { collect, type Io } from "./command.ts";
-import { meshDataDir } from "./mesh-data-dir.ts";
+import { meshDataDir, standaloneDir } from "./mesh-data-dir.ts";
 import { outputOption, parseOutput } from "./output.ts";
-import { addressesFile } from "./up/bound-addresses.ts";
 
 interface CheckFlags extends AccessFlags {
   readonly pre?: boolean;
@@ -90,10 +88,9 @@ async function lookFor(flags: CheckFlags, io: Io): Promise<Look> {
       return { findings, command: missingCommand(machine, findings) };
     };
   }
-  const dir = meshDataDir(flags, io);
-  const isNamed = flags.kubeconfig !== undefined || flags.context !== undefined;
-  const isCluster = isNamed || (!existsSync(addressesFile(dir)) && (io.env.KUBECONFIG ?? "") !== "");
-  if (flags.data !== undefined || !isCluster) return async () => chosen(await checkMesh(dir));
+  const dir = standaloneDir(flags, io);
+  const isNamed = [flags.kubeconfig, flags.context, io.env.KUBECONFIG].some((name = "") => name !== "");
+  if (dir !== undefined || !isNamed) return async () => chosen(await checkMesh(dir ?? meshDataDir(flags, io)));
   const access = await clusterAccess(flags, io);
   return async () => chosen(await checkCluster({ access, namespace: flags.istioNamespace, signal: io.signal }));
 }

@@ -1,16 +1,12 @@
 /** The API that is meant, and a question, in; what its running control plane answers out, or nothing where none can be asked. */
-import { existsSync } from "node:fs";
-import { dirname } from "node:path";
 import { type Command, Option } from "commander";
 import type { Mistake } from "../dashboard/index.ts";
 import { type ErrorCode, FairleadError, readRecord, readText } from "../lib/index.ts";
 import type { AccessFlags } from "./cluster-access.ts";
 import type { Io } from "./command.ts";
 import { askDebug } from "./debug-client.ts";
-import { planesOfCluster } from "./planes.ts";
+import { openPlanes } from "./planes.ts";
 import type { AskDebug } from "./pod-debug.ts";
-import { addressesFile } from "./up/bound-addresses.ts";
-import { defaultDataDir } from "./up/data-dir.ts";
 
 export interface LiveFlags extends AccessFlags {
   /** `host:port` of a control plane's monitoring port. */
@@ -72,16 +68,8 @@ function failedOr(answer: unknown): unknown {
   return code === "unavailable" || code === "too-large" ? answerOrThrow(answer) : answer;
 }
 
-/** As `clusterAccess` looks for an API: a standalone mesh's is known by its folder, where the way is short. */
 async function findPlane(flags: LiveFlags, io: Io): Promise<AskDebug> {
-  const exported = (io.env.KUBECONFIG ?? "").split(":").filter((path) => path !== "");
-  const files = flags.kubeconfig === undefined ? exported : [flags.kubeconfig];
-  const isInCluster = files.length === 0 && io.env.KUBERNETES_SERVICE_HOST !== undefined;
-  const [first] = files;
-  const data = first === undefined ? defaultDataDir(io.env) : dirname(first);
-  if (flags.context === undefined && !isInCluster && existsSync(addressesFile(data)))
-    return (path, body) => askDebug({ data }, path, io, body);
-  const [plane] = await planesOfCluster(flags, io);
+  const [plane] = await openPlanes(flags, io);
   if (!plane) throw new FairleadError("not-found", "no control plane runs there");
   return plane.ask;
 }

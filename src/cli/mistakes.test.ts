@@ -1,6 +1,6 @@
 /** Users' mistakes: told by name and place, and none hides another. */
 import { once } from "node:events";
-import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -118,6 +118,20 @@ test("proxy-status asks the mesh whose kubeconfig is exported", async () => {
   expect(stderr).toBe("no proxy is connected\n");
   expect(status).toBe(0);
   expect(asked).toEqual(["/debug/syncz"]);
+});
+
+test("a mesh that runs here is not asked where KUBECONFIG names another API", async () => {
+  const home = join(dir, "of-another");
+  const data = join(home, "fairlead");
+  mkdirSync(data, { recursive: true });
+  writeFileSync(join(data, "addresses.json"), JSON.stringify({ monitoring: "127.0.0.1:1" }));
+  const env = { HOME: home, XDG_DATA_HOME: home, KUBECONFIG: join(home, "of-a-cluster") };
+  for (const command of ["ps", "stat", "check"]) {
+    const { status, stderr } = await runCli([command], undefined, undefined, env);
+    expect([command, status, stderr]).toEqual([command, 1, expect.stringContaining(env.KUBECONFIG)]);
+  }
+  const { stderr } = await runCli(["ps"], undefined, undefined, { ...env, KUBECONFIG: "" });
+  expect(stderr).toContain("the control plane at 127.0.0.1:1 does not answer");
 });
 
 test.each(commands.map(({ name }) => name))("the options of %s fit on 60 columns", async (name) => {

@@ -1,15 +1,13 @@
 /** Flags and environment in; what the control planes that are meant answer on a debug path out: a standalone mesh's, or all of a cluster. */
 
-import { existsSync } from "node:fs";
 import { hostname } from "node:os";
 import { createKubeClient, kubeKinds } from "../kube/index.ts";
 import { FairleadError, readRecord } from "../lib/index.ts";
 import { type AccessFlags, clusterAccess } from "./cluster-access.ts";
 import type { Io } from "./command.ts";
 import { askDebug, type DebugFlags } from "./debug-client.ts";
-import { meshDataDir } from "./mesh-data-dir.ts";
+import { standaloneDir } from "./mesh-data-dir.ts";
 import { type AskDebug, debugOfPod } from "./pod-debug.ts";
-import { addressesFile } from "./up/bound-addresses.ts";
 
 export interface ClusterFlags extends AccessFlags {
   readonly istioNamespace: string;
@@ -34,19 +32,19 @@ export async function askPlanes(flags: PlaneFlags, path: string, io: Io): Promis
   return Promise.all(planes.map(async ({ at, ask }) => ({ at, answer: await ask(path) })));
 }
 
-/** What was named wins; then the standalone mesh that is exported or running, as kubectl would find it; then a cluster. */
+/** What was named wins; then whose API kubectl would talk to: a standalone mesh's, where the way is short, or a cluster's. */
 export async function openPlanes(flags: PlaneFlags, io: Io): Promise<readonly Plane[]> {
-  const isCluster = flags.kubeconfig !== undefined || flags.context !== undefined;
-  const dir = meshDataDir(flags, io);
-  const isHere = flags.data !== undefined || existsSync(addressesFile(dir));
-  const isExported = (io.env.KUBECONFIG ?? "") !== "";
-  if (flags.address !== undefined || (!isCluster && (isHere || !isExported)))
-    return [{ at: hostname(), ask: (path, body) => askDebug(flags, path, io, body) }];
-  return planesOfCluster(flags, io);
+  const data = standaloneDir(flags, io);
+  if (flags.address === undefined && data === undefined) return planesOfCluster(flags, io);
+  const meant = { ...(data === undefined ? {} : { data }), ...given(flags.address) };
+  return [{ at: hostname(), ask: (path, body) => askDebug(meant, path, io, body) }];
 }
 
+const given = (address: string | undefined): { readonly address?: string } =>
+  address === undefined ? {} : { address };
+
 /** Through the API, as `kubectl port-forward` goes. */
-export async function planesOfCluster(flags: ClusterFlags, io: Io): Promise<readonly Plane[]> {
+async function planesOfCluster(flags: ClusterFlags, io: Io): Promise<readonly Plane[]> {
   const access = await clusterAccess(flags, io);
   const client = createKubeClient(access);
   try {

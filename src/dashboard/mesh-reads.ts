@@ -313,7 +313,7 @@ export interface IssuedCertificate {
 /** Lines of what a proxy is sent that have the words that were looked for. */
 export interface FoundLines {
   readonly lines: readonly FoundLine[];
-  /** How many were looked through. */
+  /** How many have them. */
   readonly resources: number;
   /** False: there was too much to look through all of it. */
   readonly isWhole: boolean;

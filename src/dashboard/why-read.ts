@@ -95,4 +95,6 @@ export interface Mistake {
   readonly code: string;
   readonly error: string;
   readonly remedy?: string;
+  /** Seen before anything of the mesh was looked up: it tells nothing of it. */
+  readonly isOfQuestion?: boolean;
 }

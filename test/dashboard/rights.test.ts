@@ -103,7 +103,14 @@ const asked = (bearer: string, path: string) =>
   ask(mesh.origin(), `/api/${path}`, { headers: { authorization: `Bearer ${bearer}` } });
 const told = async (bearer: string, path: string): Promise<string> => (await asked(bearer, path)).text;
 
-/** What is asked of each route, of the namespace that may be seen and of the other. A route that is not here fails. */
+const post = async (bearer: string, route: string, body: string): Promise<string> =>
+  (await ask(mesh.origin(), `/api/${route}`, { method: "POST", body, headers: { authorization: `Bearer ${bearer}` } }))
+    .text;
+
+/**
+ * What is asked of each route, of the namespace that may be seen and of the other: a query, or the body of a POST. A route
+ * that is not here fails.
+ */
 const questions: Readonly<Record<string, (namespace: string) => string>> = {
   overview: () => "",
   proxies: () => "",
@@ -112,8 +119,8 @@ const questions: Readonly<Record<string, (namespace: string) => string>> = {
   resource: (namespace) => `proxy=web.${namespace}&type=CDS&name=outbound|80||${host(namespace)}`,
   search: (namespace) => `proxy=web.${namespace}&q=shop`,
   graph: (namespace) => `namespace=${namespace}&last=600`,
-  why: () => "",
-  diff: () => "",
+  why: (namespace) => JSON.stringify({ source: "web", namespace, destination: `${host(namespace)}:80` }),
+  diff: (namespace) => JSON.stringify({ deleted: [`VirtualService/${namespace}/shop`], resources: true }),
   requests: (namespace) => `namespace=${namespace}`,
   workload: (namespace) => `id=${namespace}/shop-${namespace}&last=600`,
   namespaces: () => "",
@@ -127,28 +134,64 @@ const questions: Readonly<Record<string, (namespace: string) => string>> = {
   identities: () => "",
 };
 
-/** Nothing of these is of a namespace here: what is told of live requests has a test of its own. */
-const ofNobody: ReadonlySet<string> = new Set(["requests", "why", "diff"]);
+/** Whoever does not see all is told nothing, of their own namespaces neither. */
+const ofAll: ReadonlySet<string> = new Set(["diff"]);
+/** Nobody speaks here while they are listened to: what is told of live requests has a test of its own. */
+const proofs: Readonly<Record<string, RegExp>> = { requests: /"session":"\w+"/ };
 
-describe.each([...routes.keys()])("%s", (route) => {
-  const path = (namespace: string): string => `${route}?${questions[route]?.(namespace) ?? "no row"}`;
+describe.each([...routes])("%s", (route, { hasBody = false }) => {
+  const answerTo = (bearer: string, namespace: string): Promise<string> => {
+    const question = questions[route]?.(namespace) ?? "no row";
+    return hasBody ? post(bearer, route, question) : told(bearer, `${route}?${question}`);
+  };
 
   test("says nothing of a namespace to who may not see it", async () => {
     expect(questions).toHaveProperty(route);
     for (const namespace of ["alpha", "bravo"]) {
-      const answer = await told(limited, path(namespace));
-      expect(answer).not.toContain("bravo");
+      const answer = await answerTo(limited, namespace);
+      expect(answer).not.toMatch(/bravo|^405 /);
       // Whoever may see nothing is told of neither.
-      expect(await told(stranger, path(namespace))).not.toMatch(/alpha|bravo/);
+      expect(await answerTo(stranger, namespace)).not.toMatch(/alpha|bravo|^405 /);
     }
   });
 
   test("tells whoever may see it, as the holder of the mesh's secret is told", async () => {
-    if (ofNobody.has(route)) return;
-    expect(await told(limited, path("alpha"))).toContain("alpha");
-    expect(await told(all, path("bravo"))).toContain("bravo");
-    expect(await told(await signIn(mesh), path("bravo"))).toContain("bravo");
+    const proof = (namespace: string): RegExp => proofs[route] ?? new RegExp(namespace);
+    expect(await answerTo(limited, "alpha")).toMatch(ofAll.has(route) ? /"code":"forbidden"/ : proof("alpha"));
+    for (const bearer of [all, await signIn(mesh)]) {
+      const answer = await answerTo(bearer, "bravo");
+      expect(answer).toMatch(proof("bravo"));
+      expect(answer).not.toMatch(/^\{"(code|error)":/);
+    }
   });
+});
+
+test("who asks why is told the same of what is hidden and of what does not exist", async () => {
+  const { world } = mesh;
+  await world.create({
+    ...{ apiVersion: "networking.istio.io/v1", kind: "ServiceEntry", metadata: { name: "api", namespace: "bravo" } },
+    spec: {
+      ...{ hosts: ["api.example.com"], resolution: "DNS" },
+      ports: [
+        { number: 8080, name: "http-one", protocol: "HTTP" },
+        { number: 9090, name: "http-two", protocol: "HTTP" },
+      ],
+    },
+  });
+  const why = (bearer: string, source: string, destination: string) =>
+    post(bearer, "why", JSON.stringify({ source, destination }));
+  await vi.waitFor(async () => expect(await why(all, "web.alpha", "api.example.com")).toContain("http-two"), 10_000);
+  const [unknown, ...others] = await Promise.all([
+    why(limited, "web.zulu", host("alpha")),
+    why(limited, "web.bravo", host("alpha")),
+    why(limited, "web.alpha", "api.example.com"),
+    why(limited, "web.alpha", "api.example.com:81"),
+    why(limited, "web.alpha", "api.example.com:8080"),
+    why(limited, "outside", "192.0.2.1:80"),
+  ]);
+  expect(unknown).toContain('"code":"forbidden"');
+  expect(new Set(others)).toEqual(new Set([unknown]));
+  expect(await why(limited, "web.alpha", "ftp://x")).toMatch(/"isOfQuestion":true/);
 });
 
 test("counts are of what is seen, and routes and dumps that name others are not shown", async () => {
@@ -179,11 +222,8 @@ test("who may not see objects of a kind cannot have them told as what would chan
   const roleRef = { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name: "pods" };
   const podsOnly = await allow("pods", "alpha", { kind: "ClusterRoleBinding", roleRef }, "clusterrolebindings");
   const body = JSON.stringify({ deleted: ["VirtualService/bravo/shop"], resources: true });
-  const diff = async (bearer: string) =>
-    (await ask(mesh.origin(), "/api/diff", { method: "POST", body, headers: { authorization: `Bearer ${bearer}` } }))
-      .text;
-  expect(await diff(podsOnly)).toContain('"code":"forbidden"');
-  expect(await diff(all)).toContain('"sentences"');
+  expect(await post(podsOnly, "diff", body)).toContain('"code":"forbidden"');
+  expect(await post(all, "diff", body)).toContain('"sentences"');
 });
 
 test("of what a change altered in proxies no bytes are told", async () => {

@@ -32,11 +32,13 @@ export async function searchResources(
         return { lines, resources, isWhole };
       }
       const text = JSON.stringify(show(name), null, 1) ?? "";
-      resources++;
       bytes += text.length;
       const found = matching(text, wanted);
       // Here, and not of what was found: what is hidden must take no room from what is not.
-      if (found.length > 0 && (await isSeen(type, name))) lines.push(...found.map((line) => ({ type, name, line })));
+      if (found.length > 0 && (await isSeen(type, name))) {
+        resources++;
+        lines.push(...found.map((line) => ({ type, name, line })));
+      }
       await rest();
     }
   return { lines, resources, isWhole };

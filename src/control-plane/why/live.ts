@@ -46,12 +46,11 @@ export function createLiveWhy(inputs: LiveWhyInputs): MeshReads["why"] {
     return resourceVersion === undefined ? {} : { resourceVersion };
   };
 
-  async function answer(question: WhyQuestion) {
-    const ask = askOf(question);
+  async function answer(ask: Ask) {
     const made = new Map<string, Renderer>();
     try {
       for (;;) {
-        const missing = attempt(() => explained(ask, made));
+        const missing = attempt(() => explained(ask, made), Unmade);
         if (!(missing instanceof Unmade)) return missing;
         if (made.size === maxUnconnected)
           throw new FairleadError("unavailable", "too many proxies on the way are not connected to this control plane");
@@ -64,13 +63,19 @@ export function createLiveWhy(inputs: LiveWhyInputs): MeshReads["why"] {
 
   const render = (proxy: Proxy): Promise<Renderer> => inputs.resources.look(inputs.stages.classOf(proxy));
 
+  /** Here nothing of the mesh has been looked up. */
+  function begin(question: WhyQuestion): Ask {
+    if (running >= maxAtOnce) throw new FairleadError("unavailable", "too many ask at once", { hint: "ask again" });
+    return askOf(question);
+  }
+
   return async (question) => {
-    if (running >= maxAtOnce)
-      return mistakeOf(new FairleadError("unavailable", "too many ask at once", { hint: "ask again" }));
+    const ask = attempt(() => begin(question), FairleadError);
+    if (ask instanceof FairleadError) return { ...mistakeOf(ask), isOfQuestion: true };
     running++;
     clearTimeout(forgets);
     try {
-      return await answer(question);
+      return await answer(ask);
     } catch (error) {
       return mistakeOf(error);
     } finally {
@@ -80,11 +85,12 @@ export function createLiveWhy(inputs: LiveWhyInputs): MeshReads["why"] {
   };
 }
 
-function attempt<T>(act: () => T): T | Unmade {
+/** What is thrown of that kind is an answer too. */
+function attempt<T, E extends Error>(act: () => T, kind: abstract new (...args: never[]) => E): T | E {
   try {
     return act();
   } catch (error) {
-    if (error instanceof Unmade) return error;
+    if (error instanceof kind) return error;
     throw error;
   }
 }

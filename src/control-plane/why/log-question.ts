@@ -17,7 +17,13 @@ export interface LoggedQuestion extends Asked {
   readonly logged: string;
 }
 
-export function resolveLog(line: string, headers: Headers, place: Place): LoggedQuestion {
+/** A line that says who called whom. */
+export interface LoggedRequest extends AccessLogEntry {
+  readonly remote: NonNullable<AccessLogEntry["remote"]>;
+  readonly local: NonNullable<AccessLogEntry["local"]>;
+}
+
+export function readLogLine(line: string): LoggedRequest {
   const entry = parseAccessLog(line);
   if (!entry)
     throw new FairleadError("invalid", "this is no line of an access log", {
@@ -28,6 +34,11 @@ export function resolveLog(line: string, headers: Headers, place: Place): Logged
     throw new FairleadError("invalid", "the line does not say who called whom", {
       hint: "it needs the downstream local and remote addresses",
     });
+  return { ...entry, remote, local };
+}
+
+export function resolveLog(entry: LoggedRequest, headers: Headers, place: Place): LoggedQuestion {
+  const { remote, local } = entry;
   const inbound = entry.cluster.startsWith("inbound|") || entry.cluster === "InboundPassthroughCluster";
   const [caller, server] = [place.world.proxyAt(remote.ip), place.world.proxyAt(local.ip)];
   const payload = payloadOf(entry, headers);
@@ -88,8 +99,8 @@ function payloadOf(entry: AccessLogEntry, more: Headers): Departure["connection"
   return { kind: "http", request };
 }
 
-const textOf = ({ method, path, authority, protocol, remote, local }: AccessLogEntry): string =>
-  `${protocol === "" ? "bytes" : `${method} ${authority}${path}`} from ${remote?.ip} to ${local?.ip}:${local?.port}`;
+const textOf = ({ method, path, authority, protocol, remote, local }: LoggedRequest): string =>
+  `${protocol === "" ? "bytes" : `${method} ${authority}${path}`} from ${remote.ip} to ${local.ip}:${local.port}`;
 
 function loggedText({ status, flags, details }: AccessLogEntry): string {
   const meanings = flags.map((flag) => `${flag}: ${flagMeanings.get(flag) ?? "not known"}`);

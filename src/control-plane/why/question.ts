@@ -3,7 +3,7 @@ import type { WhyQuestion } from "../../dashboard/index.ts";
 import type { Headers } from "../../explain/index.ts";
 import { FairleadError } from "../../lib/index.ts";
 import { parseDestination } from "./destination-text.ts";
-import { type LoggedQuestion, resolveLog } from "./log-question.ts";
+import { type LoggedQuestion, readLogLine, resolveLog } from "./log-question.ts";
 import type { Place } from "./place.ts";
 import { type Asked, resolveQuestion } from "./resolve.ts";
 
@@ -18,7 +18,8 @@ export function askOf(question: WhyQuestion): Ask {
       throw new FairleadError("usage", "a line of a log says who called whom; leave out SRC and DST", {
         hint: "quote the line as one argument",
       });
-    return (place) => resolveLog(log, headers, place);
+    const entry = readLogLine(log);
+    return (place) => resolveLog(entry, headers, place);
   }
   if (source === undefined || destination === undefined)
     throw new FairleadError("usage", "name who calls and whom: fairlead why SRC DST", {

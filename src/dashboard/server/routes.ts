@@ -1,15 +1,11 @@
-/** The read API as paths: what is asked in, data out. Every path says who may ask; one that says nothing cannot be written. */
+/** The read API as paths: what is asked in, data out. Whoever has signed in is told what they may see (`visible-reads.ts`). */
 import type { Change, ChangeRow, MeshReads } from "../mesh-reads.ts";
 import { listed } from "./listed.ts";
 import { lookInTurns } from "./look-in-turns.ts";
 import { parseDiffQuestion } from "./read-diff-question.ts";
 import { parseWhyQuestion } from "./read-why-question.ts";
 
-/** `everybody` is who has signed in; of the mesh each is told what they may see (`visible-reads.ts`). */
-export type Who = "everybody";
-
 export interface ApiRoute {
-  readonly who: Who;
   /** Everybody is told something else: who asks twice is answered twice. */
   readonly isOwn?: boolean;
   /** What is asked is in the body of a POST: it is long, or nobody else's business. */
@@ -27,9 +23,9 @@ function lastMs(query: URLSearchParams): number {
 }
 
 const text = (query: URLSearchParams, name: string): string => query.get(name) ?? "";
-const open = (answer: ApiRoute["answer"]): ApiRoute => ({ who: "everybody", answer });
+const open = (answer: ApiRoute["answer"]): ApiRoute => ({ answer });
 const told = (answer: (reads: MeshReads, body: string) => unknown): ApiRoute => ({
-  ...{ who: "everybody", isOwn: true, hasBody: true },
+  ...{ isOwn: true, hasBody: true },
   answer: (reads, _query, body) => answer(reads, body),
 });
 
@@ -56,7 +52,7 @@ export const routes: ReadonlyMap<string, ApiRoute> = new Map<string, ApiRoute>([
   ["resource", open((reads, query) => reads.resource(text(query, "proxy"), text(query, "type"), text(query, "name")))],
   ["search", open((reads, query) => reads.search(text(query, "proxy"), text(query, "q")))],
   ["graph", open((reads, query) => reads.graph({ namespace: text(query, "namespace"), lastMs: lastMs(query) }))],
-  ["requests", { who: "everybody", isOwn: true, answer: (reads, query) => reads.liveRequests(query) }],
+  ["requests", { isOwn: true, answer: (reads, query) => reads.liveRequests(query) }],
   ["why", told((reads, body) => reads.why(parseWhyQuestion(body)))],
   ["diff", told((reads, body) => reads.diff(parseDiffQuestion(body)))],
   ["workload", open((reads, query) => reads.workload(text(query, "id"), { lastMs: lastMs(query) }))],

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import type { LiveRequest, MeshReads } from "../mesh-reads.ts";
-import type { WhyAnswer, WhyQuestion } from "../why-read.ts";
+import type { Change, LiveRequest, MeshReads } from "../mesh-reads.ts";
+import type { Mistake, WhyAnswer, WhyQuestion } from "../why-read.ts";
 import type { Viewer } from "./viewer.ts";
 import { visibleReads } from "./visible-reads.ts";
 
@@ -40,14 +40,13 @@ test("of live requests both ends are told where both are seen, one where one is,
   expect(JSON.stringify(told)).not.toContain("bravo");
 });
 
-test("what becomes of a request is told where all that it passes is seen, and no mistake names what is not", async () => {
+test("what becomes of a request is told where all that it passes is seen", async () => {
   const hop = (proxy: string) => ({ proxy }) as WhyAnswer["hops"][number];
   const step = (object: string) => ({ deciders: [{ object }] }) as unknown as WhyAnswer["steps"][number];
   const answers: Readonly<Record<string, unknown>> = {
     own: { hops: [hop("web.alpha")], steps: [step("VirtualService/alpha/web")] },
     server: { hops: [hop("web.alpha"), hop("db.bravo")], steps: [] },
     rule: { hops: [hop("web.alpha")], steps: [step("AuthorizationPolicy/bravo/deny")] },
-    mistake: { code: "not-found", error: "there is web.alpha, db.bravo" },
   };
   const reads = {
     namespaces: () => ["alpha", "bravo"],
@@ -55,6 +54,72 @@ test("what becomes of a request is told where all that it passes is seen, and no
   } as unknown as MeshReads;
   const asked = visibleReads(reads, alphaOnly);
   expect(await asked.why({ source: "own" })).toEqual(answers.own);
-  for (const source of ["server", "rule", "mistake"])
+  for (const source of ["server", "rule"])
     expect(await asked.why({ source }), source).toMatchObject({ code: "forbidden" });
+});
+
+test("mistakes tell nothing of what is hidden: all are one, but those of the question itself", async () => {
+  const mistakes: Readonly<Record<string, Mistake>> = {
+    unknown: { code: "not-found", error: "no proxy is called web in namespace zulu" },
+    hidden: { code: "not-found", error: "there is web.alpha, db.bravo" },
+    ports: { code: "usage", error: "api.example.com has 2 ports", remedy: "name one: 80 (plain), 9000 (own)" },
+    address: { code: "not-found", error: "behind 10.0.0.1:80 there is no Pod with a proxy" },
+    question: { code: "usage", error: "name who calls and whom", isOfQuestion: true },
+  };
+  const reads = {
+    namespaces: () => ["alpha", "bravo"],
+    objects: async () => [{ id: "ServiceEntry/bravo/api" }],
+    services: () => [],
+    why: async ({ source = "" }: WhyQuestion) => mistakes[source] ?? { hops: [{ proxy: "db.bravo" }], steps: [] },
+  } as unknown as MeshReads;
+  const limited = visibleReads(reads, alphaOnly);
+  const refused = await limited.why({ source: "an answer" });
+  expect(refused).toMatchObject({ code: "forbidden" });
+  for (const source of ["unknown", "hidden", "ports", "address"])
+    expect(await limited.why({ source }), source).toEqual(refused);
+  expect(await limited.why({ source: "question" })).toEqual(mistakes.question);
+  const whole = visibleReads(reads, { key: "w", sees: async () => () => true });
+  for (const [source, mistake] of Object.entries(mistakes)) expect(await whole.why({ source })).toEqual(mistake);
+});
+
+test("of changes that touch what is hidden no difference is worked out before it is shown", async () => {
+  let worked = 0;
+  const changes: readonly Change[] = Array.from({ length: 3 }, (_, id) => ({
+    ...{ id, object: "VirtualService/alpha/web", namespace: "alpha", act: "changed", at: "2026-01-01T00:00:00Z" },
+    touched: [
+      { type: "RDS", name: "outbound|80||web.bravo", act: "changed", proxies: 1 },
+      { type: "RDS", name: "outbound|80||web.alpha", act: "changed", proxies: 1 },
+    ],
+    get diff() {
+      worked++;
+      return ["+a"];
+    },
+  }));
+  const reads = { namespaces: () => ["alpha", "bravo"], changes: () => changes } as unknown as MeshReads;
+  const [first, ...others] = await visibleReads(reads, alphaOnly).changes();
+  expect([others.length, worked]).toEqual([2, 0]);
+  expect(JSON.parse(JSON.stringify(first))).toEqual({ ...changes[0], touched: changes[0]?.touched?.slice(1) });
+});
+
+test("of a namespace that is seen, what is counted is of the kinds that are seen", async () => {
+  const objects = [
+    { id: "VirtualService/alpha/web", namespace: "alpha", problems: 1 },
+    { id: "AuthorizationPolicy/alpha/deny", namespace: "alpha", problems: 2 },
+  ];
+  const row = { name: "alpha", services: 1, proxies: 1, objects: 2, problems: 3, mutualTls: "STRICT" };
+  const lists = { serviceList: [{ object: "Service/alpha/web" }], objectList: objects, proxyList: [], policies: [] };
+  const reads = {
+    namespaces: () => ["alpha", "bravo"],
+    namespaceRows: async () => [row],
+    namespace: async () => ({ ...row, ...lists }),
+    objects: async () => objects,
+    services: () => [{ object: "Service/alpha/web", namespace: "alpha" }],
+    proxies: async () => [{ id: "web.alpha", namespace: "alpha" }],
+  } as unknown as MeshReads;
+  const kinds = new Set(["Pod", "VirtualService"]);
+  const viewer: Viewer = { key: "v", sees: async (kind) => () => kinds.has(kind) };
+  const counted = { services: 0, proxies: 1, objects: 1, problems: 1 };
+  const seen = visibleReads(reads, viewer);
+  expect(await seen.namespaceRows()).toEqual([{ ...row, ...counted }]);
+  expect(await seen.namespace("alpha", { lastMs: 1 })).toMatchObject({ ...counted, serviceList: [] });
 });

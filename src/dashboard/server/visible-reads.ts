@@ -6,7 +6,6 @@ import { FairleadError } from "../../lib/index.ts";
 import type {
   Cause,
   Change,
-  ChangeDetail,
   Finding,
   Identities,
   LiveBatch,
@@ -14,12 +13,14 @@ import type {
   Mark,
   MeshReads,
   NamespaceDetail,
+  NamespaceRow,
   ObjectDetail,
   Overview,
   ProxyDetail,
   ServiceDetail,
 } from "../mesh-reads.ts";
 import type { Mistake, WhyAnswer } from "../why-read.ts";
+import { seenChange, seenDetail } from "./seen-changes.ts";
 import { seesAll, type Viewer } from "./viewer.ts";
 
 /** Whose it is: objects of a kind in a namespace, empty where they are of none. */
@@ -29,6 +30,13 @@ interface Place {
 }
 
 const notShown = "This names things of namespaces that you may not see.";
+
+/** One for all that cannot be said: which of them it was would tell what there is. */
+const notAnswered: Mistake = {
+  code: "forbidden",
+  error: "There is no such caller or destination, or the request passes something that you may not see.",
+  remedy: "Ask about proxies and hosts of namespaces that you may see, with the port.",
+};
 
 export function visibleReads(reads: MeshReads, viewer: Viewer): MeshReads {
   if (viewer === seesAll) return reads;
@@ -126,9 +134,24 @@ export function visibleReads(reads: MeshReads, viewer: Viewer): MeshReads {
     return rows.map((row) => ({ ...row, marks: row.marks.filter((mark) => seen.has(mark)) }));
   }
 
+  async function counted<T extends NamespaceRow>(rows: readonly T[]): Promise<readonly T[]> {
+    const by = <R extends { readonly namespace: string }>(all: readonly R[]) =>
+      Map.groupBy(all, ({ namespace }) => namespace);
+    const [services, proxies] = [by(await self.services()), by(await self.proxies())];
+    const objects = by(await self.objects());
+    return rows.map((row) => ({
+      ...row,
+      services: services.get(row.name)?.length ?? 0,
+      proxies: proxies.get(row.name)?.length ?? 0,
+      objects: objects.get(row.name)?.length ?? 0,
+      problems: (objects.get(row.name) ?? []).reduce((sum, { problems }) => sum + problems, 0),
+    }));
+  }
+
   async function seenNamespace(found: NamespaceDetail): Promise<NamespaceDetail> {
+    const [row = found] = await counted([found]);
     return {
-      ...found,
+      ...row,
       policies: await seenEffects(found.policies),
       serviceList: await visible(found.serviceList, ({ object }) => [placeOf(object)]),
       objectList: await visible(found.objectList, ({ id }) => [placeOf(id)]),
@@ -195,6 +218,17 @@ export function visibleReads(reads: MeshReads, viewer: Viewer): MeshReads {
   /** By the name that it has: what was asked for may be a part of it, or its connection. */
   const proxySeen = async (asked: string): Promise<boolean> =>
     (await visibleOne(await reads.proxy(asked), ({ id }) => [proxyPlace(id)])) !== undefined;
+
+  /** Pods of every namespace, and every object and service that there is. */
+  async function seesWhole(): Promise<boolean> {
+    const [all, sees] = [await reads.namespaces(), await ofPods()];
+    const ids = [
+      ...(await reads.objects()).map(({ id }) => id),
+      ...(await reads.services()).map(({ object }) => object),
+    ];
+    const seesObjects = (await visible(ids, (id) => [placeOf(id)])).length === ids.length;
+    return seesObjects && all.every(sees);
+  }
 
   const self: MeshReads = {
     moves: reads.moves,
@@ -268,7 +302,7 @@ export function visibleReads(reads: MeshReads, viewer: Viewer): MeshReads {
     },
     async namespaceRows() {
       const sees = await ofPods();
-      return (await reads.namespaceRows()).filter(({ name }) => sees(name));
+      return counted((await reads.namespaceRows()).filter(({ name }) => sees(name)));
     },
     async namespace(name, looked) {
       const sees = await ofPods();
@@ -295,53 +329,20 @@ export function visibleReads(reads: MeshReads, viewer: Viewer): MeshReads {
     },
     async why(question) {
       const answer = await reads.why(question);
+      if ("error" in answer) return answer.isOfQuestion || (await seesWhole()) ? answer : notAnswered;
       const isSeen = (await visibleOne(answer, whyPlaces)) !== undefined;
       const names = await hiddenNames();
-      return isSeen && !names(JSON.stringify(answer)) ? answer : { code: "forbidden", error: notShown };
+      return isSeen && !names(JSON.stringify(answer)) ? answer : notAnswered;
     },
     /** Of what a viewer may see alone, nobody can say what a change does to all; and to take an object away shows it. */
     async diff(question) {
-      const [all, sees] = [await reads.namespaces(), await ofPods()];
-      const ids = [
-        ...(await reads.objects()).map(({ id }) => id),
-        ...(await reads.services()).map(({ object }) => object),
-      ];
-      const seesObjects = (await visible(ids, (id) => [placeOf(id)])).length === ids.length;
-      return seesObjects && all.every(sees) ? reads.diff(question) : { code: "forbidden", error: notShown };
+      return (await seesWhole()) ? reads.diff(question) : { code: "forbidden", error: notShown };
     },
     async identities() {
       return seenIdentities(await reads.identities());
     },
   };
   return self;
-}
-
-type Names = (text: string) => boolean;
-
-function seenChange<T extends Change>(change: T, names: Names): T {
-  const { proxies, touched = [] } = change;
-  const isHidden = (part: object): boolean => names(JSON.stringify(part));
-  const isSeen = (part: object): boolean => !isHidden(part);
-  // A copy works out the difference, which is left to whoever shows it.
-  if (!proxies?.refusing.some(isHidden) && !touched.some(isHidden)) return change;
-  return {
-    ...change,
-    ...(proxies ? { proxies: { ...proxies, refusing: proxies.refusing.filter(isSeen) } } : {}),
-    ...(change.touched ? { touched: touched.filter(isSeen) } : {}),
-  };
-}
-
-/** Of proxies that many share, what was altered may be somebody else's, too. */
-function seenDetail(change: ChangeDetail, names: Names): ChangeDetail {
-  const all = (change.touched ?? []).map((resource, i) => ({ resource, lines: change.envoy[i] }));
-  const seen = all.filter((one) => !names(JSON.stringify(one)));
-  const untold = (change.untold ?? 0) + all.length - seen.length;
-  return {
-    ...change,
-    ...(change.touched ? { touched: seen.map(({ resource }) => resource) } : {}),
-    ...(untold === 0 ? {} : { untold }),
-    envoy: seen.map(({ lines }) => lines),
-  };
 }
 
 /** `Kind/namespace/name`, or `Kind/name` of what is of no namespace. */
@@ -366,13 +367,10 @@ function causePlaces({ object }: Cause): readonly Place[] {
 }
 
 /** Of the proxies on the way, and of what decided there. */
-const whyPlaces = (answer: WhyAnswer | Mistake): readonly Place[] =>
-  "error" in answer
-    ? []
-    : [
-        ...answer.hops.map(({ proxy }) => proxyPlace(proxy)),
-        ...answer.steps.flatMap(({ deciders }) => deciders.flatMap(causePlaces)),
-      ];
+const whyPlaces = ({ hops, steps }: WhyAnswer): readonly Place[] => [
+  ...hops.map(({ proxy }) => proxyPlace(proxy)),
+  ...steps.flatMap(({ deciders }) => deciders.flatMap(causePlaces)),
+];
 
 const findingPlaces = ({ object, proxy, namespaces = [] }: Finding): readonly Place[] => [
   ...(object === undefined ? [] : [placeOf(object)]),

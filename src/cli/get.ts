@@ -9,14 +9,12 @@ import { customColumns } from "./get/custom-columns.ts";
 import { parseJsonPath } from "./get/json-path.ts";
 import { printApiTable, tableAccept } from "./get/table.ts";
 import { watchRows } from "./get/watch.ts";
+import type { LiveFlags } from "./live-plane.ts";
 import { findKind, type NamedKind } from "./objects.ts";
 import { safeLines } from "./output.ts";
 import { printJson, printSortedYaml } from "./print.ts";
-import { objectsOfApi } from "./why/input.ts";
 
-interface GetFlags {
-  readonly kubeconfig?: string;
-  readonly context?: string;
+interface GetFlags extends LiveFlags {
   readonly namespace: string;
   readonly allNamespaces?: boolean;
   readonly selector?: string;
@@ -50,6 +48,8 @@ export function register(program: Command, io: Io, exit: (status: number) => voi
     )
     .option("-w, --watch", "go on with a row for each change")
     .option("--affects", "the proxies, and the parts of what they are sent, that the objects reach")
+    .option("--address <addr>", "monitoring port of a control plane, which is asked what they reach")
+    .option("-i, --istioNamespace <namespace>", "where the control plane is", "istio-system")
     .addHelpText(
       "after",
       "\nExamples:\n  fairlead get vs reviews --affects\n  fairlead get pods -A -o wide\n  fairlead get pods -w\n  fairlead get pods -o custom-columns=NAME:.metadata.name,IP:.status.podIP\n  fairlead get vs reviews -o yaml\n  fairlead get pods -o jsonpath='{.items[*].status.podIP}'\n",
@@ -140,8 +140,7 @@ function affectsPrinter(flags: GetFlags, io: Io): Show {
       )
     ).flat();
     const { affectedBy, affectedTable } = await import("./get/affects.ts");
-    const { objects } = await objectsOfApi(flags, io);
-    const parts = await affectedBy(objects, asked);
+    const parts = await affectedBy(asked, flags, io);
     if (flags.output === "json") return printJson(parts, 4);
     if (flags.output === "yaml") return printSortedYaml(parts);
     if (parts.length === 0 && asked.length > 0) return "No proxy is sent anything because of it.\n";

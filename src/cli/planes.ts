@@ -32,6 +32,16 @@ export async function askPlanes(flags: PlaneFlags, path: string, io: Io): Promis
   return Promise.all(planes.map(async ({ at, ask }) => ({ at, answer: await ask(path) })));
 }
 
+/** Of one proxy, whose control plane is one of those that are meant. */
+export async function askPlaneOf(flags: PlaneFlags, proxy: string, path: string, io: Io): Promise<unknown> {
+  const planes = await openPlanes(flags, io);
+  const asked = `${path}${path.includes("?") ? "&" : "?"}proxyID=${encodeURIComponent(proxy)}`;
+  const answers = await Promise.allSettled(planes.map(({ ask }) => ask(asked)));
+  const found = answers.find((answer) => answer.status === "fulfilled");
+  if (found) return found.value;
+  throw answers.find((answer) => answer.status === "rejected")?.reason;
+}
+
 /** What was named wins; then whose API kubectl would talk to: a standalone mesh's, where the way is short, or a cluster's. */
 export async function openPlanes(flags: PlaneFlags, io: Io): Promise<readonly Plane[]> {
   const data = standaloneDir(flags, io);

@@ -159,6 +159,7 @@ describe.skipIf(lacks("kubectl"))("provenance, on an API", () => {
       object: "DestinationRule/shop/web",
       kind: "cluster",
       name: `outbound|80|v1|${host}`,
+      count: 1,
       proxies: ["client.shop"],
     });
   });

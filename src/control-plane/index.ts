@@ -1,3 +1,4 @@
+export type { CausesOf } from "./debug/causes.ts";
 export {
   asCreated,
   type Change,
@@ -9,7 +10,6 @@ export {
   createStates,
   type Diffing,
   nameOf,
-  numbersOf,
   type ProxyChoice,
   type State,
   type StateChange,

@@ -51,6 +51,8 @@ export interface DiffClass extends DiffProxies {
     readonly type: string;
     readonly name: string;
     readonly change: "new" | "gone" | "changed";
+    /** Of a route configuration: the virtual hosts that differ, as `route/host`. */
+    readonly hosts?: readonly string[];
   }[];
 }
 

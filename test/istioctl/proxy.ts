@@ -63,16 +63,17 @@ export async function followAll({ api }: PodApi, port: number, pod: ProxyPod): P
   };
 }
 
-/** Of the account that the Pod runs as, for the control plane. */
+/** Of the account that the Pod runs as, for the control plane; what has no Pod, as a virtual machine, has one of the account. */
 export async function tokenOf(
   api: PodApi["api"],
   { name, namespace, account }: Pick<ProxyPod, "name" | "namespace" | "account">,
 ): Promise<string> {
   const { body: pod } = await api.call("GET", `/api/v1/namespaces/${namespace}/pods/${name}`);
+  const uid = textAt(pod, "metadata", "uid");
   const { body } = await api.call("POST", `/api/v1/namespaces/${namespace}/serviceaccounts/${account}/token`, {
     spec: {
       audiences: ["istio-ca"],
-      boundObjectRef: { kind: "Pod", apiVersion: "v1", name, uid: textAt(pod, "metadata", "uid") },
+      ...(uid === "" ? {} : { boundObjectRef: { kind: "Pod", apiVersion: "v1", name, uid } }),
     },
   });
   return textAt(body, "status", "token");

@@ -25,6 +25,7 @@ const readable: Readonly<Record<string, "own" | "system">> = {
   cachez: "system",
   "cachez?clear=true": "system",
   "cachez?sizes=true": "system",
+  causez: "system",
   clusterz: "system",
   config_dump: "own",
   configz: "system",

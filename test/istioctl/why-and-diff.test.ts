@@ -8,6 +8,7 @@ import { type Answer, ask } from "../http/ask.ts";
 import { lacks } from "../require.ts";
 import { type Mesh, startMesh } from "./mesh.ts";
 import { startFairlead } from "./planes.ts";
+import { followAll } from "./proxy.ts";
 
 const dir = mkdtempSync(join(tmpdir(), "fairlead-live-"));
 let mesh: Mesh | undefined;
@@ -179,6 +180,32 @@ test.skipIf(needsApi)(
       .toMatchObject({ sentences: [], ignored: [{ object: "VirtualService/shop/reviews", message: "is so already" }] });
   },
 );
+
+test.skipIf(needsApi)("a connected proxy without a Pod counts, and what it is sent has its causes", async () => {
+  const { pods, plane } = started();
+  const machine = { name: "machine", namespace: "shop", address: "10.0.0.66", account: "web", labels: { app: "vm" } };
+  const follower = await followAll(pods, plane.ports.secureGrpc, { ...machine, containers: ["app", "istio-proxy"] });
+  try {
+    const affects = (...how: readonly string[]) =>
+      runCli(["get", "vs", "reviews", "-n", "shop", "--affects", "-o", "json", ...api(), ...how]);
+    const part = { kind: "route", name: "9080/reviews.shop.svc.cluster.local:9080" };
+    const reached = { ...part, proxies: expect.arrayContaining(["machine.shop", "web-1.shop"]) };
+    for (const how of [[], address()])
+      expect(JSON.parse((await affects(...how)).stdout)).toContainEqual(expect.objectContaining(reached));
+    for (const how of [[], ["--control-plane", address()[1] ?? ""]]) {
+      const shown = (proxy: string) => runCli(["pc", "cluster", proxy, "--why", ...api(), ...how]);
+      const { status, stdout } = await shown("machine.shop");
+      expect(status).toBe(0);
+      expect(stdout).toMatch(
+        /^reviews\.shop\.svc\.cluster\.local .* DestinationRule\/shop\/reviews .*Service\/shop\/reviews/m,
+      );
+      const unknown = await shown("nobody.shop");
+      expect([unknown.status, unknown.stderr]).toEqual([1, expect.stringContaining("nobody.shop")]);
+    }
+  } finally {
+    follower.close();
+  }
+});
 
 test.skipIf(needsApi)("a change that cannot be read is told, and what is deleted has to be there", async () => {
   const told = async (question: unknown) => JSON.parse((await post(question, "diffz")).text) as object;

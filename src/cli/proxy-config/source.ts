@@ -6,8 +6,8 @@ import { FairleadError, systemCode } from "../../lib/index.ts";
 import { parsePodName } from "../../model/index.ts";
 import { type AccessFlags, clusterAccess } from "../cluster-access.ts";
 import type { Io } from "../command.ts";
-import { askDebug } from "../debug-client.ts";
 import { meshDataDir } from "../mesh-data-dir.ts";
+import { askPlaneOf, type PlaneFlags } from "../planes.ts";
 import { type AskAdmin, reachEnvoy } from "./envoy-admin.ts";
 import { clustersOfDump } from "./planned-endpoints.ts";
 import { findPods, type PodRef, selectPods } from "./pod.ts";
@@ -79,9 +79,8 @@ export async function podSource(target: string, flags: SourceFlags, io: Io): Pro
 /** What the control plane would send; said so, since it is not what was asked for. */
 async function plannedDump(pod: PodRef, why: string, flags: SourceFlags, io: Io): Promise<unknown> {
   const name = `${pod.name}.${pod.namespace}`;
-  const debugFlags = { ...(flags.data === undefined ? {} : { data: flags.data }), ...addressOf(flags) };
   try {
-    const dump = await askDebug(debugFlags, `config_dump?include_eds&proxyID=${encodeURIComponent(name)}`, io);
+    const dump = await askPlaneOf(planeOf(flags), name, "config_dump?include_eds", io);
     io.err(`fairlead: ${why}: this is what the control plane would send, not what Envoy has\n`);
     return dump;
   } catch (cause) {
@@ -109,8 +108,9 @@ export async function podAdmins(
   });
 }
 
-function addressOf(flags: SourceFlags): { address?: string } {
-  return flags.controlPlane === undefined ? {} : { address: flags.controlPlane };
+/** The control plane that the proxies are connected to. */
+export function planeOf({ controlPlane, ...flags }: SourceFlags): PlaneFlags {
+  return { ...flags, ...(controlPlane === undefined ? {} : { address: controlPlane }), istioNamespace: "istio-system" };
 }
 
 function reach(pod: PodRef, flags: SourceFlags, io: Io): ReturnType<typeof reachEnvoy> {

@@ -17,6 +17,7 @@ import { type Ads, type ProxyStatus, proxyName, shortName } from "../../xds/inde
 import type { ControlledSource } from "../resource-source.ts";
 import type { Stages } from "../stages.ts";
 import { cacheNames, cacheSizes, nothingToClear } from "./cache-view.ts";
+import { createCauseView } from "./causes.ts";
 import type { ConfigDump } from "./config-dump.ts";
 import { refused, withoutEndpoints } from "./push-status.ts";
 import { scopeShape, telemetryShape } from "./scope-shape.ts";
@@ -40,7 +41,7 @@ export function createDebugViews(inputs: DebugViewInputs): Map<string, DebugView
 }
 
 /** What one proxy is sent. */
-function dumps({ configDump }: DebugViewInputs): Views {
+function dumps({ configDump, resources }: DebugViewInputs): Views {
   const typed = (help: string, type: ResourceType): DebugView => ({
     help,
     about: "proxy",
@@ -62,6 +63,7 @@ function dumps({ configDump }: DebugViewInputs): Views {
     ["edsz", typed("endpoints that a proxy is sent: ?proxyID=", types.endpoint)],
     ["ndsz", typed("names that a proxy is sent: ?proxyID=", types.nameTable)],
     ["ecdsz", typed("extensions that a proxy is sent: ?proxyID=", types.extension)],
+    ["causez", createCauseView(resources)],
   ];
 }
 

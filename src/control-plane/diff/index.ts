@@ -1,4 +1,4 @@
-export { completed, numbersOf } from "./completed.ts";
+export { completed } from "./completed.ts";
 export { createDiffer, type Diffing } from "./differ.ts";
 export { createLiveDiff, type LiveDiff } from "./live.ts";
 export { asCreated, type Change, checkDeleted, nameOf } from "./proposal.ts";

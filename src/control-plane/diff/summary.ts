@@ -2,6 +2,7 @@
 import type { DiffAnswer, DiffClass } from "../../dashboard/index.ts";
 import { type Change, createComparison } from "../../explain/index.ts";
 import { compareText } from "../../lib/index.ts";
+import { type Resource, routeHosts } from "../../model/index.ts";
 import type { StateChange } from "./states.ts";
 
 export type Summary = Pick<DiffAnswer, "sentences" | "classes">;
@@ -47,8 +48,21 @@ function classesOf(groups: StateChange["groups"]): readonly DiffClass[] {
       type,
       name,
       change: before ? (after ? ("changed" as const) : ("gone" as const)) : ("new" as const),
+      ...hostsOf(before, after),
     })),
   }));
+}
+
+/** Those that differ. */
+function hostsOf(before: Resource | undefined, after: Resource | undefined): { readonly hosts?: readonly string[] } {
+  const [old, now] = [hashesOf(before), hashesOf(after)];
+  const hosts = [...new Set([...old.keys(), ...now.keys()])].filter((host) => old.get(host) !== now.get(host));
+  return hosts.length > 0 ? { hosts } : {};
+}
+
+function hashesOf(resource: Resource | undefined): ReadonlyMap<string, string> {
+  const parts = resource?.hosts?.();
+  return new Map((parts ? routeHosts(parts) : []).map((host) => [host.name, host.hash]));
 }
 
 /** `reviews` for `reviews.default.svc.cluster.local`; with its namespace where several are called so. */

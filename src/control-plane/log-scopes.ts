@@ -18,6 +18,7 @@ const descriptions: ReadonlyMap<string, string> = new Map([
   ["kube", "Objects followed at the Kubernetes API"],
   ["leader", "Which control plane does what only one may do"],
   ["oidc", "Issuers of tokens that the operator named"],
+  ["page", "The page that shows the mesh, and what it keeps of changes"],
   ["render", "Objects that are left out of what proxies are sent"],
   ["secrets", "Certificates that gateways are to use"],
   ["status", "Statuses written to users' objects"],

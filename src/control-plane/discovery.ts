@@ -299,12 +299,14 @@ export async function startDiscovery(options: DiscoveryOptions): Promise<Discove
     },
   });
   const { diff } = shadow;
+  const written: Promise<void>[] = [];
   // And for whoever would rather look at a page.
   const page = createPage(options.dashboard, {
     ...{ graph, stages, ads, resources, programmed, refusals, trust, metrics, now, why, diff },
     ...{ kinds: namedKinds, objects: watched.objects, patches: patchReports, traffic, taps, client },
     monotonicMs: options.monotonicMs,
     ...{ access: options.access, log: log.scope("page"), signal: running },
+    onEnd: (last) => written.push(last),
   });
   const debugSources: DebugSources = {
     systemNamespace: namespace,
@@ -400,7 +402,8 @@ export async function startDiscovery(options: DiscoveryOptions): Promise<Discove
     log: log.scope("gateway"),
   });
 
-  const opened: { close(): Promise<void> }[] = [shadow];
+  const history = { close: () => Promise.all(written).then(() => {}) };
+  const opened: { close(): Promise<void> }[] = [shadow, history];
   const close = (): Promise<void> => shutDown(stop, opened, [workloads, resources, source, client]);
   try {
     const addresses = await startServers(options, {

@@ -9,7 +9,7 @@ export interface ApplyQuestion {
   readonly resourceVersion?: string;
 }
 
-/** All were applied, or none. */
+/** None is applied where the API refuses one beforehand; what it refuses, or leaves unanswered, later is told beside the rest. */
 export interface ApplyAnswer {
   readonly applied: readonly AppliedObject[];
   readonly refused: readonly ApplyRefusal[];

@@ -62,8 +62,7 @@ export async function startDashboardPlane(
     async close() {
       await current.close();
       await world.close();
-      // What was being written when it was closed may come a moment later.
-      rmSync(own, { recursive: true, force: true, maxRetries: 10, retryDelay: 50 });
+      rmSync(own, { recursive: true, force: true });
     },
   };
 }

@@ -1,8 +1,9 @@
 /** What is applied from the page: a control plane on a real API, written to by users with rights of their own. */
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { applyObjects } from "../../src/control-plane/index.ts";
 import { startAgents, type TestAgents } from "../../src/control-plane/traffic/testing.ts";
 import type { ApplyAnswer } from "../../src/dashboard/index.ts";
-import { claimBearer, kindRef } from "../../src/kube/index.ts";
+import { claimBearer, createKubeClient, type KubeClient, kindRef, loadKubeconfig } from "../../src/kube/index.ts";
 import { kindOf } from "../../src/model/index.ts";
 import { ask, type DashboardPlane, signIn, startDashboardPlane } from "./dashboard-plane.ts";
 
@@ -97,12 +98,35 @@ test("what others have set is taken over only where that is said, and what has c
   expect(await hostsOf("shared")).toMatchObject({ hosts: ["new"] });
 });
 
-test("all are applied or none, and what is wrong is said", async () => {
+test("nothing is applied where the API refuses one, and what is wrong is said", async () => {
   const bad = route("bad", "x").replace("hosts: [x]", "hostz: [x]");
   const answer = await apply(writer, { objects: `${route("good", "x")}---${bad}` });
   expect(answer).toMatchObject({ applied: [], refused: [{ object: "VirtualService/alpha/bad" }] });
   expect(answer.refused[0]?.message).toContain("hostz");
   await expect(hostsOf("good")).rejects.toThrow(/not found/);
+});
+
+test("where the API is lost between two objects, it is told what was applied, what may be, and what was not sent", async () => {
+  const client = createKubeClient(await loadKubeconfig({ paths: [mesh.world.api.kubeconfig], env: {} }));
+  const lost: KubeClient = {
+    ...client,
+    patch(kind, ref, type, patch, options) {
+      if (ref.name === "second" && options?.dryRun !== true) client.close();
+      return client.patch(kind, ref, type, patch, options);
+    },
+  };
+  const objects = ["first", "second", "third"].map((name) => route(name, "x")).join("---");
+  expect(await applyObjects(lost, { objects })).toMatchObject({
+    applied: [{ object: "VirtualService/alpha/first", generation: 1 }],
+    refused: [
+      { object: "VirtualService/alpha/second", message: expect.stringContaining("client is closed") },
+      { object: "VirtualService/alpha/third", message: expect.stringContaining("not sent") },
+    ],
+  });
+  expect(await hostsOf("first")).toMatchObject({ hosts: ["x"] });
+  await expect(hostsOf("third")).rejects.toThrow(/not found/);
+  // Nothing was written: there is nothing to be told but the failure.
+  await expect(applyObjects(lost, { objects })).rejects.toThrow(/client is closed/);
 });
 
 test.each([

@@ -1,6 +1,6 @@
 /**
  * YAML of somebody who looks at the page, and a client with their own credentials, in; the objects applied by the API out.
- * The API judges all of them before the first is written.
+ * The API judges all of them before the first is written; where it is lost after that, it is told what was applied.
  */
 import type { AppliedObject, ApplyAnswer, ApplyQuestion, ApplyRefusal } from "../../dashboard/index.ts";
 import { apiStatus, type KindRef, type KubeClient, kindRef } from "../../kube/index.ts";
@@ -33,7 +33,7 @@ async function writeAll(
 ): Promise<ApplyAnswer> {
   const applied: AppliedObject[] = [];
   const refused: ApplyRefusal[] = [];
-  for (const { kind, object, name } of wishes)
+  for (const [i, { kind, object, name }] of wishes.entries())
     try {
       const { metadata } = await client.patch(kind, object.metadata, "apply", object, {
         ...{ fieldManager, force, fieldValidation: "Strict" },
@@ -42,7 +42,10 @@ async function writeAll(
       const { generation } = metadata;
       applied.push({ object: name, ...(generation === undefined ? {} : { generation }) });
     } catch (thrown) {
-      refused.push(refusalOf(name, thrown));
+      const refusal = refusalOf(name, thrown);
+      if (refusal) refused.push(refusal);
+      else if (dryRun) throw thrown;
+      else return { applied, refused: [...refused, unanswered(name, thrown), ...wishes.slice(i + 1).map(unsent)] };
     }
   return { applied, refused };
 }
@@ -82,14 +85,27 @@ function readObject(document: unknown): Wish {
   return { kind: ref, object, name: objectName(kind, object.metadata) };
 }
 
-function refusalOf(object: string, thrown: unknown): ApplyRefusal {
+/** Undefined where the API has said nothing. */
+function refusalOf(object: string, thrown: unknown): ApplyRefusal | undefined {
   const { code } = FairleadError.from(thrown);
   const status = apiStatus(thrown);
-  if (!status) throw thrown;
+  if (!status) return undefined;
   const message = status.message.slice(0, maxMessage);
   const isOwned = code === "conflict" && /conflicts? with "/.test(message);
   return { object, message, remedy: remedies(code, isOwned), ...(isOwned ? { isOwned } : {}) };
 }
+
+const unanswered = (object: string, thrown: unknown): ApplyRefusal => ({
+  object,
+  message: `the API has not answered: ${FairleadError.from(thrown).message.slice(0, maxMessage)}`,
+  remedy: "It may be applied all the same: open it again.",
+});
+
+const unsent = ({ name }: Wish): ApplyRefusal => ({
+  object: name,
+  message: "it was not sent, since the API had not answered for the one before it",
+  remedy: "Apply it again.",
+});
 
 function remedies(code: string, isOwned: boolean): string {
   if (isOwned) return "Leave these fields as they are, or take them over from whoever set them.";

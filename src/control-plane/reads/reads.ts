@@ -56,19 +56,19 @@ export interface MeshReadsInputs {
   readonly historyFile?: string | undefined;
   readonly log: Logger;
   readonly signal: AbortSignal;
+  /** Told of what is still being written then. */
+  readonly onEnd: (written: Promise<void>) => void;
   readonly now: () => Date;
 }
 
 export function createMeshReads(inputs: MeshReadsInputs): MeshReads {
   const { ads, stages, programmed, kinds, now } = inputs;
   const started = now();
-  const { log, historyFile } = inputs;
+  const { log, historyFile, signal, onEnd } = inputs;
   const changes = followChanges({
     ...{ kinds, now },
     settle: { ...inputs, onFault: (error) => log.error(`who has a change: ${String(error)}`) },
-    ...(historyFile === undefined
-      ? {}
-      : { history: createHistoryFile({ path: historyFile, log, signal: inputs.signal }) }),
+    ...(historyFile === undefined ? {} : { history: createHistoryFile({ path: historyFile, log, signal, onEnd }) }),
   });
   const services = createServiceReads(stages, inputs.traffic);
   const marks = createMarks(stages);

@@ -1,4 +1,4 @@
-import { appendFileSync, mkdtempSync, readFileSync, rmSync, statSync } from "node:fs";
+import { appendFileSync, mkdtempSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
@@ -8,8 +8,10 @@ import type { KeptChange } from "./kept-change.ts";
 
 let folder = "";
 let stop = new AbortController();
+let ends: Promise<void>[] = [];
 beforeEach(() => {
   stop = new AbortController();
+  ends = [];
   folder = mkdtempSync(join(tmpdir(), "fairlead-history-"));
 });
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
@@ -20,6 +22,7 @@ const open = (maxBytes?: number): History =>
     path: file(),
     log: silentLogger,
     signal: stop.signal,
+    onEnd: (written) => ends.push(written),
     ...(maxBytes === undefined ? {} : { maxBytes }),
   });
 const change = (id: number, more: Partial<KeptChange> = {}): KeptChange => ({
@@ -81,6 +84,36 @@ test("what has just come is written when the control plane ends, and nothing aft
       .read()
       .map(({ id }) => id),
   ).toEqual([2]);
+});
+
+test("what comes while the file is written anew is in it when the control plane has ended", async () => {
+  const history = open();
+  const [one, two] = [change(1), change(2)];
+  await new Promise<void>((resolve) => {
+    history.add(one, () => {
+      // Writing anew has begun then, and has not ended.
+      queueMicrotask(() => {
+        history.add(two, () => [two, one]);
+        stop.abort();
+        resolve();
+      });
+      return [one];
+    });
+  });
+  await Promise.all(ends);
+  const read = open().read();
+  expect(read.map(({ id }) => id)).toEqual([2, 1]);
+});
+
+test("what a link leads to is not written to", async () => {
+  const target = join(folder, "other");
+  writeFileSync(target, "own\n");
+  symlinkSync(target, file());
+  const history = open();
+  history.add(change(1), () => []);
+  stop.abort();
+  await Promise.all(ends);
+  expect(readFileSync(target, "utf8")).toBe("own\n");
 });
 
 test("nonsense is no change", () => {

@@ -2,7 +2,7 @@
  * Changes, and what is found out of them later, in; a file that has the last thousand for the next start out. It only
  * grows, and is written anew when it is too long. A line that was not written to its end is left out.
  */
-import { appendFileSync } from "node:fs";
+import { appendFileSync, closeSync, constants, openSync } from "node:fs";
 import { appendFile } from "node:fs/promises";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { type Logger, readBoundedFile, systemCode } from "../../../lib/index.ts";
@@ -21,8 +21,10 @@ export interface History {
 export interface HistoryOptions {
   readonly path: string;
   readonly log: Logger;
-  /** What is not written then is written at once, and nothing after it. */
+  /** What is not written then is written at once, or after what is being written, and nothing after it. */
   readonly signal: AbortSignal;
+  /** Told at the end when all is written. */
+  readonly onEnd?: (written: Promise<void>) => void;
   /** It is written anew beyond that. */
   readonly maxBytes?: number;
 }
@@ -32,11 +34,13 @@ const waitMs = 100;
 /** Written anew it has room to grow. */
 const keptShare = 0.5;
 
-export function createHistoryFile({ path, log, signal, maxBytes = 8 * 1024 * 1024 }: HistoryOptions): History {
+export function createHistoryFile(options: HistoryOptions): History {
+  const { path, log, signal, onEnd, maxBytes = 8 * 1024 * 1024 } = options;
   const fresh = new Set<KeptChange>();
   const settled = new Set<KeptChange>();
   let all: () => readonly KeptChange[] = () => [];
   let isDue = false;
+  let isWriting = false;
   let writing = Promise.resolve();
   /** Unknown until it was written anew: the end of what was found may be torn. */
   let bytes: number | undefined;
@@ -56,9 +60,16 @@ export function createHistoryFile({ path, log, signal, maxBytes = 8 * 1024 * 102
       await replaceSecretFile(path, whole);
       bytes = Buffer.byteLength(whole);
     } else {
-      await appendFile(path, text, { mode: 0o600 });
+      await appendFile(path, text, { mode: 0o600, flag: appendFlags });
       bytes += Buffer.byteLength(text);
     }
+  }
+
+  async function flushInTurn(): Promise<void> {
+    if (signal.aborted) return;
+    isWriting = true;
+    await flush().catch(failed);
+    isWriting = false;
   }
 
   const later = (): void => {
@@ -66,7 +77,7 @@ export function createHistoryFile({ path, log, signal, maxBytes = 8 * 1024 * 102
     isDue = true;
     setTimeout(() => {
       isDue = false;
-      writing = writing.then(() => (signal.aborted ? undefined : flush())).catch(failed);
+      writing = writing.then(flushInTurn);
     }, waitMs).unref();
   };
 
@@ -77,14 +88,20 @@ export function createHistoryFile({ path, log, signal, maxBytes = 8 * 1024 * 102
   };
 
   /** Where nothing was written anew yet, the end of the file may be torn: a line of its own is not. */
-  const end = (): void => {
+  const writeRest = (): void => {
     const text = [...take(fresh).map(wholeLine), ...take(settled).map(settledLine)].join("");
     if (text === "") return;
     try {
-      appendFileSync(path, `\n${text}`, { mode: 0o600 });
+      appendAtOnce(path, `\n${text}`);
     } catch (error) {
       failed(error);
     }
+  };
+  const end = (): void => {
+    // A file that is being written anew would take the place of the one that was appended to.
+    if (isWriting) writing = writing.then(writeRest);
+    else writeRest();
+    onEnd?.(writing);
   };
   signal.addEventListener("abort", end, { once: true });
 
@@ -110,6 +127,18 @@ export function createHistoryFile({ path, log, signal, maxBytes = 8 * 1024 * 102
       later();
     },
   };
+}
+
+/** What stands there as a link leads to a file of somebody else. */
+const appendFlags = constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT | constants.O_NOFOLLOW;
+
+function appendAtOnce(path: string, text: string): void {
+  const file = openSync(path, appendFlags, 0o600);
+  try {
+    appendFileSync(file, text);
+  } finally {
+    closeSync(file);
+  }
 }
 
 function take<T>(set: Set<T>): readonly T[] {

@@ -11,6 +11,8 @@ export interface DiffQuestion {
   readonly proxies?: readonly string[];
   /** Whether the fields of Envoy's resources are told too. */
   readonly resources?: boolean;
+  /** Whether analysers are asked too, as `fairlead analyze` asks them. */
+  readonly analyze?: boolean;
 }
 
 export interface DiffAnswer {
@@ -30,6 +32,8 @@ export interface DiffAnswer {
   /** What was taken for granted. */
   readonly notes: readonly string[];
   readonly resources: readonly DiffResource[];
+  /** Where it was asked for. */
+  readonly analysis?: DiffAnalysis;
 }
 
 /** Whom it is for; of very many, some by name. */
@@ -62,6 +66,18 @@ export interface DiffTold {
   readonly object: string;
   readonly field?: string;
   readonly message: string;
+}
+
+/** What analysers say because of the change, the worst first; of very many, some. */
+export interface DiffAnalysis {
+  readonly count: number;
+  readonly messages: readonly DiffMessage[];
+}
+
+export interface DiffMessage extends DiffTold {
+  /** `IST0101`. */
+  readonly code: string;
+  readonly level: "error" | "warning" | "info";
 }
 
 export interface DiffResource {

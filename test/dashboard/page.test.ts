@@ -343,6 +343,8 @@ test("an edit is judged as it is typed, applied when that is said, and what othe
   await text.fill("a: [");
   await page.getByRole("alert").first().waitFor();
   expect(await apply.isDisabled()).toBe(true);
+  await text.fill(before.replace("host: reviews", "host: nowhere"));
+  await page.getByText("IST0101").first().waitFor();
   const after = before.replace("spec:\n", "spec:\n  # longer\n").replace("edited.example", "other.example");
   await text.fill(after);
   await page.getByText(/Something changes for \d of \d prox/).waitFor();

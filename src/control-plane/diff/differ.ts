@@ -1,5 +1,5 @@
 /** Objects and changes of them in, one after the other; what each would change in Envoys, in words and with counts, out. */
-import type { DiffAnswer, DiffTold } from "../../dashboard/index.ts";
+import type { DiffAnalysis, DiffAnswer, DiffTold } from "../../dashboard/index.ts";
 import { FairleadError } from "../../lib/index.ts";
 import type { KubeObject } from "../../model/index.ts";
 import { createJsonPrinter } from "../../render/index.ts";
@@ -28,6 +28,8 @@ export interface Diffing {
   /** Those that are connected; Pods of the same names are not looked at again. */
   readonly connected?: readonly ConnectedProxy[];
   readonly resources: boolean;
+  /** What analysers say of the objects after the change; absent: they are not asked. */
+  analyze?(after: readonly KubeObject[]): DiffAnalysis;
 }
 
 export interface ConnectedProxy {
@@ -97,6 +99,7 @@ export function createDiffer({ complete, ...options }: DifferOptions): Differ {
       warnings,
       notes: [...new Set([...was.notes, ...will.notes])],
       resources: asked.resources ? resourceDiffs(changed, createJsonPrinter()) : [],
+      ...(asked.analyze ? { analysis: asked.analyze(proposal.after) } : {}),
     };
   }
 

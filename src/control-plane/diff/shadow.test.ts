@@ -3,6 +3,7 @@ import { expect, test } from "vitest";
 import type { DiffQuestion } from "../../dashboard/index.ts";
 import type { KubeObject } from "../../model/index.ts";
 import type { ProxyNode } from "../../xds/index.ts";
+import { keyOf } from "./proposal.ts";
 import { createShadow } from "./shadow.ts";
 
 const pod: KubeObject = {
@@ -64,6 +65,48 @@ test("a mesh without proxies has none, and a mistake in a change is told all the
   expect(await shadow.ask({ objects: wrong })).toMatchObject({
     refused: [{ object: "AuthorizationPolicy/shop/ask", message: expect.stringContaining("SOMETIMES") }],
   });
+});
+
+const route = (host: string, name = "web"): KubeObject => ({
+  apiVersion: "networking.istio.io/v1",
+  kind: "VirtualService",
+  metadata: { name, namespace: "shop" },
+  ...{ spec: { hosts: [`${name}.example`], http: [{ route: [{ destination: { host } }] }] } },
+});
+const lost = (name: string) => ({
+  ...{ code: "IST0101", level: "error", object: `VirtualService/shop/${name}` },
+  field: "spec.http[0].route[0].destination.host",
+  message: expect.stringContaining("not found"),
+});
+
+test("analysers are heard where they are asked, of what is there only because of the change", async () => {
+  const shadow = createShadow({});
+  const follow = (objects: readonly KubeObject[], removed: readonly string[] = []): void =>
+    shadow.follow({ objects, removed, connected: [], left: [] });
+  const analysis = async (question: DiffQuestion): Promise<unknown> => {
+    const answer = await shadow.ask({ ...question, analyze: true });
+    await shadow.rest();
+    return "error" in answer ? answer : answer.analysis;
+  };
+  const applied = (...objects: readonly KubeObject[]): DiffQuestion => ({
+    objects: objects.map((object) => JSON.stringify(object)).join("\n---\n"),
+  });
+  follow([pod, service, route("nowhere", "old"), route("web", "user")]);
+  expect(await analysis(applied(route("elsewhere")))).toEqual({ count: 1, messages: [lost("web")] });
+  expect(await analysis(applied(route("web")))).toEqual({ count: 0, messages: [] });
+  expect(await analysis(applied(route("nowhere", "old")))).toEqual({ count: 0, messages: [] });
+  // Others may be hurt by it too.
+  expect(await analysis({ deleted: ["Service/shop/web"] })).toEqual({ count: 1, messages: [lost("user")] });
+  const many = Array.from({ length: 120 }, (_, i) => route("elsewhere", `r-${i}`));
+  expect(await analysis(applied(...many))).toEqual({
+    count: 120,
+    messages: many.slice(20).map(() => expect.anything()),
+  });
+  follow([route("elsewhere")]);
+  expect(await analysis(applied(route("elsewhere")))).toEqual({ count: 0, messages: [] });
+  follow([], [keyOf(route("elsewhere"))]);
+  expect(await analysis(applied(route("elsewhere")))).toEqual({ count: 1, messages: [lost("web")] });
+  expect(await shadow.ask(applied(route("elsewhere")))).not.toHaveProperty("analysis");
 });
 
 test("of proxies that have left nothing is kept", async () => {

@@ -9,6 +9,7 @@ import type { Identity, KubeObject, Proxy } from "../../model/index.ts";
 import { type ProxyNode, proxyName } from "../../xds/index.ts";
 import { completedLive } from "./completed.ts";
 import { type ConnectedProxy, createDiffer } from "./differ.ts";
+import { createNewMessages } from "./new-messages.ts";
 import { asCreated, checkDeleted, keyOf, nameOf } from "./proposal.ts";
 import type { StatesOptions } from "./states.ts";
 
@@ -44,6 +45,7 @@ export function createShadow(settings: NonNullable<StatesOptions["settings"]>): 
   const objects = new Map<string, KubeObject>();
   const nodes = new Map<string, ConnectedProxy>();
   const differ = createDiffer({ meshConfig: undefined, settings, complete: completedLive });
+  const newMessages = createNewMessages(settings.configMap ?? "istio-system/istio");
 
   const connectedProxy = ({ id, node, identity }: ShadowNode): ConnectedProxy => ({
     name: proxyName(node),
@@ -69,11 +71,13 @@ export function createShadow(settings: NonNullable<StatesOptions["settings"]>): 
     return differ.diff({
       ...{ base, change: { wanted, deleted: new Set(deleted) }, before: {}, after: {} },
       ...{ wanted: asked.proxies ?? [], connected: [...nodes.values()], resources: asked.resources ?? false },
+      ...(asked.analyze ? { analyze: (after: readonly KubeObject[]) => newMessages.of(base, after) } : {}),
     });
   }
 
   return {
     follow({ objects: changed, removed, connected, left }) {
+      if (changed.length + removed.length > 0) newMessages.forget();
       for (const key of removed) objects.delete(key);
       for (const object of changed) objects.set(keyOf(object), object);
       for (const id of left) nodes.delete(id);

@@ -12,6 +12,7 @@ const readers: Readonly<Record<string, (value: unknown) => boolean>> = {
   namespace: (value) => typeof value === "string" && value.length <= 253,
   proxies: isNames,
   resources: (value) => typeof value === "boolean",
+  analyze: (value) => typeof value === "boolean",
 };
 
 export const parseDiffQuestion = (body: string): DiffQuestion => readDiffQuestion(parseJson(body, limits));

@@ -135,7 +135,7 @@ interface JudgedProps {
 function Judged({ id, draft, object, mayEdit, applied }: JudgedProps) {
   const rested = useRested(draft.text);
   const isNews = rested.trim() !== "" && rested !== object?.yaml;
-  const body = isNews ? JSON.stringify({ objects: rested, resources: true }) : undefined;
+  const body = isNews ? JSON.stringify({ objects: rested, resources: true, analyze: true }) : undefined;
   const { value, error } = useTell<DiffAnswer | Mistake>("diff", body, { follows: false }).value;
   const isJudged = value !== undefined && rested === draft.text;
   const isGood = isJudged && !("error" in value) && value.refused.length === 0;

@@ -1,5 +1,5 @@
 /** What a change that is only thought of would do: whether it would be taken, whom it reaches, and how. */
-import type { DiffAnswer, DiffResource, DiffSentence, DiffTold } from "../../diff-read.ts";
+import type { DiffAnalysis, DiffAnswer, DiffResource, DiffSentence, DiffTold } from "../../diff-read.ts";
 import type { Mistake } from "../../why-read.ts";
 import { ObjectLink } from "../parts/link.tsx";
 import { Diff, Level } from "../parts/text.tsx";
@@ -19,6 +19,7 @@ export function Preview({ answer }: { readonly answer: DiffAnswer | Mistake | un
       <p role="status">{sayReach(answer, reached)}</p>
       <Told level="error" what="would be refused" list={answer.refused} />
       <Told level="warning" what="" list={answer.warnings} />
+      <Analysis analysis={answer.analysis} />
       <Told level="info" what="would change nothing" list={answer.ignored} />
       <Sentences sentences={answer.sentences} />
       <Resources resources={answer.resources} />
@@ -42,9 +43,12 @@ function sayReach({ refused, proxies }: DiffAnswer, reached: number): string {
   return `Something changes for ${reached} of ${proxies} proxies.`;
 }
 
-interface ToldProps {
+interface ToldWords {
   readonly level: "error" | "warning" | "info";
   readonly what: string;
+}
+
+interface ToldProps extends ToldWords {
   readonly list: readonly DiffTold[];
 }
 
@@ -52,17 +56,38 @@ function Told({ level, what, list }: ToldProps) {
   if (list.length === 0) return null;
   return (
     <ul class="findings">
-      {list.map(({ object, field, message }) => (
-        <li key={`${object} ${field} ${message}`}>
-          <p>
-            <Level level={level} /> {what} <ObjectLink id={object} field={field} />
-          </p>
-          <p class="message">
-            <bdi>{message}</bdi>
-          </p>
-        </li>
+      {list.map((one) => (
+        <ToldLine key={`${one.object} ${one.field} ${one.message}`} level={level} what={what} one={one} />
       ))}
     </ul>
+  );
+}
+
+function ToldLine({ level, what, one }: ToldWords & { readonly one: DiffTold }) {
+  return (
+    <li>
+      <p>
+        <Level level={level} /> {what} <ObjectLink id={one.object} field={one.field} />
+      </p>
+      <p class="message">
+        <bdi>{one.message}</bdi>
+      </p>
+    </li>
+  );
+}
+
+function Analysis({ analysis }: { readonly analysis: DiffAnalysis | undefined }) {
+  if (!analysis || analysis.count === 0) return null;
+  const { count, messages } = analysis;
+  return (
+    <>
+      <ul class="findings">
+        {messages.map((one) => (
+          <ToldLine key={`${one.code} ${one.object} ${one.message}`} level={one.level} what={one.code} one={one} />
+        ))}
+      </ul>
+      {count > messages.length ? <p>{count - messages.length} more are not shown.</p> : null}
+    </>
   );
 }
 

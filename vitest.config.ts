@@ -17,7 +17,7 @@ export default defineConfig({
       // Istio's own agent is a judge that is built elsewhere.
       ...(process.env.PILOT_AGENT ? [] : ["test/swap/pilot-agent.test.ts"]),
       // A browser is installed where the system's packages have one; not every machine lets it run.
-      ...(opensPages() ? [] : ["test/dashboard/{page,demo}.test.ts"]),
+      ...(opensPages() ? [] : ["test/dashboard/{page,demo,large-mesh}.test.ts"]),
       // Not every machine lets one make disks, and nothing can be installed that would.
       ...(makesDisks() ? [] : ["src/apiserver/store-disk.test.ts"]),
     ],

@@ -25,12 +25,20 @@ export interface DashboardPlane {
   close(): Promise<void>;
 }
 
+interface Surroundings {
+  /** Whoever has the link may apply objects from the page. */
+  readonly edit?: boolean;
+  /** Writes what is in the API before the control plane starts. */
+  readonly prepare?: (kubeconfig: string) => Promise<void>;
+}
+
 export async function startDashboardPlane(
   options: Partial<DiscoveryOptions> = {},
-  { edit = false } = {},
+  { edit = false, prepare }: Surroundings = {},
 ): Promise<DashboardPlane> {
   const world = await startControlledApi();
   await allowSecrets(world);
+  await prepare?.(world.api.kubeconfig);
   const secret = randomBytes(32);
   const own = mkdtempSync(join(tmpdir(), "fairlead-page-"));
   const folder = join(import.meta.dirname, "../../dist/dashboard");

@@ -372,7 +372,8 @@ test("an edit is judged as it is typed, applied when that is said, and what othe
   await apply.click();
   await page.getByText("Applied:").waitFor();
   await page.getByRole("link", { name: "VirtualService/default/edited" }).last().click();
-  await page.getByText("acknowledged generation 2").waitFor();
+  // The status that the API has of it may say so too, in the YAML.
+  await page.getByRole("status").filter({ hasText: "acknowledged generation 2" }).waitFor();
   expect(await page.getByText("fairlead-dashboard").count()).toBeGreaterThan(0);
   expect(complaints).toEqual([]);
   await page.context().close();

@@ -1,7 +1,7 @@
 /** One webhook and one AdmissionReview in, its answer out; over HTTPS only, trusting the webhook's own CA bundle. */
 import { Agent, request } from "node:https";
 import { isIP } from "node:net";
-import { collectBytes, createAddressGuard, guardedLookup, isRecord, parseJson } from "../lib/index.ts";
+import { collectBytes, createAddressGuard, guardedLookup, isRecord, parseJson, systemCode } from "../lib/index.ts";
 import { numberAt, recordAt, textAt } from "./access.ts";
 import { maxBodyBytes } from "./limits.ts";
 
@@ -57,9 +57,14 @@ export function createWebhookClient(resolveService: ServiceResolver): WebhookCli
   return {
     async ask(webhook, review) {
       const config = recordAt(webhook, "clientConfig");
-      const target = targetOf(config, resolveService);
       const timeoutMs = Math.min(maxTimeoutSeconds, Math.max(1, numberAt(webhook, "timeoutSeconds") ?? 10)) * 1000;
-      const text = await post(target, agentFor(target, textAt(config, "caBundle")), JSON.stringify(review), timeoutMs);
+      const [body, deadline] = [JSON.stringify(review), AbortSignal.timeout(timeoutMs)];
+      let text: string | undefined;
+      // Ends with a connection that is new: each that was kept is used up by trying it.
+      while (text === undefined) {
+        const target = targetOf(config, resolveService);
+        text = await post(target, agentFor(target, textAt(config, "caBundle")), body, deadline);
+      }
       const answer = parseJson(text);
       const response = isRecord(answer) ? answer.response : undefined;
       if (!isRecord(response)) throw new Error("the answer is not an AdmissionReview with a response");
@@ -92,16 +97,17 @@ function targetOf(config: Readonly<Record<string, unknown>>, resolveService: Ser
   return { ...found, path: textAt(service, "path") || "/", servername: `${name}.${namespace}.svc` };
 }
 
-function post(target: Target, agent: Agent, body: string, timeoutMs: number): Promise<string> {
+/** Undefined where a kept connection was closed just as it was used again. */
+function post(target: Target, agent: Agent, body: string, deadline: AbortSignal): Promise<string | undefined> {
   const refused = isIP(target.host) ? guard(target.host) : undefined;
   if (refused !== undefined) return Promise.reject(new Error(refused));
-  const { promise, resolve, reject } = Promise.withResolvers<string>();
+  const { promise, resolve, reject } = Promise.withResolvers<string | undefined>();
   const headers = {
     "content-type": "application/json",
     accept: "application/json",
     "content-length": Buffer.byteLength(body),
   };
-  const deadline = AbortSignal.timeout(timeoutMs);
+  let isAnswered = false;
   const call = request(
     {
       host: target.host,
@@ -114,6 +120,7 @@ function post(target: Target, agent: Agent, body: string, timeoutMs: number): Pr
       lookup,
     },
     (answer) => {
+      isAnswered = true;
       const bytes = collectBytes();
       answer.on("data", (chunk: Buffer) => {
         bytes.add(chunk);
@@ -126,7 +133,11 @@ function post(target: Target, agent: Agent, body: string, timeoutMs: number): Pr
       });
     },
   );
-  call.on("error", (error) => reject(deadline.aborted ? new Error("context deadline exceeded") : error));
+  call.on("error", (error) => {
+    if (deadline.aborted) return reject(new Error("context deadline exceeded"));
+    if (call.reusedSocket && !isAnswered && systemCode(error) === "ECONNRESET") resolve(undefined);
+    else reject(error);
+  });
   call.end(body);
   return promise;
 }

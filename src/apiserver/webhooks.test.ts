@@ -1,6 +1,6 @@
 /** Admission through real HTTPS webhooks. */
 import { createServer, type Server } from "node:https";
-import type { AddressInfo } from "node:net";
+import type { AddressInfo, Socket } from "node:net";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { createLogger } from "../lib/index.ts";
 import { formatCertificate, formatPrivateKey, generateKey, issueCertificate } from "../pki/index.ts";
@@ -24,6 +24,8 @@ let ca = "";
 const lines: string[] = [];
 let reviews: Review[] = [];
 let respond: (review: Review) => object | undefined = () => ({ allowed: true });
+/** Connections that are ended, without an answer, when they are used again. */
+let ending: WeakSet<Socket> | undefined;
 
 beforeAll(async () => {
   const log = createLogger({ write: (line) => void lines.push(line), now: () => new Date() });
@@ -51,6 +53,8 @@ beforeAll(async () => {
   hook = createServer(
     { cert: formatCertificate(certificate), key: formatPrivateKey(own.privateKey) },
     (request, response) => {
+      if (ending?.has(request.socket)) return request.socket.destroy();
+      ending?.add(request.socket);
       let text = "";
       request.on("data", (chunk: Buffer) => {
         text += chunk.toString();
@@ -79,6 +83,7 @@ afterAll(async () => {
 });
 beforeEach(async () => {
   reviews = [];
+  ending = undefined;
   respond = () => ({ allowed: true });
   for (const kind of ["mutating", "validating"])
     await api.call("DELETE", `/apis/admissionregistration.k8s.io/v1/${kind}webhookconfigurations/test`);
@@ -125,6 +130,13 @@ describe("validating webhooks", () => {
     expect(answer.code).toBe(500);
     expect(JSON.stringify(answer.body)).toContain(why);
     expect(reviews).toEqual([]);
+  });
+
+  test("a connection that ends just as it is used again fails no request", async () => {
+    await configure("validating");
+    ending = new WeakSet();
+    for (const name of ["first", "second", "third"]) expect((await create(name)).code).toBe(201);
+    expect(reviews.map(({ request }) => request.name)).toEqual(["first", "second", "third"]);
   });
 
   test("refuse with their own words, and see who asks", async () => {

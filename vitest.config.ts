@@ -16,6 +16,8 @@ export default defineConfig({
     exclude: [
       // Istio's own agent is a judge that is built elsewhere.
       ...(process.env.PILOT_AGENT ? [] : ["test/swap/pilot-agent.test.ts"]),
+      // A minute under load, by itself: `npm run test:swap`.
+      ...(process.env.FAIRLEAD_SWAP ? [] : ["test/swap/swap.test.ts"]),
       // A browser is installed where the system's packages have one; not every machine lets it run.
       ...(opensPages() ? [] : ["test/dashboard/{page,demo,large-mesh}.test.ts"]),
       // Not every machine lets one make disks, and nothing can be installed that would.

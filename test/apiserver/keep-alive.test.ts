@@ -16,16 +16,16 @@ afterAll(() => api.close());
 
 const configMaps = "/api/v1/namespaces/default/configmaps";
 
-test("a thousand large writes over HTTP/1.1, one after the other, all arrive", async () => {
+test("hundreds of large writes over HTTP/1.1, one after the other, all arrive", async () => {
   const write = async (prefix: string): Promise<unknown> => {
-    const order = { url: api.server.url, ca: api.server.ca, ...api.admin, prefix, count: 250 };
+    const order = { url: api.server.url, ca: api.server.ca, ...api.admin, prefix, count: 80 };
     const writer = join(import.meta.dirname, "writer.ts");
     const { stdout } = await promisify(execFile)(process.execPath, [writer, JSON.stringify(order)]);
     return JSON.parse(stdout);
   };
   expect(await Promise.all([write("a"), write("b")])).toEqual([
-    { 200: 250, 201: 250 },
-    { 200: 250, 201: 250 },
+    { 200: 80, 201: 80 },
+    { 200: 80, 201: 80 },
   ]);
 }, 300_000);
 

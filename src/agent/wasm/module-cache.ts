@@ -2,7 +2,7 @@
  * What a plugin wants in; the path of a module on this machine's disk out. Modules are kept by what they were asked for,
  * over restarts too, so that a registry which is away takes nothing from those who had it; what nobody asks for goes.
  */
-import { FairleadError, type Logger } from "../../lib/index.ts";
+import { createLimit, FairleadError, type Logger } from "../../lib/index.ts";
 import { type DownloadOptions, downloadModule, type Found, type NotFound, type Wanted } from "./download.ts";
 import type { WasmMetrics } from "./metrics.ts";
 import { type Entry, openModuleFiles } from "./module-files.ts";
@@ -47,7 +47,7 @@ export function createModuleCache(options: ModuleCacheOptions): ModuleCache {
   /** Newest last, so that the last of a URL is what it led to last. */
   let entries = [...files.entries];
   const running = new Map<string, Promise<{ readonly file: string } | NotFound>>();
-  const [turns, largeTurns] = [createTurns(maxFetches), createTurns(1)];
+  const [turns, largeTurns] = [createLimit(maxFetches), createLimit(1)];
   const smallBytes = Math.min(options.maxBytes, options.smallBytes ?? usualSmallBytes);
   let saving: Promise<void> = Promise.resolve();
   metrics.entries(entries.length);
@@ -181,21 +181,4 @@ const digestOf = (url: string): string | undefined => /^oci:.*@sha256:([0-9a-f]{
 function takesAnyVersion({ policy, url }: ModuleRequest): boolean {
   if (policy !== "UNSPECIFIED_POLICY") return policy === "IfNotPresent";
   return !url.startsWith("oci://") || !url.endsWith(":latest");
-}
-
-/** Runs so many at the same time, and the others after them. */
-function createTurns(limit: number): <T>(run: () => Promise<T>) => Promise<T> {
-  const waiting: (() => void)[] = [];
-  let running = 0;
-  return async (run) => {
-    if (running >= limit) await new Promise<void>((resolve) => waiting.push(resolve));
-    else running++;
-    try {
-      return await run();
-    } finally {
-      const next = waiting.shift();
-      if (next) next();
-      else running--;
-    }
-  };
 }

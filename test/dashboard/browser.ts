@@ -1,4 +1,5 @@
 /** For tests: Debian's browser, and pages in it that complain of nothing. */
+import AxeBuilder from "@axe-core/playwright";
 import { type Browser, type BrowserContextOptions, chromium, type Page } from "playwright-core";
 
 export function startBrowser(): Promise<Browser> {
@@ -39,4 +40,20 @@ export async function openPage(
   await page.getByRole("heading", { level: 1 }).waitFor();
   if (path !== "/") await page.goto(origin + path);
   return { page, complaints };
+}
+
+/** What is against WCAG on the page as it is shown now, each with the first place. */
+export async function violationsOf(page: Page): Promise<readonly string[]> {
+  const { violations } = await new AxeBuilder({ page }).analyze();
+  return violations.map(({ id, nodes }) => `${id} ${nodes[0]?.html}`);
+}
+
+/** The same in both themes. */
+export async function violationsInBothThemes(page: Page): Promise<readonly string[]> {
+  const found: string[] = [];
+  for (const colorScheme of ["light", "dark"] as const) {
+    await page.emulateMedia({ colorScheme });
+    found.push(...(await violationsOf(page)));
+  }
+  return found;
 }

@@ -2,13 +2,12 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import AxeBuilder from "@axe-core/playwright";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { anyPort, fairlead, root, type Started, startFairlead } from "../e2e/fairlead.ts";
 import { ask } from "../http/ask.ts";
 import { lacks } from "../require.ts";
-import { openPage, startBrowser } from "./browser.ts";
+import { openPage, startBrowser, violationsInBothThemes, violationsOf } from "./browser.ts";
 
 const sent = 40;
 
@@ -69,8 +68,7 @@ describe.skipIf(lacks("root", "envoy", "iptables"))("the demo", { timeout: 300_0
     for (const to of reviews) expect((await row(page, product, to))[9]).toBe("mutual TLS");
     // The last of a chain may be told later than those who called it.
     await expect.poll(() => page.locator("svg.graph a").count()).toBe(7);
-    const { violations } = await new AxeBuilder({ page }).analyze();
-    expect(violations.map(({ id, nodes }) => `${id} ${nodes[0]?.html}`)).toEqual([]);
+    expect(await violationsOf(page)).toEqual([]);
 
     await page.locator("svg.graph a").filter({ hasText: "reviews-v2" }).press("Enter");
     await page.getByRole("heading", { name: "default/reviews-v2", level: 1 }).waitFor();
@@ -117,11 +115,7 @@ describe.skipIf(lacks("root", "envoy", "iptables"))("the demo", { timeout: 300_0
     const words = await page.locator("svg.graph text").allTextContents();
     expect(words.filter((text) => /\/s F T$/.test(text))).toHaveLength(1);
     expect(words.filter((text) => /^details-v1 A/.test(text))).toHaveLength(1);
-    for (const colorScheme of ["light", "dark"] as const) {
-      await page.emulateMedia({ colorScheme });
-      const { violations } = await new AxeBuilder({ page }).analyze();
-      expect(violations.map(({ id, nodes }) => `${id} ${nodes[0]?.html}`)).toEqual([]);
-    }
+    expect(await violationsInBothThemes(page)).toEqual([]);
     await page.setViewportSize({ width: 360, height: 800 });
     expect(await page.evaluate("document.documentElement.scrollWidth")).toBe(360);
     await fairlead(["delete", "-f", file, "--kubeconfig", kubeconfig]);
@@ -150,11 +144,7 @@ describe.skipIf(lacks("root", "envoy", "iptables"))("the demo", { timeout: 300_0
     expect(await row.textContent()).toMatch(/GET .*\/strange\/.*404.*user-agent: <img\/src=x/);
     expect(await page.getByRole("table").textContent()).not.toMatch(/secret|other/);
     expect(await page.evaluate("window.pwned")).toBeUndefined();
-    for (const colorScheme of ["light", "dark"] as const) {
-      await page.emulateMedia({ colorScheme });
-      const { violations } = await new AxeBuilder({ page }).analyze();
-      expect(violations.map(({ id, nodes }) => `${id} ${nodes[0]?.html}`)).toEqual([]);
-    }
+    expect(await violationsInBothThemes(page)).toEqual([]);
     await page.setViewportSize({ width: 360, height: 800 });
     expect(await page.evaluate("document.documentElement.scrollWidth")).toBe(360);
     expect(complaints).toEqual([]);

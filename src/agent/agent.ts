@@ -7,6 +7,7 @@ import { chmodSync, mkdirSync, rmSync } from "node:fs";
 import { connect } from "node:net";
 import { basename, dirname, join, resolve } from "node:path";
 import { FairleadError } from "../lib/index.ts";
+import { credentialSocket } from "../model/index.ts";
 import {
   type ClientTls,
   createRpcClient,
@@ -206,9 +207,8 @@ async function serveIdentity(
 
 /** Where somebody serves credentials whose names begin with `sds://`, the control plane is told so, as Istio's agent tells it. */
 async function withCredentialServer({ bootstrap, workDir, log }: AgentOptions): Promise<BootstrapOptions["node"]> {
-  const path = "./var/run/secrets/credential-uds/socket";
-  if (!(await isServed(shortestPath(workDir, path)))) return bootstrap.node;
-  log.info("credentials are served by another process, which is used", { path });
+  if (!(await isServed(shortestPath(workDir, credentialSocket)))) return bootstrap.node;
+  log.info("credentials are served by another process, which is used", { path: credentialSocket });
   return { ...bootstrap.node, metadata: { ...bootstrap.node.metadata, credential: "true" } };
 }
 

@@ -2,6 +2,9 @@
 import { readTextMap } from "../lib/index.ts";
 import type { KubeObject } from "./object.ts";
 
+/** Where somebody else may serve credentials beside a proxy, as Istio has it. */
+export const credentialSocket = "./var/run/secrets/credential-uds/socket";
+
 /** PEM, as it goes to Envoy. */
 export interface KeyPair {
   readonly cert: Uint8Array;

@@ -3,6 +3,7 @@ export { knownCipherSuites } from "./cipher-suites.ts";
 export {
   type CaCertificate,
   configMapCa,
+  credentialSocket,
   type KeyPair,
   secretCa,
   secretDockerConfig,

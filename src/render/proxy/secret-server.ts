@@ -4,9 +4,8 @@ import type { BuildFacet } from "../../model/index.ts";
 /** Static clusters of the bootstrap. */
 export type SecretServer = "sds-grpc" | "sds-files-grpc";
 
-/** The cluster of whoever serves credentials on a socket beside the proxy, and the place where Istio looks for it. */
+/** The cluster of whoever serves credentials on a socket beside the proxy. */
 export const credentialServer = "sds-external";
-export const credentialSocket = "./var/run/secrets/credential-uds/socket";
 
 /** Where another process hands out identities (SPIRE), the agent serves files alone, on a socket of its own. */
 export const fileServer = ({ metadata }: Pick<BuildFacet, "metadata">): SecretServer =>

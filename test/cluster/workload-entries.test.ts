@@ -86,6 +86,12 @@ async function connect(to: Discovery | undefined, { address, account = "vm", met
       await send({ typeUrl });
       return readText((await stream.messages.next()).value);
     },
+    /** Resolves when the server has ended it too. */
+    end: async () => {
+      stream.end();
+      for await (const _ of stream.messages);
+      client.close();
+    },
     close: () => client.close(),
   };
 }
@@ -140,6 +146,19 @@ test("one that moves to another control plane is that one's, and the first leave
   expect(await annotation(name, "istio.io/disconnectedAt")).toBeUndefined();
   after.close();
   await expect.poll(() => entry(name), soon).toBeUndefined();
+}, 300_000);
+
+test("of two connections of one, the newer may end first: its entry says that it has left", async () => {
+  // So long a grace that nobody looks around meanwhile: what is written is written for the connection that ended last.
+  const patient = await plane.replica("patient", { registration: { ...registration, graceMs: 3_600_000 } });
+  const before = await connect(patient, { address: "10.9.0.8" });
+  await before.answer;
+  const after = await connect(patient, { address: "10.9.0.8" });
+  await after.answer;
+  await after.end();
+  await before.end();
+  await expect.poll(() => annotation("db-10.9.0.8", "istio.io/disconnectedAt"), soon).toBeDefined();
+  expect(await annotation("db-10.9.0.8", "istio.io/connectedAt")).toBeUndefined();
 }, 300_000);
 
 test("health that its agent reports is a condition of its entry, and goes with it", async () => {

@@ -24,6 +24,13 @@ export interface Registration extends ResourceSource {
   healthReported(node: ProxyNode, error: string | undefined): void;
 }
 
+/** Of one workload, which may have several: an old one ends after the new one has begun, or before. */
+interface Connections {
+  readonly all: Set<Present>;
+  /** What its entry has as the time of the last, whichever of them are left. */
+  readonly since: Date;
+}
+
 /** A connection lives as long as it can, so that its workload is written down again from time to time. */
 const repeatMs = 15 * 60_000;
 /** Of one that has this control plane in its entry and does not come back after a restart. */
@@ -32,7 +39,7 @@ const returnMs = 60_000;
 export function createRegistration(source: ResourceSource, options: RegistrationOptions): Registration {
   const { enabled, log, signal, now } = options;
   const records = createRecords({ ...options, ages: { graceMs: options.graceMs, maxSilenceMs: 3 * repeatMs } });
-  const present = new Map<string, Set<Present>>();
+  const present = new Map<string, Connections>();
   /** Whose leaving is being written down: an API that is away is asked once at a time for each. */
   const leaving = new Set<string>();
   /** Proxies that were found to be the workloads of their entries: nobody else says how these are. */
@@ -74,16 +81,23 @@ export function createRegistration(source: ResourceSource, options: Registration
     await inTurn(keyOf(ref), () => records.cleanUp(ref));
   }
 
+  function remember(workload: Present): void {
+    const { all, since } = present.get(keyOf(workload.ref)) ?? { all: new Set(), since: workload.since };
+    all.add(workload);
+    present.set(keyOf(workload.ref), { all, since: later(since, workload.since) });
+  }
+
   /** Whether it was there; one that is not its entry's workload does not keep the entry. */
   function forget(workload: Present): boolean {
-    const all = present.get(keyOf(workload.ref));
+    const all = present.get(keyOf(workload.ref))?.all;
     if (!all?.delete(workload)) return false;
     if (all.size === 0) present.delete(keyOf(workload.ref));
     return true;
   }
 
   function leave(workload: Present): void {
-    const { ref, since } = workload;
+    const { ref } = workload;
+    const since = present.get(keyOf(ref))?.since ?? workload.since;
     if (!forget(workload) || present.has(keyOf(ref)) || signal.aborted) return;
     left(ref, since).catch(warn("a workload that has left cannot be cleaned up", ref));
   }
@@ -113,12 +127,19 @@ export function createRegistration(source: ResourceSource, options: Registration
   if (enabled.registration || enabled.health) {
     every(Math.max(1000, 10 * options.graceMs), lookAround);
     every(repeatMs, () => {
-      for (const [first] of present.values()) if (first) writeAgain({ ...first, since: now() });
+      const since = now();
+      for (const [key, { all }] of present) {
+        present.set(key, { all, since });
+        const [first] = all;
+        if (first) writeAgain({ ...first, since });
+      }
     });
     // A group that is made again has lost its entries, and their workloads are still here.
     const stop = options.groups.subscribe((key, next, before) => {
       if (!next || before) return;
-      for (const [first] of present.values())
+      for (const {
+        all: [first],
+      } of present.values())
         if (first && `${first.ref.namespace}/${first.ref.group}` === key) writeAgain(first);
     });
     signal.addEventListener("abort", stop, { once: true });
@@ -133,7 +154,7 @@ export function createRegistration(source: ResourceSource, options: Registration
       const ref = entryOf(node);
       if (!ref || !concerns(ref)) return session;
       const workload: Present = { ref, node, identity, since: now() };
-      present.set(keyOf(ref), (present.get(keyOf(ref)) ?? new Set()).add(workload));
+      remember(workload);
       const registered = connected(workload);
       // Whoever waits for the session is told; one that has gone meanwhile is not.
       registered.catch(warn("a workload cannot be registered", ref));
@@ -157,6 +178,8 @@ export function createRegistration(source: ResourceSource, options: Registration
     },
   };
 }
+
+const later = (a: Date, b: Date): Date => (a < b ? b : a);
 
 const keyOf = ({ namespace, name }: Pick<EntryRef, "namespace" | "name">): string => `${namespace}/${name}`;
 

@@ -52,6 +52,8 @@ function formatSection({ title, fields, intro }, seen) {
   return [...head, "| field | honoured | why not, or where else described |", "|---|---|---|", ...rows, ""].join("\n");
 }
 
+const elsewhereTarget = "refused as by Istio: what is meant stands in the namespace of the object";
+
 const tracingFiles = "Istio does not act on it either: the bootstrap's tracer has certificates in files only";
 
 /** Where a message is used twice and one of its fields is of no use in one place, as with Istio; by kind and path. */
@@ -62,6 +64,15 @@ const useless = new Map([
     `WorkloadGroup ${path}`,
     "refused as by Istio: its webhook does not know this way to probe; `defaultConfig` may have it",
   ]),
+  ...["RequestAuthentication", "AuthorizationPolicy", "Telemetry", "WasmPlugin"].map((kind) => [
+    `${kind} targetRef.namespace`,
+    elsewhereTarget,
+  ]),
+  ["TrafficExtension targetRefs[].namespace", elsewhereTarget],
+  [
+    "Sidecar ingress[].connectionPool.http.h2UpgradePolicy",
+    "Istio does not act on it either: it is for what a proxy calls, not for what calls it",
+  ],
   ...["credentialName", "insecureSkipVerify", "caCrl"].map((name) => [
     `${defaultConfigKind} tracing.tlsSettings.${name}`,
     tracingFiles,
@@ -93,9 +104,9 @@ async function text() {
   return [
     "# Which fields are honoured\n",
     "Made by `npm run docs`; a test makes it again and fails when anything differs.\n",
-    "- **yes**: in a small mesh ([test/evidence](../../test/evidence)) two valid values of this field alone made the configuration of some proxy differ; of a ProxyConfig also its agent's options, its Envoy's bootstrap or flags, how its workload is probed, or its injected Pod; of a WorkloadGroup also the settings of its machines, what their agents make of these, and the WorkloadEntry of one that registers itself; of MeshConfig also an injected Pod, and the roots that proxies believe or somebody is asked for.",
-    "- **no**: nothing acts on it (`src/config/unhonoured.ts`). Using it draws the warning FLD0001 in `fairlead analyze` and on the object's status.",
-    "- **unseen**: read, as far as we know, but no change of it was seen to change a proxy's configuration there. It may need surroundings that the small mesh lacks, or show elsewhere, such as in the choice of what is fetched, or in the agent while it runs.\n",
+    "- **yes**: in a small mesh ([test/evidence](../../test/evidence)) two valid values of this field alone made the configuration of some proxy differ (what is valid only together, such as a target's group and kind, is changed together); of a ProxyConfig also its agent's options, its Envoy's bootstrap or flags, how its workload is probed, or its injected Pod; of a WorkloadGroup also the settings of its machines, what their agents make of these, and the WorkloadEntry of one that registers itself; of a RequestAuthentication also which key sets are fetched, and how; of MeshConfig also an injected Pod, and the roots that proxies believe or somebody is asked for.",
+    "- **no**: nothing acts on it, for the reason given. Using it draws the warning FLD0001 in `fairlead analyze` and on the object's status (`src/config/unhonoured.ts`); not where the reason is of this place only, such as that it is refused there.",
+    "- **unseen**: no change of it was seen to change anything. A test fails where there is one.\n",
     "Own codes: FLD0001, a field that is not honoured; FLD0002, a route whose delegate is missing, no delegate, or not exported; FLD0005, an AuthorizationPolicy by who is calling, where clients without mutual TLS, who are nobody, get past it; FLD0007, a VirtualService that routes a host of another namespace for the mesh; FLD0008, a credential of a Gateway or DestinationRule whose certificate ends soon; FLD0009, one that cannot be used; on statuses also FLD0003, a field that nobody knows, FLD0004, a patch of an EnvoyFilter that was skipped, and FLD0006, something that an Envoy refused.\n",
     ...all.map((section) => formatSection(section, evidence.get(section.title))),
   ].join("\n");

@@ -32,6 +32,7 @@ const fields: ReadonlyMap<string, UnhonouredReason> = new Map<string, Unhonoured
   [`${networking}.ServerTLSSettings.TLSCertificate.caCertificates`, "istio"],
   // Istio has it behind ENABLE_TLS_ON_SIDECAR_INGRESS, which is off by default.
   [`${networking}.IstioIngressListener.tls`, "open"],
+  [`${networking}.EnvoyFilter.ListenerMatch.portName`, "istio"],
   [`${networking}.EnvoyFilter.Patch.filterClass`, "istio"],
   [`${networking}.EnvoyFilter.EnvoyConfigObjectMatch.waypoint`, "ambient"],
   ["istio.extensions.v1alpha1.WasmConfig.verificationKey", "istio"],

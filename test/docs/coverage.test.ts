@@ -22,15 +22,11 @@ test("only kinds whose fields are changed one by one have fields that count as h
   expect([...text.matchAll(/^\| `[^`]+` \| yes \|/gm)].length).toBeGreaterThan(300);
 });
 
-test.each(["MeshConfig", "ProxyConfig of the mesh", "WorkloadGroup"])(
-  "every field of %s is seen to be honoured, or said not to be and why",
-  (kind) => {
-    const [section = ""] = new RegExp(`^## ${kind}\\n[\\s\\S]*?(?=^## )`, "m").exec(text) ?? [];
-    expect(section).toContain("| yes |");
-    expect([...section.matchAll(/^\| `([^`]+)` \| unseen/gm)].map(([, field]) => field)).toEqual([]);
-    expect([...section.matchAll(/^\| `([^`]+)` \| no \|\s*\|/gm)].map(([, field]) => field)).toEqual([]);
-  },
-);
+test("every field is seen to be honoured, or said not to be and why", () => {
+  expect([...text.matchAll(/^## /gm)].length).toBe(18);
+  expect([...text.matchAll(/^\| `([^`]+)` \| unseen/gm)].map(([, field]) => field)).toEqual([]);
+  expect([...text.matchAll(/^\| `([^`]+)` \| no \|\s*\|/gm)].map(([, field]) => field)).toEqual([]);
+});
 
 test("curves for mutual TLS of the mesh are refused", () => {
   expect(validateMeshConfig({ meshMTLS: { ecdhCurves: ["P-256"] } }).errors).toContainEqual(

@@ -59,7 +59,7 @@ test("R47: every specimen without any one of its fields is served or left out, a
       const field = `${object.kind}${path}`;
       if (tried.has(field)) continue;
       tried.add(field);
-      mesh.rendered([{ ...object, spec } as KubeObject]);
+      Array.from(mesh.rendered([{ ...object, spec } as KubeObject]));
       const [fault] = mesh.faults();
       if (fault !== undefined) failed.push(`without ${field}: ${fault}`);
     }

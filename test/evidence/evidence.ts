@@ -13,11 +13,13 @@ import {
   meshConfigSpec,
   type ObjectNode,
   proxyConfigValues,
+  requestAuthentication,
   workloadGroup,
 } from "../../src/model/index.ts";
-import { createTrialMesh, documents, type TrialMesh } from "./mesh.ts";
+import { keySetsOf } from "./key-sets.ts";
+import { createTrialMesh, documents, type Made, type TrialMesh } from "./mesh.ts";
 import { trustOf } from "./trust.ts";
-import { variantsOf } from "./variants.ts";
+import { mostLacking, variantsOf } from "./variants.ts";
 import { injectedPod, machineOf, workloadOf } from "./workload.ts";
 
 type Spec = Readonly<Record<string, unknown>>;
@@ -44,13 +46,15 @@ export async function findEvidence(wanted: readonly Wanted[]): Promise<Evidence>
   const mesh = await createTrialMesh();
   const specimens = documents("specimens.yaml").map(specimenOf);
   for (const { object } of specimens) refuseBad(object);
-  return new Map(
-    wanted.map(({ kind, paths }) => {
-      const seen = new Set<string>();
-      for (const specimen of specimens) if (specimen.object.kind === kind) tryAll(mesh, specimen, paths, seen);
-      return [kind, seen];
-    }),
-  );
+  const evidence = new Map<string, ReadonlySet<string>>();
+  for (const { kind, paths } of wanted) {
+    const trials = specimens.filter(({ object }) => object.kind === kind).map((specimen) => trialOf(mesh, specimen));
+    const seen = new Set<string>();
+    for (let lacking = 0; lacking <= mostLacking; lacking++)
+      for (const trial of trials) await tryAll(trial, lacking, paths, seen);
+    evidence.set(kind, seen);
+  }
+  return evidence;
 }
 
 function specimenOf(document: KubeObject): Specimen {
@@ -65,36 +69,64 @@ function refuseBad(object: KubeObject): void {
   if (complaint !== undefined) throw new Error(`${object.kind} ${object.metadata.name}: ${complaint}`);
 }
 
-function tryAll(mesh: TrialMesh, { object, beside }: Specimen, paths: ReadonlySet<string>, seen: Set<string>): void {
-  const spec: Spec = isRecord(object.spec) ? object.spec : {};
-  const rendered = new Map<string, string>();
-  const render = (state: unknown): string => {
-    const key = JSON.stringify(state);
-    const known = rendered.get(key);
-    if (known !== undefined) return known;
-    const sent = mesh.rendered([...beside, asStored({ ...object, spec: state })]);
-    const made = `${sent}\n${madeElsewhere(mesh, object, state)}`;
-    rendered.set(key, made);
-    return made;
-  };
-  for (const { path, states } of variantsOf(schemaOf(object), spec)) {
-    const listed = listedPath(path, paths);
-    if (listed === undefined || seen.has(listed)) continue;
-    if (
-      differ(
-        states.filter((state) => complaintAbout({ ...object, spec: state }) === undefined),
-        render,
-      )
-    )
-      for (const above of selfAndAbove(listed)) seen.add(above);
-  }
+/** What is made of a specimen with other specs. */
+interface Trial {
+  readonly object: KubeObject;
+  differ(states: readonly unknown[]): Promise<boolean>;
 }
 
-function differ(states: readonly unknown[], render: (state: unknown) => string): boolean {
-  const [first, ...others] = states.slice(0, mostStates);
-  if (others.length === 0) return false;
-  const rendered = render(first);
-  return others.some((state) => render(state) !== rendered);
+type Texts = ReadonlyMap<string, string>;
+
+function trialOf(mesh: TrialMesh, { object, beside }: Specimen): Trial {
+  const make = async function* (state: unknown): AsyncGenerator<Made> {
+    yield* mesh.rendered([...beside, asStored({ ...object, spec: state })]);
+    yield ["others", await madeElsewhere(mesh, object, state)];
+  };
+  // Most states are compared with the specimen as it is written.
+  const known = new Map<string, Texts>();
+  const made = async (state: unknown): Promise<Texts> => {
+    const key = JSON.stringify(state);
+    const before = known.get(key);
+    if (before) return before;
+    const texts = new Map<string, string>();
+    for await (const [whose, text] of make(state)) texts.set(whose, text);
+    known.set(key, texts);
+    return texts;
+  };
+  const isOther = async (state: unknown, first: Texts): Promise<boolean> => {
+    let count = 0;
+    for await (const [whose, text] of make(state)) {
+      if (first.get(whose) !== text) return true;
+      count++;
+    }
+    return count !== first.size;
+  };
+  return {
+    object,
+    async differ(states) {
+      const [first, ...others] = states.slice(0, mostStates);
+      if (others.length === 0) return false;
+      const base = await made(first);
+      for (const state of others) if (await isOther(state, base)) return true;
+      return false;
+    },
+  };
+}
+
+/** Fields that the specimen lacks as much of; what another one shows for less is not tried here. */
+async function tryAll(
+  { object, differ }: Trial,
+  lacking: number,
+  paths: ReadonlySet<string>,
+  seen: Set<string>,
+): Promise<void> {
+  const spec: Spec = isRecord(object.spec) ? object.spec : {};
+  for (const variants of variantsOf(schemaOf(object), spec)) {
+    const listed = listedPath(variants.path, paths);
+    if (variants.lacking !== lacking || listed === undefined || seen.has(listed)) continue;
+    const valid = variants.states.filter((state) => complaintAbout({ ...object, spec: state }) === undefined);
+    if (await differ(valid)) for (const above of selfAndAbove(listed)) seen.add(above);
+  }
 }
 
 /** The field itself, or the nearest above it that is listed. */
@@ -118,10 +150,11 @@ export const defaultConfigKind = "ProxyConfig of the mesh";
 const isMeshConfig = ({ kind }: KubeObject): boolean => kind === "MeshConfig";
 const isDefaultConfig = ({ kind }: KubeObject): boolean => kind === defaultConfigKind;
 
-/** Agents, injection and the choice of roots act on some, beside what proxies are sent. */
-function madeElsewhere(mesh: TrialMesh, object: KubeObject, state: unknown): string {
+/** Agents, injection, and the choice of roots and of key sets act on some, beside what proxies are sent. */
+async function madeElsewhere(mesh: TrialMesh, object: KubeObject, state: unknown): Promise<string> {
   if (object.kind === "ProxyConfig" || isDefaultConfig(object)) return workloadOf(mesh.settings());
   if (object.kind === workloadGroup.kind) return machineOf({ ...object, spec: state });
+  if (object.kind === requestAuthentication.kind) return keySetsOf({ ...object, spec: state });
   if (!isMeshConfig(object)) return "";
   const meshConfig = mergeMeshConfig(readRecord(state));
   return `${injectedPod(meshConfig)}\n${trustOf(meshConfig)}`;

@@ -1,4 +1,4 @@
-/** Objects beside the small mesh of `mesh.yaml` in; one text that differs whenever any proxy is sent anything else out. */
+/** Objects beside the small mesh of `mesh.yaml` in; of each proxy a text that differs whenever it is sent anything else out. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { createOffline } from "../../src/control-plane/index.ts";
@@ -22,9 +22,15 @@ const watched = [
 /** Classes come and go with what is tried. */
 const mostRenderers = 40;
 
+/** Of somebody, a text that differs whenever what was made for him does. */
+export type Made = readonly [whose: string, text: string];
+
 export interface TrialMesh {
-  /** With these objects and no others beside the mesh's own. */
-  rendered(beside: readonly KubeObject[]): string;
+  /**
+   * With these objects and no others beside the mesh's own: what each proxy is sent, by name. It is made as it is asked
+   * for, so that who looks for a difference pays for no more than the first proxy that has one.
+   */
+  rendered(beside: readonly KubeObject[]): Iterable<Made>;
   /** Whatever could not be rendered since the last call, and what was left out for a fault of ours. */
   faults(): readonly string[];
   /** What now holds for a Pod's proxy. */
@@ -81,9 +87,12 @@ export async function createTrialMesh(): Promise<TrialMesh> {
         offline.source.apply(beside);
       });
       present = beside;
-      const all = offline.proxies().flatMap(profiles).map(sent).join("\n");
       forget();
-      return all;
+      return offline
+        .proxies()
+        .flatMap(profiles)
+        .values()
+        .map((proxy, index): Made => [`proxy ${index}`, sent(proxy)]);
     },
     settings: () => offline.mesh.proxyConfig("red", { app: "a", version: "v1" }, {}),
     faults: () => [...faults.splice(0), ...offline.problems().filter((line) => line.includes("was left out"))],

@@ -87,7 +87,7 @@ const words: Readonly<Record<string, readonly unknown[]>> = {
   key: ["source.ip", "request.headers[x-a]", "team"],
   from: ["r1", "r2", "r3", "r1/z1/*"],
   to: ["r2", "r3", { "r1/*": 80, "r2/*": 20 }, { "r1/*": 50, "r2/*": 50 }],
-  kind: ["Gateway", "Service"],
+  kind: ["Gateway", "Service", "GatewayClass"],
   group: ["gateway.networking.k8s.io", ""],
 };
 

@@ -137,6 +137,26 @@ describe("which proxies", () => {
   });
 });
 
+describe("which chains", () => {
+  test("by the socket that handles their bytes, where one without any has Envoy's default", async () => {
+    const marks = (socket: string, seconds: number) => ({
+      applyTo: "FILTER_CHAIN",
+      match: {
+        listener: { name: "virtualInbound", filterChain: { transportSocket: `envoy.transport_sockets.${socket}` } },
+      },
+      patch: { operation: "MERGE", value: { transportSocketConnectTimeout: `${seconds}s` } },
+    });
+    const { get } = await setUp([filter("f", [marks("tls", 3), marks("raw_buffer", 4), marks("quic", 5)])]);
+    const chains: Json[] = get(types.listener, "virtualInbound").filterChains;
+    const marked = (terminates: boolean) =>
+      chains
+        .filter(({ transportSocket }) => (transportSocket !== undefined) === terminates)
+        .map(({ transportSocketConnectTimeout }) => transportSocketConnectTimeout);
+    expect(new Set(marked(true))).toEqual(new Set(["3s"]));
+    expect(new Set(marked(false))).toEqual(new Set(["4s"]));
+  });
+});
+
 describe("what is asked for follows the patches", () => {
   test("a removed cluster has no endpoints, an added one has its own", async () => {
     const eds = { name: "mine", type: "EDS", edsClusterConfig: { serviceName: web, edsConfig: { ads: {} } } };

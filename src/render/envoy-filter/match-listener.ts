@@ -20,19 +20,25 @@ export function matchesListener({ match, applyTo }: Patch, listener: Listener): 
 }
 
 /** The listener has been matched before. */
-export function matchesChain({ match }: Patch, listener: Listener, { name, filterChainMatch }: FilterChain): boolean {
+export function matchesChain({ match }: Patch, listener: Listener, chain: FilterChain): boolean {
+  const { name, filterChainMatch } = chain;
   const { portNumber = 0, filterChain: wanted = {} } = match.listener ?? {};
   const port = filterChainMatch?.destinationPort ?? 0;
   if (isCapture(listener) && portNumber > 0 && port !== portNumber) return false;
   const { sni = "", transportProtocol = "", applicationProtocols = "", destinationPort = 0 } = wanted;
+  const { transportSocket = "" } = wanted;
   return (
     (!wanted.name || wanted.name === name) &&
     (sni === "" || filterChainMatch?.serverNames.includes(sni) === true) &&
     (transportProtocol === "" || filterChainMatch?.transportProtocol === transportProtocol) &&
     (applicationProtocols === "" || hasProtocols(filterChainMatch?.applicationProtocols, applicationProtocols)) &&
-    (destinationPort === 0 || filterChainMatch?.destinationPort === destinationPort)
+    (destinationPort === 0 || filterChainMatch?.destinationPort === destinationPort) &&
+    (transportSocket === "" || transportSocket === (chain.transportSocket?.name ?? rawSocket))
   );
 }
+
+/** What Envoy takes where a chain has none. */
+const rawSocket = "envoy.transport_sockets.raw_buffer";
 
 function hasProtocols(offered: readonly string[] | undefined, wanted: string): boolean {
   return offered !== undefined && wanted.split(",").every((protocol) => offered.includes(protocol));

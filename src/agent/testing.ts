@@ -1,4 +1,4 @@
-/** For tests: an agent with a real Envoy, in a folder and on ports of its own, before a control plane that the test plays. */
+/** For tests: an agent with a real Envoy, in a folder and on ports of its own (or in a Pod's namespace), before a control plane that the test plays. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -53,7 +53,23 @@ type PortName = "discovery" | "admin" | "status" | "ready" | "stats" | "listener
 
 export const token = "a.b.c";
 
-export async function createAgentHarness(): Promise<AgentHarness> {
+export interface AgentPlace {
+  readonly planeAddress: string;
+  /** How agents call it. */
+  readonly planeName: string;
+  readonly podAddress: string;
+  /** Comes before the command of an agent that is a process of its own. */
+  readonly enter: readonly string[];
+}
+
+const thisMachine: AgentPlace = {
+  planeAddress: "127.0.0.1",
+  planeName: "127.0.0.1",
+  podAddress: "127.0.0.1",
+  enter: [],
+};
+
+export async function createAgentHarness(place: AgentPlace = thisMachine): Promise<AgentHarness> {
   const workDir = mkdtempSync(join(tmpdir(), "fl-"));
   const [discovery = 0, admin = 0, status = 0, ready = 0, stats = 0, listener = 0] = await freePorts(6);
   const ports = { discovery, admin, status, ready, stats, listener };
@@ -64,7 +80,7 @@ export async function createAgentHarness(): Promise<AgentHarness> {
   let sent: Sent = new Map();
   let server: RpcServer | undefined;
   const openControlPlane = async (): Promise<void> => {
-    server = await startControlPlane(authority, discovery, () => sent);
+    server = await startControlPlane(authority, { host: place.planeAddress, port: discovery }, () => sent);
   };
   await openControlPlane();
   for (const [path, text] of [
@@ -89,16 +105,17 @@ export async function createAgentHarness(): Promise<AgentHarness> {
     start(env = {}, changes = {}) {
       const log = createLogger({ write: (line) => lines.push(line), now: () => new Date() });
       const machine = readAgentMachine(workDir, log);
-      const options = agentOptionsFromEnv({ ...environment(ports), ...env }, agentArguments, machine);
+      const options = agentOptionsFromEnv({ ...environment(ports, place), ...env }, agentArguments, machine);
       const writeEnvoyLine = (line: string): void => void lines.push(line);
       running = createAgent({ ...options, writeEnvoyLine, ...changes }).run(stop.signal);
       return running;
     },
     spawn(env = {}) {
       const bundle = join(import.meta.dirname, "../../dist/main.js");
-      const child = spawn(process.execPath, [bundle, "agent", "proxy", ...agentArguments], {
+      const [file = "", ...args] = [...place.enter, process.execPath, bundle, "agent", "proxy", ...agentArguments];
+      const child = spawn(file, args, {
         cwd: workDir,
-        env: { PATH: process.env.PATH, ...environment(ports), ...env },
+        env: { PATH: process.env.PATH, ...environment(ports, place), ...env },
         stdio: ["ignore", "ignore", "pipe"],
       });
       child.stderr.setEncoding("utf8").on("data", (chunk: string) => lines.push(chunk));
@@ -108,7 +125,7 @@ export async function createAgentHarness(): Promise<AgentHarness> {
     stop: () => stop.abort(),
     untilReady: async () => {
       await eventually(
-        () => httpStatus(status, "/healthz/ready"),
+        () => httpStatus(status, "/healthz/ready", "GET", place.podAddress),
         (answer) => answer.status === 200,
       );
     },
@@ -136,10 +153,10 @@ async function endChild(child: ChildProcess): Promise<void> {
 
 const agentArguments = ["sidecar", "--proxyLogLevel=warning"];
 
-function environment(ports: AgentHarness["ports"]): Readonly<Record<string, string>> {
+function environment(ports: AgentHarness["ports"], place: AgentPlace): Readonly<Record<string, string>> {
   const proxyConfig = {
     binaryPath: findEnvoy(),
-    discoveryAddress: `127.0.0.1:${ports.discovery}`,
+    discoveryAddress: `${place.planeName}:${ports.discovery}`,
     proxyAdminPort: ports.admin,
     statusPort: ports.status,
     terminationDrainDuration: "1s",
@@ -150,14 +167,18 @@ function environment(ports: AgentHarness["ports"]): Readonly<Record<string, stri
     POD_NAME: "p",
     POD_NAMESPACE: "ns",
     SERVICE_ACCOUNT: "sa",
-    INSTANCE_IP: "127.0.0.1",
+    INSTANCE_IP: place.podAddress,
     ENVOY_STATUS_PORT: String(ports.ready),
     ENVOY_PROMETHEUS_PORT: String(ports.stats),
   };
 }
 
 /** A control plane as a sidecar sees it: CA and delta ADS behind TLS. */
-async function startControlPlane(authority: CertificateAuthority, port: number, sent: () => Sent): Promise<RpcServer> {
+async function startControlPlane(
+  authority: CertificateAuthority,
+  at: { readonly host: string; readonly port: number },
+  sent: () => Sent,
+): Promise<RpcServer> {
   const ca = createCertificateService({
     acceptsPeer: () => true,
     signer: createOwnSigner(authority),
@@ -187,7 +208,7 @@ async function startControlPlane(authority: CertificateAuthority, port: number, 
   const serving = await authority.issueServing({ dns: ["istiod.istio-system.svc"], addresses: ["127.0.0.1"] });
   const tls = { ...serving, clientCa: authority.roots() };
   const server = createRpcServer({ routes: [ca, ads], tls, log: silentLogger });
-  await server.listen({ host: "127.0.0.1", port });
+  await server.listen(at);
   return server;
 }
 
@@ -207,9 +228,14 @@ export function freePorts(count: number): Promise<readonly number[]> {
 }
 
 /** Status 0 where nobody answers. */
-export function httpStatus(port: number, path: string, method = "GET"): Promise<{ status: number; body: string }> {
+export function httpStatus(
+  port: number,
+  path: string,
+  method = "GET",
+  host = "127.0.0.1",
+): Promise<{ status: number; body: string }> {
   return new Promise((resolve) => {
-    const outgoing = request({ host: "127.0.0.1", port, path, method }, (response) => {
+    const outgoing = request({ host, port, path, method }, (response) => {
       let body = "";
       response.on("data", (chunk) => (body += chunk));
       response.on("end", () => resolve({ status: response.statusCode ?? 0, body }));

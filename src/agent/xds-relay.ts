@@ -70,14 +70,16 @@ async function relay(
   const { log, onConnected } = options;
   const held = holdRequests(tellFirst(requests, options.onFirst));
   const outage = createOutage(options.random ?? Math.random);
+  let lastCause: string | undefined;
   for (;;) {
     const { error, answered } = await attempt(method, held, call, send, options);
     if (call.signal.aborted) return;
     const cause = FairleadError.from(error).message;
-    if (outage.attempts === 0) {
-      onConnected?.(false);
+    if (outage.attempts === 0) onConnected?.(false);
+    // One that is away may come back as somebody else.
+    if (cause !== lastCause)
       log.warn("xDS stream to the control plane is closed; Envoy keeps its configuration", { cause });
-    }
+    lastCause = cause;
     if (answered || !(isAway(error) || isBusy(error)) || !held.canRepeat()) throw told(error);
     await wait(isBusy(error) ? outage.laterMs() : outage.nextMs(), call.signal).catch(() => {});
   }

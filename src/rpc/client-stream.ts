@@ -2,6 +2,7 @@
 import { type ClientHttp2Session, type ClientHttp2Stream, constants, type IncomingHttpHeaders } from "node:http2";
 import { messageChunks, readMessages } from "./frame.ts";
 import type { Method } from "./method.ts";
+import { whyNotTrusted } from "./server-trust.ts";
 import { decodeMessage, parseStatus, RpcError, type Status, status } from "./status.ts";
 import { formatTimeout } from "./timeout.ts";
 import { createWriter } from "./write.ts";
@@ -23,6 +24,8 @@ export interface ClientStream<I, O> {
 }
 
 interface OpenOptions extends CallOptions {
+  /** Who is called, for messages. */
+  readonly server: string;
   readonly maxMessageBytes: number;
 }
 
@@ -46,7 +49,7 @@ export function openStream<I, O>(
     if (!gone.signal.aborted) gone.abort(reason);
     if (!stream.closed) stream.close(constants.NGHTTP2_CANCEL);
   };
-  const end = watchEnd(stream);
+  const end = watchEnd(stream, options.server);
   bindLife(stream, options, stop);
   const write = createWriter({
     stream,
@@ -86,7 +89,7 @@ interface End {
 }
 
 /** What the server says at the end: in trailers, or in the headers of an answer without messages. */
-function watchEnd(stream: ClientHttp2Stream): End {
+function watchEnd(stream: ClientHttp2Stream, server: string): End {
   let headers: IncomingHttpHeaders = {};
   let failure: Error | undefined;
   stream.on("error", (error) => {
@@ -98,7 +101,7 @@ function watchEnd(stream: ClientHttp2Stream): End {
       if (received["grpc-status"] !== undefined || received[":status"] !== 200) resolve(() => fromHeaders(received));
     });
     stream.once("trailers", (trailers) => resolve(() => fromHeaders(trailers)));
-    stream.once("close", () => resolve(() => lost(stream, failure)));
+    stream.once("close", () => resolve(() => lost(stream, failure, server)));
   });
   return { encoding: () => text(headers["grpc-encoding"]), outcome };
 }
@@ -122,7 +125,14 @@ function httpStatus(header: string | string[] | number | undefined): Status {
   return code === 429 || code === 502 || code === 503 || code === 504 ? status.unavailable : status.unknown;
 }
 
-function lost(stream: ClientHttp2Stream, failure: Error | undefined): RpcError {
+function lost(stream: ClientHttp2Stream, failed: Error | undefined, server: string): RpcError {
+  // A stream that waits for its connection is told of the failure of that as a cause.
+  const failure = failed?.cause instanceof Error ? failed.cause : failed;
+  const stranger = whyNotTrusted(failure);
+  if (stranger !== undefined)
+    return new RpcError(status.unavailable, `${server} is not trusted, and was sent nothing: ${stranger}`, {
+      cause: failure,
+    });
   const refused = stream.rstCode === constants.NGHTTP2_CANCEL ? status.cancelled : status.unavailable;
   return new RpcError(
     refused,

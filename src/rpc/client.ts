@@ -6,6 +6,7 @@ import { keepAlive } from "../lib/index.ts";
 import { type CallOptions, type ClientStream, openStream } from "./client-stream.ts";
 import { defaultLimits } from "./limits.ts";
 import type { Method } from "./method.ts";
+import { checkServerNames } from "./server-trust.ts";
 import { RpcError, status } from "./status.ts";
 
 export interface ClientTls {
@@ -27,6 +28,8 @@ export interface RpcClientOptions {
   readonly metadata?: () => Promise<Readonly<Record<string, string>>>;
   readonly maxMessageBytes?: number;
   readonly keepaliveMs?: number;
+  /** For the connection and its TLS: whoever accepts and says nothing is left again. */
+  readonly connectMs?: number;
 }
 
 export interface RpcClient {
@@ -60,6 +63,7 @@ export function createRpcClient(options: RpcClientOptions): RpcClient {
     return openStream(session(), method, {
       ...call,
       metadata,
+      server: authorityOf(options.target),
       maxMessageBytes: options.maxMessageBytes ?? maxResponseBytes,
     });
   }
@@ -85,16 +89,17 @@ export function createRpcClient(options: RpcClientOptions): RpcClient {
 function connect(options: RpcClientOptions): ClientHttp2Session {
   const { target } = options;
   const tls = options.tls?.();
-  const host = "path" in target ? "localhost" : target.host;
-  const authority =
-    options.authority ?? ("path" in target ? "localhost" : `${host.includes(":") ? `[${host}]` : host}:${target.port}`);
-  const session = http2.connect(`${tls ? "https" : "http"}://${authority}`, {
-    createConnection: () => (tls ? connectTls(tlsOptions(target, tls, host)) : plain(target)),
+  const session = http2.connect(`${tls ? "https" : "http"}://${options.authority ?? authorityOf(target)}`, {
+    createConnection: () => (tls ? connectTls(tlsOptions(target, tls)) : plain(target)),
     settings: { enablePush: false, initialWindowSize: 1024 * 1024 },
   });
   // Each stream hears of the loss by itself.
   session.on("error", () => {});
+  const connectMs = options.connectMs ?? defaultLimits.handshakeMs;
+  const connecting = setTimeout(() => session.destroy(new Error(`no connection within ${connectMs} ms`)), connectMs);
+  session.once("close", () => clearTimeout(connecting));
   session.once("connect", () => {
+    clearTimeout(connecting);
     // Closed while it was connecting: node tells of the connection all the same.
     if (session.destroyed) return;
     session.setLocalWindowSize(4 * 1024 * 1024);
@@ -103,16 +108,23 @@ function connect(options: RpcClientOptions): ClientHttp2Session {
   return session;
 }
 
+function authorityOf(target: RpcClientOptions["target"]): string {
+  if ("path" in target) return "localhost";
+  return `${target.host.includes(":") ? `[${target.host}]` : target.host}:${target.port}`;
+}
+
 const plain = (target: RpcClientOptions["target"]): Socket =>
   "path" in target ? connectSocket({ path: target.path }) : connectSocket({ host: target.host, port: target.port });
 
-function tlsOptions(target: RpcClientOptions["target"], tls: ClientTls, host: string): ConnectionOptions {
+function tlsOptions(target: RpcClientOptions["target"], tls: ClientTls): ConnectionOptions {
+  const host = "path" in target ? "localhost" : target.host;
   return {
     ...("path" in target ? { path: target.path } : { host: target.host, port: target.port }),
     ALPNProtocols: ["h2"],
     minVersion: "TLSv1.2",
     servername: tls.serverName ?? (/^[0-9.]+$|:/.test(host) ? "" : host),
     rejectUnauthorized: tls.insecure !== true,
+    checkServerIdentity: checkServerNames,
     ...(tls.ca === undefined ? {} : { ca: tls.ca }),
     ...(tls.cert === undefined || tls.key === undefined ? {} : { cert: tls.cert, key: tls.key }),
   };

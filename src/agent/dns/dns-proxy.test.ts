@@ -10,7 +10,7 @@ import {
   symlinkSync,
   writeFileSync,
 } from "node:fs";
-import { type AddressInfo, connect } from "node:net";
+import { type AddressInfo, connect, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { create, toBinary } from "@bufbuild/protobuf";
@@ -313,7 +313,7 @@ describe("other names", () => {
     return { sendFrom, server: { host: "127.0.0.2", port: socket.address().port } };
   };
 
-  test("what another Pod says in the server's place is not heard, though it knows id and port", async () => {
+  test("P02: what another Pod says in the server's place is not heard, though it knows id and port", async () => {
     const { sendFrom, server } = await scripted(async (_, answer, to) => {
       // From another address, and from the same one by another port.
       for (const from of ["127.0.0.3", "127.0.0.2"]) await sendFrom(from, answer("10.6.6.6"), to);
@@ -323,7 +323,7 @@ describe("other names", () => {
     expect(datas(await ask(proxy, "bank.test"))).toEqual(["192.0.2.1"]);
   });
 
-  test("an answer with the asker's id, to another question, or that is a question is none", async () => {
+  test("P02: an answer with the asker's id, to another question, or that is a question is none", async () => {
     const { sendFrom, server } = await scripted(async (asked, answer, to) => {
       const others = [{ type: "A", name: "other.test" }] as NonNullable<Packet["questions"]>;
       // The asker's own id may be known; by chance it may be the agent's too.
@@ -335,6 +335,27 @@ describe("other names", () => {
     });
     const proxy = await startProxy([server]);
     expect(datas(await ask(proxy, "bank.test"))).toEqual(["192.0.2.1"]);
+  });
+
+  test("P02: over TCP, too, an answer to another question is none, and the next server is asked", async () => {
+    const evil = createServer((socket) => {
+      socket.on("error", () => {});
+      socket.once("data", (bytes) => {
+        const { id } = decode(bytes.subarray(2));
+        const [name, type] = ["other.test", "A"] as const;
+        const answers = [{ type, name, ttl: 1, data: "10.6.6.6" } as const];
+        const answer = encode({ type: "response", id: id ?? 0, questions: [{ name, type }], answers });
+        const head = Buffer.alloc(2);
+        head.writeUInt16BE(answer.length);
+        socket.end(Buffer.concat([head, answer]));
+      });
+    }).listen(0, "127.0.0.2");
+    await once(evil, "listening");
+    closers.push(() => new Promise((resolve) => void evil.close(() => resolve())));
+    const bound = evil.address();
+    const port = typeof bound === "object" && bound ? bound.port : 0;
+    const proxy = await startProxy([{ host: "127.0.0.2", port }, await upstream()]);
+    expect(String(datas(await askTcp(proxy.port, question("bank.test", "TXT"))))).toBe("bank.test by tcp");
   });
 
   test("a server that is not there gives way to the next; without any the asker is told", async () => {

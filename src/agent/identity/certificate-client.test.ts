@@ -26,7 +26,7 @@ async function pretend(tls: ServerTls): Promise<{ readonly port: number; readonl
   return { port: (await server.listen({ host: "127.0.0.1", port: 0 })).port, tokens };
 }
 
-test("a Pod that poses as the control plane is shown no token, whatever certificate it has", async () => {
+test("P01: a Pod that poses as the control plane is shown no token, whatever certificate it has", async () => {
   const [mesh, other] = [await authority(), await authority()];
   const key = await generateKey();
   const workload = { trustDomain: "cluster.local", namespace: "ns", serviceAccount: "evil" };

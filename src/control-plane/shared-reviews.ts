@@ -2,7 +2,7 @@
  * Reviews of tokens by the API in; the same with one answer for all who show a token at the same time or soon after out: an
  * agent comes with one token for its certificate, for its stream and for its reports, and again when it was told to come back.
  */
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import type { TokenVerdict } from "../kube/index.ts";
 import { dropOldest } from "../lib/index.ts";
 
@@ -27,7 +27,7 @@ export function createSharedReviews({ review, sharedMs, monotonicMs }: SharedRev
   // By their hash: tokens are kept nowhere.
   const answers = new Map<string, Answer>();
   return (token) => {
-    const key = createHash("sha256").update(token).digest("base64");
+    const key = hash("sha256", token, "base64");
     const known = answers.get(key);
     if (known && monotonicMs() < known.endsMs) return known.verdict;
     const verdict = review(token);

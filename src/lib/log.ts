@@ -25,6 +25,13 @@ export interface LogOptions {
 
 export function createLogger(options: LogOptions): Logger {
   const scopes = options.scopes ?? createLogScopes(options.levels);
+  const made = new Map<string, Logger>();
+  // Some ask for their scope with each line.
+  const known = (name: string): Logger => {
+    const logger = made.get(name) ?? make(name);
+    made.set(name, logger);
+    return logger;
+  };
   const make = (name: string): Logger => {
     const scope = scopes.scope(name);
     const emit =
@@ -35,10 +42,10 @@ export function createLogger(options: LogOptions): Logger {
     return {
       ...{ error: emit("error"), warn: emit("warn"), info: emit("info"), debug: emit("debug") },
       isDebug: () => isWanted("debug", scope.outputLevel),
-      scope: make,
+      scope: known,
     };
   };
-  return make("default");
+  return known("default");
 }
 
 /** A logger for places where nothing is to be said, such as tests. */

@@ -20,6 +20,15 @@ describe("decode reads what istiod reads", () => {
     });
   });
 
+  test("a spec is decoded once for each kind that it is read as", () => {
+    const raw = object({ host: "a", hosts: ["a"] });
+    const { ok, problems } = decode(virtualService, raw);
+    const again = decode(virtualService, { ...raw, status: {} });
+    expect(again.ok?.spec).toBe(ok?.spec);
+    expect(again.problems).toEqual(problems);
+    expect(decode(destinationRule, raw).ok?.spec).toEqual({ host: "a" });
+  });
+
   test("an enum may be given by its number", () => {
     const { ok } = decode(destinationRule, object({ trafficPolicy: { loadBalancer: { simple: 2 } } }));
     expect(ok?.spec.trafficPolicy?.loadBalancer?.simple).toBe("RANDOM");

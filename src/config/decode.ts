@@ -14,7 +14,8 @@ import {
   proxyConfigValues,
   type SpecOf,
 } from "../model/index.ts";
-import { decodeValue } from "./decode-value.ts";
+import { decodeSpec } from "./decode-spec.ts";
+import { type DecodedValue, decodeValue } from "./decode-value.ts";
 import type { Problem } from "./problem.ts";
 
 /** `ok` is absent where the object cannot be decoded: the last problem says why. All others are warnings. */
@@ -28,7 +29,7 @@ export function decode<K extends Kind>(kind: K, raw: unknown): Decoded<Config<Sp
   if (!meta || !isRecord(raw))
     return { problems: [{ object: kind.kind, path: "metadata.name", message: "an object needs a name" }] };
   const object = objectName(kind.kind, meta);
-  const spec = decodeAs<SpecOf<K>>(kind.spec, raw.spec ?? {}, object, "spec");
+  const spec = withProblems<SpecOf<K>>(decodeSpec(kind, raw), object);
   return spec.ok === undefined
     ? { problems: spec.problems }
     : { ok: { kind: kind.kind, meta, spec: spec.ok }, problems: spec.problems };
@@ -57,14 +58,13 @@ export function decodeMeshNetworks(yaml: string): Decoded<MeshNetworksSpec> {
 function decodeText<T>(schema: ObjectNode, yaml: string, object: string, limits: ParseLimits): Decoded<T> {
   try {
     const [document = {}] = parseYaml(yaml, limits);
-    return decodeAs<T>(schema, document, object, "");
+    return withProblems<T>(decodeValue(schema, document, ""), object);
   } catch (error) {
     return { problems: [{ object, path: "", message: FairleadError.from(error).message }] };
   }
 }
 
-function decodeAs<T>(schema: ObjectNode, raw: unknown, object: string, path: string): Decoded<T> {
-  const result = decodeValue(schema, raw, path);
+function withProblems<T>(result: DecodedValue, object: string): Decoded<T> {
   const problems = result.unknown.map((field) => ({
     object,
     ...field,

@@ -67,4 +67,11 @@ test("objects that get in each other's way are counted as they come and go", asy
   api.remove(entry("two", "TCP"));
   classes = [];
   expect(await told()).toEqual(["0", "0", "0", "0", "0"]);
+
+  const { entries } = graph;
+  const many = Array.from({ length: 1_000 }, (_, i) => `h${i}.example.com`);
+  api.apply([route("many", ...many)]);
+  expect(graph.entries - entries).toBeLessThan(50);
+  api.apply([route("other", ...many.slice(500))]);
+  expect(await told()).toEqual(["500", "0", "0", "0", "0"]);
 });

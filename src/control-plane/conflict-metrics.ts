@@ -23,12 +23,8 @@ export interface MeasuredConflicts {
 
 export function measureConflicts(metrics: Metrics, of: MeasuredConflicts): void {
   const { graph, domain, services, virtualServices, destinationRules } = of;
-  const hosts = graph.index(virtualServices, "claimed host", ({ meta, spec }) =>
-    meshHosts(meta.namespace, spec, domain),
-  );
-  const sharedHosts = graph.derive("hosts of several VirtualServices", hosts.groups, several);
-  const places = graph.index(services, "TCP place", tcpPlaces);
-  const sharedPlaces = graph.derive("places of several TCP services", places.groups, several);
+  const sharedHosts = countShared(graph, virtualServices, ({ meta, spec }) => meshHosts(meta.namespace, spec, domain));
+  const sharedPlaces = countShared(graph, services, tcpPlaces);
   const rules = graph.index(destinationRules, "merged rules", ({ meta, spec }) => [
     ruleWord(meta.namespace, spec, domain),
   ]);
@@ -37,8 +33,8 @@ export function measureConflicts(metrics: Metrics, of: MeasuredConflicts): void 
     return new Set(names).size === names.length ? [] : [[word, true] as const];
   });
   metrics.onScrape(() => {
-    metrics.set("pilot_vservice_dup_domain", sharedHosts.size);
-    metrics.set("pilot_conflict_outbound_listener_tcp_over_current_tcp", sharedPlaces.size);
+    metrics.set("pilot_vservice_dup_domain", sharedHosts());
+    metrics.set("pilot_conflict_outbound_listener_tcp_over_current_tcp", sharedPlaces());
     metrics.set("pilot_destrule_subsets", repeated.size);
     metrics.set("pilot_conflict_inbound_listener", inboundConflicts(of.classes(), services));
     // Clusters are kept by their names, so none can be sent twice.
@@ -46,8 +42,29 @@ export function measureConflicts(metrics: Metrics, of: MeasuredConflicts): void 
   });
 }
 
-const several = (keys: ReadonlySet<string>, word: string): readonly (readonly [string, true])[] =>
-  keys.size > 1 ? [[word, true]] : [];
+/** How many words several members have. Counted and no more: one member may have tens of thousands of words. */
+function countShared<T>(graph: Graph, of: Collection<T>, words: (value: T) => readonly string[]): () => number {
+  const holders = new Map<string, number>();
+  let shared = 0;
+  const count = (value: T | undefined, by: 1 | -1): void => {
+    if (value === undefined) return;
+    for (const word of new Set(words(value))) {
+      const before = holders.get(word) ?? 0;
+      const now = before + by;
+      if (now > 0) holders.set(word, now);
+      else holders.delete(word);
+      shared += Number(now > 1) - Number(before > 1);
+    }
+  };
+  graph.untracked(() => {
+    for (const key of of.keys()) count(of.get(key), 1);
+  });
+  of.subscribe((_key, now, before) => {
+    count(before, -1);
+    count(now, 1);
+  });
+  return () => shared;
+}
 
 /** One host can have the routes of one VirtualService only, among those that the same clients see. */
 function meshHosts(

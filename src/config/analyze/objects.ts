@@ -1,7 +1,7 @@
 /** Objects of the API in, a set that analysers look things up in out: by kind, by name, with typed specs where there are any. */
 import { compareText, isRecord, readRecord, readText, readTextMap } from "../../lib/index.ts";
 import { type Config, type Kind, kindOf, type SpecOf } from "../../model/index.ts";
-import { decodeValue } from "../decode-value.ts";
+import { decodeSpec } from "../decode-spec.ts";
 
 export interface AnalysedObject<Spec = Readonly<Record<string, unknown>>> {
   readonly kind: string;
@@ -101,7 +101,7 @@ function readObject(raw: unknown, fromFile: boolean): AnalysedObject<unknown> | 
   const { name, namespace } = raw.metadata;
   const kind = readText(raw.kind);
   const schema = kindOf(readText(raw.apiVersion), kind);
-  const spec = schema ? decodeValue(schema.spec, raw.spec ?? {}, "spec") : { value: readRecord(raw.spec) };
+  const spec = schema ? decodeSpec(schema, raw) : { value: readRecord(raw.spec) };
   if ("fault" in spec || typeof name !== "string") return undefined;
   const meta = {
     name,

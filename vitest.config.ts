@@ -1,5 +1,6 @@
 import { spawnSync } from "node:child_process";
 import { defineConfig } from "vitest/config";
+import { BaseSequencer, type TestSpecification } from "vitest/node";
 
 const works = (tool: string, ...args: readonly string[]): boolean =>
   spawnSync(tool, args, { timeout: 30_000 }).status === 0;
@@ -8,6 +9,19 @@ const opensPages = (): boolean =>
   works("chromium", "--headless", "--no-sandbox", "--disable-dev-shm-usage", "--dump-dom", "about:blank");
 /** A device for a file, and ext4 with its tools. */
 const makesDisks = (): boolean => process.getuid?.() === 0 && works("losetup", "--find") && works("mkfs.ext4", "-V");
+
+/**
+ * Whole meshes first, which take longest, then the files beside the code: the last of all are short, so that no processor is
+ * left without work while one long file ends.
+ */
+class WholeMeshesFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const sorted = await super.sort(files);
+    const isBesideCode = ({ moduleId, project }: TestSpecification): boolean =>
+      moduleId.startsWith(`${project.config.root}/src/`);
+    return [...sorted.filter((file) => !isBesideCode(file)), ...sorted.filter(isBesideCode)];
+  }
+}
 
 // biome-ignore lint/style/noDefaultExport: vitest reads the default export
 export default defineConfig({
@@ -26,7 +40,9 @@ export default defineConfig({
     // Only `npm run test:cluster` has a cluster to prepare.
     globalSetup: process.env.FAIRLEAD_CLUSTER ? ["test/cluster/setup.ts"] : [],
     pool: "forks",
-    maxWorkers: 2,
+    // One more than there are processors in CI: a third of the time, files wait for timers and other processes.
+    maxWorkers: 3,
+    sequence: { sequencer: WholeMeshesFirst },
     // Only what hangs should meet these: a machine may be busy with other things.
     testTimeout: 300_000,
     hookTimeout: 300_000,

@@ -148,4 +148,4 @@ test("who is refused a stream and stays is let go, though it goes on to speak", 
   clearInterval(speak);
   socket.destroy();
   expect(outcome).toBe("let go");
-}, 60_000);
+});

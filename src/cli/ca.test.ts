@@ -25,7 +25,7 @@ async function obey(proxy: TestProxy): Promise<void> {
   }
 }
 
-test("ca rotate-root and ca status", { timeout: 120_000 }, async () => {
+test("ca rotate-root and ca status", async () => {
   const world = await startControlledApi();
   open.push(() => world.close());
   await allowSecrets(world);

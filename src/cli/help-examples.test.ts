@@ -17,4 +17,4 @@ async function without(command: readonly string[]): Promise<readonly string[]> {
 
 test("every command shows in its help how it is called", async () => {
   expect(await without([])).toEqual([]);
-}, 120_000);
+});

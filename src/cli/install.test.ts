@@ -81,7 +81,7 @@ describe("an installation on an API", () => {
     expect((await run("upgrade", "--no-wait")).stderr).toContain("nothing is installed");
   });
 
-  test("leaves what it says when it is removed, and nothing else", { timeout: 60_000 }, async () => {
+  test("leaves what it says when it is removed, and nothing else", async () => {
     expect((await run("install", "--no-wait")).status).toBe(0);
     // What a control plane makes while it runs.
     const map = (name: string, namespace: string, metadata: object) =>
@@ -110,7 +110,7 @@ describe("an installation on an API", () => {
     await client.delete(kubeKinds.secrets, metadata);
   });
 
-  test("leaves the account that Istio's installation made to it", { timeout: 60_000 }, async () => {
+  test("leaves the account that Istio's installation made to it", async () => {
     const labels = { app: "istio-reader", release: "istio-base" };
     const account = { apiVersion: "v1", kind: "ServiceAccount", metadata: { ...readerAccount, labels } };
     await client.create(kubeKinds.serviceAccounts, account);

@@ -193,7 +193,7 @@ beforeAll(async () => {
   };
   silentApi = ["--kubeconfig", config("silent", nobodyAnswers, {})];
   silentPlane = nobodyAnswers;
-}, 30_000);
+});
 
 afterAll(async () => {
   for (const server of silent) server.close();
@@ -260,7 +260,7 @@ const hostileObjects = write(
   ].join("\n---\n"),
 );
 
-test("names that play with terminals are shown by their escapes", { timeout: 30_000 }, async () => {
+test("names that play with terminals are shown by their escapes", async () => {
   const own: readonly (readonly string[])[] = [
     ["why", "-f", hostileObjects, "web.shop", "web.shop/x"],
     ["describe", "service", "web.shop", "-f", hostileObjects],
@@ -284,7 +284,7 @@ test("names that play with terminals are shown by their escapes", { timeout: 30_
 });
 
 /** All at once, since each waits for as long as it may. */
-test("an API and a control plane that are silent", { timeout: 60_000 }, async () => {
+test("an API and a control plane that are silent", async () => {
   const apis = rows.flatMap(([, { api: asksApi = [] }]) => asksApi.map((args) => [...args, ...silentApi]));
   const planes = rows.flatMap(([, { plane }]) => (plane ? [plane(silentPlane)] : []));
   await Promise.all([
@@ -302,7 +302,7 @@ describe.each(rows)("%s", (name, { api: asksApi, plane, objects: readsObjects, f
   const allowed = name === "analyze" ? [65, 79] : [];
 
   if (asksApi)
-    test("an API that cannot be asked", { timeout: 60_000 }, async () => {
+    test("an API that cannot be asked", async () => {
       await Promise.all(
         Object.entries(kubeconfigs).flatMap(([, flags]) =>
           asksApi.map(async (args) => expectTold(await run([...args, ...flags]), [...args, ...flags])),
@@ -311,14 +311,14 @@ describe.each(rows)("%s", (name, { api: asksApi, plane, objects: readsObjects, f
     });
 
   if (plane)
-    test("a control plane that is down", { timeout: 30_000 }, async () => {
+    test("a control plane that is down", async () => {
       const args = plane("127.0.0.1:1");
       expectTold(await run(args), args);
     });
 
   const reads = [readsObjects, readsFile].filter((way) => way !== undefined);
   if (reads.length > 0)
-    test.each(Object.keys(files))("a file %s", { timeout: 30_000 }, async (what) => {
+    test.each(Object.keys(files))("a file %s", async (what) => {
       for (const way of reads) {
         const args = way(files[what] ?? "");
         const outcome = await run(args);

@@ -10,7 +10,7 @@ describe.skipIf(lacks("root", "envoy", "iptables"))("faults under load", () => {
   let mesh: ChaosMesh | undefined;
   beforeAll(async () => {
     mesh = await startChaosMesh({ apps: [{ name: "web", count: 2 }], pauseMs: 20, say: () => {} });
-  }, 120_000);
+  });
   afterAll(() => mesh?.close(), 60_000);
 
   test.each(["kill-control-plane", "kill-agent", "kill-edge + kill-envoy"])(

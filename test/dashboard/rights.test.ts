@@ -85,7 +85,7 @@ beforeAll(async () => {
       expect(await told(all, "changes")).toContain("VirtualService/bravo/lost");
       expect(await told(all, "resources?proxy=web.alpha&type=RDS")).toContain("Service/bravo/shop");
     },
-    { timeout: 10_000 },
+    { timeout: 120_000 },
   );
   const { rows } = JSON.parse(await told(all, "changes")) as { rows: { id: number; object: string }[] };
   for (const { id, object } of rows) if (object.endsWith("/shop")) changeIds.set(object.split("/")[1] ?? "", id);
@@ -180,7 +180,7 @@ test("who asks why is told the same of what is hidden and of what does not exist
   });
   const why = (bearer: string, source: string, destination: string) =>
     post(bearer, "why", JSON.stringify({ source, destination }));
-  await vi.waitFor(async () => expect(await why(all, "web.alpha", "api.example.com")).toContain("http-two"), 10_000);
+  await vi.waitFor(async () => expect(await why(all, "web.alpha", "api.example.com")).toContain("http-two"), 120_000);
   const [unknown, ...others] = await Promise.all([
     why(limited, "web.zulu", host("alpha")),
     why(limited, "web.bravo", host("alpha")),
@@ -209,7 +209,7 @@ test("counts are of what is seen, and routes and dumps that name others are not 
 
 test("of a proxy whose name begins as a namespace that is seen is called, nothing is told", async () => {
   proxies.push(await connectProxy(mesh.plane(), "alpha.bravo", ["80"]));
-  await vi.waitFor(async () => expect(await told(all, "resources?proxy=alpha&type=LDS")).toContain("rows"), 10_000);
+  await vi.waitFor(async () => expect(await told(all, "resources?proxy=alpha&type=LDS")).toContain("rows"), 120_000);
   for (const path of ["resources?proxy=alpha&type=LDS", "search?proxy=alpha&q=listener"])
     expect((await asked(limited, path)).status, path).toBe(404);
 });
@@ -239,7 +239,7 @@ test("of what a change altered in proxies no bytes are told", async () => {
     };
     return changes[0] ?? {};
   };
-  await vi.waitFor(async () => expect(await newest()).toMatchObject({ act: "changed", touched: [{}] }), 10_000);
+  await vi.waitFor(async () => expect(await newest()).toMatchObject({ act: "changed", touched: [{}] }), 120_000);
   const { id, ...fields } = await newest();
   const shown = ["act", "at", "author", "diff", "generation", "namespace", "object", "proxies", "touched", "untold"];
   expect(shown).toEqual(expect.arrayContaining(Object.keys(fields)));

@@ -40,7 +40,7 @@ const filter = (code: string): KubeObject => ({
   },
 });
 
-describe.skipIf(lacks("root", "envoy", "iptables"))("a patch that Envoy refuses", { timeout: 120_000 }, () => {
+describe.skipIf(lacks("root", "envoy", "iptables"))("a patch that Envoy refuses", () => {
   const data = mkdtempSync(join(tmpdir(), "fairlead-refused-"));
   const running: Started[] = [];
   let api: KubeClient;
@@ -81,7 +81,7 @@ describe.skipIf(lacks("root", "envoy", "iptables"))("a patch that Envoy refuses"
 
     await expect.poll(isReady, { timeout: 60_000 }).toBe(true);
     await api.create(kind, filter("this is no Lua"));
-    await expect.poll(condition, { timeout: 30_000 }).toMatchObject({
+    await expect.poll(condition).toMatchObject({
       status: "False",
       observedGeneration: "1",
       message: expect.stringMatching(
@@ -109,7 +109,7 @@ describe.skipIf(lacks("root", "envoy", "iptables"))("a patch that Envoy refuses"
       expect(checked.stdout).toMatch(line);
 
     await api.patch(kind, at, "merge", { spec: filter("function envoy_on_response(h) end").spec });
-    await expect.poll(condition, { timeout: 30_000 }).toMatchObject({ status: "True", observedGeneration: "2" });
+    await expect.poll(condition).toMatchObject({ status: "True", observedGeneration: "2" });
     expect(await figure()).toBe("0");
   });
 });

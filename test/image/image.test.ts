@@ -48,7 +48,7 @@ describe.skipIf(lacks("root", "envoy", "iptables", "nft"))("the image", () => {
       makeImage("one", "022", { TZ: "UTC" }),
       makeImage("two", "077", { TZ: "Asia/Tokyo", LANG: "C" }),
     ]);
-  }, 240_000);
+  });
 
   test("is the same whoever makes it and when", () => {
     expect(digests[0]).toMatch(/^sha256:/);

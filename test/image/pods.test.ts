@@ -67,7 +67,7 @@ describe.skipIf(lacks("root", "envoy", "iptables", "nft"))("Pods of the image", 
       resolveService: () => ({ host: plane, port: 15017 }),
     });
     client = createKubeClient(await loadKubeconfig({ paths: [api.kubeconfig], env: {} }));
-  }, 120_000);
+  });
   afterAll(async () => {
     await Promise.all(running.map((pod) => pod.close()));
     for (const close of closers) close();
@@ -75,9 +75,9 @@ describe.skipIf(lacks("root", "envoy", "iptables", "nft"))("Pods of the image", 
     await api?.close();
     await network?.remove();
     rmSync(out, { recursive: true, force: true });
-  }, 60_000);
+  });
 
-  test("the control plane becomes ready as its Deployment has it", { timeout: 120_000 }, async () => {
+  test("the control plane becomes ready as its Deployment has it", async () => {
     const installed = await runCli(["install", "--no-wait", "--profile", "demo"], out, 60_000, {
       KUBECONFIG: api.kubeconfig,
     });
@@ -105,7 +105,7 @@ describe.skipIf(lacks("root", "envoy", "iptables", "nft"))("Pods of the image", 
     }, "the webhook's certificate");
   });
 
-  test("an injected Pod captures, speaks mTLS, waits for its proxy and drains", { timeout: 120_000 }, async () => {
+  test("an injected Pod captures, speaks mTLS, waits for its proxy and drains", async () => {
     await api.call(
       "PATCH",
       "/api/v1/namespaces/default",

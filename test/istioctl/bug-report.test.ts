@@ -57,7 +57,7 @@ beforeAll(async () => {
     );
     expect(made.err).toBe("");
   }
-}, 60_000);
+});
 afterAll(async () => {
   await mesh?.close();
   rmSync(dir, { recursive: true, force: true });

@@ -79,7 +79,7 @@ beforeAll(async () => {
   tokens.set("same", await tokenOf(api, { name: "reviews-v1-1", namespace: "shop", account: "reviews" }));
   tokens.set("other", await tokenOf(api, { name: "db-1", namespace: "store", account: "db" }));
   tokens.set("system", await tokenOf(api, { name: "istiod-1", namespace: "istio-system", account: "istiod" }));
-}, 60_000);
+});
 afterAll(() => mesh?.close());
 
 /** `tapz` is about requests of all, `whyz` about one that is named. */

@@ -18,7 +18,7 @@ const started = (): Mesh => {
 };
 beforeAll(async () => {
   mesh = await startMesh(startFairlead);
-}, 60_000);
+});
 afterAll(async () => {
   rmSync(dir, { recursive: true, force: true });
   await mesh?.close();
@@ -88,7 +88,7 @@ test.skipIf(needsApi)("a Pod whose proxy is not connected is told as such", asyn
   const status = JSON.stringify({ status: { phase: "Running", podIP: "10.0.0.77", podIPs: [{ ip: "10.0.0.77" }] } });
   await pods.api.kubectl(`patch pod late -n shop --subresource=status --type=merge -p '${status}'`);
   await expect
-    .poll(async () => (await why("late.shop", "web/x", ...address())).stdout, { timeout: 20_000 })
+    .poll(async () => (await why("late.shop", "web/x", ...address())).stdout)
     .toContain("late.shop is not connected to this control plane: this is what it would be sent");
 });
 
@@ -176,7 +176,7 @@ test.skipIf(needsApi)(
     expect(await sent()).not.toMatch(/"weight": 70/);
     expect((await on.kubectl("apply -f -", weights(30, 70))).code).toBe(0);
     await expect
-      .poll(async () => JSON.parse((await post(question, "diffz")).text), { timeout: 20_000 })
+      .poll(async () => JSON.parse((await post(question, "diffz")).text))
       .toMatchObject({ sentences: [], ignored: [{ object: "VirtualService/shop/reviews", message: "is so already" }] });
   },
 );

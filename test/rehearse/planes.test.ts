@@ -34,8 +34,8 @@ beforeAll(async () => {
     const all = await states();
     expect(all.map(({ errors }) => Object.keys(errors)).sort()).toEqual([["LDS"], []].sort());
     expect(proxies.map(({ responses }) => responses.get("RouteConfiguration"))).toEqual([1, 1]);
-  }, 30_000);
-}, 60_000);
+  }, 120_000);
+});
 
 afterAll(async () => {
   for (const proxy of proxies) proxy.close();

@@ -24,7 +24,7 @@ beforeAll(async () => {
     spawner: (name) =>
       name === "app" ? ([file = "", ...args]) => spawn(file, args, { detached: true, stdio: "pipe" }) : undefined,
   });
-}, 30_000);
+});
 
 afterAll(async () => {
   log?.ended();
@@ -47,7 +47,7 @@ const isAlive = (pid: number): boolean => {
   }
 };
 
-describe.skipIf(lacks("kubectl"))("kubectl exec", { timeout: 60_000 }, () => {
+describe.skipIf(lacks("kubectl"))("kubectl exec", () => {
   for (const [name, env] of [
     ["WebSocket", webSockets("true")],
     ["SPDY", webSockets("false")],

@@ -41,14 +41,14 @@ beforeAll(async () => {
     log: (name) => (name === "app" ? log : name === "quiet" ? "none" : undefined),
   });
   closeSync(log.open());
-}, 30_000);
+});
 
 afterAll(async () => {
   log?.ended();
   await pods?.close();
 });
 
-describe.skipIf(lacks("kubectl"))("kubectl logs", { timeout: 60_000 }, () => {
+describe.skipIf(lacks("kubectl"))("kubectl logs", () => {
   test("shows the present life, its end, and the times of its lines", async () => {
     await write("one\ntwo\n");
     const middle = new Date(Date.now() + 1);

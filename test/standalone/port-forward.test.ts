@@ -36,7 +36,7 @@ beforeAll(async () => {
         socket.once("error", reject);
       }),
   });
-}, 30_000);
+});
 
 afterAll(async () => {
   await pods?.close();
@@ -55,7 +55,7 @@ function say(port: number, words: Buffer): Promise<Buffer> {
 
 const digest = (bytes: Buffer): string => createHash("sha256").update(bytes).digest("hex");
 
-describe.skipIf(lacks("kubectl"))("kubectl port-forward", { timeout: 60_000 }, () => {
+describe.skipIf(lacks("kubectl"))("kubectl port-forward", () => {
   for (const [name, webSockets] of [
     ["WebSocket", "true"],
     ["SPDY", "false"],
@@ -77,7 +77,7 @@ describe.skipIf(lacks("kubectl"))("kubectl port-forward", { timeout: 60_000 }, (
     const forwarding = await forward(mesh().api, ["web", ":8001"]);
     try {
       expect(await say(forwarding.port, Buffer.from("hello"))).toHaveLength(0);
-      await expect.poll(forwarding.said, { timeout: 10_000 }).toContain("error forwarding port 8001");
+      await expect.poll(forwarding.said).toContain("error forwarding port 8001");
       expect(forwarding.said()).toContain("connection refused");
     } finally {
       await forwarding.stop();
@@ -133,7 +133,7 @@ async function upgrade(
   });
 }
 
-describe("who may reach into a Pod", { timeout: 60_000 }, () => {
+describe("who may reach into a Pod", () => {
   const path = "/api/v1/namespaces/default/pods/web/portforward";
   const grant = async (user: string, namespace: string, verb: string, stream = "portforward"): Promise<void> => {
     const { api } = mesh();

@@ -37,7 +37,7 @@ beforeAll(async () => {
     const status = { capacity, allocatable: capacity, nodeInfo: { containerRuntimeVersion: runtime } };
     await api.call("PATCH", `/api/v1/nodes/${name}/status`, { status }, merge);
   }
-}, 60_000);
+});
 
 afterAll(async () => {
   busy?.kill("SIGKILL");
@@ -46,7 +46,7 @@ afterAll(async () => {
 
 const merge = "application/merge-patch+json";
 
-describe.skipIf(lacks("kubectl"))("kubectl top", { timeout: 120_000 }, () => {
+describe.skipIf(lacks("kubectl"))("kubectl top", () => {
   test("pods: each container that runs here, with its processor and memory", async () => {
     const { api } = mesh();
     const { code, out, err } = await api.kubectl("top pods --containers --no-headers");

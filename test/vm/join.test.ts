@@ -76,7 +76,7 @@ describe.skipIf(lacks("root", "envoy", "iptables"))("a machine outside Kubernete
     await pod?.close();
     await world?.close();
     await api?.close();
-  }, 120_000);
+  });
 
   const entry = (): Promise<KubeObject | undefined> =>
     world.client.find(kindRef(workloadEntry), { name: `db-${addresses.machine}`, namespace });

@@ -4,7 +4,7 @@ import { lacks } from "../require.ts";
 import { checkWhy } from "./check.ts";
 
 describe.skipIf(lacks("root", "envoy", "iptables"))("why, against real Envoys", () => {
-  test("random requests end as was said", { timeout: 120_000 }, async () => {
+  test("random requests end as was said", async () => {
     const seed = Number(process.env.FAIRLEAD_SEED ?? 20261115);
     const { differences, counts } = await checkWhy({ seed, rounds: 2, requests: 50, tell: () => {} });
     expect(differences).toEqual([]);

@@ -78,7 +78,7 @@ describe.skipIf(lacks("envoy"))("D08: the Envoy that a killed agent has left", (
     expect(await adoptEnvoy(options(), admin())).toBeUndefined();
     await adopted?.exited;
     expect(livingEnvoy(dir)).toBeUndefined();
-  }, 120_000);
+  });
 
   test("is found where earlier agents wrote it down, and written down anew", async () => {
     const pid = await leaveEnvoy();
@@ -89,20 +89,20 @@ describe.skipIf(lacks("envoy"))("D08: the Envoy that a killed agent has left", (
     adopted?.kill();
     await adopted?.exited;
     expect(existsSync(join(dir, "envoy.pid"))).toBe(false);
-  }, 120_000);
+  });
 
   test("is ended where nobody wrote it down: two would share the ports", async () => {
     const pid = await leaveEnvoy();
     rmSync(recordFile());
     expect(await adoptEnvoy(options(), admin())).toBeUndefined();
     expect(alive(pid)).toBe(false);
-  }, 120_000);
+  });
 
   test("is replaced where its admin says that it is another's", async () => {
     const pid = await leaveEnvoy();
     expect(await adoptEnvoy(options(), { configFile: async () => "/another/envoy.json" })).toBeUndefined();
     expect(alive(pid)).toBe(false);
-  }, 120_000);
+  });
 
   test("is not confused with a process that has its number", async () => {
     const other = spawn("sleep", ["600"], { cwd: dir });

@@ -115,17 +115,17 @@ describe.skipIf(lacks("envoy"))("a plugin with a remote module", () => {
     const { body } = await httpStatus(harness.ports.status, "/stats/prometheus");
     expect(body).toContain('istio_agent_wasm_remote_fetch_count{result="success"} 1');
     expect(body).toContain("istio_agent_wasm_cache_entries 1");
-  }, 60_000);
+  });
 
   test("whose module is missing refuses everything", async () => {
     harness.send(sent(plugin(`http://${server.host}/missing`)));
     void harness.start();
     await answers(403);
-  }, 60_000);
+  });
 
   test("that fails open lets everything through without its module", async () => {
     harness.send(sent(plugin(`http://${server.host}/missing`, FailurePolicy.FAIL_OPEN)));
     void harness.start();
     await answers(200);
-  }, 60_000);
+  });
 });

@@ -344,9 +344,7 @@ describe("what is kept", () => {
     await get(request("/b"), kept);
     nowMs = 1500;
     kept.purge(stop.signal, () => [join(folder, `${sha256(module)}.wasm`)]);
-    await expect
-      .poll(() => readdirSync(folder).sort(), { timeout: 30_000 })
-      .toEqual([`${sha256(module)}.wasm`, "index.json"].sort());
+    await expect.poll(() => readdirSync(folder).sort()).toEqual([`${sha256(module)}.wasm`, "index.json"].sort());
     stop.abort();
   });
 
@@ -361,9 +359,7 @@ describe("what is kept", () => {
     await get(request("/b"), kept);
     nowMs = 1500;
     kept.purge(stop.signal);
-    await expect
-      .poll(() => readdirSync(folder).sort(), { timeout: 30_000 })
-      .toEqual([`${sha256(other)}.wasm`, "index.json"].sort());
+    await expect.poll(() => readdirSync(folder).sort()).toEqual([`${sha256(other)}.wasm`, "index.json"].sort());
     stop.abort();
   });
 

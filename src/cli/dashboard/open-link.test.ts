@@ -23,7 +23,7 @@ test("a browser comes to the link, and no argument of any process has the token"
       return "";
     }
   };
-  await expect.poll(read, { timeout: 10_000 }).not.toBe("");
+  await expect.poll(read).not.toBe("");
   const file = read().trim();
   expect(file).not.toContain("abc.def");
   expect(readFileSync(file, "utf8")).toContain(`content="0;url=${link}"`);

@@ -103,7 +103,7 @@ test("one that takes its time to start refuses meanwhile, and is not taken for o
     { slowMs: 1_500 },
   );
   process.kill(child.pid(), "SIGKILL");
-  await expect.poll(answers, { timeout: 20_000 }).toBe("alive");
+  await expect.poll(answers).toBe("alive");
   expect(lives.length).toBe(1);
   expect(said.join("\n")).not.toContain("replaced");
 });

@@ -108,7 +108,7 @@ describe("which proxies have an object", () => {
     await a?.answer(silentOnRoutes);
     const edited = await edit("web", "4s");
     await expect
-      .poll(() => asked("VirtualService/default/web"), { timeout: 10_000 })
+      .poll(() => asked("VirtualService/default/web"))
       .toMatchObject({ generation: 4, isDone: false, affected: 2, acknowledged: 1, waiting: ["a.default"] });
     await a?.answer(() => undefined);
     expect(await condition(edited, "True")).toMatchObject({ message: "2/2 proxies have acknowledged generation 4" });
@@ -136,7 +136,7 @@ describe("which proxies have an object", () => {
       spec: { hosts: ["elsewhere.example.com"] },
     });
     await expect
-      .poll(() => asked("VirtualService/default/other"), { timeout: 10_000 })
+      .poll(() => asked("VirtualService/default/other"))
       .toMatchObject({ generation: 2, isDone: false, waiting: ["a.default"] });
     await a?.answer(() => undefined);
     await condition(moved, "True");

@@ -4,6 +4,7 @@
  */
 import { type KeyObject, verify } from "node:crypto";
 import { FairleadError, isRecord, parseJson } from "../lib/index.ts";
+import { ecdsaSignature } from "../pki/index.ts";
 
 export interface TokenClaims {
   readonly audiences: readonly string[];
@@ -29,7 +30,7 @@ export function readToken(token: string, { key, issuer, now }: TokenTerms): Toke
   if (more.length > 0 || readPart(head)["alg"] !== "ES256") throw refused("it is no JWT of algorithm ES256");
   const signature = decode(end);
   const signed = Buffer.from(`${head}.${body}`, "latin1");
-  if (signature.length !== signatureBytes || !verify("sha256", signed, { key, dsaEncoding: "ieee-p1363" }, signature))
+  if (signature.length !== signatureBytes || !verify("sha256", signed, key, ecdsaSignature(signature)))
     throw refused("its signature is wrong");
   const { iss, exp, nbf, aud, sub, jti, "kubernetes.io": kubernetes } = readPart(body);
   const seconds = Math.floor(now.getTime() / 1000);

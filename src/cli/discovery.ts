@@ -11,7 +11,7 @@ import {
   startDiscovery,
 } from "../control-plane/index.ts";
 import { loadKubeconfig } from "../kube/index.ts";
-import { createLogger, createLogScopes, FairleadError, parseDurationMs } from "../lib/index.ts";
+import { createLineWriter, createLogger, createLogScopes, FairleadError, parseDurationMs } from "../lib/index.ts";
 import { clusterAccess } from "./cluster-access.ts";
 import type { Io } from "./command.ts";
 import { givenServing, givenSigner, type ServingFlags } from "./given-certificates.ts";
@@ -102,8 +102,11 @@ async function dashboardSettings(flags: DiscoveryFlags): Promise<DashboardSettin
 async function discovery(flags: DiscoveryFlags, unknown: readonly string[], io: Io): Promise<number> {
   tuneRuntime();
   const logScopes = createLogScopes(flags.log_output_level);
+  const lines = createLineWriter(io.err);
+  process.once("exit", lines.flush);
   const log = createLogger({
-    write: (line) => io.err(`${line}\n`),
+    // Hundreds of certificates a second have a line each; what goes wrong may be the last word.
+    write: (line, level) => (level === "info" ? lines.write(line) : lines.writeNow(line)),
     now: () => new Date(),
     scopes: logScopes,
     ...(flags.log_as_json ? { json: true } : {}),

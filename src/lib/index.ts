@@ -26,6 +26,7 @@ export { formatIp, isLoopback, type Prefix, parseIp, parsePrefix } from "./ip.ts
 export { type RepeatedKey, repeatedKeys } from "./json-keys.ts";
 export { inTurns, isLazy, jsonPieces, type LazyJson, lazyFields, lazyList } from "./json-pieces.ts";
 export { createLimit } from "./limit.ts";
+export { createLineWriter, type LineWriter } from "./line-writer.ts";
 export { type ListenAddress, listenOn } from "./listen.ts";
 export {
   createLogger,

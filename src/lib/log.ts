@@ -14,7 +14,7 @@ export interface Logger {
 }
 
 export interface LogOptions {
-  readonly write: (line: string) => void;
+  readonly write: (line: string, level: LogLevel) => void;
   readonly now: () => Date;
   /** Istio's `--log_output_level`: `default:info,ads:debug`. */
   readonly levels?: string;
@@ -37,7 +37,7 @@ export function createLogger(options: LogOptions): Logger {
     const emit =
       (level: LogLevel) =>
       (message: string, fields?: LogFields): void => {
-        if (isWanted(level, scope.outputLevel)) options.write(format(options, level, scope, message, fields));
+        if (isWanted(level, scope.outputLevel)) options.write(format(options, level, scope, message, fields), level);
       };
     return {
       ...{ error: emit("error"), warn: emit("warn"), info: emit("info"), debug: emit("debug") },

@@ -21,6 +21,7 @@ export {
 export { hasRevocationList, parseRevocations, type Revocations } from "./crl.ts";
 export { type CsrOptions, createCsr, parseCsr } from "./csr.ts";
 export { type CsrNames, readCsrNames } from "./csr-names.ts";
+export { ecdsaSignature } from "./ecdsa-signature.ts";
 export { formatPrivateKey, generateKey, type KeyAlgorithm, type KeyPair, parsePrivateKey, sameKey } from "./key.ts";
 export type { SubjectAltName, SubjectName } from "./name.ts";
 export { formatPem, type PemBlock } from "./pem.ts";

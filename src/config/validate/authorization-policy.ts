@@ -20,7 +20,7 @@ import { each, type Report } from "./report.ts";
 import { checkAttachment } from "./selector.ts";
 
 export const checkAuthorizationPolicy: Check<AuthorizationPolicySpec> = (outer, spec, { name, namespace }) => {
-  const report = prefixed(outer, `invalid policy ${name}.${namespace}: `);
+  const report = new Prefixed(outer, `invalid policy ${name}.${namespace}: `);
   checkAttachment(report, spec);
   const action = spec.action ?? "ALLOW";
   const rules = spec.rules ?? [];
@@ -31,16 +31,31 @@ export const checkAuthorizationPolicy: Check<AuthorizationPolicySpec> = (outer, 
   each(report, "rules", rules, (rule, at, i) => checkRule(at, rule, i, action === "DENY"));
 };
 
-/** Istio names the policy in its errors, not in its warnings. */
-function prefixed(report: Report, prefix: string): Report {
-  return {
-    at: (...path) => prefixed(report.at(...path), prefix),
-    error: (message) => report.error(message === undefined ? undefined : `${prefix}${message}`),
-    warn: (message) => report.warn(message),
-    get quiet() {
-      return prefixed(report.quiet, prefix);
-    },
-  };
+/** Istio names the policy in its errors, not in its warnings. A class, since a large policy has tens of thousands. */
+class Prefixed implements Report {
+  readonly #report: Report;
+  readonly #prefix: string;
+
+  constructor(report: Report, prefix: string) {
+    this.#report = report;
+    this.#prefix = prefix;
+  }
+
+  at(...path: readonly (string | number)[]): Report {
+    return new Prefixed(this.#report.at(...path), this.#prefix);
+  }
+
+  error(message: string | undefined): void {
+    if (message !== undefined) this.#report.error(`${this.#prefix}${message}`);
+  }
+
+  warn(message: string | undefined): void {
+    this.#report.warn(message);
+  }
+
+  get quiet(): Report {
+    return new Prefixed(this.#report.quiet, this.#prefix);
+  }
 }
 
 const neverTriggered = (action: string): string =>
@@ -129,13 +144,27 @@ function checkSource(report: Report, source: AuthorizationSource, found: string)
   if (!sourceFields.some((field) => has(source[field]))) report.error(`\`from.source\` must not be empty, ${found}`);
   for (const field of ["ipBlocks", "notIpBlocks", "remoteIpBlocks", "notRemoteIpBlocks"] as const)
     for (const message of ipErrors(source[field] ?? [])) report.at(field).error(message);
-  for (const field of sourceFields) {
-    const check = /serviceAccounts$/i.test(field)
-      ? serviceAccountError
-      : /trustDomains$/i.test(field)
-        ? trustDomainError
-        : emptyValueError;
-    report.at(field).error(check(capitalised(field), source[field] ?? []));
+  checkLists(report, source, sourceFields);
+}
+
+const listChecks: ReadonlyMap<string, typeof emptyValueError> = new Map([
+  ["serviceAccounts", serviceAccountError],
+  ["notServiceAccounts", serviceAccountError],
+  ["trustDomains", trustDomainError],
+  ["notTrustDomains", trustDomainError],
+]);
+
+/** Of the fields that are there: most are not, of thousands of sources. */
+function checkLists<Field extends string>(
+  report: Report,
+  lists: Readonly<Partial<Record<Field, readonly string[]>>>,
+  fields: readonly Field[],
+): void {
+  for (const field of fields) {
+    const values = lists[field];
+    if (!values || values.length === 0) continue;
+    const wrong = (listChecks.get(field) ?? emptyValueError)(capitalised(field), values);
+    if (wrong !== undefined) report.at(field).error(wrong);
   }
 }
 
@@ -155,8 +184,7 @@ function checkOperation(report: Report, operation: AuthorizationOperation, found
     report.error(`\`to.operation\` must not be empty, ${found}`);
   for (const field of ["ports", "notPorts"] as const)
     for (const message of portErrors(operation[field] ?? [])) report.at(field).error(message);
-  for (const field of operationFields)
-    report.at(field).error(emptyValueError(capitalised(field), operation[field] ?? []));
+  checkLists(report, operation, operationFields);
   for (const field of ["paths", "notPaths"] as const)
     report.at(field).error(pathTemplateError(capitalised(field), operation[field] ?? []));
 }

@@ -72,21 +72,62 @@ function canonicalFields(
   path: string,
 ): JsonObject {
   const below = (name: string): string => (path === "" ? name : `${path}.${name}`);
-  const known = new Set(schema.fields.flatMap(({ jsonName, name }) => [jsonName, name]));
+  const { fields, strangers } = writtenFields(schema, value);
   const out: JsonObject = {};
   const chosen = new Map<string, string>();
-  for (const field of schema.fields) {
-    const written = [field.jsonName, field.name].find((name) => Object.hasOwn(value, name));
-    if (written === undefined || value[written] === null) continue;
+  for (const { field, name } of fields) {
+    if (value[name] === null) continue;
     // Of the members of a oneof the last one counts.
     const before = field.oneof && chosen.get(field.oneof.name);
     if (before !== undefined) delete out[before];
     if (field.oneof) chosen.set(field.oneof.name, field.jsonName);
-    out[field.jsonName] = canonicalField(reader, field, value[written], below(written));
+    out[field.jsonName] = canonicalField(reader, field, value[name], below(name));
   }
-  for (const name of Object.keys(value).filter((key) => !known.has(key)))
+  for (const name of strangers)
     reader.strangers.push({ path: below(name), name, type: schema.typeName, within: reader.within });
   return out;
+}
+
+interface Place {
+  readonly field: DescField;
+  readonly index: number;
+}
+
+interface Written {
+  readonly field: DescField;
+  /** In the spelling that is there; of both the JSON name counts. */
+  readonly name: string;
+}
+
+/** Fields by either spelling: a Cluster has sixty, of which a patch has one or two. */
+const placesBySchema = new WeakMap<DescMessage, ReadonlyMap<string, Place>>();
+
+function placesOf(schema: DescMessage): ReadonlyMap<string, Place> {
+  const known = placesBySchema.get(schema);
+  if (known) return known;
+  const places = new Map(
+    schema.fields.flatMap((field, index) => [field.name, field.jsonName].map((name) => [name, { field, index }])),
+  );
+  placesBySchema.set(schema, places);
+  return places;
+}
+
+/** Those of the schema in its order. */
+function writtenFields(
+  schema: DescMessage,
+  value: Readonly<Record<string, unknown>>,
+): { readonly fields: readonly Written[]; readonly strangers: readonly string[] } {
+  const places = placesOf(schema);
+  const found = new Map<number, Written>();
+  const strangers: string[] = [];
+  for (const name of Object.keys(value)) {
+    const place = places.get(name);
+    if (!place) strangers.push(name);
+    else if (!found.has(place.index) || name === place.field.jsonName)
+      found.set(place.index, { field: place.field, name });
+  }
+  const fields = [...found].sort(([a], [b]) => a - b).map(([, written]) => written);
+  return { fields, strangers };
 }
 
 function canonicalField(reader: Reader, field: DescField, value: unknown, path: string): JsonValue {

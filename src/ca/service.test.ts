@@ -197,6 +197,11 @@ describe("the certificate service over TLS", () => {
     expect(parseCertificate(leaf).validToDate.getTime() - Date.now()).toBeGreaterThan(86_000_000);
   });
 
+  test("P03: a request of many parts is refused before anybody looks who has sent it", async () => {
+    const metadata = { list: Array.from({ length: 1000 }, () => null) };
+    await expect(call({ metadata }, {})).rejects.toMatchObject({ status: status.resourceExhausted });
+  });
+
   describe("a verified client certificate renews itself", () => {
     const hour = 3_600_000;
     const account = (namespace: string): Identity => ({

@@ -55,6 +55,9 @@ const usualUnderWay = 250;
 /** Service-account tokens have about 1 KB. */
 const maxTokenBytes = 16 * 1024;
 
+/** A request has some ten; it is decoded before it is known who has sent it. */
+const maxParts = 1000;
+
 /** Whom a certificate is for, and on what terms. */
 interface Permit extends Terms {
   readonly identity: Identity;
@@ -65,7 +68,7 @@ export function createCertificateService(options: CertificateServiceOptions): Ro
   const { metrics, maxUnderWay = usualUnderWay } = options;
   const tooMany = (): RpcError => new RpcError(status.resourceExhausted, "too many certificate requests");
   let underWay = 0;
-  return unary(protoMethod(IstioCertificateService.method.createCertificate), async (request, call) => {
+  return unary(protoMethod(IstioCertificateService.method.createCertificate, maxParts), async (request, call) => {
     metrics.count("citadel_server_csr_count");
     if (underWay >= maxUnderWay) throw tooMany();
     underWay++;

@@ -1,5 +1,4 @@
-/** One stream of an agent: who it is, and how often it may report. */
-
+/** One stream of an agent: who it is, and how often it may tell of single requests. */
 import type { Tap } from "../gen/fairlead/traffic_pb.js";
 import { type Bucket, createBucket } from "../lib/index.ts";
 import type { RpcError } from "../rpc/index.ts";
@@ -26,8 +25,7 @@ export class Reporter implements TapAgent {
   readonly run: string;
   readonly order: (tap: Tap) => void;
   readonly end: (reason: RpcError) => void;
-  /** An agent has a report in ten seconds, and while somebody looks four batches of requests in one. */
-  readonly #reports: Bucket;
+  /** While somebody looks, an agent has four batches of requests in a second. */
   readonly #tapped: Bucket;
   readonly #look: () => Party;
   /** As it was when it last reported. */
@@ -41,17 +39,12 @@ export class Reporter implements TapAgent {
     this.party = look();
     this.order = order;
     this.end = end;
-    this.#reports = createBucket(10, 1, monotonicMs);
     this.#tapped = createBucket(40, 20, monotonicMs);
   }
 
   look(): Party {
     this.party = this.#look();
     return this.party;
-  }
-
-  mayReport(): boolean {
-    return this.#reports.take();
   }
 
   mayTell(): boolean {

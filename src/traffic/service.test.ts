@@ -193,7 +193,7 @@ describe("reports of agents", () => {
     front.close();
   });
 
-  test("with very many names are folded, and too large or too many ones refused", async () => {
+  test("P04: with very many names are folded, and too large or too many ones refused", async () => {
     const many = (from: number, to: number) =>
       Array.from({ length: to - from }, (_, i) =>
         toBack(requests(1), { peer: { namespace: "evil", workload: `w${from + i}` } }),
@@ -225,10 +225,31 @@ describe("reports of agents", () => {
       hasty.send({ case: "report", value: { sequence } }).catch(() => {});
     expect(await hasty.end()).toMatch(/too many reports/);
     expect(seen()).toBe(1500);
+    // Nor does another call, nor one from another address where nobody is known, start anew.
+    const anew = await agent("front", "10.0.0.1", "anew");
+    await anew.send({ case: "report", value: { sequence: 1 } });
+    expect(await anew.end()).toMatch(/too many reports/);
+    const elsewhere = await Promise.all([1, 2].map((i) => agent("front", `10.9.1.${i}`)));
+    for (let sequence = 1; sequence <= 150; sequence++)
+      for (const one of elsewhere) one.send({ case: "report", value: { sequence } }).catch(() => {});
+    expect(await Promise.race(elsewhere.map((one) => one.end()))).toMatch(/too many reports/);
+    for (const one of elsewhere) one.close();
     // Others are not disturbed.
     const back = await agent("back", "10.0.0.2");
     expect(await back.report({ sequence: 1, edges: [] })).toBe(1);
     back.close();
+  });
+
+  test("P04: of very many edges, or of other parts, are refused before they are looked at", async () => {
+    for (const [edges, why] of [
+      [Array.from({ length: 2000 }, () => ({})), /too large/],
+      [Array.from({ length: 20_000 }, () => ({})), /more than 64000 parts/],
+      [[{ flags: Array.from({ length: 20_000 }, () => ({})) }], /more than 64000 parts/],
+    ] as const) {
+      const front = await agent("front");
+      await front.send({ case: "report", value: { sequence: 1, edges: [...edges] } });
+      expect(await front.end()).toMatch(why);
+    }
   });
 
   test("say who they are first, and nothing else comes in between", async () => {

@@ -15,9 +15,9 @@ import {
 import { dropOldest, type Logger, type Overload } from "../lib/index.ts";
 import { formatIdentity, type Identity, parseIdentity } from "../model/index.ts";
 import { type Call, duplex, type Each, protoMethod, type Route, RpcError, type Send, status } from "../rpc/index.ts";
+import { type Allowance, createAllowance } from "./allowance.ts";
 import { createCallsPerClient } from "./calls-per-client.ts";
 import { nobody, type Party } from "./edge.ts";
-import { createEdgeBudget, type EdgeBudget } from "./edge-budget.ts";
 import { readEdge } from "./read-edge.ts";
 import { Reporter } from "./reporter.ts";
 import type { TrafficStore } from "./store.ts";
@@ -42,11 +42,18 @@ export interface TrafficServiceOptions {
 
 export type TrafficCounter = "fairlead_traffic_reports_total" | "fairlead_traffic_edges_total";
 
-const method = protoMethod(TrafficService.method.report);
+/** Of 256 edges, which agents send at most, each with all that it may have. */
+const maxParts = 64_000;
+const method = protoMethod(TrafficService.method.report, maxParts);
 const reportResults = ["taken", "replayed", "refused"] as const;
 const edgeResults = ["taken", "folded", "malformed"] as const;
 
 const maxMessageBytes = 256 * 1024;
+/** In one message; each costs some microseconds, in one turn. */
+const maxEdges = 1024;
+/** An agent has a report in ten seconds. */
+const ownPace = { burst: 10, perSecond: 1 };
+const sharedPace = { burst: 200, perSecond: 20 };
 const maxReporters = 20_000;
 /** As of streams of xDS: one workload must not take the place of all others. */
 const maxCallsPerClient = 5_000;
@@ -60,7 +67,7 @@ export function createTrafficService(options: TrafficServiceOptions): Route {
   const enter = createCallsPerClient(options.maxCallsPerClient ?? maxCallsPerClient);
   /** The last report of each run of an agent, also after its stream. */
   const lastOf = new Map<string, number>();
-  const budgets = new Map<string, EdgeBudget>();
+  const allowances = new Map<string, Allowance>();
   for (const result of reportResults) metrics.count("fairlead_traffic_reports_total", { result }, 0);
   for (const result of edgeResults) metrics.count("fairlead_traffic_edges_total", { result }, 0);
 
@@ -89,14 +96,14 @@ export function createTrafficService(options: TrafficServiceOptions): Route {
     return reporter;
   }
 
-  /** It outlasts streams. All who are where nobody is known share their account's: any address could be named. */
-  function budgetOf({ key, account, party }: Reporter): EdgeBudget {
-    const of = party.workload === "" ? account : key;
-    const budget = budgets.get(of) ?? createEdgeBudget(options.monotonicMs);
-    budgets.delete(of);
-    budgets.set(of, budget);
-    dropOldest(budgets, maxReporters);
-    return budget;
+  /** All who are where nobody is known share their account's: any address could be named. */
+  function allowanceOf({ key, account, party }: Reporter): Allowance {
+    const [of, pace] = party.workload === "" ? [account, sharedPace] : [key, ownPace];
+    const allowance = allowances.get(of) ?? createAllowance(pace, options.monotonicMs);
+    allowances.delete(of);
+    allowances.set(of, allowance);
+    dropOldest(allowances, maxReporters);
+    return allowance;
   }
 
   function take(reporter: Reporter, { sequence, coveredMs, edges }: Report): void {
@@ -107,12 +114,12 @@ export function createTrafficService(options: TrafficServiceOptions): Route {
     lastOf.set(reporter.run, sequence);
     dropOldest(lastOf, maxReporters);
     const own = reporter.look();
-    const budget = budgetOf(reporter);
+    const allowance = allowanceOf(reporter);
     const counted = { taken: 0, folded: 0, malformed: 0 };
     for (const edge of edges) {
       const read = readEdge(edge, own);
       if (read) {
-        const fold = !budget.tellsApart(JSON.stringify(read.name));
+        const fold = !allowance.tellsApart(JSON.stringify(read.name));
         store.add(read.name, read.side, { ...read, fold, coveredMs: Math.min(coveredMs, mostCoveredMs) });
         counted[fold ? "folded" : "taken"]++;
       } else counted.malformed++;
@@ -129,7 +136,7 @@ export function createTrafficService(options: TrafficServiceOptions): Route {
 
   function hear(reporter: Reporter, { message }: FromAgent, send: Send<ToAgent>): Promise<void> | undefined {
     if (message.case === "report") {
-      if (!reporter.mayReport()) throw new RpcError(status.resourceExhausted, "too many reports");
+      if (!allowanceOf(reporter).mayReport()) throw new RpcError(status.resourceExhausted, "too many reports");
       take(reporter, message.value);
       return send(acknowledge(message.value.sequence));
     }
@@ -212,7 +219,12 @@ function checkRoom({ overload }: TrafficServiceOptions): void {
 /** Before it is decoded: a million names are refused by their size. */
 function bounded(bytes: Uint8Array): FromAgent {
   if (bytes.length > maxMessageBytes) throw new RpcError(status.resourceExhausted, "the report is too large");
-  return method.request.decode(bytes);
+  const decoded = method.request.decode(bytes);
+  const { message } = decoded;
+  const members =
+    message.case === "report" ? message.value.edges : message.case === "tapped" ? message.value.requests : [];
+  if (members.length > maxEdges) throw new RpcError(status.resourceExhausted, "the report is too large");
+  return decoded;
 }
 
 const attempt = async (act: () => Promise<void> | undefined): Promise<void> => act();

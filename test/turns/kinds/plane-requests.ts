@@ -7,7 +7,7 @@ import { DeltaDiscoveryRequestSchema } from "../../../src/gen/envoy/service/disc
 import { IstioCertificateRequestSchema, IstioCertificateService } from "../../../src/gen/istio/auth_pb.js";
 import { types } from "../../../src/model/index.ts";
 import { createCsr, generateKey } from "../../../src/pki/index.ts";
-import { createRpcClient, protoMethod } from "../../../src/rpc/index.ts";
+import { createRpcClient, protoMethod, rawCodec } from "../../../src/rpc/index.ts";
 import { deltaMethod } from "../../../src/xds/index.ts";
 import { type Measured, numbered, repeat } from "../kind.ts";
 import type { World } from "../world.ts";
@@ -100,6 +100,20 @@ async function* nodes(world: World): AsyncGenerator<Measured> {
     INSTANCE_IPS: repeat(10_000, (i) => `10.0.${i >> 8}.${i & 255}`).join(","),
   }));
   yield asked("a node with a name of 3 MB", () => ({}), `sidecar~10.0.0.9~${"x".repeat(3_000_000)}.default~d`);
+  yield {
+    name: "a node of 1,300,000 extensions of nothing",
+    of: "plane",
+    async run() {
+      const rpc = createRpcClient({ target: world.plane.grpc });
+      try {
+        const stream = await rpc.stream({ ...deltaMethod, request: rawCodec });
+        await stream.send([emptyExtensions()]);
+        return String((await stream.messages.next()).value);
+      } finally {
+        rpc.close();
+      }
+    },
+  };
   const names = repeat(100_000, (i) => `outbound|80||s${i}.default.svc.cluster.local`);
   yield {
     name: "a subscription to 100,000 clusters",
@@ -218,4 +232,13 @@ async function live({ call }: World, { id, path, apiVersion, kind, make }: Large
   await call("DELETE", `${path}/${id}`);
   await sleep(300);
   return `${code}, ${conditions} conditions`;
+}
+
+/** A request whose node has field 9, two bytes long, for 2.6 MB. */
+function emptyExtensions(): Buffer {
+  const extensions = Buffer.alloc(2_600_000, Buffer.from([9 * 8 + 2, 0]));
+  const head = Buffer.from([1 * 8 + 2, 0x80, 0x80, 0x80, 0x00]);
+  for (let [i, rest] = [1, extensions.length]; i < head.length; i++, rest >>>= 7)
+    head[i] = (rest & 0x7f) | (i < head.length - 1 ? 0x80 : 0);
+  return Buffer.concat([head, extensions]);
 }

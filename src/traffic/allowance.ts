@@ -1,7 +1,15 @@
-/** Edges that a reporter names in; whether they are still told apart, or are too many, out. */
-export interface EdgeBudget {
+/** Reports of somebody and the edges that they name in; whether these may be, or are too many, out. It outlasts his streams. */
+import { createBucket } from "../lib/index.ts";
+
+export interface Allowance {
+  mayReport(): boolean;
   /** False from the edge on that is one too many. */
   tellsApart(edge: string): boolean;
+}
+
+export interface Pace {
+  readonly burst: number;
+  readonly perSecond: number;
 }
 
 /** A workload has fewer peers, or should see them by namespace. */
@@ -9,11 +17,13 @@ const maxEdges = 256;
 /** After so long, peers that have gone make room for others. */
 const forgetMs = 3_600_000;
 
-export function createEdgeBudget(monotonicMs: () => number): EdgeBudget {
+export function createAllowance({ burst, perSecond }: Pace, monotonicMs: () => number): Allowance {
+  const reports = createBucket(burst, perSecond, monotonicMs);
   // Numbers, because there may be very many reporters: two names that are taken for one do no harm.
   const seen = new Set<number>();
   let forgotMs = monotonicMs();
   return {
+    mayReport: () => reports.take(),
     tellsApart(edge) {
       const nowMs = monotonicMs();
       if (nowMs - forgotMs > forgetMs) {

@@ -10,7 +10,7 @@ import { createClients, isChainTooLong } from "./clients.ts";
 import { systemCode } from "./error.ts";
 import { createHeldConnections, type Peer } from "./held-connections.ts";
 import type { Overload } from "./overload.ts";
-import { guardServerSession, type SessionLimits } from "./session-guard.ts";
+import { guardSessions, type SessionLimits } from "./session-guard.ts";
 
 export interface ConnectionLimits extends SessionLimits {
   readonly maxConnections: number;
@@ -99,7 +99,7 @@ export function guardConnections(server: Server, limits: ConnectionLimits, overl
     socket.on("error", () => {});
     if (isChainTooLong(socket)) clients.strike(socket);
   });
-  server.on("session", (session: ServerHttp2Session) => guardServerSession(session, limits));
+  server.on("session", guardSessions(limits));
   return { count: held.count, destroyAll: held.destroyAll, isRefused: held.isRefused };
 }
 

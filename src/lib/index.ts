@@ -54,7 +54,7 @@ export { measurePattern } from "./pattern-size.ts";
 export { createRateMeter, type RateMeter } from "./rate-meter.ts";
 export { readList, readNumber, readRecord, readText, readTextMap, readTexts } from "./read.ts";
 export { compilePattern, type Pattern, patternSize, quotePattern } from "./regex.ts";
-export { keepAlive } from "./session-guard.ts";
+export { watchSessions } from "./session-guard.ts";
 export { createRest, type Rest } from "./short-turns.ts";
 export { type SilenceLimits, watchSilence } from "./silence.ts";
 export { openSocketFolder, type SocketFolder } from "./socket-folder.ts";

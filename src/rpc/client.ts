@@ -2,7 +2,7 @@
 import http2, { type ClientHttp2Session } from "node:http2";
 import { connect as connectSocket, type Socket } from "node:net";
 import { type ConnectionOptions, connect as connectTls } from "node:tls";
-import { keepAlive } from "../lib/index.ts";
+import { watchSessions } from "../lib/index.ts";
 import { type CallOptions, type ClientStream, openStream } from "./client-stream.ts";
 import { defaultLimits } from "./limits.ts";
 import type { Method } from "./method.ts";
@@ -103,7 +103,7 @@ function connect(options: RpcClientOptions): ClientHttp2Session {
     // Closed while it was connecting: node tells of the connection all the same.
     if (session.destroyed) return;
     session.setLocalWindowSize(4 * 1024 * 1024);
-    keepAlive(session, { ...defaultLimits, keepaliveMs: options.keepaliveMs ?? defaultLimits.keepaliveMs });
+    watchSessions({ ...defaultLimits, keepaliveMs: options.keepaliveMs ?? defaultLimits.keepaliveMs })(session);
   });
   return session;
 }

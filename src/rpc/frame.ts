@@ -97,9 +97,11 @@ async function within<T>(result: Promise<T>, ms: number | undefined): Promise<T>
   }
 }
 
+const nothing: Uint8Array = new Uint8Array(0);
+
 /** Grows by doubling, so that a message sent in one-byte frames costs its own size and not an object a byte. */
 function createBuffer() {
-  let bytes: Uint8Array = new Uint8Array(0);
+  let bytes = nothing;
   let start = 0;
   let end = 0;
   return {
@@ -125,7 +127,10 @@ function createBuffer() {
     take(count: number): Uint8Array | undefined {
       if (end - start < count) return undefined;
       start += count;
-      return bytes.subarray(start - count, start);
+      const taken = bytes.subarray(start - count, start);
+      // Thousands of streams are silent most of the time: none keeps what it has handed over.
+      if (start === end) bytes = nothing;
+      return taken;
     },
   };
 }

@@ -103,7 +103,6 @@ function count(
   { parts, departed }: Looked,
   isOpen: boolean,
 ): void {
-  const name = printable(proxyName(proxy.node));
   const hasOld = departed.some(({ type, name: old, made }) => {
     const has = proxy.accepted(type, old);
     return has !== undefined && made.has(has);
@@ -117,11 +116,14 @@ function count(
     if (progress !== "refused" || isOpen) continue;
     refused++;
     const part = `${shortName(type)} ${printable(wanted.name)}`;
-    if (refused === 1)
-      tally.refusing.push({ proxy: name, part, words: printable(proxy.words(type, wanted.name).slice(0, maxWords)) });
+    if (refused > 1) continue;
+    const words = printable(proxy.words(type, wanted.name).slice(0, maxWords));
+    tally.refusing.push({ proxy: nameOf(proxy), part, words });
   }
   if (asked === 0) return;
   tally.affected++;
   if (refused + awaited === 0) tally.acknowledged++;
-  else if (refused === 0) tally.waiting.push(name);
+  else if (refused === 0) tally.waiting.push(nameOf(proxy));
 }
+
+const nameOf = ({ node }: ProxyProgress): string => printable(proxyName(node));

@@ -43,7 +43,7 @@ export interface HoldBack {
   begin(type: ResourceType): void;
   held(): readonly Held[];
   /** How many clusters are remembered that the source has no more. */
-  readonly kept: number;
+  kept(): number;
 }
 
 export interface HoldBackOptions {
@@ -295,8 +295,6 @@ export function createHoldBack(options: HoldBackOptions): HoldBack {
       if (type === types.cluster) removalWakeMs = undefined;
     },
     held: () => [...waits.values()],
-    get kept() {
-      return letGo.size + orphans.size;
-    },
+    kept: () => letGo.size + orphans.size,
   };
 }

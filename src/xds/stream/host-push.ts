@@ -7,7 +7,7 @@
  * client has it. One that comes back claims hosts that it has dropped, too: it is believed where the configuration and
  * the mark among its hosts are of the same epoch, the one at which all of them were sent, and is sent all anew otherwise.
  */
-import { digest, dropOldest } from "../../lib/index.ts";
+import { dropOldest } from "../../lib/index.ts";
 import { type Resource, types } from "../../model/index.ts";
 import type { DeltaRequest } from "./request.ts";
 import type { Mark, Response } from "./response.ts";
@@ -157,7 +157,7 @@ export function createHostPush({ enabled, apart, versions }: HostPushOptions): H
   }
 
   /** Another one for each time that all is sent, whoever sends it. */
-  const newEpoch = (): string => digest(versions.next().nonce);
+  const newEpoch = (): string => versions.unique();
 
   /**
    * The configuration where that differs, right before its hosts: a refusal of hosts makes Envoy use every configuration

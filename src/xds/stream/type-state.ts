@@ -198,7 +198,8 @@ export class TypeState {
     this.#onAccepted(this.type, found, nowMs);
     this.#dropRefusals((name) => this.#partOf(found, name));
     if (nonce !== this.nonce) return "superseded";
-    this.ackedNonce = nonce;
+    // Not the client's own copy of it.
+    this.ackedNonce = this.nonce;
     this.ackedAtMs = nowMs;
     this.lastError = "";
     this.doubted = [];

@@ -2,11 +2,14 @@
 
 export interface Versions {
   next(): { readonly version: string; readonly nonce: string };
+  /** What no other has, on any server. */
+  unique(): string;
 }
 
 export function createVersions(options: { now: () => Date; uuid: () => string }): Versions {
   let counter = 0;
   return {
+    unique: options.uuid,
     next() {
       counter++;
       const version = `${options.now().toISOString()}/${counter}`;

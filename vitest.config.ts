@@ -11,34 +11,29 @@ const opensPages = (): boolean =>
 const makesDisks = (): boolean => process.getuid?.() === 0 && works("losetup", "--find") && works("mkfs.ext4", "-V");
 
 /**
- * Whole meshes first, which take longest, then the files beside the code: the last of all are short, so that no processor is
- * left without work while one long file ends.
+ * Rooms of pure functions: their files load the same modules and leave nothing behind, so that they can share a process;
+ * but for the one that looks at modules as they are first loaded.
+ */
+const rooms = "collections,config,explain,inject,lib,mesh,model,registry,render,translate";
+const pure = [`src/{${rooms}}/**/!(all-types).test.ts`, "test/render/*.test.ts"];
+
+/**
+ * Whole meshes first, which take longest, then the files beside the code, then those that share a process: the last of all
+ * are short, so that no processor is left without work while one long file ends.
  */
 class WholeMeshesFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
-    const sorted = await super.sort(files);
-    const isBesideCode = ({ moduleId, project }: TestSpecification): boolean =>
-      moduleId.startsWith(`${project.config.root}/src/`);
-    return [...sorted.filter((file) => !isBesideCode(file)), ...sorted.filter(isBesideCode)];
+    const turn = ({ moduleId, project: { config } }: TestSpecification): number => {
+      if (!config.isolate) return 2;
+      return moduleId.startsWith(`${config.root}/src/`) ? 1 : 0;
+    };
+    return (await super.sort(files)).toSorted((a, b) => turn(a) - turn(b));
   }
 }
 
 // biome-ignore lint/style/noDefaultExport: vitest reads the default export
 export default defineConfig({
   test: {
-    include: ["src/**/*.test.ts", "test/**/*.test.ts", "demo/**/*.test.ts", "bench/**/*.test.ts"],
-    exclude: [
-      // Istio's own agent is a judge that is built elsewhere.
-      ...(process.env.PILOT_AGENT ? [] : ["test/swap/pilot-agent.test.ts"]),
-      // A minute under load, by itself: `npm run test:swap`.
-      ...(process.env.FAIRLEAD_SWAP ? [] : ["test/swap/swap.test.ts"]),
-      // A browser is installed where the system's packages have one; not every machine lets it run.
-      ...(opensPages() ? [] : ["test/dashboard/{page,demo,large-mesh}.test.ts"]),
-      // Not every machine lets one make disks, and nothing can be installed that would.
-      ...(makesDisks() ? [] : ["src/apiserver/store-disk.test.ts"]),
-    ],
-    // Only `npm run test:cluster` has a cluster to prepare.
-    globalSetup: process.env.FAIRLEAD_CLUSTER ? ["test/cluster/setup.ts"] : [],
     pool: "forks",
     // One more than there are processors in CI: a third of the time, files wait for timers and other processes.
     maxWorkers: 3,
@@ -48,5 +43,28 @@ export default defineConfig({
     hookTimeout: 300_000,
     expect: { poll: { timeout: 120_000 } },
     reporters: ["default"],
+    projects: [
+      {
+        extends: true,
+        test: {
+          name: "alone",
+          include: ["src/**/*.test.ts", "test/**/*.test.ts", "demo/**/*.test.ts", "bench/**/*.test.ts"],
+          exclude: [
+            ...pure,
+            // Istio's own agent is a judge that is built elsewhere.
+            ...(process.env.PILOT_AGENT ? [] : ["test/swap/pilot-agent.test.ts"]),
+            // A minute under load, by itself: `npm run test:swap`.
+            ...(process.env.FAIRLEAD_SWAP ? [] : ["test/swap/swap.test.ts"]),
+            // A browser is installed where the system's packages have one; not every machine lets it run.
+            ...(opensPages() ? [] : ["test/dashboard/{page,demo,large-mesh}.test.ts"]),
+            // Not every machine lets one make disks, and nothing can be installed that would.
+            ...(makesDisks() ? [] : ["src/apiserver/store-disk.test.ts"]),
+          ],
+          // Only `npm run test:cluster` has a cluster to prepare.
+          globalSetup: process.env.FAIRLEAD_CLUSTER ? ["test/cluster/setup.ts"] : [],
+        },
+      },
+      { extends: true, test: { name: "shared", isolate: false, include: pure } },
+    ],
   },
 });

@@ -12,8 +12,9 @@ export function createVersions(options: { now: () => Date; uuid: () => string })
     unique: options.uuid,
     next() {
       counter++;
-      const version = `${options.now().toISOString()}/${counter}`;
-      return { version, nonce: `${version}${options.uuid()}` };
+      // Joined, as V8 keeps what is put together otherwise in its parts, and streams keep these for as long as they live.
+      const version = [options.now().toISOString(), counter].join("/");
+      return { version, nonce: [version, options.uuid()].join("") };
     },
   };
 }

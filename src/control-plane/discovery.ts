@@ -9,15 +9,8 @@ import { createGraph } from "../collections/index.ts";
 import { createHttpClient, createJwksResolver, type JwksResolver, type JwksResolverOptions } from "../fetch/index.ts";
 import { createEventRecorder, createHttpSource, createKubeClient, type EventRecorder } from "../kube/index.ts";
 import { createAddressGuard } from "../lib/index.ts";
-import { istioVersion } from "../model/index.ts";
-import {
-  createDebugTypes,
-  createMetrics,
-  type DebugSources,
-  knownProxies,
-  measureProcess,
-  versionInfo,
-} from "../ops/index.ts";
+import { istioVersion, types } from "../model/index.ts";
+import { createDebugTypes, createMetrics, type DebugSources, measureProcess, versionInfo } from "../ops/index.ts";
 import { createEnvoyTypes } from "../render/index.ts";
 import { type Ads, createAds } from "../xds/index.ts";
 import { authenticateWith, createStillThere, createTokenJudge, firstJudge } from "./authenticate.ts";
@@ -335,7 +328,7 @@ export async function startDiscovery(options: DiscoveryOptions): Promise<Discove
   });
 
   // Beside it: certificates.
-  trust.follow(() => knownProxies(ads.status()));
+  trust.follow(() => ads.followers(types.proxyConfig));
   const pods = watched.objects("", "Pod");
   const http = createHttpClient({ guard, ...options.keySets });
   const ofIssuers = (options.issuers ?? []).map((rule) =>

@@ -115,11 +115,6 @@ export function* eachProxy(proxies: Proxies): Generator<ProxyStatus> {
   }
 }
 
-/** A connection that follows nothing is somebody who asks, such as istioctl, and no proxy. */
-export function knownProxies(proxies: readonly ProxyStatus[]): readonly ProxyStatus[] {
-  return proxies.filter((proxy) => proxy.types.length > 0);
-}
-
 export function proxyNamespace(proxy: ProxyStatus): string {
   return (
     proxy.identity?.namespace ?? String(proxy.node.metadata.NAMESPACE ?? proxyName(proxy.node).split(".").at(-1) ?? "")

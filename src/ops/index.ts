@@ -8,7 +8,6 @@ export {
   type DebugView,
   eachProxy,
   findProxy,
-  knownProxies,
   proxyNamespace,
 } from "./debug.ts";
 export { createDebugTypes } from "./debug-types.ts";

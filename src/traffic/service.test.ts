@@ -99,10 +99,11 @@ const toBack = (counts: readonly number[], more: object = {}) => ({
   service: { host: "back.shop.svc.cluster.local", name: "back", namespace: "shop" },
   ...more,
 });
-const seen = (): number =>
-  kept.store
-    .snapshot({ lastMs: 60_000 })
-    .traffic.reduce((sum, { bySource }) => sum + (bySource?.requests?.requests ?? 0), 0);
+const seen = async (): Promise<number> =>
+  (await kept.store.snapshot({ lastMs: 60_000 })).traffic.reduce(
+    (sum, { bySource }) => sum + (bySource?.requests?.requests ?? 0),
+    0,
+  );
 const count = (name: string): number => counted.get(`fairlead_traffic_${name}`) ?? 0;
 
 describe("reports of agents", () => {
@@ -124,7 +125,7 @@ describe("reports of agents", () => {
     const back = await agent("back", "10.0.0.2");
     const called = { side: Edge_Side.DESTINATION, peer: { namespace: "shop", workload: "front-v1" } };
     expect(await back.report({ sequence: 1, edges: [toBack(requests(11, { mutual: 11 }), called)] })).toBe(1);
-    const snapshot = kept.store.snapshot({ lastMs: 60_000 });
+    const snapshot = await kept.store.snapshot({ lastMs: 60_000 });
     expect(snapshot).toMatchObject({ reporters: 2, edges: 1 });
     expect(snapshot.traffic[0]).toMatchObject({
       source: { namespace: "shop", workload: "front-v1", app: "front" },
@@ -144,11 +145,11 @@ describe("reports of agents", () => {
     expect(await (await agent()).end()).toMatch(/authentication failure/);
     const forged = await agent("front", "10.0.0.2");
     expect(await forged.end()).toMatch(/another workload is at this address/);
-    expect([seen(), count("reports_total refused"), kept.store.about().reporters]).toEqual([0, 2, 0]);
+    expect([await seen(), count("reports_total refused"), kept.store.about().reporters]).toEqual([0, 2, 0]);
     // Nobody is known there: the namespace is proven all the same.
     const stranger = await agent("front", "10.9.9.9");
     expect(await stranger.report({ sequence: 1, edges: [toBack(requests(1))] })).toBe(1);
-    expect(kept.store.snapshot({ lastMs: 60_000 }).traffic[0]?.source).toMatchObject({
+    expect((await kept.store.snapshot({ lastMs: 60_000 })).traffic[0]?.source).toMatchObject({
       namespace: "shop",
       workload: "",
     });
@@ -159,16 +160,16 @@ describe("reports of agents", () => {
     const front = await agent("front");
     for (const sequence of [1, 1, 2, 1])
       expect(await front.report({ sequence, edges: [toBack(requests(5))] })).toBe(sequence);
-    expect([seen(), count("reports_total replayed")]).toEqual([10, 2]);
+    expect([await seen(), count("reports_total replayed")]).toEqual([10, 2]);
     const again = await agent("front");
     expect(await front.end()).toMatch(/the agent has called again/);
     expect(await again.report({ sequence: 2, edges: [toBack(requests(5))] })).toBe(2);
     expect(await again.report({ sequence: 3, edges: [toBack(requests(5))] })).toBe(3);
-    expect(seen()).toBe(15);
+    expect(await seen()).toBe(15);
     // Another run begins anew.
     const restarted = await agent("front", "10.0.0.1", "next");
     expect(await restarted.report({ sequence: 1, edges: [toBack(requests(5))] })).toBe(1);
-    expect(seen()).toBe(20);
+    expect(await seen()).toBe(20);
     restarted.close();
   });
 
@@ -188,7 +189,7 @@ describe("reports of agents", () => {
       toBack([1, 1, 1, 0], { protocol: Edge_Protocol.TCP, receivedBytes: Number.NaN }),
     ];
     expect(await front.report({ sequence: 1, edges: [...bad, toBack(requests(3))] })).toBe(1);
-    expect([seen(), kept.store.about().edges]).toEqual([3, 1]);
+    expect([await seen(), kept.store.about().edges]).toEqual([3, 1]);
     expect([count("edges_total malformed"), count("edges_total taken")]).toEqual([bad.length, 1]);
     front.close();
   });
@@ -201,7 +202,7 @@ describe("reports of agents", () => {
     const front = await agent("front");
     await front.report({ sequence: 1, edges: many(0, 400) });
     await front.report({ sequence: 2, edges: many(400, 800) });
-    expect(seen()).toBe(800);
+    expect(await seen()).toBe(800);
     expect(kept.store.about()).toMatchObject({ edges: 257, foldedEdges: 1 });
     expect(count("edges_total folded")).toBe(800 - 256);
     // Neither another call nor an address where nobody is known gives room for more than that account's share.
@@ -217,14 +218,14 @@ describe("reports of agents", () => {
       nowhere.close();
     }
     expect(kept.store.about()).toMatchObject({ edges: 257 + 256, foldedEdges: 1 });
-    expect(seen()).toBe(800 + 100 + 200 + 400);
+    expect(await seen()).toBe(800 + 100 + 200 + 400);
     await again.send({ case: "report", value: { sequence: 2, edges: many(0, 20_000) } });
     expect(await again.end()).toMatch(/too large/);
     const hasty = await agent("front", "10.0.0.1", "hasty");
     for (let sequence = 1; sequence <= 20; sequence++)
       hasty.send({ case: "report", value: { sequence } }).catch(() => {});
     expect(await hasty.end()).toMatch(/too many reports/);
-    expect(seen()).toBe(1500);
+    expect(await seen()).toBe(1500);
     // Nor does another call, nor one from another address where nobody is known, start anew.
     const anew = await agent("front", "10.0.0.1", "anew");
     await anew.send({ case: "report", value: { sequence: 1 } });
@@ -284,7 +285,7 @@ describe("reports of agents", () => {
     kept.pass(600_000);
     const front = await agent("front");
     await front.report({ sequence: 1, coveredMs: 0xffff_ffff, edges: [toBack(requests(60))] });
-    const points = kept.store.series({ lastMs: 300_000 }, () => true);
+    const points = await kept.store.series({ lastMs: 300_000 }, () => true);
     expect(points.filter(({ traffic }) => traffic.length > 0)).toHaveLength(6);
     front.close();
   });

@@ -4,6 +4,7 @@
  * is never set, and is the control plane's own: when something was counted, no agent says.
  */
 import { randomBytes } from "node:crypto";
+import { createRest, type Rest } from "../lib/index.ts";
 import { countPlaces, reportIntervalMs } from "../model/index.ts";
 import { countedOf, type EdgeName, type EdgeTraffic, nobody, noService, type Side } from "./edge.ts";
 import { type Resolution, Ring } from "./ring.ts";
@@ -11,10 +12,10 @@ import { type Resolution, Ring } from "./ring.ts";
 /** What is read of it: the CLI's and the pages' side. */
 export interface TrafficView {
   about(): TrafficFacts;
-  /** Every edge with traffic in that time. */
-  snapshot(range: TimeRange): TrafficSnapshot;
+  /** Every edge with traffic in that time. Thousands are read in short turns: one that grows meanwhile may be told with more. */
+  snapshot(range: TimeRange): Promise<TrafficSnapshot>;
   /** The same for each slot of that time alone, oldest first, of the edges that match. */
-  series(range: TimeRange, matches: (edge: EdgeName) => boolean): readonly TrafficPoint[];
+  series(range: TimeRange, matches: (edge: EdgeName) => boolean): Promise<readonly TrafficPoint[]>;
 }
 
 export interface TimeRange {
@@ -249,21 +250,39 @@ export function createTrafficStore(options: TrafficStoreOptions): TrafficStore {
           edge.flags.set(flag, (edge.flags.get(flag) ?? 0) + count);
     },
     about,
-    snapshot(range) {
+    async snapshot(range) {
       const { scale, from, to, seconds } = slotsOf(range);
-      const traffic = [...edges.values()].flatMap((edge) => read(edge, scale, from, to) ?? []);
+      const traffic = await readAll([...edges.values()], (edge) => read(edge, scale, from, to), createRest());
       return { ...about(), seconds, traffic };
     },
-    series(range, matches) {
+    async series(range, matches) {
       const { scale, slotMs, from, to } = slotsOf(range);
       const matching = [...edges.values()].filter(({ name }) => matches(name));
-      return Array.from({ length: to - from + 1 }, (_, i) => ({
-        at: wall((from + i) * slotMs),
-        seconds: slotMs / 1000,
-        traffic: matching.flatMap((edge) => read(edge, scale, from + i, from + i) ?? []),
-      }));
+      const rest = createRest();
+      const points: TrafficPoint[] = [];
+      for (let slot = from; slot <= to; slot++) {
+        const at = wall(slot * slotMs);
+        const traffic = await readAll(matching, (edge) => read(edge, scale, slot, slot), rest);
+        points.push({ at, seconds: slotMs / 1000, traffic });
+      }
+      return points;
     },
   };
+}
+
+async function readAll(
+  edges: readonly Edge[],
+  read: (edge: Edge) => EdgeTraffic | undefined,
+  rest: Rest,
+): Promise<readonly EdgeTraffic[]> {
+  const found: EdgeTraffic[] = [];
+  for (const edge of edges) {
+    const one = read(edge);
+    if (one) found.push(one);
+    const resting = rest();
+    if (resting) await resting;
+  }
+  return found;
 }
 
 const bytesOf = (rings: Rings | undefined): number => (rings ? rings.fine.bytes + rings.coarse.bytes : 0);

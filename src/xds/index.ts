@@ -13,7 +13,7 @@ export type {
   Proven,
 } from "./server/ads-options.ts";
 export type { Progress, ProxyProgress } from "./server/proxy-progress.ts";
-export type { HeldStatus, ProxyStatus, TypeStatus } from "./server/proxy-status.ts";
+export type { HeldStatus, ProxyStatus, TypeFollower, TypeStatus } from "./server/proxy-status.ts";
 export type { WireResource } from "./server/wire.ts";
 export type { News, ProxyNode, ProxySession, ResourceSource } from "./source.ts";
 export { shortName } from "./type-info.ts";

@@ -137,14 +137,17 @@ describe.skipIf(lacks("root", "envoy", "iptables"))("two stock sidecars", () => 
 
   test("the control plane is told the same by both, and knows rates without Prometheus", async () => {
     const range = { lastMs: 600_000 };
-    const edges = (): readonly EdgeTraffic[] =>
-      mesh.traffic.snapshot(range).traffic.filter(({ source }) => source.workload === "client");
-    const sides = (of: "server" | "raw") => {
-      const found = edges().find(({ service }) => service.name === of);
+    const edges = async (): Promise<readonly EdgeTraffic[]> =>
+      (await mesh.traffic.snapshot(range)).traffic.filter(({ source }) => source.workload === "client");
+    const sides = async (of: "server" | "raw") => {
+      const found = (await edges()).find(({ service }) => service.name === of);
       return [found?.bySource, found?.byDestination].map((one) => one?.requests?.requests ?? one?.connections?.closed);
     };
-    await eventually(() => JSON.stringify([sides("server"), sides("raw")]) === "[[37,37],[1,1]]", "the reports");
-    const requests = edges().find(({ service }) => service.name === "server");
+    await eventually(
+      async () => JSON.stringify([await sides("server"), await sides("raw")]) === "[[37,37],[1,1]]",
+      "the reports",
+    );
+    const requests = (await edges()).find(({ service }) => service.name === "server");
     expect(requests).toMatchObject({
       protocol: "http",
       source: { namespace: "default", workload: "client", app: "shop", version: "v1" },
@@ -154,11 +157,11 @@ describe.skipIf(lacks("root", "envoy", "iptables"))("two stock sidecars", () => 
       byDestination: { requests: { clientErrors: 7, serverErrors: 0, mutual: 37, plain: 0 } },
     });
     const bytes = { opened: 1, sentBytes: 10, receivedBytes: 10 };
-    expect(edges().find(({ protocol }) => protocol === "tcp")).toMatchObject({
+    expect((await edges()).find(({ protocol }) => protocol === "tcp")).toMatchObject({
       bySource: { connections: bytes },
       byDestination: { connections: { ...bytes, mutual: 1 } },
     });
-    const row = summarize(mesh.traffic.snapshot(range), "workload").find(({ name }) => name === "server");
+    const row = summarize(await mesh.traffic.snapshot(range), "workload").find(({ name }) => name === "server");
     expect(row).toMatchObject({ namespace: "default", success: 1, mutualTls: "all", protocols: ["http", "tcp"] });
     expect(row?.p99Ms).toBeGreaterThan(0);
     expect(mesh.traffic.about()).toMatchObject({ reporters: 2, foldedEdges: 0 });

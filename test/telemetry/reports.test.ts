@@ -90,10 +90,11 @@ function report(port: number): Reporting {
   };
 }
 
-const seen = (store: TrafficStore): number =>
-  store
-    .snapshot({ lastMs: 600_000 })
-    .traffic.reduce((sum, { bySource }) => sum + (bySource?.requests?.requests ?? 0), 0);
+const seen = async (store: TrafficStore): Promise<number> =>
+  (await store.snapshot({ lastMs: 600_000 })).traffic.reduce(
+    (sum, { bySource }) => sum + (bySource?.requests?.requests ?? 0),
+    0,
+  );
 
 describe("an agent", () => {
   test("loses nothing and counts nothing twice over a short outage", async () => {

@@ -15,7 +15,7 @@ export async function servePlane({
 }): Promise<HttpServer> {
   const sessions = createTapSessions({ taps, monotonicMs: clocks.monotonicMs, log: silentLogger, waitMs: 50 });
   const views = new Map([
-    ["trafficz", createTrafficView({ view: store, everywhere: async (range) => store.snapshot(range) })],
+    ["trafficz", createTrafficView({ view: store, everywhere: store.snapshot })],
     ["tapz", createTapView(sessions)],
   ]);
   const sources = {

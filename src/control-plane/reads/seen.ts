@@ -36,7 +36,7 @@ export async function readSeen({ view, everywhere }: Rates, looked: Looked, plac
   return {
     callers: edges(snapshot, looked, place, (edge) => place.to(edge)),
     calls: edges(snapshot, looked, place, (edge) => place.from?.(edge) === true),
-    series: view.series(looked, (edge) => place.to(edge)).map(slotOf),
+    series: (await view.series(looked, (edge) => place.to(edge))).map(slotOf),
   };
 }
 

@@ -21,8 +21,8 @@ const minute = (store: TrafficView) => store.snapshot({ lastMs: 60_000 });
 const unmarked = { ofHost: () => [], ofPlace: () => [] };
 
 describe("what is drawn", () => {
-  test("is namespaces first, with what goes between them", () => {
-    const { nodes, edges } = readGraph(minute(busy()), { namespace: "" }, unmarked);
+  test("is namespaces first, with what goes between them", async () => {
+    const { nodes, edges } = readGraph(await minute(busy()), { namespace: "" }, unmarked);
     expect(nodes.map(({ id }) => id).sort()).toEqual(["data", "shop"]);
     expect(edges.map(({ from, to, requests: count }) => [from, to, count])).toEqual([
       ["shop", "shop", 200],
@@ -30,11 +30,11 @@ describe("what is drawn", () => {
     ]);
   });
 
-  test("is then a namespace's workloads, and those that they talk with", () => {
-    const { nodes, edges, folded } = readGraph(minute(busy()), { namespace: "data" }, unmarked);
+  test("is then a namespace's workloads, and those that they talk with", async () => {
+    const { nodes, edges, folded } = readGraph(await minute(busy()), { namespace: "data" }, unmarked);
     expect(nodes.map(({ id }) => id).sort()).toEqual(["data/db", "shop/back"]);
     expect(edges).toMatchObject([{ from: "shop/back", to: "data/db", mutualTls: "none", protocols: ["tcp"] }]);
-    const shop = readGraph(minute(busy()), { namespace: "shop" }, unmarked);
+    const shop = readGraph(await minute(busy()), { namespace: "shop" }, unmarked);
     expect(shop.edges[0]).toMatchObject({
       from: "shop/front",
       to: "shop/back",
@@ -44,12 +44,12 @@ describe("what is drawn", () => {
     expect(folded).toEqual({ nodes: 0, edges: 0 });
   });
 
-  test("is never more than can be seen: the least busy are counted", () => {
+  test("is never more than can be seen: the least busy are counted", async () => {
     const { store } = testStore();
     for (let i = 0; i < 150; i++)
       for (let j = 0; j < 4; j++)
         store.add(edge(party(`w${i}`), party(`w${(i + j + 1) % 150}`)), "source", { counts: requests(i + 1) });
-    const { nodes, edges, folded } = readGraph(minute(store), { namespace: "shop" }, unmarked);
+    const { nodes, edges, folded } = readGraph(await minute(store), { namespace: "shop" }, unmarked);
     expect([nodes.length, folded.nodes]).toEqual([maxNodes, 150 - maxNodes]);
     expect(edges.length).toBe(maxEdges);
     expect(edges.length + folded.edges).toBe(600);
@@ -59,12 +59,12 @@ describe("what is drawn", () => {
   });
 });
 
-test("of what may not be seen there is one place without a name, and nothing of its own", () => {
+test("of what may not be seen there is one place without a name, and nothing of its own", async () => {
   const sees = (namespace: string): boolean => namespace === "data";
-  const { nodes, edges } = readGraph(minute(busy()), { namespace: "", sees }, unmarked);
+  const { nodes, edges } = readGraph(await minute(busy()), { namespace: "", sees }, unmarked);
   expect(nodes.map(({ id }) => id).sort()).toEqual([elsewhere, "data"]);
   expect(edges).toMatchObject([{ from: elsewhere, to: "data", hosts: ["db.data.svc.cluster.local"] }]);
-  expect(JSON.stringify(readGraph(minute(busy()), { namespace: "data", sees }, unmarked))).not.toMatch(
+  expect(JSON.stringify(readGraph(await minute(busy()), { namespace: "data", sees }, unmarked))).not.toMatch(
     /shop|front|back/,
   );
 });
@@ -85,14 +85,14 @@ test("a place has its callers, those whom it calls, and its course", async () =>
   expect(seen.callers.map(({ from }) => from)).toEqual([elsewhere]);
 });
 
-test("errors and denials are told where they are more than a few", () => {
-  expect(trafficFindings(minute(busy())).map(({ what, level }) => [what, level])).toEqual([
+test("errors and denials are told where they are more than a few", async () => {
+  expect(trafficFindings(await minute(busy())).map(({ what, level }) => [what, level])).toEqual([
     ["answers with errors", "warning"],
   ]);
   const { store } = testStore();
   store.add(edge(front, back), "source", { counts: requests(9, { serverErrors: 9 }) });
   store.add(edge(back, db), "source", { counts: requests(1000, { serverErrors: 10 }) });
-  expect(trafficFindings(minute(store))).toEqual([]);
+  expect(trafficFindings(await minute(store))).toEqual([]);
   store.add(edge(front, db), "source", { counts: requests(20, { denied: 20 }) });
-  expect(trafficFindings(minute(store))).toMatchObject([{ what: "denied", level: "error" }]);
+  expect(trafficFindings(await minute(store))).toMatchObject([{ what: "denied", level: "error" }]);
 });

@@ -114,6 +114,6 @@ export function createReadRoute(
     const identity = await authenticate(call);
     if (!identity || !mayRead(identity))
       throw new RpcError(status.permissionDenied, "not a replica of this control plane");
-    return create(ReadAnswerSchema, { json: JSON.stringify(view.snapshot({ lastMs, endedMsAgo })) });
+    return create(ReadAnswerSchema, { json: JSON.stringify(await view.snapshot({ lastMs, endedMsAgo })) });
   });
 }

@@ -68,7 +68,7 @@ export function createTraffic(options: TrafficOptions): Traffic {
     taps,
     async everywhere(range) {
       const { snapshots, silent } = (await peers?.ask(range)) ?? { snapshots: [], silent: 0 };
-      const merged = mergeSnapshots(store.snapshot(range), ...snapshots);
+      const merged = mergeSnapshots(await store.snapshot(range), ...snapshots);
       return { ...merged, silentPlanes: merged.silentPlanes + silent };
     },
     routes: (authenticate) => [
@@ -101,7 +101,7 @@ export function createTrafficView({ view, everywhere }: Pick<Traffic, "view" | "
     help: "requests between workloads, as their agents report them: ?last=1m, up to an hour; of this replica: ?local",
     answer({ query }) {
       const range = { lastMs: durationOf(query.get("last") ?? "1m") };
-      return query.has("local") ? inPieces(view.snapshot(range)) : everywhere(range).then(inPieces);
+      return (query.has("local") ? view.snapshot(range) : everywhere(range)).then(inPieces);
     },
   };
 }

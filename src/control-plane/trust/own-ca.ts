@@ -13,7 +13,7 @@ import type { KubeClient } from "../../kube/index.ts";
 import { dropOldest, FairleadError } from "../../lib/index.ts";
 import { formatIdentity } from "../../model/index.ts";
 import { createCsr, formatPrivateKey, generateKey } from "../../pki/index.ts";
-import type { ProxyStatus } from "../../xds/index.ts";
+import type { TypeFollower } from "../../xds/index.ts";
 import type { FurtherRoots } from "./further-roots.ts";
 import { followTrust, type MeshTrust, rotationName } from "./mesh-trust.ts";
 import { createRevokedForProxies } from "./revoked-for-proxies.ts";
@@ -34,7 +34,7 @@ export interface OwnCa {
   /** Lists of revoked certificates that proxies can be given, PEM; empty for none. */
   revoked(): string;
   /** From now on it is known who is connected, and when they were last told of roots; called once. */
-  follow(proxies: () => readonly ProxyStatus[], toldAt: () => Date): void;
+  follow(proxies: () => Iterable<TypeFollower>, toldAt: () => Date): void;
   holders(): readonly TrustHolder[];
   /** A key with a certificate for the control plane itself, as a client of its other replicas. */
   ownCredentials(serviceAccount: string, lifeMs: number): Promise<{ readonly cert: string; readonly key: string }>;

@@ -1,7 +1,6 @@
 /** Connected proxies and certificates that were issued in; who believes the roots of now, and whose certificate is of the signer of now, out. */
 import { type CertificateAuthority, type Holder, type Issuances, rootsId } from "../../ca/index.ts";
-import { types } from "../../model/index.ts";
-import { type ProxyStatus, parseNodeId } from "../../xds/index.ts";
+import { parseNodeId, type TypeFollower } from "../../xds/index.ts";
 
 export interface TrustHolder {
   /** `pod.namespace`: proven, where that can be. */
@@ -21,7 +20,8 @@ export interface TrustHolder {
 export interface TrustHoldersOptions {
   readonly authority: Pick<CertificateAuthority, "bundle">;
   readonly issuances: Issuances;
-  proxies(): readonly ProxyStatus[];
+  /** With how far each is with the roots that it is told. */
+  proxies(): Iterable<TypeFollower>;
   /** When the roots that streams are told last changed. */
   changedAt(): Date;
 }
@@ -30,25 +30,28 @@ export function createTrustHolders(options: TrustHoldersOptions): () => readonly
   return () => {
     const { certificate, roots } = options.authority.bundle();
     const [signer, believed] = [certificate.fingerprint256, rootsId(roots)];
-    return options.proxies().flatMap((proxy): TrustHolder[] => {
-      const id = parseNodeId(proxy.node.id);
-      if (!id) return [];
-      const holder = holderOf(proxy, id.name);
-      const [name, namespace] = [holder?.pod ?? id.name, holder?.identity.namespace ?? id.namespace];
-      const issued = holder && options.issuances.of(holder);
-      const told = proxy.types.find(({ type }) => type === types.proxyConfig);
-      return [
-        {
-          proxy: `${name}.${namespace}`,
-          holder,
-          isTold: told !== undefined,
-          believesAll: told ? hasAccepted(told, options.changedAt()) : issued?.roots === believed,
-          isReissued: issued?.signer === signer,
-          signer: issued?.signer,
-          certificate: issued,
-        },
-      ];
-    });
+    const changedAt = options.changedAt();
+    return Iterator.from(options.proxies())
+      .flatMap((proxy): TrustHolder[] => {
+        const id = parseNodeId(proxy.node.id);
+        if (!id) return [];
+        const holder = holderOf(proxy, id.name);
+        const [name, namespace] = [holder?.pod ?? id.name, holder?.identity.namespace ?? id.namespace];
+        const issued = holder && options.issuances.of(holder);
+        const told = proxy.type;
+        return [
+          {
+            proxy: `${name}.${namespace}`,
+            holder,
+            isTold: told !== undefined,
+            believesAll: told ? hasAccepted(told, changedAt) : issued?.roots === believed,
+            isReissued: issued?.signer === signer,
+            signer: issued?.signer,
+            certificate: issued,
+          },
+        ];
+      })
+      .toArray();
   };
 }
 
@@ -67,11 +70,11 @@ function accountOf({ identity: { namespace, serviceAccount } }: Holder): string 
 }
 
 /** What the node calls itself counts only where nothing says in which Pod it is: another name would never be seen to follow. */
-function holderOf({ identity, pod, peer }: ProxyStatus, claimed: string): Holder | undefined {
+function holderOf({ identity, pod, peer }: TypeFollower, claimed: string): Holder | undefined {
   return identity && { identity, pod: pod ?? claimed, address: peer.replace(/:\d+$/, "") };
 }
 
-function hasAccepted(status: ProxyStatus["types"][number], changedAt: Date): boolean {
+function hasAccepted(status: NonNullable<TypeFollower["type"]>, changedAt: Date): boolean {
   const { sentNonce, ackedNonce, sentAt } = status;
   return sentNonce !== "" && sentNonce === ackedNonce && sentAt !== undefined && sentAt >= changedAt;
 }

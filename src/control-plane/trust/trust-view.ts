@@ -1,6 +1,7 @@
 /** The trust of a mesh in; what `/debug/ca`, `fairlead ca status` and the page show of it, without any key, out. */
 import type { X509Certificate } from "node:crypto";
 import type { CertificateFacts, Identities } from "../../dashboard/index.ts";
+import { lazyFields, lazyList } from "../../lib/index.ts";
 import { formatIdentity } from "../../model/index.ts";
 import type { DebugView } from "../../ops/index.ts";
 import { parseCertificates } from "../../pki/index.ts";
@@ -9,7 +10,11 @@ import type { Trust } from "./trust.ts";
 export function createTrustView(trust: Trust): DebugView {
   return {
     help: "the CA, its roots, a root rotation that is under way, and which proxies believe what",
-    answer: () => trustFacts(trust),
+    answer() {
+      const { proxies, issued, ...facts } = trustFacts(trust);
+      // There are as many as proxies and certificates.
+      return lazyFields([...Object.entries(facts), ["proxies", lazyList(proxies)], ["issued", lazyList(issued)]]);
+    },
   };
 }
 

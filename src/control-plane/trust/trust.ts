@@ -6,7 +6,7 @@ import type { X509Certificate } from "node:crypto";
 import { type AcceptsPeer, allRoots, bundleTexts, createOwnSigner, type WorkloadSigner } from "../../ca/index.ts";
 import { FairleadError } from "../../lib/index.ts";
 import { chainsTo, formatBundle, parseCertificates, shownWith } from "../../pki/index.ts";
-import type { ProxyStatus, ResourceSource } from "../../xds/index.ts";
+import type { ResourceSource, TypeFollower } from "../../xds/index.ts";
 import { createExternalCa, type ExternalCa } from "./external-ca.ts";
 import { type FurtherRoots, followFurtherRoots } from "./further-roots.ts";
 import { createOwnCa, type OwnCa } from "./own-ca.ts";
@@ -27,7 +27,7 @@ export interface Trust {
   /** The source that agents are told roots by; called once. */
   tellRoots(source: ResourceSource): ResourceSource;
   /** From now on it is known who is connected; called once. */
-  follow(proxies: () => readonly ProxyStatus[]): void;
+  follow(proxies: () => Iterable<TypeFollower>): void;
 }
 
 export async function createTrust(options: TrustOptions): Promise<Trust> {

@@ -45,7 +45,11 @@ export function livePlace(inputs: LiveInputs, made: ReadonlyMap<string, Renderer
     }),
   );
   const here = [...connected.values()].map(({ proxy }) => proxy);
-  const byAddress = new Map(here.flatMap((proxy) => proxy.addresses.map((address) => [address, proxy] as const)));
+  let byAddress: ReadonlyMap<string, PlacedProxy> | undefined;
+  const connectedAt = (address: string): PlacedProxy | undefined => {
+    byAddress ??= new Map(here.flatMap((proxy) => proxy.addresses.map((own) => [own, proxy] as const)));
+    return byAddress.get(address);
+  };
   const statusOf = (name: string): ProxyStatus | undefined => ads.statusOf(connected.get(name)?.connectionId ?? "");
   let pods: readonly Proxy[] | undefined;
   const podProxies = (): readonly Proxy[] => (pods ??= stages.podProxies());
@@ -87,7 +91,7 @@ export function livePlace(inputs: LiveInputs, made: ReadonlyMap<string, Renderer
     targets: (proxy) => rendererOf(proxy).proxy.targets,
     world: {
       proxyAt(address) {
-        const proxy = byAddress.get(address) ?? podProxies().find(({ addresses }) => addresses.includes(address));
+        const proxy = connectedAt(address) ?? podProxies().find(({ addresses }) => addresses.includes(address));
         return proxy && view(proxy);
       },
       jwt: { now: inputs.now(), unknownKeys: unfetchedKeySet },
@@ -106,8 +110,16 @@ function placed(node: ProxyNode, { registry }: Stages): PlacedProxy | undefined 
   const id = parseNodeId(node.id);
   if (!id || (id.type !== "sidecar" && id.type !== "router")) return undefined;
   const { type, name, namespace } = id;
-  const labels = registry.pods.get(`${namespace}/${name}`)?.labels ?? readTextMap(node.metadata.LABELS);
-  return { type, name, namespace, labels, addresses: addressesOf(node, id) };
+  // Of ten thousand proxies a question looks at a few.
+  return {
+    ...{ type, name, namespace },
+    get labels() {
+      return registry.pods.get(`${namespace}/${name}`)?.labels ?? readTextMap(node.metadata.LABELS);
+    },
+    get addresses() {
+      return addressesOf(node, id);
+    },
+  };
 }
 
 function identityOf(proxy: PlacedProxy, status: ProxyStatus | undefined, { registry, settings }: Stages): string {

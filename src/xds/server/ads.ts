@@ -15,7 +15,7 @@ import { serveStream } from "./ads-stream.ts";
 import { fromDelta, fromSotw, type Incoming } from "./incoming.ts";
 import { checkNodeSize, deltaNode, sotwNode } from "./node-size.ts";
 import { type ProxyProgress, proxyProgress } from "./proxy-progress.ts";
-import { type ProxyStatus, proxyStatus } from "./proxy-status.ts";
+import { createFollowerOf, type ProxyStatus, proxyStatus, type TypeFollower } from "./proxy-status.ts";
 import { createReadSimple } from "./simple-request.ts";
 import { createTurns } from "./turns.ts";
 import { createVersionCounts } from "./version-counts.ts";
@@ -29,6 +29,8 @@ export interface Ads {
   /** Who is connected, and no more. */
   connected(): IteratorObject<ConnectedProxy>;
   statusOf(connectionId: string): ProxyStatus | undefined;
+  /** Who is connected and follows anything, with how far each is with one type: a tenth of what the whole status costs. */
+  followers(type: ResourceType): IteratorObject<TypeFollower>;
   /** Those that refuse something of what they were sent; what the others have is not looked at. */
   refusing(): readonly ProxyStatus[];
   /** How far every connected proxy is with single resources. */
@@ -103,12 +105,17 @@ export function createAds(options: AdsOptions): Ads {
       shared.connections.values().map(({ id, node, state }) => ({
         connectionId: id,
         node,
-        follows: state.states().next().done !== true,
+        follows: isFollowing(state),
       })),
     statusOf(connectionId) {
       const connection = shared.connections.get(connectionId);
       return connection && proxyStatus(connection, options.now());
     },
+    followers: (type) =>
+      shared.connections
+        .values()
+        .filter(({ state }) => isFollowing(state))
+        .map(createFollowerOf(type, options.now())),
     status: () => [...shared.connections.values()].map((connection) => proxyStatus(connection, options.now())),
     refusing: () =>
       [...shared.connections.values().filter(isRefusing)].map((connection) => proxyStatus(connection, options.now())),
@@ -167,6 +174,9 @@ function createSized(metrics: XdsMetrics): (decode: (bytes: Uint8Array) => Incom
     },
   });
 }
+
+/** Who follows nothing only asks, as istioctl does. */
+const isFollowing = (state: Connection["state"]): boolean => state.states().next().done !== true;
 
 function isRefusing({ state }: Connection): boolean {
   for (const one of state.states()) {

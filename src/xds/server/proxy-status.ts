@@ -47,9 +47,24 @@ export interface HeldStatus {
   readonly ended: boolean;
 }
 
+/** A proxy, and how far it is with one type. */
+export type TypeFollower = Pick<ProxyStatus, "node" | "identity" | "pod" | "peer"> & {
+  /** Undefined where it does not follow the type. */
+  readonly type: Pick<TypeStatus, "sentNonce" | "ackedNonce" | "sentAt"> | undefined;
+};
+
+export function createFollowerOf(type: ResourceType, now: Date): (connection: Connection) => TypeFollower {
+  const at = clockOf(now);
+  return ({ node, identity, pod, peer, state }) => {
+    const own = state.state(type);
+    if (!own) return { node, identity, pod, peer, type: undefined };
+    const { nonce: sentNonce, ackedNonce, sentAtMs } = own;
+    return { node, identity, pod, peer, type: { sentNonce, ackedNonce, sentAt: at(sentAtMs) } };
+  };
+}
+
 export function proxyStatus(connection: Connection, now: Date): ProxyStatus {
-  const monotonicMs = performance.now();
-  const at = (ms: number): Date => new Date(now.getTime() - (monotonicMs - ms));
+  const at = clockOf(now);
   return {
     connectionId: connection.id,
     node: connection.node,
@@ -58,11 +73,17 @@ export function proxyStatus(connection: Connection, now: Date): ProxyStatus {
     peer: connection.peer,
     variant: connection.variant,
     connectedAt: connection.connectedAt,
-    types: [...connection.state.states()].map((state) => typeStatus(state, (ms) => (ms === 0 ? undefined : at(ms)))),
+    types: [...connection.state.states()].map((state) => typeStatus(state, at)),
     held: connection.state
       .held()
-      .map(({ type, name, clusters, sinceMs, ended }) => ({ type, name, clusters, since: at(sinceMs), ended })),
+      .map(({ type, name, clusters, sinceMs, ended }) => ({ type, name, clusters, since: at(sinceMs) ?? now, ended })),
   };
+}
+
+/** What a clock that is never set has said, as a time of day; zero is never. */
+function clockOf(now: Date): (ms: number) => Date | undefined {
+  const beginMs = now.getTime() - performance.now();
+  return (ms) => (ms === 0 ? undefined : new Date(beginMs + ms));
 }
 
 function typeStatus(state: TypeState, at: (ms: number) => Date | undefined): TypeStatus {

@@ -168,7 +168,7 @@ function tappedRequest(): Uint8Array {
 }
 
 /** Through the readers into a store and a tap, as the control plane's service does it. */
-function trafficOf(bytes: Uint8Array): unknown {
+async function trafficOf(bytes: Uint8Array): Promise<unknown> {
   const clocks = { now: () => new Date(0), monotonicMs: () => 0 };
   const store = createTrafficStore(clocks);
   const taps = createTapHub({ ...clocks, headers: ["user-agent"] });
@@ -182,7 +182,7 @@ function trafficOf(bytes: Uint8Array): unknown {
       const read = readEdge(edge, agent.party);
       if (read) store.add(read.name, read.side, read);
     }
-    return JSON.stringify([summarize(store.snapshot({ lastMs: 60_000 }), "service"), taps.size]).length;
+    return JSON.stringify([summarize(await store.snapshot({ lastMs: 60_000 }), "service"), taps.size]).length;
   } finally {
     tap.close();
   }

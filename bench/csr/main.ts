@@ -3,9 +3,11 @@
  * comes with tokens of many accounts for P-256 certificates at a steady rate over kept TLS connections, changes a route once
  * a second meanwhile, and prints how long the answers and the pushes took and what processor time each certificate cost.
  * Each call has a token of its own, as Pods that start have; with `--tokens kept` an account has one for all of its calls.
+ * With `--pin` the control plane has the first core for itself and by itself, and all others share the second.
  *
  *   npm run bench -- csr --rate 500 --seconds 10 --accounts 200 --connections 8 --proxies 100 --tokens fresh
  */
+import { monitorEventLoopDelay } from "node:perf_hooks";
 import { parseArgs } from "node:util";
 import { create } from "@bufbuild/protobuf";
 import { IstioCertificateRequestSchema, IstioCertificateService } from "../../src/gen/istio/auth_pb.js";
@@ -17,6 +19,7 @@ import { readFigures } from "../scale/figures.ts";
 import { openApi } from "../scale/mesh-api.ts";
 import { scenario, virtualService } from "../scale/scenario.ts";
 import { startStandalone } from "../scale/server.ts";
+import { pin, processesOf, processorMs } from "./processes.ts";
 
 const { values } = parseArgs({
   args: process.argv.slice(2).filter((word) => word !== "csr"),
@@ -28,9 +31,10 @@ const { values } = parseArgs({
     services: { type: "string", default: "500" },
     proxies: { type: "string", default: "100" },
     tokens: { type: "string", default: "fresh" },
+    pin: { type: "boolean", default: false },
   },
 });
-const numberOf = (name: keyof typeof values): number => Number(values[name]);
+const numberOf = (name: Exclude<keyof typeof values, "pin">): number => Number(values[name]);
 const [rate, seconds, proxies] = [numberOf("rate"), numberOf("seconds"), numberOf("proxies")];
 /** The first ones compile what later ones use, and open the connections. */
 const warmSeconds = 3;
@@ -38,6 +42,10 @@ const size = { services: numberOf("services"), endpoints: 5, namespaces: 10, rou
 const method = protoMethod(IstioCertificateService.method.createCertificate);
 
 const server = await startStandalone();
+const processes = processesOf(server.pid ?? 0);
+const apiMs = (): number => processorMs(processes.get("api") ?? 0);
+/** How late this client itself is, which is no fault of whoever answers. */
+const own = monitorEventLoopDelay({ resolution: 1 });
 const api = await openApi(server.kubeconfig);
 const kube = createKubeClient(await loadKubeconfig({ paths: [server.kubeconfig], env: {} }));
 const clients: RpcClient[] = [];
@@ -61,12 +69,17 @@ try {
     const authorization = `Bearer ${tokens[i % tokens.length] ?? ""}`;
     await clients[i % clients.length]?.unary(method, request, { metadata: { authorization } });
   };
+  if (values.pin) pinAll(driver);
   await drive(ask, warmSeconds);
+  const apiBeforeMs = apiMs();
+  own.enable();
   const before = await readFigures(monitoring);
   const pushes = changeRoutes(driver);
-  const own = process.cpuUsage();
+  const clientBefore = process.cpuUsage();
   const { took, failures } = await drive((i) => ask(rate * warmSeconds + i), seconds);
-  const clientMs = Object.values(process.cpuUsage(own)).reduce((sum, us) => sum + us, 0) / 1000;
+  const clientMs = Object.values(process.cpuUsage(clientBefore)).reduce((sum, us) => sum + us, 0) / 1000;
+  const apiTookMs = apiMs() - apiBeforeMs;
+  own.disable();
   const pushedMs = await pushes;
   const after = await readFigures(monitoring);
   const sorted = took.toSorted((a, b) => a - b);
@@ -79,8 +92,9 @@ try {
       `${rate}/s asked for, for ${seconds} s, by ${numberOf("accounts")} accounts with ${tokens.length} tokens; ${took.length} issued`,
       `p50 ${at(0.5)}  p90 ${at(0.9)}  p99 ${at(0.99)}  longest ${at(0.9999)}`,
       `processor of the control plane ${cpuMs.toFixed(2)} ms each: ${Math.round(1000 / cpuMs)}/s on one core`,
-      `processor of this client ${each(clientMs / 1000).toFixed(2)} ms each`,
+      `processor of the API ${each(apiTookMs / 1000).toFixed(2)} ms each, of this client ${each(clientMs / 1000).toFixed(2)} ms`,
       `event loop of the control plane late by p99 ${after.loopDelayMs?.p99.toFixed(0)} ms, at most ${after.loopDelayMs?.max.toFixed(0)} ms`,
+      `event loop of this client late by p99 ${(own.percentile(99) / 1e6).toFixed(0)} ms, at most ${(own.max / 1e6).toFixed(0)} ms`,
       `${pushedMs.length} routes changed meanwhile; ${proxies} proxies had each after ${pushedMs.map((ms) => ms.toFixed(0)).join(", ")} ms\n${failed}`,
     ].join("\n"),
   );
@@ -105,6 +119,12 @@ async function makeTokens(count: number): Promise<readonly string[]> {
     tokens.push((await requestToken(kube, order)).token);
   }
   return tokens;
+}
+
+function pinAll(fleetOf: Driver): void {
+  const [first, second] = [0, 1];
+  for (const [command, pid] of processes) pin(pid, command === "discovery" ? first : second);
+  for (const pid of [fleetOf.pid, process.pid]) if (pid !== undefined) pin(pid, second);
 }
 
 /** Calls begin when they are due, whether or not earlier ones have been answered. */

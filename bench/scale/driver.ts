@@ -9,6 +9,7 @@ export interface Driver {
   /** Resolves when the proxies look out for the needle; what it gives resolves with the moments at which they had it. */
   watch(needle: string, proxies: number): Promise<Seen>;
   counts(): Promise<LoadCounts>;
+  readonly pid: number | undefined;
   /** Resolves when nothing has come for a while. */
   quiet(): Promise<LoadCounts>;
   close(): void;
@@ -40,6 +41,7 @@ export function startDriver(start: Omit<LoadStart, "what">): Driver {
       return { at: seen.then(({ at }) => at) };
     },
     counts,
+    pid: child.pid,
     async quiet() {
       for (;;) {
         const now = await counts();

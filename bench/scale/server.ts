@@ -18,6 +18,8 @@ export interface Server {
   readonly monitoring: Address | undefined;
   /** Where the API server calls it. */
   readonly webhooks?: Address;
+  /** The process that was started here. */
+  readonly pid?: number | undefined;
   stop(): Promise<void>;
 }
 
@@ -37,6 +39,7 @@ export async function startStandalone(): Promise<Server> {
     name: "fairlead",
     kubeconfig: join(data, "kubeconfig"),
     ...portsOf(addresses),
+    pid: child.pid,
     async stop() {
       await end(child);
       rmSync(data, { recursive: true, force: true });

@@ -3,6 +3,7 @@ import type { Identity } from "../model/index.ts";
 import type { CertificateAuthority, IssuedCertificate, Terms } from "./authority.ts";
 import type { Issuances } from "./issuances.ts";
 import { rootsId } from "./rotation.ts";
+import type { SigningBundle } from "./signing-bundle.ts";
 
 export interface SigningOrder {
   /** PEM; its key is not checked yet. */
@@ -26,18 +27,25 @@ export interface WorkloadSigner {
 
 /** The authority signs at once; who got what is noted. */
 export function createOwnSigner(authority: CertificateAuthority, issuances?: Issuances): WorkloadSigner {
+  let names = namesOf(authority.bundle());
   return {
     lifetime: authority.lifetime,
     async sign({ csr, identity, askedMs, terms, address }) {
-      const signer = authority.bundle();
+      const bundle = authority.bundle();
+      if (names.bundle !== bundle) names = namesOf(bundle);
       const issued = authority.sign(csr, identity, askedMs, terms);
       issuances?.note(identity, terms.binding, address, {
-        signer: signer.certificate.fingerprint256,
-        roots: rootsId(signer.roots),
+        signer: names.signer,
+        roots: names.roots,
         until: issued.certificate.validToDate,
         serial: issued.certificate.serialNumber,
       });
       return issued;
     },
   };
+}
+
+/** What those who sign are known by; worked out once for each. */
+function namesOf(bundle: SigningBundle) {
+  return { bundle, signer: bundle.certificate.fingerprint256, roots: rootsId(bundle.roots) };
 }

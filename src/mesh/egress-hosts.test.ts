@@ -25,6 +25,16 @@ describe("egress hosts", () => {
     expect(hosts.importsVirtualService("shop", ["b.example.com"], false)).toBe(false);
   });
 
+  test("thousands of names are not looked up one by one", () => {
+    const many = Array.from({ length: 5_000 }, (_, i) => `./h${i}.com`);
+    const hosts = parseEgressHosts(many, "shop");
+    expect(hosts.exact).toBeUndefined();
+    expect([hosts.importsService("shop", "h4999.com"), hosts.importsService("bank", "h4999.com")]).toEqual([
+      true,
+      false,
+    ]);
+  });
+
   test("only names without wildcards can be looked up one by one", () => {
     expect(parseEgressHosts(["bank/a.com", "./b.com"], "shop").exact).toEqual([
       ["bank", "a.com"],

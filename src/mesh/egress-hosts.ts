@@ -10,7 +10,7 @@ interface HostSet {
 }
 
 export interface EgressHosts {
-  /** Namespace and host of each import, where none is a wildcard; undefined otherwise. */
+  /** Namespace and host of each import, where none is a wildcard and they are not too many; undefined otherwise. */
   readonly exact: readonly (readonly [string, string])[] | undefined;
   importsService(namespace: string, host: string): boolean;
   /** The set that imports the service imports its alias too. */
@@ -18,21 +18,38 @@ export interface EgressHosts {
   importsVirtualService(namespace: string, hosts: readonly string[], gatewayApi: boolean): boolean;
 }
 
+/** One by one no more than these are looked up, and each look-up recorded; with more all services are gone through. */
+const maxExact = 4_096;
+
+interface Building {
+  readonly namespace: string;
+  readonly isExcluded: boolean;
+  readonly set: { readonly exact: Set<string>; readonly wildcards: string[]; readonly excluded: string[] };
+}
+
 export function parseEgressHosts(hosts: readonly string[], ownNamespace: string): EgressHosts {
-  const sets = new Map<string, { exact: Set<string>; wildcards: string[]; excluded: string[] }>();
-  const exact: (readonly [string, string])[] = [];
-  let allExact = true;
-  for (const entry of hosts) {
-    const [prefix = "", host, more] = entry.split("/");
-    if (host === undefined || more !== undefined) continue;
+  const sets = new Map<string, Building["set"]>();
+  const byPrefix = new Map<string, Building>();
+  const buildingFor = (prefix: string): Building => {
     const { namespace, isExcluded } = namespaceOf(prefix, ownNamespace);
     const set = sets.get(namespace) ?? { exact: new Set<string>(), wildcards: [], excluded: [] };
     sets.set(namespace, set);
+    const made = { namespace, isExcluded, set };
+    byPrefix.set(prefix, made);
+    return made;
+  };
+  const exact: (readonly [string, string])[] = [];
+  let allExact = true;
+  for (const entry of hosts) {
+    const at = entry.indexOf("/");
+    if (at < 0 || entry.includes("/", at + 1)) continue;
+    const [prefix, host] = [entry.slice(0, at), entry.slice(at + 1)];
+    const { namespace, isExcluded, set } = byPrefix.get(prefix) ?? buildingFor(prefix);
     if (isExcluded) set.excluded.push(host);
     else if (isWildcard(host)) set.wildcards.push(host);
     else set.exact.add(host);
-    if (isExcluded) continue;
-    if (isWildcard(host) || namespace === anyNamespace) allExact = false;
+    if (isExcluded || !allExact) continue;
+    if (isWildcard(host) || namespace === anyNamespace || exact.length === maxExact) allExact = false;
     else exact.push([namespace, host]);
   }
   return createHosts(sets, allExact ? exact : undefined);

@@ -200,6 +200,17 @@ describe("keys of tokens", () => {
   });
 });
 
+test("hundreds of issuers are each a provider, in their order", async () => {
+  const issuers = Array.from({ length: 300 }, (_, i) => `issuer-${String(i).padStart(3, "0")}`);
+  const jwks = makeKey("k").open;
+  const listener = await inbound([...workload(), tokens(...issuers.toReversed().map((issuer) => ({ issuer, jwks })))]);
+  const { providers, rules } = httpFilters(listener).find(({ name }) => name.endsWith("jwt_authn")).typedConfig;
+  expect(Object.entries(providers).map(([name, provider]) => [name, (provider as Json).issuer])).toEqual(
+    issuers.map((issuer, i) => [`origins-${i}`, issuer]),
+  );
+  expect(rules[0].requires.requiresAny.requirements).toHaveLength(301);
+});
+
 test("every part knows the policy that made it", async () => {
   const rendered = await renderProxy({
     objects: [...workload(), policy("p", { rules: [{}] }), tokens({ issuer: "i", jwks: makeKey("k").open })],

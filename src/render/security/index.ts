@@ -21,7 +21,7 @@ import {
   localAuthorization,
   rbacName,
 } from "./authorization.ts";
-import { jwtFilter } from "./jwt.ts";
+import { jwtFilter, jwtSteps } from "./jwt.ts";
 import { packRules } from "./pack-rules.ts";
 import type { PolicyProtocol } from "./rbac.ts";
 
@@ -67,6 +67,7 @@ const tcpSecurity = recipe(inboundFacet, "TCP security", (view, stage: SecurityS
 export function* securitySteps(view: View<InboundFacet>, protocols: readonly PolicyProtocol[]): Steps {
   for (const protocol of protocols) {
     yield* authorizationSteps(view, protocol);
+    if (protocol === "http") yield* jwtSteps(view);
     for (const stage of stages) {
       if (protocol === "http") securityHttpFilters(view, stage, "inbound");
       else securityNetworkFilters(view, stage, "inbound");

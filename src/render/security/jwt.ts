@@ -1,5 +1,6 @@
 /** The RequestAuthentications that a proxy is under in; the filter that verifies tokens out. */
 import { create, type DescMessage, type MessageInitShape, type MessageShape } from "@bufbuild/protobuf";
+import { AnySchema } from "@bufbuild/protobuf/wkt";
 import {
   JwtAuthenticationSchema,
   JwtClaimToHeaderSchema,
@@ -11,9 +12,12 @@ import {
 import type { HttpFilter } from "../../gen/envoy/extensions/filters/network/http_connection_manager/v3/http_connection_manager_pb.js";
 import { compareText } from "../../lib/index.ts";
 import { type InboundFacet, objectName } from "../../model/index.ts";
-import { packAny } from "../build/any.ts";
 import { brokenConstraint } from "../build/constraints.ts";
 import { httpFilter } from "../build/http-filter.ts";
+import { inboundFacet } from "../facets.ts";
+import type { Steps } from "../layer.ts";
+import { encodePart, joined, type Part, samePart } from "../part.ts";
+import { recipe } from "../recipe.ts";
 import type { View } from "../view.ts";
 import { jwksOf, type SourcedRule } from "./jwks.ts";
 import { jwtFilterName, payloadKey } from "./jwt-names.ts";
@@ -21,24 +25,53 @@ import { jwtFilterName, payloadKey } from "./jwt-names.ts";
 type Requirement = MessageInitShape<typeof JwtRequirementSchema>;
 
 export function jwtFilter(view: View<InboundFacet>): readonly HttpFilter[] {
-  const rules = jwtRules(view);
-  if (rules.length === 0) return [];
-  const named = rules.map((rule, index) => [`origins-${index}`, jwtProvider(view, rule)] as const);
-  const config = packAny(JwtAuthenticationSchema, {
+  const { length } = jwtRules(view);
+  if (length === 0) return [];
+  const rest = create(JwtAuthenticationSchema, {
     rules: [
       {
         match: { pathSpecifier: { case: "prefix", value: "/" } },
-        requirementType: { case: "requires", value: requirement(named.map(([name]) => name)) },
+        requirementType: { case: "requires", value: requirement(Array.from({ length }, (_, i) => providerName(i))) },
       },
     ],
-    providers: Object.fromEntries(named),
     bypassCorsPreflight: true,
   });
-  return [httpFilter(jwtFilterName, config)];
+  const providers = chunksOf(length).map((chunk) => providerChunk(view, chunk));
+  const { pieces } = joined([...providers, encodePart(JwtAuthenticationSchema, rest)]);
+  const typeUrl = `type.googleapis.com/${JwtAuthenticationSchema.typeName}`;
+  return [httpFilter(jwtFilterName, create(AnySchema, { typeUrl, value: Buffer.concat(pieces) }))];
 }
 
+/** Makes what `jwtFilter` puts together, a few providers at a time. */
+export function* jwtSteps(view: View<InboundFacet>): Steps {
+  for (const chunk of chunksOf(jwtRules(view).length)) {
+    providerChunk(view, chunk);
+    yield;
+  }
+}
+
+const providerName = (index: number): string => `origins-${index}`;
+
+/** So many providers are made in one go, and again when the keys of one of them come: one object may name thousands. */
+const chunkProviders = 128;
+
+const chunksOf = (count: number): readonly string[] =>
+  Array.from({ length: Math.ceil(count / chunkProviders) }, (_, chunk) => String(chunk));
+
+const providerChunk = recipe(
+  inboundFacet,
+  "JWT providers",
+  (view, chunk): Part => {
+    const from = Number(chunk) * chunkProviders;
+    const rules = jwtRules(view).slice(from, from + chunkProviders);
+    const providers = Object.fromEntries(rules.map((rule, i) => [providerName(from + i), jwtProvider(view, rule)]));
+    return encodePart(JwtAuthenticationSchema, create(JwtAuthenticationSchema, { providers }));
+  },
+  samePart,
+);
+
 /** In the order of their issuers: Envoy tries providers in turn, and the same input must give the same bytes. */
-function jwtRules(view: View<InboundFacet>): readonly SourcedRule[] {
+const jwtRules = recipe(inboundFacet, "JWT rules", (view): readonly SourcedRule[] => {
   const all = view.proxy.requestAuthentications.flatMap((key) => view.mesh.requestAuthentication(key) ?? []);
   const rules = all.flatMap(({ meta, spec }) => {
     const object = objectName("RequestAuthentication", meta);
@@ -49,7 +82,7 @@ function jwtRules(view: View<InboundFacet>): readonly SourcedRule[] {
     }));
   });
   return rules.sort((a, b) => compareText(a.issuer ?? "", b.issuer ?? ""));
-}
+});
 
 function jwtProvider(view: View<InboundFacet>, rule: SourcedRule): JwtProvider {
   return create(JwtProviderSchema, {

@@ -117,8 +117,8 @@ interface Group {
   ready: Promise<void> | undefined;
 }
 
-/** How long rendering may keep the event loop from everything else. */
-const clock = { sliceMs: 8, nowMs: () => performance.now() };
+/** How long rendering may keep the event loop from everything else: a certificate needs three turns, each with such a slice. */
+const clock = { sliceMs: 4, nowMs: () => performance.now() };
 
 export function createResourceSource(options: ResourceSourceOptions): ControlledSource {
   const { mesh } = options;

@@ -107,7 +107,7 @@ export async function findProblems(inputs: ProblemInputs): Promise<ReadonlyMap<s
 export const refusedCode = "FLD0006";
 
 /** How long steps follow each other before the event loop has its turn. */
-const sliceMs = 5;
+const sliceMs = 3;
 
 /** Streams and probes are served between the steps. */
 async function politely<T>(steps: Generator<undefined, T>): Promise<T> {

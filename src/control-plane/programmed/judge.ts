@@ -42,7 +42,7 @@ export interface JudgeInputs {
 
 const maxWords = 400;
 /** How long a judgement may keep the event loop from everything else. */
-const sliceMs = 8;
+const sliceMs = 3;
 
 export async function judge({
   resources,

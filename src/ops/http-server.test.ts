@@ -1,5 +1,6 @@
 import { once } from "node:events";
 import { connect } from "node:net";
+import { text } from "node:stream/consumers";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { spendCpu } from "../../test/cpu-time.ts";
 import { createLogger, createWatchdog, silentLogger } from "../lib/index.ts";
@@ -70,6 +71,10 @@ test("a path with empty parts leads to the one without them, on this server", as
   expect([answer.status, answer.headers.get("location")]).toEqual([301, "/echo?a=//b"]);
   const other = await fetch(`${url}///evil.example//x`, { redirect: "manual" });
   expect(other.headers.get("location")).toBe("/evil.example/x");
+  // A browser would go to another site by it; one that sends it as it is, is no browser.
+  const socket = connect(server.address.port, "127.0.0.1");
+  socket.write("GET /\\evil.example//x HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
+  expect(await text(socket)).toContain("location: /%5Cevil.example/x\r\n");
 });
 
 test("a body of the greatest size is read, a larger one is told that it is", async () => {

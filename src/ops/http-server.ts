@@ -171,7 +171,8 @@ async function answer(req: IncomingMessage, options: HttpServerOptions): Promise
 function cleaned(target: string): string | undefined {
   const [path = "", ...query] = target.split("?");
   if (!path.startsWith("/") || !path.includes("//")) return undefined;
-  return [path.replaceAll(/\/{2,}/g, "/"), ...query].join("?");
+  // Browsers take a backslash for a slash, and two at the beginning for another site.
+  return [path.replaceAll(/\/{2,}/g, "/").replaceAll("\\", "%5C"), ...query].join("?");
 }
 
 /** Names and addresses by which a person or a port-forward reaches this machine; any other name came from elsewhere. */

@@ -1,9 +1,10 @@
 /** A command for a container, and the standard streams of whoever asked for it, in; the command run, and how it ended, out. */
 import type { ChildProcess } from "node:child_process";
 import type { Writable } from "node:stream";
+import { FairleadError } from "../../lib/index.ts";
 import { signalGroup } from "../processes.ts";
 import type { CommandStreams, Wanted } from "./command-streams.ts";
-import { onTerminal, resizeTerminal } from "./terminal.ts";
+import { createResizer, onTerminal, resizeTerminal } from "./terminal.ts";
 
 /** Starts a command beside the container's own process and like it: in a group of its own, with pipes. */
 export type Spawn = (command: readonly string[]) => ChildProcess;
@@ -14,7 +15,14 @@ export async function runCommand(
   streams: CommandStreams,
   wanted: Wanted,
 ): Promise<void> {
-  const child = spawn(wanted.tty ? onTerminal(command) : command);
+  let child: ChildProcess;
+  try {
+    child = spawn(wanted.tty ? onTerminal(command) : command);
+  } catch (error) {
+    // Such as a word with a zero byte in it, which no system takes.
+    streams.stdin?.resume();
+    return await streams.finish(failed(`cannot start: ${FairleadError.from(error).message}`));
+  }
   const end = (): void => signalGroup(child.pid ?? -1, "SIGKILL");
   // With whoever asked for it goes what it does.
   streams.signal.addEventListener("abort", end, { once: true });
@@ -25,7 +33,8 @@ export async function runCommand(
   copy(child.stdout, streams.stdout);
   copy(child.stderr, streams.stderr ?? (wanted.tty ? streams.stdout : undefined));
   const { pid } = child;
-  if (wanted.tty && pid !== undefined) streams.resized((size) => void resizeTerminal(pid, size, streams.signal));
+  if (wanted.tty && pid !== undefined)
+    streams.resized(createResizer((size) => resizeTerminal(pid, size, streams.signal)));
   const status = await new Promise<object>((resolve) => {
     child.once("error", (error) => resolve(failed(`cannot start: ${error.message}`)));
     child.once("close", (code, signal) => resolve(exitStatus(code ?? (signal === null ? 1 : 137))));

@@ -19,6 +19,24 @@ export function onTerminal(command: readonly string[]): readonly string[] {
 /** For a shell, whatever is in it. */
 const quoted = (word: string): string => `'${word.replaceAll("'", "'\\''")}'`;
 
+/** Each takes a process: while one is being set, of those that come the last one counts. */
+export function createResizer(set: (size: TerminalSize) => Promise<void>): (size: TerminalSize) => void {
+  let next: TerminalSize | undefined;
+  let isBusy = false;
+  const run = async (): Promise<void> => {
+    isBusy = true;
+    for (let size = next; size; size = next) {
+      next = undefined;
+      await set(size);
+    }
+    isBusy = false;
+  };
+  return (size) => {
+    next = size;
+    if (!isBusy) void run();
+  };
+}
+
 const [tries, pauseMs] = [40, 50];
 
 /** `script` may still be about to start the command. */
@@ -26,10 +44,20 @@ export async function resizeTerminal(script: number, size: TerminalSize, signal:
   for (let i = 0; i < tries && !signal.aborted; i++) {
     const terminal = terminalOf(script);
     if (terminal === undefined) await wait(pauseMs, signal).catch(() => {});
-    else
-      return void execFile("stty", ["-F", terminal, "rows", String(size.rows), "cols", String(size.columns)], () => {});
+    else return await setSize(terminal, size);
   }
 }
+
+/** One that has gone meanwhile has no size. */
+function setSize(terminal: string, { rows, columns }: TerminalSize): Promise<void> {
+  return new Promise((resolve) => {
+    execFile("stty", ["-F", terminal, "rows", String(rows), "cols", String(columns)], { timeout: sttyMs }, () =>
+      resolve(),
+    );
+  });
+}
+
+const sttyMs = 5_000;
 
 function terminalOf(script: number): string | undefined {
   try {

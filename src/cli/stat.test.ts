@@ -84,6 +84,17 @@ describe("fairlead stat", () => {
     expect(asked.stdout).not.toContain("unknown");
   });
 
+  test("those that are counted by namespace, for want of room, are others, not nobody", async () => {
+    const full = createTrafficStore({ ...clocks, maxEdges: 10 });
+    for (let i = 0; i < 20; i++) full.add(edge(front, party(`w${i}`)), "source", { counts: requests(5) });
+    const plane = await servePlane({ store: full });
+    const asked = await runCli(["stat", "deploy", "--address", `127.0.0.1:${plane.address.port}`]);
+    await plane.close();
+    expect(cells(asked).map(([, name]) => name)).toContain("(others)");
+    expect(asked.stdout).not.toContain("(no workload)");
+    expect(asked.stderr).toContain("counted by namespace alone");
+  });
+
   test("as JSON, with how long it was counted for", async () => {
     const { stdout } = await run("svc/back", "-o", "json", "-t", "10m");
     expect(JSON.parse(stdout)).toMatchObject({

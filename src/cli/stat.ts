@@ -84,7 +84,7 @@ function tableOf(
       orDash(row.requests.requests, cell(row));
   const columns: readonly Column[] = [
     ...(by === "namespace" ? [] : [inNamespace]),
-    ["NAME", ({ name }) => name || nobody[by]],
+    ["NAME", ({ name, folded }) => name || (folded ? "(others)" : nobody[by])],
     ["SUCCESS", ({ success }) => percent(success)],
     ["RPS", ofRequests((row) => rate(row.requestsPerSecond))],
     ["P50", ({ p50Ms }) => milliseconds(p50Ms)],

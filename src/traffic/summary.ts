@@ -15,6 +15,8 @@ export interface TrafficRow {
   readonly namespace: string;
   /** Of a namespace, its own. Empty where it is not known. */
   readonly name: string;
+  /** Whether it has what is counted by namespace alone, for want of room: then an empty name stands for many. */
+  readonly folded: boolean;
   readonly requests: Requests;
   readonly connections: Connections;
   readonly requestsPerSecond: number;
@@ -80,6 +82,7 @@ export function rowOf(place: Place, edges: readonly EdgeTraffic[], seconds: numb
   const answered = requests.requests - requests.unanswered;
   return {
     ...place,
+    folded: edges.some(({ folded }) => folded),
     requests,
     connections,
     requestsPerSecond: requests.requests / seconds,

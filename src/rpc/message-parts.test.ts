@@ -1,8 +1,10 @@
-import { create, toBinary } from "@bufbuild/protobuf";
+import { create, fromJson, toBinary } from "@bufbuild/protobuf";
+import { FileDescriptorProtoSchema, StructSchema } from "@bufbuild/protobuf/wkt";
 import { describe, expect, test } from "vitest";
 import { AggregatedDiscoveryService } from "../gen/envoy/service/discovery/v3/ads_pb.js";
 import { DeltaDiscoveryRequestSchema, DiscoveryRequestSchema } from "../gen/envoy/service/discovery/v3/discovery_pb.js";
-import { hasTooManyParts } from "./message-parts.ts";
+import { EdgeSchema } from "../gen/fairlead/traffic_pb.js";
+import { checkParts } from "./message-parts.ts";
 import { protoMethod } from "./method.ts";
 import { status } from "./status.ts";
 
@@ -16,11 +18,16 @@ describe("P03: what takes long to decode and few bytes to send is refused", () =
   const empty = Buffer.alloc(1_000_000, Buffer.from([9 * 8 + 2, 0]));
   const [nodeField, metadataField, unknownField] = [2, 3, 15];
   const value = inside(6, Buffer.alloc(1_000_000, Buffer.from([1 * 8 + 2, 0])));
+  const entry = (i: number): Buffer =>
+    inside(1, Buffer.concat([inside(1, Buffer.from(`k${i}`)), inside(2, Buffer.of(8, 0))]));
+  const map = inside(metadataField, Buffer.concat(Array.from({ length: 1000 }, (_, i) => entry(i))));
+  const emptyMaps = Buffer.alloc(2000, Buffer.from([metadataField * 8 + 2, 0]));
   test.each([
     ["messages inside messages", inside(nodeField, empty)],
     ["values in a list in a map", inside(nodeField, inside(metadataField, inside(1, inside(2, value))))],
     ["the same field, again and again", Buffer.alloc(1_000_000, Buffer.from([nodeField * 8 + 2, 0]))],
     ["texts", Buffer.alloc(2_000_000, Buffer.from([3 * 8 + 2, 0]))],
+    ["a map that is merged with nothing, again and again", inside(nodeField, Buffer.concat([map, emptyMaps]))],
     ["fields that nobody knows", Buffer.alloc(2_000_000, Buffer.from([unknownField * 8 + 2, 0]))],
   ])("%s", (_, bytes) => {
     expect(() => decode(bytes)).toThrow(expect.objectContaining({ status: status.resourceExhausted }));
@@ -31,7 +38,8 @@ test("as many as there are, and not one more, may be", () => {
   // Two names; a node of one text and one message with one text inside: 2 + (1 + 5) + 1 + (1 + 5) + 1.
   const node = { id: "a", extensions: [{ name: "b" }] };
   const bytes = toBinary(DiscoveryRequestSchema, create(DiscoveryRequestSchema, { node, resourceNames: ["c", "d"] }));
-  expect([15, 16].map((most) => hasTooManyParts(DiscoveryRequestSchema, bytes, most))).toEqual([true, false]);
+  expect(() => checkParts(DiscoveryRequestSchema, bytes, 16)).not.toThrow();
+  expect(() => checkParts(DiscoveryRequestSchema, bytes, 15)).toThrow("more than 15 parts");
 });
 
 test("an Envoy that holds 60,000 resources may say so", () => {
@@ -44,7 +52,30 @@ test("an Envoy that holds 60,000 resources may say so", () => {
   expect(Object.keys(request.decode(bytes).initialResourceVersions)).toHaveLength(60_000);
 });
 
-test("what is no message is the decoder's to refuse", () => {
-  for (const bytes of [[0x0a], [0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01], [0x0a, 0xff, 0x7f]])
-    expect(hasTooManyParts(DiscoveryRequestSchema, Uint8Array.from(bytes), 1000)).toBe(false);
+describe("what the decoder would read otherwise than it is counted is refused", () => {
+  test.each([
+    ["a field without a value", [0x0a]],
+    ["a number without an end", [0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01]],
+    ["a length beyond the end", [0x0a, 0xff, 0x7f]],
+    ["a length of 33 bits", [0x7a, 0x80, 0x80, 0x80, 0x80, 0x10, 0x0a, 0x00]],
+    ["a length beyond the message that it is in", [0x12, 0x02, 0x4a, 0x02, 0x0a, 0x00]],
+    ["a number beyond the message that it is in", [0x12, 0x02, 0x79, 0x00, 0, 0, 0, 0, 0, 0, 0]],
+    ["a message that is written as a number", [0x15, 0x02, 0x0a, 0x00, 0x00]],
+    ["a text that is written as a number", [0x1d, 0x00, 0x00, 0x00, 0x00]],
+    ["a group", [0x7b, 0x7c]],
+  ])("%s", (_, bytes) => {
+    expect(() => decode(Uint8Array.from(bytes))).toThrow(expect.objectContaining({ status: status.invalidArgument }));
+  });
+});
+
+test("whatever an encoder writes may be: numbers of each width, lists of them packed or not, maps, texts", () => {
+  const struct = { a: [1.5, true, null, "b", { c: [2] }] };
+  const file = AggregatedDiscoveryService.file.proto;
+  const dependencies = { ...file, publicDependency: [0, 1, 300], weakDependency: [2] };
+  for (const [schema, bytes] of [
+    [StructSchema, toBinary(StructSchema, fromJson(StructSchema, struct))],
+    [FileDescriptorProtoSchema, toBinary(FileDescriptorProtoSchema, dependencies)],
+    [EdgeSchema, toBinary(EdgeSchema, create(EdgeSchema, { counts: [0, 1, 300, 70_000], sentBytes: 1.5, side: 1 }))],
+  ] as const)
+    expect(() => checkParts(schema, bytes, 10_000)).not.toThrow();
 });

@@ -1,6 +1,6 @@
 /** A protobuf-es method descriptor in, a typed method with codecs out; a codec may hand over shared bytes as they are. */
 import { type DescMessage, type DescMethod, fromBinary, type MessageShape, toBinary } from "@bufbuild/protobuf";
-import { hasTooManyParts } from "./message-parts.ts";
+import { checkParts } from "./message-parts.ts";
 import { RpcError, status } from "./status.ts";
 
 /** One message as pieces that are written in order; pieces may be shared between streams and are never changed. */
@@ -51,8 +51,7 @@ export function protoMethod<I extends DescMessage, O extends DescMessage>(
     request: {
       ...request,
       decode(bytes) {
-        if (hasTooManyParts(desc.input, bytes, maxParts))
-          throw new RpcError(status.resourceExhausted, `the request has more than ${maxParts} parts`);
+        checkParts(desc.input, bytes, maxParts);
         return request.decode(bytes);
       },
     },

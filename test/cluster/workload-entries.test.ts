@@ -81,10 +81,13 @@ async function connect(to: Discovery | undefined, { address, account = "vm", met
     answer,
     report: (error?: string) =>
       send({ typeUrl: healthType, ...(error === undefined ? {} : { errorDetail: { code: 13, message: error } }) }),
-    /** Answered after all that was sent before. */
+    /** Answered after all that was sent before; what else is pushed meanwhile is passed over. */
     ask: async (typeUrl: string) => {
       await send({ typeUrl });
-      return readText((await stream.messages.next()).value);
+      for (;;) {
+        const { value, done } = await stream.messages.next();
+        if (done || value.typeUrl === typeUrl) return readText(value);
+      }
     },
     /** Resolves when the server has ended it too. */
     end: async () => {

@@ -3,6 +3,7 @@ export { type ClientTls, createRpcClient, type RpcClient, type RpcClientOptions 
 export type { CallOptions, ClientStream } from "./client-stream.ts";
 export type { Take } from "./each-message.ts";
 export type { Limits } from "./limits.ts";
+export { checkParts } from "./message-parts.ts";
 export { type Decoder, type Method, type Payload, protoMethod, rawCodec } from "./method.ts";
 export type { Peer, PeerTls } from "./peer.ts";
 export { bidi, duplex, type Each, type Route, type Send, unary } from "./route.ts";

@@ -1,6 +1,6 @@
 /** A protobuf-es method descriptor in, a typed method with codecs out; a codec may hand over shared bytes as they are. */
 import { type DescMessage, type DescMethod, fromBinary, type MessageShape, toBinary } from "@bufbuild/protobuf";
-import { checkParts } from "./message-parts.ts";
+import { checkParts, maxRequestParts } from "./message-parts.ts";
 import { RpcError, status } from "./status.ts";
 
 /** One message as pieces that are written in order; pieces may be shared between streams and are never changed. */
@@ -36,9 +36,6 @@ export function protoCodec<D extends DescMessage>(schema: D): Codec<MessageShape
     encode: (value) => [toBinary(schema, value)],
   };
 }
-
-/** Some 60 ms of decoding. A first request of an Envoy that holds 70,000 resources has half as many. */
-const maxRequestParts = 500_000;
 
 /** Anybody may send a request, before it is known who that is; answers come from whom we have called. */
 export function protoMethod<I extends DescMessage, O extends DescMessage>(

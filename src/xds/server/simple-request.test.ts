@@ -37,6 +37,14 @@ test("names are read as the decoder reads them", () => {
   expect(told(read(request))).toEqual(told(fromDelta(request)));
 });
 
+test("P03: names without a letter, by the million, are left to the decoder, which refuses them; 20,000 are read", () => {
+  const head = encoded({ typeUrl, responseNonce });
+  for (const tag of [0x1a, 0x22])
+    expect(readSimple(Buffer.concat([head, Buffer.alloc(2_000_000, Buffer.from([tag, 0]))]))).toBeUndefined();
+  const resourceNamesSubscribe = Array.from({ length: 20_000 }, (_, i) => `outbound|80||service-${i}`);
+  expect(read({ typeUrl, responseNonce, resourceNamesSubscribe })?.names).toHaveLength(20_000);
+});
+
 test("a thousand names that came before are the same list, and one that differs anywhere is another", () => {
   const random = createRandom(3);
   const names = Array.from({ length: 1000 }, (_, i) => `outbound|80||svc-${i}.ns.svc.cluster.local`);

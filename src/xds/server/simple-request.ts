@@ -2,6 +2,8 @@
  * The bytes of an incremental request in; where it acknowledges or names resources and says nothing else, what it says
  * out. A fleet sends one for each response, and a thousand names when it starts, so they are read without a decoder.
  */
+import { DeltaDiscoveryRequestSchema } from "../../gen/envoy/service/discovery/v3/discovery_pb.js";
+import { checkParts } from "../../rpc/index.ts";
 import type { DeltaRequest } from "../stream/request.ts";
 import { type WireType, wireType } from "../type-info.ts";
 import type { Incoming } from "./incoming.ts";
@@ -19,7 +21,11 @@ export function createReadSimple(): ReadSimple {
   return (message) => readSimple(message, readNames);
 }
 
+/** In as much there is no room for more names than may be. */
+const surelyFewBytes = 256 * 1024;
+
 function readSimple(message: Uint8Array, readNames: ReadNames): Incoming | undefined {
+  if (message.length > surelyFewBytes && hasTooManyParts(message)) return undefined;
   const bytes = Buffer.from(message.buffer, message.byteOffset, message.length);
   let type: WireType | undefined;
   let nonce = "";
@@ -57,6 +63,16 @@ function readSimple(message: Uint8Array, readNames: ReadNames): Incoming | undef
     receive: (state, of, nowMs) =>
       state.receiveDelta({ type: of, subscribe, unsubscribe, initial: noVersions, nonce }, nowMs),
   };
+}
+
+/** Or is malformed: who decodes it says what is wrong with it first. */
+function hasTooManyParts(message: Uint8Array): boolean {
+  try {
+    checkParts(DeltaDiscoveryRequestSchema, message);
+    return false;
+  } catch {
+    return true;
+  }
 }
 
 const none: readonly string[] = [];

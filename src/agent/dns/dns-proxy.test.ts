@@ -390,6 +390,40 @@ describe("other names", () => {
   });
 });
 
+test("P05: who asks over TCP and does not read is not heard any further, and has all answers when he reads", async () => {
+  let answered = 0;
+  const long = Buffer.alloc(60_000);
+  const server = await createDnsServer({
+    addresses: ["127.0.0.1"],
+    port: 0,
+    async answer() {
+      answered++;
+      return long;
+    },
+    log: silentLogger,
+  });
+  closers.push(server.close);
+  const [asked, question] = [500, encode({ type: "query", id: 1, questions: [{ type: "A", name: "a.test" }] })];
+  const head = Buffer.alloc(2);
+  head.writeUInt16BE(question.length);
+  const socket = connect(server.port, "127.0.0.1").pause();
+  closers.push(async () => void socket.destroy());
+  socket.write(Buffer.concat(Array.from({ length: asked }, () => [head, question]).flat()));
+  const isStill = async (): Promise<boolean> => {
+    const before = answered;
+    await new Promise((resolve) => setTimeout(resolve, 200));
+    return before > 0 && answered === before;
+  };
+  await expect.poll(isStill).toBe(true);
+  expect(answered).toBeLessThan(asked);
+  let bytes = 0;
+  socket.on("data", (chunk) => {
+    bytes += chunk.length;
+  });
+  socket.resume();
+  await expect.poll(() => bytes).toBe(asked * (long.length + 2));
+});
+
 test("resolv.conf is read as resolvers do", () => {
   const text =
     "# comment\nnameserver 10.0.0.10 ; kube-dns\nnameserver nonsense\nnameserver fe80::1%eth0\ndomain old.\nsearch A.svc. b\noptions ndots:5\n";

@@ -96,25 +96,37 @@ function listenTcp(address: string, port: number, options: DnsServerOptions): Pr
 }
 
 function serveConnection(socket: TcpSocket, options: DnsServerOptions): void {
-  let buffered = Buffer.alloc(0);
-  let answering = Promise.resolve();
-  const answer = async (bytes: Buffer): Promise<void> => {
-    const query = parseQuery(bytes);
-    const reply = query && (await options.answer(query, "tcp", largestTcp));
-    if (!reply || socket.destroyed) return;
-    const head = Buffer.alloc(2);
-    head.writeUInt16BE(reply.length);
-    socket.write(Buffer.concat([head, reply]));
-  };
   socket.setTimeout(idleMs, () => socket.destroy());
-  socket.on("data", (chunk) => {
+  answerAll(socket, options).catch(() => void socket.destroy());
+}
+
+/** One after the other, and none while answers wait to be read: who asks and does not listen is not heard. */
+async function answerAll(socket: TcpSocket, options: DnsServerOptions): Promise<void> {
+  let buffered = Buffer.alloc(0);
+  for await (const chunk of socket.iterator({ destroyOnReturn: false })) {
     buffered = Buffer.concat([buffered, chunk]);
     while (buffered.length >= 2 && buffered.length >= 2 + buffered.readUInt16BE(0)) {
       const end = 2 + buffered.readUInt16BE(0);
-      const bytes = buffered.subarray(2, end);
+      const query = parseQuery(buffered.subarray(2, end));
       buffered = buffered.subarray(end);
-      answering = answering.then(() => answer(bytes)).catch(() => void socket.destroy());
+      const reply = query && (await options.answer(query, "tcp", largestTcp));
+      if (reply) await send(socket, reply);
+      if (socket.destroyed) return;
     }
+  }
+  socket.end();
+}
+
+function send(socket: TcpSocket, reply: Buffer): Promise<void> {
+  const head = Buffer.alloc(2);
+  head.writeUInt16BE(reply.length);
+  return new Promise((resolve) => {
+    if (socket.destroyed || socket.write(Buffer.concat([head, reply]))) return resolve();
+    const done = (): void => {
+      socket.off("drain", done).off("close", done);
+      resolve();
+    };
+    socket.once("drain", done).once("close", done);
   });
 }
 

@@ -3,7 +3,8 @@
  * comes with tokens of many accounts for P-256 certificates at a steady rate over kept TLS connections, changes a route once
  * a second meanwhile, and prints how long the answers and the pushes took and what processor time each certificate cost.
  * Each call has a token of its own, as Pods that start have; with `--tokens kept` an account has one for all of its calls.
- * With `--pin` the control plane has the first core for itself and by itself, and all others share the second.
+ * `--changes` says how many routes change meanwhile, one a second by default. With `--pin` the control plane has the first
+ * core for itself and by itself, and all others share the second.
  *
  *   npm run bench -- csr --rate 500 --seconds 10 --accounts 200 --connections 8 --proxies 100 --tokens fresh
  */
@@ -31,11 +32,13 @@ const { values } = parseArgs({
     services: { type: "string", default: "500" },
     proxies: { type: "string", default: "100" },
     tokens: { type: "string", default: "fresh" },
+    changes: { type: "string" },
     pin: { type: "boolean", default: false },
   },
 });
 const numberOf = (name: Exclude<keyof typeof values, "pin">): number => Number(values[name]);
 const [rate, seconds, proxies] = [numberOf("rate"), numberOf("seconds"), numberOf("proxies")];
+const changes = Number(values.changes ?? seconds);
 /** The first ones compile what later ones use, and open the connections. */
 const warmSeconds = 3;
 const size = { services: numberOf("services"), endpoints: 5, namespaces: 10, routed: 100 };
@@ -154,13 +157,13 @@ async function drive(
 /** How long it took each time from the change until the last proxy had it. */
 async function changeRoutes(fleetOf: Driver): Promise<readonly number[]> {
   const took: number[] = [];
-  for (let i = 0; i < seconds; i++) {
+  for (let i = 0; i < changes; i++) {
     const needle = `x-change-${i}-end`;
     const seen = await fleetOf.watch(needle, proxies);
     const begun = performance.timeOrigin + performance.now();
     await api.apply([virtualService(i, size, needle)]);
     took.push(((await seen.at).at(-1) ?? Number.NaN) - begun);
-    await new Promise((resolve) => setTimeout(resolve, 1000));
+    await new Promise((resolve) => setTimeout(resolve, (seconds * 1000) / changes));
   }
   return took;
 }

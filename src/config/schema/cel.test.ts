@@ -68,3 +68,29 @@ describe("texts and patterns", () => {
     expect(cel.syntaxError(`${"1 + ".repeat(1_000)}1 > 0`)).toBeUndefined();
   });
 });
+
+describe("brackets inside each other", () => {
+  const deep = (n: number, inside: string): string => `${"(".repeat(n)}${inside}${")".repeat(n)}`;
+
+  test.each([
+    ["more than may be", deep(101, "true")],
+    ["those that are never closed", `sel${"(".repeat(1000)}f)`],
+    ["lists and maps", `${"[{1: (".repeat(40)}1`],
+    ["closed in texts only", `(')' == ${"(')' == ".repeat(120)}')'`],
+    ["closed in a raw text that ends with a backslash", String.raw`(r"\" + ")" + `.repeat(120)],
+    ["closed in a text of three quotes", `("""a")""" == ${'("""a")""" == '.repeat(120)}""`],
+    ["closed in comments only", "( // )\n".repeat(120)],
+  ])("are too many: %s", async (_, rule) => {
+    const cel = await loadCel();
+    expect(cel.syntaxError(rule)).toContain("at most 100 brackets inside each other");
+    expect(cel.evaluate(rule, {})).toHaveProperty("error");
+  });
+
+  test.each([
+    ["as many as may be", deep(100, "true")],
+    ["many beside each other", `${"(true) && ".repeat(300)}true`],
+    ["in texts and comments", `// ${"{".repeat(300)}\n'${"(".repeat(300)}' != r"${"[".repeat(200)}"`],
+  ])("are fine: %s", async (_, rule) => {
+    expect((await loadCel()).evaluate(rule, {})).toEqual({ value: true });
+  });
+});

@@ -14,6 +14,7 @@ export {
   webLimits,
 } from "./connection-guard.ts";
 export { createDebounce, type Debounce } from "./debounce.ts";
+export { drained } from "./drained.ts";
 export { dropOldest } from "./drop-oldest.ts";
 export { type DurationParts, durationParts, parseDuration, parseDurationMs } from "./duration.ts";
 export { type ErrorCode, FairleadError, isDiskFull, systemCode } from "./error.ts";

@@ -3,6 +3,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { createServer as createSecureServer } from "node:https";
 import {
   collectBytes,
+  drained,
   FairleadError,
   guardConnections,
   guardRequests,
@@ -127,16 +128,6 @@ async function writePieces(res: ServerResponse, { pieces }: TextPieces): Promise
     if (!res.write(text)) await drained(res);
   }
   res.end();
-}
-
-function drained(res: ServerResponse): Promise<void> {
-  return new Promise((resolve) => {
-    const done = (): void => {
-      res.off("drain", done).off("close", done);
-      resolve();
-    };
-    res.once("drain", done).once("close", done);
-  });
 }
 
 function openStream(res: ServerResponse): HttpStream {

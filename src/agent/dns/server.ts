@@ -1,7 +1,15 @@
 /** Addresses to listen on and a way to answer in; a DNS server over UDP and TCP out. */
 import { createSocket, type Socket } from "node:dgram";
 import { createServer, isIPv6, type Server, type Socket as TcpSocket } from "node:net";
-import { FairleadError, guardConnections, type Logger, type Overload, systemCode, webLimits } from "../../lib/index.ts";
+import {
+  drained,
+  FairleadError,
+  guardConnections,
+  type Logger,
+  type Overload,
+  systemCode,
+  webLimits,
+} from "../../lib/index.ts";
 import { parseQuery, type Query, udpSize } from "./message.ts";
 
 export interface DnsServerOptions {
@@ -117,17 +125,10 @@ async function answerAll(socket: TcpSocket, options: DnsServerOptions): Promise<
   socket.end();
 }
 
-function send(socket: TcpSocket, reply: Buffer): Promise<void> {
+async function send(socket: TcpSocket, reply: Buffer): Promise<void> {
   const head = Buffer.alloc(2);
   head.writeUInt16BE(reply.length);
-  return new Promise((resolve) => {
-    if (socket.destroyed || socket.write(Buffer.concat([head, reply]))) return resolve();
-    const done = (): void => {
-      socket.off("drain", done).off("close", done);
-      resolve();
-    };
-    socket.once("drain", done).once("close", done);
-  });
+  if (!socket.destroyed && !socket.write(Buffer.concat([head, reply]))) await drained(socket);
 }
 
 function cannotListen(address: string, port: number, cause: Error): FairleadError {

@@ -1,6 +1,6 @@
 /** A WebSocket and the ports that its client named in; connections to these inside the Pod, joined to its channels, out. */
 import type { Socket } from "node:net";
-import { type ByteTransport, FairleadError } from "../../lib/index.ts";
+import { type ByteTransport, drained, FairleadError } from "../../lib/index.ts";
 import { channelWriter } from "./channel-writer.ts";
 import type { Connect } from "./port-forward.ts";
 
@@ -60,13 +60,3 @@ async function open(
     return undefined;
   }
 }
-
-const drained = (socket: Socket): Promise<void> =>
-  new Promise((resolve) => {
-    const done = (): void => {
-      socket.off("drain", done).off("close", done);
-      resolve();
-    };
-    if (socket.destroyed) resolve();
-    else socket.once("drain", done).once("close", done);
-  });

@@ -3,7 +3,7 @@
  * stream of SPDY for each, or messages of a WebSocket that begin with the number of one.
  */
 import { PassThrough, type Readable, type Writable } from "node:stream";
-import type { ByteTransport } from "../../lib/index.ts";
+import { type ByteTransport, drained } from "../../lib/index.ts";
 import { channelWriter } from "./channel-writer.ts";
 import { type SpdyStream, serveSpdy } from "./spdy.ts";
 import type { Offer, Upgraded } from "./upgrade.ts";
@@ -134,12 +134,8 @@ async function overWebSocket(transport: ByteTransport, wanted: Wanted): Promise<
 }
 
 /** Resolves when there is room for more, or nobody who would send it. */
-function room(into: PassThrough, bytes: Buffer, signal: AbortSignal): Promise<void> {
-  if (into.write(bytes) || signal.aborted) return Promise.resolve();
-  return new Promise((resolve) => {
-    into.once("drain", resolve).once("close", resolve);
-  });
-}
+const room = (into: PassThrough, bytes: Buffer, signal: AbortSignal): Promise<void> =>
+  into.write(bytes) || signal.aborted ? Promise.resolve() : drained(into);
 
 const maxSizeBytes = 1024;
 

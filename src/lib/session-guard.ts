@@ -89,9 +89,19 @@ function createWatch(limits: SessionLimits): { add(session: Http2Session): Watch
   function add(session: Http2Session): Watched {
     const nowMs = performance.now();
     const watched: Watched = {
-      ...{ sinceMs: nowMs, hasGreeted: false, streams: 0, come: 0, idleSinceMs: nowMs, wasToldToGo: false },
-      ...{ lookedMs: nowMs, bytes: bytesRead(session), heardMs: nowMs, pingedMs: undefined, goneBy: 0 },
-      ...{ pings: { count: 0, sinceMs: nowMs }, settings: { count: 0, sinceMs: nowMs } },
+      sinceMs: nowMs,
+      hasGreeted: false,
+      streams: 0,
+      come: 0,
+      idleSinceMs: nowMs,
+      wasToldToGo: false,
+      lookedMs: nowMs,
+      bytes: bytesRead(session),
+      heardMs: nowMs,
+      pingedMs: undefined,
+      goneBy: 0,
+      pings: { count: 0, sinceMs: nowMs },
+      settings: { count: 0, sinceMs: nowMs },
     };
     sessions.set(session, watched);
     clock ??= setInterval(look, stepMs).unref();

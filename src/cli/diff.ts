@@ -1,10 +1,10 @@
 /** `fairlead diff`: a change of objects in; what it would change in Envoys, in words and with counts, out. Nothing is written. */
 import { type Command, Option } from "commander";
 import { completed, createDiffer } from "../control-plane/index.ts";
-import type { DiffAnswer, DiffQuestion } from "../dashboard/index.ts";
 import { type Risk, risks } from "../explain/index.ts";
 import { FairleadError } from "../lib/index.ts";
 import type { Profile } from "../model/index.ts";
+import type { DiffAnswer, DiffQuestion } from "../read-api/index.ts";
 import { collect, type Io } from "./command.ts";
 import { readBase, readChange, type WrittenChange } from "./diff/input.ts";
 import { type DiffReport, isEmpty, reportData, textReport } from "./diff/report.ts";

@@ -1,7 +1,7 @@
 /** The API that is meant, and a question, in; what its running control plane answers out, or nothing where none can be asked. */
 import { type Command, Option } from "commander";
-import type { Mistake } from "../dashboard/index.ts";
 import { type ErrorCode, FairleadError, readRecord, readText } from "../lib/index.ts";
+import type { Mistake } from "../read-api/index.ts";
 import type { AccessFlags } from "./cluster-access.ts";
 import type { Io } from "./command.ts";
 import { askDebug } from "./debug-client.ts";

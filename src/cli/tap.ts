@@ -1,7 +1,7 @@
 /** `fairlead tap`: single requests as they are made, of workloads, services or namespaces, for up to a minute. */
 import { type Command, Option } from "commander";
 import { printable } from "../lib/index.ts";
-import type { LiveRequest, Party } from "../traffic/index.ts";
+import type { LiveRequest, Party } from "../read-api/index.ts";
 import type { Io } from "./command.ts";
 import { milliseconds } from "./traffic/figures.ts";
 import { durationOf, type LiveFlags, liveRequests, queryOf, withLiveOptions } from "./traffic/live.ts";

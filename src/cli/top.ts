@@ -1,6 +1,6 @@
 /** `fairlead top`: live requests by caller, method and path, as a table that is drawn anew each second on a terminal. */
 import { type Command, Option } from "commander";
-import type { LiveRequest, Party } from "../traffic/index.ts";
+import type { LiveRequest, Party } from "../read-api/index.ts";
 import type { Io } from "./command.ts";
 import { printTable } from "./table.ts";
 import { milliseconds, percent } from "./traffic/figures.ts";

@@ -1,9 +1,9 @@
 /** `fairlead why`: a request in; what becomes of it, step by step, and which object and field decided, out. */
 import type { Command } from "commander";
 import { type Ask, answerOf, askOf } from "../control-plane/index.ts";
-import type { WhyAnswer, WhyQuestion } from "../dashboard/index.ts";
 import { possibilities } from "../explain/index.ts";
 import type { Profile } from "../model/index.ts";
+import type { WhyAnswer, WhyQuestion } from "../read-api/index.ts";
 import { collect, type Io } from "./command.ts";
 import { answerOrThrow, askLivePlane, type LiveFlags, withLiveOptions } from "./live-plane.ts";
 import { outputOption, parseOutput } from "./output.ts";

@@ -1,7 +1,4 @@
 export type * from "./apply-write.ts";
-export type * from "./diff-read.ts";
-export type * from "./mesh-reads.ts";
-export { elsewhere } from "./mesh-reads.ts";
 export { createDashboard, type DashboardOptions } from "./server/handler.ts";
 export { lookInTurns } from "./server/look-in-turns.ts";
 export { parseDiffQuestion } from "./server/read-diff-question.ts";
@@ -10,4 +7,3 @@ export { createRelay, type RelayedRequest } from "./server/relay.ts";
 export { routes } from "./server/routes.ts";
 export { oneTimeToken } from "./server/sessions.ts";
 export type { Viewer } from "./server/viewer.ts";
-export type * from "./why-read.ts";

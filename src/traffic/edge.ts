@@ -1,4 +1,4 @@
-/** The nouns: who calls whom for which service, and what was counted of it. Plain data, as JSON carries it. */
+/** The nouns: what was counted of who calls whom for which service. Plain data, as JSON carries it. */
 import {
   type ConnectionCount,
   connectionCounts,
@@ -7,31 +7,7 @@ import {
   requestCounts,
   type TrafficProtocol,
 } from "../model/index.ts";
-
-/** A workload; empty where it is not known. */
-export interface Party {
-  readonly namespace: string;
-  readonly workload: string;
-  readonly app: string;
-  readonly version: string;
-}
-
-/** What the caller asked for; empty where it is not known, and a cluster's name where it is no service. */
-export interface CalledService {
-  readonly host: string;
-  readonly name: string;
-  readonly namespace: string;
-}
-
-export interface EdgeName {
-  readonly source: Party;
-  readonly destination: Party;
-  readonly service: CalledService;
-  readonly protocol: TrafficProtocol;
-}
-
-/** Whose proxy has counted. The source's also sees what never reached the destination. */
-export type Side = "source" | "destination";
+import type { CalledService, EdgeName, Party } from "../read-api/index.ts";
 
 /** Requests of a time. */
 export interface Requests extends Readonly<Record<RequestCount, number>> {

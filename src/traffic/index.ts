@@ -1,15 +1,5 @@
 export { mergeSnapshots } from "./add.ts";
-export {
-  type CalledService,
-  type Connections,
-  type Counted,
-  type EdgeName,
-  type EdgeTraffic,
-  noService,
-  type Party,
-  type Requests,
-  type Side,
-} from "./edge.ts";
+export { type Connections, type Counted, type EdgeTraffic, noService, type Requests } from "./edge.ts";
 export { type EdgeRow, summarizeEdges } from "./edges.ts";
 export { parseSnapshot, parseTapBatch } from "./parse-answer.ts";
 export { createTrafficService, type KnownWorkload, type TrafficServiceOptions } from "./service.ts";
@@ -23,12 +13,5 @@ export {
   type TrafficStoreOptions,
   type TrafficView,
 } from "./store.ts";
-export { type Grouping, type MutualTls, rowOf, summarize, type TrafficRow } from "./summary.ts";
-export {
-  createTapHub,
-  type LiveRequest,
-  type LiveTap,
-  type TapBatch,
-  type TapQuestion,
-  type TapView,
-} from "./tap.ts";
+export { type Grouping, rowOf, summarize, type TrafficRow } from "./summary.ts";
+export { createTapHub, type LiveTap, type TapQuestion, type TapView } from "./tap.ts";

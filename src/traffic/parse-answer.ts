@@ -1,9 +1,9 @@
 /** JSON that a control plane has answered in; rates or live requests out. What is missing is nothing; what is neither is refused. */
 import { FairleadError, isRecord, readList, readNumber, readRecord, readText, readTexts } from "../lib/index.ts";
 import { connectionCounts, latencyBoundsMs, requestCounts, type TrafficProtocol } from "../model/index.ts";
-import { type CalledService, type Counted, countedOf, type EdgeTraffic, type Party } from "./edge.ts";
+import type { CalledService, LiveRequest, Party, TapAnswer } from "../read-api/index.ts";
+import { type Counted, countedOf, type EdgeTraffic } from "./edge.ts";
 import type { TrafficSnapshot } from "./store.ts";
-import type { LiveRequest, TapBatch } from "./tap.ts";
 
 export function parseSnapshot(value: unknown): TrafficSnapshot {
   const { since, now, seconds, reporters, edges, bytes, foldedEdges, planes, silentPlanes, traffic } =
@@ -25,7 +25,7 @@ export function parseSnapshot(value: unknown): TrafficSnapshot {
 }
 
 /** What a control plane has answered of live requests. */
-export function parseTapBatch(value: unknown): TapBatch & { readonly session: string } {
+export function parseTapBatch(value: unknown): TapAnswer {
   const { session, requests, leftOut, proxies, done } = readRecord(value);
   if (!Array.isArray(requests) || typeof session !== "string")
     throw new FairleadError("invalid", "the answer of the control plane is none on live requests");

@@ -4,7 +4,8 @@
  */
 import { type Edge, Edge_Protocol, Edge_Side, type Peer, type Service } from "../gen/fairlead/traffic_pb.js";
 import { countPlaces, requestCounts, type TrafficProtocol } from "../model/index.ts";
-import { type CalledService, type EdgeName, nobody, noService, type Party, type Side } from "./edge.ts";
+import type { CalledService, EdgeName, Party, Side } from "../read-api/index.ts";
+import { nobody, noService } from "./edge.ts";
 
 export interface ReadEdge {
   readonly name: EdgeName;

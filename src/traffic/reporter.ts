@@ -1,8 +1,8 @@
 /** One stream of an agent: who it is, and how often it may tell of single requests. */
 import type { Tap } from "../gen/fairlead/traffic_pb.js";
 import { type Bucket, createBucket } from "../lib/index.ts";
+import type { Party } from "../read-api/index.ts";
 import type { RpcError } from "../rpc/index.ts";
-import type { Party } from "./edge.ts";
 import type { TapAgent } from "./tap.ts";
 
 export interface ReporterOptions {

@@ -14,10 +14,11 @@ import {
 } from "../gen/fairlead/traffic_pb.js";
 import { dropOldest, type Logger, type Overload } from "../lib/index.ts";
 import { formatIdentity, type Identity, parseIdentity } from "../model/index.ts";
+import type { Party } from "../read-api/index.ts";
 import { type Call, duplex, type Each, protoMethod, type Route, RpcError, type Send, status } from "../rpc/index.ts";
 import { type Allowance, createAllowance } from "./allowance.ts";
 import { createCallsPerClient } from "./calls-per-client.ts";
-import { nobody, type Party } from "./edge.ts";
+import { nobody } from "./edge.ts";
 import { readEdge } from "./read-edge.ts";
 import { Reporter } from "./reporter.ts";
 import type { TrafficStore } from "./store.ts";

@@ -6,7 +6,8 @@
 import { randomBytes } from "node:crypto";
 import { createRest, type Rest } from "../lib/index.ts";
 import { countPlaces, reportIntervalMs } from "../model/index.ts";
-import { countedOf, type EdgeName, type EdgeTraffic, nobody, noService, type Side } from "./edge.ts";
+import type { EdgeName, Side } from "../read-api/index.ts";
+import { countedOf, type EdgeTraffic, nobody, noService } from "./edge.ts";
 import { type Resolution, Ring } from "./ring.ts";
 
 /** What is read of it: the CLI's and the pages' side. */

@@ -1,15 +1,13 @@
 /** Edges of a time in; for each workload, service or namespace what came to it, as rates, shares and quantiles, out. */
 import { latencyBoundsMs } from "../model/index.ts";
+import type { MutualTls, Party } from "../read-api/index.ts";
 import { addConnections, addFlags, addRequests, noConnections, noRequests } from "./add.ts";
-import type { Connections, Counted, EdgeTraffic, Party, Requests } from "./edge.ts";
+import type { Connections, Counted, EdgeTraffic, Requests } from "./edge.ts";
 
 export type Grouping = "workload" | "service" | "namespace";
 
 /** Whether what comes to a place is meant, or what goes out from it. */
 export type Way = "in" | "out";
-
-/** `all`: every request was over mutual TLS; `unknown`: nobody could tell. */
-export type MutualTls = "all" | "mixed" | "none" | "unknown";
 
 export interface TrafficRow {
   readonly namespace: string;

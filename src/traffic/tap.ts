@@ -6,7 +6,7 @@ import { create } from "@bufbuild/protobuf";
 import { type Request, type Tap, type Tapped, TapSchema } from "../gen/fairlead/traffic_pb.js";
 import { type Bucket, createBucket, FairleadError } from "../lib/index.ts";
 import { tapHeaders, tapLimits } from "../model/index.ts";
-import type { EdgeName, Party, Side } from "./edge.ts";
+import type { LiveRequest, Party, Side, TapBatch } from "../read-api/index.ts";
 import { readEnds, wireSides } from "./read-edge.ts";
 
 /** What is absent matches all. */
@@ -32,36 +32,6 @@ export interface TapQuestion {
 export interface Place {
   readonly namespace?: string;
   readonly workload?: string;
-}
-
-export interface LiveRequest extends EdgeName {
-  /** When it began, by the control plane's clock; it is told when it has ended. */
-  readonly at: string;
-  /** Whose proxy has told it. */
-  readonly side: Side;
-  readonly method: string;
-  readonly authority: string;
-  /** Without its query. */
-  readonly path: string;
-  /** 0 where there was no answer. */
-  readonly status: number;
-  readonly grpcStatus: string;
-  readonly flags: string;
-  readonly durationMs: number;
-  readonly receivedBytes: number;
-  readonly sentBytes: number;
-  readonly mutualTls: boolean;
-  readonly peerAddress: string;
-  readonly headers: Readonly<Record<string, string>>;
-}
-
-export interface TapBatch {
-  readonly requests: readonly LiveRequest[];
-  /** How many more there were. */
-  readonly leftOut: number;
-  /** How many proxies are asked. */
-  readonly proxies: number;
-  readonly done: boolean;
 }
 
 export interface LiveTap {

@@ -1,6 +1,6 @@
 /** For tests: a store whose clock they turn, and names of edges. */
 import { latencyBoundsMs, requestCounts, type TrafficProtocol } from "../model/index.ts";
-import type { EdgeName, Party } from "./edge.ts";
+import type { EdgeName, Party } from "../read-api/index.ts";
 import { createTrafficStore, type TrafficStore, type TrafficStoreOptions } from "./index.ts";
 
 export interface TestStore {

@@ -1,7 +1,8 @@
 /** The standard metrics of stock Envoys, as Prometheus reads them, from requests between two sidecars. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { KubeObject } from "../../src/model/index.ts";
-import { type EdgeTraffic, type LiveRequest, summarize } from "../../src/traffic/index.ts";
+import type { LiveRequest } from "../../src/read-api/index.ts";
+import { type EdgeTraffic, summarize } from "../../src/traffic/index.ts";
 import { service, slice } from "../render/objects.ts";
 import { lacks } from "../require.ts";
 import { eventually, meshConfig } from "../traffic/mesh.ts";

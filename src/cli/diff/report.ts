@@ -1,14 +1,7 @@
 /** What would change in; the lines that a person reads, or the JSON that programs read, out. */
-import type {
-  DiffAnswer,
-  DiffClass,
-  DiffProxies,
-  DiffResource,
-  DiffSentence,
-  DiffTold,
-} from "../../dashboard/index.ts";
 import type { Risk } from "../../explain/index.ts";
 import { printable } from "../../lib/index.ts";
+import type { DiffAnswer, DiffClass, DiffProxies, DiffResource, DiffSentence, DiffTold } from "../../read-api/index.ts";
 
 export interface DiffReport extends DiffAnswer {
   /** Those of `--fail-on` that were met. */

@@ -1,8 +1,8 @@
 /** Objects of an API in; the proxies and parts that each of these reaches out: what would differ without it. */
 import { completed, createDiffer, nameOf } from "../../control-plane/index.ts";
-import type { DiffAnswer, DiffClass } from "../../dashboard/index.ts";
 import { FairleadError, printable, readRecord } from "../../lib/index.ts";
 import type { KubeObject } from "../../model/index.ts";
+import type { DiffAnswer, DiffClass } from "../../read-api/index.ts";
 import type { Io } from "../command.ts";
 import { answerOrThrow, askLivePlane, type LiveFlags } from "../live-plane.ts";
 import { printTabs } from "../table.ts";

@@ -1,10 +1,10 @@
 /** Resources that differ in; for each the objects that made ours, the fields that differ, and how many proxies have it, out. */
 import { isDeepStrictEqual } from "node:util";
 import type { StateChange } from "../../control-plane/index.ts";
-import type { DiffClass } from "../../dashboard/index.ts";
 import type { Difference } from "../../explain/index.ts";
 import { compareText, fieldLines, isRecord, readList, readRecord, readTexts } from "../../lib/index.ts";
 import { type KubeObject, objectName, type ResourceType, types } from "../../model/index.ts";
+import type { DiffClass } from "../../read-api/index.ts";
 import type { Renderer } from "../../render/index.ts";
 import { type Origin, originsOf } from "../why/causes-text.ts";
 import type { Canonical } from "./canonical.ts";

@@ -1,8 +1,8 @@
 /** Objects, and what decided the requests of tests, in; routes, rules and policies that no test touched out. */
 
-import type { Decider } from "../../dashboard/index.ts";
 import { isRecord } from "../../lib/index.ts";
 import { type KubeObject, objectName } from "../../model/index.ts";
+import type { Decider } from "../../read-api/index.ts";
 
 export interface Coverable {
   /** `VirtualService/shop/web`. */

@@ -1,7 +1,8 @@
 /** The flags of `tap` and `top` in; batches of live requests out, of all control planes that are asked, until they end. */
 import type { Command } from "commander";
 import { FairleadError, parseDurationMs } from "../../lib/index.ts";
-import { parseTapBatch, type TapBatch } from "../../traffic/index.ts";
+import type { TapBatch } from "../../read-api/index.ts";
+import { parseTapBatch } from "../../traffic/index.ts";
 import type { Io } from "../command.ts";
 import type { AskDebug } from "../pod-debug.ts";
 import { type AskedFlags, planesOf, withPlaneOptions } from "./ask.ts";

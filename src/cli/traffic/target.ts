@@ -1,6 +1,7 @@
 /** What a person calls a workload, a service or a namespace in; whether an end of an edge is meant out. */
 import { FairleadError } from "../../lib/index.ts";
-import type { EdgeName, Grouping } from "../../traffic/index.ts";
+import type { EdgeName } from "../../read-api/index.ts";
+import type { Grouping } from "../../traffic/index.ts";
 
 export interface Target {
   readonly by: Grouping;

@@ -1,8 +1,8 @@
 /** The answer to `why` in; the lines that a person reads, the names, and the exit status, out. */
 import { showDecider } from "../../control-plane/index.ts";
-import type { Decider, WhyAnswer, WhyOutcome } from "../../dashboard/index.ts";
 import { percent } from "../../explain/index.ts";
 import { printable } from "../../lib/index.ts";
+import type { Decider, WhyAnswer, WhyOutcome } from "../../read-api/index.ts";
 
 export function textReport({
   request,

@@ -1,7 +1,7 @@
 /** Objects and changes of them in, one after the other; what each would change in Envoys, in words and with counts, out. */
-import type { DiffAnalysis, DiffAnswer, DiffTold } from "../../dashboard/index.ts";
 import { FairleadError } from "../../lib/index.ts";
 import type { KubeObject } from "../../model/index.ts";
+import type { DiffAnalysis, DiffAnswer, DiffTold } from "../../read-api/index.ts";
 import { createJsonPrinter } from "../../render/index.ts";
 import { type completed, numbersOf } from "./completed.ts";
 import { withoutEffect } from "./no-effect.ts";

@@ -5,9 +5,9 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { getHeapStatistics } from "node:v8";
 import type { Graph } from "../../collections/index.ts";
-import type { DiffAnswer, MeshReads, Mistake } from "../../dashboard/index.ts";
 import { FairleadError } from "../../lib/index.ts";
 import type { KubeObject } from "../../model/index.ts";
+import type { DiffAnswer, MeshReads, Mistake } from "../../read-api/index.ts";
 import type { Ads } from "../../xds/index.ts";
 import { createJobThread, threadScript } from "../job-thread.ts";
 import { keyOf } from "./proposal.ts";

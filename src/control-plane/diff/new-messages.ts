@@ -6,9 +6,9 @@ import {
   decodeMeshConfig,
   decodeMeshNetworks,
 } from "../../config/index.ts";
-import type { DiffAnalysis } from "../../dashboard/index.ts";
 import { readRecord, readText } from "../../lib/index.ts";
 import { type KubeObject, objectKey, objectName } from "../../model/index.ts";
+import type { DiffAnalysis } from "../../read-api/index.ts";
 
 export interface NewMessages {
   of(base: readonly KubeObject[], after: readonly KubeObject[]): DiffAnalysis;

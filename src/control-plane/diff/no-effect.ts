@@ -1,6 +1,6 @@
 /** A change of several objects in; those of them without which proxies would be sent the same out. */
-import type { DiffTold as Told } from "../../dashboard/index.ts";
 import type { KubeObject } from "../../model/index.ts";
+import type { DiffTold as Told } from "../../read-api/index.ts";
 import type { completed, Numbers } from "./completed.ts";
 import { nameOf, type Proposal } from "./proposal.ts";
 import { compareStates, type ProxyChoice, type State, type States, type Subject } from "./states.ts";

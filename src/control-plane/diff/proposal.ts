@@ -1,10 +1,10 @@
 /** Objects as they are and a change to them in; the objects after it, and what would be refused or has no say, out. */
 import { isDeepStrictEqual } from "node:util";
 import { loadCel, validateConfig } from "../../config/index.ts";
-import type { DiffTold as Told } from "../../dashboard/index.ts";
 import { meshKinds } from "../../kube/index.ts";
 import { FairleadError, nearest } from "../../lib/index.ts";
 import { type KubeObject, kindOf, objectName } from "../../model/index.ts";
+import type { DiffTold as Told } from "../../read-api/index.ts";
 import { loadPatchChecker } from "../../render/index.ts";
 import { applyOver } from "./apply-over.ts";
 import { workloadKinds } from "./stand-ins.ts";

@@ -1,7 +1,7 @@
 /** Resources that differ in; each of their fields before and after out, for those who want to see Envoy's own words. */
-import type { DiffResource } from "../../dashboard/index.ts";
 import { fieldLines } from "../../lib/index.ts";
 import { bytesOf, type Resource, type ResourceType } from "../../model/index.ts";
+import type { DiffResource } from "../../read-api/index.ts";
 import { type JsonResource, shownResource } from "../../render/index.ts";
 import type { StateChange } from "./states.ts";
 

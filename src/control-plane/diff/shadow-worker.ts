@@ -1,6 +1,6 @@
 /** News of the mesh and questions in, from the thread that serves them; answers out, one after the other. */
 import { parentPort, workerData } from "node:worker_threads";
-import type { DiffAnswer, DiffQuestion, Mistake } from "../../dashboard/index.ts";
+import type { DiffAnswer, DiffQuestion, Mistake } from "../../read-api/index.ts";
 import type { JobAnswer } from "../job-thread.ts";
 import { createShadow, type ShadowNews } from "./shadow.ts";
 import type { StatesOptions } from "./states.ts";

@@ -1,7 +1,7 @@
 /** A shadow that is asked again and again: the same question has the same answer, whatever was asked before. */
 import { expect, test } from "vitest";
-import type { DiffQuestion } from "../../dashboard/index.ts";
 import type { KubeObject } from "../../model/index.ts";
+import type { DiffQuestion } from "../../read-api/index.ts";
 import type { ProxyNode } from "../../xds/index.ts";
 import { keyOf } from "./proposal.ts";
 import { createShadow } from "./shadow.ts";

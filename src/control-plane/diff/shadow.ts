@@ -2,10 +2,10 @@
  * Objects and connected proxies as they come and go, and changes that are only thought of, in; what each of these would do
  * out. A mesh of its own, which no proxy sees: it goes to the change and back again, at the cost of what differs.
  */
-import type { DiffAnswer, DiffQuestion, Mistake } from "../../dashboard/index.ts";
 import { inNamespace, parseObjects } from "../../kube/index.ts";
 import { FairleadError } from "../../lib/index.ts";
 import type { Identity, KubeObject, Proxy } from "../../model/index.ts";
+import type { DiffAnswer, DiffQuestion, Mistake } from "../../read-api/index.ts";
 import { type ProxyNode, proxyName } from "../../xds/index.ts";
 import { completedLive } from "./completed.ts";
 import { type ConnectedProxy, createDiffer } from "./differ.ts";

@@ -1,8 +1,8 @@
 /** What is different for each class of proxies in; sentences with counts, the dangerous ones first, out. */
-import type { DiffAnswer, DiffClass } from "../../dashboard/index.ts";
 import { type Change, createComparison } from "../../explain/index.ts";
 import { compareText } from "../../lib/index.ts";
 import { type Resource, routeHosts } from "../../model/index.ts";
+import type { DiffAnswer, DiffClass } from "../../read-api/index.ts";
 import type { StateChange } from "./states.ts";
 
 export type Summary = Pick<DiffAnswer, "sentences" | "classes">;

@@ -1,6 +1,7 @@
 /** `/debug/diffz`: a change that is only thought of in, by POST; what it would do out. */
-import { type MeshReads, parseDiffQuestion } from "../../dashboard/index.ts";
+import { parseDiffQuestion } from "../../dashboard/index.ts";
 import type { DebugView } from "../../ops/index.ts";
+import type { MeshReads } from "../../read-api/index.ts";
 
 export function createDiffView(diff: MeshReads["diff"]): DebugView {
   return {

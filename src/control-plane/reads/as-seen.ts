@@ -1,6 +1,6 @@
 /** Traffic, and which namespaces whoever looks may see, in; the same with everybody else as one place without a name out. */
-import { elsewhere } from "../../dashboard/index.ts";
-import { type EdgeTraffic, noService, type Party } from "../../traffic/index.ts";
+import { elsewhere, type Party } from "../../read-api/index.ts";
+import { type EdgeTraffic, noService } from "../../traffic/index.ts";
 
 const hiddenParty: Party = { namespace: elsewhere, workload: elsewhere, app: "", version: "" };
 

@@ -1,5 +1,5 @@
 /** The state of a mesh in; what is wrong with it, worst first, each with its object, field and remedy, out. */
-import type { Finding, Identities, ProxyRow, ServiceRow } from "../../dashboard/index.ts";
+import type { Finding, Identities, ProxyRow, ServiceRow } from "../../read-api/index.ts";
 import { shortName } from "../../xds/index.ts";
 import type { ObjectProblem } from "../controllers/find-problems.ts";
 import { refusedCode } from "../controllers/find-problems.ts";

@@ -1,6 +1,6 @@
 /** The routes, rules and policies of a mesh in; what of them a place or a way in the picture is marked with out. */
-import type { Effect, Mark, MarkKind } from "../../dashboard/index.ts";
 import { resolveHost } from "../../model/index.ts";
+import type { Effect, Mark, MarkKind } from "../../read-api/index.ts";
 import type { Stages } from "../stages.ts";
 import { clientPolicies, policiesOf, ruleOf } from "./policies.ts";
 import { leadsOf, objectOf } from "./routes-to.ts";

@@ -7,7 +7,7 @@ import type {
   ObjectRow,
   ProxyRow,
   ServiceRow,
-} from "../../dashboard/index.ts";
+} from "../../read-api/index.ts";
 import type { Stages } from "../stages.ts";
 import type { Traffic } from "../traffic/index.ts";
 import { policiesOf } from "./policies.ts";

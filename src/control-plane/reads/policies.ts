@@ -1,5 +1,4 @@
 /** A workload's labels, a namespace or a service in; which policies hold there, and which object and field said so, out. */
-import type { Effect, Version } from "../../dashboard/index.ts";
 import type { Mesh } from "../../mesh/index.ts";
 import {
   type AuthorizationPolicySpec,
@@ -12,6 +11,7 @@ import {
   type TelemetrySpec,
   type TrafficPolicy,
 } from "../../model/index.ts";
+import type { Effect, Version } from "../../read-api/index.ts";
 
 type Labels = Readonly<Record<string, string>>;
 

@@ -1,7 +1,7 @@
 /** What connections say of themselves in; the rows and pages of proxies out. */
-import type { CertificateHolder, ProxyDetail, ProxyRow, ProxyState } from "../../dashboard/index.ts";
 import { formatIdentity } from "../../model/index.ts";
 import { proxyNamespace } from "../../ops/index.ts";
+import type { CertificateHolder, ProxyDetail, ProxyRow, ProxyState } from "../../read-api/index.ts";
 import { type ProxyStatus, proxyName, shortName } from "../../xds/index.ts";
 import type { Refusal } from "../refusals.ts";
 

@@ -1,19 +1,19 @@
-/** The stages and connections of a control plane in; what pages and commands read of it out (`dashboard/mesh-reads.ts`). */
+/** The stages and connections of a control plane in; what pages and commands read of it out (`read-api/mesh-reads.ts`). */
 import type { Collection, Graph } from "../../collections/index.ts";
-import {
-  type Cause,
-  type Figure,
-  type Finding,
-  type Identities,
-  lookInTurns,
-  type MeshReads,
-  type ObjectDetail,
-  type ObjectRow,
-  type ProxyRow,
-} from "../../dashboard/index.ts";
+import { lookInTurns } from "../../dashboard/index.ts";
 import { createRest, formatSortedYaml, type Logger } from "../../lib/index.ts";
 import { istioVersion, type KubeObject, type ResourceType, reportIntervalMs, types } from "../../model/index.ts";
 import { eachProxy, findProxy } from "../../ops/index.ts";
+import type {
+  Cause,
+  Figure,
+  Finding,
+  Identities,
+  MeshReads,
+  ObjectDetail,
+  ObjectRow,
+  ProxyRow,
+} from "../../read-api/index.ts";
 import type { Renderer } from "../../render/index.ts";
 import { type Ads, type ProxyStatus, proxyName, shortName } from "../../xds/index.ts";
 import { findProblems, type ObjectProblem, type ProblemInputs } from "../controllers/find-problems.ts";

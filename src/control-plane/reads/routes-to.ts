@@ -1,5 +1,4 @@
 /** All routes of a mesh, and a host, in; those that lead to the host, with their weights and what else they do, out. */
-import type { Mark, RouteTo } from "../../dashboard/index.ts";
 import {
   type Config,
   type Destination,
@@ -11,6 +10,7 @@ import {
   type StringMatch,
   type VirtualServiceSpec,
 } from "../../model/index.ts";
+import type { Mark, RouteTo } from "../../read-api/index.ts";
 
 type Route = Config<VirtualServiceSpec>;
 

@@ -1,6 +1,6 @@
 /** What a proxy is sent, and words, in; the lines that have them, with the resource of each, out. Bounded, in short turns. */
-import type { FoundLine, FoundLines } from "../../dashboard/index.ts";
 import { createRest } from "../../lib/index.ts";
+import type { FoundLine, FoundLines } from "../../read-api/index.ts";
 
 /** Of one type, by its short name. */
 export interface Searched {

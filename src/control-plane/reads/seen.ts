@@ -1,7 +1,6 @@
 /** Rates, and a place, in; who calls it, whom it calls, and its course over time out. */
-import type { GraphEdge, Looked, TrafficSlot } from "../../dashboard/index.ts";
+import type { EdgeName, GraphEdge, Looked, TrafficSlot } from "../../read-api/index.ts";
 import {
-  type EdgeName,
   type EdgeTraffic,
   rowOf,
   summarizeEdges,

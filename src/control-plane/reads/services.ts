@@ -1,6 +1,6 @@
 /** The registry in; the rows and pages of services out. */
-import type { EndpointRow, Looked, ServiceDetail, ServiceRow } from "../../dashboard/index.ts";
 import { type Endpoint, hostCovers, localityName, resolveHost, type Service } from "../../model/index.ts";
+import type { EndpointRow, Looked, ServiceDetail, ServiceRow } from "../../read-api/index.ts";
 import type { Stages } from "../stages.ts";
 import type { Traffic } from "../traffic/index.ts";
 import { clientPolicies, policiesOf, ruleOf, versionsOf } from "./policies.ts";

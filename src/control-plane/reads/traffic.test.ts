@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { elsewhere } from "../../dashboard/index.ts";
+import { elsewhere } from "../../read-api/index.ts";
 import type { TrafficView } from "../../traffic/index.ts";
 import { edge, party, requests, testStore } from "../../traffic/testing.ts";
 import { ofNamespace, ofService, ofWorkload, readSeen } from "./seen.ts";

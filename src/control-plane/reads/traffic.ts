@@ -1,5 +1,5 @@
 /** Rates in; what is drawn of them, and what one workload's page shows, out. Bounded: the least busy are counted only. */
-import type { Finding, Graph, GraphEdge, GraphNode, GraphQuestion } from "../../dashboard/index.ts";
+import type { Finding, Graph, GraphEdge, GraphNode, GraphQuestion } from "../../read-api/index.ts";
 import { type EdgeRow, summarizeEdges, type TrafficSnapshot } from "../../traffic/index.ts";
 import { asSeen } from "./as-seen.ts";
 import { flagMarksOf, type Marks } from "./marks.ts";

@@ -1,5 +1,5 @@
 /** `namespace/workload` in; what its page shows out. */
-import type { Looked, WorkloadDetail } from "../../dashboard/index.ts";
+import type { Looked, WorkloadDetail } from "../../read-api/index.ts";
 import type { Stages } from "../stages.ts";
 import type { Traffic } from "../traffic/index.ts";
 import { policiesOf } from "./policies.ts";

@@ -2,9 +2,10 @@
 import { randomBytes } from "node:crypto";
 import { create } from "@bufbuild/protobuf";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { type Graph, oneTimeToken } from "../../dashboard/index.ts";
+import { oneTimeToken } from "../../dashboard/index.ts";
 import { Edge_Side, ReadRequestSchema, TrafficService } from "../../gen/fairlead/traffic_pb.js";
 import { createLogger, readRecord } from "../../lib/index.ts";
+import type { Graph } from "../../read-api/index.ts";
 import { createRpcClient, protoMethod } from "../../rpc/index.ts";
 import { parseSnapshot, type TrafficSnapshot } from "../../traffic/index.ts";
 import { type ControlledApi, startControlledApi } from "../controllers/testing.ts";

@@ -5,15 +5,12 @@
 import { randomBytes } from "node:crypto";
 import { FairleadError, type Logger, parseDurationMs } from "../../lib/index.ts";
 import type { DebugView } from "../../ops/index.ts";
-import type { LiveTap, TapBatch, TapQuestion, TapView } from "../../traffic/index.ts";
+import type { TapAnswer } from "../../read-api/index.ts";
+import type { LiveTap, TapQuestion, TapView } from "../../traffic/index.ts";
 
 export interface TapSessions {
   /** Throws what the reader of the question, or the tap, has against it. */
   answer(query: URLSearchParams): Promise<TapAnswer>;
-}
-
-export interface TapAnswer extends TapBatch {
-  readonly session: string;
 }
 
 export interface TapSessionsOptions {

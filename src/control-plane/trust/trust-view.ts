@@ -1,10 +1,10 @@
 /** The trust of a mesh in; what `/debug/ca`, `fairlead ca status` and the page show of it, without any key, out. */
 import type { X509Certificate } from "node:crypto";
-import type { CertificateFacts, Identities } from "../../dashboard/index.ts";
 import { lazyFields, lazyList } from "../../lib/index.ts";
 import { formatIdentity } from "../../model/index.ts";
 import type { DebugView } from "../../ops/index.ts";
 import { parseCertificates } from "../../pki/index.ts";
+import type { CertificateFacts, Identities } from "../../read-api/index.ts";
 import type { Trust } from "./trust.ts";
 
 export function createTrustView(trust: Trust): DebugView {

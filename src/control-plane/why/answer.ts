@@ -1,6 +1,6 @@
 /** What was found out in; the answer that people and programs read out. */
-import type { WhyAnswer } from "../../dashboard/index.ts";
 import type { Explanation, Outcome, Possibilities, Step } from "../../explain/index.ts";
+import type { WhyAnswer } from "../../read-api/index.ts";
 import { decidersOf, fieldAndPlace, type Sources, showDecider } from "./provenance.ts";
 
 export interface Report {

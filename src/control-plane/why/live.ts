@@ -1,8 +1,8 @@
 /** A running mesh in; the read that says what becomes of a request in it out. */
-import type { MeshReads, Mistake, WhyQuestion } from "../../dashboard/index.ts";
 import { createDecoded, possibilities } from "../../explain/index.ts";
 import { FairleadError } from "../../lib/index.ts";
 import type { Proxy } from "../../model/index.ts";
+import type { MeshReads, Mistake, WhyQuestion } from "../../read-api/index.ts";
 import type { Renderer } from "../../render/index.ts";
 import { answerOf } from "./answer.ts";
 import { type LiveInputs, livePlace, Unmade } from "./live-place.ts";

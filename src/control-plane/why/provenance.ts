@@ -1,8 +1,8 @@
 /** A step and what its resource was made from in; the objects and fields that decided it, ranked, with where they stand, out. */
-import type { Decider } from "../../dashboard/index.ts";
 import type { Hint, Step } from "../../explain/index.ts";
 import { isRecord } from "../../lib/index.ts";
 import type { ResourceType } from "../../model/index.ts";
+import type { Decider } from "../../read-api/index.ts";
 
 /** Where an object stands; nothing for what nobody wrote. */
 export type Locate = (object: string, field: string | undefined) => Pick<Decider, "file" | "line" | "resourceVersion">;

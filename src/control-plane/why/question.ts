@@ -1,7 +1,7 @@
 /** A question as commands and the page ask it in; what is resolved in a mesh out. Mistakes in it are thrown. */
-import type { WhyQuestion } from "../../dashboard/index.ts";
 import type { Headers } from "../../explain/index.ts";
 import { FairleadError } from "../../lib/index.ts";
+import type { WhyQuestion } from "../../read-api/index.ts";
 import { parseDestination } from "./destination-text.ts";
 import { type LoggedQuestion, readLogLine, resolveLog } from "./log-question.ts";
 import type { Place } from "./place.ts";

@@ -1,6 +1,7 @@
 /** `/debug/whyz`: a question about a request in, by POST or in the URL; what becomes of it out. */
-import { type MeshReads, parseWhyQuestion, readWhyQuestion } from "../../dashboard/index.ts";
+import { parseWhyQuestion, readWhyQuestion } from "../../dashboard/index.ts";
 import type { DebugView } from "../../ops/index.ts";
+import type { MeshReads } from "../../read-api/index.ts";
 
 /** Headers and tokens go by POST alone: URLs are written down on their way. */
 export function createWhyView(why: MeshReads["why"]): DebugView {

@@ -1,7 +1,7 @@
 /** A question on live requests in; those that come in its minute, the newest first, as signals out. */
 import { batch, type ReadonlySignal, useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
-import type { LiveBatch, LiveRequest } from "../mesh-reads.ts";
+import type { LiveRequest, TapAnswer } from "../../read-api/index.ts";
 import { ask } from "./ask.ts";
 
 export type TapState = "idle" | "running" | "paused" | "stopped" | "ended" | "failed";
@@ -50,7 +50,7 @@ export function useTap(): Tap {
   const error = useSignal<string | undefined>(undefined);
   const look = useRef<Look | undefined>(undefined);
 
-  const take = ({ requests, leftOut, proxies }: LiveBatch, leftMs: number): void => {
+  const take = ({ requests, leftOut, proxies }: TapAnswer, leftMs: number): void => {
     const { seen, leftOut: before, proxies: most } = counts.value;
     const fresh = requests.map((request, i) => ({ ...request, id: seen + i })).reverse();
     batch(() => {
@@ -126,15 +126,15 @@ async function follow(
   question: URLSearchParams,
   forMs: number,
   stop: AbortSignal,
-  take: (got: LiveBatch) => void,
+  take: (got: TapAnswer) => void,
 ): Promise<void> {
-  const first = await ask<LiveBatch>(`/api/requests?${question}&for=${Math.ceil(forMs)}ms`, stop);
+  const first = await ask<TapAnswer>(`/api/requests?${question}&for=${Math.ceil(forMs)}ms`, stop);
   const session = `/api/requests?session=${first.session}`;
   stop.addEventListener("abort", () => {
     ask(`${session}&end`, new AbortController().signal, { keepalive: true }).catch(() => {});
   });
   for (let got = first; !got.done && !stop.aborted; ) {
-    got = await ask<LiveBatch>(session, stop);
+    got = await ask<TapAnswer>(session, stop);
     if (!stop.aborted) take(got);
     if (!got.done) await new Promise((resolve) => setTimeout(resolve, pauseMs));
   }

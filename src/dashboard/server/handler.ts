@@ -1,8 +1,8 @@
 /** A request of a browser in; the page, or what it asks of the mesh, out. Whatever is not declared is refused. */
 import { FairleadError } from "../../lib/index.ts";
 import { type HttpAnswer, type HttpHandler, type HttpRequest, statusOf } from "../../ops/index.ts";
+import type { MeshReads } from "../../read-api/index.ts";
 import type { ApplyAnswer, ApplyQuestion } from "../apply-write.ts";
-import type { MeshReads } from "../mesh-reads.ts";
 import { loadAssets } from "./assets.ts";
 import { answerEdit } from "./edit.ts";
 import { exchange, notSignedIn } from "./exchange.ts";

@@ -1,5 +1,5 @@
 /** Rows and what was asked for in; those that match, a page of them, out. */
-import type { Listed } from "../mesh-reads.ts";
+import type { Listed } from "../../read-api/index.ts";
 
 const pageRows = 200;
 /** Nobody types more. */

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { Change } from "../mesh-reads.ts";
+import type { Change } from "../../read-api/index.ts";
 import { lookInTurns } from "./look-in-turns.ts";
 
 test("each difference is worked out in a turn of its own", async () => {

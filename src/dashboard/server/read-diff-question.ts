@@ -1,6 +1,6 @@
 /** What somebody sent as a change that is only thought of in; the question, bounded, out. */
 import { FairleadError, isRecord, parseJson } from "../../lib/index.ts";
-import type { DiffQuestion } from "../diff-read.ts";
+import type { DiffQuestion } from "../../read-api/index.ts";
 
 /** Of the YAML, which is read where it holds up nobody; and of each name. */
 const [longest, longestName, maxNames] = [4 * 1024 * 1024, 1024, 1000];

@@ -1,6 +1,6 @@
 /** What somebody sent as a question about a request in; the question, bounded, out. */
 import { FairleadError, isRecord, parseJson } from "../../lib/index.ts";
-import type { WhyQuestion } from "../why-read.ts";
+import type { WhyQuestion } from "../../read-api/index.ts";
 
 /** Tokens and lines of logs are long; nothing else is. */
 const longest = { source: 512, destination: 8192, namespace: 253, method: 64, sni: 253, from: 64 } as const;

@@ -1,5 +1,5 @@
 /** The read API as paths: what is asked in, data out. Whoever has signed in is told what they may see (`visible-reads.ts`). */
-import type { Change, ChangeRow, MeshReads } from "../mesh-reads.ts";
+import type { Change, ChangeRow, MeshReads } from "../../read-api/index.ts";
 import { listed } from "./listed.ts";
 import { lookInTurns } from "./look-in-turns.ts";
 import { parseDiffQuestion } from "./read-diff-question.ts";

@@ -1,5 +1,5 @@
 /** A change of an object that somebody may see, and which texts name what they may not, in; the change without these out. */
-import type { Change, ChangeDetail } from "../mesh-reads.ts";
+import type { Change, ChangeDetail } from "../../read-api/index.ts";
 
 type Names = (text: string) => boolean;
 

@@ -1,14 +1,18 @@
 import { expect, test } from "vitest";
-import type { Change, LiveRequest, MeshReads } from "../mesh-reads.ts";
-import type { Mistake, WhyAnswer, WhyQuestion } from "../why-read.ts";
+import type { Change, LiveRequest, MeshReads, Mistake, WhyAnswer, WhyQuestion } from "../../read-api/index.ts";
 import type { Viewer } from "./viewer.ts";
 import { visibleReads } from "./visible-reads.ts";
 
-const party = (namespace: string) => ({ namespace, workload: `web-${namespace}` });
+const party = (namespace: string) => ({ namespace, workload: `web-${namespace}`, app: "web", version: "" });
 
 const request = (from: string, to: string, side: LiveRequest["side"]): LiveRequest => ({
   ...{ at: "2026-01-01T00:00:00Z", side, source: party(from), destination: party(to) },
-  ...{ service: { host: `web.${to}.svc.cluster.local` }, protocol: "http", method: "GET", authority: `web.${to}` },
+  ...{
+    service: { host: `web.${to}.svc.cluster.local`, name: "web", namespace: to },
+    protocol: "http",
+    method: "GET",
+    authority: `web.${to}`,
+  },
   ...{ path: "/", status: 200, grpcStatus: "", flags: "", durationMs: 1, receivedBytes: 1, sentBytes: 1 },
   ...{ mutualTls: true, peerAddress: `10.0.0.1 of ${side === "source" ? to : from}`, headers: {} },
 });

@@ -8,18 +8,19 @@ import type {
   Change,
   Finding,
   Identities,
-  LiveBatch,
   LiveRequest,
   Mark,
   MeshReads,
+  Mistake,
   NamespaceDetail,
   NamespaceRow,
   ObjectDetail,
   Overview,
   ProxyDetail,
   ServiceDetail,
-} from "../mesh-reads.ts";
-import type { Mistake, WhyAnswer } from "../why-read.ts";
+  TapAnswer,
+  WhyAnswer,
+} from "../../read-api/index.ts";
 import { seenChange, seenDetail } from "./seen-changes.ts";
 import { seesAll, type Viewer } from "./viewer.ts";
 
@@ -192,16 +193,16 @@ export function visibleReads(reads: MeshReads, viewer: Viewer): MeshReads {
   }
 
   /** One end at least is seen; of the other nothing is said where it is not. */
-  async function seenRequests(batch: LiveBatch): Promise<LiveBatch> {
+  async function seenRequests(batch: TapAnswer): Promise<TapAnswer> {
     const [sees, names] = [await ofPods(), await hiddenNames()];
-    const nobody = { namespace: "", workload: "" };
+    const nobody = { namespace: "", workload: "", app: "", version: "" };
     const requests = batch.requests.flatMap((request): readonly LiveRequest[] => {
       const { source, destination, side } = request;
       const [from, to] = [sees(source.namespace), sees(destination.namespace)];
       if (!from && !to) return [];
       const masked = { ...request, source: from ? source : nobody, destination: to ? destination : nobody };
       const seen = (side === "source" ? to : from) ? masked : { ...masked, peerAddress: "" };
-      return [to ? seen : { ...seen, service: { host: "" }, authority: "" }];
+      return [to ? seen : { ...seen, service: { host: "", name: "", namespace: "" }, authority: "" }];
     });
     return { ...batch, requests: requests.filter((request) => !names(JSON.stringify(request))) };
   }

@@ -1,8 +1,8 @@
 /** Objects of users, as they change, in; the last thousand changes, each with its difference and who has it, out. */
 import type { Collection } from "../../../collections/index.ts";
-import type { Change, ChangeDetail } from "../../../dashboard/index.ts";
 import { dropOldest, formatSortedYaml } from "../../../lib/index.ts";
 import { type KubeObject, lastWriter } from "../../../model/index.ts";
+import type { Change, ChangeDetail } from "../../../read-api/index.ts";
 import { envoyLines } from "./envoy-lines.ts";
 import type { History } from "./history-file.ts";
 import { cut, type KeptChange, maxChanges } from "./kept-change.ts";

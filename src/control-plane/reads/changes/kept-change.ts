@@ -1,5 +1,5 @@
 /** A change as it is kept, and how long its lines may be. */
-import type { Change } from "../../../dashboard/index.ts";
+import type { Change } from "../../../read-api/index.ts";
 
 export const maxChanges = 1000;
 const maxLineChars = 200;

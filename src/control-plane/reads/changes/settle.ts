@@ -3,8 +3,8 @@
  * It is looked a few times a second, and only while some change is not known to be everywhere.
  */
 import type { Collection, Graph } from "../../../collections/index.ts";
-import type { Change } from "../../../dashboard/index.ts";
 import type { KubeObject } from "../../../model/index.ts";
+import type { Change } from "../../../read-api/index.ts";
 import { type Programmed, type Reach, reachOf } from "../../programmed/index.ts";
 import type { ControlledSource } from "../../resource-source.ts";
 import type { KeptChange } from "./kept-change.ts";

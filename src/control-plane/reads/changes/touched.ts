@@ -2,8 +2,8 @@
  * Sets of resources that proxies are given, as they are given others, and an object that has changed, in; the resources
  * that became others because of it out. Moves are noted only while a change waits to be told what it has moved.
  */
-import type { TouchedResource } from "../../../dashboard/index.ts";
 import type { Resource, ResourceSet, ResourceType } from "../../../model/index.ts";
+import type { TouchedResource } from "../../../read-api/index.ts";
 import { shortName } from "../../../xds/index.ts";
 import type { Reach } from "../../programmed/index.ts";
 import type { MoveListener, SetMove } from "../../resource-source.ts";

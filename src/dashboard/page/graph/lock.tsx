@@ -1,5 +1,5 @@
 /** Whether mutual TLS was seen in; a lock that is closed, half open or open, of which the words beside it say the same, out. */
-import type { MutualTls } from "../../mesh-reads.ts";
+import type { MutualTls } from "../../../read-api/index.ts";
 
 /** The bow of each; the body is the same. */
 const bows: Readonly<Record<Exclude<MutualTls, "unknown">, string>> = {

@@ -1,5 +1,5 @@
 /** The course of requests to a place in; small charts of it, and the same as a table, out. */
-import type { TrafficSlot } from "../../mesh-reads.ts";
+import type { TrafficSlot } from "../../../read-api/index.ts";
 import { millis, rate } from "./figures.ts";
 import { type Column, Rows } from "./table.tsx";
 import { Time } from "./text.tsx";

@@ -1,5 +1,5 @@
 /** What holds for a place, as a table with the object and field that said so. */
-import type { Effect } from "../../mesh-reads.ts";
+import type { Effect } from "../../../read-api/index.ts";
 import { ObjectLink } from "./link.tsx";
 import { type Column, Rows } from "./table.tsx";
 

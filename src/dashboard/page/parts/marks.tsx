@@ -1,5 +1,5 @@
 /** Marks of policies and faults in; letters for a picture, and words with their objects for a table, out. */
-import type { Mark, MarkKind } from "../../mesh-reads.ts";
+import type { Mark, MarkKind } from "../../../read-api/index.ts";
 import { ObjectLink } from "./link.tsx";
 
 /** In the order in which they are shown. */

@@ -1,6 +1,6 @@
 /** A path of the read API that lists in; a table with a filter and pages, all of it in the address, out. */
 import type { ComponentChildren } from "preact";
-import type { Listed } from "../../mesh-reads.ts";
+import type { Listed } from "../../../read-api/index.ts";
 import { useAsk } from "../ask.ts";
 import { change, type Query, query } from "../place.ts";
 import { Scrolled, Trouble } from "./text.tsx";

@@ -1,5 +1,5 @@
 /** One change: by whom, its difference, who has it, and what it altered in Envoys. */
-import type { ChangeDetail, TouchedResource } from "../../mesh-reads.ts";
+import type { ChangeDetail, TouchedResource } from "../../../read-api/index.ts";
 import { useAsk } from "../ask.ts";
 import { Link, ObjectLink, ProxyLink } from "../parts/link.tsx";
 import { Diff, Time, Trouble } from "../parts/text.tsx";

@@ -1,5 +1,5 @@
 /** What was changed of the mesh's objects, newest first: by whom, how many proxies have it, and who refused it. */
-import type { Change, ChangeRow } from "../../mesh-reads.ts";
+import type { Change, ChangeRow } from "../../../read-api/index.ts";
 import { Link, ObjectLink } from "../parts/link.tsx";
 import { type Column, FilteredTable } from "../parts/table.tsx";
 import { Time } from "../parts/text.tsx";

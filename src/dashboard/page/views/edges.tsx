@@ -1,5 +1,5 @@
 /** Edges of traffic as a table: the twin of every picture of them. */
-import { elsewhere, type GraphEdge, type GraphNode } from "../../mesh-reads.ts";
+import { elsewhere, type GraphEdge, type GraphNode } from "../../../read-api/index.ts";
 import { lockWords, millis, rate, share } from "../parts/figures.ts";
 import { Link, NamespaceLink } from "../parts/link.tsx";
 import { MarkList } from "../parts/marks.tsx";

@@ -2,10 +2,8 @@
 import { useSignal } from "@preact/signals";
 import type { TargetedKeyboardEvent } from "preact";
 import { useEffect } from "preact/hooks";
+import type { DiffAnswer, Mistake, ObjectDetail } from "../../../read-api/index.ts";
 import type { Abilities, ApplyAnswer } from "../../apply-write.ts";
-import type { DiffAnswer } from "../../diff-read.ts";
-import type { ObjectDetail } from "../../mesh-reads.ts";
-import type { Mistake } from "../../why-read.ts";
 import { type Answer, ask, useAsk, useTell } from "../ask.ts";
 import { type Draft, forget, keep, useDraft } from "../draft.ts";
 import { ObjectLink } from "../parts/link.tsx";

@@ -1,5 +1,5 @@
 /** Who talks with whom: namespaces first, then the workloads of one, as a picture and as a table. */
-import { elsewhere, type Graph, type GraphEdge, type GraphNode } from "../../mesh-reads.ts";
+import { elsewhere, type Graph, type GraphEdge, type GraphNode } from "../../../read-api/index.ts";
 import { useAsk } from "../ask.ts";
 import { arrowKey } from "../graph/layers.ts";
 import { Lock } from "../graph/lock.tsx";

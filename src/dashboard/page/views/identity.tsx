@@ -1,5 +1,5 @@
 /** Who signs in this mesh, whom it believes, and which proxies have followed. */
-import type { CertificateFacts, CertificateHolder, Identities, IssuedCertificate } from "../../mesh-reads.ts";
+import type { CertificateFacts, CertificateHolder, Identities, IssuedCertificate } from "../../../read-api/index.ts";
 import { useAsk } from "../ask.ts";
 import { ProxyLink } from "../parts/link.tsx";
 import { type Column, Rows } from "../parts/table.tsx";

@@ -1,5 +1,5 @@
 /** Namespaces as a list, and one of them: what holds in it, who talks with it, and what is in it. */
-import type { NamespaceDetail, NamespaceRow } from "../../mesh-reads.ts";
+import type { NamespaceDetail, NamespaceRow } from "../../../read-api/index.ts";
 import { useAsk } from "../ask.ts";
 import { Charts } from "../parts/charts.tsx";
 import { Effects } from "../parts/effects.tsx";

@@ -1,5 +1,5 @@
 /** Objects of users as a list, and one of them: what it says, what is wrong with it, whom it reaches and whether they have it. */
-import type { ObjectDetail, ObjectRow } from "../../mesh-reads.ts";
+import type { ObjectDetail, ObjectRow } from "../../../read-api/index.ts";
 import { useAsk } from "../ask.ts";
 import { Link, ObjectLink, ProxyLink } from "../parts/link.tsx";
 import { type Column, FilteredTable, Rows } from "../parts/table.tsx";

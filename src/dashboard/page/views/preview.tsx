@@ -1,6 +1,12 @@
 /** What a change that is only thought of would do: whether it would be taken, whom it reaches, and how. */
-import type { DiffAnalysis, DiffAnswer, DiffResource, DiffSentence, DiffTold } from "../../diff-read.ts";
-import type { Mistake } from "../../why-read.ts";
+import type {
+  DiffAnalysis,
+  DiffAnswer,
+  DiffResource,
+  DiffSentence,
+  DiffTold,
+  Mistake,
+} from "../../../read-api/index.ts";
 import { ObjectLink } from "../parts/link.tsx";
 import { Diff, Level } from "../parts/text.tsx";
 

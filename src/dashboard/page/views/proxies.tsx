@@ -1,5 +1,5 @@
 /** The connected proxies as a list. */
-import type { ProxyRow } from "../../mesh-reads.ts";
+import type { ProxyRow } from "../../../read-api/index.ts";
 import { ProxyLink } from "../parts/link.tsx";
 import { type Column, FilteredTable } from "../parts/table.tsx";
 import { State, Time } from "../parts/text.tsx";

@@ -8,7 +8,7 @@ import type {
   ProxyType,
   ResourceDetail,
   ResourceRow,
-} from "../../mesh-reads.ts";
+} from "../../../read-api/index.ts";
 import { useAsk } from "../ask.ts";
 import { Link, ObjectLink } from "../parts/link.tsx";
 import { type Column, FilteredTable, Rows } from "../parts/table.tsx";

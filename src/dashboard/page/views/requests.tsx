@@ -1,5 +1,5 @@
 /** Single requests as they are made, for up to a minute, of those that are asked for. What is asked for is in the address. */
-import type { LiveParty, LiveRequest } from "../../mesh-reads.ts";
+import type { LiveRequest, Party } from "../../../read-api/index.ts";
 import { lockWords, millis } from "../parts/figures.ts";
 import { Link } from "../parts/link.tsx";
 import { type Column, Rows } from "../parts/table.tsx";
@@ -143,7 +143,7 @@ const toggled = (name: string, isOn: boolean): string =>
   headers.filter((one) => (one === name ? isOn : askedHeaders().includes(one))).join(",");
 
 /** A workload, or the address of who is not known. */
-function Party({ party, address }: { readonly party: LiveParty; readonly address: string }) {
+function PartyLink({ party, address }: { readonly party: Party; readonly address: string }) {
   if (party.workload === "") return <bdi>{address || "unknown"}</bdi>;
   const id = `${party.namespace}/${party.workload}`;
   return (
@@ -167,13 +167,13 @@ const columns: readonly Column<SeenRequest>[] = [
   {
     title: "From",
     show: ({ source, side, peerAddress }) => (
-      <Party party={source} address={side === "destination" ? peerAddress : ""} />
+      <PartyLink party={source} address={side === "destination" ? peerAddress : ""} />
     ),
   },
   {
     title: "To",
     show: ({ destination, side, peerAddress }) => (
-      <Party party={destination} address={side === "source" ? peerAddress : ""} />
+      <PartyLink party={destination} address={side === "source" ? peerAddress : ""} />
     ),
   },
   {

@@ -1,5 +1,5 @@
 /** Services of the mesh as a list, and one of them: who calls and who serves it, its versions and routes, and what holds for it. */
-import type { EndpointRow, RouteTo, ServiceDetail, ServiceRow, Version } from "../../mesh-reads.ts";
+import type { EndpointRow, RouteTo, ServiceDetail, ServiceRow, Version } from "../../../read-api/index.ts";
 import { useAsk } from "../ask.ts";
 import { Charts } from "../parts/charts.tsx";
 import { Effects } from "../parts/effects.tsx";

@@ -1,5 +1,5 @@
 /** What is wrong in the mesh, worst first, each with its cause and remedy; or that all is well, with the figures that prove it. */
-import type { Finding, Overview } from "../../mesh-reads.ts";
+import type { Finding, Overview } from "../../../read-api/index.ts";
 import { useAsk } from "../ask.ts";
 import { ObjectLink, ProxyLink } from "../parts/link.tsx";
 import { Level, Time, Trouble } from "../parts/text.tsx";

@@ -1,6 +1,6 @@
 /** What becomes of one request: the form that asks it, and the answer step by step with the objects that decided. */
 import { signal } from "@preact/signals";
-import type { Decider, Mistake, WhyAnswer, WhyHop, WhyQuestion, WhyStep } from "../../why-read.ts";
+import type { Decider, Mistake, WhyAnswer, WhyHop, WhyQuestion, WhyStep } from "../../../read-api/index.ts";
 import { useTell } from "../ask.ts";
 import { share } from "../parts/figures.ts";
 import { Link, ObjectLink, ProxyLink } from "../parts/link.tsx";

@@ -1,5 +1,5 @@
 /** One workload: who calls it, whom it calls, how that went over time, what holds for it, and its proxies. */
-import type { WorkloadDetail } from "../../mesh-reads.ts";
+import type { WorkloadDetail } from "../../../read-api/index.ts";
 import { useAsk } from "../ask.ts";
 import { Charts } from "../parts/charts.tsx";
 import { Effects } from "../parts/effects.tsx";

@@ -1,4 +1,10 @@
 /** The shapes of a question about one request and of its answer: what commands and the page ask, and are told. */
+import type { Mistake } from "./mistake.ts";
+
+export interface WhyReads {
+  /** What becomes of a request, by the configuration that the proxies have been sent; nothing is sent. */
+  why(question: WhyQuestion): Promise<WhyAnswer | Mistake>;
+}
 
 /** One request, in the words of whoever asks; `log` stands instead of source and destination. */
 export interface WhyQuestion {
@@ -87,14 +93,4 @@ export interface WhyAnswer {
   /** The last is the one that decided. */
   readonly steps: readonly WhyStep[];
   readonly assumptions: readonly string[];
-}
-
-/** A question that cannot be answered, with what to do about it. */
-export interface Mistake {
-  /** One of the names of failures, such as `not-found`. */
-  readonly code: string;
-  readonly error: string;
-  readonly remedy?: string;
-  /** Seen before anything of the mesh was looked up: it tells nothing of it. */
-  readonly isOfQuestion?: boolean;
 }

@@ -1,4 +1,10 @@
 /** The shapes of a change that is only thought of and of what it would do: what commands and the page ask, and are told. */
+import type { Mistake } from "./mistake.ts";
+
+export interface DiffReads {
+  /** What a change would do to the proxies; nothing is written. */
+  diff(question: DiffQuestion): Promise<DiffAnswer | Mistake>;
+}
 
 export interface DiffQuestion {
   /** YAML or JSON of objects that would be applied. */

@@ -14,7 +14,7 @@ import { isSameSite } from "./same-site.ts";
 import { createSessions } from "./sessions.ts";
 import { shared } from "./shared.ts";
 import { seesAll, type Viewer } from "./viewer.ts";
-import { visibleReads } from "./visible-reads.ts";
+import { visibleReads } from "./visible/visible-reads.ts";
 
 export interface DashboardOptions {
   readonly reads: MeshReads;

@@ -1,4 +1,4 @@
-/** The read API as paths: what is asked in, data out. Whoever has signed in is told what they may see (`visible-reads.ts`). */
+/** The read API as paths: what is asked in, data out. Whoever has signed in is told what they may see (`visible/`). */
 import type { Change, ChangeRow, MeshReads } from "../../read-api/index.ts";
 import { listed } from "./listed.ts";
 import { lookInTurns } from "./look-in-turns.ts";

@@ -1,5 +1,22 @@
-/** A change of an object that somebody may see, and which texts name what they may not, in; the change without these out. */
-import type { Change, ChangeDetail } from "../../read-api/index.ts";
+/** Changes: those of objects that are seen, without proxies and resources that name something hidden. */
+import type { Change, ChangeDetail, ChangeReads } from "../../../read-api/index.ts";
+import { ofObject } from "./kind-in-namespace.ts";
+import type { Sight } from "./sight.ts";
+
+export function visibleChanges(reads: ChangeReads, sight: Sight): ChangeReads {
+  return {
+    async changes() {
+      const seen = await sight.seen(await reads.changes(), ({ object }) => [ofObject(object)]);
+      const names = await sight.hiddenNames();
+      return seen.map((change) => seenChange(change, names));
+    },
+    async change(id) {
+      const change = await sight.seenOne(await reads.change(id), ({ object }) => [ofObject(object)]);
+      const names = await sight.hiddenNames();
+      return change && seenChange(seenDetail(change, names), names);
+    },
+  };
+}
 
 type Names = (text: string) => boolean;
 
@@ -13,7 +30,7 @@ export function seenChange<T extends Change>(change: T, names: Names): T {
 }
 
 /** Of proxies that many share, what was altered may be somebody else's, too. */
-export function seenDetail(change: ChangeDetail, names: Names): ChangeDetail {
+function seenDetail(change: ChangeDetail, names: Names): ChangeDetail {
   const all = (change.touched ?? []).map((resource, i) => ({ resource, lines: change.envoy[i] }));
   const seen = all.filter((one) => !names(JSON.stringify(one)));
   const untold = (change.untold ?? 0) + all.length - seen.length;

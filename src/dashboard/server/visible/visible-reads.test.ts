@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import type { Change, LiveRequest, MeshReads, Mistake, WhyAnswer, WhyQuestion } from "../../read-api/index.ts";
-import type { Viewer } from "./viewer.ts";
+import type { Change, LiveRequest, MeshReads, Mistake, WhyAnswer, WhyQuestion } from "../../../read-api/index.ts";
+import type { Viewer } from "../viewer.ts";
 import { visibleReads } from "./visible-reads.ts";
 
 const party = (namespace: string) => ({ namespace, workload: `web-${namespace}`, app: "web", version: "" });

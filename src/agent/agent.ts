@@ -25,7 +25,7 @@ import { type Closers, createClosers } from "./closers.ts";
 import { type DnsProxy, startDnsProxy } from "./dns/dns-proxy.ts";
 import { createNamesFile } from "./dns/names-file.ts";
 import { createEnvoyAdmin } from "./envoy/admin.ts";
-import { adminPlace } from "./envoy/admin-place.ts";
+import { adminAddress } from "./envoy/admin-address.ts";
 import { livingEnvoy, proxyFolder } from "./envoy/record.ts";
 import { runEnvoy } from "./envoy/run-envoy.ts";
 import { runProxyless, writeGrpcBootstrap } from "./grpc/proxyless.ts";
@@ -216,7 +216,7 @@ async function withCredentialServer({ bootstrap, workDir, log }: AgentOptions): 
 const usualIdentitySocket = "socket";
 
 async function serveTelemetry(options: AgentOptions, closers: Closers): Promise<Telemetry> {
-  const admin = createEnvoyAdmin(adminPlace(options));
+  const admin = createEnvoyAdmin(adminAddress(options));
   const telemetry = createTelemetry({
     node: options.bootstrap.node,
     envoyMetrics: (query) => admin.metrics(query),
@@ -245,7 +245,7 @@ async function serveDns(options: AgentOptions, closers: Closers): Promise<DnsPro
 function probeWorkload(options: AgentOptions, signal: AbortSignal): HealthReports | undefined {
   const { proxyConfig, appAddress } = options;
   if (!proxyConfig.readinessProbe) return undefined;
-  const admin = createEnvoyAdmin(adminPlace(options));
+  const admin = createEnvoyAdmin(adminAddress(options));
   const log = options.log.scope("health");
   const reports = createHealthReports({
     ...{ probe: proxyConfig.readinessProbe, appAddress, log },

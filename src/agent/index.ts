@@ -16,5 +16,5 @@ export { parseResolvConf } from "./dns/resolv-conf.ts";
 export { createDnsServer, type DnsServer } from "./dns/server.ts";
 export { createUpstream, type NameServer } from "./dns/upstream.ts";
 export { livingEnvoy } from "./envoy/record.ts";
-export { type Place, requestAnswer } from "./request-text.ts";
+export { requestAnswer, type ServerAddress } from "./request-text.ts";
 export { waitUntilReady } from "./wait-until-ready.ts";

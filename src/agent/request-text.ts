@@ -5,11 +5,11 @@ import { collectBytes, FairleadError, systemCode } from "../lib/index.ts";
 const maxBytes = 64 * 1024 * 1024;
 
 /** A port, or a unix socket. */
-export type Place = { readonly host: string; readonly port: number } | { readonly socketPath: string };
+export type ServerAddress = { readonly host: string; readonly port: number } | { readonly socketPath: string };
 
 export interface TextRequest {
   readonly method?: string;
-  readonly at: Place;
+  readonly at: ServerAddress;
   readonly path: string;
   readonly accept?: string;
   readonly body?: string;
@@ -55,7 +55,7 @@ export function requestAnswer(what: TextRequest): Promise<TextAnswer> {
   });
 }
 
-function silent(at: Place, cause: string): FairleadError {
+function silent(at: ServerAddress, cause: string): FairleadError {
   const name = "port" in at ? `port ${at.port}` : at.socketPath;
   return new FairleadError("unavailable", `${name} does not answer: ${cause}`);
 }

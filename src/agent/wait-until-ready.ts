@@ -1,9 +1,9 @@
 /** Where the proxy of a Pod tells its readiness in; the moment at which it is ready out. */
 import { FairleadError, wait } from "../lib/index.ts";
-import { type Place, requestAnswer } from "./request-text.ts";
+import { requestAnswer, type ServerAddress } from "./request-text.ts";
 
 export interface WaitOptions {
-  readonly at: Place;
+  readonly at: ServerAddress;
   readonly path: string;
   readonly timeoutMs: number;
   readonly requestTimeoutMs: number;

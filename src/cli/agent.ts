@@ -3,9 +3,9 @@ import type { Command } from "commander";
 import {
   agentOptionsFromEnv,
   createAgent,
-  type Place,
   readAgentMachine,
   requestAnswer,
+  type ServerAddress,
   waitUntilReady,
 } from "../agent/index.ts";
 import { createLogger, FairleadError } from "../lib/index.ts";
@@ -57,7 +57,7 @@ function registerWait(agent: Command, io: Io): void {
     .addHelpText("after", "\nExample:\n  fairlead agent wait --timeoutSeconds 120\n")
     .action(async (flags: WaitFlags) => {
       await waitUntilReady({
-        ...placeOf(flags.url),
+        ...addressOf(flags.url),
         timeoutMs: wholeNumber("--timeoutSeconds", flags.timeoutSeconds) * 1000,
         requestTimeoutMs: wholeNumber("--requestTimeoutMillis", flags.requestTimeoutMillis),
         periodMs: wholeNumber("--periodMillis", flags.periodMillis),
@@ -88,7 +88,7 @@ function registerRequest(agent: Command, io: Io): void {
         });
       const answer = await requestAnswer({
         method,
-        ...placeOf(`http://localhost:${flags.debugPort}/${path.replace(/^\//, "")}`),
+        ...addressOf(`http://localhost:${flags.debugPort}/${path.replace(/^\//, "")}`),
         body: body ?? "",
         timeoutMs: 60_000,
         maxBytes: maxAnswerBytes,
@@ -106,7 +106,7 @@ function wholeNumber(flag: string, text: string): number {
   return Number(text);
 }
 
-function placeOf(text: string): { readonly at: Place; readonly path: string } {
+function addressOf(text: string): { readonly at: ServerAddress; readonly path: string } {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url?.protocol !== "http:")
     throw new FairleadError("usage", `${text} is no URL of this Pod`, {

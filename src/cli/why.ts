@@ -107,12 +107,12 @@ async function askLive(question: WhyQuestion, flags: WhyFlags, io: Io): Promise<
 }
 
 async function workOut(ask: Ask, flags: WhyFlags, io: Io): Promise<WhyAnswer> {
-  const { place, sources } = await openWhyMesh(await readObjects(flags, io), flags.profile ?? "istio-proxy");
-  const asked = ask(place);
+  const { explained, sources } = await openWhyMesh(await readObjects(flags, io), flags.profile ?? "istio-proxy");
+  const asked = ask(explained);
   return answerOf({
     request: asked.text,
     ...("logged" in asked ? { logged: asked.logged } : {}),
-    possibilities: possibilities(place.world, asked.departure),
+    possibilities: possibilities(explained.world, asked.departure),
     assumptions: asked.assumptions,
     sources,
   });

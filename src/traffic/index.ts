@@ -13,5 +13,5 @@ export {
   type TrafficStoreOptions,
   type TrafficView,
 } from "./store.ts";
-export { type Grouping, rowOf, summarize, type TrafficRow } from "./summary.ts";
+export { type Grouping, type GroupName, rowOf, summarize, type TrafficRow } from "./summary.ts";
 export { createTapHub, type LiveTap, type TapQuestion, type TapView } from "./tap.ts";

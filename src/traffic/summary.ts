@@ -36,10 +36,10 @@ export interface Summary {
 
 /** What came to each, or went out from it. Those that have only the other are there too, with nothing. */
 export function summarize({ seconds, traffic }: Summary, by: Grouping, way: Way = "in"): readonly TrafficRow[] {
-  const groups = new Map<string, { readonly place: Place; readonly edges: EdgeTraffic[] }>();
-  const groupOf = (place: Place): { readonly edges: EdgeTraffic[] } => {
-    const key = `${place.namespace}/${place.name}`;
-    const group = groups.get(key) ?? { place, edges: [] };
+  const groups = new Map<string, { readonly name: GroupName; readonly edges: EdgeTraffic[] }>();
+  const groupOf = (name: GroupName): { readonly edges: EdgeTraffic[] } => {
+    const key = `${name.namespace}/${name.name}`;
+    const group = groups.get(key) ?? { name, edges: [] };
     groups.set(key, group);
     return group;
   };
@@ -49,28 +49,29 @@ export function summarize({ seconds, traffic }: Summary, by: Grouping, way: Way 
     if (own) groupOf(own).edges.push(edge);
     if (other) groupOf(other);
   }
-  return [...groups.values()].map(({ place, edges }) => rowOf(place, edges, seconds));
+  return [...groups.values()].map(({ name, edges }) => rowOf(name, edges, seconds));
 }
 
-export interface Place {
+/** A workload, a service, or a namespace, whose name is twice there then. */
+export interface GroupName {
   readonly namespace: string;
   readonly name: string;
 }
 
 /** Services are called, and call nobody. */
-const sourceOf = ({ source }: EdgeTraffic, by: Grouping): Place | undefined =>
-  by === "service" || source.namespace === "" ? undefined : placeOf(source, by);
+const sourceOf = ({ source }: EdgeTraffic, by: Grouping): GroupName | undefined =>
+  by === "service" || source.namespace === "" ? undefined : groupNameOf(source, by);
 
-export const placeOf = ({ namespace, workload }: Party, by: Grouping): Place =>
+export const groupNameOf = ({ namespace, workload }: Party, by: Grouping): GroupName =>
   by === "namespace" ? { namespace, name: namespace } : { namespace, name: workload };
 
-export function destinationOf({ destination, service }: EdgeTraffic, by: Grouping): Place {
+export function destinationOf({ destination, service }: EdgeTraffic, by: Grouping): GroupName {
   if (by === "service") return { namespace: service.namespace, name: service.name };
   // Of what never got as far as a workload, the service says where it was meant to go.
-  return placeOf(destination.namespace === "" ? { ...destination, namespace: service.namespace } : destination, by);
+  return groupNameOf(destination.namespace === "" ? { ...destination, namespace: service.namespace } : destination, by);
 }
 
-export function rowOf(place: Place, edges: readonly EdgeTraffic[], seconds: number): TrafficRow {
+export function rowOf(name: GroupName, edges: readonly EdgeTraffic[], seconds: number): TrafficRow {
   const counted = edges.map(oneSide);
   const requests = counted.reduce((sum, { requests: more }) => (more ? addRequests(sum, more) : sum), noRequests);
   const connections = counted.reduce(
@@ -79,7 +80,7 @@ export function rowOf(place: Place, edges: readonly EdgeTraffic[], seconds: numb
   );
   const answered = requests.requests - requests.unanswered;
   return {
-    ...place,
+    ...name,
     folded: edges.some(({ folded }) => folded),
     requests,
     connections,

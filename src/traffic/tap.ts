@@ -12,11 +12,11 @@ import { readEnds, wireSides } from "./read-edge.ts";
 /** What is absent matches all. */
 export interface TapQuestion {
   /** Whose proxies are asked. */
-  readonly of?: Place;
+  readonly of?: PartyFilter;
   /** Only as one of both ends has seen it. */
   readonly side?: Side;
   /** Who is at the other end. */
-  readonly peer?: Place;
+  readonly peer?: PartyFilter;
   readonly service?: { readonly name?: string; readonly namespace?: string };
   readonly method?: string;
   readonly authority?: string;
@@ -29,7 +29,7 @@ export interface TapQuestion {
   readonly perSecond?: number;
 }
 
-export interface Place {
+export interface PartyFilter {
   readonly namespace?: string;
   readonly workload?: string;
 }
@@ -89,7 +89,7 @@ export function createTapHub(options: TapHubOptions): TapHub {
   let lastId = 0;
 
   function ask(id: number, running: Running, agent: TapAgent): void {
-    if (!isAt(running.question.of, agent.party)) return;
+    if (!isParty(running.question.of, agent.party)) return;
     running.agents.add(agent);
     agent.order(orderOf(id, running.question, Math.max(1, running.untilMs - monotonicMs())));
   }
@@ -192,9 +192,9 @@ function check({ headers = [], forMs, perSecond }: TapQuestion, allowed: readonl
   }
 }
 
-const isAt = (place: Place | undefined, { namespace, workload }: Party): boolean =>
-  (place?.namespace === undefined || place.namespace === namespace) &&
-  (place?.workload === undefined || place.workload === workload);
+const isParty = (filter: PartyFilter | undefined, { namespace, workload }: Party): boolean =>
+  (filter?.namespace === undefined || filter.namespace === namespace) &&
+  (filter?.workload === undefined || filter.workload === workload);
 
 function orderOf(id: number, question: TapQuestion, forMs: number): Tap {
   const { side, peer, service, method = "", authority = "", pathPrefix = "" } = question;

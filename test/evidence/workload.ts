@@ -3,7 +3,7 @@
  * Pod do; a machine's WorkloadGroup likewise. That the settings themselves are handed on is left out: to pass a field along is not to act on it.
  */
 
-import { adminPort } from "../../src/agent/envoy/admin-place.ts";
+import { adminPort } from "../../src/agent/envoy/admin-address.ts";
 import { bootstrapFiles } from "../../src/agent/envoy/bootstrap-files.ts";
 import { envoyArguments } from "../../src/agent/envoy/process.ts";
 import { probePlan } from "../../src/agent/health/workload-probe.ts";

@@ -1,6 +1,6 @@
 /** Envoy's admin in, its readiness and connections out, and the order to drain. */
 import { parseJson, readRecord, readText } from "../../lib/index.ts";
-import { type Place, requestAnswer, requestText } from "../request-text.ts";
+import { requestAnswer, requestText, type ServerAddress } from "../request-text.ts";
 
 export interface EnvoyAdmin {
   /** Resolves when it answers at all, whatever it says. */
@@ -21,7 +21,7 @@ const readyFilter =
   "^(server\\.state|listener_manager\\.workers_started|cluster_manager\\.cds\\.update_(success|rejected)|listener_manager\\.lds\\.update_(success|rejected))$";
 const states = ["LIVE", "DRAINING", "PRE_INITIALIZING", "INITIALIZING"];
 
-export function createEnvoyAdmin(at: Place): EnvoyAdmin {
+export function createEnvoyAdmin(at: ServerAddress): EnvoyAdmin {
   return {
     answer: () => requestAnswer({ at, path: "/ready" }),
     async configFile() {
@@ -76,7 +76,7 @@ function isClientListener(name: string): boolean {
   return !name.startsWith("listener.envoy_internal_");
 }
 
-async function readStats(at: Place, filter: string): Promise<ReadonlyMap<string, number>> {
+async function readStats(at: ServerAddress, filter: string): Promise<ReadonlyMap<string, number>> {
   const text = await requestText({ at, path: `/stats?usedonly&filter=${encodeURIComponent(filter)}` });
   const pairs = text.split("\n").map((line) => line.split(": "));
   return new Map(

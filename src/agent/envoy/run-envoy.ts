@@ -12,8 +12,8 @@ import { shortestPath } from "../socket-path.ts";
 import { type StatusServer, startStatusServer } from "../status-server.ts";
 import type { Telemetry } from "../telemetry/telemetry.ts";
 import { createEnvoyAdmin, type EnvoyAdmin } from "./admin.ts";
+import { adminAddress, adminPort, adminSocket } from "./admin-address.ts";
 import { startAdminGate } from "./admin-gate.ts";
-import { adminPlace, adminPort, adminSocket } from "./admin-place.ts";
 import { bootstrapFiles } from "./bootstrap-files.ts";
 import { drainEnvoy } from "./drain.ts";
 import { adoptEnvoy, type EnvoyExit, type EnvoyOptions, type EnvoyProcess, startEnvoy } from "./process.ts";
@@ -70,7 +70,7 @@ export async function runEnvoy(
 
 /** Where the bootstrap is ours, the agent is on the port that admins know. */
 async function openAdmin(options: AgentOptions, isOwn: OwnPeer, closers: Closers): Promise<EnvoyAdmin> {
-  const admin = createEnvoyAdmin(adminPlace(options));
+  const admin = createEnvoyAdmin(adminAddress(options));
   if (options.proxyConfig.customConfigFile) return admin;
   const gate = await startAdminGate({
     ...adminPort(options),

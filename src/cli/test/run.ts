@@ -77,8 +77,8 @@ async function runTest(test: TestCase, file: TestFile, { mesh, coverage }: Prepa
       ...(request.sni === undefined ? {} : { sni: request.sni }),
       ...(request.address === undefined ? {} : { from: request.address }),
     });
-    const { departure } = ask(mesh.place);
-    const found = possibilities(mesh.place.world, departure);
+    const { departure } = ask(mesh.explained);
+    const found = possibilities(mesh.explained.world, departure);
     for (const { example } of found.outcomes)
       for (const step of example.steps) coverage.touch(decidersOf(step, mesh.sources));
     return judge(found, expect, mesh.sources);

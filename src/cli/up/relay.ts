@@ -3,7 +3,8 @@ import { connect, createServer, type Socket } from "node:net";
 import { guardConnections, listenOn, webLimits } from "../../lib/index.ts";
 import type { ListenAddress } from "../listen-address.ts";
 
-export type Place = ListenAddress | { readonly path: string };
+/** A port, or a unix socket. */
+export type RelayEnd = ListenAddress | { readonly path: string };
 
 export interface Relay {
   /** Where it listens; the path's relay has no port. */
@@ -13,8 +14,8 @@ export interface Relay {
 
 /** The target is asked for each caller. `from` is an address of ours that the target sees as the caller's. */
 export async function createRelay(
-  from: Place,
-  target: (caller: Socket) => (Place & { readonly from?: string }) | undefined,
+  from: RelayEnd,
+  target: (caller: Socket) => (RelayEnd & { readonly from?: string }) | undefined,
   flag: string,
 ): Promise<Relay> {
   const server = createServer((client) => {

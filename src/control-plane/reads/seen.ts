@@ -1,4 +1,4 @@
-/** Rates, and a place, in; who calls it, whom it calls, and its course over time out. */
+/** Rates, and whose they are to be, in; who calls it, whom it calls, and its course over time out. */
 import type { EdgeName, GraphEdge, Looked, TrafficSlot } from "../../read-api/index.ts";
 import {
   type EdgeTraffic,
@@ -11,7 +11,8 @@ import type { Traffic } from "../traffic/index.ts";
 import { asSeen } from "./as-seen.ts";
 import { edgeOf } from "./traffic.ts";
 
-export interface Place {
+/** The edges of a workload, a service or a namespace. */
+export interface EdgeFilter {
   /** Whether an edge leads to it. */
   to(edge: EdgeName): boolean;
   /** Whether one comes from it; absent where it calls nobody. */
@@ -30,19 +31,19 @@ type Rates = Pick<Traffic, "view" | "everywhere">;
 /** Nobody reads more. */
 const maxEdges = 200;
 
-export async function readSeen({ view, everywhere }: Rates, looked: Looked, place: Place): Promise<SeenOf> {
+export async function readSeen({ view, everywhere }: Rates, looked: Looked, of: EdgeFilter): Promise<SeenOf> {
   const snapshot = await everywhere(looked);
   return {
-    callers: edges(snapshot, looked, place, (edge) => place.to(edge)),
-    calls: edges(snapshot, looked, place, (edge) => place.from?.(edge) === true),
-    series: (await view.series(looked, (edge) => place.to(edge))).map(slotOf),
+    callers: edges(snapshot, looked, of, (edge) => of.to(edge)),
+    calls: edges(snapshot, looked, of, (edge) => of.from?.(edge) === true),
+    series: (await view.series(looked, (edge) => of.to(edge))).map(slotOf),
   };
 }
 
 function edges(
   { traffic, seconds }: TrafficSnapshot,
   { sees }: Looked,
-  { by }: Place,
+  { by }: EdgeFilter,
   matches: (edge: EdgeTraffic) => boolean,
 ): readonly GraphEdge[] {
   return summarizeEdges({ seconds, traffic: asSeen(traffic.filter(matches), sees) }, by)
@@ -63,16 +64,16 @@ function slotOf({ at, seconds, traffic }: TrafficPoint): TrafficSlot {
 }
 
 /** `namespace/workload`. */
-export const ofWorkload = (id: string): Place => ({
+export const ofWorkload = (id: string): EdgeFilter => ({
   to: ({ destination: { namespace, workload } }) => `${namespace}/${workload}` === id,
   from: ({ source: { namespace, workload } }) => `${namespace}/${workload}` === id,
   by: "workload",
 });
 
-export const ofService = (host: string): Place => ({ to: ({ service }) => service.host === host, by: "workload" });
+export const ofService = (host: string): EdgeFilter => ({ to: ({ service }) => service.host === host, by: "workload" });
 
 /** What stays within a namespace is of it too. */
-export const ofNamespace = (name: string): Place => ({
+export const ofNamespace = (name: string): EdgeFilter => ({
   to: ({ destination, service }) => (destination.namespace || service.namespace) === name,
   from: ({ source }) => source.namespace === name,
   by: "namespace",

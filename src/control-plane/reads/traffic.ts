@@ -1,6 +1,6 @@
 /** Rates in; what is drawn of them, and what one workload's page shows, out. Bounded: the least busy are counted only. */
 import type { Finding, Graph, GraphEdge, GraphNode, GraphQuestion } from "../../read-api/index.ts";
-import { type EdgeRow, summarizeEdges, type TrafficSnapshot } from "../../traffic/index.ts";
+import { type EdgeRow, type GroupName, summarizeEdges, type TrafficSnapshot } from "../../traffic/index.ts";
 import { asSeen } from "./as-seen.ts";
 import { flagMarksOf, type Marks } from "./marks.ts";
 
@@ -17,8 +17,8 @@ export function readGraph(
     { seconds, traffic: asSeen(snapshot.traffic, sees) },
     namespace === "" ? "namespace" : "workload",
   )
-    .map((row) => ({ ...edgeOf(row, seconds), places: [row.source, row.destination] as const }))
-    .filter(({ places }) => namespace === "" || places.some((place) => place.namespace === namespace))
+    .map((row) => ({ ...edgeOf(row, seconds), ends: [row.source, row.destination] as const }))
+    .filter(({ ends }) => namespace === "" || ends.some((end) => end.namespace === namespace))
     .sort((a, b) => b.perSecond - a.perSecond);
   const all = nodesOf(rows);
   const nodes = all.slice(0, maxNodes);
@@ -26,7 +26,7 @@ export function readGraph(
   const edges = rows.filter(({ from, to }) => drawn.has(from) && drawn.has(to)).slice(0, maxEdges);
   return {
     nodes: nodes.map((node) => ({ ...node, marks: marks.ofPlace(node.namespace, node.name) })),
-    edges: edges.map(({ places: _, ...edge }) => ({
+    edges: edges.map(({ ends: _, ...edge }) => ({
       ...edge,
       marks: [...edge.marks, ...edge.hosts.flatMap(marks.ofHost)].slice(0, maxMarks),
     })),
@@ -37,12 +37,7 @@ export function readGraph(
   };
 }
 
-interface Place {
-  readonly namespace: string;
-  readonly name: string;
-}
-
-const idOf = ({ namespace, name }: Place): string =>
+const idOf = ({ namespace, name }: GroupName): string =>
   namespace === "" && name === "" ? "" : name === namespace ? namespace : `${namespace}/${name}`;
 
 export function edgeOf(row: EdgeRow, seconds: number): GraphEdge {
@@ -64,16 +59,21 @@ export function edgeOf(row: EdgeRow, seconds: number): GraphEdge {
 }
 
 /** Busiest first, by what comes and goes. */
-function nodesOf(edges: readonly (GraphEdge & { readonly places: readonly [Place, Place] })[]): readonly GraphNode[] {
-  const known = new Map<string, { place: Place; busy: number; perSecond: number; failed: number; answered: boolean }>();
-  const at = (id: string, place: Place) => {
+function nodesOf(
+  edges: readonly (GraphEdge & { readonly ends: readonly [GroupName, GroupName] })[],
+): readonly GraphNode[] {
+  const known = new Map<
+    string,
+    { place: GroupName; busy: number; perSecond: number; failed: number; answered: boolean }
+  >();
+  const at = (id: string, place: GroupName) => {
     const node = known.get(id) ?? { place, busy: 0, perSecond: 0, failed: 0, answered: false };
     known.set(id, node);
     return node;
   };
-  for (const { from, to, perSecond, errors, places } of edges) {
-    at(from, places[0]).busy += perSecond;
-    const target = at(to, places[1]);
+  for (const { from, to, perSecond, errors, ends } of edges) {
+    at(from, ends[0]).busy += perSecond;
+    const target = at(to, ends[1]);
     target.busy += perSecond;
     target.perSecond += perSecond;
     target.failed += perSecond * (errors ?? 0);

@@ -5,8 +5,8 @@ import type { Proxy } from "../../model/index.ts";
 import type { MeshReads, Mistake, WhyQuestion } from "../../read-api/index.ts";
 import type { Renderer } from "../../render/index.ts";
 import { answerOf } from "./answer.ts";
-import { type LiveInputs, livePlace, Unmade } from "./live-place.ts";
-import { placedName } from "./place.ts";
+import { explainedName } from "./explained-mesh.ts";
+import { createLiveMesh, type LiveInputs, Unmade } from "./live-mesh.ts";
 import type { Sources } from "./provenance.ts";
 import { type Ask, askOf } from "./question.ts";
 
@@ -28,15 +28,15 @@ export function createLiveWhy(inputs: LiveWhyInputs): MeshReads["why"] {
   let running = 0;
 
   function explained(ask: Ask, made: ReadonlyMap<string, Renderer>) {
-    const place = livePlace(inputs, made, decoded);
-    const asked = ask(place);
-    const found = possibilities(place.world, asked.departure);
-    const sources: Sources = { causes: place.causes, locate, objectOf: inputs.objectOf };
+    const explained = createLiveMesh(inputs, made, decoded);
+    const asked = ask(explained);
+    const found = possibilities(explained.world, asked.departure);
+    const sources: Sources = { causes: explained.causes, locate, objectOf: inputs.objectOf };
     return answerOf({
       request: asked.text,
       ...("logged" in asked ? { logged: asked.logged } : {}),
       possibilities: found,
-      assumptions: [...asked.assumptions, ...place.notes()],
+      assumptions: [...asked.assumptions, ...explained.notes()],
       sources,
     });
   }
@@ -54,7 +54,7 @@ export function createLiveWhy(inputs: LiveWhyInputs): MeshReads["why"] {
         if (!(missing instanceof Unmade)) return missing;
         if (made.size === maxUnconnected)
           throw new FairleadError("unavailable", "too many proxies on the way are not connected to this control plane");
-        made.set(placedName(missing.proxy), await render(missing.proxy));
+        made.set(explainedName(missing.proxy), await render(missing.proxy));
       }
     } finally {
       for (const renderer of made.values()) renderer.dispose();

@@ -9,7 +9,7 @@ import {
   parseAccessLog,
 } from "../../explain/index.ts";
 import { FairleadError } from "../../lib/index.ts";
-import type { Place } from "./place.ts";
+import type { ExplainedMesh } from "./explained-mesh.ts";
 import type { Asked } from "./resolve.ts";
 
 export interface LoggedQuestion extends Asked {
@@ -37,10 +37,10 @@ export function readLogLine(line: string): LoggedRequest {
   return { ...entry, remote, local };
 }
 
-export function resolveLog(entry: LoggedRequest, headers: Headers, place: Place): LoggedQuestion {
+export function resolveLog(entry: LoggedRequest, headers: Headers, explained: ExplainedMesh): LoggedQuestion {
   const { remote, local } = entry;
   const inbound = entry.cluster.startsWith("inbound|") || entry.cluster === "InboundPassthroughCluster";
-  const [caller, server] = [place.world.proxyAt(remote.ip), place.world.proxyAt(local.ip)];
+  const [caller, server] = [explained.world.proxyAt(remote.ip), explained.world.proxyAt(local.ip)];
   const payload = payloadOf(entry, headers);
   const base = {
     text: textOf(entry),

@@ -3,11 +3,11 @@ import type { Headers } from "../../explain/index.ts";
 import { FairleadError } from "../../lib/index.ts";
 import type { WhyQuestion } from "../../read-api/index.ts";
 import { parseDestination } from "./destination-text.ts";
+import type { ExplainedMesh } from "./explained-mesh.ts";
 import { type LoggedQuestion, readLogLine, resolveLog } from "./log-question.ts";
-import type { Place } from "./place.ts";
 import { type Asked, resolveQuestion } from "./resolve.ts";
 
-export type Ask = (place: Place) => Asked | LoggedQuestion;
+export type Ask = (explained: ExplainedMesh) => Asked | LoggedQuestion;
 
 /** Told before anything is looked up. */
 export function askOf(question: WhyQuestion): Ask {
@@ -19,14 +19,14 @@ export function askOf(question: WhyQuestion): Ask {
         hint: "quote the line as one argument",
       });
     const entry = readLogLine(log);
-    return (place) => resolveLog(entry, headers, place);
+    return (explained) => resolveLog(entry, headers, explained);
   }
   if (source === undefined || destination === undefined)
     throw new FairleadError("usage", "name who calls and whom: fairlead why SRC DST", {
       hint: "`fairlead why --help` has examples",
     });
   const parsed = { source, destination: parseDestination(destination), namespace, method, headers, sni, from };
-  return (place) => resolveQuestion(parsed, place);
+  return (explained) => resolveQuestion(parsed, explained);
 }
 
 function headersOf({ headers = [], token }: WhyQuestion): Headers {

@@ -12,7 +12,7 @@ import {
   type ServicePort,
 } from "../../model/index.ts";
 import type { DestinationText, Scheme } from "./destination-text.ts";
-import { type Place, type PlacedProxy, placedName } from "./place.ts";
+import { type ExplainedMesh, type ExplainedProxy, explainedName } from "./explained-mesh.ts";
 
 export interface Question {
   readonly source: string;
@@ -39,14 +39,14 @@ const outsideServer = "198.51.100.1";
 /** Says that the caller is not of the mesh. */
 const outsideWord = "outside";
 
-export function resolveQuestion(question: Question, place: Place): Asked {
-  if (question.source === outsideWord) return fromOutside(question, place);
-  const proxy = findCaller(question, place);
-  return proxy.type === "router" ? throughGateway(question, proxy, place) : fromSidecar(question, proxy, place);
+export function resolveQuestion(question: Question, explained: ExplainedMesh): Asked {
+  if (question.source === outsideWord) return fromOutside(question, explained);
+  const proxy = findCaller(question, explained);
+  return proxy.type === "router" ? throughGateway(question, proxy, explained) : fromSidecar(question, proxy, explained);
 }
 
 /** A Pod, or whatever stands for Pods: a Service, the label `app`, the beginning of the name. */
-function findCaller({ source, namespace }: Question, { proxies, mesh }: Place): PlacedProxy {
+function findCaller({ source, namespace }: Question, { proxies, mesh }: ExplainedMesh): ExplainedProxy {
   const wanted = parsePodName(source, namespace);
   const candidates = [wanted, ...(source.includes(".") || wanted.type !== "" ? [] : [{ ...wanted, namespace: "" }])];
   for (const { name, namespace: where } of candidates) {
@@ -62,7 +62,7 @@ function findCaller({ source, namespace }: Question, { proxies, mesh }: Place): 
       near.find((proxy) => new RegExp(`^${name.replace(/[^\w-]/g, "\\$&")}-[a-z0-9]+(-[a-z0-9]+)?$`).test(proxy.name));
     if (found) return found;
   }
-  const known = proxies.map(placedName);
+  const known = proxies.map(explainedName);
   const close = nearest(source, known);
   throw new FairleadError("not-found", `no proxy is called ${source} in namespace ${wanted.namespace}`, {
     hint:
@@ -74,12 +74,12 @@ function findCaller({ source, namespace }: Question, { proxies, mesh }: Place): 
   });
 }
 
-function fromSidecar(question: Question, proxy: PlacedProxy, place: Place): Asked {
+function fromSidecar(question: Question, proxy: ExplainedProxy, explained: ExplainedMesh): Asked {
   const { destination } = question;
-  const service = findService(destination.host, proxy.namespace, place);
+  const service = findService(destination.host, proxy.namespace, explained);
   const port = findPort(question, service);
   const scheme = schemeOf(question, service, port);
-  const { address, assumption } = addressOf(question, service, port, place);
+  const { address, assumption } = addressOf(question, service, port, explained);
   const request = requestOf(question, scheme, port);
   const connection = {
     source: { ip: proxy.addresses[0] ?? "127.0.0.1", port: 0 },
@@ -87,18 +87,18 @@ function fromSidecar(question: Question, proxy: PlacedProxy, place: Place): Aske
     ...request,
   };
   return {
-    departure: { proxy: place.view(proxy), side: "outbound", connection },
-    text: textOf(question, scheme, port, placedName(proxy)),
+    departure: { proxy: explained.view(proxy), side: "outbound", connection },
+    text: textOf(question, scheme, port, explainedName(proxy)),
     assumptions: assumption,
   };
 }
 
 /** From anybody to a gateway: the port is the one that clients see. */
-function throughGateway(question: Question, proxy: PlacedProxy, place: Place): Asked {
+function throughGateway(question: Question, proxy: ExplainedProxy, explained: ExplainedMesh): Asked {
   const { destination, from = outsideClient } = question;
-  const view = place.view(proxy);
+  const view = explained.view(proxy);
   const wanted = destination.port ?? (destination.scheme === "https" || destination.scheme === "tls" ? 443 : 80);
-  const port = place.targets(proxy).find((target) => target.port === wanted)?.targetPort ?? wanted;
+  const port = explained.targets(proxy).find((target) => target.port === wanted)?.targetPort ?? wanted;
   const scheme = destination.scheme ?? (wanted === 443 ? "https" : "http");
   const request = requestOf(question, scheme, wanted);
   const assumptions =
@@ -115,15 +115,15 @@ function throughGateway(question: Question, proxy: PlacedProxy, place: Place): A
 }
 
 /** No proxy on the caller's side: the connection comes to the server's as it is. */
-function fromOutside(question: Question, place: Place): Asked {
+function fromOutside(question: Question, explained: ExplainedMesh): Asked {
   const { destination, from = outsideClient } = question;
-  const service = findService(destination.host, question.namespace, place);
+  const service = findService(destination.host, question.namespace, explained);
   const port = findPort(question, service);
   const scheme = schemeOf(question, service, port);
   const servicePort = service?.ports.find((one) => one.port === port);
-  const [endpoint] = service && servicePort ? place.mesh.endpoints(service.key, servicePort) : [];
+  const [endpoint] = service && servicePort ? explained.mesh.endpoints(service.key, servicePort) : [];
   const address = endpoint?.addresses[0] ?? destination.host;
-  const server = place.world.proxyAt(address);
+  const server = explained.world.proxyAt(address);
   if (!server)
     throw new FairleadError("not-found", `behind ${destination.host}:${port} there is no Pod with a proxy`, {
       hint: "without a proxy on either side the mesh has no say in it",
@@ -141,7 +141,7 @@ function fromOutside(question: Question, place: Place): Asked {
   };
 }
 
-function findService(host: string, namespace: string, { mesh }: Place): Service | undefined {
+function findService(host: string, namespace: string, { mesh }: ExplainedMesh): Service | undefined {
   if (parseIp(host)) return undefined;
   const scope = mesh.gatewayScope(namespace);
   const words = host.split(".");
@@ -201,7 +201,7 @@ function addressOf(
   { destination }: Question,
   service: Service | undefined,
   port: number,
-  { mesh }: Place,
+  { mesh }: ExplainedMesh,
 ): { readonly address: string; readonly assumption: readonly string[] } {
   if (parseIp(destination.host)) return { address: destination.host, assumption: [] };
   const [own] = [...(service?.addresses ?? []), ...(service?.autoAddresses ?? [])]

@@ -69,7 +69,7 @@ export function complianceEnv({ compliancePolicy }: TemplateInput): readonly Env
   return compliancePolicy === "fips-140-3" ? [policy, value("GODEBUG", "fips140=only")] : [policy];
 }
 
-export interface Place {
+interface PlaceEnvOptions {
   /** How traffic is captured; absent where none is. */
   readonly interception?: string | undefined;
   /** The mesh's own where absent. */
@@ -79,7 +79,10 @@ export interface Place {
 }
 
 /** Where the workload runs, whose it is, and in which mesh. */
-export function placeEnv(input: TemplateInput, { interception, network, workload }: Place = {}): readonly EnvVar[] {
+export function placeEnv(
+  input: TemplateInput,
+  { interception, network, workload }: PlaceEnvOptions = {},
+): readonly EnvVar[] {
   const { values } = input;
   const ownNetwork = network ?? values.network;
   return [

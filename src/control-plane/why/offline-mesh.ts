@@ -1,26 +1,31 @@
-/** A mesh of objects in memory in; the place where requests are explained in it out. Proxies are rendered as somebody looks. */
+/** A mesh of objects in memory in; the same as requests are explained in it out. Proxies are rendered as somebody looks. */
 import { createProxyView, type ProxyView } from "../../explain/index.ts";
 import { unfetchedKeySet } from "../../fetch/index.ts";
 import { formatIdentity, type Profile, type Proxy, type ProxyClass } from "../../model/index.ts";
 import { createRendering, type Renderer, type RenderingOptions } from "../../render/index.ts";
 import type { Offline } from "../offline.ts";
-import { type Place, type PlacedProxy, placedName } from "./place.ts";
+import { type ExplainedMesh, type ExplainedProxy, explainedName } from "./explained-mesh.ts";
 
-export function createOfflinePlace(offline: Offline, profile: Profile, now: Date, options: RenderingOptions): Place {
+export function createOfflineMesh(
+  offline: Offline,
+  profile: Profile,
+  now: Date,
+  options: RenderingOptions,
+): ExplainedMesh {
   const { mesh } = offline;
   const proxies = offline.proxies();
-  const byName = new Map(proxies.map((proxy) => [placedName(proxy), proxy]));
+  const byName = new Map(proxies.map((proxy) => [explainedName(proxy), proxy]));
   const byAddress = new Map(proxies.flatMap((proxy) => proxy.addresses.map((address) => [address, proxy] as const)));
   const rendering = createRendering(mesh, options);
   const made = new Map<string, { readonly view: ProxyView; readonly renderer: Renderer }>();
   const known = new Map<string, ReturnType<Renderer["causes"]>>();
-  const classOf = (wanted: PlacedProxy): ProxyClass => {
-    const proxy = byName.get(placedName(wanted));
-    if (!proxy) throw new Error(`no proxy ${placedName(wanted)}`);
+  const classOf = (wanted: ExplainedProxy): ProxyClass => {
+    const proxy = byName.get(explainedName(wanted));
+    if (!proxy) throw new Error(`no proxy ${explainedName(wanted)}`);
     return offline.classOf({ ...proxy, profile });
   };
-  const view = (wanted: PlacedProxy): ProxyView => {
-    const name = placedName(wanted);
+  const view = (wanted: ExplainedProxy): ProxyView => {
+    const name = explainedName(wanted);
     const before = made.get(name);
     if (before) return before.view;
     const renderer = rendering.renderer(classOf(wanted));
@@ -56,7 +61,7 @@ export function createOfflinePlace(offline: Offline, profile: Profile, now: Date
   };
 }
 
-export const factsOf = ({ type, addresses }: PlacedProxy): Pick<ProxyView, "kind" | "addresses"> => ({
+export const factsOf = ({ type, addresses }: ExplainedProxy): Pick<ProxyView, "kind" | "addresses"> => ({
   kind: type === "router" ? "gateway" : "sidecar",
   addresses,
 });

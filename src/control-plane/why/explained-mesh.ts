@@ -5,17 +5,17 @@ import type { Proxy, ResourceType, ServiceTarget } from "../../model/index.ts";
 import type { Renderer } from "../../render/index.ts";
 
 /** As far as a question names it. */
-export type PlacedProxy = Pick<Proxy, "name" | "namespace" | "type" | "labels" | "addresses">;
+export type ExplainedProxy = Pick<Proxy, "name" | "namespace" | "type" | "labels" | "addresses">;
 
-export interface Place {
+export interface ExplainedMesh {
   readonly mesh: Mesh;
-  readonly proxies: readonly PlacedProxy[];
+  readonly proxies: readonly ExplainedProxy[];
   readonly world: World;
-  view(proxy: PlacedProxy): ProxyView;
+  view(proxy: ExplainedProxy): ProxyView;
   /** Ports of services that it serves. */
-  targets(proxy: PlacedProxy): readonly ServiceTarget[];
+  targets(proxy: ExplainedProxy): readonly ServiceTarget[];
   /** Objects and fields that a proxy's resource was made from. */
   causes(proxy: string, type: ResourceType, name: string): ReturnType<Renderer["causes"]>;
 }
 
-export const placedName = ({ name, namespace }: PlacedProxy): string => `${name}.${namespace}`;
+export const explainedName = ({ name, namespace }: ExplainedProxy): string => `${name}.${namespace}`;

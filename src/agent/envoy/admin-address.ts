@@ -1,6 +1,6 @@
 /** The agent's options in; where the admin interface of its Envoy is out. */
 import type { AgentOptions } from "../agent-options.ts";
-import type { Place } from "../request-text.ts";
+import type { ServerAddress } from "../request-text.ts";
 import { shortestPath } from "../socket-path.ts";
 
 export const adminSocket = ({ workDir, bootstrap }: AgentOptions): string =>
@@ -12,5 +12,5 @@ export const adminPort = ({ localhost, proxyConfig }: AgentOptions) => ({
 });
 
 /** A bootstrap that the user wrote has its admin where the user put it; ours has it on a socket. */
-export const adminPlace = (options: AgentOptions): Place =>
+export const adminAddress = (options: AgentOptions): ServerAddress =>
   options.proxyConfig.customConfigFile ? adminPort(options) : { socketPath: adminSocket(options) };

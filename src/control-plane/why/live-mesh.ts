@@ -1,5 +1,5 @@
 /**
- * Connected proxies and what was made for them in; the place where requests are explained in a running mesh out. Nothing
+ * Connected proxies and what was made for them in; a running mesh in which requests are explained out. Nothing
  * is rendered for it but for Pods whose proxies are connected elsewhere, or not at all.
  */
 import { createProxyView, type Decoded, type ProxyView } from "../../explain/index.ts";
@@ -11,8 +11,8 @@ import { type Ads, type ProxyNode, type ProxyStatus, parseNodeId } from "../../x
 import { addressesOf } from "../proxy-of-node.ts";
 import type { ControlledSource } from "../resource-source.ts";
 import type { Stages } from "../stages.ts";
-import { factsOf } from "./offline-place.ts";
-import { type Place, type PlacedProxy, placedName } from "./place.ts";
+import { type ExplainedMesh, type ExplainedProxy, explainedName } from "./explained-mesh.ts";
+import { factsOf } from "./offline-mesh.ts";
 
 export interface LiveInputs {
   readonly stages: Stages;
@@ -25,28 +25,28 @@ export interface LiveInputs {
 export class Unmade extends Error {
   readonly proxy: Proxy;
   constructor(proxy: Proxy) {
-    super(`nothing is made for ${placedName(proxy)}`);
+    super(`nothing is made for ${explainedName(proxy)}`);
     this.proxy = proxy;
   }
 }
 
-export interface LivePlace extends Place {
+export interface LiveMesh extends ExplainedMesh {
   /** What is to be known of the proxies that were looked at. */
   notes(): readonly string[];
 }
 
 /** `made` has what was rendered for proxies that are not connected here, by their names. */
-export function livePlace(inputs: LiveInputs, made: ReadonlyMap<string, Renderer>, decoded: Decoded): LivePlace {
+export function createLiveMesh(inputs: LiveInputs, made: ReadonlyMap<string, Renderer>, decoded: Decoded): LiveMesh {
   const { stages, ads, resources } = inputs;
   const connected = new Map(
     ads.connected().flatMap(({ connectionId, node, follows }) => {
       const proxy = follows ? placed(node, stages) : undefined;
-      return proxy ? [[placedName(proxy), { proxy, connectionId }] as const] : [];
+      return proxy ? [[explainedName(proxy), { proxy, connectionId }] as const] : [];
     }),
   );
   const here = [...connected.values()].map(({ proxy }) => proxy);
-  let byAddress: ReadonlyMap<string, PlacedProxy> | undefined;
-  const connectedAt = (address: string): PlacedProxy | undefined => {
+  let byAddress: ReadonlyMap<string, ExplainedProxy> | undefined;
+  const connectedAt = (address: string): ExplainedProxy | undefined => {
     byAddress ??= new Map(here.flatMap((proxy) => proxy.addresses.map((own) => [own, proxy] as const)));
     return byAddress.get(address);
   };
@@ -57,17 +57,17 @@ export function livePlace(inputs: LiveInputs, made: ReadonlyMap<string, Renderer
   const known = new Map<string, ReturnType<Renderer["causes"]>>();
   const looked = new Map<string, { readonly view: ProxyView; readonly renderer: Renderer }>();
 
-  const rendererOf = (wanted: PlacedProxy): Renderer => {
-    const name = placedName(wanted);
+  const rendererOf = (wanted: ExplainedProxy): Renderer => {
+    const name = explainedName(wanted);
     const status = statusOf(name);
     const renderer = status ? resources.rendererOf(status.node) : made.get(name);
     if (renderer) return renderer;
-    const pod = podProxies().find((one) => placedName(one) === name);
+    const pod = podProxies().find((one) => explainedName(one) === name);
     if (pod) throw new Unmade(pod);
     throw new FairleadError("not-found", `${name} has gone meanwhile`, { hint: "ask again" });
   };
-  const view = (wanted: PlacedProxy): ProxyView => {
-    const name = placedName(wanted);
+  const view = (wanted: ExplainedProxy): ProxyView => {
+    const name = explainedName(wanted);
     const known = looked.get(name);
     if (known) return known.view;
     const renderer = rendererOf(wanted);
@@ -85,7 +85,7 @@ export function livePlace(inputs: LiveInputs, made: ReadonlyMap<string, Renderer
     mesh: stages.mesh,
     // Pods are read only where somebody is named who is not connected.
     get proxies() {
-      return [...here, ...podProxies().filter((pod) => !connected.has(placedName(pod)))];
+      return [...here, ...podProxies().filter((pod) => !connected.has(explainedName(pod)))];
     },
     view,
     targets: (proxy) => rendererOf(proxy).proxy.targets,
@@ -106,7 +106,7 @@ export function livePlace(inputs: LiveInputs, made: ReadonlyMap<string, Renderer
   };
 }
 
-function placed(node: ProxyNode, { registry }: Stages): PlacedProxy | undefined {
+function placed(node: ProxyNode, { registry }: Stages): ExplainedProxy | undefined {
   const id = parseNodeId(node.id);
   if (!id || (id.type !== "sidecar" && id.type !== "router")) return undefined;
   const { type, name, namespace } = id;
@@ -122,7 +122,7 @@ function placed(node: ProxyNode, { registry }: Stages): PlacedProxy | undefined 
   };
 }
 
-function identityOf(proxy: PlacedProxy, status: ProxyStatus | undefined, { registry, settings }: Stages): string {
+function identityOf(proxy: ExplainedProxy, status: ProxyStatus | undefined, { registry, settings }: Stages): string {
   if (status?.identity) return formatIdentity(status.identity);
   return formatIdentity({
     trustDomain: settings.current().trustDomain ?? "cluster.local",

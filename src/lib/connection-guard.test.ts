@@ -34,6 +34,15 @@ const patient: ConnectionLimits = {
 type Kind = "http" | "http2 over TLS" | "http2";
 
 async function start(kind: Kind, limits: Partial<ConnectionLimits>, listener?: RequestListener): Promise<number> {
+  return (await startSeen(kind, limits, listener)).port;
+}
+
+/** With the first connection as the server has it. */
+async function startSeen(
+  kind: Kind,
+  limits: Partial<ConnectionLimits>,
+  listener?: RequestListener,
+): Promise<{ readonly port: number; readonly first: Promise<Socket> }> {
   const all = { ...patient, ...limits };
   const server = create(kind, all, listener ?? ((_, response) => void response.end("ok")));
   const connections = guardConnections(server, all);
@@ -46,7 +55,8 @@ async function start(kind: Kind, limits: Partial<ConnectionLimits>, listener?: R
     connections.destroyAll();
     return closed;
   });
-  return (server.address() as AddressInfo).port;
+  const first = once(server, "connection").then(([socket]) => socket as Socket);
+  return { port: (server.address() as AddressInfo).port, first };
 }
 
 function create(kind: Kind, limits: ConnectionLimits, listener: RequestListener): Server {
@@ -204,4 +214,37 @@ describe("a server of HTTP/2 lets go", () => {
     watch.on("error", () => {}).close(http2.constants.NGHTTP2_CANCEL);
     await once(session, "close");
   });
+});
+
+/** Streams of any size, and a request of one for `/`. */
+const wideRequest = `${preface.slice(0, 24)}\0\0\x06\x04\0\0\0\0\0\0\x04\x7f\xff\xff\xff\0\0\x04\x08\0\0\0\0\0\x7f\xff\0\0${"\0\0\x06\x01\x05\0\0\0\x01\x82\x84\x86\x41\x01a"}`;
+
+describe.each<Kind>(["http2", "http2 over TLS"])("the socket goes with its session, %s,", (kind) => {
+  const secure = kind !== "http2";
+
+  function greet(port: number, text: string): Socket {
+    const at = { port, host: "127.0.0.1", allowHalfOpen: true };
+    const socket = secure ? connectTls({ ...at, rejectUnauthorized: false, ALPNProtocols: ["h2"] }) : connect(at);
+    open.push(() => socket.destroy());
+    socket.on("error", () => {}).write(text, "latin1");
+    return socket;
+  }
+
+  test.skipIf(secure && lacks("openssl"))("of who does not read", async () => {
+    const limits = { keepaliveMs: shortMs, keepaliveTimeoutMs: shortMs };
+    const large = Buffer.alloc(64 * 1024 * 1024);
+    const { port, first } = await startSeen(kind, limits, (_, response) => void response.end(large));
+    greet(port, wideRequest).pause();
+    await closed(await first);
+  });
+
+  test.skipIf(secure && lacks("openssl"))(
+    "of who was told to go, and keeps its half open",
+    async () => {
+      const { port, first } = await startSeen(kind, { idleMs: shortMs });
+      greet(port, preface).resume();
+      await closed(await first);
+    },
+    20_000,
+  );
 });

@@ -3,6 +3,7 @@
  * settings; at a server also the first words, headers that are too large and idleness.
  */
 import { constants, type Http2Session, type ServerHttp2Session, type ServerHttp2Stream } from "node:http2";
+import type { Socket } from "node:net";
 
 export interface KeepaliveLimits {
   /** How long a peer may be silent before it is asked whether it is there. */
@@ -20,6 +21,9 @@ export interface SessionLimits extends KeepaliveLimits {
 
 /** How long an idle session has to go after it was told to. */
 const farewellMs = 5000;
+
+/** How long the last words of one that is cut off may take. */
+const flushMs = 1000;
 
 /** Streams that a client may have refused for their headers between two looks. */
 const maxRefused = 100;
@@ -53,7 +57,10 @@ export function guardSessions(limits: SessionLimits): (session: ServerHttp2Sessi
 
 /** There are thousands of sessions, and most of the time nothing is to be done for them: no timer, few closures. */
 interface Watched {
+  readonly socket: Socket;
   readonly sinceMs: number;
+  /** The session is over, and its socket is still there. */
+  overSinceMs: number | undefined;
   /** The client's first settings have come. */
   hasGreeted: boolean;
   /** Streams that are open, and that have come in all. */
@@ -89,7 +96,9 @@ function createWatch(limits: SessionLimits): { add(session: Http2Session): Watch
   function add(session: Http2Session): Watched {
     const nowMs = performance.now();
     const watched: Watched = {
+      socket: socketOf(session),
       sinceMs: nowMs,
+      overSinceMs: undefined,
       hasGreeted: false,
       streams: 0,
       come: 0,
@@ -143,7 +152,10 @@ function createWatch(limits: SessionLimits): { add(session: Http2Session): Watch
   function look(): void {
     const nowMs = performance.now();
     for (const [session, watched] of sessions) {
-      if (session.destroyed) continue;
+      if (session.destroyed) {
+        letGo(session, watched, nowMs);
+        continue;
+      }
       if (isOverdue(watched, nowMs)) session.destroy();
       else if (nowMs - watched.lookedMs >= keepaliveMs / looksPerSilence) lookAt(session, watched, nowMs);
       if (watched.streams > 0 || watched.wasToldToGo || nowMs - watched.idleSinceMs < idleMs) continue;
@@ -179,6 +191,16 @@ function createWatch(limits: SessionLimits): { add(session: Http2Session): Watch
   return { add };
 }
 
+/**
+ * Node lets the socket of a session that is over go once all is written, and one of a session that was told to go only when
+ * its peer goes as well: neither ever comes of a peer that does not read, or that keeps its half open.
+ */
+function letGo(session: Http2Session, watched: Watched, nowMs: number): void {
+  watched.overSinceMs ??= nowMs;
+  const patienceMs = session.closed ? farewellMs : flushMs;
+  if (nowMs - watched.overSinceMs >= patienceMs) watched.socket.destroy();
+}
+
 function ping(session: Http2Session, watched: Watched, nowMs: number): void {
   const isSent = session.ping((error) => {
     watched.pingedMs = undefined;
@@ -186,6 +208,10 @@ function ping(session: Http2Session, watched: Watched, nowMs: number): void {
   });
   if (isSent) watched.pingedMs = nowMs;
 }
+
+/** What a session shows as its socket destroys the session alone; its methods, though, are those of the socket itself. */
+const socketOf = (session: Http2Session): Socket => session.socket.off("close", nothing);
+const nothing = (): void => {};
 
 const bytesRead = (session: Http2Session): number => session.socket.bytesRead;
 

@@ -24,18 +24,21 @@ test("what is made in pieces is what would be written at once", () => {
 });
 
 test("members are made one after the other, with turns for others between", async () => {
-  let made = 0;
   function* members(): Generator<string> {
-    for (; made < 40; made++) yield "x".repeat(64 * 1024);
+    for (let made = 0; made < 40; made++) yield "x".repeat(64 * 1024);
   }
   let whole = "";
-  let others = 0;
+  let [others, ended] = [0, false];
   const count = (): void => {
     others++;
-    if (made < 40) setImmediate(count);
+    if (!ended) setImmediate(count);
   };
   setImmediate(count);
-  for await (const part of inTurns(jsonPieces(lazyList(members())))) whole += part;
+  try {
+    for await (const part of inTurns(jsonPieces(lazyList(members())))) whole += part;
+  } finally {
+    ended = true;
+  }
   expect(JSON.parse(whole)).toHaveLength(40);
   expect(others).toBeGreaterThan(5);
 });

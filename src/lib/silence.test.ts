@@ -6,6 +6,7 @@ beforeEach(() => {
   vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "performance"] });
 });
 afterEach(() => {
+  vi.restoreAllMocks();
   vi.useRealTimers();
 });
 
@@ -95,7 +96,7 @@ test("who refuses at once is not counted as if it had been waited for", async ()
 test("time in which we did not run ourselves does not count", async () => {
   let [asked, skipMs] = [0, 0];
   const real = performance.now.bind(performance);
-  const spy = vi.spyOn(performance, "now").mockImplementation(() => real() + skipMs);
+  vi.spyOn(performance, "now").mockImplementation(() => real() + skipMs);
   const { verdict } = watch(() => {
     asked++;
     // As if this process had been stopped for ten minutes.
@@ -105,7 +106,6 @@ test("time in which we did not run ourselves does not count", async () => {
   await vi.advanceTimersByTimeAsync(10_000);
   expect(asked).toBeGreaterThan(5);
   expect(verdict()).toBeUndefined();
-  spy.mockRestore();
 });
 
 test("the end of what is watched ends the watch, also while an answer is awaited", async () => {

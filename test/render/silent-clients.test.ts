@@ -1,5 +1,5 @@
 /** R06: clients that connect to a sniffed port and say nothing cost next to nothing, and with a timeout they get through. */
-import { type ChildProcess, spawn } from "node:child_process";
+import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import http from "node:http";
@@ -68,18 +68,21 @@ async function sniffedPort(port: number, upstream: number, protocolDetectionTime
   return { staticResources: { listeners: [listener], clusters: [clusters.get(`inbound|${port}||`)] } };
 }
 
-async function startEnvoy(dir: string, bootstrap: Json): Promise<ChildProcess> {
+function spawnEnvoy(dir: string, bootstrap: Json) {
   const file = join(dir, "bootstrap.json");
   const admin = { address: { pipe: { path: join(dir, "admin") } } };
   // The counts of histograms are brought up to date at each flush.
   const own = { node: { id: "n", cluster: "c" }, admin, enableDispatcherStats: true, statsFlushInterval: "0.1s" };
   writeFileSync(file, JSON.stringify({ ...own, ...bootstrap }));
   const args = ["-c", file, "--concurrency", "1", "--use-dynamic-base-id", "-l", "info"];
-  const child = spawn(findEnvoy() ?? "", args, { stdio: ["ignore", "ignore", "pipe"] });
+  return spawn(findEnvoy() ?? "", args, { stdio: ["ignore", "ignore", "pipe"] });
+}
+
+async function started({ stderr }: ReturnType<typeof spawnEnvoy>): Promise<void> {
   let log = "";
-  for await (const chunk of child.stderr) {
+  for await (const chunk of stderr) {
     log += chunk;
-    if (log.includes("starting main dispatch loop")) return child;
+    if (log.includes("starting main dispatch loop")) return;
   }
   throw new Error(`Envoy did not start: ${log.slice(-2000)}`);
 }
@@ -98,9 +101,9 @@ async function turns(dir: string): Promise<number> {
 }
 
 describe.skipIf(lacks("envoy"))(`${clients} clients that say nothing`, () => {
-  const cleanups: (() => void)[] = [];
-  afterEach(() => {
-    for (const cleanup of cleanups.splice(0)) cleanup();
+  const cleanups: (() => unknown)[] = [];
+  afterEach(async () => {
+    for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
   });
 
   async function scene(protocolDetectionTimeout: string) {
@@ -109,8 +112,13 @@ describe.skipIf(lacks("envoy"))(`${clients} clients that say nothing`, () => {
     const upstream = await startUpstream();
     cleanups.push(() => upstream.server.close());
     const port = await freePort();
-    const envoy = await startEnvoy(dir, await sniffedPort(port, upstream.port, protocolDetectionTimeout));
-    cleanups.push(() => envoy.kill("SIGKILL"));
+    const envoy = spawnEnvoy(dir, await sniffedPort(port, upstream.port, protocolDetectionTimeout));
+    cleanups.push(async () => {
+      const exited = once(envoy, "exit");
+      // False: it has ended by itself.
+      if (envoy.kill("SIGKILL")) await exited;
+    });
+    await started(envoy);
     const sockets = await openClients(port);
     cleanups.push(() => {
       for (const socket of sockets) socket.destroy();

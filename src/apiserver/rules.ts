@@ -99,13 +99,14 @@ const maxLookups = 100_000;
 /** What of the granted rules none of the held rules allows, one verb on one thing each. */
 export function uncovered(held: readonly Rule[], granted: readonly Rule[]): readonly Rule[] | "too many" {
   const index = indexRules(held);
+  const lookups = new Map<Rule, Lookup>();
   let left = maxLookups;
   const isHeld = (rule: Rule, test: (lookup: Lookup) => boolean): boolean => {
     for (const candidates of candidatesFor(index, rule))
       for (const candidate of candidates) {
         left -= nameCount(rule);
         if (left < 0) return false;
-        if (test(lookupOf(candidate))) return true;
+        if (test(lookupOf(lookups, candidate))) return true;
       }
     return false;
   };
@@ -148,9 +149,7 @@ function candidatesFor({ byResource, others }: RuleIndex, { resources }: Rule): 
 const nameCount = ({ verbs, apiGroups, resources, resourceNames, nonResourceURLs }: Rule): number =>
   verbs.length + apiGroups.length + resources.length + resourceNames.length + nonResourceURLs.length;
 
-const lookups = new WeakMap<Rule, Lookup>();
-
-function lookupOf(rule: Rule): Lookup {
+function lookupOf(lookups: Map<Rule, Lookup>, rule: Rule): Lookup {
   const made = lookups.get(rule);
   if (made) return made;
   const { verbs, apiGroups, resources, resourceNames, nonResourceURLs } = rule;

@@ -19,40 +19,50 @@ function fieldName(name: string): string {
     .replaceAll("/", "__slash__");
 }
 
-export function toCel(schema: Schema, value: unknown): CelInput {
-  if (value === null || value === undefined) return null;
-  if (typeof value === "number") return schema.type === "number" || !Number.isInteger(value) ? value : BigInt(value);
-  if (typeof value === "string" || typeof value === "boolean") return value;
-  if (typeof value !== "object") return null;
-  const made = known.get(value);
-  if (made?.schema === schema) return made.cel;
-  const cel = Array.isArray(value)
-    ? value.map((item) => toCel(schema.type === "array" ? schema.items : anything, item))
-    : isRecord(value)
-      ? toCelMap(schema, value)
-      : null;
-  known.set(value, { schema, cel });
-  return cel;
+export interface CelValues {
+  of(schema: Schema, value: unknown): CelInput;
 }
 
-/** A value is asked for once for each of its rules, and again as a part of those around it. */
-const known = new WeakMap<object, { readonly schema: Schema; readonly cel: CelInput }>();
+/**
+ * For the rules of one object: a value is asked for once for each of them, and again as a part of those around it. What was
+ * made is known by no more than this: a WeakMap of all values would have to be worked off at one stretch whenever garbage is
+ * collected.
+ */
+export function createCelValues(): CelValues {
+  const known = new Map<object, { readonly schema: Schema; readonly cel: CelInput }>();
+  const of = (schema: Schema, value: unknown): CelInput => {
+    if (value === null || value === undefined) return null;
+    if (typeof value === "number") return schema.type === "number" || !Number.isInteger(value) ? value : BigInt(value);
+    if (typeof value === "string" || typeof value === "boolean") return value;
+    if (typeof value !== "object") return null;
+    const made = known.get(value);
+    if (made?.schema === schema) return made.cel;
+    const cel = Array.isArray(value)
+      ? value.map((item) => of(schema.type === "array" ? schema.items : anything, item))
+      : isRecord(value)
+        ? toCelMap(of, schema, value)
+        : null;
+    known.set(value, { schema, cel });
+    return cel;
+  };
+  return { of };
+}
 
 const anything: Schema = { type: "any", object: false };
 
 /** A value that no schema describes. */
-export const celValue = (value: unknown): CelInput => toCel(anything, value);
+export const celValue = (value: unknown): CelInput => createCelValues().of(anything, value);
 
-function toCelMap(schema: Schema, value: Readonly<Record<string, unknown>>): CelInput {
+function toCelMap(of: CelValues["of"], schema: Schema, value: Readonly<Record<string, unknown>>): CelInput {
   const entries = Object.entries(value);
-  if (schema.type === "map") return new Map(entries.map(([key, item]) => [key, toCel(schema.values, item)]));
-  if (schema.type !== "object") return new Map(entries.map(([key, item]) => [key, toCel(anything, item)]));
+  if (schema.type === "map") return new Map(entries.map(([key, item]) => [key, of(schema.values, item)]));
+  if (schema.type !== "object") return new Map(entries.map(([key, item]) => [key, of(anything, item)]));
   // A null field counts as absent: `has()` is false for it.
   return new Map(
     entries.flatMap(([key, item]): [string, CelInput][] =>
       item === null || !Object.hasOwn(schema.fields, key)
         ? []
-        : [[fieldName(key), toCel(schema.fields[key] ?? anything, item)]],
+        : [[fieldName(key), of(schema.fields[key] ?? anything, item)]],
     ),
   );
 }

@@ -3,7 +3,7 @@ import { isRecord } from "../../lib/index.ts";
 import type { Rule, Schema } from "../../model/index.ts";
 import { fieldPath, itemPath } from "../problem.ts";
 import type { CelRules } from "./cel.ts";
-import { toCel } from "./cel-value.ts";
+import { type CelValues, createCelValues } from "./cel-value.ts";
 import { type FieldIssue, type FieldReason, issue } from "./field-issue.ts";
 import { keyOf } from "./list-type.ts";
 
@@ -16,12 +16,13 @@ export function* checkRules(
   path: string,
 ): Generator<void, readonly FieldIssue[]> {
   const issues: FieldIssue[] = [];
-  yield* check({ cel, issues }, schema, value, old, path);
+  yield* check({ cel, values: createCelValues(), issues }, schema, value, old, path);
   return issues;
 }
 
 interface Walk {
   readonly cel: CelRules;
+  readonly values: CelValues;
   readonly issues: FieldIssue[];
 }
 
@@ -30,7 +31,7 @@ function* check(walk: Walk, schema: Schema, value: unknown, old: unknown, path: 
   if (value === null || value === undefined || !hasRules(schema)) return;
   for (const rule of schema.rules ?? []) {
     if (cel.isSpent()) return;
-    issues.push(...checkRule(cel, schema, rule, value, old, path));
+    issues.push(...checkRule(walk, schema, rule, value, old, path));
     yield;
   }
   yield* checkInside(walk, schema, value, old, path);
@@ -80,7 +81,7 @@ function hasRules(schema: Schema): boolean {
 }
 
 function checkRule(
-  cel: CelRules,
+  { cel, values }: Walk,
   schema: Schema,
   rule: Rule,
   value: unknown,
@@ -89,7 +90,7 @@ function checkRule(
 ): readonly FieldIssue[] {
   const transition = /\boldSelf\b/.test(rule.rule);
   if (transition && old === undefined && !rule.optionalOldSelf) return [];
-  const bindings = { self: toCel(schema, value), ...(transition ? { oldSelf: toCel(schema, old) } : {}) };
+  const bindings = { self: values.of(schema, value), ...(transition ? { oldSelf: values.of(schema, old) } : {}) };
   const verdict = cel.evaluate(rule.rule, bindings);
   const text = rule.message ?? `failed rule: ${rule.rule}`;
   if ("error" in verdict)

@@ -1,11 +1,11 @@
 /**
  * `npm run turns -- [PATTERN...]`: requests at the bounds of what the embedded API and the control plane take; prints for how
- * long each kept the event loop in one turn, in processor time, and fails where one did for more than 100 ms.
+ * long each kept the event loop in one turn, in processor time, and how much of that was a collection of garbage; fails where
+ * one did for more than 100 ms.
  */
 import { apiRequests } from "./kinds/api-requests.ts";
 import { largeObjects } from "./kinds/large-objects.ts";
 import { planeRequests } from "./kinds/plane-requests.ts";
-import { longestTurnMs } from "./meter.ts";
 import { startWorld } from "./world.ts";
 
 const limitMs = 100;
@@ -16,11 +16,12 @@ const long: string[] = [];
 let count = 0;
 for await (const { name, of, run } of all()) {
   let outcome = "";
-  const ms = await longestTurnMs(world.meters[of], async () => {
+  const { ms, garbageMs } = await world.measured[of].longestTurn(async () => {
     outcome = await run().catch((error: unknown) => (error instanceof Error ? error.message : String(error)));
   });
   count++;
-  const line = `${Math.round(ms).toString().padStart(5)} ms  ${of.padEnd(5)}  ${name}: ${outcome.slice(0, 100)}`;
+  const numbers = [ms, garbageMs].map((each) => Math.round(each).toString().padStart(5));
+  const line = `${numbers.join(" ms,")} collecting  ${of.padEnd(5)}  ${name}: ${outcome.slice(0, 100)}`;
   process.stdout.write(`${line}\n`);
   if (ms > limitMs) long.push(line);
 }

@@ -1,44 +1,58 @@
-/** A thread in; the processor time of its longest turn of the event loop out, while somebody wants to know. */
+/** The own event loop in; the processor time of its longest turn out, and how much of that was a collection of garbage. */
+import { PerformanceObserver } from "node:perf_hooks";
+import { setImmediate as nextTurn, setTimeout as wait } from "node:timers/promises";
 import { threadCpuMs } from "../cpu-time.ts";
 
-/** Shared between threads: whether to measure, and the longest turn so far in milliseconds. */
-export type Meter = Float64Array<SharedArrayBuffer>;
-
-const [on, longest] = [0, 1];
-/** How soon a thread sees that it is to measure. */
-const lookMs = 2;
-
-export function createMeter(): Meter {
-  return new Float64Array(new SharedArrayBuffer(16));
+export interface LongestTurn {
+  readonly ms: number;
+  /** As the clock has it: where others want the processor, it may be longer than the turn. */
+  readonly garbageMs: number;
 }
+
+export interface Meter {
+  begin(): void;
+  /** The longest turn since `begin`, and shortly after now. */
+  end(): Promise<LongestTurn>;
+}
+
+/** What goes on behind an answer counts as well. */
+const restMs = 8;
 
 /** Turns follow each other without rest while it measures, so that each is seen by itself. */
-export function measureTurns(meter: Meter): void {
-  let last = threadCpuMs();
+export function createMeter(): Meter {
+  let isOn = false;
+  let last = { cpu: 0, at: 0 };
+  let longest = { ms: 0, from: 0, to: 0 };
+  const pauses: { readonly from: number; readonly ms: number }[] = [];
+  const observer = new PerformanceObserver((list) => {
+    for (const { startTime: from, duration: ms } of list.getEntries()) pauses.push({ from, ms });
+  });
+  const now = (): typeof last => ({ cpu: threadCpuMs(), at: performance.now() });
   const tick = (): void => {
-    const now = threadCpuMs();
-    meter[longest] = Math.max(meter[longest] ?? 0, now - last);
-    if (meter[on] === 1) setImmediate(tick);
-    else look();
-    last = threadCpuMs();
-  };
-  const look = (): void => void setTimeout(() => (meter[on] === 1 ? begin() : look()), lookMs);
-  const begin = (): void => {
-    last = threadCpuMs();
+    if (!isOn) return;
+    const ms = threadCpuMs() - last.cpu;
+    if (ms > longest.ms) longest = { ms, from: last.at, to: performance.now() };
+    last = now();
     setImmediate(tick);
   };
-  look();
+  return {
+    begin() {
+      pauses.length = 0;
+      observer.observe({ entryTypes: ["gc"] });
+      longest = { ms: 0, from: 0, to: 0 };
+      isOn = true;
+      last = now();
+      setImmediate(tick);
+    },
+    async end() {
+      await wait(restMs);
+      isOn = false;
+      // Collections are told of in a turn of their own.
+      await nextTurn();
+      observer.disconnect();
+      const { ms, from, to } = longest;
+      const within = pauses.filter((pause) => pause.from >= from && pause.from <= to);
+      return { ms, garbageMs: within.reduce((sum, pause) => sum + pause.ms, 0) };
+    },
+  };
 }
-
-/** Runs `work` and tells the longest turn that the thread had meanwhile, and shortly after. */
-export async function longestTurnMs(meter: Meter, work: () => Promise<unknown>): Promise<number> {
-  meter[longest] = 0;
-  meter[on] = 1;
-  await settle(4 * lookMs);
-  await work();
-  await settle(4 * lookMs);
-  meter[on] = 0;
-  return meter[longest] ?? 0;
-}
-
-const settle = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));

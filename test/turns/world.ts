@@ -1,42 +1,31 @@
-/** The embedded API and a control plane on it, each in a thread of its own that is measured, and the ways to ask them. */
-import { once } from "node:events";
-import { Worker } from "node:worker_threads";
+/** The embedded API and a control plane on it, each in a process of its own that is measured, and the ways to ask them. */
 import { controlPlane } from "../../src/apiserver/index.ts";
 import { type Answer, callWith } from "../../src/apiserver/testing.ts";
 import type { DiscoveryAddresses } from "../../src/control-plane/discovery-options.ts";
-import type { ApiPlace } from "./api-thread.ts";
-import { createMeter, type Meter } from "./meter.ts";
+import type { ApiPlace } from "./api-process.ts";
+import { type Measuring, startMeasured } from "./measured-process.ts";
 
 export interface World {
-  readonly meters: Readonly<Record<"api" | "plane", Meter>>;
+  readonly measured: Readonly<Record<"api" | "plane", Pick<Measuring<unknown>, "longestTurn">>>;
   readonly plane: DiscoveryAddresses;
   call(method: string, path: string, body?: unknown, type?: string, as?: "admin" | "eve"): Promise<Answer>;
   close(): Promise<void>;
 }
 
 export async function startWorld(): Promise<World> {
-  const meters = { api: createMeter(), plane: createMeter() };
-  const thread = (file: string, workerData: unknown): Worker =>
-    new Worker(new URL(file, import.meta.url), { workerData });
-  const api = thread("./api-thread.ts", meters.api);
-  const [place]: ApiPlace[] = await once(api, "message");
-  if (!place) throw new Error("the API does not say where it is");
+  const api = await startMeasured<ApiPlace>("./api-process.ts");
+  const { place } = api;
   const call: World["call"] = (method, path, body, type, as = "admin") =>
     callWith(place.url, { ...place[as], ca: place.ca }, method, path, body, type);
   await allowSecrets(call);
-  const plane = thread("./plane-thread.ts", { kubeconfig: place.planeConfig, meter: meters.plane });
-  const [addresses]: DiscoveryAddresses[] = await once(plane, "message");
-  if (!addresses) throw new Error("the control plane does not say where it is");
+  const plane = await startMeasured<DiscoveryAddresses>("./plane-process.ts", place.planeConfig);
   return {
-    meters,
-    plane: addresses,
+    measured: { api, plane },
+    plane: plane.place,
     call,
     async close() {
-      for (const one of [plane, api]) {
-        const ended = once(one, "exit");
-        one.postMessage("end");
-        await ended;
-      }
+      await plane.close();
+      await api.close();
     },
   };
 }

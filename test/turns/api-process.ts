@@ -1,8 +1,7 @@
-/** The embedded API in a thread that is measured; says where it is. */
-import { parentPort, workerData } from "node:worker_threads";
+/** The embedded API in a process that is measured; says where it is. */
 import { controlPlane } from "../../src/apiserver/index.ts";
 import { credentialsOf, startApi } from "../../src/apiserver/testing.ts";
-import { measureTurns } from "./meter.ts";
+import { serveMeasured } from "./measured-process.ts";
 
 export interface ApiPlace {
   readonly url: string;
@@ -17,12 +16,5 @@ const api = await startApi();
 const planeConfig = `${api.dir}/plane`;
 await api.server.writeKubeconfig(planeConfig, controlPlane);
 const eve = await credentialsOf(api.server, { user: "eve" });
-measureTurns(workerData);
-parentPort?.on("message", () => void api.close().then(() => process.exit(0)));
-parentPort?.postMessage({
-  url: api.server.url,
-  ca: api.server.ca,
-  admin: api.admin,
-  eve,
-  planeConfig,
-} satisfies ApiPlace);
+const place: ApiPlace = { url: api.server.url, ca: api.server.ca, admin: api.admin, eve, planeConfig };
+serveMeasured(place, api.close);

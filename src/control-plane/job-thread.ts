@@ -26,8 +26,11 @@ export interface JobThreadOptions {
 }
 
 export interface JobThread<Q, A> {
-  /** Rejects with `unavailable` where too much is waiting, and with `too-large` where a job takes too much. */
-  run(job: Q, chars: number): Promise<A>;
+  /**
+   * Rejects with `unavailable` where too much is waiting, and with `too-large` where a job takes too much. Whose signal comes
+   * while it waits has no turn; one that has begun is ended by nothing but its time, as the thread would begin anew.
+   */
+  run(job: Q, chars: number, signal?: AbortSignal): Promise<A>;
   close(): Promise<void>;
 }
 
@@ -59,6 +62,8 @@ export function createJobThread<Q, A>(options: JobThreadOptions): JobThread<Q, A
     const started = new Worker(script, { workerData: data, resourceLimits: { maxOldGenerationSizeMb: maxHeapMb } });
     started.unref();
     started.on("message", (message: JobAnswer<A>) => {
+      // One that was ended may have answered by then: that is no answer to the next job.
+      if (worker !== started) return;
       if ("answer" in message) settle((job) => job.done.resolve(message.answer));
       else settle((job) => job.done.reject(new FairleadError("internal", message.fault)));
     });
@@ -100,18 +105,33 @@ export function createJobThread<Q, A>(options: JobThreadOptions): JobThread<Q, A
     );
   }
 
+  function leave(job: Job<Q, A>): void {
+    const at = waiting.indexOf(job);
+    if (at >= 0) {
+      waiting.splice(at, 1);
+      waitingChars -= job.chars;
+    }
+    job.done.reject(gone());
+  }
+
   function rest(): void {
     void worker?.terminate();
     worker = undefined;
   }
 
   return {
-    run(question, chars) {
+    run(question, chars, signal) {
+      if (signal?.aborted) return Promise.reject(gone());
       if (waitingChars + chars > maxWaitingChars || waiting.length >= maxWaiting)
         return Promise.reject(new FairleadError("unavailable", words.full));
       const done = Promise.withResolvers<A>();
-      waiting.push({ question, chars, done });
+      const job = { question, chars, done };
+      waiting.push(job);
       waitingChars += chars;
+      const onGone = (): void => leave(job);
+      signal?.addEventListener("abort", onGone, { once: true });
+      const forget = (): void => signal?.removeEventListener("abort", onGone);
+      done.promise.then(forget, forget);
       if (!current) clearTimeout(timer);
       next();
       return done.promise;
@@ -127,6 +147,8 @@ export function createJobThread<Q, A>(options: JobThreadOptions): JobThread<Q, A
     },
   };
 }
+
+const gone = (): FairleadError => new FairleadError("unavailable", "who asked has gone");
 
 /** Where the script of a thread is that stands beside a file. */
 export const threadScript = (name: string, beside: string): URL =>

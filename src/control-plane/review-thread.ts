@@ -4,7 +4,7 @@ import type { BodyReview } from "./review-body.ts";
 
 export interface ReviewThread {
   /** Rejects with `unavailable` where too much is waiting, and with `too-large` where a review takes too much. */
-  review(body: string): Promise<BodyReview>;
+  review(body: string, signal?: AbortSignal): Promise<BodyReview>;
   close(): Promise<void>;
 }
 
@@ -29,5 +29,5 @@ export function createReviewThread(options: ReviewThreadOptions = {}): ReviewThr
       full: "too many large objects wait to be checked",
     },
   });
-  return { review: (body) => thread.run(body, body.length), close: thread.close };
+  return { review: (body, signal) => thread.run(body, body.length, signal), close: thread.close };
 }

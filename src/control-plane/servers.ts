@@ -230,6 +230,7 @@ function debugHandler({ judge, debug }: ServerParts, overload: Overload | undefi
       path: request.url.pathname.replace(/^\/debug\/?/, ""),
       query: request.url.searchParams,
       body: request.body,
+      signal: request.signal,
       ...(await callerOf(judge, request)),
     });
     const { status, body } = answer;

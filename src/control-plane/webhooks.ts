@@ -10,15 +10,15 @@ import type { ReviewThread } from "./review-thread.ts";
 const mostOnLoop = 64 * 1024;
 
 export function admissionHandler(metrics: Metrics, references: References, thread: ReviewThread): HttpHandler {
-  const reviewed = (body: string): Promise<BodyReview> =>
-    body.length > mostOnLoop ? thread.review(body) : reviewBody(body);
+  const reviewed = (body: string, signal: AbortSignal): Promise<BodyReview> =>
+    body.length > mostOnLoop ? thread.review(body, signal) : reviewBody(body);
   return async (request) => {
     if (request.method !== "POST") return { status: 405, body: "POST an AdmissionReview\n" };
     if (!(request.headers["content-type"] ?? "").startsWith("application/json")) {
       metrics.count("galley_validation_http_error", { status: "415" });
       return { status: 415, body: "invalid Content-Type, want `application/json`\n" };
     }
-    const { review, failure, referenced } = await reviewed(await request.body());
+    const { review, failure, referenced } = await reviewed(await request.body(), request.signal);
     const warnings = [...(review.response.warnings ?? []), ...(referenced ? references(referenced) : [])];
     metrics.count(
       review.response.allowed ? "galley_validation_passed" : "galley_validation_failed",

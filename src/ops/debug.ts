@@ -20,6 +20,8 @@ export interface DebugAsked {
   readonly proxy: ProxyStatus | undefined;
   /** What was sent with the question; empty where nothing was. */
   body(): Promise<string>;
+  /** Who asked has gone. */
+  readonly signal?: AbortSignal | undefined;
 }
 
 export interface DebugSources {
@@ -48,6 +50,7 @@ export interface DebugRequest {
   readonly identity: Identity | undefined;
   /** Absent where questions have none. */
   readonly body?: () => Promise<string>;
+  readonly signal?: AbortSignal;
 }
 
 export interface DebugAnswer {
@@ -75,8 +78,8 @@ export async function answerDebug(sources: DebugSources, request: DebugRequest):
   if (!view) return { status: 404, body: "404 page not found\n" };
   if (view.about === "proxy" && !id) return { status: 400, body: "You must provide a proxyID in the query string\n" };
   if (view.about && id && !proxy) return { status: 404, body: notConnected };
-  const { query, body = async () => "" } = request;
-  return { status: 200, body: await view.answer({ query, body, proxy: view.about && proxy }) };
+  const { query, body = async () => "", signal } = request;
+  return { status: 200, body: await view.answer({ query, body, signal, proxy: view.about && proxy }) };
 }
 
 function seen(sources: DebugSources, request: DebugRequest): IteratorObject<ProxyStatus> {

@@ -23,6 +23,8 @@ export interface HttpRequest {
   readonly remoteAddress: string;
   /** The body as text, at most `maxBodyBytes`. */
   body(): Promise<string>;
+  /** Comes when who asked has gone before the answer. */
+  readonly signal: AbortSignal;
 }
 
 export interface HttpAnswer {
@@ -77,7 +79,9 @@ export interface HttpServer {
 export async function createHttpServer(options: HttpServerOptions): Promise<HttpServer> {
   const listener = (req: IncomingMessage, res: ServerResponse): void => {
     const isRefused = connections.isRefused(req.socket);
-    (isRefused ? Promise.resolve(noRoom) : answer(req, options))
+    const gone = new AbortController();
+    res.once("close", () => gone.abort());
+    (isRefused ? Promise.resolve(noRoom) : answer(req, gone.signal, options))
       .catch((thrown: unknown): HttpAnswer => {
         const error = FairleadError.from(thrown);
         if (error.code === "internal") options.log.error(`${req.method} ${req.url}: ${error.message}`);
@@ -140,7 +144,7 @@ function openStream(res: ServerResponse): HttpStream {
   };
 }
 
-async function answer(req: IncomingMessage, options: HttpServerOptions): Promise<HttpAnswer> {
+async function answer(req: IncomingMessage, signal: AbortSignal, options: HttpServerOptions): Promise<HttpAnswer> {
   const url = URL.parse(req.url ?? "/", "http://localhost");
   if (!url) return { status: 400, body: "400 bad request\n" };
   const location = cleaned(req.url ?? "/");
@@ -155,6 +159,7 @@ async function answer(req: IncomingMessage, options: HttpServerOptions): Promise
     headers: req.headers,
     remoteAddress: req.socket.remoteAddress ?? "",
     body: () => readBody(req, options.maxBodyBytes ?? 6 * 1024 * 1024, begin),
+    signal,
   });
 }
 

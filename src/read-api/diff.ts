@@ -3,7 +3,7 @@ import type { Mistake } from "./mistake.ts";
 
 export interface DiffReads {
   /** What a change would do to the proxies; nothing is written. */
-  diff(question: DiffQuestion): Promise<DiffAnswer | Mistake>;
+  diff(question: DiffQuestion, signal?: AbortSignal): Promise<DiffAnswer | Mistake>;
 }
 
 export interface DiffQuestion {

@@ -83,10 +83,10 @@ export function createLiveDiff({ graph, ads, objects, settings }: LiveDiffInputs
   });
 
   return {
-    async diff(question) {
+    async diff(question, signal) {
       try {
         const chars = (question.objects ?? "").length + 1000;
-        return await thread.run({ question }, chars);
+        return await thread.run({ question }, chars, signal);
       } catch (error) {
         if (!(error instanceof FairleadError) || error.code === "internal") throw error;
         return { code: error.code, error: error.message };

@@ -6,8 +6,8 @@ import type { MeshReads } from "../../read-api/index.ts";
 export function createDiffView(diff: MeshReads["diff"]): DebugView {
   return {
     help: "what a change would do, by POST as JSON: objects (YAML), deleted, namespace, proxies, resources",
-    async answer({ body }) {
-      return diff(parseDiffQuestion((await body()) || "{}"));
+    async answer({ body, signal }) {
+      return diff(parseDiffQuestion((await body()) || "{}"), signal);
     },
   };
 }

@@ -63,7 +63,7 @@ export function createDashboard(options: DashboardOptions): HttpHandler {
     if (method !== (route?.hasBody ? "POST" : "GET")) return notAllowed;
     if (url.pathname === "/api/live") return follow(viewer);
     if (!route?.isOwn) return await sharedAnswers(url, viewer);
-    return await answered(url, viewer, route.hasBody ? await request.body() : "");
+    return await answered(url, viewer, route.hasBody ? await request.body() : "", request.signal);
   }
 
   async function viewerOf(bearer: string | undefined): Promise<Viewer | undefined> {
@@ -73,8 +73,8 @@ export function createDashboard(options: DashboardOptions): HttpHandler {
 
   const routeOf = (url: URL): ApiRoute | undefined => routes.get(url.pathname.slice("/api/".length));
 
-  async function answered(url: URL, viewer: Viewer, body = ""): Promise<HttpAnswer> {
-    const found = await routeOf(url)?.answer(visibleReads(options.reads, viewer), url.searchParams, body);
+  async function answered(url: URL, viewer: Viewer, body = "", signal?: AbortSignal): Promise<HttpAnswer> {
+    const found = await routeOf(url)?.answer(visibleReads(options.reads, viewer), url.searchParams, body, signal);
     if (found !== undefined) return json(200, found);
     options.onRefused?.("missing");
     return json(404, { error: "there is no such thing" });

@@ -11,7 +11,7 @@ export interface ApiRoute {
   /** What is asked is in the body of a POST: it is long, or nobody else's business. */
   readonly hasBody?: boolean;
   /** Undefined: there is no such thing. */
-  answer(reads: MeshReads, query: URLSearchParams, body: string): unknown;
+  answer(reads: MeshReads, query: URLSearchParams, body: string, signal?: AbortSignal): unknown;
 }
 
 const [usualMs, longestMs] = [60_000, 3_600_000];
@@ -24,9 +24,9 @@ function lastMs(query: URLSearchParams): number {
 
 const text = (query: URLSearchParams, name: string): string => query.get(name) ?? "";
 const open = (answer: ApiRoute["answer"]): ApiRoute => ({ answer });
-const told = (answer: (reads: MeshReads, body: string) => unknown): ApiRoute => ({
+const told = (answer: (reads: MeshReads, body: string, signal?: AbortSignal) => unknown): ApiRoute => ({
   ...{ isOwn: true, hasBody: true },
-  answer: (reads, _query, body) => answer(reads, body),
+  answer: (reads, _query, body, signal) => answer(reads, body, signal),
 });
 
 export const routes: ReadonlyMap<string, ApiRoute> = new Map<string, ApiRoute>([
@@ -54,7 +54,7 @@ export const routes: ReadonlyMap<string, ApiRoute> = new Map<string, ApiRoute>([
   ["graph", open((reads, query) => reads.graph({ namespace: text(query, "namespace"), lastMs: lastMs(query) }))],
   ["requests", { isOwn: true, answer: (reads, query) => reads.liveRequests(query) }],
   ["why", told((reads, body) => reads.why(parseWhyQuestion(body)))],
-  ["diff", told((reads, body) => reads.diff(parseDiffQuestion(body)))],
+  ["diff", told((reads, body, signal) => reads.diff(parseDiffQuestion(body), signal))],
   ["workload", open((reads, query) => reads.workload(text(query, "id"), { lastMs: lastMs(query) }))],
   ["services", open(async (reads, query) => listed(await reads.services(), query, (row) => `${row.host} ${row.id}`))],
   ["service", open((reads, query) => reads.service(text(query, "id"), { lastMs: lastMs(query) }))],

@@ -7,8 +7,8 @@ import { notShown, type Sight } from "./sight.ts";
 
 export function visibleDiff(reads: DiffReads, sight: Sight): DiffReads {
   return {
-    async diff(question) {
-      return (await sight.seesWhole()) ? reads.diff(question) : { code: "forbidden", error: notShown };
+    async diff(question, signal) {
+      return (await sight.seesWhole()) ? reads.diff(question, signal) : { code: "forbidden", error: notShown };
     },
   };
 }

@@ -1,15 +1,7 @@
 /** A request's bytes in, plain data out: at most so many bytes, so deep, JSON or YAML. */
 import type { Readable } from "node:stream";
 import { createGunzip } from "node:zlib";
-import {
-  collectBytes,
-  FairleadError,
-  isRecord,
-  type ParseLimits,
-  parseJson,
-  parseYaml,
-  repeatedKeys,
-} from "../lib/index.ts";
+import { collectBytes, FairleadError, isRecord, type ParseLimits, parseWithRepeated, parseYaml } from "../lib/index.ts";
 import type { KubeObject } from "../model/index.ts";
 import type { Definitions } from "./definitions.ts";
 import { failure } from "./failure.ts";
@@ -99,9 +91,9 @@ export function parseBody(definitions: Definitions, kind: ApiKind, bytes: Buffer
 }
 
 function parseJsonBody(text: string, type: string): Body {
-  const value = parseJson(text, parseLimits);
+  const { value, repeated } = parseWithRepeated(text, parseLimits);
   const prefix = type === "application/json-patch+json" ? "json patch " : "";
-  const sentences = repeatedKeys(text).map(({ path }) => `${prefix}duplicate field ${quoted(path)}`);
+  const sentences = repeated.map(({ path }) => `${prefix}duplicate field ${quoted(path)}`);
   return { value, repeated: { form: "json", sentences } };
 }
 
@@ -120,8 +112,8 @@ function parseYamlBody(text: string): Body {
   const repeated: RepeatedFields = { form: "yaml", sentences };
   if (text.trimStart().startsWith("{"))
     try {
-      const value = parseJson(text, parseLimits);
-      for (const { key, line } of repeatedKeys(text)) tell(key, line);
+      const { value, repeated: keys } = parseWithRepeated(text, parseLimits);
+      for (const { key, line } of keys) tell(key, line);
       return { value, repeated };
     } catch {
       // Flow style, with keys without quotes: told apart below.

@@ -51,6 +51,7 @@ export {
 } from "./overload.ts";
 export { isAlive, type Owner, ownerOf } from "./owner.ts";
 export { fileLimits, isRecord, objectLimits, type ParseLimits, parseJson, parseYaml } from "./parse.ts";
+export { parseWithRepeated } from "./parse-repeated.ts";
 export { measurePattern } from "./pattern-size.ts";
 export { createRateMeter, type RateMeter } from "./rate-meter.ts";
 export { readList, readNumber, readRecord, readText, readTextMap, readTexts } from "./read.ts";

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import { maxRepeatedKeys, repeatedKeys } from "./json-keys.ts";
+import { parseWithRepeated } from "./parse-repeated.ts";
 
 test.each([
   ['{"a":1,"b":{"a":2}}', []],
@@ -9,8 +10,12 @@ test.each([
   ['{"x":{"a":1,"\\u0061":2}}', ["x.a"]],
   ['{"l":[1,"x",{"c":[{"d":1,"d":2}],"c":3}]}', ["l[2].c[0].d", "l[2].c"]],
   ['[{"op":"add","op":"add"}]', ["[0].op"]],
+  ['{"__proto__":{"a":":"},"b":{"__proto__":1,"__proto__":2}}', ["b.__proto__"]],
 ])("%s", (text, paths) => {
   expect(repeatedKeys(text).map(({ path }) => path)).toEqual(paths);
+  const { value, repeated } = parseWithRepeated(text);
+  expect(repeated).toEqual(repeatedKeys(text));
+  expect(value).toEqual(JSON.parse(text));
 });
 
 test("the line is that of the later value", () => {

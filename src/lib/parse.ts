@@ -51,10 +51,18 @@ const kubernetesSchema = new Schema([
 ]);
 
 export function parseJson(text: string, limits: ParseLimits = objectLimits): unknown {
+  return parseCounted(text, limits).value;
+}
+
+/** With the number of fields that the text has at all levels: the value has fewer where some are there twice. */
+export function parseCounted(
+  text: string,
+  limits: ParseLimits = objectLimits,
+): { readonly value: unknown; readonly fields: number } {
   checkSize(text, limits);
-  checkJsonShape(text, limits);
+  const fields = checkJsonShape(text, limits);
   try {
-    return JSON.parse(text);
+    return { value: JSON.parse(text), fields };
   } catch (error) {
     throw new FairleadError("invalid", `not JSON: ${error instanceof Error ? error.message : "cannot be read"}`, {
       cause: error,
@@ -105,10 +113,14 @@ function checkSize(text: string, limits: ParseLimits): void {
     );
 }
 
-/** Counts brackets and commas outside strings, so that a hostile text is refused before the recursive parser sees it. */
-function checkJsonShape(text: string, { maxDepth, maxValues = Number.POSITIVE_INFINITY }: ParseLimits): void {
+/**
+ * Counts brackets and commas outside strings, so that a hostile text is refused before the recursive parser sees it; and
+ * colons, of which each field has one.
+ */
+function checkJsonShape(text: string, { maxDepth, maxValues = Number.POSITIVE_INFINITY }: ParseLimits): number {
   let depth = 0;
   let values = 0;
+  let colons = 0;
   for (let i = 0; i < text.length; i++) {
     const c = text.charCodeAt(i);
     if (c === 0x22) i = endOfString(text, i + 1);
@@ -118,7 +130,9 @@ function checkJsonShape(text: string, { maxDepth, maxValues = Number.POSITIVE_IN
       if (depth > maxDepth) throw new FairleadError("invalid", `nested deeper than ${maxDepth} levels`);
       if (values > maxValues) throw new FairleadError("too-large", `it has more than ${maxValues} fields and items`);
     } else if (c === 0x7d || c === 0x5d) depth--;
+    else if (c === 0x3a) colons++;
   }
+  return colons;
 }
 
 /** The quote that is not escaped: those with an odd number of backslashes before them are. */

@@ -48,6 +48,16 @@ describe("what an API server does with an object", () => {
     });
   });
 
+  test("what needs no change is not made anew, and what does leaves the rest and the given object alone", () => {
+    const [good, odd] = [{ uri: { prefix: "/a" } }, { uri: { prefix: "/b" }, nme: "x" }];
+    const spec = { hosts: ["a"], http: [{ match: [good, odd] }] };
+    const { object: stored } = judge(virtualService, spec);
+    expect(stored.spec).toEqual({ hosts: ["a"], http: [{ match: [good, { uri: { prefix: "/b" } }] }] });
+    expect((stored.spec as typeof spec).http[0]?.match[0]).toBe(good);
+    expect(judge(virtualService, stored.spec).object.spec).toBe(stored.spec);
+    expect(odd).toHaveProperty("nme");
+  });
+
   test("a null where none is allowed counts as absent; a wrapper's null stays", () => {
     const { object: stored, texts } = judge(virtualService, {
       hosts: null,

@@ -36,7 +36,7 @@ export function shapeObject(
 ): Pick<Accepted, "object" | "unknownFields"> {
   const { apiVersion, kind: name, metadata, ...body } = raw;
   const schema = bodySchema(kind, specOf(kind, apiVersion));
-  const pruned = prune(schema, body, "");
+  const pruned = prune(schema, body);
   const value = applyDefaults(schema, pruned.value);
   const object = { apiVersion, kind: name, metadata, ...(isRecord(value) ? value : {}) };
   return { object, unknownFields: pruned.unknown };

@@ -29,11 +29,19 @@ export function meets(junctor: Junctor, value: unknown, budget: PatternBudget): 
 
 function meetsText(junctor: Junctor, value: unknown, budget: PatternBudget): boolean {
   if (typeof value !== "string") return true;
-  const length = [...value].length;
-  if (length < (junctor.minLength ?? 0) || length > (junctor.maxLength ?? Number.POSITIVE_INFINITY)) return false;
+  if (junctor.minLength !== undefined && !isLonger(value, junctor.minLength - 1)) return false;
+  if (junctor.maxLength !== undefined && isLonger(value, junctor.maxLength)) return false;
   if (junctor.format === "ipv4" && isIP(value) !== 4) return false;
   if (junctor.format === "ipv6" && isIP(value) !== 6) return false;
   return junctor.pattern === undefined || matchesPattern(junctor.pattern, value, budget);
+}
+
+/** In characters, of which some are two of the text's units; a long text is counted only where it matters. */
+export function isLonger(text: string, length: number): boolean {
+  if (text.length <= length || text.length > 2 * length) return text.length > length;
+  let count = 0;
+  for (const _ of text) count++;
+  return count > length;
 }
 
 function meetsRange(junctor: Junctor, value: unknown, budget: PatternBudget): boolean {

@@ -1,42 +1,67 @@
-/** An object in, the same without the fields that its schema does not know out, and the paths of those. */
+/**
+ * An object in, the same without the fields that its schema does not know out, and the paths of those. What has nothing to be
+ * dropped is not made anew.
+ */
 import { isRecord } from "../../lib/index.ts";
-import type { Schema } from "../../model/index.ts";
+import type { MapNode, ObjectNode, Schema } from "../../model/index.ts";
 import { fieldPath, itemPath } from "../problem.ts";
+import { changedItems, type Fields, withField, withoutField } from "./changed.ts";
 
 export interface Pruned {
   readonly value: unknown;
   readonly unknown: readonly string[];
 }
 
-export function prune(schema: Schema, value: unknown, path: string): Pruned {
-  const unknown: string[] = [];
-  return { value: walk(schema, value, path, unknown), unknown };
+interface Walk {
+  /** The names and indexes down to where it is, for those few places of which something is said. */
+  readonly path: (string | number)[];
+  readonly unknown: string[];
 }
 
-function walk(schema: Schema, value: unknown, path: string, unknown: string[]): unknown {
+export function prune(schema: Schema, value: unknown): Pruned {
+  const walk: Walk = { path: [], unknown: [] };
+  return { value: visit(schema, value, walk), unknown: walk.unknown };
+}
+
+function visit(schema: Schema, value: unknown, walk: Walk): unknown {
   if (schema.type === "array" && Array.isArray(value))
-    return value.map((item, i) => walk(schema.items, item, itemPath(path, i), unknown));
-  if (!isRecord(value)) return value;
-  if (schema.type === "map")
-    return Object.fromEntries(
-      Object.entries(value).map(([key, item]) => [key, walk(schema.values, item, fieldPath(path, key), unknown)]),
-    );
-  if (schema.type === "object")
-    return Object.fromEntries(
-      Object.entries(value).flatMap(([key, item]) => {
-        const at = fieldPath(path, key);
-        if (Object.hasOwn(schema.fields, key)) return [[key, walk(field(schema.fields, key), item, at, unknown)]];
-        if (schema.preserveUnknown) return [[key, item]];
-        unknown.push(at);
-        return [];
-      }),
-    );
+    return changedItems(value, (item, i) => within(schema.items, item, i, walk));
+  if (!isRecord(value) || schema.type === "any") return value;
+  if (schema.type === "map" || schema.type === "object") return visitFields(schema, value, walk);
   // Where no object is expected, the type check speaks; but strict decoding also names what is inside.
-  if (schema.type === "any") return value;
-  for (const key of Object.keys(value)) unknown.push(fieldPath(path, key));
+  for (const key of Object.keys(value)) walk.unknown.push(pathOf(walk, key));
   return value;
 }
 
-const nothing: Schema = { type: "any", object: false };
+function visitFields(schema: MapNode | ObjectNode, value: Fields, walk: Walk): Fields {
+  let out = value;
+  for (const name of Object.keys(value)) {
+    const field = schema.type === "map" ? schema.values : fieldOf(schema, name);
+    if (field) out = withField(value, out, name, within(field, value[name], name, walk));
+    else if (schema.type === "object" && !schema.preserveUnknown) {
+      walk.unknown.push(pathOf(walk, name));
+      out = withoutField(value, out, name);
+    }
+  }
+  return out;
+}
 
-const field = (fields: Readonly<Record<string, Schema>>, key: string): Schema => fields[key] ?? nothing;
+function fieldOf({ fields }: ObjectNode, name: string): Schema | undefined {
+  return Object.hasOwn(fields, name) ? fields[name] : undefined;
+}
+
+function within(schema: Schema, value: unknown, part: string | number, walk: Walk): unknown {
+  if (typeof value !== "object" || value === null) return value;
+  walk.path.push(part);
+  const out = visit(schema, value, walk);
+  walk.path.pop();
+  return out;
+}
+
+function pathOf({ path }: Walk, last: string): string {
+  const parent = path.reduce<string>(
+    (text, part) => (typeof part === "number" ? itemPath(text, part) : fieldPath(text, part)),
+    "",
+  );
+  return fieldPath(parent, last);
+}

@@ -1,8 +1,8 @@
 /** BackendTLSPolicy: how TLS to a backend is checked. */
 import { array, enumOf, type Infer, map, object, string } from "../schema.ts";
 import { defineGatewayApiKind } from "./kind.ts";
-import { gatewayApiCondition, gatewayApiInfrastructureParametersRef, gatewayApiParentRef } from "./shared.ts";
-import { groupName, kindName, subdomain } from "./words.ts";
+import { gatewayApiConditions, gatewayApiInfrastructureParametersRef, gatewayApiParentRef } from "./shared.ts";
+import { controllerName, groupName, hostname, kindName, subdomain } from "./words.ts";
 
 const backendTLSPolicyTargetRef = object(
   {
@@ -17,11 +17,7 @@ export type BackendTLSPolicyTargetRef = Infer<typeof backendTLSPolicyTargetRef>;
 
 const backendTLSPolicySubjectAltName = object(
   {
-    hostname: string({
-      pattern: "^(\\*\\.)?[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$",
-      minLength: 1,
-      maxLength: 253,
-    }),
+    hostname: hostname(),
     type: enumOf(["Hostname", "URI"]),
     uri: string({ pattern: "^(([^:/?#]+):)(//([^/?#]*))([^?#]*)(\\?([^#]*))?(#(.*))?", minLength: 1, maxLength: 253 }),
   },
@@ -104,13 +100,8 @@ export type BackendTLSPolicySpec = Infer<typeof backendTLSPolicySpec>;
 const backendTLSPolicyAncestor = object(
   {
     ancestorRef: gatewayApiParentRef,
-    conditions: array(gatewayApiCondition, { minItems: 1, maxItems: 8, listType: "map", listMapKeys: ["type"] }),
-    controllerName: string({
-      pattern:
-        "^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*\\/[A-Za-z0-9\\/\\-._~%!$&'()*+,;=:]+$",
-      minLength: 1,
-      maxLength: 253,
-    }),
+    conditions: gatewayApiConditions({ minItems: 1 }),
+    controllerName: controllerName(),
   },
   { required: ["ancestorRef", "conditions", "controllerName"] },
 );

@@ -1,18 +1,12 @@
 /** GatewayClass: which controller looks after a Gateway. */
 import { array, type Infer, object, string } from "../schema.ts";
 import { defineGatewayApiKind } from "./kind.ts";
-import { gatewayApiCondition, gatewayApiParametersRef } from "./shared.ts";
-import { waitingFor } from "./words.ts";
+import { gatewayApiConditions, gatewayApiParametersRef } from "./shared.ts";
+import { controllerName, waitingFor } from "./words.ts";
 
 const gatewayClassSpec = object(
   {
-    controllerName: string({
-      rules: [{ message: "Value is immutable", rule: "self == oldSelf" }],
-      pattern:
-        "^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*\\/[A-Za-z0-9\\/\\-._~%!$&'()*+,;=:]+$",
-      minLength: 1,
-      maxLength: 253,
-    }),
+    controllerName: controllerName({ rules: [{ message: "Value is immutable", rule: "self == oldSelf" }] }),
     description: string({ maxLength: 64 }),
     parametersRef: gatewayApiParametersRef,
   },
@@ -25,12 +19,7 @@ export type GatewayClassSupportedFeature = Infer<typeof gatewayClassSupportedFea
 
 const gatewayClassStatus = object(
   {
-    conditions: array(gatewayApiCondition, {
-      default: waitingFor("Accepted"),
-      maxItems: 8,
-      listType: "map",
-      listMapKeys: ["type"],
-    }),
+    conditions: gatewayApiConditions({ default: waitingFor("Accepted") }),
     supportedFeatures: array(gatewayClassSupportedFeature, { maxItems: 64, listType: "map", listMapKeys: ["name"] }),
   },
   {

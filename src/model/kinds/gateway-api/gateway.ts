@@ -3,24 +3,34 @@ import { array, enumOf, type Infer, int32, map, object, string } from "../schema
 import { defineGatewayApiKind } from "./kind.ts";
 import {
   gatewayApiCertificateRef,
-  gatewayApiCondition,
+  gatewayApiConditions,
   gatewayApiInfrastructureParametersRef,
   gatewayApiListeners,
   gatewayApiParametersRef,
   gatewayApiSelector,
   gatewayApiStatusListener,
 } from "./shared.ts";
-import { waitingFor } from "./words.ts";
+import { portNumber, waitingFor } from "./words.ts";
+
+const addressType = string({
+  default: "IPAddress",
+  pattern:
+    "^Hostname|IPAddress|NamedAddress|[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*\\/[A-Za-z0-9\\/\\-._~%!$&'()*+,;=:]+$",
+  minLength: 1,
+  maxLength: 253,
+});
+
+/** What calls itself an address is one. */
+const addressOfType = {
+  oneOf: [
+    { properties: { type: { enum: ["IPAddress"] }, value: { anyOf: [{ format: "ipv4" }, { format: "ipv6" }] } } },
+    { properties: { type: { not: { enum: ["IPAddress"] } } } },
+  ],
+};
 
 const kubeGatewayAddress = object(
   {
-    type: string({
-      default: "IPAddress",
-      pattern:
-        "^Hostname|IPAddress|NamedAddress|[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*\\/[A-Za-z0-9\\/\\-._~%!$&'()*+,;=:]+$",
-      minLength: 1,
-      maxLength: 253,
-    }),
+    type: addressType,
     value: string({ maxLength: 253 }),
   },
   {
@@ -31,14 +41,7 @@ const kubeGatewayAddress = object(
         rule: 'self.type == \'Hostname\' ? (!has(self.value) || self.value.matches(r"""^(\\*\\.)?[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$""")): true',
       },
     ],
-    allOf: [
-      {
-        oneOf: [
-          { properties: { type: { enum: ["IPAddress"] }, value: { anyOf: [{ format: "ipv4" }, { format: "ipv6" }] } } },
-          { properties: { type: { not: { enum: ["IPAddress"] } } } },
-        ],
-      },
-    ],
+    allOf: [addressOfType],
   },
 );
 export type KubeGatewayAddress = Infer<typeof kubeGatewayAddress>;
@@ -102,10 +105,7 @@ export type KubeGatewayValidation = Infer<typeof kubeGatewayValidation>;
 const kubeGatewayDefault = object({ validation: kubeGatewayValidation });
 export type KubeGatewayDefault = Infer<typeof kubeGatewayDefault>;
 
-const kubeGatewayPerPort = object(
-  { port: int32({ minimum: 1, maximum: 65535 }), tls: kubeGatewayDefault },
-  { required: ["port", "tls"] },
-);
+const kubeGatewayPerPort = object({ port: portNumber(), tls: kubeGatewayDefault }, { required: ["port", "tls"] });
 export type KubeGatewayPerPort = Infer<typeof kubeGatewayPerPort>;
 
 const kubeGatewayFrontend = object(
@@ -161,13 +161,7 @@ export type KubeGatewaySpec = Infer<typeof kubeGatewaySpec>;
 
 const kubeGatewayStatusAddress = object(
   {
-    type: string({
-      default: "IPAddress",
-      pattern:
-        "^Hostname|IPAddress|NamedAddress|[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*\\/[A-Za-z0-9\\/\\-._~%!$&'()*+,;=:]+$",
-      minLength: 1,
-      maxLength: 253,
-    }),
+    type: addressType,
     value: string({ minLength: 1, maxLength: 253 }),
   },
   {
@@ -179,14 +173,7 @@ const kubeGatewayStatusAddress = object(
       },
     ],
     required: ["value"],
-    allOf: [
-      {
-        oneOf: [
-          { properties: { type: { enum: ["IPAddress"] }, value: { anyOf: [{ format: "ipv4" }, { format: "ipv6" }] } } },
-          { properties: { type: { not: { enum: ["IPAddress"] } } } },
-        ],
-      },
-    ],
+    allOf: [addressOfType],
   },
 );
 export type KubeGatewayStatusAddress = Infer<typeof kubeGatewayStatusAddress>;
@@ -195,12 +182,7 @@ const kubeGatewayStatus = object(
   {
     addresses: array(kubeGatewayStatusAddress, { maxItems: 16, listType: "atomic" }),
     attachedListenerSets: int32(),
-    conditions: array(gatewayApiCondition, {
-      default: waitingFor("Accepted", "Programmed"),
-      maxItems: 8,
-      listType: "map",
-      listMapKeys: ["type"],
-    }),
+    conditions: gatewayApiConditions({ default: waitingFor("Accepted", "Programmed") }),
     listeners: array(gatewayApiStatusListener, { maxItems: 64, listType: "map", listMapKeys: ["name"] }),
   },
   {

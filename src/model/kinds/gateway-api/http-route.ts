@@ -1,21 +1,22 @@
 /** HTTPRoute: HTTP routing to backends. */
 import { array, boolean, enumOf, type Infer, int32, integer, object, string } from "../schema.ts";
 import { defineGatewayApiKind } from "./kind.ts";
+import { fewMatches, filterHas, filterOnce, ruleNamesOnce } from "./route-rules.ts";
 import {
   gatewayApiBackendRef,
   gatewayApiInfrastructureParametersRef,
-  gatewayApiParent,
   gatewayApiParentRefs,
   gatewayApiRequestHeaderModifier,
   gatewayApiRequestMirror,
+  gatewayApiRouteStatus,
   gatewayApiSessionPersistence,
   weightedBackendRef,
 } from "./shared.ts";
-import { subdomain } from "./words.ts";
+import { headerName, hostname, portNumber, subdomain } from "./words.ts";
 
 const httpRouteCors = object({
   allowCredentials: boolean(),
-  allowHeaders: array(string({ pattern: "^[A-Za-z0-9!#$%&'*+\\-.^_\\x60|~]+$", minLength: 1, maxLength: 256 }), {
+  allowHeaders: array(headerName(), {
     rules: [
       { message: "AllowHeaders cannot contain '*' alongside other methods", rule: "!('*' in self && self.size() > 1)" },
     ],
@@ -46,7 +47,7 @@ const httpRouteCors = object({
       listType: "set",
     },
   ),
-  exposeHeaders: array(string({ pattern: "^[A-Za-z0-9!#$%&'*+\\-.^_\\x60|~]+$", minLength: 1, maxLength: 256 }), {
+  exposeHeaders: array(headerName(), {
     maxItems: 64,
     listType: "set",
   }),
@@ -126,7 +127,7 @@ export type HTTPRoutePath = Infer<typeof httpRoutePath>;
 const httpRouteRequestRedirect = object({
   hostname: subdomain(),
   path: httpRoutePath,
-  port: int32({ minimum: 1, maximum: 65535 }),
+  port: portNumber(),
   scheme: enumOf(["http", "https"]),
   statusCode: integer({ default: 302, allowed: [301, 302, 303, 307, 308] }),
 });
@@ -161,70 +162,14 @@ const httpRouteFilter = object(
   },
   {
     rules: [
-      {
-        message: "filter.cors must be nil if the filter.type is not CORS",
-        rule: "!(has(self.cors) && self.type != 'CORS')",
-      },
-      {
-        message: "filter.cors must be specified for CORS filter.type",
-        rule: "!(!has(self.cors) && self.type == 'CORS')",
-      },
-      {
-        message: "filter.requestHeaderModifier must be nil if the filter.type is not RequestHeaderModifier",
-        rule: "!(has(self.requestHeaderModifier) && self.type != 'RequestHeaderModifier')",
-      },
-      {
-        message: "filter.requestHeaderModifier must be specified for RequestHeaderModifier filter.type",
-        rule: "!(!has(self.requestHeaderModifier) && self.type == 'RequestHeaderModifier')",
-      },
-      {
-        message: "filter.responseHeaderModifier must be nil if the filter.type is not ResponseHeaderModifier",
-        rule: "!(has(self.responseHeaderModifier) && self.type != 'ResponseHeaderModifier')",
-      },
-      {
-        message: "filter.responseHeaderModifier must be specified for ResponseHeaderModifier filter.type",
-        rule: "!(!has(self.responseHeaderModifier) && self.type == 'ResponseHeaderModifier')",
-      },
-      {
-        message: "filter.requestMirror must be nil if the filter.type is not RequestMirror",
-        rule: "!(has(self.requestMirror) && self.type != 'RequestMirror')",
-      },
-      {
-        message: "filter.requestMirror must be specified for RequestMirror filter.type",
-        rule: "!(!has(self.requestMirror) && self.type == 'RequestMirror')",
-      },
-      {
-        message: "filter.requestRedirect must be nil if the filter.type is not RequestRedirect",
-        rule: "!(has(self.requestRedirect) && self.type != 'RequestRedirect')",
-      },
-      {
-        message: "filter.requestRedirect must be specified for RequestRedirect filter.type",
-        rule: "!(!has(self.requestRedirect) && self.type == 'RequestRedirect')",
-      },
-      {
-        message: "filter.urlRewrite must be nil if the filter.type is not URLRewrite",
-        rule: "!(has(self.urlRewrite) && self.type != 'URLRewrite')",
-      },
-      {
-        message: "filter.urlRewrite must be specified for URLRewrite filter.type",
-        rule: "!(!has(self.urlRewrite) && self.type == 'URLRewrite')",
-      },
-      {
-        message: "filter.extensionRef must be nil if the filter.type is not ExtensionRef",
-        rule: "!(has(self.extensionRef) && self.type != 'ExtensionRef')",
-      },
-      {
-        message: "filter.extensionRef must be specified for ExtensionRef filter.type",
-        rule: "!(!has(self.extensionRef) && self.type == 'ExtensionRef')",
-      },
-      {
-        message: "filter.externalAuth must be nil if the filter.type is not ExternalAuth",
-        rule: "!(has(self.externalAuth) && self.type != 'ExternalAuth')",
-      },
-      {
-        message: "filter.externalAuth must be specified for ExternalAuth filter.type",
-        rule: "!(!has(self.externalAuth) && self.type == 'ExternalAuth')",
-      },
+      ...filterHas("cors", "CORS"),
+      ...filterHas("requestHeaderModifier", "RequestHeaderModifier"),
+      ...filterHas("responseHeaderModifier", "ResponseHeaderModifier"),
+      ...filterHas("requestMirror", "RequestMirror"),
+      ...filterHas("requestRedirect", "RequestRedirect"),
+      ...filterHas("urlRewrite", "URLRewrite"),
+      ...filterHas("extensionRef", "ExtensionRef"),
+      ...filterHas("externalAuth", "ExternalAuth"),
     ],
     required: ["type"],
   },
@@ -237,20 +182,11 @@ const httpRouteFilters = array(httpRouteFilter, {
       message: "May specify either httpRouteFilterRequestRedirect or httpRouteFilterRequestRewrite, but not both",
       rule: "!(self.exists(f, f.type == 'RequestRedirect') && self.exists(f, f.type == 'URLRewrite'))",
     },
-    { message: "CORS filter cannot be repeated", rule: "self.filter(f, f.type == 'CORS').size() <= 1" },
-    {
-      message: "RequestHeaderModifier filter cannot be repeated",
-      rule: "self.filter(f, f.type == 'RequestHeaderModifier').size() <= 1",
-    },
-    {
-      message: "ResponseHeaderModifier filter cannot be repeated",
-      rule: "self.filter(f, f.type == 'ResponseHeaderModifier').size() <= 1",
-    },
-    {
-      message: "RequestRedirect filter cannot be repeated",
-      rule: "self.filter(f, f.type == 'RequestRedirect').size() <= 1",
-    },
-    { message: "URLRewrite filter cannot be repeated", rule: "self.filter(f, f.type == 'URLRewrite').size() <= 1" },
+    filterOnce("CORS"),
+    filterOnce("RequestHeaderModifier"),
+    filterOnce("ResponseHeaderModifier"),
+    filterOnce("RequestRedirect"),
+    filterOnce("URLRewrite"),
   ],
   maxItems: 16,
   listType: "atomic",
@@ -261,7 +197,7 @@ export type HTTPRouteBackendRef = Infer<typeof httpRouteBackendRef>;
 
 const httpRouteHeader = object(
   {
-    name: string({ pattern: "^[A-Za-z0-9!#$%&'*+\\-.^_\\x60|~]+$", minLength: 1, maxLength: 256 }),
+    name: headerName(),
     type: enumOf(["Exact", "RegularExpression"], { default: "Exact" }),
     value: string({ pattern: "^[!-~]+([\\t ]?[!-~]+)*$", minLength: 1, maxLength: 4096 }),
   },
@@ -329,7 +265,7 @@ export type HTTPRouteMatchPath = Infer<typeof httpRouteMatchPath>;
 
 const httpRouteQueryParam = object(
   {
-    name: string({ pattern: "^[A-Za-z0-9!#$%&'*+\\-.^_\\x60|~]+$", minLength: 1, maxLength: 256 }),
+    name: headerName(),
     type: enumOf(["Exact", "RegularExpression"], { default: "Exact" }),
     value: string({ minLength: 1, maxLength: 1024 }),
   },
@@ -414,28 +350,11 @@ const httpRouteRule = object(
 export type HTTPRouteRule = Infer<typeof httpRouteRule>;
 
 const httpRouteSpec = object({
-  hostnames: array(
-    string({
-      pattern: "^(\\*\\.)?[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$",
-      minLength: 1,
-      maxLength: 253,
-    }),
-    { maxItems: 16, listType: "atomic" },
-  ),
+  hostnames: array(hostname(), { maxItems: 16, listType: "atomic" }),
   parentRefs: gatewayApiParentRefs,
   rules: array(httpRouteRule, {
     default: [{ matches: [{ path: { type: "PathPrefix", value: "/" } }] }],
-    rules: [
-      {
-        message:
-          "While 16 rules and 64 matches per rule are allowed, the total number of matches across all rules in a route must be less than 128",
-        rule: "(self.size() > 0 ? self[0].matches.size() : 0) + (self.size() > 1 ? self[1].matches.size() : 0) + (self.size() > 2 ? self[2].matches.size() : 0) + (self.size() > 3 ? self[3].matches.size() : 0) + (self.size() > 4 ? self[4].matches.size() : 0) + (self.size() > 5 ? self[5].matches.size() : 0) + (self.size() > 6 ? self[6].matches.size() : 0) + (self.size() > 7 ? self[7].matches.size() : 0) + (self.size() > 8 ? self[8].matches.size() : 0) + (self.size() > 9 ? self[9].matches.size() : 0) + (self.size() > 10 ? self[10].matches.size() : 0) + (self.size() > 11 ? self[11].matches.size() : 0) + (self.size() > 12 ? self[12].matches.size() : 0) + (self.size() > 13 ? self[13].matches.size() : 0) + (self.size() > 14 ? self[14].matches.size() : 0) + (self.size() > 15 ? self[15].matches.size() : 0) <= 128",
-      },
-      {
-        message: "Rule name must be unique within the route",
-        rule: "self.all(l1, !has(l1.name) || self.exists_one(l2, has(l2.name) && l1.name == l2.name))",
-      },
-    ],
+    rules: [fewMatches((rule) => `${rule}.matches.size()`), ruleNamesOnce],
     minItems: 1,
     maxItems: 16,
     listType: "atomic",
@@ -444,11 +363,7 @@ const httpRouteSpec = object({
 });
 export type HTTPRouteSpec = Infer<typeof httpRouteSpec>;
 
-const httpRouteStatus = object(
-  { parents: array(gatewayApiParent, { maxItems: 32, listType: "atomic" }) },
-  { required: ["parents"] },
-);
-export type HTTPRouteStatus = Infer<typeof httpRouteStatus>;
+export type HTTPRouteStatus = Infer<typeof gatewayApiRouteStatus>;
 
 export const httpRoute = defineGatewayApiKind({
   versions: [
@@ -464,5 +379,5 @@ export const httpRoute = defineGatewayApiKind({
     { name: "Age", type: "date", jsonPath: ".metadata.creationTimestamp" },
   ],
   spec: httpRouteSpec,
-  status: httpRouteStatus,
+  status: gatewayApiRouteStatus,
 });

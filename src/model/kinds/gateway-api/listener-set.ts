@@ -1,7 +1,7 @@
 /** ListenerSet: further listeners of a Gateway. */
 import { array, type Infer, object, string } from "../schema.ts";
 import { defineGatewayApiKind } from "./kind.ts";
-import { gatewayApiCondition, gatewayApiListeners, gatewayApiStatusListener } from "./shared.ts";
+import { gatewayApiConditions, gatewayApiListeners, gatewayApiStatusListener } from "./shared.ts";
 import { groupName, kindName, label, waitingFor } from "./words.ts";
 
 const listenerSetParentRef = object(
@@ -28,12 +28,7 @@ export type ListenerSetSpec = Infer<typeof listenerSetSpec>;
 
 const listenerSetStatus = object(
   {
-    conditions: array(gatewayApiCondition, {
-      default: waitingFor("Accepted", "Programmed"),
-      maxItems: 8,
-      listType: "map",
-      listMapKeys: ["type"],
-    }),
+    conditions: gatewayApiConditions({ default: waitingFor("Accepted", "Programmed") }),
     listeners: array(gatewayApiStatusListener, { maxItems: 64, listType: "map", listMapKeys: ["name"] }),
   },
   {

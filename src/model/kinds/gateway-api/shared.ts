@@ -1,6 +1,7 @@
 /** Parts that several kinds of the Gateway API have in common. */
 import { array, enumOf, type Infer, int32, int64, map, object, type Schema, string } from "../schema.ts";
-import { groupName, kindName, label, subdomain } from "./words.ts";
+import { ruleNamesOnce } from "./route-rules.ts";
+import { controllerName, groupName, headerName, hostname, kindName, label, portNumber, subdomain } from "./words.ts";
 
 export const gatewayApiParametersRef = object(
   {
@@ -29,6 +30,9 @@ export const gatewayApiCondition = object(
   { required: ["lastTransitionTime", "message", "reason", "status", "type"] },
 );
 export type GatewayApiCondition = Infer<typeof gatewayApiCondition>;
+
+export const gatewayApiConditions = (options: Parameters<typeof array>[1] = {}) =>
+  array(gatewayApiCondition, { ...options, maxItems: 8, listType: "map", listMapKeys: ["type"] });
 
 const gatewayApiMatchExpression = object(
   { key: string(), operator: string(), values: array(string(), { listType: "atomic" }) },
@@ -104,13 +108,9 @@ export type GatewayApiTls = Infer<typeof gatewayApiTls>;
 const gatewayApiListener = object(
   {
     allowedRoutes: gatewayApiAllowedRoutes,
-    hostname: string({
-      pattern: "^(\\*\\.)?[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$",
-      minLength: 1,
-      maxLength: 253,
-    }),
+    hostname: hostname(),
     name: subdomain(),
-    port: int32({ minimum: 1, maximum: 65535 }),
+    port: portNumber(),
     protocol: string({
       pattern:
         "^[a-zA-Z0-9]([-a-zA-Z0-9]*[a-zA-Z0-9])?$|[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*\\/[A-Za-z0-9]+$",
@@ -126,7 +126,7 @@ export type GatewayApiListener = Infer<typeof gatewayApiListener>;
 export const gatewayApiStatusListener = object(
   {
     attachedRoutes: int32(),
-    conditions: array(gatewayApiCondition, { maxItems: 8, listType: "map", listMapKeys: ["type"] }),
+    conditions: gatewayApiConditions(),
     name: subdomain(),
     supportedKinds: array(gatewayApiKind, { maxItems: 8, listType: "atomic" }),
   },
@@ -140,7 +140,7 @@ export const gatewayApiParentRef = object(
     kind: kindName("Gateway"),
     name: string({ minLength: 1, maxLength: 253 }),
     namespace: label(),
-    port: int32({ minimum: 1, maximum: 65535 }),
+    port: portNumber(),
     sectionName: subdomain(),
   },
   { required: ["name"] },
@@ -167,7 +167,7 @@ const backendRefFields = {
   kind: kindName("Service"),
   name: string({ minLength: 1, maxLength: 253 }),
   namespace: label(),
-  port: int32({ minimum: 1, maximum: 65535 }),
+  port: portNumber(),
 };
 
 const backendRefRules = {
@@ -185,7 +185,7 @@ export type GatewayApiBackendRef = Infer<typeof gatewayApiBackendRef>;
 
 const gatewayApiAdd = object(
   {
-    name: string({ pattern: "^[A-Za-z0-9!#$%&'*+\\-.^_\\x60|~]+$", minLength: 1, maxLength: 256 }),
+    name: headerName(),
     value: string({ pattern: "^[!-~]+([\\t ]?[!-~]+)*$", minLength: 1, maxLength: 4096 }),
   },
   { required: ["name", "value"] },
@@ -253,18 +253,18 @@ export type GatewayApiSessionPersistence = Infer<typeof gatewayApiSessionPersist
 
 export const gatewayApiParent = object(
   {
-    conditions: array(gatewayApiCondition, { minItems: 1, maxItems: 8, listType: "map", listMapKeys: ["type"] }),
-    controllerName: string({
-      pattern:
-        "^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*\\/[A-Za-z0-9\\/\\-._~%!$&'()*+,;=:]+$",
-      minLength: 1,
-      maxLength: 253,
-    }),
+    conditions: gatewayApiConditions({ minItems: 1 }),
+    controllerName: controllerName(),
     parentRef: gatewayApiParentRef,
   },
   { required: ["conditions", "controllerName", "parentRef"] },
 );
 export type GatewayApiParent = Infer<typeof gatewayApiParent>;
+
+export const gatewayApiRouteStatus = object(
+  { parents: array(gatewayApiParent, { maxItems: 32, listType: "atomic" }) },
+  { required: ["parents"] },
+);
 
 /** A backend among several, with what this kind of route may say of it beside. */
 export const weightedBackendRef = <Beside extends Readonly<Record<string, Schema>>>(beside: Beside) =>
@@ -286,12 +286,7 @@ export const gatewayApiRule = object(
 export type GatewayApiRule = Infer<typeof gatewayApiRule>;
 
 export const gatewayApiManyRules = array(gatewayApiRule, {
-  rules: [
-    {
-      message: "Rule name must be unique within the route",
-      rule: "self.all(l1, !has(l1.name) || self.exists_one(l2, has(l2.name) && l1.name == l2.name))",
-    },
-  ],
+  rules: [ruleNamesOnce],
   minItems: 1,
   maxItems: 16,
   listType: "atomic",

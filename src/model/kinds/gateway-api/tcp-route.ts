@@ -1,7 +1,7 @@
 /** TCPRoute: connections to backends. */
 import { array, enumOf, type Infer, type ObjectNode, object } from "../schema.ts";
 import { defineGatewayApiKind } from "./kind.ts";
-import { gatewayApiManyRules, gatewayApiParent, gatewayApiParentRefs, gatewayApiRule } from "./shared.ts";
+import { gatewayApiManyRules, gatewayApiParentRefs, gatewayApiRouteStatus, gatewayApiRule } from "./shared.ts";
 
 const tcpRouteSpec = object(
   {
@@ -19,11 +19,7 @@ const tcpRouteAlphaSpec: ObjectNode = {
   fields: { ...tcpRouteSpec.fields, rules: gatewayApiManyRules },
 };
 
-const tcpRouteStatus = object(
-  { parents: array(gatewayApiParent, { maxItems: 32, listType: "atomic" }) },
-  { required: ["parents"] },
-);
-export type TCPRouteStatus = Infer<typeof tcpRouteStatus>;
+export type TCPRouteStatus = Infer<typeof gatewayApiRouteStatus>;
 
 export const tcpRoute = defineGatewayApiKind({
   versions: [
@@ -43,5 +39,5 @@ export const tcpRoute = defineGatewayApiKind({
   scope: "Namespaced",
   printerColumns: [{ name: "Age", type: "date", jsonPath: ".metadata.creationTimestamp" }],
   spec: tcpRouteSpec,
-  status: tcpRouteStatus,
+  status: gatewayApiRouteStatus,
 });

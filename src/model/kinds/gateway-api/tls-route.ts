@@ -1,17 +1,12 @@
 /** TLSRoute: connections by SNI to backends. */
-import { array, enumOf, type Infer, type ObjectNode, object, string } from "../schema.ts";
+import { array, enumOf, type Infer, type ObjectNode, object } from "../schema.ts";
 import { defineGatewayApiKind } from "./kind.ts";
-import { gatewayApiManyRules, gatewayApiParent, gatewayApiParentRefs, gatewayApiRule } from "./shared.ts";
-
-const hostname = string({
-  pattern: "^(\\*\\.)?[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$",
-  minLength: 1,
-  maxLength: 253,
-});
+import { gatewayApiManyRules, gatewayApiParentRefs, gatewayApiRouteStatus, gatewayApiRule } from "./shared.ts";
+import { hostname } from "./words.ts";
 
 const tlsRouteSpec = object(
   {
-    hostnames: array(hostname, {
+    hostnames: array(hostname(), {
       rules: [
         { message: "Hostnames cannot contain an IP", rule: "self.all(h, !isIP(h))" },
         {
@@ -41,17 +36,13 @@ const tlsRouteAlphaSpec: ObjectNode = {
   ...tlsRouteSpec,
   fields: {
     ...tlsRouteSpec.fields,
-    hostnames: array(hostname, { maxItems: 1024, listType: "atomic" }),
+    hostnames: array(hostname(), { maxItems: 1024, listType: "atomic" }),
     rules: gatewayApiManyRules,
   },
   required: ["rules"],
 };
 
-const tlsRouteStatus = object(
-  { parents: array(gatewayApiParent, { maxItems: 32, listType: "atomic" }) },
-  { required: ["parents"] },
-);
-export type TLSRouteStatus = Infer<typeof tlsRouteStatus>;
+export type TLSRouteStatus = Infer<typeof gatewayApiRouteStatus>;
 
 export const tlsRoute = defineGatewayApiKind({
   versions: [
@@ -78,5 +69,5 @@ export const tlsRoute = defineGatewayApiKind({
   scope: "Namespaced",
   printerColumns: [{ name: "Age", type: "date", jsonPath: ".metadata.creationTimestamp" }],
   spec: tlsRouteSpec,
-  status: tlsRouteStatus,
+  status: gatewayApiRouteStatus,
 });

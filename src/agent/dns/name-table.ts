@@ -4,7 +4,7 @@
  * the one that an agent before this has left is gone by.
  */
 import { isIPv4, isIPv6 } from "node:net";
-import { type DescMessage, fromBinary, type MessageShape, toBinary } from "@bufbuild/protobuf";
+import { toBinary } from "@bufbuild/protobuf";
 import {
   DeltaDiscoveryRequestSchema,
   DeltaDiscoveryResponseSchema,
@@ -12,6 +12,7 @@ import {
 import { type NameTable, type NameTable_NameInfo, NameTableSchema } from "../../gen/istio/nds_pb.js";
 import { types } from "../../model/index.ts";
 import { createClientState } from "../../xds/index.ts";
+import { decodeMessage } from "../decode-message.ts";
 import type { OwnSubscription } from "../own-subscription.ts";
 
 export interface NameEntry {
@@ -41,7 +42,7 @@ export function createNames(options: NameOptions): Names {
   const state = createClientState({ node: {} });
   state.subscribe(types.nameTable, ["*"]);
   const read = (bytes: Uint8Array): ReadonlyMap<string, NameEntry> =>
-    index(decode(NameTableSchema, bytes)?.table ?? {}, options.namespace);
+    index(decodeMessage(NameTableSchema, bytes)?.table ?? {}, options.namespace);
   let entries = read(options.kept ?? new Uint8Array(0));
   const replace = (): void => {
     // One after the other, encoded messages are their union.
@@ -62,24 +63,16 @@ export function createNames(options: NameOptions): Names {
         return () => {};
       },
       receive(bytes) {
-        const response = decode(DeltaDiscoveryResponseSchema, bytes);
+        const response = decodeMessage(DeltaDiscoveryResponseSchema, bytes);
         if (!response) return undefined;
         const { answer, change } = state.receive(response, ({ updated }) =>
-          updated.every((table) => decode(NameTableSchema, table.bytes)) ? undefined : "not a table of names",
+          updated.every((table) => decodeMessage(NameTableSchema, table.bytes)) ? undefined : "not a table of names",
         );
         if (change) replace();
         return toBinary(DeltaDiscoveryRequestSchema, answer);
       },
     },
   };
-}
-
-function decode<D extends DescMessage>(schema: D, bytes: Uint8Array): MessageShape<D> | undefined {
-  try {
-    return fromBinary(schema, bytes);
-  } catch {
-    return undefined;
-  }
 }
 
 function index(table: NameTable["table"], namespace: string): ReadonlyMap<string, NameEntry> {

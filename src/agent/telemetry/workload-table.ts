@@ -2,7 +2,7 @@
  * Addresses of peers in; who is there, as the control plane says, out. An address is asked for when its Envoy has talked
  * with it, on the stream that Envoy has with the control plane, and is followed for as long as it is of use.
  */
-import { type DescMessage, fromBinary, type MessageShape, toBinary } from "@bufbuild/protobuf";
+import { toBinary } from "@bufbuild/protobuf";
 import {
   type DeltaDiscoveryRequest,
   DeltaDiscoveryRequestSchema,
@@ -12,6 +12,7 @@ import { type Workload, WorkloadSchema } from "../../gen/fairlead/workload_pb.js
 import { parseIp } from "../../lib/index.ts";
 import { types } from "../../model/index.ts";
 import { type ClientResource, createClientState } from "../../xds/index.ts";
+import { decodeMessage } from "../decode-message.ts";
 import type { OwnSubscription } from "../own-subscription.ts";
 
 export interface WorkloadTable {
@@ -69,7 +70,7 @@ export function createWorkloadTable(options: WorkloadTableOptions): WorkloadTabl
   function take({ name, bytes }: Pick<ClientResource, "name" | "bytes">): void {
     const entry = entries.get(name);
     if (!entry) return;
-    entry.workload = bytes.length === 0 ? undefined : decode(WorkloadSchema, bytes);
+    entry.workload = bytes.length === 0 ? undefined : decodeMessage(WorkloadSchema, bytes);
     for (const listener of listeners) listener(name);
   }
 
@@ -104,10 +105,12 @@ export function createWorkloadTable(options: WorkloadTableOptions): WorkloadTabl
         };
       },
       receive(bytes) {
-        const response = decode(DeltaDiscoveryResponseSchema, bytes);
+        const response = decodeMessage(DeltaDiscoveryResponseSchema, bytes);
         if (!response) return undefined;
         const { answer, change } = state.receive(response, ({ updated }) =>
-          updated.every((resource) => decode(WorkloadSchema, resource.bytes)?.name) ? undefined : "not a workload",
+          updated.every((resource) => decodeMessage(WorkloadSchema, resource.bytes)?.name)
+            ? undefined
+            : "not a workload",
         );
         for (const resource of change?.updated ?? []) take(resource);
         for (const name of change?.removed ?? []) take({ name, bytes: new Uint8Array(0) });
@@ -115,12 +118,4 @@ export function createWorkloadTable(options: WorkloadTableOptions): WorkloadTabl
       },
     },
   };
-}
-
-function decode<D extends DescMessage>(schema: D, bytes: Uint8Array): MessageShape<D> | undefined {
-  try {
-    return fromBinary(schema, bytes);
-  } catch {
-    return undefined;
-  }
 }

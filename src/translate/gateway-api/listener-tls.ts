@@ -89,6 +89,11 @@ function serverCertificates(
   };
 }
 
+/** To what is in another namespace somebody there has to allow it. */
+const mayRefer = (grants: Grants, owner: ListenerOwner, to: string, toNamespace: string, name: string): boolean =>
+  toNamespace === owner.namespace ||
+  grants({ from: `${gatewayGroup}/${owner.kind}`, fromNamespace: owner.namespace, to, toNamespace, name });
+
 function serverCertificate(
   { inputs, grants }: TlsContext,
   owner: ListenerOwner,
@@ -96,15 +101,8 @@ function serverCertificate(
 ): Outcome<string> {
   const namespace = ref.namespace ?? owner.namespace;
   const name = ref.name ?? "";
-  const reference = {
-    from: `${gatewayGroup}/${owner.kind}`,
-    fromNamespace: owner.namespace,
-    to: "/Secret",
-    toNamespace: namespace,
-    name,
-  };
   // Before anything is looked up: whether the Secret exists is no business of those who may not refer to it.
-  if (namespace !== owner.namespace && !grants(reference))
+  if (!mayRefer(grants, owner, "/Secret", namespace, name))
     return {
       problem: problem(
         "RefNotPermitted",
@@ -162,14 +160,7 @@ function clientValidation(
   const namespace = ref.namespace ?? owner.namespace;
   const name = ref.name ?? "";
   const kind = `${ref.group ?? ""}/${ref.kind ?? ""}`;
-  const reference = {
-    from: `${gatewayGroup}/${owner.kind}`,
-    fromNamespace: owner.namespace,
-    to: kind,
-    toNamespace: namespace,
-    name,
-  };
-  if (namespace !== owner.namespace && !grants(reference))
+  if (!mayRefer(grants, owner, kind, namespace, name))
     return {
       problem: problem(
         "RefNotPermitted",

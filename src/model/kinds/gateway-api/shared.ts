@@ -14,7 +14,7 @@ export const gatewayApiParametersRef = object(
 );
 export type GatewayApiParametersRef = Infer<typeof gatewayApiParametersRef>;
 
-export const gatewayApiCondition = object(
+const gatewayApiCondition = object(
   {
     lastTransitionTime: string({ format: "date-time" }),
     message: string({ maxLength: 32768 }),
@@ -251,7 +251,7 @@ export const gatewayApiSessionPersistence = object(
 );
 export type GatewayApiSessionPersistence = Infer<typeof gatewayApiSessionPersistence>;
 
-export const gatewayApiParent = object(
+const gatewayApiParent = object(
   {
     conditions: gatewayApiConditions({ minItems: 1 }),
     controllerName: controllerName(),

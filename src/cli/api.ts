@@ -7,6 +7,7 @@ import { createLogger, isDiskFull, type Logger } from "../lib/index.ts";
 import { type Io, untilStopped } from "./command.ts";
 import { parseListenAddress } from "./listen-address.ts";
 import { processOverload } from "./process-overload.ts";
+import { favourEventLoop } from "./runtime.ts";
 import { openDataDir } from "./up/data-dir.ts";
 import { readRestarts } from "./up/supervised.ts";
 import { podFolder } from "./up/workload-host.ts";
@@ -35,6 +36,7 @@ export function register(program: Command, io: Io, exit: (status: number) => voi
 }
 
 async function api(flags: ApiFlags, io: Io): Promise<number> {
+  favourEventLoop();
   const { host, port } = parseListenAddress("--api-addr", flags.addr, "127.0.0.1");
   const log = createLogger({
     write: (line) => io.err(`${line}\n`),

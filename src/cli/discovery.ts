@@ -18,7 +18,7 @@ import { givenServing, givenSigner, type ServingFlags } from "./given-certificat
 import { formatAddress, type ListenAddress, parseListenAddress } from "./listen-address.ts";
 import { pluggedCaFolder } from "./plugged-ca.ts";
 import { processOverload } from "./process-overload.ts";
-import { tuneRuntime } from "./runtime.ts";
+import { favourEventLoop, tuneRuntime } from "./runtime.ts";
 import { bundleDir } from "./self.ts";
 import { readDashboardSecret } from "./up/dashboard-url.ts";
 import { readRestarts } from "./up/supervised.ts";
@@ -101,6 +101,7 @@ async function dashboardSettings(flags: DiscoveryFlags): Promise<DashboardSettin
 
 async function discovery(flags: DiscoveryFlags, unknown: readonly string[], io: Io): Promise<number> {
   tuneRuntime();
+  favourEventLoop();
   const logScopes = createLogScopes(flags.log_output_level);
   const lines = createLineWriter(io.err);
   process.once("exit", lines.flush);

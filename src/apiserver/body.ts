@@ -67,16 +67,21 @@ export interface Body {
   readonly repeated: RepeatedFields;
 }
 
-/** `kind` is the one that the URL names. */
-export function parseBody(definitions: Definitions, kind: ApiKind, bytes: Buffer, contentType: string): Body {
+/** `kind` is the one that the URL names. Pauses where others may be let in. */
+export function* parseBody(
+  definitions: Definitions,
+  kind: ApiKind,
+  bytes: Buffer,
+  contentType: string,
+): Generator<void, Body> {
   const plain = (value: unknown): Body => ({ value, repeated: noneRepeated });
   if (isProtobuf(contentType)) return plain(parseProtobuf(definitions, kind, bytes));
   const text = bytes.toString();
   const type = contentType.split(";")[0]?.trim().toLowerCase() ?? "";
   if (text.trim() === "") return plain(undefined);
   try {
-    if (type === "application/json" || type === "" || type.endsWith("+json")) return parseJsonBody(text, type);
-    if (type === "application/yaml" || type.endsWith("+yaml")) return parseYamlBody(text);
+    if (type === "application/json" || type === "" || type.endsWith("+json")) return yield* parseJsonBody(text, type);
+    if (type === "application/yaml" || type.endsWith("+yaml")) return yield* parseYamlBody(text);
   } catch (error) {
     const { code, message } = FairleadError.from(error);
     throw failure(
@@ -90,8 +95,8 @@ export function parseBody(definitions: Definitions, kind: ApiKind, bytes: Buffer
   );
 }
 
-function parseJsonBody(text: string, type: string): Body {
-  const { value, repeated } = parseWithRepeated(text, parseLimits);
+function* parseJsonBody(text: string, type: string): Generator<void, Body> {
+  const { value, repeated } = yield* parseWithRepeated(text, parseLimits);
   const prefix = type === "application/json-patch+json" ? "json patch " : "";
   const sentences = repeated.map(({ path }) => `${prefix}duplicate field ${quoted(path)}`);
   return { value, repeated: { form: "json", sentences } };
@@ -104,7 +109,7 @@ const quoted = (name: string): string =>
   JSON.stringify(name.length > maxQuoted ? `${name.slice(0, maxQuoted)}…` : name);
 
 /** JSON is YAML: kubectl sends it under that name, also where it is long. */
-function parseYamlBody(text: string): Body {
+function* parseYamlBody(text: string): Generator<void, Body> {
   const sentences: string[] = [];
   const tell = (key: string, line: number): void => {
     sentences.push(`line ${line}: key ${quoted(key)} already set in map`);
@@ -112,7 +117,7 @@ function parseYamlBody(text: string): Body {
   const repeated: RepeatedFields = { form: "yaml", sentences };
   if (text.trimStart().startsWith("{"))
     try {
-      const { value, repeated: keys } = parseWithRepeated(text, parseLimits);
+      const { value, repeated: keys } = yield* parseWithRepeated(text, parseLimits);
       for (const { key, line } of keys) tell(key, line);
       return { value, repeated };
     } catch {

@@ -50,19 +50,55 @@ export function intersection(a: FieldSet, b: FieldSet): FieldSet {
   return { own: a.own && b.own, children };
 }
 
-export function parseFieldSet(json: unknown): FieldSet {
+/** Fields between two pauses, where others may be let in: some objects have tens of thousands in one place. */
+const fieldsBetweenPauses = 8_000;
+
+interface Walk {
+  /** Since the last pause. */
+  fields: number;
+}
+
+function isPauseDue(walk: Walk): boolean {
+  walk.fields++;
+  if (walk.fields < fieldsBetweenPauses) return false;
+  walk.fields = 0;
+  return true;
+}
+
+export function* parseFieldSet(json: unknown, walk: Walk = { fields: 0 }): Generator<void, FieldSet> {
   if (!isRecord(json)) return emptySet;
   const names = Object.keys(json);
   if (names.length === 0) return leaf;
   const children = new Map<string, FieldSet>();
-  for (const name of names) if (name !== ".") children.set(name, parseFieldSet(json[name]));
+  for (const name of names) {
+    if (name === ".") continue;
+    if (isPauseDue(walk)) yield;
+    const inner = json[name];
+    children.set(name, isEmptyRecord(inner) ? leaf : yield* parseFieldSet(inner, walk));
+  }
   return { own: Object.hasOwn(json, "."), children };
 }
 
-export function formatFieldSet(set: FieldSet): Readonly<Record<string, unknown>> {
-  if (set.children.size === 0) return {};
-  const out: Record<string, unknown> = set.own ? { ".": {} } : {};
-  for (const name of [...set.children.keys()].sort()) out[name] = formatFieldSet(set.children.get(name) ?? emptySet);
+function isEmptyRecord(value: unknown): boolean {
+  if (!isRecord(value)) return false;
+  for (const _ in value) return false;
+  return true;
+}
+
+/** What nearly all fields are written as: one for all. */
+const written: Readonly<Record<string, unknown>> = Object.freeze({});
+
+export function* formatFieldSet(
+  set: FieldSet,
+  walk: Walk = { fields: 0 },
+): Generator<void, Readonly<Record<string, unknown>>> {
+  if (set.children.size === 0) return written;
+  const out: Record<string, unknown> = set.own ? { ".": written } : {};
+  for (const name of [...set.children.keys()].sort()) {
+    if (isPauseDue(walk)) yield;
+    const child = set.children.get(name) ?? emptySet;
+    out[name] = child.children.size === 0 ? written : yield* formatFieldSet(child, walk);
+  }
   return out;
 }
 

@@ -15,7 +15,7 @@ import { noConnections, requireMemory } from "./no-room.ts";
 import type { OtherPaths } from "./other-paths.ts";
 import { createPace, type Pace } from "./pace.ts";
 import { patchFrom } from "./patch.ts";
-import { getAnswer, listAnswer, listPage, objectAnswer } from "./read.ts";
+import { getAnswer, listAnswer, listPage, objectAnswer, textOf } from "./read.ts";
 import { wantedForm } from "./represent.ts";
 import { actionOf, parseRequest, type ResourceRequest, resolveRequest, unknownPath } from "./request.ts";
 import {
@@ -25,6 +25,7 @@ import {
   sendBytes,
   sendJson,
   sendPieces,
+  sendText,
   streamSink,
   warningHeader,
 } from "./respond.ts";
@@ -148,7 +149,8 @@ async function resource(
     return;
   }
   if (found.verb === "get") {
-    sendJson(request, response, 200, getAnswer(options, found, form));
+    const text = textOf(options, found.kind, getAnswer(options, found, form));
+    sendText(request, response, 200, `${text}\n`);
     return;
   }
   const contentType = headerOf(request, "content-type") ?? "";
@@ -160,7 +162,7 @@ async function resource(
   const bytes = await readBody(request, headerOf(request, "content-encoding"));
   await options.shaper.ready(found.kind);
   pace.resume();
-  const { value, repeated } = parseBody(options.definitions, found.kind, bytes, contentType);
+  const { value, repeated } = await pace.run(parseBody(options.definitions, found.kind, bytes, contentType));
   await pace.pause();
   const warn = (text: string): unknown => warnings.push(text);
   const context: WriteContext = { ...options, ...settings, user, request: found, pace, warn, repeated };
@@ -169,7 +171,9 @@ async function resource(
     isRecord(body) && isRecord(body.metadata) && typeof body.kind === "string" && body.kind !== "Status"
       ? objectAnswer(options, found, body as KubeObject, form)
       : body;
-  sendJson(request, response, code, shown, { warning: warningHeader(warnings) });
+  await pace.pause();
+  const text = textOf(options, found.kind, shown);
+  sendText(request, response, code, `${text}\n`, { warning: warningHeader(warnings) });
 }
 
 async function write(

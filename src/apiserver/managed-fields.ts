@@ -17,21 +17,10 @@ import {
   union,
 } from "./field-set.ts";
 import { maxOwned } from "./limits.ts";
-import type { Pace } from "./pace.ts";
+import { type Pace, unpaced } from "./pace.ts";
 import { changedFields, fieldsOf, goneFields, mergeTyped, removeFields, type Typed } from "./typed-value.ts";
 
 type Pausing = Pick<Pace, "pause" | "run">;
-
-/** For those who have nobody to let in. */
-const unpaced: Pausing = {
-  async pause() {},
-  async run(work) {
-    for (;;) {
-      const step = work.next();
-      if (step.done) return step.value;
-    }
-  },
-};
 
 export interface Manager {
   readonly name: string;
@@ -187,7 +176,7 @@ async function readEntries(object: KubeObject, pace: Pausing): Promise<readonly 
       apiVersion: textAt(entry, "apiVersion"),
       subresource: textAt(entry, "subresource"),
       time: textAt(entry, "time"),
-      fields: parseFieldSet(isRecord(entry) ? entry.fieldsV1 : undefined),
+      fields: await pace.run(parseFieldSet(isRecord(entry) ? entry.fieldsV1 : undefined)),
     });
     await pace.pause();
   }
@@ -210,7 +199,7 @@ async function withEntries(object: KubeObject, entries: readonly Entry[], pace: 
       apiVersion,
       time,
       fieldsType: "FieldsV1",
-      fieldsV1: formatFieldSet({ ...fields, own: false }),
+      fieldsV1: await pace.run(formatFieldSet({ ...fields, own: false })),
       ...(subresource === "" ? {} : { subresource }),
     });
   }

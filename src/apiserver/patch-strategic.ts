@@ -124,12 +124,13 @@ function inOrder(
   key: string,
 ): readonly unknown[] {
   if (!Array.isArray(order)) return merged;
+  const wanted = new Set<unknown>(order.map((item) => idOf(item, key)).filter((id) => id !== undefined));
+  if (isOrdered(merged, wanted, key)) return merged;
   const places = new Map<unknown, number>();
   for (const [i, item] of before.entries()) {
     const id = idOf(item, key);
     if (!places.has(id)) places.set(id, i);
   }
-  const wanted = new Set<unknown>(order.map((item) => idOf(item, key)).filter((id) => id !== undefined));
   const named = new Map<unknown, unknown[]>();
   const alone: { readonly item: unknown; readonly place: number }[] = [];
   for (const item of merged) {
@@ -149,6 +150,13 @@ function inOrder(
     }
   for (const { item } of alone.slice(next)) out.push(item);
   return out;
+}
+
+/** Who sends all that there is, and in its order, as most do. */
+function isOrdered(merged: readonly unknown[], wanted: ReadonlySet<unknown>, key: string): boolean {
+  if (wanted.size !== merged.length) return false;
+  const ids = wanted.values();
+  return merged.every((item) => idOf(item, key) === ids.next().value);
 }
 
 function dropFrom(out: Map<string, unknown>, name: string, values: unknown): void {

@@ -1,4 +1,5 @@
 /** get and list: a request in, the body of the answer out. */
+import { isRecord } from "../lib/index.ts";
 import { type KubeObject, objectKey } from "../model/index.ts";
 import type { Parts } from "./context.ts";
 import { failure, notFound } from "./failure.ts";
@@ -23,6 +24,19 @@ export function getAnswer(parts: Parts, request: ResourceRequest, form: Form): u
   checkVersion(parts, request.query);
   const object = readObject(parts, request);
   return request.subresource === "scale" ? scaleOf(request.kind, object) : objectAnswer(parts, request, object, form);
+}
+
+/** As JSON; what was written lately need not be put into words again. */
+export function textOf(parts: Parts, kind: ApiKind, answer: unknown): string {
+  const isObject = isRecord(answer) && isRecord(answer.metadata) && typeof answer.metadata.name === "string";
+  return (isObject ? storedText(parts, kind, answer as KubeObject) : undefined) ?? JSON.stringify(answer);
+}
+
+/** Of an object of the store. */
+export function storedText(parts: Parts, kind: ApiKind, object: KubeObject): string | undefined {
+  const [resource, key] = [resourceOf(kind), objectKey(object.metadata)];
+  if (parts.store.get(resource, key) !== object) return undefined;
+  return parts.hub.textOf(resource, key, object.metadata.resourceVersion);
 }
 
 /** Any single object as the client wants to see it. */
@@ -67,7 +81,7 @@ export function* listAnswer(parts: Parts, request: ResourceRequest, form: Form, 
   yield `${JSON.stringify(head).slice(0, -1)},"${list}":[`;
   let separator = "";
   for (const object of page.items) {
-    yield `${separator}${JSON.stringify(show(represent(kind, object)))}`;
+    yield `${separator}${textOf(parts, kind, show(represent(kind, object)))}`;
     separator = ",";
   }
   yield "]}\n";

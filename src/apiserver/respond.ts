@@ -51,7 +51,13 @@ export function sendJson(
   sendText(request, response, code, `${JSON.stringify(body)}\n`, headers);
 }
 
-function sendText(request: Request, response: Response, code: number, text: string, headers: Headers = {}): void {
+export function sendText(
+  request: Request,
+  response: Response,
+  code: number,
+  text: string,
+  headers: Headers = {},
+): void {
   const send = (data: Buffer, extra: Headers): void => {
     if (response.destroyed || response.writableEnded) return;
     setHeaders(response, { ...jsonHeaders, ...headers, ...extra, "content-length": String(data.length) });

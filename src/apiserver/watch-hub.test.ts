@@ -132,3 +132,18 @@ test("where memory is short the past is forgotten", () => {
   write(1);
   expect(read(19)).toEqual([20, 21]);
 });
+
+test("the text of an object is known at the version of its last event, while that is kept", () => {
+  const { hub, put, write } = start({ events: 2 });
+  const object = { apiVersion: "v1", kind: "ConfigMap", metadata: { name: "a" } };
+  put("/configmaps", object, "first");
+  put("/configmaps", object, "second");
+  expect(["1", "2", undefined].map((version) => hub.textOf("/configmaps", "a", version))).toEqual([
+    undefined,
+    "second",
+    undefined,
+  ]);
+  expect([hub.textOf("/configmaps", "b", "2"), hub.textOf("/secrets", "a", "2")]).toEqual([undefined, undefined]);
+  write();
+  expect(hub.textOf("/configmaps", "a", "2")).toBeUndefined();
+});

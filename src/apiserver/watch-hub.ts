@@ -18,6 +18,8 @@ export interface WatchHub {
    * one. Throws Expired (410) when the past does not reach back so far.
    */
   open(resource: string, after: number, wake: () => void): Cursor;
+  /** An object as JSON, where the event that brought it to this version is kept. */
+  textOf(resource: string, key: string, version: string | undefined): string | undefined;
   /** Drops the past: who would resume there begins anew. */
   forget(): void;
   /** Readers that are open. */
@@ -113,6 +115,10 @@ export function createWatchHub(
           if (history.wakes.delete(wake)) size--;
         },
       };
+    },
+    textOf(resource, key, version) {
+      const last = histories.get(resource)?.last.get(key);
+      return last && String(last.version) === version ? last.text : undefined;
     },
     forget() {
       for (const history of histories.values()) trim(history, { events: 1, bytes: 0, allBytes: 0, ageMs: 0 }, now());

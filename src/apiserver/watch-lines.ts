@@ -4,7 +4,8 @@ import { type ApiKind, apiVersionOf } from "./kind.ts";
 import { represent } from "./represent.ts";
 
 export interface WatchLines {
-  line(kind: ApiKind, type: string, object: KubeObject): string;
+  /** `text` is the object as JSON, where somebody has it at hand. */
+  line(kind: ApiKind, type: string, object: KubeObject, text?: string): string;
 }
 
 const maxCharacters = 4 * 1024 * 1024;
@@ -21,11 +22,13 @@ export function createWatchLines(): WatchLines {
     }
   };
   return {
-    line(kind, type, object) {
+    line(kind, type, object, text) {
       const key = `${type} ${apiVersionOf(kind)}`;
       const known = made.get(object)?.get(key);
       if (known !== undefined) return known;
-      const line = `${JSON.stringify({ type, object: represent(kind, object) })}\n`;
+      const shown = represent(kind, object);
+      const shownText = shown === object && text !== undefined ? text : JSON.stringify(shown);
+      const line = `{"type":${JSON.stringify(type)},"object":${shownText}}\n`;
       const lines = made.get(object) ?? new Map<string, string>();
       made.set(object, lines.set(key, line));
       characters += line.length;

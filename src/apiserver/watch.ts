@@ -4,7 +4,7 @@ import type { KubeObject } from "../model/index.ts";
 import type { Parts } from "./context.ts";
 import { statusOf } from "./failure.ts";
 import { apiVersionOf, resourceOf } from "./kind.ts";
-import { versionNumber } from "./read.ts";
+import { storedText, versionNumber } from "./read.ts";
 import { type Form, metadataOnly, represent } from "./represent.ts";
 import type { ResourceRequest } from "./request.ts";
 import { selectorOf } from "./selectors.ts";
@@ -76,7 +76,7 @@ export function serveWatch(
     const object = objects[at];
     if (object) {
       at++;
-      if (matches(object)) send(lineOf("ADDED", object));
+      if (matches(object)) send(lineOf("ADDED", object, storedText(parts, kind, object)));
       return true;
     }
     if (!marked) {
@@ -93,7 +93,7 @@ export function serveWatch(
   const tell = (event: StoreEvent): void => {
     const now = event.type !== "DELETED" && matches(event.object);
     const before = event.before !== undefined && matches(event.before);
-    if (now) send(lineOf(before ? "MODIFIED" : "ADDED", event.object));
+    if (now) send(lineOf(before ? "MODIFIED" : "ADDED", event.object, event.text));
     // An object that no longer matches is gone for this client; its last state carries the version of the change.
     else if (before && event.before) send(lineOf("DELETED", deletedOf(event, event.before)));
   };
@@ -171,8 +171,12 @@ function deletedOf(event: StoreEvent, before: KubeObject): KubeObject {
 }
 
 /** The first Table of a stream has the columns, later ones only rows. */
-function presenter(parts: Parts, request: ResourceRequest, form: Form): (type: string, object: KubeObject) => string {
-  if (form === "plain") return (type, object) => parts.watchLines.line(request.kind, type, object);
+function presenter(
+  parts: Parts,
+  request: ResourceRequest,
+  form: Form,
+): (type: string, object: KubeObject, text?: string) => string {
+  if (form === "plain") return (type, object, text) => parts.watchLines.line(request.kind, type, object, text);
   const line = (type: string, object: unknown): string => `${JSON.stringify({ type, object })}\n`;
   if (form === "metadata") return (type, object) => line(type, metadataOnly(represent(request.kind, object)));
   let first = true;

@@ -51,18 +51,28 @@ const kubernetesSchema = new Schema([
 ]);
 
 export function parseJson(text: string, limits: ParseLimits = objectLimits): unknown {
-  return parseCounted(text, limits).value;
+  checkJson(text, limits);
+  return readJson(text);
 }
 
 /** With the number of fields that the text has at all levels: the value has fewer where some are there twice. */
-export function parseCounted(
+export function* parseInSteps(
   text: string,
   limits: ParseLimits = objectLimits,
-): { readonly value: unknown; readonly fields: number } {
+): Generator<void, { readonly value: unknown; readonly fields: number }> {
+  const fields = checkJson(text, limits);
+  yield;
+  return { value: readJson(text), fields };
+}
+
+function checkJson(text: string, limits: ParseLimits): number {
   checkSize(text, limits);
-  const fields = checkJsonShape(text, limits);
+  return checkJsonShape(text, limits);
+}
+
+function readJson(text: string): unknown {
   try {
-    return { value: JSON.parse(text), fields };
+    return JSON.parse(text);
   } catch (error) {
     throw new FairleadError("invalid", `not JSON: ${error instanceof Error ? error.message : "cannot be read"}`, {
       cause: error,

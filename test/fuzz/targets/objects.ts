@@ -5,6 +5,7 @@ import { parseFieldSet } from "../../../src/apiserver/field-set.ts";
 import { parseJsonPath } from "../../../src/apiserver/json-path.ts";
 import type { ApiKind } from "../../../src/apiserver/kind.ts";
 import { applyManaged } from "../../../src/apiserver/managed-fields.ts";
+import { unpaced } from "../../../src/apiserver/pace.ts";
 import { applyJsonPatch } from "../../../src/apiserver/patch-json.ts";
 import { mergePatch } from "../../../src/apiserver/patch-merge.ts";
 import { strategicMerge } from "../../../src/apiserver/patch-strategic.ts";
@@ -210,7 +211,7 @@ export async function objectTargets(): Promise<readonly Target[]> {
     target({
       name: "field sets",
       input: (random) => randomJson(random, ["f:a", 'k:{"name":"x"}', "v:1", ".", "i:0", "f:metadata"]),
-      run: (json) => [...parseFieldSet(json).children.keys()],
+      run: async (json) => [...(await unpaced.run(parseFieldSet(json))).children.keys()],
     }),
     target({
       name: "tables",

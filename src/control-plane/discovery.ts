@@ -39,6 +39,7 @@ import { proxyOfNode } from "./proxy-of-node.ts";
 import { createGenerations, createQuarantine, type Filter } from "./quarantine/index.ts";
 import { findRefusals, type Refusal, refusalsByObject } from "./refusals.ts";
 import { createRegistration } from "./registration/index.ts";
+import { renderAhead } from "./render-ahead.ts";
 import { createRenderProblems } from "./render-problems.ts";
 import { createResourceSource } from "./resource-source.ts";
 import { createSecretAccess } from "./secret-access.ts";
@@ -172,6 +173,12 @@ export async function startDiscovery(options: DiscoveryOptions): Promise<Discove
   });
 
   if (options.debounceEndpoints === false) pushEndpointsAtOnce(watched.objects, resources);
+  // What a fleet that comes back will share is made before it may, while the parts beside wait for the API.
+  const ahead = renderAhead({
+    ...{ resources, classOf: stages.classOf, proxies: stages.likelySidecars },
+    log: log.scope("render"),
+    signal: running,
+  });
 
   // Where asked for, what is given is compared with what a fresh start would give.
   const given = options.checkIncremental
@@ -399,6 +406,7 @@ export async function startDiscovery(options: DiscoveryOptions): Promise<Discove
   const opened: { close(): Promise<void> }[] = [shadow, history];
   const close = (): Promise<void> => shutDown(stop, opened, [workloads, resources, source, client]);
   try {
+    await ahead;
     const addresses = await startServers(options, {
       plainRoutes: ads.routes(() => undefined),
       secureRoutes: [

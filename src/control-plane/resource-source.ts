@@ -25,7 +25,7 @@ import {
   type Steps,
 } from "../render/index.ts";
 import type { News, ProxyNode, ProxySession, ResourceSource } from "../xds/index.ts";
-import { createSlices } from "./slices.ts";
+import { createSlices, type Slices } from "./slices.ts";
 
 export interface ResourceSourceOptions {
   readonly mesh: Mesh;
@@ -80,6 +80,8 @@ export interface ControlledSource extends ResourceSource {
   withhold(node: ProxyNode, filters: Withheld): void;
   /** Makes, in slices, what a class would be sent, for whoever looks at it without a proxy; they dispose of it. */
   look(proxyClass: ProxyClass): Promise<Renderer>;
+  /** The same for a class whose proxies may come: whoever has come does not wait for it. */
+  ahead(proxyClass: ProxyClass): Promise<Renderer>;
   /** What renders for a connected proxy, by the node it connected with: its resources and their causes. */
   rendererOf(node: ProxyNode): Renderer | undefined;
   readonly classes: number;
@@ -128,7 +130,7 @@ export function createResourceSource(options: ResourceSourceOptions): Controlled
   const dueGroups = new Set<string>();
   const dueMembers = new Set<string>();
   /** Apart, so that a push does not wait until all of a herd is served. */
-  const [newClasses, pushes] = [createSlices(clock), createSlices(clock)];
+  const [newClasses, pushes, expected] = [createSlices(clock), createSlices(clock), createSlices(clock)];
   let connections = 0;
   let pushing: Promise<void> | undefined;
   let made = 0;
@@ -306,6 +308,17 @@ export function createResourceSource(options: ResourceSourceOptions): Controlled
     return pushing;
   };
 
+  const lookIn = async (slices: Slices, proxyClass: ProxyClass): Promise<Renderer> => {
+    const renderer = rendering.renderer(proxyClass);
+    try {
+      await slices.run(renderer.steps());
+      return renderer;
+    } catch (error) {
+      renderer.dispose();
+      throw error;
+    }
+  };
+
   const forget = (id: string): void => {
     members.delete(id);
     nodes.delete(id);
@@ -362,16 +375,8 @@ export function createResourceSource(options: ResourceSourceOptions): Controlled
       if (member && filters.size > 0) withheld.set(member.id, filters);
       else if (member) withheld.delete(member.id);
     },
-    async look(proxyClass) {
-      const renderer = rendering.renderer(proxyClass);
-      try {
-        await newClasses.run(renderer.steps());
-        return renderer;
-      } catch (error) {
-        renderer.dispose();
-        throw error;
-      }
-    },
+    look: (proxyClass) => lookIn(newClasses, proxyClass),
+    ahead: (proxyClass) => lookIn(expected, proxyClass),
     rendererOf: (node) => members.values().find((member) => member.node === node)?.group.renderer,
     get classes() {
       return groups.size;

@@ -3,7 +3,15 @@ import { type Collection, createGraph, type Graph, unionOf } from "../collection
 import type { Problem } from "../config/index.ts";
 import { classify, createMesh, type Mesh, type MeshConfigs, type MeshInputs, type Withheld } from "../mesh/index.ts";
 import type { Config, KubeObject, Proxy, ProxyClass, RequestAuthenticationSpec } from "../model/index.ts";
-import { createRegistry, proxyOfPod, type Registry, readPod, versionOfProxy } from "../registry/index.ts";
+import {
+  connectingProxy,
+  createRegistry,
+  plainSidecar,
+  proxyOfPod,
+  type Registry,
+  readPod,
+  versionOfProxy,
+} from "../registry/index.ts";
 import {
   createGatewayApi,
   createIngress,
@@ -59,6 +67,8 @@ export interface Stages {
   podKeys(): readonly string[];
   /** The one that a Pod (`namespace/name`) says it has. */
   podProxy(key: string): Proxy | undefined;
+  /** The sidecar of each namespace that one is likely to come from, as far as its class is shared with others there. */
+  likelySidecars(): Iterable<Proxy>;
   classOf(proxy: Proxy, withheld?: Withheld): ProxyClass;
   /** What an object refers to that is not there. */
   readonly references: References;
@@ -172,6 +182,25 @@ export function createStages(options: StagesOptions): Stages {
     const pod = pods.get(key);
     return pod && proxyOfPod(readPod(pod), context, versionOfProxy(pod));
   };
+  function* likelySidecars(): Generator<Proxy> {
+    const seen = new Set<string>();
+    const namespaceOf = (key: string): string => key.slice(0, key.indexOf("/"));
+    for (const key of pods.keys()) {
+      const pod = seen.has(namespaceOf(key)) ? undefined : pods.get(key);
+      const proxy = pod && podProxy(key);
+      if (!pod || proxy?.type !== "sidecar") continue;
+      seen.add(namespaceOf(key));
+      yield connectingProxy(proxy, pod);
+    }
+    // What a patch does to a proxy that is not there would be told as if it were.
+    if (seen.size > 0 || all.envoyFilters.size > 0) return;
+    for (const key of registry.services.keys()) {
+      if (seen.has(namespaceOf(key))) continue;
+      seen.add(namespaceOf(key));
+      yield plainSidecar(namespaceOf(key), context);
+    }
+  }
+
   return {
     graph,
     settings,
@@ -183,6 +212,7 @@ export function createStages(options: StagesOptions): Stages {
     problems: () => [...settings.problems(), ...problems()],
     references,
     podProxy,
+    likelySidecars,
     podKeys: () => pods.keys(),
     podProxies: () => pods.keys().flatMap((key) => podProxy(key) ?? []),
     classOf: (proxy, withheld) =>

@@ -25,14 +25,20 @@ export interface ProxyContext {
 /** Of a proxy that nobody knows the version of: istiod's recorded configuration, which `render` is compared with, is made for it. */
 const unknownVersion = "1.28.0";
 
-/** By the tag of the proxy's image: Istio's own, or ours, whose agents say which version of Istio they stand in for. */
-export function versionOfProxy({ spec }: KubeObject): string | undefined {
+function imageOfProxy({ spec }: KubeObject): string {
   const { containers, initContainers } = readRecord(spec);
   const proxy = [...readList(containers), ...readList(initContainers)]
     .map(readRecord)
     .find(({ name }) => name === "istio-proxy");
-  const image = readText(proxy?.image);
-  if (image.includes(`/${fairleadImage}:`)) return istioVersion;
+  return readText(proxy?.image);
+}
+
+const isOurs = (image: string): boolean => image.includes(`/${fairleadImage}:`);
+
+/** By the tag of the proxy's image: Istio's own, or ours, whose agents say which version of Istio they stand in for. */
+export function versionOfProxy(pod: KubeObject): string | undefined {
+  const image = imageOfProxy(pod);
+  if (isOurs(image)) return istioVersion;
   return /:v?(\d{1,3}\.\d{1,3}\.\d{1,3})(?:[-+][\w.+-]*)?$/.exec(image.replace(/@.*/, ""))?.[1];
 }
 
@@ -81,6 +87,42 @@ export function proxyOfPod(pod: Pod, context: ProxyContext, version = unknownVer
       INTERCEPTION_MODE: "REDIRECT",
     },
     istioVersion: version,
+    profile: "istio-proxy",
+  };
+}
+
+/** The same as it will say of itself when it connects, as far as its image tells: a stock Envoy of ours, or Istio's. */
+export function connectingProxy(proxy: Proxy, pod: KubeObject): Proxy {
+  if (isOurs(imageOfProxy(pod))) return { ...proxy, profile: "envoy" };
+  const { FAIRLEAD_TELEMETRY: _, ...metadata } = proxy.metadata;
+  return { ...proxy, metadata };
+}
+
+/** The sidecar of some workload that nothing is known of. */
+export function plainSidecar(
+  namespace: string,
+  context: Pick<ProxyContext, "domain" | "cluster" | "proxyConfig">,
+): Proxy {
+  const { domain, cluster } = context;
+  const metadata = { MESH_ID: domain };
+  return {
+    id: `sidecar~~.${namespace}~${namespace}.svc.${domain}`,
+    type: "sidecar",
+    name: "",
+    namespace,
+    addresses: [],
+    labels: {},
+    annotations: {},
+    serviceAccount: "",
+    node: "",
+    locality: { region: "", zone: "", subZone: "" },
+    network: "",
+    cluster,
+    interception: "REDIRECT",
+    proxyConfig: context.proxyConfig(namespace, {}, {}),
+    metadata,
+    allMetadata: metadata,
+    istioVersion: unknownVersion,
     profile: "istio-proxy",
   };
 }

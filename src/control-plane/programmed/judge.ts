@@ -4,8 +4,8 @@ import { printable } from "../../lib/index.ts";
 import { envoyTypes, type Resource, type ResourceType } from "../../model/index.ts";
 import type { Renderer } from "../../render/index.ts";
 import { type ProxyNode, type ProxyProgress, proxyName, shortName } from "../../xds/index.ts";
-import type { ControlledSource } from "../resource-source.ts";
 import { createPartsOf, type Part, type PartsOf, type Reach } from "./reach.ts";
+import type { Roster } from "./roster.ts";
 
 export interface Verdict {
   /** Proxies that are sent something because of the object, or still have what it made before. */
@@ -27,8 +27,7 @@ export interface Refusing {
 }
 
 export interface JudgeInputs {
-  readonly resources: Pick<ControlledSource, "rendered">;
-  readonly ads: { progress(): Iterable<ProxyProgress> };
+  readonly roster: Roster;
   /** `Kind/namespace/name`. */
   readonly object: string;
   readonly reach: Reach;
@@ -44,23 +43,13 @@ const maxWords = 400;
 /** How long a judgement may keep the event loop from everything else. */
 const sliceMs = 3;
 
-export async function judge({
-  resources,
-  ads,
-  object,
-  reach,
-  before,
-  withheld,
-  isOpen,
-}: JudgeInputs): Promise<Verdict> {
+export async function judge({ roster, object, reach, before, withheld, isOpen }: JudgeInputs): Promise<Verdict> {
   const partsOf = createPartsOf(object, reach);
   const tally = { affected: 0, acknowledged: 0, refusing: [] as Refusing[], waiting: [] as string[] };
-  const proxies = new Map([...ads.progress()].map((proxy) => [proxy.node, proxy]));
   let untilMs = performance.now() + sliceMs;
-  for (const { renderer, nodes } of resources.rendered()) {
+  for (const { renderer, members } of roster()) {
     const looked = lookedAt(renderer, partsOf, before);
-    for (const node of nodes) {
-      const proxy = proxies.get(node);
+    for (const { node, proxy } of members) {
       const refusing = withheld(node);
       if (refusing) {
         tally.affected++;
@@ -86,7 +75,10 @@ interface Departed {
   readonly made: ReadonlySet<Resource>;
 }
 
+const nothingDeparted: readonly Departed[] = [];
+
 function lookedAt(renderer: Renderer, partsOf: PartsOf, before: Reach): Looked {
+  if (before.size === 0) return { parts: partsOf(renderer), departed: nothingDeparted };
   const departed = envoyTypes.flatMap((type) => {
     const set = renderer.set(type);
     return [...before].flatMap(([name, made]) => {

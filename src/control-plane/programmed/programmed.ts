@@ -11,6 +11,7 @@ import type { Refusal } from "../refusals.ts";
 import type { ControlledSource } from "../resource-source.ts";
 import { judge, type Refusing, type Verdict } from "./judge.ts";
 import { type Reach, reachOf } from "./reach.ts";
+import { createRoster } from "./roster.ts";
 
 export interface ProgrammedOptions {
   readonly graph: Graph;
@@ -68,6 +69,7 @@ export function createProgrammed({
   const changes = new Map<string, Change>();
   const listeners = new Set<(id: string) => void>();
   const reachListeners = new Set<(id: string, before: Reach) => void>();
+  const roster = createRoster({ graph, resources, ads });
   const reach = (kind: string, objects: Collection<KubeObject>, key: string): Reach =>
     reachOf({ graph, resources }, kind, objects, key);
   for (const [kind, objects] of kinds)
@@ -98,7 +100,7 @@ export function createProgrammed({
       // Of what reaches nobody, and never did, no proxy needs to be asked; only a filter can be withheld.
       if (reached.size + before.size === 0 && kind !== "EnvoyFilter") return { ...nobody, generation, isMade: true };
       const verdict = await judge({
-        ...{ resources, ads, before, isOpen },
+        ...{ roster, before, isOpen },
         // As provenance calls it.
         object: `${kind.split(".")[0]}/${key}`,
         reach: reached,
@@ -117,7 +119,7 @@ export function createProgrammed({
     followReach: (listener) => void reachListeners.add(listener),
     async stillHave(object, before) {
       const verdict = await judge({
-        ...{ resources, ads, object, before, isOpen },
+        ...{ roster, object, before, isOpen },
         reach: nothing,
         withheld: () => undefined,
       });

@@ -77,11 +77,12 @@ function start(objects: readonly KubeObject[]) {
   return {
     resources,
     made,
-    ahead: (holdMs?: number) =>
+    ahead: (times: { readonly waitMs?: number; readonly holdMs?: number } = {}) =>
       renderAhead({
         ...{ resources, classOf: stages.classOf, proxies: stages.likelySidecars, log: silentLogger },
         signal: stop.signal,
-        ...(holdMs === undefined ? {} : { holdMs }),
+        waitMs: 60_000,
+        ...times,
       }),
   };
 }
@@ -120,9 +121,19 @@ test.each([
   expect(made()).toEqual(before);
 });
 
+test("where time is up, it goes on until somebody comes", async () => {
+  const { resources, made, ahead } = start(mesh);
+  await ahead({ waitMs: 0 });
+  const clusters = (): number => made().get("Cluster") ?? 0;
+  const { made: inAll, ahead: other } = start(mesh);
+  await other();
+  await expect.poll(clusters).toBe(inAll().get("Cluster"));
+  expect(resources.nodes).toBe(0);
+});
+
 test("what nobody has come for is let go", async () => {
   const { resources, ahead } = start(mesh);
-  await ahead(1);
+  await ahead({ holdMs: 1 });
   await expect.poll(() => resources.facets).toBe(0);
   expect([...resources.parts.values()].reduce((sum, { entries }) => sum + entries, 0)).toBe(0);
 });

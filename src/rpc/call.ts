@@ -87,7 +87,8 @@ export function createCall(
     },
   });
   const path = header(headers, ":path") ?? "";
-  const begin = (): void => options.watchdog?.begin(`${path} of ${peer.address}`);
+  const who = (): string => `${path} of ${peer.address}`;
+  const begin = (): void => options.watchdog?.begin(who);
   return {
     path,
     metadata: (name) => header(headers, name),

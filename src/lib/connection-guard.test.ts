@@ -135,6 +135,16 @@ describe("a plain server lets go", () => {
     throw new Error("the watch was cut off");
   });
 
+  test("who goes on with a body after the answer", async () => {
+    const { port, first } = await startSeen("http", {}, (_, response) => void response.writeHead(401).end());
+    const socket = connect(port, "127.0.0.1").on("error", () => {});
+    open.push(() => socket.destroy());
+    socket.resume().write("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 100000\r\n\r\n");
+    const trickle = setInterval(() => socket.write("a"), 50);
+    open.push(() => clearInterval(trickle));
+    await closed(await first);
+  }, 20_000);
+
   test("one client's connections beyond its bound, and not another's", async () => {
     const port = await start("http", { maxPerClient: 2 });
     const from = (localAddress: string): Socket => {
@@ -201,6 +211,18 @@ describe("a server of HTTP/2 lets go", () => {
     await once(upload, "close");
     expect(upload.rstCode).toBe(http2.constants.NGHTTP2_CANCEL);
     expect(watch.closed).toBe(false);
+  });
+
+  test("a body that goes on for too long, byte by byte", async () => {
+    const port = await start("http2", { requestMs: 200 }, (request) => void request.resume());
+    const session = http2.connect(`http://127.0.0.1:${port}`);
+    open.push(() => session.destroy());
+    const upload = session.request({ ":method": "POST", ":path": "/upload" });
+    upload.on("error", () => {}).resume();
+    const trickle = setInterval(() => upload.write("a"), 10);
+    open.push(() => clearInterval(trickle));
+    await once(upload, "close");
+    expect(upload.rstCode).toBe(http2.constants.NGHTTP2_CANCEL);
   });
 
   test("a session only while it has no stream", async () => {

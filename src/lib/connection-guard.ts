@@ -139,6 +139,7 @@ export function guardRequests(server: Server, limits: ConnectionLimits): void {
     latest.set(socket, request);
     answering.set(socket, (answering.get(socket) ?? 0) + 1);
     response.once("close", () => answering.set(socket, (answering.get(socket) ?? 1) - 1));
+    response.once("finish", () => endBody(request));
   });
   (server as HttpServer).timeout = limits.stallMs;
   server.on("timeout", (socket: Socket | ServerHttp2Session) => {
@@ -148,7 +149,23 @@ export function guardRequests(server: Server, limits: ConnectionLimits): void {
   });
   server.on("stream", (stream: ServerHttp2Stream) => {
     if (stream.endAfterHeaders) return;
-    stream.setTimeout(limits.stallMs, () => stream.close(constants.NGHTTP2_CANCEL));
-    stream.once("end", () => stream.setTimeout(0));
+    const cancel = (): void => stream.close(constants.NGHTTP2_CANCEL);
+    stream.setTimeout(limits.stallMs, cancel);
+    // Node bounds the whole of a request in HTTP/1 alone.
+    const whole = setTimeout(cancel, limits.requestMs).unref();
+    stream.once("end", () => {
+      stream.setTimeout(0);
+      clearTimeout(whole);
+    });
+    stream.once("close", () => clearTimeout(whole));
   });
+}
+
+/** How long a body may go on that was answered before its end: long enough to read the answer. */
+const lingerMs = 5000;
+
+function endBody(request: IncomingMessage): void {
+  if (request.complete) return;
+  const timer = setTimeout(() => request.complete || request.socket.destroy(), lingerMs).unref();
+  request.once("close", () => clearTimeout(timer));
 }

@@ -23,28 +23,23 @@ function mergeObject(definitions: Definitions, schema: JsonSchema, target: Field
   const out = new Map(Object.entries(target));
   const retain = Array.isArray(patch.$retainKeys) ? new Set<unknown>(patch.$retainKeys) : undefined;
   if (retain) for (const name of out.keys()) if (!retain.has(name)) out.delete(name);
-  for (const [name, value] of Object.entries(patch)) {
+  const schemaOf = fieldSchemas(definitions, schema);
+  const names = Object.keys(patch);
+  const orders = new Map(
+    names.filter((name) => name.startsWith(setOrder)).map((name) => [name.slice(setOrder.length), patch[name]]),
+  );
+  for (const name of names) {
+    const value = patch[name];
     if (name.startsWith(deleteList)) dropFrom(out, name.slice(deleteList.length), value);
     else if (name.startsWith("$")) continue;
     else if (value === null) out.delete(name);
-    else
-      out.set(
-        name,
-        mergeField(
-          definitions,
-          fieldSchema(definitions, schema, name),
-          out.get(name),
-          value,
-          patch[`${setOrder}${name}`],
-        ),
-      );
+    else if (typeof value !== "object") out.set(name, value);
+    else out.set(name, mergeField(definitions, schemaOf(name), out.get(name), value, orders.get(name)));
   }
   // An order may be given for a list that is otherwise left as it is.
-  for (const [name, order] of Object.entries(patch)) {
-    const field = name.startsWith(setOrder) ? name.slice(setOrder.length) : undefined;
-    const list = field === undefined ? undefined : out.get(field);
-    if (field !== undefined && !(field in patch) && Array.isArray(list))
-      out.set(field, inOrder(list, list, order, mergeKey(fieldSchema(definitions, schema, field))));
+  for (const [field, order] of orders) {
+    const list = out.get(field);
+    if (!(field in patch) && Array.isArray(list)) out.set(field, inOrder(list, list, order, mergeKey(schemaOf(field))));
   }
   return Object.fromEntries(out);
 }
@@ -169,10 +164,12 @@ function dropFrom(out: Map<string, unknown>, name: string, values: unknown): voi
   );
 }
 
-function fieldSchema(definitions: Definitions, schema: JsonSchema, name: string): JsonSchema {
+function fieldSchemas(definitions: Definitions, schema: JsonSchema): (name: string) => JsonSchema {
   const properties = recordAt(definitions.resolve(schema), "properties");
-  const found = Object.hasOwn(properties, name) ? properties[name] : schema.additionalProperties;
-  return isRecord(found) ? found : {};
+  return (name) => {
+    const found = Object.hasOwn(properties, name) ? properties[name] : schema.additionalProperties;
+    return isRecord(found) ? found : {};
+  };
 }
 
 function mergeKey(schema: JsonSchema): string {

@@ -1,6 +1,7 @@
 /** Objects of files and of a cluster in, everything that is suspicious about them out, as `istioctl analyze` says it. */
 import { sortBy } from "../../lib/index.ts";
 import { type MeshConfigSpec, type MeshNetworksSpec, mergeMeshConfig } from "../../model/index.ts";
+import { finish } from "../steps.ts";
 import type { ValidateOptions } from "../validate/check.ts";
 import type { Analyser, Analysis } from "./analyser.ts";
 import { annotations } from "./annotations.ts";
@@ -19,7 +20,6 @@ import { authorizationPolicies, blockedCidrs, gatewaySelectors } from "./policy.
 import { schemaAnalysers } from "./schema.ts";
 import { lightstep, sidecarSelectors, telemetryDefaults, telemetryProviders, telemetrySelectors } from "./scoped.ts";
 import { conflictingProtocols, protocolAddresses } from "./service-entry.ts";
-import { finish } from "./steps.ts";
 import { unhonoured } from "./unhonoured.ts";
 import { claimRoutes, destinationHosts, destinationSubsets, gateways, meshHosts } from "./virtual-service.ts";
 import { externalControlPlane, webhooks } from "./webhooks.ts";

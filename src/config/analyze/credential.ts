@@ -17,10 +17,10 @@ import {
   secretKeyPair,
   type TrafficPolicy,
 } from "../../model/index.ts";
+import { finish } from "../steps.ts";
 import type { Analyser, Analysis } from "./analyser.ts";
 import { toldOfSecrets } from "./gateway.ts";
 import { type AnalysedObject, collectObjects, selectorText } from "./objects.ts";
-import { finish } from "./steps.ts";
 
 type Part = "keyPair" | "ca";
 

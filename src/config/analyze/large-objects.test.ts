@@ -63,3 +63,15 @@ test("each object is a step of its own", () => {
   const many = analysed(...repeat(50, (i) => entry(`e${i}`, "HTTP", { hosts: [`h${i}.com`] }))).steps;
   expect(many - few).toBeGreaterThanOrEqual(2 * 49);
 });
+
+test("each route of a VirtualService is a step of its own", () => {
+  const routes = (count: number): object =>
+    object("VirtualService", "large", {
+      hosts: ["x.com"],
+      http: repeat(count, (i) => ({
+        match: [{ uri: { exact: `/${i}` } }],
+        route: [{ destination: { host: "a.com" } }],
+      })),
+    });
+  expect(analysed(routes(300)).steps - analysed(routes(10)).steps).toBeGreaterThanOrEqual(290);
+});

@@ -1,6 +1,6 @@
 /** istiod's own verdict on every object, as messages. */
 import { istioKinds, type Kind } from "../../model/index.ts";
-import { validateDecoded } from "../validate/validate-config.ts";
+import { validationSteps } from "../validate/validate-config.ts";
 import type { Analyser, Analysis } from "./analyser.ts";
 
 export const schemaAnalysers: readonly Analyser[] = istioKinds.map((kind) => ({
@@ -13,7 +13,7 @@ function* checkKind(kind: Kind, { objects, options, report }: Analysis): Generat
   for (const object of objects.of(kind)) {
     // Istio hands over neither labels nor annotations here.
     const { name, namespace } = object.meta;
-    const { errors, warnings } = validateDecoded(
+    const { errors, warnings } = yield* validationSteps(
       kind,
       { kind: kind.kind, meta: { name, namespace }, spec: object.spec },
       options,

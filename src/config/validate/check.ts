@@ -22,4 +22,10 @@ export interface ValidateOptions {
   readonly patches?: PatchChecker;
 }
 
-export type Check<Spec> = (report: Report, spec: Spec, object: CheckedObject, options: ValidateOptions) => void;
+/** One of a kind that may be long pauses where others may be let in. */
+export type Check<Spec> = (
+  report: Report,
+  spec: Spec,
+  object: CheckedObject,
+  options: ValidateOptions,
+) => Generator<undefined, void> | void;

@@ -14,10 +14,13 @@ interface Named {
   readonly gateways?: readonly string[];
 }
 
-export function checkUnreachable(report: Report, spec: VirtualServiceSpec): void {
+/** Pauses where others may be let in. */
+export function* checkUnreachable(report: Report, spec: VirtualServiceSpec): Generator<undefined, void> {
   const http = spec.http ?? [];
   checkRepeated(report, "http", http);
+  yield;
   checkCoveredPrefixes(report, http);
+  yield;
   checkRepeated(report, "tcp", spec.tcp ?? []);
   checkRepeated(report, "tls", spec.tls ?? []);
 }

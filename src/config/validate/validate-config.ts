@@ -20,6 +20,7 @@ import {
   workloadGroup,
 } from "../../model/index.ts";
 import { decode } from "../decode.ts";
+import { finish } from "../steps.ts";
 import { checkPeerAuthentication, checkRequestAuthentication } from "./authentication.ts";
 import { checkAuthorizationPolicy } from "./authorization-policy.ts";
 import type { Check, ValidateOptions } from "./check.ts";
@@ -37,7 +38,7 @@ import { checkVirtualService } from "./virtual-service.ts";
 import { checkTrafficExtension, checkWasmPlugin } from "./wasm.ts";
 import { checkWorkloadEntry, checkWorkloadGroup } from "./workload.ts";
 
-type Run = (config: Config<unknown>, options: ValidateOptions) => Verdict;
+type Run = (config: Config<unknown>, options: ValidateOptions) => Generator<undefined, Verdict>;
 
 function run<K extends Kind>(kind: K, check: Check<SpecOf<K>>): readonly [Kind, Run] {
   // A config of the kind was decoded with the kind's schema, so its spec has the kind's type.
@@ -76,18 +77,33 @@ export function validateConfig(kind: Kind, raw: unknown, options: ValidateOption
 }
 
 /** For what has been decoded already, leniently: unknown fields are gone and not complained about. */
-export function validateDecoded(kind: Kind, config: Config<unknown>, options: ValidateOptions = {}): Verdict {
-  return checks.get(kind)?.(config, options) ?? fine;
+function validateDecoded(kind: Kind, config: Config<unknown>, options: ValidateOptions): Verdict {
+  return finish(validationSteps(kind, config, options));
 }
 
-function runCheck<Spec>(config: Config<Spec>, check: Check<Spec>, options: ValidateOptions): Verdict {
+/** The same, a step at a time, for who has other things to do in between. */
+export function* validationSteps(
+  kind: Kind,
+  config: Config<unknown>,
+  options: ValidateOptions = {},
+): Generator<undefined, Verdict> {
+  const steps = checks.get(kind)?.(config, options);
+  return steps ? yield* steps : fine;
+}
+
+function* runCheck<Spec>(
+  config: Config<Spec>,
+  check: Check<Spec>,
+  options: ValidateOptions,
+): Generator<undefined, Verdict> {
   const { name, namespace, labels = {}, annotations = {} } = config.meta;
   const object = `${config.kind}/${namespace}/${name}`;
   const wrong = metadataError(config);
   if (wrong) return { ...fine, errors: [{ object, path: "metadata.annotations", message: wrong }] };
   const costly = patternsError(config.spec);
   if (costly) return { ...fine, errors: [{ object, path: "spec", message: costly }] };
+  yield;
   const { report, errors, warnings } = createReport(object, "spec");
-  check(report, config.spec, { name, namespace, labels, annotations }, options);
+  yield* check(report, config.spec, { name, namespace, labels, annotations }, options) ?? [];
   return { readable: true, errors, warnings };
 }

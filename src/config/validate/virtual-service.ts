@@ -30,17 +30,22 @@ interface Around {
   readonly gatewayOnly: boolean;
 }
 
-export const checkVirtualService: Check<VirtualServiceSpec> = (report, spec, { namespace }) => {
+export const checkVirtualService: Check<VirtualServiceSpec> = function* (report, spec, { namespace }) {
   const { hosts = [], gateways = [] } = spec;
   const onGateways = gateways.length > 0 && !gateways.includes("mesh");
   if (hosts.length === 0) checkDelegate(report, spec);
   if (gateways.length > 0) checkGatewayNames(report.at("gateways"), gateways);
   if (!onGateways) checkNoClaims(report, spec);
+  yield;
   checkHosts(report, spec, onGateways);
+  yield;
   const routes = [spec.http, spec.tls, spec.tcp];
   if (routes.every((list) => (list ?? []).length === 0))
     report.error("http, tcp or tls must be provided in virtual service");
-  each(report, "http", spec.http, (route, at) => checkHttpRoute(at, route, hosts.length === 0));
+  for (const [i, route] of (spec.http ?? []).entries()) {
+    checkHttpRoute(report.at("http", i), route, hosts.length === 0);
+    yield;
+  }
   const around: Around = {
     hosts: indexHosts(hosts),
     listed: [...hosts.slice(0, maxListed), ...(hosts.length > maxListed ? ["…"] : [])].join(", "),
@@ -49,7 +54,8 @@ export const checkVirtualService: Check<VirtualServiceSpec> = (report, spec, { n
   each(report, "tls", spec.tls, (route, at) => checkTlsRoute(at, route, around));
   each(report, "tcp", spec.tcp, (route, at) => checkTcpRoute(at.quiet, route));
   checkExportTo(report, spec.exportTo, { namespace });
-  checkUnreachable(report, spec);
+  yield;
+  yield* checkUnreachable(report, spec);
 };
 
 /** Without hosts it can only be a delegate, which others refer to. */

@@ -139,7 +139,9 @@ async function trustedRoots(extra: string | undefined): Promise<SecureContext> {
   await nextTurn();
   const ca = [...getCACertificates("bundled"), ...getCACertificates("system"), ...(extra ? [extra] : [])];
   await nextTurn();
-  return createSecureContext({ ca, minVersion: "TLSv1.2" });
+  const context = createSecureContext({ ca, minVersion: "TLSv1.2" });
+  await nextTurn();
+  return context;
 }
 
 function parseUrl(text: string, base?: URL): URL {

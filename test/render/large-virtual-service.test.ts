@@ -3,6 +3,7 @@ import { expect, test } from "vitest";
 import { createOffline } from "../../src/control-plane/index.ts";
 import { type KubeObject, types } from "../../src/model/index.ts";
 import { createRendering } from "../../src/render/index.ts";
+import { matchBlocks } from "../../src/render/route/select.ts";
 import { istio, pod, service } from "./objects.ts";
 import { renderProxy } from "./offline.ts";
 
@@ -35,6 +36,18 @@ test("behind a route that takes everything there is nothing, wherever it stands"
       ...repeat(at, (i) => `/p${i}/`),
       "/",
     ]);
+});
+
+test("blocks with patterns, which are compiled, are shorter, and nothing is missing between them", () => {
+  const match = repeat(260, (i) => (i % 2 === 0 ? prefix(i) : { headers: { a: { regex: `b${i}+` } } }));
+  const blocks = matchBlocks({ http: [{}, { match }] });
+  expect(blocks.map(({ from }) => from)).toEqual([0, ...blocks.slice(0, -1).map(({ to }) => to)]);
+  expect([blocks.at(-1)?.to, blocks.length]).toEqual([261, 4]);
+  expect(matchBlocks({ http: [{ match: repeat(260, prefix) }] })).toEqual([
+    { from: 0, to: 250 },
+    { from: 250, to: 260 },
+  ]);
+  expect(matchBlocks({})).toEqual([]);
 });
 
 test("it is made in steps, and a change of one route makes the others come out the same", () => {

@@ -1,6 +1,6 @@
 /** A VirtualService and the place of its routes in; the routes that apply there, each with one match, in order, out. */
 import type { RouteMatch } from "../../gen/envoy/config/route/v3/route_components_pb.js";
-import type { Config, HTTPMatchRequest, HTTPRoute, VirtualServiceSpec } from "../../model/index.ts";
+import type { Config, HTTPMatchRequest, HTTPRoute, StringMatch, VirtualServiceSpec } from "../../model/index.ts";
 import { isUsableRouteMatch, routeMatch, takesEverything } from "./match.ts";
 import type { RouteSource } from "./place.ts";
 import { routeSemantics } from "./semantics.ts";
@@ -19,16 +19,43 @@ export interface MatchBlock {
   readonly to: number;
 }
 
-/** So many at once are made while nobody waits for long. */
+/** So many at once are made while nobody waits for long; one with patterns, which are compiled, counts for several. */
 const blockSize = 250;
+const patternSize = 5;
 
 /** More than one for a VirtualService with very many matches. */
 export function matchBlocks({ http = [] }: VirtualServiceSpec): readonly MatchBlock[] {
-  const count = http.reduce((sum, { match }) => sum + (match?.length || 1), 0);
-  return Array.from({ length: Math.ceil(count / blockSize) }, (_, i) => ({
-    from: i * blockSize,
-    to: (i + 1) * blockSize,
-  }));
+  const blocks: { from: number; to: number }[] = [];
+  let [at, size] = [0, blockSize];
+  const take = (own: number): void => {
+    if (size + own > blockSize) {
+      blocks.push({ from: at, to: at });
+      size = 0;
+    }
+    const last = blocks.at(-1);
+    if (last) last.to = ++at;
+    size += own;
+  };
+  for (const { match = [] } of http) {
+    if (match.length === 0) take(1);
+    for (const one of match) take(hasPattern(one) ? patternSize : 1);
+  }
+  return blocks;
+}
+
+function hasPattern({
+  uri,
+  scheme,
+  method,
+  authority,
+  headers,
+  withoutHeaders,
+  queryParams,
+}: HTTPMatchRequest): boolean {
+  const isOne = (text: StringMatch | undefined): boolean => text?.regex !== undefined;
+  const hasOne = (texts: Readonly<Record<string, StringMatch>> | undefined): boolean =>
+    texts !== undefined && Object.values(texts).some(isOne);
+  return [uri, scheme, method, authority].some(isOne) || [headers, withoutHeaders, queryParams].some(hasOne);
 }
 
 export function* selectRoutes(

@@ -28,7 +28,7 @@ export function planOwn(state: TypeState, current: ResourceSet, planning: Planni
   const whole = planning.variant === "sotw" && isWholeSet(state.type);
   const names = candidates(state, current, planning);
   planning.steps.look(names.size);
-  const decisions = decide(state, lookUp(state, [...names], found, whole ? undefined : planning), planning, nowMs);
+  const decisions = decide(state, lookUp(state, names, found, whole ? undefined : planning), planning, nowMs);
   if (decisions.at(-1)?.late) planning.goOn(state.type);
   // A whole set with a part left out would delete that part, so a first answer waits as one.
   if (whole && !state.answered && planning.holdBack.waitingTypes().has(state.type)) return undefined;
@@ -54,25 +54,35 @@ export function planOwn(state: TypeState, current: ResourceSet, planning: Planni
 type Find = (name: string, named: boolean) => Resource | undefined;
 
 function candidates(state: TypeState, current: ResourceSet, { steps }: Planning): ReadonlySet<string> {
-  const names = new Set([...state.own.keys(), ...state.mustSend, ...state.refusedNames()]);
-  if (state.news) for (const name of state.news) names.add(name);
-  else for (const name of state.names) names.add(name);
+  // Without lists in between: a stream may have asked for very many.
+  const names = new Set(state.own.keys());
+  for (const some of [state.mustSend, state.refusedNames(), state.news ?? state.names])
+    for (const name of some) names.add(name);
   if (!state.news && state.wildcard)
     for (const name of steps.between(state.base, current).changes.keys()) names.add(name);
   return names;
 }
 
-type Found = Omit<Decision, "next" | "silent">;
+/** What is decided of it is filled in later, so that there is one object for each of very many names. */
+type Found = Omit<Decision, "next" | "silent"> & { next: Decision["next"]; silent: boolean };
 
 /** What takes long is left for later where there is a `pace`: somebody may ask for any number of names. */
-function lookUp(state: TypeState, names: readonly string[], found: Find, pace: Planning | undefined): readonly Found[] {
+function lookUp(
+  state: TypeState,
+  names: ReadonlySet<string>,
+  found: Find,
+  pace: Planning | undefined,
+): readonly Found[] {
   const isOver = pace?.look();
+  const all: Found[] = [];
   let late = false;
-  return names.map((name) => {
+  for (const name of names) {
     late ||= isOver?.() ?? false;
     const named = state.names.has(name);
-    return { name, named, wanted: late ? undefined : found(name, named), sent: state.sent(name), late };
-  });
+    const wanted = late ? undefined : found(name, named);
+    all.push({ name, named, wanted, sent: state.sent(name), late, next: undefined, silent: false });
+  }
+  return all;
 }
 
 function decide(
@@ -95,10 +105,11 @@ function decide(
   // Endpoints said to be missing would make Envoy use a cluster that is about to go, without any.
   const silent = ({ name, wanted, sent, late }: Found): boolean =>
     late || (!wanted && !sent && holdBack.keepsEndpoints(state, name));
-  return all.map((one) => {
-    const { name, named, wanted, sent, late } = one;
-    return { name, named, wanted, sent, late, next: next(one), silent: silent(one) };
-  });
+  for (const one of all) {
+    one.next = next(one);
+    one.silent = silent(one);
+  }
+  return all;
 }
 
 const none: ReadonlySet<string> = new Set();

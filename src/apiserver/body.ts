@@ -1,7 +1,5 @@
-/** A request's bytes in, plain data out: at most so many bytes, so deep, JSON or YAML. */
-import type { Readable } from "node:stream";
-import { createGunzip } from "node:zlib";
-import { collectBytes, FairleadError, isRecord, type ParseLimits, parseWithRepeated, parseYaml } from "../lib/index.ts";
+/** A body's bytes in, plain data out: at most so many bytes, so deep, JSON or YAML. */
+import { FairleadError, isRecord, type ParseLimits, parseWithRepeated, parseYaml } from "../lib/index.ts";
 import type { KubeObject } from "../model/index.ts";
 import type { Definitions } from "./definitions.ts";
 import { failure } from "./failure.ts";
@@ -10,8 +8,6 @@ import { type ApiKind, apiVersionOf } from "./kind.ts";
 import { checkLimits, maxBodyBytes, maxOwned, objectLimits } from "./limits.ts";
 import { isProtobuf, parseProtobuf } from "./protobuf-body.ts";
 
-/** Of a body that is too large anyway. */
-const maxDrainedBytes = 16 * maxBodyBytes;
 /** YAML is read so much more slowly than JSON that a longer text would keep everybody else waiting. */
 const maxYamlBytes = 768 * 1024;
 /** An object that is sent back as it was read has managedFields, which are counted apart (`limits.ts`). */
@@ -20,46 +16,6 @@ const parseLimits: ParseLimits = {
   maxBytes: maxBodyBytes,
   maxValues: objectLimits.maxValues + 2 * maxOwned,
 };
-
-/** What is too large is not kept, but read on: a client that is cut off in the middle would never learn why. */
-export function readBody(stream: Readable, encoding: string | undefined): Promise<Buffer> {
-  const source = encoding === "gzip" ? stream.pipe(createGunzip()) : stream;
-  const { promise, resolve, reject } = Promise.withResolvers<Buffer>();
-  let bytes = collectBytes();
-  let size = 0;
-  source.on("data", (chunk: Buffer) => {
-    size += chunk.length;
-    // Also what a compressed body grows to counts.
-    if (size <= maxBodyBytes) {
-      bytes.add(chunk);
-      return;
-    }
-    bytes = collectBytes();
-    reject(failure("RequestEntityTooLarge", `Request entity too large: limit is ${maxBodyBytes}`));
-    if (source !== stream) {
-      stream.unpipe();
-      source.destroy();
-    }
-    if (size > maxDrainedBytes) stream.destroy();
-    else stream.resume();
-  });
-  let hasEnded = false;
-  const unreadable = (): void => {
-    if (!hasEnded) reject(failure("BadRequest", "the request's body could not be read"));
-  };
-  source.on("end", () => {
-    hasEnded = true;
-    resolve(bytes.whole());
-  });
-  source.on("error", () => {
-    unreadable();
-    stream.resume();
-  });
-  stream.on("error", unreadable);
-  stream.on("aborted", unreadable);
-  stream.on("close", unreadable);
-  return promise;
-}
 
 export interface Body {
   readonly value: unknown;

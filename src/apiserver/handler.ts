@@ -1,7 +1,7 @@
 /** One request in, its answer out: authenticate, route, authorise, handle. The only way into the API. */
-import { FairleadError, isRecord, type Overload } from "../lib/index.ts";
+import { createInflow, FairleadError, type Inflow, isRecord, type Overload } from "../lib/index.ts";
 import type { KubeObject } from "../model/index.ts";
-import { asKind, parseBody, readBody } from "./body.ts";
+import { asKind, parseBody } from "./body.ts";
 import { type ComputedParts, computedObjects, isComputed } from "./computed/answer.ts";
 import type { WriteContext } from "./context.ts";
 import { deleteCollection, deleteObject } from "./delete.ts";
@@ -16,6 +16,7 @@ import type { OtherPaths } from "./other-paths.ts";
 import { createPace, type Pace } from "./pace.ts";
 import { patchFrom } from "./patch.ts";
 import { getAnswer, listAnswer, listPage, objectAnswer, textOf } from "./read.ts";
+import { maxInflowBytes, readBody } from "./read-body.ts";
 import { wantedForm } from "./represent.ts";
 import { actionOf, parseRequest, type ResourceRequest, resolveRequest, unknownPath } from "./request.ts";
 import {
@@ -46,10 +47,15 @@ export interface HandlerOptions extends ComputedParts {
   readonly overload: Overload | undefined;
 }
 
+interface Serving extends HandlerOptions {
+  readonly inflow: Inflow;
+}
+
 /** `isRefused`: its connection was let in only to be told that there is no room. */
 export type Handler = (request: Request, response: Response, isRefused: boolean) => Promise<void>;
 
-export function createHandler(options: HandlerOptions): Handler {
+export function createHandler(given: HandlerOptions): Handler {
+  const options: Serving = { ...given, inflow: createInflow(maxInflowBytes) };
   return async (request, response, isRefused) => {
     const warnings: string[] = [];
     const pace = createPace(options.watchdog, `${request.method} ${request.url?.split("?")[0]}`);
@@ -83,7 +89,7 @@ function endConnection(request: Request, response: Response): void {
 }
 
 async function answer(
-  options: HandlerOptions,
+  options: Serving,
   user: User,
   request: Request,
   response: Response,
@@ -116,7 +122,7 @@ async function answer(
 }
 
 async function resource(
-  options: HandlerOptions,
+  options: Serving,
   user: User,
   found: ResourceRequest,
   request: Request,
@@ -159,7 +165,11 @@ async function resource(
     fieldManager: managerName(found.query, headerOf(request, "user-agent")),
     fieldValidation: fieldValidationOf(found.query),
   };
-  const bytes = await readBody(request, headerOf(request, "content-encoding"));
+  const bytes = await readBody(request, {
+    encoding: headerOf(request, "content-encoding"),
+    inflow: options.inflow,
+    client: user.name,
+  });
   await options.shaper.ready(found.kind);
   pace.resume();
   const { value, repeated } = await pace.run(parseBody(options.definitions, found.kind, bytes, contentType));

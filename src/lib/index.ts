@@ -23,6 +23,7 @@ export { formatSortedYaml } from "./format-yaml.ts";
 export { goJson } from "./go-json.ts";
 export { digest } from "./hash.ts";
 export { type Heap, watchHeap } from "./heap.ts";
+export { createInflow, type Inflow, type InflowPart } from "./inflow.ts";
 export { formatIp, isLoopback, type Prefix, parseIp, parsePrefix } from "./ip.ts";
 export { type RepeatedKey, repeatedKeys } from "./json-keys.ts";
 export { inTurns, isLazy, jsonPieces, type LazyJson, lazyFields, lazyList } from "./json-pieces.ts";

@@ -140,3 +140,25 @@ test("a request that holds up all others is named", async () => {
   expect(lines.join("\n")).toMatch(/the event loop was held for \d+ ms by POST \/slow\b/);
   expect(lines.join("\n")).not.toContain("secret");
 });
+
+test("bodies that together are too much give way, the largest first, and small ones come through", async () => {
+  const small = await createHttpServer({
+    ...{ address: { host: "127.0.0.1", port: 0 }, log: silentLogger, maxBodyBytes: 1000, maxInflowBytes: 2000 },
+    routes: new Map([["/echo", async (request) => ({ status: 200, body: await request.body() })]]),
+  });
+  const { port } = small.address;
+  const begin = (length: number) => {
+    const socket = connect(port, "127.0.0.1");
+    socket.write(`POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 1000\r\n\r\n${"x".repeat(length)}`);
+    return { socket, answer: once(socket, "data").then(String) };
+  };
+  const held = [begin(900), begin(950)];
+  await Promise.all(held.map(({ socket }) => once(socket, "connect")));
+  const third = begin(940);
+  expect(await Promise.race([...held, third].map(({ answer }) => answer))).toMatch(
+    /^HTTP\/1.1 503 .*too many large bodies/s,
+  );
+  expect(await (await fetch(`http://127.0.0.1:${port}/echo`, { method: "POST", body: "small" })).text()).toBe("small");
+  for (const { socket } of [...held, third]) socket.destroy();
+  await small.close();
+});

@@ -2,11 +2,14 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { createServer as createSecureServer } from "node:https";
 import {
+  clientOf,
   collectBytes,
+  createInflow,
   drained,
   FairleadError,
   guardConnections,
   guardRequests,
+  type Inflow,
   inTurns,
   type Logger,
   listenOn,
@@ -64,6 +67,8 @@ export interface HttpServerOptions {
   readonly tls?: { readonly cert: string; readonly key: string };
   readonly log: Logger;
   readonly maxBodyBytes?: number;
+  /** Of all bodies together that have come in part. */
+  readonly maxInflowBytes?: number;
   /** Says when descriptors run out: requests on new connections are then refused. */
   readonly overload?: Overload | undefined;
   /** Told of each request, so that it can name one that holds up all others. */
@@ -76,12 +81,16 @@ export interface HttpServer {
   close(): Promise<void>;
 }
 
+/** Ten of the largest, or thousands of the usual ones. */
+const usualInflowBytes = 64 * 1024 * 1024;
+
 export async function createHttpServer(options: HttpServerOptions): Promise<HttpServer> {
+  const inflow = createInflow(options.maxInflowBytes ?? usualInflowBytes);
   const listener = (req: IncomingMessage, res: ServerResponse): void => {
     const isRefused = connections.isRefused(req.socket);
     const gone = new AbortController();
     res.once("close", () => gone.abort());
-    (isRefused ? Promise.resolve(noRoom) : answer(req, gone.signal, options))
+    (isRefused ? Promise.resolve(noRoom) : answer(req, gone.signal, inflow, options))
       .catch((thrown: unknown): HttpAnswer => {
         const error = FairleadError.from(thrown);
         if (error.code === "internal") options.log.error(`${req.method} ${req.url}: ${error.message}`);
@@ -144,7 +153,12 @@ function openStream(res: ServerResponse): HttpStream {
   };
 }
 
-async function answer(req: IncomingMessage, signal: AbortSignal, options: HttpServerOptions): Promise<HttpAnswer> {
+async function answer(
+  req: IncomingMessage,
+  signal: AbortSignal,
+  inflow: Inflow,
+  options: HttpServerOptions,
+): Promise<HttpAnswer> {
   const url = URL.parse(req.url ?? "/", "http://localhost");
   if (!url) return { status: 400, body: "400 bad request\n" };
   const location = cleaned(req.url ?? "/");
@@ -158,7 +172,7 @@ async function answer(req: IncomingMessage, signal: AbortSignal, options: HttpSe
     url,
     headers: req.headers,
     remoteAddress: req.socket.remoteAddress ?? "",
-    body: () => readBody(req, options.maxBodyBytes ?? 6 * 1024 * 1024, begin),
+    body: () => readBody(req, { maxBytes: options.maxBodyBytes ?? 6 * 1024 * 1024, inflow, begin }),
     signal,
   });
 }
@@ -192,28 +206,46 @@ function findHandler(routes: ReadonlyMap<string, HttpHandler>, path: string): Ht
 /** How long a client whose body is too large may go on sending before it is cut off: long enough to read its answer. */
 const lingerMs = 1_000;
 
-/** `begin` is told when all of it is here: what comes of it runs in that turn. */
-function readBody(req: IncomingMessage, maxBytes: number, begin: () => void): Promise<string> {
+interface BodyOptions {
+  readonly maxBytes: number;
+  readonly inflow: Inflow;
+  /** Told when all of it is here: what comes of it runs in that turn. */
+  readonly begin: () => void;
+}
+
+function readBody(req: IncomingMessage, { maxBytes, inflow, begin }: BodyOptions): Promise<string> {
   if (req.headers["content-encoding"])
     return Promise.reject(new FairleadError("invalid", "encoded bodies are not accepted"));
   const { promise, resolve, reject } = Promise.withResolvers<string>();
   let bytes = collectBytes();
-  let size = 0;
+  let isRefused = false;
+  const part = inflow.open(clientOf(req.socket) ?? "", () =>
+    refuse(new FairleadError("unavailable", "too many large bodies come at once: try again")),
+  );
+  /** It is read on for a moment, so that the client comes to read why. */
+  function refuse(error: FairleadError): void {
+    isRefused = true;
+    bytes = collectBytes();
+    part.close();
+    reject(error);
+    const cut = setTimeout(() => req.destroy(), lingerMs);
+    req.once("close", () => clearTimeout(cut));
+  }
   req.on("data", (chunk: Buffer) => {
-    const before = size;
-    size += chunk.length;
-    if (size <= maxBytes) bytes.add(chunk);
-    else if (before <= maxBytes) {
-      bytes = collectBytes();
-      reject(new FairleadError("too-large", `the body has more than ${maxBytes} bytes`));
-      const cut = setTimeout(() => req.destroy(), lingerMs);
-      req.once("close", () => clearTimeout(cut));
+    if (isRefused) return;
+    if (bytes.size + chunk.length > maxBytes) {
+      refuse(new FairleadError("too-large", `the body has more than ${maxBytes} bytes`));
+      return;
     }
+    bytes.add(chunk);
+    part.hold(bytes.size);
   });
   req.on("end", () => {
+    part.close();
     begin();
     resolve(bytes.whole().toString("utf8"));
   });
+  req.on("close", part.close);
   req.on("error", () => reject(new FairleadError("invalid", "the body could not be read")));
   return promise;
 }

@@ -1,7 +1,7 @@
 /** One HTTP/2 stream of the server in, a call with its messages, its way back and its end out. */
 import type { IncomingHttpHeaders, ServerHttp2Stream } from "node:http2";
 import { constants } from "node:http2";
-import type { Watchdog } from "../lib/index.ts";
+import type { Inflow, Watchdog } from "../lib/index.ts";
 import { eachMessage, type Take } from "./each-message.ts";
 import { messageChunks, readMessages } from "./frame.ts";
 import type { Payload } from "./method.ts";
@@ -56,6 +56,7 @@ export function createCall(
     readonly maxMessageBytes: number;
     readonly stallMs: number;
     readonly watchdog?: Watchdog | undefined;
+    readonly inflow?: Inflow;
   },
 ): WireCall {
   const controller = new AbortController();
@@ -76,6 +77,8 @@ export function createCall(
     maxBytes: options.maxMessageBytes,
     encoding: header(headers, "grpc-encoding"),
     stallMs: options.stallMs,
+    client: peer.client ?? peer.address,
+    ...(options.inflow ? { inflow: options.inflow } : {}),
   };
   const write = createWriter({
     stream,

@@ -1,5 +1,6 @@
 /** A stream in; each of its messages handed over as it comes, with nothing between where the taker is done at once. */
 import type { Readable } from "node:stream";
+import type { Inflow, InflowPart } from "../lib/index.ts";
 import { createFrames, inflated, type ReadOptions } from "./frame.ts";
 import { RpcError, status } from "./status.ts";
 
@@ -9,6 +10,9 @@ export type Take<T> = (message: T) => Promise<void> | undefined;
 export interface EachOptions extends ReadOptions {
   /** Where one message is all there is: its end is waited for no longer either. */
   readonly untilEnd?: boolean;
+  /** Counts what has come of messages that are not whole, as this client's. */
+  readonly inflow?: Inflow;
+  readonly client?: string;
 }
 
 /** Resolves at the stream's end; rejects with what the taker throws, and for what is no message. */
@@ -19,6 +23,22 @@ export function eachMessage(stream: Readable, options: EachOptions, take: Take<U
   let waits = false;
   let isOver = false;
   let hasEnded = false;
+  /** Only while part of a message is there: most streams are silent. */
+  let part: InflowPart | undefined;
+
+  function count(): void {
+    const size = isOver ? 0 : frames.size();
+    if (size > 0) {
+      part ??= options.inflow?.open(options.client ?? "", giveWay);
+      part?.hold(size);
+    } else {
+      part?.close();
+      part = undefined;
+    }
+  }
+
+  const giveWay = (): void =>
+    fail(new RpcError(status.resourceExhausted, "too many large messages come at once: try again"));
 
   function stalled(ms: number | undefined): NodeJS.Timeout | undefined {
     if (ms === undefined) return undefined;
@@ -32,6 +52,7 @@ export function eachMessage(stream: Readable, options: EachOptions, take: Take<U
     clearTimeout(timer);
     stream.off("data", onData).off("end", onEnd).off("close", onClose);
     stream.pause();
+    part?.close();
     act();
   }
 
@@ -59,6 +80,7 @@ export function eachMessage(stream: Readable, options: EachOptions, take: Take<U
     waits = false;
     if (!isOver && !hasEnded) stream.resume();
     handOver();
+    count();
   }
 
   function finish(): void {
@@ -71,6 +93,7 @@ export function eachMessage(stream: Readable, options: EachOptions, take: Take<U
     timer = undefined;
     frames.push(chunk);
     if (!waits) handOver();
+    count();
   }
 
   function onEnd(): void {

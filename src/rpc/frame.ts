@@ -51,6 +51,8 @@ export interface Frames {
   take(): Frame | undefined;
   /** Whether part of a message is there. */
   isInside(): boolean;
+  /** What is held of messages that were not taken. */
+  size(): number;
   /** Throws where the stream ends inside a message. */
   end(): void;
 }
@@ -75,6 +77,7 @@ export function createFrames(maxBytes: number): Frames {
       return { compressed, bytes };
     },
     isInside,
+    size: buffer.size,
     end() {
       if (isInside()) throw new RpcError(status.internal, "the stream ended inside a message");
     },

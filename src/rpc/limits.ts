@@ -4,6 +4,8 @@ import type { ConnectionLimits } from "../lib/index.ts";
 export interface Limits extends ConnectionLimits {
   /** Of one message, on the wire and inflated. */
   readonly maxMessageBytes: number;
+  /** Of all messages together that have come in part. */
+  readonly maxInflowBytes: number;
   readonly maxHeaderBytes: number;
   readonly maxHeaderPairs: number;
   readonly maxStreamsPerConnection: number;
@@ -18,6 +20,8 @@ export interface Limits extends ConnectionLimits {
 
 export const defaultLimits: Limits = {
   maxMessageBytes: 4 * 1024 * 1024,
+  // First requests of two thousand Envoys that come back at once, of which each names a thousand resources.
+  maxInflowBytes: 256 * 1024 * 1024,
   maxHeaderBytes: 32 * 1024,
   maxHeaderPairs: 128,
   maxStreamsPerConnection: 1000,

@@ -445,3 +445,19 @@ describe("life of a connection", () => {
     expect(rest).toBe(19_000_000);
   });
 });
+
+test("messages that come in part and together are too much give way; a small one comes through", async () => {
+  const { port } = await start({ limits: { maxInflowBytes: 100_000 } });
+  const session = http2.connect(`http://127.0.0.1:${port}`).on("error", () => {});
+  open.push(() => session.destroy());
+  const head = Buffer.from([0, 0, 0, 0xc3, 0x50]);
+  /** All but a byte of a message of 50,000. */
+  const begin = (): Promise<string> => {
+    const headers = { ":method": "POST", ":path": echo.unary.path, "content-type": "application/grpc" };
+    const stream = session.request(headers, { endStream: false }).on("error", () => {});
+    stream.resume().write(Buffer.concat([head, Buffer.alloc(49_999)]));
+    return once(stream, "response").then(([answer]) => String((answer as http2.IncomingHttpHeaders)["grpc-message"]));
+  };
+  expect(await Promise.race([begin(), begin(), begin()])).toContain("too many large messages");
+  expect((await client({ target: at(port) }).unary(echo.unary, message("small"))).value).toBe("small");
+});

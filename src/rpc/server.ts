@@ -1,6 +1,7 @@
 /** Routes in, a gRPC server on node:http2 out: plaintext, TLS or a unix socket, bounded, drained on shutdown. */
 import { constants, type IncomingHttpHeaders, type ServerHttp2Stream } from "node:http2";
 import {
+  createInflow,
   FairleadError,
   type ListenAddress,
   type Logger,
@@ -42,6 +43,7 @@ export function createRpcServer(options: RpcServerOptions): RpcServer {
   const limits = { ...defaultLimits, ...options.limits };
   const routes = new Map(options.routes.map((route) => [route.path, route]));
   const server = createTransport(options.tls, limits);
+  const inflow = createInflow(limits.maxInflowBytes);
   const sessions = createSessions(server, {
     limits,
     random: options.random ?? Math.random,
@@ -64,7 +66,7 @@ export function createRpcServer(options: RpcServerOptions): RpcServer {
   async function serve(stream: ServerHttp2Stream, headers: IncomingHttpHeaders, session: Session): Promise<void> {
     let call: WireCall | undefined;
     try {
-      call = createCall(stream, headers, session.peer, { ...limits, watchdog: options.watchdog });
+      call = createCall(stream, headers, session.peer, { ...limits, watchdog: options.watchdog, inflow });
       session.calls.add(call);
       const route = routes.get(call.path);
       if (!route) throw new RpcError(status.unimplemented, "unknown service or method");

@@ -29,8 +29,6 @@ export interface XdsRelayOptions {
   readonly client: RpcClient;
   readonly log: Logger;
   readonly random?: () => number;
-  /** Called when a stream is through to the control plane, and when it is lost. */
-  readonly onConnected?: (connected: boolean) => void;
   /** Told the first request of each stream, which says who asks and what it can do. */
   readonly onFirst?: (request: Payload) => void;
   /** What the agent asks for itself. */
@@ -67,7 +65,7 @@ async function relay(
   send: Send<Payload>,
   options: XdsRelayOptions,
 ): Promise<void> {
-  const { log, onConnected } = options;
+  const { log } = options;
   const held = holdRequests(tellFirst(requests, options.onFirst));
   const outage = createOutage(options.random ?? Math.random);
   let lastCause: string | undefined;
@@ -75,7 +73,6 @@ async function relay(
     const { error, answered } = await attempt(method, held, call, send, options);
     if (call.signal.aborted) return;
     const cause = FairleadError.from(error).message;
-    if (outage.attempts === 0) onConnected?.(false);
     // One that is away may come back as somebody else.
     if (cause !== lastCause)
       log.warn("xDS stream to the control plane is closed; Envoy keeps its configuration", { cause });
@@ -98,7 +95,6 @@ async function* tellFirst(
 }
 
 interface Outage {
-  readonly attempts: number;
   nextMs(): number;
   /** For one that said that it has too much to do: many agents that come back soon would keep it so. */
   laterMs(): number;
@@ -110,9 +106,6 @@ function createOutage(random: () => number): Outage {
   const busy = createBackoff({ minMs: 2_000, maxMs: 30_000, random });
   let attempts = 0;
   return {
-    get attempts() {
-      return attempts;
-    },
     nextMs: () => (attempts++ < 30 ? soon : late)?.nextMs() ?? 0,
     laterMs() {
       attempts++;
@@ -139,7 +132,6 @@ async function attempt(
   send: Send<Payload>,
   options: XdsRelayOptions,
 ): Promise<{ readonly error: unknown; readonly answered: boolean }> {
-  const { onConnected } = options;
   const own = method === sotw ? (options.own ?? []).map(onStateOfTheWorld) : (options.own ?? []);
   const ended = new AbortController();
   const signal = AbortSignal.any([call.signal, ended.signal]);
@@ -171,7 +163,6 @@ async function attempt(
       .then(upstream.end)
       .catch(() => {});
     for await (const message of upstream.messages) {
-      if (!answered) onConnected?.(true);
       answered = true;
       held.release();
       const [bytes] = message;

@@ -30,8 +30,6 @@ export interface MemoOptions<V> {
    * stays until it is dropped; others go when nobody reads them.
    */
   readonly onInvalidate?: (key: string) => void;
-  /** Told when an entry has gone. */
-  readonly onDrop?: (key: string) => void;
 }
 
 /** `compute` is handed what the entry had before, for work that may fail and then stays as it was. */
@@ -51,7 +49,6 @@ export function createMemo<V>(
     recorder.mark(entry, "stale");
     recorder.forget(entry);
     entries.delete(key);
-    options.onDrop?.(key);
   };
   /** One that was dropped before has made room for another, which may well be read. */
   const abandoned = (cell: Cell): void => {

@@ -128,7 +128,7 @@ function readPage(file: string): Page | undefined {
     const isPage = owner !== undefined || basename(file) === sharedName;
     if (isPage && isRecord(page) && Array.isArray(page.items)) return { owner, items: page.items.flatMap(leftoverIn) };
   } catch {
-    // A page cut short by a crash says nothing; what it was about is found by name (see `leftoverNames`).
+    // Pages are replaced whole, so that what cannot be read is none; what a power cut may spoil is of things that it ended.
   }
   return undefined;
 }

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { FairleadError, readList, readRecord, wait } from "../../src/lib/index.ts";
 import { type PodApi, startPodApi } from "../standalone/kubectl.ts";
 import { serveAdmin } from "./admin.ts";
-import { type Follower, followAll } from "./proxy.ts";
+import { type Follower, followAll, type ProxyPod } from "./proxy.ts";
 
 /** Where a control plane is reached. */
 export interface PlanePorts {
@@ -28,13 +28,7 @@ export interface Mesh {
   close(): Promise<void>;
 }
 
-interface PodText {
-  readonly name: string;
-  readonly namespace: string;
-  readonly address: string;
-  readonly labels: Readonly<Record<string, string>>;
-  readonly account: string;
-  readonly containers: readonly string[];
+interface PodText extends ProxyPod {
   readonly annotations?: Readonly<Record<string, string>>;
 }
 

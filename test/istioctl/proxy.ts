@@ -16,7 +16,7 @@ export interface Follower {
   close(): void;
 }
 
-interface ProxyPod {
+export interface ProxyPod {
   readonly name: string;
   readonly namespace: string;
   readonly address: string;

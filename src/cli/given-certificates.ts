@@ -1,7 +1,7 @@
 /** Environment, flags and mounted files in; who signs for workloads and for the control plane, where that is not the mesh's own CA, out. */
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import type { ServingFiles } from "../control-plane/index.ts";
+import type { ExternalCaOptions, ServingFiles } from "../control-plane/index.ts";
 import { FairleadError, readBoundedFile } from "../lib/index.ts";
 
 export interface ServingFlags {
@@ -45,15 +45,8 @@ export function givenServing(
   };
 }
 
-export interface GivenSigner {
-  readonly signerName: string;
-  readonly domain: string;
-  readonly rootsPem: string;
-  readonly servingSigner: string;
-}
-
 /** `EXTERNAL_CA` with what belongs to it; undefined where the mesh's own CA signs. */
-export function givenSigner(env: Environment, folder = "/etc/external-ca-cert"): GivenSigner | undefined {
+export function givenSigner(env: Environment, folder = "/etc/external-ca-cert"): ExternalCaOptions | undefined {
   const { EXTERNAL_CA: type = "", K8S_SIGNER = "", CERT_SIGNER_DOMAIN = "", PILOT_CERT_PROVIDER = "" } = env;
   if (type === "") return undefined;
   if (type !== kubernetesApi)

@@ -25,6 +25,7 @@ export { type IssuerRule, parseIssuerRule } from "./issuer-judge.ts";
 export { createOffline, type Offline, type OfflineOptions } from "./offline.ts";
 export {
   type CaFolder,
+  type ExternalCaOptions,
   type RotationPace,
   type RotationView,
   readRotationView,

@@ -97,7 +97,7 @@ export function createMeshReads(inputs: MeshReadsInputs): MeshReads {
   };
   const inventory = async (): Promise<Inventory> => ({
     names: inputs.namespaces.keys(),
-    services: services.rows(),
+    services: await services.services(),
     proxies: await proxyRows(),
     objects: await objects(),
   });
@@ -116,7 +116,7 @@ export function createMeshReads(inputs: MeshReadsInputs): MeshReads {
         problems: await problems(),
         refusals: inputs.refusals(),
         proxies: rows,
-        services: services.rows(),
+        services: await services.services(),
         identities: inputs.identities(),
         traffic: trafficFindings(await inputs.traffic.everywhere({ lastMs: 60_000 })),
         now: now(),
@@ -156,8 +156,7 @@ export function createMeshReads(inputs: MeshReadsInputs): MeshReads {
       });
       return types.length === 0 ? undefined : searchResources(types, words, isSeen);
     },
-    services: services.rows,
-    service: services.detail,
+    ...services,
     objects,
     async object(id) {
       const [kind, key] = [id.slice(0, id.indexOf("/")), id.slice(id.indexOf("/") + 1)];

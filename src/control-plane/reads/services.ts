@@ -1,16 +1,11 @@
 /** The registry in; the rows and pages of services out. */
 import { type Endpoint, hostCovers, localityName, resolveHost, type Service } from "../../model/index.ts";
-import type { EndpointRow, Looked, ServiceDetail, ServiceRow } from "../../read-api/index.ts";
+import type { EndpointRow, ServiceDetail, ServiceReads, ServiceRow } from "../../read-api/index.ts";
 import type { Stages } from "../stages.ts";
 import type { Traffic } from "../traffic/index.ts";
 import { clientPolicies, policiesOf, ruleOf, versionsOf } from "./policies.ts";
 import { objectOf, routesTo } from "./routes-to.ts";
 import { ofService, readSeen } from "./seen.ts";
-
-export interface ServiceReads {
-  rows(): readonly ServiceRow[];
-  detail(id: string, looked: Looked): Promise<ServiceDetail | undefined>;
-}
 
 export function createServiceReads(
   { registry, mesh, configs }: Stages,
@@ -31,13 +26,13 @@ export function createServiceReads(
     };
   };
   return {
-    rows: () =>
+    services: () =>
       registry.services
         .keys()
         .flatMap((key) => registry.services.get(key) ?? [])
         .map(row)
         .sort((a, b) => (a.id < b.id ? -1 : 1)),
-    async detail(id, looked) {
+    async service(id, looked) {
       const service = registry.services.get(id);
       if (!service) return undefined;
       const [endpoints, rule] = [endpointsOf(service), ruleOf(mesh, service)];

@@ -1,3 +1,4 @@
+export type { ExternalCaOptions } from "./external-ca.ts";
 export type { OwnCa } from "./own-ca.ts";
 export { runRootDistribution } from "./root-distribution.ts";
 export type { RotationPace } from "./rotation-driver.ts";

@@ -17,6 +17,7 @@ const { outputFiles, metafile } = await build({
     // Beside the chunk that starts it as a thread.
     { in: "src/control-plane/review-worker.ts", out: "chunks/review-worker" },
     { in: "src/control-plane/diff/shadow-worker.ts", out: "chunks/shadow-worker" },
+    { in: "src/control-plane/edits/read-worker.ts", out: "chunks/read-worker" },
     ...demo.map((f) => ({ in: `demo/${f}`, out: `demo/${f.replace(/\.ts$/, "")}` })),
   ],
   outdir: "dist",

@@ -3,26 +3,24 @@
  * The API judges all of them before the first is written; where it is lost after that, it is told what was applied.
  */
 import type { AppliedObject, ApplyAnswer, ApplyQuestion, ApplyRefusal } from "../../dashboard/index.ts";
-import { apiStatus, type KindRef, type KubeClient, kindRef } from "../../kube/index.ts";
-import { FairleadError, isRecord, objectLimits, parseYaml } from "../../lib/index.ts";
-import { type KubeObject, kindOf, objectName } from "../../model/index.ts";
+import { apiStatus, type KubeClient } from "../../kube/index.ts";
+import { FairleadError } from "../../lib/index.ts";
+import { readObjects, type Wish } from "./read-objects.ts";
 
 /** As the API notes who has set a field. */
 const fieldManager = "fairlead-dashboard";
-const maxObjects = 50;
 const maxMessage = 2_000;
 
-export async function applyObjects(client: KubeClient, question: ApplyQuestion): Promise<ApplyAnswer> {
-  const wishes = readObjects(question);
+/** `read`: for whoever cannot stop for as long as a large text takes. */
+export async function applyObjects(
+  client: KubeClient,
+  question: ApplyQuestion,
+  read: (question: ApplyQuestion) => Promise<readonly Wish[]> = async (asked) => readObjects(asked),
+): Promise<ApplyAnswer> {
+  const wishes = await read(question);
   const dry = await writeAll(client, wishes, question, true);
   if (dry.refused.length > 0) return { applied: [], refused: dry.refused };
   return await writeAll(client, wishes, question, false);
-}
-
-interface Wish {
-  readonly kind: KindRef;
-  readonly object: KubeObject;
-  readonly name: string;
 }
 
 async function writeAll(
@@ -48,41 +46,6 @@ async function writeAll(
       else return { applied, refused: [...refused, unanswered(name, thrown), ...wishes.slice(i + 1).map(unsent)] };
     }
   return { applied, refused };
-}
-
-function readObjects({ objects, resourceVersion }: ApplyQuestion): readonly Wish[] {
-  const documents = parseYaml(objects, objectLimits).filter((document) => document !== null && document !== undefined);
-  if (documents.length === 0) throw new FairleadError("invalid", "there is no object in it");
-  if (documents.length > maxObjects)
-    throw new FairleadError("invalid", `more than ${maxObjects} objects are not applied from here`, {
-      hint: "use kubectl apply",
-    });
-  const wishes = documents.map(readObject);
-  const [only] = wishes;
-  if (resourceVersion === undefined || !only || wishes.length > 1) return wishes;
-  return [{ ...only, object: { ...only.object, metadata: { ...only.object.metadata, resourceVersion } } }];
-}
-
-/** What the API keeps of an object is not written back. */
-function readObject(document: unknown): Wish {
-  const { apiVersion, kind, metadata, status: _, ...content } = isRecord(document) ? document : {};
-  const name = isRecord(metadata) ? metadata.name : undefined;
-  if (typeof apiVersion !== "string" || typeof kind !== "string" || typeof name !== "string" || !isRecord(metadata))
-    throw new FairleadError("invalid", "an object needs apiVersion, kind and metadata.name");
-  const known = kindOf(apiVersion, kind);
-  if (!known)
-    throw new FairleadError("invalid", `${kind} of ${apiVersion} is not edited here`, {
-      hint: "objects of Istio's and the Gateway API's kinds are; use kubectl apply for others",
-    });
-  const ref = { ...kindRef(known), version: apiVersion.slice(apiVersion.indexOf("/") + 1) };
-  const { namespace = "default", labels, annotations } = metadata;
-  const own = {
-    ...{ name, ...(ref.namespaced ? { namespace: String(namespace) } : {}) },
-    ...(labels === undefined ? {} : { labels }),
-    ...(annotations === undefined ? {} : { annotations }),
-  };
-  const object = { ...content, apiVersion, kind, metadata: own } as KubeObject;
-  return { kind: ref, object, name: objectName(kind, object.metadata) };
 }
 
 /** Undefined where the API has said nothing. */

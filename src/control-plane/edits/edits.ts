@@ -3,6 +3,7 @@ import type { ApplyAnswer, ApplyQuestion } from "../../dashboard/index.ts";
 import { type ClusterAccess, createKubeClient, secretOfClaim } from "../../kube/index.ts";
 import { FairleadError, type Logger } from "../../lib/index.ts";
 import { applyObjects } from "./apply.ts";
+import { createReadThread } from "./read-thread.ts";
 
 export interface EditsOptions {
   /** How the control plane reaches the API; its own credentials are not used. */
@@ -16,10 +17,11 @@ export interface EditsOptions {
 export type Edit = (question: ApplyQuestion, bearer: string | undefined) => Promise<ApplyAnswer>;
 
 export function createEdits({ access, ownerAccess, log }: EditsOptions): Edit {
+  const read = createReadThread();
   return async (question, bearer) => {
     const client = createKubeClient(accessOf(bearer));
     try {
-      const answer = await applyObjects(client, question);
+      const answer = await applyObjects(client, question, read);
       for (const { object } of answer.applied) log.info(`${object} was applied from the page`);
       return answer;
     } finally {

@@ -43,6 +43,8 @@ export function createRelay(options: RelayOptions): HttpHandler {
     const edited = isOwn ? await answerEdit(request, options.apply) : undefined;
     if (edited) return edited;
     const stop = new AbortController();
+    // Who asks the control plane goes with whoever asked here.
+    request.signal.addEventListener("abort", () => stop.abort(), { once: true });
     const body = method === "GET" || method === "HEAD" ? "" : await request.body();
     const type = headers["content-type"] ?? "";
     const path = url.pathname + url.search;

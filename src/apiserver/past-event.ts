@@ -13,15 +13,40 @@ export function pastEvent(event: StoreEvent, beforeText: string | undefined): St
   const { type, resource, key, version, text } = event;
   const object = kept(event.object, text);
   const before = event.before && kept(event.before, beforeText ?? JSON.stringify(event.before));
-  return {
-    ...{ type, resource, key, version, text },
-    get object() {
-      return object();
-    },
-    get before() {
-      return before?.();
-    },
-  };
+  return new PastEvent({ type, resource, key, version, text }, object, before);
+}
+
+/** Thousands are kept: getters of a class are there once, those of a literal are a shape of their own for each object. */
+class PastEvent implements StoreEvent {
+  readonly type;
+  readonly resource;
+  readonly key;
+  readonly version;
+  readonly text;
+  readonly #object: () => KubeObject;
+  readonly #before: (() => KubeObject) | undefined;
+
+  constructor(
+    { type, resource, key, version, text }: Omit<StoreEvent, "object" | "before">,
+    object: () => KubeObject,
+    before: (() => KubeObject) | undefined,
+  ) {
+    this.type = type;
+    this.resource = resource;
+    this.key = key;
+    this.version = version;
+    this.text = text;
+    this.#object = object;
+    this.#before = before;
+  }
+
+  get object(): KubeObject {
+    return this.#object();
+  }
+
+  get before(): KubeObject | undefined {
+    return this.#before?.();
+  }
 }
 
 function kept(object: KubeObject, text: string): () => KubeObject {

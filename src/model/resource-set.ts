@@ -16,47 +16,57 @@ export interface ResourceSet {
 }
 
 export function createResourceSet(layers: readonly Layer[]): ResourceSet {
-  let size: number | undefined;
-  /** For each layer the later ones that hide some of it, which is rare. */
-  let covers: readonly (readonly Layer[])[] | undefined;
-  const hiding = (at: number): readonly Layer[] => {
-    covers ??= layers.map((layer, i) => layers.slice(i + 1).filter((later) => overlap(layer, later)));
-    return covers[at] ?? [];
-  };
+  return new LayeredSet(layers);
+}
 
-  function* entries(): Generator<readonly [string, Resource]> {
-    for (const [at, layer] of layers.entries()) {
-      const later = hiding(at);
+/** A class, as each class of proxies has one for every type: objects with getters of their own have each their own shape. */
+class LayeredSet implements ResourceSet {
+  readonly layers: readonly Layer[];
+  #size: number | undefined;
+  /** For each layer the later ones that hide some of it, which is rare. */
+  #covers: readonly (readonly Layer[])[] | undefined;
+
+  constructor(layers: readonly Layer[]) {
+    this.layers = layers;
+  }
+
+  get(name: string): Resource | undefined {
+    for (let at = this.layers.length - 1; at >= 0; at--) {
+      const found = this.layers[at]?.get(name);
+      if (found) return found;
+    }
+    return undefined;
+  }
+
+  get size(): number {
+    this.#size ??= this.list().length;
+    return this.#size;
+  }
+
+  *entries(): Generator<readonly [string, Resource]> {
+    for (const [at, layer] of this.layers.entries()) {
+      const later = this.#hiding(at);
       for (const entry of layer) if (!isIn(later, entry[0])) yield entry;
     }
   }
 
-  function list(): Resource[] {
+  names(): IteratorObject<string> {
+    return this.entries().map(([name]) => name);
+  }
+
+  list(): Resource[] {
     const all: Resource[] = [];
-    for (const [at, layer] of layers.entries()) {
-      const later = hiding(at);
+    for (const [at, layer] of this.layers.entries()) {
+      const later = this.#hiding(at);
       for (const [name, resource] of layer) if (!isIn(later, name)) all.push(resource);
     }
     return all;
   }
 
-  return {
-    layers,
-    get(name) {
-      for (let at = layers.length - 1; at >= 0; at--) {
-        const found = layers[at]?.get(name);
-        if (found) return found;
-      }
-      return undefined;
-    },
-    get size() {
-      size ??= list().length;
-      return size;
-    },
-    entries,
-    names: () => entries().map(([name]) => name),
-    list,
-  };
+  #hiding(at: number): readonly Layer[] {
+    this.#covers ??= this.layers.map((layer, i) => this.layers.slice(i + 1).filter((later) => overlap(layer, later)));
+    return this.#covers[at] ?? [];
+  }
 }
 
 export const emptyResourceSet: ResourceSet = createResourceSet([]);

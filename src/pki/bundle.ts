@@ -83,7 +83,7 @@ function altNames(certificate: X509Certificate): { readonly uris: readonly strin
   const names = readDer(value ? readDer(value).take(tags.sequence).content : new Uint8Array());
   const uris: string[] = [];
   let hasOthers = false;
-  while (!names.atEnd) {
+  while (!names.isAtEnd()) {
     const uri = names.takeIf(contextTag(6, false));
     if (uri) uris.push(Buffer.from(uri.content).toString("latin1"));
     else {

@@ -205,7 +205,7 @@ export function extensionValue(certificate: X509Certificate, name: string): Uint
   const list = fields.takeIf(contextTag(3, true));
   if (!list) return undefined;
   const items = readDer(readDer(list.content).take(tags.sequence).content);
-  while (!items.atEnd) {
+  while (!items.isAtEnd()) {
     const item = readDer(items.take(tags.sequence).content);
     const raw = item.take(tags.oid).raw;
     item.takeIf(tags.boolean);
@@ -221,7 +221,7 @@ export function factsOf(certificate: X509Certificate, name: string): readonly st
   if (!value) return undefined;
   const items = readDer(readDer(value).take(tags.sequence).content);
   const texts: string[] = [];
-  while (!items.atEnd) texts.push(Buffer.from(items.take(tags.utf8String).content).toString("utf8"));
+  while (!items.isAtEnd()) texts.push(Buffer.from(items.take(tags.utf8String).content).toString("utf8"));
   return texts;
 }
 

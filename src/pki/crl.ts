@@ -90,7 +90,7 @@ function readList(der: Uint8Array, signers: readonly X509Certificate[]): List {
 function serialsOf(content: Uint8Array): readonly Uint8Array[] {
   const items = readDer(content);
   const serials: Uint8Array[] = [];
-  while (!items.atEnd) serials.push(readDer(items.take(tags.sequence).content).take(tags.integer).content);
+  while (!items.isAtEnd()) serials.push(readDer(items.take(tags.sequence).content).take(tags.integer).content);
   return serials;
 }
 

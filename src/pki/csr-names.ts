@@ -20,7 +20,7 @@ export function readCsrNames(pem: string): CsrNames {
   const attributes = readDer(info.takeIf(contextTag(0, true))?.content ?? new Uint8Array());
   const uris: string[] = [];
   let asksForMore = hasSubject;
-  while (!attributes.atEnd) {
+  while (!attributes.isAtEnd()) {
     const attribute = readDer(attributes.take(tags.sequence).content);
     const isExtensions = oid(oids.extensionRequest).equals(attribute.take(tags.oid).raw);
     const found = isExtensions ? namesIn(attribute.take(tags.set).content) : undefined;
@@ -33,7 +33,7 @@ export function readCsrNames(pem: string): CsrNames {
 /** Istio's agents write an organization that is empty. */
 function saysSomething(subject: Uint8Array): boolean {
   const sets = readDer(subject);
-  while (!sets.atEnd) {
+  while (!sets.isAtEnd()) {
     const pair = readDer(readDer(sets.take(tags.set).content).take(tags.sequence).content);
     pair.take(tags.oid);
     if (pair.takeAny().content.length > 0) return true;
@@ -45,7 +45,7 @@ function namesIn(value: Uint8Array): CsrNames {
   const extensions = readDer(readDer(value).take(tags.sequence).content);
   const uris: string[] = [];
   let asksForMore = false;
-  while (!extensions.atEnd) {
+  while (!extensions.isAtEnd()) {
     const extension = readDer(extensions.take(tags.sequence).content);
     const isNames = oid(oids.subjectAltName).equals(extension.take(tags.oid).raw);
     extension.takeIf(tags.boolean);
@@ -53,7 +53,7 @@ function namesIn(value: Uint8Array): CsrNames {
       isNames ? readDer(extension.take(tags.octetString).content).take(tags.sequence).content : new Uint8Array(),
     );
     asksForMore ||= !isNames;
-    while (!names.atEnd) {
+    while (!names.isAtEnd()) {
       const uri = names.takeIf(contextTag(6, false));
       if (uri) uris.push(Buffer.from(uri.content).toString("latin1"));
       else {

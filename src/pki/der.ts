@@ -111,7 +111,7 @@ export interface DerReader {
   /** The next element if it has the tag. */
   takeIf(tag: number): DerElement | undefined;
   takeAny(): DerElement;
-  readonly atEnd: boolean;
+  isAtEnd(): boolean;
   /** Refuses anything left over. */
   end(): void;
 }
@@ -120,9 +120,7 @@ export interface DerReader {
 export function readDer(bytes: Uint8Array): DerReader {
   let at = 0;
   const reader = {
-    get atEnd() {
-      return at >= bytes.length;
-    },
+    isAtEnd: () => at >= bytes.length,
     takeIf(tag: number) {
       if (bytes[at] !== tag) return undefined;
       const element = elementAt(bytes, at);

@@ -109,7 +109,7 @@ export function createQuarantine({
     const own = cases.get(proxy.node) ?? { held: new Map(), refused: new WeakSet(), trials: [], version: 0 };
     const renderer = resources.rendererOf(proxy.node);
     // What was decided last has not come to it, or it has not answered.
-    if (!renderer || resources.made < own.version || !proxy.isSettled) return false;
+    if (!renderer || resources.made < own.version || !proxy.isSettled()) return false;
     const unclear = new Set<string>();
     const before = new Set(own.held.keys());
     for (const [type, resource, words] of proxy.refusals()) {

@@ -46,20 +46,48 @@ export function assembleRoutes(
   let size = head.length + list.size + (last?.member.length ?? 0);
   for (const [i, { member }] of instead) size += member.length - (list.hosts[i]?.member.length ?? 0);
   const swapped = [...instead].map(([i, { hash }]) => `${i} ${hash}`);
-  let needs: readonly string[] | undefined;
-  return {
-    name,
-    hash: digest([digest(head), list.hash, ...swapped, last?.hash ?? ""].join()),
-    size,
-    get pieces() {
-      return [head, ...allOf(list, instead, last).map(({ member }) => member)];
-    },
-    get needs() {
-      needs ??= needsOf(list, instead, last);
-      return needs;
-    },
-    hosts: () => apart(name, head, list, instead, last),
-  };
+  const hash = digest([digest(head), list.hash, ...swapped, last?.hash ?? ""].join());
+  return new AssembledRoutes({ name, hash, size, head, list, instead, last });
+}
+
+/** A class, so that all of them have one shape, whatever is asked of them. */
+class AssembledRoutes implements Resource {
+  readonly name;
+  readonly hash;
+  readonly size;
+  readonly #parts;
+  #needs: readonly string[] | undefined;
+
+  constructor(parts: {
+    readonly name: string;
+    readonly hash: string;
+    readonly size: number;
+    readonly head: Uint8Array;
+    readonly list: HostList;
+    readonly instead: ReadonlyMap<number, HostPart>;
+    readonly last: HostPart | undefined;
+  }) {
+    this.name = parts.name;
+    this.hash = parts.hash;
+    this.size = parts.size;
+    this.#parts = parts;
+  }
+
+  get pieces(): readonly Uint8Array[] {
+    const { head, list, instead, last } = this.#parts;
+    return [head, ...allOf(list, instead, last).map(({ member }) => member)];
+  }
+
+  get needs(): readonly string[] {
+    const { list, instead, last } = this.#parts;
+    this.#needs ??= needsOf(list, instead, last);
+    return this.#needs;
+  }
+
+  hosts() {
+    const { name, head, list, instead, last } = this.#parts;
+    return apart(name, head, list, instead, last);
+  }
 }
 
 function allOf(

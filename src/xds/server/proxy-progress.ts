@@ -10,7 +10,7 @@ export type Progress = "has" | "awaited" | "refused" | "unasked";
 export interface ProxyProgress {
   readonly node: ProxyNode;
   /** Whether it has been sent all that there is for it, and has answered. */
-  readonly isSettled: boolean;
+  isSettled(): boolean;
   /** What it refuses, by type and name, with its words. */
   refusals(): IteratorObject<readonly [ResourceType, string, string]>;
   /** Of a resource as it is wanted now. */
@@ -33,9 +33,7 @@ export function proxyProgress({ node, state }: Connection, nowMs: number): Proxy
   };
   return {
     node,
-    get isSettled() {
-      return !state.pending() && state.states().every((own) => own.isSettled);
-    },
+    isSettled: () => !state.pending() && state.states().every((own) => own.isSettled),
     refusals: () =>
       state
         .states()

@@ -288,12 +288,13 @@ export function createResourceSource(options: ResourceSourceOptions): Controlled
       options.onPush?.(due.length);
       const startedMs = clock.nowMs();
       for (const key of due) {
-        await pushes.rest();
+        const rest = pushes.rest();
+        if (rest) await rest;
         const group = groups.get(key);
         if (!group) continue;
         if (group.ready) await group.ready;
         // What many classes share is made again in slices; after that each class takes little.
-        await pushes.run(safely(group.renderer.proxy, group.renderer.steps()));
+        if (!group.renderer.isMade()) await pushes.run(safely(group.renderer.proxy, group.renderer.steps()));
         if (groups.get(key) === group) refresh(group);
       }
       options.onMade?.(clock.nowMs() - startedMs);
@@ -412,11 +413,17 @@ function take(set: Set<string>): readonly string[] {
 
 /** The same class gives the same key whatever the order of its labels. */
 function classKey(proxyClass: ProxyClass): string {
-  return digest(
-    JSON.stringify(proxyClass, (_key, value: unknown) =>
-      typeof value === "object" && value !== null && !Array.isArray(value)
-        ? Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)))
-        : value,
-    ),
-  );
+  return digest(JSON.stringify(Object.entries(proxyClass).map(([field, value]) => [field, ordered(value)])));
 }
+
+function ordered(value: unknown): unknown {
+  if (typeof value !== "object" || value === null) return value;
+  if (Array.isArray(value)) return value.some(isObject) ? value.map(ordered) : value;
+  const keys = Object.keys(value);
+  const isOrdered = keys.every((key, at) => at === 0 || (keys[at - 1] ?? "") < key);
+  const entries = Object.entries(value);
+  if (isOrdered && !entries.some(([, inner]) => isObject(inner))) return value;
+  return Object.fromEntries(entries.sort(([a], [b]) => (a < b ? -1 : 1)).map(([key, inner]) => [key, ordered(inner)]));
+}
+
+const isObject = (value: unknown): boolean => typeof value === "object" && value !== null;

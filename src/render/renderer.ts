@@ -49,6 +49,8 @@ export interface Renderer {
   refresh(): Differences;
   /** The work that `refresh` and the first `set` would do, in small pieces that may be spread over time. */
   steps(): Steps;
+  /** Whether `steps` would make nothing, as others have made all that has changed. */
+  isMade(): boolean;
   /** Which objects and fields made this resource. */
   causes(type: ResourceType, name: string): readonly Cause[];
   /** The same, ranked, with what was looked for in vain; of a route configuration also of one of its virtual hosts. */
@@ -228,6 +230,9 @@ export function createRendering(mesh: Mesh, options: RenderingOptions = {}): Ren
       return { causes: [...causes, ...more], missing: own?.missing ?? [] };
     };
 
+    const isUpToDate = (type: ResourceType): boolean =>
+      (committed.has(type) && !staleTypes.has(type)) || classSets.isFresh(id, type);
+
     return {
       proxy,
       set,
@@ -238,7 +243,7 @@ export function createRendering(mesh: Mesh, options: RenderingOptions = {}): Ren
         const hold = mesh.graph.hold();
         try {
           for (const { type, steps } of kinds) {
-            if (!steps || (committed.has(type) && !staleTypes.has(type)) || classSets.isFresh(id, type)) continue;
+            if (!steps || isUpToDate(type)) continue;
             const work = steps(view);
             // Whoever wanted it may have gone in between.
             while (states.has(id) && !hold.run(() => work.next()).done) yield;
@@ -249,6 +254,7 @@ export function createRendering(mesh: Mesh, options: RenderingOptions = {}): Ren
           hold.release();
         }
       },
+      isMade: () => kinds.every(({ type, steps }) => !steps || (committed.has(type) && isUpToDate(type))),
       causes: (type, name) => provenance(type, name).causes,
       provenance,
       patchesOf: store.patchesOf,

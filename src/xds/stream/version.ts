@@ -8,13 +8,17 @@ export interface Versions {
 
 export function createVersions(options: { now: () => Date; uuid: () => string }): Versions {
   let counter = 0;
+  /** A change goes to hundreds of streams within a millisecond: the counter tells their responses apart. */
+  let [atMs, time, secret] = [Number.NaN, "", ""];
   return {
     unique: options.uuid,
     next() {
       counter++;
+      const now = options.now();
+      if (now.getTime() !== atMs) [atMs, time, secret] = [now.getTime(), now.toISOString(), options.uuid()];
       // Joined, as V8 keeps what is put together otherwise in its parts, and streams keep these for as long as they live.
-      const version = [options.now().toISOString(), counter].join("/");
-      return { version, nonce: [version, options.uuid()].join("") };
+      const version = [time, counter].join("/");
+      return { version, nonce: [version, secret].join("") };
     },
   };
 }

@@ -32,7 +32,9 @@ export function joined(parts: readonly Part[]): Part {
   return {
     pieces: parts.flatMap(({ pieces }) => pieces),
     size: parts.reduce((sum, { size }) => sum + size, 0),
-    needs: [...new Set(parts.flatMap(({ needs }) => needs))],
+    needs: parts.some(({ needs }) => needs.length > 0)
+      ? [...new Set(parts.flatMap(({ needs }) => needs))]
+      : noPart.needs,
   };
 }
 
@@ -40,7 +42,7 @@ export function joined(parts: readonly Part[]): Part {
 export function nested(schema: DescMessage, field: string, { pieces, size, needs }: Part): Part {
   const number = schema.field[field]?.number;
   if (number === undefined) throw new Error(`${schema.typeName} has no field ${field}`);
-  const head = Uint8Array.from([...varint(number * 8 + 2), ...varint(size)]);
+  const head = headOf(number * 8 + 2, size);
   return { pieces: [head, ...pieces], size: size + head.length, needs };
 }
 
@@ -75,13 +77,24 @@ export function samePart(a: Part, b: Part): boolean {
   );
 }
 
-function varint(value: number): number[] {
-  const bytes: number[] = [];
-  let rest = value;
-  while (rest > 0x7f) {
-    bytes.push((rest & 0x7f) | 0x80);
-    rest >>>= 7;
-  }
-  bytes.push(rest);
+/** Two numbers as varints; no resource is so large that they take more than ten bytes. */
+function headOf(tag: number, size: number): Uint8Array {
+  const bytes = new Uint8Array(varintBytes(tag) + varintBytes(size));
+  writeVarint(bytes, writeVarint(bytes, 0, tag), size);
   return bytes;
+}
+
+function varintBytes(value: number): number {
+  let count = 1;
+  for (let rest = value; rest > 0x7f; rest >>>= 7) count++;
+  return count;
+}
+
+/** Where the next one begins. */
+function writeVarint(bytes: Uint8Array, from: number, value: number): number {
+  let at = from;
+  let rest = value;
+  for (; rest > 0x7f; rest >>>= 7) bytes[at++] = (rest & 0x7f) | 0x80;
+  bytes[at++] = rest;
+  return at;
 }

@@ -1,12 +1,12 @@
 /** A proxy and tags as users write them in; Envoy's custom span tags, encoded and sorted by name, out. */
 import { create } from "@bufbuild/protobuf";
 import { HttpConnectionManager_TracingSchema } from "../../gen/envoy/extensions/filters/network/http_connection_manager/v3/http_connection_manager_pb.js";
-import { CustomTagSchema } from "../../gen/envoy/type/tracing/v3/custom_tag_pb.js";
+import { CustomTag_LiteralSchema, CustomTagSchema } from "../../gen/envoy/type/tracing/v3/custom_tag_pb.js";
 import { compareText } from "../../lib/index.ts";
 import type { ProxyTracing, TelemetryTracingCustomTag, TracedFacet } from "../../model/index.ts";
 import type { Fields } from "../build/fields.ts";
 import { tracedFacet } from "../facets.ts";
-import { encodePart, joined, nested, type Part, samePart } from "../part.ts";
+import { encodePart, joined, nested, type Part, partOf, samePart } from "../part.ts";
 import { versionAtLeast } from "../proxy/proxy-version.ts";
 import { recipe } from "../recipe.ts";
 import type { View } from "../view.ts";
@@ -74,15 +74,31 @@ function tagType(tag: TelemetryTracingCustomTag): TagType | undefined {
 function istioTags(proxy: TracedFacet): Tag[] {
   const { self, metadata } = proxy;
   return [
-    literal("istio.canonical_revision", self.canonicalRevision || "latest"),
-    literal("istio.canonical_service", self.canonicalName || "unknown"),
-    literal("istio.mesh_id", metadata.MESH_ID || "unknown"),
-    literal("istio.namespace", proxy.namespace || "default"),
-    literal("istio.cluster_id", proxy.cluster || "unknown"),
+    tagsOfSelf.revision(self.canonicalRevision || "latest"),
+    tagsOfSelf.service(self.canonicalName || "unknown"),
+    tagsOfSelf.mesh(metadata.MESH_ID || "unknown"),
+    tagsOfSelf.namespace(proxy.namespace || "default"),
+    tagsOfSelf.cluster(proxy.cluster || "unknown"),
   ];
 }
 
-const literal = (name: string, value: string): Tag => encodedTag(name, { case: "literal", value: { value } });
+/** Each deployment has its own: of its tags only the text is encoded for it. */
+function literal(name: string): (value: string) => Tag {
+  const head = encodePart(CustomTagSchema, create(CustomTagSchema, { tag: name }));
+  return (value) => {
+    const text = nested(CustomTag_LiteralSchema, "value", partOf([Buffer.from(value)]));
+    const tag = joined([head, nested(CustomTagSchema, "literal", text)]);
+    return { name, part: nested(HttpConnectionManager_TracingSchema, "customTags", tag) };
+  };
+}
+
+const tagsOfSelf = {
+  revision: literal("istio.canonical_revision"),
+  service: literal("istio.canonical_service"),
+  mesh: literal("istio.mesh_id"),
+  namespace: literal("istio.namespace"),
+  cluster: literal("istio.cluster_id"),
+};
 
 /** Empty, and so not sent, where no dry-run policy set the metadata. */
 const dryRun = (name: string, key: string): Tag =>

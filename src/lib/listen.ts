@@ -5,6 +5,9 @@ import { FairleadError, systemCode } from "./error.ts";
 
 export type ListenAddress = { readonly host: string; readonly port: number } | { readonly path: string };
 
+/** As many as a system takes by itself: with node's 511, of ten thousand who come back at once many were dropped. */
+const backlog = 4096;
+
 /** Resolves with the bound address; a busy port is a FairleadError `port-in-use` with the hint. */
 export function listenOn(
   server: Server,
@@ -30,7 +33,7 @@ export function listenOn(
     resolve(typeof bound === "object" && bound ? { host: bound.address, port: bound.port } : { host: name, port: 0 });
   });
   if ("path" in address) listenOnSocket(server, address.path);
-  else server.listen(address.port, address.host);
+  else server.listen({ ...address, backlog });
   return promise;
 }
 

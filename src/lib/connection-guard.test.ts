@@ -213,6 +213,26 @@ describe("a server of HTTP/2 lets go", () => {
     expect(watch.closed).toBe(false);
   });
 
+  test("an answer that is not taken, and not one that has nothing to say yet", async () => {
+    const port = await start("http2", { stallMs: 200 }, (request, response) => {
+      if (request.url === "/watch") response.writeHead(200).flushHeaders();
+      else response.writeHead(401).end("who are you?");
+    });
+    const session = http2.connect(`http://127.0.0.1:${port}`, { settings: { initialWindowSize: 0 } });
+    open.push(() => session.destroy());
+    const watch = session.request({ ":path": "/watch" }, { endStream: true });
+    await once(watch, "response");
+    for (let i = 0; i < 3; i++) {
+      const stuck = session
+        .request({ ":path": "/" }, { endStream: true })
+        .on("error", () => {})
+        .resume();
+      await once(stuck, "close");
+      expect(stuck.rstCode).toBe(http2.constants.NGHTTP2_CANCEL);
+    }
+    expect(watch.closed).toBe(false);
+  });
+
   test("a body that goes on for too long, byte by byte", async () => {
     const port = await start("http2", { requestMs: 200 }, (request) => void request.resume());
     const session = http2.connect(`http://127.0.0.1:${port}`);

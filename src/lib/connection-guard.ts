@@ -148,13 +148,17 @@ export function guardRequests(server: Server, limits: ConnectionLimits): void {
     if (isBodyDue || (answering.get(socket) ?? 0) === 0 || socket.writableLength > 0) socket.destroy();
   });
   server.on("stream", (stream: ServerHttp2Stream) => {
-    if (stream.endAfterHeaders) return;
     const cancel = (): void => stream.close(constants.NGHTTP2_CANCEL);
-    stream.setTimeout(limits.stallMs, cancel);
+    let isBodyDue = !stream.endAfterHeaders;
+    // A window of nothing keeps an answer for ever, from who answers pings meanwhile.
+    const watch = (): unknown =>
+      stream.setTimeout(limits.stallMs, () => (isBodyDue || stream.writableLength > 0 ? cancel() : watch()));
+    watch();
+    if (!isBodyDue) return;
     // Node bounds the whole of a request in HTTP/1 alone.
     const whole = setTimeout(cancel, limits.requestMs).unref();
     stream.once("end", () => {
-      stream.setTimeout(0);
+      isBodyDue = false;
       clearTimeout(whole);
     });
     stream.once("close", () => clearTimeout(whole));

@@ -1,38 +1,27 @@
 /** The stages and connections of a control plane in; what pages and commands read of it out (`read-api/mesh-reads.ts`). */
 import type { Collection, Graph } from "../../collections/index.ts";
-import { lookInTurns } from "../../dashboard/index.ts";
-import { createRest, formatSortedYaml, type Logger } from "../../lib/index.ts";
-import { istioVersion, type KubeObject, type ResourceType, reportIntervalMs, types } from "../../model/index.ts";
+import { createRest, type Logger } from "../../lib/index.ts";
+import { istioVersion, type KubeObject, reportIntervalMs } from "../../model/index.ts";
 import { eachProxy, findProxy } from "../../ops/index.ts";
-import type {
-  Cause,
-  Figure,
-  Finding,
-  Identities,
-  MeshReads,
-  ObjectDetail,
-  ObjectRow,
-  ProxyRow,
-} from "../../read-api/index.ts";
-import type { Renderer } from "../../render/index.ts";
-import { type Ads, type ProxyStatus, proxyName, shortName } from "../../xds/index.ts";
-import { findProblems, type ObjectProblem, type ProblemInputs } from "../controllers/find-problems.ts";
+import type { Figure, Identities, MeshReads, ProxyRow } from "../../read-api/index.ts";
+import { type Ads, proxyName } from "../../xds/index.ts";
+import { findProblems, type ProblemInputs } from "../controllers/find-problems.ts";
 import type { ShowResource } from "../debug/config-dump.ts";
-import { createPartsOf, type Programmed, reachSteps, sayVerdict } from "../programmed/index.ts";
+import type { Programmed } from "../programmed/index.ts";
 import type { Refusal } from "../refusals.ts";
 import type { ControlledSource } from "../resource-source.ts";
 import type { Stages } from "../stages.ts";
 import type { TapSessions, Traffic } from "../traffic/index.ts";
-import { createHistoryFile, followChanges, written } from "./changes/index.ts";
-import { findFindings, problemsOf, refused } from "./findings.ts";
-import { leadsTo } from "./leads-to.ts";
+import { createHistoryFile, followChanges } from "./changes/index.ts";
+import { findFindings } from "./findings.ts";
+import { readGraph, trafficFindings } from "./graph.ts";
 import { createMarks } from "./marks.ts";
 import { type Inventory, namespaceRows, readNamespace } from "./namespaces.ts";
+import { createObjectReads, type FoundProblems } from "./objects.ts";
 import { proxyDetail, proxyRow } from "./proxies.ts";
-import { searchResources } from "./search.ts";
+import { createResourceReads } from "./resources.ts";
 import { createServiceReads } from "./services.ts";
-import { readGraph, trafficFindings } from "./traffic.ts";
-import { readWorkload } from "./workload.ts";
+import { readWorkload } from "./workloads.ts";
 
 export interface MeshReadsInputs {
   readonly graph: Graph;
@@ -73,6 +62,7 @@ export function createMeshReads(inputs: MeshReadsInputs): MeshReads {
   const services = createServiceReads(stages, inputs.traffic);
   const marks = createMarks(stages);
   const problems = createProblemCache(inputs);
+  const objects = createObjectReads(inputs, problems, changes);
   // Rates move as often as agents report them, and what is late becomes so by time alone.
   const reports = (): number => Math.floor(now().getTime() / reportIntervalMs);
   const moves = (): string => `${programmed.moves} ${inputs.graph.version} ${changes.moves()} ${reports()}`;
@@ -86,20 +76,11 @@ export function createMeshReads(inputs: MeshReadsInputs): MeshReads {
     }
     return rows.sort((a, b) => (a.id < b.id ? -1 : 1));
   };
-  const objects = async (): Promise<readonly ObjectRow[]> => {
-    const found = await problems();
-    return [...kinds].flatMap(([kind, of]) =>
-      of.keys().flatMap((key) => {
-        const object = of.get(key);
-        return object ? [objectRow(kind, key, object, found)] : [];
-      }),
-    );
-  };
   const inventory = async (): Promise<Inventory> => ({
     names: inputs.namespaces.keys(),
     services: await services.services(),
     proxies: await proxyRows(),
-    objects: await objects(),
+    objects: await objects.objects(),
   });
 
   return {
@@ -135,46 +116,9 @@ export function createMeshReads(inputs: MeshReadsInputs): MeshReads {
       const holder = inputs.identities().proxies.find((one) => one.proxy === proxyName(proxy.node));
       return proxyDetail(proxy, inputs.refusals(), holder);
     },
-    resources(id, type) {
-      const sent = sentTo(inputs, id, type);
-      return sent && [...sent.renderer.all(sent.type).keys()].sort();
-    },
-    causes(id, type, names) {
-      const sent = sentTo(inputs, id, type);
-      return names.map((name) => (sent ? causesOf(sent, name) : []));
-    },
-    resource(id, type, name) {
-      const sent = sentTo(inputs, id, type);
-      const json = sent && inputs.showResource(sent.proxy.connectionId, sent.type, name);
-      return json && { name, type, json, causes: causesOf(sent, name), next: nextOf(type, name, json) };
-    },
-    search(id, words, isSeen) {
-      const types = searchedTypes.flatMap((type) => {
-        const sent = sentTo(inputs, id, type);
-        const show = (name: string) => sent && inputs.showResource(sent.proxy.connectionId, sent.type, name);
-        return sent ? [{ type, names: [...sent.renderer.all(sent.type).keys()].sort(), show }] : [];
-      });
-      return types.length === 0 ? undefined : searchResources(types, words, isSeen);
-    },
+    ...createResourceReads(inputs),
     ...services,
-    objects,
-    async object(id) {
-      const [kind, key] = [id.slice(0, id.indexOf("/")), id.slice(id.indexOf("/") + 1)];
-      const object = kinds.get(kind)?.get(key);
-      if (!object) return undefined;
-      const found = await problems();
-      const verdict = await programmed.of(kind, key);
-      const latest = changes.of(id).slice(0, maxChanges);
-      await lookInTurns(latest);
-      return {
-        ...objectRow(kind, key, object, found),
-        ...textsOf(object),
-        findings: findingsOf(id, found, inputs.refusals()),
-        ...(verdict ? { programmed: { ...verdict, ...sayVerdict(verdict) } } : {}),
-        parts: await partsOf(inputs, kind, key),
-        changes: latest,
-      };
-    },
+    ...objects,
     changes: changes.all,
     change: changes.detail,
     identities: inputs.identities,
@@ -192,104 +136,6 @@ function proxiesOf({ registry }: Stages, ads: Ads, id: string): readonly string[
   return [...own.map(({ node }) => proxyName(node))];
 }
 
-/** Of one object; all are on the page of changes. */
-const maxChanges = 50;
-
-const typeNamed = (name: string): ResourceType | undefined =>
-  Object.values(types).find((type) => shortName(type) === name);
-
-/** Secrets are shown by their names alone, and found in nothing. */
-const searchedTypes = ["LDS", "RDS", "CDS", "EDS", "ECDS"] as const;
-
-interface Sent {
-  readonly proxy: ProxyStatus;
-  readonly renderer: Renderer;
-  readonly type: ResourceType;
-}
-
-/** A proxy is looked for among all of the mesh, so it is looked for once. */
-function sentTo({ ads, resources }: MeshReadsInputs, id: string, short: string): Sent | undefined {
-  const [proxy, type] = [findProxy(ads, id), typeNamed(short)];
-  const renderer = proxy && resources.rendererOf(proxy.node);
-  return renderer && type && { proxy, renderer, type };
-}
-
-const causesOf = ({ renderer, type }: Sent, name: string): readonly Cause[] => renderer.provenance(type, name).causes;
-
-/** A cluster has the endpoints of its own name unless it names others. */
-function nextOf(type: string, name: string, json: object): readonly { readonly type: string; readonly name: string }[] {
-  const next = leadsTo(json).filter((one) => one.type !== type || one.name !== name);
-  const hasOwn = type === "CDS" && "type" in json && json.type === "EDS" && !next.some((one) => one.type === "EDS");
-  return hasOwn ? [...next, { type: "EDS", name }] : next;
-}
-
-/** Writing a longer one would hold up all others, and nobody reads it on a page. */
-const maxYamlBytes = 128 * 1024;
-
-function textsOf(object: KubeObject): Pick<ObjectDetail, "yaml" | "status" | "resourceVersion"> {
-  const { resourceVersion } = object.metadata;
-  const bytes = JSON.stringify(object).length;
-  if (bytes > maxYamlBytes) return { yaml: `# ${bytes} bytes are too many to be shown here: kubectl get -o yaml` };
-  return {
-    yaml: written(object),
-    ...(object.status === undefined ? {} : { status: formatSortedYaml({ status: object.status }) }),
-    ...(resourceVersion === undefined ? {} : { resourceVersion }),
-  };
-}
-
-function objectRow(
-  kind: string,
-  key: string,
-  { metadata }: KubeObject,
-  found: ReadonlyMap<string, readonly ObjectProblem[]>,
-): ObjectRow {
-  const { name, namespace = "", generation } = metadata;
-  const id = `${kind}/${key}`;
-  return {
-    ...{ id, kind, namespace, name },
-    ...(generation === undefined ? {} : { generation }),
-    problems: found.get(id)?.length ?? 0,
-  };
-}
-
-function findingsOf(
-  id: string,
-  found: ReadonlyMap<string, readonly ObjectProblem[]>,
-  refusals: readonly Refusal[],
-): readonly Finding[] {
-  const own = refusals.filter(({ blamed }) => blamed.some(({ object }) => object === id));
-  return [...refused(own), ...problemsOf(id, found.get(id) ?? [])];
-}
-
-const maxParts = 200;
-
-/** Of each class of proxies, what was made from the object; of a large mesh that takes many turns. */
-async function partsOf(
-  { graph, kinds, resources }: MeshReadsInputs,
-  kind: string,
-  key: string,
-): Promise<ObjectDetail["parts"]> {
-  const objects = kinds.get(kind);
-  if (!objects) return [];
-  const rest = createRest();
-  const steps = reachSteps({ graph, resources }, kind, objects, key);
-  let step = steps.next();
-  for (; !step.done; step = steps.next()) await rest();
-  // As provenance calls it.
-  const parts = createPartsOf(`${kind.split(".")[0]}/${key}`, step.value);
-  const counted = new Map<string, { type: string; name: string; proxies: number }>();
-  for (const { renderer, nodes } of [...resources.rendered()]) {
-    await rest();
-    for (const { type, wanted } of parts(renderer)) {
-      const id = `${type} ${wanted.name}`;
-      const known = counted.get(id) ?? { type: shortName(type), name: wanted.name, proxies: 0 };
-      known.proxies += nodes.size;
-      counted.set(id, known);
-    }
-  }
-  return [...counted.values()].slice(0, maxParts);
-}
-
 function figuresOf({ stages, resources, kinds }: MeshReadsInputs, inStep: number, all: number): readonly Figure[] {
   const objects = [...kinds.values()].reduce((sum, { size }) => sum + size, 0);
   return [
@@ -302,8 +148,8 @@ function figuresOf({ stages, resources, kinds }: MeshReadsInputs, inStep: number
 }
 
 /** Looking costs a walk over all objects, so what was found holds until something moves, and for a moment longer. */
-function createProblemCache({ graph, problemInputs }: MeshReadsInputs): () => Promise<ProblemMap> {
-  let last: { readonly version: number; readonly atMs: number; readonly found: Promise<ProblemMap> } | undefined;
+function createProblemCache({ graph, problemInputs }: MeshReadsInputs): () => Promise<FoundProblems> {
+  let last: { readonly version: number; readonly atMs: number; readonly found: Promise<FoundProblems> } | undefined;
   return () => {
     const atMs = performance.now();
     if (last && (last.version === graph.version || atMs - last.atMs < restMs)) return last.found;
@@ -312,5 +158,4 @@ function createProblemCache({ graph, problemInputs }: MeshReadsInputs): () => Pr
   };
 }
 
-type ProblemMap = ReadonlyMap<string, readonly ObjectProblem[]>;
 const restMs = 1_000;

@@ -9,7 +9,7 @@ import {
 } from "../../traffic/index.ts";
 import type { Traffic } from "../traffic/index.ts";
 import { asSeen } from "./as-seen.ts";
-import { edgeOf } from "./traffic.ts";
+import { edgeOf } from "./graph.ts";
 
 /** The edges of a workload, a service or a namespace. */
 export interface EdgeFilter {

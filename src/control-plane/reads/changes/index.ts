@@ -1,2 +1,2 @@
-export { followChanges, written } from "./changes.ts";
+export { type Changes, followChanges, written } from "./changes.ts";
 export { createHistoryFile } from "./history-file.ts";

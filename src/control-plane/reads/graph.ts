@@ -1,4 +1,4 @@
-/** Rates in; what is drawn of them, and what one workload's page shows, out. Bounded: the least busy are counted only. */
+/** Rates in; what is drawn of them, and what is wrong in them, out. Bounded: the least busy are counted only. */
 import type { Finding, Graph, GraphEdge, GraphNode, GraphQuestion } from "../../read-api/index.ts";
 import { type EdgeRow, type GroupName, summarizeEdges, type TrafficSnapshot } from "../../traffic/index.ts";
 import { asSeen } from "./as-seen.ts";

@@ -2,8 +2,8 @@ import { describe, expect, test } from "vitest";
 import { elsewhere } from "../../read-api/index.ts";
 import type { TrafficView } from "../../traffic/index.ts";
 import { edge, party, requests, testStore } from "../../traffic/testing.ts";
+import { maxEdges, maxNodes, readGraph, trafficFindings } from "./graph.ts";
 import { ofNamespace, ofService, ofWorkload, readSeen } from "./seen.ts";
-import { maxEdges, maxNodes, readGraph, trafficFindings } from "./traffic.ts";
 
 const [front, back, db] = [party("front"), party("back"), party("db", "data")];
 

@@ -2,6 +2,7 @@
 import { type Command, Option } from "commander";
 import type { LiveRequest, Party } from "../read-api/index.ts";
 import type { Io } from "./command.ts";
+import { printJson } from "./print.ts";
 import { printTable } from "./table.ts";
 import { milliseconds, percent } from "./traffic/figures.ts";
 import { durationOf, type LiveFlags, liveRequests, queryOf, withLiveOptions } from "./traffic/live.ts";
@@ -61,7 +62,7 @@ async function top(what: readonly string[], flags: TopFlags, io: Io): Promise<nu
       if (draws) io.out(`\u001b[H\u001b[J${tableOf(rows, flags)}\n${footOf(rows, leftOut, batch.proxies)}\n`);
     }
   }
-  if (flags.output === "json") io.out(`${JSON.stringify({ leftOut, rows: sorted(rows) }, null, 2)}\n`);
+  if (flags.output === "json") io.out(printJson({ leftOut, rows: sorted(rows) }, 2));
   else if (!draws) io.out(tableOf(rows, flags));
   if (!draws && leftOut > 0) io.err(`${leftOut} more requests were not shown\n`);
   return 0;

@@ -7,12 +7,18 @@ export interface ByteTransport {
   /** Resolves when it is out, or the connection is gone. */
   send(bytes: Buffer): Promise<void>;
   close(): void;
+  /** The connection is gone, also where nobody reads and so comes to its end. */
+  readonly gone: AbortSignal;
 }
 
 /** `head` is what came with the request that the connection began with. */
 export function socketTransport(socket: Duplex, head: Buffer): ByteTransport {
   socket.on("error", () => {});
+  const gone = new AbortController();
+  if (socket.destroyed) gone.abort();
+  else socket.once("close", () => gone.abort());
   return {
+    gone: gone.signal,
     incoming: bytesOf(socket, head),
     send: (bytes) =>
       new Promise((resolve) => {

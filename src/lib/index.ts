@@ -63,5 +63,5 @@ export { type SilenceLimits, watchSilence } from "./silence.ts";
 export { openSocketFolder, type SocketFolder } from "./socket-folder.ts";
 export { compareText, sortBy } from "./sort.ts";
 export { createWatchdog, type Watchdog } from "./watchdog.ts";
-export { acceptKey, openWebSocket, type WebSocketRole } from "./web-socket.ts";
+export { acceptKey, askRegularly, openWebSocket, usualAskMs, type WebSocketRole } from "./web-socket.ts";
 export { type YamlLines, yamlLines } from "./yaml-lines.ts";

@@ -7,6 +7,8 @@ const maxMessageBytes = 1024 * 1024;
 const maxPieces = 1024;
 const maxControlBytes = 125;
 const closeMs = 10_000;
+/** What is sent to a client that is gone is answered with a reset. */
+export const usualAskMs = 15_000;
 
 const opcodes = { continuation: 0, text: 1, binary: 2, close: 8, ping: 9, pong: 10 } as const;
 const closeCodes = { normal: 1000, protocol: 1002, tooLarge: 1009 } as const;
@@ -25,8 +27,15 @@ interface Frame {
 /** Which side this is: only what clients send is masked. */
 export type WebSocketRole = "server" | "client";
 
-/** Each piece of `incoming` is a message; each `send` is one. */
-export function openWebSocket(under: ByteTransport, role: WebSocketRole = "server"): ByteTransport {
+/**
+ * Each piece of `incoming` is a message; each `send` is one. A server that waits for somebody else to take what has come
+ * does not read, and would never see its client go: it asks now and then.
+ */
+export function openWebSocket(
+  under: ByteTransport,
+  role: WebSocketRole = "server",
+  askMs: number = usualAskMs,
+): ByteTransport {
   const write = (opcode: number, payload: Buffer): Promise<void> => under.send(encode(opcode, payload, role));
   let isClosed = false;
   const end = async (code: number): Promise<void> => {
@@ -40,6 +49,8 @@ export function openWebSocket(under: ByteTransport, role: WebSocketRole = "serve
     clearTimeout(timer);
     under.close();
   };
+  if (role === "server") askRegularly(under.gone, askMs, () => write(opcodes.ping, Buffer.alloc(0)));
+
   async function* messages(): AsyncIterable<Buffer> {
     const reader = createByteReader(under.incoming);
     const parts: Buffer[] = [];
@@ -62,10 +73,25 @@ export function openWebSocket(under: ByteTransport, role: WebSocketRole = "serve
     }
   }
   return {
+    gone: under.gone,
     incoming: messages(),
     send: (bytes) => (isClosed ? Promise.resolve() : write(opcodes.binary, bytes)),
     close: () => void end(closeCodes.normal),
   };
+}
+
+/** Until it is gone; not while the last question is not out yet. */
+export function askRegularly(gone: AbortSignal, everyMs: number, ask: () => Promise<void>): void {
+  let isAsking = false;
+  const timer = setInterval(() => {
+    if (isAsking) return;
+    isAsking = true;
+    void ask().finally(() => {
+      isAsking = false;
+    });
+  }, everyMs).unref();
+  gone.addEventListener("abort", () => clearInterval(timer), { once: true });
+  if (gone.aborted) clearInterval(timer);
 }
 
 /** A number is the reason to close for. */

@@ -29,11 +29,16 @@ export async function serveChannelForward(
     if (left === 0) transport.close();
   };
   const sockets = await Promise.all(ports.map((port, i) => open(transport, port, i * 2, connect, ended)));
+  const leave = (): void => {
+    for (const socket of sockets) socket?.destroy();
+  };
+  transport.gone.addEventListener("abort", leave, { once: true });
+  if (transport.gone.aborted) leave();
   for await (const message of transport.incoming) {
     const socket = sockets[(message[0] ?? 0) / 2];
     if (socket && !socket.write(message.subarray(1))) await drained(socket);
   }
-  for (const socket of sockets) socket?.destroy();
+  leave();
 }
 
 async function open(

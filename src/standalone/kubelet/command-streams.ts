@@ -61,10 +61,12 @@ async function overSpdy(transport: ByteTransport, wanted: Wanted): Promise<Comma
       if (open.size === all.length) complete.resolve(true);
     },
   });
-  void serving.finally(() => {
+  const leave = (): void => {
     complete.resolve(false);
     gone.abort();
-  });
+  };
+  void serving.finally(leave);
+  transport.gone.addEventListener("abort", leave, { once: true });
   const isComplete = await complete.promise;
   clearTimeout(timer);
   if (!isComplete) return void transport.close();
@@ -113,10 +115,12 @@ async function overWebSocket(transport: ByteTransport, wanted: Wanted): Promise<
       else if (channel === channels.close && bytes[0] === channels.stdin) stdin?.end();
     }
   };
-  void read().finally(() => {
+  const leave = (): void => {
     stdin?.end();
     gone.abort();
-  });
+  };
+  void read().finally(leave);
+  transport.gone.addEventListener("abort", leave, { once: true });
   const writer = (name: "stdout" | "stderr"): Writable | undefined =>
     wanted[name] ? channelWriter(transport, channels[name]) : undefined;
   const [stdout, stderr] = [writer("stdout"), writer("stderr")];

@@ -1,4 +1,6 @@
 import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { readFileSync } from "node:fs";
 import { PassThrough } from "node:stream";
 import { text } from "node:stream/consumers";
 import { expect, test } from "vitest";
@@ -34,6 +36,33 @@ test("a command that cannot be started is told so, and the next one is run", asy
       message: expect.stringContaining("cannot start"),
     });
   expect(await run(["echo", "a"])).toMatchObject({ status: { status: "Success" }, out: "a\n" });
+});
+
+/** Not those that only wait for somebody to take note of their end. */
+function isRunning(pid: number): boolean {
+  try {
+    return !/\) Z/.test(readFileSync(`/proc/${pid}/stat`, "utf8"));
+  } catch {
+    return false;
+  }
+}
+
+test("with its client goes all that a command has started, also what is in a session of its own", async () => {
+  const [gone, stdout] = [new AbortController(), new PassThrough()];
+  const streams = { stdin: undefined, stdout, stderr: undefined, resized: () => {}, signal: gone.signal };
+  const wanted = { stdin: false, stdout: true, stderr: false, tty: false };
+  const script = `const { spawn } = require("node:child_process");
+    const { pid } = spawn("sleep", ["100"], { detached: true, stdio: "ignore" });
+    console.log("pid=" + pid + ".");
+    setInterval(() => {}, 1000);`;
+  const finish = async (): Promise<void> => {};
+  const done = runCommand(direct, [process.execPath, "-e", script], { ...streams, finish }, wanted);
+  const said = String((await once(stdout, "data"))[0]);
+  const pid = Number(/pid=(\d+)\./.exec(said)?.[1]);
+  expect(isRunning(pid)).toBe(true);
+  gone.abort();
+  await done;
+  await expect.poll(() => isRunning(pid)).toBe(false);
 });
 
 test("of the sizes that come while one is being set, the last one is set next", async () => {

@@ -4,6 +4,7 @@ import type { Writable } from "node:stream";
 import { FairleadError } from "../../lib/index.ts";
 import { signalGroup } from "../processes.ts";
 import type { CommandStreams, Wanted } from "./command-streams.ts";
+import { descendantsOf } from "./process-table.ts";
 import { createResizer, onTerminal, resizeTerminal } from "./terminal.ts";
 
 /** Starts a command beside the container's own process and like it: in a group of its own, with pipes. */
@@ -23,7 +24,7 @@ export async function runCommand(
     streams.stdin?.resume();
     return await streams.finish(failed(`cannot start: ${FairleadError.from(error).message}`));
   }
-  const end = (): void => signalGroup(child.pid ?? -1, "SIGKILL");
+  const end = (): void => endAll(child.pid ?? -1);
   // With whoever asked for it goes what it does.
   streams.signal.addEventListener("abort", end, { once: true });
   if (streams.signal.aborted) end();
@@ -43,6 +44,12 @@ export async function runCommand(
   end();
   streams.stdin?.resume();
   await streams.finish(status);
+}
+
+/** On a terminal a command is in a session of its own, where the group that was started does not reach it. */
+function endAll(pid: number): void {
+  if (pid <= 1) return;
+  for (const one of [...descendantsOf(pid), pid]) signalGroup(one, "SIGKILL");
 }
 
 function copy(from: ChildProcess["stdout"], to: Writable | undefined): void {

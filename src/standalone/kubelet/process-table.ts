@@ -33,6 +33,15 @@ export function processesInNetwork(path: string): readonly { readonly pid: numbe
   });
 }
 
+/** What it has started, and what these have; not what has been left behind by a parent that is gone. */
+export function descendantsOf(pid: number): readonly number[] {
+  const found: number[] = [];
+  for (let next: number | undefined = pid, at = 0; next !== undefined; next = found[at++])
+    for (const child of read(next, `task/${next}/children`).split(" "))
+      if (Number(child) > 0) found.push(Number(child));
+  return found;
+}
+
 function inodeOf(path: string): number {
   try {
     return statSync(path).ino;

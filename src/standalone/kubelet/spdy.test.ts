@@ -5,7 +5,8 @@ import { expect, test } from "vitest";
 import { socketTransport } from "../../lib/index.ts";
 import { type SpdyStream, serveSpdy } from "./spdy.ts";
 import { spdyDictionary } from "./spdy-dictionary.ts";
-import { dataFrame } from "./spdy-frame.ts";
+import { dataFrame, frameTypes } from "./spdy-frame.ts";
+import { socketPair } from "./testing.ts";
 
 interface Peer {
   readonly wire: Duplex;
@@ -14,8 +15,8 @@ interface Peer {
   pack(block: Buffer): Promise<Buffer>;
 }
 
-function connectPeer(maxStreams = 8): Peer {
-  const [wire, server] = duplexPair();
+function connectPeer(maxStreams = 8, [wire, server]: readonly Duplex[] = duplexPair(), askMs = 600_000): Peer {
+  if (!wire || !server) throw new Error("no connection");
   const streams: SpdyStream[] = [];
   const packer = createDeflate({ dictionary: spdyDictionary, flush: constants.Z_SYNC_FLUSH });
   const packed: Buffer[] = [];
@@ -24,7 +25,7 @@ function connectPeer(maxStreams = 8): Peer {
   return {
     wire,
     streams,
-    done: serveSpdy(socketTransport(server, Buffer.alloc(0)), { maxStreams, opened }),
+    done: serveSpdy(socketTransport(server, Buffer.alloc(0)), { maxStreams, askMs, opened }),
     async pack(block) {
       await new Promise((resolve) => packer.write(block, resolve));
       return Buffer.concat(packed.splice(0));
@@ -131,3 +132,31 @@ for (const [name, bytes] of [
     await peer.done;
     expect(peer.streams).toHaveLength(0);
   });
+
+test("a client that has gone is seen, though nobody reads its stream", async () => {
+  const { there, here } = await socketPair();
+  const { wire, streams, done, pack } = connectPeer(8, [there, here], 20);
+  wire.write(syn(1, await pack(block({ StreamType: "data", port: "80" }))));
+  for (let i = 0; i < 100; i++) wire.write(dataFrame(1, Buffer.alloc(64 * 1024), false));
+  await expect.poll(() => streams[0]?.bytes.readableLength).toBeGreaterThan(0);
+  wire.destroy();
+  await done;
+  expect(streams[0]?.bytes.destroyed).toBe(true);
+});
+
+test("a client is asked whether it is there, and its answer is not answered", async () => {
+  const { there, here } = await socketPair();
+  const { wire, done } = connectPeer(8, [there, here], 20);
+  const pings: number[] = [];
+  wire.on("data", (bytes: Buffer) => {
+    for (let at = 0; at + 12 <= bytes.length; at += 12) {
+      expect(bytes.readUInt16BE(at + 2)).toBe(frameTypes.ping);
+      pings.push(bytes.readUInt32BE(at + 8));
+      if (pings.length <= 3) wire.write(bytes.subarray(at, at + 12));
+    }
+  });
+  await expect.poll(() => pings.length).toBeGreaterThan(5);
+  expect(pings.slice(0, 6)).toEqual([2, 4, 6, 8, 10, 12]);
+  wire.destroy();
+  await done;
+});

@@ -3,7 +3,7 @@
  * Kubernetes it knows no windows: who does not read makes the whole connection wait.
  */
 import { Duplex } from "node:stream";
-import { type ByteTransport, createByteReader } from "../../lib/index.ts";
+import { askRegularly, type ByteTransport, createByteReader, usualAskMs } from "../../lib/index.ts";
 import {
   dataFrame,
   frameTypes,
@@ -25,6 +25,8 @@ export interface SpdyStream {
 
 export interface SpdyOptions {
   readonly maxStreams: number;
+  /** How often the client is asked whether it is there. */
+  readonly askMs?: number;
   opened(stream: SpdyStream): void;
 }
 
@@ -43,7 +45,16 @@ export async function serveSpdy(transport: ByteTransport, options: SpdyOptions):
   const reader = createByteReader(transport.incoming);
   const headers = createHeaderReader();
   const streams = new Map<number, Open>();
-  let [lastId, isFirstReply] = [0, true];
+  let [lastId, isFirstReply, lastPing] = [0, true, 0];
+  // Who waits for a stream to be read does not read, and so does not see the client go.
+  const reset = (): void => {
+    for (const stream of streams.values()) stream.reset();
+  };
+  transport.gone.addEventListener("abort", reset, { once: true });
+  askRegularly(transport.gone, options.askMs ?? usualAskMs, () => {
+    lastPing = (lastPing + 2) & 0x7fff_fffe;
+    return transport.send(pingFrame(lastPing));
+  });
 
   const open = async (frame: SpdyFrame & { type: "control" }): Promise<boolean> => {
     const id = idIn(frame.bytes);
@@ -79,7 +90,8 @@ export async function serveSpdy(transport: ByteTransport, options: SpdyOptions):
         streams.get(idIn(frame.bytes))?.reset();
         return true;
       case frameTypes.ping:
-        await transport.send(pingFrame(idIn(frame.bytes)));
+        // Those of a client are odd; others are answers to ours.
+        if (idIn(frame.bytes) % 2 === 1) await transport.send(pingFrame(idIn(frame.bytes)));
         return true;
       case frameTypes.settings:
       case frameTypes.goAway:
@@ -92,7 +104,7 @@ export async function serveSpdy(transport: ByteTransport, options: SpdyOptions):
   try {
     for (let frame = await readFrame(reader); frame && (await take(frame)); ) frame = await readFrame(reader);
   } finally {
-    for (const stream of streams.values()) stream.reset();
+    reset();
     headers.close();
     transport.close();
   }

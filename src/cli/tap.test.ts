@@ -161,6 +161,14 @@ describe("fairlead top", () => {
     ]);
   });
 
+  test("a path cannot move the terminal's cursor, in any form", async () => {
+    const one = await plane([request("/\u009b2J\u202ex")]);
+    for (const form of [[], ["-o", "json"]] as const) {
+      const { stdout } = await run("top", one, ...form);
+      expect(stdout).not.toMatch(/[\u0080-\u009f\u202e]/);
+    }
+  });
+
   test("of several control planes as one, as JSON", async () => {
     const [one, other] = [await plane(requests), await plane(requests, 2)];
     const { stdout } = await run("top", one, "--hide-sources", "-o", "json", "--address", other.address);

@@ -54,7 +54,8 @@ export function planOwn(state: TypeState, current: ResourceSet, planning: Planni
 type Find = (name: string, named: boolean) => Resource | undefined;
 
 function candidates(state: TypeState, current: ResourceSet, { steps }: Planning): ReadonlySet<string> {
-  // Without lists in between: a stream may have asked for very many.
+  // A stream may ask for very many: those of its first request need not be put together.
+  if (isOfNames(state) && state.names.pooled) return state.names.pooled;
   const names = new Set(state.own.keys());
   for (const some of [state.mustSend, state.refusedNames(), state.news ?? state.names])
     for (const name of some) names.add(name);
@@ -62,6 +63,9 @@ function candidates(state: TypeState, current: ResourceSet, { steps }: Planning)
     for (const name of steps.between(state.base, current).changes.keys()) names.add(name);
   return names;
 }
+
+/** Of nothing but what it asks for something may differ. */
+const isOfNames = (state: TypeState): boolean => !state.news && !state.wildcard && state.isInStep;
 
 /** What is decided of it is filled in later, so that there is one object for each of very many names. */
 type Found = Omit<Decision, "next" | "silent"> & { next: Decision["next"]; silent: boolean };
@@ -74,13 +78,14 @@ function lookUp(
   pace: Planning | undefined,
 ): readonly Found[] {
   const isOver = pace?.look();
+  const areNamed = names === state.names.pooled;
   const all: Found[] = [];
   let late = false;
   for (const name of names) {
     late ||= isOver?.() ?? false;
-    const named = state.names.has(name);
+    const named = areNamed || state.names.has(name);
     const wanted = late ? undefined : found(name, named);
-    all.push({ name, named, wanted, sent: state.sent(name), late, next: undefined, silent: false });
+    all.push({ name, named, wanted, sent: state.sent(name, named), late, next: undefined, silent: false });
   }
   return all;
 }

@@ -83,10 +83,11 @@ export class TypeState {
     return this.wildcard || this.names.has(name);
   }
 
-  /** What the client was last sent. */
-  sent(name: string): Resource | undefined {
+  /** What the client was last sent; `named` where somebody knows whether it was asked for by its name. */
+  sent(name: string, named?: boolean): Resource | undefined {
     if (this.#own?.has(name)) return this.#own.get(name);
-    return this.isSubscribed(name) ? this.#usual(name) : undefined;
+    const isSubscribed = named === undefined ? this.isSubscribed(name) : this.wildcard || named;
+    return isSubscribed ? this.#usual(name) : undefined;
   }
 
   /** What the client surely has, as far as its answers tell. */

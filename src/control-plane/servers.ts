@@ -81,7 +81,7 @@ export async function startServers(options: DiscoveryOptions, parts: ServerParts
     return server;
   };
   const monitoring = await web(addresses.monitoring, [
-    ["/metrics", async () => ({ status: 200, type: "text/plain; version=0.0.4", body: await parts.metrics.text() })],
+    ["/metrics", metricsHandler(parts.metrics)],
     ["/version", () => ({ status: 200, type: "text/plain", body: versionText() })],
     ["/debug/", debug],
     ["/debug", debug],
@@ -217,6 +217,20 @@ function renewCertificate(
     },
     { once: true },
   );
+}
+
+/** Anybody may ask, and each text takes milliseconds: all who ask in one turn are given the same. */
+function metricsHandler(metrics: Metrics): HttpHandler {
+  let made: Promise<string> | undefined;
+  return async () => {
+    if (!made) {
+      made = metrics.text();
+      setImmediate(() => {
+        made = undefined;
+      });
+    }
+    return { status: 200, type: "text/plain; version=0.0.4", body: await made };
+  };
 }
 
 /** Dumps are large: they wait until there is memory for them. */

@@ -2,6 +2,7 @@ import { once } from "node:events";
 import http, { type RequestListener } from "node:http";
 import http2 from "node:http2";
 import { type AddressInfo, connect, type Server, type Socket } from "node:net";
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { connect as connectTls } from "node:tls";
 import { afterEach, describe, expect, test } from "vitest";
 import { lacks } from "../../test/require.ts";
@@ -133,6 +134,27 @@ describe("a plain server lets go", () => {
     watching.end("news");
     for await (const chunk of watch) if (String(chunk).includes("news")) return;
     throw new Error("the watch was cut off");
+  });
+
+  test("who sends thousands of requests at once, and those of a few are served one by one", async () => {
+    let [open, most, served] = [0, 0, 0];
+    const port = await start("http", {}, async (request, response) => {
+      served++;
+      most = Math.max(most, ++open);
+      await nextTurn();
+      open--;
+      response.end(`answer ${request.url}`);
+    });
+    const get = (path: string, close = ""): string => `GET ${path} HTTP/1.1\r\nHost: a\r\n${close}\r\n`;
+    const paths = Array.from({ length: 50 }, (_, i) => `/${i}`);
+    const few = paths.map((path, i) => get(path, i === 49 ? "Connection: close\r\n" : "")).join("");
+    const heard = await say(port, few);
+    expect([...heard.matchAll(/answer (\S+)/g)].map(([, path]) => path?.slice(0, 3))).toHaveLength(50);
+    expect(heard.indexOf("answer /48")).toBeLessThan(heard.indexOf("answer /49"));
+    expect(most).toBe(1);
+    served = 0;
+    await say(port, get("/").repeat(3000));
+    expect(served).toBeLessThan(110);
   });
 
   test("who goes on with a body after the answer", async () => {

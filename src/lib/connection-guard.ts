@@ -131,6 +131,7 @@ function refuse(error: Error, socket: Socket): void {
  * to say at the moment, such as a watch.
  */
 export function guardRequests(server: Server, limits: ConnectionLimits): void {
+  serveOneByOne(server);
   const answering = new WeakMap<object, number>();
   const latest = new WeakMap<object, IncomingMessage>();
   server.on("request", (request: IncomingMessage, response: ServerResponse) => {
@@ -162,6 +163,40 @@ export function guardRequests(server: Server, limits: ConnectionLimits): void {
       clearTimeout(whole);
     });
     stream.once("close", () => clearTimeout(whole));
+  });
+}
+
+/** Requests of a connection that may wait for the one before. */
+const maxPipelined = 100;
+
+/**
+ * Node hands over all requests that came in one piece at once, thousands of them: of a connection, the next one is served
+ * when the last was answered, and in a turn of its own. Stands before everybody who listens by now.
+ */
+function serveOneByOne(server: Server): void {
+  const listeners = server.listeners("request") as ((request: IncomingMessage, response: ServerResponse) => void)[];
+  server.removeAllListeners("request");
+  const waiting = new WeakMap<object, (() => void)[]>();
+  const serve = (request: IncomingMessage, response: ServerResponse): void => {
+    for (const listener of listeners) listener.call(server, request, response);
+  };
+  server.on("request", (request: IncomingMessage, response: ServerResponse) => {
+    const { socket } = request;
+    if (request.httpVersionMajor !== 1) return serve(request, response);
+    if (socket.destroyed) return;
+    const others = waiting.get(socket);
+    const begin = (): void => {
+      response.once("close", () => {
+        const next = waiting.get(socket)?.shift();
+        if (next) setImmediate(next);
+        else waiting.delete(socket);
+      });
+      if (!socket.destroyed) serve(request, response);
+    };
+    if (!others) {
+      waiting.set(socket, []);
+      begin();
+    } else if (others.push(begin) > maxPipelined) socket.destroy();
   });
 }
 

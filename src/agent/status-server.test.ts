@@ -11,10 +11,14 @@ let server: StatusServer;
 let dir: string;
 let own: boolean;
 let quit: number;
+let scrapes: string[];
+let scraped: PromiseWithResolvers<string>;
 beforeEach(async () => {
   dir = mkdtempSync(join(tmpdir(), "status-"));
   own = true;
   quit = 0;
+  scrapes = [];
+  scraped = Promise.withResolvers();
   server = await startStatusServer({
     host: "127.0.0.1",
     port: 0,
@@ -22,7 +26,10 @@ beforeEach(async () => {
     mergedMetricsSocket: join(dir, "metrics"),
     isOwn: async () => own,
     notReady: async () => undefined,
-    envoyMetrics: async () => "",
+    envoyMetrics: (query) => {
+      scrapes.push(query);
+      return query.startsWith("slow") ? scraped.promise : Promise.resolve(`of ${query}`);
+    },
     agentMetrics: () => "",
     proxyMetrics: () => [],
     appMetrics: async () => "",
@@ -84,4 +91,19 @@ test("what Envoy asks for others is readiness on one socket, metrics on the othe
     for (const order of ["POST /quitquitquit", "POST /drain"])
       expect(await line(order, socket)).toMatch(/^HTTP\/1.1 404 /);
   expect(quit).toBe(0);
+});
+
+test("metrics that many ask for at once are read once, and not for everybody who asks otherwise", async () => {
+  const get = (query: string) => fetch(`http://127.0.0.1:${server.port}/stats/prometheus?${query}`);
+  const same = Array.from({ length: 20 }, () => get("slow"));
+  await expect.poll(() => scrapes).toEqual(["slow"]);
+  const others = Array.from({ length: 20 }, (_, i) => get(`slow${i}`));
+  await Promise.race(others);
+  // Who asks as Prometheus does is answered meanwhile.
+  expect(await (await get("")).text()).toContain("of ");
+  scraped.resolve("all");
+  expect((await Promise.all(same)).map(({ status }) => status)).toEqual(same.map(() => 200));
+  expect((await Promise.all(others)).filter(({ status }) => status === 503).length).toBeGreaterThan(10);
+  expect(scrapes.filter((query) => query.startsWith("slow")).length).toBeLessThan(10);
+  expect(await (await get("slow")).text()).toContain("all");
 });

@@ -17,6 +17,7 @@ import {
   webLimits,
 } from "../lib/index.ts";
 import { type AppProbe, runAppProbe } from "./app-probe.ts";
+import { createInFlight } from "./in-flight.ts";
 
 export interface StatusServerOptions {
   readonly host: string;
@@ -48,7 +49,7 @@ export interface StatusServer {
   close(): Promise<void>;
 }
 
-type Handler = (request: IncomingMessage, query: string, options: StatusServerOptions) => Promise<Answer>;
+type Handler = (request: IncomingMessage, query: string, options: Serving) => Promise<Answer>;
 type Paths = ReadonlyMap<string, Handler>;
 
 interface Answer {
@@ -70,7 +71,11 @@ const orders: Paths = new Map([
   ["/drain", order((options) => options.onDrain())],
 ]);
 
-export async function startStatusServer(options: StatusServerOptions): Promise<StatusServer> {
+/** Of scrapes with different questions. */
+const maxScrapes = 8;
+
+export async function startStatusServer(given: StatusServerOptions): Promise<StatusServer> {
+  const options: Serving = { ...given, scrape: createInFlight((query) => scrape(given, query), maxScrapes) };
   const probes = [...options.appProbes].map(([path, probe]) => [path, probeHandler(probe)] as const);
   const all: Paths = new Map([...readiness, ...mergedMetrics, ...orders, ...probes]);
   const opened: StatusServer[] = [];
@@ -93,7 +98,7 @@ export async function startStatusServer(options: StatusServerOptions): Promise<S
   }
 }
 
-async function serve(paths: Paths, address: ListenAddress, options: StatusServerOptions): Promise<StatusServer> {
+async function serve(paths: Paths, address: ListenAddress, options: Serving): Promise<StatusServer> {
   const server = createServer(serverOptions(webLimits), (request, response) => {
     const isRefused = connections.isRefused(request.socket);
     if (isRefused) response.setHeader("connection", "close");
@@ -118,7 +123,7 @@ async function serve(paths: Paths, address: ListenAddress, options: StatusServer
 }
 
 /** The path is taken as it was sent: one that would have to be put in order first is none of ours. */
-function answer(request: IncomingMessage, paths: Paths, options: StatusServerOptions): Promise<Answer> {
+function answer(request: IncomingMessage, paths: Paths, options: Serving): Promise<Answer> {
   const [path = "", ...rest] = (request.url ?? "").split("?");
   const handler = paths.get(path);
   return handler ? handler(request, rest.join("?"), options) : Promise.resolve({ status: 404 });
@@ -136,21 +141,33 @@ async function ready(request: IncomingMessage, _: string, options: StatusServerO
   return { status: 503, body: missing };
 }
 
-async function metrics(request: IncomingMessage, query: string, options: StatusServerOptions): Promise<Answer> {
+async function metrics(request: IncomingMessage, query: string, options: Serving): Promise<Answer> {
   if (!reads.has(request.method)) return notAllowed;
   if (options.overload?.shortOfMemory) {
     options.overload.refuse("request", "memory");
     return noRoom;
   }
+  const scraped = await options.scrape(query);
+  if (!scraped) return noRoom;
+  const [envoy, app] = scraped;
+  return { status: 200, body: merged(options, envoy, app), type: "text/plain; version=0.0.4; charset=utf-8" };
+}
+
+type Scraped = readonly [envoy: string, app: string];
+
+function scrape(options: StatusServerOptions, query: string): Promise<Scraped> {
   const orNone = (whose: string) => (error: unknown) => {
     options.log.warn(`${whose} metrics cannot be read`, { cause: FairleadError.from(error).message });
     return "";
   };
-  const [envoy, app] = await Promise.all([
+  return Promise.all([
     options.envoyMetrics(query).catch(orNone("Envoy's")),
     options.appMetrics().catch(orNone("the application's")),
   ]);
-  return { status: 200, body: merged(options, envoy, app), type: "text/plain; version=0.0.4; charset=utf-8" };
+}
+
+interface Serving extends StatusServerOptions {
+  readonly scrape: (query: string) => Promise<Scraped> | undefined;
 }
 
 function* merged(options: StatusServerOptions, envoy: string, app: string): Generator<string> {

@@ -1,5 +1,4 @@
 /** The mesh's objects in; what is wrong with each of those that have something wrong, out. Of Pods only those that have to do with credentials are looked at. */
-import { setImmediate as nextTurn } from "node:timers/promises";
 import {
   type AnalysisLevel,
   analyserNames,
@@ -9,6 +8,7 @@ import {
 } from "../../config/index.ts";
 import { readRecord } from "../../lib/index.ts";
 import { type KubeObject, objectKey } from "../../model/index.ts";
+import { politely } from "../politely.ts";
 import type { ObjectRefusal } from "../refusals.ts";
 
 export interface ObjectProblem {
@@ -105,20 +105,6 @@ export async function findProblems(inputs: ProblemInputs): Promise<ReadonlyMap<s
 
 /** Of what an Envoy refused. */
 export const refusedCode = "FLD0006";
-
-/** How long steps follow each other before the event loop has its turn. */
-const sliceMs = 3;
-
-/** Streams and probes are served between the steps. */
-async function politely<T>(steps: Generator<undefined, T>): Promise<T> {
-  for (let endMs = performance.now() + sliceMs; ; ) {
-    const { done, value } = steps.next();
-    if (done) return value;
-    if (performance.now() < endMs) continue;
-    await nextTurn();
-    endMs = performance.now() + sliceMs;
-  }
-}
 
 /** A Gateway without Pods is no mistake; one of the Gateway API has conditions of its own, and Pods are here for Gateways only. */
 const isOthers = (kind: string, path: string): boolean =>

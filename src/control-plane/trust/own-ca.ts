@@ -14,13 +14,14 @@ import { dropOldest, FairleadError } from "../../lib/index.ts";
 import { formatIdentity } from "../../model/index.ts";
 import { createCsr, formatPrivateKey, generateKey } from "../../pki/index.ts";
 import type { TypeFollower } from "../../xds/index.ts";
+import { politely } from "../politely.ts";
 import type { FurtherRoots } from "./further-roots.ts";
 import { followTrust, type MeshTrust, rotationName } from "./mesh-trust.ts";
 import { createRevokedForProxies } from "./revoked-for-proxies.ts";
 import { defaultPace, runRotationDriver } from "./rotation-driver.ts";
 import { reportOf } from "./rotation-progress.ts";
 import { type RotationReport, reportsIn, writeReport } from "./rotation-reports.ts";
-import { createTrustHolders, type TrustHolder } from "./trust-holders.ts";
+import { type TrustHolder, type TrustHoldersOptions, trustHolderSteps } from "./trust-holders.ts";
 import type { TrustOptions } from "./trust-options.ts";
 import { createWantedCa, type WantedCa } from "./wanted-ca.ts";
 
@@ -57,19 +58,26 @@ export async function createOwnCa(options: TrustOptions, further: FurtherRoots):
   const distributed = options.servingFiles ? undefined : told;
   const mesh = followTrust({ ...options, authority, wanted, distributed });
   const issuances = createIssuances();
-  let holders: () => readonly TrustHolder[] = () => [];
+  let followed: Pick<TrustHoldersOptions, "proxies" | "changedAt"> = {
+    proxies: () => [],
+    changedAt: () => new Date(0),
+  };
+  const holderSteps = (): Generator<undefined, readonly TrustHolder[]> =>
+    trustHolderSteps({ authority, issuances, ...followed });
 
   const others = (): readonly RotationReport[] =>
     [...reportsIn(configMaps.get(`${namespace}/${rotationName}`), now())].flatMap(([replica, report]) =>
       replica === options.identity ? [] : [report],
     );
-  const own = (rotation: Rotation): RotationReport =>
-    reportOf({ rotation, holders: holders(), issuances, authority, others: others(), now: now() });
+  const own = (rotation: Rotation, holders: readonly TrustHolder[]): RotationReport =>
+    reportOf({ rotation, holders, issuances, authority, others: others(), now: now() });
   const report = async (): Promise<void> => {
+    if (!isUnderWay(mesh.rotation())) return;
+    const holders = await politely(holderSteps());
     const rotation = mesh.rotation();
     if (!isUnderWay(rotation)) return;
     const place = { namespace, replica: options.identity };
-    await writeReport(options.client, configMaps, place, own(rotation), signal);
+    await writeReport(options.client, configMaps, place, own(rotation, holders), signal);
   };
   return {
     authority,
@@ -83,14 +91,14 @@ export async function createOwnCa(options: TrustOptions, further: FurtherRoots):
     },
     revoked: createRevokedForProxies({ wanted, authority, now, log }),
     follow(proxies, toldAt) {
-      holders = createTrustHolders({ authority, issuances, proxies, changedAt: toldAt });
+      followed = { proxies, changedAt: toldAt };
       repeat(
         report,
         (error) => log.debug(`no report on the root rotation: ${FairleadError.from(error).message}`),
         signal,
       );
     },
-    holders: () => holders(),
+    holders: () => finish(holderSteps()),
     async ownCredentials(serviceAccount, lifeMs) {
       const key = await generateKey();
       const identity = { trustDomain: options.trustDomain(), namespace, serviceAccount };
@@ -105,7 +113,10 @@ export async function createOwnCa(options: TrustOptions, further: FurtherRoots):
         trust: mesh,
         wanted,
         organization: options.trustDomain,
-        reports: (rotation) => [own(rotation), ...others()],
+        async look() {
+          const holders = await politely(holderSteps());
+          return (rotation) => [own(rotation, holders), ...others()];
+        },
         pace: { ...defaultPace, ...options.pace },
       }),
   };
@@ -123,6 +134,13 @@ function noteIntermediates(authority: CertificateAuthority): ReadonlyMap<string,
   authority.onReplaced(note);
   note();
   return noted;
+}
+
+function finish<T>(steps: Generator<undefined, T>): T {
+  for (;;) {
+    const { done, value } = steps.next();
+    if (done) return value;
+  }
 }
 
 /** One at a time, until the signal. */

@@ -42,8 +42,8 @@ export interface RotationDriverOptions {
   readonly namespace: string;
   /** For a root that is made. */
   organization(): string;
-  /** Of all control planes that live, this one's among them. */
-  reports(rotation: Rotation): readonly RotationReport[];
+  /** Looks at all proxies, which may be very many, and only then at the rotation that they are asked about. */
+  look(): Promise<Reports>;
   /** How many control planes are ready for proxies; one that does not report has some all the same. */
   replicas(): number;
   readonly pace: RotationPace;
@@ -52,6 +52,9 @@ export interface RotationDriverOptions {
   readonly log: Logger;
   readonly signal: AbortSignal;
 }
+
+/** Of all control planes that live, this one's among them. */
+type Reports = (rotation: Rotation) => readonly RotationReport[];
 
 /** After so many times the shortest step it is told that a control plane is behind. */
 const slowSteps = 5;
@@ -105,7 +108,7 @@ function createDriver(options: RotationDriverOptions): { step(): Promise<void> }
     return true;
   };
 
-  const goOn = async (rotation: Rotation): Promise<void> => {
+  const goOn = async (rotation: Rotation, reportsOn: Reports): Promise<void> => {
     if (await takeUp(rotation)) return;
     if (isWantedAgain(rotation, wanted)) {
       const back = rollBack(rotation, now());
@@ -114,7 +117,7 @@ function createDriver(options: RotationDriverOptions): { step(): Promise<void> }
     const inStepMs = now().getTime() - rotation.since.getTime();
     const lagMs = rotation.phase === "reissue" ? pace.fileLagMs - (now().getTime() - rotation.startedAt.getTime()) : 0;
     if (inStepMs < pace.stepMs || lagMs > 0 || options.monotonicMs() - ledSince < pace.reconnectMs) return;
-    const [reports, replicas] = [options.reports(rotation), options.replicas()];
+    const [reports, replicas] = [reportsOn(rotation), options.replicas()];
     const behind = notHere(rotation, reports, replicas);
     if (behind > 0 && inStepMs > slowSteps * pace.stepMs)
       throw new FairleadError(
@@ -160,12 +163,15 @@ function createDriver(options: RotationDriverOptions): { step(): Promise<void> }
 
   return {
     async step() {
+      const reportsOn = isUnderWay(trust.rotation()) ? await options.look() : undefined;
+      // From here on nothing is waited for until something is written.
+      if (signal.aborted) return;
       const found = trust.rotation();
       const rotation = isUnderWay(found) ? found : undefined;
       const request = openRequest(options.secrets.get(`${namespace}/${rotationName}`));
       const pending = trust.pending();
       if (request) await answer(request, rotation);
-      else if (rotation) await goOn(rotation);
+      else if (rotation && reportsOn) await goOn(rotation, reportsOn);
       else if (pending) await write(begin(pending.from, pending.to, "files"));
     },
   };

@@ -26,32 +26,55 @@ export interface TrustHoldersOptions {
   changedAt(): Date;
 }
 
-export function createTrustHolders(options: TrustHoldersOptions): () => readonly TrustHolder[] {
-  return () => {
-    const { certificate, roots } = options.authority.bundle();
-    const [signer, believed] = [certificate.fingerprint256, rootsId(roots)];
-    const changedAt = options.changedAt();
-    return Iterator.from(options.proxies())
-      .flatMap((proxy): TrustHolder[] => {
-        const id = parseNodeId(proxy.node.id);
-        if (!id) return [];
-        const holder = holderOf(proxy, id.name);
-        const [name, namespace] = [holder?.pod ?? id.name, holder?.identity.namespace ?? id.namespace];
-        const issued = holder && options.issuances.of(holder);
-        const told = proxy.type;
-        return [
-          {
-            proxy: `${name}.${namespace}`,
-            holder,
-            isTold: told !== undefined,
-            believesAll: told ? hasAccepted(told, changedAt) : issued?.roots === believed,
-            isReissued: issued?.signer === signer,
-            signer: issued?.signer,
-            certificate: issued,
-          },
-        ];
-      })
-      .toArray();
+/** Proxies that are looked at in a step. */
+const atOnce = 200;
+
+/** Pauses where others may be let in. What would hold for no single moment, since trust has changed meanwhile, is looked at anew. */
+export function* trustHolderSteps(options: TrustHoldersOptions): Generator<undefined, readonly TrustHolder[]> {
+  for (;;) {
+    const moment = momentOf(options);
+    const holders: TrustHolder[] = [];
+    let looked = 0;
+    for (const proxy of options.proxies()) {
+      const holder = trustHolder(proxy, options.issuances, moment);
+      if (holder) holders.push(holder);
+      if (++looked % atOnce === 0) yield;
+    }
+    if (isSame(moment, momentOf(options))) return holders;
+    yield;
+  }
+}
+
+/** What holders are compared with. */
+interface Moment {
+  readonly signer: string;
+  readonly believed: string;
+  readonly changedAt: Date;
+}
+
+function momentOf({ authority, changedAt }: TrustHoldersOptions): Moment {
+  const { certificate, roots } = authority.bundle();
+  return { signer: certificate.fingerprint256, believed: rootsId(roots), changedAt: changedAt() };
+}
+
+const isSame = (a: Moment, b: Moment): boolean =>
+  a.signer === b.signer && a.believed === b.believed && a.changedAt.getTime() === b.changedAt.getTime();
+
+function trustHolder(proxy: TypeFollower, issuances: Issuances, moment: Moment): TrustHolder | undefined {
+  const id = parseNodeId(proxy.node.id);
+  if (!id) return undefined;
+  const holder = holderOf(proxy, id.name);
+  const [name, namespace] = [holder?.pod ?? id.name, holder?.identity.namespace ?? id.namespace];
+  const issued = holder && issuances.of(holder);
+  const told = proxy.type;
+  return {
+    proxy: `${name}.${namespace}`,
+    holder,
+    isTold: told !== undefined,
+    believesAll: told ? hasAccepted(told, moment.changedAt) : issued?.roots === moment.believed,
+    isReissued: issued?.signer === moment.signer,
+    signer: issued?.signer,
+    certificate: issued,
   };
 }
 

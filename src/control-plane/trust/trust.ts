@@ -44,7 +44,8 @@ export async function createTrust(options: TrustOptions): Promise<Trust> {
   const ownRoots = (): readonly X509Certificate[] =>
     own ? own.authority.bundle().roots : parseCertificates(serving.roots());
   const signers = (): readonly X509Certificate[] => allRoots(external?.roots() ?? [], ownRoots());
-  let changedAt = now;
+  const begun = now();
+  let changedAt = (): Date => begun;
   return {
     own,
     signer: external?.signer ?? (own && createOwnSigner(own.authority, own.issuances)),

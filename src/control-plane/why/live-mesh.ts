@@ -35,15 +35,41 @@ export interface LiveMesh extends ExplainedMesh {
   notes(): readonly string[];
 }
 
+/** By their names. */
+export type ConnectedProxies = ReadonlyMap<string, { readonly proxy: ExplainedProxy; readonly connectionId: string }>;
+
+interface ConnectedInputs {
+  readonly ads: Pick<Ads, "connected">;
+  readonly stages: WithPods;
+}
+
+interface WithPods {
+  readonly registry: { readonly pods: Pick<Stages["registry"]["pods"], "get"> };
+}
+
+/** Proxies that are looked at in a step. */
+const atOnce = 500;
+
+/** Pauses where others may be let in: there may be ten thousand, for a question about two of them. */
+export function* connectedSteps({ ads, stages }: ConnectedInputs): Generator<undefined, ConnectedProxies> {
+  const connected = new Map<string, { readonly proxy: ExplainedProxy; readonly connectionId: string }>();
+  let looked = 0;
+  for (const { connectionId, node, follows } of ads.connected()) {
+    const proxy = follows ? placed(node, stages) : undefined;
+    if (proxy) connected.set(explainedName(proxy), { proxy, connectionId });
+    if (++looked % atOnce === 0) yield;
+  }
+  return connected;
+}
+
 /** `made` has what was rendered for proxies that are not connected here, by their names. */
-export function createLiveMesh(inputs: LiveInputs, made: ReadonlyMap<string, Renderer>, decoded: Decoded): LiveMesh {
+export function createLiveMesh(
+  inputs: LiveInputs,
+  connected: ConnectedProxies,
+  made: ReadonlyMap<string, Renderer>,
+  decoded: Decoded,
+): LiveMesh {
   const { stages, ads, resources } = inputs;
-  const connected = new Map(
-    ads.connected().flatMap(({ connectionId, node, follows }) => {
-      const proxy = follows ? placed(node, stages) : undefined;
-      return proxy ? [[explainedName(proxy), { proxy, connectionId }] as const] : [];
-    }),
-  );
   const here = [...connected.values()].map(({ proxy }) => proxy);
   let byAddress: ReadonlyMap<string, ExplainedProxy> | undefined;
   const connectedAt = (address: string): ExplainedProxy | undefined => {
@@ -106,7 +132,7 @@ export function createLiveMesh(inputs: LiveInputs, made: ReadonlyMap<string, Ren
   };
 }
 
-function placed(node: ProxyNode, { registry }: Stages): ExplainedProxy | undefined {
+function placed(node: ProxyNode, { registry }: WithPods): ExplainedProxy | undefined {
   const id = parseNodeId(node.id);
   if (!id || (id.type !== "sidecar" && id.type !== "router")) return undefined;
   const { type, name, namespace } = id;

@@ -4,9 +4,10 @@ import { FairleadError } from "../../lib/index.ts";
 import type { Proxy } from "../../model/index.ts";
 import type { MeshReads, Mistake, WhyQuestion } from "../../read-api/index.ts";
 import type { Renderer } from "../../render/index.ts";
+import { politely } from "../politely.ts";
 import { answerOf } from "./answer.ts";
 import { explainedName } from "./explained-mesh.ts";
-import { createLiveMesh, type LiveInputs, Unmade } from "./live-mesh.ts";
+import { type ConnectedProxies, connectedSteps, createLiveMesh, type LiveInputs, Unmade } from "./live-mesh.ts";
 import type { Sources } from "./provenance.ts";
 import { type Ask, askOf } from "./question.ts";
 
@@ -27,8 +28,8 @@ export function createLiveWhy(inputs: LiveWhyInputs): MeshReads["why"] {
   let forgets: NodeJS.Timeout | undefined;
   let running = 0;
 
-  function explained(ask: Ask, made: ReadonlyMap<string, Renderer>) {
-    const explained = createLiveMesh(inputs, made, decoded);
+  function explained(ask: Ask, connected: ConnectedProxies, made: ReadonlyMap<string, Renderer>) {
+    const explained = createLiveMesh(inputs, connected, made, decoded);
     const asked = ask(explained);
     const found = possibilities(explained.world, asked.departure);
     const sources: Sources = { causes: explained.causes, locate, objectOf: inputs.objectOf };
@@ -50,7 +51,8 @@ export function createLiveWhy(inputs: LiveWhyInputs): MeshReads["why"] {
     const made = new Map<string, Renderer>();
     try {
       for (;;) {
-        const missing = attempt(() => explained(ask, made), Unmade);
+        const connected = await politely(connectedSteps(inputs));
+        const missing = attempt(() => explained(ask, connected, made), Unmade);
         if (!(missing instanceof Unmade)) return missing;
         if (made.size === maxUnconnected)
           throw new FairleadError("unavailable", "too many proxies on the way are not connected to this control plane");

@@ -77,7 +77,7 @@ function start(objects: readonly KubeObject[]) {
   return {
     resources,
     made,
-    ahead: (times: { readonly waitMs?: number; readonly holdMs?: number } = {}) =>
+    ahead: (times: { readonly waitMs?: number; readonly holdMs?: number; readonly lookMs?: number } = {}) =>
       renderAhead({
         ...{ resources, classOf: stages.classOf, proxies: stages.likelySidecars, log: silentLogger },
         signal: stop.signal,
@@ -133,7 +133,7 @@ test("where time is up, it goes on until somebody comes", async () => {
 
 test("what nobody has come for is let go", async () => {
   const { resources, ahead } = start(mesh);
-  await ahead({ holdMs: 1 });
+  await ahead({ holdMs: 1, lookMs: 1 });
   await expect.poll(() => resources.facets).toBe(0);
   expect([...resources.parts.values()].reduce((sum, { entries }) => sum + entries, 0)).toBe(0);
 });
@@ -146,4 +146,16 @@ test("no further namespace is begun once a proxy has come", async () => {
   await ahead();
   expect(made()).toEqual(before);
   session.close();
+});
+
+test("where proxies have come, they alone hold what they share", async () => {
+  const { resources, ahead } = start(mesh);
+  await ahead({ lookMs: 1 });
+  const sessions = ["one", "two"].map((namespace) => resources.connect(node(namespace), undefined, () => {}));
+  for (const session of sessions) await session.ready;
+  // Of two classes only their own listeners are left when the others have gone.
+  const both = resources.facets;
+  await expect.poll(() => resources.facets).toBeLessThan(both);
+  for (const session of sessions) session.close();
+  expect(resources.facets).toBe(0);
 });

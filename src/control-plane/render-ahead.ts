@@ -2,6 +2,7 @@
  * Proxies that are likely to come in; what they share with others of their namespace, and mostly with all, made and held
  * for a while out. After a restart a whole fleet comes back at once: it finds what it shares, instead of waiting for it.
  */
+import { setImmediate as nextTurn, setTimeout as pause } from "node:timers/promises";
 import type { Logger } from "../lib/index.ts";
 import type { Proxy, ProxyClass } from "../model/index.ts";
 import type { Renderer } from "../render/index.ts";
@@ -10,25 +11,25 @@ import type { ControlledSource } from "./resource-source.ts";
 export interface RenderAheadOptions {
   readonly proxies: () => Iterable<Proxy>;
   classOf(proxy: Proxy): ProxyClass;
-  readonly resources: Pick<ControlledSource, "ahead" | "nodes">;
+  readonly resources: Pick<ControlledSource, "ahead" | "nodes" | "proxyClasses">;
   readonly log: Logger;
   readonly signal: AbortSignal;
   /** For so long who wants to connect is kept waiting. The rest goes on until somebody comes: they say what they need. */
   readonly waitMs?: number;
   /** Who was connected comes back within this time; what nobody has come for is let go then. */
   readonly holdMs?: number;
+  /** How often it is looked who has come: from then on they hold what they share themselves. */
+  readonly lookMs?: number;
 }
 
 /** Resolves when all is made, or time is up. */
 export async function renderAhead(options: RenderAheadOptions): Promise<void> {
-  const { signal, waitMs = 1500, holdMs = 120_000 } = options;
+  const { signal, waitMs = 1500 } = options;
   const startedMs = performance.now();
   const mayBegin = (): boolean => !signal.aborted && options.resources.nodes === 0;
   const work = renderEach(options, mayBegin).then((made) => {
-    options.log.debug("rendered ahead", { namespaces: made.length, ms: Math.round(performance.now() - startedMs) });
-    if (signal.aborted) return;
-    const letGo = setTimeout(() => made.forEach((renderer) => void renderer.dispose()), holdMs).unref();
-    signal.addEventListener("abort", () => clearTimeout(letGo), { once: true });
+    options.log.debug("rendered ahead", { namespaces: made.size, ms: Math.round(performance.now() - startedMs) });
+    void letGo(made, options);
   });
   const timeUp = Promise.withResolvers<void>();
   const waiting = setTimeout(timeUp.resolve, waitMs);
@@ -39,12 +40,12 @@ export async function renderAhead(options: RenderAheadOptions): Promise<void> {
 async function renderEach(
   { proxies, classOf, resources, log }: RenderAheadOptions,
   mayBegin: () => boolean,
-): Promise<readonly Renderer[]> {
-  const made: Renderer[] = [];
+): Promise<Map<string, Renderer>> {
+  const made = new Map<string, Renderer>();
   for (const proxy of proxies()) {
     if (!mayBegin()) break;
     try {
-      made.push(await resources.ahead(classOf(proxy)));
+      made.set(proxy.namespace, await resources.ahead(classOf(proxy)));
     } catch (error) {
       // Whoever connects is told of it then.
       log.debug("not rendered ahead", { namespace: proxy.namespace, cause: String(error) });
@@ -52,3 +53,27 @@ async function renderEach(
   }
   return made;
 }
+
+/** One at a time: hundreds of namespaces that go in one turn would be a long one. */
+async function letGo(
+  made: Map<string, Renderer>,
+  { resources, signal, holdMs = 120_000, lookMs = 5000 }: RenderAheadOptions,
+): Promise<void> {
+  const untilMs = performance.now() + holdMs;
+  /** Where proxies were at the last look: what they are sent has been made since. */
+  let there: ReadonlySet<string> = new Set();
+  while (made.size > 0 && (await isAfter(lookMs, signal))) {
+    const isOver = performance.now() >= untilMs;
+    for (const [namespace, renderer] of made) {
+      if (!isOver && !there.has(namespace)) continue;
+      made.delete(namespace);
+      renderer.dispose();
+      await nextTurn();
+    }
+    there = new Set(resources.proxyClasses().map(({ namespace }) => namespace));
+  }
+}
+
+/** False where it is stopped before. */
+const isAfter = (ms: number, signal: AbortSignal): Promise<boolean> =>
+  pause(ms, true, { signal, ref: false }).catch(() => false);

@@ -86,7 +86,7 @@ export interface ControlledSource extends ResourceSource {
   rendererOf(node: ProxyNode): Renderer | undefined;
   readonly classes: number;
   /** The classes of connected proxies. */
-  proxyClasses(): Iterable<ProxyClass>;
+  proxyClasses(): IteratorObject<ProxyClass>;
   /** Connected proxies. */
   readonly nodes: number;
   /** Connected proxies that no service selects. */

@@ -22,6 +22,9 @@ export interface RenderAheadOptions {
   readonly lookMs?: number;
 }
 
+/** What all share is made by then; what a further one adds is hardly more than its own, which its proxies make soon enough. */
+const maxNamespaces = 100;
+
 /** Resolves when all is made, or time is up. */
 export async function renderAhead(options: RenderAheadOptions): Promise<void> {
   const { signal, waitMs = 1500 } = options;
@@ -43,7 +46,7 @@ async function renderEach(
 ): Promise<Map<string, Renderer>> {
   const made = new Map<string, Renderer>();
   for (const proxy of proxies()) {
-    if (!mayBegin()) break;
+    if (made.size >= maxNamespaces || !mayBegin()) break;
     try {
       made.set(proxy.namespace, await resources.ahead(classOf(proxy)));
     } catch (error) {

@@ -91,8 +91,10 @@ const startStatus = () =>
     log,
   });
 
+const upgrade =
+  "GET /api/v1/namespaces/default/pods/web/attach?stdout=true HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n";
 const beginnings = {
-  "http/1.1": ["", "GET /healthz/ready HTTP/1.1\r\nHost: a\r\nX-Slow: "],
+  "http/1.1": ["", "GET /healthz/ready HTTP/1.1\r\nHost: a\r\nX-Slow: ", upgrade],
   h2: ["", "PRI * HTTP/2.0\r\n\r\nSM\r\n"],
   dns: ["", "\0\x30ab"],
 };
@@ -136,8 +138,7 @@ test("who is refused a stream and stays is let go, though it goes on to speak", 
   const tls = { ...api.at, rejectUnauthorized: false, ALPNProtocols: ["http/1.1"], allowHalfOpen: true };
   const socket = connectTls(tls).on("error", () => {});
   const closed = new Promise<string>((resolve) => socket.once("close", () => resolve("let go")));
-  const path = "/api/v1/namespaces/default/pods/web/attach?stdout=true";
-  socket.write(`GET ${path} HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n`);
+  socket.write(`${upgrade}\r\n`);
   expect(String((await once(socket, "data"))[0])).toMatch(/^HTTP\/1.1 40[13] /);
   socket.resume();
   // Its end alone cannot be seen: what is written after it is answered with a reset.
@@ -149,3 +150,23 @@ test("who is refused a stream and stays is let go, though it goes on to speak", 
   socket.destroy();
   expect(outcome).toBe("let go");
 });
+
+test("who asks for a stream, with a body that never comes, is let go", async () => {
+  const api = targets.find(({ name }) => name === "the embedded API");
+  if (!api) throw new Error("not started");
+  const tls = { ...api.at, rejectUnauthorized: false, ALPNProtocols: ["http/1.1"], allowHalfOpen: true };
+  const bodies = [
+    "Content-Length: 100\r\n\r\n",
+    "Content-Length: 100\r\n\r\nabc",
+    "Transfer-Encoding: chunked\r\n\r\n5\r\nab",
+  ];
+  const open = bodies.map(async (body) => {
+    const socket = connectTls(tls);
+    // Its end alone cannot be seen: what is written after it is answered with a reset.
+    const speak = setInterval(() => socket.write("x"), 250);
+    const left = await begin("upgrade", socket, `${upgrade}${body}`, 25_000);
+    clearInterval(speak);
+    return left;
+  });
+  expect((await Promise.all(open)).filter((left) => left !== undefined)).toEqual([]);
+}, 60_000);

@@ -6,6 +6,7 @@ import { logPath } from "../logs.ts";
 import { allKinds, type NamedKind } from "../objects.ts";
 import { debugOfPod } from "../pod-debug.ts";
 import { printJson, printSortedYaml } from "../print.ts";
+import { memberName } from "./member-name.ts";
 import { redactDump, redactObject, redactText } from "./redact.ts";
 
 export interface CollectOptions {
@@ -52,7 +53,8 @@ export async function collect(options: CollectOptions): Promise<Report> {
     await attempt(`${kind.plural}.${kind.group}`, async () => {
       const items = await listed(options, kind);
       const group = kind.group === "" ? "core" : kind.group;
-      if (items.length > 0) files.set(`objects/${group}/${kind.plural}.yaml`, printSortedYaml(items.map(redactObject)));
+      if (items.length > 0)
+        files.set(memberName("objects", group, `${kind.plural}.yaml`), printSortedYaml(items.map(redactObject)));
     });
   const pods = (await options.client.list(kubeKinds.pods)).items.filter(({ metadata }) => isWanted(options, metadata));
   options.tell("logs");
@@ -105,7 +107,8 @@ async function collectLogs(
       await attempt(`log of ${namespace}/${name} ${container}`, async () => {
         const limits = { since: options.since, tail: String(mostLines), timestamps: true };
         const text = await options.client.text(logPath({ name, namespace }, { container, previous, ...limits }));
-        files.set(`logs/${namespace}/${name}/${container}${previous ? ".previous" : ""}.log`, redactText(text));
+        const file = `${container}${previous ? ".previous" : ""}.log`;
+        files.set(memberName("logs", namespace, name, file), redactText(text));
       });
   }
 }
@@ -117,9 +120,9 @@ async function collectDebug(
   attempt: Attempt,
 ): Promise<void> {
   const ask = debugOfPod(access, { name, namespace }, signal);
-  const keep = async (path: string, file: string): Promise<unknown> => {
+  const keep = async (path: string, ...file: readonly string[]): Promise<unknown> => {
     const answer = await ask(path);
-    files.set(`control-plane/${name}/${file}.json`, printJson(redactDump(answer), 1));
+    files.set(`${memberName("control-plane", name, ...file)}.json`, printJson(redactDump(answer), 1));
     return answer;
   };
   for (const path of debugPaths) await attempt(`${name} /debug/${path}`, async () => void (await keep(path, path)));
@@ -127,7 +130,7 @@ async function collectDebug(
     for (const row of readList(await ask("syncz")).map(readRecord)) {
       const proxy = readText(row["proxy"]);
       await attempt(`dump of ${proxy}`, async () => {
-        await keep(`config_dump?include_eds&proxyID=${encodeURIComponent(proxy)}`, `proxies/${proxy}`);
+        await keep(`config_dump?include_eds&proxyID=${encodeURIComponent(proxy)}`, "proxies", proxy);
       });
     }
   });

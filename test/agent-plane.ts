@@ -3,7 +3,6 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { createAgent } from "../src/agent/agent.ts";
 import { type AgentOptions, agentOptionsFromEnv, readAgentMachine } from "../src/agent/index.ts";
-import { freePorts } from "../src/agent/testing.ts";
 import {
   createCertificateAuthority,
   createCertificateService,
@@ -13,6 +12,7 @@ import {
 import { silentLogger } from "../src/lib/index.ts";
 import type { Identity, KubeObject } from "../src/model/index.ts";
 import { createRpcServer } from "../src/rpc/index.ts";
+import { freePorts } from "./free-ports.ts";
 import { type ControlPlane, createControlPlane } from "./traffic/control-plane.ts";
 
 export interface AgentPod {

@@ -7,6 +7,7 @@ import { join } from "node:path";
 import { connect as connectTls } from "node:tls";
 import { create, toBinary } from "@bufbuild/protobuf";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { freePorts } from "../../test/free-ports.ts";
 import { lacks } from "../../test/require.ts";
 import { Cluster_DiscoveryType, ClusterSchema } from "../gen/envoy/config/cluster/v3/cluster_pb.js";
 import { NameTableSchema } from "../gen/istio/nds_pb.js";
@@ -19,15 +20,7 @@ import type { WorkloadCredentials } from "./identity/credentials.ts";
 import { createSdsRoutes } from "./identity/sds.ts";
 import { createSecretSource, type SecretSource } from "./identity/secrets.ts";
 import type { WorkloadIdentity } from "./identity/workload-identity.ts";
-import {
-  type AgentHarness,
-  createAgentHarness,
-  eventually,
-  freePorts,
-  httpStatus,
-  tlsListener,
-  token,
-} from "./testing.ts";
+import { type AgentHarness, createAgentHarness, eventually, httpStatus, tlsListener, token } from "./testing.ts";
 
 /** A process that hands out identities on the known socket, as SPIRE's agent does with Istio's names. */
 async function serveForeignIdentity({ authority, workDir }: AgentHarness) {

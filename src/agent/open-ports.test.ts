@@ -4,12 +4,13 @@ import { networkInterfaces } from "node:os";
 import { create, toBinary } from "@bufbuild/protobuf";
 import { anyPack } from "@bufbuild/protobuf/wkt";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { freePorts } from "../../test/free-ports.ts";
 import { lacks } from "../../test/require.ts";
 import { ClusterSchema } from "../gen/envoy/config/cluster/v3/cluster_pb.js";
 import { ListenerSchema } from "../gen/envoy/config/listener/v3/listener_pb.js";
 import { TcpProxySchema } from "../gen/envoy/extensions/filters/network/tcp_proxy/v3/tcp_proxy_pb.js";
 import { types } from "../model/index.ts";
-import { type AgentHarness, createAgentHarness, eventually, freePorts, httpStatus, type Sent } from "./testing.ts";
+import { type AgentHarness, createAgentHarness, eventually, httpStatus, type Sent } from "./testing.ts";
 
 const methods = ["GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "PATCH", "TRACE", "get", "ADMIN"];
 const orders = ["quitquitquit", "drain", "config_dump", "logging?level=debug", "drain_listeners", "healthcheck/fail"];

@@ -8,6 +8,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { create, toBinary } from "@bufbuild/protobuf";
 import { AnySchema, anyPack } from "@bufbuild/protobuf/wkt";
+import { freePorts } from "../../test/free-ports.ts";
 import { findEnvoy } from "../../test/require.ts";
 import {
   type CertificateAuthority,
@@ -210,21 +211,6 @@ async function startControlPlane(
   const server = createRpcServer({ routes: [ca, ads], tls, log: silentLogger });
   await server.listen(at);
   return server;
-}
-
-export function freePorts(count: number): Promise<readonly number[]> {
-  const open = Array.from({ length: count }, () => createServer().listen(0, "127.0.0.1"));
-  return Promise.all(
-    open.map(
-      (server) =>
-        new Promise<number>((resolve) => {
-          server.once("listening", () => {
-            const bound = server.address();
-            server.close(() => resolve(typeof bound === "object" && bound ? bound.port : 0));
-          });
-        }),
-    ),
-  );
 }
 
 /** Status 0 where nobody answers. */

@@ -3,8 +3,8 @@ import { readFileSync } from "node:fs";
 import { connect } from "node:http2";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { freePorts } from "../../src/agent/testing.ts";
 import type { KubeObject } from "../../src/model/index.ts";
+import { freePorts } from "../free-ports.ts";
 import type { Outcome } from "./app-process.ts";
 import { type GrpcApp, type GrpcMesh, namespace, startGrpcMesh } from "./mesh.ts";
 

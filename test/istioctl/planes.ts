@@ -4,11 +4,11 @@ import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { freePorts } from "../../src/agent/testing.ts";
 import { controlPlane } from "../../src/apiserver/index.ts";
 import { startDiscovery } from "../../src/control-plane/index.ts";
 import { loadKubeconfig } from "../../src/kube/index.ts";
 import { createLogger, createLogScopes, wait } from "../../src/lib/index.ts";
+import { freePorts } from "../free-ports.ts";
 import type { PodApi } from "../standalone/kubectl.ts";
 import type { Plane, PlanePorts } from "./mesh.ts";
 

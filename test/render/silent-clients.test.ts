@@ -9,6 +9,7 @@ import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { setTimeout as delay } from "node:timers/promises";
 import { afterEach, describe, expect, test } from "vitest";
+import { freePort } from "../free-ports.ts";
 import { findEnvoy, lacks } from "../require.ts";
 import { fewTurns, workerTurns } from "../worker-turns.ts";
 import { istio, pod } from "./objects.ts";
@@ -41,13 +42,6 @@ async function startUpstream(): Promise<Upstream> {
       while (arrived < count) await once(server, "arrived");
     },
   };
-}
-
-async function freePort(): Promise<number> {
-  const { server, port } = await startUpstream();
-  server.close();
-  await once(server, "close");
-  return port;
 }
 
 /** A sidecar's ingress port whose protocol is not declared, on a real socket, in plain text. */

@@ -3,7 +3,8 @@
  * Virtual hosts change, move, are refused and come back; listeners go and come; streams are cut anywhere, between a route
  * configuration and its hosts too; the control plane is restarted.
  */
-import { freePort, open, startEnvoy, until } from "../../src/xds/server/testing-envoy.ts";
+import { open, startEnvoy, until } from "../../src/xds/server/testing-envoy.ts";
+import { freePort } from "../free-ports.ts";
 import { createRandom, type Random } from "../random.ts";
 import { type Cutter, createCutter } from "./cutter.ts";
 import { type Admin, createMesh, type Mesh, refusals, type Serving } from "./mesh.ts";

@@ -1,6 +1,7 @@
 /** Virtual hosts one by one to a real Envoy. Longer: `npm run vhds`. */
 import { afterEach, describe, expect, test } from "vitest";
-import { closeAll, freePort, startEnvoy, until } from "../../src/xds/server/testing-envoy.ts";
+import { closeAll, startEnvoy, until } from "../../src/xds/server/testing-envoy.ts";
+import { freePort } from "../free-ports.ts";
 import { lacks } from "../require.ts";
 import { createMesh, dumpedRoutes, refusals } from "./mesh.ts";
 import { soak } from "./soak.ts";

@@ -3,10 +3,11 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { eventually, freePorts, httpStatus } from "../../src/agent/testing.ts";
+import { eventually, httpStatus } from "../../src/agent/testing.ts";
 import { answeringModule, artifactImage, startTestServer, type TestServer } from "../../src/agent/wasm/testing.ts";
 import type { KubeObject } from "../../src/model/index.ts";
 import { type AgentPlane, startAgentPlane } from "../agent-plane.ts";
+import { freePorts } from "../free-ports.ts";
 import { findEnvoy, lacks } from "../require.ts";
 
 const namespace = "edge";

@@ -1,9 +1,10 @@
 /** Real Envoys that refuse what EnvoyFilters make: it is withheld, told and tried again, and all else comes through. */
 import { afterEach, describe, expect, test } from "vitest";
+import { freePort } from "../../../test/free-ports.ts";
 import { lacks } from "../../../test/require.ts";
 import { readList, readRecord, readText } from "../../lib/index.ts";
 import type { KubeObject } from "../../model/index.ts";
-import { closeAll, freePort, open, startEnvoy } from "../../xds/server/testing-envoy.ts";
+import { closeAll, open, startEnvoy } from "../../xds/server/testing-envoy.ts";
 import { type ControlledApi, startControlledApi } from "../controllers/testing.ts";
 import type { Discovery } from "../discovery.ts";
 import { allowSecrets, connectProxy, startPlane } from "../testing.ts";

@@ -6,6 +6,7 @@ import type { AddressInfo } from "node:net";
 import { create } from "@bufbuild/protobuf";
 import { DurationSchema } from "@bufbuild/protobuf/wkt";
 import { afterEach, describe, expect, test } from "vitest";
+import { freePort } from "../../../test/free-ports.ts";
 import { lacks } from "../../../test/require.ts";
 import { Cluster_DiscoveryType, ClusterSchema } from "../../gen/envoy/config/cluster/v3/cluster_pb.js";
 import { ClusterLoadAssignmentSchema } from "../../gen/envoy/config/endpoint/v3/endpoint_pb.js";
@@ -15,7 +16,7 @@ import { type Resource, types } from "../../model/index.ts";
 import { createRpcServer } from "../../rpc/index.ts";
 import { createMemorySource } from "../testing.ts";
 import { type Ads, createAds } from "./ads.ts";
-import { ads, closeAll, encoded, freePort, listener, open, socket, startEnvoy, until } from "./testing-envoy.ts";
+import { ads, closeAll, encoded, listener, open, socket, startEnvoy, until } from "./testing-envoy.ts";
 
 afterEach(closeAll);
 

@@ -58,15 +58,6 @@ export function listener(name: string, port: number, routes = "routes"): Resourc
   return encoded(name, ListenerSchema, { name, address: socket(port), filterChains: [{ filters: [filter] }] });
 }
 
-export async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, "close");
-  return port;
-}
-
 const sidecar = {
   id: "sidecar~127.0.0.1~pod.default~default.svc.cluster.local",
   cluster: "test",

@@ -26,7 +26,8 @@ const say = (text) => process.stderr.write(`fairlead set-up: ${text}\n`);
 export function nodeBin() {
   const [major] = process.versions.node.split(".").map(Number);
   if (major >= 24) return process.execPath;
-  const packaged = join(root, "node_modules/.bin/node");
+  // Not `.bin/node`: npm 9 takes that away together with the Node of the other platforms.
+  const packaged = join(root, `node_modules/node-linux-${process.arch}/bin/node`);
   return existsSync(packaged) ? packaged : undefined;
 }
 

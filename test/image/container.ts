@@ -78,7 +78,8 @@ while [ "$1" != -- ]; do
   shift 2
 done
 shift
-mount -o "remount,$mode" .
+# The mount alone: an overlay itself cannot be made another one, and newer versions of mount ask for that.
+mount -o "remount,bind,$mode" .
 exec chroot . "$@"
 `;
 

@@ -29,7 +29,9 @@ describe.skipIf(lacks("root"))("under sudo", () => {
   test("the data folder is the user's, and the kubeconfig that is printed can be read", {
     timeout: 300_000,
   }, async () => {
-    const mesh = startFairlead(["up", "--data", data, ...anyPort], sudo);
+    // Beside the meshes of other tests.
+    const ranges = ["--pod-cidr", "10.232.0.0/16", "--service-cidr", "10.233.0.0/16"];
+    const mesh = startFairlead(["up", "--data", data, ...ranges, ...anyPort], sudo);
     await mesh.until("ready");
     const kubeconfig = join(data, "kubeconfig");
     expect(statSync(kubeconfig)).toMatchObject({ uid: user, gid: user });

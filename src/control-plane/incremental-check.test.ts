@@ -5,9 +5,8 @@ import { type KubeObject, types } from "../model/index.ts";
 import type { ProxyNode } from "../xds/index.ts";
 import { createFreshSource } from "./fresh-source.ts";
 import { createIncrementalCheck } from "./incremental-check.ts";
-import { proxyOfNode } from "./proxy-of-node.ts";
-import { createResourceSource } from "./resource-source.ts";
 import { createStages } from "./stages.ts";
+import { sourceOf } from "./testing-source.ts";
 import { watchObjects } from "./watched-kinds.ts";
 
 const options = { domain: "cluster.local", cluster: "Kubernetes", configMap: "istio-system/istio" };
@@ -43,17 +42,7 @@ async function start(
   const api = createMemorySource({ graph });
   const watched = watchObjects(api);
   const stages = createStages({ ...options, graph, objects: watched.objects });
-  const context = { mesh: stages.mesh, registry: stages.registry, ...options };
-  const source = createResourceSource({
-    mesh: stages.mesh,
-    proxyOf: (from, identity) => proxyOfNode(from, context, identity),
-    classOf: stages.classOf,
-    debounceMs: 1,
-    debounceMaxMs: 10,
-    onFault: (_proxy, { error }) => {
-      throw error;
-    },
-  });
+  const source = sourceOf(stages, options);
   let next = Promise.withResolvers<readonly string[]>();
   const checked = createIncrementalCheck({
     graph,

@@ -4,10 +4,9 @@ import { createMemorySource } from "../kube/index.ts";
 import { silentLogger } from "../lib/index.ts";
 import type { KubeObject } from "../model/index.ts";
 import type { ProxyNode } from "../xds/index.ts";
-import { proxyOfNode } from "./proxy-of-node.ts";
 import { renderAhead } from "./render-ahead.ts";
-import { createResourceSource } from "./resource-source.ts";
 import { createStages } from "./stages.ts";
+import { sourceOf } from "./testing-source.ts";
 import { watchObjects } from "./watched-kinds.ts";
 
 const domain = "cluster.local";
@@ -56,17 +55,7 @@ function start(objects: readonly KubeObject[]) {
     ...{ graph, domain, cluster, configMap: "istio-system/istio" },
     objects: watchObjects(api).objects,
   });
-  const context = { mesh: stages.mesh, registry: stages.registry, domain, cluster };
-  const resources = createResourceSource({
-    mesh: stages.mesh,
-    proxyOf: (from, identity) => proxyOfNode(from, context, identity),
-    classOf: stages.classOf,
-    debounceMs: 1,
-    debounceMaxMs: 10,
-    onFault: (_proxy, { error }) => {
-      throw error;
-    },
-  });
+  const resources = sourceOf(stages, { domain, cluster });
   const stop = new AbortController();
   closing.push(
     () => stop.abort(),

@@ -18,9 +18,8 @@ import { type KubeObject, types } from "../../model/index.ts";
 import { answerDebug, createDebugTypes, createMetrics, type DebugSources } from "../../ops/index.ts";
 import { createRpcServer } from "../../rpc/index.ts";
 import { type Ads, type Authenticate, createAds, type Proven } from "../../xds/index.ts";
-import { proxyOfNode } from "../proxy-of-node.ts";
-import { createResourceSource } from "../resource-source.ts";
 import { createStages } from "../stages.ts";
+import { sourceOf } from "../testing-source.ts";
 import { createTapSessions, createTapView, createTraffic, createTrafficView } from "../traffic/index.ts";
 import { watchObjects } from "../watched-kinds.ts";
 import { createConfigDump, createConfigDumpMessages } from "./config-dump.ts";
@@ -65,17 +64,7 @@ beforeEach(() => {
   const graph = createGraph();
   const { objects } = watchObjects(createMemorySource({ graph, objects: withPullSecret }));
   const stages = createStages({ graph, objects, domain, cluster, configMap: "istio-system/istio" });
-  const context = { mesh: stages.mesh, registry: stages.registry, domain, cluster };
-  const resources = createResourceSource({
-    mesh: stages.mesh,
-    proxyOf: (node, identity) => proxyOfNode(node, context, identity),
-    classOf: stages.classOf,
-    debounceMs: 1,
-    debounceMaxMs: 10,
-    onFault: (_, { error }) => {
-      throw error;
-    },
-  });
+  const resources = sourceOf(stages, { domain, cluster });
   ads = createAds({
     source: resources,
     identifier: '{"Component":"istiod"}',

@@ -45,7 +45,14 @@ type Plan = readonly LayerRef[] | { readonly own: readonly Layer[] };
 interface Joined {
   readonly member: SetsMember;
   /** By type, what was planned last and whom it is shared with. */
-  readonly has: Map<ResourceType, { readonly plan: Plan; readonly shared: Shared | undefined }>;
+  readonly has: Map<ResourceType, Has>;
+}
+
+interface Has {
+  /** Of the plan. Kept, as text that is put together anew is hashed anew: of each class, with each change. */
+  readonly key: string;
+  readonly plan: Plan;
+  readonly shared: Shared | undefined;
 }
 
 export function createClassSets(graph: Graph, { kindOf, fault }: ClassSetsOptions): ClassSets {
@@ -125,13 +132,18 @@ export function createClassSets(graph: Graph, { kindOf, fault }: ClassSetsOption
   }
 
   /** Whom the class shares its plan with; undefined where it is its own. */
-  function sharedBy({ member, has }: Joined, type: ResourceType, plan: Plan): Shared | undefined {
-    const before = has.get(type);
-    if (before?.plan === plan) return before.shared;
+  function sharedBy({ member, has }: Joined, type: ResourceType, before: Has, plan: Plan): Shared | undefined {
+    if (before.plan === plan) return before.shared;
     const now = "own" in plan ? undefined : joinShared(member, type, plan);
-    has.set(type, { plan, shared: now });
-    if (before?.shared !== now) leaveShared(before?.shared, member);
+    has.set(type, { key: before.key, plan, shared: now });
+    if (before.shared !== now) leaveShared(before.shared, member);
     return now;
+  }
+
+  function begin(id: string, type: ResourceType, { has }: Joined): Has {
+    const begun: Has = { key: join(id, type), plan: [], shared: undefined };
+    has.set(type, begun);
+    return begun;
   }
 
   return {
@@ -140,29 +152,27 @@ export function createClassSets(graph: Graph, { kindOf, fault }: ClassSetsOption
     leave(id) {
       const left = joined.get(id);
       if (!left) return;
-      for (const [type, { shared: found }] of left.has) {
+      for (const { key, shared: found } of left.has.values()) {
         leaveShared(found, left.member);
-        plans.drop(join(id, type));
+        plans.drop(key);
       }
       joined.delete(id);
     },
     isFresh(id, type) {
-      const found = joined.get(id)?.has.get(type)?.shared;
-      return found !== undefined && plans.isFresh(join(id, type)) && made.isFresh(found.key);
+      const has = joined.get(id)?.has.get(type);
+      return has?.shared !== undefined && plans.isFresh(has.key) && made.isFresh(has.shared.key);
     },
     get(id, type) {
       const of = joined.get(id);
       if (!of) throw new Error("the renderer was disposed of");
       // Known before it is made: what cannot be made leaves with the class too.
-      of.has.set(type, of.has.get(type) ?? unplanned);
-      const plan = plans.get(join(id, type));
-      const found = sharedBy(of, type, plan);
+      const before = of.has.get(type) ?? begin(id, type, of);
+      const plan = plans.get(before.key);
+      const found = sharedBy(of, type, before, plan);
       return found ? made.get(found.key) : setOf("own" in plan ? plan.own : []);
     },
   };
 }
-
-const unplanned = { plan: [], shared: undefined };
 
 function samePlan(a: Plan, b: Plan): boolean {
   if ("own" in a || "own" in b)

@@ -94,6 +94,8 @@ export function createRendering(mesh: Mesh, options: RenderingOptions = {}): Ren
     }),
   );
   const kindOf = (type: string): ResourceKind | undefined => kinds.find((kind) => kind.type === type);
+  /** Types that are made in steps. */
+  const stepped: readonly ResourceType[] = kinds.filter(({ steps }) => steps).map(({ type }) => type);
   const classSets = createClassSets(mesh.graph, { kindOf, fault: store.fault });
   const { sets } = classSets;
   const states = new Map<string, State>();
@@ -135,6 +137,8 @@ export function createRendering(mesh: Mesh, options: RenderingOptions = {}): Ren
     const given = new Map<string, Resource | undefined>();
     const staleTypes = new Set<ResourceType>();
     const staleAsked = new Set<string>();
+    /** All that is made in steps was made once. */
+    let isWhole = false;
     /** Since the last refresh; that one may have failed and left something stale. */
     let isTold = false;
     const tell = (): void => {
@@ -249,12 +253,18 @@ export function createRendering(mesh: Mesh, options: RenderingOptions = {}): Ren
             while (states.has(id) && !hold.run(() => work.next()).done) yield;
           }
           // Nobody else may have it: it is taken before it is let go of, and of all types at once.
-          if (states.has(id)) for (const { type, steps } of kinds) if (steps) set(type);
+          if (states.has(id)) for (const type of stepped) set(type);
         } finally {
           hold.release();
         }
       },
-      isMade: () => kinds.every(({ type, steps }) => !steps || (committed.has(type) && isUpToDate(type))),
+      isMade() {
+        // Once all is there, only what became stale is looked at: of each class, with each change.
+        isWhole ||= stepped.every((type) => committed.has(type));
+        if (!isWhole) return false;
+        for (const type of staleTypes) if (stepped.includes(type) && !classSets.isFresh(id, type)) return false;
+        return true;
+      },
       causes: (type, name) => provenance(type, name).causes,
       provenance,
       patchesOf: store.patchesOf,

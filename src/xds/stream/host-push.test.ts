@@ -131,16 +131,54 @@ test("one host of 500 that changes costs less than 2 KB", () => {
   expect(sizes[0]).toBeLessThan(2048);
 });
 
-test("given up and asked for again: all hosts anew", () => {
+test("given up, what the client would still say to hold is removed; asked for again, all hosts come anew", () => {
   const client = createClient();
   client.put(route("80", { a: "a" }));
   client.ask(RDS, { subscribe: ["80"] });
   client.settle();
   client.ask(RDS, { unsubscribe: ["80"] });
   client.put(route("80", { a: "a", b: "b" }));
+  expect(client.settle()).toEqual(["VHDS -80/a -80/~epoch"]);
+  client.ask(RDS, { unsubscribe: ["80"] });
   expect(client.settle()).toEqual([]);
   client.ask(RDS, { subscribe: ["80"] });
   expect(client.settle()).toEqual(["RDS 80", "VHDS 80/a 80/b"]);
+});
+
+test("given up while an answer is awaited: what only the earlier response had is removed too", () => {
+  const client = createClient();
+  client.put(route("80", { a: "a", b: "b" }));
+  client.ask(RDS, { subscribe: ["80"] });
+  client.settle();
+  client.put(route("80", { a: "a" }));
+  expect(client.responses().map(show)).toEqual(["VHDS -80/b"]);
+  client.ask(RDS, { unsubscribe: ["80"] });
+  expect(client.settle()).toEqual(["VHDS -80/a -80/b -80/~epoch"]);
+});
+
+test("given up, asked for again and lost: hosts of the first time are not believed to be there", () => {
+  const client = createClient();
+  client.put(route("80", { a: "a", any: "*" }));
+  client.ask(RDS, { subscribe: ["80"] });
+  client.settle();
+  client.ask(RDS, { unsubscribe: ["80"] });
+  client.put(route("80", { a: "a", none: "*" }));
+  client.ask(RDS, { subscribe: ["80"] });
+  client.settle();
+  const next = createClient();
+  next.put(route("80", { a: "a", any: "*" }));
+  next.comeBackAs(client.held);
+  expect(next.settle()).toEqual(["VHDS 80/any -80/none"]);
+});
+
+test("what a client says to hold of a route that it gives up is removed", () => {
+  const client = createClient();
+  client.put();
+  client.ask(RDS, { subscribe: ["80"], initial: new Map([["80", "1.1.vhds"]]) });
+  client.ask(virtualHostType, { initial: new Map([["80/a", "1"]]) });
+  client.settle();
+  client.ask(RDS, { unsubscribe: ["80"] });
+  expect(client.settle()).toEqual(["VHDS -80/a -80/~epoch"]);
 });
 
 test("gone and back while asked for: all hosts anew, without those of before", () => {

@@ -15,6 +15,7 @@ import { type HostStep, stepFrom } from "./route-hosts.ts";
 import {
   type Claimed,
   epochMark,
+  epochName,
   formatRestVersion,
   isApartVersion,
   parseRestVersion,
@@ -32,8 +33,8 @@ export interface HostPushOptions {
 }
 
 export interface HostPush {
-  /** A request on routes, before their state sees it. */
-  noteRoutes(request: Pick<DeltaRequest, "subscribe" | "unsubscribe" | "initial">): void;
+  /** A request on routes, before their state sees it; what is to be told at once comes back. */
+  noteRoutes(request: Pick<DeltaRequest, "subscribe" | "unsubscribe" | "initial">): readonly Response[];
   /** What the client says to hold on its first request for hosts, with versions; what is to be told at once comes back. */
   noteClaims(claims: Iterable<readonly [string, string]>): readonly Response[];
   /** Undefined for a nonce that is not awaited. */
@@ -131,6 +132,21 @@ export function createHostPush({ enabled, apart, versions }: HostPushOptions): H
   function doubt(name: string, more: Iterable<string> = none): void {
     const { route, doubts } = told.get(name) ?? unknown;
     if (told.has(name)) told.set(name, { ...unknown, doubts: new Set([...doubts, ...namesOf(route), ...more]) });
+  }
+
+  /**
+   * Envoy drops the hosts with the route, but says later that it has them. Were it asked for again, with other hosts, these
+   * would have a mark of their own epoch, and vouch for those of before: so it is told to forget them all.
+   */
+  function giveUp(name: string): readonly Response[] {
+    const { route, doubts } = told.get(name) ?? unknown;
+    const open = groups.flatMap(({ routes }) => routes.get(name) ?? []);
+    const names = new Set([...namesOf(route), ...doubts, ...(claims.get(name)?.hosts.keys() ?? none)]);
+    for (const { before } of open) for (const one of [...before.doubts, ...namesOf(before.route)]) names.add(one);
+    plain.delete(name);
+    told.delete(name);
+    claims.delete(name);
+    return names.size === 0 ? [] : [hostsResponse([], [...names, epochName(name)])];
   }
 
   function isPlain(route: Resource): boolean {
@@ -252,13 +268,10 @@ export function createHostPush({ enabled, apart, versions }: HostPushOptions): H
     translate,
     settle,
     noteRoutes({ subscribe: asked, unsubscribe, initial }) {
-      for (const name of unsubscribe) {
-        plain.delete(name);
-        told.delete(name);
-        claims.delete(name);
-      }
+      const givenUp = unsubscribe.flatMap(giveUp);
       for (const name of asked) subscribe(name, isFirst ? initial.get(name) : undefined);
       isFirst = false;
+      return givenUp;
     },
     noteClaims(all) {
       awaitsClaims = false;

@@ -45,7 +45,7 @@ export function parseRestVersion(version: string): RestVersion {
   return { digest, epoch };
 }
 
-const epochName = (route: string): string => `${route}/~epoch`;
+export const epochName = (route: string): string => `${route}/~epoch`;
 
 /** Travels with all hosts of a route; whoever says that it has this has got them. */
 export const epochMark = (route: string, epoch: string): Mark => ({ name: epochName(route), version: epoch });

@@ -103,7 +103,7 @@ export function createStreamState(options: StreamStateOptions): StreamState {
   }
 
   function receiveRoutes(request: DeltaRequest, nowMs: number): Received {
-    hosts?.noteRoutes(request);
+    outbox.push(...(hosts?.noteRoutes(request) ?? []));
     const settlement = hosts?.settle(request.nonce, request.error);
     if (!settlement) return delta(request, nowMs);
     const { type, subscribe, unsubscribe, initial } = request;

@@ -137,8 +137,6 @@ export function createRendering(mesh: Mesh, options: RenderingOptions = {}): Ren
     const given = new Map<string, Resource | undefined>();
     const staleTypes = new Set<ResourceType>();
     const staleAsked = new Set<string>();
-    /** All that is made in steps was made once. */
-    let isWhole = false;
     /** Since the last refresh; that one may have failed and left something stale. */
     let isTold = false;
     const tell = (): void => {
@@ -258,13 +256,7 @@ export function createRendering(mesh: Mesh, options: RenderingOptions = {}): Ren
           hold.release();
         }
       },
-      isMade() {
-        // Once all is there, only what became stale is looked at: of each class, with each change.
-        isWhole ||= stepped.every((type) => committed.has(type));
-        if (!isWhole) return false;
-        for (const type of staleTypes) if (stepped.includes(type) && !classSets.isFresh(id, type)) return false;
-        return true;
-      },
+      isMade: () => stepped.every((type) => committed.has(type) && isUpToDate(type)),
       causes: (type, name) => provenance(type, name).causes,
       provenance,
       patchesOf: store.patchesOf,

@@ -108,6 +108,7 @@ export function createHostPush({ enabled, apart, versions }: HostPushOptions): H
   let waiting: { readonly sinceMs: number; readonly untilMs: number } | undefined;
 
   const namesOf = (route: Resource | undefined): Iterable<string> => (route ? apart.of(route).hosts.keys() : none);
+  const mayHave = ({ route, doubts }: Told): readonly string[] => [...doubts, ...namesOf(route)];
 
   function subscribe(name: string, version: string | undefined): void {
     if (version !== undefined && isApartVersion(version)) {
@@ -130,8 +131,8 @@ export function createHostPush({ enabled, apart, versions }: HostPushOptions): H
 
   /** The client may have any of these hosts, or none. */
   function doubt(name: string, more: Iterable<string> = none): void {
-    const { route, doubts } = told.get(name) ?? unknown;
-    if (told.has(name)) told.set(name, { ...unknown, doubts: new Set([...doubts, ...namesOf(route), ...more]) });
+    const before = told.get(name);
+    if (before) told.set(name, { ...unknown, doubts: new Set([...mayHave(before), ...more]) });
   }
 
   /**
@@ -139,10 +140,9 @@ export function createHostPush({ enabled, apart, versions }: HostPushOptions): H
    * would have a mark of their own epoch, and vouch for those of before: so it is told to forget them all.
    */
   function giveUp(name: string): readonly Response[] {
-    const { route, doubts } = told.get(name) ?? unknown;
-    const open = groups.flatMap(({ routes }) => routes.get(name) ?? []);
-    const names = new Set([...namesOf(route), ...doubts, ...(claims.get(name)?.hosts.keys() ?? none)]);
-    for (const { before } of open) for (const one of [...before.doubts, ...namesOf(before.route)]) names.add(one);
+    const open = groups.flatMap(({ routes }) => routes.get(name)?.before ?? []);
+    const names = new Set([told.get(name) ?? unknown, ...open].flatMap(mayHave));
+    for (const claimed of claims.get(name)?.hosts.keys() ?? none) names.add(claimed);
     plain.delete(name);
     told.delete(name);
     claims.delete(name);
@@ -259,7 +259,7 @@ export function createHostPush({ enabled, apart, versions }: HostPushOptions): H
     for (const [name, { before, after }] of routes) {
       const now = told.get(name);
       if (!now) continue;
-      doubt(name, [...before.doubts, ...namesOf(before.route), ...namesOf(after)]);
+      doubt(name, [...mayHave(before), ...namesOf(after)]);
       if (now.route !== after) yield name;
     }
   }

@@ -1,5 +1,5 @@
-// `node scripts/program.mjs [--envoy] FILE [ARGUMENT...]`: a program of the tests, by our own Node, once what it needs is there.
-// All the long ones of package.json run by it; what each does and takes is said at the head of its file.
+// `node scripts/program.mjs [--envoy] FILE [ARGUMENT...]`: a program of this project, by its own Node, once what it needs is
+// there. Most of package.json's run by it; what each does, takes and needs is said at the head of its file.
 import { join } from "node:path";
 import { ensureEnvoy } from "./envoy.mjs";
 import { runNode } from "./run-node.mjs";

@@ -1,4 +1,7 @@
-/** A built checkout in; the image's root filesystem, its archive and its bill of materials out. See `scripts/image.mjs`. */
+/**
+ * `npm run image -- [--out DIR] [--root-only]`: a built checkout in; the one image of control plane and agent, without a
+ * builder, out: its root filesystem, the image as an OCI archive, and its bill of materials. `--root-only`: for the Containerfile.
+ */
 import { execFileSync } from "node:child_process";
 import { chmodSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";

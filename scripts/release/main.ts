@@ -1,4 +1,7 @@
-/** A tag in; its image, tested, with the provenance beside it, out. See `scripts/release.mjs`. */
+/**
+ * `npm run release -- --tag vVERSION`: builds the image from that tag alone, runs the image's tests and those of every hole
+ * of the past on it, and writes its provenance. `-- --verify FILE PROVENANCE` compares what was downloaded with that.
+ */
 import { execFileSync, spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";

@@ -1,4 +1,7 @@
-/** `npm run chaos`: flags in; faults played on a mesh of twelve workloads under load, singly and in pairs, and a table out. */
+/**
+ * `npm run chaos`: flags in; faults played on a mesh of twelve workloads under load, singly and in pairs, and a table out.
+ * Needs root, iptables and Envoy.
+ */
 import { parseArgs } from "node:util";
 import { createRandom, type Random } from "../random.ts";
 import { exitAfter, unlessStopped } from "../stop.ts";

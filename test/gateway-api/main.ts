@@ -1,5 +1,7 @@
 // The Gateway API's own conformance suite against Fairlead, with real Envoys in namespaces: see docs/reference/gateway-api.md.
 // KUBECONFIG=… GATEWAY_SUITE=BINARY ECHO_BASIC=BINARY npm run gateway-api [-- FLAGS OF THE SUITE]
+// Needs root, Envoy and kubectl, and a cluster without kubelets that is there to be tried on, with the CRDs of the Gateway API:
+// this machine runs the Pods. The two programs are the suite's.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";

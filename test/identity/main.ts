@@ -1,6 +1,7 @@
 /**
  * `npm run identity`: flags in; a mesh of real Envoys under load whose certificates live for seconds, while roots are
  * rotated and control planes die, and counts out. The client tries nothing twice; a single request that fails fails it.
+ * Needs root, iptables and Envoy.
  */
 import { parseArgs } from "node:util";
 import { parseDurationMs } from "../../src/lib/index.ts";

@@ -1,5 +1,7 @@
 // From istiod to Fairlead and back under live traffic, in place and by revision, on a real API: see docs/kubernetes.md.
 // KUBECONFIG=… ISTIOD=BINARY ISTIO_MANIFEST=FILE [PILOT_AGENT=BINARY ISTIO_BOOTSTRAP=FILE] npm run swap
+// Needs root, iptables, Envoy and kubectl, and a cluster that is there to be tried on. ISTIO_MANIFEST is what `istioctl manifest
+// generate` prints; with PILOT_AGENT and ISTIO_BOOTSTRAP (its template of Envoy's bootstrap) every other proxy runs under that.
 import { spawnSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import { runCli } from "../../src/cli/testing.ts";

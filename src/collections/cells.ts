@@ -18,6 +18,8 @@ export interface CellKind {
   behind?(key: string): Iterable<Computation>;
   /** For derived sets: their place in the order in which they are brought up to date. */
   readonly rank?: number;
+  /** Readers are told of it only when it has been brought up to date and came out different. */
+  readonly isEager?: boolean;
   /** Told when nobody reads the cell any longer. */
   abandoned?(cell: Cell): void;
 }
@@ -101,11 +103,11 @@ export class Entry<V> extends Cell implements Computation {
   }
 
   invalidated(): void {
-    this.memo.onInvalidate?.(this.key);
+    this.memo.invalidated(this);
   }
 }
 
 export interface EntryOwner<V> extends CellKind {
   refresh(entry: Entry<V>): void;
-  readonly onInvalidate: ((key: string) => void) | undefined;
+  invalidated(entry: Entry<V>): void;
 }

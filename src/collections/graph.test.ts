@@ -43,6 +43,56 @@ describe("graph", () => {
     expect(told).toEqual(["text 2, text 4", "text 4"]);
   });
 
+  test("readers of an eager memo are told only where it came out different", () => {
+    const graph = createGraph();
+    const numbers = graph.source<number>("numbers");
+    numbers.set("n", 1);
+    const half = graph.memo("half", (key) => Math.floor((numbers.get(key) ?? 0) / 2));
+    const isOdd = graph.memo("is odd", (key) => half.get(key) % 2 === 1, { isEager: true });
+    const isEven = graph.memo("is even", (key) => !isOdd.get(key), { isEager: true });
+    const told: string[] = [];
+    const text = graph.memo("text", (key) => (isEven.get(key) ? "even" : "odd"), {
+      onInvalidate: (key) => told.push(key),
+    });
+    expect(text.get("n")).toBe("even");
+    numbers.set("n", 4);
+    expect([told, text.isFresh("n"), text.get("n"), isOdd.computed]).toEqual([[], true, "even", 2]);
+    numbers.set("n", 2);
+    expect([told, text.get("n")]).toEqual([["n"], "odd"]);
+  });
+
+  test("an eager memo that fails is told of, and no derived set may read one", () => {
+    const graph = createGraph();
+    const numbers = graph.source<number>("numbers");
+    const positive = graph.memo(
+      "positive",
+      (key) => {
+        const n = numbers.get(key) ?? 0;
+        if (n < 0) throw new Error("negative");
+        return n > 0;
+      },
+      { isEager: true },
+    );
+    const contained = graph.memo(
+      "contained",
+      (key) => {
+        try {
+          return String(positive.get(key));
+        } catch {
+          return "unknown";
+        }
+      },
+      { onInvalidate() {} },
+    );
+    const said = [contained.get("n")];
+    for (const n of [1, 2, -1, 2]) {
+      numbers.set("n", n);
+      said.push(contained.get("n"));
+    }
+    expect(said).toEqual(["false", "true", "true", "unknown", "true"]);
+    expect(() => graph.derive("late", numbers, (_, key) => [[key, positive.get(key)]])).toThrow("derived after");
+  });
+
   test("an equal result stops the wave", () => {
     const graph = createGraph();
     const numbers = graph.source<number>("numbers");

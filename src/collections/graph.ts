@@ -95,6 +95,7 @@ export function createGraph(options: GraphOptions = {}): Graph {
       if (depth === 0) {
         version++;
         for (const flush of eager) flush();
+        recorder.settle();
         recorder.sweep();
       }
     }

@@ -36,12 +36,12 @@ class Group<M, V> extends Entry<V> {
 
   constructor(memo: EntryOwner<V>, key: string) {
     super(memo, key);
-    this.list = new Entry<readonly string[]>({ name: memo.name, onInvalidate: undefined, refresh() {} }, key);
+    this.list = new Entry<readonly string[]>({ name: memo.name, invalidated() {}, refresh() {} }, key);
     this.list.addReader(this);
     this.reads = [this.list];
     this.ofMembers = {
       name: memo.name,
-      onInvalidate: (member) => this.due.add(member),
+      invalidated: ({ key: member }) => void this.due.add(member),
       refresh() {},
     };
   }
@@ -140,7 +140,7 @@ export function createMemberMemo<M, V>(
 
   const owner: EntryOwner<V> = {
     name,
-    onInvalidate: undefined,
+    invalidated() {},
     // One that was dropped before has made room for another, which may well be read.
     abandoned(cell: Cell) {
       if (groups.get(cell.key) === cell) drop(cell.key);

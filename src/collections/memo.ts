@@ -30,6 +30,11 @@ export interface MemoOptions<V> {
    * stays until it is dropped; others go when nobody reads them.
    */
   readonly onInvalidate?: (key: string) => void;
+  /**
+   * Brought up to date with each change, as derived sets are: readers are told only where it came out different. For
+   * what is cheap to make, is read by many, and is nearly always the same. Derived sets must not read it.
+   */
+  readonly isEager?: boolean;
 }
 
 /** `compute` is handed what the entry had before, for work that may fail and then stays as it was. */
@@ -62,10 +67,17 @@ export function createMemo<V>(
       throw error;
     }
   };
+  const { isEager = false, onInvalidate } = options;
   const owner: EntryOwner<V> = {
     name,
-    onInvalidate: options.onInvalidate,
-    ...(options.onInvalidate ? {} : { abandoned }),
+    isEager,
+    // Later than every derived set: these are stopped where they read it.
+    ...(isEager ? { rank: Number.POSITIVE_INFINITY } : {}),
+    invalidated(entry) {
+      if (isEager) recorder.settleLater(entry);
+      onInvalidate?.(entry.key);
+    },
+    ...(onInvalidate ? {} : { abandoned }),
     refresh(entry) {
       if (!recorder.outdated(entry)) return;
       const value = runOf(entry);

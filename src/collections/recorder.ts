@@ -14,6 +14,9 @@ export interface Recorder {
   extend<V>(computation: Computation, work: () => V): V;
   /** Tells the readers of a cell, and everything behind them. */
   mark(cell: Cell, state: "stale" | "suspect"): void;
+  /** The cell is brought up to date at the end of the change, which tells its readers where it came out different. */
+  settleLater(cell: Cell): void;
+  settle(): void;
   /** True when the computation has to run again. */
   outdated(computation: Computation): boolean;
   note(object: string, field: string): void;
@@ -29,6 +32,7 @@ export function createRecorder(): Recorder {
   let reads = 0;
   /** Cells that may have no reader, and whether they can go at the next sweep. */
   const unread = new Map<Cell, boolean>();
+  const unsettled = new Set<Cell>();
 
   const forget = (computation: Computation): void => {
     for (const cell of computation.reads) {
@@ -49,7 +53,7 @@ export function createRecorder(): Recorder {
       reader.state = was === "failed" ? "stale" : state;
       if (was === "suspect") continue;
       reader.invalidated();
-      if (reader instanceof Cell) mark(reader, "suspect");
+      if (reader instanceof Cell && !reader.kind.isEager) mark(reader, "suspect");
     }
   };
 
@@ -74,7 +78,7 @@ export function createRecorder(): Recorder {
       // Clean before the work, so that a change made by the work itself (which would be a fault) is not lost.
       computation.state = "clean";
       computation.running = true;
-      computation.rank = 0;
+      computation.rank = (computation instanceof Cell ? computation.kind.rank : undefined) ?? 0;
       try {
         return work();
       } catch (error) {
@@ -95,6 +99,15 @@ export function createRecorder(): Recorder {
       }
     },
     mark,
+    settleLater: (cell) => void unsettled.add(cell),
+    settle() {
+      // The set grows while it is walked: what came out different may be read by others of them.
+      for (const cell of unsettled) {
+        unsettled.delete(cell);
+        // Nobody reads what was dropped meanwhile. What fails is asked for again by its readers, who may contain it.
+        if (cell.isRead && !isRefreshed(cell)) mark(cell, "stale");
+      }
+    },
     outdated(computation) {
       if (computation.state === "suspect") {
         reads += computation.reads.length;

@@ -41,12 +41,16 @@ export function createMesh(graph: Graph, inputs: MeshInputs): Mesh {
       return byNumber ? servicePort === Number(number) : portName === name;
     });
   });
-  const identities = graph.memo<readonly string[]>("identities", (key) =>
-    identitiesOf(
-      services.get(index.variants(key).at(-1) ?? key),
-      inputs.endpoints(key),
-      settings().trustDomainAliases ?? [],
-    ),
+  /** Every cluster reads them, and an endpoint that comes or goes hardly ever changes them. */
+  const identities = graph.memo<readonly string[]>(
+    "identities",
+    (key) =>
+      identitiesOf(
+        services.get(index.variants(key).at(-1) ?? key),
+        inputs.endpoints(key),
+        settings().trustDomainAliases ?? [],
+      ),
+    { isEager: true },
   );
 
   const selection = createSelection(graph, inputs);

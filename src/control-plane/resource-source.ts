@@ -145,7 +145,7 @@ export function createResourceSource(options: ResourceSourceOptions): Controlled
   /** What is given now; the function it returns tells what is given then. */
   const watchMoves = (from: Renderer): ((to: Renderer, who: object, proxies: number) => void) => {
     const wanting = [...moveListeners].filter((listener) => listener.wants());
-    if (wanting.length === 0) return () => {};
+    if (wanting.length === 0) return noMove;
     const sets = envoyTypes.map((type) => [type, from.set(type)] as const);
     return (to, who, proxies) => {
       for (const [type, before] of sets) {
@@ -400,6 +400,8 @@ export function createResourceSource(options: ResourceSourceOptions): Controlled
     close: () => debounce.stop(),
   };
 }
+
+const noMove = (): void => {};
 
 function sameEntries(a: Withheld, b: Withheld): boolean {
   return a.size === b.size && a.keys().every((key) => b.has(key) && b.get(key) === a.get(key));

@@ -12,29 +12,27 @@ export interface DebounceOptions {
   readonly run: (waitedMs: number) => void;
 }
 
-export function createDebounce(options: DebounceOptions): Debounce {
-  let first = 0;
-  let quiet: NodeJS.Timeout | undefined;
-  let latest: NodeJS.Timeout | undefined;
-  const fire = (): void => {
-    clearTimeout(quiet);
-    clearTimeout(latest);
-    quiet = undefined;
-    latest = undefined;
-    options.run(performance.now() - first);
+export function createDebounce({ quietMs, maxMs, run }: DebounceOptions): Debounce {
+  let firstMs = 0;
+  let lastMs = 0;
+  let timer: NodeJS.Timeout | undefined;
+  // One timer that looks again: a change signals once for each class of proxies.
+  const look = (): void => {
+    const nowMs = performance.now();
+    const leftMs = Math.min(lastMs + quietMs, firstMs + maxMs) - nowMs;
+    timer = leftMs > 0 ? setTimeout(look, Math.ceil(leftMs)) : undefined;
+    if (!timer) run(nowMs - firstMs);
   };
   return {
     signal() {
-      if (latest === undefined) first = performance.now();
-      clearTimeout(quiet);
-      quiet = setTimeout(fire, options.quietMs);
-      latest ??= setTimeout(fire, options.maxMs);
+      lastMs = performance.now();
+      if (timer) return;
+      firstMs = lastMs;
+      timer = setTimeout(look, Math.min(quietMs, maxMs));
     },
     stop() {
-      clearTimeout(quiet);
-      clearTimeout(latest);
-      quiet = undefined;
-      latest = undefined;
+      clearTimeout(timer);
+      timer = undefined;
     },
   };
 }

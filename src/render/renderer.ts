@@ -135,8 +135,9 @@ export function createRendering(mesh: Mesh, options: RenderingOptions = {}): Ren
     const view = store.classView(proxy);
     const committed = new Map<ResourceType, ResourceSet>();
     const given = new Map<string, Resource | undefined>();
-    const staleTypes = new Set<ResourceType>();
-    const staleAsked = new Set<string>();
+    /** Few at a time, and told to hundreds of classes with each change: made when there is something to put into them. */
+    let staleTypes: readonly ResourceType[] = noTypes;
+    let staleAsked: Set<string> | undefined;
     /** Since the last refresh; that one may have failed and left something stale. */
     let isTold = false;
     const tell = (): void => {
@@ -144,17 +145,21 @@ export function createRendering(mesh: Mesh, options: RenderingOptions = {}): Ren
       isTold = true;
       onInvalidate?.();
     };
+    const noteAsked = (key: string): void => {
+      staleAsked ??= new Set();
+      staleAsked.add(key);
+    };
     states.set(id, {
       view,
       askedInvalidated(key) {
-        staleAsked.add(key);
+        noteAsked(key);
         tell();
       },
     });
     classSets.join(id, {
       view,
       invalidated(type) {
-        staleTypes.add(type);
+        if (!staleTypes.includes(type)) staleTypes = [...staleTypes, type];
         tell();
       },
     });
@@ -184,41 +189,41 @@ export function createRendering(mesh: Mesh, options: RenderingOptions = {}): Ren
     };
 
     const refresh = (): Differences => {
-      const types = [...staleTypes];
-      const keys = [...staleAsked];
+      const [types, keys] = [staleTypes, staleAsked];
       // Before the making, so that what becomes stale meanwhile is told; a fault leaves all of it to the next refresh.
       isTold = false;
-      staleTypes.clear();
-      staleAsked.clear();
+      [staleTypes, staleAsked] = [noTypes, undefined];
       try {
         // Everything is made before anything is committed.
-        const made = types.map((type) => [type, classSets.get(id, type)] as const);
-        const found = keys.map((key) => [key, asked.get(key)] as const);
-        return commit(made, found);
+        const made = types.map((type) => classSets.get(id, type));
+        const found = keys ? [...keys].map((key) => [key, asked.get(key)] as const) : noAnswers;
+        return commit(types, made, found);
       } catch (error) {
-        for (const type of types) staleTypes.add(type);
-        for (const key of keys) staleAsked.add(key);
+        staleTypes = [...new Set([...types, ...staleTypes])];
+        for (const key of keys ?? none) noteAsked(key);
         throw error;
       }
     };
 
     const commit = (
-      made: readonly (readonly [ResourceType, ResourceSet])[],
+      types: readonly ResourceType[],
+      made: readonly ResourceSet[],
       found: readonly (readonly [string, Resource | undefined])[],
     ): Differences => {
-      const changed = new Map<ResourceType, ReadonlySet<string>>();
-      for (const [type, now] of made) {
-        const before = committed.get(type);
-        if (before === now) continue;
+      let changed: Differences = noDifferences;
+      for (const [i, type] of types.entries()) {
+        const [before, now] = [committed.get(type), made[i]];
+        if (!now || before === now) continue;
         committed.set(type, now);
         const names = before ? differences(before, now) : none;
-        if (names.size > 0) changed.set(type, names);
+        if (names.size > 0) changed = changed.size === 0 ? alone(type, names) : new Map([...changed, [type, names]]);
       }
       for (const [key, now] of found) {
         const [, type, name] = split(key);
         const before = given.get(key);
         given.set(key, now);
-        if (before?.hash !== now?.hash) changed.set(type, new Set([...(changed.get(type) ?? none), name]));
+        if (before?.hash !== now?.hash)
+          changed = new Map([...changed, [type, new Set([...(changed.get(type) ?? none), name])]]);
       }
       return changed;
     };
@@ -233,7 +238,7 @@ export function createRendering(mesh: Mesh, options: RenderingOptions = {}): Ren
     };
 
     const isUpToDate = (type: ResourceType): boolean =>
-      (committed.has(type) && !staleTypes.has(type)) || classSets.isFresh(id, type);
+      (committed.has(type) && !staleTypes.includes(type)) || classSets.isFresh(id, type);
 
     return {
       proxy,
@@ -287,6 +292,19 @@ export function createRendering(mesh: Mesh, options: RenderingOptions = {}): Ren
 }
 
 const none: ReadonlySet<string> = new Set();
+const noTypes: readonly ResourceType[] = [];
+const noAnswers: readonly (readonly [string, Resource | undefined])[] = [];
+const noDifferences: Differences = new Map();
+
+/** Classes that share a set go from the same one to the same one: what that changes is one object for all of them. */
+const lone = new WeakMap<ReadonlySet<string>, Differences>();
+
+/** The names are of one pair of sets, and so of one type. */
+function alone(type: ResourceType, names: ReadonlySet<string>): Differences {
+  const found = lone.get(names) ?? new Map([[type, names]]);
+  lone.set(names, found);
+  return found;
+}
 
 const join = (id: string, type: ResourceType, name: string): string => `${id}|${type}|${name}`;
 

@@ -3,7 +3,7 @@ import type { IncomingHttpHeaders, ServerHttp2Stream } from "node:http2";
 import { constants } from "node:http2";
 import type { Inflow, Watchdog } from "../lib/index.ts";
 import { eachMessage, type Take } from "./each-message.ts";
-import { messageChunks, readMessages } from "./frame.ts";
+import { readMessages } from "./frame.ts";
 import type { Payload } from "./method.ts";
 import type { Peer } from "./peer.ts";
 import { encodeMessage, RpcError, type Status, status } from "./status.ts";
@@ -57,6 +57,8 @@ export function createCall(
     readonly stallMs: number;
     readonly watchdog?: Watchdog | undefined;
     readonly inflow?: Inflow;
+    /** Shared by all calls of a server. */
+    readonly framed: (payload: Payload) => Iterable<Uint8Array>;
   },
 ): WireCall {
   const controller = new AbortController();
@@ -111,7 +113,7 @@ export function createCall(
       // Who waits for the end works now.
       return untilEnd ? read.then(begin) : read;
     },
-    send: (payload) => write(messageChunks(payload)),
+    send: (payload) => write(options.framed(payload)),
     finish,
     abort,
   };

@@ -66,9 +66,11 @@ export function createFrames(maxBytes: number): Frames {
     push: buffer.push,
     take() {
       if (!header) {
-        const part = buffer.take(headerBytes);
-        if (!part) return undefined;
-        header = { compressed: readFlag(part), length: readLength(part, maxBytes) };
+        if (buffer.size() < headerBytes) return undefined;
+        // Read where it is: a fleet answers each response with a message of some bytes, and a view of its header costs as much.
+        const flag = buffer.byte();
+        const length = ((buffer.byte() * 256 + buffer.byte()) * 256 + buffer.byte()) * 256 + buffer.byte();
+        header = { compressed: readFlag(flag), length: checkedLength(length, maxBytes) };
       }
       const bytes = buffer.take(header.length);
       if (!bytes) return undefined;
@@ -109,9 +111,13 @@ function createBuffer() {
   let end = 0;
   return {
     size: () => end - start,
+    /** The next one; there must be one. */
+    byte(): number {
+      return bytes[start++] ?? 0;
+    },
     push(chunk: Uint8Array): void {
       if (start === end) {
-        bytes = new Uint8Array(chunk.buffer, chunk.byteOffset, chunk.length);
+        bytes = chunk;
         start = 0;
         end = chunk.length;
         return;
@@ -138,14 +144,12 @@ function createBuffer() {
   };
 }
 
-function readFlag(header: Uint8Array): boolean {
-  const flag = header[0];
+function readFlag(flag: number): boolean {
   if (flag !== 0 && flag !== 1) throw new RpcError(status.internal, "a message has an unknown compression flag");
   return flag === 1;
 }
 
-function readLength(header: Uint8Array, maxBytes: number): number {
-  const length = new DataView(header.buffer, header.byteOffset).getUint32(1);
+function checkedLength(length: number, maxBytes: number): number {
   if (length > maxBytes)
     throw new RpcError(status.resourceExhausted, `a message has ${length} bytes; at most ${maxBytes} are accepted`);
   return length;
@@ -170,6 +174,17 @@ export async function inflated(
       { cause: error },
     );
   }
+}
+
+/** What `messageChunks` does, but for streams that are handed the same small message one after the other it is made once. */
+export function createFramer(): (payload: Payload) => Iterable<Uint8Array> {
+  let last: { readonly payload: Payload; readonly chunks: Iterable<Uint8Array> } | undefined;
+  return (payload) => {
+    if (last?.payload === payload) return last.chunks;
+    const chunks = messageChunks(payload);
+    last = Array.isArray(chunks) ? { payload, chunks } : undefined;
+    return chunks;
+  };
 }
 
 /** One message as chunks of at most 64 KB, made one by one as the stream takes them. */

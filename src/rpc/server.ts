@@ -10,6 +10,7 @@ import {
   type Watchdog,
 } from "../lib/index.ts";
 import { callOver, createCall, type WireCall } from "./call.ts";
+import { createFramer } from "./frame.ts";
 import { defaultLimits, type Limits } from "./limits.ts";
 import type { Route } from "./route.ts";
 import { createSessions, type Session } from "./sessions.ts";
@@ -44,6 +45,7 @@ export function createRpcServer(options: RpcServerOptions): RpcServer {
   const routes = new Map(options.routes.map((route) => [route.path, route]));
   const server = createTransport(options.tls, limits);
   const inflow = createInflow(limits.maxInflowBytes);
+  const framed = createFramer();
   const sessions = createSessions(server, {
     limits,
     random: options.random ?? Math.random,
@@ -66,7 +68,7 @@ export function createRpcServer(options: RpcServerOptions): RpcServer {
   async function serve(stream: ServerHttp2Stream, headers: IncomingHttpHeaders, session: Session): Promise<void> {
     let call: WireCall | undefined;
     try {
-      call = createCall(stream, headers, session.peer, { ...limits, watchdog: options.watchdog, inflow });
+      call = createCall(stream, headers, session.peer, { ...limits, watchdog: options.watchdog, inflow, framed });
       session.calls.add(call);
       const route = routes.get(call.path);
       if (!route) throw new RpcError(status.unimplemented, "unknown service or method");

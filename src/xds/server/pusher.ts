@@ -1,7 +1,7 @@
 /** A stream's state in, its responses on the wire out, one after the other, each made when its turn has come. */
 import type { Call, Payload, Send } from "../../rpc/index.ts";
 import type { Response, StreamState } from "../stream/stream-state.ts";
-import { metricLabel, virtualHostType } from "../type-info.ts";
+import { metricLabel, virtualHostType, type WireType } from "../type-info.ts";
 import type { AdsShared } from "./ads-shared.ts";
 import { payloadSize } from "./wire.ts";
 
@@ -41,56 +41,56 @@ export function createPusher(shared: Pick<AdsShared, "metrics" | "turns" | "enco
     kick();
   }, options.onError);
 
-  function kick(): void {
+  function kick(nowMs = performance.now()): void {
     if (busy || stopped || !isReady || !state.pending()) return;
     busy = true;
-    queuedMs = performance.now();
+    queuedMs = nowMs;
     shared.turns.take(turn, { urgent: !configured });
   }
 
-  function turn(): Promise<void> | undefined {
+  function turn(startMs: number): Promise<void> | undefined {
     if (stopped) return undefined;
     try {
-      return push();
+      return push(startMs);
     } catch (error) {
       options.onError(error);
       return undefined;
     }
   }
 
-  function push(): Promise<void> | undefined {
-    const startMs = performance.now();
+  function push(startMs: number): Promise<void> | undefined {
     metrics.observe("pilot_proxy_queue_time", (startMs - queuedMs) / 1000);
     const first = state.next(startMs);
     if (!first) return rest();
-    const writing: Promise<void>[] = [];
+    let written = write(first, startMs);
     // A route configuration without its hosts answers wrongly: both leave in one turn.
-    for (let part: Response | undefined = first; part; part = state.continues() ? state.next(startMs) : undefined) {
-      const written = write(part, startMs);
-      if (written) writing.push(written);
+    while (state.continues()) {
+      const part = state.next(startMs);
+      if (part) written = both(written, write(part, startMs));
     }
-    if (writing.length === 0) return sent();
-    return Promise.all(writing).then(sent, options.onError);
+    return written ? written.then(sent, options.onError) : sent();
   }
 
   /** Undefined where the transport has taken all at once, as it does with what is small. */
   function write(response: Response, startMs: number): Promise<void> | undefined {
     const type = response.isOfHosts ? virtualHostType : response.type;
     const payload = shared.encode(options.variant, response, type);
-    const label = metricLabel(type);
     const sendMs = performance.now();
-    const taken = (): void => {
-      const endMs = performance.now();
-      metrics.observe("pilot_xds_push_time", (endMs - startMs) / 1000, label);
-      metrics.observe("pilot_xds_send_time", (endMs - sendMs) / 1000);
-      metrics.observe("pilot_xds_config_size_bytes", payloadSize(payload), label);
-      metrics.count("pilot_xds_pushes", label);
-      options.onSent?.(response, payloadSize(payload));
-    };
     const sending = options.send(payload);
+    const taken = (): void => noteTaken(response, type, payloadSize(payload), startMs, sendMs);
     if (sending) return sending.then(taken);
     taken();
     return undefined;
+  }
+
+  function noteTaken(response: Response, type: WireType, bytes: number, startMs: number, sendMs: number): void {
+    const label = metricLabel(type);
+    const endMs = performance.now();
+    metrics.observe("pilot_xds_push_time", (endMs - startMs) / 1000, label);
+    metrics.observe("pilot_xds_send_time", (endMs - sendMs) / 1000);
+    metrics.observe("pilot_xds_config_size_bytes", bytes, label);
+    metrics.count("pilot_xds_pushes", label);
+    options.onSent?.(response, bytes);
   }
 
   function sent(): undefined {
@@ -125,8 +125,10 @@ export function createPusher(shared: Pick<AdsShared, "metrics" | "turns" | "enco
     kick,
     news() {
       // What the stream does not ask for is never sent, and not waited for.
-      if (busy || state.pending()) newsMs ||= performance.now();
-      kick();
+      if (!busy && !state.pending()) return;
+      const nowMs = performance.now();
+      newsMs ||= nowMs;
+      kick(nowMs);
     },
     stop() {
       stopped = true;
@@ -134,3 +136,10 @@ export function createPusher(shared: Pick<AdsShared, "metrics" | "turns" | "enco
     },
   };
 }
+
+async function bothWritten(one: Promise<void>, other: Promise<void>): Promise<void> {
+  await Promise.all([one, other]);
+}
+
+const both = (one: Promise<void> | undefined, other: Promise<void> | undefined): Promise<void> | undefined =>
+  one && other ? bothWritten(one, other) : (one ?? other);

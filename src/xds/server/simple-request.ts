@@ -27,7 +27,8 @@ const surelyFewBytes = 256 * 1024;
 function readSimple(message: Uint8Array, readNames: ReadNames): Incoming | undefined {
   // A long one that says who asks is a first one in all likelihood, and would be read twice.
   if (message.length > surelyFewBytes && (message[0] === tag.node || hasTooManyParts(message))) return undefined;
-  const bytes = Buffer.from(message.buffer, message.byteOffset, message.length);
+  // As it comes from a socket it is one.
+  const bytes = Buffer.isBuffer(message) ? message : Buffer.from(message.buffer, message.byteOffset, message.length);
   let type: WireType | undefined;
   let nonce = "";
   let hasNode = false;

@@ -3,8 +3,8 @@
  * taken in slices, so that new connections and requests are served in between, and only so many write at the same time.
  */
 
-/** Does its work at once; where the reader is slow, the promise says when all is written. It never rejects. */
-export type Turn = () => Promise<void> | undefined;
+/** Is told the time, and does its work at once; where the reader is slow, the promise says when all is written. It never rejects. */
+export type Turn = (nowMs: number) => Promise<void> | undefined;
 
 export interface Turns {
   take(turn: Turn, options: { readonly urgent: boolean }): void;
@@ -52,10 +52,12 @@ export function createTurns(options: TurnsOptions): Turns {
 
   function slice(): void {
     scheduled = false;
-    const endMs = nowMs() + sliceMs;
+    let atMs = nowMs();
+    const endMs = atMs + sliceMs;
     for (let turn = next(); turn; turn = next()) {
-      start(turn);
-      if (nowMs() >= endMs || writing.size >= maxWriting) break;
+      start(turn, atMs);
+      atMs = nowMs();
+      if (atMs >= endMs || writing.size >= maxWriting) break;
     }
     if (lines.some((line) => line.size() > 0)) schedule();
   }
@@ -65,11 +67,11 @@ export function createTurns(options: TurnsOptions): Turns {
     return first.shift() ?? second.shift();
   }
 
-  function start(turn: Turn): void {
-    const written = turn();
+  function start(turn: Turn, atMs: number): void {
+    const written = turn(atMs);
     if (!written) return;
     const id = Symbol();
-    writing.set(id, nowMs() + options.maxWritingMs);
+    writing.set(id, atMs + options.maxWritingMs);
     sweep ??= setInterval(releaseSlow, 250).unref();
     void written.then(() => release(id));
   }

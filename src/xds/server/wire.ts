@@ -33,6 +33,8 @@ interface Rest {
   readonly type: string;
   readonly removed: readonly string[];
   readonly bytes: Uint8Array;
+  /** The whole of it as it was sent last: other streams may be sent it under the same nonce. */
+  last: { readonly nonce: string; readonly payload: Payload } | undefined;
 }
 
 /** What is smaller is put together once for all streams that are handed the same lists. */
@@ -60,22 +62,25 @@ export function createEncode(identifier: string): Encode {
   }
 
   return (variant, response, type = response.type) => {
-    const own = ownFields(response);
-    const shared = sharedFields(variant, response, type);
-    return response.mark ? [own, ...shared, markOf(response.mark)] : [own, ...shared];
+    const { resources, removed, nonce, mark } = response;
+    const known = small[variant].get(resources);
+    const isKnown = known !== undefined && known.type === type && known.removed === removed;
+    if (isKnown && !mark && known.last?.nonce === nonce) return known.last.payload;
+    const shared = isKnown ? [known.bytes] : sharedFields(variant, response, type);
+    const payload = [ownFields(response), ...shared, ...(mark ? [markOf(mark)] : [])];
+    if (isKnown && !mark) known.last = { nonce, payload };
+    return payload;
   };
 
   /** What all streams have that are sent the same lists. */
   function sharedFields(variant: Variant, { resources, removed }: WireResponse, type: string): Pieces {
-    const known = small[variant].get(resources);
-    if (known && known.type === type && known.removed === removed) return [known.bytes];
     const before = head(variant, type, removed);
     const whole = bodies[variant].known(resources);
     if (whole) return [...before, ...whole];
     const bytes = resources.reduce((sum, resource) => sum + resource.size, 0);
     const piecesOf = (resource: WireResource): Pieces => framed(variant, resource, type);
     if (bytes > smallBytes) return [...before, ...bodies[variant].of(resources, piecesOf)];
-    const rest = { type, removed, bytes: concat([...before, ...resources.flatMap(piecesOf)]) };
+    const rest = { type, removed, bytes: concat([...before, ...resources.flatMap(piecesOf)]), last: undefined };
     small[variant].set(resources, rest);
     return [rest.bytes];
   }

@@ -289,8 +289,11 @@ export function createHoldBack(options: HoldBackOptions): HoldBack {
     },
     waitingTypes: () => waiting,
     begin(type) {
-      before = waits.size === 0 ? noWaits : new Map(waits.entries().filter(([, held]) => held.type === type));
-      for (const key of before.keys()) waits.delete(key);
+      before = noWaits;
+      if (waits.size > 0) {
+        before = new Map(waits.entries().filter(([, held]) => held.type === type));
+        for (const key of before.keys()) waits.delete(key);
+      }
       waiting.delete(type);
       if (type === types.cluster) removalWakeMs = undefined;
     },

@@ -32,11 +32,13 @@ function mayBeKept(state: TypeState, step: Step): boolean {
 }
 
 function asksForAll(state: TypeState, step: Step, current: ResourceSet, { session, steps }: Planning): boolean {
-  const isKnown = (name: string): boolean =>
-    current.get(name) !== undefined || session.get(state.type, name) === undefined;
-  if (!state.news) return state.names.pooled !== undefined && steps.isAll(state.names.pooled, current);
-  for (const name of step.changes.keys()) if (!state.names.has(name)) return false;
-  return state.news.values().every((name) => !state.names.has(name) || isKnown(name));
+  const { news, names, type } = state;
+  if (!news) return names.pooled !== undefined && steps.isAll(names.pooled, current);
+  for (const name of step.changes.keys()) if (!names.has(name)) return false;
+  // What is in no set may be there by name alone.
+  for (const name of news)
+    if (current.get(name) === undefined && names.has(name) && session.get(type, name) !== undefined) return false;
+  return true;
 }
 
 function planShared(state: TypeState, current: ResourceSet, step: Step, planning: Planning): Plan | undefined {

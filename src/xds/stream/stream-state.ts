@@ -94,7 +94,8 @@ export function createStreamState(options: StreamStateOptions): StreamState {
   }
 
   function wake(): void {
-    for (const type of holdBack.waitingTypes()) dirty.add(type);
+    const waiting = holdBack.waitingTypes();
+    if (waiting.size > 0) for (const type of waiting) dirty.add(type);
     if (hosts?.wakeAtMs() !== undefined) dirty.add(types.route);
   }
 
@@ -157,7 +158,7 @@ export function createStreamState(options: StreamStateOptions): StreamState {
   }
 
   function record(state: TypeState, plan: Plan, nowMs: number): Response {
-    const { version, nonce } = options.versions.next();
+    const { version, nonce } = options.versions.shared(state.nonce);
     const { changes, before, whole } = plan;
     state.recordSent({ version, nonce, changes, before, whole }, nowMs);
     if (state.type === types.cluster) warm(plan.resources, plan);
@@ -180,9 +181,8 @@ export function createStreamState(options: StreamStateOptions): StreamState {
   return {
     receiveSotw: (request, nowMs) => received(request.type, receiveSotw(states, request, nowMs, stateOptions)),
     receiveDelta(request, nowMs) {
-      const { type } = request;
-      if (type === virtualHostType) return receiveHosts(request, nowMs);
-      return type === types.route ? receiveRoutes({ ...request, type }, nowMs) : delta({ ...request, type }, nowMs);
+      if (!isOfResources(request)) return receiveHosts(request, nowMs);
+      return request.type === types.route ? receiveRoutes(request, nowMs) : delta(request, nowMs);
     },
     changed(news) {
       for (const type of (news ?? states).keys()) {
@@ -199,6 +199,7 @@ export function createStreamState(options: StreamStateOptions): StreamState {
       const part = outbox.shift();
       if (part) return part;
       for (const type of pushOrder) {
+        if (dirty.size === 0) return undefined;
         if (!dirty.delete(type)) continue;
         if (type === types.route && hosts?.awaits(nowMs)) continue;
         const state = states.get(type);
@@ -219,3 +220,5 @@ export function createStreamState(options: StreamStateOptions): StreamState {
     isApart: (route) => hosts?.isApart(route) ?? false,
   };
 }
+
+const isOfResources = (request: DeltaRequest<WireType>): request is DeltaRequest => request.type !== virtualHostType;

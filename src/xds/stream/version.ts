@@ -1,24 +1,50 @@
-/** Versions and nonces of responses: RFC 3339 time, a slash, a counter; the nonce adds what cannot be guessed. */
+/**
+ * Versions and nonces of responses: RFC 3339 time, a slash, a counter; the nonce adds what cannot be guessed. A nonce tells the
+ * responses of one type on one stream apart, and nothing else.
+ */
+
+export interface Version {
+  readonly version: string;
+  readonly nonce: string;
+}
 
 export interface Versions {
-  next(): { readonly version: string; readonly nonce: string };
+  /** Another one each time. */
+  next(): Version;
+  /** For streams that are sent the same within a millisecond the same one, but never that of this nonce, the stream's last. */
+  shared(last: string): Version;
   /** What no other has, on any server. */
   unique(): string;
 }
 
 export function createVersions(options: { now: () => Date; uuid: () => string }): Versions {
   let counter = 0;
-  /** A change goes to hundreds of streams within a millisecond: the counter tells their responses apart. */
   let [atMs, time, secret] = [Number.NaN, "", ""];
+  let current: Version = { version: "", nonce: "" };
+
+  /** A change goes to hundreds of streams within some milliseconds: the time and the secret are made once in each. */
+  function isLater(): boolean {
+    const now = options.now();
+    if (now.getTime() === atMs) return false;
+    [atMs, time, secret] = [now.getTime(), now.toISOString(), options.uuid()];
+    return true;
+  }
+
+  function made(): Version {
+    // Joined, as V8 keeps what is put together otherwise in its parts, and streams keep these for as long as they live.
+    const version = [time, ++counter].join("/");
+    return { version, nonce: [version, secret].join("") };
+  }
+
   return {
     unique: options.uuid,
     next() {
-      counter++;
-      const now = options.now();
-      if (now.getTime() !== atMs) [atMs, time, secret] = [now.getTime(), now.toISOString(), options.uuid()];
-      // Joined, as V8 keeps what is put together otherwise in its parts, and streams keep these for as long as they live.
-      const version = [time, counter].join("/");
-      return { version, nonce: [version, secret].join("") };
+      isLater();
+      return made();
+    },
+    shared(last) {
+      if (isLater() || current.nonce === "" || current.nonce === last) current = made();
+      return current;
     },
   };
 }

@@ -3,7 +3,7 @@
  * the renderers that read something that changed, after a short quiet time, and tells only their proxies.
  */
 import { type Memo, sameData } from "../collections/index.ts";
-import { createDebounce, digest } from "../lib/index.ts";
+import { createBackoff, createDebounce, digest } from "../lib/index.ts";
 import type { Mesh, Withheld } from "../mesh/index.ts";
 import {
   envoyTypes,
@@ -25,6 +25,7 @@ import {
   type Steps,
 } from "../render/index.ts";
 import type { News, ProxyNode, ProxySession, ResourceSource } from "../xds/index.ts";
+import { createPushRounds } from "./push-rounds.ts";
 import { createSlices, type Slices } from "./slices.ts";
 
 export interface ResourceSourceOptions {
@@ -127,13 +128,11 @@ export function createResourceSource(options: ResourceSourceOptions): Controlled
   const groups = new Map<string, Group>();
   const members = new Map<string, Member>();
   const nodes = new Map<string, Known>();
-  const dueGroups = new Set<string>();
+  const dueGroups = new Set<Group>();
   const dueMembers = new Set<string>();
   /** Apart, so that a push does not wait until all of a herd is served. */
   const [newClasses, pushes, expected] = [createSlices(clock), createSlices(clock), createSlices(clock)];
   let connections = 0;
-  let pushing: Promise<void> | undefined;
-  let made = 0;
   const rendering = createRendering(mesh, {
     onFault: (fault) => options.onFault(undefined, fault),
     ...(options.envoyTypes ? { envoyTypes: options.envoyTypes } : {}),
@@ -161,7 +160,7 @@ export function createResourceSource(options: ResourceSourceOptions): Controlled
     maxMs: options.debounceMaxMs,
     run(waitedMs) {
       options.onDebounced?.(waitedMs);
-      void flush();
+      void rounds.run();
     },
   });
   const withheld = mesh.graph.source<Withheld>("EnvoyFilters withheld", { equals: sameEntries });
@@ -198,7 +197,7 @@ export function createResourceSource(options: ResourceSourceOptions): Controlled
     const known = groups.get(key);
     if (known) return known;
     const renderer = rendering.renderer(proxyClass, () => {
-      dueGroups.add(key);
+      dueGroups.add(group);
       debounce.signal();
     });
     const group: Group = { key, renderer, members: new Set(), ready: undefined };
@@ -219,12 +218,18 @@ export function createResourceSource(options: ResourceSourceOptions): Controlled
     }
   }
 
+  const isThere = (group: Group): boolean => groups.get(group.key) === group;
+
+  const dispose = (group: Group): void => {
+    group.renderer.dispose();
+    groups.delete(group.key);
+    dueGroups.delete(group);
+    failed.delete(group);
+  };
+
   const leave = (member: Member): void => {
     member.group.members.delete(member);
-    if (member.group.members.size > 0) return;
-    member.group.renderer.dispose();
-    groups.delete(member.group.key);
-    dueGroups.delete(member.group.key);
+    if (member.group.members.size === 0) dispose(member.group);
   };
 
   /** A proxy whose class came out different (a label, a service it now belongs to) moves to another renderer. */
@@ -233,7 +238,7 @@ export function createResourceSource(options: ResourceSourceOptions): Controlled
     // Until the other class is made, the proxy keeps what it has.
     await group?.ready;
     // Another proxy of that class may have come and gone meanwhile, and the class with it.
-    if (group && groups.get(group.key) !== group) return reclassify(id);
+    if (group && !isThere(group)) return reclassify(id);
     const member = members.get(id);
     if (!group || !member || group === member.group) return drop(group);
     watchMoves(member.group.renderer)(group.renderer, member, 1);
@@ -254,10 +259,18 @@ export function createResourceSource(options: ResourceSourceOptions): Controlled
 
   /** A group that was made for a proxy that has gone meanwhile. */
   const drop = (group: Group | undefined): void => {
-    if (!group || group.members.size > 0 || groups.get(group.key) !== group) return;
-    group.renderer.dispose();
-    groups.delete(group.key);
-    dueGroups.delete(group.key);
+    if (group && group.members.size === 0 && isThere(group)) dispose(group);
+  };
+
+  /** What could not be made is tried again, though nothing of what it reads may change. */
+  const failed = new Set<Group>();
+  const backoff = createBackoff({ minMs: 1000, maxMs: 60_000, random: Math.random });
+  let retry: NodeJS.Timeout | undefined;
+  const tryAgain = (): void => {
+    retry = undefined;
+    for (const group of failed) dueGroups.add(group);
+    failed.clear();
+    debounce.signal();
   };
 
   /** A fault in one class must not keep the others from their news. */
@@ -269,45 +282,43 @@ export function createResourceSource(options: ResourceSourceOptions): Controlled
       if (news.size > 0) for (const member of concerned) member.changed(news);
       tellMoves(renderer, group, concerned.size);
     } catch (error) {
+      failed.add(group);
+      retry ??= setTimeout(tryAgain, backoff.nextMs()).unref();
       options.onFault(renderer.proxy, { name: "a class of proxies", error });
     }
   };
 
-  const round = async (): Promise<void> => {
-    while (dueMembers.size > 0 || dueGroups.size > 0) {
-      const { version } = mesh.graph;
-      const moves: Promise<void>[] = [];
-      for (const id of take(dueMembers)) {
-        // So that streams and probes are served in between.
-        await pushes.rest();
-        moves.push(reclassifySafely(id));
-      }
-      // New classes are made together: one after the other, each would wait for the next turn.
-      await Promise.all(moves);
-      const due = take(dueGroups);
-      options.onPush?.(due.length);
-      const startedMs = clock.nowMs();
-      for (const key of due) {
-        const rest = pushes.rest();
-        if (rest) await rest;
-        const group = groups.get(key);
-        if (!group) continue;
-        if (group.ready) await group.ready;
-        // What many classes share is made again in slices; after that each class takes little.
-        if (!group.renderer.isMade()) await pushes.run(safely(group.renderer.proxy, group.renderer.steps()));
-        if (groups.get(key) === group) refresh(group);
-      }
-      options.onMade?.(clock.nowMs() - startedMs);
-      made = version;
-      mesh.graph.sweep();
+  const bringUpToDate = async (group: Group): Promise<void> => {
+    if (!isThere(group)) return;
+    // What many classes share is made again in slices; after that each class takes little.
+    if (!group.renderer.isMade()) await pushes.run(safely(group.renderer.proxy, group.renderer.steps()));
+    if (isThere(group)) refresh(group);
+  };
+
+  const round = async (): Promise<boolean> => {
+    for (const id of take(dueMembers)) {
+      // So that streams and probes are served in between.
+      await pushes.rest();
+      // Its new class may have to wait for a herd, which has nothing yet: the proxy keeps what it has meanwhile.
+      rounds.beside(reclassifySafely(id));
     }
+    const due = take(dueGroups);
+    options.onPush?.(due.length);
+    const startedMs = clock.nowMs();
+    for (const group of due) {
+      const rest = pushes.rest();
+      if (rest) await rest;
+      if (group.ready) rounds.beside(group.ready.then(() => bringUpToDate(group)));
+      else if (isThere(group) && group.renderer.isMade()) refresh(group);
+      else await bringUpToDate(group);
+    }
+    options.onMade?.(clock.nowMs() - startedMs);
+    mesh.graph.sweep();
+    if (failed.size === 0) backoff.reset();
+    return failed.size === 0;
   };
-  const flush = (): Promise<void> => {
-    pushing ??= round().finally(() => {
-      pushing = undefined;
-    });
-    return pushing;
-  };
+  const isDue = (): boolean => dueMembers.size > 0 || dueGroups.size > 0;
+  const rounds = createPushRounds({ version: () => mesh.graph.version, isDue, round });
 
   const lookIn = async (slices: Slices, proxyClass: ProxyClass): Promise<Renderer> => {
     const renderer = rendering.renderer(proxyClass);
@@ -361,11 +372,11 @@ export function createResourceSource(options: ResourceSourceOptions): Controlled
         throw error;
       }
     },
-    flush,
+    flush: rounds.settle,
     followMoves: (listener) => void moveListeners.add(listener),
     get made() {
-      const isAll = !pushing && dueMembers.size === 0 && dueGroups.size === 0;
-      return isAll ? mesh.graph.version : made;
+      const isAll = !rounds.isBusy && !isDue() && failed.size === 0;
+      return isAll ? mesh.graph.version : rounds.made;
     },
     *rendered() {
       for (const { renderer, members: all, ready } of groups.values())
@@ -397,7 +408,10 @@ export function createResourceSource(options: ResourceSourceOptions): Controlled
     get parts() {
       return rendering.counts;
     },
-    close: () => debounce.stop(),
+    close() {
+      debounce.stop();
+      clearTimeout(retry);
+    },
   };
 }
 
@@ -407,7 +421,7 @@ function sameEntries(a: Withheld, b: Withheld): boolean {
   return a.size === b.size && a.keys().every((key) => b.has(key) && b.get(key) === a.get(key));
 }
 
-function take(set: Set<string>): readonly string[] {
+function take<T>(set: Set<T>): readonly T[] {
   const all = [...set];
   set.clear();
   return all;

@@ -10,13 +10,20 @@ test("says how long the loop was held up, once", async () => {
       [0.99, 0],
       [1, 0],
     ]);
-    // It has begun to tick, or nothing would be late.
-    await wait(100);
-    const until = performance.now() + 300;
+    // A loop that had nothing to do is looked at every 100 ms: of what holds it up it may miss that much.
+    await wait(250);
+    const until = performance.now() + 400;
     while (performance.now() < until);
-    await wait(100);
+    await wait(150);
     expect(delay.take().get(1)).toBeGreaterThan(0.25);
     expect(delay.take().get(1)).toBe(0);
+    // A busy one, every 20 ms.
+    for (let turn = 0; turn < 30; turn++) {
+      const endMs = performance.now() + 30;
+      while (performance.now() < endMs);
+      await wait(1);
+    }
+    expect(delay.take().get(0.5)).toBeGreaterThan(0.005);
   } finally {
     delay.stop();
   }

@@ -1,5 +1,5 @@
 /** The process's own event loop in; how late it was since it was last asked out. */
-import { monitorEventLoopDelay } from "node:perf_hooks";
+import { createHistogram } from "node:perf_hooks";
 
 export interface LoopDelay {
   /** In seconds by quantile, and begins anew. */
@@ -7,21 +7,43 @@ export interface LoopDelay {
   stop(): void;
 }
 
-/** Node measures from one tick to the next, so that its idle delay is the tick. */
-const tickMs = 20;
+/**
+ * A timer tells by how much it was late. To wake a process that has nothing to do fifty times a second was most of what an
+ * idle one cost, so it is done where there is work; else a turn that holds the loop up is seen for that much less.
+ */
+const busyTickMs = 20;
+const idleTickMs = 100;
+/** The share of its time that a busy loop works. */
+const busyShare = 0.25;
+
 const quantiles = [0.5, 0.99, 1];
 
 export function measureLoopDelay(): LoopDelay {
-  const delay = monitorEventLoopDelay({ resolution: tickMs });
-  delay.enable();
-  const seconds = (quantile: number): number =>
-    delay.count === 0 ? 0 : Math.max(0, delay.percentile(quantile * 100) / 1e9 - tickMs / 1000);
+  const delays = createHistogram();
+  let usage = performance.eventLoopUtilization();
+  let tickMs = idleTickMs;
+  let dueMs = performance.now() + tickMs;
+  let timer = setTimeout(tick, tickMs).unref();
+
+  function tick(): void {
+    const nowMs = performance.now();
+    delays.record(Math.max(1, Math.round((nowMs - dueMs) * 1e6)));
+    const now = performance.eventLoopUtilization();
+    const isBusy = performance.eventLoopUtilization(now, usage).utilization > busyShare;
+    usage = now;
+    const nextMs = isBusy ? busyTickMs : idleTickMs;
+    timer = nextMs === tickMs ? timer.refresh() : setTimeout(tick, nextMs).unref();
+    tickMs = nextMs;
+    dueMs = nowMs + tickMs;
+  }
+
+  const seconds = (quantile: number): number => (delays.count === 0 ? 0 : delays.percentile(quantile * 100) / 1e9);
   return {
     take() {
       const found = new Map(quantiles.map((quantile) => [quantile, seconds(quantile)]));
-      delay.reset();
+      delays.reset();
       return found;
     },
-    stop: () => void delay.disable(),
+    stop: () => clearTimeout(timer),
   };
 }

@@ -42,5 +42,7 @@ export function fill(
   { name, hash, size, needs, pieces }: Template,
   own: { readonly bytes: Uint8Array; readonly hash: string },
 ): Resource {
+  // One without a place for them is the same for everybody.
+  if (pieces.every((piece) => piece !== undefined)) return { name, hash, needs, size, pieces };
   return { name, hash: digest(`${hash} ${own.hash}`), needs, size, pieces: pieces.map((piece) => piece ?? own.bytes) };
 }

@@ -9,18 +9,19 @@ import { address } from "../build/address.ts";
 import { duration } from "../build/duration.ts";
 import { chainMatch } from "../build/listener-chain.ts";
 import { originalDestination, originalSource } from "../build/listener-filter.ts";
-import { outboundFacet, tracedServerFacet } from "../facets.ts";
+import { outboundFacet, serverFacet, tracedServerFacet } from "../facets.ts";
 import { exchangeFilters } from "../filters/network-filters.ts";
 import { plainTcpProxy } from "../filters/tcp-proxy.ts";
 import { traced } from "../http/connection-manager.ts";
 import { layerRecipe, type Steps } from "../layer.ts";
 import { blackHoleCluster } from "../outbound/cluster-name.ts";
-import { encodePart, joined, nested, type Part, resourceOf, samePart } from "../part.ts";
+import { encodePart, joined, nested, type Part, samePart } from "../part.ts";
 import { wildcards } from "../proxy/addresses.ts";
 import { isMade, keyOf, recipe, resourceRecipe, wordsOf } from "../recipe.ts";
 import { securitySteps } from "../security/index.ts";
 import { accessLogs } from "../telemetry/access-log.ts";
 import { statsNetworkFilters } from "../telemetry/stats.ts";
+import { fill, sameTemplate, type Template, templateOf } from "../template.ts";
 import type { View } from "../view.ts";
 import { type ChainPlan, inboundChainPart, passthroughPlans, portPlans, prepareInboundChain } from "./inbound-chain.ts";
 import { type InboundPort, inboundPorts } from "./inbound-plan.ts";
@@ -41,10 +42,25 @@ const boundPorts = (view: View<ServerFacet>): readonly InboundPort[] =>
 const boundName = ({ binds, targetPort }: InboundPort): string => `${binds[0]}_${targetPort}`;
 
 const inboundListener = resourceRecipe(tracedServerFacet, types.listener, (view, key) => {
-  const [name = ""] = wordsOf(key);
-  const part = buildNamed(view, name);
-  return part && resourceOf(name, part);
+  const template = inboundTemplate(view, templateKey(view, key));
+  return template && fill(template, traced(view, "inbound"));
 });
+
+const templateKey = (view: ServerView, key: string): string => `${traced(view, "inbound").bytes.length} ${key}`;
+
+/** The listener without what traces say of the proxy: shared by all that serve the same ports under the same policies. */
+const inboundTemplate = recipe(
+  serverFacet,
+  "inbound listener",
+  (view, input): Template | undefined => {
+    const at = input.indexOf(" ");
+    const place = new Uint8Array(Number(input.slice(0, at)));
+    const [name = ""] = wordsOf(input.slice(at + 1));
+    const part = buildNamed(view, name, place);
+    return part && templateOf(name, part, place);
+  },
+  (a, b) => a === b || (a !== undefined && b !== undefined && sameTemplate(a, b)),
+);
 
 export const inboundListeners = layerRecipe(
   tracedServerFacet,
@@ -55,30 +71,36 @@ export const inboundListeners = layerRecipe(
 /** Makes the listeners chain by chain. */
 export function* inboundListenerSteps(view: ServerView): Steps {
   if (isMade(inboundListeners.ref(view))) return;
+  const templates = inboundListenerNames(view).map((name) => inboundTemplate.ref(view, templateKey(view, keyOf(name))));
+  if (!templates.every(isMade)) yield* chainSteps(view);
+  yield* inboundListeners.steps(view);
+}
+
+function* chainSteps(view: View<ServerFacet>): Steps {
   yield* securitySteps(view, ["http", "tcp"]);
   for (const plan of [...capturePlans(view), ...boundPorts(view).flatMap(portPlans)]) {
     prepareInboundChain(view, plan);
     yield;
   }
-  yield* inboundListeners.steps(view);
 }
 
-function buildNamed(view: ServerView, name: string): Part | undefined {
-  if (name === inboundListenerName) return buildCapture(view);
+function buildNamed(view: View<ServerFacet>, name: string, tracing: Uint8Array): Part | undefined {
+  if (name === inboundListenerName) return buildCapture(view, tracing);
   const port = boundPorts(view).find((one) => name === boundName(one));
   const place = port && { name, bind: port.binds[0], port: port.targetPort, capture: false };
-  return place && buildListener(view, place, portPlans(port), []);
+  return place && buildListener(view, place, portPlans(port), [], tracing);
 }
 
 /** All that is redirected to the sidecar arrives here; chains for any port come first, then those of each port. */
-function buildCapture(view: ServerView): Part | undefined {
+function buildCapture(view: View<ServerFacet>, tracing: Uint8Array): Part | undefined {
   if (view.proxy.interception === "NONE") return undefined;
   const number = view.mesh.settings().proxyInboundListenPort ?? 15006;
   const place = { name: inboundListenerName, bind: wildcards(view.proxy)[0], port: number, capture: true };
-  return buildListener(view, place, capturePlans(view), [{ port: number, part: loopChain(view, String(number)) }]);
+  const loop = { port: number, part: loopChain(view, String(number)) };
+  return buildListener(view, place, capturePlans(view), [loop], tracing);
 }
 
-function capturePlans(view: ServerView): readonly ChainPlan[] {
+function capturePlans(view: View<ServerFacet>): readonly ChainPlan[] {
   if (view.proxy.interception === "NONE") return [];
   const ports = inboundPorts(view).filter(({ bindToPort }) => !bindToPort);
   return [...passthroughPlans(view), ...ports.flatMap(portPlans)];
@@ -92,16 +114,16 @@ interface InboundPlace {
 }
 
 function buildListener(
-  view: ServerView,
+  view: View<ServerFacet>,
   place: InboundPlace,
   plans: readonly ChainPlan[],
   before: readonly { readonly port: number; readonly part: Part }[],
+  tracing: Uint8Array,
 ): Part {
   const inspected = [
     ...before.map((chain) => ({ port: chain.port, transport: "", applicationProtocols: [] })),
     ...plans.map(({ port, match: { transport, applicationProtocols } }) => ({ port, transport, applicationProtocols })),
   ];
-  const tracing = traced(view, "inbound").bytes;
   const chains = [...before.map(({ part }) => part), ...plans.map((plan) => inboundChainPart(view, plan, tracing))];
   return joined([
     inboundFrame(view, JSON.stringify({ place, inspected } satisfies FrameInput)),

@@ -27,6 +27,8 @@ type Refusal = "ack" | "nack" | "nack-named" | "nack-silent";
 type Step =
   | { readonly put: Layers; readonly type: (typeof followed)[number]; readonly move: boolean }
   | { readonly subscribe: readonly string[]; readonly type: (typeof followed)[number] }
+  /** What is asked for already is asked for once more. */
+  | { readonly again: readonly string[]; readonly type: (typeof followed)[number] }
   | { readonly unsubscribe: readonly string[]; readonly type: (typeof followed)[number] }
   | { readonly deliver: Refusal }
   | { readonly answer: true }
@@ -35,12 +37,18 @@ type Step =
   | { readonly reconnect: true };
 
 /** Clusters have names of their own, as endpoints stay for as long as their cluster. */
-const named = (type: ResourceType, name: string): string => (type === CDS ? `cluster-${name}` : name);
+const prefix = "cluster-";
+const named = (type: ResourceType, name: string): string => (type === CDS ? `${prefix}${name}` : name);
+/** Each cluster needs the endpoints of its name. */
+const needsOf = (name: string): string[] => (name.startsWith(prefix) ? [name.slice(prefix.length)] : []);
 
 const setOf = (layers: Layers): ResourceSet =>
   createResourceSet(
     layers.map(
-      (layer) => new Map(Object.entries(layer).map(([name, version]) => [name, resource(name, `${name}${version}`)])),
+      (layer) =>
+        new Map(
+          Object.entries(layer).map(([name, version]) => [name, resource(name, `${name}${version}`, needsOf(name))]),
+        ),
     ),
   );
 
@@ -89,6 +97,8 @@ function createLife(variant: "sotw" | "delta") {
   const doubtful = new Set<string>();
   /** The versions in it: should one be wanted again, it may be left out. */
   const doubtedVersions = new Set<string>();
+  /** What the client waits for although it has it: it has asked again, or the cluster warms. */
+  const awaited = new Set<string>();
   const keyOf = (type: ResourceType, name: string, one: Resource | undefined): string => `${type} ${name} ${one?.hash}`;
   let outgoing: (() => void)[] = [];
 
@@ -148,11 +158,14 @@ function createLife(variant: "sotw" | "delta") {
     for (const name of removed) {
       mine.delete(name);
       doubtful.delete(`${type} ${name}`);
+      awaited.delete(`${type} ${name}`);
     }
     for (const one of taken) {
       // In state of the world it may have been given up, and asked for again, before the answer says either.
       if (variant === "delta" && type !== CDS && !asked.get(type)?.has(one.name)) continue;
+      if (mine.get(one.name)?.hash !== one.hash) for (const name of one.needs) awaited.add(`${EDS} ${name}`);
       mine.set(one.name, one);
+      awaited.delete(`${type} ${one.name}`);
       // The version before it, which it had, says nothing of the one in doubt.
       if (sets.get(type)?.get(one.name)?.hash === one.hash) doubtful.delete(`${type} ${one.name}`);
     }
@@ -163,6 +176,7 @@ function createLife(variant: "sotw" | "delta") {
       nowMs++;
       if ("put" in step) life.put(step.type, step.put, step.move);
       else if ("subscribe" in step) life.subscribe(step.type, step.subscribe);
+      else if ("again" in step) life.askAgain(step.type, step.again);
       else if ("unsubscribe" in step) life.unsubscribe(step.type, step.unsubscribe);
       else if ("deliver" in step) life.deliver(step.deliver);
       else if ("answer" in step) outgoing.shift()?.();
@@ -186,6 +200,13 @@ function createLife(variant: "sotw" | "delta") {
       if (added.length === 0) return;
       for (const name of added) mine?.add(name);
       request(type, { subscribe: added });
+    },
+    askAgain(type: ResourceType, wanted: readonly string[]): void {
+      const known = wanted.filter((name) => asked.get(type)?.has(name));
+      // State of the world has no word for it.
+      if (variant === "sotw" || known.length === 0) return;
+      for (const name of known) awaited.add(`${type} ${name}`);
+      request(type, { subscribe: known });
     },
     unsubscribe(type: ResourceType, gone: readonly string[]): void {
       if (type === CDS) return;
@@ -213,10 +234,12 @@ function createLife(variant: "sotw" | "delta") {
     reconnect(): void {
       outgoing = [];
       doubtful.clear();
+      // What it still waits for it cannot tell: it says which versions it has, and no more.
+      awaited.clear();
       doubtedVersions.clear();
       state = start();
       nonces.clear();
-      for (const type of followed) {
+      for (const type of [EDS, CDS, WDS]) {
         const names = [...(asked.get(type) ?? [])];
         if (type !== CDS && names.length === 0) continue;
         const initial = new Map([...(held.get(type) ?? [])].map(([name, { hash }]) => [name, hash]));
@@ -247,8 +270,9 @@ function createLife(variant: "sotw" | "delta") {
           const wanted = type === CDS || asked.get(type)?.has(name) ? sets.get(type)?.get(name) : undefined;
           const mine = held.get(type)?.get(name);
           const isRefused = [refused, poison, doubtedVersions].some((all) => all.has(keyOf(type, name, wanted)));
-          if (wanted?.hash === mine?.hash || isRefused) continue;
-          if (doubtful.has(`${type} ${name}`)) continue;
+          if (isRefused || doubtful.has(`${type} ${name}`)) continue;
+          if (wanted && awaited.has(`${type} ${name}`)) wrong.push(`${type} ${name}: waits for it`);
+          if (wanted?.hash === mine?.hash) continue;
           // In state of the world nobody is told that endpoints have gone: the client stops asking.
           if (variant === "sotw" && type !== CDS && !wanted) continue;
           const text = (one: Resource | undefined): string => (one ? Buffer.from(bytesOf(one)).toString() : "nothing");
@@ -272,6 +296,7 @@ const steps: fc.Arbitrary<readonly Step[]> = fc.array(
   fc.oneof(
     { arbitrary: fc.record({ put: layers, type: ofType, move: fc.boolean() }), weight: 8 },
     { arbitrary: fc.record({ subscribe: some, type: ofType }), weight: 2 },
+    fc.record({ again: some, type: ofType }),
     fc.record({ unsubscribe: some, type: ofType }),
     {
       arbitrary: fc.record({ deliver: fc.constantFrom("ack", "ack", "ack", "nack", "nack-named", "nack-silent") }),

@@ -44,6 +44,7 @@ export function planOwn(state: TypeState, current: ResourceSet, planning: Planni
     return undefined;
   }
   apply(state, current, decisions);
+  state.sentAgain();
   if (whole) return { ...plan, resources: wholeOf(state, current), removed: [], whole: true };
   const removed = planning.variant === "delta" ? plan.removed : [];
   if (plan.resources.length === 0 && removed.length === 0 && !state.mustAnswer) return undefined;

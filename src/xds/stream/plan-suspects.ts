@@ -6,6 +6,8 @@ import type { TypeState } from "./type-state.ts";
 type Named = [string, Resource | undefined];
 
 export function planSuspects(state: TypeState, names: readonly string[]): Plan {
+  // Others that must be sent come after it.
+  state.sentAgain(names);
   return {
     resources: names.flatMap((name) => state.sent(name) ?? []),
     removed: names.filter((name) => !state.sent(name)),

@@ -263,6 +263,30 @@ describe.each(["sotw", "delta"] as const)("%s", (variant) => {
     expect(client.settle()).toEqual([delta ? "CDS a" : "CDS a,b", "EDS a"]);
   });
 
+  test("a cluster that changes gets its endpoints also while a refusal of others is looked into", () => {
+    const others = (content: string) => [endpoints("x", content), endpoints("y", content)];
+    source.set({ [EDS]: [endpoints("a"), endpoints("b"), ...others("1")] });
+    client.subscribe(CDS);
+    client.subscribe(EDS, "a", "b", "x", "y");
+    client.settle();
+    source.set({ [EDS]: [endpoints("a"), endpoints("b"), ...others("2")] });
+    const refused = client.next();
+    source.set({ [CDS]: [cluster("a", "a2"), cluster("b")] });
+    client.ack(client.next());
+    client.nack(refused, "something is wrong");
+    expect(client.settle()).toEqual(["EDS x", "EDS y", "EDS a"]);
+  });
+
+  test("endpoints that were sent again beside something that is refused are sent once more", () => {
+    client.subscribe(CDS);
+    client.subscribe(EDS, "a", "b");
+    client.settle();
+    source.set({ [CDS]: [cluster("a", "a2"), cluster("b")], [EDS]: [endpoints("a"), endpoints("b", "b2")] });
+    client.ack(client.next());
+    client.nack(client.next(), "something is wrong");
+    expect(client.flush()).toEqual(["EDS a"]);
+  });
+
   describe("make before break", () => {
     beforeEach(() => {
       client.subscribe(CDS);
@@ -673,6 +697,16 @@ describe("delta", () => {
     client.settle();
     client.send(EDS, { subscribe: ["a"] });
     expect(client.settle()).toEqual(["EDS a"]);
+  });
+
+  test("what is asked for again in a refusal is sent after what the refusal may be about", () => {
+    const all = (content: string) => [endpoints("a", content), endpoints("b", content), endpoints("c")];
+    source.set({ [EDS]: all("1") });
+    client.send(EDS, { subscribe: ["a", "b", "c"] });
+    client.settle();
+    source.set({ [EDS]: all("2") });
+    client.send(EDS, { nonce: client.next()?.nonce ?? "", error: "something is wrong", subscribe: ["c"] });
+    expect(client.settle()).toEqual(["EDS a", "EDS b", "EDS c"]);
   });
 
   test("the wildcard can be left and taken again", () => {

@@ -87,7 +87,7 @@ export function createStreamState(options: StreamStateOptions): StreamState {
   }
 
   function received(type: ResourceType, result: Received): Received {
-    if (result.dirty || states.get(type)?.hasSuspects) dirty.add(type);
+    if (result.dirty || states.get(type)?.isOwing) dirty.add(type);
     // Any answer may be the one that something waits for.
     if (result.event !== "stale") wake();
     return result;

@@ -189,7 +189,13 @@ export class TypeState {
     this.sentAtMs = nowMs;
     this.answered = true;
     this.mustAnswer = false;
-    this.#mustSend?.clear();
+  }
+
+  /** These were sent, or are gone; without names, all that had to be. */
+  sentAgain(names?: Iterable<string>): void {
+    if (!this.#mustSend?.size) return;
+    if (!names) this.#mustSend.clear();
+    else for (const name of names) this.#mustSend.delete(name);
   }
 
   accept(nonce: string, nowMs: number): Settled {
@@ -228,6 +234,11 @@ export class TypeState {
   /** Whether there is something to find out, and no answer is awaited that might tell. */
   get hasSuspects(): boolean {
     return this.#suspects !== undefined && !this.#unanswered.isOpen;
+  }
+
+  /** Whether something is to be sent although the source has not changed. */
+  get isOwing(): boolean {
+    return (this.#mustSend !== undefined && this.#mustSend.size > 0) || this.hasSuspects;
   }
 
   /** The next of them that are still in doubt, to be sent apart from the others. */
@@ -309,6 +320,8 @@ export class TypeState {
     const [sent, removed] = partition(names.difference(has), (name) => response.changes.get(name) !== undefined);
     // A whole set leaves out, too, what an earlier one was to take away.
     const gone = response.whole ? [...new Set([...removed, ...this.#stillThere()])] : removed;
+    // What was sent again beside it was not taken either; who refuses that alone is not asked again.
+    if (!response.whole && has.size < names.size) for (const name of has) if (this.sent(name)) this.mustSend.add(name);
     const [guilty, others] = partition(sent, (name) => named.has(name));
     // A whole set that was on its way may have been refused for what was found since.
     const isTainted = this.#tainted?.has(response.nonce) === true;

@@ -34,7 +34,8 @@ type Step =
   | { readonly answer: true }
   /** Responses are taken and answered for a while, so that the stream comes into step. */
   | { readonly flow: number }
-  | { readonly reconnect: true };
+  /** What is asked for first. */
+  | { readonly reconnect: (typeof followed)[number] };
 
 /** Clusters have names of their own, as endpoints stay for as long as their cluster. */
 const prefix = "cluster-";
@@ -181,7 +182,7 @@ function createLife(variant: "sotw" | "delta") {
       else if ("deliver" in step) life.deliver(step.deliver);
       else if ("answer" in step) outgoing.shift()?.();
       else if ("flow" in step) life.flow(step.flow);
-      else life.reconnect();
+      else life.reconnect(step.reconnect);
     },
     put(type: ResourceType, layers: Layers, move: boolean): void {
       const [before, now] = [sets.get(type) ?? setOf([]), setOf(layers.map((layer) => renamed(type, layer)))];
@@ -231,7 +232,7 @@ function createLife(variant: "sotw" | "delta") {
         life.deliver("ack");
       }
     },
-    reconnect(): void {
+    reconnect(first: ResourceType): void {
       outgoing = [];
       doubtful.clear();
       // What it still waits for it cannot tell: it says which versions it has, and no more.
@@ -239,7 +240,7 @@ function createLife(variant: "sotw" | "delta") {
       doubtedVersions.clear();
       state = start();
       nonces.clear();
-      for (const type of [EDS, CDS, WDS]) {
+      for (const type of new Set([first, ...followed])) {
         const names = [...(asked.get(type) ?? [])];
         if (type !== CDS && names.length === 0) continue;
         const initial = new Map([...(held.get(type) ?? [])].map(([name, { hash }]) => [name, hash]));
@@ -304,7 +305,7 @@ const steps: fc.Arbitrary<readonly Step[]> = fc.array(
     },
     { arbitrary: fc.constant({ answer: true } as const), weight: 3 },
     { arbitrary: fc.record({ flow: fc.integer({ min: 2, max: 12 }) }), weight: 5 },
-    fc.constant({ reconnect: true } as const),
+    fc.record({ reconnect: ofType }),
   ),
   { maxLength: 60, size: "max" },
 );

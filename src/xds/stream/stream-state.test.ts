@@ -657,6 +657,34 @@ describe("delta", () => {
     expect(client.settle()).toEqual(["CDS"]);
   });
 
+  describe("endpoints that a client has from before", () => {
+    const resumed = (type: ResourceType, held: readonly string[], subscribe: string[] = []) =>
+      client.send(type, { subscribe, initial: new Map(held.map((name) => [name, endpoints(name).hash])) });
+
+    test.each([true, false])("follow a cluster that has changed, also if asked for after it: %s", (isAfter) => {
+      client.send(CDS, { initial: new Map(Object.entries({ a: "old", b: cluster("b").hash })) });
+      if (isAfter) expect(client.settle()).toEqual(["CDS a"]);
+      resumed(EDS, ["a", "b"], ["a", "b"]);
+      expect(client.settle()).toEqual(isAfter ? ["EDS a"] : ["CDS a", "EDS a"]);
+    });
+
+    test("do not follow a cluster that has gone again before they are asked for", () => {
+      client.send(CDS, { initial: new Map(Object.entries({ a: "old", b: cluster("b").hash })) });
+      expect(client.settle()).toEqual(["CDS a"]);
+      source.set({ [CDS]: [cluster("b")] });
+      expect(client.settle()).toEqual(["CDS -a"]);
+      resumed(EDS, ["a", "b"], ["a", "b"]);
+      expect(client.settle()).toEqual(["EDS"]);
+    });
+
+    test("follow all clusters where the client claims none of these", () => {
+      client.send(CDS, {});
+      expect(client.settle()).toEqual(["CDS a,b"]);
+      resumed(EDS, ["a", "b"], ["a", "b"]);
+      expect(client.settle()).toEqual(["EDS a,b"]);
+    });
+  });
+
   test("after a reconnect a removed cluster waits for routes of which it is not known what they name", () => {
     client.send(CDS, {
       initial: new Map([

@@ -2,7 +2,7 @@
  * The whole protocol state of one stream: requests and news in, at any time the one next response out. It keeps no
  * queue: the response is made of the latest state when the transport is ready for it.
  */
-import { type Resource, type ResourceType, types } from "../../model/index.ts";
+import { type ResourceType, types } from "../../model/index.ts";
 import type { News, ProxySession } from "../source.ts";
 import { isWholeSet, pushOrder, virtualHostType, type WireType } from "../type-info.ts";
 import { receiveDelta } from "./delta.ts";
@@ -19,6 +19,7 @@ import { receiveSotw } from "./sotw.ts";
 import type { Steps } from "./steps.ts";
 import type { TypeState } from "./type-state.ts";
 import type { Versions } from "./version.ts";
+import { createWarming } from "./warming.ts";
 
 export type { Response };
 
@@ -72,6 +73,7 @@ export function createStreamState(options: StreamStateOptions): StreamState {
     times: options.times,
     onEnded: options.onHeldBack,
   });
+  const warming = createWarming(variant, states);
   const stateOptions = { pool, onAccepted: holdBack.noteAccepted };
   const hosts = options.hosts && createHostPush({ ...options.hosts, versions: options.versions });
   /** Parts of one response that follow each other with nothing between. */
@@ -100,7 +102,10 @@ export function createStreamState(options: StreamStateOptions): StreamState {
   }
 
   function delta(request: DeltaRequest, nowMs: number): Received {
-    return received(request.type, receiveDelta(states, request, nowMs, { session, options: stateOptions }));
+    const isFirst = request.type === types.endpoint && !states.has(types.endpoint);
+    const result = receiveDelta(states, request, nowMs, { session, options: stateOptions });
+    if (isFirst) warming.noteEndpoints();
+    return received(request.type, result);
   }
 
   function receiveRoutes(request: DeltaRequest, nowMs: number): Received {
@@ -161,21 +166,12 @@ export function createStreamState(options: StreamStateOptions): StreamState {
     const { version, nonce } = options.versions.shared(state.nonce);
     const { changes, before, whole } = plan;
     state.recordSent({ version, nonce, changes, before, whole }, nowMs);
-    if (state.type === types.cluster) warm(plan.resources, plan);
+    if (state.type === types.cluster) {
+      if (warming.noteClusters(plan)) dirty.add(types.endpoint);
+    }
     // From now on its answer is awaited, and clusters may have to wait with it.
     else if (holdBack.waitingTypes().has(types.cluster)) dirty.add(types.cluster);
     return { type: state.type, version, nonce, resources: plan.resources, removed: plan.removed };
-  }
-
-  /** A cluster that is new or changed warms until endpoints arrive, even the same as before: Envoy does not ask again. */
-  function warm(clusters: readonly Resource[], plan: Plan): void {
-    const endpoints = states.get(types.endpoint);
-    if (!endpoints) return;
-    for (const cluster of clusters) {
-      if (!plan.changes.has(cluster.name)) continue;
-      for (const name of cluster.needs) if (endpoints.sent(name)) endpoints.mustSend.add(name);
-    }
-    if (endpoints.mustSend.size > 0) dirty.add(types.endpoint);
   }
 
   return {

@@ -603,6 +603,20 @@ describe("sotw", () => {
     expect(client.flush()).toEqual(["LDS l", "RDS r"]);
   });
 
+  test("a client that starts over is not sent the same nonce for something else", () => {
+    const source = createMemorySource();
+    source.set({ [EDS]: [endpoints("a"), endpoints("b")] });
+    const client = createClient("sotw", source);
+    client.subscribe(EDS, "a");
+    const first = client.next();
+    client.send(EDS, { nonce: "" });
+    client.send(EDS, { nonce: "" });
+    const second = client.next();
+    expect(second && show(second)).toBe("EDS a");
+    expect(second?.nonce).not.toBe(first?.nonce);
+    expect(client.ack(first)?.event).toBe("stale");
+  });
+
   test("no names after some names is the end of the subscription, also for clusters", () => {
     const source = createMemorySource();
     source.set({ [CDS]: [cluster("a"), cluster("b")] });

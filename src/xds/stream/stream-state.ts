@@ -78,6 +78,8 @@ export function createStreamState(options: StreamStateOptions): StreamState {
   const hosts = options.hosts && createHostPush({ ...options.hosts, versions: options.versions });
   /** Parts of one response that follow each other with nothing between. */
   const outbox: Response[] = [];
+  /** Of any type: a client may start a type over, and its answers of before must not count for what it is sent then. */
+  let lastNonce = "";
   const planning = { variant, session, holdBack, steps, look, goOn: (type: ResourceType) => void dirty.add(type) };
 
   function look(): () => boolean {
@@ -163,7 +165,8 @@ export function createStreamState(options: StreamStateOptions): StreamState {
   }
 
   function record(state: TypeState, plan: Plan, nowMs: number): Response {
-    const { version, nonce } = options.versions.shared(state.nonce);
+    const { version, nonce } = options.versions.shared(lastNonce);
+    lastNonce = nonce;
     const { changes, before, whole } = plan;
     state.recordSent({ version, nonce, changes, before, whole }, nowMs);
     if (state.type === types.cluster) {

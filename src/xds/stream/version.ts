@@ -1,6 +1,6 @@
 /**
  * Versions and nonces of responses: RFC 3339 time, a slash, a counter; the nonce adds what cannot be guessed. A nonce tells the
- * responses of one type on one stream apart, and nothing else.
+ * responses on one stream apart, and nothing else.
  */
 
 export interface Version {

@@ -36,6 +36,7 @@ import { createPage, kindNames } from "./page.ts";
 import { createPatchReports, forgetChanged } from "./patch-reports.ts";
 import { createProgrammed, createProgrammedView } from "./programmed/index.ts";
 import { proxyOfNode } from "./proxy-of-node.ts";
+import { createPushReasons } from "./push-reasons.ts";
 import { createGenerations, createQuarantine, type Filter } from "./quarantine/index.ts";
 import { findRefusals, type Refusal, refusalsByObject } from "./refusals.ts";
 import { createRegistration } from "./registration/index.ts";
@@ -147,6 +148,7 @@ export async function startDiscovery(options: DiscoveryOptions): Promise<Discove
     .subscribe((key, next, before) => forgetChanged(patchReports, key, next, before));
   // 5. Resources per class of proxies, refreshed when something they read has changed.
   const context = { mesh: stages.mesh, registry: stages.registry, domain, cluster: options.cluster };
+  const pushReasons = createPushReasons(watched);
   const resources = createResourceSource({
     mesh: stages.mesh,
     proxyOf: (node, identity) => proxyOfNode(node, context, identity),
@@ -168,7 +170,9 @@ export async function startDiscovery(options: DiscoveryOptions): Promise<Discove
     onPatch: patchReports.report,
     onProblem: createRenderProblems(metrics, log.scope("render")),
     onDebounced: (waitedMs) => metrics.observe("pilot_debounce_time", waitedMs / 1000),
-    onPush: () => metrics.count("pilot_push_triggers", { type: "config" }),
+    onPush() {
+      for (const type of pushReasons()) metrics.count("pilot_push_triggers", { type });
+    },
     onMade: (tookMs) => metrics.observe("pilot_pushcontext_init_seconds", tookMs / 1000),
   });
 

@@ -112,9 +112,10 @@ export function createClassSets(graph: Graph, { kindOf, fault }: ClassSetsOption
   const setOf = (layers: readonly Layer[]): ResourceSet => sets.of(layers.filter(({ size }) => size > 0));
 
   function idOf(memo: Memo<Layer>): number {
-    const id = memoIds.get(memo) ?? memoIds.size;
-    memoIds.set(memo, id);
-    return id;
+    const known = memoIds.get(memo);
+    if (known !== undefined) return known;
+    memoIds.set(memo, memoIds.size);
+    return memoIds.size - 1;
   }
 
   function leaveShared(found: Shared | undefined, member: SetsMember): void {
@@ -125,8 +126,11 @@ export function createClassSets(graph: Graph, { kindOf, fault }: ClassSetsOption
 
   function joinShared(member: SetsMember, type: ResourceType, refs: readonly LayerRef[]): Shared {
     const key = `${type} ${refs.map((ref) => `${idOf(ref.memo)}:${ref.key}`).join()}`;
-    const found = shared.get(key) ?? { key, type, refs, members: new Set() };
-    shared.set(key, found);
+    let found = shared.get(key);
+    if (!found) {
+      found = { key, type, refs, members: new Set() };
+      shared.set(key, found);
+    }
     found.members.add(member);
     return found;
   }

@@ -37,8 +37,11 @@ export function createPartStore(mesh: Mesh, options: PartStoreOptions = {}): Par
 
   const facetView = <F extends object>(kind: object, facet: F): View<F> => {
     const content = JSON.stringify(facet);
-    const known = byContent.get(kind) ?? new Map<string, View<object>>();
-    byContent.set(kind, known);
+    let known = byContent.get(kind);
+    if (!known) {
+      known = new Map();
+      byContent.set(kind, known);
+    }
     let view = known.get(content);
     if (!view) {
       view = { mesh, proxy: Object.freeze(facet), tell, store, facets: new Map(), id: ++lastId };

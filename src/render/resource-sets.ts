@@ -21,8 +21,11 @@ export function createSets(): ResourceSets {
     of(layers) {
       let node = root;
       for (const layer of layers) {
-        const next: Node = node.next.get(layer) ?? { set: undefined, next: new WeakMap() };
-        node.next.set(layer, next);
+        let next = node.next.get(layer);
+        if (!next) {
+          next = { set: undefined, next: new WeakMap() };
+          node.next.set(layer, next);
+        }
         node = next;
       }
       node.set ??= createResourceSet(layers);
@@ -46,10 +49,16 @@ function once<K extends object>(
   now: K,
   compare: (before: K, now: K) => ReadonlySet<string>,
 ): ReadonlySet<string> {
-  const byNow = known.get(before) ?? new WeakMap<K, ReadonlySet<string>>();
-  known.set(before, byNow);
-  const found = byNow.get(now) ?? compare(before, now);
-  byNow.set(now, found);
+  let byNow = known.get(before);
+  if (!byNow) {
+    byNow = new WeakMap();
+    known.set(before, byNow);
+  }
+  let found = byNow.get(now);
+  if (!found) {
+    found = compare(before, now);
+    byNow.set(now, found);
+  }
   return found;
 }
 

@@ -86,8 +86,11 @@ export function createEncode(identifier: string): Encode {
   }
 
   function framed(variant: Variant, resource: WireResource, type: string): Pieces {
-    const frame = frames[variant].get(resource) ?? frameOf(variant, resource, type);
-    frames[variant].set(resource, frame);
+    let frame = frames[variant].get(resource);
+    if (!frame) {
+      frame = frameOf(variant, resource, type);
+      frames[variant].set(resource, frame);
+    }
     return [frame, ...resource.pieces];
   }
 }

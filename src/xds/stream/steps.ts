@@ -99,8 +99,11 @@ export function createSteps(): Steps {
   }
 
   function first(to: ResourceSet): Step {
-    const found = firsts.get(to) ?? firstStep(to, whole);
-    firsts.set(to, found);
+    let found = firsts.get(to);
+    if (!found) {
+      found = firstStep(to, whole);
+      firsts.set(to, found);
+    }
     return found;
   }
 
@@ -110,8 +113,11 @@ export function createSteps(): Steps {
       if (from.layers.length === 0) return first(to);
       // By the names too: all streams of a class are handed the same ones, and one that is behind has its own.
       const byNames = remembered(steps, from, to, () => new WeakMap<object, Step>());
-      const found = byNames.get(names ?? anyName) ?? stepOf(from, to, names ?? new Set(candidates(from, to)));
-      byNames.set(names ?? anyName, found);
+      let found = byNames.get(names ?? anyName);
+      if (!found) {
+        found = stepOf(from, to, names ?? new Set(candidates(from, to)));
+        byNames.set(names ?? anyName, found);
+      }
       return found;
     },
     isAll: (names, set) =>
@@ -168,8 +174,11 @@ function remembered<K extends object, T extends object, V>(
   to: T,
   make: () => V,
 ): V {
-  const byTarget = known.get(from) ?? new WeakMap<T, V>();
-  known.set(from, byTarget);
+  let byTarget = known.get(from);
+  if (!byTarget) {
+    byTarget = new WeakMap();
+    known.set(from, byTarget);
+  }
   const found = byTarget.get(to);
   if (found !== undefined) return found;
   const made = make();

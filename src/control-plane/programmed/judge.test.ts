@@ -1,9 +1,11 @@
 import { expect, test } from "vitest";
 import { createResourceSet, envoyTypes, type Resource, type ResourceType, types } from "../../model/index.ts";
+import type { Renderer } from "../../render/index.ts";
 import type { Progress, ProxyProgress } from "../../xds/index.ts";
 import { crowdsOf, type Follows } from "./crowds.ts";
-import { judgeSteps, type Verdict } from "./judge.ts";
+import { type JudgeInputs, judgeSteps, type Verdict } from "./judge.ts";
 import type { Made } from "./reach.ts";
+import type { ClassEntry } from "./roster.ts";
 import { createWhere, type Owner } from "./where.ts";
 
 const resource = (name: string, hash = name): Resource => ({ name, hash, needs: [], pieces: [], size: 0 });
@@ -47,7 +49,7 @@ function owner({ proxies }: Fleet, layers: Layers): Owner {
   return { sets, crowds: crowdsOf(proxies, sets) };
 }
 
-function judged(owners: readonly Owner[], made: Made): Verdict {
+function judged(owners: readonly Owner[], made: Made, filters: Partial<JudgeInputs> = {}): Verdict {
   const where = createWhere();
   for (const one of owners) where.add(one);
   const steps = judgeSteps({
@@ -57,6 +59,7 @@ function judged(owners: readonly Owner[], made: Made): Verdict {
     isOpen: () => false,
     withheld: undefined,
     before: new Map(),
+    ...filters,
   });
   for (;;) {
     const { done, value } = steps.next();
@@ -118,4 +121,38 @@ test.each<[Progress, Partial<Verdict>]>([
   const both = fleet(2, everything, progress);
   expect(judged([owner(both, { [types.route]: [layer(route)] })], [[route]])).toMatchObject(verdict);
   expect(both.asked).toBe(2);
+});
+
+/** A class that patches are applied to: its route is no longer what was made from the object. */
+function patchedClass(proxies: Fleet, object: string): ClassEntry {
+  const route = resource("80", "patched");
+  const own = owner(proxies, { [types.route]: [layer(route)] });
+  const renderer: Pick<Renderer, "set" | "patchesOf" | "causes"> & { proxy: { envoyFilters: readonly string[] } } = {
+    proxy: { envoyFilters: ["ns/f"] },
+    set: (type) => own.sets[envoyTypes.indexOf(type)] ?? createResourceSet([]),
+    patchesOf: (one) => (one === route ? [{ object: "EnvoyFilter/ns/f", field: "", patch: {} }] : []),
+    causes: () => [{ object }],
+  };
+  return { ...own, renderer: renderer as Renderer, nodes: proxies.proxies.map(({ node }) => node) };
+}
+
+test.each([
+  ["VirtualService/ns/a", 3],
+  ["VirtualService/ns/b", 0],
+])("what was patched is an object's by its causes: %s", (object, affected) => {
+  const patched = [patchedClass(fleet(3, everything, "has"), object)];
+  const roster = { version: 1, classes: patched, where: createWhere(), patched };
+  expect(judged([], [[resource("80")]], { roster })).toMatchObject({ affected, acknowledged: affected });
+});
+
+test("a proxy that is not sent the object refuses it, and is counted once", () => {
+  const all = fleet(3, everything, "has");
+  const patched = [patchedClass(all, "VirtualService/ns/a")];
+  const [first] = all.proxies;
+  const refusing = { proxy: "p0.ns", part: "LDS l", words: "no" };
+  const verdict = judged([], [[resource("80")]], {
+    roster: { version: 1, classes: patched, where: createWhere(), patched },
+    withheld: (node) => (node === first?.node ? refusing : undefined),
+  });
+  expect(verdict).toMatchObject({ affected: 3, acknowledged: 2, refusing: [refusing], waiting: [] });
 });

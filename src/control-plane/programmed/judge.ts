@@ -1,10 +1,9 @@
 /** An object, and what made its parts, in; how many of the proxies that it reaches have acknowledged them out. */
-import { setImmediate as nextTurn } from "node:timers/promises";
 import { printable } from "../../lib/index.ts";
 import { envoyTypes, type Resource, type ResourceType } from "../../model/index.ts";
-import type { Renderer } from "../../render/index.ts";
 import { type ProxyNode, type ProxyProgress, proxyName, shortName } from "../../xds/index.ts";
-import { createPartsOf, type Part, type PartsOf, type Reach } from "./reach.ts";
+import type { Crowd } from "./crowds.ts";
+import { createPartsOf, type Made, type Part, type Reach, reachFrom } from "./reach.ts";
 import type { Roster } from "./roster.ts";
 
 export interface Verdict {
@@ -30,43 +29,96 @@ export interface JudgeInputs {
   readonly roster: Roster;
   /** `Kind/namespace/name`. */
   readonly object: string;
-  readonly reach: Reach;
+  /** What was made from it, of the version that the roster is of. */
+  readonly made: Made;
   /** Whether it is still to be found what it is that a proxy refuses. */
   readonly isOpen: (node: ProxyNode) => boolean;
-  /** Where a proxy is not sent the object, as it refuses it: what it refused. */
-  readonly withheld: (node: ProxyNode) => Refusing | undefined;
+  /** Where a proxy is not sent the object, as it refuses it: what it refused. Undefined where that is never done. */
+  readonly withheld: ((node: ProxyNode) => Refusing | undefined) | undefined;
   /** What was made from the generation before: who still has it is not done. */
   readonly before: Reach;
 }
 
-const maxWords = 400;
-/** How long a judgement may keep the event loop from everything else. */
-const sliceMs = 3;
+/** Who follows something of it and has that, and what is to be asked of whom. */
+interface Standing {
+  readonly having: ReadonlySet<Crowd>;
+  readonly open: ReadonlyMap<Crowd, readonly Part[]>;
+}
 
-export async function judge({ roster, object, reach, before, withheld, isOpen }: JudgeInputs): Promise<Verdict> {
-  const partsOf = createPartsOf(object, reach);
-  const tally = { affected: 0, acknowledged: 0, refusing: [] as Refusing[], waiting: [] as string[] };
-  let untilMs = performance.now() + sliceMs;
-  for (const { renderer, members } of roster()) {
-    const looked = lookedAt(renderer, partsOf, before);
-    for (const { node, proxy } of members) {
-      const refusing = withheld(node);
-      if (refusing) {
-        tally.affected++;
-        tally.refusing.push(refusing);
-      } else if (proxy && looked.parts.length + looked.departed.length > 0) count(tally, proxy, looked, isOpen(node));
-      if (performance.now() < untilMs) continue;
-      await nextTurn();
-      untilMs = performance.now() + sliceMs;
-    }
+interface Tally {
+  affected: number;
+  acknowledged: number;
+  readonly refusing: Refusing[];
+  readonly waiting: string[];
+}
+
+const maxWords = 400;
+const nothing: readonly never[] = [];
+const nobody: ReadonlySet<ProxyNode> = new Set();
+
+export function* judgeSteps(inputs: JudgeInputs): Generator<undefined, Verdict> {
+  const { roster, before, withheld, isOpen } = inputs;
+  const tally: Tally = { affected: 0, acknowledged: 0, refusing: [], waiting: [] };
+  const without = withheld ? yield* withheldBy(roster, withheld, tally) : nobody;
+  const { having, open } = yield* standingOf(inputs);
+  const departed = before.size > 0 ? yield* departedFrom(roster, before) : nothingDeparted;
+  for (const crowd of having) {
+    const isDone = !open.has(crowd) && !departed.has(crowd);
+    if (isDone) count(tally, membersOf(crowd, without), { asked: 1, awaited: 0 });
+  }
+  for (const crowd of new Set([...open.keys(), ...departed.keys()])) {
+    const members = membersOf(crowd, without);
+    const [proxy] = members;
+    if (!proxy) continue;
+    const hasOld = departed.get(crowd)?.some((old) => isStillHad(proxy, old)) === true;
+    const asked = (having.has(crowd) ? 1 : 0) + (hasOld ? 1 : 0);
+    count(tally, members, { asked, awaited: hasOld ? 1 : 0 }, open.get(crowd), isOpen(proxy.node));
+    yield;
   }
   return tally;
 }
 
-interface Looked {
-  readonly parts: readonly Part[];
-  /** Of names that the generation before had a part in, and that are something else now, or nothing. */
-  readonly departed: readonly Departed[];
+function* withheldBy(
+  { classes }: Roster,
+  withheld: (node: ProxyNode) => Refusing | undefined,
+  tally: Tally,
+): Generator<undefined, ReadonlySet<ProxyNode>> {
+  const found = new Set<ProxyNode>();
+  for (const { nodes } of classes) {
+    for (const node of nodes) {
+      const refusing = withheld(node);
+      if (!refusing) continue;
+      found.add(node);
+      tally.affected++;
+      tally.refusing.push(refusing);
+    }
+    yield;
+  }
+  return found;
+}
+
+/** How crowds are with all that was made from the object. */
+function* standingOf({ roster, object, made }: JudgeInputs): Generator<undefined, Standing> {
+  const having = new Set<Crowd>();
+  const open = new Map<Crowd, readonly Part[]>();
+  const ask = (crowd: Crowd, parts: readonly Part[]): void => {
+    const known = open.get(crowd);
+    open.set(crowd, known ? [...known, ...parts] : parts);
+  };
+  for (const resources of made) {
+    const standing = roster.where.standing(resources);
+    for (const crowd of standing.having) having.add(crowd);
+    for (const [crowd, parts] of standing.open) ask(crowd, parts);
+    yield;
+  }
+  if (roster.patched.length === 0) return { having, open };
+  const partsOf = createPartsOf(object, reachFrom(made));
+  for (const { renderer, crowds } of roster.patched) {
+    const parts = partsOf(renderer);
+    if (parts.length > 0) for (const crowd of crowds) ask(crowd, parts);
+    yield;
+  }
+  return { having, open };
 }
 
 interface Departed {
@@ -75,31 +127,49 @@ interface Departed {
   readonly made: ReadonlySet<Resource>;
 }
 
-const nothingDeparted: readonly Departed[] = [];
+const nothingDeparted: ReadonlyMap<Crowd, readonly Departed[]> = new Map();
 
-function lookedAt(renderer: Renderer, partsOf: PartsOf, before: Reach): Looked {
-  if (before.size === 0) return { parts: partsOf(renderer), departed: nothingDeparted };
-  const departed = envoyTypes.flatMap((type) => {
-    const set = renderer.set(type);
-    return [...before].flatMap(([name, made]) => {
-      const now = set.get(name);
-      return now && made.has(now) ? [] : [{ type, name, made }];
-    });
-  });
-  return { parts: partsOf(renderer), departed };
+/** Of names that the generation before had a part in, and that are something else now, or nothing. */
+function* departedFrom(
+  { classes }: Roster,
+  before: Reach,
+): Generator<undefined, ReadonlyMap<Crowd, readonly Departed[]>> {
+  const found = new Map<Crowd, readonly Departed[]>();
+  for (const { sets, crowds } of classes) {
+    // Who has all that the class has, has nothing else.
+    const behind = crowds.filter(({ follows }) => !follows);
+    if (behind.length === 0) continue;
+    const departed = envoyTypes.flatMap((type, at) =>
+      [...before].flatMap(([name, made]) => {
+        const now = sets[at]?.get(name);
+        return now && made.has(now) ? [] : [{ type, name, made }];
+      }),
+    );
+    if (departed.length > 0) for (const crowd of behind) found.set(crowd, departed);
+    yield;
+  }
+  return found;
 }
 
+function isStillHad(proxy: ProxyProgress, { type, name, made }: Departed): boolean {
+  const has = proxy.accepted(type, name);
+  return has !== undefined && made.has(has);
+}
+
+const membersOf = ({ proxies }: Crowd, without: ReadonlySet<ProxyNode>): readonly ProxyProgress[] =>
+  without.size === 0 ? proxies : proxies.filter(({ node }) => !without.has(node));
+
+/** Of a crowd the first answers for all. */
 function count(
-  tally: { affected: number; acknowledged: number; readonly refusing: Refusing[]; readonly waiting: string[] },
-  proxy: ProxyProgress,
-  { parts, departed }: Looked,
-  isOpen: boolean,
+  tally: Tally,
+  members: readonly ProxyProgress[],
+  known: { readonly asked: number; readonly awaited: number },
+  parts: readonly Part[] = nothing,
+  isOpen = false,
 ): void {
-  const hasOld = departed.some(({ type, name: old, made }) => {
-    const has = proxy.accepted(type, old);
-    return has !== undefined && made.has(has);
-  });
-  let [asked, awaited, refused] = [hasOld ? 1 : 0, hasOld ? 1 : 0, 0];
+  const [proxy] = members;
+  if (!proxy) return;
+  let [asked, awaited, refused] = [known.asked, known.awaited, 0];
   for (const { type, wanted } of parts) {
     const progress = proxy.of(type, wanted);
     if (progress === "unasked") continue;
@@ -113,9 +183,9 @@ function count(
     tally.refusing.push({ proxy: nameOf(proxy), part, words });
   }
   if (asked === 0) return;
-  tally.affected++;
-  if (refused + awaited === 0) tally.acknowledged++;
-  else if (refused === 0) tally.waiting.push(nameOf(proxy));
+  tally.affected += members.length;
+  if (refused + awaited === 0) tally.acknowledged += members.length;
+  else if (refused === 0) tally.waiting.push(...members.map(nameOf));
 }
 
 const nameOf = ({ node }: ProxyProgress): string => printable(proxyName(node));

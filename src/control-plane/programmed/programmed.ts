@@ -7,11 +7,12 @@ import type { Collection, Graph } from "../../collections/index.ts";
 import { printable } from "../../lib/index.ts";
 import type { KubeObject } from "../../model/index.ts";
 import { type Ads, type ProxyNode, shortName } from "../../xds/index.ts";
+import { politely } from "../politely.ts";
 import type { Refusal } from "../refusals.ts";
 import type { ControlledSource } from "../resource-source.ts";
-import { judge, type Refusing, type Verdict } from "./judge.ts";
-import { type Reach, reachOf } from "./reach.ts";
-import { createRoster } from "./roster.ts";
+import { judgeSteps, type Refusing, type Verdict } from "./judge.ts";
+import { type Made, madeOf, type Reach, reachOf } from "./reach.ts";
+import { createRosters } from "./roster.ts";
 
 export interface ProgrammedOptions {
   readonly graph: Graph;
@@ -69,9 +70,11 @@ export function createProgrammed({
   const changes = new Map<string, Change>();
   const listeners = new Set<(id: string) => void>();
   const reachListeners = new Set<(id: string, before: Reach) => void>();
-  const roster = createRoster({ graph, resources, ads });
+  const rosters = createRosters({ graph, resources, ads });
   const reach = (kind: string, objects: Collection<KubeObject>, key: string): Reach =>
     reachOf({ graph, resources }, kind, objects, key);
+  const isMade = (kind: string, id: string): boolean =>
+    resources.made >= (changes.get(id)?.version ?? 0) && isReady(kind);
   for (const [kind, objects] of kinds)
     objects.subscribe((key, now, last) => {
       const id = `${kind}/${key}`;
@@ -90,22 +93,26 @@ export function createProgrammed({
   return {
     async of(kind, key) {
       const id = `${kind}/${key}`;
+      // What is not made yet needs no look at proxies.
+      const roster = isMade(kind, id) ? await rosters.current() : undefined;
       const objects = kinds.get(kind);
       const object = objects?.get(key);
       if (!objects || !object) return undefined;
       const change = changes.get(id);
       const { generation } = object.metadata;
-      if (resources.made < (change?.version ?? 0) || !isReady(kind)) return { ...nobody, generation, isMade: false };
-      const [reached, before] = [reach(kind, objects, key), change?.before ?? nothing];
+      if (!roster || !isMade(kind, id)) return { ...nobody, generation, isMade: false };
+      const isFilter = kind === "EnvoyFilter";
+      const made = isFilter ? listsOf(reach(kind, objects, key)) : madeOf(graph, objects, key);
+      const before = change?.before ?? nothing;
       // Of what reaches nobody, and never did, no proxy needs to be asked; only a filter can be withheld.
-      if (reached.size + before.size === 0 && kind !== "EnvoyFilter") return { ...nobody, generation, isMade: true };
-      const verdict = await judge({
-        ...{ roster, before, isOpen },
+      if (made.length + before.size === 0 && !isFilter) return { ...nobody, generation, isMade: true };
+      const steps = judgeSteps({
+        ...{ roster, made, before, isOpen },
         // As provenance calls it.
         object: `${kind.split(".")[0]}/${key}`,
-        reach: reached,
-        withheld: (node) => (kind === "EnvoyFilter" ? refusingOf(withheld(node, key)) : undefined),
+        withheld: isFilter ? (node) => refusingOf(withheld(node, key)) : undefined,
       });
+      const verdict = await politely(steps);
       if (verdict.acknowledged === verdict.affected && changes.get(id) === change) changes.delete(id);
       return { ...verdict, generation, isMade: true };
     },
@@ -118,12 +125,9 @@ export function createProgrammed({
     },
     followReach: (listener) => void reachListeners.add(listener),
     async stillHave(object, before) {
-      const verdict = await judge({
-        ...{ roster, object, before, isOpen },
-        reach: nothing,
-        withheld: () => undefined,
-      });
-      return verdict.waiting;
+      const roster = await rosters.current();
+      const steps = judgeSteps({ ...{ roster, object, before, isOpen }, made: [], withheld: undefined });
+      return (await politely(steps)).waiting;
     },
   };
 }
@@ -133,6 +137,8 @@ function isSame(now: KubeObject, last: KubeObject): boolean {
   const [a, b] = [now.metadata, last.metadata];
   return a.uid === b.uid && a.generation !== undefined && a.generation === b.generation;
 }
+
+const listsOf = (reach: Reach): Made => [...reach.values()].map((made) => [...made]);
 
 /** A change that overtakes another: who has what either made is not done. */
 function union(a: Reach, b: Reach): Reach {

@@ -6,6 +6,9 @@ import type { Renderer } from "../../render/index.ts";
 /** By name; of one name there are as many as classes differ in it. */
 export type Reach = ReadonlyMap<string, ReadonlySet<Resource>>;
 
+/** All of it, in lists that objects may share. */
+export type Made = readonly (readonly Resource[])[];
+
 export interface ReachSources {
   readonly graph: Graph;
   readonly resources: { rendered(): Iterable<{ readonly renderer: Renderer }> };
@@ -33,17 +36,37 @@ export function reachSteps(
 /** It costs what a change of the object would make again, not what the mesh has. */
 function* madeFrom(graph: Graph, objects: Collection<KubeObject>, key: string): Generator<void, Reach> {
   const found = new Map<string, Set<Resource>>();
-  const add = (resource: Resource): void => {
-    const known = found.get(resource.name) ?? new Set();
-    found.set(resource.name, known);
-    known.add(resource);
-  };
   for (const value of graph.dependents(objects, key)) {
-    if (isResource(value)) add(value);
-    else if (Array.isArray(value) && isResource(value[0])) for (const one of value) if (isResource(one)) add(one);
+    for (const resource of resourcesIn(value)) add(found, resource);
     yield;
   }
   return found;
+}
+
+/** The same as a list, and in one go, so that all of it is of the same moment. */
+export function madeOf(graph: Graph, objects: Collection<KubeObject>, key: string): Made {
+  const made = [...graph.dependents(objects, key)].flatMap(resourcesIn);
+  return made.length > 0 ? [made] : [];
+}
+
+export function reachFrom(made: Made): Reach {
+  const found = new Map<string, Set<Resource>>();
+  for (const resources of made) for (const resource of resources) add(found, resource);
+  return found;
+}
+
+/** Memos keep all sorts of things. */
+function resourcesIn(value: unknown): readonly Resource[] {
+  if (isResource(value)) return [value];
+  return Array.isArray(value) && isResource(value[0]) ? value.filter(isResource) : none;
+}
+
+const none: readonly Resource[] = [];
+
+function add(found: Map<string, Set<Resource>>, resource: Resource): void {
+  const known = found.get(resource.name) ?? new Set();
+  found.set(resource.name, known);
+  known.add(resource);
 }
 
 /** Of an EnvoyFilter: patches are a last step over what was made, which no memo keeps one by one. */
@@ -63,7 +86,6 @@ function* patchedBy(rendered: Iterable<{ readonly renderer: Renderer }>, filter:
   return found;
 }
 
-/** Memos keep all sorts of things. */
 function isResource(value: unknown): value is Resource {
   return typeof value === "object" && value !== null && "name" in value && "hash" in value && "pieces" in value;
 }

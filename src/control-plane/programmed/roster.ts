@@ -1,8 +1,15 @@
-/** Sources in; the classes with their proxies out, put together once for all objects that are judged at the same moment. */
+/**
+ * Sources in; the classes with their proxies out, put together once for all objects that are judged at the same moment:
+ * what an object costs then is what was made from it. Proxies that are equally far with everything stand for each other.
+ */
 import type { Graph } from "../../collections/index.ts";
+import { envoyTypes } from "../../model/index.ts";
 import type { Renderer } from "../../render/index.ts";
 import type { Ads, ProxyNode, ProxyProgress } from "../../xds/index.ts";
+import { politely } from "../politely.ts";
 import type { ControlledSource } from "../resource-source.ts";
+import { crowdsOf } from "./crowds.ts";
+import { createWhere, type Owner, type Where } from "./where.ts";
 
 export interface RosterSources {
   readonly graph: Pick<Graph, "version">;
@@ -10,38 +17,82 @@ export interface RosterSources {
   readonly ads: Pick<Ads, "progress" | "moves">;
 }
 
-export interface ClassEntry {
+export interface Roster {
+  /** Of the graph: what is made from an object then is what these classes have of it. */
+  readonly version: number;
+  readonly classes: readonly ClassEntry[];
+  /** Without classes that patches are applied to: what these have is no longer what was made from an object. */
+  readonly where: Where;
+  readonly patched: readonly ClassEntry[];
+}
+
+export interface ClassEntry extends Owner {
   readonly renderer: Renderer;
-  readonly members: readonly Member[];
+  readonly nodes: readonly ProxyNode[];
 }
 
-interface Member {
-  readonly node: ProxyNode;
-  /** Undefined while it has not asked for anything. */
-  readonly proxy: ProxyProgress | undefined;
+export interface Rosters {
+  /** In slices; of the graph as it is when it is there. */
+  current(): Promise<Roster>;
 }
-
-export type Roster = () => readonly ClassEntry[];
 
 /** What a proxy may be about to ask for is awaited for a moment, which has to end. */
 const maxAgeMs = 200;
+/** How often it is put together in slices: where changes come in between each time, it is done in one go. */
+const attempts = 3;
 
-export function createRoster({ graph, resources, ads }: RosterSources): Roster {
+export function createRosters(sources: RosterSources): Rosters {
+  const { graph, resources, ads } = sources;
   /** Who has gone is not held for it. */
-  let known: { readonly all: WeakRef<readonly ClassEntry[]>; readonly key: string; readonly atMs: number } | undefined;
-  return () => {
-    const nowMs = performance.now();
-    const key = `${ads.moves} ${graph.version}`;
-    // While a change is made, classes come to it one after the other, and nobody says when.
-    const isAll = resources.made === graph.version;
-    const found = isAll && known?.key === key && nowMs - known.atMs < maxAgeMs ? known.all.deref() : undefined;
-    if (found) return found;
-    const proxies = new Map([...ads.progress()].map((proxy) => [proxy.node, proxy]));
-    const all = [...resources.rendered()].map(({ renderer, nodes }) => ({
-      renderer,
-      members: [...nodes].map((node) => ({ node, proxy: proxies.get(node) })),
-    }));
-    known = { all: new WeakRef(all), key, atMs: nowMs };
-    return all;
+  let known: { readonly roster: WeakRef<Roster>; readonly key: string; readonly atMs: number } | undefined;
+  const keyNow = (): string => `${ads.moves} ${graph.version}`;
+
+  // While a change is made, classes come to it one after the other, and nobody says when.
+  const isAllMade = (): boolean => resources.made === graph.version;
+  const kept = (): Roster | undefined => {
+    const isSame = isAllMade() && known?.key === keyNow() && performance.now() - known.atMs < maxAgeMs;
+    return isSame ? known?.roster.deref() : undefined;
   };
+
+  return {
+    async current() {
+      for (let attempt = 0; attempt < attempts; attempt++) {
+        const found = kept();
+        if (found) return found;
+        const [key, atMs, isAll] = [keyNow(), performance.now(), isAllMade()];
+        const roster = await politely(rosterSteps(sources));
+        if (roster.version !== graph.version) continue;
+        known = isAll ? { roster: new WeakRef(roster), key, atMs } : undefined;
+        return roster;
+      }
+      const steps = rosterSteps(sources);
+      for (;;) {
+        const { done, value } = steps.next();
+        if (done) return value;
+      }
+    },
+  };
+}
+
+function* rosterSteps({ graph, resources, ads }: RosterSources): Generator<undefined, Roster> {
+  const { version } = graph;
+  const proxies = new Map<ProxyNode, ProxyProgress>();
+  for (const proxy of ads.progress()) proxies.set(proxy.node, proxy);
+  yield;
+  const classes: ClassEntry[] = [];
+  const patched: ClassEntry[] = [];
+  const where = createWhere();
+  for (const { renderer, nodes } of [...resources.rendered()]) {
+    const sets = envoyTypes.map((type) => renderer.set(type));
+    const crowds = crowdsOf(
+      [...nodes].flatMap((node) => proxies.get(node) ?? []),
+      sets,
+    );
+    const entry = { renderer, sets, nodes: [...nodes], crowds };
+    classes.push(entry);
+    if (renderer.proxy.envoyFilters.length === 0) where.add(entry);
+    else patched.push(entry);
+    yield;
+  }
+  return { version, classes, where, patched };
 }

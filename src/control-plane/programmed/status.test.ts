@@ -119,6 +119,58 @@ test("while proxies come, of many objects only a few and what somebody has chang
   }
 });
 
+test("objects are judged together, before the first of them is written", async () => {
+  const world = await startControlledApi();
+  const [group, kind] = ["networking.istio.io", "VirtualService"];
+  const objects = world.objects(group, kind);
+  const names = [..."abcdefghijklmnopqrstuvwxyz"];
+  const acts: string[] = [];
+  try {
+    for (const name of names)
+      await world.create({
+        apiVersion: "networking.istio.io/v1",
+        kind,
+        metadata: { name, namespace: "default" },
+        spec: { hosts: [name], http: [{ directResponse: { status: 200 } }] },
+      });
+    await world.until(group, kind, "default/z", (one) => one !== undefined);
+    runProgrammedStatus({
+      client: {
+        ...world.client,
+        patch(...args) {
+          acts.push("write");
+          return world.client.patch(...args);
+        },
+      },
+      kinds: new Map([[kind, { ref: watchedKind(group, kind), objects }]]),
+      replicas: () => 1,
+      programmed: {
+        async of(_kind, key) {
+          acts.push("judge");
+          const { generation } = objects.get(key)?.metadata ?? {};
+          return { generation, isMade: true, affected: 1, acknowledged: 1, refusing: [], waiting: [] };
+        },
+        moves: "",
+        subscribe: () => () => {},
+      },
+      refusals: { byObject: () => new Map<string, never>(), subscribe: () => () => {} },
+      now: () => new Date(0),
+      random: () => 0.5,
+      log: silentLogger,
+      signal: world.stop.signal,
+      times: { lookMs: 10, restMs: 0 },
+    });
+    await expect.poll(() => acts.filter((act) => act === "write").length).toBe(names.length);
+    // The first ten are looked at in any case, apart from the others.
+    const judgements = acts.filter((act) => act === "judge").length;
+    const turns = acts.filter((act, i) => act === "judge" && acts[i - 1] !== "judge").length;
+    expect(judgements).toBe(names.length);
+    expect(turns).toBeLessThanOrEqual(3);
+  } finally {
+    await world.close();
+  }
+});
+
 test.for(["the same leader", "the next leader"])("what reached nobody is looked at again by %s", async (leader) => {
   const world = await startControlledApi();
   const [group, kind] = ["networking.istio.io", "VirtualService"];

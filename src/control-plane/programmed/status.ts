@@ -12,7 +12,7 @@ import { runKeyedWork, statusWritesPerSecond } from "../controllers/keyed-work.t
 import { mergePatch } from "../controllers/merge-patch.ts";
 import { type CalmTimes, createCalm } from "./calm.ts";
 import { tellsNobody, tellsProgrammed, withCondition } from "./condition.ts";
-import type { Programmed } from "./programmed.ts";
+import type { ObjectVerdict, Programmed } from "./programmed.ts";
 import { type Said, sayVerdict } from "./say.ts";
 
 export interface ProgrammedStatusOptions {
@@ -41,8 +41,10 @@ interface StatusTimes extends CalmTimes {
 }
 
 const usual: StatusTimes = { lookMs: 200, maxLookMs: 10_000, pendingMs: 5_000, restMs: 2_000, patienceMs: 60_000 };
-/** So many objects that nobody has changed are looked at in any case, and of more so many at a time. */
+/** So many objects that nobody has changed are looked at in any case; */
 const handful = 10;
+/** and of more so many at a time: whoever changes something then waits for no more than a second of writes. */
+const batch = statusWritesPerSecond;
 
 /** An object that is not known to be everywhere. */
 interface Open {
@@ -65,14 +67,18 @@ export function runProgrammedStatus(options: ProgrammedStatusOptions): void {
   /** Objects that reached nobody: a proxy that comes may be sent something because of them. */
   const unreached = new Set<string>();
   const denied = new Set<string>();
+  /** Those that are judged and then written, with what was found as far as it was. */
+  const judged = new Map<string, ObjectVerdict | undefined>();
   let timer: NodeJS.Timeout | undefined;
 
-  const work = async (id: string, turn: () => Promise<void>): Promise<void> => {
+  const work = (id: string, turn: () => Promise<void>): Promise<void> =>
+    // What could not be written is judged anew.
+    tell(id, turn).finally(() => judged.delete(id));
+
+  const tell = async (id: string, turn: () => Promise<void>): Promise<void> => {
     const [kindName, key] = split(id);
     const kind = kinds.get(kindName);
-    const beganMs = performance.now();
-    const verdict = kind && (await programmed.of(kindName, key));
-    calm.spent(performance.now() - beganMs, performance.now());
+    const verdict = judged.get(id) ?? (await judge(id));
     const object = kind?.objects.get(key);
     if (!kind || !verdict || !object || object.metadata.deletionTimestamp !== undefined) return close(id);
     // Another generation has come meanwhile: it is open, too.
@@ -86,8 +92,28 @@ export function runProgrammedStatus(options: ProgrammedStatusOptions): void {
     else rejected.delete(id);
     if (said.reason === "NoProxyAffected") unreached.add(id);
     else unreached.delete(id);
-    if (isSettled) open.delete(id);
+    // Not where it was changed while this was written.
+    if (isSettled && open.get(id) === state) open.delete(id);
     else if (state) state.sinceMs = performance.now();
+  };
+
+  const judge = async (id: string): Promise<ObjectVerdict | undefined> => {
+    const [kind, key] = split(id);
+    return kinds.has(kind) ? programmed.of(kind, key) : undefined;
+  };
+
+  /** All before the first is written: a write is a change, after which all proxies are looked at anew. */
+  const judgeAll = async (ids: readonly string[]): Promise<void> => {
+    const beganMs = performance.now();
+    for (const id of ids) judged.set(id, undefined);
+    for (const id of ids) {
+      // What cannot be judged is tried again, and told of, by whoever writes it.
+      const verdict = await judge(id).catch(() => undefined);
+      // Not of one that has changed meanwhile.
+      if (judged.has(id)) judged.set(id, verdict);
+    }
+    calm.spent(performance.now() - beganMs, performance.now());
+    for (const id of ids) queue.due(id);
   };
 
   /** Rights are those of an installation: where istiod's own are in force, only some kinds' statuses may be written. */
@@ -139,6 +165,7 @@ export function runProgrammedStatus(options: ProgrammedStatusOptions): void {
     const [kind] = split(id);
     if (!kinds.has(kind) || denied.has(kind) || (!isChanged && open.has(id))) return;
     const nowMs = performance.now();
+    judged.delete(id);
     open.set(id, {
       isUrgent: isChanged || open.size < handful,
       sinceMs: nowMs,
@@ -151,17 +178,21 @@ export function runProgrammedStatus(options: ProgrammedStatusOptions): void {
   const look = (): void => {
     const { moves } = programmed;
     const nowMs = performance.now();
-    let calmly = 0;
+    const [urgent, others]: [string[], string[]] = [[], []];
+    const isFree = judged.size === 0;
     for (const [id, state] of open) {
       // At first also where nothing has moved: what a proxy may be about to ask for is awaited for a moment.
       const isFresh = state.pauseMs < pendingMs;
-      if (nowMs < state.nextMs || (state.moves === moves && !isFresh)) continue;
-      if (!state.isUrgent && (!calm.mayBegin(moves, state.sinceMs, nowMs) || ++calmly > handful)) continue;
+      if (nowMs < state.nextMs || (state.moves === moves && !isFresh) || judged.has(id)) continue;
+      const mayBegin = state.isUrgent || (calm.mayBegin(moves, state.sinceMs, nowMs) && isFree);
+      if (!mayBegin || (!state.isUrgent && others.length >= batch)) continue;
       state.pauseMs = Math.min(maxLookMs, state.pauseMs * 2);
       state.nextMs = nowMs + state.pauseMs;
       state.moves = moves;
-      queue.due(id);
+      (state.isUrgent ? urgent : others).push(id);
     }
+    if (urgent.length > 0) void judgeAll(urgent);
+    if (others.length > 0) void judgeAll(others);
     if (open.size > 0) return;
     clearInterval(timer);
     timer = undefined;

@@ -1,5 +1,5 @@
 /** A connection in; how far its proxy is with single resources out. Nothing is kept for it: the stream's own state tells. */
-import type { Resource, ResourceType } from "../../model/index.ts";
+import type { Resource, ResourceSet, ResourceType } from "../../model/index.ts";
 import { types } from "../../model/index.ts";
 import type { ProxyNode } from "../source.ts";
 import type { Connection } from "./ads-shared.ts";
@@ -19,15 +19,31 @@ export interface ProxyProgress {
   accepted(type: ResourceType, name: string): Resource | undefined;
   /** What the proxy said of what it refuses of this name. */
   words(type: ResourceType, name: string): string;
+  /**
+   * Where it has answered all that it was sent of a type, and the set is what it was sent: what it follows of it. Proxies
+   * with the same of every type are equally far with every resource. Undefined where single resources have to be asked for.
+   */
+  follows(type: ResourceType, set: ResourceSet): Follows | undefined;
 }
+
+/** Names of which it has what the set has. The same object means the same names. */
+export interface Follows {
+  has(name: string): boolean;
+}
+
+const everything: Follows = { has: () => true };
+const nothing: Follows = { has: () => false };
 
 /** A listener that was just taken asks for its routes in the same turn of Envoy, be it after the answer. */
 const askingMs = 1000;
 
 export function proxyProgress({ node, state }: Connection, nowMs: number): ProxyProgress {
   /** Whether the proxy may be about to ask for it, as a listener or a cluster that it has taken makes it do. */
-  const mayAsk = (type: ResourceType, { name }: Resource): boolean => {
-    if (type === types.endpoint) return state.state(types.cluster)?.accepted(name)?.needs.includes(name) === true;
+  const mayAsk = (type: ResourceType, { name }: Resource): boolean =>
+    type === types.endpoint
+      ? state.state(types.cluster)?.accepted(name)?.needs.includes(name) === true
+      : mayAskSoon(type);
+  const mayAskSoon = (type: ResourceType): boolean => {
     const listeners = type === types.route ? state.state(types.listener) : undefined;
     return listeners?.wildcard === true && nowMs - listeners.ackedAtMs < askingMs;
   };
@@ -46,5 +62,12 @@ export function proxyProgress({ node, state }: Connection, nowMs: number): Proxy
     },
     accepted: (type, name) => state.state(type)?.accepted(name),
     words: (type, name) => state.state(type)?.refusedWords(name) ?? "",
+    follows(type, set) {
+      const own = state.state(type);
+      if (own && (own.base !== set || !own.unsettled().next().done)) return undefined;
+      if (own?.wildcard) return everything;
+      if (mayAskSoon(type)) return undefined;
+      return own ? (own.names.pooled ?? own.names) : nothing;
+    },
   };
 }

@@ -93,6 +93,33 @@ describe("graph", () => {
     expect(() => graph.derive("late", numbers, (_, key) => [[key, positive.get(key)]])).toThrow("derived after");
   });
 
+  test("what many members have a part in is gone through once, and is one list for all of them", () => {
+    const graph = createGraph();
+    const numbers = graph.source<number>("numbers");
+    const classes = Array.from({ length: 40 }, (_, i) => `c${i}`);
+    const sum = graph.memo("sum", () => numbers.keys().reduce((all, key) => all + (numbers.get(key) ?? 0), 0));
+    const own = graph.memo("own", (key) => `own ${numbers.get(key)}`);
+    const ofClass = graph.memo("of class", (key) => `${key} has ${sum.get("")}`);
+    for (const [key, n] of [
+      ["a", 1],
+      ["b", 2],
+    ] as const)
+      numbers.set(key, n);
+    for (const key of ["a", "b"]) own.get(key);
+    for (const name of classes) ofClass.get(name);
+    const listsOf = graph.sharedDependents();
+    const [a, b] = [[...listsOf(numbers, "a")], [...listsOf(numbers, "b")]];
+    for (const [key, lists] of [
+      ["a", a],
+      ["b", b],
+    ] as const)
+      expect(new Set(lists.flat())).toEqual(new Set(graph.dependents(numbers, key)));
+    const common = a.filter((list) => b.includes(list));
+    expect(common.flat()).toHaveLength(classes.length);
+    expect(a.length).toBeLessThanOrEqual(3);
+    expect([...listsOf(numbers, "none")]).toEqual([]);
+  });
+
   test("an equal result stops the wave", () => {
     const graph = createGraph();
     const numbers = graph.source<number>("numbers");

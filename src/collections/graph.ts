@@ -9,7 +9,7 @@
 
 import type { Cell } from "./cells.ts";
 import type { Collection, Index, Source } from "./collection.ts";
-import { dependentsOf } from "./dependents.ts";
+import { createSharedDependents, dependentsOf } from "./dependents.ts";
 import { createDerived, type OnFault } from "./derived.ts";
 import { createHold, type Hold } from "./hold.ts";
 import { createKeyed } from "./keyed.ts";
@@ -57,6 +57,11 @@ export interface Graph {
    * way round. While listeners are told of a change it is what the member before was read by.
    */
   dependents(of: Collection<unknown>, key: string): Iterable<unknown>;
+  /**
+   * The same for many members at one moment, each in a few lists: what was made by way of something that many read is one
+   * list, and the same for all of them. A value may be in several.
+   */
+  sharedDependents(): (of: Collection<unknown>, key: string) => Iterable<readonly unknown[]>;
   /** Runs without recording; for work whose result must not depend on what it looks at (logs, metrics). */
   untracked<T>(work: () => T): T;
 }
@@ -160,6 +165,10 @@ export function createGraph(options: GraphOptions = {}): Graph {
     },
     note: recorder.note,
     dependents: (of, key) => dependentsOf(sources.get(of)?.get(key)),
+    sharedDependents() {
+      const listsOf = createSharedDependents();
+      return (of, key) => listsOf(sources.get(of)?.get(key));
+    },
     untracked: recorder.untracked,
   };
 }

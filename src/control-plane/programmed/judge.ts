@@ -26,7 +26,7 @@ export interface Refusing {
 }
 
 export interface JudgeInputs {
-  readonly roster: Roster;
+  readonly roster: Omit<Roster, "madeOf">;
   /** `Kind/namespace/name`. */
   readonly object: string;
   /** What was made from it, of the version that the roster is of. */
@@ -79,7 +79,7 @@ export function* judgeSteps(inputs: JudgeInputs): Generator<undefined, Verdict> 
 }
 
 function* withheldBy(
-  { classes }: Roster,
+  { classes }: Pick<Roster, "classes">,
   withheld: (node: ProxyNode) => Refusing | undefined,
   tally: Tally,
 ): Generator<undefined, ReadonlySet<ProxyNode>> {
@@ -131,7 +131,7 @@ const nothingDeparted: ReadonlyMap<Crowd, readonly Departed[]> = new Map();
 
 /** Of names that the generation before had a part in, and that are something else now, or nothing. */
 function* departedFrom(
-  { classes }: Roster,
+  { classes }: Pick<Roster, "classes">,
   before: Reach,
 ): Generator<undefined, ReadonlyMap<Crowd, readonly Departed[]>> {
   const found = new Map<Crowd, readonly Departed[]>();

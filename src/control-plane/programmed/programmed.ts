@@ -11,7 +11,7 @@ import { politely } from "../politely.ts";
 import type { Refusal } from "../refusals.ts";
 import type { ControlledSource } from "../resource-source.ts";
 import { judgeSteps, type Refusing, type Verdict } from "./judge.ts";
-import { type Made, madeOf, type Reach, reachOf } from "./reach.ts";
+import { type Made, type Reach, reachOf } from "./reach.ts";
 import { createRosters } from "./roster.ts";
 
 export interface ProgrammedOptions {
@@ -102,7 +102,7 @@ export function createProgrammed({
       const { generation } = object.metadata;
       if (!roster || !isMade(kind, id)) return { ...nobody, generation, isMade: false };
       const isFilter = kind === "EnvoyFilter";
-      const made = isFilter ? listsOf(reach(kind, objects, key)) : madeOf(graph, objects, key);
+      const made = isFilter ? listsOf(reach(kind, objects, key)) : roster.madeOf(objects, key);
       const before = change?.before ?? nothing;
       // Of what reaches nobody, and never did, no proxy needs to be asked; only a filter can be withheld.
       if (made.length + before.size === 0 && !isFilter) return { ...nobody, generation, isMade: true };

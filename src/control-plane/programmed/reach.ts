@@ -43,10 +43,18 @@ function* madeFrom(graph: Graph, objects: Collection<KubeObject>, key: string): 
   return found;
 }
 
-/** The same as a list, and in one go, so that all of it is of the same moment. */
-export function madeOf(graph: Graph, objects: Collection<KubeObject>, key: string): Made {
-  const made = [...graph.dependents(objects, key)].flatMap(resourcesIn);
-  return made.length > 0 ? [made] : [];
+/** The same for many objects at one moment, each in one go: what many of them have a part in is looked for once. */
+export function createMadeOf(
+  graph: Pick<Graph, "sharedDependents">,
+): (objects: Collection<KubeObject>, key: string) => Made {
+  const listsOf = graph.sharedDependents();
+  const known = new WeakMap<readonly unknown[], readonly Resource[]>();
+  const resourcesOf = (values: readonly unknown[]): readonly Resource[] => {
+    const found = known.get(values) ?? values.flatMap(resourcesIn);
+    known.set(values, found);
+    return found;
+  };
+  return (objects, key) => [...listsOf(objects, key)].map(resourcesOf).filter(({ length }) => length > 0);
 }
 
 export function reachFrom(made: Made): Reach {

@@ -9,10 +9,11 @@ import type { Ads, ProxyNode, ProxyProgress } from "../../xds/index.ts";
 import { politely } from "../politely.ts";
 import type { ControlledSource } from "../resource-source.ts";
 import { crowdsOf } from "./crowds.ts";
+import { createMadeOf } from "./reach.ts";
 import { createWhere, type Owner, type Where } from "./where.ts";
 
 export interface RosterSources {
-  readonly graph: Pick<Graph, "version">;
+  readonly graph: Pick<Graph, "version" | "sharedDependents">;
   readonly resources: Pick<ControlledSource, "rendered" | "made">;
   readonly ads: Pick<Ads, "progress" | "moves">;
 }
@@ -24,6 +25,8 @@ export interface Roster {
   /** Without classes that patches are applied to: what these have is no longer what was made from an object. */
   readonly where: Where;
   readonly patched: readonly ClassEntry[];
+  /** What was made from an object at this moment. */
+  readonly madeOf: ReturnType<typeof createMadeOf>;
 }
 
 export interface ClassEntry extends Owner {
@@ -94,5 +97,5 @@ function* rosterSteps({ graph, resources, ads }: RosterSources): Generator<undef
     else patched.push(entry);
     yield;
   }
-  return { version, classes, where, patched };
+  return { version, classes, where, patched, madeOf: createMadeOf(graph) };
 }

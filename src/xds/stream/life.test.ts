@@ -98,8 +98,10 @@ function createLife(variant: "sotw" | "delta") {
   const doubtful = new Set<string>();
   /** The versions in it: should one be wanted again, it may be left out. */
   const doubtedVersions = new Set<string>();
-  /** What the client waits for although it has it: it has asked again, or the cluster warms. */
+  /** What the client waits for although it has it: it has asked again. */
   const awaited = new Set<string>();
+  /** Clusters that wait for endpoints since they were taken, even where the client has these. */
+  const warming = new Set<string>();
   const keyOf = (type: ResourceType, name: string, one: Resource | undefined): string => `${type} ${name} ${one?.hash}`;
   let outgoing: (() => void)[] = [];
 
@@ -150,21 +152,27 @@ function createLife(variant: "sotw" | "delta") {
     request(type, { nonce });
   }
 
+  function drop(type: ResourceType, name: string): void {
+    mineOf(type).delete(name);
+    if (type === CDS) warming.delete(name);
+  }
+
   function settle({ type, removed }: Response, taken: readonly Resource[], kept: ReadonlySet<string>): void {
     const mine = mineOf(type);
     if (variant === "sotw" && type === CDS) {
       for (const name of [...mine.keys()])
-        if (!kept.has(name) && !taken.some((one) => one.name === name)) mine.delete(name);
+        if (!kept.has(name) && !taken.some((one) => one.name === name)) drop(type, name);
     }
     for (const name of removed) {
-      mine.delete(name);
+      drop(type, name);
       doubtful.delete(`${type} ${name}`);
       awaited.delete(`${type} ${name}`);
     }
     for (const one of taken) {
       // In state of the world it may have been given up, and asked for again, before the answer says either.
       if (variant === "delta" && type !== CDS && !asked.get(type)?.has(one.name)) continue;
-      if (mine.get(one.name)?.hash !== one.hash) for (const name of one.needs) awaited.add(`${EDS} ${name}`);
+      if (type === CDS && mine.get(one.name)?.hash !== one.hash) warming.add(one.name);
+      if (type === EDS) warming.delete(named(CDS, one.name));
       mine.set(one.name, one);
       awaited.delete(`${type} ${one.name}`);
       // The version before it, which it had, says nothing of the one in doubt.
@@ -237,6 +245,7 @@ function createLife(variant: "sotw" | "delta") {
       doubtful.clear();
       // What it still waits for it cannot tell: it says which versions it has, and no more.
       awaited.clear();
+      warming.clear();
       doubtedVersions.clear();
       state = start();
       nonces.clear();
@@ -272,7 +281,8 @@ function createLife(variant: "sotw" | "delta") {
           const mine = held.get(type)?.get(name);
           const isRefused = [refused, poison, doubtedVersions].some((all) => all.has(keyOf(type, name, wanted)));
           if (isRefused || doubtful.has(`${type} ${name}`)) continue;
-          if (wanted && awaited.has(`${type} ${name}`)) wrong.push(`${type} ${name}: waits for it`);
+          const isWarming = type === EDS && warming.has(named(CDS, name));
+          if (wanted && (isWarming || awaited.has(`${type} ${name}`))) wrong.push(`${type} ${name}: waits for it`);
           if (wanted?.hash === mine?.hash) continue;
           // In state of the world nobody is told that endpoints have gone: the client stops asking.
           if (variant === "sotw" && type !== CDS && !wanted) continue;

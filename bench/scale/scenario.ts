@@ -7,6 +7,8 @@ export interface ScenarioSize {
   readonly namespaces: number;
   /** How many of the services have a VirtualService and a DestinationRule. */
   readonly routed: number;
+  /** Leaves out the names of ports: what is spoken there is found out by sniffing, and each service has routes of its own. */
+  readonly unnamed?: boolean;
 }
 
 export const networking = "networking.istio.io/v1";
@@ -38,6 +40,8 @@ const metadata = (index: number, size: ScenarioSize) => ({
   namespace: namespaceOf(index, size),
 });
 
+const portName = ({ unnamed }: ScenarioSize) => (unnamed ? {} : { name: "http" });
+
 function service(index: number, size: ScenarioSize): KubeObject {
   const app = serviceName(index);
   return {
@@ -47,7 +51,7 @@ function service(index: number, size: ScenarioSize): KubeObject {
     spec: {
       clusterIP: `10.96.${10 + Math.floor(index / 250)}.${(index % 250) + 1}`,
       selector: { app },
-      ports: [{ name: "http", port: 80, targetPort: 8080 }],
+      ports: [{ ...portName(size), port: 80, targetPort: 8080 }],
     },
   };
 }
@@ -64,7 +68,7 @@ export function slice(index: number, size: ScenarioSize, further: readonly strin
       labels: { "kubernetes.io/service-name": serviceName(index) },
     },
     addressType: "IPv4",
-    ports: [{ name: "http", port: 8080, protocol: "TCP" }],
+    ports: [{ ...portName(size), port: 8080, protocol: "TCP" }],
     endpoints: [...own, ...further].map((address) => ({ addresses: [address], conditions: { ready: true } })),
   };
 }

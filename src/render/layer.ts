@@ -55,11 +55,25 @@ export function memberLayer<F extends object>(
       const found = resources(view, member);
       return found.length > 0 ? found : undefined;
     },
-    whole: (members) =>
-      new Map(
-        members.values().flatMap((found) => found.map((resource): [string, Resource] => [resource.name, resource])),
-      ),
+    whole(members) {
+      const layer = new Map<string, Resource>();
+      for (const found of members.values()) for (const resource of found) layer.set(resource.name, resource);
+      return layer;
+    },
     equals: (a, b) => a.length === b.length && a.every((resource, i) => resource === b[i]),
+  });
+}
+
+/** The same where each member is the key of one resource. */
+export function keyedLayer<F extends object>(
+  facet: FacetKind<F>,
+  name: string,
+  keys: (view: View<F>) => readonly string[],
+  resource: (view: View<F>, key: string) => Resource | undefined,
+): LayerRecipe<F> {
+  return memberLayer(facet, name, keys, (view, key) => {
+    const found = resource(view, key);
+    return found ? [found] : [];
   });
 }
 

@@ -1,8 +1,15 @@
 /** A proxy's class in; all its listeners out. */
-import { type OutboundFacet, type TracedFacet, types } from "../model/index.ts";
-import { clientOutboundFacet, clientTracedFacet, outboundFacet, tracedFacet, tracedServerFacet } from "./facets.ts";
+import { types } from "../model/index.ts";
+import {
+  buildFacet,
+  clientOutboundFacet,
+  clientTracedFacet,
+  outboundFacet,
+  tracedFacet,
+  tracedServerFacet,
+} from "./facets.ts";
 import type { ResourceKind } from "./kind.ts";
-import { type LayerRef, layerRecipe, type Refs, type Steps } from "./layer.ts";
+import { keyedLayer, type LayerRef, layerRecipe, type Steps } from "./layer.ts";
 import {
   captureListenerName,
   isTracedCapture,
@@ -20,28 +27,37 @@ import {
   ownListeners,
   publicListeners,
 } from "./listener/outbound-refs.ts";
-import { isMade, keyOf } from "./recipe.ts";
+import { isMade, keyOf, recipe } from "./recipe.ts";
 import { securitySteps } from "./security/index.ts";
 import type { View } from "./view.ts";
 
-const plainRefs = (view: View<OutboundFacet>, listeners: ListenerRefs): Refs =>
-  new Map([...listeners].flatMap(([name, { key, http }]) => (http ? [] : [[name, plainListener.ref(view, key)]])));
+const keysOf = (listeners: ListenerRefs, isHttp: boolean): readonly string[] =>
+  [...listeners.values()].filter(({ http }) => http === isHttp).map(({ key }) => key);
 
-const httpRefs = (view: View<TracedFacet>, listeners: ListenerRefs): Refs =>
-  new Map([...listeners].flatMap(([name, { key, http }]) => (http ? [[name, httpListener.ref(view, key)]] : [])));
+/** Once for all deployments, each of which has HTTP listeners of its own. */
+const publicKeys = recipe(buildFacet, "public listener keys", (view) => ({
+  plain: keysOf(publicListeners(view), false),
+  http: keysOf(publicListeners(view), true),
+}));
 
-const publicPlain = layerRecipe(outboundFacet, "public listeners", (view) => plainRefs(view, publicListeners(view)));
-const publicHttp = layerRecipe(tracedFacet, "public HTTP listeners", (view) => httpRefs(view, publicListeners(view)));
-const clientPlain = layerRecipe(clientOutboundFacet, "client listeners", (view) =>
-  plainRefs(view, clientListeners(view).listeners),
+const publicPlain = keyedLayer(outboundFacet, "public listeners", (view) => publicKeys(view).plain, plainListener);
+const publicHttp = keyedLayer(tracedFacet, "public HTTP listeners", (view) => publicKeys(view).http, httpListener);
+const clientPlain = keyedLayer(
+  clientOutboundFacet,
+  "client listeners",
+  (view) => keysOf(clientListeners(view).listeners, false),
+  plainListener,
 );
-const clientHttp = layerRecipe(clientTracedFacet, "client HTTP listeners", (view) =>
-  httpRefs(view, clientListeners(view).listeners),
+const clientHttp = keyedLayer(
+  clientTracedFacet,
+  "client HTTP listeners",
+  (view) => keysOf(clientListeners(view).listeners, true),
+  httpListener,
 );
 /** For a proxy that makes no listener for its own address. */
 const memberListeners = layerRecipe(tracedServerFacet, "member listeners", (view) => {
-  const listeners = ownListeners(view) ?? new Map();
-  return new Map([...plainRefs(view, listeners), ...httpRefs(view, listeners)]);
+  const listeners = [...(ownListeners(view)?.values() ?? [])];
+  return new Map(listeners.map(({ name, key, http }) => [name, (http ? httpListener : plainListener).ref(view, key)]));
 });
 
 /** The capture listener, and the mesh-wide HTTP proxy. */

@@ -1,37 +1,40 @@
 /** The route configurations that a proxy's listeners refer to, by name: sidecars' outbound ports, gateways' servers. */
 import type { IsPart } from "../collections/index.ts";
-import { type BuildFacet, type ClientFacet, types } from "../model/index.ts";
+import { type BuildFacet, type ClientFacet, type Resource, types } from "../model/index.ts";
 import { clientFacet, egressFacet } from "./facets.ts";
 import type { ResourceKind } from "./kind.ts";
-import { layerRecipe } from "./layer.ts";
-import { clientListenerRoutes, publicListenerRoutes } from "./listener/outbound-refs.ts";
-import { keyOf, memoWords, type ResourceRef } from "./recipe.ts";
-import { httpProxyRoute, parseRouteName } from "./route/egress.ts";
+import { keyedLayer, type Steps } from "./layer.ts";
+import { clientListenerRoutes } from "./listener/outbound-refs.ts";
+import { keyOf, memoWords, wordsOf } from "./recipe.ts";
+import { publicClaims } from "./route/client-plan.ts";
+import { parseRouteName, placeWord } from "./route/egress.ts";
 import { gatewayRoute, gatewayRoutes } from "./route/gateway.ts";
-import { clientRoute, isPublicRoute, publicHostSteps, publicRoute } from "./route/outbound.ts";
+import { clientRoute, isPublicPlace, publicHostSteps, publicRoute } from "./route/outbound.ts";
+import { clientIndex, isServiceRouteKey, serviceRoute, serviceRouteKey } from "./route/service-route.ts";
+import { clientRouteKeys, publicPlaces, publicRouteKeys } from "./route-keys.ts";
 import type { View } from "./view.ts";
 
-/** The mesh-wide HTTP proxy port has a listener and routes of its own. */
-const withHttpProxy = (view: View<BuildFacet>, names: readonly string[]): readonly string[] =>
-  view.mesh.settings().proxyHttpPort ? [...names, httpProxyRoute] : names;
-
-const publicRoutes = layerRecipe(
+const publicRoutes = keyedLayer(
   egressFacet,
   "public routes",
-  (view) =>
-    new Map(withHttpProxy(view, publicListenerRoutes(view)).map((name) => [name, publicRoute.ref(view, keyOf(name))])),
+  (view) => [...publicRouteKeys(view).values()],
+  (view, key) => (isServiceRouteKey(key) ? serviceRoute : publicRoute)(view, key),
 );
 
-/** Only what is not everybody's, where everybody's listeners are the client's too. */
-const clientRoutes = layerRecipe(clientFacet, "client routes", (view) => {
-  const asked = clientListenerRoutes(view);
-  const names = withHttpProxy(view, asked === "public" ? publicListenerRoutes(view) : asked);
-  const mine = asked === "public" ? names.filter((name) => !isPublicRoute(view, name)) : names;
-  return new Map(mine.map((name) => [name, routeRef(view, name)]));
-});
+const clientRoutes = keyedLayer(clientFacet, "client routes", clientRouteKeys, routeFor);
 
-function routeRef(view: View<ClientFacet>, name: string): ResourceRef {
-  return (isPublicRoute(view, name) ? publicRoute : clientRoute).ref(view, keyOf(name));
+function routeFor(view: View<ClientFacet>, key: string): Resource | undefined {
+  if (isServiceRouteKey(key)) return serviceRoute(view, key);
+  const parsed = parseRouteName(wordsOf(key)[0] ?? "");
+  return (!parsed || isPublicPlace(view, placeWord(parsed)) ? publicRoute : clientRoute)(view, key);
+}
+
+/** What everybody's routes are made from. */
+function* placeSteps(view: View<BuildFacet>): Steps {
+  for (const [word, { shared }] of publicPlaces(view)) {
+    yield* publicClaims.steps(view, word);
+    if (shared) yield* publicHostSteps(view, word);
+  }
 }
 
 export const routeKind: ResourceKind = {
@@ -43,16 +46,19 @@ export const routeKind: ResourceKind = {
   },
   *steps(view) {
     if (view.proxy.type === "router") return yield* gatewayRoutes.steps(view);
-    const isPublic = clientListenerRoutes(view) === "public";
-    for (const name of isPublic ? publicListenerRoutes(view) : []) yield* publicHostSteps(view, name);
-    yield* isPublic ? publicRoutes.steps(view) : clientRoutes.steps(view);
+    if (clientListenerRoutes(view) === "public") {
+      yield* placeSteps(view);
+      yield* publicRoutes.steps(view);
+    }
+    yield* clientRoutes.steps(view);
   },
   /** Listeners of a moment ago may still ask. */
   render(view, name) {
     if (view.proxy.type === "router") return gatewayRoute(view, keyOf(name));
-    if (!parseRouteName(name)) return undefined;
-    const { memo, key } = routeRef(view, name);
-    return memo.get(key);
+    const parsed = parseRouteName(name);
+    if (!parsed) return undefined;
+    const index = parsed.host === undefined ? undefined : clientIndex(view, placeWord(parsed));
+    return routeFor(view, index ? serviceRouteKey(index, parsed) : keyOf(name));
   },
 };
 

@@ -128,6 +128,31 @@ describe("a sidecar's virtual hosts", () => {
     expect(rendered.routes.get(`${web}:80`).virtualHosts).toMatchObject([{ name: `${web}:80`, domains: ["*"] }]);
   });
 
+  test("routes of a sniffed port name what made them, and no other service", async () => {
+    const younger = created(virtualService("a", { hosts: ["web"], http: [to("young")] }), "2024-02-01T00:00:00Z");
+    const older = created(virtualService("b", { hosts: ["web"], http: [to("old")] }), "2024-01-01T00:00:00Z");
+    const spec = { clusterIP: "10.96.0.2", ports: [{ name: "x", port: 80 }] };
+    const { causes } = await renderProxy({ objects: [...smallMesh("x"), service("more", { spec }), younger, older] });
+    const made = causes(types.route, `${web}:80`);
+    expect(made).toEqual(
+      expect.arrayContaining([
+        "Service/default/web",
+        "VirtualService/default/b",
+        "VirtualService/default/a#spec.hosts",
+      ]),
+    );
+    expect(made).not.toContain("Service/default/more");
+    expect(causes(types.route, "more.default.svc.cluster.local:80")).not.toContain("VirtualService/default/b");
+  });
+
+  test("routes of a sniffed port are the client's own where they ask where traffic comes from", async () => {
+    const match = (sourceNamespace: string) => ({ match: [{ sourceNamespace }] });
+    const v = virtualService("v", { hosts: ["web"], http: [to("a", match("default")), to("b", match("x")), to("c")] });
+    const [host] = (await renderProxy({ objects: [...smallMesh("x"), v] })).routes.get(`${web}:80`).virtualHosts;
+    const cluster = (name: string): string => `outbound|80||${name}.default.svc.cluster.local`;
+    expect([host.domains, clusters(host)]).toEqual([["*"], [cluster("a")]]);
+  });
+
   test.each([
     ["REGISTRY_ONLY", "block_all", { directResponse: { status: 502 } }],
     ["ALLOW_ANY", "allow_any", { route: { cluster: "PassthroughCluster" } }],

@@ -17,6 +17,7 @@ import { type OutboundPlan, planListeners, type ServiceRequests, serviceRequests
 export type FoundService = readonly [name: string, key: string, ports: string, rule: string];
 
 export interface ListenerRef {
+  readonly name: string;
   /** For the recipes of listeners: the name, then the listener and the services that it sends to. */
   readonly key: string;
   /** Some chain speaks HTTP, and so says in traces who the proxy is. */
@@ -50,14 +51,21 @@ const publicPlan = recipe(buildFacet, "public listener plan", (view): OutboundPl
   return planListeners({ ...view, client: everybody }, scope, (_egress, key) => requests.get(key));
 });
 
-export const publicListeners = recipe(buildFacet, "public listeners", (view): ListenerRefs => {
-  const asker = {
-    scope: view.mesh.publicScope(view.proxy.type),
-    client: everybody,
-    ruleOf: publicRuleLookup(view),
-  };
-  return refsOf(asker, publicPlan(view));
+/** As text: all that their keys have of the plan itself. */
+const publicTexts = recipe(buildFacet, "public listeners as text", (view): readonly string[] =>
+  Array.from(publicPlan(view).listeners.values(), (listener) => JSON.stringify(listener)),
+);
+
+/** Listener by listener: one that comes or goes leaves the others' services alone. */
+export const publicListeners = memberRecipe<BuildFacet, ListenerRef, ListenerRefs>(buildFacet, "public listeners", {
+  list: publicTexts,
+  each: (view, text) => readRef(everybodyOf(view), text),
+  whole: byName,
 });
+
+function everybodyOf(view: View<BuildFacet>): Asker {
+  return { scope: view.mesh.publicScope(view.proxy.type), client: everybody, ruleOf: publicRuleLookup(view) };
+}
 
 const clientPlan = recipe(clientFacet, "listener plan", (view): OutboundPlan | "public" =>
   isLikeEverybody(view) ? "public" : planListeners({ ...view, client: view.proxy }, clientScope(view)),
@@ -76,9 +84,17 @@ export const clientListeners = recipe(clientFacet, "client listeners", (view): C
   const plan = clientPlan(view);
   if (plan !== "public") return { onPublic: false, listeners: refsOf(askerOf(view), plan) };
   if (clientDecisions(view).services.size === 0) return { onPublic: true, listeners: new Map() };
-  const open = publicListeners(view);
-  const mine = refsOf(askerOf(view), publicPlan(view));
-  return { onPublic: true, listeners: new Map([...mine].filter(([name, { key }]) => open.get(name)?.key !== key)) };
+  return { onPublic: true, listeners: differentListeners(view) };
+});
+
+/** Of everybody's listeners, those that the client's own rules make others. */
+const differentListeners = memberRecipe<ClientFacet, ListenerRef, ListenerRefs>(clientFacet, "different listeners", {
+  list: publicTexts,
+  each(view, text) {
+    const mine = readRef(askerOf(view), text);
+    return mine.key === readRef(everybodyOf(view), text).key ? undefined : mine;
+  },
+  whole: byName,
 });
 
 /** For a member of a headless service, which makes no listener for itself; undefined where nobody would make one. */
@@ -111,17 +127,26 @@ function routesOf({ listeners }: OutboundPlan): readonly string[] {
   return [...names];
 }
 
-function refsOf(asker: Asker, { listeners }: OutboundPlan): ListenerRefs {
-  return new Map(
-    [...listeners].map(([name, listener]) => {
-      const http = listener.chains.some(({ kind }) => kind === "http");
-      return [name, { key: listenerKey(listener, foundServices(asker, listener)), http }];
-    }),
-  );
+const refsOf = (asker: Asker, { listeners }: OutboundPlan): ListenerRefs =>
+  new Map([...listeners].map(([name, listener]) => [name, refOf(asker, listener)]));
+
+const readRef = (asker: Asker, text: string): ListenerRef => refOf(asker, JSON.parse(text) as OutboundListener, text);
+
+function refOf(asker: Asker, listener: OutboundListener, text?: string): ListenerRef {
+  const http = listener.chains.some(({ kind }) => kind === "http");
+  return { name: listener.name, key: listenerKey(listener, foundServices(asker, listener), text), http };
 }
 
-export function listenerKey(listener: OutboundListener, found: readonly FoundService[]): string {
-  return keyOf(listener.name, JSON.stringify(listener), JSON.stringify(found));
+function byName(refs: ReadonlyMap<string, ListenerRef>): ListenerRefs {
+  return new Map(refs.values().map((ref) => [ref.name, ref]));
+}
+
+export function listenerKey(
+  listener: OutboundListener,
+  found: readonly FoundService[],
+  text = JSON.stringify(listener),
+): string {
+  return keyOf(listener.name, text, JSON.stringify(found));
 }
 
 function foundServices(asker: Asker, { chains }: OutboundListener): readonly FoundService[] {

@@ -43,9 +43,14 @@ export interface HostPlan {
   readonly byNamespace: ReadonlyMap<string, readonly number[]>;
   /** Whether any of them asked for a domain, in lower case. */
   isWanted(domain: string): boolean;
+  /** By a host's name, the objects that did not get all that they wanted of it. */
+  readonly refused: ReadonlyMap<string, readonly string[]>;
 }
 
-export const noPlan: HostPlan = { hosts: [], byNamespace: new Map(), isWanted: () => false };
+export const noPlan: HostPlan = { hosts: [], byNamespace: new Map(), isWanted: () => false, refused: new Map() };
+
+/** Somebody older has the name: the younger object does nothing there, and its owner can find out why. */
+export const noteRefused = ({ mesh }: View<BuildFacet>, object: string): void => mesh.graph.note(object, "spec.hosts");
 
 /** Whose plan it is, and what is needed to make it. */
 export interface Planning {
@@ -101,11 +106,14 @@ export function planClaims({ view, place }: Pick<Planning, "view" | "place">, cl
   const groups = inOrder(place, claims);
   const claimed = createDomainClaims(new Set(groups.flatMap(({ wanted }) => wanted.flatMap((one) => one.reserved))));
   const hosts: PlannedHost[] = [];
+  const refused = new Map<string, readonly string[]>();
   for (const group of groups) {
     for (const one of group.wanted) {
       const names = claimed.claim(one);
-      // Somebody older has the name: the younger object does nothing there, and its owner can find out why.
-      if (names !== one.names) view.mesh.graph.note(group.object, "spec.hosts");
+      if (names !== one.names) {
+        noteRefused(view, group.object);
+        refused.set(one.name, [...(refused.get(one.name) ?? []), group.object]);
+      }
       const host = names === one.names ? wholeHost(place, group, one) : hostOf(place, group, one, names);
       if (host.domains.length > 0) hosts.push(host);
     }
@@ -115,7 +123,7 @@ export function planClaims({ view, place }: Pick<Planning, "view" | "place">, cl
   const byNamespace = new Map(
     [...Map.groupBy(placed, ({ namespace }) => namespace)].map(([name, all]) => [name, all.map(({ i }) => i)]),
   );
-  return { hosts, byNamespace, isWanted: claimed.isWanted };
+  return { hosts, byNamespace, isWanted: claimed.isWanted, refused };
 }
 
 /** Services that a VirtualService routes are left to it. */

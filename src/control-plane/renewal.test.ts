@@ -65,7 +65,7 @@ beforeAll(async () => {
     log: silentLogger,
   });
   const serving = await authority.issueServing({ dns: ["istiod"], addresses: [] });
-  const nothing = { ready: undefined, all: () => emptyResourceSet, get: () => undefined, close: () => {} };
+  const nothing = { ready: undefined, all: () => emptyResourceSet, get: () => undefined, forget() {}, close() {} };
   const ads = createAds({
     ...{ source: { connect: () => nothing }, identifier: "test", ready: () => true, log: silentLogger, now },
     ...{ uuid: randomUUID, limits: { reauthenticateMs: 50 } },

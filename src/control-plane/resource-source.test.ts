@@ -1,12 +1,12 @@
-import { afterEach, expect, test } from "vitest";
+import { afterEach, describe, expect, test } from "vitest";
 import { createGraph } from "../collections/index.ts";
 import { createMemorySource } from "../kube/index.ts";
 import { FairleadError } from "../lib/index.ts";
 import { type Proxy, types } from "../model/index.ts";
 import { createRendering } from "../render/index.ts";
-import type { ProxyNode } from "../xds/index.ts";
+import type { ProxyNode, ProxySession } from "../xds/index.ts";
 import { proxyOfNode } from "./proxy-of-node.ts";
-import { createResourceSource } from "./resource-source.ts";
+import { type ControlledSource, createResourceSource } from "./resource-source.ts";
 import { createStages } from "./stages.ts";
 import { watchObjects } from "./watched-kinds.ts";
 
@@ -88,6 +88,11 @@ function start() {
     faults,
     service,
     sweep: graph.sweep,
+    /** How much is kept. */
+    entries() {
+      for (let pass = 0; pass < 3; pass++) graph.sweep();
+      return graph.entries;
+    },
     rendererOf(...names: readonly string[]) {
       const rendering = createRendering(stages.mesh);
       const classes = names.map((name) => stages.classOf(proxyOfNode(node(name), context, undefined)));
@@ -217,4 +222,49 @@ test("what another class has only begun is gone through as well", () => {
   expect(made).toBeGreaterThanOrEqual(50);
   // What is made by then is not gone through again.
   expect([...(begun ?? [])].length).toBeLessThan(20);
+});
+
+describe("names that proxies ask for beyond their sets", () => {
+  const names = Array.from({ length: 50 }, (_, i) => `gone-${i}.default.svc.cluster.local:9000`);
+  const ask = (session: ProxySession): void => {
+    for (const name of names) expect(session.get(types.route, name)).toBeDefined();
+  };
+  const open = (source: ControlledSource, name: string): ProxySession => {
+    const session = source.connect(node(name), undefined, () => {});
+    session.all(types.route);
+    return session;
+  };
+
+  test("are kept for as long as one of a class asks for them", () => {
+    const { source, entries } = start();
+    const [stays, gone] = [open(source, "x"), open(source, "x")];
+    expect(source.classes).toBe(1);
+    const before = entries();
+    for (const session of [stays, gone]) ask(session);
+    const asked = entries();
+    expect(asked - before).toBeGreaterThanOrEqual(names.length);
+    for (const name of names) stays.forget(types.route, name);
+    stays.forget(types.route);
+    expect(entries()).toBe(asked);
+    gone.close();
+    expect(entries()).toBeLessThanOrEqual(before);
+    ask(stays);
+    stays.forget(types.route);
+    expect(entries()).toBeLessThanOrEqual(before);
+  });
+
+  test("go from a class that the proxy has left", async () => {
+    const { source, service, entries } = start();
+    const [moved] = [open(source, "a"), open(source, "b")];
+    expect(source.classes).toBe(1);
+    ask(moved);
+    service("a");
+    await source.flush();
+    expect(source.classes).toBe(2);
+    const before = entries();
+    ask(moved);
+    expect(entries()).toBeLessThanOrEqual(before + 5);
+    moved.forget(types.route);
+    expect(entries()).toBeLessThan(before - names.length + 5);
+  });
 });

@@ -10,7 +10,6 @@ import {
   type Identity,
   type Proxy,
   type ProxyClass,
-  type Resource,
   type ResourceSet,
   type ResourceType,
 } from "../model/index.ts";
@@ -25,6 +24,7 @@ import {
   type Steps,
 } from "../render/index.ts";
 import type { News, ProxyNode, ProxySession, ResourceSource } from "../xds/index.ts";
+import { type AskedNames, createAskedNames } from "./asked-names.ts";
 import { createPushRounds } from "./push-rounds.ts";
 import { createSlices, type Slices } from "./slices.ts";
 
@@ -344,14 +344,24 @@ export function createResourceSource(options: ResourceSourceOptions): Controlled
     const member: Member = { id, node, changed, group };
     members.set(id, member);
     group.members.add(member);
+    /** Nearly every proxy asks for what its class has. */
+    let asked: AskedNames | undefined;
     return {
       get ready() {
         return member.group.ready;
       },
       all: (type) => member.group.renderer.set(type),
-      get: (type, name): Resource | undefined => member.group.renderer.get(type, name),
+      get(type, name) {
+        const { renderer } = member.group;
+        const listed = renderer.set(type).get(name);
+        if (listed) return listed;
+        asked ??= createAskedNames();
+        return asked.get(renderer, type, name);
+      },
+      forget: (type, name) => asked?.forget(type, name),
       close() {
         forget(id);
+        asked?.close();
         leave(member);
         release?.();
       },

@@ -24,6 +24,7 @@ const inner: ResourceSource = {
     ready: undefined,
     all: () => createResourceSet([new Map([["c", others]])]),
     get: () => others,
+    forget() {},
     close: () => {},
   }),
 };
@@ -122,6 +123,17 @@ test("who no longer asks is told no more, nor who has gone", async () => {
   api.remove(podOf("web", "10.0.0.7"));
   await told;
   expect([moved.told(), gone.told(), stays.told()]).toEqual([1, 0, 2]);
+});
+
+test("who gives an address up is told no more, and may ask for others instead", async () => {
+  const [gaveUp, gaveUpAll, stays] = [connect(), connect(), connect()];
+  for (const { session } of [gaveUp, gaveUpAll, stays]) at(session, "10.0.0.7");
+  gaveUp.session.forget(types.workload, "10.0.0.7");
+  gaveUpAll.session.forget(types.workload);
+  const told = stays.next();
+  api.apply([podOf("web", "10.0.0.7")]);
+  await told;
+  expect([gaveUp.told(), gaveUpAll.told(), stays.told()]).toEqual([0, 0, 1]);
 });
 
 test("an address that two workloads have names nobody; one of them that has ended does not count", () => {

@@ -93,6 +93,10 @@ export function createWorkloadSource(
         ready: session.ready,
         all: (type) => session.all(type),
         get: (type, name) => (type === types.workload ? ask(asker, name) : session.get(type, name)),
+        forget(type, name) {
+          if (type !== types.workload) session.forget(type, name);
+          else forget(asker, name === undefined ? asker.addresses : [name]);
+        },
         close() {
           forget(asker, asker.addresses);
           session.close();

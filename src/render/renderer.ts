@@ -44,7 +44,12 @@ export interface Renderer {
   set(type: ResourceType): ResourceSet;
   /** The same as one map. */
   all(type: ResourceType): ReadonlyMap<string, Resource>;
+  /** What is in no set is made where it is asked for, and `refresh` tells of it only while somebody follows it. */
   get(type: ResourceType, name: string): Resource | undefined;
+  /** One more follows a name that is in no set; false where there is never anything for it, or too many are followed. */
+  follow(type: ResourceType, name: string): boolean;
+  /** One of those who follow it has given it up. */
+  giveUp(type: ResourceType, name: string): void;
   /** Brings all types up to date at once, so that no route is newer than its clusters, and says which names came out different. */
   refresh(): Differences;
   /** The work that `refresh` and the first `set` would do, in small pieces that may be spread over time. */
@@ -82,6 +87,12 @@ const maxAsked = (proxy: ProxyClass): number => (isProxyless(proxy) ? 20_000 : 1
 /** Longer than a host with all that stands around it. */
 const maxNameLength = 1024;
 
+/** A name that is in no layer, and what was last told of it. */
+interface Asked {
+  resource: Resource | undefined;
+  followers: number;
+}
+
 /** After so many that are not followed, what was made for them goes. */
 const sweepEvery = 5000;
 
@@ -112,17 +123,21 @@ export function createRendering(mesh: Mesh, options: RenderingOptions = {}): Ren
     return state;
   };
 
-  /** Names that were asked for and are in no layer. */
+  const render = (id: string, type: ResourceType, name: string, last?: Resource): Resource | undefined => {
+    try {
+      return kindOf(type)?.render?.(stateOf(id).view, name);
+    } catch (error) {
+      store.fault({ type, name, error });
+      return last;
+    }
+  };
+
+  /** Names that are followed and are in no layer. */
   const asked = mesh.graph.memo<Resource | undefined>(
     "asked for",
     (key, last) => {
       const [id, type, name] = split(key);
-      try {
-        return kindOf(type)?.render?.(stateOf(id).view, name);
-      } catch (error) {
-        store.fault({ type, name, error });
-        return last;
-      }
+      return render(id, type, name, last);
     },
     {
       equals: (a, b) => a?.hash === b?.hash,
@@ -134,7 +149,7 @@ export function createRendering(mesh: Mesh, options: RenderingOptions = {}): Ren
     const id = String(++lastId);
     const view = store.classView(proxy);
     const committed = new Map<ResourceType, ResourceSet>();
-    const given = new Map<string, Resource | undefined>();
+    const given = new Map<string, Asked>();
     /** Few at a time, and told to hundreds of classes with each change: made when there is something to put into them. */
     let staleTypes: readonly ResourceType[] = noTypes;
     let staleAsked: Set<string> | undefined;
@@ -173,19 +188,37 @@ export function createRendering(mesh: Mesh, options: RenderingOptions = {}): Ren
       return made;
     };
 
-    const ask = (type: ResourceType, name: string): Resource | undefined => {
+    const answers = (type: ResourceType, name: string): boolean => {
       const kind = kindOf(type);
-      if (!kind?.render || kind.answers?.(view) === false || name.length > maxNameLength) return undefined;
+      return kind?.render !== undefined && kind.answers?.(view) !== false && name.length <= maxNameLength;
+    };
+
+    const ask = (type: ResourceType, name: string): Resource | undefined => {
+      if (!answers(type, name)) return undefined;
+      const known = given.get(join(id, type, name));
+      if (known) return known.resource;
+      // In a mesh where nothing changes, nothing else would.
+      if (++unfollowed % sweepEvery === 0) mesh.graph.sweep();
+      return render(id, type, name);
+    };
+
+    const follow = (type: ResourceType, name: string): boolean => {
+      if (!answers(type, name)) return false;
       const key = join(id, type, name);
-      if (given.has(key)) return given.get(key);
-      if (given.size >= maxAsked(proxy)) {
-        // In a mesh where nothing changes, nothing else would.
-        if (++unfollowed % sweepEvery === 0) mesh.graph.sweep();
-        return kind.render(view, name);
-      }
-      const resource = asked.get(key);
-      given.set(key, resource);
-      return resource;
+      const known = given.get(key);
+      if (known) known.followers++;
+      else if (given.size >= maxAsked(proxy)) return false;
+      else given.set(key, { resource: asked.get(key), followers: 1 });
+      return true;
+    };
+
+    const giveUp = (type: ResourceType, name: string): void => {
+      const key = join(id, type, name);
+      const known = given.get(key);
+      if (!known || --known.followers > 0) return;
+      given.delete(key);
+      staleAsked?.delete(key);
+      asked.drop(key);
     };
 
     const refresh = (): Differences => {
@@ -220,8 +253,10 @@ export function createRendering(mesh: Mesh, options: RenderingOptions = {}): Ren
       }
       for (const [key, now] of found) {
         const [, type, name] = split(key);
-        const before = given.get(key);
-        given.set(key, now);
+        const known = given.get(key);
+        if (!known) continue;
+        const before = known.resource;
+        known.resource = now;
         if (before?.hash !== now?.hash)
           changed = new Map([...changed, [type, new Set([...(changed.get(type) ?? none), name])]]);
       }
@@ -245,6 +280,8 @@ export function createRendering(mesh: Mesh, options: RenderingOptions = {}): Ren
       set,
       all: (type) => sets.flat(set(type)),
       get: (type, name) => set(type).get(name) ?? ask(type, name),
+      follow,
+      giveUp,
       refresh,
       *steps() {
         const hold = mesh.graph.hold();
@@ -271,6 +308,7 @@ export function createRendering(mesh: Mesh, options: RenderingOptions = {}): Ren
       dispose() {
         classSets.leave(id);
         for (const key of given.keys()) asked.drop(key);
+        given.clear();
         states.delete(id);
         store.release(view);
         mesh.graph.sweep();

@@ -35,5 +35,7 @@ export interface ProxySession {
   all(type: ResourceType): ResourceSet;
   /** One resource by name; of some types (workloads) there is no set of all. */
   get(type: ResourceType, name: string): Resource | undefined;
+  /** The proxy does not ask for it any more, or for nothing of the type: what was kept to tell of its changes may go. */
+  forget(type: ResourceType, name?: string): void;
   close(): void;
 }

@@ -51,6 +51,7 @@ export function createMemorySource(): MemorySource {
         ready: undefined,
         all: (type) => held.get(type) ?? emptyResourceSet,
         get: (type, name) => held.get(type)?.get(name),
+        forget() {},
         close: () => sessions.delete(tell),
       };
     },

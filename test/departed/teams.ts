@@ -28,6 +28,8 @@ function teamObjects(i: number): readonly KubeObject[] {
         ports: [
           { name: "http", port: 80 },
           { name: "tcp", port: 81 },
+          // Has a route of its own, by host and port, which Envoys ask for by name until their listeners have gone.
+          { port: 9000 },
         ],
       },
     },
@@ -151,13 +153,18 @@ export async function createTeams(world: World, streams: Streams) {
   }
 }
 
-/** The server learns a moment later that a stream has gone. */
+const [lookMs, quietLooks] = [50, 10];
+
+/** The server learns a moment later that a stream has gone, and which names those that stay have given up. */
 async function settledCounts(world: World, streams: number): Promise<Readonly<Record<string, number>>> {
-  for (;;) {
-    const counts = world.counts();
-    if (counts.calls === streams) return { ...counts, labelsOfTeams: labelsOfTeams(await world.metrics()) };
-    await new Promise((resolve) => setTimeout(resolve, 10));
+  let counts = world.counts();
+  for (let quiet = 0; quiet < quietLooks; quiet++) {
+    await new Promise((resolve) => setTimeout(resolve, lookMs));
+    const now = world.counts();
+    if (now.calls !== streams || now.entries !== counts.entries) quiet = 0;
+    counts = now;
   }
+  return { ...counts, labelsOfTeams: labelsOfTeams(await world.metrics()) };
 }
 
 /** Label sets that name a team. Others are few, and come when something happens for the first time. */

@@ -22,7 +22,10 @@ test.each<[ResourceType, (n: number) => string]>([
   const renderer = grpcClient();
   const before = offline.mesh.graph.entries;
   const ask = (count: number, from: number): number => {
-    for (let n = from; n < from + count; n++) renderer.get(type, nameOf(n));
+    for (let n = from; n < from + count; n++) {
+      renderer.follow(type, nameOf(n));
+      renderer.get(type, nameOf(n));
+    }
     return offline.mesh.graph.entries - before;
   };
   const once = ask(30_000, 0);

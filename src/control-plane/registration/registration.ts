@@ -161,6 +161,7 @@ export function createRegistration(source: ResourceSource, options: Registration
       return {
         all: (type) => session.all(type),
         get: (type, name) => session.get(type, name),
+        forget: (type, name) => session.forget(type, name),
         ready: Promise.all([session.ready, registered]).then(() => {}),
         close() {
           session.close();

@@ -34,6 +34,7 @@ export function createTrustBundleSource(source: ResourceSource, options: TrustBu
         ready: session.ready,
         all: (type) => (type === types.proxyConfig ? set : session.all(type)),
         get: (type, of) => (type === types.proxyConfig ? set.get(of) : session.get(type, of)),
+        forget: (type, of) => session.forget(type, of),
         close() {
           listeners.delete(changed);
           session.close();

@@ -137,6 +137,7 @@ test("a proxy that comes back asks nothing of its class before that is made, wha
           if (!isMade) early++;
           return session.get(type, name);
         },
+        forget: session.forget,
         close: session.close,
       };
     },

@@ -30,6 +30,7 @@ function createMesh(variant: "sotw" | "delta") {
     ready: undefined,
     all: (type) => sets.get(type) ?? empty,
     get: (type, name) => sets.get(type)?.get(name),
+    forget() {},
     close() {},
   };
 

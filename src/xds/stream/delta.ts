@@ -5,6 +5,7 @@ import { isWildcardType } from "../type-info.ts";
 import { outdated } from "./outdated.ts";
 import type { DeltaRequest, Received } from "./request.ts";
 import { TypeState, type TypeStateOptions } from "./type-state.ts";
+import { wantedOf } from "./wanted.ts";
 
 export function receiveDelta(
   states: Map<ResourceType, TypeState>,
@@ -54,7 +55,7 @@ function resume(state: TypeState, { type, initial }: DeltaRequest, session: Prox
   const current = session.all(type);
   const differing = new Map<string, Resource | undefined>();
   for (const [name, version] of initial) {
-    const known = state.isSubscribed(name) ? (current.get(name) ?? session.get(type, name)) : undefined;
+    const known = wantedOf(state, { session, current }, name);
     if (known?.hash !== version) differing.set(name, outdated(name, version));
     else if (current.get(name) !== known) state.extras.set(name, known);
   }

@@ -211,7 +211,7 @@ test.each(["sotw", "delta"] as const)("%s", (variant) => {
 });
 
 test("clusters that routes have let go of are not remembered for longer than they drain", () => {
-  const clusters = new TypeState(CDS, { pool: createNamePool(), onAccepted: () => {} });
+  const clusters = new TypeState(CDS, { pool: createNamePool(), session: { forget() {} }, onAccepted: () => {} });
   clusters.wildcard = true;
   const holdBack = createHoldBack({
     states: new Map([[CDS, clusters]]),

@@ -8,6 +8,7 @@ import { isOutdated } from "./outdated.ts";
 import type { Steps } from "./steps.ts";
 import type { TypeState } from "./type-state.ts";
 import type { InFlight } from "./unanswered.ts";
+import { wantedOf } from "./wanted.ts";
 
 export interface Held {
   readonly type: ResourceType;
@@ -199,7 +200,7 @@ export function createHoldBack(options: HoldBackOptions): HoldBack {
     nowMs: number,
   ): void {
     const [accepted, sent] = [state.accepted(name), state.sent(name)];
-    const wanted = state.wildcard ? session.all(state.type).get(name) : session.get(state.type, name);
+    const wanted = wantedOf(state, { session, current: session.all(state.type) }, name);
     if (!stillHolds(state, name, sent, wanted, nowMs)) return;
     const unknown = isOutdated(accepted) || isOutdated(sent);
     const named = unknown ? [removed] : [accepted?.needs ?? [], sent?.needs ?? []];

@@ -68,10 +68,18 @@ function createLife(variant: "sotw" | "delta") {
   const names = createNamePool();
   let n = 0;
   let nowMs = 0;
+  /** What the source was asked for by name, and keeps until it is told to forget it. */
+  let kept = new Set<string>();
   const session: ProxySession = {
     ready: undefined,
     all: (type) => listed.get(type) ?? setOf([]),
-    get: (type, name) => sets.get(type)?.get(name),
+    get(type, name) {
+      kept.add(`${type} ${name}`);
+      return sets.get(type)?.get(name);
+    },
+    forget(type, name) {
+      for (const one of name === undefined ? pool : [name]) kept.delete(`${type} ${one}`);
+    },
     close() {},
   };
   const versions = createVersions({ now: () => new Date(0), uuid: () => `-${++n}` });
@@ -247,6 +255,7 @@ function createLife(variant: "sotw" | "delta") {
       awaited.clear();
       warming.clear();
       doubtedVersions.clear();
+      kept = new Set();
       state = start();
       nonces.clear();
       for (const type of new Set([first, ...followed])) {
@@ -274,7 +283,8 @@ function createLife(variant: "sotw" | "delta") {
     },
     /** What differs from what is wanted, but for versions that the client refused. */
     wrong(): string[] {
-      const wrong: string[] = [];
+      const all = new Set(followed.flatMap((type) => [...(asked.get(type) ?? [])].map((name) => `${type} ${name}`)));
+      const wrong = [...kept.difference(all)].map((one) => `${one}: kept, and not asked for`);
       for (const type of followed)
         for (const name of pool.map((one) => named(type, one))) {
           const wanted = type === CDS || asked.get(type)?.has(name) ? sets.get(type)?.get(name) : undefined;

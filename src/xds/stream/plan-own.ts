@@ -3,6 +3,7 @@ import { type Resource, type ResourceSet, types } from "../../model/index.ts";
 import { isWholeSet } from "../type-info.ts";
 import type { Plan, Planning } from "./planning.ts";
 import type { TypeState } from "./type-state.ts";
+import { wantedOf } from "./wanted.ts";
 
 interface Decision {
   readonly name: string;
@@ -19,11 +20,9 @@ interface Decision {
 }
 
 export function planOwn(state: TypeState, current: ResourceSet, planning: Planning, nowMs: number): Plan | undefined {
-  const found: Find = (name, named) => {
-    if (state.wildcard) return current.get(name);
-    return named ? (current.get(name) ?? planning.session.get(state.type, name)) : undefined;
-  };
-  const wanted = (name: string): Resource | undefined => found(name, state.names.has(name));
+  const from = { session: planning.session, current };
+  const found: Find = (name, named) => wantedOf(state, from, name, named);
+  const wanted = (name: string): Resource | undefined => wantedOf(state, from, name);
   state.keepRefusals((name) => wanted(name)?.hash);
   const whole = planning.variant === "sotw" && isWholeSet(state.type);
   const names = candidates(state, current, planning);

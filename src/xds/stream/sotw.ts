@@ -19,8 +19,7 @@ export function receiveSotw(
   // The client will ask again with the newest nonce, so the names of an older one say nothing.
   if (settled === "never-sent" || settled === "superseded") return { event: "stale", dirty: false };
   if (unsubscribes(state, request)) {
-    states.delete(request.type);
-    return { event: "unsubscribe", dirty: false };
+    return end(states, request.type);
   }
   return { event: request.error === undefined ? "ack" : "nack", dirty: setNames(state, request.names) };
 }
@@ -28,9 +27,9 @@ export function receiveSotw(
 /** First request of the type on this stream, or the client starts over. */
 function begin(states: Map<ResourceType, TypeState>, request: SotwRequest, state: TypeState): Received {
   if (request.names.length === 0 && !isWildcardType(request.type)) {
-    states.delete(request.type);
-    return { event: "unsubscribe", dirty: false };
+    return end(states, request.type);
   }
+  states.get(request.type)?.end();
   const names = new Set(request.names);
   state.resumed = request.version !== "";
   state.wildcard = names.size === 0 || (isWildcardType(request.type) && names.delete("*"));
@@ -38,6 +37,12 @@ function begin(states: Map<ResourceType, TypeState>, request: SotwRequest, state
   state.mustAnswer = true;
   states.set(request.type, state);
   return { event: "subscribe", dirty: true };
+}
+
+function end(states: Map<ResourceType, TypeState>, type: ResourceType): Received {
+  states.get(type)?.end();
+  states.delete(type);
+  return { event: "unsubscribe", dirty: false };
 }
 
 /** No names mean all only for as long as none was ever named (xDS protocol, "wildcard mode"). */

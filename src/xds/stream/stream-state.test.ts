@@ -761,6 +761,33 @@ describe("delta", () => {
     expect(client.settle()).toEqual(["CDS b"]);
   });
 
+  test("what hold-back looks at is not asked for by name where the client does not", () => {
+    const asked: string[] = [];
+    const inner = source.connect(silentNode, undefined, () => {});
+    const [first, second] = [
+      { [CDS]: [cluster("a"), cluster("b")], [RDS]: [route("r", "a"), route("other", "b")] },
+      { [CDS]: [cluster("a")], [RDS]: [route("r", "a")] },
+    ];
+    source.set(first);
+    client = createClient("delta", {
+      ...source,
+      connect: (...args) => ({
+        ...source.connect(...args),
+        get(type, name) {
+          asked.push(name);
+          return inner.get(type, name);
+        },
+      }),
+    });
+    client.send(CDS, {});
+    client.send(LDS, {});
+    client.send(RDS, { subscribe: ["r"] });
+    client.settle();
+    source.set(second);
+    client.settle();
+    expect(asked).not.toContain("other");
+  });
+
   test("a removal is told once", () => {
     client.send(EDS, { subscribe: ["a"] });
     client.settle();

@@ -74,7 +74,7 @@ export function createStreamState(options: StreamStateOptions): StreamState {
     onEnded: options.onHeldBack,
   });
   const warming = createWarming(variant, states);
-  const stateOptions = { pool, onAccepted: holdBack.noteAccepted };
+  const stateOptions = { pool, session, onAccepted: holdBack.noteAccepted };
   const hosts = options.hosts && createHostPush({ ...options.hosts, versions: options.versions });
   /** Parts of one response that follow each other with nothing between. */
   const outbox: Response[] = [];

@@ -3,6 +3,7 @@
  * No I/O and no clock: requests and responses are told to it, it answers questions.
  */
 import { emptyResourceSet, type Resource, type ResourceSet, type ResourceType } from "../../model/index.ts";
+import type { ProxySession } from "../source.ts";
 import { mentioned } from "./mentions.ts";
 import { type NamePool, Names } from "./names.ts";
 import { type InFlight, Unanswered } from "./unanswered.ts";
@@ -11,6 +12,7 @@ export type Settled = "accepted" | "rejected" | "superseded" | "never-sent";
 
 export interface TypeStateOptions {
   readonly pool: NamePool;
+  readonly session: Pick<ProxySession, "forget">;
   /** Told of each response that the client takes. */
   readonly onAccepted: (type: ResourceType, response: InFlight, nowMs: number) => void;
 }
@@ -53,10 +55,12 @@ export class TypeState {
   /** What a refusal may be about, to be sent in parts: which of them the client takes tells the others apart. */
   #suspects: (readonly string[])[] | undefined;
 
+  readonly #session: TypeStateOptions["session"];
   readonly #onAccepted: TypeStateOptions["onAccepted"];
 
-  constructor(type: ResourceType, { pool, onAccepted }: TypeStateOptions) {
+  constructor(type: ResourceType, { pool, session, onAccepted }: TypeStateOptions) {
     this.type = type;
+    this.#session = session;
     this.#onAccepted = onAccepted;
     this.names = new Names(pool);
   }
@@ -297,6 +301,12 @@ export class TypeState {
     this.#mustSend?.delete(name);
     this.#unanswered.forget(name);
     this.#refused?.delete(name);
+    this.#session.forget(this.type, name);
+  }
+
+  /** The client follows nothing of the type any more, or starts over. */
+  end(): void {
+    this.#session.forget(this.type);
   }
 
   #unknown(nonce: string): Settled {

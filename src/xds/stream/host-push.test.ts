@@ -322,6 +322,14 @@ test("who comes back and says nothing is not waited for for ever; what it says l
   expect(client.isAnswered()).toBe(true);
 });
 
+test("who has said what it holds before it asks for routes is not waited for", () => {
+  const client = createClient();
+  client.put(route("80", { a: "a" }));
+  client.ask(virtualHostType, { initial: new Map([["80/b", "1"]]) });
+  client.ask(RDS, { subscribe: ["80"], initial: new Map([["80", "1.vhds"]]) });
+  expect(client.settle()).toEqual(["RDS 80", "VHDS 80/a -80/b"]);
+});
+
 test("a route is answered when all its parts are; a refusal of hosts is one of the route, and all is sent next", () => {
   const client = createClient();
   client.put(route("80", { a: "a", b: "b" }));

@@ -112,7 +112,8 @@ export function createHostPush({ enabled, apart, versions }: HostPushOptions): H
 
   function subscribe(name: string, version: string | undefined): void {
     if (version !== undefined && isApartVersion(version)) {
-      awaitsClaims = true;
+      // A client says it once.
+      if (!hasClaimed) awaitsClaims = true;
       told.set(name, { ...unknown, resumed: parseRestVersion(version) });
     } else if (version !== undefined || (!enabled && !told.has(name))) plain.add(name);
     else if (!plain.has(name)) doubt(name);

@@ -330,6 +330,21 @@ test("who has said what it holds before it asks for routes is not waited for", (
   expect(client.settle()).toEqual(["RDS 80", "VHDS 80/a -80/b"]);
 });
 
+test("an answer on hosts with a nonce that was never sent says nothing", () => {
+  const client = createClient();
+  client.put(route("80", { a: "a", b: "b" }));
+  client.ask(RDS, { subscribe: ["80"] });
+  const events = client.responses().map((response) => client.answer(response).event);
+  expect(events).toEqual(["ack", "ack"]);
+  expect(client.ask(virtualHostType, { nonce: "made up" }).event).toBe("stale");
+  expect(client.ask(virtualHostType, { nonce: "made up", error: "no" }).event).toBe("stale");
+  // Hosts that go beside any response have nonces too.
+  client.ask(RDS, { unsubscribe: ["80"] });
+  const [gone] = client.responses();
+  expect(gone && show(gone)).toBe("VHDS -80/a -80/b -80/~epoch");
+  expect(gone && client.answer(gone).event).toBe("ack");
+});
+
 test("a route is answered when all its parts are; a refusal of hosts is one of the route, and all is sent next", () => {
   const client = createClient();
   client.put(route("80", { a: "a", b: "b" }));

@@ -87,7 +87,7 @@ const answerWaitMs = 5000;
 /** A client that never answers must not make the list grow. */
 const maxGroups = 16;
 /** Their nonces are short, and are known for longer: a client that was busy answers all, and asks for more with it. */
-const maxExpired = 1024;
+const maxUnawaited = 1024;
 
 const none: ReadonlySet<string> = new Set();
 const noNames: readonly string[] = [];
@@ -99,8 +99,8 @@ export function createHostPush({ enabled, apart, versions }: HostPushOptions): H
   /** Hosts of an earlier stream, by route. */
   let claims = new Map<string, Claimed>();
   let groups: readonly Group[] = [];
-  /** Nonces of parts that are not waited for any longer, with the route that they are of. */
-  const expired = new Map<string, string>();
+  /** Nonces whose answers nothing waits for, or not any longer, with the route that they are of. */
+  const unawaited = new Map<string, string>();
   let hasClaimed = false;
   let isFirst = true;
   let awaitsClaims = false;
@@ -147,7 +147,7 @@ export function createHostPush({ enabled, apart, versions }: HostPushOptions): H
     plain.delete(name);
     told.delete(name);
     claims.delete(name);
-    return names.size === 0 ? [] : [hostsResponse([], [...names, epochName(name)])];
+    return names.size === 0 ? [] : [removal([...names, epochName(name)])];
   }
 
   function isPlain(route: Resource): boolean {
@@ -157,6 +157,13 @@ export function createHostPush({ enabled, apart, versions }: HostPushOptions): H
 
   function hostsResponse(resources: readonly Resource[], removed: readonly string[], mark?: Mark): Response {
     return { type: types.route, isOfHosts: true, ...versions.next(), resources, removed, ...(mark ? { mark } : {}) };
+  }
+
+  /** Beside any response on routes: nothing waits for its answer, but its nonce is known. */
+  function removal(names: readonly string[]): Response {
+    const response = hostsResponse([], names);
+    noteUnawaited(response.nonce, "");
+    return response;
   }
 
   /** All of it, with the removal of what it does not have; one without hosts removes something, or Envoy would wait. */
@@ -225,15 +232,19 @@ export function createHostPush({ enabled, apart, versions }: HostPushOptions): H
   function add(group: Group): void {
     const [oldest] = groups.length < maxGroups ? [] : groups;
     groups = [...groups.filter((one) => one !== oldest), group];
-    for (const [nonce, route] of oldest?.open ?? []) expired.set(nonce, route);
-    dropOldest(expired, maxExpired);
+    for (const [nonce, route] of oldest?.open ?? []) noteUnawaited(nonce, route);
+  }
+
+  function noteUnawaited(nonce: string, route: string): void {
+    unawaited.set(nonce, route);
+    dropOldest(unawaited, maxUnawaited);
   }
 
   /** What a late answer asks for counts; what it refuses is not there, whatever was built on it since. */
   function settleLate(nonce: string, error: string | undefined): Settlement | undefined {
-    const route = expired.get(nonce);
+    const route = unawaited.get(nonce);
     if (route === undefined) return undefined;
-    expired.delete(nonce);
+    unawaited.delete(nonce);
     if (error === undefined || !told.has(route)) return { again: [] };
     doubt(route);
     return { again: [route] };
@@ -286,7 +297,7 @@ export function createHostPush({ enabled, apart, versions }: HostPushOptions): H
         if (!now) continue;
         claims.delete(route);
         const gone = stepFrom(hosts, apart.of(now).hosts).removed;
-        if (gone.length > 0) late.push(hostsResponse([], gone));
+        if (gone.length > 0) late.push(removal(gone));
       }
       return late;
     },

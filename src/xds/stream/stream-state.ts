@@ -127,11 +127,12 @@ export function createStreamState(options: StreamStateOptions): StreamState {
       return { event: "subscribe", dirty: true };
     }
     const settlement = hosts?.settle(nonce, error);
-    if (settlement?.whole) {
+    if (!settlement) return { event: "stale", dirty: false };
+    if (settlement.whole) {
       const nothing = { subscribe: [], unsubscribe: [], initial: new Map<string, string>() };
       delta({ type: types.route, ...nothing, ...settlement.whole }, nowMs);
     }
-    if (settlement) sendAgain(settlement);
+    sendAgain(settlement);
     return { event: error === undefined ? "ack" : "nack", dirty: dirty.size > 0 };
   }
 

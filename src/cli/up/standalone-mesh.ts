@@ -9,6 +9,7 @@ import {
   type Journal,
   type NetworkPlan,
   openJournal,
+  type PlanOptions,
   removeAllButRunners,
   removeAtEnd,
   standaloneKinds,
@@ -16,7 +17,7 @@ import {
 } from "../../standalone/index.ts";
 import { formatAddress, type ListenAddress } from "../listen-address.ts";
 import { startApi } from "./api-child.ts";
-import { choosePlan } from "./choose-plan.ts";
+import { choosePlan, isFree } from "./choose-plan.ts";
 import { startControlPlane } from "./control-plane-child.ts";
 import { showControlPlane } from "./control-plane-pod.ts";
 import { startControllers } from "./controllers.ts";
@@ -85,6 +86,26 @@ export async function startStandaloneMesh(options: MeshOptions): Promise<Standal
   }
 }
 
+/** Another mesh that starts at the same moment may take the ranges that were free when they were chosen. */
+const networkTries = 5;
+
+async function openChosenNetwork(
+  options: MeshOptions,
+  data: DataDir,
+  ranges: Pick<PlanOptions, "podCidr" | "serviceCidr">,
+): Promise<{ readonly plan: NetworkPlan; readonly network: MeshNetwork | undefined }> {
+  const { needsNetwork: isNeeded, outside, log } = options;
+  for (let tried = 1; ; tried++) {
+    const plan = await choosePlan({ dataDir: data.path, ...ranges }, readNetworkFile(data.path)?.plan, log);
+    try {
+      return { plan, network: await openMeshNetwork({ data, plan, isNeeded, outside, log }) };
+    } catch (error) {
+      const mayChoose = ranges.podCidr === undefined && ranges.serviceCidr === undefined;
+      if (!mayChoose || tried === networkTries || (await isFree(plan))) throw error;
+    }
+  }
+}
+
 async function start(options: MeshOptions, undo: Undo, stop: () => Promise<void>): Promise<StandaloneMesh> {
   const { log } = options;
   const data = openDataDir(options.dataDir, options.env);
@@ -96,12 +117,11 @@ async function start(options: MeshOptions, undo: Undo, stop: () => Promise<void>
     ...(options.podCidr === undefined ? {} : { podCidr: options.podCidr }),
     ...(options.serviceCidr === undefined ? {} : { serviceCidr: options.serviceCidr }),
   };
-  const plan = await choosePlan({ dataDir: data.path, ...ranges }, readNetworkFile(data.path)?.plan, log);
+  const { plan, network } = await openChosenNetwork(options, data, ranges);
   const api = await openApi(options, { data, journal, publish }, undo);
   const controllers = await startControllers(api.client, plan, log.scope("standalone"));
   undo.push(() => controllers.close());
   options.signal.throwIfAborted();
-  const network = await openMeshNetwork({ data, plan, isNeeded: options.needsNetwork, outside: options.outside, log });
   const addresses = new Map(api.child.addresses);
   const children = await startChildren(options, { data, api, journal, network, publish }, undo);
   for (const child of children) for (const [name, address] of child.addresses) addresses.set(name, address);

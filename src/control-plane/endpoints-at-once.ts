@@ -11,13 +11,13 @@ const kinds = [
 
 export function pushEndpointsAtOnce(
   objects: (group: string, kind: string) => Collection<KubeObject>,
-  source: Pick<ControlledSource, "flush">,
+  source: Pick<ControlledSource, "push">,
 ): void {
   let isDue = false;
   // All that one event of the API brings is one push.
   const push = (): void => {
     isDue = false;
-    void source.flush();
+    void source.push();
   };
   for (const [group, kind] of kinds)
     objects(group, kind).subscribe(() => {

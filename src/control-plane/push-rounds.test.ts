@@ -4,11 +4,13 @@ import { createPushRounds } from "./push-rounds.ts";
 function start() {
   let version = 1;
   const begun: number[] = [];
-  const open: ((isWhole: boolean) => void)[] = [];
+  const open: (() => void)[] = [];
+  let isWhole = true;
   const due = new Set<string>();
   const rounds = createPushRounds({
     version: () => version,
     isDue: () => due.size > 0,
+    isWhole: () => isWhole,
     round() {
       begun.push(version);
       due.clear();
@@ -16,8 +18,9 @@ function start() {
     },
   });
   /** Ends the round that runs, and lets what follows from it happen. */
-  const end = async (isWhole = true): Promise<void> => {
-    open.shift()?.(isWhole);
+  const end = async (whole = true): Promise<void> => {
+    isWhole = whole;
+    open.shift()?.();
     for (let i = 0; i < 5; i++) await Promise.resolve();
   };
   return { rounds, begun, due, end, change: () => ++version };
@@ -53,9 +56,13 @@ test("what goes on beside holds up no round, but is part of what was made", asyn
   expect([rounds.made, rounds.isBusy]).toEqual([2, false]);
 });
 
-test("a round that failed in part has not made its version", async () => {
+test("while something has failed, be it beside, no version counts as made", async () => {
   const { rounds, end, change } = start();
+  const making = Promise.withResolvers<void>();
   void rounds.run();
+  rounds.beside(making.promise);
+  await end();
+  making.resolve();
   await end(false);
   expect(rounds.made).toBe(0);
   change();

@@ -20,11 +20,12 @@ export interface PushRounds {
 export interface PushRoundsOptions {
   version(): number;
   isDue(): boolean;
-  /** False where something failed, and is left to a later round. */
-  round(): Promise<boolean>;
+  /** False while something has failed, and is left to a later round. */
+  isWhole(): boolean;
+  round(): Promise<void>;
 }
 
-export function createPushRounds({ version, isDue, round }: PushRoundsOptions): PushRounds {
+export function createPushRounds({ version, isDue, isWhole, round }: PushRoundsOptions): PushRounds {
   const others = new Set<Promise<unknown>>();
   let isWanted = false;
   let running: Promise<void> | undefined;
@@ -32,14 +33,15 @@ export function createPushRounds({ version, isDue, round }: PushRoundsOptions): 
   let made = 0;
 
   function note(): void {
-    if (others.size === 0) made = reached;
+    if (others.size === 0 && isWhole()) made = reached;
   }
 
   async function rounds(): Promise<void> {
     while (isWanted) {
       isWanted = false;
       const began = version();
-      if (await round()) reached = began;
+      await round();
+      reached = began;
       note();
     }
   }

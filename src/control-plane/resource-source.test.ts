@@ -81,6 +81,7 @@ function start() {
       },
     ]);
   return {
+    api,
     letIn(yes: boolean) {
       closed = !yes;
     },
@@ -267,4 +268,27 @@ describe("names that proxies ask for beyond their sets", () => {
     moved.forget(types.route);
     expect(entries()).toBeLessThan(before - names.length + 5);
   });
+});
+
+test("a proxy whose class is another one only for as long as that is made stays in the one it had", async () => {
+  const { source, service, api } = start();
+  for (let i = 0; i < 300; i++) service(`s${i}`);
+  const proxy = node("a");
+  const session = source.connect(proxy, undefined, () => {});
+  await session.ready;
+  session.all(types.cluster);
+  await source.flush();
+  const home = source.rendererOf(proxy)?.proxy;
+  // Behind these its new class has to wait.
+  const herd = Array.from({ length: 60 }, (_, i) =>
+    source.connect({ ...node("x"), metadata: { NAMESPACE: `ns${i}` } }, undefined, () => {}),
+  );
+  service("a");
+  while (source.classes <= herd.length + 1) await new Promise((resolve) => setTimeout(resolve, 1));
+  for (const kind of ["Service", "Pod"])
+    api.remove({ apiVersion: "v1", kind, metadata: { name: "a", namespace: "default" } });
+  await source.flush();
+  await Promise.all(herd.map(({ ready }) => ready));
+  await source.flush();
+  expect(source.rendererOf(proxy)?.proxy).toEqual(home);
 });

@@ -71,7 +71,9 @@ export interface SetMove {
 
 export interface ControlledSource extends ResourceSource {
   followMoves(listener: MoveListener): void;
-  /** Refreshes everything that is due at once; for tests and forced pushes. */
+  /** Refreshes what is due without waiting for a quiet time. */
+  push(): Promise<void>;
+  /** The same until nothing is due any more, and all that waits for others is made; for tests and forced pushes. */
   flush(): Promise<void>;
   /** Up to which version of the graph all that its changes concern is made: proxies have been told of it. */
   readonly made: number;
@@ -240,6 +242,11 @@ export function createResourceSource(options: ResourceSourceOptions): Controlled
     // Another proxy of that class may have come and gone meanwhile, and the class with it.
     if (group && !isThere(group)) return reclassify(id);
     const member = members.get(id);
+    // Its class may have come out different once more meanwhile, and that one may have been there.
+    if (group && member && classKey(classes.get(id)) !== group.key) {
+      drop(group);
+      return reclassify(id);
+    }
     if (!group || !member || group === member.group) return drop(group);
     watchMoves(member.group.renderer)(group.renderer, member, 1);
     leave(member);
@@ -269,7 +276,6 @@ export function createResourceSource(options: ResourceSourceOptions): Controlled
   const tryAgain = (): void => {
     retry = undefined;
     for (const group of failed) dueGroups.add(group);
-    failed.clear();
     debounce.signal();
   };
 
@@ -281,6 +287,7 @@ export function createResourceSource(options: ResourceSourceOptions): Controlled
       const news = renderer.refresh();
       if (news.size > 0) for (const member of concerned) member.changed(news);
       tellMoves(renderer, group, concerned.size);
+      failed.delete(group);
     } catch (error) {
       failed.add(group);
       retry ??= setTimeout(tryAgain, backoff.nextMs()).unref();
@@ -295,7 +302,7 @@ export function createResourceSource(options: ResourceSourceOptions): Controlled
     if (isThere(group)) refresh(group);
   };
 
-  const round = async (): Promise<boolean> => {
+  const round = async (): Promise<void> => {
     for (const id of take(dueMembers)) {
       // So that streams and probes are served in between.
       await pushes.rest();
@@ -315,10 +322,13 @@ export function createResourceSource(options: ResourceSourceOptions): Controlled
     options.onMade?.(clock.nowMs() - startedMs);
     mesh.graph.sweep();
     if (failed.size === 0) backoff.reset();
-    return failed.size === 0;
   };
   const isDue = (): boolean => dueMembers.size > 0 || dueGroups.size > 0;
-  const rounds = createPushRounds({ version: () => mesh.graph.version, isDue, round });
+  const rounds = createPushRounds({
+    ...{ isDue, round },
+    version: () => mesh.graph.version,
+    isWhole: () => failed.size === 0,
+  });
 
   const lookIn = async (slices: Slices, proxyClass: ProxyClass): Promise<Renderer> => {
     const renderer = rendering.renderer(proxyClass);
@@ -382,6 +392,7 @@ export function createResourceSource(options: ResourceSourceOptions): Controlled
         throw error;
       }
     },
+    push: rounds.run,
     flush: rounds.settle,
     followMoves: (listener) => void moveListeners.add(listener),
     get made() {

@@ -36,7 +36,10 @@ const slice = (address: string): KubeObject => ({
   endpoints: [{ addresses: [address], conditions: { ready: true } }],
 });
 
-test("a push does not wait for a herd, also where a proxy that is there gets another class", async () => {
+const name = "outbound|80||svc-1.ns-1.svc.cluster.local";
+
+/** Two that are there, and a herd that has begun to come. */
+async function begin() {
   // Each of the herd has a scope of its own, so that nothing is made for it yet.
   const scopes = Array.from({ length: herd }, (_, i) => sidecar(`team-${i}`, "web"));
   const world = await createWorld([...scenario({ services: 300, endpoints: 1, namespaces: 4, routed: 10 }), ...scopes]);
@@ -45,16 +48,24 @@ test("a push does not wait for a herd, also where a proxy that is there gets ano
   for (const proxy of [stays, moves]) for (const type of envoyTypes) proxy.all(type);
   await world.settled();
   stays.forget();
-  let made = 0;
+  const made = { count: 0 };
   const coming = scopes.map(async ({ metadata }) => {
     const proxy = await world.connect(proxyOf(metadata.namespace ?? "", "web"));
-    made++;
+    made.count++;
     return proxy;
   });
+  const untilTold = async (): Promise<void> => {
+    while (!stays.told(types.endpoint, name)) await new Promise((resolve) => setTimeout(resolve, 1));
+    stays.forget();
+  };
+  return { world, stays, moves, coming, made, untilTold };
+}
+
+test("a push does not wait for a herd, also where a proxy that is there gets another class", async () => {
+  const { world, stays, moves, coming, made, untilTold } = await begin();
   world.change([slice("10.1.0.9"), sidecar("ns-1", "moves")], []);
-  const name = "outbound|80||svc-1.ns-1.svc.cluster.local";
-  while (!stays.told(types.endpoint, name)) await new Promise((resolve) => setTimeout(resolve, 1));
-  expect(made).toBeLessThan(herd / 2);
+  await untilTold();
+  expect(made.count).toBeLessThan(herd / 2);
   const all = await Promise.all(coming);
   await world.settled();
   for (const proxy of [stays, moves, ...all])

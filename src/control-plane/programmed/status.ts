@@ -78,15 +78,18 @@ export function runProgrammedStatus(options: ProgrammedStatusOptions): void {
   const tell = async (id: string, turn: () => Promise<void>): Promise<void> => {
     const [kindName, key] = split(id);
     const kind = kinds.get(kindName);
-    const verdict = judged.get(id) ?? (await judge(id));
+    const state = open.get(id);
+    const isPending = state !== undefined && performance.now() - state.sinceMs < pendingMs;
+    const kept = judged.get(id);
+    // What was awaited when it was judged may have come since, while others were written.
+    const verdict = kept && (isPending || isSettledBy(kept)) ? kept : await judge(id);
     const object = kind?.objects.get(key);
     if (!kind || !verdict || !object || object.metadata.deletionTimestamp !== undefined) return close(id);
     // Another generation has come meanwhile: it is open, too.
     if (object.metadata.generation !== verdict.generation) return;
     const said = sayVerdict(verdict, options.replicas());
-    const isSettled = said.isDone || (said.reason === "RejectedByProxy" && verdict.waiting.length === 0);
-    const state = open.get(id);
-    if (!isSettled && state && performance.now() - state.sinceMs < pendingMs) return;
+    const isSettled = isSettledBy(verdict);
+    if (!isSettled && isPending) return;
     if (!(await isWritten(kind.ref, object, said, turn))) return close(id);
     if (said.reason === "RejectedByProxy") rejected.add(id);
     else rejected.delete(id);
@@ -95,6 +98,11 @@ export function runProgrammedStatus(options: ProgrammedStatusOptions): void {
     // Not where it was changed while this was written.
     if (isSettled && open.get(id) === state) open.delete(id);
     else if (state) state.sinceMs = performance.now();
+  };
+
+  const isSettledBy = (verdict: ObjectVerdict): boolean => {
+    const { isDone, reason } = sayVerdict(verdict, options.replicas());
+    return isDone || (reason === "RejectedByProxy" && verdict.waiting.length === 0);
   };
 
   const judge = async (id: string): Promise<ObjectVerdict | undefined> => {

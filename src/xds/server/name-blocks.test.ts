@@ -67,5 +67,11 @@ describe("names of a request", () => {
   test("without an end are refused", () => {
     const read = createReadNames(tag);
     for (let i = 0; i < 3; i++) expect(read(block(services(100)).subarray(0, -1), 0)).toBeUndefined();
+    // Nor are they taken for known ones, where the last says to be longer than it is.
+    for (let i = 0; i < 3; i++) read(block(services(100)), 0);
+    const names = block(services(100));
+    const last = names.lastIndexOf(tag) + 1;
+    names[last] = (names[last] ?? 0) + 1;
+    expect(read(names, 0)).toBeUndefined();
   });
 });

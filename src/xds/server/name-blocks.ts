@@ -27,11 +27,6 @@ export function createReadNames(tag: number): ReadNames {
   /** Lengths of blocks that came once: the same names have the same in any order. What nobody sends again is not worth a copy. */
   const begun = new Set<number>();
 
-  function isAt({ bytes }: NameBlock, message: Buffer, at: number): boolean {
-    const end = at + bytes.length;
-    return end <= message.length && message[end] !== tag && message.compare(bytes, 0, bytes.length, at, end) === 0;
-  }
-
   function remember(block: NameBlock): NameBlock {
     const { length } = block.bytes;
     if (length < minBytes || length > maxBytes) return block;
@@ -48,9 +43,10 @@ export function createReadNames(tag: number): ReadNames {
 
   function find(message: Buffer, at: number): KnownBlock | undefined {
     if (message.length - at < minBytes) return undefined;
-    for (const block of known) if (isAt(block, message, at)) return block;
-    for (const block of known) if (isShuffled(block, message, at, tag)) return block;
-    return undefined;
+    const { end, count } = extentOf(message, at, tag);
+    const alike = [...known].filter(({ bytes, names }) => bytes.length === end - at && names.length === count);
+    const same = alike.find(({ bytes }) => message.compare(bytes, 0, bytes.length, at, end) === 0);
+    return same ?? alike.find((block) => isShuffled(block, message.subarray(at, end)));
   }
 
   return (message, at) => {
@@ -73,27 +69,36 @@ interface KnownBlock extends NameBlock {
 
 const noPlaces: ReadonlyMap<string, number> = new Map();
 
-/** Whether the same names, each once, follow each other here. */
-function isShuffled(block: KnownBlock, message: Buffer, at: number, tag: number): boolean {
-  const { bytes, names } = block;
-  const end = at + bytes.length;
-  if (end > message.length || message[end] === tag) return false;
-  block.places ??= isAscii(bytes) ? new Map(names.map((name, i) => [name, i])) : noPlaces;
+/** Where a block ends, and how many names it has; none that has no end. */
+function extentOf(message: Buffer, from: number, tag: number): { readonly end: number; readonly count: number } {
+  let end = from;
+  let count = 0;
+  for (; message[end] === tag; count++) {
+    const short = message[end + 1] ?? 0;
+    const { length, start } = short < 0x80 ? { length: short, start: end + 2 } : readLength(message, end + 1);
+    if (start + length > message.length) return { end: from, count: 0 };
+    end = start + length;
+  }
+  return { end, count };
+}
+
+/** Whether a block of as many bytes and names has the same names. */
+function isShuffled(block: KnownBlock, bytes: Buffer): boolean {
+  const { names } = block;
+  block.places ??= isAscii(block.bytes) ? new Map(names.map((name, i) => [name, i])) : noPlaces;
   const { places } = block;
   if (places.size !== names.length) return false;
   // One text for all names, and none of them is kept: who has them already need not be handed them again.
-  const text = message.toString("latin1", at, end);
+  const text = bytes.toString("latin1");
   const seen = new Uint8Array(names.length);
-  let count = 0;
-  for (let from = 0; from < text.length; count++) {
-    const length = text.charCodeAt(from + 1);
+  for (let from = 0; from < text.length; ) {
     const start = from + 2;
-    const place = text.charCodeAt(from) === tag ? places.get(text.slice(start, start + length)) : undefined;
+    from = start + text.charCodeAt(from + 1);
+    const place = places.get(text.slice(start, from));
     if (place === undefined || seen[place] === 1) return false;
     seen[place] = 1;
-    from = start + length;
   }
-  return count === names.length;
+  return true;
 }
 
 function readBlock(message: Buffer, from: number, tag: number): NameBlock | undefined {

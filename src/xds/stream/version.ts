@@ -11,7 +11,10 @@ export interface Version {
 export interface Versions {
   /** Another one each time. */
   next(): Version;
-  /** For streams that are sent the same within a millisecond the same one, but never that of this nonce, the stream's last. */
+  /**
+   * For streams that are sent the same within a millisecond the same one, but never that of this nonce, the last that the
+   * stream got from here.
+   */
   shared(last: string): Version;
   /** What no other has, on any server. */
   unique(): string;

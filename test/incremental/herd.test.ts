@@ -2,23 +2,10 @@
 import { expect, test } from "vitest";
 import { scenario } from "../../bench/scale/scenario.ts";
 import { envoyTypes, type KubeObject, types } from "../../src/model/index.ts";
-import type { LiveProxy } from "./proxies.ts";
+import { changedCluster, sidecarOf, slice } from "./scenario-parts.ts";
 import { createWorld } from "./world.ts";
 
 const herd = 40;
-
-const proxyOf = (namespace: string, app: string): LiveProxy => ({
-  name: `${app}.${namespace}`,
-  identity: { trustDomain: "cluster.local", namespace, serviceAccount: app },
-  node: {
-    id: `sidecar~10.0.0.1~${app}.${namespace}~${namespace}.svc.cluster.local`,
-    cluster: app,
-    metadata: { NAMESPACE: namespace, LABELS: { app }, INSTANCE_IPS: "10.0.0.1" },
-    locality: { region: "", zone: "", subZone: "" },
-    extensions: new Set(),
-    userAgent: "",
-  },
-});
 
 const sidecar = (namespace: string, app: string): KubeObject => ({
   apiVersion: "networking.istio.io/v1",
@@ -27,35 +14,24 @@ const sidecar = (namespace: string, app: string): KubeObject => ({
   spec: { workloadSelector: { labels: { app } }, egress: [{ hosts: ["*/*"] }] },
 });
 
-const slice = (address: string): KubeObject => ({
-  apiVersion: "discovery.k8s.io/v1",
-  kind: "EndpointSlice",
-  metadata: { name: "svc-1-a", namespace: "ns-1", labels: { "kubernetes.io/service-name": "svc-1" } },
-  addressType: "IPv4",
-  ports: [{ name: "http", port: 8080, protocol: "TCP" }],
-  endpoints: [{ addresses: [address], conditions: { ready: true } }],
-});
-
-const name = "outbound|80||svc-1.ns-1.svc.cluster.local";
-
 /** Two that are there, and a herd that has begun to come. */
 async function begin() {
   // Each of the herd has a scope of its own, so that nothing is made for it yet.
   const scopes = Array.from({ length: herd }, (_, i) => sidecar(`team-${i}`, "web"));
   const world = await createWorld([...scenario({ services: 300, endpoints: 1, namespaces: 4, routed: 10 }), ...scopes]);
-  const stays = await world.connect(proxyOf("ns-0", "stays"));
-  const moves = await world.connect(proxyOf("ns-1", "moves"));
+  const stays = await world.connect(sidecarOf("ns-0", "stays"));
+  const moves = await world.connect(sidecarOf("ns-1", "moves"));
   for (const proxy of [stays, moves]) for (const type of envoyTypes) proxy.all(type);
   await world.settled();
   stays.forget();
   const made = { count: 0 };
   const coming = scopes.map(async ({ metadata }) => {
-    const proxy = await world.connect(proxyOf(metadata.namespace ?? "", "web"));
+    const proxy = await world.connect(sidecarOf(metadata.namespace ?? "", "web"));
     made.count++;
     return proxy;
   });
   const untilTold = async (): Promise<void> => {
-    while (!stays.told(types.endpoint, name)) await new Promise((resolve) => setTimeout(resolve, 1));
+    while (!stays.told(types.endpoint, changedCluster)) await new Promise((resolve) => setTimeout(resolve, 1));
     stays.forget();
   };
   return { world, stays, moves, coming, made, untilTold };
@@ -69,7 +45,7 @@ test("a push does not wait for a herd, also where a proxy that is there gets ano
   const all = await Promise.all(coming);
   await world.settled();
   for (const proxy of [stays, moves, ...all])
-    expect(proxy.all(types.endpoint).get(name)).toBe(stays.all(types.endpoint).get(name));
+    expect(proxy.all(types.endpoint).get(changedCluster)).toBe(stays.all(types.endpoint).get(changedCluster));
   expect(world.faults()).toEqual([]);
   await world.close();
 });

@@ -3,6 +3,7 @@ import { expect, test } from "vitest";
 import { networking, scenario } from "../../bench/scale/scenario.ts";
 import { envoyTypes, type KubeObject, types } from "../../src/model/index.ts";
 import type { LiveProxy } from "./proxies.ts";
+import { sidecarOf } from "./scenario-parts.ts";
 import { type Connected, createWorld, type World } from "./world.ts";
 
 const namespaces = 4;
@@ -22,18 +23,7 @@ const added = (unnamed: boolean): KubeObject => ({
   },
 });
 
-const proxyIn = (namespace: string, app = "web"): LiveProxy => ({
-  name: `${app}.${namespace}`,
-  identity: { trustDomain: "cluster.local", namespace, serviceAccount: "default" },
-  node: {
-    id: `sidecar~10.0.0.1~${app}.${namespace}~${namespace}.svc.cluster.local`,
-    cluster: app,
-    metadata: { NAMESPACE: namespace, LABELS: { app }, INSTANCE_IPS: "10.0.0.1" },
-    locality: { region: "", zone: "", subZone: "" },
-    extensions: new Set(),
-    userAgent: "",
-  },
-});
+const proxyIn = (namespace: string, app = "web"): LiveProxy => sidecarOf(namespace, app, "default");
 
 const readAll = (proxy: Connected): void => {
   for (const type of envoyTypes) proxy.all(type);

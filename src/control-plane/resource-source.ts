@@ -3,7 +3,7 @@
  * the renderers that read something that changed, after a short quiet time, and tells only their proxies.
  */
 import { type Memo, sameData } from "../collections/index.ts";
-import { createBackoff, createDebounce, digest } from "../lib/index.ts";
+import { createBackoff, createDebounce } from "../lib/index.ts";
 import type { Mesh, Withheld } from "../mesh/index.ts";
 import {
   envoyTypes,
@@ -448,19 +448,21 @@ function take<T>(set: Set<T>): readonly T[] {
   return all;
 }
 
-/** The same class gives the same key whatever the order of its labels. */
+/** The same class gives the same key whatever the order of its labels. All have all fields, in one order. */
 function classKey(proxyClass: ProxyClass): string {
-  return digest(JSON.stringify(Object.entries(proxyClass).map(([field, value]) => [field, ordered(value)])));
+  return JSON.stringify(Object.values(proxyClass).map(ordered));
 }
 
 function ordered(value: unknown): unknown {
   if (typeof value !== "object" || value === null) return value;
   if (Array.isArray(value)) return value.some(isObject) ? value.map(ordered) : value;
-  const keys = Object.keys(value);
-  const isOrdered = keys.every((key, at) => at === 0 || (keys[at - 1] ?? "") < key);
   const entries = Object.entries(value);
-  if (isOrdered && !entries.some(([, inner]) => isObject(inner))) return value;
+  if (isOrdered(entries)) return value;
   return Object.fromEntries(entries.sort(([a], [b]) => (a < b ? -1 : 1)).map(([key, inner]) => [key, ordered(inner)]));
+}
+
+function isOrdered(entries: readonly (readonly [string, unknown])[]): boolean {
+  return entries.every(([key, inner], at) => !isObject(inner) && (at === 0 || (entries[at - 1]?.[0] ?? "") < key));
 }
 
 const isObject = (value: unknown): boolean => typeof value === "object" && value !== null;

@@ -1,6 +1,6 @@
 /** Connections by who they come from in; whether another one is admitted out. */
 import type { X509Certificate } from "node:crypto";
-import type { Socket } from "node:net";
+import { isIPv4, type Socket } from "node:net";
 import type { TLSSocket } from "node:tls";
 import { isLoopback, parseIp } from "./ip.ts";
 
@@ -68,8 +68,10 @@ export function createClients(maxPerClient: number): Clients {
 
 /** One address, or one network where addresses cost nothing; undefined on a unix socket. */
 export function clientOf(socket: Socket): string | undefined {
-  const address = parseIp((socket.remoteAddress ?? "").replace(/^::ffff:(?=\d+\.)/, ""));
-  return address && Buffer.from(address.length === 16 ? address.subarray(0, 8) : address).toString("hex");
+  const text = (socket.remoteAddress ?? "").replace(/^::ffff:(?=\d+\.)/, "");
+  if (isIPv4(text)) return text;
+  const address = parseIp(text);
+  return address && Buffer.from(address.subarray(0, 8)).toString("hex");
 }
 
 /** A leaf of RSA-4096 under three intermediates of the same has half of it. */

@@ -1,6 +1,6 @@
 /** A proxy as it connected, and the mesh, in; its class, which is all that rendering may read of it, out. */
 import { isIPv4, isIPv6 } from "node:net";
-import type { Proxy, ProxyClass, SelfNames, Service, ServiceTarget } from "../model/index.ts";
+import type { Proxy, ProxyClass, ProxyConfigValues, SelfNames, Service, ServiceTarget } from "../model/index.ts";
 import type { Mesh } from "./mesh.ts";
 
 export interface ClassifyInputs {
@@ -34,7 +34,7 @@ export function classify(inputs: ClassifyInputs, proxy: Proxy, withheld?: Withhe
     ipv6: proxy.addresses.some((address) => isIPv6(address)),
     cluster: proxy.cluster,
     interception: proxy.interception,
-    proxyConfig: pick(proxy.proxyConfig, new Set(readSettings)),
+    proxyConfig: readConfig(proxy.proxyConfig),
     metadata,
     locality: proxy.locality,
     network: proxy.network,
@@ -60,7 +60,16 @@ export function classify(inputs: ClassifyInputs, proxy: Proxy, withheld?: Withhe
 }
 
 /** What rendering reads of a ProxyConfig. */
-const readSettings = ["proxyHeaders", "connectionSettings", "tracing", "gatewayTopology"];
+const readSettings: ReadonlySet<string> = new Set(["proxyHeaders", "connectionSettings", "tracing", "gatewayTopology"]);
+
+const readConfigs = new WeakMap<ProxyConfigValues, ProxyConfigValues>();
+
+/** Of one that many proxies have, once. */
+function readConfig(config: ProxyConfigValues): ProxyConfigValues {
+  const known = readConfigs.get(config) ?? pick(config, readSettings);
+  readConfigs.set(config, known);
+  return known;
+}
 
 function selfNames({ labels, metadata, serviceCluster = "" }: Proxy): SelfNames {
   return {

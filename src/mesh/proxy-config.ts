@@ -32,7 +32,10 @@ export function effectiveProxyConfig(sources: ProxyConfigSources): ProxyConfigVa
     annotationValues(sources.annotation),
     valuesOf(selecting),
   ];
-  return layers.reduce((merged, layer) => mergeProxyConfig(layer, merged), sources.base ?? {});
+  // Most proxies have none of their own: then all have the same object, and nothing is put together for each.
+  return layers
+    .filter((layer) => Object.keys(layer).length > 0)
+    .reduce((merged, layer) => mergeProxyConfig(layer, merged), sources.base ?? {});
 }
 
 function valuesOf(config: Config<ProxyConfigSpec> | undefined): ProxyConfigValues {

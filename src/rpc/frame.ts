@@ -189,7 +189,8 @@ export function createFramer(): (payload: Payload) => Iterable<Uint8Array> {
 
 /** One message as chunks of at most 64 KB, made one by one as the stream takes them. */
 export function messageChunks(payload: Payload): Iterable<Uint8Array> {
-  const size = payload.reduce((sum, piece) => sum + piece.length, 0);
+  let size = 0;
+  for (let at = 0; at < payload.length; at++) size += payload[at]?.length ?? 0;
   return size < directBytes ? [smallMessage(payload, size)] : largeMessage(payload, size);
 }
 
@@ -209,8 +210,10 @@ function smallMessage(payload: Payload, size: number): Uint8Array {
 function* largeMessage(payload: Payload, length: number): Generator<Uint8Array> {
   let gathered: Uint8Array[] = [frameHeader(length)];
   let size = headerBytes;
-  for (const piece of payload) {
-    if (piece.length === 0) continue;
+  // Some have thousands of pieces: an iterator would make an object for each of them.
+  for (let i = 0; i < payload.length; i++) {
+    const piece = payload[i];
+    if (!piece?.length) continue;
     if (size + piece.length > chunkBytes || piece.length >= directBytes) {
       if (size > 0) yield join(gathered, size);
       gathered = [];

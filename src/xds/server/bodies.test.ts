@@ -15,9 +15,9 @@ function counted() {
   return {
     bodies,
     of: (list: List) =>
-      bodies.of(list, ({ pieces }) => {
+      bodies.of(list, (pieces, resource) => {
         asked++;
-        return pieces;
+        pieces.push(...resource.pieces);
       }),
     asked: () => asked,
   };

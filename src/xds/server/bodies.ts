@@ -1,7 +1,8 @@
 /**
  * A list of resources in, the pieces of its body out. Lists of many streams are nearly the same, so a list is cut into
  * runs at places that its own resources say: a run that is sent again within a short time is put together once, and is
- * the same chunk for every stream. What is kept is bounded, and goes when it is quiet.
+ * the same chunk for every stream. What is kept is bounded, and goes when it is quiet. A list has thousands of resources
+ * and each class of proxies its own: loops count, as an iterator makes an object for each of them.
  */
 import { dropOldest } from "../../lib/index.ts";
 
@@ -12,9 +13,11 @@ export interface BodyResource {
 
 export type Pieces = readonly Uint8Array[];
 
+export type AddPieces<R> = (pieces: Uint8Array[], resource: R) => void;
+
 export interface Bodies<R extends BodyResource> {
-  /** The pieces that follow each other on the wire; `piecesOf` says those of one resource. */
-  of(list: readonly R[], piecesOf: (resource: R) => Pieces): Pieces;
+  /** The pieces that follow each other on the wire; `add` adds those of one resource. */
+  of(list: readonly R[], add: AddPieces<R>): Pieces;
   /** The same for a list that is wholly known, without a look at its resources. */
   known(list: readonly R[]): Pieces | undefined;
   /** Bytes that are kept. */
@@ -76,10 +79,10 @@ export function createBodies<R extends BodyResource>(): Bodies<R> {
     list: readonly R[],
     from: number,
     to: number,
-    piecesOf: (resource: R) => Pieces,
+    addPieces: AddPieces<R>,
   ): Uint8Array | undefined {
     const alike = runs.get(first) ?? [];
-    const known = alike.find((run) => isRun(run.list, list, from, to));
+    const known = runAmong(alike, list, from, to);
     if (!known) {
       const [oldest] = alike.length >= maxAlike ? alike.splice(0, 1) : [];
       if (oldest) forget(oldest);
@@ -89,7 +92,9 @@ export function createBodies<R extends BodyResource>(): Bodies<R> {
       return undefined;
     }
     if (known.joined) return known.joined;
-    known.joined = Buffer.concat(known.list.flatMap(piecesOf));
+    const pieces: Uint8Array[] = [];
+    for (const resource of known.list) addPieces(pieces, resource);
+    known.joined = Buffer.concat(pieces);
     kept += known.joined.length;
     bound();
     return known.joined;
@@ -100,39 +105,38 @@ export function createBodies<R extends BodyResource>(): Bodies<R> {
     dropOldest(wholes, maxWholes);
   }
 
-  function cut(list: readonly R[], piecesOf: (resource: R) => Pieces): Pieces {
+  function cut(list: readonly R[], addPieces: AddPieces<R>): Pieces {
     const pieces: Uint8Array[] = [];
     let isKnown = true;
     const add = (from: number, to: number, bytes: number): void => {
       const first = list[from];
-      const joined = first && bytes >= minBytes ? joinedRun(first, list, from, to, piecesOf) : undefined;
+      const joined = first && bytes >= minBytes ? joinedRun(first, list, from, to, addPieces) : undefined;
       if (joined) {
         pieces.push(joined);
         return;
       }
       isKnown &&= bytes < minBytes;
-      for (const resource of list.slice(from, to)) pieces.push(...piecesOf(resource));
+      for (let at = from; at < to; at++) addPieces(pieces, list[at] as R);
     };
     let from = 0;
-    let at = 0;
     let bytes = 0;
-    for (const { hash, size } of list) {
-      at++;
+    for (let at = 0; at < list.length; at++) {
+      const { hash, size } = list[at] as R;
       bytes += size;
       if (bytes < minBytes || (bytes < maxBytes && !isCut(hash))) continue;
-      add(from, at, bytes);
-      from = at;
+      add(from, at + 1, bytes);
+      from = at + 1;
       bytes = 0;
     }
-    add(from, at, bytes);
+    add(from, list.length, bytes);
     if (isKnown) remember(list, pieces);
     return pieces;
   }
 
   return {
-    of(list, piecesOf) {
+    of(list, addPieces) {
       keepAwake();
-      return wholes.get(list) ?? cut(list, piecesOf);
+      return wholes.get(list) ?? cut(list, addPieces);
     },
     known(list) {
       const found = wholes.get(list);
@@ -147,6 +151,18 @@ export function createBodies<R extends BodyResource>(): Bodies<R> {
 
 /** One resource in eight ends a run, so that after a difference two lists soon have the same runs again. */
 const isCut = (hash: string): boolean => (hash.charCodeAt(hash.length - 1) & 7) === 0;
+
+function runAmong<R>(alike: readonly Run<R>[], list: readonly R[], from: number, to: number): Run<R> | undefined {
+  for (let i = 0; i < alike.length; i++) {
+    const run = alike[i];
+    if (run && isRun(run.list, list, from, to)) return run;
+  }
+  return undefined;
+}
+
+export function addAll(pieces: Uint8Array[], more: Pieces): void {
+  for (let at = 0; at < more.length; at++) pieces.push(more[at] as Uint8Array);
+}
 
 function isRun<R>(run: readonly R[], list: readonly R[], from: number, to: number): boolean {
   if (run.length !== to - from) return false;

@@ -5,7 +5,7 @@
  */
 import { isAscii } from "node:buffer";
 import { dropOldest } from "../../lib/index.ts";
-import { readLength } from "./read-length.ts";
+import { type Length, readLength } from "./read-length.ts";
 
 export interface NameBlock {
   readonly bytes: Buffer;
@@ -75,12 +75,13 @@ function extentOf(message: Buffer, from: number, tag: number): { readonly end: n
   let count = 0;
   for (; message[end] === tag; count++) {
     const short = message[end + 1] ?? 0;
-    const { length, start } = short < 0x80 ? { length: short, start: end + 2 } : readLength(message, end + 1);
-    if (start + length > message.length) return { end: from, count: 0 };
-    end = start + length;
+    end = short < 0x80 ? end + 2 + short : endOf(readLength(message, end + 1));
+    if (end > message.length) return { end: from, count: 0 };
   }
   return { end, count };
 }
+
+const endOf = ({ length, start }: Length): number => start + length;
 
 /** Whether a block of as many bytes and names has the same names. */
 function isShuffled(block: KnownBlock, bytes: Buffer): boolean {

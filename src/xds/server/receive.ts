@@ -53,7 +53,7 @@ function checkNames({ limits }: AdsShared, connection: Connection, type: WireTyp
   const subscribed = state.states().find((one) => one.type === type)?.names.size ?? 0;
   if (subscribed > limits.maxNames)
     throw new RpcError(status.resourceExhausted, `more than ${limits.maxNames} names of ${shortName(type)}`);
-  connection.nameBytes += lengthOf(names);
+  connection.nameBytes += knownLength(names);
   if (connection.nameBytes <= limits.maxNameBytes) return;
   // Some were asked for twice, or are no longer: only now is it worth it to look.
   connection.nameBytes = state.states().reduce((sum, one) => sum + lengthOf(one.names), 0);
@@ -65,6 +65,16 @@ function lengthOf(names: Iterable<string>): number {
   let sum = 0;
   for (const { length } of names) sum += length;
   return sum;
+}
+
+/** Of those of a request, which many proxies ask for alike: they are added up once. */
+const lengths = new WeakMap<readonly string[], number>();
+
+function knownLength(names: readonly string[]): number {
+  if (names.length === 0) return 0;
+  const length = lengths.get(names) ?? lengthOf(names);
+  lengths.set(names, length);
+  return length;
 }
 
 const rejects = new Map<string, XdsCounter>([

@@ -1,8 +1,9 @@
 /** A response in, the pieces of its protobuf message out: what is the stream's own is small, the rest is shared bytes. */
+import { dropOldest } from "../../lib/index.ts";
 import type { Resource } from "../../model/index.ts";
 import type { Payload } from "../../rpc/index.ts";
 import type { Mark } from "../stream/response.ts";
-import { createBodies, type Pieces } from "./bodies.ts";
+import { type AddPieces, addAll, createBodies } from "./bodies.ts";
 
 export interface WireResource extends Pick<Resource, "name" | "hash" | "pieces" | "size"> {
   /** Where the message is of another type than the response. */
@@ -37,6 +38,9 @@ interface Rest {
   last: { readonly nonce: string; readonly payload: Payload } | undefined;
 }
 
+/** Of answers to questions there are some more than those of resources. */
+const maxTypes = 64;
+
 /** What is smaller is put together once for all streams that are handed the same lists. */
 const smallBytes = 16 * 1024;
 
@@ -56,9 +60,19 @@ export function createEncode(identifier: string): Encode {
     delta: message(controlPlaneField.delta, text(1, identifier)),
   };
 
-  function head(variant: Variant, type: string, removed: readonly string[]): Uint8Array[] {
-    const gone = variant === "delta" && removed.length > 0 ? [texts(field.removed, removed)] : [];
-    return [text(field.type, type), controlPlane[variant], ...gone];
+  /** Of the few types that there are. */
+  const typeFields = new Map<string, Uint8Array>();
+
+  function typeField(type: string): Uint8Array {
+    const known = typeFields.get(type) ?? text(field.type, type);
+    typeFields.set(type, known);
+    dropOldest(typeFields, maxTypes);
+    return known;
+  }
+
+  function addHead(pieces: Uint8Array[], variant: Variant, type: string, removed: readonly string[]): void {
+    pieces.push(typeField(type), controlPlane[variant]);
+    if (variant === "delta" && removed.length > 0) pieces.push(texts(field.removed, removed));
   }
 
   return (variant, response, type = response.type) => {
@@ -66,46 +80,91 @@ export function createEncode(identifier: string): Encode {
     const known = small[variant].get(resources);
     const isKnown = known !== undefined && known.type === type && known.removed === removed;
     if (isKnown && !mark && known.last?.nonce === nonce) return known.last.payload;
-    const shared = isKnown ? [known.bytes] : sharedFields(variant, response, type);
-    const payload = [ownFields(response), ...shared, ...(mark ? [markOf(mark)] : [])];
+    const payload = [ownFields(response)];
+    if (isKnown) payload.push(known.bytes);
+    else addSharedFields(payload, variant, response, type);
+    if (mark) payload.push(markOf(mark));
     if (isKnown && !mark) known.last = { nonce, payload };
     return payload;
   };
 
   /** What all streams have that are sent the same lists. */
-  function sharedFields(variant: Variant, { resources, removed }: WireResponse, type: string): Pieces {
-    const before = head(variant, type, removed);
+  function addSharedFields(
+    payload: Uint8Array[],
+    variant: Variant,
+    { resources, removed }: WireResponse,
+    type: string,
+  ): void {
     const whole = bodies[variant].known(resources);
-    if (whole) return [...before, ...whole];
-    const bytes = resources.reduce((sum, resource) => sum + resource.size, 0);
-    const piecesOf = (resource: WireResource): Pieces => framed(variant, resource, type);
-    if (bytes > smallBytes) return [...before, ...bodies[variant].of(resources, piecesOf)];
-    const rest = { type, removed, bytes: concat([...before, ...resources.flatMap(piecesOf)]), last: undefined };
+    const add: AddPieces<WireResource> = (pieces, resource) => addFramed(pieces, variant, resource, type);
+    if (whole || !isSmall(resources)) {
+      addHead(payload, variant, type, removed);
+      addAll(payload, whole ?? bodies[variant].of(resources, add));
+      return;
+    }
+    const pieces: Uint8Array[] = [];
+    addHead(pieces, variant, type, removed);
+    for (const resource of resources) add(pieces, resource);
+    const rest = { type, removed, bytes: concat(pieces), last: undefined };
     small[variant].set(resources, rest);
-    return [rest.bytes];
+    payload.push(rest.bytes);
   }
 
-  function framed(variant: Variant, resource: WireResource, type: string): Pieces {
+  function addFramed(pieces: Uint8Array[], variant: Variant, resource: WireResource, type: string): void {
     let frame = frames[variant].get(resource);
     if (!frame) {
       frame = frameOf(variant, resource, type);
       frames[variant].set(resource, frame);
     }
-    return [frame, ...resource.pieces];
+    pieces.push(frame);
+    addAll(pieces, resource.pieces);
   }
 }
 
 export function payloadSize(payload: Payload): number {
-  return payload.reduce((sum, piece) => sum + piece.length, 0);
+  let size = 0;
+  for (let at = 0; at < payload.length; at++) size += payload[at]?.length ?? 0;
+  return size;
 }
 
-/** All of a response's `resources` entry that comes before the resource's own bytes. */
-function frameOf(variant: Variant, resource: WireResource, type: string): Uint8Array {
-  const any = concat([text(1, resource.typeUrl ?? type), lengthHead(2, resource.size)]);
-  const anyLength = any.length + resource.size;
-  if (variant === "sotw") return concat([lengthHead(field.resources, anyLength), any]);
-  const own = concat([text(1, resource.hash), text(3, resource.name), lengthHead(2, anyLength)]);
-  return concat([lengthHead(field.resources, own.length + anyLength), own, any]);
+/** Without a look at those of a long list that come after what is too much. */
+function isSmall(resources: readonly WireResource[]): boolean {
+  let bytes = 0;
+  for (let at = 0; at < resources.length && bytes <= smallBytes; at++) bytes += resources[at]?.size ?? 0;
+  return bytes <= smallBytes;
+}
+
+/**
+ * All of a response's `resources` entry that comes before the resource's own bytes. Each class has some that only it has:
+ * so it is written into one buffer, once its length is known.
+ */
+function frameOf(variant: Variant, { typeUrl, size, hash, name }: WireResource, type: string): Uint8Array {
+  const url = typeUrl ?? type;
+  const anyLength = textSize(url) + headSize(size) + size;
+  const ownLength = textSize(hash) + textSize(name) + headSize(anyLength);
+  const length = variant === "sotw" ? anyLength : ownLength + anyLength;
+  const bytes = Buffer.allocUnsafe(headSize(length) + length - size);
+  let at = writeHead(bytes, 0, field.resources, length);
+  if (variant === "delta") {
+    at = writeText(bytes, at, 1, hash);
+    at = writeText(bytes, at, 3, name);
+    at = writeHead(bytes, at, 2, anyLength);
+  }
+  at = writeText(bytes, at, 1, url);
+  writeHead(bytes, at, 2, size);
+  return bytes;
+}
+
+/** proto3 leaves an empty string out. */
+function textSize(value: string): number {
+  const length = Buffer.byteLength(value);
+  return length === 0 ? 0 : headSize(length) + length;
+}
+
+function writeText(bytes: Buffer, from: number, number: number, value: string): number {
+  if (value === "") return from;
+  const at = writeHead(bytes, from, number, Buffer.byteLength(value));
+  return at + bytes.write(value, at);
 }
 
 /** Envoy takes a resource without a message, and keeps its version, where it has an alias: nothing was found by that name. */
@@ -158,6 +217,13 @@ const maxHead = 6;
 function lengthHead(number: number, length: number): Uint8Array {
   const bytes = new Uint8Array(maxHead);
   return bytes.subarray(0, writeHead(bytes, 0, number, length));
+}
+
+/** Of the tag, and of so large a length. */
+function headSize(length: number): number {
+  let size = 2;
+  for (let rest = length; rest > 0x7f; rest = Math.floor(rest / 128)) size++;
+  return size;
 }
 
 /** Where the field's content begins. */

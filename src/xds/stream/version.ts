@@ -22,14 +22,18 @@ export interface Versions {
 
 export function createVersions(options: { now: () => Date; uuid: () => string }): Versions {
   let counter = 0;
-  let [atMs, time, secret] = [Number.NaN, "", ""];
+  let [atMs, time] = [Number.NaN, ""];
+  let [atSecond, secret] = [Number.NaN, ""];
   let current: Version = { version: "", nonce: "" };
 
-  /** A change goes to hundreds of streams within some milliseconds: the time and the secret are made once in each. */
+  /** A change goes to hundreds of streams within some milliseconds: the time is made once in each, the secret once a second. */
   function isLater(): boolean {
     const now = options.now();
-    if (now.getTime() === atMs) return false;
-    [atMs, time, secret] = [now.getTime(), now.toISOString(), options.uuid()];
+    const nowMs = now.getTime();
+    if (nowMs === atMs) return false;
+    [atMs, time] = [nowMs, now.toISOString()];
+    const second = Math.floor(nowMs / 1000);
+    if (second !== atSecond) [atSecond, secret] = [second, options.uuid()];
     return true;
   }
 

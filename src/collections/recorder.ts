@@ -35,12 +35,14 @@ export function createRecorder(): Recorder {
   const unsettled = new Set<Cell>();
 
   const forget = (computation: Computation): void => {
+    computation.notes = undefined;
+    // One that runs for the first time has read nothing.
+    if (computation.reads.length === 0) return;
     for (const cell of computation.reads) {
       cell.removeReader(computation);
       if (!cell.isRead && cell.kind.abandoned) unread.set(cell, true);
     }
     computation.reads = [];
-    computation.notes = undefined;
   };
 
   const mark = (cell: Cell, state: "stale" | "suspect"): void => {

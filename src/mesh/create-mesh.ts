@@ -60,9 +60,10 @@ export function createMesh(graph: Graph, inputs: MeshInputs): Mesh {
     (namespace) => index.seesPublicOnly(namespace) && virtualServices.seesPublicOnly(namespace),
   );
   const isPublic = (id: string): boolean => {
-    const [namespace = "", key = ""] = id.split("|");
-    if (namespace === "") return true;
-    return (key === gatewayKey || key === "") && plain.get(namespace);
+    const at = id.indexOf("|");
+    if (at === 0) return true;
+    const isWithoutSidecar = at === id.length - 1 || id.endsWith(gatewayEnd);
+    return isWithoutSidecar && plain.get(id.slice(0, at));
   };
   const open = createPublicServices(graph, index.publicByHost, {
     head: index.head,
@@ -76,7 +77,7 @@ export function createMesh(graph: Graph, inputs: MeshInputs): Mesh {
     sidecar: publicReads("sidecar", open, openRoutes.get),
     router: publicReads("router", open, openRoutes.get),
   };
-  const publicOf = (id: string): ScopeReads => publicScopes[id.endsWith(`|${gatewayKey}`) ? "router" : "sidecar"];
+  const publicOf = (id: string): ScopeReads => publicScopes[id.endsWith(gatewayEnd) ? "router" : "sidecar"];
   /** `namespace|sidecar key`, or `namespace|gateway`. */
   const scopes = graph.memo<ScopeData>("scope", (id) => {
     const [namespace = "", key = ""] = id.split("|");
@@ -92,8 +93,14 @@ export function createMesh(graph: Graph, inputs: MeshInputs): Mesh {
     wholeReads: (id) => (isPublic(id) ? publicOf(id) : wholeReads(id, scopes.get)),
     isPublic,
   });
-  const scope = (namespace: string, key: string): Scope =>
-    view({ id: `${namespace}|${key}`, namespace, sidecar: () => configs.sidecars.get(key) });
+  /** Who makes what a class has asks for its scope dozens of times. */
+  let lastScope: Scope | undefined;
+  const scope = (namespace: string, key: string): Scope => {
+    const id = `${namespace}|${key}`;
+    if (lastScope?.key !== id) lastScope = view({ id, namespace, sidecar: () => configs.sidecars.get(key) });
+    return lastScope;
+  };
+  const ofEverybody = { sidecar: scope("", ""), router: scope("", gatewayKey) };
 
   const peerMtls = (keys: readonly string[]): PeerMtls =>
     composePeerAuthentication(
@@ -125,7 +132,7 @@ export function createMesh(graph: Graph, inputs: MeshInputs): Mesh {
     scope: (namespace, labels) => scope(namespace, selection.sidecar(namespace, labels)),
     sidecarScope: scope,
     gatewayScope: (namespace) => scope(namespace, gatewayKey),
-    publicScope: (type) => scope("", type === "router" ? gatewayKey : ""),
+    publicScope: (type) => ofEverybody[type === "router" ? "router" : "sidecar"],
     publicServicesNamed: open.named,
     sidecar: (key) => configs.sidecars.get(key),
     gateway: (key) => configs.gateways.get(key),
@@ -159,3 +166,4 @@ export function createMesh(graph: Graph, inputs: MeshInputs): Mesh {
 
 /** In place of a Sidecar's key. */
 const gatewayKey = "gateway";
+const gatewayEnd = `|${gatewayKey}`;

@@ -7,6 +7,7 @@ type Policy = Config<PeerAuthenticationSpec>;
 
 /** Oldest first in. Of each level the oldest counts: mesh (root namespace, no selector), namespace, workload. */
 export function composePeerAuthentication(matching: readonly Policy[], rootNamespace: string): PeerMtls {
+  if (matching.length === 0) return unsaid;
   const isRoot = (policy: Policy): boolean => policy.meta.namespace === rootNamespace;
   const isWide = (policy: Policy): boolean => Object.keys(selectorOf(policy.spec)).length === 0;
   const mesh = matching.find((policy) => isRoot(policy) && isWide(policy));
@@ -20,6 +21,8 @@ export function composePeerAuthentication(matching: readonly Policy[], rootNames
   );
   return { mode, ports: new Map(ports), policies };
 }
+
+const unsaid: PeerMtls = { mode: "PERMISSIVE", ports: new Map(), policies: [] };
 
 function modeOf(mtls: PeerAuthenticationSpec["mtls"], inherited: MtlsMode): MtlsMode {
   const mode = mtls?.mode;

@@ -120,6 +120,7 @@ export function createScopeViews(context: ViewContext): (name: ScopeName) => Sco
       const head = ruleHead(key, keyFor);
       return head && rules.find(namespace, head, labels);
     };
+    const egress: EgressScope[] = [];
     return {
       key: id,
       namespace,
@@ -133,7 +134,9 @@ export function createScopeViews(context: ViewContext): (name: ScopeName) => Sco
         return name.sidecar();
       },
       get egress() {
-        return Array.from({ length: reads(id).listeners() }, (_, i) => egressView(name, i));
+        const count = reads(id).listeners();
+        for (let i = egress.length; i < count; i++) egress.push(egressView(name, i));
+        return egress.slice(0, count);
       },
       get services() {
         return reads(id).services();

@@ -64,6 +64,15 @@ describe("names of a request", () => {
       expect(new Set(read(block(shuffled(long, step)), 0)?.names)).toEqual(new Set(long));
   });
 
+  test("that are chosen to be hard to tell apart are told apart", () => {
+    const read = createReadNames(tag);
+    const pairs = (count: number): string[] =>
+      count === 0 ? [""] : pairs(count - 1).flatMap((rest) => [`Aa${rest}`, `BB${rest}`]);
+    const names = pairs(9);
+    for (const step of [1, 3, 5, 7])
+      expect(new Set(read(block(shuffled(names, step)), 0)?.names)).toEqual(new Set(names));
+  });
+
   test("without an end are refused", () => {
     const read = createReadNames(tag);
     for (let i = 0; i < 3; i++) expect(read(block(services(100)).subarray(0, -1), 0)).toBeUndefined();

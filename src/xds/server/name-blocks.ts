@@ -3,8 +3,8 @@
  * names, so the newest few such blocks are known: who sends one of them again, be it in the order of another hash table,
  * gets the same list, read once.
  */
-import { isAscii } from "node:buffer";
 import { dropOldest } from "../../lib/index.ts";
+import { createNamePlaces, type NamePlaces } from "./name-places.ts";
 import { type Length, readLength } from "./read-length.ts";
 
 export interface NameBlock {
@@ -46,7 +46,7 @@ export function createReadNames(tag: number): ReadNames {
     const { end, count } = extentOf(message, at, tag);
     const alike = [...known].filter(({ bytes, names }) => bytes.length === end - at && names.length === count);
     const same = alike.find(({ bytes }) => message.compare(bytes, 0, bytes.length, at, end) === 0);
-    return same ?? alike.find((block) => isShuffled(block, message.subarray(at, end)));
+    return same ?? alike.find((block) => placesOf(block).areIn(message, at, end));
   }
 
   return (message, at) => {
@@ -63,11 +63,14 @@ export function createReadNames(tag: number): ReadNames {
 }
 
 interface KnownBlock extends NameBlock {
-  /** Where each name stands, made when somebody comes with a block of that length; empty where they are not plain ASCII. */
-  places: ReadonlyMap<string, number> | undefined;
+  /** Made when somebody comes with a block of that length. */
+  places: NamePlaces | undefined;
 }
 
-const noPlaces: ReadonlyMap<string, number> = new Map();
+function placesOf(block: KnownBlock): NamePlaces {
+  block.places ??= createNamePlaces(block.bytes, block.names.length);
+  return block.places;
+}
 
 /** Where a block ends, and how many names it has; none that has no end. */
 function extentOf(message: Buffer, from: number, tag: number): { readonly end: number; readonly count: number } {
@@ -82,25 +85,6 @@ function extentOf(message: Buffer, from: number, tag: number): { readonly end: n
 }
 
 const endOf = ({ length, start }: Length): number => start + length;
-
-/** Whether a block of as many bytes and names has the same names. */
-function isShuffled(block: KnownBlock, bytes: Buffer): boolean {
-  const { names } = block;
-  block.places ??= isAscii(block.bytes) ? new Map(names.map((name, i) => [name, i])) : noPlaces;
-  const { places } = block;
-  if (places.size !== names.length) return false;
-  // One text for all names, and none of them is kept: who has them already need not be handed them again.
-  const text = bytes.toString("latin1");
-  const seen = new Uint8Array(names.length);
-  for (let from = 0; from < text.length; ) {
-    const start = from + 2;
-    from = start + text.charCodeAt(from + 1);
-    const place = places.get(text.slice(start, from));
-    if (place === undefined || seen[place] === 1) return false;
-    seen[place] = 1;
-  }
-  return true;
-}
 
 function readBlock(message: Buffer, from: number, tag: number): NameBlock | undefined {
   const names: string[] = [];

@@ -6,4 +6,5 @@ export type { MemberMemo, MemberOptions } from "./member-memo.ts";
 export type { Memo } from "./memo.ts";
 export type { Ordered } from "./ordered.ts";
 export { sameData } from "./same-data.ts";
+export type { Tally } from "./tally.ts";
 export { unionOf } from "./union.ts";

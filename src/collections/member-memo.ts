@@ -7,6 +7,7 @@ import { type Cell, Entry, type EntryOwner } from "./cells.ts";
 import type { Memo } from "./memo.ts";
 import type { Recorder } from "./recorder.ts";
 import { sameData } from "./same-data.ts";
+import { createTally, dropCounted, runCounted } from "./tally.ts";
 
 export interface MemberMemo<V> extends Memo<V> {
   /** Brings the members up to date one after the other, so that a long making can be interrupted. */
@@ -54,28 +55,29 @@ export function createMemberMemo<M, V>(
   closed: () => void,
 ): MemberMemo<V> {
   const groups = new Map<string, Group<M, V>>();
-  let computed = 0;
+  const tally = createTally();
 
   const drop = (key: string): void => {
     const group = groups.get(key);
     if (!group || group.running) return;
     recorder.mark(group, "stale");
     recorder.forget(group);
-    recorder.forget(group.list);
-    for (const member of group.members.values()) recorder.forget(member);
+    dropCounted(tally, recorder, group.list);
+    for (const member of group.members.values()) dropCounted(tally, recorder, member);
     groups.delete(key);
   };
 
-  const refreshList = (group: Group<M, V>): void => {
-    if (!recorder.outdated(group.list)) return;
-    const names = recorder.run(group.list, () => list(group.key));
-    computed++;
+  /** Whether it had to be computed. */
+  const refreshList = (group: Group<M, V>): boolean => {
+    if (!recorder.outdated(group.list)) return false;
+    const names = runCounted(tally, recorder, group.list, () => list(group.key));
+    tally.computed++;
     if (group.list.rank > group.rank) group.rank = group.list.rank;
-    if (sameData(group.list.value, names)) return;
+    if (sameData(group.list.value, names)) return true;
     const listed = new Set(names);
     for (const [member, entry] of group.members) {
       if (listed.has(member)) continue;
-      recorder.forget(entry);
+      dropCounted(tally, recorder, entry);
       group.members.delete(member);
       group.due.delete(member);
     }
@@ -89,13 +91,16 @@ export function createMemberMemo<M, V>(
     group.list.value = [...listed];
     group.reads = [group.list, ...group.members.values()];
     group.differs = true;
+    return true;
   };
 
-  const refreshMember = (group: Group<M, V>, member: string): void => {
+  /** Whether it had to be computed. */
+  const refreshMember = (group: Group<M, V>, member: string): boolean => {
     const entry = group.members.get(member);
-    if (entry && recorder.outdated(entry)) {
-      const value = recorder.run(entry, () => each(group.key, member));
-      computed++;
+    const isDue = entry !== undefined && recorder.outdated(entry);
+    if (isDue) {
+      const value = runCounted(tally, recorder, entry, () => each(group.key, member));
+      tally.computed++;
       const same =
         value === undefined || entry.value === undefined ? value === entry.value : equals(entry.value, value);
       if (!same) {
@@ -105,6 +110,7 @@ export function createMemberMemo<M, V>(
     }
     if (entry && entry.rank > group.rank) group.rank = entry.rank;
     group.due.delete(member);
+    return isDue;
   };
 
   const settle = (group: Group<M, V>): void => {
@@ -119,15 +125,17 @@ export function createMemberMemo<M, V>(
     recorder.mark(group, "stale");
   };
 
-  const refresh = (group: Group<M, V>): void => {
-    if (group.state === "clean") return;
+  /** Whether something of it had to be computed. */
+  const refresh = (group: Group<M, V>): boolean => {
+    if (group.state === "clean") return false;
     // Clean before the work, so that what changes meanwhile is not lost.
     group.state = "clean";
     group.running = true;
     try {
-      refreshList(group);
-      for (const member of group.due) refreshMember(group, member);
+      let isMade = refreshList(group);
+      for (const member of group.due) isMade = refreshMember(group, member) || isMade;
       settle(group);
+      return isMade;
     } catch (error) {
       group.state = "failed";
       // Who reads it may have made do without.
@@ -145,7 +153,7 @@ export function createMemberMemo<M, V>(
     abandoned(cell: Cell) {
       if (groups.get(cell.key) === cell) drop(cell.key);
     },
-    refresh: (entry) => refresh(entry as Group<M, V>),
+    refresh: (entry) => void refresh(entry as Group<M, V>),
   };
 
   const groupOf = (key: string): Group<M, V> => {
@@ -160,7 +168,7 @@ export function createMemberMemo<M, V>(
     get(key) {
       const group = groupOf(key);
       try {
-        refresh(group);
+        if (!refresh(group)) tally.hits++;
       } finally {
         // A failure too: who contains it has to run again when it is over.
         recorder.record(group);
@@ -174,7 +182,7 @@ export function createMemberMemo<M, V>(
         if (group.state === "clean") return;
         refreshList(group);
         const [next] = group.due;
-        if (next === undefined) return refresh(group);
+        if (next === undefined) return void refresh(group);
         if (prepare) yield* prepare(key, next);
         // It may have gone meanwhile, or be another one.
         if (groups.get(key) === group && group.due.has(next)) refreshMember(group, next);
@@ -185,8 +193,9 @@ export function createMemberMemo<M, V>(
     isFresh: (key) => groups.get(key)?.state === "clean",
     causes: (key) => provenanceOf(groups.get(key)).causes,
     provenance: (key, isPart) => provenanceOf(groups.get(key), isPart),
+    tally,
     get computed() {
-      return computed;
+      return tally.computed;
     },
     get size() {
       return groups.values().reduce((sum, { members }) => sum + 1 + members.size, 0);

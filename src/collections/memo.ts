@@ -3,6 +3,7 @@ import { type IsPart, type Provenance, provenanceOf } from "./causes.ts";
 import { type Cause, type Cell, Entry, type EntryOwner } from "./cells.ts";
 import type { Recorder } from "./recorder.ts";
 import { sameData } from "./same-data.ts";
+import { createTally, dropCounted, runCounted, type Tally } from "./tally.ts";
 
 export interface Memo<V> {
   get(key: string): V;
@@ -16,6 +17,7 @@ export interface Memo<V> {
   provenance(key: string, isPart?: IsPart): Provenance;
   /** How often an entry was computed: tests count work with it. */
   readonly computed: number;
+  readonly tally: Readonly<Tally>;
   /** Entries that are kept. */
   readonly size: number;
   drop(key: string): void;
@@ -47,12 +49,12 @@ export function createMemo<V>(
 ): Memo<V> {
   const equals = options.equals ?? sameData;
   const entries = new Map<string, Entry<V>>();
-  let computed = 0;
+  const tally = createTally();
   const drop = (key: string): void => {
     const entry = entries.get(key);
     if (!entry || entry.running) return;
     recorder.mark(entry, "stale");
-    recorder.forget(entry);
+    dropCounted(tally, recorder, entry);
     entries.delete(key);
   };
   /** One that was dropped before has made room for another, which may well be read. */
@@ -61,11 +63,23 @@ export function createMemo<V>(
   };
   const runOf = (entry: Entry<V>): V => {
     try {
-      return recorder.run(entry, () => compute(entry.key, entry.value));
+      return runCounted(tally, recorder, entry, () => compute(entry.key, entry.value));
     } catch (error) {
       entry.hasFailed = true;
       throw error;
     }
+  };
+  /** Whether it had to be computed. */
+  const refresh = (entry: Entry<V>): boolean => {
+    if (!recorder.outdated(entry)) return false;
+    const value = runOf(entry);
+    tally.computed++;
+    if (entry.has && !entry.hasFailed && equals(entry.value as V, value)) return true;
+    entry.hasFailed = false;
+    entry.value = value;
+    entry.has = true;
+    recorder.mark(entry, "stale");
+    return true;
   };
   const { isEager = false, onInvalidate } = options;
   const owner: EntryOwner<V> = {
@@ -78,16 +92,7 @@ export function createMemo<V>(
       onInvalidate?.(entry.key);
     },
     ...(onInvalidate ? {} : { abandoned }),
-    refresh(entry) {
-      if (!recorder.outdated(entry)) return;
-      const value = runOf(entry);
-      computed++;
-      if (entry.has && !entry.hasFailed && equals(entry.value as V, value)) return;
-      entry.hasFailed = false;
-      entry.value = value;
-      entry.has = true;
-      recorder.mark(entry, "stale");
-    },
+    refresh,
   };
   return {
     get(key) {
@@ -99,7 +104,7 @@ export function createMemo<V>(
       recorder.visit(entry);
       if (entry.running) throw new Error(`${name}/${key} depends on itself`);
       try {
-        owner.refresh(entry);
+        if (!refresh(entry)) tally.hits++;
       } finally {
         // A failure too: who contains it has to run again when it is over.
         recorder.record(entry);
@@ -110,8 +115,9 @@ export function createMemo<V>(
     isFresh: (key) => entries.get(key)?.state === "clean",
     causes: (key) => provenanceOf(entries.get(key)).causes,
     provenance: (key, isPart) => provenanceOf(entries.get(key), isPart),
+    tally,
     get computed() {
-      return computed;
+      return tally.computed;
     },
     get size() {
       return entries.size;

@@ -33,6 +33,7 @@ import { measureModel } from "./model-metrics.ts";
 import { countObjects } from "./object-metrics.ts";
 import { createOwnRevision, ownStatuses } from "./own-revision.ts";
 import { createPage, kindNames } from "./page.ts";
+import { measureParts } from "./part-metrics.ts";
 import { createPatchReports, forgetChanged } from "./patch-reports.ts";
 import { createProgrammed, createProgrammedView } from "./programmed/index.ts";
 import { proxyOfNode } from "./proxy-of-node.ts";
@@ -432,6 +433,7 @@ export async function startDiscovery(options: DiscoveryOptions): Promise<Discove
     measureProcess(metrics, running, options);
     countObjects(metrics, watched);
     measureModel(metrics, { ...stages, graph, objects: watched.objects, resources });
+    measureParts(metrics, resources);
     measureConflicts(metrics, {
       graph,
       domain,

@@ -47,13 +47,12 @@ test("what lacks something is counted as it changes, and nothing is passed over 
   const where = { domain: "cluster.local", cluster: "Kubernetes", configMap: "istio-system/istio" };
   const { registry, mesh } = createStages({ graph, objects, ...where });
   const metrics = createMetrics();
-  const parts = new Map([["Cluster", { entries: 3, computed: 5 }]]);
   let asked = 0;
   const endpoints = (key: string) => {
     asked++;
     return registry.endpoints(key);
   };
-  const resources = { parts, withoutService: 7 };
+  const resources = { withoutService: 7 };
   measureModel(metrics, { graph, registry: { services: registry.services, endpoints }, objects, resources, mesh });
   const told = async (name: string): Promise<string | undefined> =>
     new RegExp(`^${name}(?:{[^}]*})? (\\d+)$`, "m").exec(await metrics.text())?.[1];
@@ -62,7 +61,6 @@ test("what lacks something is counted as it changes, and nothing is passed over 
   expect(await told("pilot_eds_no_instances")).toBe("2");
   expect(await told("pilot_endpoint_not_ready")).toBe("1");
   expect(await told("endpoint_no_pod")).toBe("1");
-  expect(await told("xds_cache_size")).toBe("3");
   expect(await told("istiod_managed_clusters")).toBe("1");
   expect(await told("pilot_no_ip")).toBe("7");
   api.remove(pod);
@@ -94,7 +92,7 @@ test("an extension provider whose service is not there is told by its type", asy
   const where = { domain: "cluster.local", cluster: "Kubernetes", configMap: "istio-system/istio" };
   const { registry, mesh } = createStages({ graph, objects, ...where });
   const metrics = createMetrics();
-  measureModel(metrics, { graph, registry, objects, resources: { parts: new Map(), withoutService: 0 }, mesh });
+  measureModel(metrics, { graph, registry, objects, resources: { withoutService: 0 }, mesh });
   const told = async (type: string): Promise<string | undefined> =>
     new RegExp(`^provider_lookup_cluster_failures{type="${type}"} (\\d+)$`, "m").exec(await metrics.text())?.[1];
   expect([await told("envoyOtelAls"), await told("zipkin"), await told("prometheus")]).toEqual(["1", "0", undefined]);

@@ -11,7 +11,7 @@ export interface MeasuredModel {
   readonly graph: Graph;
   readonly registry: Pick<Registry, "services" | "endpoints">;
   readonly objects: (group: string, kind: string) => Collection<KubeObject>;
-  readonly resources: Pick<ControlledSource, "parts" | "withoutService">;
+  readonly resources: Pick<ControlledSource, "withoutService">;
   readonly mesh: Pick<Mesh, "settings" | "serviceNamed">;
 }
 
@@ -36,10 +36,6 @@ export function measureModel(metrics: Metrics, model: MeasuredModel): void {
         sums.reduce((sum, of) => sum + (of.get(name) ?? 0), 0),
       );
     metrics.set("pilot_no_ip", resources.withoutService);
-    metrics.set(
-      "xds_cache_size",
-      resources.parts.values().reduce((sum, { entries }) => sum + entries, 0),
-    );
     for (const [type, count] of unreachedProviders(mesh))
       metrics.set("provider_lookup_cluster_failures", count, { type });
   });

@@ -111,6 +111,17 @@ const definitions: Readonly<Record<string, Definition>> = {
   },
   istiod_managed_clusters: { help: "Number of clusters managed by istiod", labels: ["cluster_type"] },
   xds_cache_size: { help: "Current size of xds cache: the parts that resources are put together from." },
+  xds_cache_reads: {
+    help: "Total number of xds cache reads: parts that were there when asked for (hit), or had to be made (miss).",
+    labels: ["type"],
+  },
+  xds_cache_evictions: {
+    help: "Total number of xds cache evictions: parts that nobody needs any longer. The cache has no size to be evicted for.",
+    labels: ["type"],
+  },
+  xds_cache_dependent_config_size: {
+    help: "Current size of dependent configs: what the parts that are kept were made from, once for each part.",
+  },
   pilot_total_rejected_configs: {
     help: "Total number of configs that Pilot had to reject or ignore.",
     labels: ["type"],

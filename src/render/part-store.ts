@@ -129,9 +129,10 @@ export function createPartStore(mesh: Mesh, options: PartStoreOptions = {}): Par
     },
     get counts() {
       const counts = new Map<string, RecipeCount>();
-      for (const [{ name }, { size, computed }] of memos) {
-        const { entries, computed: made } = counts.get(name) ?? { entries: 0, computed: 0 };
-        counts.set(name, { entries: entries + size, computed: made + computed });
+      for (const [{ name }, memo] of memos) {
+        const own = { ...memo.tally, entries: memo.size };
+        const other = counts.get(name);
+        counts.set(name, other ? sumOf(own, other) : own);
       }
       return counts;
     },
@@ -144,6 +145,15 @@ export function createPartStore(mesh: Mesh, options: PartStoreOptions = {}): Par
   };
   return store;
 }
+
+/** Recipes may share a name. */
+const sumOf = (a: RecipeCount, b: RecipeCount): RecipeCount => ({
+  entries: a.entries + b.entries,
+  hits: a.hits + b.hits,
+  computed: a.computed + b.computed,
+  dropped: a.dropped + b.dropped,
+  lookups: a.lookups + b.lookups,
+});
 
 /** Stands for whole classes among the kinds of facets. */
 const classKind = {};

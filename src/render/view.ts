@@ -1,5 +1,5 @@
 /** What every render function is handed: the mesh, and the facet of a proxy that it may read. Nothing else can be reached. */
-import type { Cause, IsPart, MemberMemo, Memo, Provenance } from "../collections/index.ts";
+import type { Cause, IsPart, MemberMemo, Memo, Provenance, Tally } from "../collections/index.ts";
 import type { Mesh } from "../mesh/index.ts";
 import type { ProxyClass, Resource, ResourceType } from "../model/index.ts";
 
@@ -37,9 +37,8 @@ export interface AppliedPatch extends Required<Cause> {
   readonly patch: object;
 }
 
-export interface RecipeCount {
+export interface RecipeCount extends Readonly<Tally> {
   readonly entries: number;
-  readonly computed: number;
 }
 
 /** How a recipe's results are made; the object stands for the recipe. */
@@ -76,7 +75,7 @@ export interface PartStore {
   readonly rendered: number;
   /** Facets, classes among them, that somebody has. */
   readonly facets: number;
-  /** By recipe: what is kept, and how often something was made. */
+  /** By recipe: what is kept, and what became of the rest. */
   readonly counts: ReadonlyMap<string, RecipeCount>;
   /** Remembers what made a resource, for its causes. */
   made(resource: Resource, provenance: (isPart?: IsPart) => Provenance, patches?: readonly AppliedPatch[]): void;

@@ -297,5 +297,6 @@ describe("the control plane on an API", () => {
     expect(told).toMatch(/^pilot_no_ip [1-9]/m);
     expect(told).toMatch(/^pilot_k8s_proxies_with_no_service_targets\{reason="no_matching_services"\} [1-9]/m);
     expect(told).toMatch(/^pilot_inbound_updates\{type="svc"\} [1-9]/m);
+    expect(told).toMatch(/^controller_sync_errors_total\{cluster="Kubernetes"\} \d+$/m);
   });
 });

@@ -79,7 +79,12 @@ export async function startDiscovery(options: DiscoveryOptions): Promise<Discove
     ...{ component: "fairlead", host: hostname() },
   });
   tellShortages(options, recorder);
-  const source = createHttpSource({ graph, client, log: log.scope("kube"), random: options.random, narrow: true });
+  const inCluster = { cluster: options.cluster };
+  metrics.count("controller_sync_errors_total", inCluster, 0);
+  const source = createHttpSource({
+    ...{ graph, client, log: log.scope("kube"), random: options.random, narrow: true },
+    onFailure: () => metrics.count("controller_sync_errors_total", inCluster),
+  });
   const watched = watchObjects(source);
 
   // Beside it: keys that verify tokens, from the network.

@@ -45,7 +45,7 @@ test("what lacks something is counted as it changes, and nothing is passed over 
   const api = createMemorySource({ graph, objects: [service("empty"), service("full"), pod] });
   const { objects } = watchObjects(api);
   const where = { domain: "cluster.local", cluster: "Kubernetes", configMap: "istio-system/istio" };
-  const { registry, mesh } = createStages({ graph, objects, ...where });
+  const { registry, mesh, settings } = createStages({ graph, objects, ...where });
   const metrics = createMetrics();
   let asked = 0;
   const endpoints = (key: string) => {
@@ -53,7 +53,14 @@ test("what lacks something is counted as it changes, and nothing is passed over 
     return registry.endpoints(key);
   };
   const resources = { withoutService: 7 };
-  measureModel(metrics, { graph, registry: { services: registry.services, endpoints }, objects, resources, mesh });
+  measureModel(metrics, {
+    graph,
+    registry: { services: registry.services, endpoints },
+    objects,
+    resources,
+    mesh,
+    settings,
+  });
   const told = async (name: string): Promise<string | undefined> =>
     new RegExp(`^${name}(?:{[^}]*})? (\\d+)$`, "m").exec(await metrics.text())?.[1];
   expect(await told("pilot_eds_no_instances")).toBe("4");
@@ -61,7 +68,7 @@ test("what lacks something is counted as it changes, and nothing is passed over 
   expect(await told("pilot_eds_no_instances")).toBe("2");
   expect(await told("pilot_endpoint_not_ready")).toBe("1");
   expect(await told("endpoint_no_pod")).toBe("1");
-  expect(await told("istiod_managed_clusters")).toBe("1");
+  expect(await metrics.text()).toMatch(/^istiod_managed_clusters\{cluster_type="local"\} 1$/m);
   expect(await told("pilot_no_ip")).toBe("7");
   api.remove(pod);
   expect(await told("endpoint_no_pod")).toBe("2");
@@ -71,6 +78,56 @@ test("what lacks something is counted as it changes, and nothing is passed over 
   const before = asked;
   expect(await told("pilot_eds_no_instances")).toBe("2");
   expect(asked).toBe(before);
+});
+
+test("endpoints whose Pods are not known are told while they wait, and counted when their slice is read", async () => {
+  const graph = createGraph();
+  const api = createMemorySource({ graph, objects: [service("a"), service("b")] });
+  const { objects } = watchObjects(api);
+  const where = { domain: "cluster.local", cluster: "Kubernetes", configMap: "istio-system/istio" };
+  const { registry, mesh, settings } = createStages({ graph, objects, ...where });
+  api.apply([slice("a", endpoint("here", true))]);
+  const metrics = createMetrics();
+  measureModel(metrics, { graph, registry, objects, resources: { withoutService: 0 }, mesh, settings });
+  const told = async () => {
+    const text = await metrics.text();
+    const of = (name: string) => Number(new RegExp(`^${name} (\\d+)$`, "m").exec(text)?.[1]);
+    return { pending: of("pilot_k8s_endpoints_pending_pod"), met: of("pilot_k8s_endpoints_with_no_pods") };
+  };
+  expect(await told()).toEqual({ pending: 1, met: 1 });
+  // The same address behind another Service.
+  api.apply([slice("b", endpoint("here", true))]);
+  expect(await told()).toEqual({ pending: 1, met: 2 });
+  expect(registry.endpoints("default/a.default.svc.cluster.local")).toEqual([]);
+  api.apply([pod]);
+  expect(await told()).toEqual({ pending: 0, met: 2 });
+  // A Pod that goes before its endpoints is nothing out of the ordinary.
+  api.remove(pod);
+  expect(await told()).toEqual({ pending: 1, met: 2 });
+  api.remove(slice("a"));
+  api.remove(slice("b"));
+  expect(await told()).toEqual({ pending: 0, met: 2 });
+});
+
+test("slices that discoverySelectors leave out wait for nothing", async () => {
+  const graph = createGraph();
+  const selectors = [{ matchLabels: { mesh: "yes" } }];
+  const config: KubeObject = {
+    apiVersion: "v1",
+    kind: "ConfigMap",
+    metadata: { name: "istio", namespace: "istio-system" },
+    data: { mesh: JSON.stringify({ discoverySelectors: selectors }) },
+  };
+  const api = createMemorySource({ graph, objects: [config, slice("a", endpoint("gone", false))] });
+  const { objects } = watchObjects(api);
+  const where = { domain: "cluster.local", cluster: "Kubernetes", configMap: "istio-system/istio" };
+  const stages = createStages({ graph, objects, ...where });
+  const metrics = createMetrics();
+  measureModel(metrics, { ...stages, graph, objects, resources: { withoutService: 0 } });
+  const text = await metrics.text();
+  for (const name of ["endpoints_pending_pod", "endpoints_with_no_pods"])
+    expect(text).toMatch(new RegExp(`^pilot_k8s_${name} 0$`, "m"));
+  expect(text).toMatch(/^pilot_endpoint_not_ready 0$/m);
 });
 
 test("an extension provider whose service is not there is told by its type", async () => {
@@ -90,9 +147,9 @@ test("an extension provider whose service is not there is told by its type", asy
   const api = createMemorySource({ graph, objects: [service("empty"), config] });
   const { objects } = watchObjects(api);
   const where = { domain: "cluster.local", cluster: "Kubernetes", configMap: "istio-system/istio" };
-  const { registry, mesh } = createStages({ graph, objects, ...where });
+  const { registry, mesh, settings } = createStages({ graph, objects, ...where });
   const metrics = createMetrics();
-  measureModel(metrics, { graph, registry, objects, resources: { withoutService: 0 }, mesh });
+  measureModel(metrics, { graph, registry, objects, resources: { withoutService: 0 }, mesh, settings });
   const told = async (type: string): Promise<string | undefined> =>
     new RegExp(`^provider_lookup_cluster_failures{type="${type}"} (\\d+)$`, "m").exec(await metrics.text())?.[1];
   expect([await told("envoyOtelAls"), await told("zipkin"), await told("prometheus")]).toEqual(["1", "0", undefined]);

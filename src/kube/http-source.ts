@@ -18,6 +18,8 @@ export interface HttpSourceOptions {
   readonly client: KubeClient;
   readonly log: Logger;
   readonly random: () => number;
+  /** Told of each list or watch that failed and is tried again; that a kind is not served, or a version gone, is no failure. */
+  readonly onFailure?: () => void;
   /** Keeps of each object only what a control plane reads. */
   readonly narrow?: boolean;
   readonly pageSize?: number;
@@ -102,7 +104,10 @@ function follow(options: Follow): WatchedKind {
       replica.replace([], "");
       replica.expire();
       settle(false);
-    } else log.warn(`following ${kind.plural}: ${message}`);
+    } else {
+      options.onFailure?.();
+      log.warn(`following ${kind.plural}: ${message}`);
+    }
     return Math.max(backoff.nextMs(), status?.retryAfterMs ?? 0);
   };
   const loop = async (): Promise<void> => {

@@ -83,6 +83,10 @@ const definitions: Readonly<Record<string, Definition>> = {
   pilot_inbound_updates: { help: "Total number of updates received by pilot.", labels: ["type"] },
   pilot_k8s_cfg_events: { help: "Events from k8s config.", labels: ["type", "event"] },
   pilot_k8s_reg_events: { help: "Events from k8s registry.", labels: ["type", "event"] },
+  controller_sync_errors_total: {
+    help: "Total number of errors syncing controllers: lists and watches that failed and are tried again.",
+    labels: ["cluster"],
+  },
   pilot_services: { help: "Total services known to pilot." },
   pilot_virt_services: { help: "Total virtual services known to pilot." },
   pilot_no_ip: { help: "Pods not found in the endpoint table, possibly invalid." },
@@ -93,6 +97,12 @@ const definitions: Readonly<Record<string, Definition>> = {
   pilot_eds_no_instances: { help: "Number of clusters without instances." },
   pilot_endpoint_not_ready: { help: "Endpoint found in unready state." },
   endpoint_no_pod: { help: "Endpoints without an associated pod." },
+  pilot_k8s_endpoints_with_no_pods: {
+    help: "Endpoints that does not have any corresponding pods, counted each time that their slice is read.",
+  },
+  pilot_k8s_endpoints_pending_pod: {
+    help: "Number of endpoints that do not currently have any corresponding pods.",
+  },
   pilot_dns_cluster_without_endpoints: { help: "DNS clusters without endpoints." },
   pilot_vservice_dup_domain: { help: "Virtual services with dup domains." },
   pilot_destrule_subsets: { help: "Duplicate subsets across destination rules for same host" },

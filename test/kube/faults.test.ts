@@ -35,6 +35,8 @@ const asked: string[] = [];
 /** Each test follows a kind of its own, so that a late request of the one before is known as such. */
 let followed = kind;
 let follows = 0;
+/** Of what is followed now. */
+let failures = 0;
 
 beforeAll(async () => {
   const { privateKey, publicKey } = await generateKey();
@@ -112,11 +114,15 @@ const event = (response: ServerResponse, type: string, value: unknown): void => 
 const follow = (play: Script, stallMs = 5000): WatchedKind => {
   script = play;
   followed = { ...kind, plural: `configmaps${++follows}` };
+  const own = follows;
+  failures = 0;
   source = createHttpSource({
     graph: createGraph(),
     client,
     log: silentLogger,
     random: () => 0,
+    // The one before may still fail.
+    onFailure: () => void (own === follows && failures++),
     stallMs,
     maxBackoffMs: 50,
   });
@@ -206,6 +212,21 @@ test("K02: while the API answers nothing but errors, what is here stays", async 
   });
   await until(() => refused > 3);
   expect(watched.objects.keys()).toEqual(["n/a"]);
+});
+
+test("lists and watches that fail are told; a kind that is not served and a version that has gone are not", async () => {
+  const answers = [404, 503, 410, 500];
+  let watches = 0;
+  const watched = follow((_request, response, url) => {
+    const code = answers.shift();
+    if (code !== undefined) return status(response, code);
+    if (!url.searchParams.has("watch")) return list(response, 3, ["a"]);
+    watches++;
+    return watches === 1 ? status(response, 502) : response.flushHeaders();
+  });
+  await until(() => watches === 2);
+  expect(watched.objects.keys()).toEqual(["n/a"]);
+  expect(failures).toBe(3);
 });
 
 test("K02: an API that answers 504 at once is not asked in a tight loop", async () => {

@@ -297,6 +297,10 @@ describe("the control plane on an API", () => {
     expect(told).toMatch(/^pilot_no_ip [1-9]/m);
     expect(told).toMatch(/^pilot_k8s_proxies_with_no_service_targets\{reason="no_matching_services"\} [1-9]/m);
     expect(told).toMatch(/^pilot_inbound_updates\{type="svc"\} [1-9]/m);
+    // Changes that the API tells, and work that a leader writes back.
+    for (const id of ["Kubernetes", "namespace controller", "ip-autoallocate", "gateway status", "analysis status"])
+      for (const figure of ["depth", "latency_count", "duration_count"])
+        expect(told).toMatch(new RegExp(`^pilot_worker_queue_${figure}{queueID="${id}"} \\d+$`, "m"));
     expect(told).toMatch(/^controller_sync_errors_total\{cluster="Kubernetes"\} \d+$/m);
   });
 });

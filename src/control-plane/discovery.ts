@@ -39,6 +39,7 @@ import { createProgrammed, createProgrammedView } from "./programmed/index.ts";
 import { proxyOfNode } from "./proxy-of-node.ts";
 import { createPushReasons } from "./push-reasons.ts";
 import { createGenerations, createQuarantine, type Filter } from "./quarantine/index.ts";
+import { measureQueues } from "./queue-metrics.ts";
 import { findRefusals, type Refusal, refusalsByObject } from "./refusals.ts";
 import { createRegistration } from "./registration/index.ts";
 import { renderAhead } from "./render-ahead.ts";
@@ -79,10 +80,12 @@ export async function startDiscovery(options: DiscoveryOptions): Promise<Discove
     ...{ component: "fairlead", host: hostname() },
   });
   tellShortages(options, recorder);
+  const queues = measureQueues(metrics);
   const inCluster = { cluster: options.cluster };
   metrics.count("controller_sync_errors_total", inCluster, 0);
   const source = createHttpSource({
     ...{ graph, client, log: log.scope("kube"), random: options.random, narrow: true },
+    meter: queues(options.cluster),
     onFailure: () => metrics.count("controller_sync_errors_total", inCluster),
   });
   const watched = watchObjects(source);
@@ -471,6 +474,7 @@ export async function startDiscovery(options: DiscoveryOptions): Promise<Discove
       },
       recorder,
       metrics,
+      queues,
       trust,
       signal: running,
     });

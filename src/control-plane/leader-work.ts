@@ -26,6 +26,7 @@ import type { DiscoveryOptions } from "./discovery-options.ts";
 import { defaultTagName } from "./own-revision.ts";
 import type { PatchReports } from "./patch-reports.ts";
 import { type Programmed, runProgrammedStatus } from "./programmed/index.ts";
+import type { QueueMeters } from "./queue-metrics.ts";
 import type { Stages } from "./stages.ts";
 import { runRootDistribution, runWebhookBundles, type Trust } from "./trust/index.ts";
 import { type WatchedObjects, watchedKind } from "./watched-kinds.ts";
@@ -44,6 +45,8 @@ export interface LeaderParts {
   readonly programmed: Programmed;
   readonly recorder: EventRecorder;
   readonly metrics: Metrics;
+  /** Of the work of each task, by istiod's names of it where there are such. */
+  readonly queues: QueueMeters;
   readonly trust: Trust;
   readonly signal: AbortSignal;
 }
@@ -105,7 +108,7 @@ export function runLeader(options: DiscoveryOptions, parts: LeaderParts): void {
 }
 
 function distributeRoots(options: DiscoveryOptions, parts: LeaderParts): void {
-  const { client, watched, stages, trust, signal } = parts;
+  const { client, watched, stages, trust, queues, signal } = parts;
   // Whoever else is the CA tells its roots itself.
   if (options.hasOwnCa === false && !trust.signer) return;
   runRootDistribution({
@@ -120,6 +123,7 @@ function distributeRoots(options: DiscoveryOptions, parts: LeaderParts): void {
       return () => stops.forEach((stop) => void stop?.());
     },
     log: options.log,
+    meter: queues("namespace controller"),
     random: options.random,
     signal,
   });
@@ -131,7 +135,8 @@ function rotateRoots({ namespace }: DiscoveryOptions, { trust, watched, client, 
   trust.own?.drive({ client, signal, replicas: () => countReplicas(namespace, watched, isOurs) });
 }
 
-function patchWebhooks(options: DiscoveryOptions, { client, watched, trust, metrics, signal }: LeaderParts): void {
+function patchWebhooks(options: DiscoveryOptions, parts: LeaderParts): void {
+  const { client, watched, trust, metrics, queues, signal } = parts;
   runWebhookBundles({
     client,
     validating: watched.objects(admission, "ValidatingWebhookConfiguration"),
@@ -142,17 +147,19 @@ function patchWebhooks(options: DiscoveryOptions, { client, watched, trust, metr
     namespace: options.namespace,
     metrics,
     log: options.log.scope("webhooks"),
+    meters: { validating: queues("validation"), mutating: queues("webhook patcher") },
     random: options.random,
     signal,
   });
 }
 
-function allocateAddresses(options: DiscoveryOptions, { client, watched, stages, signal }: LeaderParts): void {
+function allocateAddresses(options: DiscoveryOptions, { client, watched, stages, queues, signal }: LeaderParts): void {
   runServiceEntryAddresses({
     client,
     serviceEntries: watched.objects("networking.istio.io", "ServiceEntry"),
     discovered: stages.settings.discovered,
     log: options.log.scope("ip-autoallocate"),
+    meter: queues("ip-autoallocate"),
     random: options.random,
     signal,
   });
@@ -163,13 +170,15 @@ function writeGatewayStatuses(options: DiscoveryOptions, parts: LeaderParts): vo
     client: parts.client,
     classes: parts.watched.objects(gatewayApi, "GatewayClass"),
     log: options.log.scope("status"),
+    meter: parts.queues("gateway class"),
     random: options.random,
     signal: parts.signal,
   });
-  writeStatuses(options, parts, parts.gatewayStatuses, gatewayKinds);
+  writeStatuses(options, parts, parts.gatewayStatuses, gatewayKinds, "gateway status");
 }
 
-function deployGateways(options: DiscoveryOptions, { client, watched, gatewayObjects, signal }: LeaderParts): void {
+function deployGateways(options: DiscoveryOptions, parts: LeaderParts): void {
+  const { client, watched, gatewayObjects, queues, signal } = parts;
   if (options.gatewayDeployments === false) return;
   runGatewayDeployments({
     client,
@@ -180,20 +189,22 @@ function deployGateways(options: DiscoveryOptions, { client, watched, gatewayObj
       watched.objects("", "Service"),
     ],
     log: options.log.scope("gateway"),
+    meter: queues("gateway deployment"),
     random: options.random,
     signal,
   });
 }
 
 function writeIngressStatuses(options: DiscoveryOptions, parts: LeaderParts): void {
-  writeStatuses(options, parts, parts.stages.statuses, [["networking.k8s.io", "Ingress"]]);
+  writeStatuses(options, parts, parts.stages.statuses, [["networking.k8s.io", "Ingress"]], "ingress status");
 }
 
 function writeStatuses(
   options: DiscoveryOptions,
-  { client, watched, signal }: LeaderParts,
+  { client, watched, queues, signal }: LeaderParts,
   statuses: Collection<ObjectStatus>,
   kinds: readonly (readonly [string, string])[],
+  queueID: string,
 ): void {
   runStatusWriter({
     client,
@@ -201,6 +212,7 @@ function writeStatuses(
     kinds: kinds.map(([group, kind]) => ({ ref: watchedKind(group, kind), objects: watched.objects(group, kind) })),
     now: options.now,
     log: options.log.scope("status"),
+    meter: queues(queueID),
     random: options.random,
     signal,
   });
@@ -208,7 +220,7 @@ function writeStatuses(
 
 function writeProgrammed(
   options: DiscoveryOptions,
-  { client, watched, programmed, refusals, signal }: LeaderParts,
+  { client, watched, programmed, refusals, queues, signal }: LeaderParts,
 ): void {
   if (options.programmedStatus === false) return;
   runProgrammedStatus({
@@ -223,6 +235,7 @@ function writeProgrammed(
       countReplicas(options.namespace, watched, (service) => service === controlPlaneService(options.revision)),
     now: options.now,
     log: options.log.scope("status"),
+    meter: queues("programmed status"),
     random: options.random,
   });
 }
@@ -246,7 +259,7 @@ function countReplicas(namespace: string, { objects }: WatchedObjects, isOwn: (s
 }
 
 function reportProblems(options: DiscoveryOptions, parts: LeaderParts): void {
-  const { client, watched, stages, patchReports, refusals, recorder, metrics, signal } = parts;
+  const { client, watched, stages, patchReports, refusals, recorder, metrics, queues, signal } = parts;
   runProblemReports({
     client,
     writesStatus: options.analysis,
@@ -257,6 +270,7 @@ function reportProblems(options: DiscoveryOptions, parts: LeaderParts): void {
     refusals,
     now: options.now,
     log: options.log.scope("analysis"),
+    meter: queues("analysis status"),
     random: options.random,
     signal,
     onProblem: (kind, { code, level, message }, object) => {

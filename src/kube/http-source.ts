@@ -3,7 +3,7 @@
  * when told that the version is gone. While the API cannot be reached the collections keep what they have.
  */
 import type { Graph } from "../collections/index.ts";
-import { createBackoff, FairleadError, type Logger, readRecord, wait } from "../lib/index.ts";
+import { createBackoff, FairleadError, type Logger, type QueueMeter, readRecord, wait } from "../lib/index.ts";
 import type { KubeObject } from "../model/index.ts";
 import { createBatcher } from "./batcher.ts";
 import type { KubeClient, ListAnswer } from "./client.ts";
@@ -20,6 +20,8 @@ export interface HttpSourceOptions {
   readonly random: () => number;
   /** Told of each list or watch that failed and is tried again; that a kind is not served, or a version gone, is no failure. */
   readonly onFailure?: () => void;
+  /** Of the changes that wait to be applied. */
+  readonly meter?: QueueMeter;
   /** Keeps of each object only what a control plane reads. */
   readonly narrow?: boolean;
   readonly pageSize?: number;
@@ -30,7 +32,7 @@ export interface HttpSourceOptions {
 }
 
 export function createHttpSource(options: HttpSourceOptions): ObjectSource {
-  const batcher = createBatcher(options.graph);
+  const batcher = createBatcher(options.graph, options.meter);
   const all = new AbortController();
   return {
     watchKind(kind, scope = {}) {

@@ -54,6 +54,7 @@ export { isAlive, type Owner, ownerOf } from "./owner.ts";
 export { fileLimits, isRecord, objectLimits, type ParseLimits, parseJson, parseYaml } from "./parse.ts";
 export { parseWithRepeated } from "./parse-repeated.ts";
 export { measurePattern } from "./pattern-size.ts";
+export type { QueueMeter } from "./queue-meter.ts";
 export { createRateMeter, type RateMeter } from "./rate-meter.ts";
 export { readList, readNumber, readRecord, readText, readTextMap, readTexts } from "./read.ts";
 export { compilePattern, type Pattern, patternSize, quotePattern } from "./regex.ts";

@@ -22,6 +22,7 @@ interface Definition {
 }
 
 const seconds = [0.01, 0.1, 1, 3, 5, 10, 20, 30];
+const queueSeconds = [0.01, 0.1, 0.2, 0.5, 1, 3, 5];
 
 /** Every metric that is served, with the labels it may have: a label set from user text would be a leak. */
 const definitions: Readonly<Record<string, Definition>> = {
@@ -86,6 +87,20 @@ const definitions: Readonly<Record<string, Definition>> = {
   controller_sync_errors_total: {
     help: "Total number of errors syncing controllers: lists and watches that failed and are tried again.",
     labels: ["cluster"],
+  },
+  pilot_worker_queue_depth: {
+    help: "Depth of the controller queues: of changes that the API has told (the cluster's name), and of objects to write.",
+    labels: ["queueID"],
+  },
+  pilot_worker_queue_latency: {
+    help: "Latency before the item is processed",
+    labels: ["queueID"],
+    buckets: queueSeconds,
+  },
+  pilot_worker_queue_duration: {
+    help: "Time taken to process an item",
+    labels: ["queueID"],
+    buckets: queueSeconds,
   },
   pilot_services: { help: "Total services known to pilot." },
   pilot_virt_services: { help: "Total virtual services known to pilot." },

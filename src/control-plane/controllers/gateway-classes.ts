@@ -2,7 +2,7 @@
 import type { Collection } from "../../collections/index.ts";
 import type { KubeClient } from "../../kube/index.ts";
 import { kindRef } from "../../kube/index.ts";
-import { FairleadError, type Logger } from "../../lib/index.ts";
+import { FairleadError, type Logger, type QueueMeter } from "../../lib/index.ts";
 import { gatewayClass, type KubeObject } from "../../model/index.ts";
 import { runKeyedWork } from "./keyed-work.ts";
 
@@ -10,6 +10,7 @@ export interface GatewayClassesOptions {
   readonly client: KubeClient;
   readonly classes: Collection<KubeObject>;
   readonly log: Logger;
+  readonly meter?: QueueMeter;
   readonly random: () => number;
   readonly signal: AbortSignal;
 }

@@ -2,7 +2,7 @@
 import type { Collection } from "../../collections/index.ts";
 import { managedLabel } from "../../inject/index.ts";
 import { type KindRef, type KubeClient, kubeKinds } from "../../kube/index.ts";
-import type { Logger } from "../../lib/index.ts";
+import type { Logger, QueueMeter } from "../../lib/index.ts";
 import type { KubeObject } from "../../model/index.ts";
 import { runKeyedWork } from "./keyed-work.ts";
 
@@ -13,6 +13,7 @@ export interface GatewayDeploymentsOptions {
   /** Those of the kinds that are there: one that somebody changes or deletes is put right. */
   readonly present: readonly Collection<KubeObject>[];
   readonly log: Logger;
+  readonly meter?: QueueMeter;
   readonly random: () => number;
   readonly signal: AbortSignal;
 }

@@ -1,5 +1,5 @@
 /** Keys that are due in; one attempt at a time, each key tried again with growing pauses until it succeeds, out. */
-import { createBackoff, FairleadError, type Logger, wait } from "../../lib/index.ts";
+import { createBackoff, FairleadError, type Logger, type QueueMeter, wait } from "../../lib/index.ts";
 
 /** A mesh of thousands of objects that has a new leader is not worth a flood: nobody waits for these. */
 export const statusWritesPerSecond = 50;
@@ -13,6 +13,7 @@ export interface KeyedWorkOptions {
   readonly random: () => number;
   readonly signal: AbortSignal;
   readonly minBackoffMs?: number;
+  readonly meter?: QueueMeter | undefined;
   /** Turns that are given within a second; without it as many as are asked for. */
   readonly perSecond?: number;
 }
@@ -23,8 +24,9 @@ export interface KeyedWork {
 }
 
 export function runKeyedWork(options: KeyedWorkOptions): KeyedWork {
-  const { signal, log } = options;
-  const pending = new Set<string>();
+  const { signal, log, meter } = options;
+  /** With the time since when. */
+  const pending = new Map<string, number>();
   const backoffs = new Map<string, ReturnType<typeof createBackoff>>();
   const timers = new Set<NodeJS.Timeout>();
   /** What each key failed with last: the same again is not told again. */
@@ -60,9 +62,11 @@ export function runKeyedWork(options: KeyedWorkOptions): KeyedWork {
   };
   const run = async (): Promise<void> => {
     await Promise.resolve();
-    for (const key of pending) {
+    for (const [key, sinceMs] of pending) {
       if (signal.aborted) break;
       pending.delete(key);
+      const startMs = performance.now();
+      meter?.waited(startMs - sinceMs);
       await options.work(key, turn).then(
         () => {
           backoffs.delete(key);
@@ -70,16 +74,19 @@ export function runKeyedWork(options: KeyedWorkOptions): KeyedWork {
         },
         (error: unknown) => retry(key, error),
       );
+      meter?.worked(performance.now() - startMs);
     }
     working = false;
   };
   const due = (key: string): void => {
     if (signal.aborted) return;
-    pending.add(key);
+    if (!pending.has(key)) pending.set(key, performance.now());
     if (working) return;
     working = true;
     void run();
   };
+  // What a leader leaves behind is another's.
+  meter?.follow(() => (signal.aborted ? 0 : pending.size));
   signal.addEventListener(
     "abort",
     () => {

@@ -6,7 +6,7 @@ import { type Collection, sameData } from "../../collections/index.ts";
 import type { Problem } from "../../config/index.ts";
 import type { KubeClient } from "../../kube/index.ts";
 import { kindRef } from "../../kube/index.ts";
-import { createDebounce, FairleadError, type Logger, readRecord } from "../../lib/index.ts";
+import { createDebounce, FairleadError, type Logger, type QueueMeter, readRecord } from "../../lib/index.ts";
 import { istioKinds, type KubeObject } from "../../model/index.ts";
 import { type CredentialInputs, createCredentialInputs } from "./credential-inputs.ts";
 import { findProblems, type ObjectProblem, type ProblemInputs } from "./find-problems.ts";
@@ -36,6 +36,7 @@ export interface ProblemReportsOptions extends ProblemSources {
   readonly refusals: ProblemSources["refusals"] & Subscribable;
   readonly random: () => number;
   readonly log: Logger;
+  readonly meter?: QueueMeter;
   /** Told of each problem when it is first met. */
   readonly onProblem?: (kind: string, problem: ObjectProblem, object: KubeObject | undefined) => void;
   readonly signal: AbortSignal;

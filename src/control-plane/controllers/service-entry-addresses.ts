@@ -5,7 +5,17 @@
 import { type Collection, sameData } from "../../collections/index.ts";
 import type { KubeClient } from "../../kube/index.ts";
 import { kindRef } from "../../kube/index.ts";
-import { formatIp, type Logger, parseIp, readList, readRecord, readText, readTexts, sortBy } from "../../lib/index.ts";
+import {
+  formatIp,
+  type Logger,
+  parseIp,
+  type QueueMeter,
+  readList,
+  readRecord,
+  readText,
+  readTexts,
+  sortBy,
+} from "../../lib/index.ts";
 import { type KubeObject, serviceEntry } from "../../model/index.ts";
 import { type AddressPool, createAddressPool } from "./address-pool.ts";
 import { runKeyedWork } from "./keyed-work.ts";
@@ -16,6 +26,7 @@ export interface ServiceEntryAddressesOptions {
   /** False for entries in namespaces that discoverySelectors leave out. */
   readonly discovered: (object: KubeObject) => boolean;
   readonly log: Logger;
+  readonly meter?: QueueMeter;
   readonly random: () => number;
   readonly signal: AbortSignal;
   /** Ranges, IPv4 first. */

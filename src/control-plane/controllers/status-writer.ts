@@ -1,7 +1,7 @@
 /** What statuses should say in; the objects' `.status` in the API, written only where it says something else, out. */
 import { type Collection, sameData } from "../../collections/index.ts";
 import type { KindRef, KubeClient } from "../../kube/index.ts";
-import { type Logger, readRecord } from "../../lib/index.ts";
+import { type Logger, type QueueMeter, readRecord } from "../../lib/index.ts";
 import type { KubeObject } from "../../model/index.ts";
 import type { ObjectStatus } from "../../translate/index.ts";
 import { runKeyedWork, statusWritesPerSecond } from "./keyed-work.ts";
@@ -16,6 +16,7 @@ export interface StatusWriterOptions {
   readonly kinds: readonly { readonly ref: KindRef; readonly objects: Collection<KubeObject> }[];
   readonly now: () => Date;
   readonly log: Logger;
+  readonly meter?: QueueMeter;
   readonly random: () => number;
   readonly signal: AbortSignal;
   /** Told after each write; tests count with it. */

@@ -6,7 +6,7 @@
  */
 import type { Collection } from "../../collections/index.ts";
 import type { KindRef, KubeClient } from "../../kube/index.ts";
-import { FairleadError, type Logger, readRecord } from "../../lib/index.ts";
+import { FairleadError, type Logger, type QueueMeter, readRecord } from "../../lib/index.ts";
 import type { KubeObject } from "../../model/index.ts";
 import { runKeyedWork, statusWritesPerSecond } from "../controllers/keyed-work.ts";
 import { mergePatch } from "../controllers/merge-patch.ts";
@@ -27,6 +27,7 @@ export interface ProgrammedStatusOptions {
   readonly now: () => Date;
   readonly random: () => number;
   readonly log: Logger;
+  readonly meter?: QueueMeter;
   readonly signal: AbortSignal;
   readonly times?: Partial<StatusTimes>;
 }

@@ -4,7 +4,7 @@
  */
 import type { Collection } from "../../collections/index.ts";
 import { type KubeClient, kubeKinds } from "../../kube/index.ts";
-import { isRecord, type Logger } from "../../lib/index.ts";
+import { isRecord, type Logger, type QueueMeter } from "../../lib/index.ts";
 import type { KubeObject } from "../../model/index.ts";
 import { runKeyedWork } from "../controllers/index.ts";
 
@@ -33,6 +33,7 @@ export interface RootDistributionOptions {
   /** Calls back when any of it has changed; returns the way to stop. */
   onRoots(changed: () => void): () => void;
   readonly log: Logger;
+  readonly meter?: QueueMeter;
   readonly random: () => number;
   readonly signal: AbortSignal;
 }

@@ -5,7 +5,7 @@
 import { type Collection, sameData } from "../../collections/index.ts";
 import { alwaysReject } from "../../config/index.ts";
 import { type KindRef, type KubeClient, kindRef, kubeKinds } from "../../kube/index.ts";
-import { FairleadError, type Logger, readList, readRecord, readText } from "../../lib/index.ts";
+import { FairleadError, type Logger, type QueueMeter, readList, readRecord, readText } from "../../lib/index.ts";
 import { type KubeObject, kindOf } from "../../model/index.ts";
 import type { Metrics } from "../../ops/index.ts";
 import { runKeyedWork } from "../controllers/index.ts";
@@ -22,6 +22,7 @@ export interface WebhookBundlesOptions {
   readonly namespace: string;
   readonly metrics: Pick<Metrics, "count">;
   readonly log: Logger;
+  readonly meters?: Readonly<Record<"validating" | "mutating", QueueMeter>>;
   readonly random: () => number;
   readonly signal: AbortSignal;
 }
@@ -46,7 +47,7 @@ export function runWebhookBundles(options: WebhookBundlesOptions): void {
       if (!found || found.metadata.labels?.["istio.io/rev"] !== (options.revision || "default")) return;
       await heal(options, side, found);
     };
-    const queue = runKeyedWork({ ...options, name: "webhook configuration", work });
+    const queue = runKeyedWork({ ...options, name: "webhook configuration", work, meter: options.meters?.[name] });
     const all = (): void => configurations.keys().forEach(queue.due);
     const stops = [configurations.subscribe(queue.due), options.onRoots(all)];
     options.signal.addEventListener("abort", () => stops.forEach((stop) => void stop()), { once: true });

@@ -20,7 +20,7 @@ import { createRpcClient } from "../rpc/index.ts";
 import { deltaMethod } from "../xds/index.ts";
 import { type ControlledApi, startControlledApi } from "./controllers/testing.ts";
 import type { Discovery } from "./discovery.ts";
-import { allowSecrets, startPlane } from "./testing.ts";
+import { type Answers, allowSecrets, connectProxy, startPlane } from "./testing.ts";
 
 const istio = "networking.istio.io";
 const object = (
@@ -221,6 +221,21 @@ describe("the control plane on an API", () => {
     expect(containers(await world.create(podIn("default")))).toEqual(["app"]);
     const { host: at, port: monitoring } = plane.addresses.monitoring;
     expect(await fetchText(`http://${at}:${monitoring}/metrics`)).toMatch(/^sidecar_injection_success_total [1-9]/m);
+  });
+
+  test("a route that waits for a cluster which a proxy refuses is counted by its type", async () => {
+    const web = (name: string): KubeObject =>
+      object("v1", "Service", name, { ports: [{ name: "http", port: 80 }], selector: { app: name } });
+    await world.create(web("early"));
+    const refusesLate: Answers = ({ typeUrl, resources }) =>
+      typeUrl === types.cluster && resources.some(({ name }) => name.includes("late.default")) ? "no" : undefined;
+    const proxy = await connectProxy(plane, "choosy.default", ["80"], refusesLate);
+    await expect.poll(() => proxy.responses.get("RouteConfiguration")).toBe(1);
+    await world.create(web("late"));
+    const { host, port } = plane.addresses.monitoring;
+    const told = (): Promise<string> => fetchText(`http://${host}:${port}/metrics`);
+    await expect.poll(told).toMatch(/^fairlead_xds_held_back\{type="rds"\} [1-9]/m);
+    proxy.close();
   });
 
   /** Names that only something out of the ordinary brings about; each has its own test or its own cause in the help. */

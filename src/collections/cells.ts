@@ -59,7 +59,7 @@ export class Cell {
   removeReader(reader: Computation): void {
     const { readers } = this;
     if (readers === reader) this.readers = undefined;
-    else if (readers instanceof Set && readers.delete(reader) && readers.size === 0) this.readers = undefined;
+    else if (readers instanceof Set && readers.delete(reader) && readers.size < 2) [this.readers] = readers;
   }
 
   /** Brings the cell up to date; sources always are. */

@@ -101,7 +101,7 @@ export function createSteps(): Steps {
   function first(to: ResourceSet): Step {
     let found = firsts.get(to);
     if (!found) {
-      found = firstStep(to, whole);
+      found = new FirstStep(to, whole);
       firsts.set(to, found);
     }
     return found;
@@ -145,27 +145,49 @@ const noLayer: Layer = new Map();
 const anyName = {};
 
 const none: Changes = new Map();
+const noNames: readonly string[] = [];
 
 const noStep: Step = { changes: none, before: none, resources: [], removed: [], needsMore: false };
 
-/** To a client that has nothing, the set itself is the change: a copy for each class would weigh more than all else. */
-function firstStep(to: ResourceSet, whole: (set: ResourceSet) => readonly Resource[]): Step {
-  return {
-    changes: {
-      get size() {
-        return to.size;
-      },
-      has: (name) => to.get(name) !== undefined,
-      get: (name) => to.get(name),
-      keys: () => to.names(),
-    },
-    before: none,
-    get resources() {
-      return whole(to);
-    },
-    removed: [],
-    needsMore: true,
-  };
+/**
+ * To a client that has nothing, the set itself is the change: a copy for each class would weigh more than all else. A
+ * class, as each class of proxies has one for every type.
+ */
+class FirstStep implements Step, Changes {
+  readonly before = none;
+  readonly removed = noNames;
+  readonly needsMore = true;
+  readonly #to: ResourceSet;
+  readonly #whole: (set: ResourceSet) => readonly Resource[];
+
+  constructor(to: ResourceSet, whole: (set: ResourceSet) => readonly Resource[]) {
+    this.#to = to;
+    this.#whole = whole;
+  }
+
+  get changes(): Changes {
+    return this;
+  }
+
+  get resources(): readonly Resource[] {
+    return this.#whole(this.#to);
+  }
+
+  get size(): number {
+    return this.#to.size;
+  }
+
+  has(name: string): boolean {
+    return this.#to.get(name) !== undefined;
+  }
+
+  get(name: string): Resource | undefined {
+    return this.#to.get(name);
+  }
+
+  keys(): Iterable<string> {
+    return this.#to.names();
+  }
 }
 
 function remembered<K extends object, T extends object, V>(

@@ -110,11 +110,10 @@ function keptMetadata(node: ProxyNode): Partial<Record<MetadataKey, string>> {
 }
 
 function texts(value: unknown): Readonly<Record<string, string>> {
-  if (!isRecord(value)) return {};
-  return Object.fromEntries(
-    Object.entries(value).flatMap(([key, inner]) => (typeof inner === "string" ? [[key, inner]] : [])),
-  );
+  return isRecord(value) ? Object.fromEntries(Object.entries(value).filter(isText)) : {};
 }
+
+const isText = (entry: [string, unknown]): entry is [string, string] => typeof entry[1] === "string";
 
 const hasLocality = (locality: Locality): boolean => locality.region !== "";
 

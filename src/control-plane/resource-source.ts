@@ -454,15 +454,10 @@ function classKey(proxyClass: ProxyClass): string {
 }
 
 function ordered(value: unknown): unknown {
-  if (typeof value !== "object" || value === null) return value;
+  if (!isObject(value)) return value;
   if (Array.isArray(value)) return value.some(isObject) ? value.map(ordered) : value;
-  const entries = Object.entries(value);
-  if (isOrdered(entries)) return value;
-  return Object.fromEntries(entries.sort(([a], [b]) => (a < b ? -1 : 1)).map(([key, inner]) => [key, ordered(inner)]));
+  const keys = Object.keys(value).sort();
+  return [keys, keys.map((key) => ordered((value as Readonly<Record<string, unknown>>)[key]))];
 }
 
-function isOrdered(entries: readonly (readonly [string, unknown])[]): boolean {
-  return entries.every(([key, inner], at) => !isObject(inner) && (at === 0 || (entries[at - 1]?.[0] ?? "") < key));
-}
-
-const isObject = (value: unknown): boolean => typeof value === "object" && value !== null;
+const isObject = (value: unknown): value is object => typeof value === "object" && value !== null;

@@ -89,7 +89,7 @@ function matchedKeys(mesh: Mesh, envoyFilters: readonly string[]): ReadonlySet<s
 }
 
 function pick<V>(all: Readonly<Record<string, V>>, keys: ReadonlySet<string>): Readonly<Record<string, V>> {
-  return Object.fromEntries(Object.entries(all).filter(([key]) => keys.has(key)));
+  return keys.size === 0 ? {} : Object.fromEntries(Object.entries(all).filter((entry) => keys.has(entry[0])));
 }
 
 /** Oldest service first, then by host; ports of one service keep their order. */

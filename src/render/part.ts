@@ -30,7 +30,7 @@ export function partOf(pieces: readonly Uint8Array[], needs: readonly string[] =
 /** Parts one after the other, as one message. */
 export function joined(parts: readonly Part[]): Part {
   return {
-    pieces: parts.flatMap(({ pieces }) => pieces),
+    pieces: noPart.pieces.concat(...parts.map(({ pieces }) => pieces)),
     size: parts.reduce((sum, { size }) => sum + size, 0),
     needs: parts.some(({ needs }) => needs.length > 0)
       ? [...new Set(parts.flatMap(({ needs }) => needs))]
@@ -43,7 +43,12 @@ export function nested(schema: DescMessage, field: string, { pieces, size, needs
   const number = schema.field[field]?.number;
   if (number === undefined) throw new Error(`${schema.typeName} has no field ${field}`);
   const head = headOf(number * 8 + 2, size);
-  return { pieces: [head, ...pieces], size: size + head.length, needs };
+  return { pieces: [head].concat(pieces), size: size + head.length, needs };
+}
+
+/** The same in one piece: what each deployment has of its own is small, and a piece weighs more than what is in it. */
+export function flat({ pieces, size, needs }: Part): Part {
+  return { pieces: [Buffer.concat(pieces, size)], size, needs };
 }
 
 /** A message without one of its repeated fields, then the members of that field in their order. */

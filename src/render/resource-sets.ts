@@ -11,19 +11,21 @@ export interface ResourceSets {
 
 interface Node {
   set: ResourceSet | undefined;
-  readonly next: WeakMap<Layer, Node>;
+  /** Made where a list goes on: most end here, one for each class. */
+  next: WeakMap<Layer, Node> | undefined;
 }
 
 export function createSets(): ResourceSets {
-  const root: Node = { set: emptyResourceSet, next: new WeakMap() };
+  const root: Node = { set: emptyResourceSet, next: undefined };
   const flats = new WeakMap<ResourceSet, ReadonlyMap<string, Resource>>();
   return {
     of(layers) {
       let node = root;
       for (const layer of layers) {
+        node.next ??= new WeakMap();
         let next = node.next.get(layer);
         if (!next) {
-          next = { set: undefined, next: new WeakMap() };
+          next = { set: undefined, next: undefined };
           node.next.set(layer, next);
         }
         node = next;

@@ -2,24 +2,35 @@
 import type { Writable } from "node:stream";
 import { RpcError, status } from "./status.ts";
 
-/** Resolves on `drain`; rejects when the stream closes or the signal aborts first. */
-function drained(stream: Writable, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const settle = (act: () => void) => (): void => {
-      stream.off("drain", onDrain);
-      stream.off("close", onClose);
-      signal.removeEventListener("abort", onAbort);
-      act();
-    };
-    const onDrain = settle(resolve);
-    const onClose = settle(() => reject(new RpcError(status.cancelled, "the stream has closed")));
-    const onAbort = settle(() => reject(signal.reason));
-    if (signal.aborted) return onAbort();
-    if (stream.destroyed) return onClose();
-    stream.once("drain", onDrain);
-    stream.once("close", onClose);
-    signal.addEventListener("abort", onAbort, { once: true });
-  });
+/**
+ * A way to wait for the stream: it resolves on `drain`, and rejects when the stream closes or the signal aborts first. One
+ * at a time waits. A large message waits many times, so the listeners stay from the first time on.
+ */
+function createDrained(stream: Writable, signal: AbortSignal): () => Promise<void> {
+  let waiting: PromiseWithResolvers<void> | undefined;
+  let listens = false;
+
+  function take(): PromiseWithResolvers<void> | undefined {
+    const taken = waiting;
+    waiting = undefined;
+    return taken;
+  }
+  const onClose = (): void => take()?.reject(new RpcError(status.cancelled, "the stream has closed"));
+  const onAbort = (): void => take()?.reject(signal.reason);
+
+  return () => {
+    const wait = Promise.withResolvers<void>();
+    waiting = wait;
+    if (signal.aborted) onAbort();
+    else if (stream.destroyed) onClose();
+    else if (!listens) {
+      listens = true;
+      stream.on("drain", () => take()?.resolve());
+      stream.once("close", onClose);
+      signal.addEventListener("abort", onAbort, { once: true });
+    }
+    return wait.promise;
+  };
 }
 
 /** Undefined where all was taken at once; else the promise says when. */
@@ -37,6 +48,7 @@ export interface WriterOptions {
 
 /** Messages of callers that do not know of each other must not mix, so each waits for the one before it. */
 export function createWriter({ stream, signal, check }: WriterOptions): (chunks: Iterable<Uint8Array>) => Written {
+  const drained = createDrained(stream, signal);
   let last: Promise<void> | undefined;
 
   /** Hands chunks over until the stream has enough; true where it wants to rest first. */
@@ -53,7 +65,7 @@ export function createWriter({ stream, signal, check }: WriterOptions): (chunks:
   }
 
   async function rest(chunks: Iterator<Uint8Array>): Promise<void> {
-    do await drained(stream, signal);
+    do await drained();
     while (isFull(chunks));
   }
 

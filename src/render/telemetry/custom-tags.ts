@@ -6,7 +6,7 @@ import { compareText } from "../../lib/index.ts";
 import type { ProxyTracing, TelemetryTracingCustomTag, TracedFacet } from "../../model/index.ts";
 import type { Fields } from "../build/fields.ts";
 import { tracedFacet } from "../facets.ts";
-import { encodePart, joined, nested, type Part, partOf, samePart } from "../part.ts";
+import { encodePart, flat, joined, nested, type Part, partOf, samePart } from "../part.ts";
 import { versionAtLeast } from "../proxy/proxy-version.ts";
 import { recipe } from "../recipe.ts";
 import type { View } from "../view.ts";
@@ -38,7 +38,7 @@ const encodedTags = recipe(
     const { istioTags: wanted, telemetry, proxyConfig } = JSON.parse(key) as TagSources;
     const own = telemetry && Object.keys(telemetry).length > 0 ? telemetry : (proxyConfig ?? {});
     const tags = [...(wanted ? [...istioTags(proxy), ...dryRunTags] : []), ...userTags(proxy, own)];
-    return joined(tags.sort((a, b) => compareText(a.name, b.name)).map(({ part }) => part));
+    return flat(joined(tags.sort((a, b) => compareText(a.name, b.name)).map(({ part }) => part)));
   },
   samePart,
 );

@@ -28,6 +28,9 @@ const flushMs = 1000;
 /** Streams that a client may have refused for their headers between two looks. */
 const maxRefused = 100;
 
+/** Who has sent so much since the last look is looked at with the clock's next step: about twenty of such headers. */
+const manyBytes = 256 * 1024;
+
 /** The clock's step, where limits are so long that it does not matter. */
 const usualStepMs = 1000;
 const stepsPerLimit = 4;
@@ -69,7 +72,7 @@ interface Watched {
   idleSinceMs: number;
   wasToldToGo: boolean;
   lookedMs: number;
-  /** What had been read of it then, and when there was something new. */
+  /** What had been read of it by the last look, and when there was something new. */
   bytes: number;
   heardMs: number;
   pingedMs: number | undefined;
@@ -158,6 +161,9 @@ function createWatch(limits: SessionLimits): { add(session: Http2Session): Watch
       }
       if (isOverdue(watched, nowMs)) session.destroy();
       else if (nowMs - watched.lookedMs >= keepaliveMs / looksPerSilence) lookAt(session, watched, nowMs);
+      // One number of each session: thousands take less than a millisecond.
+      else if (watched.socket.bytesRead - watched.bytes > manyBytes && missingStreams(session, watched) > maxRefused)
+        calm(session);
       if (watched.streams > 0 || watched.wasToldToGo || nowMs - watched.idleSinceMs < idleMs) continue;
       // A client that answers pings and asks nothing is told to go; it will come back when it has a question.
       watched.wasToldToGo = true;
@@ -174,14 +180,12 @@ function createWatch(limits: SessionLimits): { add(session: Http2Session): Watch
 
   function lookAt(session: Http2Session, watched: Watched, nowMs: number): void {
     watched.lookedMs = nowMs;
-    const missing = ((session.state.lastProcStreamID ?? 0) + 1) / 2 - watched.come;
-    // Streams whose headers are too large are reset before node tells of them. What tells is that the client's stream
-    // numbers run ahead of the streams that have come; a client may leave out some.
-    if (missing - watched.goneBy > maxRefused) {
+    const missing = missingStreams(session, watched);
+    if (missing > maxRefused) {
       calm(session);
       return;
     }
-    watched.goneBy = missing;
+    watched.goneBy += missing;
     const bytes = bytesRead(session);
     if (bytes !== watched.bytes) watched.heardMs = nowMs;
     watched.bytes = bytes;
@@ -189,6 +193,14 @@ function createWatch(limits: SessionLimits): { add(session: Http2Session): Watch
   }
 
   return { add };
+}
+
+/**
+ * Since the last look. Streams whose headers are too large are reset before node tells of them. What tells is that the
+ * client's stream numbers run ahead of the streams that have come; a client may leave out some.
+ */
+function missingStreams(session: Http2Session, { come, goneBy }: Watched): number {
+  return ((session.state.lastProcStreamID ?? 0) + 1) / 2 - come - goneBy;
 }
 
 /**

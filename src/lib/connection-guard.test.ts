@@ -136,6 +136,30 @@ describe("a plain server lets go", () => {
     throw new Error("the watch was cut off");
   });
 
+  test.each<Kind>(["http", "http2 over TLS"])(
+    "who sends blank lines for ever after an answer, and not who sent one and goes on, %s",
+    async (kind) => {
+      const port = await start(kind, { headersMs: shortMs });
+      const ask = "GET / HTTP/1.1\r\nHost: a\r\n\r\n";
+      const connected = async (): Promise<Socket> => {
+        const at = { port, host: "127.0.0.1" };
+        const socket = kind === "http" ? connect(at) : connectTls({ ...at, rejectUnauthorized: false });
+        open.push(() => socket.destroy());
+        socket.on("error", () => {}).write(ask);
+        await once(socket, "data");
+        return socket;
+      };
+      const [polite, endless] = [await connected(), await connected()];
+      polite.write("\r\n");
+      while (!endless.destroyed) {
+        endless.write("\r\n".repeat(1000));
+        await nextTurn();
+      }
+      polite.write(ask);
+      expect(String((await once(polite, "data"))[0])).toMatch(/^HTTP\/1.1 200/);
+    },
+  );
+
   test("who sends thousands of requests at once, and those of a few are served one by one", async () => {
     let [open, most, served] = [0, 0, 0];
     const port = await start("http", {}, async (request, response) => {

@@ -6,6 +6,7 @@ import type { Server as HttpServer, IncomingMessage, ServerResponse } from "node
 import { constants, type ServerHttp2Session, type ServerHttp2Stream } from "node:http2";
 import type { Server, Socket } from "node:net";
 import type { TLSSocket } from "node:tls";
+import { watchBetweenRequests } from "./between-requests.ts";
 import { createClients, isChainTooLong } from "./clients.ts";
 import { systemCode } from "./error.ts";
 import { createHeldConnections, type Peer } from "./held-connections.ts";
@@ -134,14 +135,23 @@ export function guardRequests(server: Server, limits: ConnectionLimits): void {
   serveOneByOne(server);
   const answering = new WeakMap<object, number>();
   const latest = new WeakMap<object, IncomingMessage>();
+  const between = watchBetweenRequests(limits.headersMs);
   server.on("request", (request: IncomingMessage, response: ServerResponse) => {
     const { socket, httpVersionMajor } = request;
     if (httpVersionMajor !== 1) return;
     latest.set(socket, request);
+    between.goesOn(socket);
     answering.set(socket, (answering.get(socket) ?? 0) + 1);
-    response.once("close", () => answering.set(socket, (answering.get(socket) ?? 1) - 1));
+    response.once("close", () => {
+      const left = (answering.get(socket) ?? 1) - 1;
+      answering.set(socket, left);
+      if (left === 0) between.rests(socket);
+    });
     response.once("finish", () => endBody(request));
   });
+  // A listener would take such requests away from who serves none.
+  if (server.listenerCount("upgrade") > 0)
+    server.on("upgrade", (_request: IncomingMessage, socket: Socket) => between.goesOn(socket));
   (server as HttpServer).timeout = limits.stallMs;
   server.on("timeout", (socket: Socket | ServerHttp2Session) => {
     if (!("writableLength" in socket)) return;

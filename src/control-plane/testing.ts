@@ -16,6 +16,7 @@ import { type Discovery, startDiscovery } from "./discovery.ts";
 import type { DiscoveryOptions } from "./discovery-options.ts";
 
 const free = { host: "127.0.0.1", port: 0 };
+export const freeAddresses = { grpc: free, secureGrpc: free, monitoring: free, https: free, http: free };
 
 /** What an installer gives the control plane for its CA. */
 export async function allowSecrets(world: ControlledApi): Promise<void> {
@@ -48,7 +49,7 @@ export async function startPlaneWith(
 ): Promise<Discovery> {
   return startDiscovery({
     access: await loadKubeconfig({ paths: [kubeconfig], env: {} }),
-    addresses: { grpc: free, secureGrpc: free, monitoring: free, https: free, http: free },
+    addresses: freeAddresses,
     extraSecure: [],
     domain: "cluster.local",
     cluster: "Kubernetes",

@@ -11,7 +11,7 @@ const rows = [...text.matchAll(/^\| ([RDCP]\d\d) \|(.*)\| `([^`]+)` \| (.+) \|$/
 /** Those of traffic management, then those of the control plane's own ports, then what it makes and may do, then those of security, then those of certificates, then those of hostile Pods. */
 const wanted = [
   ..."R06 R21 R34 D01 D02 D03 D06".split(" "),
-  ..."R26 R30 R35 R45 R46".split(" "),
+  ..."R04 R26 R30 R35 R45 R46".split(" "),
   ..."R05 R07 R18 R24 R25 R28 R29 R32 R41 R47 D09".split(" "),
   ..."R01 R02 R03 R08 R09 R10 R13 R14 R15 R16 R17 R19 R20 R22 R23 R27 R31 R33 R36 R37 R40 R42 R43 R44".split(" "),
   ..."D04 D05 D07 D08".split(" "),

@@ -5,24 +5,53 @@ import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { createMeter, type LongestTurn } from "./meter.ts";
 
-type Order = "begin" | "end" | "close";
+type Order = "begin" | "end" | "watch" | "peak" | "close";
 
 export interface Measuring<T> {
   /** What the process said when it was ready. */
   readonly place: T;
   /** Runs `work` and tells the longest turn that the process had meanwhile, and shortly after. */
   longestTurn(work: () => Promise<unknown>): Promise<LongestTurn>;
+  /** Runs `work` and tells by how many bytes the process was larger at most than before. */
+  residentGrowth(work: () => Promise<unknown>): Promise<number>;
   close(): Promise<void>;
 }
 
 /** Within the process: says that it is ready, and does as it is told. It ends with who started it. */
 export function serveMeasured(place: unknown, close: () => Promise<unknown>): void {
   const meter = createMeter();
+  const resident = createResidentPeak();
   const end = (): void => void close().then(() => process.exit(0));
-  const orders: Readonly<Record<Order, () => unknown>> = { begin: meter.begin, end: meter.end, close: end };
+  const orders: Readonly<Record<Order, () => unknown>> = {
+    ...{ begin: meter.begin, end: meter.end },
+    ...{ watch: resident.watch, peak: resident.peak, close: end },
+  };
   process.on("message", (order: Order) => void Promise.resolve(orders[order]()).then(answer));
   process.once("disconnect", end);
   answer(place);
+}
+
+/** Looked at so often that nothing comes and goes unseen which is as large as what a test asks about. */
+const lookMs = 5;
+
+function createResidentPeak() {
+  let [before, most] = [0, 0];
+  let timer: NodeJS.Timeout | undefined;
+  const look = (): void => {
+    most = Math.max(most, process.memoryUsage.rss());
+  };
+  return {
+    watch(): void {
+      before = process.memoryUsage.rss();
+      most = before;
+      timer = setInterval(look, lookMs);
+    },
+    peak(): number {
+      look();
+      clearInterval(timer);
+      return most - before;
+    },
+  };
 }
 
 function answer(said: unknown): void {
@@ -43,6 +72,11 @@ export async function startMeasured<T>(file: string, ...args: readonly string[])
       await tell("begin");
       await work();
       return (await tell("end")) as LongestTurn;
+    },
+    async residentGrowth(work) {
+      await tell("watch");
+      await work();
+      return (await tell("peak")) as number;
     },
     async close() {
       const ended = once(child, "exit");

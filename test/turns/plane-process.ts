@@ -1,13 +1,21 @@
-/** A kubeconfig in; a control plane in a process that is measured, which says where its ports are, out. */
+/** A kubeconfig, and where the page is if there is to be one, in; a control plane in a process that is measured, which says where its ports are, out. */
 import { tuneRuntime } from "../../src/cli/runtime.ts";
-import { startPlaneWith } from "../../src/control-plane/testing.ts";
+import type { DiscoveryOptions } from "../../src/control-plane/discovery-options.ts";
+import { freeAddresses, startPlaneWith } from "../../src/control-plane/testing.ts";
 import { serveMeasured } from "./measured-process.ts";
 
 tuneRuntime();
-const [kubeconfig = ""] = process.argv.slice(2);
+const [kubeconfig = "", pageFolder] = process.argv.slice(2);
 const stop = new AbortController();
-const plane = await startPlaneWith(kubeconfig, stop.signal, { leaderElection: false, analysis: true });
+const plane = await startPlaneWith(kubeconfig, stop.signal, {
+  ...{ leaderElection: false, analysis: true },
+  ...(pageFolder === undefined ? {} : withPage(pageFolder)),
+});
 serveMeasured(plane.addresses, async () => {
   stop.abort();
   await plane.close();
 });
+
+function withPage(folder: string): Partial<DiscoveryOptions> {
+  return { dashboard: { folder }, addresses: { ...freeAddresses, dashboard: freeAddresses.http } };
+}

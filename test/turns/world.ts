@@ -6,19 +6,21 @@ import type { ApiPlace } from "./api-process.ts";
 import { type Measuring, startMeasured } from "./measured-process.ts";
 
 export interface World {
-  readonly measured: Readonly<Record<"api" | "plane", Pick<Measuring<unknown>, "longestTurn">>>;
+  readonly measured: Readonly<Record<"api" | "plane", Pick<Measuring<unknown>, "longestTurn" | "residentGrowth">>>;
   readonly plane: DiscoveryAddresses;
   call(method: string, path: string, body?: unknown, type?: string, as?: "admin" | "eve"): Promise<Answer>;
   close(): Promise<void>;
 }
 
-export async function startWorld(): Promise<World> {
+/** The control plane has a page where its folder is given. */
+export async function startWorld(pageFolder?: string): Promise<World> {
   const api = await startMeasured<ApiPlace>("./api-process.ts");
   const { place } = api;
   const call: World["call"] = (method, path, body, type, as = "admin") =>
     callWith(place.url, { ...place[as], ca: place.ca }, method, path, body, type);
   await allowSecrets(call);
-  const plane = await startMeasured<DiscoveryAddresses>("./plane-process.ts", place.planeConfig);
+  const page = pageFolder === undefined ? [] : [pageFolder];
+  const plane = await startMeasured<DiscoveryAddresses>("./plane-process.ts", place.planeConfig, ...page);
   return {
     measured: { api, plane },
     plane: plane.place,

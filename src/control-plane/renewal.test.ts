@@ -122,7 +122,14 @@ const pod = (name: string, serviceAccountName: string) =>
     spec: { serviceAccountName, containers: [{ name: "c", image: "i" }] },
   }) as KubeObject;
 
-async function setUp(name: string): Promise<{ podless: X509Certificate; bound: X509Certificate }> {
+interface Proofs {
+  readonly podless: X509Certificate;
+  readonly bound: X509Certificate;
+  /** Of the Pod, too. */
+  readonly token: string;
+}
+
+async function setUp(name: string): Promise<Proofs> {
   const { admin } = controlled;
   await admin.create(kubeKinds.serviceAccounts, account(name));
   const { metadata } = await admin.create(kubeKinds.pods, pod(name, name));
@@ -130,7 +137,8 @@ async function setUp(name: string): Promise<{ podless: X509Certificate; bound: X
   const free = await requestToken(admin, order);
   const boundPod = { name, uid: metadata.uid ?? "" };
   const tied = await requestToken(admin, { ...order, boundPod });
-  return { podless: await ask({ token: free.token }, 2), bound: await ask({ token: tied.token }, 2) };
+  const [podless, bound] = [await ask({ token: free.token }, 2), await ask({ token: tied.token }, 2)];
+  return { podless, bound, token: tied.token };
 }
 const lifeHours = ({ validToDate }: X509Certificate): number => (validToDate.getTime() - Date.now()) / hourMs;
 const refused = { status: status.unauthenticated };
@@ -176,8 +184,8 @@ function forwarded(account: string): string {
 }
 
 /** A stream that has been answered; `next` then says how it ends. */
-async function follow(certificate: X509Certificate, serviceAccount: string) {
-  const client = clientOf({ certificate });
+async function follow(by: X509Certificate | string, serviceAccount: string) {
+  const client = clientOf(typeof by === "string" ? { token: by } : { certificate: by });
   closing.push(() => client.close());
   const { messages, send } = await client.stream(adsMethod);
   void send(create(DiscoveryRequestSchema, { node: nodeOf(serviceAccount), typeUrl: types.cluster })).catch(() => {});
@@ -201,15 +209,22 @@ test.each<[string, Readonly<Record<string, string>>]>([
   await expect(messages.next()).rejects.toMatchObject(refused);
 });
 
-test("X19: when its Pod or its account was deleted, a stream ends, and no other is opened with that certificate", async () => {
+test("X19: when its Pod or its account was deleted, a stream ends, and no other is opened with that certificate or token", async () => {
   const [evicted, closed] = [await setUp("evicted"), await setUp("closed")];
-  const streams = [await follow(evicted.bound, "evicted"), await follow(closed.podless, "closed")];
+  const streams = [
+    await follow(evicted.bound, "evicted"),
+    await follow(evicted.token, "evicted"),
+    await follow(closed.podless, "closed"),
+    await follow(closed.token, "closed"),
+  ];
   const stays = await follow(evicted.podless, "evicted");
   await controlled.admin.delete(kubeKinds.pods, ref("evicted"), { gracePeriodSeconds: 0 });
   await controlled.admin.delete(kubeKinds.serviceAccounts, ref("closed"));
   for (const stream of streams) await expect(stream.next()).rejects.toMatchObject(refused);
   await expect(follow(evicted.bound, "evicted")).rejects.toMatchObject(refused);
+  await expect(follow(evicted.token, "evicted")).rejects.toMatchObject(refused);
   await expect(follow(closed.podless, "closed")).rejects.toMatchObject(refused);
+  await expect(follow(closed.token, "closed")).rejects.toMatchObject(refused);
   // What was not bound to the Pod lives on.
   const first = await Promise.race([stays.next(), follow(evicted.podless, "evicted").then(() => "another")]);
   expect(first).toBe("another");

@@ -5,7 +5,7 @@ import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { createMeter, type LongestTurn } from "./meter.ts";
 
-type Order = "begin" | "end" | "watch" | "peak" | "close";
+type Order = "begin" | "end" | "watch" | "peak" | "resident" | "close";
 
 export interface Measuring<T> {
   /** What the process said when it was ready. */
@@ -14,6 +14,8 @@ export interface Measuring<T> {
   longestTurn(work: () => Promise<unknown>): Promise<LongestTurn>;
   /** Runs `work` and tells by how many bytes the process was larger at most than before. */
   residentGrowth(work: () => Promise<unknown>): Promise<number>;
+  /** How many bytes it has now. */
+  resident(): Promise<number>;
   close(): Promise<void>;
 }
 
@@ -24,7 +26,7 @@ export function serveMeasured(place: unknown, close: () => Promise<unknown>): vo
   const end = (): void => void close().then(() => process.exit(0));
   const orders: Readonly<Record<Order, () => unknown>> = {
     ...{ begin: meter.begin, end: meter.end },
-    ...{ watch: resident.watch, peak: resident.peak, close: end },
+    ...{ watch: resident.watch, peak: resident.peak, resident: () => process.memoryUsage.rss(), close: end },
   };
   process.on("message", (order: Order) => void Promise.resolve(orders[order]()).then(answer));
   process.once("disconnect", end);
@@ -78,6 +80,7 @@ export async function startMeasured<T>(file: string, ...args: readonly string[])
       await work();
       return (await tell("peak")) as number;
     },
+    resident: async () => (await tell("resident")) as number,
     async close() {
       const ended = once(child, "exit");
       child.send("close" satisfies Order);

@@ -6,7 +6,7 @@ import type { ApiPlace } from "./api-process.ts";
 import { type Measuring, startMeasured } from "./measured-process.ts";
 
 export interface World {
-  readonly measured: Readonly<Record<"api" | "plane", Pick<Measuring<unknown>, "longestTurn" | "residentGrowth">>>;
+  readonly measured: Readonly<Record<"api" | "plane", Omit<Measuring<unknown>, "place" | "close">>>;
   readonly plane: DiscoveryAddresses;
   call(method: string, path: string, body?: unknown, type?: string, as?: "admin" | "eve"): Promise<Answer>;
   close(): Promise<void>;

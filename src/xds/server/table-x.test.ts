@@ -1,24 +1,36 @@
 /**
  * Bad input of every kind against a server that has two hundred other proxies: each row has its outcome, and after each
  * row every one of the others gets the next change. Finer cases of a row are in `ads.test.ts`, a peer that is gone
- * without a word in `rpc/server.test.ts`.
+ * without a word in `rpc/server.test.ts`, who is written to first in `herd.test.ts`, a Pod that is deleted in
+ * `control-plane/renewal.test.ts`, and where people see what a proxy refuses in `test/dashboard/refused.test.ts`.
+ *
+ * Two rules hold for all rows. No turn of the event loop is long: here with a generous bound, as this process is all the
+ * proxies as well. And afterwards no more is held than before: here of the heap, as what a process has given back to the
+ * system is a matter of the allocator. With a process for the server, and 250 ms and resident memory, both are in
+ * `bench/bad-input.ts`.
  */
 import { randomBytes, randomUUID } from "node:crypto";
+import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { once } from "node:events";
-import http2 from "node:http2";
+import http2, { type ServerHttp2Stream } from "node:http2";
 import { connect as connectSocket } from "node:net";
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { gzipSync } from "node:zlib";
-import { create, type JsonObject, type MessageInitShape, toBinary } from "@bufbuild/protobuf";
+import { create, fromBinary, type JsonObject, type MessageInitShape, toBinary } from "@bufbuild/protobuf";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import { watchTurns } from "../../../test/cpu-time.ts";
+import { heldBytes } from "../../../test/held-bytes.ts";
 import { AggregatedDiscoveryService } from "../../gen/envoy/service/discovery/v3/ads_pb.js";
 import {
   DeltaDiscoveryRequestSchema,
   type DeltaDiscoveryResponse,
   DiscoveryRequestSchema,
   type DiscoveryResponse,
+  DiscoveryResponseSchema,
 } from "../../gen/envoy/service/discovery/v3/discovery_pb.js";
 import { createOverload, FairleadError, silentLogger } from "../../lib/index.ts";
 import { types } from "../../model/index.ts";
+import { readMessages } from "../../rpc/frame.ts";
 import {
   type ClientStream,
   createRpcClient,
@@ -30,7 +42,7 @@ import {
 } from "../../rpc/index.ts";
 import { createMemorySource, resource } from "../testing.ts";
 import { createAds } from "./ads.ts";
-import type { Authenticate } from "./ads-options.ts";
+import { type Authenticate, defaultAdsLimits } from "./ads-options.ts";
 
 const { cluster: CDS, endpoint: EDS, listener: LDS } = types;
 const sotwMethod = protoMethod(AggregatedDiscoveryService.method.streamAggregatedResources);
@@ -41,20 +53,24 @@ const nodeOf = (name: string, more: JsonObject = {}) => ({
   metadata: { ...metadata, ...more },
 });
 
-const maxStreams = 1300;
+const maxStreams = 2300;
 const maxNames = 120_000;
 const source = createMemorySource();
 const counts = new Map<string, number>();
 const revoked = new Set<string>();
+/** Whose a token has become, and how often each was shown. */
+const became = new Map<string, string>();
+const shown = new Map<string, number>();
 let ready = true;
 let tick = 0;
 
-/** Proxies that say who they are are believed until it is revoked. */
+/** Proxies that say who they are, and by which token, are believed until it is revoked. */
 const authenticate: Authenticate = (call) => {
   const who = call.metadata("x-who");
   if (who === undefined) return undefined;
   if (revoked.has(who)) throw new FairleadError("unauthenticated", "the token has expired");
-  const [namespace = "", serviceAccount = ""] = who.split("/");
+  shown.set(who, (shown.get(who) ?? 0) + 1);
+  const [namespace = "", serviceAccount = ""] = (became.get(who) ?? who).split("/");
   return { identity: { trustDomain: "cluster.local", namespace, serviceAccount } };
 };
 
@@ -77,7 +93,7 @@ const ads = createAds({
     observe: () => {},
     set: () => {},
   },
-  limits: { maxStreams, maxNames, maxNameBytes: 8 * 1024 * 1024, firstRequestMs: 4000, reauthenticateMs: 500 },
+  limits: { maxStreams, maxNames, maxNameBytes: 8 * 1024 * 1024, firstRequestMs: 4000, reauthenticateMs: 200 },
   overload,
 });
 const server = createRpcServer({ routes: ads.routes(authenticate), log: silentLogger });
@@ -87,6 +103,9 @@ const change = (more: readonly string[] = []): void => {
   tick++;
   source.set({ [CDS]: [resource("tick", `${tick}`), ...more.map((name) => resource(name, `${name}${tick}`))] });
 };
+
+/** Of 64 MB. */
+const inflatable = gzipSync(Buffer.alloc(64 * 1024 * 1024));
 
 interface Other {
   seen: number;
@@ -122,6 +141,11 @@ async function allReached(): Promise<void> {
   expect(others.filter(({ failure }) => failure !== undefined)).toEqual([]);
 }
 
+const turns = watchTurns();
+/** In processor time. Work that is not done in turns, or that grows with the square of what came, takes seconds. */
+const maxTurnMs = 1000;
+let heldBefore = 0;
+
 beforeAll(async () => {
   change();
   source.set({ [EDS]: [resource("a", "ea")], [LDS]: [resource("l", "l")] });
@@ -131,6 +155,8 @@ beforeAll(async () => {
     void follow(clients[Math.floor(i / 50)] as RpcClient, i);
   }
   await allReached();
+  heldBefore = await heldBytes();
+  turns.takeMs();
 });
 
 const open: (() => void)[] = [];
@@ -138,10 +164,12 @@ afterEach(async () => {
   for (const end of open.splice(0)) end();
   change();
   await allReached();
-  while (ads.status().length > 200) await new Promise((resolve) => setImmediate(resolve));
+  while (ads.status().length > 200) await nextTurn();
   expect(ads.status()).toHaveLength(200);
+  expect(turns.takeMs()).toBeLessThan(maxTurnMs);
 });
 afterAll(async () => {
+  turns.stop();
   for (const client of clients) client.close();
   await server.close();
 });
@@ -209,9 +237,6 @@ async function raw(message: Uint8Array, { flag = 0, path = sotwMethod.path } = {
     ...(flag === 1 ? { "grpc-encoding": "gzip" } : {}),
   });
   stream.on("error", () => {});
-  const head = Buffer.alloc(5);
-  head[0] = flag;
-  head.writeUInt32BE(message.length, 1);
   const answered = new Promise<number>((resolve) => {
     const look = (headers: http2.IncomingHttpHeaders): void => {
       if (headers["grpc-status"] !== undefined) resolve(Number(headers["grpc-status"]));
@@ -220,7 +245,7 @@ async function raw(message: Uint8Array, { flag = 0, path = sotwMethod.path } = {
     stream.on("trailers", look);
   });
   stream.resume();
-  stream.write(Buffer.concat([head, message]));
+  stream.write(framed(message, flag));
   return answered;
 }
 
@@ -350,7 +375,7 @@ describe("table X, while two hundred others are served", () => {
     const bad = await sotw();
     bad.send({ node: nodeOf("bad"), typeUrl: EDS, resourceNames: ["x".repeat(5_000_000)] });
     expect(await bad.ended()).toBe(status.resourceExhausted);
-    expect(await raw(gzipSync(Buffer.alloc(64 * 1024 * 1024)), { flag: 1 })).toBe(status.resourceExhausted);
+    expect(await raw(inflatable, { flag: 1 })).toBe(status.resourceExhausted);
   });
 
   test("X09: huge and deep metadata is refused, a hostile key is data", async () => {
@@ -374,7 +399,7 @@ describe("table X, while two hundred others are served", () => {
     big(1);
     const bad = await sotw();
     bad.send({ node: nodeOf("bad"), typeUrl: EDS, resourceNames: ["a"] });
-    while (ads.status().length < 201 || ads.waiting() > 0) await new Promise((resolve) => setImmediate(resolve));
+    while (ads.status().length < 201 || ads.waiting() > 0) await nextTurn();
     for (let n = 2; n <= 8; n++) {
       big(n);
       change();
@@ -385,29 +410,82 @@ describe("table X, while two hundred others are served", () => {
     source.set({ [EDS]: [resource("a", "ea")] });
   });
 
-  test("X12: a thousand that come at once are all served, and only those past the bound refused", async () => {
-    const herd = await Promise.all(
-      Array.from({ length: 10 }, client).flatMap((rpc) => Array.from({ length: 100 }, () => sotw(undefined, rpc))),
-    );
-    for (const [i, proxy] of herd.entries()) proxy.send({ node: nodeOf(`herd-${i}`), typeUrl: CDS });
-    const first = await Promise.all(herd.map((proxy) => proxy.next()));
-    expect(new Set(first.map(({ resources }) => new TextDecoder().decode(resources[0]?.value)))).toEqual(
-      new Set([`${tick}`]),
-    );
-    const rpc = client();
-    const answers = await Promise.all(
-      Array.from({ length: 150 }, async (_, i) => {
-        const late = await sotw(undefined, rpc);
-        late.send({ node: nodeOf(`late-${i}`), typeUrl: CDS });
-        return late.next().then(
-          () => "served",
-          (error: RpcError) => error.status,
-        );
-      }),
-    );
-    expect(answers.filter((answer) => answer === "served")).toHaveLength(maxStreams - 1200);
-    expect(answers.filter((answer) => answer === status.resourceExhausted)).toHaveLength(1350 - maxStreams);
+  test("X11: six thousand changes for a window of nothing: little waits, and what comes in the end is the newest", async () => {
+    source.set({ [EDS]: [resource("a", Buffer.alloc(16_000_000, 1))] });
+    const session = http2.connect(`http://127.0.0.1:${port}`, { settings: { initialWindowSize: 0 } });
+    open.push(() => session.destroy());
+    const made = nextServerStream();
+    const bad = session.request({ ":method": "POST", ":path": sotwMethod.path, "content-type": "application/grpc" });
+    bad.on("error", () => {});
+    const ask = (init: MessageInitShape<typeof DiscoveryRequestSchema>): void =>
+      void bad.write(framed(toBinary(DiscoveryRequestSchema, create(DiscoveryRequestSchema, init))));
+    ask({ node: nodeOf("bad"), typeUrl: EDS, resourceNames: ["a"] });
+    const served = await made;
+    while (served.writableLength === 0) await nextTurn();
+    let most = 0;
+    // As many as ten a second are in ten minutes.
+    for (let n = 1; n <= 6000; n++) {
+      source.set({ [EDS]: [resource("a", Buffer.alloc(64 * 1024, n % 251))] });
+      if (n % 10 === 0) await nextTurn();
+      most = Math.max(most, served.writableLength);
+      if (n % 1000 !== 0) continue;
+      change();
+      await allReached();
+    }
+    expect(most).toBeLessThanOrEqual(8 * 1024 * 1024);
+    session.settings({ initialWindowSize: 16 * 1024 * 1024 });
+    const came: unknown[] = [];
+    for await (const message of readMessages(bad, { maxBytes: 1e8, encoding: undefined })) {
+      const { typeUrl, resources } = fromBinary(DiscoveryResponseSchema, message);
+      came.push(typeUrl === EDS ? resources[0]?.value.at(-1) : typeUrl);
+      // Nothing waits behind these two: what is asked for now comes next.
+      if (came.length === 2) ask({ typeUrl: LDS });
+      if (came.length === 3) break;
+    }
+    expect(came).toEqual([1, 6000 % 251, LDS]);
+    source.set({ [EDS]: [resource("a", "ea")] });
   });
+
+  test.each([1000, 2000])(
+    "X12: %d come at once while config changes: none gets an older one or none, and only past the bound one is refused",
+    async (count) => {
+      const herd = await Promise.all(
+        Array.from({ length: count / 10 }, client).flatMap((rpc) =>
+          Array.from({ length: 10 }, () => sotw(undefined, rpc)),
+        ),
+      );
+      const asked = herd.map((proxy, i) => {
+        if (i % (count / 4) === 0) change();
+        proxy.send({ node: nodeOf(`herd-${i}`), typeUrl: CDS });
+        return tick;
+      });
+      const served = await Promise.all(
+        herd.map(async (proxy, i) => {
+          const got: number[] = [];
+          do {
+            const { resources } = await proxy.next();
+            got.push(Number(new TextDecoder().decode(resources[0]?.value)));
+          } while (got.at(-1) !== tick);
+          return got.every((one, at) => one >= (got[at - 1] ?? asked[i] ?? tick));
+        }),
+      );
+      expect(served).toEqual(herd.map(() => true));
+      const rpc = client();
+      const answers = await Promise.all(
+        Array.from({ length: 150 }, async (_, i) => {
+          const late = await sotw(undefined, rpc);
+          late.send({ node: nodeOf(`late-${i}`), typeUrl: CDS });
+          return late.next().then(
+            () => "served",
+            (error: RpcError) => error.status,
+          );
+        }),
+      );
+      const room = Math.min(150, maxStreams - 200 - count);
+      expect(answers.filter((answer) => answer === "served")).toHaveLength(room);
+      expect(answers.filter((answer) => answer === status.resourceExhausted)).toHaveLength(150 - room);
+    },
+  );
 
   test("P05: short of memory it takes no new stream and says so; those that are there go on", async () => {
     heapShare = 0.9;
@@ -511,6 +589,19 @@ describe("table X, while two hundred others are served", () => {
     expect(await bad.ended()).toBe(status.unauthenticated);
   });
 
+  test("X19: a token that is still good is asked for again and keeps its stream, until it is another's", async () => {
+    expect(defaultAdsLimits.reauthenticateMs).toBeLessThanOrEqual(30 * 60_000);
+    const who = "default/sa/kept";
+    const kept = await sotw(who);
+    kept.send({ node: nodeOf("kept"), typeUrl: CDS });
+    await kept.next();
+    await expect.poll(() => shown.get(who)).toBeGreaterThan(2);
+    change();
+    expect((await kept.next()).resources).toHaveLength(1);
+    became.set(who, "default/other");
+    expect(await kept.ended()).toBe(status.permissionDenied);
+  });
+
   test("X20: a resource that a proxy refuses stays refused, is told, and keeps no other from it", async () => {
     const bad = await delta();
     bad.send({ node: nodeOf("bad"), typeUrl: CDS });
@@ -531,7 +622,66 @@ describe("table X, while two hundred others are served", () => {
     refusable("cure");
     expect((await bad.next()).resources.map(({ name }) => name).sort()).toEqual(["bad", "tick"]);
   });
+
+  test("X20: a response that is too large for its proxy comes in parts, and only what is so by itself is refused", async () => {
+    const names = Array.from({ length: 16 }, (_, i) => `l${i}`);
+    const set = (bytes: number, huge: number): void =>
+      source.set({
+        [LDS]: [...names.map((name) => resource(name, Buffer.alloc(bytes))), resource("huge", Buffer.alloc(huge))],
+      });
+    set(1, 1);
+    const bad = await delta();
+    bad.send({ node: nodeOf("bad"), typeUrl: LDS });
+    const message = "the message is too large";
+    const held = new Map<string, number>();
+    const removed: string[] = [];
+    const reading = (async () => {
+      for await (const { resources, removedResources, nonce } of bad.stream.messages) {
+        const sizes = resources.map(({ name, resource: content }) => [name, content?.value.length ?? 0] as const);
+        const isTooLarge = sizes.reduce((sum, [, size]) => sum + size, 0) > 1_000_000;
+        if (!isTooLarge) for (const [name, size] of sizes) held.set(name, size);
+        removed.push(...removedResources);
+        bad.send({ typeUrl: LDS, responseNonce: nonce, ...(isTooLarge ? { errorDetail: { code: 8, message } } : {}) });
+      }
+    })().catch(() => {});
+    await expect.poll(() => held.size).toBe(17);
+    set(200_000, 2_000_000);
+    const refused = () => ads.status().at(-1)?.types[0]?.refused;
+    await expect
+      .poll(() => [refused(), names.filter((name) => held.get(name) !== 200_000)])
+      .toEqual([new Map([["huge", message]]), []]);
+    // The one that it has of before stays.
+    expect([held.get("huge"), removed]).toEqual([1, []]);
+    source.set({ [LDS]: [resource("l", "l")] });
+    bad.stream.cancel();
+    await reading;
+  });
+
+  test("after all of it no more is held than before", async () => {
+    // Some of it is let go after seconds, such as what a reader has not taken.
+    await expect.poll(heldBytes, { interval: 1000, timeout: 60_000 }).toBeLessThan(1.1 * heldBefore);
+  });
 });
+
+/** The server's side of the stream that comes next. */
+function nextServerStream(): Promise<ServerHttp2Stream> {
+  const channel = "http2.server.stream.created";
+  const { promise, resolve } = Promise.withResolvers<ServerHttp2Stream>();
+  const onCreated = (message: unknown): void => {
+    unsubscribe(channel, onCreated);
+    resolve((message as { readonly stream: ServerHttp2Stream }).stream);
+  };
+  subscribe(channel, onCreated);
+  return promise;
+}
+
+/** A message of gRPC. */
+function framed(message: Uint8Array, flag = 0): Buffer {
+  const head = Buffer.alloc(5);
+  head[0] = flag;
+  head.writeUInt32BE(message.length, 1);
+  return Buffer.concat([head, message]);
+}
 
 /** A request whose node has metadata of so many levels, written from its end as the lengths come first. */
 function deepRequest(levels: number): Uint8Array {

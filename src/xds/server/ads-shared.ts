@@ -49,6 +49,8 @@ export interface Connection {
   readonly otherNonces: Set<string>;
   /** Of names that were asked for since they were last counted, with those that were held then. */
   nameBytes: number;
+  /** Likewise, how many of them are long. */
+  longNames: number;
   /** Whether the proxy refuses something that it was sent last. */
   refuses: boolean;
   readonly close: (reason: RpcError) => void;

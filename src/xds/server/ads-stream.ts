@@ -104,6 +104,7 @@ function serveProxy(
     peer: call.peer.address,
     connectedAt: options.now(),
     nameBytes: 0,
+    longNames: 0,
     otherNonces: new Set(),
     refuses: false,
     close: end,

@@ -4,6 +4,7 @@ import type { DeltaDiscoveryRequest, DiscoveryRequest } from "../../gen/envoy/se
 import type { Received } from "../stream/request.ts";
 import type { StreamState } from "../stream/stream-state.ts";
 import { virtualHostType, type WireType } from "../type-info.ts";
+import { checkLongNames, countLongNames } from "./long-names.ts";
 
 export interface Incoming {
   readonly node: Node | undefined;
@@ -21,6 +22,7 @@ const maxErrorLength = 4096;
 export function fromSotw(request: DiscoveryRequest): Incoming {
   const error = errorText(request.errorDetail);
   const { resourceNames: names, responseNonce: nonce, versionInfo: version } = request;
+  checkLongNames(countLongNames(names));
   return {
     node: request.node,
     typeUrl: request.typeUrl,
@@ -38,6 +40,8 @@ export function fromSotw(request: DiscoveryRequest): Incoming {
 export function fromDelta(request: DeltaDiscoveryRequest): Incoming {
   const error = errorText(request.errorDetail);
   const { resourceNamesSubscribe: subscribe, resourceNamesUnsubscribe: unsubscribe, responseNonce: nonce } = request;
+  const initialNames = Object.keys(request.initialResourceVersions);
+  checkLongNames(countLongNames(subscribe) + countLongNames(unsubscribe) + countLongNames(initialNames));
   return {
     node: request.node,
     typeUrl: request.typeUrl,

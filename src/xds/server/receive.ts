@@ -7,6 +7,7 @@ import type { Received } from "../stream/request.ts";
 import { metricLabel, shortName, type WireType, wireType } from "../type-info.ts";
 import type { AdsShared, AdsStream, Connection } from "./ads-shared.ts";
 import type { Incoming } from "./incoming.ts";
+import { checkLongNames, countLongNames, maxLongNames } from "./long-names.ts";
 
 export function receive(
   shared: AdsShared,
@@ -54,9 +55,12 @@ function checkNames({ limits }: AdsShared, connection: Connection, type: WireTyp
   if (subscribed > limits.maxNames)
     throw new RpcError(status.resourceExhausted, `more than ${limits.maxNames} names of ${shortName(type)}`);
   connection.nameBytes += knownLength(names);
-  if (connection.nameBytes <= limits.maxNameBytes) return;
+  connection.longNames += countLongNames(names);
+  if (connection.nameBytes <= limits.maxNameBytes && connection.longNames <= maxLongNames) return;
   // Some were asked for twice, or are no longer: only now is it worth it to look.
   connection.nameBytes = state.states().reduce((sum, one) => sum + lengthOf(one.names), 0);
+  connection.longNames = state.states().reduce((sum, one) => sum + countLongNames(one.names), 0);
+  checkLongNames(connection.longNames);
   if (connection.nameBytes > limits.maxNameBytes)
     throw new RpcError(status.resourceExhausted, `names of more than ${limits.maxNameBytes} bytes`);
 }

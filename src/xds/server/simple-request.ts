@@ -7,6 +7,7 @@ import { checkParts } from "../../rpc/index.ts";
 import type { DeltaRequest } from "../stream/request.ts";
 import { type WireType, wireType } from "../type-info.ts";
 import type { Incoming } from "./incoming.ts";
+import { checkLongNames, countLongNames } from "./long-names.ts";
 import { createReadNames, type ReadNames } from "./name-blocks.ts";
 import { readLength } from "./read-length.ts";
 
@@ -54,6 +55,7 @@ function readSimple(message: Uint8Array, readNames: ReadNames): Incoming | undef
     else return undefined;
     at = end;
   }
+  checkLongNames(countLongNames(subscribe) + countLongNames(unsubscribe));
   // Who asks is said in the first request, which has no nonce.
   if (!type || (hasNode && nonce === "")) return undefined;
   return {

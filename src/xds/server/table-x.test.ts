@@ -22,6 +22,7 @@ import { watchTurns } from "../../../test/cpu-time.ts";
 import { heldBytes } from "../../../test/held-bytes.ts";
 import { AggregatedDiscoveryService } from "../../gen/envoy/service/discovery/v3/ads_pb.js";
 import {
+  type DeltaDiscoveryRequest,
   DeltaDiscoveryRequestSchema,
   type DeltaDiscoveryResponse,
   DiscoveryRequestSchema,
@@ -370,6 +371,29 @@ describe("table X, while two hundred others are served", () => {
       }
     },
   );
+
+  type Named = Partial<
+    Pick<DeltaDiscoveryRequest, "resourceNamesSubscribe" | "resourceNamesUnsubscribe" | "initialResourceVersions">
+  >;
+  /** Such as V8 tells apart by comparing them whole: those of one length have one hash. */
+  const longNames = Array.from({ length: 200 }, (_, i) => `${i}`.padStart(17_000, "x"));
+  test.each<[string, Named[]]>([
+    ["are asked for at once", [{ resourceNamesSubscribe: longNames }]],
+    ["are given up at once", [{ resourceNamesUnsubscribe: longNames }]],
+    ["are said to be there", [{ initialResourceVersions: Object.fromEntries(longNames.map((name) => [name, "1"])) }]],
+    ["come one by one", longNames.map((name) => ({ resourceNamesSubscribe: [name] }))],
+  ])("X07: two hundred names of 17 KB that %s are too many", async (_, requests) => {
+    const bad = await delta();
+    const [first, ...rest] = requests;
+    bad.send({ node: nodeOf("bad"), typeUrl: EDS, ...first });
+    for (const request of rest) bad.send({ typeUrl: EDS, ...request });
+    // Comes where nothing before it was too much.
+    bad.send({ typeUrl: LDS });
+    const served = async (): Promise<void> => {
+      while ((await bad.next()).typeUrl !== LDS);
+    };
+    await expect(served()).rejects.toMatchObject({ status: status.resourceExhausted });
+  });
 
   test("X08: a message past the bound, as it is and inflated", async () => {
     const bad = await sotw();

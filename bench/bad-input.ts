@@ -96,7 +96,7 @@ const many = async (count: number, run: () => Promise<void>): Promise<void> => {
 };
 const rows: readonly (readonly [string, () => Promise<void>])[] = [
   [
-    "X05 a storm of refusals",
+    "X01, X05 refusals of what was never sent",
     () =>
       sayOnce(
         { node: node("bad"), typeUrl: clusters },

@@ -4,7 +4,7 @@ import type { DeltaDiscoveryRequest, DiscoveryRequest } from "../../gen/envoy/se
 import type { Received } from "../stream/request.ts";
 import type { StreamState } from "../stream/stream-state.ts";
 import { virtualHostType, type WireType } from "../type-info.ts";
-import { checkLongNames, countLongNames } from "./long-names.ts";
+import { checkLongNames, lengthsOf } from "./name-lengths.ts";
 
 export interface Incoming {
   readonly node: Node | undefined;
@@ -22,7 +22,7 @@ const maxErrorLength = 4096;
 export function fromSotw(request: DiscoveryRequest): Incoming {
   const error = errorText(request.errorDetail);
   const { resourceNames: names, responseNonce: nonce, versionInfo: version } = request;
-  checkLongNames(countLongNames(names));
+  checkLongNames(lengthsOf(names).long);
   return {
     node: request.node,
     typeUrl: request.typeUrl,
@@ -41,7 +41,7 @@ export function fromDelta(request: DeltaDiscoveryRequest): Incoming {
   const error = errorText(request.errorDetail);
   const { resourceNamesSubscribe: subscribe, resourceNamesUnsubscribe: unsubscribe, responseNonce: nonce } = request;
   const initialNames = Object.keys(request.initialResourceVersions);
-  checkLongNames(countLongNames(subscribe) + countLongNames(unsubscribe) + countLongNames(initialNames));
+  checkLongNames(lengthsOf(subscribe).long + lengthsOf(unsubscribe).long + lengthsOf(initialNames).long);
   return {
     node: request.node,
     typeUrl: request.typeUrl,

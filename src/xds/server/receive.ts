@@ -7,7 +7,7 @@ import type { Received } from "../stream/request.ts";
 import { metricLabel, shortName, type WireType, wireType } from "../type-info.ts";
 import type { AdsShared, AdsStream, Connection } from "./ads-shared.ts";
 import type { Incoming } from "./incoming.ts";
-import { checkLongNames, countLongNames, maxLongNames } from "./long-names.ts";
+import { checkLongNames, lengthsOf, maxLongNames, measureNames } from "./name-lengths.ts";
 
 export function receive(
   shared: AdsShared,
@@ -54,31 +54,17 @@ function checkNames({ limits }: AdsShared, connection: Connection, type: WireTyp
   const subscribed = state.states().find((one) => one.type === type)?.names.size ?? 0;
   if (subscribed > limits.maxNames)
     throw new RpcError(status.resourceExhausted, `more than ${limits.maxNames} names of ${shortName(type)}`);
-  connection.nameBytes += knownLength(names);
-  connection.longNames += countLongNames(names);
+  const { total, long } = lengthsOf(names);
+  connection.nameBytes += total;
+  connection.longNames += long;
   if (connection.nameBytes <= limits.maxNameBytes && connection.longNames <= maxLongNames) return;
   // Some were asked for twice, or are no longer: only now is it worth it to look.
-  connection.nameBytes = state.states().reduce((sum, one) => sum + lengthOf(one.names), 0);
-  connection.longNames = state.states().reduce((sum, one) => sum + countLongNames(one.names), 0);
+  const held = [...state.states().map((one) => measureNames(one.names))];
+  connection.nameBytes = held.reduce((sum, one) => sum + one.total, 0);
+  connection.longNames = held.reduce((sum, one) => sum + one.long, 0);
   checkLongNames(connection.longNames);
   if (connection.nameBytes > limits.maxNameBytes)
     throw new RpcError(status.resourceExhausted, `names of more than ${limits.maxNameBytes} bytes`);
-}
-
-function lengthOf(names: Iterable<string>): number {
-  let sum = 0;
-  for (const { length } of names) sum += length;
-  return sum;
-}
-
-/** Of those of a request, which many proxies ask for alike: they are added up once. */
-const lengths = new WeakMap<readonly string[], number>();
-
-function knownLength(names: readonly string[]): number {
-  if (names.length === 0) return 0;
-  const length = lengths.get(names) ?? lengthOf(names);
-  lengths.set(names, length);
-  return length;
 }
 
 const rejects = new Map<string, XdsCounter>([

@@ -7,8 +7,8 @@ import { checkParts } from "../../rpc/index.ts";
 import type { DeltaRequest } from "../stream/request.ts";
 import { type WireType, wireType } from "../type-info.ts";
 import type { Incoming } from "./incoming.ts";
-import { checkLongNames, countLongNames } from "./long-names.ts";
 import { createReadNames, type ReadNames } from "./name-blocks.ts";
+import { checkLongNames, lengthsOf } from "./name-lengths.ts";
 import { readLength } from "./read-length.ts";
 
 /** Fields of DeltaDiscoveryRequest, each a number and the wire type of bytes. */
@@ -55,7 +55,7 @@ function readSimple(message: Uint8Array, readNames: ReadNames): Incoming | undef
     else return undefined;
     at = end;
   }
-  checkLongNames(countLongNames(subscribe) + countLongNames(unsubscribe));
+  checkLongNames(lengthsOf(subscribe).long + lengthsOf(unsubscribe).long);
   // Who asks is said in the first request, which has no nonce.
   if (!type || (hasNode && nonce === "")) return undefined;
   return {

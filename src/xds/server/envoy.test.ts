@@ -12,23 +12,25 @@ import { Cluster_DiscoveryType, ClusterSchema } from "../../gen/envoy/config/clu
 import { ClusterLoadAssignmentSchema } from "../../gen/envoy/config/endpoint/v3/endpoint_pb.js";
 import { RouteConfigurationSchema } from "../../gen/envoy/config/route/v3/route_pb.js";
 import { silentLogger } from "../../lib/index.ts";
-import { type Resource, types } from "../../model/index.ts";
-import { createRpcServer } from "../../rpc/index.ts";
+import { envoyTypes, type Resource, types } from "../../model/index.ts";
+import { createRpcServer, type Route, RpcError, status } from "../../rpc/index.ts";
 import { createMemorySource } from "../testing.ts";
+import { shortName } from "../type-info.ts";
 import { type Ads, createAds } from "./ads.ts";
 import { ads, closeAll, encoded, listener, open, socket, startEnvoy, until } from "./testing-envoy.ts";
 
 afterEach(closeAll);
 
-const cluster = (name: string): Resource =>
+const cluster = (name: string, seconds = 1n): Resource =>
   encoded(
     name,
     ClusterSchema,
     {
       name,
       clusterDiscoveryType: { case: "type", value: Cluster_DiscoveryType.EDS },
-      edsClusterConfig: { edsConfig: ads },
-      connectTimeout: create(DurationSchema, { seconds: 1n }),
+      // As Istio has it: Envoy waits for endpoints for as long as it takes.
+      edsClusterConfig: { edsConfig: { ...ads, initialFetchTimeout: create(DurationSchema) } },
+      connectTimeout: create(DurationSchema, { seconds }),
     },
     [name],
   );
@@ -132,7 +134,8 @@ async function startMesh() {
       [types.route]: [route("routes", name)],
     });
   };
-  const serve = async (at: number) => {
+  /** `isLost` is asked about each message: at the first of which it says so the stream is lost instead. */
+  const serve = async (at: number, isLost: (message: string) => boolean = () => false) => {
     const server = createAds({
       source,
       identifier: "test",
@@ -142,12 +145,27 @@ async function startMesh() {
       uuid: randomUUID,
       limits: { drainMs: 200 },
     });
-    const rpc = createRpcServer({ routes: server.routes(() => undefined), log: silentLogger });
+    const routes = server.routes(() => undefined).map((one) => losing(one, isLost));
+    const rpc = createRpcServer({ routes, log: silentLogger });
     const bound = await rpc.listen({ host: "127.0.0.1", port: at });
     open.push(() => rpc.close());
     return { server, rpc, xdsPort: bound.port };
   };
   return { source, port, put, serve, nameOf };
+}
+
+function losing(route: Route, isLost: (message: string) => boolean): Route {
+  return {
+    path: route.path,
+    serve: (call) =>
+      route.serve({
+        ...call,
+        send(message) {
+          if (isLost(Buffer.concat(message).toString("latin1"))) throw new RpcError(status.unavailable, "lost");
+          return call.send(message);
+        },
+      }),
+  };
 }
 
 const variants = [
@@ -221,6 +239,54 @@ describe.skipIf(lacks("envoy"))("Envoy", () => {
       expect([...traffic.answers.keys()].sort()).toEqual(["even", "odd"]);
     },
   );
+
+  describe.each(variants)("%s: a stream that is lost between a changed cluster and its endpoints", (apiType) => {
+    /** Until the proxy is back; `meanwhile` is what happens before it is. */
+    async function loseEndpoints(meanwhile: (mesh: Awaited<ReturnType<typeof startMesh>>) => void) {
+      const mesh = await startMesh();
+      mesh.put(0);
+      let armed = false;
+      const { server, xdsPort } = await mesh.serve(0, (message) => {
+        const isLost = armed && message.includes(types.endpoint);
+        if (isLost) armed = false;
+        if (isLost) setImmediate(() => meanwhile(mesh));
+        return isLost;
+      });
+      const { admin } = await startEnvoy(xdsPort, apiType);
+      await until(() => inSync(server), "first config");
+      armed = true;
+      mesh.source.set({ [types.cluster]: [cluster(mesh.nameOf(0), 2n)] });
+      await until(() => !armed && inSync(server), "the proxy to come back");
+      expect(await admin("/stats?filter=cluster_manager.warming_clusters")).toContain(": 0");
+      return admin("/config_dump?resource=dynamic_active_clusters");
+    }
+
+    test("leaves the new cluster in use", async () => {
+      expect(await loseEndpoints(() => {})).toContain('"connect_timeout": "2s"');
+    });
+
+    test("leaves the old one in use where the change is taken back meanwhile", async () => {
+      const active = await loseEndpoints(({ source, nameOf }) => source.set({ [types.cluster]: [cluster(nameOf(0))] }));
+      expect(active).toContain('"connect_timeout": "1s"');
+    });
+  });
+
+  test("delta: an Envoy that waits for nothing asks for clusters first, and is sent nothing again", async () => {
+    const { put, serve, nameOf } = await startMesh();
+    put(0);
+    const first = await serve(0);
+    await startEnvoy(first.xdsPort, "DELTA_GRPC");
+    await until(() => inSync(first.server), "first config");
+    await first.rpc.close();
+    const told: string[] = [];
+    const second = await serve(first.xdsPort, (message) => {
+      const types = envoyTypes.filter((type) => message.includes(type));
+      told.push(...types.map(shortName), ...(message.includes(nameOf(0)) ? [nameOf(0)] : []));
+      return false;
+    });
+    await until(() => inSync(second.server), "the proxy to come back", 20_000);
+    expect(told).toEqual(["CDS", "EDS", "LDS", "RDS"]);
+  });
 
   // State of the world leaves no way: a whole set of clusters without the old ones deletes them before the routes turn.
   test("delta: a control plane that comes back with other routes and clusters costs no request", async () => {

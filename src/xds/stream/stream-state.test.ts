@@ -675,6 +675,19 @@ describe("delta", () => {
     const resumed = (type: ResourceType, held: readonly string[], subscribe: string[] = []) =>
       client.send(type, { subscribe, initial: new Map(held.map((name) => [name, endpoints(name).hash])) });
 
+    test("are not sent again where nothing has changed", () => {
+      client.send(CDS, { initial: new Map(Object.entries({ a: cluster("a").hash, b: cluster("b").hash })) });
+      resumed(EDS, ["a", "b"], ["a", "b"]);
+      expect(client.settle()).toEqual(["CDS", "EDS"]);
+    });
+
+    test("are all sent again where it asks for clusters later, as Envoy does while one waits for endpoints", () => {
+      resumed(EDS, ["a", "b"], ["a", "b"]);
+      expect(client.settle()).toEqual(["EDS a,b"]);
+      client.send(CDS, { initial: new Map(Object.entries({ a: cluster("a").hash, b: cluster("b").hash })) });
+      expect(client.settle()).toEqual(["CDS"]);
+    });
+
     test.each([true, false])("follow a cluster that has changed, also if asked for after it: %s", (isAfter) => {
       client.send(CDS, { initial: new Map(Object.entries({ a: "old", b: cluster("b").hash })) });
       if (isAfter) expect(client.settle()).toEqual(["CDS a"]);

@@ -17,10 +17,15 @@ export function createWarming(variant: "sotw" | "delta", states: ReadonlyMap<Res
   /** What clusters need that a client which came back was sent before it asked for endpoints. */
   let earlier: Set<string> | undefined;
 
-  /** All that is asked for where all clusters were sent: a client that comes back after a refusal claims none. */
+  /**
+   * All that is asked for where clusters were not: while one of them waits for endpoints Envoy says nothing of clusters, and
+   * comes back to endpoints alone where its stream was lost in between. It has the cluster already, and its claims look as
+   * if nothing were missing. Likewise where all clusters were sent: a client that comes back after a refusal claims none.
+   */
   function needed(endpoints: TypeState): Iterable<string> {
     const clusters = states.get(types.cluster);
-    return clusters?.answered && !clusters.resumed ? endpoints.names : (earlier ?? none);
+    if (!clusters || (clusters.answered && !clusters.resumed)) return endpoints.names;
+    return earlier ?? none;
   }
 
   function follow(endpoints: TypeState, names: Iterable<string>): void {

@@ -35,7 +35,9 @@ type Step =
   /** Responses are taken and answered for a while, so that the stream comes into step. */
   | { readonly flow: number }
   /** What is asked for first. */
-  | { readonly reconnect: (typeof followed)[number] };
+  | { readonly reconnect: (typeof followed)[number] }
+  /** Clusters change, and the stream is lost after the next response, which mostly has them, and before their endpoints. */
+  | { readonly lose: Layers };
 
 /** Clusters have names of their own, as endpoints stay for as long as their cluster. */
 const prefix = "cluster-";
@@ -108,8 +110,10 @@ function createLife(variant: "sotw" | "delta") {
   const doubtedVersions = new Set<string>();
   /** What the client waits for although it has it: it has asked again. */
   const awaited = new Set<string>();
-  /** Clusters that wait for endpoints since they were taken, even where the client has these. */
+  /** Clusters that wait for endpoints since they were taken, even where the client has these; a new stream ends no wait. */
   const warming = new Set<string>();
+  /** Its first request on clusters, which waits for as long as one of them does. */
+  let untold: (() => void) | undefined;
   const keyOf = (type: ResourceType, name: string, one: Resource | undefined): string => `${type} ${name} ${one?.hash}`;
   let outgoing: (() => void)[] = [];
 
@@ -120,12 +124,25 @@ function createLife(variant: "sotw" | "delta") {
     const { subscribe = [], unsubscribe = [], nonce = variant === "sotw" ? (nonces.get(type) ?? "") : "" } = change;
     const error = change.error === undefined ? {} : { error: change.error };
     const all = [...(asked.get(type) ?? [])];
+    if (change.error !== undefined) tellClusters(type);
     outgoing.push(() => {
       if (variant === "delta")
         state.receiveDelta({ type, subscribe, unsubscribe, initial: new Map(), nonce, ...error }, nowMs);
       else state.receiveSotw({ type, names: all, nonce, version: "", ...error }, nowMs);
     });
   };
+
+  /** Envoy asks for all that it waits for, and there is some; here that is up to chance, and only delta says what is missing. */
+  const comes = (name: string): boolean =>
+    asked.get(EDS)?.has(name) === true && (variant === "delta" || sets.get(EDS)?.get(name) !== undefined);
+  const isWaiting = (): boolean => [...warming].some((cluster) => needsOf(cluster).some(comes));
+
+  /** Where endpoints are refused Envoy waits no longer, and uses what it has. */
+  function tellClusters(refusal?: ResourceType): void {
+    if (!untold || (isWaiting() && refusal !== EDS)) return;
+    outgoing.push(untold);
+    untold = undefined;
+  }
 
   function take(response: Response, refusal: Refusal): void {
     const { type, nonce } = response;
@@ -163,6 +180,8 @@ function createLife(variant: "sotw" | "delta") {
   function drop(type: ResourceType, name: string): void {
     mineOf(type).delete(name);
     if (type === CDS) warming.delete(name);
+    // Told that there are none, Envoy waits no longer.
+    if (type === EDS) warming.delete(named(CDS, name));
   }
 
   function settle({ type, removed }: Response, taken: readonly Resource[], kept: ReadonlySet<string>): void {
@@ -188,6 +207,13 @@ function createLife(variant: "sotw" | "delta") {
     }
   }
 
+  /** What is held is told as it is then. */
+  function comeBack(type: ResourceType, names: readonly string[]): void {
+    const initial = new Map([...mineOf(type)].map(([name, { hash }]) => [name, hash]));
+    if (variant === "delta") state.receiveDelta({ type, subscribe: names, unsubscribe: [], initial, nonce: "" }, nowMs);
+    else state.receiveSotw({ type, names, nonce: "", version: "1" }, nowMs);
+  }
+
   const life = {
     step(step: Step): void {
       nowMs++;
@@ -198,7 +224,13 @@ function createLife(variant: "sotw" | "delta") {
       else if ("deliver" in step) life.deliver(step.deliver);
       else if ("answer" in step) outgoing.shift()?.();
       else if ("flow" in step) life.flow(step.flow);
-      else life.reconnect(step.reconnect);
+      else if ("reconnect" in step) life.reconnect(step.reconnect);
+      else life.lose(step.lose);
+    },
+    lose(layers: Layers): void {
+      life.put(CDS, layers, false);
+      life.deliver("ack");
+      life.reconnect(CDS);
     },
     put(type: ResourceType, layers: Layers, move: boolean): void {
       const [before, now] = [sets.get(type) ?? setOf([]), setOf(layers.map((layer) => renamed(type, layer)))];
@@ -236,10 +268,12 @@ function createLife(variant: "sotw" | "delta") {
         if (variant === "delta") held.get(type)?.delete(name);
       }
       request(type, { unsubscribe: removed });
+      tellClusters();
     },
     deliver(refusal: Refusal): boolean {
       const response = state.next(nowMs);
       if (response) take(response, refusal);
+      tellClusters();
       return response !== undefined;
     },
     flow(rounds: number): void {
@@ -253,20 +287,16 @@ function createLife(variant: "sotw" | "delta") {
       doubtful.clear();
       // What it still waits for it cannot tell: it says which versions it has, and no more.
       awaited.clear();
-      warming.clear();
       doubtedVersions.clear();
       kept = new Set();
       state = start();
       nonces.clear();
+      untold = undefined;
       for (const type of new Set([first, ...followed])) {
         const names = [...(asked.get(type) ?? [])];
         if (type !== CDS && names.length === 0) continue;
-        const initial = new Map([...(held.get(type) ?? [])].map(([name, { hash }]) => [name, hash]));
-        if (variant === "delta")
-          outgoing.push(
-            () => void state.receiveDelta({ type, subscribe: names, unsubscribe: [], initial, nonce: "" }, nowMs),
-          );
-        else outgoing.push(() => void state.receiveSotw({ type, names, nonce: "", version: "1" }, nowMs));
+        if (type === CDS && isWaiting()) untold = () => comeBack(CDS, names);
+        else outgoing.push(() => comeBack(type, names));
       }
     },
     /** All answers given, all waits over. */
@@ -326,6 +356,7 @@ const steps: fc.Arbitrary<readonly Step[]> = fc.array(
     { arbitrary: fc.constant({ answer: true } as const), weight: 3 },
     { arbitrary: fc.record({ flow: fc.integer({ min: 2, max: 12 }) }), weight: 5 },
     fc.record({ reconnect: ofType }),
+    fc.record({ lose: layers }),
   ),
   { maxLength: 60, size: "max" },
 );
@@ -360,6 +391,15 @@ const onItsWay: readonly Step[] = [
   { deliver: "nack-silent" },
 ];
 
+/** And what a cluster waits for that has come just before the stream was lost. */
+const lostBetween: readonly Step[] = [
+  { put: [{ a: 0 }], type: EDS, move: false },
+  { put: [{ a: 0 }], type: CDS, move: false },
+  { subscribe: ["a"], type: EDS },
+  { flow: 8 },
+  { lose: [{ a: 1 }] },
+];
+
 test.each(["sotw", "delta"] as const)("%s", (variant) => {
   fc.assert(
     fc.property(steps, (course) => {
@@ -369,6 +409,9 @@ test.each(["sotw", "delta"] as const)("%s", (variant) => {
       life.rest();
       expect(life.wrong()).toEqual([]);
     }),
-    { numRuns: Number(process.env.FAIRLEAD_LIVES ?? 1000), examples: [[takenBeside], [refusedTwice], [onItsWay]] },
+    {
+      numRuns: Number(process.env.FAIRLEAD_LIVES ?? 1000),
+      examples: [[takenBeside], [refusedTwice], [onItsWay], [lostBetween]],
+    },
   );
 });

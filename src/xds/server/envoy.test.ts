@@ -288,6 +288,26 @@ describe.skipIf(lacks("envoy"))("Envoy", () => {
     expect(told).toEqual(["CDS", "EDS", "LDS", "RDS"]);
   });
 
+  test("delta: a listener that changes is used with the routes that Envoy has", async () => {
+    const { source, put, serve } = await startMesh();
+    put(0);
+    const told: string[] = [];
+    const { server, xdsPort } = await serve(0, (message) => {
+      told.push(...envoyTypes.filter((type) => message.includes(type)).map(shortName));
+      return false;
+    });
+    await startEnvoy(xdsPort, "DELTA_GRPC");
+    await until(() => inSync(server), "first config");
+    told.length = 0;
+    const port = await freePort();
+    source.set({ [types.listener]: [listener("in", port)] });
+    await until(() => inSync(server), "the other listener");
+    const traffic = startTraffic(port);
+    await until(() => traffic.answers.has("even"), "an answer on the other port");
+    await traffic.stop();
+    expect(told).toEqual(["LDS"]);
+  });
+
   // State of the world leaves no way: a whole set of clusters without the old ones deletes them before the routes turn.
   test("delta: a control plane that comes back with other routes and clusters costs no request", async () => {
     const { port, put, serve } = await startMesh();

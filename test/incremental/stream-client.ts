@@ -18,6 +18,7 @@ import { virtualHostType } from "../../src/xds/type-info.ts";
 import { createHeldHosts, type HeldHosts } from "./held-hosts.ts";
 import type { LiveProxy } from "./proxies.ts";
 import { namedTypes, type Referrer } from "./references.ts";
+import { createWaiting, type Waiting } from "./waiting.ts";
 import { identityHeader } from "./world.ts";
 
 /** `vhds`: a delta stream of an Envoy that takes virtual hosts one by one. */
@@ -29,6 +30,8 @@ export interface StreamClient {
   held(type: ResourceType): ReadonlyMap<string, Uint8Array>;
   /** A route configuration as it is in force. */
   route(name: string): Uint8Array | undefined;
+  /** Names of endpoints that clusters wait for; in state of the world a new stream is sent all, and none waits. */
+  awaited(): ReadonlySet<string>;
   /** Resolves when something has come, or the stream has ended. */
   changed(): Promise<void>;
   /** Why the stream has ended, where it has. */
@@ -52,20 +55,23 @@ interface Held {
   /** Envoy keeps a route configuration that it is told is gone, and takes hosts for it. */
   readonly goneRoutes: Set<string>;
   readonly hosts: HeldHosts;
+  readonly waiting: Waiting;
 }
 
 function createHeld(): Held {
   const resources = new Map(allTypes.map((type) => [type, new Map<string, Uint8Array>()]));
   const hosts = createHeldHosts((route) => resources.get(types.route)?.has(route) === true);
   const versions = new Map(allTypes.map((type) => [type, new Map<string, string>()]));
-  return { resources, versions, asked: new Map(), goneRoutes: new Set(), hosts };
+  return { resources, versions, asked: new Map(), goneRoutes: new Set(), hosts, waiting: createWaiting() };
 }
 
+/** `isLost` is asked whenever clusters have come that wait for endpoints: whether the stream is lost before these. */
 export async function openStream(
   port: number,
   proxy: LiveProxy,
   variant: Variant,
   referrer: Referrer,
+  isLost: () => boolean = () => false,
 ): Promise<StreamClient> {
   const rpc = createRpcClient({ target: { host: "127.0.0.1", port } });
   const held = createHeld();
@@ -80,7 +86,7 @@ export async function openStream(
     const stop = new AbortController();
     const options = { signal: stop.signal, metadata: { [identityHeader]: JSON.stringify(proxy.identity) } };
     const run = variant === "sotw" ? runSotw : runDelta;
-    run({ rpc, options, node: nodeOf(proxy, variant), held, referrer, tell }).catch((error: unknown) => {
+    run({ rpc, options, node: nodeOf(proxy, variant), held, referrer, tell, loses }).catch((error: unknown) => {
       if (stop.signal.aborted) return;
       // On a machine that is too busy to answer a ping in time streams are lost, and proxies come back.
       if (lost++ < maxLost) running = begin();
@@ -88,6 +94,15 @@ export async function openStream(
       tell();
     });
     return stop;
+  };
+  const cut = (): void => {
+    running.abort();
+    running = begin();
+  };
+  const loses = (): boolean => {
+    if (held.waiting.awaited().size === 0 || !isLost()) return false;
+    cut();
+    return true;
   };
   let running = begin();
   return {
@@ -98,12 +113,10 @@ export async function openStream(
       const bytes = held.resources.get(types.route)?.get(name);
       return bytes && held.hosts.merged(name, bytes);
     },
+    awaited: held.waiting.awaited,
     changed: () => news.promise,
     ended: () => end,
-    cut() {
-      running.abort();
-      running = begin();
-    },
+    cut,
     close() {
       running.abort();
       rpc.close();
@@ -122,27 +135,36 @@ interface Run {
   readonly held: Held;
   readonly referrer: Referrer;
   readonly tell: () => void;
+  /** Whether the stream is lost now. */
+  readonly loses: () => boolean;
 }
 
-async function runDelta({ rpc, options, node, held, referrer, tell }: Run): Promise<void> {
+async function runDelta({ rpc, options, node, held, referrer, tell, loses }: Run): Promise<void> {
   const stream = await rpc.stream(deltaMethod, options);
   const send = (init: MessageInitShape<typeof DeltaDiscoveryRequestSchema>): void => {
     const request: DeltaDiscoveryRequest = create(DeltaDiscoveryRequestSchema, init);
     stream.send(request).catch(() => {});
   };
   let asksHosts = false;
+  let asksClusters = asksForClusters(held);
   for (const request of firstRequests(held)) send({ node, ...request });
   for await (const response of stream.messages) {
     if (options.signal.aborted) return;
     if (response.typeUrl === virtualHostType) takeHosts(held, response);
-    else take(held, response);
+    else take(held, response, referrer);
+    const followed = followReferences(held, referrer);
+    if (response.typeUrl === types.cluster && loses()) return;
     send({ typeUrl: response.typeUrl, responseNonce: response.nonce });
-    for (const { of, added, gone } of followReferences(held, referrer))
+    for (const { of, added, gone } of followed)
       send({ typeUrl: of, resourceNamesSubscribe: added, resourceNamesUnsubscribe: gone });
     if (!asksHosts && response.typeUrl === types.route) {
       // Once a stream, whatever the number of routes; a wildcard, as Envoy has no names for it.
       asksHosts = true;
       send({ typeUrl: virtualHostType });
+    }
+    if (!asksClusters && asksForClusters(held)) {
+      asksClusters = true;
+      send(firstRequest(held, types.cluster));
     }
     tell();
   }
@@ -154,32 +176,59 @@ interface FirstRequest {
   readonly initialResourceVersions: Record<string, string>;
 }
 
+/** While a cluster waits for endpoints, Envoy says nothing of clusters. */
+const asksForClusters = ({ waiting }: Held): boolean => waiting.awaited().size === 0;
+
+const isFirstAsked = (held: Held, type: ResourceType): boolean =>
+  type === types.cluster ? asksForClusters(held) : wildcards.includes(type) || (held.asked.get(type)?.size ?? 0) > 0;
+
+function firstRequest(held: Held, type: ResourceType): FirstRequest {
+  const resourceNamesSubscribe = [...(held.asked.get(type) ?? [])];
+  const initialResourceVersions = Object.fromEntries(held.versions.get(type) ?? []);
+  return { typeUrl: type, resourceNamesSubscribe, initialResourceVersions };
+}
+
 /** What was asked for before is asked for again, with what is held of it. */
 function* firstRequests(held: Held): Generator<FirstRequest> {
-  for (const type of allTypes) {
-    const resourceNamesSubscribe = [...(held.asked.get(type) ?? [])];
-    const initialResourceVersions = Object.fromEntries(held.versions.get(type) ?? []);
-    if (wildcards.includes(type) || resourceNamesSubscribe.length > 0)
-      yield { typeUrl: type, resourceNamesSubscribe, initialResourceVersions };
-  }
+  for (const type of allTypes) if (isFirstAsked(held, type)) yield firstRequest(held, type);
   const claims = Object.fromEntries(held.hosts.versions());
   if (held.hosts.versions().size > 0) yield { typeUrl: virtualHostType, initialResourceVersions: claims };
 }
 
-function take(held: Held, { typeUrl, resources, removedResources }: DeltaDiscoveryResponse): void {
+function take(held: Held, { typeUrl, resources, removedResources }: DeltaDiscoveryResponse, referrer: Referrer): void {
   const type = typeUrl as ResourceType;
   const [mine, versions] = [held.resources.get(type), held.versions.get(type)];
   for (const { name, version, resource } of resources) {
     if (!isAsked(held, type, name)) continue;
-    mine?.set(name, resource?.value ?? new Uint8Array(0));
+    const bytes = resource?.value ?? new Uint8Array(0);
+    noteComing(held, type, { name, bytes, before: mine?.get(name) }, referrer);
+    mine?.set(name, bytes);
     versions?.set(name, version);
     if (type === types.route) held.goneRoutes.delete(name);
   }
   for (const name of removedResources) {
+    noteGone(held, type, name);
     versions?.delete(name);
     if (type === types.route) held.goneRoutes.add(name);
     else mine?.delete(name);
   }
+}
+
+interface Coming {
+  readonly name: string;
+  readonly bytes: Uint8Array;
+  readonly before: Uint8Array | undefined;
+}
+
+function noteComing({ waiting }: Held, type: ResourceType, { name, bytes, before }: Coming, referrer: Referrer): void {
+  if (type === types.endpoint) waiting.endpoints(name);
+  if (type !== types.cluster || (before && Buffer.compare(before, bytes) === 0)) return;
+  waiting.cluster(name, referrer.of(type, bytes).get(types.endpoint) ?? []);
+}
+
+function noteGone({ waiting }: Held, type: ResourceType, name: string): void {
+  if (type === types.endpoint) waiting.endpoints(name);
+  if (type === types.cluster) waiting.gone(name);
 }
 
 function takeHosts({ hosts }: Held, { resources, removedResources }: DeltaDiscoveryResponse): void {

@@ -13,10 +13,14 @@ import { type Connected, createWorld } from "./world.ts";
 
 const variants: readonly Variant[] = ["delta", "sotw", "vhds"];
 const cutChance = 0.08;
+/** Of a stream, each time that clusters have come and wait for their endpoints. */
+const lossChance = 0.2;
 const patienceMs = 20_000;
 
 export async function playStreams(life: readonly Step[], seed: number): Promise<string | undefined> {
   const random = createRandom(seed);
+  const losses = createRandom(seed);
+  const isLost = (): boolean => losses.chance(lossChance);
   const referrer = await createReferrer();
   const player = await createPlayer();
   const port = await player.world.listen();
@@ -27,7 +31,7 @@ export async function playStreams(life: readonly Step[], seed: number): Promise<
       if (step.does === "connect")
         streams.set(
           step.proxy.name,
-          await Promise.all(variants.map((variant) => openStream(port, step.proxy, variant, referrer))),
+          await Promise.all(variants.map((variant) => openStream(port, step.proxy, variant, referrer, isLost))),
         );
       if (step.does === "disconnect") closeAll(streams, step.name);
       for (const stream of [...streams.values()].flat()) if (random.chance(cutChance)) stream.cut();
@@ -107,6 +111,8 @@ async function settle(stream: StreamClient, expected: Expected): Promise<string 
 }
 
 function firstDifference(stream: StreamClient, expected: Expected): string | undefined {
+  for (const name of stream.awaited())
+    if (expected.get(types.endpoint)?.get(name)) return `a cluster waits for endpoints ${name}`;
   for (const [type, wanted] of expected) {
     const held = stream.held(type);
     const short = type.slice(type.lastIndexOf(".") + 1);

@@ -238,6 +238,31 @@ describe("the control plane on an API", () => {
     proxy.close();
   });
 
+  test("where asked for, what proxies have is compared with a fresh start that knows the same settings", async () => {
+    const data = { mesh: "accessLogFile: /dev/stdout" };
+    await world.create({
+      ...{ apiVersion: "v1", kind: "ConfigMap", metadata: { name: "istio-checked", namespace: "istio-system" } },
+      data,
+    });
+    const checked = await startPlane(world, {
+      checkIncremental: true,
+      revision: "checked",
+      identity: "istiod-checked",
+    });
+    const proxy = await connectProxy(checked, "checked.default", ["80"]);
+    const { host, port } = checked.addresses.monitoring;
+    const count = async (name: string): Promise<number> =>
+      Number(new RegExp(`^${name} (\\d+)$`, "m").exec(await fetchText(`http://${host}:${port}/metrics`))?.[1] ?? 0);
+    await expect.poll(() => count("fairlead_incremental_checks")).toBeGreaterThan(0);
+    const before = await count("fairlead_incremental_checks");
+    const ports = [{ name: "http", port: 80 }];
+    await world.create(object("v1", "Service", "checked", { ports, selector: { app: "checked" } }));
+    await expect.poll(() => count("fairlead_incremental_checks")).toBeGreaterThan(before);
+    expect(await count("fairlead_incremental_differences")).toBe(0);
+    proxy.close();
+    await checked.close();
+  });
+
   /** Names that only something out of the ordinary brings about; each has its own test or its own cause in the help. */
   const rare = new Set([
     "citadel_server_authentication_failure_count",

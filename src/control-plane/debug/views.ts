@@ -16,7 +16,7 @@ import type { DebugView } from "../../ops/index.ts";
 import { type Ads, type ProxyStatus, proxyName, shortName } from "../../xds/index.ts";
 import type { ControlledSource } from "../resource-source.ts";
 import type { Stages } from "../stages.ts";
-import { cacheNames, cacheSizes, nothingToClear } from "./cache-view.ts";
+import { cacheNames, cacheSizes, keptParts, nothingToClear } from "./cache-view.ts";
 import { createCauseView } from "./causes.ts";
 import type { ConfigDump } from "./config-dump.ts";
 import { refused, withoutEndpoints } from "./push-status.ts";
@@ -353,8 +353,11 @@ function derived({ stages, ads, resources, objects, cluster, domain }: DebugView
     [
       "krtz",
       {
-        help: "classes of proxies and their members",
-        answer: () => ({ classes: resources.classes, proxies: resources.nodes }),
+        help: "classes of proxies and their members; parts=true: what recipes keep for them",
+        answer: async ({ query }) => ({
+          ...{ classes: resources.classes, proxies: resources.nodes },
+          ...(query.has("parts") ? await keptParts(resources, ads) : {}),
+        }),
       },
     ],
   ];

@@ -344,19 +344,19 @@ function derived({ stages, ads, resources, objects, cluster, domain }: DebugView
         help: "resources kept, by type",
         answer: ({ query }) => {
           if (query.has("clear")) return nothingToClear;
-          return query.has("sizes") ? cacheSizes(resources, ads) : cacheNames(resources, ads);
+          return query.has("sizes") ? cacheSizes(resources) : cacheNames(resources);
         },
       },
     ],
     ["cachez?clear=true", { help: "clears them", answer: () => nothingToClear }],
-    ["cachez?sizes=true", { help: "the same in bytes", answer: () => cacheSizes(resources, ads) }],
+    ["cachez?sizes=true", { help: "the same in bytes", answer: () => cacheSizes(resources) }],
     [
       "krtz",
       {
         help: "classes of proxies and their members; parts=true: what recipes keep for them",
         answer: async ({ query }) => ({
           ...{ classes: resources.classes, proxies: resources.nodes },
-          ...(query.has("parts") ? await keptParts(resources, ads) : {}),
+          ...(query.has("parts") ? await keptParts(resources) : {}),
         }),
       },
     ],

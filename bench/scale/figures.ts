@@ -1,4 +1,5 @@
 /** A monitoring port in; what the process costs, by the names that Prometheus knows, out. */
+import type { KeptParts } from "../../src/control-plane/debug/cache-view.ts";
 import type { Address } from "./server.ts";
 
 export interface Figures {
@@ -11,7 +12,29 @@ export interface Figures {
   readonly loopDelayMs: { readonly p50: number; readonly p99: number; readonly max: number } | undefined;
 }
 
+/** What is kept of what was rendered; Fairlead alone. */
+export interface PartFigures {
+  readonly recipes: readonly { readonly recipe: string; readonly entries: number; readonly lookups: number }[];
+  /** By type of resource, each piece once however many resources have it. */
+  readonly encodedKiB: Readonly<Record<string, number>>;
+}
+
 const mebi = 1024 * 1024;
+
+/** Undefined where another control plane does not tell. */
+export async function readParts(monitoring: Address): Promise<PartFigures | undefined> {
+  const answer = await fetch(`http://${monitoring.host}:${monitoring.port}/debug/krtz?parts=true`);
+  const { recipes, encodedBytes } = answer.ok ? ((await answer.json()) as Partial<KeptParts>) : {};
+  if (!recipes || !encodedBytes) return undefined;
+  return {
+    recipes: Object.entries(recipes)
+      .map(([recipe, kept]) => ({ recipe, ...kept }))
+      .sort((a, b) => b.entries + b.lookups - a.entries - a.lookups),
+    encodedKiB: Object.fromEntries(
+      Object.entries(encodedBytes).map(([type, bytes]) => [type.slice(type.lastIndexOf(".") + 1), bytes / 1024]),
+    ),
+  };
+}
 
 export async function readFigures(monitoring: Address): Promise<Figures> {
   const answer = await fetch(`http://${monitoring.host}:${monitoring.port}/metrics`);

@@ -2,7 +2,7 @@
 import { issueAll } from "./certificates.ts";
 import { type Change, changes } from "./changes.ts";
 import { type Driver, startDriver } from "./driver.ts";
-import { type Figures, readFigures } from "./figures.ts";
+import { type Figures, type PartFigures, readFigures, readParts } from "./figures.ts";
 import { loadProxy, type Mode } from "./load-proxy.ts";
 import type { MeshApi } from "./mesh-api.ts";
 import type { ScenarioSize } from "./scenario.ts";
@@ -46,6 +46,8 @@ export interface Run {
   readonly kibPerProxy: number | undefined;
   readonly classes: number | undefined;
   readonly memoryMiB: Figures["parts"];
+  /** What is kept for the fleet, by recipe and by type. */
+  readonly parts: PartFigures | undefined;
   readonly changes: readonly ChangeRow[];
 }
 
@@ -58,6 +60,8 @@ export async function measure(server: Server, api: MeshApi, size: ScenarioSize, 
     const warmMs = await inTime(driver.warmMs, 3 * patienceMs, "the fleet to be warm");
     const warm = await driver.quiet();
     const after = await figuresOf(server);
+    // Before the changes, and after what warming cost was read: looking costs too.
+    const parts = server.monitoring && (await readParts(server.monitoring));
     const rows: ChangeRow[] = [];
     const context = { size, mode: fleet.mode, run: `${Math.floor(Date.now() / 1000) % 100_000}` };
     for (const change of changes(context)) {
@@ -80,6 +84,7 @@ export async function measure(server: Server, api: MeshApi, size: ScenarioSize, 
       kibPerProxy: added && (added * 1024) / fleet.proxies,
       classes: after?.classes,
       memoryMiB: after?.parts ?? {},
+      parts,
       changes: rows,
     };
   } finally {

@@ -1,4 +1,5 @@
 /** Runs in; text for people out. */
+import type { PartFigures } from "./figures.ts";
 import type { ChangeRow, Run } from "./measure.ts";
 
 const number = (value: number | undefined, digits = 0): string =>
@@ -18,9 +19,23 @@ export function sayRun(run: Run): string {
       `event loop p99 / worst ${delay(run.warmLoopDelayMs)} ms; ${run.cut} streams cut`,
     `  resident ${number(run.residentMiB)} MiB (${number(run.residentBeforeMiB)} before the fleet; ${parts.join(", ") || "no parts told"}); ` +
       `${number(run.classes)} classes, ${number(run.kibPerClass)} KiB a class, ${number(run.kibPerProxy)} KiB a proxy`,
+    ...(run.parts ? sayParts(run.parts) : []),
     ...rows(run.changes),
     "",
   ].join("\n");
+}
+
+/** How many recipes are named; all are in the JSON. */
+const maxNamed = 8;
+
+function sayParts({ recipes, encodedKiB }: PartFigures): readonly string[] {
+  const sum = (of: "entries" | "lookups"): number => recipes.reduce((all, recipe) => all + recipe[of], 0);
+  const named = recipes.slice(0, maxNamed).map(({ recipe, entries, lookups }) => `${recipe} ${entries} / ${lookups}`);
+  const encoded = Object.entries(encodedKiB).map(([type, size]) => `${type} ${number(size)}`);
+  return [
+    `  parts, entries / look-ups: ${sum("entries")} / ${sum("lookups")} of ${recipes.length} recipes, most in ${named.join(", ")}`,
+    `  encoded KiB, each piece once: ${encoded.join(", ")}`,
+  ];
 }
 
 function rows(changes: readonly ChangeRow[]): readonly string[] {

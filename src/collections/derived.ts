@@ -19,6 +19,8 @@ export interface Derived<O> {
   readonly collection: Collection<O>;
   /** Brings the members that are due up to date. */
   flush(): void;
+  /** A member that is due, be it again: once all sets are up to date there must be none. */
+  due(): string | undefined;
   /** How much is kept. */
   entries(): number;
 }
@@ -85,7 +87,12 @@ export function createDerived<I, O>(
           return before;
         }
       });
-      if (entry.rank >= rank) throw new Error(`${name}/${key} reads a set that is derived after ${name}`);
+      if (entry.rank >= rank) {
+        // As it was, so that it is tried again, and stopped again, with each change.
+        entry.outputs = before;
+        entry.state = "stale";
+        throw new Error(`${name}/${key} reads a set that is derived after ${name}`);
+      }
       assign(key, before, entry.outputs);
       if (entry.outputs.size === 0 && from.get(key) === undefined) {
         recorder.forget(entry);
@@ -99,5 +106,10 @@ export function createDerived<I, O>(
     dirty.add(key);
   });
   flush();
-  return { collection: out.collection, flush, entries: () => out.cells.size + claims.size + entries.size };
+  return {
+    collection: out.collection,
+    flush,
+    due: () => dirty.values().next().value,
+    entries: () => out.cells.size + claims.size + entries.size,
+  };
 }

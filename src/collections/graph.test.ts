@@ -358,6 +358,25 @@ test("a derived set that reads a later one fails loudly, also through a memo", (
   graph.derive("early", source, (_, key) => [[key, through.get(key)]]);
   late.push(graph.derive("late", source, (value, key) => [[key, value]]));
   expect(() => source.set("a", 1)).toThrow("early/a reads a set that is derived after early");
+  // Not only once.
+  expect(() => source.set("b", 1)).toThrow("early/a reads a set that is derived after early");
+});
+
+test("a derived set that comes to read a later one, by a memo that came out the same, fails loudly too", () => {
+  const told: string[] = [];
+  const graph = createGraph({ onFault: (what) => told.push(what) });
+  const [source, late] = [graph.source<number>("source"), graph.source<number>("late source")];
+  const switches = graph.source<boolean>("switches");
+  const later: { get(key: string): unknown }[] = [];
+  const through = graph.memo("through", (key) => (switches.get("on") ? later[0]?.get(key) : undefined));
+  const early = graph.derive("early", source, (value, key) => [[key, [value, through.get(key)]]]);
+  later.push(graph.derive("late", late, (value, key) => [[key, value]]));
+  source.set("a", 1);
+  // Nothing is there yet, so that the memo is as it was, and the early set is not made again.
+  switches.set("on", true);
+  expect(told).toEqual([]);
+  late.set("a", 2);
+  expect([early.get("a"), told]).toEqual([[1, undefined], ["early/a"]]);
 });
 
 test("what work in steps has looked up stays until it is released, and is told of nothing", () => {

@@ -10,7 +10,7 @@
 import type { Cell } from "./cells.ts";
 import type { Collection, Index, Source } from "./collection.ts";
 import { createSharedDependents, dependentsOf } from "./dependents.ts";
-import { createDerived, type OnFault } from "./derived.ts";
+import { createDerived, type Derived, type OnFault } from "./derived.ts";
 import { createHold, type Hold } from "./hold.ts";
 import { createKeyed } from "./keyed.ts";
 import { createIndex } from "./member-index.ts";
@@ -87,7 +87,7 @@ export function createGraph(options: GraphOptions = {}): Graph {
   let version = 0;
   let depth = 0;
   /** Derived collections in creation order: each may read only earlier ones, and is stopped where it reads a later one. */
-  const eager: (() => void)[] = [];
+  const eager: Derived<unknown>[] = [];
   const counted = new Set<() => number>();
   const sources = new WeakMap<object, ReadonlyMap<string, Cell>>();
 
@@ -99,10 +99,21 @@ export function createGraph(options: GraphOptions = {}): Graph {
       depth--;
       if (depth === 0) {
         version++;
-        for (const flush of eager) flush();
+        for (const { flush } of eager) flush();
         recorder.settle();
         recorder.sweep();
+        stopLateReads();
       }
+    }
+  };
+
+  /** A memo may come to read a later set without its readers running, which is when they would be stopped. */
+  const stopLateReads = (): void => {
+    for (const { collection, due } of eager) {
+      const key = due();
+      if (key === undefined) continue;
+      const what = `${collection.name}/${key}`;
+      onFault(what, new Error(`${what} reads a set that is derived after ${collection.name}`));
     }
   };
 
@@ -137,10 +148,10 @@ export function createGraph(options: GraphOptions = {}): Graph {
     },
     derive(name, from, compute, equals = sameData) {
       const rank = eager.length + 1;
-      const { collection, flush, entries } = createDerived(recorder, onFault, { name, rank, from, compute, equals });
-      eager.push(flush);
-      counted.add(entries);
-      return collection;
+      const derived = createDerived(recorder, onFault, { name, rank, from, compute, equals });
+      eager.push(derived);
+      counted.add(derived.entries);
+      return derived.collection;
     },
     memo(name, compute, memoOptions = {}) {
       const size = (): number => memo.size;

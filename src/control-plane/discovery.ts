@@ -1,57 +1,33 @@
 /**
  * The control plane on a Kubernetes API: watches in, xDS, certificates, metrics, debug and webhooks out. It reads as the
- * data flows; every part is made here and nowhere else.
+ * data flows; what each part takes is put together in `wiring/`.
  */
-import { randomUUID } from "node:crypto";
-import { hostname } from "node:os";
-import { type CertificateAuthority, caGauges, createCertificateService, createRateLimit } from "../ca/index.ts";
-import { createGraph } from "../collections/index.ts";
-import { createHttpClient, createJwksResolver, type JwksResolver, type JwksResolverOptions } from "../fetch/index.ts";
-import { createEventRecorder, createHttpSource, createKubeClient, type EventRecorder } from "../kube/index.ts";
-import { createAddressGuard } from "../lib/index.ts";
-import { istioVersion, types } from "../model/index.ts";
-import { createDebugTypes, createMetrics, type DebugSources, measureProcess, versionInfo } from "../ops/index.ts";
-import { createEnvoyTypes } from "../render/index.ts";
-import { type Ads, createAds } from "../xds/index.ts";
-import { authenticateWith, createStillThere, createTokenJudge, firstJudge } from "./authenticate.ts";
-import { createCertificateHeld } from "./certificate-held.ts";
-import { measureConflicts } from "./conflict-metrics.ts";
+
+import { types } from "../model/index.ts";
+import { createMetrics } from "../ops/index.ts";
 import { reportCredentials } from "./credential-reports.ts";
-import { createConfigDump, createConfigDumpMessages } from "./debug/config-dump.ts";
-import { createDebugViews } from "./debug/views.ts";
-import { createDiffView, createLiveDiff } from "./diff/index.ts";
 import type { DiscoveryAddresses, DiscoveryOptions } from "./discovery-options.ts";
-import { pushEndpointsAtOnce } from "./endpoints-at-once.ts";
 import { followExpired } from "./expired-certificates.ts";
-import { createFreshSource } from "./fresh-source.ts";
-import { createGatewayObjects } from "./gateway-objects.ts";
-import { createIncrementalCheck, incrementalReports } from "./incremental-check.ts";
 import { createInjection } from "./injection.ts";
-import { createIssuerJudge } from "./issuer-judge.ts";
-import { gatewayKinds, runLeader } from "./leader-work.ts";
-import { measureModel } from "./model-metrics.ts";
-import { countObjects } from "./object-metrics.ts";
-import { createOwnRevision, ownStatuses } from "./own-revision.ts";
-import { createPage, kindNames } from "./page.ts";
-import { measureParts } from "./part-metrics.ts";
-import { createPatchReports, forgetChanged } from "./patch-reports.ts";
-import { createProgrammed, createProgrammedView } from "./programmed/index.ts";
-import { proxyOfNode } from "./proxy-of-node.ts";
-import { createPushReasons } from "./push-reasons.ts";
-import { createGenerations, createQuarantine, type Filter } from "./quarantine/index.ts";
-import { measureQueues } from "./queue-metrics.ts";
-import { findRefusals, type Refusal, refusalsByObject } from "./refusals.ts";
+import { runLeader } from "./leader-work.ts";
+import type { Filter } from "./quarantine/index.ts";
+import { refusalsByObject } from "./refusals.ts";
 import { createRegistration } from "./registration/index.ts";
 import { renderAhead } from "./render-ahead.ts";
-import { createRenderProblems } from "./render-problems.ts";
-import { createResourceSource } from "./resource-source.ts";
 import { createSecretAccess } from "./secret-access.ts";
 import { startServers } from "./servers.ts";
 import { createStages } from "./stages.ts";
-import { createPeers, createTapSessions, createTapView, createTraffic, createTrafficView } from "./traffic/index.ts";
-import { createTrust, createTrustView } from "./trust/index.ts";
-import { watchObjects } from "./watched-kinds.ts";
-import { createLiveWhy, createObjectOf, createWhyView } from "./why/index.ts";
+import { createPeers, createTraffic } from "./traffic/index.ts";
+import { createTrust } from "./trust/index.ts";
+import { followApi } from "./wiring/api.ts";
+import { createCallers } from "./wiring/callers.ts";
+import { exportFigures } from "./wiring/figures.ts";
+import { createGateways } from "./wiring/gateways.ts";
+import { reachOutside } from "./wiring/outside.ts";
+import type { Plane } from "./wiring/plane.ts";
+import { createReading } from "./wiring/reading.ts";
+import { checkIncremental, createResources, followPatches, loadPatchTypes } from "./wiring/resources.ts";
+import { createXds } from "./wiring/xds.ts";
 import { createWorkloadSource } from "./workload-source.ts";
 
 export interface Discovery {
@@ -61,58 +37,23 @@ export interface Discovery {
 }
 
 export async function startDiscovery(options: DiscoveryOptions): Promise<Discovery> {
-  const { log, now, namespace, domain, signal } = options;
+  const { log, now, namespace, domain } = options;
   const metrics = createMetrics();
   const stop = new AbortController();
-  const running = AbortSignal.any([signal, stop.signal]);
+  const signal = AbortSignal.any([options.signal, stop.signal]);
   let ready = false;
 
   // 1. Objects of the API, as collections that follow it.
-  const graph = createGraph({
-    onFault(what, error) {
-      metrics.count("fairlead_render_faults");
-      log.error(`${what} was left out: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`);
-    },
-  });
-  const client = createKubeClient(options.access);
-  const recorder = createEventRecorder({
-    ...{ client, now, log: log.scope("events"), random: options.random },
-    ...{ component: "fairlead", host: hostname() },
-  });
-  tellShortages(options, recorder);
-  const queues = measureQueues(metrics);
-  const inCluster = { cluster: options.cluster };
-  metrics.count("controller_sync_errors_total", inCluster, 0);
-  const source = createHttpSource({
-    ...{ graph, client, log: log.scope("kube"), random: options.random, narrow: true },
-    meter: queues(options.cluster),
-    onFailure: () => metrics.count("controller_sync_errors_total", inCluster),
-  });
-  const watched = watchObjects(source);
+  const api = followApi(options, metrics);
+  const { graph, client, recorder, watched } = api;
+  const plane: Plane = { ...api, options, metrics, signal };
+  const secrets = watched.objects("", "Secret");
+  const configMaps = watched.objects("", "ConfigMap");
 
-  // Beside it: keys that verify tokens, from the network.
-  const guard = createAddressGuard(options.keySets?.blockedRanges);
-  const fetchKeySets = (requestAuthentications: JwksResolverOptions["requestAuthentications"]): JwksResolver =>
-    createJwksResolver({
-      graph,
-      client: createHttpClient({ guard, ...options.keySets }),
-      requestAuthentications,
-      log: log.scope("jwks"),
-      monotonicMs: options.monotonicMs,
-      random: options.random,
-      signal: running,
-      onFetch: (good) => metrics.count(`pilot_jwks_resolver_network_fetch_${good ? "success" : "fail"}_total`),
-      ...options.keySets,
-    });
-  let keySets: JwksResolver | undefined;
-
-  // Beside it: who may read Secrets, by the API's own word.
+  // Beside it: keys that verify tokens, from the network; and who may read Secrets, by the API's own word.
+  const outside = reachOutside(plane);
   const secretAccess = createSecretAccess({
-    graph,
-    client,
-    cluster: options.cluster,
-    log: log.scope("secrets"),
-    signal: running,
+    ...{ graph, client, cluster: options.cluster, log: log.scope("secrets"), signal },
     onDenied: () => metrics.count("pilot_sds_certificate_errors_total"),
   });
 
@@ -125,358 +66,117 @@ export async function startDiscovery(options: DiscoveryOptions): Promise<Discove
     revision: options.revision,
     ownHostsOnly: options.ownHostsOnly,
     maySeeSecrets: secretAccess.allows,
-    // What is wrong with the certificates that they are given.
-    onCredential: reportCredentials({
-      ...{ graph, metrics, recorder, now, log: log.scope("secrets"), signal: running },
-      secrets: watched.objects("", "Secret"),
-      configMaps: watched.objects("", "ConfigMap"),
-    }),
   };
   const keptEnvoyFilters = graph.source<Filter>("envoyfilters kept");
   const stages = createStages({
-    ...stageOptions,
-    graph,
-    keptEnvoyFilters,
-    expired: followExpired({ graph, secrets: watched.objects("", "Secret"), now, signal: running }),
-    objects: watched.objects,
-    fetchKeySets: (requests) => {
-      keySets = fetchKeySets(requests);
-      return keySets.keySets;
-    },
+    ...{ ...stageOptions, graph, keptEnvoyFilters, objects: watched.objects },
+    // What is wrong with the certificates that proxies are given.
+    onCredential: reportCredentials({
+      ...{ graph, metrics, recorder, now, log: log.scope("secrets"), signal, secrets, configMaps },
+    }),
+    expired: followExpired({ graph, secrets, now, signal }),
+    fetchKeySets: outside.keySets.fetch,
   });
-  await untilAborted(watched.synced(), running);
-  await untilAborted(keySets?.settled() ?? Promise.resolve(), running);
+  await untilAborted(watched.synced(), signal);
+  await untilAborted(outside.keySets.settled(), signal);
 
-  // Beside it: the types that patches may name. They take their time, so only where there are patches.
-  const envoyTypes = createEnvoyTypes(graph);
-  if (watched.objects("networking.istio.io", "EnvoyFilter").size > 0) await untilAborted(envoyTypes.load(), running);
-
-  const patchReports = createPatchReports(metrics, log.scope("envoyfilter"));
-  watched
-    .objects("networking.istio.io", "EnvoyFilter")
-    .subscribe((key, next, before) => forgetChanged(patchReports, key, next, before));
   // 5. Resources per class of proxies, refreshed when something they read has changed.
-  const context = { mesh: stages.mesh, registry: stages.registry, domain, cluster: options.cluster };
-  const pushReasons = createPushReasons(watched);
-  const resources = createResourceSource({
-    mesh: stages.mesh,
-    proxyOf: (node, identity) => proxyOfNode(node, context, identity),
-    classOf: stages.classOf,
-    admit(proxy) {
-      if (proxy.targets.length === 0)
-        metrics.count("pilot_k8s_proxies_with_no_service_targets", { reason: "no_matching_services" });
-      return secretAccess.hold(proxy);
-    },
-    debounceMs: options.debounceMs,
-    debounceMaxMs: options.debounceMaxMs,
-    onFault: (proxy, { name, error }) => {
-      metrics.count("fairlead_render_faults");
-      log.error(
-        `cannot render ${name} for ${proxy?.namespace ?? "all who share it"}: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`,
-      );
-    },
-    envoyTypes,
-    onPatch: patchReports.report,
-    onProblem: createRenderProblems(metrics, log.scope("render")),
-    onDebounced: (waitedMs) => metrics.observe("pilot_debounce_time", waitedMs / 1000),
-    onPush() {
-      for (const type of pushReasons()) metrics.count("pilot_push_triggers", { type });
-    },
-    onMade: (tookMs) => metrics.observe("pilot_pushcontext_init_seconds", tookMs / 1000),
-  });
-
-  if (options.debounceEndpoints === false) pushEndpointsAtOnce(watched.objects, resources);
+  const envoyTypes = await untilAborted(loadPatchTypes(plane), signal);
+  const patchReports = followPatches(plane);
+  const resources = createResources(plane, { stages, envoyTypes, patchReports, secretAccess });
   // What a fleet that comes back will share is made before it may, while the parts beside wait for the API.
   const ahead = renderAhead({
-    ...{ resources, classOf: stages.classOf, proxies: stages.likelySidecars },
-    log: log.scope("render"),
-    signal: running,
+    ...{ resources, classOf: stages.classOf, proxies: stages.likelySidecars, log: log.scope("render"), signal },
   });
-
-  // Where asked for, what is given is compared with what a fresh start would give.
-  const given = options.checkIncremental
-    ? createIncrementalCheck({
-        graph,
-        source: resources,
-        fresh: () =>
-          createFreshSource(watched.all(), {
-            ...stageOptions,
-            fetchKeySets: () => ({ get: (key) => keySets?.keySets.get(key) }),
-          }),
-        ...incrementalReports(metrics, log.scope("incremental")),
-        signal: running,
-      })
-    : resources;
-
+  const given = checkIncremental(plane, resources, { ...stageOptions, fetchKeySets: outside.keySets.fetched });
   // And for their agents: who is at the addresses that they ask for.
   const workloads = createWorkloadSource(given, { ...options, graph, registry: stages.registry });
 
   // Beside it: the CA, and the roots that agents are told.
   const trustDomain = (): string => stages.settings.current().trustDomain ?? "cluster.local";
   const trust = await createTrust({
-    ...options,
-    client,
-    secrets: watched.objects("", "Secret"),
-    configMaps: watched.objects("", "ConfigMap"),
+    ...{ ...options, client, secrets, configMaps, trustDomain, recorder, signal },
     hasOwnCa: options.hasOwnCa ?? true,
     external: options.externalCa,
     servingFiles: options.servingFiles,
+    certificates: options.certificates,
     folder: options.caFolder,
     readsRevocations: options.revokedMap !== "",
-    certificates: options.certificates,
     pace: options.rotationPace,
-    trustDomain,
     settings: stages.settings,
     meshConfigMap: stageOptions.configMap,
-    http: createHttpClient({ guard, ...options.keySets }),
-    recorder,
+    http: outside.httpClient(),
     log: log.scope("trust"),
-    signal: running,
   });
 
   // Beside it: workloads outside Kubernetes, which have an entry while they are connected.
   const registration = createRegistration(workloads, {
     ...{ graceMs: 10_000, enabled: { registration: true, health: true }, validateIdentity: true },
     ...options.registration,
-    client,
-    controller: options.identity,
+    ...{ client, metrics, now, signal, controller: options.identity, random: options.random, log: log.scope("wle") },
     entries: watched.objects("networking.istio.io", "WorkloadEntry"),
     groups: watched.objects("networking.istio.io", "WorkloadGroup"),
-    ...{ metrics, now, log: log.scope("wle"), random: options.random, signal: running },
   });
 
   // Beside it: what agents tell of the requests that their Envoys carry.
-  const trafficLog = log.scope("traffic");
-  const { endpoints } = stages.registry;
-  const peers = createPeers({ ...options, endpoints, own: trust.own, log: trafficLog });
-  const traffic = createTraffic({ ...options, registry: stages.registry, peers, metrics, log: trafficLog });
+  const { registry } = stages;
+  const told = { ...options, log: log.scope("traffic") };
+  const peers = createPeers({ ...told, endpoints: registry.endpoints, own: trust.own });
+  const traffic = createTraffic({ ...told, registry, peers, metrics });
 
-  const taps = createTapSessions({ ...traffic, monotonicMs: options.monotonicMs, log: trafficLog });
-
-  const refusalNews = new Set<() => void>();
-  // 6. xDS for proxies, with who they are proven by certificate or token.
-  const ads: Ads = createAds({
+  // 6. xDS for proxies, and what they refuse of it.
+  const xds = createXds(plane, {
+    ...{ resources, stages, keptEnvoyFilters, ready: () => ready },
     source: trust.tellRoots(registration),
     onHealth: registration.healthReported,
-    identifier: JSON.stringify({ Component: "istiod", ID: options.identity, Info: versionInfo() }),
-    ready: () => ready,
-    log: log.scope("ads"),
-    now,
-    uuid: randomUUID,
-    metrics,
-    limits: options.pushThrottle === undefined ? {} : { maxConcurrentPushes: options.pushThrottle },
-    virtualHosts: options.virtualHosts ?? true,
-    onRefusals() {
-      quarantine.look();
-      for (const tell of refusalNews) tell();
-    },
-    overload: options.overload,
     other: {
-      handles: (typeUrl) => debugTypes.handles(typeUrl),
-      answer: (request) => debugTypes.answer(request),
+      handles: (typeUrl) => reading.debugTypes.handles(typeUrl),
+      answer: (request) => reading.debugTypes.answer(request),
     },
   });
-  // EnvoyFilters that a proxy refuses are withheld from it, so that all else comes there.
-  const quarantine = createQuarantine({
-    ...{ graph, resources, ads },
-    generations: createGenerations(stages.configs.envoyFilters),
-    kept: keptEnvoyFilters,
-    onChange: () => refusalNews.forEach((tell) => void tell()),
-  });
-  running.addEventListener("abort", quarantine.close, { once: true });
-  // Which objects of users it was that proxies refuse.
-  const refusals = (): readonly Refusal[] => [
-    ...findRefusals(ads.refusing(), ({ node }, type, name) => resources.rendererOf(node)?.causes(type, name) ?? []),
-    ...quarantine.refusals(),
-  ];
-  const namedKinds = new Map(kindNames().map(([name, { group, kind }]) => [name, watched.objects(group, kind)]));
-  // And which generations of their objects proxies have.
-  const programmed = createProgrammed({
-    ...{ graph, resources, ads },
-    kinds: namedKinds,
-    withheld: quarantine.of,
-    isOpen: quarantine.isOpen,
-    isReady: (kind) => kind !== "EnvoyFilter" || envoyTypes.current() !== undefined,
-  });
-  // What becomes of a request, by what proxies have been sent.
-  const why = createLiveWhy({
-    ...{ stages, ads, resources, now },
-    objectOf: createObjectOf(namedKinds, watched.objects),
-  });
-  // And what a change would do to them, before it is one.
-  const shadow = createLiveDiff({
-    ...{ graph, ads, objects: watched.all },
-    settings: {
-      ...{ domain, cluster: options.cluster, configMap: stageOptions.configMap, revision: options.revision },
-      ...(options.ownHostsOnly === undefined ? {} : { ownHostsOnly: options.ownHostsOnly }),
-    },
-  });
-  const { diff } = shadow;
-  const written: Promise<void>[] = [];
-  // And for whoever would rather look at a page.
-  const page = createPage(options.dashboard, {
-    ...{ graph, stages, ads, resources, programmed, refusals, trust, metrics, now, why, diff },
-    ...{ kinds: namedKinds, objects: watched.objects, patches: patchReports, traffic, taps, client },
-    monotonicMs: options.monotonicMs,
-    ...{ access: options.access, log: log.scope("page"), signal: running },
-    onEnd: (last) => written.push(last),
-  });
-  const debugSources: DebugSources = {
-    systemNamespace: namespace,
-    ads,
-    refusals,
-    views: createDebugViews({
-      stages,
-      ads,
-      resources,
-      configDump: createConfigDump(resources, ads),
-      objects: watched.objects,
-      injectSettings: () => injection.settings(),
-      cluster: options.cluster,
-      domain,
-    })
-      .set("ca", createTrustView(trust))
-      .set("programmedz", createProgrammedView(programmed))
-      .set("trafficz", createTrafficView(traffic))
-      .set("whyz", createWhyView(why))
-      .set("diffz", createDiffView(diff))
-      .set("tapz", createTapView(taps)),
-  };
-  const debugTypes = createDebugTypes({
-    ...debugSources,
-    configDumpMessages: createConfigDumpMessages(resources, ads),
+  trust.follow(() => xds.ads.followers(types.proxyConfig));
+
+  // 7. What people read of it.
+  const reading = createReading(plane, {
+    ...{ stages, resources, envoyTypes, patchReports, xds, trust, traffic, configMap: stageOptions.configMap },
+    injectSettings: () => injection.settings(),
   });
 
-  // Beside it: certificates.
-  trust.follow(() => ads.followers(types.proxyConfig));
-  const pods = watched.objects("", "Pod");
-  const http = createHttpClient({ guard, ...options.keySets });
-  const ofIssuers = (options.issuers ?? []).map((rule) =>
-    createIssuerJudge({
-      ...{ rule, http, trustDomain, now },
-      monotonicMs: options.monotonicMs,
-      log: log.scope("oidc"),
-    }),
-  );
-  const audiences = options.tokenAudiences ?? ["istio-ca"];
-  const ofApi = createTokenJudge({ ...options, client, pods, audiences, trustDomain });
-  const judge = firstJudge(...ofIssuers, ofApi);
-  const stillThere = createStillThere(client);
-  const authenticate = authenticateWith(judge, createCertificateHeld({ stillThere, pods }), trust.acceptsPeer);
-  const certificates =
-    trust.signer &&
-    createCertificateService({
-      signer: trust.signer,
-      authenticate: judge.identify,
-      stillThere,
-      acceptsPeer: trust.acceptsPeer,
-      rateLimit: createRateLimit({
-        perHolder: { burst: 100, perSecond: 10 },
-        perAccount: { burst: 1000, perSecond: 100 },
-        total: { burst: 2000, perSecond: 1000 },
-        monotonicMs: options.monotonicMs,
-      }),
-      metrics,
-      log,
-    });
+  // Beside it: who callers are, and their certificates.
+  const { judge, authenticate, certificates } = createCallers(plane, {
+    ...{ trust, trustDomain, http: outside.httpClient() },
+  });
 
   // Beside it: Pods get their proxies, and Gateways what runs for them.
   const injection = createInjection({
-    graph,
-    stages,
-    objects: watched.objects,
-    namespace,
-    revision: options.revision,
-    cluster: options.cluster,
+    ...{ graph, stages, objects: watched.objects, namespace, revision: options.revision, cluster: options.cluster },
     ...options.injection,
     log: log.scope("injector"),
   });
-  const isOwn = createOwnRevision({
-    graph,
-    revision: options.revision,
-    namespaces: watched.objects("", "Namespace"),
-    mutating: watched.objects("admissionregistration.k8s.io", "MutatingWebhookConfiguration"),
-    validating: watched.objects("admissionregistration.k8s.io", "ValidatingWebhookConfiguration"),
-  });
-  const gatewayStatuses = ownStatuses(
-    graph,
-    stages.statuses,
-    new Map(gatewayKinds.map(([group, kind]) => [kind, watched.objects(group, kind)])),
-    isOwn,
-  );
-  const gatewayObjects = createGatewayObjects({
-    graph,
-    isOwn,
-    workloads: stages.gatewayWorkloads,
-    injection,
-    gateways: watched.objects("gateway.networking.k8s.io", "Gateway"),
-    configMaps: watched.objects("", "ConfigMap"),
-    namespace,
-    log: log.scope("gateway"),
-  });
+  const gateways = createGateways(plane, { stages, injection });
 
-  const history = { close: () => Promise.all(written).then(() => {}) };
-  const opened: { close(): Promise<void> }[] = [shadow, history];
-  const close = (): Promise<void> => shutDown(stop, opened, [workloads, resources, source, client]);
+  const opened: { close(): Promise<void> }[] = [reading];
+  const close = (): Promise<void> => shutDown(stop, opened, [workloads, resources, api]);
   try {
     await ahead;
+    // The ports open when everything behind them is there.
     const addresses = await startServers(options, {
-      plainRoutes: ads.routes(() => undefined),
+      plainRoutes: xds.ads.routes(() => undefined),
       secureRoutes: [
-        ...ads.routes(authenticate),
+        ...xds.ads.routes(authenticate),
         ...traffic.routes(async (call) => (await authenticate(call))?.identity),
         ...(certificates ? [certificates] : []),
       ],
-      trust,
-      judge,
-      debug: debugSources,
+      ...{ trust, judge, injection, metrics, opened, signal, ready: () => ready },
+      debug: reading.debug,
       references: stages.references,
-      injection,
-      metrics,
-      dashboard: page,
-      ready: () => ready,
-      opened,
-      signal: running,
+      dashboard: reading.page,
     });
-    measureProcess(metrics, running, options);
-    countObjects(metrics, watched);
-    measureModel(metrics, { ...stages, graph, objects: watched.objects, resources });
-    measureParts(metrics, resources);
-    measureConflicts(metrics, {
-      graph,
-      domain,
-      services: stages.registry.services,
-      ...stages.configs,
-      classes: resources.proxyClasses,
-    });
-    describeState(metrics, options, {
-      authority: trust.own?.authority,
-      stages,
-      classes: () => resources.classes,
-      waiting: ads.waiting,
-      refused: () => [...refusalsByObject(refusals()).keys()],
-      virtualServices: () => watched.objects("networking.istio.io", "VirtualService").size,
-    });
+    exportFigures(plane, { stages, resources, xds, authority: trust.own?.authority });
+    // What is written back to the API, by one of several control planes.
     runLeader(options, {
-      client,
-      watched,
-      stages,
-      gatewayObjects,
-      gatewayStatuses,
-      patchReports,
-      programmed,
-      refusals: {
-        byObject: () => refusalsByObject(refusals()),
-        subscribe(listener) {
-          refusalNews.add(listener);
-          return () => refusalNews.delete(listener);
-        },
-      },
-      recorder,
-      metrics,
-      queues,
-      trust,
-      signal: running,
+      ...{ ...api, ...gateways, stages, patchReports, metrics, trust, signal, programmed: reading.programmed },
+      refusals: { byObject: () => refusalsByObject(xds.refusals()), subscribe: xds.onRefusals },
     });
     ready = true;
     return { addresses, close };
@@ -484,44 +184,6 @@ export async function startDiscovery(options: DiscoveryOptions): Promise<Discove
     await close();
     throw error;
   }
-}
-
-/** As Events of this Pod. */
-function tellShortages({ overload, identity, namespace }: DiscoveryOptions, recorder: EventRecorder): void {
-  const self = { apiVersion: "v1", kind: "Pod", metadata: { name: identity, namespace } };
-  overload?.onBegin((cause, message) => {
-    const reason = cause === "memory" ? "MemoryPressure" : "DescriptorPressure";
-    recorder.record(self, "Warning", reason, message);
-  });
-}
-
-function describeState(
-  metrics: ReturnType<typeof createMetrics>,
-  options: DiscoveryOptions,
-  state: {
-    authority: CertificateAuthority | undefined;
-    stages: ReturnType<typeof createStages>;
-    classes: () => number;
-    /** Proxies that wait to be written to. */
-    waiting: () => number;
-    /** Objects, as `Kind/namespace/name`. */
-    refused: () => readonly string[];
-    virtualServices: () => number;
-  },
-): void {
-  const started = options.monotonicMs();
-  metrics.set("istio_build", 1, { component: "pilot", tag: istioVersion });
-  metrics.set("pilot_info", 1, { version: istioVersion });
-  metrics.onScrape(() => {
-    metrics.set("istiod_uptime_seconds", (options.monotonicMs() - started) / 1000);
-    metrics.set("pilot_services", state.stages.registry.services.size);
-    metrics.set("pilot_virt_services", state.virtualServices());
-    metrics.set("fairlead_classes", state.classes());
-    metrics.set("fairlead_waiting_pushes", state.waiting());
-    metrics.set("fairlead_refused_objects", state.refused().length);
-    const gauges = state.authority ? caGauges(state.authority, options.now) : {};
-    for (const [name, value] of Object.entries(gauges)) metrics.set(name, value);
-  });
 }
 
 async function shutDown(

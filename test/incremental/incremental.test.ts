@@ -23,6 +23,14 @@ test.each(seeds)(
   3_600_000,
 );
 
+test("steps of a life come in the middle of rounds, and what they change is told", async () => {
+  const player = await createPlayer({ isReplayable: true });
+  for (const step of createLife(21, 40)) await player.step(step);
+  expect(player.between).toBeGreaterThanOrEqual(8);
+  expect(await player.compare(0)).toBeUndefined();
+  await player.close();
+});
+
 test.each([17])(
   "gRPC applications of seed %i are told what a fresh mesh would tell them",
   async (one) => {

@@ -13,10 +13,17 @@ import { type LiveProxy, proxy } from "./proxies.ts";
 import { spiced } from "./spice.ts";
 import { apps, namespaces, times } from "./words.ts";
 
-export type Step =
+export type Step = (
   | { readonly does: "change"; readonly apply: readonly KubeObject[]; readonly remove: readonly KubeObject[] }
   | { readonly does: "connect"; readonly proxy: LiveProxy }
-  | { readonly does: "disconnect"; readonly name: string };
+  | { readonly does: "disconnect"; readonly name: string }
+) & {
+  /**
+   * The next step comes so many turns of the event loop later, most often in the middle of the round that makes this one
+   * known; where absent, when all has settled.
+   */
+  readonly turns?: number;
+};
 
 interface Writer {
   /** How often it is chosen, against the others. */
@@ -73,9 +80,14 @@ const drawn = writers.flatMap((writer) => Array.from({ length: Math.round(writer
 
 const firstProxies = 6;
 
+/** How often a step is followed by the next before it has settled, and after how many turns. */
+const hasty = { chance: 0.45, turns: [0, 1, 1, 2, 3, 5, 8, 15, 30, 60] };
+
 /** Begins with a mesh and its proxies; `steps` changes follow. */
 export function createLife(seed: number, steps: number): readonly Step[] {
   const random = createRandom(seed);
+  // Of its own, so that a seed has the same steps whatever comes between them.
+  const pace = createRandom(~seed);
   const written = new Map<string, KubeObject>();
   const live = new Map<string, number>();
   let clock = 0;
@@ -118,6 +130,9 @@ export function createLife(seed: number, steps: number): readonly Step[] {
   };
   const next = (): Step => {
     clock++;
+    return pace.chance(hasty.chance) ? { ...step(), turns: pace.pick(hasty.turns) } : step();
+  };
+  const step = (): Step => {
     if (live.size < 3 || (live.size < 8 && random.chance(0.06))) return connect();
     return random.chance(0.04) ? disconnect() : change();
   };

@@ -1,4 +1,5 @@
 /** A life in; the first difference between a mesh that lived it and one made from its objects just now out. */
+import { setImmediate as nextTurn } from "node:timers/promises";
 import {
   bytesOf,
   envoyTypes,
@@ -9,6 +10,7 @@ import {
   routeHosts,
 } from "../../src/model/index.ts";
 import { splitRoute } from "../../src/xds/stream/route-parts.ts";
+import { createFastClock } from "./fast-clock.ts";
 import { idOf, type Step } from "./life.ts";
 import type { LiveProxy } from "./proxies.ts";
 import { type Connected, createWorld, type World } from "./world.ts";
@@ -31,21 +33,50 @@ interface Watched {
   last: ReadonlyMap<ResourceType, ReadonlyMap<string, Resource>> | undefined;
 }
 
+export interface PlayerOptions {
+  /** No round begins by itself, and one takes a turn for each of its steps: the same life is the same each time. */
+  readonly isReplayable?: boolean;
+}
+
+const neverMs = 3_600_000;
+
 export interface Player {
   readonly world: World;
   readonly objects: ReadonlyMap<string, KubeObject>;
-  /** Does a step; what proxies are given is made, as streams would have it made. */
+  /** Does a step; what proxies are given is made, as streams would have it made, or at least begun to be made. */
   step(step: Step): Promise<void>;
-  /** Undefined where all is equal. */
+  /** Resolves when all that the steps so far have changed is made. */
+  settled(): Promise<void>;
+  /** Undefined where all is equal, once it has settled. */
   compare(step: number): Promise<Difference | undefined>;
+  /** How many steps came while what the one before had changed was not all made. */
+  readonly between: number;
   close(): Promise<void>;
 }
 
-export async function createPlayer(): Promise<Player> {
-  const world = await createWorld([]);
+export async function createPlayer({ isReplayable = false }: PlayerOptions = {}): Promise<Player> {
+  const world = await createWorld([], isReplayable ? { debounceMs: neverMs } : {});
+  const clock = createFastClock();
   const objects = new Map<string, KubeObject>();
   const watched = new Map<string, Watched>();
   let silent: Difference | undefined;
+  /** What steps have begun and nobody has waited for. */
+  const underWay = new Set<Promise<void>>();
+  let between = 0;
+  let isSettled = true;
+
+  const begin = (): void => {
+    isSettled = false;
+    if (isReplayable) clock.start();
+    const round = world.push().finally(() => underWay.delete(round));
+    underWay.add(round);
+  };
+  const settled = async (): Promise<void> => {
+    clock.stop();
+    await world.settled();
+    isSettled = true;
+    for (const one of watched.values()) silent = untold(one) ?? silent;
+  };
 
   const perform = async (step: Step): Promise<void> => {
     if (step.does === "change") {
@@ -65,6 +96,7 @@ export async function createPlayer(): Promise<Player> {
   };
 
   const compare = async (number: number): Promise<Difference | undefined> => {
+    if (!isSettled) await settled();
     // The order in which objects come must not matter either.
     const fresh = await createWorld([...objects.values()].reverse());
     try {
@@ -87,12 +119,21 @@ export async function createPlayer(): Promise<Player> {
     world,
     objects,
     async step(step) {
+      if (underWay.size > 0) between++;
       await perform(step);
-      await world.settled();
-      for (const one of watched.values()) silent = untold(one) ?? silent;
+      if (step.turns === undefined) return settled();
+      begin();
+      for (let turn = 0; turn < step.turns; turn++) await nextTurn();
     },
+    settled,
     compare,
-    close: world.close,
+    get between() {
+      return between;
+    },
+    async close() {
+      clock.stop();
+      await world.close();
+    },
   };
 }
 
@@ -190,19 +231,20 @@ const plain = (step: number, proxy: string, what: string): Difference => ({
   fresh: undefined,
 });
 
-/** Plays a life up to its first difference: looked for after each step, or only at its end. */
+/** Plays a life up to its first difference: looked for whenever a step has settled, or only at its end. */
 export async function play(
   life: readonly Step[],
   when: "each step" | "end" = "each step",
 ): Promise<Difference | undefined> {
-  const player = await createPlayer();
+  const player = await createPlayer({ isReplayable: true });
   try {
     for (const [number, step] of life.entries()) {
       await player.step(step);
-      const difference = when === "each step" ? await player.compare(number) : undefined;
+      const difference = when === "each step" && step.turns === undefined ? await player.compare(number) : undefined;
       if (difference) return difference;
     }
-    return when === "end" ? await player.compare(life.length - 1) : undefined;
+    const isCompared = when === "each step" && life.at(-1)?.turns === undefined;
+    return isCompared ? undefined : await player.compare(life.length - 1);
   } finally {
     await player.close();
   }

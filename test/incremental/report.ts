@@ -23,7 +23,7 @@ export async function sayDifference({ seed, steps, met, life, difference }: Play
     `seed ${seed}, step ${met.step} of ${steps}: ${sayOne(met)}`,
     `to see it again: ${replay}`,
     `the shortest life that was found (${life.length} steps) ends with: ${sayOne(difference)}`,
-    ...life.map((step, index) => `  ${index + 1}. ${sayStep(step)}`),
+    ...life.map((step, index) => `  ${index + 1}. ${sayStep(step)}${sayTurns(step)}`),
   ];
   if (difference.type) lines.push(...(await jsonDifference(difference.type, difference.live, difference.fresh)));
   return lines.join("\n");
@@ -31,6 +31,8 @@ export async function sayDifference({ seed, steps, met, life, difference }: Play
 
 const sayOne = ({ proxy, type, name, what }: Difference): string =>
   [type?.slice(type.lastIndexOf(".") + 1), name, proxy === "" ? "" : `of ${proxy}`, what].filter(Boolean).join(" ");
+
+const sayTurns = ({ turns }: Step): string => (turns === undefined ? "" : `; ${turns} turns later:`);
 
 function sayStep(step: Step): string {
   if (step.does === "disconnect") return `disconnect ${step.name}`;

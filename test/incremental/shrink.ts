@@ -40,7 +40,7 @@ function onlyProxy(life: readonly Step[], name: string): readonly Step[] {
 function single(step: Step): readonly Step[] {
   if (step.does !== "change") return [step];
   return [
-    ...step.remove.map((object): Step => ({ does: "change", apply: [], remove: [object] })),
-    ...step.apply.map((object): Step => ({ does: "change", apply: [object], remove: [] })),
+    ...step.remove.map((object): Step => ({ ...step, apply: [], remove: [object] })),
+    ...step.apply.map((object): Step => ({ ...step, apply: [object], remove: [] })),
   ];
 }

@@ -36,6 +36,7 @@ export async function playStreams(life: readonly Step[], seed: number): Promise<
       if (step.does === "disconnect") closeAll(streams, step.name);
       for (const stream of [...streams.values()].flat()) if (random.chance(cutChance)) stream.cut();
     }
+    await player.settled();
     return await compareWithFresh(player.objects.values().toArray(), [...streams.values()], referrer);
   } finally {
     for (const name of streams.keys()) closeAll(streams, name);

@@ -30,6 +30,8 @@ export interface Connected {
 export interface World {
   change(apply: readonly KubeObject[], remove: readonly KubeObject[]): void;
   connect(proxy: LiveProxy): Promise<Connected>;
+  /** Begins to make again what is due; settles when that is over. What becomes due meanwhile is left. */
+  push(): Promise<void>;
   /** Resolves when everything that is due has been made again. */
   settled(): Promise<void>;
   /** Faults of ours, since this was last asked. */
@@ -51,7 +53,15 @@ export const identityHeader = "x-test-identity";
 const domain = "cluster.local";
 const cluster = "Kubernetes";
 
-export async function createWorld(objects: readonly KubeObject[]): Promise<World> {
+export interface WorldOptions {
+  /** How long changes wait for others; where it is long, they are made known only by `push` and `settled`. */
+  readonly debounceMs?: number;
+}
+
+export async function createWorld(
+  objects: readonly KubeObject[],
+  { debounceMs = 1 }: WorldOptions = {},
+): Promise<World> {
   let faults: string[] = [];
   const fault = (what: string, error: unknown): void => {
     faults.push(`${what}: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`);
@@ -84,8 +94,8 @@ export async function createWorld(objects: readonly KubeObject[]): Promise<World
     mesh: stages.mesh,
     proxyOf: (node, identity) => proxyOfNode(node, context, identity),
     classOf: stages.classOf,
-    debounceMs: 1,
-    debounceMaxMs: 10,
+    debounceMs,
+    debounceMaxMs: 10 * debounceMs,
     envoyTypes: patchTypes,
     onPatch: patchReports.report,
     onFault: (proxy, { name, error }) =>
@@ -127,6 +137,7 @@ export async function createWorld(objects: readonly KubeObject[]): Promise<World
         close: session.close,
       };
     },
+    push: source.push,
     settled: source.flush,
     faults() {
       const before = faults;

@@ -13,7 +13,7 @@ import {
 import { ClientConfigSchema, ConfigStatus } from "../../gen/envoy/service/status/v3/csds_pb.js";
 import { createInjectSettings } from "../../inject/index.ts";
 import { createMemorySource } from "../../kube/index.ts";
-import { jsonPieces, silentLogger } from "../../lib/index.ts";
+import { jsonPieces, readRecord, silentLogger } from "../../lib/index.ts";
 import { type KubeObject, types } from "../../model/index.ts";
 import { answerDebug, createDebugTypes, createMetrics, type DebugSources } from "../../ops/index.ts";
 import { createRpcServer } from "../../rpc/index.ts";
@@ -232,8 +232,40 @@ test.each(["istio.io/debug/syncz", "istio.io/debug/config_dump", "istio.io/debug
   },
 );
 
+function readNumber(of: unknown, ...path: readonly string[]): number {
+  return Number(path.reduce<unknown>((at, name) => readRecord(at)[name], of));
+}
+
 /** As whoever asks reads it. */
 const parsed = (body: unknown): unknown => JSON.parse([...jsonPieces(body)].join(""));
+
+test("krtz: how many classes there are, and where asked for what recipes keep for them, each piece of bytes once", async () => {
+  await connectProxy("web", "shop");
+  const read = async (query: Record<string, string>): Promise<unknown> => {
+    const request = {
+      path: "krtz",
+      query: new URLSearchParams(query),
+      remoteAddress: "127.0.0.1",
+      identity: undefined,
+    };
+    return parsed((await answerDebug(sources, request)).body);
+  };
+  expect(await read({})).toEqual({ classes: 1, proxies: 1 });
+  const one = await read({ parts: "true" });
+  expect(one).toMatchObject({
+    classes: 1,
+    recipes: { Cluster: { entries: expect.any(Number), lookups: expect.any(Number) } },
+    encodedBytes: { [types.cluster]: expect.any(Number), [types.listener]: expect.any(Number) },
+  });
+  await connectProxy("db", "store");
+  const both = await read({ parts: "true" });
+  // What another class shares weighs nothing; of its own it has what names it in its listeners.
+  const clusters = (of: unknown): number => readNumber(of, "encodedBytes", types.cluster);
+  const listeners = (of: unknown): number => readNumber(of, "encodedBytes", types.listener);
+  expect(both).toMatchObject({ classes: 2, proxies: 2 });
+  expect(clusters(both)).toBe(clusters(one));
+  expect(listeners(both)).toBeLessThan(2 * listeners(one));
+});
 
 test("the templates of the injection webhook are shown by name, those of users with their text", async () => {
   const request = { path: "inject", query: new URLSearchParams(), remoteAddress: "127.0.0.1", identity: undefined };

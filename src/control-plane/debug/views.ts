@@ -16,7 +16,7 @@ import type { DebugView } from "../../ops/index.ts";
 import { type Ads, type ProxyStatus, proxyName, shortName } from "../../xds/index.ts";
 import type { ControlledSource } from "../resource-source.ts";
 import type { Stages } from "../stages.ts";
-import { cacheNames, cacheSizes, nothingToClear } from "./cache-view.ts";
+import { cacheNames, cacheSizes, keptParts, nothingToClear } from "./cache-view.ts";
 import { createCauseView } from "./causes.ts";
 import type { ConfigDump } from "./config-dump.ts";
 import { refused, withoutEndpoints } from "./push-status.ts";
@@ -344,17 +344,20 @@ function derived({ stages, ads, resources, objects, cluster, domain }: DebugView
         help: "resources kept, by type",
         answer: ({ query }) => {
           if (query.has("clear")) return nothingToClear;
-          return query.has("sizes") ? cacheSizes(resources, ads) : cacheNames(resources, ads);
+          return query.has("sizes") ? cacheSizes(resources) : cacheNames(resources);
         },
       },
     ],
     ["cachez?clear=true", { help: "clears them", answer: () => nothingToClear }],
-    ["cachez?sizes=true", { help: "the same in bytes", answer: () => cacheSizes(resources, ads) }],
+    ["cachez?sizes=true", { help: "the same in bytes", answer: () => cacheSizes(resources) }],
     [
       "krtz",
       {
-        help: "classes of proxies and their members",
-        answer: () => ({ classes: resources.classes, proxies: resources.nodes }),
+        help: "classes of proxies and their members; parts=true: what recipes keep for them",
+        answer: async ({ query }) => ({
+          ...{ classes: resources.classes, proxies: resources.nodes },
+          ...(query.has("parts") ? await keptParts(resources) : {}),
+        }),
       },
     ],
   ];

@@ -2,12 +2,12 @@
  * Sets of resources that proxies are given, as they are given others, and an object that has changed, in; the resources
  * that became others because of it out. Moves are noted only while a change waits to be told what it has moved.
  */
+import { createRest } from "../../../lib/index.ts";
 import type { Resource, ResourceSet, ResourceType } from "../../../model/index.ts";
 import type { TouchedResource } from "../../../read-api/index.ts";
 import { shortName } from "../../../xds/index.ts";
 import type { Reach } from "../../programmed/index.ts";
 import type { MoveListener, SetMove } from "../../resource-source.ts";
-import { createSlices } from "../../slices.ts";
 
 /** A resource before and after; what many classes have in different ways is shown as the first has it. */
 export interface TouchedPair {
@@ -61,12 +61,12 @@ export function createMoves(wants: () => boolean): Moves {
     },
     async touchedBy(version, reach) {
       const names = new Set(reach.flatMap((one) => [...one.keys()]));
-      const slices = createSlices({ sliceMs: 8, nowMs: () => performance.now() });
+      const rest = createRest(8);
       const found = new Map<string, Found>();
       const seen = new Map<object, Set<string>>();
       const proxies = new Map<object, number>();
       for (const step of [...steps.values()].flatMap((next) => [...next.values()])) {
-        await slices.rest();
+        await rest();
         if (step.version < version) continue;
         for (const name of names) {
           const [before, after] = [step.before.get(name), step.now.get(name)];

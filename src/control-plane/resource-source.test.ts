@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, test } from "vitest";
+import { threadCpuMs } from "../../test/cpu-time.ts";
 import { createGraph } from "../collections/index.ts";
 import { createMemorySource } from "../kube/index.ts";
 import { FairleadError } from "../lib/index.ts";
@@ -150,6 +151,27 @@ test("a node that cannot be served leaves nothing behind", () => {
     expect(() => source.connect(node("z", "ztunnel"), undefined, () => {})).toThrow(FairleadError);
   expect(source.classes).toBe(0);
   expect(source.nodes).toBe(0);
+});
+
+test("proxies that say very long things of themselves, each another, are not compared with all others", () => {
+  const { source } = start();
+  /** Of the last ones. */
+  const costMs = (said: string): number => {
+    const sessions: ProxySession[] = [];
+    let startedMs = 0;
+    for (let i = 0; i < 250; i++) {
+      if (i === 200) startedMs = threadCpuMs();
+      const { metadata, ...rest } = node("a");
+      const IDLE_TIMEOUT = `${said}${i + 1000}`;
+      sessions.push(source.connect({ ...rest, metadata: { ...metadata, IDLE_TIMEOUT } }, undefined, () => {}));
+    }
+    const tookMs = threadCpuMs() - startedMs;
+    for (const session of sessions) session.close();
+    return tookMs;
+  };
+  const short = costMs("x");
+  // Some five to fifteen times: it is put into words and hashed. Compared with all others it was 350 times.
+  expect(costMs("x".repeat(100_000)) / short).toBeLessThan(80);
 });
 
 test("a proxy that is not let in leaves nothing behind, and takes nothing from others of its class", () => {

@@ -3,7 +3,7 @@
  * the renderers that read something that changed, after a short quiet time, and tells only their proxies.
  */
 import { type Memo, sameData } from "../collections/index.ts";
-import { createBackoff, createDebounce } from "../lib/index.ts";
+import { createBackoff, createDebounce, keyFor } from "../lib/index.ts";
 import type { Mesh, Withheld } from "../mesh/index.ts";
 import {
   envoyTypes,
@@ -450,7 +450,7 @@ function take<T>(set: Set<T>): readonly T[] {
 
 /** The same class gives the same key whatever the order of its labels. All have all fields, in one order. */
 function classKey(proxyClass: ProxyClass): string {
-  return JSON.stringify(Object.values(proxyClass).map(ordered));
+  return keyFor(JSON.stringify(Object.values(proxyClass).map(ordered)));
 }
 
 function ordered(value: unknown): unknown {

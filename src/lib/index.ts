@@ -21,7 +21,7 @@ export { type ErrorCode, FairleadError, isDiskFull, systemCode } from "./error.t
 export { fieldLines } from "./field-lines.ts";
 export { formatSortedYaml } from "./format-yaml.ts";
 export { goJson } from "./go-json.ts";
-export { digest } from "./hash.ts";
+export { digest, keyFor } from "./hash.ts";
 export { type Heap, watchHeap } from "./heap.ts";
 export { createInflow, type Inflow, type InflowPart } from "./inflow.ts";
 export { formatIp, isLoopback, type Prefix, parseIp, parsePrefix } from "./ip.ts";

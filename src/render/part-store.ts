@@ -3,6 +3,7 @@
  * makes it again when something that it read has changed, and drops it with its last reader.
  */
 import type { IsPart, MemberMemo, Memo, Provenance } from "../collections/index.ts";
+import { keyFor } from "../lib/index.ts";
 import type { Mesh } from "../mesh/index.ts";
 import type { Resource } from "../model/index.ts";
 import type {
@@ -36,7 +37,7 @@ export function createPartStore(mesh: Mesh, options: PartStoreOptions = {}): Par
   let released = 0;
 
   const facetView = <F extends object>(kind: object, facet: F): View<F> => {
-    const content = JSON.stringify(facet);
+    const content = keyFor(JSON.stringify(facet));
     let known = byContent.get(kind);
     if (!known) {
       known = new Map();

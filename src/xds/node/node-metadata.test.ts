@@ -76,3 +76,23 @@ test("R26: every typed key with a value of every kind is served or refused, and 
       .reduce((sum, [, n]) => sum + n, 0),
   ).toBeLessThan(typedKeys.length * 2);
 });
+
+test("names as long as no name is are refused: maps that all share are keyed by them", async () => {
+  const client = await start();
+  const [long, longest] = ["x".repeat(4097), "x".repeat(4096)];
+  for (const key of [
+    "NAMESPACE",
+    "CLUSTER_ID",
+    "NETWORK",
+    "NODE_NAME",
+    "WORKLOAD_NAME",
+    "SERVICE_ACCOUNT",
+    "MESH_ID",
+  ]) {
+    expect(await refusal(client, { [key]: long }), key).toBe(status.invalidArgument);
+    expect(await refusal(client, { [key]: longest }), key).toBeUndefined();
+  }
+  expect(await refusal(client, { INSTANCE_IPS: `10.0.0.1,${long}` })).toBe(status.invalidArgument);
+  // A Pod may have very many ports.
+  expect(await refusal(client, { POD_PORTS: long })).toBeUndefined();
+});

@@ -5,12 +5,15 @@
 import { FairleadError, isRecord } from "../../lib/index.ts";
 
 const maxTextLength = 256 * 1024;
+/** Of what names something: maps that all proxies share are keyed by it, and are slow with text that is very long. */
+const maxNameLength = 4096;
 const maxValues = 8192;
 const maxDepth = 16;
 
 type Check = (value: unknown) => boolean;
 
 const isText: Check = (value) => typeof value === "string";
+const isName: Check = (value) => typeof value === "string" && value.length <= maxNameLength;
 const isTextMap: Check = (value) => isRecord(value) && Object.values(value).every(isText);
 /** Booleans travel as text, as Go's ParseBool reads it. */
 const isTextBool: Check = (value) =>
@@ -22,9 +25,10 @@ const each = (check: Check, keys: string): [string, Check][] => keys.split(" ").
 
 /** Keys that Istio's agent sends, by the type that istiod decodes them to; other keys are free. */
 const checks = new Map<string, Check>([
+  ...each(isName, "INSTANCE_IPS NAMESPACE NODE_NAME WORKLOAD_NAME SERVICE_ACCOUNT MESH_ID CLUSTER_ID NETWORK"),
   ...each(
     isText,
-    "ISTIO_VERSION ISTIO_REVISION INSTANCE_IPS NAMESPACE NODE_NAME WORKLOAD_NAME INTERCEPTION_MODE SERVICE_ACCOUNT HTTP_PROXY_PORT MESH_ID CLUSTER_ID NETWORK REQUESTED_NETWORK_VIEW POD_PORTS TLS_SERVER_CERT_CHAIN TLS_SERVER_KEY TLS_SERVER_ROOT_CERT TLS_CLIENT_CERT_CHAIN TLS_CLIENT_KEY TLS_CLIENT_ROOT_CERT BASE IDLE_TIMEOUT HTTP10 GENERATOR DNS_PROXY_ADDR AUTO_REGISTER_GROUP WORKLOAD_ENTRY UNPRIVILEGED_POD STS_PORT CLOUDRUN_ADDR NAME OWNER OUTLIER_LOG_PATH APP_CONTAINERS ISTIO_PROXY_SHA",
+    "ISTIO_VERSION ISTIO_REVISION INTERCEPTION_MODE HTTP_PROXY_PORT REQUESTED_NETWORK_VIEW POD_PORTS TLS_SERVER_CERT_CHAIN TLS_SERVER_KEY TLS_SERVER_ROOT_CERT TLS_CLIENT_CERT_CHAIN TLS_CLIENT_KEY TLS_CLIENT_ROOT_CERT BASE IDLE_TIMEOUT HTTP10 GENERATOR DNS_PROXY_ADDR AUTO_REGISTER_GROUP WORKLOAD_ENTRY UNPRIVILEGED_POD STS_PORT CLOUDRUN_ADDR NAME OWNER OUTLIER_LOG_PATH APP_CONTAINERS ISTIO_PROXY_SHA",
   ),
   ...each(isTextMap, "LABELS STATIC_LABELS ANNOTATIONS PLATFORM_METADATA"),
   ...each(
@@ -44,7 +48,7 @@ export function checkMetadata(metadata: unknown): Readonly<Record<string, unknow
   if (!isRecord(copy)) throw new FairleadError("invalid", "the node's metadata is not a struct");
   for (const [key, value] of Object.entries(copy))
     if (value !== null && checks.get(key)?.(value) === false)
-      throw new FairleadError("invalid", `the node's metadata has a wrong type in ${key}`);
+      throw new FairleadError("invalid", `the node's metadata has a wrong type, or a name that is too long, in ${key}`);
   return copy;
 }
 

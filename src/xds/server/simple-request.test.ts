@@ -71,6 +71,20 @@ test("names in two places are left to the decoder", () => {
   expect(readSimple(Buffer.concat([one, two, one]))).toBeUndefined();
 });
 
+test("text that is not UTF-8 is left to the decoder, which refuses it, wherever it is", () => {
+  const bad = Buffer.from([0xff, 0x61]);
+  const head = encoded({ typeUrl, responseNonce });
+  for (const tag of [0x1a, 0x22, 0x32])
+    expect(readSimple(Buffer.concat([head, Buffer.from([tag, bad.length]), bad]))).toBeUndefined();
+  // Also among names that others have asked with before.
+  const names = Array.from({ length: 100 }, (_, i) => `outbound|80||svc-${i}.ns.svc.cluster.local`);
+  const many = encoded({ typeUrl, responseNonce, resourceNamesSubscribe: names });
+  const spoilt = many.with(many.length - 3, 0xff);
+  for (let i = 0; i < 3; i++) expect(readSimple(many)?.names).toEqual(names);
+  for (let i = 0; i < 3; i++) expect(readSimple(spoilt)).toBeUndefined();
+  expect(read({ typeUrl, responseNonce, resourceNamesSubscribe: ["ü|80", "é".repeat(200)] })?.names).toHaveLength(2);
+});
+
 test.each([
   ["a first request", { typeUrl, node: { id: "a" } }],
   ["a refusal", { typeUrl, responseNonce, errorDetail: { code: 3, message: "no" } }],

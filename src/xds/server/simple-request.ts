@@ -2,6 +2,7 @@
  * The bytes of an incremental request in; where it acknowledges or names resources and says nothing else, what it says
  * out. A fleet sends one for each response, and a thousand names when it starts, so they are read without a decoder.
  */
+import { isAscii } from "node:buffer";
 import { DeltaDiscoveryRequestSchema } from "../../gen/envoy/service/discovery/v3/discovery_pb.js";
 import { checkParts } from "../../rpc/index.ts";
 import type { DeltaRequest } from "../stream/request.ts";
@@ -58,6 +59,8 @@ function readSimple(message: Uint8Array, readNames: ReadNames): Incoming | undef
   checkLongNames(lengthsOf(subscribe).long + lengthsOf(unsubscribe).long);
   // Who asks is said in the first request, which has no nonce.
   if (!type || (hasNode && nonce === "")) return undefined;
+  // Of one that is no text the decoder is to tell.
+  if (!isAscii(bytes) && [nonce, ...subscribe, ...unsubscribe].some(mayBeNoText)) return undefined;
   return {
     node: undefined,
     typeUrl: type,
@@ -78,6 +81,9 @@ function hasTooManyParts(message: Uint8Array): boolean {
     return true;
   }
 }
+
+/** What stands for bytes that are no UTF-8; few texts have it as their own. */
+const mayBeNoText = (text: string): boolean => text.includes("\ufffd");
 
 const none: readonly string[] = [];
 const noVersions: DeltaRequest["initial"] = new Map();

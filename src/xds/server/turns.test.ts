@@ -32,3 +32,26 @@ test("no more than so many write at the same time", async () => {
   await settled();
   expect([open.length, turns.waiting]).toEqual([3, 2]);
 });
+
+test("who comes, and reads nothing, does not keep those from their turn who have config", async () => {
+  const turns = turnsOf(64);
+  let [stuck, told] = [0, 0];
+  const stick = (): Promise<void> => {
+    stuck++;
+    return new Promise(() => {});
+  };
+  for (let i = 0; i < 1000; i++) turns.take(stick, { urgent: true });
+  await settled();
+  for (let i = 0; i < 500; i++) turns.take((): undefined => void told++, { urgent: false });
+  await settled();
+  expect({ stuck, told }).toEqual({ stuck: 56, told: 500 });
+});
+
+test("where one writes at a time, that may be one without config", async () => {
+  const turns = turnsOf(1);
+  const order: string[] = [];
+  turns.take((): undefined => void order.push("new"), { urgent: true });
+  turns.take((): undefined => void order.push("known"), { urgent: false });
+  await settled();
+  expect(order).toEqual(["new", "known"]);
+});

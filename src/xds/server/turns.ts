@@ -23,13 +23,18 @@ export interface TurnsOptions {
 /** How long turns follow each other before the event loop has its own. */
 const sliceMs = 5;
 
-/** Among the urgent ones, every so many turns is one of the others: they must not starve while a herd comes in. */
+/**
+ * Among the urgent ones, every so many turns is one of the others: they must not starve while a herd comes in. So many of
+ * those that write are kept for them, too: who comes and reads nothing would have all of them.
+ */
 const share = 8;
 
 export function createTurns(options: TurnsOptions): Turns {
   const { maxWriting, nowMs } = options;
   const lines = [createLine<Turn>(), createLine<Turn>()] as const;
-  const writing = new Map<symbol, number>();
+  const maxUrgent = maxWriting - Math.floor(maxWriting / share);
+  const writing = new Map<symbol, { readonly endMs: number; readonly urgent: boolean }>();
+  let urgentWriting = 0;
   let scheduled = false;
   let sweep: NodeJS.Timeout | undefined;
   let taken = 0;
@@ -45,49 +50,56 @@ export function createTurns(options: TurnsOptions): Turns {
   };
 
   function schedule(): void {
-    if (scheduled || writing.size >= maxWriting) return;
+    if (scheduled || !mayStart()) return;
     scheduled = true;
     setImmediate(slice);
+  }
+
+  function mayUrge(): boolean {
+    return lines[0].size() > 0 && urgentWriting < maxUrgent;
+  }
+
+  function mayStart(): boolean {
+    return writing.size < maxWriting && (lines[1].size() > 0 || mayUrge());
   }
 
   function slice(): void {
     scheduled = false;
     let atMs = nowMs();
     const endMs = atMs + sliceMs;
-    for (let turn = next(); turn; turn = next()) {
-      start(turn, atMs);
+    while (mayStart() && atMs < endMs) {
+      start(atMs);
       atMs = nowMs();
-      if (atMs >= endMs || writing.size >= maxWriting) break;
     }
-    if (lines.some((line) => line.size() > 0)) schedule();
+    schedule();
   }
 
-  function next(): Turn | undefined {
-    const [first, second] = taken++ % share === share - 1 ? [lines[1], lines[0]] : lines;
-    return first.shift() ?? second.shift();
-  }
-
-  function start(turn: Turn, atMs: number): void {
-    const written = turn(atMs);
+  function start(atMs: number): void {
+    const isOthers = taken++ % share === share - 1 && lines[1].size() > 0;
+    const urgent = mayUrge() && !isOthers;
+    const written = lines[urgent ? 0 : 1].shift()?.(atMs);
     if (!written) return;
     const id = Symbol();
-    writing.set(id, atMs + options.maxWritingMs);
+    writing.set(id, { endMs: atMs + options.maxWritingMs, urgent });
+    if (urgent) urgentWriting++;
     sweep ??= setInterval(releaseSlow, 250).unref();
     void written.then(() => release(id));
   }
 
   function release(id: symbol): void {
+    const { urgent } = writing.get(id) ?? {};
     if (!writing.delete(id)) return;
+    if (urgent) urgentWriting--;
     if (writing.size === 0) {
       clearInterval(sweep);
       sweep = undefined;
     }
-    if (lines.some((line) => line.size() > 0)) schedule();
+    schedule();
   }
 
   function releaseSlow(): void {
     const atMs = nowMs();
-    for (const [id, endMs] of writing) {
+    for (const [id, { endMs }] of writing) {
       if (endMs > atMs) continue;
       options.onSlow();
       release(id);

@@ -5,7 +5,6 @@ import { isWildcardType } from "../type-info.ts";
 import { outdated } from "./outdated.ts";
 import type { DeltaRequest, Received } from "./request.ts";
 import { TypeState, type TypeStateOptions } from "./type-state.ts";
-import { wantedOf } from "./wanted.ts";
 
 export function receiveDelta(
   states: Map<ResourceType, TypeState>,
@@ -54,11 +53,9 @@ function beginNames(state: TypeState, { type, subscribe: asked, unsubscribe: giv
 function resume(state: TypeState, { type, initial }: DeltaRequest, session: ProxySession): void {
   const current = session.all(type);
   const differing = new Map<string, Resource | undefined>();
-  for (const [name, version] of initial) {
-    const known = wantedOf(state, { session, current }, name);
-    if (known?.hash !== version) differing.set(name, outdated(name, version));
-    else if (current.get(name) !== known) state.extras.set(name, known);
-  }
+  // What is there by name alone is looked up when the answer is planned, at its pace: there may be very many.
+  for (const [name, version] of initial)
+    if (!state.isSubscribed(name) || current.get(name)?.hash !== version) differing.set(name, outdated(name, version));
   const asked = state.wildcard ? current.names() : state.names;
   for (const name of asked) if (!initial.has(name)) differing.set(name, undefined);
   state.resume(current, differing);

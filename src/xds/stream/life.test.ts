@@ -34,8 +34,14 @@ type Step =
   | { readonly answer: true }
   /** Responses are taken and answered for a while, so that the stream comes into step. */
   | { readonly flow: number }
-  /** What is asked for first. */
-  | { readonly reconnect: (typeof followed)[number] }
+  /** What is asked for first; of what the client says a version that never was, and what it has lost meanwhile. */
+  | {
+      readonly reconnect: (typeof followed)[number];
+      readonly lies: readonly string[];
+      readonly lost: readonly string[];
+    }
+  /** All clusters, or from now on only those that were named. */
+  | { readonly star: boolean }
   /** Clusters change, and the stream is lost after the next response, which mostly has them, and before their endpoints. */
   | { readonly lose: Layers };
 
@@ -80,7 +86,8 @@ function createLife(variant: "sotw" | "delta") {
       return sets.get(type)?.get(name);
     },
     forget(type, name) {
-      for (const one of name === undefined ? pool : [name]) kept.delete(`${type} ${one}`);
+      for (const one of name === undefined ? pool.map((short) => named(type, short)) : [name])
+        kept.delete(`${type} ${one}`);
     },
     close() {},
   };
@@ -116,6 +123,9 @@ function createLife(variant: "sotw" | "delta") {
   let untold: (() => void) | undefined;
   const keyOf = (type: ResourceType, name: string, one: Resource | undefined): string => `${type} ${name} ${one?.hash}`;
   let outgoing: (() => void)[] = [];
+  let starred = true;
+  const isAsked = (type: ResourceType, name: string): boolean =>
+    (type === CDS && starred) || asked.get(type)?.has(name) === true;
 
   const request = (
     type: ResourceType,
@@ -197,7 +207,7 @@ function createLife(variant: "sotw" | "delta") {
     }
     for (const one of taken) {
       // In state of the world it may have been given up, and asked for again, before the answer says either.
-      if (variant === "delta" && type !== CDS && !asked.get(type)?.has(one.name)) continue;
+      if (variant === "delta" && !isAsked(type, one.name)) continue;
       if (type === CDS && mine.get(one.name)?.hash !== one.hash) warming.add(one.name);
       if (type === EDS) warming.delete(named(CDS, one.name));
       mine.set(one.name, one);
@@ -207,9 +217,15 @@ function createLife(variant: "sotw" | "delta") {
     }
   }
 
+  function lose(type: ResourceType, name: string): void {
+    mineOf(type).delete(name);
+    if (type === CDS) warming.delete(name);
+  }
+
   /** What is held is told as it is then. */
-  function comeBack(type: ResourceType, names: readonly string[]): void {
+  function comeBack(type: ResourceType, names: readonly string[], lies: readonly string[]): void {
     const initial = new Map([...mineOf(type)].map(([name, { hash }]) => [name, hash]));
+    for (const name of lies) initial.set(named(type, name), "never was");
     if (variant === "delta") state.receiveDelta({ type, subscribe: names, unsubscribe: [], initial, nonce: "" }, nowMs);
     else state.receiveSotw({ type, names, nonce: "", version: "1" }, nowMs);
   }
@@ -224,13 +240,14 @@ function createLife(variant: "sotw" | "delta") {
       else if ("deliver" in step) life.deliver(step.deliver);
       else if ("answer" in step) outgoing.shift()?.();
       else if ("flow" in step) life.flow(step.flow);
-      else if ("reconnect" in step) life.reconnect(step.reconnect);
+      else if ("star" in step) life.star(step.star);
+      else if ("reconnect" in step) life.reconnect(step.reconnect, step.lies, step.lost);
       else life.lose(step.lose);
     },
     lose(layers: Layers): void {
       life.put(CDS, layers, false);
       life.deliver("ack");
-      life.reconnect(CDS);
+      life.reconnect(CDS, [], []);
     },
     put(type: ResourceType, layers: Layers, move: boolean): void {
       const [before, now] = [sets.get(type) ?? setOf([]), setOf(layers.map((layer) => renamed(type, layer)))];
@@ -243,29 +260,29 @@ function createLife(variant: "sotw" | "delta") {
       state.changed(move ? undefined : news);
     },
     subscribe(type: ResourceType, wanted: readonly string[]): void {
-      if (type === CDS) return;
+      if (type === CDS && variant === "sotw") return;
       const mine = asked.get(type);
-      const added = wanted.filter((name) => !mine?.has(name));
+      const added = wanted.map((name) => named(type, name)).filter((name) => !mine?.has(name));
       if (added.length === 0) return;
       for (const name of added) mine?.add(name);
       request(type, { subscribe: added });
     },
     askAgain(type: ResourceType, wanted: readonly string[]): void {
-      const known = wanted.filter((name) => asked.get(type)?.has(name));
+      const known = wanted.map((name) => named(type, name)).filter((name) => asked.get(type)?.has(name));
       // State of the world has no word for it.
       if (variant === "sotw" || known.length === 0) return;
       for (const name of known) awaited.add(`${type} ${name}`);
       request(type, { subscribe: known });
     },
     unsubscribe(type: ResourceType, gone: readonly string[]): void {
-      if (type === CDS) return;
+      if (type === CDS && variant === "sotw") return;
       const mine = asked.get(type);
-      const removed = gone.filter((name) => mine?.has(name));
+      const removed = gone.map((name) => named(type, name)).filter((name) => mine?.has(name));
       if (removed.length === 0) return;
       for (const name of removed) {
         mine?.delete(name);
         // In state of the world, giving up and taking back within one answer cannot be told: such a client keeps it.
-        if (variant === "delta") held.get(type)?.delete(name);
+        if (variant === "delta") drop(type, name);
       }
       request(type, { unsubscribe: removed });
       tellClusters();
@@ -282,7 +299,16 @@ function createLife(variant: "sotw" | "delta") {
         life.deliver("ack");
       }
     },
-    reconnect(first: ResourceType): void {
+    /** Who gives all up and takes it back while an answer is on its way cannot be told what of that has gone. */
+    star(on: boolean): void {
+      if (variant === "sotw" || on === starred) return;
+      life.flow(30);
+      starred = on;
+      for (const name of [...mineOf(CDS).keys()]) if (!isAsked(CDS, name)) drop(CDS, name);
+      request(CDS, on ? { subscribe: ["*"] } : { unsubscribe: ["*"] });
+      while (outgoing.length > 0) outgoing.shift()?.();
+    },
+    reconnect(first: ResourceType, lies: readonly string[], lost: readonly string[]): void {
       outgoing = [];
       doubtful.clear();
       // What it still waits for it cannot tell: it says which versions it has, and no more.
@@ -293,10 +319,13 @@ function createLife(variant: "sotw" | "delta") {
       nonces.clear();
       untold = undefined;
       for (const type of new Set([first, ...followed])) {
-        const names = [...(asked.get(type) ?? [])];
-        if (type !== CDS && names.length === 0) continue;
-        if (type === CDS && isWaiting()) untold = () => comeBack(CDS, names);
-        else outgoing.push(() => comeBack(type, names));
+        const own = [...(asked.get(type) ?? [])];
+        const isAll = type === CDS && starred;
+        if (!isAll && own.length === 0) continue;
+        const names = isAll && own.length > 0 ? [...own, "*"] : own;
+        if (variant === "delta") for (const name of lost) lose(type, named(type, name));
+        if (type === CDS && isWaiting()) untold = () => comeBack(CDS, names, lies);
+        else outgoing.push(() => comeBack(type, names, lies));
       }
     },
     /** All answers given, all waits over. */
@@ -317,7 +346,7 @@ function createLife(variant: "sotw" | "delta") {
       const wrong = [...kept.difference(all)].map((one) => `${one}: kept, and not asked for`);
       for (const type of followed)
         for (const name of pool.map((one) => named(type, one))) {
-          const wanted = type === CDS || asked.get(type)?.has(name) ? sets.get(type)?.get(name) : undefined;
+          const wanted = isAsked(type, name) ? sets.get(type)?.get(name) : undefined;
           const mine = held.get(type)?.get(name);
           const isRefused = [refused, poison, doubtedVersions].some((all) => all.has(keyOf(type, name, wanted)));
           if (isRefused || doubtful.has(`${type} ${name}`)) continue;
@@ -342,6 +371,7 @@ const layers: fc.Arbitrary<Layers> = fc.array(fc.dictionary(fc.constantFrom(...p
   maxLength: 2,
 });
 const some = fc.uniqueArray(fc.constantFrom(...pool), { minLength: 1, maxLength: 4 });
+const few = fc.uniqueArray(fc.constantFrom(...pool), { maxLength: 2 });
 const ofType = fc.constantFrom(...followed);
 const steps: fc.Arbitrary<readonly Step[]> = fc.array(
   fc.oneof(
@@ -355,7 +385,8 @@ const steps: fc.Arbitrary<readonly Step[]> = fc.array(
     },
     { arbitrary: fc.constant({ answer: true } as const), weight: 3 },
     { arbitrary: fc.record({ flow: fc.integer({ min: 2, max: 12 }) }), weight: 5 },
-    fc.record({ reconnect: ofType }),
+    fc.record({ reconnect: ofType, lies: few, lost: few }),
+    fc.record({ star: fc.boolean() }),
     fc.record({ lose: layers }),
   ),
   { maxLength: 60, size: "max" },
@@ -400,6 +431,15 @@ const lostBetween: readonly Step[] = [
   { lose: [{ a: 1 }] },
 ];
 
+/** And names that were asked for before all was: the source kept them for as long as the stream lived. */
+const namedBeforeAll: readonly Step[] = [
+  { star: false },
+  { subscribe: ["a"], type: CDS },
+  { flow: 2 },
+  { star: true },
+  { unsubscribe: ["a"], type: CDS },
+];
+
 test.each(["sotw", "delta"] as const)("%s", (variant) => {
   fc.assert(
     fc.property(steps, (course) => {
@@ -411,7 +451,7 @@ test.each(["sotw", "delta"] as const)("%s", (variant) => {
     }),
     {
       numRuns: Number(process.env.FAIRLEAD_LIVES ?? 1000),
-      examples: [[takenBeside], [refusedTwice], [onItsWay], [lostBetween]],
+      examples: [[takenBeside], [refusedTwice], [onItsWay], [lostBetween], [namedBeforeAll]],
     },
   );
 });

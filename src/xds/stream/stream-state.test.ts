@@ -774,6 +774,36 @@ describe("delta", () => {
     expect(client.settle()).toEqual(["CDS b"]);
   });
 
+  test("what a client says to hold is looked up by name at the pace of answers, and not sent where it is the same", () => {
+    const names = Array.from({ length: 1000 }, (_, i) => `e${i}`);
+    // Of endpoints that are in no set, every second is there by name.
+    const known = new Map(names.filter((_, i) => i % 2 === 0).map((name) => [name, endpoints(name)]));
+    let [asked, ms] = [0, 0];
+    const counting: MemorySource = {
+      ...source,
+      connect: (...args) => ({
+        ...source.connect(...args),
+        get(_type, name) {
+          asked++;
+          return known.get(name);
+        },
+      }),
+    };
+    client = createClient("delta", counting, 0, () => (ms += 15));
+    const held = (name: string): string => (name === "e2" ? "old" : endpoints(name).hash);
+    // Who comes back to endpoints without clusters is sent them again.
+    client.send(CDS, { subscribe: ["*"], initial: new Map([["a", "old"]]) });
+    client.settle();
+    client.send(EDS, { subscribe: names, initial: new Map(names.map((name) => [name, held(name)])) });
+    expect(asked).toBe(0);
+    const first = client.next();
+    expect(asked).toBeLessThan(100);
+    const told = [first];
+    while (client.state.pending()) told.push(client.next());
+    expect(told.flatMap((response) => response?.resources.map(({ name }) => name) ?? [])).toEqual(["e2"]);
+    expect(told.flatMap((response) => response?.removed ?? [])).toHaveLength(500);
+  });
+
   test("what hold-back looks at is not asked for by name where the client does not", () => {
     const asked: string[] = [];
     const inner = source.connect(silentNode, undefined, () => {});

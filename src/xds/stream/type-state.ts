@@ -286,6 +286,8 @@ export class TypeState {
     this.wildcard = true;
     this.base = emptyResourceSet;
     this.noteNews();
+    // From now on nothing is asked for by its name.
+    this.#session.forget(this.type);
   }
 
   /** Not all any more: what was not named is given up. */

@@ -135,6 +135,8 @@ function createLife(variant: "sotw" | "delta") {
     const error = change.error === undefined ? {} : { error: change.error };
     const all = [...(asked.get(type) ?? [])];
     if (change.error !== undefined) tellClusters(type);
+    // What is asked for while that is not told yet is part of it.
+    if (type === CDS && untold) return;
     outgoing.push(() => {
       if (variant === "delta")
         state.receiveDelta({ type, subscribe, unsubscribe, initial: new Map(), nonce, ...error }, nowMs);
@@ -222,6 +224,13 @@ function createLife(variant: "sotw" | "delta") {
     if (type === CDS) warming.delete(name);
   }
 
+  const isFollowed = (type: ResourceType): boolean => (type === CDS && starred) || (asked.get(type)?.size ?? 0) > 0;
+
+  function namesOf(type: ResourceType): readonly string[] {
+    const own = [...(asked.get(type) ?? [])];
+    return type === CDS && starred && own.length > 0 ? [...own, "*"] : own;
+  }
+
   /** What is held is told as it is then. */
   function comeBack(type: ResourceType, names: readonly string[], lies: readonly string[]): void {
     const initial = new Map([...mineOf(type)].map(([name, { hash }]) => [name, hash]));
@@ -268,6 +277,8 @@ function createLife(variant: "sotw" | "delta") {
       request(type, { subscribe: added });
     },
     askAgain(type: ResourceType, wanted: readonly string[]): void {
+      // It says which versions it has, when it comes to that, and waits for nothing that it has.
+      if (type === CDS && untold) return;
       const known = wanted.map((name) => named(type, name)).filter((name) => asked.get(type)?.has(name));
       // State of the world has no word for it.
       if (variant === "sotw" || known.length === 0) return;
@@ -319,13 +330,13 @@ function createLife(variant: "sotw" | "delta") {
       nonces.clear();
       untold = undefined;
       for (const type of new Set([first, ...followed])) {
-        const own = [...(asked.get(type) ?? [])];
-        const isAll = type === CDS && starred;
-        if (!isAll && own.length === 0) continue;
-        const names = isAll && own.length > 0 ? [...own, "*"] : own;
+        if (!isFollowed(type)) continue;
         if (variant === "delta") for (const name of lost) lose(type, named(type, name));
-        if (type === CDS && isWaiting()) untold = () => comeBack(CDS, names, lies);
-        else outgoing.push(() => comeBack(type, names, lies));
+        if (type === CDS && isWaiting()) untold = () => isFollowed(CDS) && comeBack(CDS, namesOf(CDS), lies);
+        else {
+          const names = namesOf(type);
+          outgoing.push(() => comeBack(type, names, lies));
+        }
       }
     },
     /** All answers given, all waits over. */

@@ -81,6 +81,8 @@ export interface ControlledSource extends ResourceSource {
   rendered(): Iterable<{ readonly renderer: Renderer; readonly nodes: ReadonlySet<ProxyNode> }>;
   /** Makes what a connected proxy is sent without some EnvoyFilters. */
   withhold(node: ProxyNode, filters: Withheld): void;
+  /** What was withheld from it last. */
+  withheldFrom(node: ProxyNode): Withheld | undefined;
   /** Makes, in slices, what a class would be sent, for whoever looks at it without a proxy; they dispose of it. */
   look(proxyClass: ProxyClass): Promise<Renderer>;
   /** The same for a class whose proxies may come: whoever has come does not wait for it. */
@@ -422,6 +424,10 @@ export function createResourceSource(options: ResourceSourceOptions): Controlled
       return groups.values().reduce((sum, { renderer: { proxy }, members: all }) => {
         return sum + (proxy.targets.length === 0 ? all.size : 0);
       }, 0);
+    },
+    withheldFrom(node) {
+      const member = members.values().find((one) => one.node === node);
+      return member && withheld.get(member.id);
     },
     get facets() {
       return rendering.facets;

@@ -83,7 +83,7 @@ export interface ControlledSource extends ResourceSource {
   withhold(node: ProxyNode, filters: Withheld): void;
   /** What was withheld from it last. */
   withheldFrom(node: ProxyNode): Withheld | undefined;
-  /** Makes, in slices, what a class would be sent, for whoever looks at it without a proxy; they dispose of it. */
+  /** Makes, in slices, what a class would be sent, for whoever looks at it without a proxy, and for whom none waits; they dispose of it. */
   look(proxyClass: ProxyClass): Promise<Renderer>;
   /** The same for a class whose proxies may come: whoever has come does not wait for it. */
   ahead(proxyClass: ProxyClass): Promise<Renderer>;
@@ -134,8 +134,9 @@ export function createResourceSource(options: ResourceSourceOptions): Controlled
   const nodes = new Map<string, Known>();
   const dueGroups = new Set<Group>();
   const dueMembers = new Set<string>();
-  /** Apart, so that a push does not wait until all of a herd is served. */
-  const [newClasses, pushes, expected] = [createSlices(clock), createSlices(clock), createSlices(clock)];
+  /** Apart, so that a push does not wait until all of a herd is served, and no proxy for those who only look. */
+  const [newClasses, pushes] = [createSlices(clock), createSlices(clock)];
+  const [expected, readers] = [createSlices(clock), createSlices(clock)];
   let connections = 0;
   const rendering = createRendering(mesh, {
     onFault: (fault) => options.onFault(undefined, fault),
@@ -410,7 +411,7 @@ export function createResourceSource(options: ResourceSourceOptions): Controlled
       if (member && filters.size > 0) withheld.set(member.id, filters);
       else if (member) withheld.delete(member.id);
     },
-    look: (proxyClass) => lookIn(newClasses, proxyClass),
+    look: (proxyClass) => lookIn(readers, proxyClass),
     ahead: (proxyClass) => lookIn(expected, proxyClass),
     rendererOf: (node) => members.values().find((member) => member.node === node)?.group.renderer,
     get classes() {

@@ -312,3 +312,18 @@ test("a proxy that connects does not wait for those who look at other classes", 
   expect(looked).toBeLessThan(looks.length / 2);
   await Promise.all(looks);
 });
+
+test("what fails beside a round is told, and keeps nobody from what the round makes", async () => {
+  const { source, service, faults, onPush } = start();
+  const pushed = Promise.withResolvers<void>();
+  const session = source.connect(node("a"), undefined, () => pushed.resolve());
+  session.all(types.cluster);
+  onPush(() => {
+    throw new Error("cannot count");
+  });
+  // Nobody waits for the round that follows by itself.
+  service("b");
+  await pushed.promise;
+  expect(faults).toEqual(["cannot count"]);
+  expect(session.all(types.cluster).get("outbound|80||b.default.svc.cluster.local")).toBeDefined();
+});

@@ -165,7 +165,7 @@ export function createResourceSource(options: ResourceSourceOptions): Controlled
     maxMs: options.debounceMaxMs,
     run(waitedMs) {
       options.onDebounced?.(waitedMs);
-      void rounds.run();
+      rounds.run().catch((error: unknown) => options.onFault(undefined, { name: "a push", error }));
     },
   });
   const withheld = mesh.graph.source<Withheld>("EnvoyFilters withheld", { equals: sameEntries });
@@ -305,6 +305,15 @@ export function createResourceSource(options: ResourceSourceOptions): Controlled
     if (isThere(group)) refresh(group);
   };
 
+  /** What is only told or tidied up must not keep anybody from what is due. */
+  const guarded = (name: string, work: () => void): void => {
+    try {
+      work();
+    } catch (error) {
+      options.onFault(undefined, { name, error });
+    }
+  };
+
   const round = async (): Promise<void> => {
     for (const id of take(dueMembers)) {
       // So that streams and probes are served in between.
@@ -313,7 +322,7 @@ export function createResourceSource(options: ResourceSourceOptions): Controlled
       rounds.beside(reclassifySafely(id));
     }
     const due = take(dueGroups);
-    options.onPush?.(due.length);
+    guarded("the start of a push", () => options.onPush?.(due.length));
     const startedMs = clock.nowMs();
     for (const group of due) {
       const rest = pushes.rest();
@@ -322,8 +331,8 @@ export function createResourceSource(options: ResourceSourceOptions): Controlled
       else if (isThere(group) && group.renderer.isMade()) refresh(group);
       else await bringUpToDate(group);
     }
-    options.onMade?.(clock.nowMs() - startedMs);
-    mesh.graph.sweep();
+    guarded("the end of a push", () => options.onMade?.(clock.nowMs() - startedMs));
+    guarded("a sweep", () => mesh.graph.sweep());
     if (failed.size === 0) backoff.reset();
   };
   const isDue = (): boolean => dueMembers.size > 0 || dueGroups.size > 0;

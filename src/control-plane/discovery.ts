@@ -88,7 +88,9 @@ export async function startDiscovery(options: DiscoveryOptions): Promise<Discove
   const ahead = renderAhead({
     ...{ resources, classOf: stages.classOf, proxies: stages.likelySidecars, log: log.scope("render"), signal },
   });
-  const given = checkIncremental(plane, resources, { ...stageOptions, fetchKeySets: outside.keySets.fetched });
+  const given = checkIncremental(plane, resources, {
+    ...{ ...stageOptions, keptEnvoyFilters, fetchKeySets: outside.keySets.fetched },
+  });
   // And for their agents: who is at the addresses that they ask for.
   const workloads = createWorkloadSource(given, { ...options, graph, registry: stages.registry });
 

@@ -1,7 +1,7 @@
 import { afterEach, expect, test } from "vitest";
 import { createGraph } from "../collections/index.ts";
 import { createMemorySource } from "../kube/index.ts";
-import { type KubeObject, types } from "../model/index.ts";
+import { type Config, type EnvoyFilterSpec, type KubeObject, types } from "../model/index.ts";
 import type { ProxyNode } from "../xds/index.ts";
 import { createFreshSource } from "./fresh-source.ts";
 import { createIncrementalCheck } from "./incremental-check.ts";
@@ -27,6 +27,21 @@ const service = (name: string): KubeObject => ({
   spec: { clusterIP: "10.96.0.1", ports: [{ name: "tcp", port: 9000 }] },
 });
 
+const envoyFilter = (generation: number, timeout: string): KubeObject => ({
+  apiVersion: "networking.istio.io/v1alpha3",
+  kind: "EnvoyFilter",
+  metadata: { name: "patch", namespace: "default", generation },
+  spec: {
+    configPatches: [
+      {
+        applyTo: "CLUSTER",
+        match: { context: "SIDECAR_OUTBOUND" },
+        patch: { operation: "MERGE", value: { connect_timeout: timeout } },
+      },
+    ],
+  },
+});
+
 let stop = new AbortController();
 afterEach(() => {
   stop.abort();
@@ -41,7 +56,8 @@ async function start(
   const graph = createGraph();
   const api = createMemorySource({ graph });
   const watched = watchObjects(api);
-  const stages = createStages({ ...options, graph, objects: watched.objects });
+  const keptEnvoyFilters = graph.source<Config<EnvoyFilterSpec>>("kept");
+  const stages = createStages({ ...options, graph, keptEnvoyFilters, objects: watched.objects });
   const source = sourceOf(stages, options);
   let next = Promise.withResolvers<readonly string[]>();
   const checked = createIncrementalCheck({
@@ -53,7 +69,7 @@ async function start(
         onFlush();
       },
     },
-    fresh: () => createFreshSource(knownAfresh(watched.all(), api), options),
+    fresh: () => createFreshSource(knownAfresh(watched.all(), api), { ...options, keptEnvoyFilters }),
     onChecked: (differences) => {
       next.resolve(differences.map(({ type, name }) => `${type} ${name}`));
       next = Promise.withResolvers();
@@ -64,6 +80,20 @@ async function start(
   checked.connect(node, undefined, () => {}).all(types.cluster);
   await next.promise;
   return {
+    /** A proxy of its own, with more metadata; its names are looked at with the next change. */
+    join: (metadata: object) =>
+      checked.connect({ ...node, metadata: { ...node.metadata, ...metadata } }, undefined, () => {}),
+    /** From the first proxy: an EnvoyFilter, with a generation of it that the proxy has instead. */
+    withhold(key: string, instead?: string): void {
+      const kept = instead === undefined ? undefined : stages.configs.envoyFilters.get(key);
+      if (kept && instead !== undefined) keptEnvoyFilters.set(instead, kept);
+      source.withhold(node, new Map([[key, instead]]));
+    },
+    madeFrom: (name: string) =>
+      `${source
+        .rendererOf(node)
+        ?.causes(types.cluster, name)
+        .map(({ object }) => object)}`,
     connect: () => checked.connect({ ...node, metadata: { NAMESPACE: "other" } }, undefined, () => {}),
     /** What was found different after the change. */
     async apply(object: KubeObject): Promise<readonly string[]> {
@@ -116,4 +146,50 @@ test("a proxy that goes before it is looked at ends no comparison", async () => 
   };
   expect(await world.apply(service("a"))).toEqual([]);
   expect(isThere).toBe(false);
+});
+
+const host = "a.default.svc.cluster.local";
+
+test("EnvoyFilters that are withheld from a proxy are no difference", async () => {
+  const world = await start((objects) => objects);
+  await world.apply(service("a"));
+  await world.apply(envoyFilter(1, "3s"));
+  world.withhold("default/patch");
+  expect(await world.apply(service("b"))).toEqual([]);
+  expect(world.madeFrom(`outbound|9000||${host}`)).not.toContain("EnvoyFilter");
+});
+
+test("a generation before that a proxy has instead of an EnvoyFilter is no difference", async () => {
+  const world = await start((objects) => objects);
+  await world.apply(service("a"));
+  await world.apply(envoyFilter(1, "3s"));
+  world.withhold("default/patch", "default/patch@1");
+  expect(await world.apply(envoyFilter(2, "4s"))).toEqual([]);
+  expect(world.madeFrom(`outbound|9000||${host}`)).toContain("EnvoyFilter");
+});
+
+test("what a proxy asks for by name, as gRPC clients do, is compared until it is given up", async () => {
+  let isHidden = false;
+  const world = await start((objects) => objects.filter(({ metadata }) => !isHidden || metadata.name !== "a"));
+  await world.apply(service("a"));
+  const grpc = world.join({ GENERATOR: "grpc" });
+  expect(grpc.all(types.cluster).size).toBe(0);
+  expect(grpc.get(types.listener, `${host}:9000`)).toBeDefined();
+  isHidden = true;
+  expect(await world.apply(service("b"))).toContain(`${types.listener} ${host}:9000`);
+  grpc.forget(types.listener, `${host}:9000`);
+  expect(await world.apply(service("c"))).not.toContain(`${types.listener} ${host}:9000`);
+});
+
+test("the names that an agent resolves are compared where it has asked for them", async () => {
+  let isHidden = false;
+  const world = await start((objects) => objects.filter(({ metadata }) => !isHidden || metadata.name !== "a"));
+  const resolving = world.join({ DNS_CAPTURE: "true" });
+  await world.apply(service("a"));
+  isHidden = true;
+  const before = await world.apply(service("b"));
+  expect(before.filter((one) => one.startsWith(types.nameTable))).toEqual([]);
+  expect(resolving.all(types.nameTable).size).toBe(1);
+  const found = await world.apply(service("c"));
+  expect(found.filter((one) => one.startsWith(types.nameTable)).length).toBe(1);
 });

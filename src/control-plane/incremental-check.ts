@@ -3,8 +3,16 @@
  * with what a fresh start would give them. For tests and for finding faults of ours: it costs a start each time.
  */
 import type { Graph } from "../collections/index.ts";
-import { type Logger, wait } from "../lib/index.ts";
-import { bytesOf, envoyTypes, type Identity, type ResourceSet, type ResourceType } from "../model/index.ts";
+import { createRest, type Logger, wait } from "../lib/index.ts";
+import type { Withheld } from "../mesh/index.ts";
+import {
+  bytesOf,
+  envoyTypes,
+  type Identity,
+  type Resource,
+  type ResourceSet,
+  type ResourceType,
+} from "../model/index.ts";
 import type { Metrics } from "../ops/index.ts";
 import type { ProxyNode, ProxySession, ResourceSource } from "../xds/index.ts";
 import type { ControlledSource } from "./resource-source.ts";
@@ -18,7 +26,7 @@ interface IncrementalDifference {
 interface IncrementalCheckOptions {
   readonly graph: Graph;
   readonly source: ControlledSource;
-  /** A source made just now from the objects that the graph has now. */
+  /** A source made just now from the objects, and the kept generations of EnvoyFilters, that the graph has now. */
   fresh(): Promise<ControlledSource>;
   /** At most so many proxies are looked at after a change, the others at later ones; 20 where absent. */
   readonly sample?: number;
@@ -32,6 +40,16 @@ interface Connected {
   readonly node: ProxyNode;
   readonly identity: Identity | undefined;
   readonly session: ProxySession;
+  /** By type that it has asked for, the names beyond its sets, such as all of a gRPC client's. */
+  readonly asked: Map<ResourceType, Set<string>>;
+}
+
+/** What a proxy has at one version of the graph. */
+interface Given {
+  readonly one: Connected;
+  readonly withheld: Withheld | undefined;
+  readonly sets: readonly (readonly [ResourceType, ResourceSet])[];
+  readonly named: readonly (readonly [ResourceType, string, Resource | undefined])[];
 }
 
 /** How long a change may be on its way (types that are loaded, keys that are fetched) before it counts as missed. */
@@ -63,12 +81,29 @@ export function createIncrementalCheck(options: IncrementalCheckOptions): Resour
   return {
     connect(node, identity, changed) {
       const session = options.source.connect(node, identity, changed);
-      const one: Connected = { node, identity, session };
+      const one: Connected = { node, identity, session, asked: new Map() };
       connected.add(one);
+      const namesOf = (type: ResourceType): Set<string> => {
+        const names = one.asked.get(type) ?? new Set();
+        one.asked.set(type, names);
+        return names;
+      };
       return {
-        ...session,
         get ready() {
           return session.ready;
+        },
+        all(type) {
+          namesOf(type);
+          return session.all(type);
+        },
+        get(type, name) {
+          if (!session.all(type).get(name)) namesOf(type).add(name);
+          return session.get(type, name);
+        },
+        forget(type, name) {
+          if (name === undefined) one.asked.delete(type);
+          else one.asked.get(type)?.delete(name);
+          session.forget(type, name);
         },
         close() {
           connected.delete(one);
@@ -127,25 +162,59 @@ async function look(
   const { version } = graph;
   await source.flush();
   if (graph.version !== version) return undefined;
-  const there = chosen.filter(isConnected);
-  const given = there.map(({ session }) => envoyTypes.map((type) => [type, session.all(type)] as const));
+  const given = chosen.filter(isConnected).map((one) => givenTo(one, source));
   const expected = await fresh();
   const differences: IncrementalDifference[] = [];
-  for (const [index, { node, identity }] of there.entries()) {
-    const session = expected.connect(node, identity, () => {});
-    await session.ready;
-    for (const [type, live] of given[index] ?? [])
-      differences.push(...differing(live, session.all(type)).map((name) => ({ node: node.id, type, name })));
-    session.close();
-  }
+  for (const one of given) differences.push(...(await compare(one, expected)));
   expected.close();
   return graph.version === version ? differences : undefined;
 }
 
-function differing(live: ResourceSet, fresh: ResourceSet): readonly string[] {
-  const names = new Set([...live.entries(), ...fresh.entries()].map(([name]) => name));
-  return [...names].filter((name) => {
-    const [held, wanted] = [live.get(name), fresh.get(name)];
-    return !held || !wanted || Buffer.compare(bytesOf(held), bytesOf(wanted)) !== 0;
-  });
+function givenTo(one: Connected, source: ControlledSource): Given {
+  const { node, session, asked } = one;
+  // Others, such as the name table, are made only for those who ask for them.
+  const compared = new Set([...envoyTypes, ...asked.keys()]);
+  return {
+    one,
+    withheld: source.withheldFrom(node),
+    sets: [...compared].map((type) => [type, session.all(type)]),
+    named: [...asked].flatMap(([type, names]) =>
+      [...names].map((name) => [type, name, session.get(type, name)] as const),
+    ),
+  };
 }
+
+async function compare(
+  { one: { node, identity }, withheld, sets, named }: Given,
+  expected: ControlledSource,
+): Promise<readonly IncrementalDifference[]> {
+  const session = expected.connect(node, identity, () => {});
+  await session.ready;
+  if (withheld) {
+    expected.withhold(node, withheld);
+    await expected.flush();
+  }
+  const differences: IncrementalDifference[] = [];
+  for (const [type, live] of sets)
+    differences.push(...differing(live, session.all(type)).map((name) => ({ node: node.id, type, name })));
+  const rest = createRest();
+  for (const [type, name, live] of named) {
+    if (!isSame(live, session.get(type, name))) differences.push({ node: node.id, type, name });
+    await rest();
+  }
+  session.close();
+  return differences;
+}
+
+function differing(live: ResourceSet, fresh: ResourceSet): readonly string[] {
+  const names = new Set([...live.names(), ...fresh.names()]);
+  return [...names].filter((name) => !isSame(live.get(name), fresh.get(name)));
+}
+
+function isSame(live: Resource | undefined, fresh: Resource | undefined): boolean {
+  if (!live || !fresh) return live === fresh;
+  return live.hash === fresh.hash && sameNeeds(live, fresh) && Buffer.compare(bytesOf(live), bytesOf(fresh)) === 0;
+}
+
+const sameNeeds = (live: Resource, fresh: Resource): boolean =>
+  new Set(live.needs).symmetricDifference(new Set(fresh.needs)).size === 0;

@@ -42,6 +42,7 @@ function start() {
   const faults: string[] = [];
   let broken = (_proxy: Proxy): boolean => false;
   let closed = false;
+  let pushing = (): void => {};
   const source = createResourceSource({
     mesh: stages.mesh,
     proxyOf(from, identity) {
@@ -56,6 +57,7 @@ function start() {
     },
     debounceMs: 1,
     debounceMaxMs: 10,
+    onPush: () => pushing(),
     onFault: (_proxy, { error }) => faults.push(error instanceof Error ? error.message : String(error)),
   });
   closing.push(() => source.close());
@@ -99,6 +101,10 @@ function start() {
       const rendering = createRendering(stages.mesh);
       const classes = names.map((name) => stages.classOf(proxyOfNode(node(name), context, undefined)));
       return { rendering, renderers: classes.map((one) => rendering.renderer(one)) };
+    },
+    classOf: (from: ProxyNode) => stages.classOf(proxyOfNode(from, context, undefined)),
+    onPush(then: () => void) {
+      pushing = then;
     },
     fail: (when: typeof broken) => {
       broken = when;
@@ -313,4 +319,33 @@ test("a proxy whose class is another one only for as long as that is made stays 
   await Promise.all(herd.map(({ ready }) => ready));
   await source.flush();
   expect(source.rendererOf(proxy)?.proxy).toEqual(home);
+});
+
+test("a proxy that connects does not wait for those who look at other classes", async () => {
+  const { source, service, classOf } = start();
+  for (let i = 0; i < 300; i++) service(`s${i}`);
+  let looked = 0;
+  const looks = Array.from({ length: 60 }, async (_, i) => {
+    const renderer = await source.look(classOf({ ...node("x"), metadata: { NAMESPACE: `ns${i}` } }));
+    looked++;
+    renderer.dispose();
+  });
+  await source.connect(node("a"), undefined, () => {}).ready;
+  expect(looked).toBeLessThan(looks.length / 2);
+  await Promise.all(looks);
+});
+
+test("what fails beside a round is told, and keeps nobody from what the round makes", async () => {
+  const { source, service, faults, onPush } = start();
+  const pushed = Promise.withResolvers<void>();
+  const session = source.connect(node("a"), undefined, () => pushed.resolve());
+  session.all(types.cluster);
+  onPush(() => {
+    throw new Error("cannot count");
+  });
+  // Nobody waits for the round that follows by itself.
+  service("b");
+  await pushed.promise;
+  expect(faults).toEqual(["cannot count"]);
+  expect(session.all(types.cluster).get("outbound|80||b.default.svc.cluster.local")).toBeDefined();
 });

@@ -81,7 +81,9 @@ export interface ControlledSource extends ResourceSource {
   rendered(): Iterable<{ readonly renderer: Renderer; readonly nodes: ReadonlySet<ProxyNode> }>;
   /** Makes what a connected proxy is sent without some EnvoyFilters. */
   withhold(node: ProxyNode, filters: Withheld): void;
-  /** Makes, in slices, what a class would be sent, for whoever looks at it without a proxy; they dispose of it. */
+  /** What was withheld from it last. */
+  withheldFrom(node: ProxyNode): Withheld | undefined;
+  /** Makes, in slices, what a class would be sent, for whoever looks at it without a proxy, and for whom none waits; they dispose of it. */
   look(proxyClass: ProxyClass): Promise<Renderer>;
   /** The same for a class whose proxies may come: whoever has come does not wait for it. */
   ahead(proxyClass: ProxyClass): Promise<Renderer>;
@@ -132,8 +134,9 @@ export function createResourceSource(options: ResourceSourceOptions): Controlled
   const nodes = new Map<string, Known>();
   const dueGroups = new Set<Group>();
   const dueMembers = new Set<string>();
-  /** Apart, so that a push does not wait until all of a herd is served. */
-  const [newClasses, pushes, expected] = [createSlices(clock), createSlices(clock), createSlices(clock)];
+  /** Apart, so that a push does not wait until all of a herd is served, and no proxy for those who only look. */
+  const [newClasses, pushes] = [createSlices(clock), createSlices(clock)];
+  const [expected, readers] = [createSlices(clock), createSlices(clock)];
   let connections = 0;
   const rendering = createRendering(mesh, {
     onFault: (fault) => options.onFault(undefined, fault),
@@ -162,7 +165,7 @@ export function createResourceSource(options: ResourceSourceOptions): Controlled
     maxMs: options.debounceMaxMs,
     run(waitedMs) {
       options.onDebounced?.(waitedMs);
-      void rounds.run();
+      rounds.run().catch((error: unknown) => options.onFault(undefined, { name: "a push", error }));
     },
   });
   const withheld = mesh.graph.source<Withheld>("EnvoyFilters withheld", { equals: sameEntries });
@@ -302,6 +305,15 @@ export function createResourceSource(options: ResourceSourceOptions): Controlled
     if (isThere(group)) refresh(group);
   };
 
+  /** What is only told or tidied up must not keep anybody from what is due. */
+  const guarded = (name: string, work: () => void): void => {
+    try {
+      work();
+    } catch (error) {
+      options.onFault(undefined, { name, error });
+    }
+  };
+
   const round = async (): Promise<void> => {
     for (const id of take(dueMembers)) {
       // So that streams and probes are served in between.
@@ -310,7 +322,7 @@ export function createResourceSource(options: ResourceSourceOptions): Controlled
       rounds.beside(reclassifySafely(id));
     }
     const due = take(dueGroups);
-    options.onPush?.(due.length);
+    guarded("the start of a push", () => options.onPush?.(due.length));
     const startedMs = clock.nowMs();
     for (const group of due) {
       const rest = pushes.rest();
@@ -319,8 +331,8 @@ export function createResourceSource(options: ResourceSourceOptions): Controlled
       else if (isThere(group) && group.renderer.isMade()) refresh(group);
       else await bringUpToDate(group);
     }
-    options.onMade?.(clock.nowMs() - startedMs);
-    mesh.graph.sweep();
+    guarded("the end of a push", () => options.onMade?.(clock.nowMs() - startedMs));
+    guarded("a sweep", () => mesh.graph.sweep());
     if (failed.size === 0) backoff.reset();
   };
   const isDue = (): boolean => dueMembers.size > 0 || dueGroups.size > 0;
@@ -408,7 +420,7 @@ export function createResourceSource(options: ResourceSourceOptions): Controlled
       if (member && filters.size > 0) withheld.set(member.id, filters);
       else if (member) withheld.delete(member.id);
     },
-    look: (proxyClass) => lookIn(newClasses, proxyClass),
+    look: (proxyClass) => lookIn(readers, proxyClass),
     ahead: (proxyClass) => lookIn(expected, proxyClass),
     rendererOf: (node) => members.values().find((member) => member.node === node)?.group.renderer,
     get classes() {
@@ -422,6 +434,10 @@ export function createResourceSource(options: ResourceSourceOptions): Controlled
       return groups.values().reduce((sum, { renderer: { proxy }, members: all }) => {
         return sum + (proxy.targets.length === 0 ? all.size : 0);
       }, 0);
+    },
+    withheldFrom(node) {
+      const member = members.values().find((one) => one.node === node);
+      return member && withheld.get(member.id);
     },
     get facets() {
       return rendering.facets;

@@ -103,6 +103,28 @@ test("PILOT_ENABLE_EDS_DEBOUNCE=false: endpoints do not wait for a quiet time, w
   for (const next of proxies) expect(holds(await next(), "10.0.0.2")).toBe(true);
 });
 
+test("PILOT_DEBOUNCE_MAX ends the wait for a quiet time that steady changes would never let come", async () => {
+  const api = await startApi();
+  open.push(() => api.close());
+  const admin = createKubeClient(await loadKubeconfig({ paths: [api.kubeconfig], env: {} }));
+  open.push(() => admin.close());
+  await service(admin, "a");
+  const port = await startDiscovery(api, { PILOT_DEBOUNCE_AFTER: "1h", PILOT_DEBOUNCE_MAX: "300ms" });
+  const next = await follow(port, "x");
+  expect(holds(await next(), "10.0.0.1")).toBe(true);
+  let isTold = false;
+  const told = next().then((response) => {
+    isTold = true;
+    return response;
+  });
+  const path = "/apis/discovery.k8s.io/v1/namespaces/default/endpointslices/a";
+  let written = 0;
+  while (!isTold) await admin.raw("PUT", path, slice("a", `10.0.1.${++written % 250}`));
+  expect(holds(await told, "10.0.1.")).toBe(true);
+  // Not each by itself.
+  expect(written).toBeGreaterThan(1);
+});
+
 test("ENABLE_LEADER_ELECTION=false: what a leader does is done, and no lock is taken", async () => {
   const api = await startApi();
   open.push(() => api.close());

@@ -31,6 +31,18 @@ test("steps of a life come in the middle of rounds, and what they change is told
   await player.close();
 });
 
+test("EnvoyFilters are withheld from proxies of a life, and given back", async () => {
+  const player = await createPlayer({ isReplayable: true });
+  const withholding = new Set<number>();
+  for (const step of createLife(34, 40)) {
+    await player.step(step);
+    withholding.add(player.withholding);
+  }
+  expect(withholding.size).toBeGreaterThanOrEqual(3);
+  expect(await player.compare(0)).toBeUndefined();
+  await player.close();
+});
+
 test.each([17])(
   "gRPC applications of seed %i are told what a fresh mesh would tell them",
   async (one) => {

@@ -2,6 +2,7 @@
  * A seed in; a random life of a mesh out: steps that each say all they do, so that a life from which some are left out
  * is a life too.
  */
+import { isRecord } from "../../src/lib/index.ts";
 import type { KubeObject } from "../../src/model/index.ts";
 import { createRandom, type Random } from "../random.ts";
 import * as gatewayApi from "./objects/gateway-api.ts";
@@ -17,6 +18,15 @@ export type Step = (
   | { readonly does: "change"; readonly apply: readonly KubeObject[]; readonly remove: readonly KubeObject[] }
   | { readonly does: "connect"; readonly proxy: LiveProxy }
   | { readonly does: "disconnect"; readonly name: string }
+  | {
+      readonly does: "withhold";
+      /** Of the proxy. */
+      readonly name: string;
+      /** Keys of EnvoyFilters; the others are given back to it. */
+      readonly filters: readonly string[];
+      /** What it has of them meanwhile. */
+      readonly instead: "before" | "nothing";
+    }
 ) & {
   /**
    * The next step comes so many turns of the event loop later, most often in the middle of the round that makes this one
@@ -83,11 +93,16 @@ const firstProxies = 6;
 /** How often a step is followed by the next before it has settled, and after how many turns. */
 const hasty = { chance: 0.45, turns: [0, 1, 1, 2, 3, 5, 8, 15, 30, 60] };
 
+/** How often a step is followed by one about EnvoyFilters that proxies refuse. */
+const refusalChance = 0.35;
+
 /** Begins with a mesh and its proxies; `steps` changes follow. */
 export function createLife(seed: number, steps: number): readonly Step[] {
   const random = createRandom(seed);
   // Of its own, so that a seed has the same steps whatever comes between them.
   const pace = createRandom(~seed);
+  const refusals = createRandom(seed + 1_000_003);
+  const refused = new Map<string, KubeObject>();
   const written = new Map<string, KubeObject>();
   const live = new Map<string, number>();
   let clock = 0;
@@ -128,9 +143,35 @@ export function createLife(seed: number, steps: number): readonly Step[] {
     const apply = remove.length > 0 && !many ? [] : times(random, 1, many ? 5 : 1, write);
     return { does: "change", apply, remove };
   };
-  const next = (): Step => {
+  /** Of any proxy that it may reach, so that there is something to withhold. */
+  const refusedFilter = (): Step => {
+    const namespace = refusals.pick(["istio-system", "istio-system", ...users]);
+    const { spec, ...plain } = traffic.envoyFilter(refusals, "refused", namespace);
+    const made = { ...plain, spec: { configPatches: isRecord(spec) ? spec.configPatches : [] } };
+    const dated = withDates(made, refused.get(idOf(made)), clock);
+    refused.set(idOf(dated), dated);
+    return { does: "change", apply: [dated], remove: [] };
+  };
+  const withhold = (): Step => {
+    const there = [...refused.values(), ...written.values()].filter(({ kind }) => kind === "EnvoyFilter");
+    return {
+      does: "withhold",
+      name: refusals.pick([...live.keys()]),
+      filters: there.filter(() => refusals.chance(0.7)).map(({ metadata }) => `${metadata.namespace}/${metadata.name}`),
+      instead: refusals.pick(["before", "nothing"]),
+    };
+  };
+  const refusal = (): Step => {
+    const [known] = refused;
+    if (known && refusals.chance(0.6)) return withhold();
+    if (!known || refusals.chance(0.8)) return refusedFilter();
+    refused.delete(known[0]);
+    return { does: "change", apply: [], remove: [known[1]] };
+  };
+  const next = (): readonly Step[] => {
     clock++;
-    return pace.chance(hasty.chance) ? { ...step(), turns: pace.pick(hasty.turns) } : step();
+    const one = pace.chance(hasty.chance) ? { ...step(), turns: pace.pick(hasty.turns) } : step();
+    return refusals.chance(refusalChance) ? [one, refusal()] : [one];
   };
   const step = (): Step => {
     if (live.size < 3 || (live.size < 8 && random.chance(0.06))) return connect();
@@ -138,7 +179,7 @@ export function createLife(seed: number, steps: number): readonly Step[] {
   };
 
   const first: Step = { does: "change", apply: Array.from({ length: 40 }, write), remove: [] };
-  return [first, ...Array.from({ length: firstProxies }, connect), ...Array.from({ length: steps }, next)];
+  return [first, ...Array.from({ length: firstProxies }, connect), ...Array.from({ length: steps }, next).flat()];
 }
 
 export function idOf({ apiVersion, kind, metadata }: KubeObject): string {

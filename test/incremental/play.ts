@@ -8,6 +8,7 @@ import {
   type ResourceType,
   type RouteParts,
   routeHosts,
+  types,
 } from "../../src/model/index.ts";
 import { splitRoute } from "../../src/xds/stream/route-parts.ts";
 import { createFastClock } from "./fast-clock.ts";
@@ -24,6 +25,9 @@ export interface Difference {
   readonly live: Resource | undefined;
   readonly fresh: Resource | undefined;
 }
+
+/** With the names that agents resolve. */
+const comparedTypes: readonly ResourceType[] = [...envoyTypes, types.nameTable];
 
 interface Watched {
   readonly proxy: LiveProxy;
@@ -51,6 +55,8 @@ export interface Player {
   compare(step: number): Promise<Difference | undefined>;
   /** How many steps came while what the one before had changed was not all made. */
   readonly between: number;
+  /** How many proxies have something withheld from them. */
+  readonly withholding: number;
   close(): Promise<void>;
 }
 
@@ -87,8 +93,12 @@ export async function createPlayer({ isReplayable = false }: PlayerOptions = {})
       world.change(step.apply, remove);
     } else if (step.does === "connect") {
       const { proxy } = step;
-      const names = new Map(envoyTypes.map((type) => [type, new Set<string>(proxy.asks?.get(type))]));
+      const names = new Map(comparedTypes.map((type) => [type, new Set<string>(proxy.asks?.get(type))]));
       watched.set(proxy.name, { proxy, connected: await world.connect(proxy), names, last: undefined });
+    } else if (step.does === "withhold") {
+      const before = (key: string) => (step.instead === "before" ? world.before(key) : undefined);
+      const one = watched.get(step.name);
+      if (one) world.withhold(one.proxy.node, new Map(step.filters.map((key) => [key, before(key)])));
     } else {
       watched.get(step.name)?.connected.close();
       watched.delete(step.name);
@@ -103,7 +113,7 @@ export async function createPlayer({ isReplayable = false }: PlayerOptions = {})
       const faults = [...world.faults(), ...fresh.faults()];
       if (faults[0] !== undefined) return plain(number, "", `a fault of ours: ${faults[0]}`);
       for (const one of watched.values()) {
-        const found = compareProxy(one, await fresh.connect(one.proxy), number);
+        const found = compareProxy(one, await connectAsNow(fresh, one.proxy), number);
         if (found) return found;
       }
       const late = [...world.faults(), ...fresh.faults()];
@@ -113,6 +123,16 @@ export async function createPlayer({ isReplayable = false }: PlayerOptions = {})
     } finally {
       await fresh.close();
     }
+  };
+
+  /** With what is withheld from it. */
+  const connectAsNow = async (fresh: World, proxy: LiveProxy): Promise<Connected> => {
+    const connected = await fresh.connect(proxy);
+    const filters = world.withheldFrom(proxy.node);
+    if (filters.size === 0) return connected;
+    fresh.withhold(proxy.node, filters);
+    await fresh.settled();
+    return connected;
   };
 
   return {
@@ -130,6 +150,9 @@ export async function createPlayer({ isReplayable = false }: PlayerOptions = {})
     get between() {
       return between;
     },
+    get withholding() {
+      return [...watched.values()].filter(({ proxy }) => world.withheldFrom(proxy.node).size > 0).length;
+    },
     async close() {
       clock.stop();
       await world.close();
@@ -138,7 +161,7 @@ export async function createPlayer({ isReplayable = false }: PlayerOptions = {})
 }
 
 function compareProxy({ proxy, connected, names }: Watched, fresh: Connected, step: number): Difference | undefined {
-  for (const type of envoyTypes) {
+  for (const type of comparedTypes) {
     const [live, expected] = [connected.all(type), fresh.all(type)];
     const known = names.get(type) ?? new Set();
     for (const name of new Set([...live.keys(), ...expected.keys()])) {
@@ -201,9 +224,9 @@ function given(connected: Connected, type: ResourceType, names: readonly string[
 /** A stream sends only what it is told of: what changed silently is never sent. */
 function untold(one: Watched): Difference | undefined {
   const { last, connected, proxy } = one;
-  const now = new Map(envoyTypes.map((type) => [type, given(connected, type, proxy.asks?.get(type))]));
+  const now = new Map(comparedTypes.map((type) => [type, given(connected, type, proxy.asks?.get(type))]));
   one.last = now;
-  const silent = last && envoyTypes.flatMap((type) => silentNames(connected, type, last.get(type), now.get(type)));
+  const silent = last && comparedTypes.flatMap((type) => silentNames(connected, type, last.get(type), now.get(type)));
   connected.forget();
   const [first] = silent ?? [];
   return first && { ...plain(0, proxy.name, "changed, and the proxy was not told"), ...first };

@@ -36,6 +36,8 @@ const sayTurns = ({ turns }: Step): string => (turns === undefined ? "" : `; ${t
 
 function sayStep(step: Step): string {
   if (step.does === "disconnect") return `disconnect ${step.name}`;
+  if (step.does === "withhold")
+    return `withhold [${step.filters}] from ${step.name}, which has ${step.instead === "before" ? "the generations before" : "nothing"} instead`;
   if (step.does === "connect")
     return `connect ${step.proxy.name} ${JSON.stringify({ ...step.proxy.node, extensions: [...step.proxy.node.extensions] })}`;
   // Many at once are only named: they are those of the whole life, and a replay has them.

@@ -6,6 +6,7 @@ import { randomUUID } from "node:crypto";
 import { createGraph } from "../../src/collections/index.ts";
 import { createPatchReports, forgetChanged } from "../../src/control-plane/patch-reports.ts";
 import { proxyOfNode } from "../../src/control-plane/proxy-of-node.ts";
+import { createGenerations, type Filter } from "../../src/control-plane/quarantine/index.ts";
 import { createResourceSource } from "../../src/control-plane/resource-source.ts";
 import { createStages } from "../../src/control-plane/stages.ts";
 import { watchObjects } from "../../src/control-plane/watched-kinds.ts";
@@ -15,7 +16,7 @@ import type { KubeObject, Resource, ResourceType } from "../../src/model/index.t
 import { createMetrics } from "../../src/ops/index.ts";
 import { createEnvoyTypes } from "../../src/render/index.ts";
 import { type Call, createRpcServer } from "../../src/rpc/index.ts";
-import { createAds, type News, type Proven } from "../../src/xds/index.ts";
+import { createAds, type News, type Proven, type ProxyNode } from "../../src/xds/index.ts";
 import type { LiveProxy } from "./proxies.ts";
 
 export interface Connected {
@@ -27,9 +28,17 @@ export interface Connected {
   close(): void;
 }
 
+/** EnvoyFilters that a proxy is not to have, with the generation that it has instead, if any. */
+export type Withholding = ReadonlyMap<string, Filter | undefined>;
+
 export interface World {
   change(apply: readonly KubeObject[], remove: readonly KubeObject[]): void;
   connect(proxy: LiveProxy): Promise<Connected>;
+  /** As the quarantine does: until the filter has another generation. */
+  withhold(node: ProxyNode, filters: Withholding): void;
+  withheldFrom(node: ProxyNode): Withholding;
+  /** The generation of an EnvoyFilter before the one it has. */
+  before(filter: string): Filter | undefined;
   /** Begins to make again what is due; settles when that is over. What becomes due meanwhile is left. */
   push(): Promise<void>;
   /** Resolves when everything that is due has been made again. */
@@ -73,8 +82,10 @@ export async function createWorld(
     const data = watched.objects("", "ConfigMap").get(`istio-system/${configMap}`)?.data;
     return isRecord(data) ? data[key] : undefined;
   };
+  const kept = graph.source<Filter>("envoyfilters kept");
   const stages = createStages({
     graph,
+    keptEnvoyFilters: kept,
     objects: watched.objects,
     domain,
     cluster,
@@ -100,6 +111,19 @@ export async function createWorld(
     onPatch: patchReports.report,
     onFault: (proxy, { name, error }) =>
       fault(`${name} for ${proxy ? `a proxy in ${proxy.namespace}` : "all who share it"}`, error),
+  });
+  const generations = createGenerations(stages.configs.envoyFilters);
+  const withheld = new Map<ProxyNode, Withholding>();
+  const withhold = (node: ProxyNode, filters: Withholding): void => {
+    withheld.set(node, filters);
+    for (const filter of filters.values()) if (filter) kept.set(keptKey(filter), filter);
+    source.withhold(node, new Map([...filters].map(([key, filter]) => [key, filter && keptKey(filter)])));
+    const used = new Set([...withheld.values()].flatMap((all) => [...all.values()].map((one) => one && keptKey(one))));
+    for (const key of kept.keys()) if (!used.has(key)) kept.delete(key);
+  };
+  generations.subscribe((changed) => {
+    for (const [node, filters] of withheld)
+      if (filters.has(changed)) withhold(node, new Map([...filters].filter(([key]) => key !== changed)));
   });
   const ads = createAds({
     source,
@@ -134,8 +158,17 @@ export async function createWorld(
         forget() {
           news = [];
         },
-        close: session.close,
+        close() {
+          withheld.delete(node);
+          session.close();
+        },
       };
+    },
+    withhold,
+    withheldFrom: (node) => withheld.get(node) ?? new Map(),
+    before(key) {
+      const before = generations.get(key)?.before;
+      return typeof before === "object" ? before.filter : undefined;
     },
     push: source.push,
     settled: source.flush,
@@ -164,3 +197,5 @@ export async function createWorld(
     },
   };
 }
+
+const keptKey = ({ meta }: Filter): string => `${meta.namespace}/${meta.name}@${meta.generation}`;

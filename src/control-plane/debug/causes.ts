@@ -27,7 +27,7 @@ export function createCauseView(resources: Pick<ControlledSource, "rendererOf">)
 /** One by one, as they are written. */
 function* causesOfAll(renderer: Renderer): Generator<CausesOf> {
   for (const type of envoyTypes)
-    for (const [name, resource] of renderer.all(type)) {
+    for (const [name, resource] of renderer.set(type).entries()) {
       yield { type, name, ...renderer.provenance(type, name) };
       const parts = resource.hosts?.();
       for (const { name: whole } of parts ? routeHosts(parts) : []) {

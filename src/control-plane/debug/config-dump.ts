@@ -22,7 +22,7 @@ function shown(ads: Ads, connectionId: string, type: ResourceType, resource: Res
 
 /** What reached it: of what it is sent by name, what it has asked for. */
 function followed(ads: Ads, connectionId: string, type: ResourceType, renderer: Renderer): readonly Resource[] {
-  const all = [...renderer.all(type).values()];
+  const all = renderer.set(type).list();
   const names = ads.followed(connectionId, type);
   // An application that is its own xDS client has no sets: what it asked for by name is all there is.
   if (all.length === 0 && names && askedByName.has(type))
@@ -80,7 +80,7 @@ export function createShowResource(source: ControlledSource, ads: Ads): ShowReso
   return (connectionId, type, name) => {
     const renderer = rendererOf(source, ads, connectionId);
     const resource =
-      renderer?.all(type).get(name) ??
+      renderer?.set(type).get(name) ??
       (renderer && followed(ads, connectionId, type, renderer).find((one) => one.name === name));
     if (!resource) return undefined;
     return type === types.secret ? { name } : print(type, shown(ads, connectionId, type, resource));

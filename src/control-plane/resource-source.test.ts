@@ -298,6 +298,18 @@ describe("names that proxies ask for beyond their sets", () => {
   });
 });
 
+test("a proxy is found by the node that it connected with, for as long as it is connected", () => {
+  const { source } = start();
+  const [first, second] = [node("a"), node("a")];
+  const session = source.connect(first, undefined, () => {});
+  expect(source.rendererOf(second)).toBeUndefined();
+  source.connect(second, undefined, () => {});
+  expect(source.rendererOf(first)).toBe(source.rendererOf(second));
+  session.close();
+  expect(source.rendererOf(first)).toBeUndefined();
+  expect(source.rendererOf(second)).toBeDefined();
+});
+
 test("a proxy whose class is another one only for as long as that is made stays in the one it had", async () => {
   const { source, service, api } = start();
   for (let i = 0; i < 300; i++) service(`s${i}`);

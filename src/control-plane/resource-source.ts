@@ -131,6 +131,8 @@ export function createResourceSource(options: ResourceSourceOptions): Controlled
   const { mesh } = options;
   const groups = new Map<string, Group>();
   const members = new Map<string, Member>();
+  /** Each connection has a node of its own. */
+  const membersByNode = new Map<ProxyNode, Member>();
   const nodes = new Map<string, Known>();
   const dueGroups = new Set<Group>();
   const dueMembers = new Set<string>();
@@ -365,6 +367,7 @@ export function createResourceSource(options: ResourceSourceOptions): Controlled
     const release = options.admit?.(group.renderer.proxy);
     const member: Member = { id, node, changed, group };
     members.set(id, member);
+    membersByNode.set(node, member);
     group.members.add(member);
     /** Nearly every proxy asks for what its class has. */
     let asked: AskedNames | undefined;
@@ -383,6 +386,7 @@ export function createResourceSource(options: ResourceSourceOptions): Controlled
       forget: (type, name) => asked?.forget(type, name),
       close() {
         forget(id);
+        if (membersByNode.get(node) === member) membersByNode.delete(node);
         asked?.close();
         leave(member);
         release?.();
@@ -416,13 +420,13 @@ export function createResourceSource(options: ResourceSourceOptions): Controlled
         if (!ready) yield { renderer, nodes: new Set(all.values().map(({ node }) => node)) };
     },
     withhold(node, filters) {
-      const member = members.values().find((one) => one.node === node);
+      const member = membersByNode.get(node);
       if (member && filters.size > 0) withheld.set(member.id, filters);
       else if (member) withheld.delete(member.id);
     },
     look: (proxyClass) => lookIn(readers, proxyClass),
     ahead: (proxyClass) => lookIn(expected, proxyClass),
-    rendererOf: (node) => members.values().find((member) => member.node === node)?.group.renderer,
+    rendererOf: (node) => membersByNode.get(node)?.group.renderer,
     get classes() {
       return groups.size;
     },

@@ -440,7 +440,7 @@ export function createResourceSource(options: ResourceSourceOptions): Controlled
       }, 0);
     },
     withheldFrom(node) {
-      const member = members.values().find((one) => one.node === node);
+      const member = membersByNode.get(node);
       return member && withheld.get(member.id);
     },
     get facets() {

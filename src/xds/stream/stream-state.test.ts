@@ -584,6 +584,20 @@ describe("sotw", () => {
     expect(client.next()?.resources.map((one) => new TextDecoder().decode(bytesOf(one)))).toEqual(["good", "b2"]);
   });
 
+  test("what is said of one cluster among several is told of that one", () => {
+    const source = createMemorySource();
+    source.set({ [CDS]: ["a", "b", "c"].map(plain) });
+    const client = createClient("sotw", source);
+    client.subscribe(CDS);
+    client.nack(client.next(), "Error adding/updating cluster(s) a: no, never, b: too small: 1, c: x");
+    const state = client.state.state(CDS);
+    expect(["a", "b", "c"].map((name) => state?.refusedWords(name))).toEqual([
+      "Error adding/updating cluster(s) a: no, never",
+      "b: too small: 1",
+      "c: x",
+    ]);
+  });
+
   test("after a reconnect routes wait for clusters, but not for ever", () => {
     const source = createMemorySource();
     source.set({

@@ -371,7 +371,7 @@ export class TypeState {
       const hash = changes.get(name)?.hash;
       if (hash === undefined) continue;
       this.#refused ??= new Map();
-      this.#refused.set(name, { hash, words: lineOn(name, words) });
+      this.#refused.set(name, { hash, words: wordsOn(name, words, names) });
     }
   }
 
@@ -399,10 +399,14 @@ interface Refused {
 /** How Envoy begins where it has gone through all clusters, or listeners, of a response. */
 const takesOthers = /^Error adding\/updating (cluster|listener)\(s\)/;
 
-/** Of listeners Envoy says what is wrong with each in a line of its own. */
-function lineOn(name: string, words: string): string {
-  const lines = takesOthers.test(words) ? words.split("\n") : [];
-  return lines.find((line) => line.includes(`${name}: `)) ?? words;
+/** Envoy says what is wrong with each: listeners have a line of their own, clusters are told from each other by a comma. */
+function wordsOn(name: string, words: string, names: readonly string[]): string {
+  if (!takesOthers.test(words)) return words;
+  const line = words.split("\n").find((one) => one.includes(`${name}: `)) ?? words;
+  const start = line.indexOf(`, ${name}: `);
+  const from = start < 0 ? 0 : start + 2;
+  const ends = names.map((other) => line.indexOf(`, ${other}: `, from)).filter((at) => at >= 0);
+  return line.slice(from, Math.min(...ends, line.length));
 }
 
 function partition(names: Iterable<string>, isFirst: (name: string) => boolean): [string[], string[]] {

@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { heldBytes } from "../../test/held-bytes.ts";
 import { createGraph } from "./graph.ts";
 
 function prices() {
@@ -161,4 +162,18 @@ test("keys are kept in order as members come, move and go", () => {
   set("k15", -1);
   set("k0", 104);
   expect([order.keys(), first.get("")]).toEqual([sorted(), "k14"]);
+});
+
+test("an order that nobody reads keeps nothing of members that have gone", async () => {
+  const graph = createGraph();
+  const ages = graph.source<number>("ages");
+  const order = graph.ordered(ages, { place: (age) => age, compare: (a, b) => a - b });
+  const before = await heldBytes();
+  for (let i = 0; i < 100_000; i++) {
+    ages.set(`somebody with a name ${i}`, i);
+    ages.delete(`somebody with a name ${i}`);
+  }
+  expect((await heldBytes()) - before).toBeLessThan(2_000_000);
+  ages.set("stays", 1);
+  expect(order.keys()).toEqual(["stays"]);
 });

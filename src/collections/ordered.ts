@@ -62,7 +62,10 @@ export function createOrdered<T, P>(recorder: Recorder, of: Collection<T>, { pla
   };
 
   const note = (key: string, value: T | undefined): void => {
-    due.set(key, value === undefined ? undefined : place(value));
+    const now = value === undefined ? undefined : place(value);
+    // Nobody may ever read it, and members that have gone must not gather meanwhile.
+    if (now === undefined && !places.has(key)) due.delete(key);
+    else due.set(key, now);
   };
 
   recorder.untracked(() => {

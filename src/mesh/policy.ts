@@ -20,21 +20,12 @@ export interface PolicyHead {
   readonly targetRefs: readonly PolicyTargetReference[];
 }
 
-/** Policies of the namespaces, in that order, that attach to the workload; oldest first within a namespace. */
-export type PolicyLookup = (namespaces: readonly string[], workload: string, labels: Labels) => readonly PolicyHead[];
-
-export function createPolicyLookup<Spec extends PolicySpec>(
-  graph: Graph,
-  name: string,
-  configs: Collection<Config<Spec>>,
-): PolicyLookup {
-  const list = createHeads(graph, name, configs);
-  return (namespaces, workload, labels) =>
-    [...new Set(namespaces)].flatMap((namespace) => list(namespace).filter((head) => attaches(head, workload, labels)));
-}
+/** Those of them that attach to a workload of the namespace. */
+export const attached = (heads: readonly PolicyHead[], namespace: string, labels: Labels): readonly PolicyHead[] =>
+  heads.length === 0 ? heads : heads.filter((head) => attaches(head, namespace, labels));
 
 /** Heads of a namespace's objects, oldest first. Derived eagerly, so that an edit of contents ends here. */
-function createHeads<Spec extends PolicySpec>(
+export function createHeads<Spec extends PolicySpec>(
   graph: Graph,
   name: string,
   configs: Collection<Config<Spec>>,

@@ -3,41 +3,67 @@ import type { Collection, Graph } from "../collections/index.ts";
 import { type Config, compareAge, matchesLabels } from "../model/index.ts";
 import type { MeshInputs } from "./inputs.ts";
 import type { Selection } from "./mesh.ts";
-import { createPolicyLookup, type Labels, type PolicyHead } from "./policy.ts";
-import { applicableTelemetries } from "./telemetry.ts";
+import { attached, createHeads, type Labels, type PolicyHead } from "./policy.ts";
+import { candidateTelemetries } from "./telemetry.ts";
 
 export function createSelection(graph: Graph, { configs, settings }: MeshInputs): Selection {
-  const root = (): string => settings().rootNamespace ?? "";
-  const peers = createPolicyLookup(graph, "PeerAuthentications", configs.peerAuthentications);
-  const requests = createPolicyLookup(graph, "RequestAuthentications", configs.requestAuthentications);
-  const authorizations = createPolicyLookup(graph, "AuthorizationPolicies", configs.authorizationPolicies);
-  const telemetries = createPolicyLookup(graph, "Telemetries", configs.telemetries);
-  const filters = createPolicyLookup(graph, "EnvoyFilters", configs.envoyFilters);
-  const plugins = createPolicyLookup(graph, "WasmPlugins", configs.wasmPlugins);
-  const extensions = createPolicyLookup(graph, "TrafficExtensions", configs.trafficExtensions);
+  const peers = createHeads(graph, "PeerAuthentications", configs.peerAuthentications);
+  const requests = createHeads(graph, "RequestAuthentications", configs.requestAuthentications);
+  const authorizations = createHeads(graph, "AuthorizationPolicies", configs.authorizationPolicies);
+  const telemetries = createHeads(graph, "Telemetries", configs.telemetries);
+  const filters = createHeads(graph, "EnvoyFilters", configs.envoyFilters);
+  const plugins = createHeads(graph, "WasmPlugins", configs.wasmPlugins);
+  const extensions = createHeads(graph, "TrafficExtensions", configs.trafficExtensions);
   const sidecars = createChoosers(graph, "Sidecars", configs.sidecars, (spec) => spec.workloadSelector?.labels ?? {});
   const gateways = createChoosers(graph, "Gateways", configs.gateways, (spec) => spec.selector ?? {});
 
+  const rootNamespace = (): string => settings().rootNamespace ?? "";
+  const from = (list: Heads, ...namespaces: readonly string[]): readonly PolicyHead[] =>
+    [...new Set(namespaces)].flatMap(list);
+  /** Apart from the others: clients read it for their servers, and all that they have of these would be made again with any policy. */
+  const peerCandidates = graph.memo<readonly PolicyHead[]>("PeerAuthentications that may apply", (namespace) =>
+    from(peers, namespace, rootNamespace()),
+  );
+  /** What else may choose workloads of a namespace: one look-up for each proxy, instead of two for each kind. */
+  const candidates = graph.memo<Candidates>("what may choose workloads", (namespace) => {
+    const root = rootNamespace();
+    return {
+      sidecars: sidecars.of(namespace),
+      rootSidecars: sidecars.of(root),
+      requests: from(requests, namespace, root),
+      authorizations: from(authorizations, root, namespace),
+      telemetries: candidateTelemetries(telemetries, namespace, root),
+      filters: from(filters, root, namespace),
+      plugins: from(plugins, namespace, root),
+      extensions: from(extensions, namespace, root),
+    };
+  });
+
   /** Those with a selector first, whatever their age; without any, the root namespace's own default. */
   const sidecar = (namespace: string, labels: Labels): string => {
-    const own = sidecars.of(namespace);
+    const { sidecars: own, rootSidecars } = candidates.get(namespace);
     const found =
       own.find(({ selects, selector }) => selects && matchesLabels(selector, labels)) ??
       own.find(({ selects }) => !selects) ??
-      sidecars.of(root()).find(({ selects }) => !selects);
+      rootSidecars.find(({ selects }) => !selects);
     return found?.key ?? "";
   };
+  const attachedKeys =
+    (kind: "requests" | "authorizations" | "telemetries" | "filters") =>
+    (namespace: string, labels: Labels): readonly string[] =>
+      keysOf(attached(candidates.get(namespace)[kind], namespace, labels));
   return {
     sidecar,
-    peerAuthentications: (namespace, labels) => keysOf(peers([namespace, root()], namespace, labels)),
-    requestAuthentications: (namespace, labels) => keysOf(requests([namespace, root()], namespace, labels)),
-    authorizationPolicies: (namespace, labels) => keysOf(authorizations([root(), namespace], namespace, labels)),
-    telemetries: (namespace, labels) => keysOf(applicableTelemetries(telemetries, root(), namespace, labels)),
-    envoyFilters: (namespace, labels) => keysOf(filters([root(), namespace], namespace, labels)),
+    peerAuthentications: (namespace, labels) => keysOf(attached(peerCandidates.get(namespace), namespace, labels)),
+    requestAuthentications: attachedKeys("requests"),
+    authorizationPolicies: attachedKeys("authorizations"),
+    telemetries: attachedKeys("telemetries"),
+    envoyFilters: attachedKeys("filters"),
     extensions(namespace, labels) {
+      const all = candidates.get(namespace);
       const found = [
-        ...plugins([namespace, root()], namespace, labels).map((head) => ({ kind: "WasmPlugin", head })),
-        ...extensions([namespace, root()], namespace, labels).map((head) => ({ kind: "TrafficExtension", head })),
+        ...attached(all.plugins, namespace, labels).map((head) => ({ kind: "WasmPlugin", head })),
+        ...attached(all.extensions, namespace, labels).map((head) => ({ kind: "TrafficExtension", head })),
       ];
       const own = ({ meta }: PolicyHead): number => (meta.namespace === namespace ? 0 : 1);
       return found
@@ -54,6 +80,20 @@ export function createSelection(graph: Graph, { configs, settings }: MeshInputs)
 }
 
 const keysOf = (heads: readonly PolicyHead[]): readonly string[] => heads.map(({ key }) => key);
+
+type Heads = (namespace: string) => readonly PolicyHead[];
+
+interface Candidates {
+  readonly sidecars: readonly Chooser[];
+  readonly rootSidecars: readonly Chooser[];
+  /** Each of the namespace and of the root namespace, in the order in which they count. */
+  readonly requests: readonly PolicyHead[];
+  readonly authorizations: readonly PolicyHead[];
+  readonly telemetries: readonly PolicyHead[];
+  readonly filters: readonly PolicyHead[];
+  readonly plugins: readonly PolicyHead[];
+  readonly extensions: readonly PolicyHead[];
+}
 
 interface Chooser {
   readonly key: string;

@@ -1,15 +1,13 @@
-/** Telemetry objects in, those that apply to a workload, in the order in which they override, out. */
-import { isWide, type Labels, type PolicyHead, type PolicyLookup } from "./policy.ts";
+/** Telemetry objects of namespaces in; those that may apply to workloads of one, in the order in which they override, out. */
+import { isWide, type PolicyHead } from "./policy.ts";
 
-/** The oldest mesh-wide one, the oldest namespace-wide one, then those that select the workload or its Gateway. */
-export function applicableTelemetries(
-  lookup: PolicyLookup,
-  root: string,
+/** The oldest mesh-wide one, the oldest namespace-wide one, then those that select workloads or Gateways. */
+export function candidateTelemetries(
+  list: (namespace: string) => readonly PolicyHead[],
   namespace: string,
-  labels: Labels,
+  root: string,
 ): readonly PolicyHead[] {
-  const own = lookup([namespace], namespace, labels);
-  const mesh = lookup([root], namespace, labels).find(isWide);
-  const wide = namespace === root ? undefined : own.find(isWide);
-  return [mesh, wide, ...own.filter((telemetry) => !isWide(telemetry))].filter((telemetry) => telemetry !== undefined);
+  // In the root namespace they are the same one.
+  const wide = [...new Set([root, namespace])].flatMap((one) => list(one).find(isWide) ?? []);
+  return [...wide, ...list(namespace).filter((telemetry) => !isWide(telemetry))];
 }

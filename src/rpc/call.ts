@@ -18,6 +18,8 @@ export interface Call {
   readonly peer: Peer;
   /** Aborted when the client goes, the deadline passes or the server stops; the reason is an RpcError. */
   readonly signal: AbortSignal;
+  /** How often the reader has taken all that waited for it. While a message is sent and it stays the same, nothing is read. */
+  readonly drains: () => number;
 }
 
 /** A call before its messages have types. */
@@ -82,7 +84,7 @@ export function createCall(
     client: peer.client ?? peer.address,
     ...(options.inflow ? { inflow: options.inflow } : {}),
   };
-  const write = createWriter({
+  const { write, drains } = createWriter({
     stream,
     signal: controller.signal,
     check() {
@@ -99,6 +101,7 @@ export function createCall(
     metadata: (name) => header(headers, name),
     peer,
     signal: controller.signal,
+    drains,
     async *messages() {
       for await (const message of readMessages(stream.iterator({ destroyOnReturn: false }), reading)) {
         begin();

@@ -51,7 +51,7 @@ export function openStream<I, O>(
   };
   const end = watchEnd(stream, options.server);
   bindLife(stream, options, stop);
-  const write = createWriter({
+  const { write } = createWriter({
     stream,
     signal: gone.signal,
     check() {

@@ -1,4 +1,5 @@
 /** A typed method and its handler in, a route that a server can serve out: unary, server-streaming, bidirectional. */
+import { setImmediate as nextTurn } from "node:timers/promises";
 import type { Call, WireCall } from "./call.ts";
 import type { Take } from "./each-message.ts";
 import type { Decoder, Method } from "./method.ts";
@@ -56,11 +57,23 @@ export function duplex<I, O>(
     path: method.path,
     serve: (call) =>
       handler(
-        (take) => call.each((bytes) => take(method.request.decode(bytes))),
+        (take) => call.each((bytes) => handOver(call, bytes, method.request.decode(bytes), take)),
         call,
         (message) => call.send(method.response.encode(message)),
       ),
   };
+}
+
+/** From so many bytes on, to decode a message is work enough for a turn: what is done with it has another one. */
+const largeBytes = 256 * 1024;
+
+function handOver<I>(call: Call, bytes: Uint8Array, message: I, take: Take<I>): Promise<void> | undefined {
+  if (bytes.length <= largeBytes) return take(message);
+  return nextTurn().then(() => {
+    // Nobody is left who would undo what it does.
+    call.signal.throwIfAborted();
+    return take(message);
+  });
 }
 
 async function* decoded<I>(method: Method<I, unknown>, call: WireCall): AsyncGenerator<I> {

@@ -6,31 +6,37 @@ import { RpcError, status } from "./status.ts";
  * A way to wait for the stream: it resolves on `drain`, and rejects when the stream closes or the signal aborts first. One
  * at a time waits. A large message waits many times, so the listeners stay from the first time on.
  */
-function createDrained(stream: Writable, signal: AbortSignal): () => Promise<void> {
+function createDrained(stream: Writable, signal: AbortSignal) {
   let waiting: PromiseWithResolvers<void> | undefined;
   let listens = false;
+  let drains = 0;
 
   function take(): PromiseWithResolvers<void> | undefined {
     const taken = waiting;
     waiting = undefined;
     return taken;
   }
+  const onDrain = (): void => {
+    drains++;
+    take()?.resolve();
+  };
   const onClose = (): void => take()?.reject(new RpcError(status.cancelled, "the stream has closed"));
   const onAbort = (): void => take()?.reject(signal.reason);
 
-  return () => {
+  function drained(): Promise<void> {
     const wait = Promise.withResolvers<void>();
     waiting = wait;
     if (signal.aborted) onAbort();
     else if (stream.destroyed) onClose();
     else if (!listens) {
       listens = true;
-      stream.on("drain", () => take()?.resolve());
+      stream.on("drain", onDrain);
       stream.once("close", onClose);
       signal.addEventListener("abort", onAbort, { once: true });
     }
     return wait.promise;
-  };
+  }
+  return { drained, drains: () => drains };
 }
 
 /** Undefined where all was taken at once; else the promise says when. */
@@ -46,9 +52,15 @@ export interface WriterOptions {
   readonly check: () => void;
 }
 
+export interface Writer {
+  write(chunks: Iterable<Uint8Array>): Written;
+  /** How often the reader has taken all that waited for it: while a message is written and this stays the same, it takes none. */
+  drains(): number;
+}
+
 /** Messages of callers that do not know of each other must not mix, so each waits for the one before it. */
-export function createWriter({ stream, signal, check }: WriterOptions): (chunks: Iterable<Uint8Array>) => Written {
-  const drained = createDrained(stream, signal);
+export function createWriter({ stream, signal, check }: WriterOptions): Writer {
+  const { drained, drains } = createDrained(stream, signal);
   let last: Promise<void> | undefined;
 
   /** Hands chunks over until the stream has enough; true where it wants to rest first. */
@@ -69,7 +81,7 @@ export function createWriter({ stream, signal, check }: WriterOptions): (chunks:
     while (isFull(chunks));
   }
 
-  function write(all: Iterable<Uint8Array>): Written {
+  function writeNow(all: Iterable<Uint8Array>): Written {
     const chunks = all[Symbol.iterator]();
     try {
       return isFull(chunks) ? rest(chunks) : undefined;
@@ -78,8 +90,8 @@ export function createWriter({ stream, signal, check }: WriterOptions): (chunks:
     }
   }
 
-  return (chunks) => {
-    const written = last ? last.then(() => write(chunks)) : write(chunks);
+  function write(chunks: Iterable<Uint8Array>): Written {
+    const written = last ? last.then(() => writeNow(chunks)) : writeNow(chunks);
     if (!written) return undefined;
     const settled = written
       .catch(() => {})
@@ -88,5 +100,6 @@ export function createWriter({ stream, signal, check }: WriterOptions): (chunks:
       });
     last = settled;
     return written;
-  };
+  }
+  return { write, drains };
 }

@@ -1,11 +1,11 @@
 /** The node of a first request in, a bounded and checked ProxyNode out; anything else is refused as `invalid`. */
 import { isIP } from "node:net";
 import type { JsonValue } from "@bufbuild/protobuf";
-import type { Node } from "../../gen/envoy/config/core/v3/base_pb.js";
 import { FairleadError } from "../../lib/index.ts";
 import type { Identity } from "../../model/index.ts";
 import type { ProxyNode } from "../source.ts";
 import { checkMetadata } from "./node-metadata.ts";
+import type { NodeFields } from "./read-node.ts";
 
 const maxIdLength = 1024;
 const maxExtensions = 4096;
@@ -36,7 +36,7 @@ export function parseNodeId(id: string): NodeId | undefined {
 /** `name.namespace`, as people call a proxy; the whole id where it has no such part. */
 export const proxyName = ({ id }: Pick<ProxyNode, "id">): string => id.split("~")[2] ?? id;
 
-export function parseNode(node: Node | undefined): ProxyNode {
+export function parseNode(node: NodeFields | undefined): ProxyNode {
   if (!node || node.id === "") throw new FairleadError("invalid", "the first request has no node id");
   const id = parseNodeId(node.id);
   if (!id)
@@ -90,7 +90,7 @@ function addresses(metadata: ProxyNode["metadata"], id: NodeId): string[] {
   return [...text(metadata.INSTANCE_IPS).split(","), id.ip];
 }
 
-function userAgent(node: Node): string {
+function userAgent(node: NodeFields): string {
   const version = node.userAgentVersionType;
   const number = version.case === "userAgentBuildVersion" ? version.value.version : undefined;
   const shown =

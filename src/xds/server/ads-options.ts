@@ -13,6 +13,8 @@ export interface AdsLimits {
   readonly maxConcurrentPushes: number;
   /** A push that a slow reader draws out gives up its slot after this time, and goes on. */
   readonly slotMs: number;
+  /** Where others wait for a slot, it does so after this time in which the reader has taken nothing. */
+  readonly stalledMs: number;
   readonly firstRequestMs: number;
   /** How long routes wait for their clusters. */
   readonly holdBackMs: number;
@@ -32,6 +34,7 @@ export const defaultAdsLimits: AdsLimits = {
   maxStreamsPerClient: 5_000,
   maxConcurrentPushes: 64,
   slotMs: 2000,
+  stalledMs: 30,
   firstRequestMs: 30_000,
   holdBackMs: 5000,
   drainMs: 5000,

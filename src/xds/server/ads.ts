@@ -13,6 +13,7 @@ import { type AdsOptions, type Authenticate, defaultAdsLimits } from "./ads-opti
 import type { AdsShared, AdsStream, Connection } from "./ads-shared.ts";
 import { serveStream } from "./ads-stream.ts";
 import { fromDelta, fromSotw, type Incoming } from "./incoming.ts";
+import { takeVersions } from "./initial-versions.ts";
 import { checkNodeSize, deltaNode, sotwNode } from "./node-size.ts";
 import { type ProxyProgress, proxyProgress } from "./proxy-progress.ts";
 import { createFollowerOf, type ProxyStatus, proxyStatus, type TypeFollower } from "./proxy-status.ts";
@@ -71,6 +72,7 @@ export function createAds(options: AdsOptions): Ads {
     turns: createTurns({
       maxWriting: limits.maxConcurrentPushes,
       maxWritingMs: limits.slotMs,
+      stalledMs: limits.stalledMs,
       onSlow: () => metrics.count("pilot_xds_write_timeout"),
       nowMs: () => performance.now(),
     }),
@@ -90,7 +92,8 @@ export function createAds(options: AdsOptions): Ads {
     const simple = readSimple(bytes);
     if (simple) return simple;
     checkNodeSize(bytes, deltaNode);
-    return fromDelta(delta.request.decode(bytes));
+    const apart = takeVersions(bytes);
+    return apart ? fromDelta(delta.request.decode(apart.rest), apart.versions) : fromDelta(delta.request.decode(bytes));
   };
   return {
     routes: (authenticate) => [

@@ -41,7 +41,7 @@ const maxAlike = 32;
 const quietMs = 2_000;
 
 export function createBodies<R extends BodyResource>(): Bodies<R> {
-  /** By the first resource of the run; the oldest first. */
+  /** By the first resource of the run; of those that begin alike the one that was sent last comes first. */
   const runs = new Map<R, Run<R>[]>();
   /** Lists of which every run is known. */
   const wholes = new Map<readonly R[], Pieces>();
@@ -84,9 +84,9 @@ export function createBodies<R extends BodyResource>(): Bodies<R> {
     const alike = runs.get(first) ?? [];
     const known = runAmong(alike, list, from, to);
     if (!known) {
-      const [oldest] = alike.length >= maxAlike ? alike.splice(0, 1) : [];
+      const oldest = alike.length >= maxAlike ? alike.pop() : undefined;
       if (oldest) forget(oldest);
-      alike.push({ list: list.slice(from, to), joined: undefined });
+      alike.unshift({ list: list.slice(from, to), joined: undefined });
       runs.set(first, alike);
       bound();
       return undefined;
@@ -152,10 +152,16 @@ export function createBodies<R extends BodyResource>(): Bodies<R> {
 /** One resource in eight ends a run, so that after a difference two lists soon have the same runs again. */
 const isCut = (hash: string): boolean => (hash.charCodeAt(hash.length - 1) & 7) === 0;
 
-function runAmong<R>(alike: readonly Run<R>[], list: readonly R[], from: number, to: number): Run<R> | undefined {
+/** It comes to the front: nearly all streams are sent the same one, and a few one of their own. */
+function runAmong<R>(alike: Run<R>[], list: readonly R[], from: number, to: number): Run<R> | undefined {
   for (let i = 0; i < alike.length; i++) {
     const run = alike[i];
-    if (run && isRun(run.list, list, from, to)) return run;
+    if (!run || !isRun(run.list, list, from, to)) continue;
+    if (i > 0) {
+      alike.splice(i, 1);
+      alike.unshift(run);
+    }
+    return run;
   }
   return undefined;
 }

@@ -3,20 +3,27 @@ import { randomUUID } from "node:crypto";
 import { once } from "node:events";
 import http from "node:http";
 import type { AddressInfo } from "node:net";
-import { create } from "@bufbuild/protobuf";
+import { create, fromBinary } from "@bufbuild/protobuf";
 import { DurationSchema } from "@bufbuild/protobuf/wkt";
 import { afterEach, describe, expect, test } from "vitest";
 import { freePort } from "../../../test/free-ports.ts";
 import { lacks } from "../../../test/require.ts";
-import { Cluster_DiscoveryType, ClusterSchema } from "../../gen/envoy/config/cluster/v3/cluster_pb.js";
+import {
+  Cluster_DiscoveryType,
+  Cluster_LbPolicy,
+  ClusterSchema,
+} from "../../gen/envoy/config/cluster/v3/cluster_pb.js";
 import { ClusterLoadAssignmentSchema } from "../../gen/envoy/config/endpoint/v3/endpoint_pb.js";
 import { RouteConfigurationSchema } from "../../gen/envoy/config/route/v3/route_pb.js";
+import { DeltaDiscoveryRequestSchema } from "../../gen/envoy/service/discovery/v3/discovery_pb.js";
 import { silentLogger } from "../../lib/index.ts";
 import { envoyTypes, type Resource, types } from "../../model/index.ts";
 import { createRpcServer, type Route, RpcError, status } from "../../rpc/index.ts";
+import { parseNode } from "../node/node.ts";
 import { createMemorySource } from "../testing.ts";
 import { shortName } from "../type-info.ts";
 import { type Ads, createAds } from "./ads.ts";
+import { createReadSimple } from "./simple-request.ts";
 import { ads, closeAll, encoded, listener, open, socket, startEnvoy, until } from "./testing-envoy.ts";
 
 afterEach(closeAll);
@@ -34,6 +41,18 @@ const cluster = (name: string, seconds = 1n): Resource =>
     },
     [name],
   );
+
+const ring = (name: string, minimum: bigint, maximum: bigint): Resource =>
+  encoded(name, ClusterSchema, {
+    name,
+    clusterDiscoveryType: { case: "type", value: Cluster_DiscoveryType.STATIC },
+    connectTimeout: create(DurationSchema, { seconds: 1n }),
+    lbPolicy: Cluster_LbPolicy.RING_HASH,
+    lbConfig: {
+      case: "ringHashLbConfig",
+      value: { minimumRingSize: minimum, maximumRingSize: maximum },
+    },
+  });
 
 const endpoints = (clusterName: string, port: number): Resource =>
   encoded(clusterName, ClusterLoadAssignmentSchema, {
@@ -145,13 +164,30 @@ async function startMesh() {
       uuid: randomUUID,
       limits: { drainMs: 200 },
     });
-    const routes = server.routes(() => undefined).map((one) => losing(one, isLost));
+    const heard: Buffer[] = [];
+    const routes = server.routes(() => undefined).map((one) => losing(hearing(one, heard), isLost));
     const rpc = createRpcServer({ routes, log: silentLogger });
     const bound = await rpc.listen({ host: "127.0.0.1", port: at });
     open.push(() => rpc.close());
-    return { server, rpc, xdsPort: bound.port };
+    return { server, rpc, xdsPort: bound.port, heard };
   };
   return { source, port, put, serve, nameOf };
+}
+
+/** Requests are noted as they come. */
+function hearing(route: Route, heard: Buffer[]): Route {
+  return {
+    path: route.path,
+    serve: (call) =>
+      route.serve({
+        ...call,
+        each: (take, options) =>
+          call.each((bytes) => {
+            heard.push(Buffer.from(bytes));
+            return take(bytes);
+          }, options),
+      }),
+  };
 }
 
 function losing(route: Route, isLost: (message: string) => boolean): Route {
@@ -306,6 +342,51 @@ describe.skipIf(lacks("envoy"))("Envoy", () => {
     await until(() => traffic.answers.has("even"), "an answer on the other port");
     await traffic.stop();
     expect(told).toEqual(["LDS"]);
+  });
+
+  test("delta: all that it says while it takes what it is sent is read without the decoder", async () => {
+    const { put, serve } = await startMesh();
+    put(0);
+    const { server, xdsPort, heard } = await serve(0);
+    await startEnvoy(xdsPort, "DELTA_GRPC");
+    await until(() => inSync(server), "first config");
+    const read = createReadSimple();
+    const [first] = heard;
+    expect(heard.filter((request) => !read(request))).toEqual([]);
+    if (!first) throw new Error("nothing was heard");
+    const { node } = fromBinary(DeltaDiscoveryRequestSchema, first);
+    expect(parseNode(read(first)?.node)).toEqual(parseNode(node));
+  });
+
+  test.each(variants)("%s: a cluster that it has half-made stays refused, and does not silence it", async (apiType) => {
+    const { source, serve } = await startMesh();
+    source.set({ [types.cluster]: [], [types.listener]: [] });
+    const { server, xdsPort } = await serve(0);
+    const { whileStopped } = await startEnvoy(xdsPort, apiType);
+    const progress = () => [...server.refusingProgress({ has: () => true })][0];
+    const isSettled = (): boolean => progress()?.isSettled() === true;
+    await until(isSettled, "first config");
+    const sent = () => server.status()[0]?.types.find(({ type }) => type === types.cluster)?.sentVersion;
+    const [bad, good, later] = [ring("bad", 100n, 10n), ring("good", 10n, 100n), ring("later", 10n, 100n)];
+    // It answers the first when the second is on its way.
+    await whileStopped(async () => {
+      for (const clusters of [[bad], [bad, good]]) {
+        const before = sent();
+        source.set({ [types.cluster]: clusters });
+        await until(() => sent() !== before, "clusters sent");
+      }
+    });
+    await until(isSettled, "its answers");
+    expect(progress()?.of(types.cluster, good)).toBe("has");
+    expect(progress()?.of(types.cluster, bad)).toBe("refused");
+    expect(progress()?.words(types.cluster, "bad")).toContain("minimum_ring_size");
+
+    const worse = ring("bad", 1000n, 10n);
+    source.set({ [types.cluster]: [worse, good] });
+    await until(() => isSettled() && progress()?.of(types.cluster, worse) === "refused", "the next refusal");
+    source.set({ [types.cluster]: [worse, good, later] });
+    await until(() => isSettled() && progress()?.of(types.cluster, later) === "has", "a later cluster");
+    expect(progress()?.of(types.cluster, worse)).toBe("refused");
   });
 
   // State of the world leaves no way: a whole set of clusters without the old ones deletes them before the routes turn.

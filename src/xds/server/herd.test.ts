@@ -1,7 +1,9 @@
 /** Many that come at once, and readers that take nothing: who is written to first, and how much is made for whom, counted. */
 import { randomUUID } from "node:crypto";
+import { once } from "node:events";
+import http2, { type ClientHttp2Session } from "node:http2";
 import { setImmediate as nextTurn } from "node:timers/promises";
-import { create } from "@bufbuild/protobuf";
+import { create, toBinary } from "@bufbuild/protobuf";
 import { afterEach, expect, test } from "vitest";
 import { AggregatedDiscoveryService } from "../../gen/envoy/service/discovery/v3/ads_pb.js";
 import {
@@ -11,6 +13,7 @@ import {
 } from "../../gen/envoy/service/discovery/v3/discovery_pb.js";
 import { silentLogger } from "../../lib/index.ts";
 import { type ResourceType, types } from "../../model/index.ts";
+import { messageChunks } from "../../rpc/frame.ts";
 import { type ClientStream, createRpcClient, createRpcServer, protoMethod } from "../../rpc/index.ts";
 import type { ResourceSource } from "../source.ts";
 import { createMemorySource, resource } from "../testing.ts";
@@ -50,7 +53,7 @@ async function start(limits: Partial<AdsLimits>, served: (source: ResourceSource
     const client = createRpcClient({ target: { host: "127.0.0.1", port } });
     open.push(() => client.close());
     const stream = await client.stream(method);
-    const id = `sidecar~10.0.0.1~p${++last}.default~default.svc.cluster.local`;
+    const id = nodeId(`p${++last}`);
     const node = { id, metadata: { NAMESPACE: "default", SERVICE_ACCOUNT: "sa", INSTANCE_IPS: "10.0.0.1" } };
     await stream.send(create(DiscoveryRequestSchema, { node, typeUrl, resourceNames: [...names] }));
     return stream;
@@ -60,6 +63,7 @@ async function start(limits: Partial<AdsLimits>, served: (source: ResourceSource
   };
   return { source, ads, server, port, connect, until, written, begun: () => begun };
 }
+const nodeId = (name: string): string => `sidecar~10.0.0.1~${name}.default~default.svc.cluster.local`;
 type Proxy = ClientStream<unknown, DiscoveryResponse>;
 
 async function next(proxy: Proxy): Promise<DiscoveryResponse> {
@@ -69,7 +73,11 @@ async function next(proxy: Proxy): Promise<DiscoveryResponse> {
 }
 
 test("X12: of a herd and those that have config the herd is written to first, the others are not left out, none is cut", async () => {
-  const { source, ads, server, connect, until, written } = await start({ maxConcurrentPushes: 1, slotMs: 1e7 });
+  const { source, ads, server, connect, until, written } = await start({
+    maxConcurrentPushes: 1,
+    slotMs: 1e7,
+    stalledMs: 1e7,
+  });
   source.set({ [CDS]: [resource("c", "1")], [LDS]: [resource("l", "1")] });
   const known = await Promise.all(Array.from({ length: 40 }, () => connect(CDS)));
   await Promise.all(known.map(next));
@@ -118,6 +126,41 @@ test("X11: for readers that take nothing one push is made whatever changes, othe
   expect(begun()).toBe(10 + 50 + 10);
 });
 
+test("X11: 800 that read a first answer and then nothing keep neither others nor newcomers from their turn", async () => {
+  // A reader that takes nothing would keep its slot for hours.
+  const { source, ads, port, connect, until, begun } = await start({ slotMs: 1e7 });
+  source.set({ [CDS]: [resource("c", "1")], [LDS]: [resource("l", "1")] });
+  const first = toBinary(
+    DiscoveryRequestSchema,
+    create(DiscoveryRequestSchema, { node: { id: nodeId("s") }, typeUrl: CDS }),
+  );
+  const comeAndStop = async (session: ClientHttp2Session): Promise<void> => {
+    const head = { ":method": "POST", ":path": method.path, "content-type": "application/grpc" };
+    const stream = session.request(head).on("error", () => {});
+    for (const chunk of messageChunks([first])) stream.write(chunk);
+    await once(stream, "data");
+    stream.pause();
+  };
+  const sessions = Array.from({ length: 40 }, () => http2.connect(`http://127.0.0.1:${port}`));
+  open.push(() => {
+    for (const session of sessions) session.destroy();
+  });
+  await Promise.all(sessions.flatMap((session) => Array.from({ length: 20 }, () => comeAndStop(session))));
+  const healthy = await Promise.all(Array.from({ length: 20 }, () => connect(LDS)));
+  await Promise.all(healthy.map(next));
+
+  const before = begun();
+  source.set({ [CDS]: [resource("c", Buffer.alloc(large))] });
+  await until(() => ads.waiting() > 700);
+  source.set({ [LDS]: [resource("l", "2")] });
+  await next(await connect(LDS));
+  // It has not come last.
+  expect(ads.waiting()).toBeGreaterThan(0);
+  await Promise.all(healthy.map(next));
+  // One push for each, whatever it has not read, and one for each who reads.
+  expect([begun() - before, ads.waiting()]).toEqual([800 + 20 + 1, 0]);
+});
+
 test("a proxy that comes back asks nothing of its class before that is made, whatever it says to hold", async () => {
   const made = Promise.withResolvers<void>();
   let isMade = false;
@@ -146,7 +189,7 @@ test("a proxy that comes back asks nothing of its class before that is made, wha
   const client = createRpcClient({ target: { host: "127.0.0.1", port } });
   open.push(() => client.close());
   const stream = await client.stream(deltaMethod);
-  const node = { id: "sidecar~10.0.0.1~p.default~default.svc.cluster.local" };
+  const node = { id: nodeId("p") };
   const request = { node, typeUrl: CDS, initialResourceVersions: { c: "1", gone: "1" } };
   await stream.send(create(DeltaDiscoveryRequestSchema, request));
   await until(() => connected === 1);

@@ -1,13 +1,13 @@
 /** A decoded request of either variant in, one shape for the stream out. */
-import type { Node } from "../../gen/envoy/config/core/v3/base_pb.js";
 import type { DeltaDiscoveryRequest, DiscoveryRequest } from "../../gen/envoy/service/discovery/v3/discovery_pb.js";
+import type { NodeFields } from "../node/read-node.ts";
 import type { Received } from "../stream/request.ts";
 import type { StreamState } from "../stream/stream-state.ts";
 import { virtualHostType, type WireType } from "../type-info.ts";
-import { checkLongNames, lengthsOf } from "./name-lengths.ts";
+import { checkLongNames, lengthsOf, measureNames } from "./name-lengths.ts";
 
 export interface Incoming {
-  readonly node: Node | undefined;
+  readonly node: NodeFields | undefined;
   readonly typeUrl: string;
   readonly nonce: string;
   /** Names asked for, for types that are answered by a hook. */
@@ -37,11 +37,12 @@ export function fromSotw(request: DiscoveryRequest): Incoming {
   };
 }
 
-export function fromDelta(request: DeltaDiscoveryRequest): Incoming {
+/** `initial` is what was taken out of the request before that was decoded. The map is given away. */
+export function fromDelta(request: DeltaDiscoveryRequest, initial = new Map<string, string>()): Incoming {
+  for (const [name, version] of Object.entries(request.initialResourceVersions)) initial.set(name, version);
   const error = errorText(request.errorDetail);
   const { resourceNamesSubscribe: subscribe, resourceNamesUnsubscribe: unsubscribe, responseNonce: nonce } = request;
-  const initialNames = Object.keys(request.initialResourceVersions);
-  checkLongNames(lengthsOf(subscribe).long + lengthsOf(unsubscribe).long + lengthsOf(initialNames).long);
+  checkLongNames(lengthsOf(subscribe).long + lengthsOf(unsubscribe).long + measureNames(initial.keys()).long);
   return {
     node: request.node,
     typeUrl: request.typeUrl,
@@ -49,7 +50,6 @@ export function fromDelta(request: DeltaDiscoveryRequest): Incoming {
     names: subscribe,
     error,
     receive(state, type, nowMs) {
-      const initial = new Map(Object.entries(request.initialResourceVersions));
       return state.receiveDelta(
         { type, subscribe, unsubscribe, initial, nonce, ...(error === undefined ? {} : { error }) },
         nowMs,

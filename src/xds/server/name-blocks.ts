@@ -4,8 +4,8 @@
  * gets the same list, read once.
  */
 import { dropOldest } from "../../lib/index.ts";
+import { type Length, readLength } from "../read-bytes.ts";
 import { createNamePlaces, type NamePlaces } from "./name-places.ts";
-import { type Length, readLength } from "./read-length.ts";
 
 export interface NameBlock {
   readonly bytes: Buffer;

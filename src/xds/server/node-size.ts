@@ -6,7 +6,7 @@ import { FairleadError } from "../../lib/index.ts";
 export const [sotwNode, deltaNode] = [2, 1];
 
 /** All the metadata that is taken, and an Envoy's list of its extensions thrice. */
-const maxNodeBytes = 512 * 1024;
+export const maxNodeBytes = 512 * 1024;
 
 export function checkNodeSize(request: Uint8Array, node: number): void {
   const size = request.length > maxNodeBytes ? nodeSize(request, node) : 0;

@@ -23,6 +23,7 @@ const call: Call = {
   metadata: () => undefined,
   peer: { address: "", client: undefined, tls: undefined },
   signal: new AbortController().signal,
+  drains: () => 0,
 };
 
 function startStream() {
@@ -45,7 +46,13 @@ function startStream() {
   const shared = {
     metrics: { ...noMetrics, observe: (name: string) => void observed.push(name) },
     encode: createEncode("test"),
-    turns: createTurns({ maxWriting: 100, maxWritingMs: 1e6, onSlow: () => {}, nowMs: () => performance.now() }),
+    turns: createTurns({
+      maxWriting: 100,
+      maxWritingMs: 1e6,
+      stalledMs: 1e6,
+      onSlow: () => {},
+      nowMs: () => performance.now(),
+    }),
   };
   const pusher = createPusher(shared, {
     ...{ state, variant: "delta", call, ready: undefined },

@@ -3,6 +3,7 @@ import type { Call, Payload, Send } from "../../rpc/index.ts";
 import type { Response, StreamState } from "../stream/stream-state.ts";
 import { metricLabel, virtualHostType, type WireType } from "../type-info.ts";
 import type { AdsShared } from "./ads-shared.ts";
+import type { Writing } from "./turns.ts";
 import { payloadSize } from "./wire.ts";
 
 export interface Pusher {
@@ -48,10 +49,11 @@ export function createPusher(shared: Pick<AdsShared, "metrics" | "turns" | "enco
     shared.turns.take(turn, { urgent: !configured });
   }
 
-  function turn(startMs: number): Promise<void> | undefined {
+  function turn(startMs: number): Writing | undefined {
     if (stopped) return undefined;
     try {
-      return push(startMs);
+      const done = push(startMs);
+      return done && { done, drains: options.call.drains };
     } catch (error) {
       options.onError(error);
       return undefined;

@@ -14,26 +14,36 @@ const encoded = (request: MessageInitShape<typeof DeltaDiscoveryRequestSchema>):
   toBinary(DeltaDiscoveryRequestSchema, create(DeltaDiscoveryRequestSchema, request));
 const read = (request: MessageInitShape<typeof DeltaDiscoveryRequestSchema>) => readSimple(encoded(request));
 
+test("a first request says who asks, what it wants and what it has", () => {
+  const request = { typeUrl, node: { id: "a", metadata: { b: "c" } }, resourceNamesSubscribe: ["x"] };
+  expect(read({ ...request, initialResourceVersions: { y: "1" } })).toMatchObject({
+    node: { id: "a", metadata: { b: "c" } },
+    names: ["x"],
+    nonce: "",
+  });
+});
+
 test("an acknowledgement is read, with or without the node", () => {
   expect(read({ typeUrl, responseNonce })).toMatchObject({ typeUrl, nonce: responseNonce });
   expect(read({ typeUrl, responseNonce, node: { id: "a".repeat(300) } })).toMatchObject({ nonce: responseNonce });
 });
 
-test("names are read as the decoder reads them", () => {
-  const request = create(DeltaDiscoveryRequestSchema, {
-    typeUrl,
-    resourceNamesSubscribe: ["a", "", "ü|80", "a"],
-    resourceNamesUnsubscribe: ["b"],
-  });
-  const told = (incoming: Incoming | undefined): unknown => {
-    let request: unknown;
-    const receiveDelta = (received: unknown) => {
-      request = received;
-      return { event: "subscribe", dirty: true } as const;
-    };
-    incoming?.receive({ receiveDelta } as Partial<StreamState> as StreamState, typeUrl, 0);
-    return request;
+const told = (incoming: Incoming | undefined): unknown => {
+  let request: unknown;
+  const receiveDelta = (received: unknown) => {
+    request = received;
+    return { event: "subscribe", dirty: true } as const;
   };
+  incoming?.receive({ receiveDelta } as Partial<StreamState> as StreamState, typeUrl, 0);
+  return request;
+};
+
+test.each([
+  ["names", { resourceNamesSubscribe: ["a", "", "ü|80", "a"], resourceNamesUnsubscribe: ["b"] }],
+  ["versions", { initialResourceVersions: { a: "1", "": "", __proto__x: "2", ["__proto__"]: "3" } }],
+  ["both", { resourceNamesSubscribe: ["a"], initialResourceVersions: { ü: "x".repeat(300) } }],
+])("%s are read as the decoder reads them", (_, init) => {
+  const request = create(DeltaDiscoveryRequestSchema, { typeUrl, ...init });
   expect(told(read(request))).toEqual(told(fromDelta(request)));
 });
 
@@ -76,6 +86,14 @@ test("text that is not UTF-8 is left to the decoder, which refuses it, wherever 
   const head = encoded({ typeUrl, responseNonce });
   for (const tag of [0x1a, 0x22, 0x32])
     expect(readSimple(Buffer.concat([head, Buffer.from([tag, bad.length]), bad]))).toBeUndefined();
+  // Also where it is said again, as text.
+  for (const tag of [0x12, 0x32])
+    expect(readSimple(Buffer.concat([Buffer.from([tag, bad.length]), bad, head]))).toBeUndefined();
+  for (const entry of [
+    [0x0a, 2, ...bad, 0x12, 0],
+    [0x0a, 0, 0x12, 2, ...bad],
+  ])
+    expect(readSimple(Buffer.concat([head, Buffer.from([0x2a, entry.length, ...entry])]))).toBeUndefined();
   // Also among names that others have asked with before.
   const names = Array.from({ length: 100 }, (_, i) => `outbound|80||svc-${i}.ns.svc.cluster.local`);
   const many = encoded({ typeUrl, responseNonce, resourceNamesSubscribe: names });
@@ -86,9 +104,8 @@ test("text that is not UTF-8 is left to the decoder, which refuses it, wherever 
 });
 
 test.each([
-  ["a first request", { typeUrl, node: { id: "a" } }],
+  ["a first request with more of its node than is read", { typeUrl, node: { id: "a", dynamicParameters: { b: {} } } }],
   ["a refusal", { typeUrl, responseNonce, errorDetail: { code: 3, message: "no" } }],
-  ["one that says what it holds", { typeUrl, responseNonce, initialResourceVersions: { a: "1" } }],
   ["one of a type that is not served", { typeUrl: "x", responseNonce }],
   ["an empty one", {}],
 ])("%s is left to the decoder", (_, request) => expect(read(request)).toBeUndefined());

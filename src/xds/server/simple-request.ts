@@ -1,16 +1,20 @@
 /**
- * The bytes of an incremental request in; where it acknowledges or names resources and says nothing else, what it says
- * out. A fleet sends one for each response, and a thousand names when it starts, so they are read without a decoder.
+ * The bytes of an incremental request in; what it says out, where that is who asks, names of resources, which are there, or
+ * that a response was taken. A fleet sends one for each response, and a thousand names when it starts, so they are read
+ * without a decoder.
  */
 import { isAscii } from "node:buffer";
 import { DeltaDiscoveryRequestSchema } from "../../gen/envoy/service/discovery/v3/discovery_pb.js";
 import { checkParts } from "../../rpc/index.ts";
+import { readNode } from "../node/read-node.ts";
+import { asBuffer, mayBeNoText, readLength } from "../read-bytes.ts";
 import type { DeltaRequest } from "../stream/request.ts";
 import { type WireType, wireType } from "../type-info.ts";
 import type { Incoming } from "./incoming.ts";
+import { addVersion, initialTag, type Versions } from "./initial-versions.ts";
 import { createReadNames, type ReadNames } from "./name-blocks.ts";
-import { checkLongNames, lengthsOf } from "./name-lengths.ts";
-import { readLength } from "./read-length.ts";
+import { checkLongNames, lengthsOf, measureNames } from "./name-lengths.ts";
+import { maxNodeBytes } from "./node-size.ts";
 
 /** Fields of DeltaDiscoveryRequest, each a number and the wire type of bytes. */
 const tag = { node: 0x0a, type: 0x12, subscribe: 0x1a, unsubscribe: 0x22, nonce: 0x32 } as const;
@@ -27,15 +31,14 @@ export function createReadSimple(): ReadSimple {
 const surelyFewBytes = 256 * 1024;
 
 function readSimple(message: Uint8Array, readNames: ReadNames): Incoming | undefined {
-  // A long one that says who asks is a first one in all likelihood, and would be read twice.
-  if (message.length > surelyFewBytes && (message[0] === tag.node || hasTooManyParts(message))) return undefined;
-  // As it comes from a socket it is one.
-  const bytes = Buffer.isBuffer(message) ? message : Buffer.from(message.buffer, message.byteOffset, message.length);
+  if (message.length > surelyFewBytes && hasTooManyParts(message)) return undefined;
+  const bytes = asBuffer(message);
   let type: WireType | undefined;
   let nonce = "";
-  let hasNode = false;
+  let nodeAt: { readonly start: number; readonly end: number } | undefined;
   let subscribe: readonly string[] = none;
   const unsubscribe: string[] = [];
+  let initial: Versions | undefined;
   for (let at = 0; at < bytes.length; ) {
     const field = bytes[at];
     if (field === tag.subscribe) {
@@ -49,26 +52,39 @@ function readSimple(message: Uint8Array, readNames: ReadNames): Incoming | undef
     const { length, start } = readLength(bytes, at + 1);
     const end = start + length;
     if (end > bytes.length) return undefined;
-    if (field === tag.type) type = wireType(bytes.toString("utf8", start, end));
-    else if (field === tag.nonce) nonce = bytes.toString("utf8", start, end);
+    // One that is said twice, of which the last counts, may be no text the first time.
+    if (field === tag.type && !type) {
+      type = wireType(bytes.toString("utf8", start, end));
+      if (!type) return undefined;
+    } else if (field === tag.nonce && nonce === "") nonce = bytes.toString("utf8", start, end);
     else if (field === tag.unsubscribe) unsubscribe.push(bytes.toString("utf8", start, end));
-    else if (field === tag.node) hasNode = true;
-    else return undefined;
+    else if (field === tag.node) {
+      // Of one that comes twice the decoder merges the two; of one that is too large its size is told.
+      if (nodeAt || length > maxNodeBytes) return undefined;
+      nodeAt = { start, end };
+    } else if (field === initialTag) {
+      initial ??= new Map();
+      if (!addVersion(initial, bytes, start, end)) return undefined;
+    } else return undefined;
     at = end;
   }
-  checkLongNames(lengthsOf(subscribe).long + lengthsOf(unsubscribe).long);
-  // Who asks is said in the first request, which has no nonce.
-  if (!type || (hasNode && nonce === "")) return undefined;
+  const longInitial = initial ? measureNames(initial.keys()).long : 0;
+  checkLongNames(lengthsOf(subscribe).long + lengthsOf(unsubscribe).long + longInitial);
+  if (!type) return undefined;
+  // Who asks counts in the first request, which has no nonce.
+  const asks = nonce === "" ? nodeAt : undefined;
+  const node = asks && readNode(bytes, asks.start, asks.end);
+  if (asks && !node) return undefined;
   // Of one that is no text the decoder is to tell.
   if (!isAscii(bytes) && [nonce, ...subscribe, ...unsubscribe].some(mayBeNoText)) return undefined;
   return {
-    node: undefined,
+    node,
     typeUrl: type,
     nonce,
     names: subscribe,
     error: undefined,
     receive: (state, of, nowMs) =>
-      state.receiveDelta({ type: of, subscribe, unsubscribe, initial: noVersions, nonce }, nowMs),
+      state.receiveDelta({ type: of, subscribe, unsubscribe, initial: initial ?? noVersions, nonce }, nowMs),
   };
 }
 
@@ -81,9 +97,6 @@ function hasTooManyParts(message: Uint8Array): boolean {
     return true;
   }
 }
-
-/** What stands for bytes that are no UTF-8; few texts have it as their own. */
-const mayBeNoText = (text: string): boolean => text.includes("\ufffd");
 
 const none: readonly string[] = [];
 const noVersions: DeltaRequest["initial"] = new Map();

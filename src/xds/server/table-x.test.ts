@@ -346,6 +346,24 @@ describe("table X, while two hundred others are served", () => {
     while ((await bad.next()).typeUrl !== LDS);
   });
 
+  test("X07: 60,000 names that are asked for and said to be there, of which one is", async () => {
+    const bad = await delta();
+    const names = ["a", ...Array.from({ length: 60_000 }, (_, i) => `n${i}`)];
+    const initialResourceVersions = Object.fromEntries(names.map((name) => [name, "1"]));
+    bad.send({ node: nodeOf("bad"), typeUrl: EDS, resourceNamesSubscribe: names, initialResourceVersions });
+    const [found, gone]: [string[], string[]] = [[], []];
+    while (found.length + gone.length < names.length) {
+      const { resources, removedResources, nonce } = await bad.next();
+      found.push(...resources.map(({ name }) => name));
+      gone.push(...removedResources);
+      bad.send({ typeUrl: EDS, responseNonce: nonce });
+    }
+    expect(found).toEqual(["a"]);
+    expect(new Set(gone)).toEqual(new Set(names.slice(1)));
+    bad.send({ typeUrl: LDS });
+    expect((await bad.next()).typeUrl).toBe(LDS);
+  });
+
   test("X07: names past the bound, over many requests", async () => {
     const bad = await delta();
     bad.send({ node: nodeOf("bad"), typeUrl: EDS, resourceNamesSubscribe: ["a"] });

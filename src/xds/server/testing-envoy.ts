@@ -63,11 +63,17 @@ const sidecar = {
   metadata: { NAMESPACE: "default" },
 };
 
+export interface RunningEnvoy {
+  readonly admin: (path: string) => Promise<string>;
+  /** Reads nothing and answers nothing while this is done. */
+  readonly whileStopped: (work: () => Promise<void>) => Promise<void>;
+}
+
 export async function startEnvoy(
   xdsPort: number,
   apiType: "GRPC" | "DELTA_GRPC",
   node: { readonly id: string; readonly cluster: string; readonly metadata: object } = sidecar,
-): Promise<{ admin: (path: string) => Promise<string> }> {
+): Promise<RunningEnvoy> {
   const dir = mkdtempSync(join(tmpdir(), "fairlead-envoy-"));
   open.push(() => rmSync(dir, { recursive: true, force: true }));
   const bootstrap = {
@@ -136,6 +142,10 @@ export async function startEnvoy(
   const deadline = Date.now() + 20_000;
   const admin = async (path: string): Promise<string> =>
     (await fetch(`http://${readFileSync(addressFile, "utf8")}${path}`)).text();
+  const whileStopped = async (work: () => Promise<void>): Promise<void> => {
+    envoy.kill("SIGSTOP");
+    await work().finally(() => envoy.kill("SIGCONT"));
+  };
   for (;;) {
     if (envoy.exitCode !== null || Date.now() > deadline)
       throw new Error(`Envoy did not become ready: ${said.slice(0, 4000)}`);
@@ -145,7 +155,7 @@ export async function startEnvoy(
         () => false,
       )
     )
-      return { admin };
+      return { admin, whileStopped };
     await wait(50);
   }
 }

@@ -3,8 +3,15 @@
  * taken in slices, so that new connections and requests are served in between, and only so many write at the same time.
  */
 
-/** Is told the time, and does its work at once; where the reader is slow, the promise says when all is written. It never rejects. */
-export type Turn = (nowMs: number) => Promise<void> | undefined;
+/** Is told the time, and does its work at once; what it returns says how far a reader is that has not taken all of it at once. */
+export type Turn = (nowMs: number) => Writing | undefined;
+
+export interface Writing {
+  /** When all is written. It never rejects. */
+  readonly done: Promise<void>;
+  /** How often the reader has taken all that waited for it: where it stays the same, the reader takes nothing. */
+  readonly drains: () => number;
+}
 
 export interface Turns {
   take(turn: Turn, options: { readonly urgent: boolean }): void;
@@ -16,6 +23,8 @@ export interface TurnsOptions {
   readonly maxWriting: number;
   /** A turn that a slow reader draws out longer no longer counts as writing; it goes on. */
   readonly maxWritingMs: number;
+  /** While others wait, one whose reader takes nothing for so long no longer counts either. */
+  readonly stalledMs: number;
   readonly onSlow: () => void;
   readonly nowMs: () => number;
 }
@@ -29,14 +38,40 @@ const sliceMs = 5;
  */
 const share = 8;
 
+/** So often one is looked at before it is stalled. The event loop has its own in between: a busy one stalls no reader. */
+const looks = 3;
+
+/** Who takes what it is sent sooner shares no slow network: that he moves says nothing of those that do not. */
+const slowLooks = 2;
+
+/** While others read slowly, one is stalled only when each of these could have moved so often since it did. */
+const rounds = 8;
+
+interface Slot {
+  readonly writing: Writing;
+  readonly endMs: number;
+  readonly urgent: boolean;
+  /** As they were when last looked at, and since how many looks. */
+  drains: number;
+  still: number;
+  /** How much all had moved when this one moved last. */
+  moves: number;
+}
+
 export function createTurns(options: TurnsOptions): Turns {
   const { maxWriting, nowMs } = options;
   const lines = [createLine<Turn>(), createLine<Turn>()] as const;
   const maxUrgent = maxWriting - Math.floor(maxWriting / share);
-  const writing = new Map<symbol, { readonly endMs: number; readonly urgent: boolean }>();
+  /** Who has moved last comes last. */
+  const writing = new Set<Slot>();
+  /** Those that go on without counting. */
+  const stalled = new Set<Slot>();
   let urgentWriting = 0;
   let scheduled = false;
   let sweep: NodeJS.Timeout | undefined;
+  let looking = false;
+  /** How often a slow reader has taken what waited for it. */
+  let moves = 0;
   let taken = 0;
 
   return {
@@ -45,14 +80,23 @@ export function createTurns(options: TurnsOptions): Turns {
       schedule();
     },
     get waiting() {
-      return lines[0].size() + lines[1].size();
+      return waiting();
     },
   };
 
+  function waiting(): number {
+    return lines[0].size() + lines[1].size();
+  }
+
   function schedule(): void {
-    if (scheduled || !mayStart()) return;
-    scheduled = true;
-    setImmediate(slice);
+    if (scheduled) return;
+    if (mayStart()) {
+      scheduled = true;
+      setImmediate(slice);
+    } else if (waiting() > 0 && !looking) {
+      looking = true;
+      setTimeout(look, options.stalledMs / looks).unref();
+    }
   }
 
   function mayUrge(): boolean {
@@ -77,32 +121,73 @@ export function createTurns(options: TurnsOptions): Turns {
   function start(atMs: number): void {
     const isOthers = taken++ % share === share - 1 && lines[1].size() > 0;
     const urgent = mayUrge() && !isOthers;
-    const written = lines[urgent ? 0 : 1].shift()?.(atMs);
-    if (!written) return;
-    const id = Symbol();
-    writing.set(id, { endMs: atMs + options.maxWritingMs, urgent });
+    const began = lines[urgent ? 0 : 1].shift()?.(atMs);
+    if (!began) return;
+    const endMs = atMs + options.maxWritingMs;
+    const slot = { writing: began, endMs, urgent, drains: began.drains(), still: 0, moves };
+    writing.add(slot);
     if (urgent) urgentWriting++;
     sweep ??= setInterval(releaseSlow, 250).unref();
-    void written.then(() => release(id));
+    void began.done.then(() => {
+      if (slot.still >= slowLooks) moves++;
+      end(slot);
+    });
   }
 
-  function release(id: symbol): void {
-    const { urgent } = writing.get(id) ?? {};
-    if (!writing.delete(id)) return;
-    if (urgent) urgentWriting--;
-    if (writing.size === 0) {
-      clearInterval(sweep);
-      sweep = undefined;
-    }
+  function end(slot: Slot): void {
+    release(slot);
+    stalled.delete(slot);
+    if (writing.size > 0 || stalled.size > 0) return;
+    clearInterval(sweep);
+    sweep = undefined;
+  }
+
+  function release(slot: Slot): void {
+    if (!writing.delete(slot)) return;
+    if (slot.urgent) urgentWriting--;
     schedule();
   }
 
   function releaseSlow(): void {
     const atMs = nowMs();
-    for (const [id, { endMs }] of writing) {
-      if (endMs > atMs) continue;
+    for (const slot of [...writing, ...stalled]) {
+      if (slot.endMs > atMs) continue;
       options.onSlow();
-      release(id);
+      end(slot);
+    }
+  }
+
+  /** Somebody waits: whose reader takes nothing must not be in his way. */
+  function look(): void {
+    looking = false;
+    noteMoves();
+    let behind = writing.size;
+    for (const slot of writing) {
+      behind--;
+      if (slot.still < looks) continue;
+      const missed = moves - slot.moves;
+      // Much is taken, by many: where all that they share is a slow network, the next batch may be this one's.
+      if (missed >= slot.still && missed < behind * rounds) continue;
+      stalled.add(slot);
+      release(slot);
+    }
+    schedule();
+  }
+
+  function noteMoves(): void {
+    const moved: Slot[] = [];
+    for (const slot of writing) {
+      const drains = slot.writing.drains();
+      if (drains === slot.drains) slot.still++;
+      else moved.push(slot);
+      slot.drains = drains;
+    }
+    moves += moved.filter(({ still }) => still >= slowLooks).length;
+    for (const slot of moved) {
+      slot.still = 0;
+      slot.moves = moves;
+      writing.delete(slot);
+      writing.add(slot);
     }
   }
 }

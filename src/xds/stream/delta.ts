@@ -80,6 +80,6 @@ function unsubscribe(state: TypeState, name: string): void {
   if (name === "*" && state.wildcard) state.followNamed();
   else if (!state.names.delete(name)) return;
   // Under a wildcard the client has just dropped something that it still asks for.
-  else if (state.wildcard) state.mustSend.add(name);
+  else if (state.wildcard) state.sendBack(name);
   else state.forget(name);
 }

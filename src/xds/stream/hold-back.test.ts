@@ -211,7 +211,12 @@ test.each(["sotw", "delta"] as const)("%s", (variant) => {
 });
 
 test("clusters that routes have let go of are not remembered for longer than they drain", () => {
-  const clusters = new TypeState(CDS, { pool: createNamePool(), session: { forget() {} }, onAccepted: () => {} });
+  const clusters = new TypeState(CDS, {
+    pool: createNamePool(),
+    session: { forget() {} },
+    onAccepted: () => {},
+    onOfferedAgain: () => {},
+  });
   clusters.wildcard = true;
   const holdBack = createHoldBack({
     states: new Map([[CDS, clusters]]),

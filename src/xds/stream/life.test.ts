@@ -22,7 +22,8 @@ const pool = ["a", "b", "c"];
 
 type Layers = readonly Readonly<Record<string, number>>[];
 
-type Refusal = "ack" | "nack" | "nack-named" | "nack-silent";
+/** A cluster that is left half-made is refused by name, and stays among those that warm. */
+type Refusal = "ack" | "nack" | "nack-named" | "nack-half-made" | "nack-silent";
 
 type Step =
   | { readonly put: Layers; readonly type: (typeof followed)[number]; readonly move: boolean }
@@ -109,7 +110,13 @@ function createLife(variant: "sotw" | "delta") {
   const nonces = new Map<ResourceType, string>();
   /** Versions that the client refuses, always: it keeps what it had. */
   const refused = new Set<string>();
-  /** The same, but the client says not which it is, and takes nothing of a response that has one. */
+  /** Those of clusters that fail when they are among those that warm already. */
+  const unmakeable = new Set<string>();
+  /** Clusters that it has half-made: it passes over the same version without a word, until it has gone or changed. */
+  const halfMade = new Map<string, Resource>();
+  /** The same of an earlier stream: on this one nothing is ever said of it. */
+  const unheard = new Set<string>();
+  /** Refused like these, but the client says not which it is, and takes nothing of a response that has one. */
   const poison = new Set<string>();
   /** Names in a response that was refused whole: nobody knows what of it was wrong. */
   const doubtful = new Set<string>();
@@ -119,7 +126,7 @@ function createLife(variant: "sotw" | "delta") {
   const awaited = new Set<string>();
   /** Clusters that wait for endpoints since they were taken, even where the client has these; a new stream ends no wait. */
   const warming = new Set<string>();
-  /** Its first request on clusters, which waits for as long as one of them does. */
+  /** Its first request on clusters, or the last answer (state of the world), which waits for as long as one of them does. */
   let untold: (() => void) | undefined;
   const keyOf = (type: ResourceType, name: string, one: Resource | undefined): string => `${type} ${name} ${one?.hash}`;
   let outgoing: (() => void)[] = [];
@@ -135,6 +142,14 @@ function createLife(variant: "sotw" | "delta") {
     const error = change.error === undefined ? {} : { error: change.error };
     const all = [...(asked.get(type) ?? [])];
     if (change.error !== undefined) tellClusters(type);
+    if (variant === "sotw" && type === CDS && change.nonce !== undefined) {
+      untold = () => void state.receiveSotw({ type, names: all, nonce, version: "", ...error }, nowMs);
+      // Envoy keeps a refusal to itself, too, and gives it with the last answer; here it is told at once.
+      if (change.error === undefined && isWaiting()) return;
+      outgoing.push(untold);
+      untold = undefined;
+      return;
+    }
     // What is asked for while that is not told yet is part of it.
     if (type === CDS && untold) return;
     outgoing.push(() => {
@@ -149,9 +164,10 @@ function createLife(variant: "sotw" | "delta") {
     asked.get(EDS)?.has(name) === true && (variant === "delta" || sets.get(EDS)?.get(name) !== undefined);
   const isWaiting = (): boolean => [...warming].some((cluster) => needsOf(cluster).some(comes));
 
-  /** Where endpoints are refused Envoy waits no longer, and uses what it has. */
+  /** Where endpoints are refused Envoy waits no longer for any, and uses what it has. */
   function tellClusters(refusal?: ResourceType): void {
-    if (!untold || (isWaiting() && refusal !== EDS)) return;
+    if (refusal === EDS) warming.clear();
+    if (!untold || isWaiting()) return;
     outgoing.push(untold);
     untold = undefined;
   }
@@ -160,8 +176,12 @@ function createLife(variant: "sotw" | "delta") {
     const { type, nonce } = response;
     nonces.set(type, nonce);
     const last = response.resources.at(-1);
-    const fresh = response.resources.findLast((one) => mineOf(type).get(one.name)?.hash !== one.hash);
-    if (refusal === "nack-named" && fresh) refused.add(keyOf(type, fresh.name, fresh));
+    const isPassedOver = (one: Resource): boolean => type === CDS && halfMade.get(one.name)?.hash === one.hash;
+    const isLookedAt = (one: Resource): boolean => mineOf(type).get(one.name)?.hash !== one.hash && !isPassedOver(one);
+    const fresh = response.resources.findLast(isLookedAt);
+    const isHalfMade = refusal === "nack-half-made";
+    if ((refusal === "nack-named" || isHalfMade) && fresh) refused.add(keyOf(type, fresh.name, fresh));
+    if (isHalfMade && fresh && type === CDS) unmakeable.add(keyOf(type, fresh.name, fresh));
     if (refusal === "nack" && last) {
       for (const name of [...mineOf(type).keys(), ...response.resources.map((one) => one.name)])
         doubtful.add(`${type} ${name}`);
@@ -175,23 +195,23 @@ function createLife(variant: "sotw" | "delta") {
       return;
     }
     const bad = response.resources.filter((one) => refused.has(keyOf(type, one.name, one)));
-    if (bad.length > 0) {
-      const names = new Set(bad.map((one) => one.name));
-      settle(
-        response,
-        response.resources.filter((one) => !names.has(one.name)),
-        names,
-      );
-      request(type, { nonce, error: `Error adding/updating cluster(s) ${[...names].join(", ")}: no` });
-      return;
-    }
-    settle(response, response.resources, new Set());
-    request(type, { nonce });
+    const told = bad.filter((one) => !isPassedOver(one)).map((one) => one.name);
+    const names = new Set(bad.map((one) => one.name));
+    settle(
+      response,
+      response.resources.filter((one) => !names.has(one.name)),
+      names,
+    );
+    for (const one of bad)
+      if (unmakeable.has(keyOf(type, one.name, one)) && isAsked(type, one.name)) halfMade.set(one.name, one);
+    const error = `Error adding/updating cluster(s) ${told.join(", ")}: no`;
+    request(type, { nonce, ...(told.length > 0 ? { error } : {}) });
   }
 
   function drop(type: ResourceType, name: string): void {
     mineOf(type).delete(name);
     if (type === CDS) warming.delete(name);
+    if (type === CDS) halfMade.delete(name);
     // Told that there are none, Envoy waits no longer.
     if (type === EDS) warming.delete(named(CDS, name));
   }
@@ -199,7 +219,7 @@ function createLife(variant: "sotw" | "delta") {
   function settle({ type, removed }: Response, taken: readonly Resource[], kept: ReadonlySet<string>): void {
     const mine = mineOf(type);
     if (variant === "sotw" && type === CDS) {
-      for (const name of [...mine.keys()])
+      for (const name of [...mine.keys(), ...halfMade.keys()])
         if (!kept.has(name) && !taken.some((one) => one.name === name)) drop(type, name);
     }
     for (const name of removed) {
@@ -210,7 +230,10 @@ function createLife(variant: "sotw" | "delta") {
     for (const one of taken) {
       // In state of the world it may have been given up, and asked for again, before the answer says either.
       if (variant === "delta" && !isAsked(type, one.name)) continue;
-      if (type === CDS && mine.get(one.name)?.hash !== one.hash) warming.add(one.name);
+      // The version that it has is made once more where it has half-made another.
+      const isNew = mine.get(one.name)?.hash !== one.hash || halfMade.has(one.name);
+      if (type === CDS && isNew) warming.add(one.name);
+      if (type === CDS) halfMade.delete(one.name);
       if (type === EDS) warming.delete(named(CDS, one.name));
       mine.set(one.name, one);
       awaited.delete(`${type} ${one.name}`);
@@ -222,6 +245,7 @@ function createLife(variant: "sotw" | "delta") {
   function lose(type: ResourceType, name: string): void {
     mineOf(type).delete(name);
     if (type === CDS) warming.delete(name);
+    if (type === CDS) halfMade.delete(name);
   }
 
   const isFollowed = (type: ResourceType): boolean => (type === CDS && starred) || (asked.get(type)?.size ?? 0) > 0;
@@ -315,7 +339,7 @@ function createLife(variant: "sotw" | "delta") {
       if (variant === "sotw" || on === starred) return;
       life.flow(30);
       starred = on;
-      for (const name of [...mineOf(CDS).keys()]) if (!isAsked(CDS, name)) drop(CDS, name);
+      for (const name of [...mineOf(CDS).keys(), ...halfMade.keys()]) if (!isAsked(CDS, name)) drop(CDS, name);
       request(CDS, on ? { subscribe: ["*"] } : { unsubscribe: ["*"] });
       while (outgoing.length > 0) outgoing.shift()?.();
     },
@@ -325,6 +349,7 @@ function createLife(variant: "sotw" | "delta") {
       // What it still waits for it cannot tell: it says which versions it has, and no more.
       awaited.clear();
       doubtedVersions.clear();
+      for (const [name, one] of halfMade) unheard.add(keyOf(CDS, name, one));
       kept = new Set();
       state = start();
       nonces.clear();
@@ -355,10 +380,15 @@ function createLife(variant: "sotw" | "delta") {
     wrong(): string[] {
       const all = new Set(followed.flatMap((type) => [...(asked.get(type) ?? [])].map((name) => `${type} ${name}`)));
       const wrong = [...kept.difference(all)].map((one) => `${one}: kept, and not asked for`);
+      for (const { type, isSettled } of state.states()) if (!isSettled) wrong.push(`${type}: an answer is awaited`);
       for (const type of followed)
         for (const name of pool.map((one) => named(type, one))) {
           const wanted = isAsked(type, name) ? sets.get(type)?.get(name) : undefined;
           const mine = held.get(type)?.get(name);
+          const believed = state.state(type)?.accepted(name);
+          const key = keyOf(type, name, believed);
+          if (refused.has(key) && !unheard.has(key))
+            wrong.push(`${type} ${name}: is said to be there, and was refused`);
           const isRefused = [refused, poison, doubtedVersions].some((all) => all.has(keyOf(type, name, wanted)));
           if (isRefused || doubtful.has(`${type} ${name}`)) continue;
           const isWarming = type === EDS && warming.has(named(CDS, name));
@@ -391,7 +421,9 @@ const steps: fc.Arbitrary<readonly Step[]> = fc.array(
     fc.record({ again: some, type: ofType }),
     fc.record({ unsubscribe: some, type: ofType }),
     {
-      arbitrary: fc.record({ deliver: fc.constantFrom("ack", "ack", "ack", "nack", "nack-named", "nack-silent") }),
+      arbitrary: fc.record({
+        deliver: fc.constantFrom("ack", "ack", "ack", "nack", "nack-named", "nack-half-made", "nack-silent"),
+      }),
       weight: 3,
     },
     { arbitrary: fc.constant({ answer: true } as const), weight: 3 },
@@ -433,6 +465,71 @@ const onItsWay: readonly Step[] = [
   { deliver: "nack-silent" },
 ];
 
+/** And what comes once more, as it was left half-made, in a set that was on its way. */
+const passedOver: readonly Step[] = [
+  { answer: true },
+  { put: [{ b: 0 }], type: CDS, move: false },
+  { deliver: "nack-half-made" },
+  { put: [{ a: 0, b: 0 }], type: CDS, move: false },
+  { deliver: "ack" },
+];
+
+/** And a cluster that is taken in a set that was on its way when the one that brought it was refused: it needs endpoints. */
+const takenLate: readonly Step[] = [
+  { subscribe: ["b"], type: EDS },
+  { flow: 2 },
+  { put: [{ b: 0 }], type: CDS, move: false },
+  { deliver: "nack" },
+  { put: [{ b: 0 }], type: EDS, move: false },
+  { deliver: "ack" },
+  { put: [{ b: 0 }, { a: 0 }], type: CDS, move: false },
+];
+
+/** And the version before it, where the set that takes a half-made one back is refused for another. */
+const takenBack: readonly Step[] = [
+  { put: [{ a: 1 }], type: CDS, move: false },
+  { subscribe: ["a"], type: EDS },
+  { flow: 2 },
+  { put: [{ a: 0 }], type: CDS, move: false },
+  { deliver: "nack-half-made" },
+  { put: [{ a: 0, b: 0, c: 0 }], type: CDS, move: false },
+  { put: [{ a: 0 }], type: EDS, move: false },
+  { deliver: "nack-silent" },
+];
+
+/** And what is given up by name while all is asked for, and refused when it comes again. */
+const givenUp: readonly Step[] = [
+  { put: [{ a: 0 }], type: CDS, move: false },
+  { flow: 2 },
+  { subscribe: ["a"], type: CDS },
+  { unsubscribe: ["a"], type: CDS },
+  { answer: true },
+  { deliver: "nack-named" },
+];
+
+/** And what has gone and comes again while another waits for its endpoints, and is refused then. */
+const goneBetween: readonly Step[] = [
+  { put: [{ a: 1 }], type: CDS, move: false },
+  { subscribe: ["b"], type: EDS },
+  { flow: 2 },
+  { put: [{ b: 0 }], type: CDS, move: false },
+  { put: [{ b: 0 }], type: EDS, move: false },
+  { deliver: "ack" },
+  { put: [{ b: 0, a: 1 }], type: CDS, move: false },
+  { deliver: "nack-named" },
+];
+
+/** And what waits for its endpoints when it is to go, with a response that is refused. */
+const goingBetween: readonly Step[] = [
+  { put: [{ b: 0 }], type: EDS, move: false },
+  { flow: 2 },
+  { subscribe: ["b"], type: EDS },
+  { put: [{ b: 0 }], type: CDS, move: false },
+  { deliver: "ack" },
+  { put: [{ a: 0 }], type: CDS, move: false },
+  { deliver: "nack-silent" },
+];
+
 /** And what a cluster waits for that has come just before the stream was lost. */
 const lostBetween: readonly Step[] = [
   { put: [{ a: 0 }], type: EDS, move: false },
@@ -462,7 +559,19 @@ test.each(["sotw", "delta"] as const)("%s", (variant) => {
     }),
     {
       numRuns: Number(process.env.FAIRLEAD_LIVES ?? 1000),
-      examples: [[takenBeside], [refusedTwice], [onItsWay], [lostBetween], [namedBeforeAll]],
+      examples: [
+        [takenBeside],
+        [refusedTwice],
+        [onItsWay],
+        [passedOver],
+        [takenLate],
+        [takenBack],
+        [givenUp],
+        [goneBetween],
+        [goingBetween],
+        [lostBetween],
+        [namedBeforeAll],
+      ],
     },
   );
 });

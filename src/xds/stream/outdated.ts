@@ -2,9 +2,10 @@
 import type { Resource } from "../../model/index.ts";
 
 const unknown: readonly string[] = [];
+const nothing: Resource["pieces"] = [];
 
 export function outdated(name: string, hash: string): Resource {
-  return { name, hash, needs: unknown, pieces: [], size: 0 };
+  return { name, hash, needs: unknown, pieces: nothing, size: 0 };
 }
 
 export function isOutdated(resource: Resource | undefined): boolean {

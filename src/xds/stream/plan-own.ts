@@ -1,6 +1,7 @@
 /** A stream that is behind, or asks for names of its own, in; its next response out, from the names that may differ. */
 import { type Resource, type ResourceSet, types } from "../../model/index.ts";
 import { isWholeSet } from "../type-info.ts";
+import { isOutdated } from "./outdated.ts";
 import type { Plan, Planning } from "./planning.ts";
 import type { TypeState } from "./type-state.ts";
 import { wantedOf } from "./wanted.ts";
@@ -15,8 +16,6 @@ interface Decision {
   readonly next: Resource | undefined;
   /** It does not exist, but must not be said to be missing yet. */
   readonly silent: boolean;
-  /** Left to the next response: until then the client has what it has. */
-  readonly late: boolean;
 }
 
 export function planOwn(state: TypeState, current: ResourceSet, planning: Planning, nowMs: number): Plan | undefined {
@@ -27,13 +26,15 @@ export function planOwn(state: TypeState, current: ResourceSet, planning: Planni
   const whole = planning.variant === "sotw" && isWholeSet(state.type);
   const names = candidates(state, current, planning);
   planning.steps.look(names.size);
-  const decisions = decide(state, lookUp(state, names, found, whole ? undefined : planning), planning, nowMs);
-  if (decisions.at(-1)?.late) planning.goOn(state.type);
+  const looked = lookUp(state, names, found, whole ? undefined : planning);
+  const decisions = decide(state, looked.found, planning, nowMs);
   // A whole set with a part left out would delete that part, so a first answer waits as one.
   if (whole && !state.answered && planning.holdBack.waitingTypes().has(state.type)) return undefined;
   const untold = planning.variant === "delta" ? untoldNames(state, decisions) : [];
   const plan = planOf(state, decisions, untold);
-  if (whole && !isNews(state, plan, wanted)) {
+  const isOnlyChanges = plan.changes.size > 0 && untold.length + looked.late.length === 0;
+  const mayWait = whole || (isOnlyChanges && takesBack(state, planning));
+  if (mayWait && !isNews(state, plan, wanted)) {
     // What is not sent is not known to the client: it stays with what it was sent.
     apply(
       state,
@@ -41,6 +42,10 @@ export function planOwn(state: TypeState, current: ResourceSet, planning: Planni
       decisions.map((one) => ({ ...one, next: one.sent })),
     );
     return undefined;
+  }
+  if (looked.late.length > 0) {
+    leave(state, looked.late);
+    planning.goOn(state.type);
   }
   apply(state, current, decisions);
   state.sentAgain();
@@ -70,46 +75,55 @@ const isOfNames = (state: TypeState): boolean => !state.news && !state.wildcard 
 /** What is decided of it is filled in later, so that there is one object for each of very many names. */
 type Found = Omit<Decision, "next" | "silent"> & { next: Decision["next"]; silent: boolean };
 
+interface LookedUp {
+  readonly found: readonly Found[];
+  /** Left to the next response. */
+  readonly late: readonly string[];
+}
+
 /** What takes long is left for later where there is a `pace`: somebody may ask for any number of names. */
-function lookUp(
-  state: TypeState,
-  names: ReadonlySet<string>,
-  found: Find,
-  pace: Planning | undefined,
-): readonly Found[] {
+function lookUp(state: TypeState, names: ReadonlySet<string>, found: Find, pace: Planning | undefined): LookedUp {
   const isOver = pace?.look();
   const areNamed = names === state.names.pooled;
   const all: Found[] = [];
-  let late = false;
+  const late: string[] = [];
   for (const name of names) {
-    late ||= isOver?.() ?? false;
+    if (late.length > 0 || isOver?.()) {
+      late.push(name);
+      continue;
+    }
     const named = areNamed || state.names.has(name);
-    const wanted = late ? undefined : found(name, named);
-    all.push({ name, named, wanted, sent: state.sent(name, named), late, next: undefined, silent: false });
+    const sent = state.sent(name, named);
+    all.push({ name, named, wanted: found(name, named), sent, next: undefined, silent: false });
   }
-  return all;
+  return { found: all, late };
 }
 
-function decide(
-  state: TypeState,
-  all: readonly Found[],
-  { variant, holdBack }: Planning,
-  nowMs: number,
-): readonly Decision[] {
-  const gone = new Set(all.filter(({ wanted, sent, late }) => sent && !wanted && !late).map(({ name }) => name));
+/** Until the next response the client has what it has; said to be without what it must be sent again, it is sent that. */
+function leave(state: TypeState, names: readonly string[]): void {
+  const { own, mustSend } = state;
+  for (const name of names) {
+    if (mustSend.has(name)) own.set(name, undefined);
+    else if (!own.has(name)) own.set(name, state.sent(name));
+  }
+}
+
+function decide(state: TypeState, all: readonly Found[], planning: Planning, nowMs: number): readonly Decision[] {
+  const { holdBack } = planning;
+  const gone = new Set(all.filter(({ wanted, sent }) => sent && !wanted).map(({ name }) => name));
   const named = state.type === types.cluster && gone.size > 0 ? holdBack.stillUsed(gone, nowMs) : none;
-  const next = ({ name, wanted, sent, late }: Found): Resource | undefined => {
-    // Said to be without it, the client is sent it again, as it must be.
-    if (late) return state.mustSend.has(name) ? undefined : sent;
+  const isTakenBack = takesBack(state, planning);
+  // Of what it has of an earlier stream only the version may be known.
+  const before = (name: string, sent: Resource | undefined): Resource | undefined =>
+    isOutdated(state.accepted(name)) ? sent : state.accepted(name);
+  const next = ({ name, wanted, sent }: Found): Resource | undefined => {
     if (!wanted) return sent && (named.has(name) || holdBack.keepsEndpoints(state, name)) ? sent : undefined;
     // A version that the client refused is not offered again with every change of the set; what it had before stays.
-    if (variant === "sotw" && isWholeSet(state.type) && state.wildcard && state.wasRefused(name, wanted.hash))
-      return state.accepted(name);
+    if (isTakenBack && state.wildcard && state.wasRefused(name, wanted.hash)) return before(name, sent);
     return wanted.hash === sent?.hash || holdBack.mayGo(state, wanted, nowMs) ? wanted : sent;
   };
   // Endpoints said to be missing would make Envoy use a cluster that is about to go, without any.
-  const silent = ({ name, wanted, sent, late }: Found): boolean =>
-    late || (!wanted && !sent && holdBack.keepsEndpoints(state, name));
+  const silent = ({ name, wanted, sent }: Found): boolean => !wanted && !sent && holdBack.keepsEndpoints(state, name);
   for (const one of all) {
     one.next = next(one);
     one.silent = silent(one);
@@ -134,8 +148,7 @@ function planOf(state: TypeState, decisions: readonly Decision[], untold: readon
   const before = new Map<string, Resource | undefined>();
   const resources: Resource[] = [];
   const removed = [...untold];
-  for (const { name, sent, next, late } of decisions) {
-    if (late) continue;
+  for (const { name, sent, next } of decisions) {
     if (sent?.hash === next?.hash && !(next && state.mustSend.has(name))) continue;
     changes.set(name, next);
     before.set(name, sent);
@@ -146,14 +159,18 @@ function planOf(state: TypeState, decisions: readonly Decision[], untold: readon
 }
 
 function apply(state: TypeState, current: ResourceSet, decisions: readonly Decision[]): void {
-  for (const { name, wanted, next, silent, late } of decisions) {
+  for (const { name, wanted, next, silent } of decisions) {
     if (wanted && current.get(name) !== wanted) state.extras.set(name, wanted);
-    else if (!late) state.extras.delete(name);
+    else state.extras.delete(name);
     if (next?.hash === wanted?.hash && !silent) state.own.delete(name);
     else state.own.set(name, next);
   }
   state.reach(current);
 }
+
+/** Whether what the client refused is taken back: from a whole set, and of clusters, as Envoy may have them half-made. */
+const takesBack = (state: TypeState, { variant }: Planning): boolean =>
+  variant === "sotw" ? isWholeSet(state.type) : state.type === types.cluster;
 
 /** Taking back what the client refused anyway is no reason for a response of its own. */
 function isNews(state: TypeState, { changes }: Plan, wanted: (name: string) => Resource | undefined): boolean {

@@ -584,6 +584,36 @@ describe("sotw", () => {
     expect(client.next()?.resources.map((one) => new TextDecoder().decode(bytesOf(one)))).toEqual(["good", "b2"]);
   });
 
+  test("who answers a whole set has answered those before it, as Envoy leaves answers out while a cluster warms", () => {
+    const source = createMemorySource();
+    source.set({ [CDS]: [plain("a")] });
+    const client = createClient("sotw", source);
+    client.subscribe(CDS);
+    client.settle();
+    const state = client.state.state(CDS);
+    const sendTwo = (...names: string[]): Response | undefined => {
+      source.set({ [CDS]: names.slice(0, -1).map(plain) });
+      client.next();
+      source.set({ [CDS]: names.map(plain) });
+      return client.next();
+    };
+    client.ack(sendTwo("a", "b", "c"));
+    expect(state?.isSettled).toBe(true);
+    expect(["b", "c"].map((name) => state?.accepted(name)?.name)).toEqual(["b", "c"]);
+    client.nack(sendTwo("a", "d", "e"), "Error adding/updating cluster(s) d: no");
+    expect(state?.isSettled).toBe(true);
+    expect(["b", "c", "d", "e"].map((name) => state?.accepted(name)?.name)).toEqual([
+      undefined,
+      undefined,
+      undefined,
+      "e",
+    ]);
+    expect(state?.refusedWords("d")).toContain("no");
+    // What is refused of two sets may be in either.
+    client.nack(sendTwo("a", "f", "g"), "no");
+    expect(client.settle()).toEqual(["CDS a", "CDS a,f", "CDS a,f,g"]);
+  });
+
   test("what is said of one cluster among several is told of that one", () => {
     const source = createMemorySource();
     source.set({ [CDS]: ["a", "b", "c"].map(plain) });
@@ -596,6 +626,56 @@ describe("sotw", () => {
       "b: too small: 1",
       "c: x",
     ]);
+  });
+
+  describe("a set that was on its way when a member was refused by name", () => {
+    const start = (type: ResourceType) => {
+      const source = createMemorySource();
+      source.set({ [type]: [plain("a")] });
+      const client = createClient("sotw", source);
+      client.subscribe(type);
+      client.settle();
+      source.set({ [type]: [plain("a"), plain("ring")] });
+      const first = client.next();
+      source.set({ [type]: [plain("a"), plain("ring"), plain("b")] });
+      const second = client.next();
+      const kind = type === CDS ? "cluster" : "listener";
+      client.nack(first, `Error adding/updating ${kind}(s) ring: too small`);
+      return { source, client, second };
+    };
+
+    test.each([
+      ["taken", undefined],
+      ["refused for another", "Error adding/updating cluster(s) b: no"],
+    ])("says nothing of a cluster, which Envoy passes over the second time: %s", (_, error) => {
+      const { source, client, second } = start(CDS);
+      // Envoy may answer nothing until it is taken out.
+      const third = client.next();
+      expect(third && show(third)).toBe("CDS a,b");
+      if (error === undefined) client.ack(second);
+      else client.nack(second, error);
+      const state = client.state.state(CDS);
+      expect(state?.accepted("ring")).toBeUndefined();
+      expect(state?.refusedWords("ring")).toContain("too small");
+      client.ack(third);
+      client.settle();
+      expect(state?.refusedWords("ring")).toContain("too small");
+      expect(state?.isSettled).toBe(true);
+      // Once it has gone Envoy looks at it when it comes again.
+      source.set({ [CDS]: [plain("a")] });
+      client.settle();
+      source.set({ [CDS]: [plain("a"), plain("ring")] });
+      expect(client.settle()).toEqual(["CDS a,ring"]);
+      expect(state?.accepted("ring")).toBeDefined();
+      expect(state?.refuses).toBe(false);
+    });
+
+    test("says that a listener was taken the second time", () => {
+      const { client, second } = start(LDS);
+      client.ack(second);
+      expect(client.state.state(LDS)?.accepted("ring")).toBeDefined();
+      expect(client.state.state(LDS)?.refuses).toBe(false);
+    });
   });
 
   test("after a reconnect routes wait for clusters, but not for ever", () => {
@@ -843,6 +923,27 @@ describe("delta", () => {
     source.set(second);
     client.settle();
     expect(asked).not.toContain("other");
+  });
+
+  test("a cluster that was refused by name is taken back beside the next one, or at once where that is on its way", () => {
+    const source = createMemorySource();
+    source.set({ [CDS]: [plain("a"), plain("ring")] });
+    const client = createClient("delta", source);
+    client.subscribe(CDS);
+    client.nack(client.next(), "Error adding/updating cluster(s) ring: too small");
+    expect(client.flush()).toEqual([]);
+    source.set({ [CDS]: [plain("a"), plain("ring"), plain("b")] });
+    expect(client.settle()).toEqual(["CDS b -ring"]);
+    expect(client.state.state(CDS)?.refusedWords("ring")).toContain("too small");
+    // What it had stays: it is sent again, as only that ends what is half-made.
+    source.set({ [CDS]: [resource("a", "a2"), plain("ring"), plain("b")] });
+    const refused = client.next();
+    source.set({ [CDS]: [resource("a", "a2"), plain("ring"), plain("b"), plain("c")] });
+    const next = client.next();
+    client.nack(refused, "Error adding/updating cluster(s) a: too small");
+    expect(client.flush()).toEqual(["CDS a"]);
+    client.ack(next);
+    expect(client.state.state(CDS)?.accepted("a")?.hash).toBe(plain("a").hash);
   });
 
   test("a removal is told once", () => {

@@ -2,7 +2,7 @@
  * The whole protocol state of one stream: requests and news in, at any time the one next response out. It keeps no
  * queue: the response is made of the latest state when the transport is ready for it.
  */
-import { type ResourceType, types } from "../../model/index.ts";
+import { type Resource, type ResourceType, types } from "../../model/index.ts";
 import type { News, ProxySession } from "../source.ts";
 import { isWholeSet, pushOrder, virtualHostType, type WireType } from "../type-info.ts";
 import { receiveDelta } from "./delta.ts";
@@ -74,13 +74,17 @@ export function createStreamState(options: StreamStateOptions): StreamState {
     onEnded: options.onHeldBack,
   });
   const warming = createWarming(variant, states);
-  const stateOptions = { pool, session, onAccepted: holdBack.noteAccepted };
+  const stateOptions = { pool, session, onAccepted: holdBack.noteAccepted, onOfferedAgain };
   const hosts = options.hosts && createHostPush({ ...options.hosts, versions: options.versions });
   /** Parts of one response that follow each other with nothing between. */
   const outbox: Response[] = [];
   /** Of any type: a client may start a type over, and its answers of before must not count for what it is sent then. */
   let lastNonce = "";
   const planning = { variant, session, holdBack, steps, look, goOn: (type: ResourceType) => void dirty.add(type) };
+
+  function onOfferedAgain(type: ResourceType, resources: readonly Resource[]): void {
+    if (type === types.cluster && warming.noteOfferedAgain(resources)) dirty.add(types.endpoint);
+  }
 
   function look(): () => boolean {
     const { clockMs } = options;

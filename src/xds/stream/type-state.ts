@@ -2,8 +2,9 @@
  * What one stream knows of one type: who asked for what, what was sent, what of it the client has accepted.
  * No I/O and no clock: requests and responses are told to it, it answers questions.
  */
-import { emptyResourceSet, type Resource, type ResourceSet, type ResourceType } from "../../model/index.ts";
+import { emptyResourceSet, type Resource, type ResourceSet, type ResourceType, types } from "../../model/index.ts";
 import type { ProxySession } from "../source.ts";
+import { HalfMade, type Refused, type Said } from "./half-made.ts";
 import { mentioned } from "./mentions.ts";
 import { type NamePool, Names } from "./names.ts";
 import { type InFlight, Unanswered } from "./unanswered.ts";
@@ -15,6 +16,8 @@ export interface TypeStateOptions {
   readonly session: Pick<ProxySession, "forget">;
   /** Told of each response that the client takes. */
   readonly onAccepted: (type: ResourceType, response: InFlight, nowMs: number) => void;
+  /** Told of what a whole set had that was refused, where another is on its way that offers it again. */
+  readonly onOfferedAgain: (type: ResourceType, resources: readonly Resource[]) => void;
 }
 
 export class TypeState {
@@ -50,19 +53,19 @@ export class TypeState {
   readonly #unanswered = new Unanswered();
   /** The version that the client refused, and what it said. */
   #refused: Map<string, Refused> | undefined;
+  /** Made when a cluster is refused by name. */
+  #halfMade: HalfMade | undefined;
   /** Whole sets that were on their way when something was refused that they may have, too. */
   #tainted: ReadonlySet<string> | undefined;
   /** What a refusal may be about, to be sent in parts: which of them the client takes tells the others apart. */
   #suspects: (readonly string[])[] | undefined;
 
-  readonly #session: TypeStateOptions["session"];
-  readonly #onAccepted: TypeStateOptions["onAccepted"];
+  readonly #options: TypeStateOptions;
 
-  constructor(type: ResourceType, { pool, session, onAccepted }: TypeStateOptions) {
+  constructor(type: ResourceType, options: TypeStateOptions) {
     this.type = type;
-    this.#session = session;
-    this.#onAccepted = onAccepted;
-    this.names = new Names(pool);
+    this.#options = options;
+    this.names = new Names(options.pool);
   }
 
   /** Where the client was sent something else than `base` has: held back, refused, not told yet, of an earlier stream. */
@@ -203,11 +206,10 @@ export class TypeState {
   }
 
   accept(nonce: string, nowMs: number): Settled {
-    const found = this.#unanswered.find(nonce);
+    const found = this.#unanswered.answered(nonce);
     if (!found) return nonce === this.nonce ? "accepted" : this.#unknown(nonce);
-    this.#unanswered.settle(found);
-    this.#onAccepted(this.type, found, nowMs);
-    this.#dropRefusals((name) => this.#partOf(found, name));
+    this.#take(found, none);
+    this.#options.onAccepted(this.type, found, nowMs);
     if (nonce !== this.nonce) return "superseded";
     // Not the client's own copy of it.
     this.ackedNonce = this.nonce;
@@ -222,7 +224,7 @@ export class TypeState {
    * or nothing, and it may have taken any of the others or none: what they are is found by sending them again in parts.
    */
   reject(nonce: string, { message, refused }: Complaint, nowMs: number): Settled {
-    const found = this.#unanswered.find(nonce);
+    const found = this.#unanswered.answered(nonce);
     if (!found && nonce !== this.nonce) return this.#unknown(nonce);
     this.lastError = message;
     this.nackedAtMs = nowMs;
@@ -242,7 +244,7 @@ export class TypeState {
 
   /** Whether something is to be sent although the source has not changed. */
   get isOwing(): boolean {
-    return (this.#mustSend !== undefined && this.#mustSend.size > 0) || this.hasSuspects;
+    return this.mustAnswer || (this.#mustSend !== undefined && this.#mustSend.size > 0) || this.hasSuspects;
   }
 
   /** The next of them that are still in doubt, to be sent apart from the others. */
@@ -256,6 +258,12 @@ export class TypeState {
     }
   }
 
+  /** The client has dropped it, and asks for it all the same. */
+  sendBack(name: string): void {
+    this.mustSend.add(name);
+    if (this.sent(name)) this.#unanswered.doubt(name);
+  }
+
   /** They are offered once more, in a whole set. */
   retry(names: readonly string[]): void {
     this.mustAnswer = true;
@@ -265,10 +273,10 @@ export class TypeState {
     }
   }
 
-  /** What the client held before this stream, by its own word: taken as accepted. */
-  resume(base: ResourceSet, differing: ReadonlyMap<string, Resource | undefined>): void {
+  /** What the client held before this stream, by its own word: taken as accepted. The map is given away. */
+  resume(base: ResourceSet, differing: Map<string, Resource | undefined>): void {
     this.reach(base);
-    for (const [name, resource] of differing) this.own.set(name, resource);
+    this.#own = differing;
     this.resumed = true;
   }
 
@@ -287,7 +295,7 @@ export class TypeState {
     this.base = emptyResourceSet;
     this.noteNews();
     // From now on nothing is asked for by its name.
-    this.#session.forget(this.type);
+    this.#options.session.forget(this.type);
   }
 
   /** Not all any more: what was not named is given up. */
@@ -303,12 +311,13 @@ export class TypeState {
     this.#mustSend?.delete(name);
     this.#unanswered.forget(name);
     this.#refused?.delete(name);
-    this.#session.forget(this.type, name);
+    this.#halfMade?.forget(name);
+    this.#options.session.forget(this.type, name);
   }
 
   /** The client follows nothing of the type any more, or starts over. */
   end(): void {
-    this.#session.forget(this.type);
+    this.#options.session.forget(this.type);
   }
 
   #unknown(nonce: string): Settled {
@@ -320,9 +329,9 @@ export class TypeState {
     const named = refused ?? mentioned(message, response.whole ? names.union(new Set(this.sentNames())) : names);
     this.doubted = named.size > 0 ? [] : [...names];
     if (named.size > 0 && (refused || takesOthers.test(message))) {
-      this.#unanswered.refuse(response, named.intersection(names));
-      this.#dropRefusals((name) => (named.has(name) ? undefined : this.#partOf(response, name)));
+      this.#take(response, named);
       this.#noteRefused(response, [...named], message);
+      if (this.type === types.cluster) this.#noteHalfMade(response, named);
       if (response.whole) this.#tainted = new Set(this.#unanswered.nonces());
       return;
     }
@@ -334,6 +343,8 @@ export class TypeState {
     const gone = response.whole ? [...new Set([...removed, ...this.#stillThere()])] : removed;
     // What was sent again beside it was not taken either; who refuses that alone is not asked again.
     if (!response.whole && has.size < names.size) for (const name of has) if (this.sent(name)) this.mustSend.add(name);
+    // Where another version is half-made, what the client has is made anew, and needs its endpoints after it.
+    if (response.whole) for (const name of has) if (this.#halfMade?.has(name)) this.mustSend.add(name);
     const [guilty, others] = partition(sent, (name) => named.has(name));
     // A whole set that was on its way may have been refused for what was found since.
     const isTainted = this.#tainted?.has(response.nonce) === true;
@@ -346,6 +357,11 @@ export class TypeState {
     // What was to go has not gone; who refuses that alone is not asked again.
     const isAlone = sent.length === 0 && !isTainted;
     if (response.whole) this.#tainted = new Set(this.#unanswered.nonces());
+    if (response.whole && this.#unanswered.isOpen)
+      this.#options.onOfferedAgain(
+        this.type,
+        sent.flatMap((name) => response.changes.get(name) ?? []),
+      );
     // What a client has of an earlier stream, and a whole set leaves out, is to go, too.
     const first = isAlone || (gone.length === 0 && !(response.whole && this.resumed)) ? [] : [gone];
     const again = [...first, ...retried];
@@ -357,27 +373,47 @@ export class TypeState {
     for (const name of this.#unanswered.names()) if (!this.sent(name) && this.accepted(name)) yield name;
   }
 
-  /** What a response has of a name, as far as that is still known: a whole set has more than it changes. */
-  #partOf({ nonce, whole, changes }: InFlight, name: string): Resource | undefined {
-    return whole && nonce === this.nonce ? this.sent(name) : changes.get(name);
+  /** The client has this response but for what it refuses, and what it passes over: that counts as refused once more. */
+  #take(response: InFlight, refused: ReadonlySet<string>): void {
+    const passedOver = this.#halfMade?.passedOver((name) =>
+      refused.has(name) ? undefined : this.#said(response, name),
+    );
+    for (const [name, version] of passedOver ?? nothing) this.#refused?.set(name, version);
+    this.#unanswered.settle(response, passedOver ? refused.union(passedOver) : refused);
+    for (const [name, { hash }] of this.#refused ?? nothing)
+      if (this.#said(response, name) && this.accepted(name)?.hash === hash) this.#refused?.delete(name);
+  }
+
+  #noteHalfMade(response: InFlight, names: ReadonlySet<string>): void {
+    this.#halfMade ??= new HalfMade();
+    for (const name of names) {
+      const refused = this.#refused?.get(name);
+      if (!refused || this.#said(response, name)?.resource?.hash !== refused.hash) continue;
+      this.#halfMade.note(name, refused);
+      // Once another cluster comes Envoy answers nothing while this one is there, and that may be on its way.
+      if (this.#unanswered.isOpen && this.sent(name)?.hash === refused.hash) this.mustAnswer = true;
+    }
+  }
+
+  /** Of what a whole set does not change it has what the next change found. */
+  #said({ whole, changes }: InFlight, name: string): Said {
+    if (changes.has(name)) return { resource: changes.get(name) };
+    if (!whole) return undefined;
+    const next = this.#unanswered.first(name);
+    return { resource: next ? next.before.get(name) : this.sent(name) };
   }
 
   #isDoubted(name: string): boolean {
     return this.accepted(name)?.hash !== this.sent(name)?.hash;
   }
 
-  #noteRefused({ changes }: InFlight, names: readonly string[], words: string): void {
+  #noteRefused(response: InFlight, names: readonly string[], words: string): void {
     for (const name of names) {
-      const hash = changes.get(name)?.hash;
+      const hash = this.#said(response, name)?.resource?.hash;
       if (hash === undefined) continue;
       this.#refused ??= new Map();
       this.#refused.set(name, { hash, words: wordsOn(name, words, names) });
     }
-  }
-
-  #dropRefusals(accepted: (name: string) => Resource | undefined): void {
-    for (const [name, { hash }] of this.#refused ?? nothing)
-      if (accepted(name)?.hash === hash) this.#refused?.delete(name);
   }
 
   #usual(name: string): Resource | undefined {
@@ -389,11 +425,6 @@ export class TypeState {
 export interface Complaint {
   readonly message: string;
   readonly refused?: ReadonlySet<string> | undefined;
-}
-
-interface Refused {
-  readonly hash: string;
-  readonly words: string;
 }
 
 /** How Envoy begins where it has gone through all clusters, or listeners, of a response. */

@@ -19,6 +19,8 @@ const maxInFlight = 16;
 const maxExpired = 1024;
 
 const nothing: readonly InFlight[] = [];
+const none: ReadonlySet<string> = new Set();
+const noNames: readonly string[] = [];
 
 export class Unanswered {
   /** In the order of sending, which is the order of answers: an answer takes away the first and costs nothing more. */
@@ -35,9 +37,7 @@ export class Unanswered {
     const [oldest] = this.#open;
     if (!oldest || this.#open.length <= maxInFlight) return;
     this.refuse(oldest, new Set(oldest.changes.keys()));
-    this.#expired ??= new Set();
-    this.#expired.add(oldest.nonce);
-    dropOldest(this.#expired, maxExpired);
+    this.#expire(oldest.nonce);
   }
 
   /** Whether any answer is awaited. */
@@ -60,15 +60,49 @@ export class Unanswered {
       if (!changes.get(name) && !this.#doubts?.get(name) && !this.#hasOpen(name)) this.#doubts?.delete(name);
   }
 
-  /** Undefined for a nonce that is not open. */
-  find(nonce: string): InFlight | undefined {
-    return this.#open.find((response) => response.nonce === nonce);
+  /**
+   * What is answered with this nonce; undefined where it is not open. Who answers a whole set answers those before it, too:
+   * Envoy says nothing of clusters while one of them warms, and then has one answer for all that came meanwhile.
+   */
+  answered(nonce: string): InFlight | undefined {
+    const at = this.#open.findIndex((response) => response.nonce === nonce);
+    const found = this.#open[at];
+    if (!found?.whole || at === 0) return found;
+    const skipped = this.#open.slice(0, at);
+    const all = this.#together([...skipped, found], found);
+    this.#open = [all, ...this.#open.slice(at + 1)];
+    for (const one of skipped) this.#expire(one.nonce);
+    return all;
+  }
+
+  #together(responses: readonly InFlight[], last: InFlight): InFlight {
+    const changes = new Map<string, Resource | undefined>();
+    const before = new Map<string, Resource | undefined>();
+    for (const one of responses)
+      for (const name of one.changes.keys()) {
+        if (this.#isGivenUp(name, one)) continue;
+        // Those before the last were taken: a refusal is of what that one has.
+        if (!before.has(name) || one === last) before.set(name, one.before.get(name));
+        changes.set(name, one.changes.get(name));
+      }
+    return { ...last, changes, before };
+  }
+
+  #expire(nonce: string): void {
+    this.#expired ??= new Set();
+    this.#expired.add(nonce);
+    dropOldest(this.#expired, maxExpired);
+  }
+
+  /** Of those that are open, the first that changes this name. */
+  first(name: string): InFlight | undefined {
+    return this.#open.find((response) => response.changes.has(name) && !this.#isGivenUp(name, response));
   }
 
   /** What the client had of this name before all that is open; undefined when nothing of it is. */
   before(name: string): { readonly resource: Resource | undefined } | undefined {
     if (this.#doubts?.has(name)) return { resource: this.#doubts.get(name) };
-    const first = this.#first(name);
+    const first = this.first(name);
     return first && { resource: first.before.get(name) };
   }
 
@@ -78,7 +112,7 @@ export class Unanswered {
   }
 
   sinceMs(name: string): number | undefined {
-    return this.#first(name)?.sentAtMs;
+    return this.first(name)?.sentAtMs;
   }
 
   *names(): Generator<string> {
@@ -86,10 +120,12 @@ export class Unanswered {
     for (const { changes } of this.#open) yield* changes.keys();
   }
 
-  /** The client has all of this response, and so nothing of an earlier one that it has not answered. */
-  settle(response: InFlight): void {
-    if (response.whole) this.#doubts?.clear();
-    this.#take(response, response.changes);
+  /** The client has all of this response but these names, and so nothing of an earlier one that it has not answered. */
+  settle(response: InFlight, but: ReadonlySet<string> = none): void {
+    if (response.whole)
+      for (const name of this.#doubts?.keys() ?? noNames) if (!but.has(name)) this.#doubts?.delete(name);
+    if (but.size === 0) this.#take(response, response.changes);
+    else this.refuse(response, but.intersection(new Set(response.changes.keys())));
   }
 
   /** These names of the response were not taken; the others were. */
@@ -100,6 +136,12 @@ export class Unanswered {
         this.#doubts.set(name, response.before.get(name));
     this.#take(response, without(response, names).changes);
     this.#dropDeparted(response);
+  }
+
+  /** The client has nothing of this name until it takes it once more. */
+  doubt(name: string): void {
+    this.#doubts ??= new Map();
+    this.#doubts.set(name, undefined);
   }
 
   forget(name: string): void {
@@ -127,10 +169,6 @@ export class Unanswered {
   /** How many names are remembered beside the open responses. */
   get kept(): number {
     return (this.#doubts?.size ?? 0) + (this.#givenUp?.size ?? 0);
-  }
-
-  #first(name: string): InFlight | undefined {
-    return this.#open.find((response) => response.changes.has(name) && !this.#isGivenUp(name, response));
   }
 
   #isGivenUp(name: string, response: InFlight): boolean {

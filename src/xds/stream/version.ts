@@ -23,17 +23,20 @@ export interface Versions {
 export function createVersions(options: { now: () => Date; uuid: () => string }): Versions {
   let counter = 0;
   let [atMs, time] = [Number.NaN, ""];
-  let [atSecond, secret] = [Number.NaN, ""];
+  let [atSecond, upToSecond, secret] = [Number.NaN, "", ""];
   let current: Version = { version: "", nonce: "" };
 
-  /** A change goes to hundreds of streams within some milliseconds: the time is made once in each, the secret once a second. */
+  /** A change goes to hundreds of streams within some milliseconds: the time is made once in each, its seconds and the secret once a second. */
   function isLater(): boolean {
     const now = options.now();
     const nowMs = now.getTime();
     if (nowMs === atMs) return false;
-    [atMs, time] = [nowMs, now.toISOString()];
     const second = Math.floor(nowMs / 1000);
-    if (second !== atSecond) [atSecond, secret] = [second, options.uuid()];
+    if (second !== atSecond) {
+      [atSecond, secret] = [second, options.uuid()];
+      upToSecond = now.toISOString().slice(0, -"000Z".length);
+    }
+    [atMs, time] = [nowMs, `${upToSecond}${String(nowMs - second * 1000).padStart(3, "0")}Z`];
     return true;
   }
 

@@ -2,13 +2,15 @@
  * Clusters that are sent in; endpoints that must follow them out. A cluster that is new or changed warms until endpoints
  * arrive, even the same as before: Envoy does not ask again.
  */
-import { type ResourceType, types } from "../../model/index.ts";
+import { type Resource, type ResourceType, types } from "../../model/index.ts";
 import type { Plan } from "./planning.ts";
 import type { TypeState } from "./type-state.ts";
 
 export interface Warming {
   /** These clusters are sent; says whether endpoints must follow. */
   noteClusters(plan: Plan): boolean;
+  /** These clusters were refused, and are on their way again, perhaps ahead of their endpoints; says whether these must follow. */
+  noteOfferedAgain(clusters: readonly Resource[]): boolean;
   /** The client has begun to follow endpoints. It may have some of an earlier stream, and those were not sent to it. */
   noteEndpoints(): void;
 }
@@ -51,6 +53,11 @@ export function createWarming(variant: "sotw" | "delta", states: ReadonlyMap<Res
       }
       for (const cluster of plan.resources) if (plan.changes.has(cluster.name)) follow(endpoints, cluster.needs);
       return endpoints.isOwing;
+    },
+    noteOfferedAgain(clusters) {
+      const endpoints = states.get(types.endpoint);
+      if (endpoints) for (const { needs } of clusters) follow(endpoints, needs);
+      return endpoints?.isOwing === true;
     },
     noteEndpoints() {
       const endpoints = states.get(types.endpoint);

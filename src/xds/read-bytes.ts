@@ -1,4 +1,5 @@
-/** Where a length begins in; the length, and where it ends, out. */
+/** What readers of encoded messages share, where these are read without the decoder. */
+
 export interface Length {
   /** Infinite where the bytes end before it does. */
   readonly length: number;
@@ -16,3 +17,10 @@ export function readLength(bytes: Uint8Array, from: number): Length {
   }
   return { length: Number.POSITIVE_INFINITY, start: from };
 }
+
+/** What stands for bytes that are no UTF-8; few texts have it as their own. */
+export const mayBeNoText = (text: string): boolean => text.includes("\ufffd");
+
+/** The same bytes: as it comes from a socket it is one already. */
+export const asBuffer = (message: Uint8Array): Buffer =>
+  Buffer.isBuffer(message) ? message : Buffer.from(message.buffer, message.byteOffset, message.length);

@@ -149,5 +149,7 @@ test("the ends of the root and of the signer are shown, in seconds", async () =>
   expect(caGauges(authority, () => at)).toEqual({
     citadel_server_root_cert_expiry_timestamp: until,
     citadel_server_root_cert_expiry_seconds: (root.validToDate.getTime() - at.getTime()) / 1000,
+    citadel_server_cert_chain_expiry_timestamp: undefined,
+    citadel_server_cert_chain_expiry_seconds: undefined,
   });
 });

@@ -1,4 +1,5 @@
 /** The counters and gauges of the CA as a port, with Istio's names. */
+import type { X509Certificate } from "node:crypto";
 import type { CertificateAuthority } from "./authority.ts";
 
 export type CaCounter =
@@ -22,25 +23,22 @@ export interface CaMetrics {
   count(name: CaCounter, labels?: { readonly error: SigningFault }): void;
 }
 
-/** Read when metrics are scraped. */
-export function caGauges(authority: CertificateAuthority, now: () => Date): Readonly<Partial<Record<CaGauge, number>>> {
+/** Read when metrics are scraped. Undefined where there is no such certificate: a root that signs itself has no chain. */
+export function caGauges(
+  authority: CertificateAuthority,
+  now: () => Date,
+): Readonly<Record<CaGauge, number | undefined>> {
   const { roots, chain } = authority.bundle();
-  const seconds = (time: Date): number => Math.floor(time.getTime() / 1000);
-  const left = (time: Date): number => (time.getTime() - now().getTime()) / 1000;
   const [root] = roots;
   const [signer] = chain;
+  const seconds = (certificate: X509Certificate | undefined): number | undefined =>
+    certificate && Math.floor(certificate.validToDate.getTime() / 1000);
+  const left = (certificate: X509Certificate | undefined): number | undefined =>
+    certificate && (certificate.validToDate.getTime() - now().getTime()) / 1000;
   return {
-    ...(root
-      ? {
-          citadel_server_root_cert_expiry_timestamp: seconds(root.validToDate),
-          citadel_server_root_cert_expiry_seconds: left(root.validToDate),
-        }
-      : {}),
-    ...(signer
-      ? {
-          citadel_server_cert_chain_expiry_timestamp: seconds(signer.validToDate),
-          citadel_server_cert_chain_expiry_seconds: left(signer.validToDate),
-        }
-      : {}),
+    citadel_server_root_cert_expiry_timestamp: seconds(root),
+    citadel_server_root_cert_expiry_seconds: left(root),
+    citadel_server_cert_chain_expiry_timestamp: seconds(signer),
+    citadel_server_cert_chain_expiry_seconds: left(signer),
   };
 }

@@ -18,7 +18,7 @@ import { givenServing, givenSigner, type ServingFlags } from "./given-certificat
 import { formatAddress, type ListenAddress, parseListenAddress } from "./listen-address.ts";
 import { pluggedCaFolder } from "./plugged-ca.ts";
 import { processOverload } from "./process-overload.ts";
-import { favourEventLoop, tuneRuntime } from "./runtime.ts";
+import { collectStart, favourEventLoop, tuneRuntime } from "./runtime.ts";
 import { bundleDir } from "./self.ts";
 import { readDashboardSecret } from "./up/dashboard-url.ts";
 import { readRestarts } from "./up/supervised.ts";
@@ -181,6 +181,7 @@ async function discovery(flags: DiscoveryFlags, unknown: readonly string[], io: 
       // Where istiod's manifests mount further roots.
       ...(existsSync(extraRoots) ? { extraRoots: readFileSync(extraRoots, "utf8") } : {}),
     },
+    beforeServing: collectStart,
     overload: processOverload(io, log),
     restarts: readRestarts(io.env),
     log,

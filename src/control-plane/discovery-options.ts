@@ -79,6 +79,8 @@ export interface DiscoveryOptions {
   readonly revokedMap?: string;
   /** How fast a root rotation goes. */
   readonly rotationPace?: Partial<RotationPace>;
+  /** Called once, when all is made that can be made ahead and the ports are about to open. */
+  readonly beforeServing?: () => void;
   readonly debounceMs: number;
   readonly debounceMaxMs: number;
   /** False: where endpoints change, proxies are told at once (PILOT_ENABLE_EDS_DEBOUNCE). */

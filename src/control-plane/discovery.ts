@@ -161,6 +161,7 @@ export async function startDiscovery(options: DiscoveryOptions): Promise<Discove
   const close = (): Promise<void> => shutDown(stop, opened, [workloads, resources, api]);
   try {
     await ahead;
+    options.beforeServing?.();
     // The ports open when everything behind them is there.
     const addresses = await startServers(options, {
       plainRoutes: xds.ads.routes(() => undefined),

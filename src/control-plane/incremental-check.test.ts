@@ -1,10 +1,12 @@
 import { afterEach, expect, test } from "vitest";
 import { createGraph } from "../collections/index.ts";
 import { createMemorySource } from "../kube/index.ts";
+import { silentLogger } from "../lib/index.ts";
 import { type Config, type EnvoyFilterSpec, type KubeObject, types } from "../model/index.ts";
+import { createMetrics } from "../ops/index.ts";
 import type { ProxyNode } from "../xds/index.ts";
 import { createFreshSource } from "./fresh-source.ts";
-import { createIncrementalCheck } from "./incremental-check.ts";
+import { createIncrementalCheck, incrementalReports } from "./incremental-check.ts";
 import { createStages } from "./stages.ts";
 import { sourceOf } from "./testing-source.ts";
 import { watchObjects } from "./watched-kinds.ts";
@@ -59,6 +61,8 @@ async function start(
   const keptEnvoyFilters = graph.source<Config<EnvoyFilterSpec>>("kept");
   const stages = createStages({ ...options, graph, keptEnvoyFilters, objects: watched.objects });
   const source = sourceOf(stages, options);
+  const metrics = createMetrics();
+  const reports = incrementalReports(metrics, silentLogger);
   let next = Promise.withResolvers<readonly string[]>();
   const checked = createIncrementalCheck({
     graph,
@@ -71,6 +75,7 @@ async function start(
     },
     fresh: () => createFreshSource(knownAfresh(watched.all(), api), { ...options, keptEnvoyFilters }),
     onChecked: (differences) => {
+      reports.onChecked(differences);
       next.resolve(differences.map(({ type, name }) => `${type} ${name}`));
       next = Promise.withResolvers();
     },
@@ -80,6 +85,7 @@ async function start(
   checked.connect(node, undefined, () => {}).all(types.cluster);
   await next.promise;
   return {
+    metrics: metrics.text,
     /** A proxy of its own, with more metadata; its names are looked at with the next change. */
     join: (metadata: object) =>
       checked.connect({ ...node, metadata: { ...node.metadata, ...metadata } }, undefined, () => {}),
@@ -107,16 +113,20 @@ async function start(
 test("nothing differs where a change reached the proxy", async () => {
   const world = await start((objects) => objects);
   expect(await world.apply(service("a"))).toEqual([]);
+  expect(await world.metrics()).toMatch(/^fairlead_incremental_checks 2$/m);
+  expect(await world.metrics()).not.toMatch(/^fairlead_incremental_differences/m);
 });
 
-test("what a fresh start would give differently is told by name", async () => {
+test("what a fresh start would give differently is told by name, and counted", async () => {
   const world = await start((objects) => objects.filter(({ metadata }) => metadata.name !== "a"));
-  expect(await world.apply(service("a"))).toEqual(
+  const told = await world.apply(service("a"));
+  expect(told).toEqual(
     expect.arrayContaining([
       `${types.cluster} outbound|9000||a.default.svc.cluster.local`,
       `${types.listener} 10.96.0.1_9000`,
     ]),
   );
+  expect(await world.metrics()).toContain(`\nfairlead_incremental_differences ${told.length}\n`);
 });
 
 test("what differs only until the mesh changes again is no difference", async () => {

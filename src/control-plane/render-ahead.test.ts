@@ -66,7 +66,7 @@ function start(objects: readonly KubeObject[]) {
   return {
     resources,
     made,
-    ahead: (times: { readonly waitMs?: number; readonly holdMs?: number; readonly lookMs?: number } = {}) =>
+    ahead: (times: { readonly waitMs?: number; readonly holdMs?: number } = {}) =>
       renderAhead({
         ...{ resources, classOf: stages.classOf, proxies: stages.likelySidecars, log: silentLogger },
         signal: stop.signal,
@@ -122,7 +122,7 @@ test("where time is up, it goes on until somebody comes", async () => {
 
 test("what nobody has come for is let go", async () => {
   const { resources, ahead } = start(mesh);
-  await ahead({ holdMs: 1, lookMs: 1 });
+  await ahead({ holdMs: 1 });
   await expect.poll(() => resources.facets).toBe(0);
   expect([...resources.parts.values()].reduce((sum, { entries }) => sum + entries, 0)).toBe(0);
 });
@@ -137,14 +137,18 @@ test("no further namespace is begun once a proxy has come", async () => {
   session.close();
 });
 
-test("where proxies have come, they alone hold what they share", async () => {
+test("who has come holds what it shares, alone once the time is over", async () => {
+  const connected = async (to: ReturnType<typeof start>["resources"]) => {
+    const sessions = ["one", "two"].map((namespace) => to.connect(node(namespace), undefined, () => {}));
+    for (const session of sessions) await session.ready;
+    return sessions;
+  };
+  const { resources: alone } = start(mesh);
+  const others = await connected(alone);
   const { resources, ahead } = start(mesh);
-  await ahead({ lookMs: 1 });
-  const sessions = ["one", "two"].map((namespace) => resources.connect(node(namespace), undefined, () => {}));
-  for (const session of sessions) await session.ready;
-  // Of two classes only their own listeners are left when the others have gone.
-  const both = resources.facets;
-  await expect.poll(() => resources.facets).toBeLessThan(both);
-  for (const session of sessions) session.close();
+  await ahead({ holdMs: 50 });
+  const sessions = await connected(resources);
+  await expect.poll(() => resources.facets).toBe(alone.facets);
+  for (const session of [...sessions, ...others]) session.close();
   expect(resources.facets).toBe(0);
 });

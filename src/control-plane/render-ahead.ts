@@ -11,19 +11,17 @@ import type { ControlledSource } from "./resource-source.ts";
 export interface RenderAheadOptions {
   readonly proxies: () => Iterable<Proxy>;
   classOf(proxy: Proxy): ProxyClass;
-  readonly resources: Pick<ControlledSource, "ahead" | "nodes" | "proxyClasses">;
+  readonly resources: Pick<ControlledSource, "ahead" | "nodes">;
   readonly log: Logger;
   readonly signal: AbortSignal;
   /** For so long who wants to connect is kept waiting. The rest goes on until somebody comes: they say what they need. */
   readonly waitMs?: number;
-  /** Who was connected comes back within this time; what nobody has come for is let go then. */
+  /** Who was connected comes back within this time, and holds what it shares from then on. */
   readonly holdMs?: number;
-  /** How often it is looked who has come: from then on they hold what they share themselves. */
-  readonly lookMs?: number;
 }
 
-/** What all share is made by then; what a further one adds is hardly more than its own, which its proxies make soon enough. */
-const maxNamespaces = 100;
+/** Of more than these, what they share with all is made too, and their own when they come. */
+const maxNamespaces = 1000;
 
 /** Resolves when all is made, or time is up. */
 export async function renderAhead(options: RenderAheadOptions): Promise<void> {
@@ -31,7 +29,7 @@ export async function renderAhead(options: RenderAheadOptions): Promise<void> {
   const startedMs = performance.now();
   const mayBegin = (): boolean => !signal.aborted && options.resources.nodes === 0;
   const work = renderEach(options, mayBegin).then((made) => {
-    options.log.debug("rendered ahead", { namespaces: made.size, ms: Math.round(performance.now() - startedMs) });
+    options.log.debug("rendered ahead", { namespaces: made.length, ms: Math.round(performance.now() - startedMs) });
     void letGo(made, options);
   });
   const timeUp = Promise.withResolvers<void>();
@@ -43,12 +41,12 @@ export async function renderAhead(options: RenderAheadOptions): Promise<void> {
 async function renderEach(
   { proxies, classOf, resources, log }: RenderAheadOptions,
   mayBegin: () => boolean,
-): Promise<Map<string, Renderer>> {
-  const made = new Map<string, Renderer>();
+): Promise<readonly Renderer[]> {
+  const made: Renderer[] = [];
   for (const proxy of proxies()) {
-    if (made.size >= maxNamespaces || !mayBegin()) break;
+    if (made.length >= maxNamespaces || !mayBegin()) break;
     try {
-      made.set(proxy.namespace, await resources.ahead(classOf(proxy)));
+      made.push(await resources.ahead(classOf(proxy)));
     } catch (error) {
       // Whoever connects is told of it then.
       log.debug("not rendered ahead", { namespace: proxy.namespace, cause: String(error) });
@@ -58,22 +56,11 @@ async function renderEach(
 }
 
 /** One at a time: hundreds of namespaces that go in one turn would be a long one. */
-async function letGo(
-  made: Map<string, Renderer>,
-  { resources, signal, holdMs = 120_000, lookMs = 5000 }: RenderAheadOptions,
-): Promise<void> {
-  const untilMs = performance.now() + holdMs;
-  /** Where proxies were at the last look: what they are sent has been made since. */
-  let there: ReadonlySet<string> = new Set();
-  while (made.size > 0 && (await isAfter(lookMs, signal))) {
-    const isOver = performance.now() >= untilMs;
-    for (const [namespace, renderer] of made) {
-      if (!isOver && !there.has(namespace)) continue;
-      made.delete(namespace);
-      renderer.dispose();
-      await nextTurn();
-    }
-    there = new Set(resources.proxyClasses().map(({ namespace }) => namespace));
+async function letGo(renderers: Iterable<Renderer>, { signal, holdMs = 120_000 }: RenderAheadOptions): Promise<void> {
+  if (!(await isAfter(holdMs, signal))) return;
+  for (const renderer of renderers) {
+    renderer.dispose();
+    await nextTurn();
   }
 }
 

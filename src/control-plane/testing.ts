@@ -69,6 +69,12 @@ export async function startPlaneWith(
   });
 }
 
+/** Its metrics, as Prometheus would scrape them. */
+export async function scrape({ addresses: { monitoring } }: Pick<Discovery, "addresses">): Promise<string> {
+  const answer = await fetch(`http://${monitoring.host}:${monitoring.port}/metrics`);
+  return answer.text();
+}
+
 /** What a proxy says to a response: nothing where it takes it, its words where it refuses it, or no answer for now. */
 export type Answers = (response: DeltaDiscoveryResponse) => string | undefined | "silence";
 

@@ -254,6 +254,8 @@ const definitions: Readonly<Record<string, Definition>> = {
 };
 
 const noLabels: Labels = {};
+/** Labels that are made anew each time are not gathered. */
+const maxUnsettled = 32;
 
 /** All that may be exported: dashboards are checked against it. */
 export const metricNames: readonly string[] = Object.keys(definitions);
@@ -282,6 +284,7 @@ export function createMetrics(): Metrics {
     histograms.set(name, created);
     return created;
   };
+  const counts = new Map<string, Map<Labels, number>>();
   /** Labels that the definition does not name are dropped. */
   const known = (name: string, labels: Labels): Labels => {
     const allowed = definitions[name]?.labels ?? [];
@@ -289,14 +292,33 @@ export function createMetrics(): Metrics {
     if (keys.every((key) => allowed.includes(key))) return labels;
     return Object.fromEntries(Object.entries(labels).filter(([key]) => allowed.includes(key)));
   };
+  const settle = (name: string, counted: Map<Labels, number>): void => {
+    const counter = get(name, (options) => new Counter(options));
+    for (const [labels, by] of counted) counter.inc(known(name, labels), by);
+    counted.clear();
+  };
   return {
-    count: (name, labels = {}, by = 1) => get(name, (options) => new Counter(options)).inc(known(name, labels), by),
+    // Who counts often passes the same object of labels each time: they are read when somebody wants to know.
+    count(name, labels = noLabels, by = 1) {
+      let counted = counts.get(name);
+      if (!counted) {
+        counted = new Map();
+        counts.set(name, counted);
+      }
+      counted.set(labels, (counted.get(labels) ?? 0) + by);
+      if (counted.size > maxUnsettled) settle(name, counted);
+    },
     observe: (name, value, labels = noLabels) => histogram(name).observe(labels, value),
     set: (name, value, labels = {}) => get(name, (options) => new Gauge(options)).set(known(name, labels), value),
-    remove: (name, labels) => made.get(name)?.remove(known(name, labels)),
+    remove(name, labels) {
+      const counted = counts.get(name);
+      if (counted) settle(name, counted);
+      made.get(name)?.remove(known(name, labels));
+    },
     onScrape: (update) => updates.push(update),
     async text() {
       for (const update of updates) update();
+      for (const [name, counted] of counts) settle(name, counted);
       return [await registry.metrics(), ...histograms.values().map((one) => one.text())].join("\n");
     },
   };

@@ -74,7 +74,9 @@ export function memberRecipe<F extends object, M, V>(
 function facetOf<F extends object>(view: View<F>, kind: FacetKind<F>): View<F> {
   const known = view.facets.get(kind);
   if (known) return known as View<F>;
-  const made = view.store.facetView(kind, kind.project(view.proxy));
+  const facet = kind.project(view.proxy);
+  // One that lets everything through is of the view itself.
+  const made = facet === view.proxy ? view : view.store.facetView(kind, facet);
   view.facets.set(kind, made as View<object>);
   // A facet's facet of the same kind is itself.
   made.facets.set(kind, made as View<object>);

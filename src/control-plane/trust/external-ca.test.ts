@@ -26,7 +26,7 @@ import {
 import { createRpcClient, protoMethod, status } from "../../rpc/index.ts";
 import { type ControlledApi, startControlledApi } from "../controllers/testing.ts";
 import type { Discovery } from "../discovery.ts";
-import { allowSecrets } from "../testing.ts";
+import { allowSecrets, scrape } from "../testing.ts";
 import { startPlane } from "./testing.ts";
 
 const method = protoMethod(IstioCertificateService.method.createCertificate);
@@ -232,6 +232,21 @@ describe("EXTERNAL_CA=ISTIOD_RA_KUBERNETES_API", () => {
       "default/istio-ca-root-cert",
       (map) => readRecord(map?.data)["root-cert.pem"] === roots,
     );
+  });
+
+  test("where nobody has told its signer's root, webhook configurations stay as they are, which is counted", async () => {
+    const metadata = { name: "rootless", labels: { "istio.io/rev": "default" } };
+    const webhook = {
+      ...{ name: "rev.validation.istio.io", clientConfig: { url: "https://127.0.0.1:1/validate" } },
+      ...{ failurePolicy: "Ignore", sideEffects: "None", admissionReviewVersions: ["v1"], rules: [] },
+    };
+    const [kind, webhooks] = ["ValidatingWebhookConfiguration", [webhook]];
+    const created = await world.create({ apiVersion: "admissionregistration.k8s.io/v1", kind, metadata, webhooks });
+    const plane = await start({ hasOwnCa: false, externalCa: { ...external, servingSigner: "example.com/long" } });
+    await expect.poll(() => scrape(plane)).toMatch(/^galley_validation_config_load_error\{reason="no_root"\} [1-9]/m);
+    const now = await world.admin.get(kubeKinds.validatingWebhooks, { name: "rootless" });
+    expect(now.metadata.resourceVersion).toBe(created.metadata.resourceVersion);
+    await world.admin.delete(kubeKinds.validatingWebhooks, { name: "rootless" });
   });
 });
 

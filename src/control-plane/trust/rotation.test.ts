@@ -18,7 +18,7 @@ import { createRpcClient } from "../../rpc/index.ts";
 import { deltaMethod } from "../../xds/index.ts";
 import { type ControlledApi, startControlledApi } from "../controllers/testing.ts";
 import type { Discovery } from "../discovery.ts";
-import { allowSecrets } from "../testing.ts";
+import { allowSecrets, scrape } from "../testing.ts";
 import { requestAnnotation } from "./rotation-store.ts";
 import { decodeSecret, encodeSecret } from "./secret-data.ts";
 import { connectProxy, startPlane, type TestProxy } from "./testing.ts";
@@ -352,4 +352,12 @@ test("Secret cacerts counts as soon as it changes: a new signer at once, a new r
   const bundle = { certificate: signer, key: key.privateKey, chain: [signer], roots: theirs.roots };
   await put({ ...formatSigningBundle(bundle) });
   await expect.poll(async () => (await listener.fetchCertificate()).length, patient).toBe(3);
+  const chainEnds = `\ncitadel_server_cert_chain_expiry_timestamp ${Math.floor(signer.validToDate.getTime() / 1000)}\n`;
+  expect(await scrape(of)).toContain(chainEnds);
+  expect(await scrape(of)).toMatch(/^citadel_server_cert_chain_expiry_seconds 3[45]\d\d\.?\d*$/m);
+
+  // The root itself again: there is no chain whose end could be told.
+  await put({ ...formatSigningBundle(theirs) });
+  await expect.poll(async () => (await listener.fetchCertificate()).length, patient).toBe(2);
+  expect(await scrape(of)).not.toMatch(/^citadel_server_cert_chain/m);
 });

@@ -50,7 +50,8 @@ function describeState(
     metrics.set("fairlead_classes", resources.classes);
     metrics.set("fairlead_waiting_pushes", xds.ads.waiting());
     metrics.set("fairlead_refused_objects", refusalsByObject(xds.refusals()).size);
-    const gauges = authority ? caGauges(authority, options.now) : {};
-    for (const [name, value] of Object.entries(gauges)) metrics.set(name, value);
+    for (const [name, value] of authority ? Object.entries(caGauges(authority, options.now)) : [])
+      if (value === undefined) metrics.remove(name, {});
+      else metrics.set(name, value);
   });
 }

@@ -72,8 +72,18 @@ export const inboundListeners = layerRecipe(
 export function* inboundListenerSteps(view: ServerView): Steps {
   if (isMade(inboundListeners.ref(view))) return;
   const templates = inboundListenerNames(view).map((name) => inboundTemplate.ref(view, templateKey(view, keyOf(name))));
-  if (!templates.every(isMade)) yield* chainSteps(view);
+  if (isLong(view) && !templates.every(isMade)) yield* chainSteps(view);
   yield* inboundListeners.steps(view);
+}
+
+/** So many ports are made in one go, where nothing but their protocols says what their chains have. */
+const fewPorts = 4;
+
+/** Whether to make the chains takes so long that others are to have a turn in between; the rests cost time as well. */
+function isLong({ proxy }: View<ServerFacet>): boolean {
+  const { targets, sidecar, requestAuthentications, authorizationPolicies, extensions } = proxy;
+  const lists = [requestAuthentications, authorizationPolicies, extensions];
+  return targets.length > fewPorts || sidecar !== "" || lists.some(({ length }) => length > 0);
 }
 
 function* chainSteps(view: View<ServerFacet>): Steps {

@@ -2,12 +2,13 @@
  * A name and virtual hosts in; the route configuration out. Many have the same list of hosts but for a few: what follows
  * from the list is worked out once for all of them, and the whole is put together while it is written.
  */
-import { create, toBinary } from "@bufbuild/protobuf";
+import { toBinary } from "@bufbuild/protobuf";
 import { VirtualHostSchema } from "../../gen/envoy/config/route/v3/route_components_pb.js";
 import { type RouteConfiguration, RouteConfigurationSchema } from "../../gen/envoy/config/route/v3/route_pb.js";
 import { digest } from "../../lib/index.ts";
 import { type Resource, type RouteParts, routeHostName } from "../../model/index.ts";
 import { namedRouteConfig } from "../build/route-config.ts";
+import { flat, nested, partOf } from "../part.ts";
 import type { HostPart } from "./virtual-host.ts";
 
 /** Virtual hosts in their order. */
@@ -150,7 +151,7 @@ const hostResource = (route: string, host: HostPart): Resource =>
 
 function renamed(name: string, host: HostPart): Resource {
   // Of a field that is there twice the last one counts.
-  const own = toBinary(VirtualHostSchema, create(VirtualHostSchema, { name }));
+  const own = flat(nested(VirtualHostSchema, "name", partOf([Buffer.from(name)])));
   const { bytes, hash, needs } = host;
-  return { name, hash, needs, pieces: [bytes, own], size: bytes.length + own.length };
+  return { name, hash, needs, pieces: [bytes, ...own.pieces], size: bytes.length + own.size };
 }

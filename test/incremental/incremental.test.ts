@@ -13,28 +13,38 @@ import { search } from "./search.ts";
 import { object, serviceHost } from "./words.ts";
 
 const { FAIRLEAD_SEED: seed, FAIRLEAD_STEPS: steps = "22" } = process.env;
-const seeds = seed === undefined ? [2, 12, 21, 34] : [Number(seed)];
+// One of each settings: own hosts only, none, a revision, both.
+const seeds = seed === undefined ? [2, 12, 21, 35] : [Number(seed)];
+let refused = 0;
 
 test.each(seeds)(
   `the mesh of seed %i lives ${steps} steps and is what a fresh one would be`,
   async (one) => {
-    expect(await search(one, Number(steps), 60_000)).toBeUndefined();
+    const { difference, refusals } = await search(one, Number(steps), 60_000);
+    expect(difference).toBeUndefined();
+    refused += refusals;
   },
   3_600_000,
 );
 
+test.runIf(seed === undefined)("streams of these lives have refused things", () => {
+  expect(refused).toBeGreaterThan(20);
+});
+
 test("steps of a life come in the middle of rounds, and what they change is told", async () => {
-  const player = await createPlayer({ isReplayable: true });
-  for (const step of createLife(21, 40)) await player.step(step);
+  const { steps: life, settings } = createLife(21, 40);
+  const player = await createPlayer({ isReplayable: true, settings });
+  for (const step of life) await player.step(step);
   expect(player.between).toBeGreaterThanOrEqual(8);
   expect(await player.compare(0)).toBeUndefined();
   await player.close();
 });
 
 test("EnvoyFilters are withheld from proxies of a life, and given back", async () => {
-  const player = await createPlayer({ isReplayable: true });
+  const { steps: life, settings } = createLife(34, 40);
+  const player = await createPlayer({ isReplayable: true, settings });
   const withholding = new Set<number>();
-  for (const step of createLife(34, 40)) {
+  for (const step of life) {
     await player.step(step);
     withholding.add(player.withholding);
   }
@@ -46,8 +56,8 @@ test("EnvoyFilters are withheld from proxies of a life, and given back", async (
 test.each([17])(
   "gRPC applications of seed %i are told what a fresh mesh would tell them",
   async (one) => {
-    const player = await createPlayer();
-    const life = createLife(one, 30);
+    const { steps: life, settings } = createLife(one, 30);
+    const player = await createPlayer({ settings });
     for (const [i, step] of life.entries()) {
       await player.step(step.does === "connect" ? { ...step, proxy: asGrpc(step.proxy) } : step);
       if (i % 10 === 9 || i === life.length - 1) expect(await player.compare(i)).toBeUndefined();

@@ -13,6 +13,7 @@ import * as traffic from "./objects/traffic.ts";
 import { type LiveProxy, proxy } from "./proxies.ts";
 import { spiced } from "./spice.ts";
 import { apps, namespaces, times } from "./words.ts";
+import type { WorldSettings } from "./world.ts";
 
 export type Step = (
   | { readonly does: "change"; readonly apply: readonly KubeObject[]; readonly remove: readonly KubeObject[] }
@@ -34,6 +35,12 @@ export type Step = (
    */
   readonly turns?: number;
 };
+
+/** All steps of one, and the settings of the control plane that lives it. */
+export interface Life {
+  readonly steps: readonly Step[];
+  readonly settings: WorldSettings;
+}
 
 interface Writer {
   /** How often it is chosen, against the others. */
@@ -88,6 +95,9 @@ const writers: readonly (Writer & { readonly in?: readonly string[] })[] = [
 /** The writers, each as often as its weight says. */
 const drawn = writers.flatMap((writer) => Array.from({ length: Math.round(writer.weight * 10) }, () => writer));
 
+const revisions = ["canary", "stable"] as const;
+const revisionChance = 0.3;
+
 const firstProxies = 6;
 
 /** How often a step is followed by the next before it has settled, and after how many turns. */
@@ -96,12 +106,19 @@ const hasty = { chance: 0.45, turns: [0, 1, 1, 2, 3, 5, 8, 15, 30, 60] };
 /** How often a step is followed by one about EnvoyFilters that proxies refuse. */
 const refusalChance = 0.35;
 
+/** By the seed: none, one of several revisions, routes of own hosts only, or both. */
+const settingsOf = (seed: number): WorldSettings => ({
+  ...(seed % 2 === 1 ? { revision: revisions[0] } : {}),
+  ...(seed % 4 >= 2 ? { ownHostsOnly: true } : {}),
+});
+
 /** Begins with a mesh and its proxies; `steps` changes follow. */
-export function createLife(seed: number, steps: number): readonly Step[] {
+export function createLife(seed: number, steps: number): Life {
   const random = createRandom(seed);
   // Of its own, so that a seed has the same steps whatever comes between them.
   const pace = createRandom(~seed);
   const refusals = createRandom(seed + 1_000_003);
+  const moves = createRandom(seed + 2_000_003);
   const refused = new Map<string, KubeObject>();
   const written = new Map<string, KubeObject>();
   const live = new Map<string, number>();
@@ -113,7 +130,7 @@ export function createLife(seed: number, steps: number): readonly Step[] {
     const name = random.pick(writer.names);
     const namespace = writer.namespaced === false ? "" : random.pick(writer.in ?? namespaces);
     const plain = writer.write(random, name, namespace);
-    const made = random.chance(0.3) ? spiced(random, plain) : plain;
+    const made = ofRevision(moves, random.chance(0.3) ? spiced(random, plain) : plain);
     const before = written.get(idOf(made));
     const dated = withDates(made, before, clock);
     written.set(idOf(dated), dated);
@@ -179,7 +196,17 @@ export function createLife(seed: number, steps: number): readonly Step[] {
   };
 
   const first: Step = { does: "change", apply: Array.from({ length: 40 }, write), remove: [] };
-  return [first, ...Array.from({ length: firstProxies }, connect), ...Array.from({ length: steps }, next).flat()];
+  return {
+    settings: settingsOf(seed),
+    steps: [first, ...Array.from({ length: firstProxies }, connect), ...Array.from({ length: steps }, next).flat()],
+  };
+}
+
+/** Some objects are of one revision, and move to another or to none when they are written again. */
+function ofRevision(random: Random, object: KubeObject): KubeObject {
+  if (!random.chance(revisionChance)) return object;
+  const labels = { ...object.metadata.labels, "istio.io/rev": random.pick(revisions) };
+  return { ...object, metadata: { ...object.metadata, labels } };
 }
 
 export function idOf({ apiVersion, kind, metadata }: KubeObject): string {

@@ -12,9 +12,9 @@ import {
 } from "../../src/model/index.ts";
 import { splitRoute } from "../../src/xds/stream/route-parts.ts";
 import { createFastClock } from "./fast-clock.ts";
-import { idOf, type Step } from "./life.ts";
+import { idOf, type Life, type Step } from "./life.ts";
 import type { LiveProxy } from "./proxies.ts";
-import { type Connected, createWorld, type World } from "./world.ts";
+import { type Connected, createWorld, type World, type WorldSettings } from "./world.ts";
 
 export interface Difference {
   readonly step: number;
@@ -40,6 +40,8 @@ interface Watched {
 export interface PlayerOptions {
   /** No round begins by itself, and one takes a turn for each of its steps: the same life is the same each time. */
   readonly isReplayable?: boolean;
+  /** Of both meshes, the one that lives and the fresh one. */
+  readonly settings?: WorldSettings;
 }
 
 const neverMs = 3_600_000;
@@ -60,8 +62,8 @@ export interface Player {
   close(): Promise<void>;
 }
 
-export async function createPlayer({ isReplayable = false }: PlayerOptions = {}): Promise<Player> {
-  const world = await createWorld([], isReplayable ? { debounceMs: neverMs } : {});
+export async function createPlayer({ isReplayable = false, settings = {} }: PlayerOptions = {}): Promise<Player> {
+  const world = await createWorld([], { settings, ...(isReplayable ? { debounceMs: neverMs } : {}) });
   const clock = createFastClock();
   const objects = new Map<string, KubeObject>();
   const watched = new Map<string, Watched>();
@@ -108,12 +110,12 @@ export async function createPlayer({ isReplayable = false }: PlayerOptions = {})
   const compare = async (number: number): Promise<Difference | undefined> => {
     if (!isSettled) await settled();
     // The order in which objects come must not matter either.
-    const fresh = await createWorld([...objects.values()].reverse());
+    const fresh = await createWorld([...objects.values()].reverse(), { settings });
     try {
       const faults = [...world.faults(), ...fresh.faults()];
       if (faults[0] !== undefined) return plain(number, "", `a fault of ours: ${faults[0]}`);
       for (const one of watched.values()) {
-        const found = compareProxy(one, await connectAsNow(fresh, one.proxy), number);
+        const found = compareProxy(one, await connectAsIn(world, fresh, one.proxy), number);
         if (found) return found;
       }
       const late = [...world.faults(), ...fresh.faults()];
@@ -123,16 +125,6 @@ export async function createPlayer({ isReplayable = false }: PlayerOptions = {})
     } finally {
       await fresh.close();
     }
-  };
-
-  /** With what is withheld from it. */
-  const connectAsNow = async (fresh: World, proxy: LiveProxy): Promise<Connected> => {
-    const connected = await fresh.connect(proxy);
-    const filters = world.withheldFrom(proxy.node);
-    if (filters.size === 0) return connected;
-    fresh.withhold(proxy.node, filters);
-    await fresh.settled();
-    return connected;
   };
 
   return {
@@ -158,6 +150,16 @@ export async function createPlayer({ isReplayable = false }: PlayerOptions = {})
       await world.close();
     },
   };
+}
+
+/** To a fresh mesh, with what is withheld from the proxy in the one that lives. */
+export async function connectAsIn(world: World, fresh: World, proxy: LiveProxy): Promise<Connected> {
+  const connected = await fresh.connect(proxy);
+  const filters = world.withheldFrom(proxy.node);
+  if (filters.size === 0) return connected;
+  fresh.withhold(proxy.node, filters);
+  await fresh.settled();
+  return connected;
 }
 
 function compareProxy({ proxy, connected, names }: Watched, fresh: Connected, step: number): Difference | undefined {
@@ -256,10 +258,10 @@ const plain = (step: number, proxy: string, what: string): Difference => ({
 
 /** Plays a life up to its first difference: looked for whenever a step has settled, or only at its end. */
 export async function play(
-  life: readonly Step[],
+  { steps: life, settings }: Life,
   when: "each step" | "end" = "each step",
 ): Promise<Difference | undefined> {
-  const player = await createPlayer({ isReplayable: true });
+  const player = await createPlayer({ isReplayable: true, settings });
   try {
     for (const [number, step] of life.entries()) {
       await player.step(step);

@@ -1,5 +1,5 @@
 /** A life that ends in a difference in; a shorter one that does too, as far as the time allows, out. */
-import type { Step } from "./life.ts";
+import type { Life, Step } from "./life.ts";
 import { type Difference, play } from "./play.ts";
 
 export interface Shrunk {
@@ -7,11 +7,11 @@ export interface Shrunk {
   readonly difference: Difference;
 }
 
-export async function shrink(life: readonly Step[], difference: Difference, budgetMs: number): Promise<Shrunk> {
+export async function shrink({ steps, settings }: Life, difference: Difference, budgetMs: number): Promise<Shrunk> {
   const until = performance.now() + budgetMs;
-  let best: Shrunk = { life: life.slice(0, difference.step + 1), difference };
+  let best: Shrunk = { life: steps.slice(0, difference.step + 1), difference };
   const attempt = async (shorter: readonly Step[]): Promise<boolean> => {
-    const found = await play(shorter, "end");
+    const found = await play({ steps: shorter, settings }, "end");
     if (found) best = { life: shorter, difference: found };
     return found !== undefined;
   };

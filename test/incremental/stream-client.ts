@@ -1,6 +1,6 @@
 /**
- * A proxy and the port of a control plane in; what an Envoy holds that follows all it is told, ACKing it, out. A stream
- * that is cut is followed by another, on which the proxy says what it holds.
+ * A proxy and the port of a control plane in; what an Envoy holds that follows all it is told, but for what it refuses, out.
+ * A stream that is cut is followed by another, on which the proxy says what it holds.
  */
 import { create, type JsonObject, type MessageInitShape } from "@bufbuild/protobuf";
 import type { NodeSchema } from "../../src/gen/envoy/config/core/v3/base_pb.js";
@@ -18,6 +18,7 @@ import { virtualHostType } from "../../src/xds/type-info.ts";
 import { createHeldHosts, type HeldHosts } from "./held-hosts.ts";
 import type { LiveProxy } from "./proxies.ts";
 import { namedTypes, type Referrer } from "./references.ts";
+import { type Coming, complaint, createRefusing, type Refusing, takesOthers } from "./refusing.ts";
 import { createWaiting, type Waiting } from "./waiting.ts";
 import { identityHeader } from "./world.ts";
 
@@ -28,6 +29,7 @@ export interface StreamClient {
   readonly variant: Variant;
   readonly proxy: LiveProxy;
   held(type: ResourceType): ReadonlyMap<string, Uint8Array>;
+  readonly refusing: Pick<Refusing, "refused" | "isMisstated" | "isCarried" | "count">;
   /** A route configuration as it is in force. */
   route(name: string): Uint8Array | undefined;
   /** Names of endpoints that clusters wait for; in state of the world a new stream is sent all, and none waits. */
@@ -48,6 +50,16 @@ const maxLost = 20;
 const wildcards: readonly ResourceType[] = [types.cluster, types.listener];
 const allTypes = [...wildcards, ...namedTypes];
 
+/** What may go wrong on a stream. */
+export interface Troubles {
+  /** Asked whenever clusters have come that wait for endpoints: whether the stream is lost before these. */
+  isLost(): boolean;
+  /** Whether something new of this name is refused now. */
+  refuses(type: ResourceType, name: string): boolean;
+}
+
+const noTroubles: Troubles = { isLost: () => false, refuses: () => false };
+
 interface Held {
   readonly resources: Map<ResourceType, Map<string, Uint8Array>>;
   readonly versions: Map<ResourceType, Map<string, string>>;
@@ -56,25 +68,30 @@ interface Held {
   readonly goneRoutes: Set<string>;
   readonly hosts: HeldHosts;
   readonly waiting: Waiting;
+  readonly refusing: Refusing;
 }
 
-function createHeld(): Held {
+function createHeld(refuses: Troubles["refuses"]): Held {
   const resources = new Map(allTypes.map((type) => [type, new Map<string, Uint8Array>()]));
   const hosts = createHeldHosts((route) => resources.get(types.route)?.has(route) === true);
   const versions = new Map(allTypes.map((type) => [type, new Map<string, string>()]));
-  return { resources, versions, asked: new Map(), goneRoutes: new Set(), hosts, waiting: createWaiting() };
+  const asked = new Map<ResourceType, ReadonlySet<string>>();
+  const refusing = createRefusing({
+    held: (type, name) => resources.get(type)?.get(name),
+    refuses: (type, name) => isAsked({ asked }, type, name) && refuses(type, name),
+  });
+  return { resources, versions, asked, goneRoutes: new Set(), hosts, waiting: createWaiting(), refusing };
 }
 
-/** `isLost` is asked whenever clusters have come that wait for endpoints: whether the stream is lost before these. */
 export async function openStream(
   port: number,
   proxy: LiveProxy,
   variant: Variant,
   referrer: Referrer,
-  isLost: () => boolean = () => false,
+  troubles: Troubles = noTroubles,
 ): Promise<StreamClient> {
   const rpc = createRpcClient({ target: { host: "127.0.0.1", port } });
-  const held = createHeld();
+  const held = createHeld(troubles.refuses);
   let news = Promise.withResolvers<void>();
   let end: string | undefined;
   let lost = 0;
@@ -83,6 +100,7 @@ export async function openStream(
     news = Promise.withResolvers();
   };
   const begin = (): AbortController => {
+    held.refusing.comeBack(held.resources);
     const stop = new AbortController();
     const options = { signal: stop.signal, metadata: { [identityHeader]: JSON.stringify(proxy.identity) } };
     const run = variant === "sotw" ? runSotw : runDelta;
@@ -100,7 +118,7 @@ export async function openStream(
     running = begin();
   };
   const loses = (): boolean => {
-    if (held.waiting.awaited().size === 0 || !isLost()) return false;
+    if (held.waiting.awaited().size === 0 || !troubles.isLost()) return false;
     cut();
     return true;
   };
@@ -113,6 +131,7 @@ export async function openStream(
       const bytes = held.resources.get(types.route)?.get(name);
       return bytes && held.hosts.merged(name, bytes);
     },
+    refusing: held.refusing,
     awaited: held.waiting.awaited,
     changed: () => news.promise,
     ended: () => end,
@@ -150,14 +169,17 @@ async function runDelta({ rpc, options, node, held, referrer, tell, loses }: Run
   for (const request of firstRequests(held)) send({ node, ...request });
   for await (const response of stream.messages) {
     if (options.signal.aborted) return;
+    const type = response.typeUrl as ResourceType;
+    const refused = held.refusing.judge(type, named(response));
     if (response.typeUrl === virtualHostType) takeHosts(held, response);
-    else take(held, response, referrer);
+    else if (refused.size === 0) take(held, response, referrer);
+    else takeOthers(held, response, referrer, refused);
     const followed = followReferences(held, referrer);
-    if (response.typeUrl === types.cluster && loses()) return;
-    send({ typeUrl: response.typeUrl, responseNonce: response.nonce });
+    if (type === types.cluster && loses()) return;
+    send({ typeUrl: type, responseNonce: response.nonce, ...complaint(type, refused) });
     for (const { of, added, gone } of followed)
       send({ typeUrl: of, resourceNamesSubscribe: added, resourceNamesUnsubscribe: gone });
-    if (!asksHosts && response.typeUrl === types.route) {
+    if (!asksHosts && type === types.route) {
       // Once a stream, whatever the number of routes; a wildcard, as Envoy has no names for it.
       asksHosts = true;
       send({ typeUrl: virtualHostType });
@@ -204,23 +226,46 @@ function take(held: Held, { typeUrl, resources, removedResources }: DeltaDiscove
     noteComing(held, type, { name, bytes, before: mine?.get(name) }, referrer);
     mine?.set(name, bytes);
     versions?.set(name, version);
+    held.refusing.note(type, name);
     if (type === types.route) held.goneRoutes.delete(name);
   }
   for (const name of removedResources) {
     noteGone(held, type, name);
     versions?.delete(name);
+    held.refusing.note(type, name);
     if (type === types.route) held.goneRoutes.add(name);
     else mine?.delete(name);
   }
 }
 
-interface Coming {
+interface Arrival {
   readonly name: string;
   readonly bytes: Uint8Array;
   readonly before: Uint8Array | undefined;
 }
 
-function noteComing({ waiting }: Held, type: ResourceType, { name, bytes, before }: Coming, referrer: Referrer): void {
+const named = ({ resources }: DeltaDiscoveryResponse): Coming =>
+  resources.map(({ name, resource }) => [name, resource?.value ?? new Uint8Array(0)]);
+
+/** What is not refused of a response, without its version. */
+function takeOthers(
+  held: Held,
+  response: DeltaDiscoveryResponse,
+  referrer: Referrer,
+  refused: ReadonlySet<string>,
+): void {
+  const type = response.typeUrl as ResourceType;
+  if (type === types.endpoint) held.waiting.end();
+  if (!takesOthers(type)) return;
+  const versions = new Map(held.versions.get(type));
+  const resources = response.resources.filter(({ name }) => !refused.has(name));
+  take(held, { ...response, resources }, referrer);
+  held.versions.set(type, versions);
+  for (const name of [...resources.map((one) => one.name), ...response.removedResources])
+    held.refusing.noteNot(type, name);
+}
+
+function noteComing({ waiting }: Held, type: ResourceType, { name, bytes, before }: Arrival, referrer: Referrer): void {
   if (type === types.endpoint) waiting.endpoints(name);
   if (type !== types.cluster || (before && Buffer.compare(before, bytes) === 0)) return;
   waiting.cluster(name, referrer.of(type, bytes).get(types.endpoint) ?? []);
@@ -239,10 +284,13 @@ function takeHosts({ hosts }: Held, { resources, removedResources }: DeltaDiscov
 async function runSotw({ rpc, options, node, held, referrer, tell }: Run): Promise<void> {
   const stream = await rpc.stream(sotwMethod, options);
   const last = new Map<ResourceType, { readonly versionInfo: string; readonly responseNonce: string }>();
-  const send = (type: ResourceType, first: { node?: typeof node } = {}): void => {
+  const send = (
+    type: ResourceType,
+    more: Pick<MessageInitShape<typeof DiscoveryRequestSchema>, "node" | "errorDetail"> = {},
+  ): void => {
     const resourceNames = [...(held.asked.get(type) ?? [])];
     const request: DiscoveryRequest = create(DiscoveryRequestSchema, {
-      ...first,
+      ...more,
       ...last.get(type),
       typeUrl: type,
       resourceNames,
@@ -253,21 +301,35 @@ async function runSotw({ rpc, options, node, held, referrer, tell }: Run): Promi
     if (wildcards.includes(type) || (held.asked.get(type)?.size ?? 0) > 0) send(type, { node });
   for await (const response of stream.messages) {
     const type = response.typeUrl as ResourceType;
-    const mine = held.resources.get(type);
-    if (wildcards.includes(type)) mine?.clear();
-    for (const { value } of response.resources) {
-      const name = referrer.name(type, value);
-      if (isAsked(held, type, name)) mine?.set(name, value);
-    }
-    last.set(type, { versionInfo: response.versionInfo, responseNonce: response.nonce });
+    const { nonce: responseNonce } = response;
+    const resources = response.resources.map(({ value }) => [referrer.name(type, value), value] as const);
+    const refused = held.refusing.judge(type, resources);
+    takeAll(held, type, resources, refused);
+    // What was refused is answered with the version of what was taken before.
+    const versionInfo = refused.size === 0 ? response.versionInfo : (last.get(type)?.versionInfo ?? "");
+    last.set(type, { versionInfo, responseNonce });
     const followed = followReferences(held, referrer);
-    for (const of of new Set([type, ...followed.map((one) => one.of)])) send(of);
+    send(type, complaint(type, refused));
+    for (const { of } of followed) if (of !== type) send(of);
     tell();
   }
 }
 
+/** Of clusters and listeners what is not there goes, and what is refused stays as it was. */
+function takeAll(held: Held, type: ResourceType, resources: Coming, refused: ReadonlySet<string>): void {
+  const mine = held.resources.get(type);
+  if (refused.size > 0 && !takesOthers(type)) return;
+  const names = new Set(resources.map(([name]) => name));
+  if (wildcards.includes(type)) for (const name of [...(mine?.keys() ?? [])]) if (!names.has(name)) mine?.delete(name);
+  for (const [name, bytes] of resources) {
+    if (refused.has(name) || !isAsked(held, type, name)) continue;
+    mine?.set(name, bytes);
+    held.refusing.note(type, name);
+  }
+}
+
 /** What was let go while it was on its way is not taken. */
-function isAsked(held: Held, type: ResourceType, name: string): boolean {
+function isAsked(held: Pick<Held, "asked">, type: ResourceType, name: string): boolean {
   return wildcards.includes(type) || held.asked.get(type)?.has(name) === true;
 }
 

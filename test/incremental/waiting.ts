@@ -9,6 +9,8 @@ export interface Waiting {
   gone(cluster: string): void;
   /** These have come, or are said not to be there. */
   endpoints(name: string): void;
+  /** Endpoints were refused: whoever waits for any goes on with what it has. */
+  end(): void;
   /** Names of endpoints. */
   awaited(): ReadonlySet<string>;
 }
@@ -24,6 +26,7 @@ export function createWaiting(): Waiting {
     endpoints(name) {
       for (const [cluster, endpoints] of clusters) if (endpoints.has(name)) clusters.delete(cluster);
     },
+    end: () => clusters.clear(),
     awaited: () => new Set(clusters.values().flatMap((endpoints) => endpoints.values())),
   };
 }

@@ -8,7 +8,7 @@ import { createPatchReports, forgetChanged } from "../../src/control-plane/patch
 import { proxyOfNode } from "../../src/control-plane/proxy-of-node.ts";
 import { createGenerations, type Filter } from "../../src/control-plane/quarantine/index.ts";
 import { createResourceSource } from "../../src/control-plane/resource-source.ts";
-import { createStages } from "../../src/control-plane/stages.ts";
+import { createStages, type StagesOptions } from "../../src/control-plane/stages.ts";
 import { watchObjects } from "../../src/control-plane/watched-kinds.ts";
 import { createMemorySource } from "../../src/kube/index.ts";
 import { isRecord, silentLogger } from "../../src/lib/index.ts";
@@ -16,7 +16,7 @@ import type { KubeObject, Resource, ResourceType } from "../../src/model/index.t
 import { createMetrics } from "../../src/ops/index.ts";
 import { createEnvoyTypes } from "../../src/render/index.ts";
 import { type Call, createRpcServer } from "../../src/rpc/index.ts";
-import { createAds, type News, type Proven, type ProxyNode } from "../../src/xds/index.ts";
+import { createAds, type News, type Proven, type ProxyNode, type ResourceSource } from "../../src/xds/index.ts";
 import type { LiveProxy } from "./proxies.ts";
 
 export interface Connected {
@@ -34,7 +34,7 @@ export type Withholding = ReadonlyMap<string, Filter | undefined>;
 export interface World {
   change(apply: readonly KubeObject[], remove: readonly KubeObject[]): void;
   connect(proxy: LiveProxy): Promise<Connected>;
-  /** As the quarantine does: until the filter has another generation. */
+  /** As the quarantine does: until the filter has another generation. From all that connect as this proxy. */
   withhold(node: ProxyNode, filters: Withholding): void;
   withheldFrom(node: ProxyNode): Withholding;
   /** The generation of an EnvoyFilter before the one it has. */
@@ -62,14 +62,18 @@ export const identityHeader = "x-test-identity";
 const domain = "cluster.local";
 const cluster = "Kubernetes";
 
+/** What a control plane is told once, at its start. */
+export type WorldSettings = Pick<StagesOptions, "revision" | "ownHostsOnly">;
+
 export interface WorldOptions {
   /** How long changes wait for others; where it is long, they are made known only by `push` and `settled`. */
   readonly debounceMs?: number;
+  readonly settings?: WorldSettings;
 }
 
 export async function createWorld(
   objects: readonly KubeObject[],
-  { debounceMs = 1 }: WorldOptions = {},
+  { debounceMs = 1, settings = {} }: WorldOptions = {},
 ): Promise<World> {
   let faults: string[] = [];
   const fault = (what: string, error: unknown): void => {
@@ -84,6 +88,7 @@ export async function createWorld(
   };
   const kept = graph.source<Filter>("envoyfilters kept");
   const stages = createStages({
+    ...settings,
     graph,
     keptEnvoyFilters: kept,
     objects: watched.objects,
@@ -113,20 +118,40 @@ export async function createWorld(
       fault(`${name} for ${proxy ? `a proxy in ${proxy.namespace}` : "all who share it"}`, error),
   });
   const generations = createGenerations(stages.configs.envoyFilters);
-  const withheld = new Map<ProxyNode, Withholding>();
-  const withhold = (node: ProxyNode, filters: Withholding): void => {
-    withheld.set(node, filters);
-    for (const filter of filters.values()) if (filter) kept.set(keptKey(filter), filter);
+  /** By the proxy's own id, as its streams have nodes of their own. */
+  const withheld = new Map<string, Withholding>();
+  const nodes = new Map<string, Set<ProxyNode>>();
+  const apply = (node: ProxyNode, filters: Withholding): void =>
     source.withhold(node, new Map([...filters].map(([key, filter]) => [key, filter && keptKey(filter)])));
+  const withhold = (id: string, filters: Withholding): void => {
+    withheld.set(id, filters);
+    for (const filter of filters.values()) if (filter) kept.set(keptKey(filter), filter);
+    // What is told meanwhile may change it once more.
+    for (const node of nodes.get(id) ?? []) apply(node, withheld.get(id) ?? filters);
     const used = new Set([...withheld.values()].flatMap((all) => [...all.values()].map((one) => one && keptKey(one))));
     for (const key of kept.keys()) if (!used.has(key)) kept.delete(key);
   };
+  const connect: ResourceSource["connect"] = (node, identity, changed) => {
+    const session = source.connect(node, identity, changed);
+    const same = nodes.get(node.id) ?? new Set();
+    nodes.set(node.id, same.add(node));
+    const filters = withheld.get(node.id);
+    if (filters) apply(node, filters);
+    return {
+      ...{ ready: session.ready, all: session.all, get: session.get, forget: session.forget },
+      close() {
+        same.delete(node);
+        if (same.size === 0) nodes.delete(node.id);
+        session.close();
+      },
+    };
+  };
   generations.subscribe((changed) => {
-    for (const [node, filters] of withheld)
-      if (filters.has(changed)) withhold(node, new Map([...filters].filter(([key]) => key !== changed)));
+    for (const [id, filters] of withheld)
+      if (filters.has(changed)) withhold(id, new Map([...filters].filter(([key]) => key !== changed)));
   });
   const ads = createAds({
-    source,
+    source: { connect },
     identifier: "{}",
     ready: () => true,
     log: silentLogger,
@@ -149,7 +174,7 @@ export async function createWorld(
     },
     async connect({ node, identity }) {
       let news: (News | undefined)[] = [];
-      const session = source.connect(node, identity, (one) => news.push(one));
+      const session = connect(node, identity, (one) => news.push(one));
       await session.ready;
       return {
         all: (type) => new Map(session.all(type).entries()),
@@ -159,13 +184,13 @@ export async function createWorld(
           news = [];
         },
         close() {
-          withheld.delete(node);
+          withheld.delete(node.id);
           session.close();
         },
       };
     },
-    withhold,
-    withheldFrom: (node) => withheld.get(node) ?? new Map(),
+    withhold: ({ id }, filters) => withhold(id, filters),
+    withheldFrom: ({ id }) => withheld.get(id) ?? new Map(),
     before(key) {
       const before = generations.get(key)?.before;
       return typeof before === "object" ? before.filter : undefined;

@@ -1,7 +1,7 @@
 /** Which objects a resource names as its makers: those that decided what a proxy sees too, not only those that are in it. */
 import { expect, test } from "vitest";
 import { types } from "../../src/model/index.ts";
-import { istio, pod, service } from "./objects.ts";
+import { istio, pod, service, smallMesh } from "./objects.ts";
 import { renderProxy } from "./offline.ts";
 
 const host = "web.default.svc.cluster.local";
@@ -29,4 +29,15 @@ test("what is exported to one namespace only is named by what its proxies get", 
   const { causes } = await renderProxy({ objects });
   expect(causes(types.route, "80")).toContain("VirtualService/default/v");
   expect(causes(types.cluster, `outbound|80||${host}`)).toContain("DestinationRule/default/d");
+});
+
+test("a cluster names the PeerAuthentications of its servers, and none of their other policies", async () => {
+  const peers = istio("PeerAuthentication", "p", { mtls: { mode: "STRICT" } });
+  const others = [istio("AuthorizationPolicy", "a", {}), istio("Telemetry", "t", {})];
+  const { causes } = await renderProxy({ objects: [...smallMesh(), peers, ...others] });
+  for (const type of [types.cluster, types.endpoint]) {
+    const named = causes(type, `outbound|80||${host}`);
+    expect(named).toContain("PeerAuthentication/default/p");
+    expect(named.filter((one) => /^(AuthorizationPolicy|Telemetry)/.test(one))).toEqual([]);
+  }
 });

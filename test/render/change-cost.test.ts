@@ -59,6 +59,9 @@ test.each<[string, KubeObject, readonly string[], number]>([
   ["a DestinationRule", rule(11, 7), ["Cluster outbound|80||s11"], 3],
   ["an EndpointSlice", endpoints(12, "10.2.1.1", "10.2.1.2"), ["ClusterLoadAssignment outbound|81||s12"], 3],
   ["an object for nobody here", istio("DestinationRule", "x", { host: "elsewhere.example" }), [], 0],
+  // Clients look for PeerAuthentications of these servers, and for no other kind.
+  ["an AuthorizationPolicy for all servers", istio("AuthorizationPolicy", "x", {}), [], 0],
+  ["a Telemetry for all servers", istio("Telemetry", "x", {}), [], 0],
 ])("%s: few of some two hundred resources are rendered again", (_, object, changed, most) => {
   const { offline, renderer, hashes } = setUp();
   const before = hashes();

@@ -85,9 +85,15 @@ export function node(name: string, region: string, zone: string): KubeObject {
   return { apiVersion: "v1", kind: "Node", metadata: { name, labels } };
 }
 
+const groups: ReadonlyMap<string, string> = new Map([
+  ["PeerAuthentication", "security"],
+  ["AuthorizationPolicy", "security"],
+  ["Telemetry", "telemetry"],
+]);
+
 export function istio(kind: string, name: string, spec: Readonly<Record<string, unknown>>): KubeObject {
-  const group = kind === "PeerAuthentication" ? "security.istio.io" : "networking.istio.io";
-  return { apiVersion: `${group}/v1`, kind, metadata: { name, namespace }, spec };
+  const group = groups.get(kind) ?? "networking";
+  return { apiVersion: `${group}.istio.io/v1`, kind, metadata: { name, namespace }, spec };
 }
 
 /** A client with a sidecar, and one service with one pod of the mesh. */

@@ -32,7 +32,9 @@ const fields: readonly ((random: Random) => Spec)[] = [
   (random) => ({ localityLbSetting: localitySetting(random) }),
   () => ({ localityLbSetting: null }),
   (random) => ({
-    discoverySelectors: [{ matchLabels: random.pick([{ "istio-injection": "enabled" }, { team: "x" }]) }],
+    discoverySelectors: [
+      { matchLabels: random.pick([{ "istio-injection": "enabled" }, { team: "x" }, { "istio.io/rev": "canary" }]) },
+    ],
   }),
   (random) => ({ defaultServiceExportTo: random.pick([["."], ["*"], ["~"], ["red"]]) }),
   (random) => ({ defaultVirtualServiceExportTo: random.pick([["."], ["*"], ["green"]]) }),

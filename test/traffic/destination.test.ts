@@ -80,10 +80,16 @@ describe.skipIf(lacks("root", "envoy", "iptables"))("destinations", () => {
     const [bad] = backends;
     if (!bad) throw new Error("no backend");
     bad.status = 500;
-    const answers = await client.caller.requests(web, 60, 1);
-    expect(bad.seen.length).toBe(3);
-    expect(answers.filter(({ status }) => status === 500)).toHaveLength(3);
+    // Envoy's workers hear of it from its main thread: on a busy machine a few more requests get through. Six meet each server twice.
+    const failing = async (): Promise<number> =>
+      (await client.caller.requests(web, 6, 1)).filter(({ status }) => status === 500).length;
+    await eventually(async () => (await failing()) === 0, "the failing server to be ejected");
+    const failures = bad.seen.length;
+    expect(failures).toBeGreaterThanOrEqual(3);
     expect(await ejected()).toBe(1);
+    const answers = await client.caller.requests(web, 60, 1);
+    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]));
+    expect(bad.seen.length).toBe(failures);
   });
 
   test("the own place first; the next one when it is unhealthy, then the one after", async () => {

@@ -407,3 +407,17 @@ test("what was dropped and made anew is not swept with what it was before", () =
   for (let i = 0; i < 3; i++) graph.sweep();
   expect([told, inner.size]).toEqual([1, 1]);
 });
+
+test.each([
+  ["a map", (names: readonly string[]) => new Map(names.map((name) => [name, 1]))],
+  ["a set", (names: readonly string[]) => new Set(names)],
+])("who goes through %s is made again when its order changes", (_, gather) => {
+  const graph = createGraph();
+  const names = graph.source<readonly string[]>("names");
+  names.set("", ["a", "b"]);
+  const gathered = graph.memo("gathered", () => gather(names.get("") ?? []));
+  const first = graph.memo("first", () => gathered.get("").keys().next().value);
+  expect(first.get("")).toBe("a");
+  names.set("", ["b", "a"]);
+  expect(first.get("")).toBe("b");
+});

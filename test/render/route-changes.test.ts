@@ -67,3 +67,43 @@ test("one VirtualService changes one route configuration", () => {
   expect(after.get("80")).not.toBe(before.get("80"));
   expect(renderer.get(types.route, "80")?.needs).toContain("outbound|80||s11.default.svc.cluster.local");
 });
+
+test("the older of two services with one address has its domain, also where it becomes the first just now", () => {
+  const created = (object: KubeObject, creationTimestamp: string, annotations = {}): KubeObject => ({
+    ...object,
+    metadata: { ...object.metadata, creationTimestamp, annotations },
+  });
+  const old = "2026-01-01T00:00:00Z";
+  const exportTo = { "networking.istio.io/exportTo": "." };
+  const https = { name: "https", port: 443 };
+  const before = created(service("web", { spec: { ports: [https] } }), old, exportTo);
+  const after = created(service("web", { spec: { ports: [https, { name: "http", port: 8080 }] } }), old);
+  const others = [
+    pod("client", { proxy: "sidecar" }),
+    created(
+      istio("ServiceEntry", "both", {
+        hosts: ["api.example.com", "web.default.svc.cluster.local"],
+        addresses: ["240.2.0.0/16"],
+        ports: [{ name: "http", number: 8080, protocol: "HTTP" }],
+        resolution: "STATIC",
+        endpoints: [{ address: "10.0.1.4" }],
+      }),
+      "2026-02-01T00:00:00Z",
+    ),
+    // A namespace that sees what others do not has its services listed for itself.
+    istio("VirtualService", "own", { hosts: ["elsewhere"], exportTo: ["."], http: [] }),
+  ];
+  const rendered = (objects: readonly KubeObject[], changed: readonly KubeObject[] = []): string | undefined => {
+    const offline = createOffline({ objects });
+    const [proxy] = offline.proxies();
+    if (!proxy) throw new Error("no proxy");
+    const renderer = createRenderer(offline.mesh, offline.classOf(proxy));
+    renderer.set(types.route);
+    offline.source.apply(changed);
+    renderer.refresh();
+    return renderer.get(types.route, "8080")?.hash;
+  };
+  const fresh = rendered([...others, after]);
+  expect(fresh).toBeDefined();
+  expect(rendered([...others, before], [after])).toBe(fresh);
+});

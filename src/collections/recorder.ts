@@ -89,6 +89,8 @@ export function createRecorder(): Recorder {
       } finally {
         computation.running = false;
         current = outer;
+        // An array that has grown has room for 17; most computations read a few, and there are many of them.
+        if (computation.reads.length > 0) computation.reads = computation.reads.slice();
       }
     },
     extend<V>(computation: Computation, work: () => V): V {

@@ -2,7 +2,7 @@
  * What happens to an object in; core/v1 Events about it out. The same thing again is counted on the Event that says it,
  * with its latest words, so that whatever goes on failing leaves a handful of Events.
  */
-import { FairleadError, type Logger } from "../lib/index.ts";
+import { dropOldest, FairleadError, type Logger } from "../lib/index.ts";
 import type { KubeObject } from "../model/index.ts";
 import type { KubeClient } from "./client.ts";
 import { kubeKinds } from "./kinds.ts";
@@ -17,7 +17,7 @@ export interface EventRecorder {
 }
 
 export interface RecorderOptions {
-  readonly client: KubeClient;
+  readonly client: Pick<KubeClient, "create" | "patch">;
   /** Who speaks. */
   readonly component: string;
   readonly host: string;
@@ -34,6 +34,8 @@ interface Written {
 const maxMessage = 1024;
 /** While the API is away nothing may pile up. */
 const maxWaiting = 100;
+/** Objects come and go. What is said of one again after so many others is an Event of its own. */
+const maxWritten = 1000;
 
 export function createEventRecorder(options: RecorderOptions): EventRecorder {
   const written = new Map<string, Written>();
@@ -41,6 +43,7 @@ export function createEventRecorder(options: RecorderOptions): EventRecorder {
   let waiting = 0;
   const write = async (key: string, event: KubeObject): Promise<void> => {
     const known = written.get(key);
+    written.delete(key);
     const { message, lastTimestamp } = event;
     if (known) {
       const ref = { name: known.name, namespace: event.metadata.namespace };
@@ -52,6 +55,7 @@ export function createEventRecorder(options: RecorderOptions): EventRecorder {
       if (patched) return;
     }
     written.set(key, { name: event.metadata.name, count: 1 });
+    dropOldest(written, maxWritten);
     await options.client.create(events, event);
   };
   return {

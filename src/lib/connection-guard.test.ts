@@ -189,7 +189,7 @@ describe("a plain server lets go", () => {
     const trickle = setInterval(() => socket.write("a"), 50);
     open.push(() => clearInterval(trickle));
     await closed(await first);
-  }, 20_000);
+  });
 
   test("one client's connections beyond its bound, and not another's", async () => {
     const port = await start("http", { maxPerClient: 2 });
@@ -326,13 +326,9 @@ describe.each<Kind>(["http2", "http2 over TLS"])("the socket goes with its sessi
     await closed(await first);
   });
 
-  test.skipIf(secure && lacks("openssl"))(
-    "of who was told to go, and keeps its half open",
-    async () => {
-      const { port, first } = await startSeen(kind, { idleMs: shortMs });
-      greet(port, preface).resume();
-      await closed(await first);
-    },
-    20_000,
-  );
+  test.skipIf(secure && lacks("openssl"))("of who was told to go, and keeps its half open", async () => {
+    const { port, first } = await startSeen(kind, { idleMs: shortMs });
+    greet(port, preface).resume();
+    await closed(await first);
+  });
 });

@@ -18,6 +18,9 @@ const high = 0.8;
 /** To look takes about a second for each GB: a large heap is looked at less often. */
 const lookMs = (liveBytes: number): number => 10_000 * Math.max(1, liveBytes / (256 * mebibyte));
 
+/** A herd asks for each of its streams: what was looked up counts until a heap that grows faster than any could be full. */
+const freshMs = (roomBytes: number): number => Math.max(10, roomBytes / (4 * mebibyte));
+
 /** Objects that outlive their first moments; beyond what these may take, the runtime ends the process. */
 function oldBytes(): number {
   return getHeapSpaceStatistics()
@@ -29,6 +32,7 @@ export function watchHeap(flags: readonly string[]): Heap {
   const limitBytes = oldLimitBytes(flags);
   let live = 0;
   let lookedMs = 0;
+  let used = { bytes: 0, atMs: Number.NEGATIVE_INFINITY };
   // Right after a full collection all that is left is alive.
   const observer = new PerformanceObserver((list) => {
     // Entries of collections have more than their type says.
@@ -39,16 +43,19 @@ export function watchHeap(flags: readonly string[]): Heap {
   const looked = (): void => {
     live = oldBytes();
     lookedMs = performance.now();
+    used = { bytes: live, atMs: lookedMs };
   };
   return {
     limitBytes,
     share() {
-      if (live / limitBytes >= high && performance.now() - lookedMs > lookMs(live)) {
+      const nowMs = performance.now();
+      if (live / limitBytes >= high && nowMs - lookedMs > lookMs(live)) {
         collect();
         looked();
       }
-      const used = oldBytes() / limitBytes;
-      return used >= last ? used : Math.min(used, live / limitBytes);
+      if (nowMs - used.atMs > freshMs(limitBytes - used.bytes)) used = { bytes: oldBytes(), atMs: nowMs };
+      const share = used.bytes / limitBytes;
+      return share >= last ? share : Math.min(share, live / limitBytes);
     },
     close: () => observer.disconnect(),
   };

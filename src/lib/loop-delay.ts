@@ -2,6 +2,8 @@
 import { createHistogram } from "node:perf_hooks";
 
 export interface LoopDelay {
+  /** How often it was looked since it was last asked: of less than a hundred the 99th of a hundred is the worst. */
+  readonly samples: number;
   /** In seconds by quantile, and begins anew. */
   take(): ReadonlyMap<number, number>;
   stop(): void;
@@ -39,6 +41,9 @@ export function measureLoopDelay(): LoopDelay {
 
   const seconds = (quantile: number): number => (delays.count === 0 ? 0 : delays.percentile(quantile * 100) / 1e9);
   return {
+    get samples() {
+      return delays.count;
+    },
     take() {
       const found = new Map(quantiles.map((quantile) => [quantile, seconds(quantile)]));
       delays.reset();

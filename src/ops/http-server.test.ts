@@ -61,7 +61,7 @@ test("an answer in pieces is whole; where its making fails, or its reader leaves
   await expect(fetch(`${url}/broken`).then((answer) => answer.text())).rejects.toThrow();
   const left = await fetch(`${url}/endless`);
   await left.body?.cancel();
-  await vi.waitUntil(() => isEnded);
+  await vi.waitUntil(() => isEnded, { timeout: 120_000 });
   await other.close();
 });
 

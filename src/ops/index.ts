@@ -24,6 +24,6 @@ export {
   noRoom,
   statusOf,
 } from "./http-server.ts";
-export { createMetrics, type Labels, type Metrics, metricNames } from "./metrics.ts";
+export { createMetrics, type Labels, type Metrics, metricNames, sampleLabels } from "./metrics.ts";
 export { measureProcess } from "./process-metrics.ts";
 export { versionInfo, versionText } from "./version.ts";

@@ -209,6 +209,7 @@ const definitions: Readonly<Record<string, Definition>> = {
     help: "How late the event loop was, over the time since the last scrape.",
     labels: ["quantile"],
   },
+  fairlead_event_loop_delay_samples: { help: "How often it was looked how late, over the same time." },
   process_open_fds: { help: "Number of open file descriptors." },
   process_max_fds: { help: "Maximum number of open file descriptors." },
   fairlead_heap_limit_bytes: { help: "How much of the heap objects may take before the process ends." },
@@ -259,6 +260,19 @@ const maxUnsettled = 32;
 
 /** All that may be exported: dashboards are checked against it. */
 export const metricNames: readonly string[] = Object.keys(definitions);
+
+/** By the name that a sample has, with the labels that it may have. */
+export const sampleLabels: ReadonlyMap<string, readonly string[]> = new Map(
+  Object.entries(definitions).flatMap(([name, { labels = [], buckets }]) =>
+    buckets
+      ? [
+          [`${name}_bucket`, [...labels, "le"]],
+          [`${name}_sum`, labels],
+          [`${name}_count`, labels],
+        ]
+      : [[name, labels]],
+  ),
+);
 
 export function createMetrics(): Metrics {
   const registry = new Registry();

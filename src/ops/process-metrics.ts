@@ -27,6 +27,7 @@ export function measureProcess(metrics: Metrics, signal: AbortSignal, { overload
     const memory = process.memoryUsage();
     metrics.set("process_resident_memory_bytes", memory.rss);
     for (const part of parts) metrics.set("fairlead_memory_bytes", memory[part], { part });
+    metrics.set("fairlead_event_loop_delay_samples", delay.samples);
     for (const [quantile, seconds] of delay.take())
       metrics.set("fairlead_event_loop_delay_seconds", seconds, { quantile: String(quantile) });
   });

@@ -47,3 +47,22 @@ test("once it is taken, reading goes on, and all arrive", async () => {
   await done;
   expect(taken).toBe(1000);
 });
+
+test("a receiver that is gone before it has taken the first is no one between whose requests others come", async () => {
+  async function* requests(): AsyncGenerator<Payload> {
+    yield [megabyte];
+  }
+  const gone = new AbortController();
+  const slow = Promise.withResolvers<void>();
+  let others = 0;
+  const done = holdRequests(requests()).sendTo(
+    () => slow.promise,
+    () => others++,
+    gone.signal,
+  );
+  await settle();
+  gone.abort();
+  slow.resolve();
+  await done;
+  expect(others).toBe(0);
+});

@@ -55,6 +55,8 @@ export function holdRequests(requests: AsyncGenerator<Payload>): HeldRequests {
         const request = held[at];
         if (request) {
           await send(request);
+          // What is begun for a receiver that is gone, nobody would end.
+          if (signal.aborted) return;
           at++;
           if (isFirst) afterFirst();
           isFirst = false;

@@ -219,3 +219,17 @@ test("what has no remote module, or cannot be read, is left to Envoy", async () 
   expect((await rewritten(broken)).typed.value).toEqual(broken.value);
   expect(asked).toEqual([]);
 });
+
+test("a module that comes when its stream is over changes nothing of what a later stream was told", async () => {
+  const slow = Promise.withResolvers<{ file: string }>();
+  const files = [slow.promise, Promise.resolve({ file: "/new" })];
+  const cache = { get: () => files.shift() ?? Promise.resolve(failure) };
+  const both = createEcdsRewriter({ cache, metrics, random: () => 0.5, nowMs: () => 0, log: silentLogger });
+  const earlier = rewritten(httpPlugin(), both);
+  stop.abort(new Error("the stream has ended"));
+  stop = new AbortController();
+  await rewritten(httpPlugin({ settings: "new" }), both);
+  slow.resolve({ file: "/old" });
+  await expect(earlier).rejects.toThrow("the stream has ended");
+  expect(both.inUse()).toEqual(["/new"]);
+});

@@ -97,6 +97,8 @@ export function createEcdsRewriter(options: EcdsOptions): EcdsRewriter {
     if (wasm.pullSecret === "") return failed("fetch_failure", "the pull secret is missing, or is not for this proxy");
     const request = requestOf(wasm);
     const found = await cache.get(request).catch((error: unknown) => ({ problem: FairleadError.from(error).message }));
+    // A later stream may have been told something else meanwhile.
+    stream.signal.throwIfAborted();
     if ("file" in found) return { bytes: wasm.withFile(found.file), file: found.file };
     void tryAgain(wasm.name, request, stream);
     return failed("fetch_failure", found.problem);

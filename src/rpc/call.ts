@@ -78,6 +78,7 @@ export function createCall(
   }
   stream.once("close", () => abort(clientGone));
   const reading = {
+    signal: controller.signal,
     maxBytes: options.maxMessageBytes,
     encoding: header(headers, "grpc-encoding"),
     stallMs: options.stallMs,

@@ -1,10 +1,13 @@
+import { once } from "node:events";
 import { PassThrough } from "node:stream";
 import { setImmediate as nextTurn } from "node:timers/promises";
-import { expect, test } from "vitest";
+import { promisify } from "node:util";
+import { gunzip, gzipSync } from "node:zlib";
+import { describe, expect, test } from "vitest";
 import { eachMessage } from "./each-message.ts";
 import { messageChunks } from "./frame.ts";
 
-const options = { maxBytes: 1000, encoding: undefined };
+const options = { maxBytes: 1000, encoding: undefined, signal: new AbortController().signal };
 const framed = (...texts: readonly string[]): Buffer =>
   Buffer.concat(texts.flatMap((text) => [...messageChunks([Buffer.from(text)])]));
 const settle = async (): Promise<void> => {
@@ -83,4 +86,43 @@ test("what the taker throws ends the reading", async () => {
   stream.write(framed("c"));
   await settle();
   expect(taken).toBe(1);
+});
+
+describe("what comes when the call is over is not handed over", () => {
+  const compressed = gzipSync("a".repeat(1000));
+  const zipped = Buffer.concat([Buffer.of(1, 0, 0, 0, compressed.length), compressed]);
+  const inflate = promisify(gunzip);
+
+  function read(signal = options.signal) {
+    const stream = new PassThrough();
+    const seen: number[] = [];
+    const done = eachMessage(stream, { ...options, signal, encoding: "gzip" }, (bytes) => {
+      seen.push(bytes.length);
+      return undefined;
+    });
+    return { stream, seen, done };
+  }
+
+  test("while it was inflated", async () => {
+    const { stream, seen, done } = read();
+    const begun = once(stream, "pause");
+    stream.write(zipped);
+    await begun;
+    stream.destroy();
+    await expect(done).rejects.toThrow("has gone");
+    for (let i = 0; i < 5; i++) await inflate(compressed);
+    await settle();
+    expect(seen).toEqual([]);
+  });
+
+  test("and the stream is still there", async () => {
+    const controller = new AbortController();
+    const { stream, seen, done } = read(controller.signal);
+    stream.write(framed("a"));
+    await settle();
+    controller.abort(new Error("the handler is done"));
+    stream.write(framed("bc"));
+    await expect(done).rejects.toThrow("the handler is done");
+    expect(seen).toEqual([1]);
+  });
 });

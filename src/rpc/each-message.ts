@@ -8,6 +8,8 @@ import { RpcError, status } from "./status.ts";
 export type Take<T> = (message: T) => Promise<void> | undefined;
 
 export interface EachOptions extends ReadOptions {
+  /** Of the call: aborted once it is over, for whatever reason. */
+  readonly signal: AbortSignal;
   /** Where one message is all there is: its end is waited for no longer either. */
   readonly untilEnd?: boolean;
   /** Counts what has come of messages that are not whole, as this client's. */
@@ -15,7 +17,10 @@ export interface EachOptions extends ReadOptions {
   readonly client?: string;
 }
 
-/** Resolves at the stream's end; rejects with what the taker throws, and for what is no message. */
+/**
+ * Resolves at the stream's end; rejects with what the taker throws, and for what is no message. Nothing is handed over once
+ * the call is over: what a message opens then, nobody would close.
+ */
 export function eachMessage(stream: Readable, options: EachOptions, take: Take<Uint8Array>): Promise<void> {
   const frames = createFrames(options.maxBytes);
   const done = Promise.withResolvers<void>();
@@ -58,16 +63,22 @@ export function eachMessage(stream: Readable, options: EachOptions, take: Take<U
 
   const fail = (error: unknown): void => settle(() => done.reject(error));
 
+  function hand(message: Uint8Array): Promise<void> | undefined {
+    options.signal.throwIfAborted();
+    return isOver ? undefined : take(message);
+  }
+
   function handOver(): void {
     try {
       for (let frame = frames.take(); frame && !isOver; frame = frames.take()) {
-        const taken = frame.compressed ? inflated(frame.bytes, options).then(take) : take(frame.bytes);
+        const taken = frame.compressed ? inflated(frame.bytes, options).then(hand) : hand(frame.bytes);
         if (!taken) continue;
         waits = true;
         stream.pause();
         taken.then(goOn, fail);
         return;
       }
+      if (isOver) return;
       if (hasEnded) finish();
       // A message that has begun must go on.
       else if (options.untilEnd || frames.isInside()) timer ??= stalled(options.stallMs);

@@ -53,27 +53,47 @@ export function duplex<I, O>(
   method: Omit<Method<never, O>, "request"> & { readonly request: Decoder<I> },
   handler: (each: Each<I>, call: Call, send: Send<O>) => Promise<void>,
 ): Route {
+  const { decode } = method.request;
+  const ownTurn = createLine();
+
+  /** Nobody is left who would undo what is done for a call that is over. */
+  async function turnOf(call: Call): Promise<void> {
+    await ownTurn();
+    call.signal.throwIfAborted();
+  }
+
+  async function takeLarge(call: Call, bytes: Uint8Array, take: Take<I>): Promise<void> {
+    await turnOf(call);
+    const message = decode(bytes);
+    await turnOf(call);
+    await take(message);
+  }
+
   return {
     path: method.path,
     serve: (call) =>
       handler(
-        (take) => call.each((bytes) => handOver(call, bytes, method.request.decode(bytes), take)),
+        (take) =>
+          call.each((bytes) => (bytes.length > largeBytes ? takeLarge(call, bytes, take) : take(decode(bytes)))),
         call,
         (message) => call.send(method.response.encode(message)),
       ),
   };
 }
 
-/** From so many bytes on, to decode a message is work enough for a turn: what is done with it has another one. */
+/**
+ * From so many bytes on, to decode a message is work enough for a turn: what is done with it has another one, and so has each
+ * of those that many clients send at once.
+ */
 const largeBytes = 256 * 1024;
 
-function handOver<I>(call: Call, bytes: Uint8Array, message: I, take: Take<I>): Promise<void> | undefined {
-  if (bytes.length <= largeBytes) return take(message);
-  return nextTurn().then(() => {
-    // Nobody is left who would undo what it does.
-    call.signal.throwIfAborted();
-    return take(message);
-  });
+/** Turns of the event loop, one for each who waits, first come first served. */
+function createLine(): () => Promise<void> {
+  let last = Promise.resolve();
+  return () => {
+    last = last.then(() => nextTurn());
+    return last;
+  };
 }
 
 async function* decoded<I>(method: Method<I, unknown>, call: WireCall): AsyncGenerator<I> {

@@ -1,6 +1,6 @@
 /** A path in; floods of HTTP/2 frames at it out, by name, and a client that sends one as a patient attacker would. */
 import type { Socket } from "node:net";
-import { setImmediate as nextTurn } from "node:timers/promises";
+import { setImmediate as nextTurn, setTimeout as wait } from "node:timers/promises";
 
 const kinds = { data: 0, headers: 1, priority: 2, reset: 3, settings: 4, ping: 6, window: 8, continuation: 9 } as const;
 const endStream = 1;
@@ -86,6 +86,8 @@ export const greet = (socket: Socket): boolean => socket.write(greeting);
 const maxRounds = 400_000;
 const maxBytes = 1e9;
 const atOnce = 50;
+/** In which it reads what the kernel holds: that takes megabytes of small frames before a server has a turn. */
+const readMs = 5000;
 
 /** Writes, and reads what comes back, until the other side has closed; false where it never did. */
 export async function flood(socket: Socket, next: Flood): Promise<boolean> {
@@ -100,5 +102,7 @@ export async function flood(socket: Socket, next: Flood): Promise<boolean> {
     if (socket.write(batch)) await nextTurn();
     else if (!socket.destroyed) await mayGoOn.promise;
   }
+  const closed = new Promise<void>((resolve) => void socket.once("close", () => resolve()));
+  if (!socket.destroyed) await Promise.race([closed, wait(readMs, undefined, { ref: false })]);
   return socket.destroyed;
 }

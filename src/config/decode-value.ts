@@ -1,8 +1,10 @@
 /**
  * A schema and parsed JSON in, the typed value out. Protobuf JSON as istiod reads it: snake_case or camelCase names,
  * enums by name or number, numbers as text, null as absent, first fault ends it. Unknown fields are reported, not kept.
+ * Keys of maps and structs are put in order: as written they have no meaning, two specs that differ in it alone are equal
+ * to the graph, and whoever goes through them is to see the same for both.
  */
-import { isRecord } from "../lib/index.ts";
+import { inKeyOrder, isRecord, sortBy } from "../lib/index.ts";
 import type { IntegerNode, ObjectNode, Schema, StringNode } from "../model/index.ts";
 import { cannotUnmarshal, durationError, notANumber } from "./json-error.ts";
 import { fieldPath, itemPath } from "./problem.ts";
@@ -65,7 +67,7 @@ function decode(schema: Schema, raw: unknown, path: string, walk: Walk): unknown
     case "any":
       if (schema.object && !isRecord(raw))
         throw new Fault(path, `bad StructValue: ${cannotUnmarshal(raw, "map[string]json.RawMessage")}`);
-      return raw;
+      return inKeyOrder(raw);
   }
 }
 
@@ -152,13 +154,12 @@ function placeOf(places: Fields["places"], key: string): number | undefined {
 
 function decodeMap(schema: Schema & { type: "map" }, raw: unknown, path: string, walk: Walk): unknown {
   if (!isRecord(raw)) throw new Fault(path, cannotUnmarshal(raw, "map[string]json.RawMessage"));
-  return Object.fromEntries(
-    Object.entries(raw).map(([key, value]) => {
-      const at = itemPath(path, key);
-      if (schema.keys) decodeNumber(key, at, "uint32");
-      return [key, value === null ? zero(schema.values) : decode(schema.values, value, at, walk)];
-    }),
-  );
+  const entries = Object.entries(raw).map(([key, value]) => {
+    const at = itemPath(path, key);
+    if (schema.keys) decodeNumber(key, at, "uint32");
+    return [key, value === null ? zero(schema.values) : decode(schema.values, value, at, walk)] as const;
+  });
+  return Object.fromEntries(sortBy(entries, ([key]) => key));
 }
 
 function decodeString(schema: StringNode, raw: unknown, path: string): unknown {

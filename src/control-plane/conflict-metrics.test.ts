@@ -34,12 +34,11 @@ test("objects that get in each other's way are counted as they come and go", asy
   const where = { domain: "cluster.local", cluster: "Kubernetes", configMap: "istio-system/istio" };
   const { registry, configs } = createStages({ graph, objects, ...where });
   const metrics = createMetrics();
-  const target = (name: string) => ({
-    service: `default/${name}.default.svc.cluster.local`,
-    port: 80,
+  const target = (name: string, portName: string) => ({
+    ...{ service: `default/${name}.default.svc.cluster.local`, portName, port: 80 },
     targetPort: 8080,
   });
-  let classes: readonly Pick<ProxyClass, "targets">[] = [{ targets: [target("web")] }];
+  let classes: readonly Pick<ProxyClass, "targets">[] = [{ targets: [target("web", "http")] }];
   measureConflicts(metrics, {
     graph,
     domain: where.domain,
@@ -60,7 +59,7 @@ test("objects that get in each other's way are counted as they come and go", asy
   expect(await told()).toEqual(["0", "0", "0", "0", "0"]);
   api.apply([route("a", "web"), route("b", "web.default.svc.cluster.local", "c.example.com"), rule("a", "v1", "v2")]);
   api.apply([rule("b", "v2"), entry("one", "TCP"), entry("two", "TCP"), entry("three", "HTTP")]);
-  classes = [{ targets: [target("web"), target("other")] }];
+  classes = [{ targets: [target("web", "http"), target("other", "tcp")] }];
   expect(await told()).toEqual(["1", "1", "1", "1", "0"]);
   api.remove(route("b"));
   api.apply([rule("b", "v3")]);
@@ -74,4 +73,26 @@ test("objects that get in each other's way are counted as they come and go", asy
   expect(graph.entries - entries).toBeLessThan(50);
   api.apply([route("other", ...many.slice(500))]);
   expect(await told()).toEqual(["500", "0", "0", "0", "0"]);
+});
+
+test.each([
+  ["UDP", "TCP"],
+  ["TCP", "UDP"],
+])("one number for %s and %s is no conflict of a workload's port; another protocol of TCP is", async (...protocols) => {
+  const graph = createGraph();
+  const ports = protocols.map((protocol) => ({ name: `http-${protocol}`.toLowerCase(), port: 80, protocol }));
+  const both = object("v1", "Service", "web", { clusterIP: "10.96.0.1", ports });
+  const { objects } = watchObjects(createMemorySource({ graph, objects: [both, service("other", "tcp")] }));
+  const where = { domain: "cluster.local", cluster: "Kubernetes", configMap: "istio-system/istio" };
+  const { registry, configs } = createStages({ graph, objects, ...where });
+  const metrics = createMetrics();
+  const target = (name: string, portName: string) => ({
+    ...{ service: `default/${name}.default.svc.cluster.local`, portName, port: 80, targetPort: 80 },
+  });
+  let targets = ports.map(({ name }) => target("web", name));
+  const { services } = registry;
+  measureConflicts(metrics, { graph, domain: where.domain, services, ...configs, classes: () => [{ targets }] });
+  expect(await metrics.text()).toMatch(/^pilot_conflict_inbound_listener 0$/m);
+  targets = [...targets, target("other", "tcp")];
+  expect(await metrics.text()).toMatch(/^pilot_conflict_inbound_listener 1$/m);
 });

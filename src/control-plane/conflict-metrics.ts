@@ -95,15 +95,15 @@ function ruleWord(namespace: string, { host = "", workloadSelector }: Destinatio
 const subsetNames = (spec: DestinationRuleSpec | undefined): readonly string[] =>
   (spec?.subsets ?? []).map(({ name = "" }) => name);
 
-/** Services that send to one port of a workload in different protocols: the first has it. */
+/** Services that send to one port of a workload in different protocols: the first has it. UDP is in nobody's way. */
 function inboundConflicts(classes: Iterable<Pick<ProxyClass, "targets">>, services: Collection<Service>): number {
   let found = 0;
   for (const { targets } of classes) {
     for (const same of Map.groupBy(targets, ({ targetPort }) => targetPort).values()) {
       const protocols = same.map(
-        ({ service, port }) => services.get(service)?.ports.find((one) => one.port === port)?.protocol,
+        ({ service, portName }) => services.get(service)?.ports.find(({ name }) => name === portName)?.protocol,
       );
-      if (new Set(protocols).size > 1) found++;
+      if (new Set(protocols.filter((protocol) => protocol !== "UDP")).size > 1) found++;
     }
   }
   return found;

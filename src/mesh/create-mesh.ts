@@ -35,10 +35,10 @@ export function createMesh(graph: Graph, inputs: MeshInputs): Mesh {
   const context: ScopeContext = { graph, inputs, index, virtualServices };
 
   const endpoints = graph.memo<readonly Endpoint[]>("endpoints by port", (id) => {
-    const [key = "", name = "", number] = id.split("|");
-    return inputs.endpoints(key).filter(({ portName, servicePort }) => {
+    const [key = "", name = "", number, protocol] = id.split("|");
+    return inputs.endpoints(key).filter(({ portName, servicePort, isUdp = false }) => {
       const byNumber = number !== undefined && servicePort !== undefined;
-      return byNumber ? servicePort === Number(number) : portName === name;
+      return byNumber ? servicePort === Number(number) && isUdp === (protocol === "UDP") : portName === name;
     });
   });
   /** Every cluster reads them, and an endpoint that comes or goes hardly ever changes them. */
@@ -115,7 +115,8 @@ export function createMesh(graph: Graph, inputs: MeshInputs): Mesh {
     settings,
     service: (key) => services.get(key),
     sees: (namespace, key) => index.isVisible(key, namespace),
-    endpoints: (key, { name, port }) => endpoints.get(`${hostKey(key)}|${name}|${port}`),
+    endpoints: (key, { name, port, protocol }) =>
+      endpoints.get(`${hostKey(key)}|${name}|${port}${protocol === "UDP" ? "|UDP" : ""}`),
     endpointsByName: (key, name) => endpoints.get(`${hostKey(key)}|${name}`),
     identities: identities.get,
     serviceNamed(name) {

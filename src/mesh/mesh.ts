@@ -39,7 +39,7 @@ export interface Mesh {
   /** Whether the service is exported to the namespace. */
   sees(namespace: string, serviceKey: string): boolean;
   /** Ready-to-send and not-ready endpoints of one port of a service, in a stable order. */
-  endpoints(serviceKey: string, port: Pick<ServicePort, "name" | "port">): readonly Endpoint[];
+  endpoints(serviceKey: string, port: Pick<ServicePort, "name" | "port" | "protocol">): readonly Endpoint[];
   /** The same as endpoint discovery has it: by the port's name alone. */
   endpointsByName(serviceKey: string, portName: string): readonly Endpoint[];
   /** SPIFFE ids that serve the service, sorted: of its endpoints, and those declared. */

@@ -96,7 +96,10 @@ function egressScope(context: ScopeContext, namespace: string, listener: IstioEg
   };
 }
 
-/** A listener with a port shows only that port of services, unless it is a forward proxy. */
+/**
+ * A listener with a port shows only that port of services, unless it is a forward proxy. As in Istio it may be one for UDP:
+ * nothing connects to it, but the service's name is resolved.
+ */
 function matchedPort(listener: IstioEgressListener | undefined): number | undefined {
   const { number = 0, protocol = "" } = listener?.port ?? {};
   return number === 0 || parseProtocol(protocol) === "HTTP_PROXY" ? undefined : number;

@@ -17,6 +17,8 @@ export interface Endpoint {
   readonly portName: string;
   /** Its number, of endpoints of a ServiceEntry: there a name may stand for different ports in different objects. */
   readonly servicePort?: number;
+  /** Whether that port is for UDP: another object may have the number for TCP. */
+  readonly isUdp?: true;
   readonly labels: Readonly<Record<string, string>>;
   readonly locality: Locality;
   /** The locality as its source spells it: `eu/a/` of a node is not `eu/a` of a label, and Istio sends them apart. */

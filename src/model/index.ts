@@ -51,8 +51,10 @@ export {
   compareAge,
   type KubeObject,
   lastWriter,
+  type ObjectId,
   type ObjectMeta,
   type OwnerReference,
+  objectId,
   objectKey,
   objectName,
   type Writer,
@@ -102,7 +104,15 @@ export {
   types,
 } from "./resource.ts";
 export { createResourceSet, emptyResourceSet, type ResourceSet } from "./resource-set.ts";
-export { hostKey, type Resolution, type Service, type ServicePort, serviceKey, variantKey } from "./service.ts";
+export {
+  hostKey,
+  portByNumber,
+  type Resolution,
+  type Service,
+  type ServicePort,
+  serviceKey,
+  variantKey,
+} from "./service.ts";
 export { defaultMeshConfig, defaultProxyConfig, mergeMeshConfig, mergeProxyConfig } from "./settings.ts";
 export {
   type ConnectionCount,

@@ -33,6 +33,17 @@ export interface ObjectMeta {
   readonly finalizers?: readonly string[];
 }
 
+/**
+ * What names an object of a known kind. Plans that become text have this of an object, not its `meta`: that has labels and
+ * annotations, in which `kubectl apply` keeps the whole object once more.
+ */
+export interface ObjectId {
+  readonly name: string;
+  readonly namespace: string;
+}
+
+export const objectId = ({ name, namespace }: ObjectId): ObjectId => ({ name, namespace });
+
 export interface KubeObject {
   readonly apiVersion: string;
   readonly kind: string;

@@ -9,6 +9,8 @@ export type Profile = "istio-proxy" | "envoy" | "grpc";
 /** A service port that a proxy serves itself, with the port its workload listens on. */
 export interface ServiceTarget {
   readonly service: string;
+  /** Tells ports of one number apart, of which one is for UDP and one for TCP. */
+  readonly portName: string;
   readonly port: number;
   readonly targetPort: number;
 }

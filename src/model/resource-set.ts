@@ -39,7 +39,7 @@ class LayeredSet implements ResourceSet {
   }
 
   get size(): number {
-    this.#size ??= this.list().length;
+    this.#size ??= this.#count();
     return this.#size;
   }
 
@@ -58,9 +58,21 @@ class LayeredSet implements ResourceSet {
     const all: Resource[] = [];
     for (const [at, layer] of this.layers.entries()) {
       const later = this.#hiding(at);
-      for (const [name, resource] of layer) if (!isIn(later, name)) all.push(resource);
+      // An entry is an object of its own.
+      if (later.length === 0) for (const resource of layer.values()) all.push(resource);
+      else for (const [name, resource] of layer) if (!isIn(later, name)) all.push(resource);
     }
     return all;
+  }
+
+  #count(): number {
+    let count = 0;
+    for (const [at, layer] of this.layers.entries()) {
+      const later = this.#hiding(at);
+      if (later.length === 0) count += layer.size;
+      else for (const name of layer.keys()) if (!isIn(later, name)) count++;
+    }
+    return count;
   }
 
   #hiding(at: number): readonly Layer[] {

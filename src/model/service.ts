@@ -24,6 +24,17 @@ export interface ServicePort {
   readonly targetPort?: number;
 }
 
+/**
+ * The port that connections to a number are for. One for UDP never is, as in Istio: a service may have it beside one for
+ * TCP, of the same number and in any order.
+ */
+export function portByNumber<P extends { readonly port: number; readonly protocol: string }>(
+  ports: readonly P[],
+  number: number,
+): P | undefined {
+  return ports.find(({ port, protocol }) => port === number && protocol !== "UDP");
+}
+
 export interface Service {
   /** The key in the collection of services: `namespace/host`, or `variantKey` where another object comes first. */
   readonly key: string;

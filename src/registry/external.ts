@@ -15,6 +15,7 @@ import {
 import { capExports } from "./entry-visibility.ts";
 import type { Pod } from "./pod.ts";
 import { serviceEntryServices } from "./service-entry.ts";
+import { serviceTarget } from "./targets.ts";
 import type { ServiceVariant } from "./variant.ts";
 import type { WorkloadFacts } from "./workload.ts";
 import { entryInstance, podInstance, serviceEntryEndpoints, type WorkloadInstance } from "./workload-instance.ts";
@@ -134,13 +135,14 @@ export function createExternal(graph: Graph, inputs: ExternalInputs): External {
         ({ service }) => service.creationTimestamp,
         ({ service }) => service.object,
       );
-      const taken = new Set<number | undefined>();
+      const taken = new Set<number>();
       return sorted.flatMap(({ id, service }) => {
         // Istio makes a service of each address, every one of them with all endpoints.
         const each = Array.from({ length: Math.max(1, new Set(service.addresses).size) }, () => endpointsOf.get(id));
         return each.flat().filter((endpoint) => {
-          const port = service.ports.find((candidate) => candidate.name === endpoint.portName)?.port;
-          // Envoy takes one endpoint per logical DNS cluster.
+          // Envoy takes one endpoint per logical DNS cluster; there are none for UDP.
+          const { servicePort: port, isUdp } = endpoint;
+          if (isUdp || port === undefined) return true;
           if (service.resolution === "dns-round-robin" && taken.has(port)) return false;
           taken.add(port);
           return true;
@@ -153,9 +155,7 @@ export function createExternal(graph: Graph, inputs: ExternalInputs): External {
         const own = endpointsOf.get(id).filter((endpoint) => addresses.includes(endpoint.addresses[0] ?? ""));
         return own.flatMap((endpoint) => {
           const port = service?.ports.find((candidate) => candidate.name === endpoint.portName);
-          return service && port
-            ? [{ service: inputs.keyOf(service), port: port.port, targetPort: endpoint.port }]
-            : [];
+          return service && port ? [serviceTarget(inputs.keyOf(service), port, endpoint.port)] : [];
         });
       }),
     entriesMatching: (namespace, selector) =>

@@ -143,8 +143,8 @@ describe("Kubernetes services", () => {
   test("a pod serves each target port and protocol once, named ports looked up in it", () => {
     const { registry } = registryOf([web, pod("a", "10.1.0.1")]);
     expect(registry.targets({ namespace: "shop", name: "a", addresses: ["10.1.0.1"] })).toEqual([
-      { service: webKey, port: 80, targetPort: 8080 },
-      { service: webKey, port: 443, targetPort: 8443 },
+      { service: webKey, portName: "http", port: 80, targetPort: 8080 },
+      { service: webKey, portName: "tcp", port: 443, targetPort: 8443 },
     ]);
   });
 
@@ -204,7 +204,7 @@ describe("ServiceEntries", () => {
       "192.168.0.1:9090",
     ]);
     expect(registry.targets({ namespace: "shop", name: "a", addresses: ["10.1.0.1"] })).toEqual([
-      { service: "shop/a.com", port: 80, targetPort: 8080 },
+      { service: "shop/a.com", portName: "http", port: 80, targetPort: 8080 },
     ]);
   });
 

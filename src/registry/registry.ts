@@ -25,7 +25,7 @@ import { kubeHost, kubeService } from "./kube-service.ts";
 import type { ObjectsOf } from "./objects.ts";
 import { type Pod, readPod } from "./pod.ts";
 import { byPrecedence } from "./precedence.ts";
-import { targetPorts, targetsOfPod, targetsOfSlices } from "./targets.ts";
+import { serviceTarget, targetPorts, targetsOfPod, targetsOfSlices } from "./targets.ts";
 import type { ServiceVariant, Slice } from "./variant.ts";
 import { nodeLocality, type WorkloadFacts, workloadFacts } from "./workload.ts";
 import { createWorkloadAt } from "./workload-at.ts";
@@ -216,9 +216,7 @@ function entryTargets(entry: WorkloadInstance, variants: readonly ServiceVariant
     .flatMap(({ service, targets }) =>
       kubeServiceEndpoints(entry, service, targets).flatMap((endpoint) => {
         const port = service.ports.find((candidate) => candidate.name === endpoint.portName);
-        return port && port.protocol !== "UDP"
-          ? [{ service: service.key, port: port.port, targetPort: endpoint.port }]
-          : [];
+        return port && port.protocol !== "UDP" ? [serviceTarget(service.key, port, endpoint.port)] : [];
       }),
     );
 }

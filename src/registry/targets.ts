@@ -1,6 +1,6 @@
 /** A pod and the Services that select it in, the ports it serves for them out. */
 import { readList, readNumber, readRecord, readText } from "../lib/index.ts";
-import type { KubeObject, Protocol, Service, ServiceTarget } from "../model/index.ts";
+import type { KubeObject, Protocol, Service, ServicePort, ServiceTarget } from "../model/index.ts";
 import type { Pod } from "./pod.ts";
 import type { ServiceVariant, Slice, TargetPort } from "./variant.ts";
 
@@ -25,10 +25,14 @@ export function targetsOfPod(pod: Pick<Pod, "ports">, variants: readonly Service
       const number = portOn(pod, target);
       if (!port || number === undefined || seen.has(portId(number, port.protocol))) continue;
       seen.add(portId(number, port.protocol));
-      out.push({ service: service.key, port: port.port, targetPort: number });
+      out.push(serviceTarget(service.key, port, number));
     }
     return out;
   });
+}
+
+export function serviceTarget(service: string, { name, port }: ServicePort, targetPort: number): ServiceTarget {
+  return { service, portName: name, port, targetPort };
 }
 
 const portId = (port: number, protocol: Protocol): string => `${port}/${protocol}`;
@@ -50,7 +54,7 @@ export function targetsOfSlices(
       .filter((endpoint) => endpoint.addresses[0] === address)
       .flatMap((endpoint) => {
         const port = service?.ports.find((candidate) => candidate.name === endpoint.portName);
-        return service && port ? [{ service: service.key, port: port.port, targetPort: endpoint.port }] : [];
+        return service && port ? [serviceTarget(service.key, port, endpoint.port)] : [];
       });
   });
 }

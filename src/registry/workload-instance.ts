@@ -99,6 +99,7 @@ export function serviceEntryEndpoints(instance: WorkloadInstance, ports: Service
     port: isSocket ? 0 : instance.ports.get(port.name) || port.targetPort || port.port,
     portName: port.name,
     servicePort: port.port,
+    ...(port.protocol === "UDP" ? { isUdp: true } : {}),
     weight: instance.weight,
     health: instance.health,
   }));

@@ -1,6 +1,6 @@
 /** A Gateway's listeners, and the Services it is reached by, in; its status out. */
 import { isIP } from "node:net";
-import type { Config, KubeGatewaySpec } from "../../model/index.ts";
+import { type Config, type KubeGatewaySpec, portByNumber } from "../../model/index.ts";
 import type { GatewayOutcome, ListenerOutcome } from "./gateway.ts";
 import { type GatewayApiInputs, gatewayGroup } from "./inputs.ts";
 import { kindsOf } from "./listener.ts";
@@ -209,7 +209,7 @@ function resolveInstances(inputs: GatewayApiInputs, { gateway, services, listene
     }
     const endpoints = inputs.endpoints(service.key);
     for (const port of ports) {
-      const name = service.ports.find((candidate) => candidate.port === port)?.name;
+      const name = portByNumber(service.ports, port)?.name;
       if (name !== undefined && endpoints.some((endpoint) => endpoint.portName === name)) {
         internal.add(`${host}:${port}`);
         for (const address of service.externalAddresses) external.add(address);

@@ -17,6 +17,7 @@ export { runNamespaceEnd } from "./namespace-end.ts";
 export { createMeshNetwork, findClash, type MeshNetwork } from "./network/mesh-network.ts";
 export { type NetworkPlan, type PlanOptions, planNetwork, rangePairs } from "./network/plan.ts";
 export { podNetworkPath } from "./network/pod-network.ts";
+export { takeTurn } from "./network/turn.ts";
 export { openWayOut } from "./network/way-out.ts";
 export { keepNode } from "./node.ts";
 export { removePod, runPodLeases } from "./pod-leases.ts";

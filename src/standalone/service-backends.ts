@@ -1,7 +1,7 @@
 /** Services and EndpointSlices in; where one port of a Service is served right now out. */
 import type { Collection } from "../collections/index.ts";
 import { readList, readNumber, readRecord, readTexts } from "../lib/index.ts";
-import { type KubeObject, objectKey } from "../model/index.ts";
+import { type KubeObject, objectKey, portByNumber } from "../model/index.ts";
 import { readService } from "./service-shape.ts";
 
 export interface Backend {
@@ -22,7 +22,7 @@ export function serviceBackends(
 ): () => readonly Backend[] {
   return () => {
     const service = services.get(objectKey(wanted));
-    const portName = service && readService(service).ports.find(({ port }) => port === wanted.port)?.name;
+    const portName = service && portByNumber(readService(service).ports, wanted.port)?.name;
     if (portName === undefined) return [];
     const own = slices.keys().flatMap((key) => slices.get(key) ?? []);
     return own

@@ -74,7 +74,7 @@ describe.skipIf(lacks("kubectl"))("kubectl exec", () => {
       const pid = Number(String(said));
       expect(isAlive(pid)).toBe(true);
       child.kill("SIGKILL");
-      await expect.poll(() => isAlive(pid), { timeout: 15_000 }).toBe(false);
+      await expect.poll(() => isAlive(pid)).toBe(false);
     });
   }
 
@@ -124,7 +124,7 @@ describe.skipIf(lacks("kubectl"))("kubectl exec", () => {
     const ended = once(child, "close");
     // Nothing tells when it listens, but what it then hears.
     const writing = setInterval(() => appendFileSync(log?.path ?? "", "tick\n"), 50);
-    await expect.poll(() => text, { timeout: 15_000 }).toContain("tick\n");
+    await expect.poll(() => text).toContain("tick\n");
     clearInterval(writing);
     log?.ended();
     expect(await ended).toEqual([0, null]);

@@ -79,9 +79,9 @@ describe.skipIf(lacks("kubectl"))("kubectl logs", () => {
       text += chunk;
     });
     const ended = once(child, "close");
-    await expect.poll(() => text, { timeout: 15_000 }).toBe("four\n");
+    await expect.poll(() => text).toBe("four\n");
     await write("five\n");
-    await expect.poll(() => text, { timeout: 15_000 }).toBe("four\nfive\n");
+    await expect.poll(() => text).toBe("four\nfive\n");
     appendFileSync(own().path, "last\n");
     own().ended();
     expect(await ended).toEqual([0, null]);

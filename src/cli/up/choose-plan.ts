@@ -22,8 +22,6 @@ export async function choosePlan(
   return first;
 }
 
-export const isFree = async (plan: NetworkPlan): Promise<boolean> => (await clashOf(plan)) === undefined;
-
 /** Without the rights or the tools to ask there is no network to plan. */
 function clashOf(plan: NetworkPlan): Promise<string | undefined> {
   return findClash(plan).catch(() => undefined);

@@ -14,10 +14,11 @@ import {
   removeAtEnd,
   standaloneKinds,
   sweepAbandoned,
+  takeTurn,
 } from "../../standalone/index.ts";
 import { formatAddress, type ListenAddress } from "../listen-address.ts";
 import { startApi } from "./api-child.ts";
-import { choosePlan, isFree } from "./choose-plan.ts";
+import { choosePlan } from "./choose-plan.ts";
 import { startControlPlane } from "./control-plane-child.ts";
 import { showControlPlane } from "./control-plane-pod.ts";
 import { startControllers } from "./controllers.ts";
@@ -86,23 +87,18 @@ export async function startStandaloneMesh(options: MeshOptions): Promise<Standal
   }
 }
 
-/** Another mesh that starts at the same moment may take the ranges that were free when they were chosen. */
-const networkTries = 5;
-
 async function openChosenNetwork(
   options: MeshOptions,
   data: DataDir,
   ranges: Pick<PlanOptions, "podCidr" | "serviceCidr">,
 ): Promise<{ readonly plan: NetworkPlan; readonly network: MeshNetwork | undefined }> {
-  const { needsNetwork: isNeeded, outside, log } = options;
-  for (let tried = 1; ; tried++) {
+  const { needsNetwork: isNeeded, outside, log, signal } = options;
+  const turn = await takeTurn({ log, signal });
+  try {
     const plan = await choosePlan({ dataDir: data.path, ...ranges }, readNetworkFile(data.path)?.plan, log);
-    try {
-      return { plan, network: await openMeshNetwork({ data, plan, isNeeded, outside, log }) };
-    } catch (error) {
-      const mayChoose = ranges.podCidr === undefined && ranges.serviceCidr === undefined;
-      if (!mayChoose || tried === networkTries || (await isFree(plan))) throw error;
-    }
+    return { plan, network: await openMeshNetwork({ data, plan, isNeeded, outside, log }) };
+  } finally {
+    turn.end();
   }
 }
 

@@ -6,6 +6,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import type { Duplex } from "node:stream";
 import { type Logger, listenOn, openSocketFolder, serverOptions, webLimits } from "../../lib/index.ts";
 import type { ContainerLog } from "../log/container-log.ts";
+import { attach } from "./attach.ts";
 import { channelProtocol, portsIn, serveChannelForward } from "./channel-forward.ts";
 import { type CommandStreams, commandOffer, openCommandStreams, type Wanted } from "./command-streams.ts";
 import { removeDeadSockets } from "./dead-sockets.ts";
@@ -130,19 +131,11 @@ function commandOf(pod: HostedPod, container: string, query: URLSearchParams): R
   return spawn && ((streams, wanted) => runCommand(spawn, query.getAll("command"), streams, wanted));
 }
 
-/** Processes here have no input that one could write to: what they say from now on is all there is. */
 function attachTo(pod: HostedPod, container: string): Run | undefined {
   const log = pod.log(container);
   const life = log === "none" ? undefined : log?.current();
   if (!log || log === "none" || !life) return undefined;
-  return async ({ stdin, stdout, stderr, finish, signal }) => {
-    stdin?.resume();
-    const out = stdout ?? stderr;
-    signal.addEventListener("abort", () => out?.destroy(), { once: true });
-    const options = { follow: true, timestamps: false, tailLines: 0, since: undefined, limitBytes: undefined };
-    if (out) await writeLog(log, life, options, out);
-    await finish({ metadata: {}, status: "Success" });
-  };
+  return (streams) => attach(log, life, streams);
 }
 
 function wantedStreams(query: URLSearchParams): Wanted {

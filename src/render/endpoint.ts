@@ -8,14 +8,14 @@ import { sniDecisions } from "./gateway/sni.ts";
 import type { ResourceKind } from "./kind.ts";
 import { layerRecipe } from "./layer.ts";
 import { outboundLayers } from "./outbound/layers.ts";
-import { decidedTarget } from "./outbound/targets.ts";
+import { decidedTarget, isEds } from "./outbound/targets.ts";
 import { encodePart, resourceOf } from "./part.ts";
 import { resourceRecipe } from "./recipe.ts";
 import type { View } from "./view.ts";
 
 function assignment(view: View<BuildFacet>, key: string, place: PlacedFacet | undefined): Resource | undefined {
   const target = decidedTarget(view, key, place);
-  if (target?.discovery !== "eds") return undefined;
+  if (!target || !isEds(target)) return undefined;
   const message = loadAssignment(target.name, clusterGroups(view, target));
   return resourceOf(target.name, encodePart(ClusterLoadAssignmentSchema, message));
 }

@@ -19,15 +19,15 @@ const extensionResource = resourceRecipe(ownFacet, types.extension, (view, key) 
   return config && resourceOf(name, encodePart(TypedExtensionConfigSchema, config));
 });
 
-/** Only what some filter asks for; without extensions no listener is looked at. */
+/** Only what some filter asks for. */
 const extensions = layerRecipe(ownFacet, "extensions", (view) => {
-  const isAny = attachedExtensions(view).some(({ code }) => code.kind === "wasm");
-  const names = isAny ? referencesOf(layersOf(listenerKind, view)).extensions : [];
+  const names = referencesOf(layersOf(listenerKind, view)).extensions;
   return new Map(names.map((name) => [name, extensionResource.ref(view, keyOf(name))]));
 });
 
 export const extensionKind: ResourceKind = {
   type: types.extension,
-  refs: (view) => [extensions.ref(view)],
+  /** Without such extensions no listener is looked at. */
+  refs: (view) => (attachedExtensions(view).some(({ code }) => code.kind === "wasm") ? [extensions.ref(view)] : []),
   render: (view, name) => extensionResource(view, keyOf(name)),
 };

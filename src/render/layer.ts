@@ -1,6 +1,7 @@
 /** Which resources a facet has, by reference, in; the same as a map of resources, made once for all classes with that facet, out. */
 import type { Resource } from "../model/index.ts";
-import { type FacetKind, isMade, memberRecipe, type Recipe, type Ref, type ResourceRef, recipe } from "./recipe.ts";
+import type { FacetKind } from "./facet.ts";
+import { isMade, memberRecipe, type Recipe, type Ref, type ResourceRef, recipe } from "./recipe.ts";
 import type { View } from "./view.ts";
 
 /** Part of a set of resources, shared by all classes for which it is the same. Never changed. */

@@ -13,6 +13,7 @@ import {
   type Service,
   types,
 } from "../model/index.ts";
+import { type FacetKind, facet } from "./facet.ts";
 import { buildFacet, clientFacet } from "./facets.ts";
 import type { ResourceKind } from "./kind.ts";
 import { layerRecipe } from "./layer.ts";
@@ -20,7 +21,7 @@ import { clientScope } from "./outbound/client-scope.ts";
 import { servicePortsLeft } from "./outbound/targets.ts";
 import { partOf, resourceOf, sameBytes } from "./part.ts";
 import { isWildcardAddress, servicePlaces } from "./proxy/addresses.ts";
-import { type FacetKind, keyOf, recipe, resourceRecipe, wordsOf } from "./recipe.ts";
+import { keyOf, recipe, resourceRecipe, wordsOf } from "./recipe.ts";
 import type { View } from "./view.ts";
 
 /** Istio's agents take the one resource of this type whatever its name. */
@@ -28,12 +29,8 @@ const tableName = "nds";
 
 type NamesFacet = BuildFacet & Pick<PlacedFacet, "network">;
 
-const namesFacet: FacetKind<NamesFacet> = {
-  project: (proxy) => ({ ...buildFacet.project(proxy), network: proxy.network }),
-};
-const clientNamesFacet: FacetKind<ClientFacet & NamesFacet> = {
-  project: (proxy) => ({ ...clientFacet.project(proxy), network: proxy.network }),
-};
+const namesFacet: FacetKind<NamesFacet> = facet([buildFacet], ["network"]);
+const clientNamesFacet: FacetKind<ClientFacet & NamesFacet> = facet([clientFacet, namesFacet], []);
 
 /** A map on the wire is its entries one after the other: each host is a part of its own, whoever has it. */
 function tableResource(view: View<NamesFacet>, scope: Scope): Resource {

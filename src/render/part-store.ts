@@ -5,7 +5,9 @@
 import type { IsPart, MemberMemo, Memo, Provenance } from "../collections/index.ts";
 import { keyFor } from "../lib/index.ts";
 import type { Mesh } from "../mesh/index.ts";
-import type { Resource } from "../model/index.ts";
+import type { ProxyClass, Resource } from "../model/index.ts";
+import { facetOf } from "./facet.ts";
+import { ownFacet } from "./facets.ts";
 import type {
   AppliedPatch,
   Maker,
@@ -31,22 +33,23 @@ export function createPartStore(mesh: Mesh, options: PartStoreOptions = {}): Par
   const held = new Map<View, number>();
   const origins = new WeakMap<Resource, (isPart?: IsPart) => Provenance>();
   const patched = new WeakMap<Resource, readonly AppliedPatch[]>();
+  const stale = new WeakSet<Resource>();
   const tell = (problem: RenderProblem): void => options.onProblem?.(problem);
   let lastId = 0;
   let rendered = 0;
   let released = 0;
 
-  const facetView = <F extends object>(kind: object, facet: F): View<F> => {
-    const content = keyFor(JSON.stringify(facet));
+  const facetView = <F extends object>(kind: object, content: string, project: () => F): View<F> => {
+    const key = keyFor(content);
     let known = byContent.get(kind);
     if (!known) {
       known = new Map();
       byContent.set(kind, known);
     }
-    let view = known.get(content);
+    let view = known.get(key);
     if (!view) {
-      view = { mesh, proxy: Object.freeze(facet), tell, store, facets: new Map(), id: ++lastId };
-      known.set(content, view);
+      view = { mesh, proxy: project(), tell, store, facets: new Map(), id: ++lastId };
+      known.set(key, view);
       views.set(view.id, view);
     }
     return view as View<F>;
@@ -61,8 +64,7 @@ export function createPartStore(mesh: Mesh, options: PartStoreOptions = {}): Par
       for (const facet of view.facets.values()) walk(facet);
     };
     for (const view of held.keys()) walk(view as View<object>);
-    for (const known of byContent.values())
-      for (const [content, view] of known) if (!live.has(view)) known.delete(content);
+    for (const known of byContent.values()) for (const [key, view] of known) if (!live.has(view)) known.delete(key);
     for (const [id, view] of views) if (!live.has(view)) views.delete(id);
   };
 
@@ -106,7 +108,7 @@ export function createPartStore(mesh: Mesh, options: PartStoreOptions = {}): Par
     },
     facetView,
     classView(proxy) {
-      const view = facetView(classKind, proxy) as View;
+      const view = facetOf<ProxyClass>({ proxy, store, facets: new Map() }, ownFacet);
       held.set(view, (held.get(view) ?? 0) + 1);
       return view;
     },
@@ -121,6 +123,11 @@ export function createPartStore(mesh: Mesh, options: PartStoreOptions = {}): Par
       dropFacets();
     },
     fault: (fault) => options.onFault?.(fault),
+    noteStale(resource, isStale) {
+      if (isStale) stale.add(resource);
+      else stale.delete(resource);
+    },
+    isStale: (resource) => stale.has(resource),
     count: () => void rendered++,
     get rendered() {
       return rendered;
@@ -155,6 +162,3 @@ const sumOf = (a: RecipeCount, b: RecipeCount): RecipeCount => ({
   dropped: a.dropped + b.dropped,
   lookups: a.lookups + b.lookups,
 });
-
-/** Stands for whole classes among the kinds of facets. */
-const classKind = {};

@@ -3,7 +3,7 @@
  * into being as a whole only while it is written.
  */
 import { type DescMessage, type MessageShape, toBinary } from "@bufbuild/protobuf";
-import { digest } from "../lib/index.ts";
+import { digest, joinKept, keptBytes } from "../lib/index.ts";
 import { encodedResource, type Resource } from "../model/index.ts";
 
 /** An encoded piece of a resource, with the clusters that it sends traffic to. */
@@ -40,15 +40,41 @@ export function joined(parts: readonly Part[]): Part {
 
 /** The part as a member of its message: behind the field's number and its length. */
 export function nested(schema: DescMessage, field: string, { pieces, size, needs }: Part): Part {
-  const number = schema.field[field]?.number;
-  if (number === undefined) throw new Error(`${schema.typeName} has no field ${field}`);
-  const head = headOf(number * 8 + 2, size);
+  const head = headOf(tagOf(schema, field), size);
   return { pieces: [head].concat(pieces), size: size + head.length, needs };
 }
 
 /** The same in one piece: what each deployment has of its own is small, and a piece weighs more than what is in it. */
 export function flat({ pieces, size, needs }: Part): Part {
-  return { pieces: [Buffer.concat(pieces, size)], size, needs };
+  return { pieces: [joinKept(pieces)], size, needs };
+}
+
+/** A field of bytes, and what its message has before it. */
+export interface FieldPlace {
+  readonly tag: number;
+  readonly before: Uint8Array;
+}
+
+export const placeOf = (schema: DescMessage, field: string, before: Uint8Array = new Uint8Array(0)): FieldPlace => ({
+  tag: tagOf(schema, field),
+  before,
+});
+
+/** A text in messages that are in each other, the outermost first, in one piece: each deployment has such of its own. */
+export function textIn(places: readonly FieldPlace[], text: string): Uint8Array {
+  const sizes = [Buffer.byteLength(text)];
+  for (const { tag, before } of places.toReversed()) {
+    const size = sizes[0] ?? 0;
+    sizes.unshift(before.length + varintBytes(tag) + varintBytes(size) + size);
+  }
+  const bytes = keptBytes(sizes[0] ?? 0);
+  let at = 0;
+  for (const [i, { tag, before }] of places.entries()) {
+    bytes.set(before, at);
+    at = writeVarint(bytes, writeVarint(bytes, at + before.length, tag), sizes[i + 1] ?? 0);
+  }
+  bytes.write(text, at);
+  return bytes;
 }
 
 /** A message without one of its repeated fields, then the members of that field in their order. */
@@ -80,6 +106,13 @@ export function samePart(a: Part, b: Part): boolean {
       a.needs.join() === b.needs.join() &&
       a.pieces.every((piece, i) => piece === b.pieces[i] || sameBytes(piece, b.pieces[i] ?? piece)))
   );
+}
+
+/** Of a field that is written as bytes. */
+function tagOf({ field, typeName }: DescMessage, name: string): number {
+  const number = field[name]?.number;
+  if (number === undefined) throw new Error(`${typeName} has no field ${name}`);
+  return number * 8 + 2;
 }
 
 /** Two numbers as varints; no resource is so large that they take more than ten bytes. */

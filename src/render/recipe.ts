@@ -4,12 +4,8 @@
  */
 import type { Memo } from "../collections/index.ts";
 import type { Resource, ResourceType } from "../model/index.ts";
+import { type FacetKind, facetOf } from "./facet.ts";
 import type { Maker, MemberMaker, View } from "./view.ts";
-
-/** A projection of what is known of a proxy: the same fields, and no others. */
-export interface FacetKind<F extends object> {
-  readonly project: (proxy: F) => F;
-}
 
 /** Where what a recipe makes is found, or made. */
 export interface Ref<V> {
@@ -70,19 +66,6 @@ export function memberRecipe<F extends object, M, V>(
   });
 }
 
-/** The view of a facet of the proxy. */
-function facetOf<F extends object>(view: View<F>, kind: FacetKind<F>): View<F> {
-  const known = view.facets.get(kind);
-  if (known) return known as View<F>;
-  const facet = kind.project(view.proxy);
-  // One that lets everything through is of the view itself.
-  const made = facet === view.proxy ? view : view.store.facetView(kind, facet);
-  view.facets.set(kind, made as View<object>);
-  // A facet's facet of the same kind is itself.
-  made.facets.set(kind, made as View<object>);
-  return made;
-}
-
 /** A key of several words, whatever characters these have. */
 export const keyOf = (...words: readonly string[]): string => JSON.stringify(words);
 
@@ -113,9 +96,12 @@ export function resourceRecipe<F extends object>(
         store.count();
         const resource = make(view, key);
         if (resource) store.made(resource, (isPart) => store.memo(maker).provenance(`${view.id}\n${key}`, isPart));
+        // Where it comes out as it was, the last one stays.
+        if (last) store.noteStale(last, false);
         return resource;
       } catch (error) {
         store.fault({ type, name: wordsOf(key)[0] ?? "", error });
+        if (last) store.noteStale(last, true);
         return last;
       }
     },

@@ -70,6 +70,8 @@ export interface Renderer {
 /** What renderers of one mesh share. */
 export interface Rendering {
   renderer(proxy: ProxyClass, onInvalidate?: () => void): Renderer;
+  /** Whether it stays because it could not be made again, by a fault of ours: it does not say what is wanted now. */
+  isStale(resource: Resource): boolean;
   readonly rendered: number;
   /** Classes and facets that are kept; what comes and goes leaves none. */
   readonly facets: number;
@@ -317,6 +319,7 @@ export function createRendering(mesh: Mesh, options: RenderingOptions = {}): Ren
   };
   return {
     renderer,
+    isStale: store.isStale,
     get rendered() {
       return store.rendered;
     },

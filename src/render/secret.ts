@@ -26,7 +26,8 @@ const secrets = layerRecipe(
 
 export const secretKind: ResourceKind = {
   type: types.secret,
-  refs: (view) => [secrets.ref(view)],
+  /** Most proxies need none: to note so for each would cost more than to look for the names of the others once more. */
+  refs: (view) => (secretNames(view).length > 0 ? [secrets.ref(view)] : []),
   render: (view, name) => secretResource(view, keyOf(name)),
 };
 

@@ -2,7 +2,7 @@
  * A resource that has each deployment's own bytes in some places. All the rest, and even the lengths around those places,
  * is the same for everybody whose bytes are as long: it is put together once, and filled in for each.
  */
-import { digest } from "../lib/index.ts";
+import { digest, joinKept } from "../lib/index.ts";
 import type { Resource } from "../model/index.ts";
 import type { Part } from "./part.ts";
 
@@ -20,7 +20,7 @@ export function templateOf(name: string, { pieces, size, needs }: Part, place: U
   const cut: (Uint8Array | undefined)[] = [];
   let gathered: Uint8Array[] = [];
   const close = (): void => {
-    if (gathered.length > 0) cut.push(Buffer.concat(gathered));
+    if (gathered.length > 0) cut.push(joinKept(gathered));
     gathered = [];
   };
   for (const piece of pieces) {

@@ -65,10 +65,13 @@ export interface PartStore {
   /** The view of a class; equal classes share it. Released when no proxy is of the class any longer. */
   classView(proxy: ProxyClass): View;
   release(view: View): void;
-  /** The view of a facet, the same one for equal facets. */
-  facetView<F extends object>(kind: object, facet: F): View<F>;
+  /** The view of a facet, the same one for equal contents. */
+  facetView<F extends object>(kind: object, content: string, project: () => F): View<F>;
   /** Tells of a resource that could not be made. */
   fault(fault: RenderFault): void;
+  /** Says of a resource whether it stays because it could not be made again. */
+  noteStale(resource: Resource, isStale: boolean): void;
+  isStale(resource: Resource): boolean;
   /** Counts a resource that was made. */
   count(): void;
   /** How many resources were made in total. */

@@ -111,3 +111,107 @@ test("a Service that comes or goes makes as many parts again in a mesh that is f
   expect(few.some(([, computed]) => computed > 0)).toBe(true);
   expect(made(1000)).toEqual(few);
 });
+
+test("what a cluster stands for is made once, for its endpoints and for proxies of another version too", () => {
+  const { offline } = setUp();
+  const [proxy] = offline.proxies();
+  if (!proxy) throw new Error("no proxy");
+  const rendering = createRendering(offline.mesh);
+  const known = offline.classOf(proxy);
+  const renderers = [known, { ...known, istioVersion: "1.20.0" }].map((one) => rendering.renderer(one, () => {}));
+  const made = (): number => {
+    for (const renderer of renderers) {
+      renderer.refresh();
+      for (const type of kinds) renderer.all(type);
+    }
+    return rendering.counts.get("outbound target")?.computed ?? 0;
+  };
+  expect(made()).toBe(count);
+  offline.source.apply([rule(11, 7)]);
+  expect(made()).toBe(count + 1);
+});
+
+const tcpRule = { route: [{ destination: { host: "s0", port: { number: 81 } } }] };
+const gatewayServer = { port: { number: 9000, name: "tcp", protocol: "TCP" }, hosts: ["*"] };
+
+test.each<[string, string, "sidecar" | "router", KubeObject, readonly KubeObject[]]>([
+  [
+    ...(["a Sidecar", "inbound chain", "sidecar"] as const),
+    istio("Sidecar", "own", { ingress: [{ port: { number: 9000, name: "http", protocol: "HTTP" } }] }),
+    [],
+  ],
+  [
+    ...(["a VirtualService for TCP", "outbound chain", "sidecar"] as const),
+    istio("VirtualService", "v", { hosts: ["s0"], tcp: [tcpRule] }),
+    [],
+  ],
+  [
+    ...(["a VirtualService for TLS", "outbound chain", "sidecar"] as const),
+    istio("VirtualService", "v", {
+      hosts: ["tls.example.com"],
+      tls: [{ ...tcpRule, match: [{ sniHosts: ["tls.example.com"] }] }],
+    }),
+    [
+      istio("ServiceEntry", "tls", {
+        hosts: ["tls.example.com"],
+        ports: [{ number: 443, name: "tls", protocol: "TLS" }],
+        resolution: "DNS",
+      }),
+    ],
+  ],
+  [
+    ...(["a gateway's VirtualService", "gateway chain", "router"] as const),
+    istio("VirtualService", "v", { hosts: ["*"], gateways: ["g"], tcp: [tcpRule] }),
+    [istio("Gateway", "g", { selector: { app: "p" }, servers: [gatewayServer] })],
+  ],
+])("an edit of the annotations of %s makes no chain again", (_, recipe, proxyType, object, others) => {
+  const offline = createOffline({
+    objects: [pod("p", { proxy: proxyType }), serviceOf(0), endpoints(0, "10.2.0.1"), ...others, object],
+  });
+  const [proxy] = offline.proxies();
+  if (!proxy) throw new Error("no proxy");
+  const rendering = createRendering(offline.mesh);
+  const renderer = rendering.renderer(offline.classOf(proxy), () => {});
+  const made = (): number => {
+    renderer.refresh();
+    expect(renderer.all(types.listener).size).toBeGreaterThan(0);
+    return rendering.counts.get(recipe)?.computed ?? 0;
+  };
+  const before = made();
+  expect(before).toBeGreaterThan(0);
+  offline.source.apply([{ ...object, metadata: { ...object.metadata, annotations: { "a/b": "c" } } }]);
+  expect(made()).toBe(before);
+});
+
+test.each<[string, number, readonly KubeObject[]]>([
+  [
+    ...(["sidecars of many namespaces without a service", 1] as const),
+    ["a", "b", "c"].map((namespace) => {
+      const made = pod("p", { proxy: "sidecar" });
+      return { ...made, metadata: { ...made.metadata, namespace } };
+    }),
+  ],
+  [
+    ...(["deployments of one service, of which routes tell one apart", 1] as const),
+    [
+      serviceOf(0),
+      istio("VirtualService", "v", {
+        hosts: ["s0"],
+        tcp: [{ match: [{ sourceLabels: { version: "v1" } }], route: [{ destination: { host: "s0" } }] }],
+      }),
+      ...["v1", "v2"].map((version) => pod(version, { proxy: "sidecar", labels: { app: "s0", version } })),
+    ],
+  ],
+  [
+    ...(["deployments of two services", 2] as const),
+    [1, 2].flatMap((i) => [serviceOf(i), pod(`s${i}`, { proxy: "sidecar", address: `10.0.0.${i}` })]),
+  ],
+])("%s have %i inbound listeners between them", (_, count, objects) => {
+  const offline = createOffline({ objects });
+  const rendering = createRendering(offline.mesh);
+  const classes = offline.proxies().map((proxy) => offline.classOf(proxy));
+  const renderers = classes.map((one) => rendering.renderer(one, () => {}));
+  for (const renderer of renderers) expect(renderer.all(types.listener).has("virtualInbound")).toBe(true);
+  expect(rendering.counts.get("inbound listener shape")?.entries).toBe(classes.length);
+  expect(rendering.counts.get("inbound listener")?.entries).toBe(count);
+});

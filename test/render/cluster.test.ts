@@ -154,6 +154,15 @@ describe("load balancer", () => {
     expect(clusters.get(web).type).toBe("EDS");
     expect(clusters.get(web.replace("||", "|v1|")).type).toBe("ORIGINAL_DST");
   });
+
+  test("PASSTHROUGH holds where a number out of range takes the rest of the policy away", async () => {
+    const outlierDetection = { maxEjectionPercent: 200 };
+    const trafficPolicy = { loadBalancer: { simple: "PASSTHROUGH" }, outlierDetection };
+    const { clusters, endpoints } = await renderProxy({ objects: [...smallMesh(), rule({ trafficPolicy })] });
+    expect(clusters.get(web)).toMatchObject({ type: "ORIGINAL_DST", lbPolicy: "CLUSTER_PROVIDED" });
+    expect(clusters.get(web)).not.toHaveProperty("outlierDetection");
+    expect(endpoints.has(web)).toBe(false);
+  });
 });
 
 describe("outlier detection", () => {

@@ -1,7 +1,7 @@
 /** Facts about a resource in; the `istio` filter metadata that Istio's telemetry and tools read out. */
 import { create, type JsonObject } from "@bufbuild/protobuf";
 import { type Metadata, MetadataSchema } from "../../gen/envoy/config/core/v3/base_pb.js";
-import type { ObjectMeta, Service } from "../../model/index.ts";
+import type { ObjectId, Service } from "../../model/index.ts";
 import { packStruct } from "./any.ts";
 
 export function istioMetadata(fields: JsonObject): Metadata {
@@ -14,9 +14,9 @@ export function serviceMetadata(service: Pick<Service, "host" | "name" | "namesp
 }
 
 /** `…/namespaces/NS/destination-rule/NAME`: how Istio names the object behind a piece of configuration. */
-export function configPath(kind: string, meta: ObjectMeta): string {
+export function configPath(kind: string, meta: ObjectId): string {
   const word = kind.replace(/(?<=[a-z])(?=[A-Z])/g, "-").toLowerCase();
-  return `/apis/networking.istio.io/v1/namespaces/${meta.namespace ?? ""}/${word}/${meta.name}`;
+  return `/apis/networking.istio.io/v1/namespaces/${meta.namespace}/${word}/${meta.name}`;
 }
 
 /** Exchanges workload facts with a peer on one connection; same settings for clusters and listeners. */

@@ -9,6 +9,7 @@ import {
 } from "../../model/index.ts";
 import { serverFacet } from "../facets.ts";
 import { localhosts } from "../proxy/addresses.ts";
+import { type ServedPort, servedPorts } from "../proxy/served-ports.ts";
 import { recipe } from "../recipe.ts";
 import type { View } from "../view.ts";
 
@@ -32,20 +33,18 @@ type InboundService = Pick<Service, "host" | "name" | "namespace" | "registry">;
 /** A Sidecar with ingress listeners replaces what the services say. */
 export const inboundTargets = recipe(serverFacet, "inbound targets", (view): readonly InboundTarget[] => {
   const ingress = view.mesh.sidecar(view.proxy.sidecar)?.spec.ingress ?? [];
-  if (ingress.length > 0) return ingress.flatMap((listener) => listenerTarget(view, listener) ?? []);
+  if (ingress.length > 0) {
+    const served = servedPorts(view);
+    return ingress.flatMap((listener) => listenerTarget(view, listener, served) ?? []);
+  }
   // Without capture, listeners on the services' ports would take them from the workload.
-  return view.proxy.interception === "NONE" ? [] : serviceTargets(view);
+  return view.proxy.interception === "NONE" ? [] : servedTargets(view);
 });
 
-function serviceTargets(view: View<ServerFacet>): readonly InboundTarget[] {
+function servedTargets(view: View<ServerFacet>): readonly InboundTarget[] {
   const { mesh, proxy } = view;
   const passthrough = (mesh.settings().inboundTrafficPolicy?.mode ?? "PASSTHROUGH") === "PASSTHROUGH";
-  const known = proxy.targets.flatMap((target) => {
-    const service = mesh.service(target.service);
-    const servicePort = service?.ports.find((port) => port.port === target.port);
-    return service && servicePort ? [{ service, servicePort, port: target.targetPort }] : [];
-  });
-  return [...Map.groupBy(known, (entry) => entry.port)].flatMap(([port, entries]) => {
+  return [...Map.groupBy(servedPorts(view), ({ targetPort }) => targetPort)].flatMap(([port, entries]) => {
     const [first] = entries;
     if (!first) return [];
     const { service, servicePort } = first;
@@ -62,13 +61,15 @@ function unique(services: readonly Service[]): readonly Service[] {
   return services.filter(({ host }, i) => services.findIndex((other) => other.host === host) === i);
 }
 
-function listenerTarget(view: View<ServerFacet>, listener: IstioIngressListener): InboundTarget | undefined {
-  const { mesh, proxy } = view;
+function listenerTarget(
+  view: View<ServerFacet>,
+  listener: IstioIngressListener,
+  served: readonly ServedPort[],
+): InboundTarget | undefined {
   const number = listener.port?.number ?? 0;
   const endpoint = defaultEndpoint(view, listener.defaultEndpoint ?? "");
   if (endpoint === "invalid" || number > 65535) return undefined;
-  const own = proxy.targets.find((target) => target.targetPort === number);
-  const real = own && mesh.service(own.service);
+  const real = served.find(({ targetPort }) => targetPort === number)?.service;
   const service = real ?? sidecarService(view);
   return {
     port: number,

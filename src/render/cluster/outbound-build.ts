@@ -58,12 +58,16 @@ export function buildOutbound(view: View<BuildFacet>, target: OutboundTarget): C
 }
 
 function isDynamic(target: OutboundTarget): boolean {
-  return target.discovery === "dynamic-forward-proxy";
+  return target.found === "dynamic-forward-proxy";
 }
 
-function altName(view: View<BuildFacet>, { name, service, port, subset, discovery }: OutboundTarget): string {
+function keepsDestination({ found, passesThrough }: OutboundTarget): boolean {
+  return passesThrough || found === "original-dst";
+}
+
+function altName(view: View<BuildFacet>, { name, service, port, subset, found }: OutboundTarget): string {
   const pattern = view.mesh.settings().outboundClusterStatName ?? "";
-  if (pattern === "" || discovery === "dynamic-forward-proxy") return name;
+  if (pattern === "" || found === "dynamic-forward-proxy") return name;
   return statName(pattern, {
     service,
     subset: subset?.name ?? "",
@@ -85,7 +89,7 @@ function httpOf(view: View<BuildFacet>, { port, effective }: OutboundTarget): Ht
 }
 
 function discoveryOf(view: View<BuildFacet>, target: OutboundTarget, insecure: boolean): ClusterInit | undefined {
-  const { found, discovery, name, service } = target;
+  const { found, passesThrough, name, service } = target;
   switch (found) {
     case "dynamic-forward-proxy":
       return dynamicDiscovery(hostDnsCache(view.proxy, service.host), insecure);
@@ -93,12 +97,12 @@ function discoveryOf(view: View<BuildFacet>, target: OutboundTarget, insecure: b
       if (lacksNames(view, target)) return undefined;
       return { ...discoveryType(Cluster_DiscoveryType.ORIGINAL_DST), ...portOverride(target) };
     case "eds":
-      return discovery === "eds" ? edsDiscovery(name) : discoveryType(Cluster_DiscoveryType.ORIGINAL_DST);
+      return passesThrough ? discoveryType(Cluster_DiscoveryType.ORIGINAL_DST) : edsDiscovery(name);
     default: {
       const groups = clusterGroups(view, target);
       if (groups.length === 0) return undefined;
       const dns = dnsSettings(view.proxy, view.mesh.settings(), racesAddresses(service));
-      if (discovery === "original-dst") return { ...dns, ...discoveryType(Cluster_DiscoveryType.ORIGINAL_DST) };
+      if (passesThrough) return { ...dns, ...discoveryType(Cluster_DiscoveryType.ORIGINAL_DST) };
       const type = found === "strict-dns" ? Cluster_DiscoveryType.STRICT_DNS : Cluster_DiscoveryType.LOGICAL_DNS;
       return { ...dns, ...discoveryType(type), loadAssignment: loadAssignment(name, groups) };
     }
@@ -120,7 +124,7 @@ function portOverride({ service, port }: OutboundTarget): ClusterInit {
 }
 
 function balancing(view: View<BuildFacet>, target: OutboundTarget): ClusterInit {
-  const { service, effective, discovery, subset } = target;
+  const { service, effective, subset } = target;
   const { policy } = effective;
   if (isDynamic(target)) return { lbPolicy: Cluster_LbPolicy.CLUSTER_PROVIDED };
   const places = localityPolicy(view.mesh.settings(), policy.loadBalancer, service);
@@ -130,9 +134,7 @@ function balancing(view: View<BuildFacet>, target: OutboundTarget): ClusterInit 
       localityConfigSpecifier: localityConfig(places, policy.outlierDetection !== undefined),
       ...(subset === undefined ? stickyStatuses(target) : {}),
     },
-    ...(discovery === "original-dst"
-      ? { lbPolicy: Cluster_LbPolicy.CLUSTER_PROVIDED }
-      : loadBalancer(policy.loadBalancer)),
+    ...(keepsDestination(target) ? { lbPolicy: Cluster_LbPolicy.CLUSTER_PROVIDED } : loadBalancer(policy.loadBalancer)),
   };
 }
 
@@ -170,7 +172,7 @@ function socketsOf(view: View<BuildFacet>, target: OutboundTarget, tls: ClientTl
     meshAlpn: offeredAlpn(view.proxy, target.port.protocol, http2),
     http2,
     tlsDefaults: view.mesh.settings().tlsDefaults,
-    originalDestination: target.discovery === "original-dst",
+    originalDestination: keepsDestination(target),
     proxyProtocol: proxyProtocol && target.mode === "outbound" ? (proxyProtocol.version ?? "V1") : undefined,
     fileServer: fileServer(view.proxy),
     hasCredentialServer: hasCredentialServer(view.proxy),

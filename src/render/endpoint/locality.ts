@@ -1,5 +1,5 @@
 /** Endpoints and a policy of places in; groups by locality with weights and priorities, as seen from one client, out. */
-import { compareText } from "../../lib/index.ts";
+import { compareText, sortBy } from "../../lib/index.ts";
 import {
   type Locality,
   type LocalityLoadBalancerSetting,
@@ -58,7 +58,11 @@ function groupOf(locality: Locality, priority: number, members: readonly Member[
   return { locality, priority, weight, members };
 }
 
-/** The first entry for the client's place gives each destination its share; places that it does not name get nothing. */
+/**
+ * The first entry for the client's place gives each destination its share; places that it does not name get nothing. Where
+ * destinations overlap, the narrower one has what both name: istiod goes through them in whatever order Go's map has, and
+ * sends something else each time.
+ */
 function distribute(
   groups: readonly LocalityGroup[],
   entries: readonly LocalityLoadBalancerSettingDistribute[],
@@ -68,7 +72,7 @@ function distribute(
   if (!entry) return groups;
   const out = groups.map((group) => ({ ...group, members: [] as readonly Member[] }));
   const taken = new Set<number>();
-  for (const [place, share] of Object.entries(entry.to ?? {})) {
+  for (const [place, share] of narrowestFirst(entry.to ?? {})) {
     const fits = groups.flatMap((group, i) =>
       !taken.has(i) && matchesLocality(group.locality, place) ? [{ group, i }] : [],
     );
@@ -81,6 +85,10 @@ function distribute(
   }
   return out;
 }
+
+/** A star, and an end, come before whatever a place may be called. */
+const narrowestFirst = (to: Readonly<Record<string, number>>): readonly (readonly [string, number])[] =>
+  sortBy(Object.entries(to), ([place]) => place).reverse();
 
 function fallBack(
   groups: readonly LocalityGroup[],

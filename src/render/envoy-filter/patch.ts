@@ -9,7 +9,8 @@ import {
   objectKey,
   type ProxyClass,
 } from "../../model/index.ts";
-import { type FacetKind, recipe } from "../recipe.ts";
+import { type FacetKind, facet } from "../facet.ts";
+import { recipe } from "../recipe.ts";
 import type { View } from "../view.ts";
 
 export type ApplyTo = Exclude<NonNullable<EnvoyFilterEnvoyConfigObjectPatch["applyTo"]>, "INVALID" | "BOOTSTRAP">;
@@ -53,9 +54,7 @@ export const isMerge = (operation: Operation): boolean => merges.includes(operat
 
 type PatchFacet = Pick<ProxyClass, "envoyFilters" | "istioVersion" | "matchedMetadata">;
 
-const patchFacet: FacetKind<PatchFacet> = {
-  project: ({ envoyFilters, istioVersion, matchedMetadata }) => ({ envoyFilters, istioVersion, matchedMetadata }),
-};
+const patchFacet: FacetKind<PatchFacet> = facet([], ["envoyFilters", "istioVersion", "matchedMetadata"]);
 
 /** Patches that concern resources of one kind; the same list for all proxies that have the same. */
 export function patchesFor(view: View<PatchFacet>, applyTo: readonly ApplyTo[]): readonly Patch[] {

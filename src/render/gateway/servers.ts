@@ -12,6 +12,7 @@ import {
 } from "../../model/index.ts";
 import { serverFacet } from "../facets.ts";
 import { canListen } from "../proxy/addresses.ts";
+import { isUdp, type ServedPort, servedPorts } from "../proxy/served-ports.ts";
 import { recipe } from "../recipe.ts";
 import type { View } from "../view.ts";
 import { internalAnnotation, isTranslated } from "./translated.ts";
@@ -70,7 +71,7 @@ export function routesBySni(view: View<ServerFacet>): boolean {
 
 interface Applicable {
   readonly config: Config<GatewaySpec>;
-  readonly targets: Targets;
+  readonly targets: BindablePorts;
 }
 
 /**
@@ -80,7 +81,7 @@ interface Applicable {
 function applicableGateways(view: View<ServerFacet>): readonly Applicable[] {
   const selected = view.proxy.gateways.flatMap((key) => view.mesh.gateway(key) ?? []);
   const all = selected.flatMap((config) => {
-    const targets = serviceTargets(view, config);
+    const targets = bindablePorts(view, config);
     return targets ? [{ config, targets }] : [];
   });
   const managed = new Set(
@@ -105,29 +106,29 @@ export const terminatesHttps = ({ server, protocol }: BoundServer): boolean =>
 /** Gateways of the Gateway API name the Services whose ports they mean; Istio's own translate any Service port they find. */
 const noTranslationLabel = "experimental.istio.io/disable-gateway-port-translation";
 
-interface Targets {
-  readonly ports: readonly { readonly port: number; readonly targetPort: number }[];
+interface BindablePorts {
+  readonly ports: readonly ServedPort[];
   /** Only ports of these Services may be bound, and all that match are. */
   readonly exact: boolean;
 }
 
-function serviceTargets(view: View<ServerFacet>, config: Config<GatewaySpec>): Targets | undefined {
+function bindablePorts(view: View<ServerFacet>, config: Config<GatewaySpec>): BindablePorts | undefined {
   const named = internalAnnotation(config.meta, "gateway-service");
   if (named === undefined) {
-    const ports = view.proxy.targets.filter(
-      ({ service }) => view.mesh.service(service)?.labels[noTranslationLabel] === undefined,
-    );
+    const ports = servedPorts(view).filter(({ service }) => service.labels[noTranslationLabel] === undefined);
     return { ports, exact: false };
   }
   const namespace = internalAnnotation(config.meta, "parent-namespace") ?? config.meta.namespace;
   const keys = new Set(named.split(",").map((host) => `${namespace}/${host}`));
-  const ports = view.proxy.targets.filter(({ service }) => keys.has(service));
+  const ports = servedPorts(view).filter(({ service }) => keys.has(service.key));
   return ports.length === 0 ? undefined : { ports, exact: true };
 }
 
-function resolvePorts(number: number, { ports, exact }: Targets): readonly number[] {
+function resolvePorts(number: number, { ports, exact }: BindablePorts): readonly number[] {
   if (number === 0) return [];
-  const found = ports.filter(({ port }) => port === number).map(({ targetPort }) => targetPort);
+  const named = ports.filter(({ servicePort }) => servicePort.port === number);
+  const ofTcp = named.filter((port) => !isUdp(port));
+  const found = (ofTcp.length > 0 ? ofTcp : named).map(({ targetPort }) => targetPort);
   if (exact) return [...new Set(found)];
   return [found[0] ?? number];
 }

@@ -3,7 +3,7 @@
 import { ownFacet } from "../facets.ts";
 import { clientScope } from "../outbound/client-scope.ts";
 import { allDecisions } from "../outbound/decisions.ts";
-import { type DecidedTarget, serviceTargets, targetsKey } from "../outbound/targets.ts";
+import { type DecidedTarget, decidedTargets, targetsKey } from "../outbound/targets.ts";
 import { recipe } from "../recipe.ts";
 import { routesBySni } from "./servers.ts";
 
@@ -11,6 +11,6 @@ export const sniDecisions = recipe(ownFacet, "SNI decisions", (view): readonly D
   if (!routesBySni(view)) return [];
   const { table } = clientScope(view);
   return [...allDecisions(view)].flatMap(([service, { rule }]) =>
-    serviceTargets(view, targetsKey({ mode: "sni-dnat", service, ports: table.portsLeft(service), rule })),
+    decidedTargets(view, targetsKey({ mode: "sni-dnat", service, ports: table.portsLeft(service), rule })),
   );
 });

@@ -30,7 +30,8 @@ import { serverSocket } from "./tls.ts";
 export const inboundListener = resourceRecipe(serverFacet, types.listener, (view, key) => {
   const [name = ""] = wordsOf(key);
   const parsed = parseListenerName(name);
-  // Of several services on one port Istio takes the last; they differ in nothing that is used here but their addresses.
+  // Of several services on one port Istio takes the last, be it for UDP, so these are no `servedPorts`; they differ in
+  // nothing that is used here but their addresses.
   const target = view.proxy.targets.findLast(({ targetPort }) => targetPort === parsed?.port);
   const service = target && view.mesh.service(target.service);
   if (!parsed || !service) return undefined;

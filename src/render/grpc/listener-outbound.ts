@@ -4,7 +4,7 @@ import { ListenerSchema } from "../../gen/envoy/config/listener/v3/listener_pb.j
 import { HTTPFaultSchema } from "../../gen/envoy/extensions/filters/http/fault/v3/fault_pb.js";
 import { RouterSchema } from "../../gen/envoy/extensions/filters/http/router/v3/router_pb.js";
 import { HttpConnectionManagerSchema } from "../../gen/envoy/extensions/filters/network/http_connection_manager/v3/http_connection_manager_pb.js";
-import { type ClientFacet, types } from "../../model/index.ts";
+import { type ClientFacet, portByNumber, types } from "../../model/index.ts";
 import { socket } from "../build/address.ts";
 import { packAny } from "../build/any.ts";
 import { httpFilter } from "../build/http-filter.ts";
@@ -29,7 +29,7 @@ export function outboundListenerKey(
   for (const candidate of fullNames(view, host)) {
     const key = scope.keyFor(candidate);
     const service = key === undefined ? undefined : scope.service(key);
-    if (service?.ports.some((one) => one.port === port)) return keyOf(name, service.key, String(port));
+    if (service && portByNumber(service.ports, port)) return keyOf(name, service.key, String(port));
   }
   return undefined;
 }

@@ -2,7 +2,7 @@
 import type { BuildFacet, ClientFacet, PlacedFacet } from "../../model/index.ts";
 import { clientScope } from "../outbound/client-scope.ts";
 import { parseClusterName } from "../outbound/cluster-name.ts";
-import { decidedTarget, type OutboundTarget, serviceTargets, targetsKey } from "../outbound/targets.ts";
+import { decidedTarget, decidedTargets, type OutboundTarget, targetsKey } from "../outbound/targets.ts";
 import type { View } from "../view.ts";
 
 /** Its reference, for `edsTarget`; undefined for what the client does not see. */
@@ -14,7 +14,7 @@ export function targetKey(view: View<ClientFacet>, name: string): string | undef
   if (service === undefined) return undefined;
   const ports = scope.table.portsLeft(service);
   const rule = scope.ruleRef(service, view.proxy.labels);
-  const targets = serviceTargets(view, targetsKey({ mode: "outbound", service, ports, rule }));
+  const targets = decidedTargets(view, targetsKey({ mode: "outbound", service, ports, rule }));
   return targets.find((target) => target.name === name)?.key;
 }
 
@@ -25,5 +25,5 @@ export function edsTarget(
   place: PlacedFacet | undefined,
 ): OutboundTarget | undefined {
   const target = decidedTarget(view, key, place);
-  return target && { ...target, found: "eds", discovery: "eds" };
+  return target && { ...target, found: "eds", passesThrough: false };
 }

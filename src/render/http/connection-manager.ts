@@ -8,7 +8,7 @@ import {
   HttpConnectionManagerSchema,
 } from "../../gen/envoy/extensions/filters/network/http_connection_manager/v3/http_connection_manager_pb.js";
 import { UuidRequestIdConfigSchema } from "../../gen/envoy/extensions/request_id/uuid/v3/uuid_pb.js";
-import { digest } from "../../lib/index.ts";
+import { digest, joinKept } from "../../lib/index.ts";
 import { type BuildFacet, isHttp2, type Protocol } from "../../model/index.ts";
 import { packAny } from "../build/any.ts";
 import { brokenConstraint } from "../build/constraints.ts";
@@ -72,7 +72,7 @@ export const traced = recipe(
     const { tags } = own ?? meshTracing(view);
     // Settings that are there twice are merged.
     const spans = tags ? nested(HttpConnectionManagerSchema, "tracing", customTags(view, tags)).pieces : [];
-    const bytes = Buffer.concat([how, ...spans]);
+    const bytes = joinKept([how, ...spans]);
     return { bytes, hash: digest(bytes) };
   },
   (a, b) => a.hash === b.hash,

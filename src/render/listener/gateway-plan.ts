@@ -4,6 +4,8 @@ import {
   hostsOverlap,
   isHttp,
   type L4MatchAttributes,
+  type ObjectId,
+  objectId,
   type Protocol,
   parseProtocol,
   type RouteDestination,
@@ -52,7 +54,7 @@ export interface GatewayTcpChain {
   readonly port: number;
   readonly tls: BoundServer["server"]["tls"];
   readonly routes: readonly RouteDestination[];
-  readonly virtualService: Config<VirtualServiceSpec>["meta"];
+  readonly virtualService: ObjectId;
   readonly field: string;
   readonly from: BoundServer;
 }
@@ -116,14 +118,14 @@ function tcpRoutes(view: View<ServerFacet>, bound: BoundServer): readonly Gatewa
   for (const { meta, spec } of layer4(view, bound)) {
     const index = (spec.tcp ?? []).findIndex(({ match, route }) => isRoute(route) && matchesAny(match, bound));
     const rule = spec.tcp?.[index];
-    if (rule?.route) return [tcpChain(bound, bound.sniHosts, rule.route, meta, `spec.tcp[${index}]`)];
+    if (rule?.route) return [tcpChain(bound, bound.sniHosts, rule.route, objectId(meta), `spec.tcp[${index}]`)];
     // TLSRoutes that end TLS at the gateway have no rules for TCP.
     if (!meta.annotations?.["internal.istio.io/parents"]?.startsWith("TLSRoute/")) continue;
     const tls = (spec.tls ?? []).findIndex(
       ({ match, route }) => isRoute(route) && (match ?? []).some((one) => isFor(one, bound)),
     );
     const ended = spec.tls?.[tls];
-    if (ended?.route) return [tcpChain(bound, bound.sniHosts, ended.route, meta, `spec.tls[${tls}]`)];
+    if (ended?.route) return [tcpChain(bound, bound.sniHosts, ended.route, objectId(meta), `spec.tls[${tls}]`)];
   }
   return [];
 }
@@ -141,7 +143,7 @@ function tlsRoutes(
       for (const one of match ?? []) {
         const hosts = one.sniHosts ?? [];
         if (!isFor(one, bound) || !sni(listenerPort, bound.server.bind ?? "", hosts)) continue;
-        chains.push(tcpChain(bound, hosts, route, meta, `spec.tls[${index}]`));
+        chains.push(tcpChain(bound, hosts, route, objectId(meta), `spec.tls[${index}]`));
       }
     }
   }
@@ -152,7 +154,7 @@ function tcpChain(
   from: BoundServer,
   sniHosts: readonly string[],
   routes: readonly RouteDestination[],
-  virtualService: Config<VirtualServiceSpec>["meta"],
+  virtualService: ObjectId,
   field: string,
 ): GatewayTcpChain {
   const { server } = from;

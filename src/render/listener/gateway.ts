@@ -5,7 +5,14 @@ import { FilterChainSchema } from "../../gen/envoy/config/listener/v3/listener_c
 import { ListenerSchema } from "../../gen/envoy/config/listener/v3/listener_pb.js";
 import { DownstreamTlsContextSchema } from "../../gen/envoy/extensions/transport_sockets/tls/v3/tls_pb.js";
 import { compareText } from "../../lib/index.ts";
-import { objectName, type Protocol, type ServerFacet, type TracedFacet, types } from "../../model/index.ts";
+import {
+  objectName,
+  type Protocol,
+  portByNumber,
+  type ServerFacet,
+  type TracedFacet,
+  types,
+} from "../../model/index.ts";
 import { address } from "../build/address.ts";
 import { brokenConstraint } from "../build/constraints.ts";
 import { type ChainMatch, chainMatch } from "../build/listener-chain.ts";
@@ -37,7 +44,7 @@ import {
 import { serverTlsContext } from "./gateway-tls.ts";
 import { anyMtls } from "./inbound-match.ts";
 import { handshakeTimeout } from "./outbound.ts";
-import { routeTarget, single, type TargetServices, type TcpFilters } from "./outbound-target.ts";
+import { routeFilters, single, type TargetServices, type TcpFilters } from "./outbound-target.ts";
 
 type GatewayView = View<ServerFacet & TracedFacet>;
 
@@ -138,7 +145,7 @@ function tcpFilters(view: GatewayView, chain: GatewayTcpChain): TcpFilters {
   const { port, protocol, routes, virtualService, field, tls } = chain;
   const exchange = tls?.mode === "ISTIO_MUTUAL";
   const place = { ...gatewayPlace(view, port, protocol), exchange, secured: true } as const;
-  return routeTarget(place, routes, { meta: virtualService, field });
+  return routeFilters(place, routes, { meta: virtualService, field });
 }
 
 function gatewayPlace(view: GatewayView, port: number, protocol: Protocol) {
@@ -158,7 +165,7 @@ function passthroughPart(view: GatewayView, { service: key, port, protocol, subs
   if (!service) return noPart;
   const cluster = sniCluster(service.host, port, subset);
   const pattern = view.mesh.settings().outboundClusterStatName;
-  const portName = service.ports.find((candidate) => candidate.port === port)?.name ?? "";
+  const portName = portByNumber(service.ports, port)?.name ?? "";
   const statPrefix = pattern ? statName(pattern, { service, subset, port, portName, targetPort: 0 }) : cluster;
   const place = { ...gatewayPlace(view, port, protocol), secured: false } as const;
   const filters = single(place, { name: key, cluster, statPrefix, subset, port, passesTls: true });

@@ -2,7 +2,7 @@
 
 import { create } from "@bufbuild/protobuf";
 import { type Filter, FilterChainSchema } from "../../gen/envoy/config/listener/v3/listener_components_pb.js";
-import type { InboundFacet, ServerFacet } from "../../model/index.ts";
+import type { InboundFacet } from "../../model/index.ts";
 import { chainMatch } from "../build/listener-chain.ts";
 import { configPath, istioMetadata } from "../build/metadata.ts";
 import { inboundFacet } from "../facets.ts";
@@ -16,7 +16,7 @@ import { recipe } from "../recipe.ts";
 import { inboundRouteConfig } from "../route/inbound.ts";
 import type { View } from "../view.ts";
 import { type InboundMatch, inboundMatches } from "./inbound-match.ts";
-import { type InboundPort, mtlsMode, undeclaredMtlsPorts } from "./inbound-plan.ts";
+import type { InboundPort, UndeclaredPort } from "./inbound-plan.ts";
 import { inboundMtlsSocket } from "./inbound-tls.ts";
 
 /** All that a chain depends on beside the policies. */
@@ -32,10 +32,8 @@ export function portPlans(port: InboundPort): readonly ChainPlan[] {
   return inboundMatches(port.mode, port.protocol).map((match) => ({ port: port.targetPort, match, target: port }));
 }
 
-export function passthroughPlans(view: View<ServerFacet>): readonly ChainPlan[] {
-  return [0, ...undeclaredMtlsPorts(view)].flatMap((port) =>
-    inboundMatches(mtlsMode(view, port), "Unsupported").map((match) => ({ port, match, target: undefined })),
-  );
+export function passthroughPlans({ port, mode }: UndeclaredPort): readonly ChainPlan[] {
+  return inboundMatches(mode, "Unsupported").map((match) => ({ port, match, target: undefined }));
 }
 
 /** Shared by all under the same policies; only what traces say of the proxy is its own. */

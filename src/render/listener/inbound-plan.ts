@@ -2,6 +2,7 @@
 import type { MtlsMode } from "../../mesh/index.ts";
 import {
   type Config,
+  type ObjectId,
   type Protocol,
   parseProtocol,
   type ServerFacet,
@@ -11,6 +12,7 @@ import {
 import { serverFacet } from "../facets.ts";
 import { canListen, wildcards } from "../proxy/addresses.ts";
 import { canBind } from "../proxy/proxy-config.ts";
+import { servedPorts } from "../proxy/served-ports.ts";
 import { recipe } from "../recipe.ts";
 import type { View } from "../view.ts";
 
@@ -26,7 +28,7 @@ export interface InboundPort {
   /** For telemetry: the host, and the service where there is one. */
   readonly host: string;
   readonly service: Pick<Service, "host" | "name" | "namespace" | "registry"> | undefined;
-  readonly sidecar: Config<SidecarSpec>["meta"] | undefined;
+  readonly sidecar: ObjectId | undefined;
   readonly mode: MtlsMode;
 }
 
@@ -53,8 +55,17 @@ export function mtlsMode(view: View<ServerFacet>, port: number): MtlsMode {
   return ports.get(port) ?? mode;
 }
 
-/** Ports with an mTLS mode of their own that nobody declared: they have catch-all chains of their own. */
-export function undeclaredMtlsPorts(view: View<ServerFacet>): readonly number[] {
+/** Ports that nobody declared, 0 for all that are not named here. */
+export interface UndeclaredPort {
+  readonly port: number;
+  readonly mode: MtlsMode;
+}
+
+/** What has catch-all chains: any port, and ports with an mTLS mode of their own. */
+export const undeclaredPorts = (view: View<ServerFacet>): readonly UndeclaredPort[] =>
+  [0, ...undeclaredMtlsPorts(view)].map((port) => ({ port, mode: mtlsMode(view, port) }));
+
+function undeclaredMtlsPorts(view: View<ServerFacet>): readonly number[] {
   const ingress = view.mesh.sidecar(view.proxy.sidecar)?.spec.ingress ?? [];
   const declared = new Set(
     ingress.length > 0
@@ -68,11 +79,9 @@ export function undeclaredMtlsPorts(view: View<ServerFacet>): readonly number[] 
 
 function servicePorts(view: View<ServerFacet>): readonly InboundPort[] {
   const binds = wildcards(view.proxy);
-  return view.proxy.targets.flatMap(({ service: key, port, targetPort }) => {
-    const service = view.mesh.service(key);
-    const declared = service?.ports.find((candidate) => candidate.port === port);
-    if (!service || !declared || isReserved(view, targetPort)) return [];
-    const { name: portName, protocol } = declared;
+  return servedPorts(view).flatMap(({ service, servicePort, targetPort }) => {
+    if (isReserved(view, targetPort)) return [];
+    const { name: portName, port, protocol } = servicePort;
     const { host, name, namespace, registry } = service;
     const mode = mtlsMode(view, targetPort);
     return [
@@ -118,7 +127,7 @@ function ingressPorts(view: View<ServerFacet>, { meta, spec }: Config<SidecarSpe
         // A Sidecar has no host: a made-up one keeps its telemetry apart. It is of the proxy's namespace, wherever the Sidecar is.
         host: `${meta.name}.${view.proxy.namespace}`,
         service: undefined,
-        sidecar: { ...meta, namespace: view.proxy.namespace },
+        sidecar: { name: meta.name, namespace: view.proxy.namespace },
         mode: mtlsMode(view, number),
       } satisfies InboundPort,
     ];

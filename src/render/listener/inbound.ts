@@ -4,12 +4,12 @@ import { create } from "@bufbuild/protobuf";
 import { TrafficDirection } from "../../gen/envoy/config/core/v3/base_pb.js";
 import { FilterChainSchema } from "../../gen/envoy/config/listener/v3/listener_components_pb.js";
 import { ListenerSchema } from "../../gen/envoy/config/listener/v3/listener_pb.js";
-import { type ServerFacet, type TracedFacet, types } from "../../model/index.ts";
+import { type InboundFacet, type ServerFacet, type TracedFacet, types } from "../../model/index.ts";
 import { address } from "../build/address.ts";
 import { duration } from "../build/duration.ts";
 import { chainMatch } from "../build/listener-chain.ts";
 import { originalDestination, originalSource } from "../build/listener-filter.ts";
-import { outboundFacet, serverFacet, tracedServerFacet } from "../facets.ts";
+import { inboundFacet, outboundFacet, serverFacet, tracedServerFacet } from "../facets.ts";
 import { exchangeFilters } from "../filters/network-filters.ts";
 import { plainTcpProxy } from "../filters/tcp-proxy.ts";
 import { traced } from "../http/connection-manager.ts";
@@ -17,14 +17,14 @@ import { layerRecipe, type Steps } from "../layer.ts";
 import { blackHoleCluster } from "../outbound/cluster-name.ts";
 import { encodePart, joined, nested, type Part, samePart } from "../part.ts";
 import { wildcards } from "../proxy/addresses.ts";
-import { isMade, keyOf, recipe, resourceRecipe, wordsOf } from "../recipe.ts";
+import { isMade, keyOf, type Ref, recipe, resourceRecipe, wordsOf } from "../recipe.ts";
 import { securitySteps } from "../security/index.ts";
 import { accessLogs } from "../telemetry/access-log.ts";
 import { statsNetworkFilters } from "../telemetry/stats.ts";
 import { fill, sameTemplate, type Template, templateOf } from "../template.ts";
 import type { View } from "../view.ts";
 import { type ChainPlan, inboundChainPart, passthroughPlans, portPlans, prepareInboundChain } from "./inbound-chain.ts";
-import { type InboundPort, inboundPorts } from "./inbound-plan.ts";
+import { type InboundPort, inboundPorts, type UndeclaredPort, undeclaredPorts } from "./inbound-plan.ts";
 import { type Inspected, inspectors } from "./inspectors.ts";
 
 const inboundListenerName = "virtualInbound";
@@ -42,24 +42,37 @@ const boundPorts = (view: View<ServerFacet>): readonly InboundPort[] =>
 const boundName = ({ binds, targetPort }: InboundPort): string => `${binds[0]}_${targetPort}`;
 
 const inboundListener = resourceRecipe(tracedServerFacet, types.listener, (view, key) => {
-  const template = inboundTemplate(view, templateKey(view, key));
+  const ref = templateRef(view, wordsOf(key)[0] ?? "");
+  const template = ref?.memo.get(ref.key);
   return template && fill(template, traced(view, "inbound"));
 });
 
-const templateKey = (view: ServerView, key: string): string => `${traced(view, "inbound").bytes.length} ${key}`;
+function templateRef(view: ServerView, name: string): Ref<Template> | undefined {
+  const shape = inboundShape(view, name);
+  return shape === "" ? undefined : inboundTemplate.ref(view, `${traced(view, "inbound").bytes.length} ${shape}`);
+}
 
-/** The listener without what traces say of the proxy: shared by all that serve the same ports under the same policies. */
+/**
+ * All that is decided of a listener, as text; empty where there is none. It names the services that lead to the workload,
+ * as spans do: alike are deployments of one service, and of all namespaces those without one. Kept twice for each server,
+ * with the template's key, so it says everything once.
+ */
+const inboundShape = recipe(serverFacet, "inbound listener shape", (view, name): string => {
+  const shape = shapeOf(view, name);
+  return shape ? JSON.stringify(shape) : "";
+});
+
+/** The listener without what traces say of the proxy: shared by all of one shape under the same policies. */
 const inboundTemplate = recipe(
-  serverFacet,
+  inboundFacet,
   "inbound listener",
-  (view, input): Template | undefined => {
+  (view, input): Template => {
     const at = input.indexOf(" ");
     const place = new Uint8Array(Number(input.slice(0, at)));
-    const [name = ""] = wordsOf(input.slice(at + 1));
-    const part = buildNamed(view, name, place);
-    return part && templateOf(name, part, place);
+    const shape = JSON.parse(input.slice(at + 1)) as InboundShape;
+    return templateOf(shape.place.name, buildListener(view, shape, place), place);
   },
-  (a, b) => a === b || (a !== undefined && b !== undefined && sameTemplate(a, b)),
+  sameTemplate,
 );
 
 export const inboundListeners = layerRecipe(
@@ -71,9 +84,13 @@ export const inboundListeners = layerRecipe(
 /** Makes the listeners chain by chain. */
 export function* inboundListenerSteps(view: ServerView): Steps {
   if (isMade(inboundListeners.ref(view))) return;
-  const templates = inboundListenerNames(view).map((name) => inboundTemplate.ref(view, templateKey(view, keyOf(name))));
-  if (isLong(view) && !templates.every(isMade)) yield* chainSteps(view);
+  if (isLong(view) && !inboundListenerNames(view).every((name) => isTemplateMade(view, name))) yield* chainSteps(view);
   yield* inboundListeners.steps(view);
+}
+
+function isTemplateMade(view: ServerView, name: string): boolean {
+  const ref = templateRef(view, name);
+  return !ref || isMade(ref);
 }
 
 /** So many ports are made in one go, where nothing but their protocols says what their chains have. */
@@ -88,32 +105,39 @@ function isLong({ proxy }: View<ServerFacet>): boolean {
 
 function* chainSteps(view: View<ServerFacet>): Steps {
   yield* securitySteps(view, ["http", "tcp"]);
-  for (const plan of [...capturePlans(view), ...boundPorts(view).flatMap(portPlans)]) {
+  const captured = captureShape(view);
+  for (const plan of [...(captured ? plansOf(captured) : []), ...boundPorts(view).flatMap(portPlans)]) {
     prepareInboundChain(view, plan);
     yield;
   }
 }
 
-function buildNamed(view: View<ServerFacet>, name: string, tracing: Uint8Array): Part | undefined {
-  if (name === inboundListenerName) return buildCapture(view, tracing);
+/** What plans follow from: these say the same of a port several times over. */
+interface InboundShape {
+  readonly place: InboundPlace;
+  readonly undeclared: readonly UndeclaredPort[];
+  readonly ports: readonly InboundPort[];
+}
+
+const plansOf = ({ undeclared, ports }: Pick<InboundShape, "undeclared" | "ports">): readonly ChainPlan[] => [
+  ...undeclared.flatMap(passthroughPlans),
+  ...ports.flatMap(portPlans),
+];
+
+function shapeOf(view: View<ServerFacet>, name: string): InboundShape | undefined {
+  if (name === inboundListenerName) return captureShape(view);
   const port = boundPorts(view).find((one) => name === boundName(one));
-  const place = port && { name, bind: port.binds[0], port: port.targetPort, capture: false };
-  return place && buildListener(view, place, portPlans(port), [], tracing);
+  if (!port) return undefined;
+  return { place: { name, bind: port.binds[0], port: port.targetPort, capture: false }, undeclared: [], ports: [port] };
 }
 
 /** All that is redirected to the sidecar arrives here; chains for any port come first, then those of each port. */
-function buildCapture(view: View<ServerFacet>, tracing: Uint8Array): Part | undefined {
+function captureShape(view: View<ServerFacet>): InboundShape | undefined {
   if (view.proxy.interception === "NONE") return undefined;
-  const number = view.mesh.settings().proxyInboundListenPort ?? 15006;
-  const place = { name: inboundListenerName, bind: wildcards(view.proxy)[0], port: number, capture: true };
-  const loop = { port: number, part: loopChain(view, String(number)) };
-  return buildListener(view, place, capturePlans(view), [loop], tracing);
-}
-
-function capturePlans(view: View<ServerFacet>): readonly ChainPlan[] {
-  if (view.proxy.interception === "NONE") return [];
+  const port = view.mesh.settings().proxyInboundListenPort ?? 15006;
+  const place = { name: inboundListenerName, bind: wildcards(view.proxy)[0], port, capture: true };
   const ports = inboundPorts(view).filter(({ bindToPort }) => !bindToPort);
-  return [...passthroughPlans(view), ...ports.flatMap(portPlans)];
+  return { place, undeclared: undeclaredPorts(view), ports };
 }
 
 interface InboundPlace {
@@ -123,18 +147,23 @@ interface InboundPlace {
   readonly capture: boolean;
 }
 
-function buildListener(
-  view: View<ServerFacet>,
-  place: InboundPlace,
-  plans: readonly ChainPlan[],
-  before: readonly { readonly port: number; readonly part: Part }[],
-  tracing: Uint8Array,
-): Part {
+function buildListener(view: View<InboundFacet>, shape: InboundShape, tracing: Uint8Array): Part {
+  const { place } = shape;
+  const { capture, port } = place;
+  const plans = plansOf(shape);
+  const loop = { port, transport: "", applicationProtocols: [] };
   const inspected = [
-    ...before.map((chain) => ({ port: chain.port, transport: "", applicationProtocols: [] })),
-    ...plans.map(({ port, match: { transport, applicationProtocols } }) => ({ port, transport, applicationProtocols })),
+    ...(capture ? [loop] : []),
+    ...plans.map(({ port: own, match: { transport, applicationProtocols } }) => ({
+      port: own,
+      transport,
+      applicationProtocols,
+    })),
   ];
-  const chains = [...before.map(({ part }) => part), ...plans.map((plan) => inboundChainPart(view, plan, tracing))];
+  const chains = [
+    ...(capture ? [loopChain(view, String(port))] : []),
+    ...plans.map((plan) => inboundChainPart(view, plan, tracing)),
+  ];
   return joined([
     inboundFrame(view, JSON.stringify({ place, inspected } satisfies FrameInput)),
     ...chains.map((chain) => nested(ListenerSchema, "filterChains", chain)),

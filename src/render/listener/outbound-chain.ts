@@ -1,5 +1,5 @@
 /** What an outbound listener consists of, as plain data: decided in one place, built in another. */
-import type { Config, Protocol, RouteDestination, VirtualServiceSpec } from "../../model/index.ts";
+import type { ObjectId, Protocol, RouteDestination } from "../../model/index.ts";
 import { readPrefix, wildcardCidr } from "../build/listener-chain.ts";
 
 export interface OutboundListener {
@@ -37,7 +37,7 @@ export interface OutboundTcpChain extends Match {
     | { readonly service: string; readonly port: number }
     | {
         readonly routes: readonly RouteDestination[];
-        readonly virtualService: Config<VirtualServiceSpec>["meta"];
+        readonly virtualService: ObjectId;
         readonly field: string;
       };
   /** Sent to whatever host the client names by SNI. */

@@ -2,15 +2,15 @@
 import type { Filter } from "../../gen/envoy/config/listener/v3/listener_components_pb.js";
 import type { MergedDestinationRule } from "../../mesh/index.ts";
 import {
-  type Config,
   type DestinationRuleSpec,
   type InboundFacet,
+  type ObjectId,
   type OutboundFacet,
   objectName,
   type Protocol,
+  portByNumber,
   type RouteDestination,
   type Service,
-  type VirtualServiceSpec,
 } from "../../model/index.ts";
 import { declareTcp } from "../filters/declare-tcp.ts";
 import { sniDynamicForwardProxy } from "../filters/dynamic-forward-proxy.ts";
@@ -47,7 +47,7 @@ export type TargetPlace = {
   | { readonly direction: "gateway"; readonly view: View<InboundFacet>; readonly secured: boolean }
 );
 
-export function serviceTarget(place: TargetPlace, key: string, port: number): TcpFilters {
+export function serviceFilters(place: TargetPlace, key: string, port: number): TcpFilters {
   const { view } = place;
   const service = place.services.service(key);
   if (!service) return { filters: [], needs: [] };
@@ -59,10 +59,10 @@ export function serviceTarget(place: TargetPlace, key: string, port: number): Tc
 }
 
 /** Of several destinations, the first one's host decides the policy. */
-export function routeTarget(
+export function routeFilters(
   place: TargetPlace,
   routes: readonly RouteDestination[],
-  from: { readonly meta: Config<VirtualServiceSpec>["meta"]; readonly field: string },
+  from: { readonly meta: ObjectId; readonly field: string },
 ): TcpFilters {
   const { view, direction, services } = place;
   view.mesh.graph.note(objectName("VirtualService", from.meta), from.field);
@@ -136,7 +136,7 @@ function destinationRule({ view, services }: TargetPlace, name: string): Destina
 /** True where the mTLS socket of the port's cluster offers HTTP; sockets that are not Istio's own are left alone. */
 function mayCarryHttp(place: TargetPlace, name: string, port: number): boolean {
   const service = place.services.service(name);
-  const declared = service?.ports.find((candidate) => candidate.port === port);
+  const declared = service && portByNumber(service.ports, port);
   if (!service || !declared || !mustDeclareTcp(place.view.proxy, declared.protocol)) return false;
   const policy = destinationRule(place, name)?.trafficPolicy;
   const own = policy?.portLevelSettings?.find((setting) => setting.port?.number === port)?.tls ?? policy?.tls;

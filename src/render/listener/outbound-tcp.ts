@@ -5,6 +5,7 @@ import {
   hostsOverlap,
   isTls,
   type L4MatchAttributes,
+  objectId,
   type Protocol,
   type RouteDestination,
   type Service,
@@ -59,7 +60,7 @@ function tlsChains(view: PlanView, port: TcpPort, virtualServices: VirtualServic
         const key = `${sniHosts.join()}|${subnets.join()}`;
         if (seen.has(key)) continue;
         seen.add(key);
-        const target = { routes: route, virtualService: meta, field: `spec.tls[${index}]` };
+        const target = { routes: route, virtualService: objectId(meta), field: `spec.tls[${index}]` };
         chains.push({
           ...anyMatch,
           kind: "tcp",
@@ -94,7 +95,7 @@ function plainChains(view: PlanView, port: TcpPort, virtualServices: VirtualServ
   for (const { meta, spec } of virtualServices) {
     for (const [index, { match = [], route }] of (spec.tcp ?? []).entries()) {
       if (!isRoute(route)) continue;
-      const target = { routes: route, virtualService: meta, field: `spec.tcp[${index}]` };
+      const target = { routes: route, virtualService: objectId(meta), field: `spec.tcp[${index}]` };
       const matching = match.filter((attributes) => applies(view, attributes, port.port));
       const takesAll =
         match.length === 0 || matching.some((m) => (m.destinationSubnets ?? []).length === 0 || port.port === 0);

@@ -28,7 +28,7 @@ import {
   type OutboundTcpChain,
 } from "./outbound-chain.ts";
 import type { FoundService } from "./outbound-refs.ts";
-import { routeTarget, serviceTarget, type TargetServices } from "./outbound-target.ts";
+import { routeFilters, serviceFilters, type TargetServices } from "./outbound-target.ts";
 
 /** Bounds what a slow TLS handshake can hold. */
 export const handshakeTimeout = () => seconds(15);
@@ -172,8 +172,8 @@ function tcpChain(view: View<OutboundFacet>, port: number, chain: OutboundTcpCha
   const place = { view, direction: "outbound", port, protocol, services } as const;
   const { filters, needs } =
     "service" in target
-      ? serviceTarget(place, target.service, target.port)
-      : routeTarget(place, target.routes, { meta: target.virtualService, field: target.field });
+      ? serviceFilters(place, target.service, target.port)
+      : routeFilters(place, target.routes, { meta: target.virtualService, field: target.field });
   const object = described && "routes" in target ? target.virtualService : undefined;
   const message = create(FilterChainSchema, {
     filters: [...filters],

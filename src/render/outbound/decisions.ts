@@ -4,12 +4,12 @@
  */
 import { sameData } from "../../collections/index.ts";
 import type { Scope } from "../../mesh/index.ts";
-import { type BuildFacet, type ClientFacet, hostKey, isWildcard } from "../../model/index.ts";
-import { buildFacet, clientFacet } from "../facets.ts";
+import { type ClientFacet, hostKey, isWildcard } from "../../model/index.ts";
+import { clientFacet, type TypeFacet, typeFacet } from "../facets.ts";
 import { memberRecipe, recipe } from "../recipe.ts";
 import type { View } from "../view.ts";
 import { clientScope } from "./client-scope.ts";
-import { type DecidedTarget, serviceTargets, targetsKey } from "./targets.ts";
+import { type DecidedTarget, decidedTargets, targetsKey } from "./targets.ts";
 
 export interface Decision {
   /** Reference of the service's rule; "" for none. */
@@ -27,14 +27,14 @@ export interface ClientDecisions {
 }
 
 /** What everybody has of one service; the key is the service's. */
-export const publicDecision = recipe(buildFacet, "public decision", (view, service): Decision | undefined =>
+export const publicDecision = recipe(typeFacet, "public decision", (view, service): Decision | undefined =>
   decide(view, view.mesh.publicScope(view.proxy.type), service, undefined),
 );
 
-export const publicServices = (view: View<BuildFacet>): readonly string[] =>
+export const publicServices = (view: View<TypeFacet>): readonly string[] =>
   view.mesh.publicScope(view.proxy.type).services;
 
-const publicDecisions = memberRecipe<BuildFacet, Decision, Decisions>(buildFacet, "public decisions", {
+const publicDecisions = memberRecipe<TypeFacet, Decision, Decisions>(typeFacet, "public decisions", {
   list: publicServices,
   each: publicDecision,
   whole: (decisions) => decisions,
@@ -47,7 +47,7 @@ export const clientDecisions = recipe(clientFacet, "client decisions", (view): C
   return { onPublic: false, services: decideAll(view, scope, view.proxy.labels) };
 });
 
-function decideAll(view: View<BuildFacet>, scope: Scope, labels: ClientFacet["labels"] | undefined): Decisions {
+function decideAll(view: View<TypeFacet>, scope: Scope, labels: ClientFacet["labels"] | undefined): Decisions {
   const decisions = new Map<string, Decision>();
   for (const key of scope.services) {
     const decision = decide(view, scope, key, labels);
@@ -57,7 +57,7 @@ function decideAll(view: View<BuildFacet>, scope: Scope, labels: ClientFacet["la
 }
 
 function decide(
-  view: View<BuildFacet>,
+  view: View<TypeFacet>,
   { table }: Scope,
   service: string,
   labels: ClientFacet["labels"] | undefined,
@@ -66,7 +66,7 @@ function decide(
   if (table.keyFor(hostOf(service)) !== service) return undefined;
   const rule = table.ruleRef(service, labels);
   const key = targetsKey({ mode: "outbound", service, ports: table.portsLeft(service), rule });
-  return { rule: rule ?? "", targets: serviceTargets(view, key) };
+  return { rule: rule ?? "", targets: decidedTargets(view, key) };
 }
 
 /** Undefined where the namespace lacks a cluster that others have: then it has a set of its own. */
@@ -107,7 +107,7 @@ export function ruleLookup(view: View<ClientFacet>): (service: string) => string
   return (service) => (services.get(service) ?? open(service))?.rule ?? table.ruleRef(service, view.proxy.labels) ?? "";
 }
 
-export function publicRuleLookup(view: View<BuildFacet>): (service: string) => string {
+export function publicRuleLookup(view: View<TypeFacet>): (service: string) => string {
   const { table } = view.mesh.publicScope(view.proxy.type);
   return (service) => publicDecision(view, service)?.rule ?? table.ruleRef(service, undefined) ?? "";
 }

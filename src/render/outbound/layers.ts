@@ -1,6 +1,6 @@
 /** What was decided for a client in; its outbound clusters or endpoints as layers, most of them shared with all others, out. */
 import type { BuildFacet, ClientFacet, PlacedFacet } from "../../model/index.ts";
-import { buildFacet, clientFacet, placedClientFacet, placedFacet } from "../facets.ts";
+import { buildFacet, clientFacet, placedClientFacet, placedFacet, type TypeFacet, typeFacet } from "../facets.ts";
 import { type LayerRef, layerRecipe, memberLayer, type Refs, type Steps } from "../layer.ts";
 import { memberRecipe, type ResourceRecipe, type ResourceRef } from "../recipe.ts";
 import type { View } from "../view.ts";
@@ -32,7 +32,7 @@ export function outboundLayers(kind: OutboundKind): OutboundLayers {
         if (kind.isMeant(target) && kind.isNear(target) === near) found.set(target.name, ref(target.key));
     return found;
   };
-  const openTargets = (view: View<BuildFacet>, service: string, near: boolean): readonly DecidedTarget[] =>
+  const openTargets = (view: View<TypeFacet>, service: string, near: boolean): readonly DecidedTarget[] =>
     (publicDecision(view, service)?.targets ?? []).filter(
       (target) => kind.isMeant(target) && kind.isNear(target) === near,
     );
@@ -40,7 +40,7 @@ export function outboundLayers(kind: OutboundKind): OutboundLayers {
     openTargets(view, service, false).flatMap(({ key }) => anywhere(view, key) ?? []),
   );
   /** Few, if any: no place has to go through all services. */
-  const nearServices = memberRecipe<BuildFacet, true, readonly string[]>(buildFacet, `services with near ${name}`, {
+  const nearServices = memberRecipe<TypeFacet, true, readonly string[]>(typeFacet, `services with near ${name}`, {
     list: publicServices,
     each: (view, service) => (openTargets(view, service, true).length > 0 ? true : undefined),
     whole: (services) => [...services.keys()],

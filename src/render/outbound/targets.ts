@@ -1,16 +1,17 @@
 /** What was decided about a service, by reference, in; what its outbound clusters stand for out: service, port, subset, rule, policy, and how endpoints are found. */
+import { sameData } from "../../collections/index.ts";
 import type { MergedDestinationRule } from "../../mesh/index.ts";
 import {
-  type BuildFacet,
   type DestinationSubset,
   isWildcard,
   objectName,
   type PlacedFacet,
   type ProxyType,
+  portByNumber,
   type Service,
   type ServicePort,
 } from "../../model/index.ts";
-import { buildFacet } from "../facets.ts";
+import { type TypeFacet, typeFacet } from "../facets.ts";
 import { keyOf, recipe, wordsOf } from "../recipe.ts";
 import {
   type EffectivePolicy,
@@ -35,8 +36,8 @@ export interface OutboundTarget {
   readonly effective: EffectivePolicy;
   /** How the endpoints are found by the service's nature: decides DNS settings and whether endpoints are needed. */
   readonly found: Discovery;
-  /** The same after the policy: PASSTHROUGH sends to the original destination. */
-  readonly discovery: Discovery;
+  /** Sent to the original destination all the same, because the policy says PASSTHROUGH. */
+  readonly passesThrough: boolean;
   /** Where the client is, where that counts. */
   readonly place?: PlacedFacet;
 }
@@ -64,36 +65,65 @@ export const targetsKey = ({ mode, service, ports, rule = "" }: TargetsKey): str
   keyOf(mode, service, ports, rule);
 
 /** All clusters of a service. */
-export const serviceTargets = recipe(buildFacet, "outbound targets", (view, key): readonly DecidedTarget[] => {
+export const decidedTargets = recipe(typeFacet, "outbound targets", (view, key): readonly DecidedTarget[] => {
   const [mode = "", serviceKey = "", left = "", ref = ""] = wordsOf(key);
   const service = view.mesh.service(serviceKey);
   if (!service || !isMode(mode)) return [];
   const rule = ref === "" ? undefined : view.mesh.rule(ref);
   const subsets = isDynamic(service, mode) ? [] : (rule?.spec.subsets ?? []).map((subset) => subset.name ?? "");
+  const nameOf = mode === "outbound" ? outboundCluster : sniCluster;
   return portsLeft(view, service, left).flatMap(({ port, owner }) => {
     if (!isServed(service, port, mode)) return [];
     return [...new Set(["", ...subsets])].flatMap((subset): DecidedTarget[] => {
-      const target = resolve(view, service, port, rule, mode, subset);
-      if (!target) return [];
-      const id = keyOf(target.name, serviceKey, owner, ref);
-      return [{ name: target.name, key: id, eds: target.discovery === "eds", near: nearness(view, target) }];
+      const name = nameOf(service.host, port.port, subset);
+      const id = keyOf(name, serviceKey, owner, ref);
+      const target = outboundTarget(view, id);
+      return target ? [{ name, key: id, eds: isEds(target), near: nearness(view, target) }] : [];
     });
   });
 });
 
-/** The target again, from its references alone. `place` is where the client is, where that counts. */
+/** The target from its references alone, once for all that is made of it. */
+const outboundTarget = recipe(
+  typeFacet,
+  "outbound target",
+  ({ mesh, proxy }, key): OutboundTarget | undefined => {
+    const [name = "", serviceKey = "", owner = "", ref = ""] = wordsOf(key);
+    const parsed = parseClusterName(name);
+    const service = mesh.service(serviceKey);
+    if (!service || !parsed || parsed.mode === "inbound") return undefined;
+    const { mode, subset: subsetName } = parsed;
+    const port = portByNumber(mesh.service(owner)?.ports ?? [], parsed.port);
+    const rule = ref === "" ? undefined : mesh.rule(ref);
+    const subset = subsetName === "" ? undefined : rule?.spec.subsets?.find((entry) => entry.name === subsetName);
+    if (!port || (subsetName !== "" && !subset)) return undefined;
+    const host = withMeshDefaults(hostPolicy(rule?.spec, port.port), mesh.settings());
+    const effective = subset ? subsetPolicy(host, rule?.spec, port.port, subsetName) : host;
+    const subsetPasses = subset && [host.policy, subset.trafficPolicy].some(saysPassThrough);
+    const found = subsetPasses ? "original-dst" : discoveryOf(proxy.type, service, mode);
+    const passesThrough = found !== "dynamic-forward-proxy" && saysPassThrough(effective.policy);
+    return { name, mode, service, port, subset, rule, effective, found, passesThrough };
+  },
+  isSame,
+);
+
+/** The rest follows from these and the key. By reference, so that a rule is not gone through for each of its subsets. */
+function isSame(a: OutboundTarget | undefined, b: OutboundTarget | undefined): boolean {
+  if (!a || !b) return a === b;
+  const { service, port, rule, subset, effective, found } = a;
+  if (service !== b.service || port !== b.port || rule !== b.rule || subset !== b.subset) return false;
+  // Of the host's policy, which is not the effective one of a subset.
+  if (found !== b.found) return false;
+  return sameData(effective, b.effective);
+}
+
+/** The target for a client at that place, where it counts; what is made of it names the fields of the rule as its causes. */
 export function decidedTarget(
-  view: View<BuildFacet>,
+  view: View<TypeFacet>,
   key: string,
   place: PlacedFacet | undefined,
 ): OutboundTarget | undefined {
-  const [name = "", serviceKey = "", owner = "", ref = ""] = wordsOf(key);
-  const parsed = parseClusterName(name);
-  const service = view.mesh.service(serviceKey);
-  if (!service || !parsed || parsed.mode === "inbound") return undefined;
-  const port = view.mesh.service(owner)?.ports.find((candidate) => candidate.port === parsed.port);
-  const rule = ref === "" ? undefined : view.mesh.rule(ref);
-  const target = port && resolve(view, service, port, rule, parsed.mode, parsed.subset);
+  const target = outboundTarget(view, key);
   if (target) noteRule(view, target);
   return target && place ? { ...target, place } : target;
 }
@@ -104,7 +134,7 @@ interface OwnedPort {
   readonly owner: string;
 }
 
-function portsLeft({ mesh }: View<BuildFacet>, service: Service, left: string): readonly OwnedPort[] {
+function portsLeft({ mesh }: View<TypeFacet>, service: Service, left: string): readonly OwnedPort[] {
   const own = service.ports.map((port) => ({ port, owner: service.key }));
   if (left === "") return own;
   const words = left.split(",");
@@ -118,13 +148,16 @@ function portsLeft({ mesh }: View<BuildFacet>, service: Service, left: string): 
 }
 
 /** The ports that are left of a service, other objects' among them. */
-export function servicePortsLeft(view: View<BuildFacet>, service: Service, left: string): readonly ServicePort[] {
+export function servicePortsLeft(view: View<TypeFacet>, service: Service, left: string): readonly ServicePort[] {
   return portsLeft(view, service, left).map(({ port }) => port);
 }
 
 const isMode = (word: string): word is OutboundName["mode"] => word === "outbound" || word === "sni-dnat";
 
-function nearness({ mesh }: View<BuildFacet>, target: OutboundTarget): DecidedTarget["near"] {
+/** Whether its endpoints are sent over EDS. */
+export const isEds = ({ found, passesThrough }: OutboundTarget): boolean => found === "eds" && !passesThrough;
+
+function nearness({ mesh }: View<TypeFacet>, target: OutboundTarget): DecidedTarget["near"] {
   const near = (policy: Policy): boolean => {
     const places = localityPolicy(mesh.settings(), policy.loadBalancer, target.service);
     return target.service.nodeLocal || dependsOnPlace(places, policy.outlierDetection !== undefined);
@@ -132,7 +165,7 @@ function nearness({ mesh }: View<BuildFacet>, target: OutboundTarget): DecidedTa
   const hasEndpoints = target.found === "strict-dns" || target.found === "logical-dns";
   return {
     cluster: hasEndpoints && near(target.effective.policy),
-    endpoints: target.discovery === "eds" && near(endpointPolicy(target)),
+    endpoints: isEds(target) && near(endpointPolicy(target)),
   };
 }
 
@@ -140,34 +173,6 @@ function nearness({ mesh }: View<BuildFacet>, target: OutboundTarget): DecidedTa
 export function endpointPolicy({ rule, port, subset }: OutboundTarget): Policy {
   const host = hostPolicy(rule?.spec, port.port);
   return (subset ? subsetPolicy(host, rule?.spec, port.port, subset.name ?? "") : host).policy;
-}
-
-function resolve(
-  view: View<BuildFacet>,
-  service: Service,
-  port: ServicePort,
-  rule: MergedDestinationRule | undefined,
-  mode: OutboundName["mode"],
-  subsetName: string,
-): OutboundTarget | undefined {
-  const subset = subsetName === "" ? undefined : rule?.spec.subsets?.find((entry) => entry.name === subsetName);
-  if (subsetName !== "" && subset === undefined) return undefined;
-  const host = withMeshDefaults(hostPolicy(rule?.spec, port.port), view.mesh.settings());
-  const effective = subset ? subsetPolicy(host, rule?.spec, port.port, subsetName) : host;
-  const nature = discoveryOf(view.proxy.type, service, mode);
-  const found = subset ? subsetDiscovery(passThrough(nature, host), subset) : nature;
-  const name = mode === "outbound" ? outboundCluster : sniCluster;
-  return {
-    name: name(service.host, port.port, subsetName),
-    mode,
-    service,
-    port,
-    subset,
-    rule,
-    effective,
-    found,
-    discovery: passThrough(found, effective),
-  };
 }
 
 /** Whether there is a cluster for the port. Envoy's dynamic forward proxy knows only protocols that carry the host's name. */
@@ -203,17 +208,10 @@ export function racesAddresses(service: Service): boolean {
   return service.annotations["istio.io/connect-strategy"]?.toUpperCase() === "RACE_FIRST_TCP_CONNECT";
 }
 
-function passThrough(found: Discovery, { policy }: EffectivePolicy): Discovery {
-  if (found === "dynamic-forward-proxy") return found;
-  return policy.loadBalancer?.simple === "PASSTHROUGH" ? "original-dst" : found;
-}
+const saysPassThrough = (policy: Policy | undefined): boolean => policy?.loadBalancer?.simple === "PASSTHROUGH";
 
-function subsetDiscovery(host: Discovery, subset: DestinationSubset): Discovery {
-  return subset.trafficPolicy?.loadBalancer?.simple === "PASSTHROUGH" ? "original-dst" : host;
-}
-
-/** Tells provenance which fields of the rule made the cluster. */
-function noteRule(view: View<BuildFacet>, { rule, subset, effective }: OutboundTarget): void {
+/** Tells provenance which fields of the rule made what is being made. Not for lists of targets, which hold no policy. */
+function noteRule(view: View<TypeFacet>, { rule, subset, effective }: OutboundTarget): void {
   if (!rule) return;
   const object = objectName("DestinationRule", rule.meta);
   for (const path of effective.from.values()) view.mesh.graph.note(object, path);

@@ -1,6 +1,13 @@
 /** A sidecar's scope in; its egress listeners as routes see them, with their services by port, out. */
 import type { EgressScope, Scope } from "../../mesh/index.ts";
-import { type BuildFacet, type ClientFacet, parseProtocol, type Service, type ServicePort } from "../../model/index.ts";
+import {
+  type BuildFacet,
+  type ClientFacet,
+  parseProtocol,
+  portByNumber,
+  type Service,
+  type ServicePort,
+} from "../../model/index.ts";
 import { buildFacet, clientFacet } from "../facets.ts";
 import { clientScope } from "../outbound/client-scope.ts";
 import { memberRecipe, recipe } from "../recipe.ts";
@@ -52,9 +59,9 @@ export function egressPlace(scope: Scope, word: string): EgressPlace | undefined
 
 /** The ports of a service that count at the place. */
 export function portsAt(place: EgressPlace, { ports }: Service): readonly ServicePort[] {
-  return place.port === 0
-    ? ports
-    : ports.filter(({ port, protocol }) => port === place.port && protocol !== "UDP").slice(0, 1);
+  if (place.port === 0) return ports;
+  const port = portByNumber(ports, place.port);
+  return port ? [port] : [];
 }
 
 /** The services at a place: keys by lower-case host. Who asks for one host depends on that one alone, where everybody sees the same. */

@@ -47,8 +47,9 @@ export function authorityEdit(headers: RouteHeaders | undefined): string {
   return authorityOf(set) || authorityOf(add);
 }
 
+/** Of several the last by name: they are a map, and one that was translated has the order in which it was made. */
 function authorityOf(headers: Readonly<Record<string, string>> | undefined): string {
-  return Object.entries(headers ?? {}).findLast(([name]) => isAuthority(name))?.[1] ?? "";
+  return sortBy(Object.entries(headers ?? {}), ([name]) => name).findLast(([name]) => isAuthority(name))?.[1] ?? "";
 }
 
 function additions(operations: HeaderOperations | undefined): HeaderValueOption[] {

@@ -1,6 +1,7 @@
 /** A VirtualService and a place in; its encoded routes out, the one that takes everything apart from the others. */
 import { create, toBinary } from "@bufbuild/protobuf";
 import { type Route, VirtualHostSchema } from "../../gen/envoy/config/route/v3/route_components_pb.js";
+import { joinKept } from "../../lib/index.ts";
 import { type BuildFacet, type Config, objectName, type VirtualServiceSpec } from "../../model/index.ts";
 import { sameBytes } from "../part.ts";
 import type { View } from "../view.ts";
@@ -50,7 +51,7 @@ export function joinBlocks(blocks: Iterable<RouteList>): RouteList {
     if (block.last.length > 0) break;
   }
   return {
-    routes: Buffer.concat(joined.map(({ routes }) => routes)),
+    routes: joinKept(joined.map(({ routes }) => routes)),
     last: joined.at(-1)?.last ?? new Uint8Array(),
     needs: joined.flatMap(({ needs }) => needs),
   };

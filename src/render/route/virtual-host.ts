@@ -2,7 +2,7 @@
 import { toBinary } from "@bufbuild/protobuf";
 import { VirtualHostSchema } from "../../gen/envoy/config/route/v3/route_components_pb.js";
 import { RouteConfigurationSchema } from "../../gen/envoy/config/route/v3/route_pb.js";
-import { digest } from "../../lib/index.ts";
+import { digest, joinKept } from "../../lib/index.ts";
 import { type VirtualHostShell, virtualHost } from "../build/route-config.ts";
 import { nested, partOf } from "../part.ts";
 import type { RouteList } from "./route-list.ts";
@@ -21,13 +21,13 @@ export interface HostPart {
 /** Routes in the order of their lists, those that take everything at the end. */
 export function virtualHostPart(shell: VirtualHostShell, lists: readonly RouteList[]): HostPart {
   const head = toBinary(VirtualHostSchema, virtualHost(shell));
-  const bytes = Buffer.concat([head, ...lists.map(({ routes }) => routes), ...lists.map(({ last }) => last)]);
+  const bytes = joinKept([head, ...lists.map(({ routes }) => routes), ...lists.map(({ last }) => last)]);
   return hostPart(shell.name, bytes, [...new Set(lists.flatMap(({ needs }) => needs))]);
 }
 
 export function hostPart(name: string, bytes: Uint8Array, needs: readonly string[]): HostPart {
   const { pieces } = nested(RouteConfigurationSchema, "virtualHosts", partOf([bytes]));
-  const member = Buffer.concat(pieces);
+  const member = joinKept(pieces);
   return { name, bytes: member.subarray(member.length - bytes.length), member, hash: digest(bytes), needs };
 }
 

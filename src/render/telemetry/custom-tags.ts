@@ -1,12 +1,12 @@
 /** A proxy and tags as users write them in; Envoy's custom span tags, encoded and sorted by name, out. */
-import { create } from "@bufbuild/protobuf";
+import { create, toBinary } from "@bufbuild/protobuf";
 import { HttpConnectionManager_TracingSchema } from "../../gen/envoy/extensions/filters/network/http_connection_manager/v3/http_connection_manager_pb.js";
 import { CustomTag_LiteralSchema, CustomTagSchema } from "../../gen/envoy/type/tracing/v3/custom_tag_pb.js";
 import { compareText } from "../../lib/index.ts";
 import type { ProxyTracing, TelemetryTracingCustomTag, TracedFacet } from "../../model/index.ts";
 import type { Fields } from "../build/fields.ts";
 import { tracedFacet } from "../facets.ts";
-import { encodePart, flat, joined, nested, type Part, partOf, samePart } from "../part.ts";
+import { encodePart, flat, joined, nested, type Part, partOf, placeOf, samePart, textIn } from "../part.ts";
 import { versionAtLeast } from "../proxy/proxy-version.ts";
 import { recipe } from "../recipe.ts";
 import type { View } from "../view.ts";
@@ -84,12 +84,13 @@ function istioTags(proxy: TracedFacet): Tag[] {
 
 /** Each deployment has its own: of its tags only the text is encoded for it. */
 function literal(name: string): (value: string) => Tag {
-  const head = encodePart(CustomTagSchema, create(CustomTagSchema, { tag: name }));
-  return (value) => {
-    const text = nested(CustomTag_LiteralSchema, "value", partOf([Buffer.from(value)]));
-    const tag = joined([head, nested(CustomTagSchema, "literal", text)]);
-    return { name, part: nested(HttpConnectionManager_TracingSchema, "customTags", tag) };
-  };
+  const head = toBinary(CustomTagSchema, create(CustomTagSchema, { tag: name }));
+  const places = [
+    placeOf(HttpConnectionManager_TracingSchema, "customTags"),
+    placeOf(CustomTagSchema, "literal", head),
+    placeOf(CustomTag_LiteralSchema, "value"),
+  ];
+  return (value) => ({ name, part: partOf([textIn(places, value)]) });
 }
 
 const tagsOfSelf = {
